@@ -1,0 +1,15 @@
+//! What every pure room shares, and nothing more: virtual time, random streams, the shape of a datagram on its
+//! way in or out, and the one set of trace events that both SCTP and TCP speak.
+//!
+//! Nothing here reads a clock, a socket or an unseeded generator.
+#![forbid(unsafe_code)]
+
+mod datagram;
+mod rng;
+mod time;
+mod trace;
+
+pub use datagram::{Dscp, Ecn, Meta, Transmit};
+pub use rng::Rng;
+pub use time::{Duration, Instant};
+pub use trace::{RetransmitReason, Trace, TraceEvent, TraceRecord};
