@@ -15,8 +15,8 @@ pub fn crc32c(bytes: &[u8]) -> u32 {
     checksum(CrcAlgorithm::Crc32Iscsi, bytes) as u32
 }
 
-/// CRC32c of an SCTP packet with its checksum field taken as zero, whatever stands there: "Initialize this
-/// Checksum value in the SCTP packet to all zeros" (section 6.8). Bytes too short for a common header are summed
+/// CRC32c of an SCTP packet with its checksum field taken as zero, whatever stands there: "Replace the 32
+/// bits of the checksum field in the received SCTP packet with 0" (section 6.8). Bytes too short for a common header are summed
 /// as they are.
 #[must_use]
 pub fn packet_checksum(packet: &[u8]) -> u32 {
