@@ -27,10 +27,12 @@ class Bar:
         self._start = time.monotonic()
 
     def __enter__(self) -> "Bar":
+        """Shows it."""
         self._bar.start()
         return self
 
     def __exit__(self, *error: object) -> None:
+        """Leaves it as it is."""
         self._bar.stop()
 
     def begin(self, total: int, on_disk: int) -> None:
@@ -54,5 +56,6 @@ class Bar:
             made = self._done - (self._total - self._todo)
             left = spent / made * (self._total - self._done)
             self._console.print(
-                f"{self._title}: {self._done} of {self._total} runs ({name}), {spent:.0f} s, {left:.0f} s left"
+                f"{self._title}: {self._done} of {self._total} runs ({name}), "
+                f"{spent:.0f} s, {left:.0f} s left"
             )

@@ -22,7 +22,7 @@ def key(*parts: str) -> str:
 
 
 class Store:
-    """A folder of results: `FOLDER/SWEEP/KEY-SEED.parquet`, and `.trace.parquet` beside it for a recorded run."""
+    """Results as `FOLDER/SWEEP/KEY-SEED.parquet`, and `.trace.parquet` beside it for a recorded run."""
 
     def __init__(self, folder: Path):
         self.folder = folder

@@ -1,0 +1,101 @@
+//! What a run keeps besides its summary.
+
+use anabranch_base::Duration;
+
+/// What to record. The default is nothing, and costs nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Record {
+    /// Kinds of events that go into the trace.
+    pub trace: Selection<EventKind>,
+    /// Links whose packets go into the capture, by name.
+    pub pcap: Selection<String>,
+    /// Record the length of every queue at this interval.
+    pub queue_interval: Option<Duration>,
+}
+
+/// None, all or some.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Selection<T> {
+    /// None of them.
+    #[default]
+    None,
+    /// All of them.
+    All,
+    /// These; never empty.
+    Only(Vec<T>),
+}
+
+impl<T> Selection<T> {
+    /// Whether `item` is selected.
+    pub fn contains<Q: ?Sized + PartialEq>(&self, item: &Q) -> bool
+    where
+        T: std::borrow::Borrow<Q>,
+    {
+        match self {
+            Self::None => false,
+            Self::All => true,
+            Self::Only(items) => items.iter().any(|kept| kept.borrow() == item),
+        }
+    }
+
+    /// Whether nothing is selected.
+    #[must_use]
+    pub const fn is_none(&self) -> bool {
+        matches!(self, Self::None)
+    }
+}
+
+/// A kind of event in a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum EventKind {
+    /// Data left a host, the first time or again.
+    Sent,
+    /// Data arrived at a host.
+    Received,
+    /// An acknowledgement arrived.
+    Ack,
+    /// A congestion window, a threshold or a flight changed.
+    Window,
+    /// A round trip was measured.
+    Rtt,
+    /// A fast retransmit began.
+    FastRetransmit,
+    /// A retransmission timer expired.
+    Timeout,
+    /// A link or a queue dropped a packet.
+    Dropped,
+    /// A queue's length, at the sampling interval.
+    Queue,
+}
+
+impl EventKind {
+    /// Every kind, in the order of the documentation.
+    pub const ALL: [Self; 9] = [
+        Self::Sent,
+        Self::Received,
+        Self::Ack,
+        Self::Window,
+        Self::Rtt,
+        Self::FastRetransmit,
+        Self::Timeout,
+        Self::Dropped,
+        Self::Queue,
+    ];
+
+    /// As the file writes it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sent => "sent",
+            Self::Received => "received",
+            Self::Ack => "ack",
+            Self::Window => "window",
+            Self::Rtt => "rtt",
+            Self::FastRetransmit => "fast-retransmit",
+            Self::Timeout => "timeout",
+            Self::Dropped => "dropped",
+            Self::Queue => "queue",
+        }
+    }
+}
