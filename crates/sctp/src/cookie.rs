@@ -4,7 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use anabranch_base::{Duration, Instant, Rng};
-use anabranch_wire::serial::Tsn;
+use anabranch_wire::Tsn;
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 
@@ -120,11 +120,13 @@ impl Cookie {
         let life = Duration::from_nanos(u64::from_be_bytes(take(b)?));
         let mut word = || take(b).map(u32::from_be_bytes);
         let (local_tag, peer_tag, local_tie, peer_tie) = (word()?, word()?, word()?, word()?);
-        let (local_initial_tsn, peer_initial_tsn, peer_rwnd) = (Tsn::new(word()?), Tsn::new(word()?), word()?);
+        let (local_initial_tsn, peer_initial_tsn, peer_rwnd) =
+            (Tsn::new(word()?), Tsn::new(word()?), word()?);
         let mut half = || take(b).map(u16::from_be_bytes);
         let (outbound_streams, inbound_streams, local_port, peer_port) = (half()?, half()?, half()?, half()?);
         let [count] = take(b)?;
-        let mut addresses = Vec::with_capacity(usize::from(count).min(super::association::MAX_PEER_ADDRESSES));
+        let mut addresses =
+            Vec::with_capacity(usize::from(count).min(super::association::MAX_PEER_ADDRESSES));
         for _ in 0..count {
             let [family] = take(b)?;
             let octets: [u8; 16] = take(b)?;
@@ -163,7 +165,7 @@ fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
+    use proptest::prelude::{any, prop, prop_assert_eq, proptest};
 
     fn cookie() -> Cookie {
         Cookie {

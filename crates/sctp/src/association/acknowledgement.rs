@@ -1,8 +1,8 @@
 //! SACKs that arrive: flight, round trips, windows, losses (RFC 9260, 6.2.1, 6.3, 7.2).
 
 use anabranch_base::{Instant, TraceEvent};
+use anabranch_wire::Tsn;
 use anabranch_wire::chunk::sack::GapBlock;
-use anabranch_wire::serial::Tsn;
 
 use super::Association;
 use super::input::Violation;
@@ -189,7 +189,13 @@ impl Association {
         let outstanding: u64 = self
             .lanes
             .iter()
-            .map(|l| if self.config.rwnd_counts_headers { l.flight } else { l.flight - 16 * u64::from(l.flight_chunks) })
+            .map(|l| {
+                if self.config.rwnd_counts_headers {
+                    l.flight
+                } else {
+                    l.flight - 16 * u64::from(l.flight_chunks)
+                }
+            })
             .sum();
         self.peer_rwnd = u64::from(a_rwnd).saturating_sub(outstanding);
         if a_rwnd > 0 && self.probe.at.is_some() {

@@ -2,13 +2,13 @@
 
 use std::net::IpAddr;
 
+use anabranch_wire::Tsn;
 use anabranch_wire::cause::{
     self, Cause, Causes, CookieWhileShuttingDown, InvalidStream, NoUserData, ProtocolViolation,
     RestartWithNewAddresses, StaleCookie, UnrecognizedChunk, UnrecognizedParameters, UserInitiatedAbort,
 };
 use anabranch_wire::chunk::{Abort, ErrorChunk};
 use anabranch_wire::param::{Ipv4Address, Ipv6Address, Params};
-use anabranch_wire::serial::Tsn;
 
 /// Bytes of an offending chunk or parameter that are echoed: the report must fit a packet.
 const MAX_ECHO: usize = 512;
@@ -52,7 +52,7 @@ pub(crate) fn unrecognized_chunk(chunk: &[u8]) -> Vec<u8> {
 
 /// "Unrecognized Parameters", with one encoded parameter.
 pub(crate) fn unrecognized_parameter(param: &[u8]) -> Vec<u8> {
-    encode(&Cause::UnrecognizedParameters(UnrecognizedParameters { params: Params::new(cut(param)) }))
+    encode(&Cause::UnrecognizedParameters(UnrecognizedParameters { parameters: Params::new(cut(param)) }))
 }
 
 /// "Cookie Received While Shutting Down".
@@ -94,7 +94,11 @@ pub(crate) fn codes(causes: Causes<'_>) -> Vec<u16> {
 
 /// By how many microseconds a cookie was stale, if that is among the causes.
 pub(crate) fn stale_cookie(causes: Causes<'_>) -> Option<u32> {
-    let raw = causes.iter().map_while(Result::ok).take(MAX_CAUSES).find(|raw| raw.kind == cause::code::STALE_COOKIE)?;
+    let raw = causes
+        .iter()
+        .map_while(Result::ok)
+        .take(MAX_CAUSES)
+        .find(|raw| raw.kind == cause::code::STALE_COOKIE)?;
     match Cause::parse(raw) {
         Ok(Cause::StaleCookie(stale)) => Some(stale.staleness_us),
         _ => None,

@@ -3,8 +3,8 @@
 use anabranch_base::TraceEvent;
 use anabranch_wire::chunk::Data;
 
-use super::{Association, causes};
 use super::input::{Context, Violation};
+use super::{Association, causes};
 use crate::event::Event;
 use crate::stream::inbound;
 use crate::subflow::receive::Arrival;
@@ -31,7 +31,12 @@ impl Association {
             cx.summary.duplicate = true;
             subflow.sack.on_duplicate(data.tsn);
             self.stats.duplicates_received += 1;
-            self.record(cx.now, 0, 0, TraceEvent::Received { seq, len: data.payload.len() as u32, duplicate: true });
+            self.record(
+                cx.now,
+                0,
+                0,
+                TraceEvent::Received { seq, len: data.payload.len() as u32, duplicate: true },
+            );
             return Ok(());
         }
         if !self.make_room(seq, arrival) {
@@ -46,7 +51,12 @@ impl Association {
         cx.summary.hole |= subflow.received.has_holes();
         cx.summary.immediate |= data.flags.immediate;
         self.stats.payload_bytes_received_new += data.payload.len() as u64;
-        self.record(cx.now, 0, 0, TraceEvent::Received { seq, len: data.payload.len() as u32, duplicate: false });
+        self.record(
+            cx.now,
+            0,
+            0,
+            TraceEvent::Received { seq, len: data.payload.len() as u32, duplicate: false },
+        );
         if data.stream >= self.inbound_streams {
             // "it MUST acknowledge the reception of the DATA chunk following the normal procedure and immediately
             // send an ERROR chunk with cause set to 'Invalid Stream Identifier'" (6.5).

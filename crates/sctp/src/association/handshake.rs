@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anabranch_base::{Duration, Instant, Rng, Trace};
-use anabranch_wire::serial::Tsn;
+use anabranch_wire::Tsn;
 
 use super::init::PeerInit;
 use super::{Association, Control, State, WindowProbe, causes, random_tag};
@@ -181,7 +181,9 @@ impl Association {
         self.outbound_streams = self.config.outbound_streams.min(init.inbound_streams);
         self.inbound_streams = self.config.inbound_streams.min(init.outbound_streams);
         for address in init.addresses {
-            if !self.peer_addresses.contains(&address) && self.peer_addresses.len() < super::MAX_PEER_ADDRESSES {
+            if !self.peer_addresses.contains(&address)
+                && self.peer_addresses.len() < super::MAX_PEER_ADDRESSES
+            {
                 self.peer_addresses.push(address);
             }
         }
@@ -200,7 +202,8 @@ impl Association {
         self.control.init = false;
         self.control.cookie_echo = true;
         let rto = self.config.rto_initial.min(self.config.rto_max);
-        self.forming = Some(Box::new(Forming { t1: Some(now + rto), rto, retransmits: 0, cookie, preservative: None }));
+        self.forming =
+            Some(Box::new(Forming { t1: Some(now + rto), rto, retransmits: 0, cookie, preservative: None }));
     }
 
     /// COOKIE ACK (5.1 E).

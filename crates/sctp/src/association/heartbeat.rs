@@ -24,7 +24,8 @@ impl Association {
             }
             return;
         }
-        let rto = self.lanes.iter().find(|l| usize::from(l.path) == index).map(|l| l.rtt.rto()).unwrap_or_default();
+        let rto =
+            self.lanes.iter().find(|l| usize::from(l.path) == index).map(|l| l.rtt.rto()).unwrap_or_default();
         let Some(path) = self.paths.get_mut(index) else { return };
         // "A destination transport address is considered 'idle' if no new chunk that can be used for updating path
         // RTT ... and no HEARTBEAT chunk has been sent to it within the current heartbeat period".

@@ -2,10 +2,10 @@
 
 use std::net::IpAddr;
 
+use anabranch_wire::Tsn;
 use anabranch_wire::cause::{Cause, MissingParameters, UnresolvableAddress};
 use anabranch_wire::chunk::init::{self, Init, InitKind};
 use anabranch_wire::param::{CookiePreservative, Param, Params, StateCookie};
-use anabranch_wire::serial::Tsn;
 
 use super::MAX_PEER_ADDRESSES;
 use super::causes;
@@ -65,7 +65,10 @@ impl PeerInit {
                 }
                 Param::SupportedAddressTypes(_) | Param::Unrecognized(_) | Param::HeartbeatInfo(_) => {}
                 // Extensions that this endpoint does not speak are unrecognized parameters like any other.
-                Param::EcnCapable(_) | Param::SupportedExtensions(_) | Param::ForwardTsnSupported(_) | Param::Unknown(_) => {
+                Param::EcnCapable(_)
+                | Param::SupportedExtensions(_)
+                | Param::ForwardTsnSupported(_)
+                | Param::Unknown(_) => {
                     let action = anabranch_wire::param::unknown_action(raw.kind);
                     if action.reports() && peer.unrecognized.len() + raw.bytes.len() + 8 <= MAX_UNRECOGNIZED {
                         peer.unrecognized.extend_from_slice(raw.bytes);
@@ -105,7 +108,7 @@ impl PeerInit {
         }
         if let Some(name) = &self.host_name {
             // 5.1.2 B: "the endpoint MUST immediately send an ABORT chunk and MAY include an 'Unresolvable Address'".
-            Cause::UnresolvableAddress(UnresolvableAddress { address: name }).emit(&mut out);
+            Cause::UnresolvableAddress(UnresolvableAddress { parameter: name }).emit(&mut out);
             return Err(out);
         }
         if is_ack && self.cookie.is_none() {

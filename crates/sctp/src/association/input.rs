@@ -1,10 +1,10 @@
 //! A packet that arrived: each chunk goes to the procedure it belongs to.
 
 use anabranch_base::Instant;
+use anabranch_wire::Chunks;
+use anabranch_wire::Tsn;
 use anabranch_wire::cause::Causes;
 use anabranch_wire::chunk::{Chunk, Init};
-use anabranch_wire::packet::Chunks;
-use anabranch_wire::serial::Tsn;
 
 use super::init::PeerInit;
 use super::{Association, State, causes};
@@ -149,7 +149,10 @@ impl Association {
         if let Err(cause) = peer.check(true) {
             if self.state == State::CookieWait {
                 self.peer_tag = peer.tag;
-                self.abort_with(CloseReason::ProtocolViolation { what: "an INIT ACK that cannot be used" }, cause);
+                self.abort_with(
+                    CloseReason::ProtocolViolation { what: "an INIT ACK that cannot be used" },
+                    cause,
+                );
             }
             return false;
         }

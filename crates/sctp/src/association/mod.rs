@@ -17,7 +17,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use anabranch_base::{Instant, Rng, Trace, TraceEvent, TraceRecord};
-use anabranch_wire::serial::Tsn;
+use anabranch_wire::Tsn;
 
 use crate::config::Config;
 use crate::error::SendError;
@@ -29,8 +29,8 @@ use crate::stats::Stats;
 use crate::stream::inbound::Inbound;
 use crate::subflow::Subflow;
 use crate::subflow::flight::AckOutcome;
-pub(crate) use handshake::fresh_identity;
 use handshake::Forming;
+pub(crate) use handshake::fresh_identity;
 pub use state::State;
 
 /// Addresses of a peer beyond which an INIT's list is cut: nobody has more interfaces, an attacker may claim them.
@@ -356,4 +356,3 @@ pub(crate) fn random_tag(rng: &mut Rng) -> u32 {
         }
     }
 }
-

@@ -1,13 +1,13 @@
 //! Packets on their way out: what is bundled, in which order, and what cwnd, rwnd and Max.Burst allow.
 
 use anabranch_base::{Dscp, Ecn, Instant, RetransmitReason, TraceEvent, Transmit};
-use anabranch_wire::builder::{ChecksumOut, PacketBuilder};
+use anabranch_wire::CommonHeader;
 use anabranch_wire::chunk::{
     CookieAck, CookieEcho, Data, DataFlags, GapBlock, Heartbeat, HeartbeatKind, Shutdown, ShutdownAck,
     ShutdownComplete, sack,
 };
-use anabranch_wire::packet::CommonHeader;
 use anabranch_wire::param::HeartbeatInfo;
+use anabranch_wire::{ChecksumOut, PacketBuilder};
 
 use super::init::OurInit;
 use super::{Association, State, causes};
@@ -33,7 +33,12 @@ struct DataWritten {
 
 impl Association {
     /// Appends up to `max_packets` packets of equal size (the last may be shorter) to `buf`.
-    pub(crate) fn poll_transmit(&mut self, now: Instant, max_packets: usize, buf: &mut Vec<u8>) -> Option<Transmit> {
+    pub(crate) fn poll_transmit(
+        &mut self,
+        now: Instant,
+        max_packets: usize,
+        buf: &mut Vec<u8>,
+    ) -> Option<Transmit> {
         let start = buf.len();
         let route = self.next_packet(now, buf)?;
         let segment_size = buf.len() - start;
@@ -249,7 +254,7 @@ impl Association {
     /// DATA: first what is marked for retransmission (6.1 C), then new chunks, while they fit and may leave.
     fn write_data(&mut self, now: Instant, packet: &mut PacketBuilder<'_>, limit: usize) -> DataWritten {
         let mut written = DataWritten::default();
-        while let Some(seq) = self.next_retransmission(limit.saturating_sub(packet.len()), written.chunks > 0) {
+        while let Some(seq) = self.next_retransmission(limit.saturating_sub(packet.len())) {
             self.retransmit(now, seq, packet.buffer());
             written.chunks += 1;
         }
@@ -280,12 +285,10 @@ impl Association {
     }
 
     /// The marked chunk to send next, when it fits into `room` and may leave.
-    fn next_retransmission(&mut self, room: usize, bundled: bool) -> Option<u64> {
+    fn next_retransmission(&mut self, room: usize) -> Option<u64> {
         let (lane, subflow) = (self.lanes.first()?, self.subflows.first_mut()?);
         let seq = subflow.loss.next_lost(&subflow.flight)?;
-        // What one packet may carry is decided with its first chunk: "Retransmit those K DATA chunks in a single
-        // packet" (7.2.4).
-        if !lane.may_retransmit() && !(bundled && lane.free_packet) {
+        if !lane.may_retransmit() {
             return None;
         }
         let len = Data::wire_len(subflow.flight.get(seq)?.fragment.payload.len());
@@ -426,7 +429,7 @@ impl Association {
 }
 
 /// Writes one DATA chunk: the only copy of the payload on its way out.
-fn emit(fragment: &Fragment, tsn: anabranch_wire::serial::Tsn, immediate: bool, out: &mut Vec<u8>) {
+fn emit(fragment: &Fragment, tsn: anabranch_wire::Tsn, immediate: bool, out: &mut Vec<u8>) {
     Data {
         flags: DataFlags {
             immediate: fragment.immediate || immediate,

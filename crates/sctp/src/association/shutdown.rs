@@ -1,7 +1,7 @@
 //! Ending: SHUTDOWN in every state, and ABORT (RFC 9260, 9).
 
 use anabranch_base::Instant;
-use anabranch_wire::serial::Tsn;
+use anabranch_wire::Tsn;
 
 use super::input::Violation;
 use super::{Association, State};

@@ -74,7 +74,9 @@ impl Association {
 
     /// Marks everything unacknowledged of a lane for retransmission.
     pub(super) fn mark_all_lost(&mut self, index: usize) {
-        let (Some(lane), Some(subflow)) = (self.lanes.get_mut(index), self.subflows.first_mut()) else { return };
+        let (Some(lane), Some(subflow)) = (self.lanes.get_mut(index), self.subflows.first_mut()) else {
+            return;
+        };
         let headers = self.config.rwnd_counts_headers;
         let peer_rwnd = &mut self.peer_rwnd;
         subflow.loss.mark_lane(&mut subflow.flight, index as u8, |chunk| {

@@ -63,41 +63,143 @@ const SWITCH: &str = "true or false";
 /// The table; sorted by name.
 static KEYS: &[Key] = &[
     key!(association_max_retrans, count, shown, COUNT, "Association.Max.Retrans"),
-    key!(backoff_keeps_ssthresh, switch, shown, SWITCH, "a further T3-rtx expiry at one PMDCS leaves ssthresh alone"),
-    key!(checksums, checksums, show_checksums, "\"crc32c\" or \"elided\"", "whether CRC32c is computed and verified"),
+    key!(
+        backoff_keeps_ssthresh,
+        switch,
+        shown,
+        SWITCH,
+        "a further T3-rtx expiry at one PMDCS leaves ssthresh alone"
+    ),
+    key!(
+        checksums,
+        checksums,
+        show_checksums,
+        "\"crc32c\" or \"elided\"",
+        "whether CRC32c is computed and verified"
+    ),
     key!(data_with_cookie, switch, shown, SWITCH, "DATA may ride with COOKIE ECHO"),
     key!(dscp, dscp, show_dscp, "a code point of 0 to 63", "code point of the association's packets"),
-    key!(fast_recovery, fast_recovery, show_recovery, "\"off\", \"until-exit\" or \"per-window\"", "how often one loss event may cut the window"),
-    key!(fast_retransmit_threshold, count, shown, "a whole number of 1 to 255", "missing reports that make a fast retransmit"),
+    key!(
+        fast_recovery,
+        fast_recovery,
+        show_recovery,
+        "\"off\", \"until-exit\" or \"per-window\"",
+        "how often one loss event may cut the window"
+    ),
+    key!(
+        fast_retransmit_threshold,
+        count,
+        shown,
+        "a whole number of 1 to 255",
+        "missing reports that make a fast retransmit"
+    ),
     key!(heartbeat_interval, duration, show_duration, DURATION, "HB.interval; 0 s turns heartbeats off"),
-    key!(hold_after_fast_retransmit, switch, shown, SWITCH, "after a fast retransmit the rest waits for the next SACK"),
-    key!(idle_decay_floor, optional_count, show_optional, "a number of PMDCS or \"off\"", "cwnd halves for each idle RTO, down to this"),
+    key!(
+        hold_after_fast_retransmit,
+        switch,
+        shown,
+        SWITCH,
+        "after a fast retransmit the rest waits for the next SACK"
+    ),
+    key!(
+        idle_decay_floor,
+        optional_count,
+        show_optional,
+        "a number of PMDCS or \"off\"",
+        "cwnd halves for each idle RTO, down to this"
+    ),
     key!(inbound_streams, count, shown, COUNT, "inbound streams allowed"),
-    key!(initial_ssthresh, optional_bytes, show_ssthresh, "a size or \"peer-rwnd\"", "first slow-start threshold"),
-    key!(initial_window, initial_window, show_window, "\"rfc9260\" or a number of PMDCS", "first congestion window"),
+    key!(
+        initial_ssthresh,
+        optional_bytes,
+        show_ssthresh,
+        "a size or \"peer-rwnd\"",
+        "first slow-start threshold"
+    ),
+    key!(
+        initial_window,
+        initial_window,
+        show_window,
+        "\"rfc9260\" or a number of PMDCS",
+        "first congestion window"
+    ),
     key!(ip_overhead, count, shown, COUNT, "bytes of header in front of SCTP"),
-    key!(max_burst, max_burst, show_burst, "\"off\", \"clamp N\" or \"after-recovery N\"", "limit on a burst of new packets"),
+    key!(
+        max_burst,
+        max_burst,
+        show_burst,
+        "\"off\", \"clamp N\" or \"after-recovery N\"",
+        "limit on a burst of new packets"
+    ),
     key!(max_init_retransmits, count, shown, COUNT, "Max.Init.Retransmits"),
     key!(max_message, bytes, shown, BYTES, "largest user message"),
     key!(mtu, count, shown, "576 to 65535", "largest IP packet of the path, bytes"),
     key!(outbound_streams, count, shown, COUNT, "outbound streams asked for"),
     key!(path_max_retrans, count, shown, COUNT, "Path.Max.Retrans"),
-    key!(pba_clamp, switch, shown, SWITCH, "partial_bytes_acked is held at cwnd while the window is not full"),
-    key!(pba_counts_twice, switch, shown, SWITCH, "bytes gap-acked earlier count again when cumulatively acked"),
-    key!(pba_needs_full_window, switch, shown, SWITCH, "partial_bytes_acked grows only while the window is full"),
+    key!(
+        pba_clamp,
+        switch,
+        shown,
+        SWITCH,
+        "partial_bytes_acked is held at cwnd while the window is not full"
+    ),
+    key!(
+        pba_counts_twice,
+        switch,
+        shown,
+        SWITCH,
+        "bytes gap-acked earlier count again when cumulatively acked"
+    ),
+    key!(
+        pba_needs_full_window,
+        switch,
+        shown,
+        SWITCH,
+        "partial_bytes_acked grows only while the window is full"
+    ),
     key!(receive_window, bytes, shown, BYTES, "receive buffer, the first a_rwnd"),
     key!(rto_initial, duration, show_duration, DURATION, "RTO.Initial"),
     key!(rto_max, duration, show_duration, DURATION, "RTO.Max"),
     key!(rto_min, duration, show_duration, DURATION, "RTO.Min"),
-    key!(rtt_sampling, sampling, show_sampling, "\"once-per-round-trip\" or \"every-ack\"", "which chunks give round-trip samples"),
+    key!(
+        rtt_sampling,
+        sampling,
+        show_sampling,
+        "\"once-per-round-trip\" or \"every-ack\"",
+        "which chunks give round-trip samples"
+    ),
     key!(rwnd_counts_headers, switch, shown, SWITCH, "the peer's window is charged chunk headers too"),
-    key!(sack_delay, sack_delay, show_duration, "a time of 0 ms to 500 ms; 0 ms acknowledges every packet", "SACK.Delay"),
-    key!(sack_every, positive_u16, shown, "a whole number of 1 or more", "a SACK for every this many packets"),
+    key!(
+        sack_delay,
+        sack_delay,
+        show_duration,
+        "a time of 0 ms to 500 ms; 0 ms acknowledges every packet",
+        "SACK.Delay"
+    ),
+    key!(
+        sack_every,
+        positive_u16,
+        shown,
+        "a whole number of 1 or more",
+        "a SACK for every this many packets"
+    ),
     key!(send_buffer, bytes, shown, BYTES, "bytes accepted and not yet sent"),
     key!(shutdown_guard_rto_max, count, shown, COUNT, "T5-shutdown-guard in RTO.Max; 0 is off"),
     key!(slow_start_limit, positive_u16, shown, "a whole number of 1 or more", "L of slow start"),
-    key!(ssthresh_floor, positive_u16, shown, "a number of PMDCS of 1 or more", "smallest ssthresh after a loss"),
-    key!(stream_scheduling, scheduling, show_scheduling, "\"fcfs\" or \"round-robin\"", "which stream speaks next"),
+    key!(
+        ssthresh_floor,
+        positive_u16,
+        shown,
+        "a number of PMDCS of 1 or more",
+        "smallest ssthresh after a loss"
+    ),
+    key!(
+        stream_scheduling,
+        scheduling,
+        show_scheduling,
+        "\"fcfs\" or \"round-robin\"",
+        "which stream speaks next"
+    ),
     key!(valid_cookie_life, duration, show_duration, DURATION, "Valid.Cookie.Life"),
 ];
 

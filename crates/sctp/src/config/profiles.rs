@@ -2,9 +2,7 @@
 
 use anabranch_base::{Dscp, Duration};
 
-use super::{
-    Checksums, Config, FastRecovery, InitialWindow, MaxBurst, RttSampling, StreamScheduling,
-};
+use super::{Checksums, Config, FastRecovery, InitialWindow, MaxBurst, RttSampling, StreamScheduling};
 
 impl Config {
     /// Names that [`Config::named`] knows, sorted.

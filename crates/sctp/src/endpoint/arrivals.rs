@@ -4,11 +4,11 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use anabranch_base::{Instant, Meta};
-use anabranch_wire::builder::{ChecksumOut, PacketBuilder};
-use anabranch_wire::chunk::{Chunk, ShutdownComplete, kind};
-use anabranch_wire::packet::{Checksum, CommonHeader, Packet};
-use anabranch_wire::serial::Tsn;
 use anabranch_wire::PacketError;
+use anabranch_wire::Tsn;
+use anabranch_wire::chunk::{Chunk, ShutdownComplete, kind};
+use anabranch_wire::{Checksum, CommonHeader, Packet};
+use anabranch_wire::{ChecksumOut, PacketBuilder};
 
 use super::Endpoint;
 use super::stateless::is_unicast;
@@ -217,7 +217,14 @@ impl Endpoint {
     }
 
     /// 5.2.1, 5.2.2 and 9.2: an INIT from the peer of an association. The association does not change.
-    fn on_unexpected_init(&mut self, now: Instant, index: u32, meta: &Meta, packet: &Packet<'_>, peer: &PeerInit) {
+    fn on_unexpected_init(
+        &mut self,
+        now: Instant,
+        index: u32,
+        meta: &Meta,
+        packet: &Packet<'_>,
+        peer: &PeerInit,
+    ) {
         let Some(assoc) = self.registry.at_mut(index) else { return };
         let config = Arc::clone(assoc.config());
         let (local_tag, peer_tag) = assoc.tags();
@@ -273,7 +280,8 @@ impl Endpoint {
         }
         let cookie = Cookie {
             created: now,
-            life: config.valid_cookie_life + anabranch_base::Duration::from_millis(u64::from(peer.preservative)),
+            life: config.valid_cookie_life
+                + anabranch_base::Duration::from_millis(u64::from(peer.preservative)),
             local_tag: tag,
             peer_tag: peer.tag,
             local_tie,

@@ -264,7 +264,9 @@ impl Endpoint {
     /// After an association was touched: queues it where it is due, and drops it from the maps when it has closed.
     fn settle(&mut self, _now: Instant, index: u32) {
         self.note_events(index);
-        if self.registry.at(index).is_some_and(Association::wants_to_transmit) && !self.registry.is_ready(index) {
+        if self.registry.at(index).is_some_and(Association::wants_to_transmit)
+            && !self.registry.is_ready(index)
+        {
             self.registry.set_ready(index, true);
             self.ready.push_back(index);
         }

@@ -29,7 +29,14 @@ impl Replies {
         let (destination, packet) = self.waiting.pop_front()?;
         buf.extend_from_slice(&packet);
         let size = packet.len();
-        Some(Transmit { destination, source: None, dscp: Dscp::DEFAULT, ecn: Ecn::NotEct, size, segment_size: size })
+        Some(Transmit {
+            destination,
+            source: None,
+            dscp: Dscp::DEFAULT,
+            ecn: Ecn::NotEct,
+            size,
+            segment_size: size,
+        })
     }
 }
 

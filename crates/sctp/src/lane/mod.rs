@@ -72,7 +72,14 @@ impl Lane {
             held: false,
             single_packet: false,
             last_sent: None,
-            burst: Burst { rule: config.max_burst, pmdcs, window: u64::MAX, limited: false, packets: 0, blocked: false },
+            burst: Burst {
+                rule: config.max_burst,
+                pmdcs,
+                window: u64::MAX,
+                limited: false,
+                packets: 0,
+                blocked: false,
+            },
         };
         lane.open_burst();
         lane

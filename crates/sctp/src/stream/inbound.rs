@@ -41,10 +41,6 @@ impl Inbound {
         self.held_bytes + self.held_pieces * OVERHEAD
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.ready.is_empty()
-    }
-
     /// Takes a new chunk. True when a message became ready where none was.
     ///
     /// # Errors
@@ -70,7 +66,9 @@ impl Inbound {
             self.streams.resize_with(id + 1, Stream::default);
         }
         let Some(stream) = self.streams.get_mut(id) else { return };
-        if whole.ssn == stream.next && stream.held.first_key_value().is_none_or(|(seq, _)| *seq > whole.first_seq) {
+        if whole.ssn == stream.next
+            && stream.held.first_key_value().is_none_or(|(seq, _)| *seq > whole.first_seq)
+        {
             stream.next = stream.next.wrapping_add(1);
             self.ready.push_back(whole.message);
         } else {
@@ -115,7 +113,16 @@ mod tests {
     use super::*;
 
     fn message(seq: u64, ssn: u16) -> Arrived<'static> {
-        Arrived { seq, stream: 0, ssn, ppid: 0, unordered: false, beginning: true, ending: true, payload: b"m" }
+        Arrived {
+            seq,
+            stream: 0,
+            ssn,
+            ppid: 0,
+            unordered: false,
+            beginning: true,
+            ending: true,
+            payload: b"m",
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use anabranch_wire::serial::Ssn;
+use anabranch_wire::Ssn;
 use bytes::Bytes;
 
 use super::scheduler::Scheduler;
@@ -142,8 +142,19 @@ mod tests {
         while let Some(peek) = out.peek(limit) {
             let f = out.pop(limit).unwrap();
             assert_eq!(peek, f.payload.len());
-            let marks = format!("{}{}{}", if f.beginning { "B" } else { "" }, if f.ending { "E" } else { "" }, if f.unordered { "U" } else { "" });
-            all.push(format!("{}/{} {} {}", f.stream, f.ssn.get(), String::from_utf8_lossy(&f.payload), marks));
+            let marks = format!(
+                "{}{}{}",
+                if f.beginning { "B" } else { "" },
+                if f.ending { "E" } else { "" },
+                if f.unordered { "U" } else { "" }
+            );
+            all.push(format!(
+                "{}/{} {} {}",
+                f.stream,
+                f.ssn.get(),
+                String::from_utf8_lossy(&f.payload),
+                marks
+            ));
         }
         assert!(out.is_empty() && out.pop(limit).is_none());
         all

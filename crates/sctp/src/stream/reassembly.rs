@@ -26,7 +26,6 @@ pub(crate) struct Whole {
     pub(crate) first_seq: u64,
     pub(crate) ssn: u16,
     pub(crate) message: Received,
-    pub(crate) len: usize,
     /// How many chunks it came in.
     pub(crate) fragments: usize,
 }
@@ -85,7 +84,16 @@ impl Reassembly {
         } else if let Some(run) = self.take_run(c.seq) {
             self.grow(run, c)?
         } else {
-            self.orphans.insert(c.seq, Orphan { stream: c.stream, ssn: c.ssn, unordered: c.unordered, ending: c.ending, payload: Bytes::copy_from_slice(c.payload) });
+            self.orphans.insert(
+                c.seq,
+                Orphan {
+                    stream: c.stream,
+                    ssn: c.ssn,
+                    unordered: c.unordered,
+                    ending: c.ending,
+                    payload: Bytes::copy_from_slice(c.payload),
+                },
+            );
             return Ok(None);
         };
         let mut ended = c.ending;
@@ -125,7 +133,17 @@ impl Reassembly {
         let room = self.expected.clamp(c.payload.len(), 64 << 10);
         let mut open = Vec::with_capacity(room);
         open.extend_from_slice(c.payload);
-        Run { first_seq: c.seq, next_seq: c.seq + 1, stream: c.stream, ssn: c.ssn, ppid: c.ppid, unordered: c.unordered, done: Vec::new(), open, len: c.payload.len() }
+        Run {
+            first_seq: c.seq,
+            next_seq: c.seq + 1,
+            stream: c.stream,
+            ssn: c.ssn,
+            ppid: c.ppid,
+            unordered: c.unordered,
+            done: Vec::new(),
+            open,
+            len: c.payload.len(),
+        }
     }
 
     fn grow(&self, mut run: Run, c: &Arrived<'_>) -> Result<Run, Inconsistent> {
@@ -161,7 +179,7 @@ fn whole_of(c: &Arrived<'_>) -> Whole {
         unordered: c.unordered,
         pieces: vec![Bytes::copy_from_slice(c.payload)],
     };
-    Whole { first_seq: c.seq, ssn: c.ssn, message, len: c.payload.len(), fragments: 1 }
+    Whole { first_seq: c.seq, ssn: c.ssn, message, fragments: 1 }
 }
 
 impl Run {
@@ -176,7 +194,7 @@ impl Run {
         let message =
             Received { stream: self.stream, ppid: self.ppid, unordered: self.unordered, pieces: self.done };
         let fragments = (self.next_seq - self.first_seq) as usize;
-        Whole { first_seq: self.first_seq, ssn: self.ssn, message, len: self.len, fragments }
+        Whole { first_seq: self.first_seq, ssn: self.ssn, message, fragments }
     }
 }
 
@@ -210,8 +228,7 @@ mod tests {
                     let bytes = whole.message.into_bytes();
                     let m = bytes[0];
                     prop_assert!(bytes.iter().all(|x| *x == m));
-                    prop_assert_eq!(bytes.len(), whole.len);
-                    prop_assert!(seen.insert(m, whole.len).is_none());
+                                        prop_assert!(seen.insert(m, bytes.len()).is_none());
                 }
             }
             for (m, n) in sizes.iter().enumerate() {
@@ -230,7 +247,11 @@ mod tests {
                 let whole = r.add(&chunk(message * 16 + i, &part, i == 0, i == 15)).unwrap();
                 if let Some(whole) = whole {
                     assert_eq!(whole.message.len(), 16_000);
-                    assert!(message == 0 || whole.message.pieces.len() == 1, "{}", whole.message.pieces.len());
+                    assert!(
+                        message == 0 || whole.message.pieces.len() == 1,
+                        "{}",
+                        whole.message.pieces.len()
+                    );
                 }
             }
         }

@@ -173,25 +173,42 @@ impl Flight {
         Ok(())
     }
 
-    /// Fills `scratch` with the SACK's blocks as unwrapped, merged ranges.
-    fn read_blocks(&mut self, next_expected: u64, gaps: impl Iterator<Item = GapBlock>) -> Result<(), BogusSack> {
+    /// Fills `scratch` with the SACK's blocks as unwrapped, sorted, merged ranges.
+    fn read_blocks(
+        &mut self,
+        next_expected: u64,
+        gaps: impl Iterator<Item = GapBlock>,
+    ) -> Result<(), BogusSack> {
         self.scratch.clear();
+        let mut sorted = true;
         for block in gaps {
-            // Offsets count from the Cumulative TSN Ack, which is next_expected - 1.
+            // Offsets count from the Cumulative TSN Ack, which is next_expected - 1; 0 would be that TSN itself.
             if block.start == 0 || block.end < block.start {
                 return Err(BogusSack("a gap block ends before it starts, or starts at the cumulative TSN"));
             }
-            let (start, end) = (next_expected + u64::from(block.start) - 1, next_expected + u64::from(block.end));
+            let (start, end) =
+                (next_expected + u64::from(block.start) - 1, next_expected + u64::from(block.end));
             if end > self.next() {
                 return Err(BogusSack("a gap block acknowledges a TSN that was never sent"));
             }
             match self.scratch.last_mut() {
-                Some(last) if start < last.1 => {
-                    return Err(BogusSack("gap blocks overlap or are out of order"));
-                }
                 Some(last) if start == last.1 => last.1 = end,
-                _ => self.scratch.push((start, end)),
+                last => {
+                    sorted &= last.is_none_or(|last| start > last.1);
+                    self.scratch.push((start, end));
+                }
             }
+        }
+        if !sorted {
+            // No rule asks for an order; every stack keeps one.
+            self.scratch.sort_unstable();
+            self.scratch.dedup_by(|next, kept| {
+                let joins = next.0 <= kept.1;
+                if joins {
+                    kept.1 = kept.1.max(next.1);
+                }
+                joins
+            });
         }
         Ok(())
     }
@@ -321,4 +338,4 @@ fn newly(lane: &mut LaneAck, seq: u64, chunk: &SentChunk) {
 }
 
 #[cfg(test)]
-mod tests;
+pub(in crate::subflow) mod tests;

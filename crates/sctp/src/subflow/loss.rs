@@ -76,7 +76,12 @@ impl Loss {
     }
 
     /// Marks everything of `lane` that is in flight (E3 of 6.3.3: T3-rtx expired); calls `marked` for each.
-    pub(crate) fn mark_lane(&mut self, flight: &mut Flight, lane: u8, mut marked: impl FnMut(&super::flight::SentChunk)) {
+    pub(crate) fn mark_lane(
+        &mut self,
+        flight: &mut Flight,
+        lane: u8,
+        mut marked: impl FnMut(&super::flight::SentChunk),
+    ) {
         let lost = &mut self.lost;
         for (seq, chunk) in flight.iter_mut() {
             if chunk.lane != lane || chunk.state == ChunkState::GapAcked {
@@ -148,3 +153,6 @@ fn insert_sorted(list: &mut VecDeque<u64>, seq: u64) {
         _ => list.push_back(seq),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,7 +8,7 @@ pub(crate) mod receive;
 pub(crate) mod sack;
 
 use anabranch_base::Dscp;
-use anabranch_wire::serial::Tsn;
+use anabranch_wire::Tsn;
 
 use crate::config::Config;
 use crate::stream::outbound::Outbound;

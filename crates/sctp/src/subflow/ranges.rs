@@ -106,10 +106,6 @@ impl RangeSet {
         }
         Some(seq)
     }
-
-    pub(crate) fn clear(&mut self) {
-        self.ranges.clear();
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! When to acknowledge (RFC 9260, 6.2).
 
 use anabranch_base::{Duration, Instant};
-use anabranch_wire::serial::Tsn;
+use anabranch_wire::Tsn;
 
 /// Most duplicates listed in one SACK: they are information, not state, and a flood of them must not grow memory.
 const MAX_DUPLICATES: usize = 16;

@@ -87,7 +87,11 @@ fn the_two_cuts_and_their_floors() {
     c.on_congestion(Congestion::Timeout);
     assert_eq!((c.window(), c.ssthresh()), (PMDCS, 25_000));
     c.on_congestion(Congestion::Timeout);
-    assert_eq!((c.window(), c.ssthresh()), (PMDCS, 4 * PMDCS), "7.2.3 makes no exception for the next expiry");
+    assert_eq!(
+        (c.window(), c.ssthresh()),
+        (PMDCS, 4 * PMDCS),
+        "7.2.3 makes no exception for the next expiry"
+    );
     let mut ns = Reno::new(&Config::ns2_2_35(), false, 65_536);
     ns.cwnd = 100_000;
     ns.on_congestion(Congestion::Timeout);
