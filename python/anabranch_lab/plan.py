@@ -178,7 +178,7 @@ def put(document: dict[str, Any], key: str, value: Any) -> None:
 
 def _split(key: str) -> list[str]:
     """Steps of a key; a name with a dot in it stands in quotes."""
-    parts = [part for part in key.split('"')]
+    parts = key.split('"')
     steps: list[str] = []
     for index, part in enumerate(parts):
         if index % 2:
