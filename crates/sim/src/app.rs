@@ -20,7 +20,7 @@ pub(crate) struct Source {
     /// Bytes still to hand over; `None` for a greedy source.
     left: Option<u64>,
     /// When a greedy source stops.
-    pub(crate) stop: Option<Instant>,
+    stop: Option<Instant>,
     /// Bytes handed over so far, for each stream.
     streams: Vec<u64>,
     next_stream: usize,
@@ -48,9 +48,9 @@ pub(crate) struct Sink {
 }
 
 impl App {
-    /// Does what there is to do after the engine has changed.
+    /// Does what there is to do after the engine has changed. False when the engine had told it nothing.
     #[inline]
-    pub(crate) fn run(&mut self, now: Instant, engine: &mut Engine) {
+    pub(crate) fn run(&mut self, now: Instant, engine: &mut Engine) -> bool {
         match self {
             Self::Source(source) => source.run(now, engine),
             Self::Sink(sink) => sink.run(now, engine),
@@ -79,8 +79,15 @@ impl Source {
         }
     }
 
-    fn run(&mut self, now: Instant, engine: &mut Engine) {
+    /// When it has to be woken to stop.
+    pub(crate) fn stops_at(&self, now: Instant) -> Option<Instant> {
+        self.stop.filter(|stop| *stop > now)
+    }
+
+    fn run(&mut self, now: Instant, engine: &mut Engine) -> bool {
+        let mut told = false;
         while let Some(notice) = engine.poll_notice() {
+            told = true;
             match notice {
                 Notice::Connected => self.connected = true,
                 Notice::Writable => self.blocked = false,
@@ -106,6 +113,7 @@ impl Source {
                 engine.close(now);
             }
         }
+        told
     }
 
     fn fill(&mut self, now: Instant, engine: &mut Engine) {
@@ -117,7 +125,8 @@ impl Source {
             let len = self.message.min(left);
             let stream = self.next_stream;
             let Some(position) = self.streams.get_mut(stream) else { return };
-            let taken = engine.offer(now, stream as u16, self.unordered, content(stream as u16, *position, len));
+            let taken =
+                engine.offer(now, stream as u16, self.unordered, content(stream as u16, *position, len));
             *position += taken as u64;
             if let Some(left) = &mut self.left {
                 *left -= taken as u64;
@@ -153,8 +162,10 @@ impl Sink {
         self.check.then(|| self.intact && Some(self.taken) == self.expected)
     }
 
-    fn run(&mut self, now: Instant, engine: &mut Engine) {
+    fn run(&mut self, now: Instant, engine: &mut Engine) -> bool {
+        let mut told = false;
         while let Some(notice) = engine.poll_notice() {
+            told = true;
             match notice {
                 Notice::Readable => self.take(now, engine),
                 Notice::PeerClosed => {
@@ -168,6 +179,7 @@ impl Sink {
                 }
             }
         }
+        told
     }
 
     fn take(&mut self, now: Instant, engine: &mut Engine) {

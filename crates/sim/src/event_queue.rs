@@ -114,7 +114,10 @@ mod tests {
                 let first = (0..entities).min_by_key(|&i| (plain[i], i)).filter(|&i| plain[i] != u64::MAX);
                 let expected = first.map(|i| (Instant::from_nanos(plain[i]), i as Entity));
                 assert_eq!(queue.next(), expected);
-                assert_eq!(queue.at(entity as Entity).map(Instant::as_nanos), (time != u64::MAX).then_some(time));
+                assert_eq!(
+                    queue.at(entity as Entity).map(Instant::as_nanos),
+                    (time != u64::MAX).then_some(time)
+                );
             }
         }
     }

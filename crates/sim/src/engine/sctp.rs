@@ -80,9 +80,9 @@ impl SctpEnd {
         if self.endpoint.send(now, id, message).is_ok() { len } else { 0 }
     }
 
-    pub(crate) fn take_all(&mut self, now: Instant, mut sink: impl FnMut(u16, &[u8])) {
+    pub(crate) fn take_all(&mut self, _now: Instant, mut sink: impl FnMut(u16, &[u8])) {
         let Some(id) = self.id else { return };
-        while let Some(message) = self.endpoint.receive(now, id) {
+        while let Some(message) = self.endpoint.receive(id) {
             for piece in &message.pieces {
                 sink(message.stream, piece);
             }

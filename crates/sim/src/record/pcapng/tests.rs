@@ -75,7 +75,11 @@ fn the_file_has_a_section_its_interfaces_and_its_packets() {
 fn ipv6_addresses_make_an_ipv6_header() {
     let mut capture = Capture::new(&[Interface { name: "x".into(), speed: None }]);
     let source = IpAddr::from([0x2001, 0xdb8, 0, 0, 0, 0, 0, 1]);
-    capture.packet(Instant::ZERO, 0, &Packet { source, destination: source, protocol: 132, ..packet(&[9; 16]) });
+    capture.packet(
+        Instant::ZERO,
+        0,
+        &Packet { source, destination: source, protocol: 132, ..packet(&[9; 16]) },
+    );
     let body = &blocks(&capture.finish())[2].1;
     assert_eq!(u32_at(body, 12), 56);
     assert_eq!(body[20] >> 4, 6);
