@@ -1,5 +1,7 @@
 //! Data: order, fragments, acknowledgements, losses, windows (RFC 9260, sections 6 and 7).
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
+
 mod common;
 
 use anabranch_base::{Duration, Rng};

@@ -1,5 +1,7 @@
 //! Setting up and ending: RFC 9260, sections 5 and 9, as ladders.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
+
 mod common;
 
 use std::sync::Arc;

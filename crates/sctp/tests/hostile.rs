@@ -1,6 +1,8 @@
 //! Bad input: wrong tags, forged cookies, malformed chunks, lies. Nothing panics, nothing grows, nothing is answered
 //! that must not be (RFC 9260, 5.2, 8.4, 8.5; RFC 5062).
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
+
 mod common;
 
 use std::sync::Arc;

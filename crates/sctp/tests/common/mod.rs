@@ -1,5 +1,6 @@
 //! Two endpoints in virtual time, a wire with a fixed latency between them, and a log of every packet.
 #![allow(dead_code, unreachable_pub, reason = "every test file uses its own part of the harness")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
