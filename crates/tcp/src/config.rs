@@ -1,0 +1,223 @@
+//! Every rule that can be turned on, off or up, with the reason for its default.
+//!
+//! The struct, its defaults, the list of keys and the text interface are generated from one table, so that a value
+//! cannot be forgotten in one of them.
+
+mod profiles;
+mod value;
+
+pub use profiles::PROFILES;
+pub use value::{
+    AckedGrowth, Controller, InitialWindow, LossRecovery, RttEstimator, RttSampling, SsthreshBase,
+};
+
+use anabranch_base::Duration;
+use value::Value;
+
+/// A configuration key or value that does not exist.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// No such key.
+    #[error("tcp option `{key}` does not exist; allowed: {allowed}")]
+    UnknownKey {
+        /// What was asked for.
+        key: String,
+        /// Every key, comma-separated.
+        allowed: String,
+    },
+    /// The value does not fit the key.
+    #[error("tcp option `{key}` = `{value}` is not valid; allowed: {allowed}")]
+    BadValue {
+        /// Which key.
+        key: &'static str,
+        /// What was asked for.
+        value: String,
+        /// What it may be.
+        allowed: String,
+    },
+}
+
+/// One configuration key, for help texts and schemas.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// Name as in a scenario file.
+    pub name: &'static str,
+    /// What it does.
+    pub doc: &'static str,
+    /// What it may be.
+    pub allowed: &'static str,
+    /// The default, which is that of profile `rfc`.
+    pub default: String,
+}
+
+macro_rules! config {
+    ($( $(#[doc = $doc:literal])+ $name:ident : $ty:ty = $default:expr ; )+) => {
+        /// Configuration of a connection. The default is the profile `rfc`.
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct Config { $( $(#[doc = $doc])+ pub $name: $ty, )+ }
+
+        impl Default for Config {
+            fn default() -> Self { Self { $( $name: $default, )+ } }
+        }
+
+        impl Config {
+            /// Every key with its documentation, in the order of the table.
+            #[must_use]
+            pub fn keys() -> Vec<Key> {
+                let default = Self::default();
+                vec![ $( Key {
+                    name: stringify!($name),
+                    doc: concat!($($doc),+).trim_start(),
+                    allowed: <$ty as Value>::ALLOWED,
+                    default: Value::show(&default.$name),
+                }, )+ ]
+            }
+
+            /// Sets one value by name, as a scenario file writes it.
+            ///
+            /// # Errors
+            /// When the key does not exist or the value does not fit it; the text names what is allowed.
+            pub fn set(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
+                match key {
+                    $( stringify!($name) => {
+                        self.$name = <$ty as Value>::parse(value.trim()).ok_or_else(|| ConfigError::BadValue {
+                            key: stringify!($name),
+                            value: value.to_owned(),
+                            allowed: <$ty as Value>::ALLOWED.to_owned(),
+                        })?;
+                    } )+
+                    _ => return Err(ConfigError::UnknownKey {
+                        key: key.to_owned(),
+                        allowed: [$( stringify!($name) ),+].join(", "),
+                    }),
+                }
+                Ok(())
+            }
+
+            /// One value by name, written as `set` reads it.
+            #[must_use]
+            pub fn get(&self, key: &str) -> Option<String> {
+                match key { $( stringify!($name) => Some(Value::show(&self.$name)), )+ _ => None }
+            }
+        }
+    };
+}
+
+config! {
+    // ---- format and handshake
+    /// Largest segment we accept and send, payload bytes plus TCP options (RFC 9293, section 3.7.1); 1460 fills an Ethernet frame.
+    mss: u32 = 1460;
+    /// Offer SACK and use it when the peer does too (RFC 2018).
+    sack: bool = true;
+    /// Most SACK blocks in one segment; the header has room for 4, for 3 beside a timestamp.
+    sack_blocks: u32 = 4;
+    /// Offer timestamps, use them for round-trip times and PAWS (RFC 7323); costs 12 bytes a segment.
+    timestamps: bool = true;
+    /// Offer window scaling (RFC 7323); without it no window exceeds 65535 bytes.
+    window_scaling: bool = true;
+    /// Compute and verify the checksum; off saves time where the medium cannot corrupt.
+    checksum: bool = true;
+    /// DSCP of every packet.
+    dscp: u32 = 0;
+
+    // ---- buffers
+    /// Receive buffer: the window that is advertised when nothing is waiting to be read.
+    receive_buffer: u64 = 1 << 20;
+    /// Send buffer: bytes that `send` accepts before they are acknowledged.
+    send_buffer: u64 = 4 << 20;
+
+    // ---- acknowledging
+    /// Delay acknowledgements (RFC 1122, section 4.2.3.2); off means an ACK for every segment.
+    delayed_ack: bool = true;
+    /// With delayed_ack: acknowledge at least every so many full segments (RFC 5681, section 4.2).
+    ack_every: u32 = 2;
+    /// With delayed_ack: longest delay; the RFC allows 500 ms.
+    ack_delay: Duration = Duration::from_millis(200);
+    /// Acknowledge so many data segments at once at the start of a connection, whatever delayed_ack says.
+    quick_acks: u32 = 0;
+    /// Acknowledge at once a segment that fills a hole or part of one (RFC 5681, section 4.2).
+    ack_gap_fill: bool = true;
+
+    // ---- congestion control
+    /// Congestion controller.
+    controller: Controller = Controller::Reno;
+    /// Initial window.
+    initial_window: InitialWindow = InitialWindow::Rfc6928;
+    /// Initial slow-start threshold; RFC 5681 wants it arbitrarily high.
+    initial_ssthresh: Option<u64> = None;
+    /// How the window grows with acknowledgements.
+    growth: AckedGrowth = AckedGrowth::Bytes;
+    /// With growth = bytes: most segments that one ACK may add in slow start (RFC 3465's L).
+    growth_limit: u32 = 2;
+    /// Grow only while the window was the limit, not the user or the receiver (RFC 7661's concern).
+    growth_needs_full_window: bool = true;
+    /// What a loss halves: bytes in flight (RFC 5681, equation 4) or the smaller of cwnd and the send limit.
+    ssthresh_base: SsthreshBase = SsthreshBase::Flight;
+    /// Window after a timeout, segments (RFC 5681: the loss window, 1).
+    loss_window: u32 = 1;
+    /// Never have more outstanding than this, whatever cwnd and the receiver allow; 0 B means no limit.
+    send_limit: u64 = 0;
+    /// Restart from the initial window after an idle time of one RTO (RFC 5681, section 4.1).
+    slow_start_restart: bool = true;
+    /// Start with one segment when the SYN or SYN-ACK had to be sent again (RFC 5681, section 3.1).
+    one_segment_after_handshake_loss: bool = true;
+    /// Most data segments sent in answer to one ACK; 0 means no limit.
+    max_burst: u32 = 0;
+
+    // ---- loss recovery
+    /// Loss recovery; the SACK kinds need the peer's SACK and fall back to newreno without it.
+    recovery: LossRecovery = LossRecovery::Sack6675;
+    /// Duplicate acknowledgements that start fast retransmit (RFC 5681).
+    duplicate_threshold: u32 = 3;
+    /// New data on the first two duplicate acknowledgements (RFC 3042).
+    limited_transmit: bool = true;
+    /// An ACK that changes the advertised window is no duplicate (RFC 5681, section 2).
+    window_update_is_no_duplicate: bool = true;
+    /// No fast retransmit before everything outstanding at the last timeout or recovery is acknowledged (RFC 6582, section 3.2, step 2).
+    recovery_point: bool = true;
+    /// After a NewReno recovery, at most flight + 1 segment instead of ssthresh (RFC 6582, section 3.2, step 3, option 1).
+    deflate_to_flight: bool = true;
+    /// Restart the retransmission timer on every partial acknowledgement, not only the first (the "Slow-but-Steady" variant of RFC 6582).
+    partial_ack_restarts_timer: bool = false;
+    /// With sack6675: when nothing is lost and no new data can be sent, send what is not SACKed (NextSeg rule 3).
+    nextseg_rule3: bool = true;
+    /// With sack6675: one retransmission of the last segment per recovery when nothing else can be sent (NextSeg rule 4).
+    rescue_retransmission: bool = true;
+    /// Remember what was SACKed over a timeout (RFC 6675, section 5.1); RFC 2018 forgot it for fear of reneging.
+    keep_sack_on_timeout: bool = true;
+
+    // ---- retransmission timeout
+    /// Before the first round-trip sample (RFC 6298: 1 s; RFC 2988: 3 s).
+    rto_initial: Duration = Duration::from_secs(1);
+    /// Smallest timeout (RFC 6298: 1 s).
+    rto_min: Duration = Duration::from_secs(1);
+    /// Largest timeout, backing off included (RFC 6298: at least 60 s).
+    rto_max: Duration = Duration::from_secs(60);
+    /// Clock granularity G of RFC 6298; with rtt_estimator = ticks the length of a tick.
+    rto_granularity: Duration = Duration::from_millis(1);
+    /// The timeout falls back to this for data when the SYN had to be sent again (RFC 6298, section 5.7).
+    rto_after_handshake_loss: Duration = Duration::from_secs(3);
+    /// How round-trip samples become a timeout.
+    rtt_estimator: RttEstimator = RttEstimator::Rfc6298;
+    /// Without timestamps: which segments are timed. Karn's rule holds for both.
+    rtt_sampling: RttSampling = RttSampling::Timed;
+    /// The handshake is the first round-trip sample.
+    rtt_from_handshake: bool = true;
+    /// Retransmissions of one data segment before giving up (RFC 9293, section 3.8.3, R2).
+    retransmissions: u32 = 15;
+    /// Retransmissions of a SYN or SYN-ACK before giving up.
+    syn_retransmissions: u32 = 6;
+
+    // ---- small things
+    /// Hold back a small segment while data is outstanding (RFC 1122, section 4.2.3.4).
+    nagle: bool = false;
+    /// Longest interval between zero-window probes; the first comes after one RTO.
+    persist_max: Duration = Duration::from_secs(60);
+    /// TIME-WAIT, twice the maximum segment lifetime.
+    time_wait: Duration = Duration::from_secs(60);
+    /// Half-open connections a listener holds; more SYNs are dropped.
+    backlog: u32 = 128;
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,215 @@
+//! The types of configuration values and how they are written.
+
+use anabranch_base::Duration;
+
+/// A type that a configuration value can have.
+pub(super) trait Value: Sized {
+    const ALLOWED: &'static str;
+    fn parse(text: &str) -> Option<Self>;
+    fn show(&self) -> String;
+}
+
+impl Value for bool {
+    const ALLOWED: &'static str = "true, false";
+    fn parse(text: &str) -> Option<Self> {
+        text.parse().ok()
+    }
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Value for u32 {
+    const ALLOWED: &'static str = "a whole number, or a size such as \"1448 B\"";
+    fn parse(text: &str) -> Option<Self> {
+        u64::parse(text)?.try_into().ok()
+    }
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Value for u64 {
+    const ALLOWED: &'static str = "a size such as \"1448 B\", \"64 KiB\", \"64 kB\", \"1 MiB\"";
+    fn parse(text: &str) -> Option<Self> {
+        let (number, unit) = split(text);
+        let factor = match unit {
+            "" | "B" => 1,
+            "kB" => 1_000,
+            "MB" => 1_000_000,
+            "KiB" => 1 << 10,
+            "MiB" => 1 << 20,
+            "GiB" => 1 << 30,
+            _ => return None,
+        };
+        number.replace('_', "").parse::<Self>().ok()?.checked_mul(factor)
+    }
+    fn show(&self) -> String {
+        format!("{self} B")
+    }
+}
+
+impl Value for Option<u64> {
+    const ALLOWED: &'static str = "\"unlimited\", or a size such as \"65535 B\"";
+    fn parse(text: &str) -> Option<Self> {
+        if text == "unlimited" { Some(None) } else { u64::parse(text).map(Some) }
+    }
+    fn show(&self) -> String {
+        self.as_ref().map_or_else(|| "unlimited".to_owned(), Value::show)
+    }
+}
+
+impl Value for Duration {
+    const ALLOWED: &'static str = "a duration such as \"200 ms\", \"1.5 s\", \"10 us\", \"1 min\"";
+    fn parse(text: &str) -> Option<Self> {
+        let (number, unit) = split(text);
+        let nanos = match unit {
+            "ns" => 1.0,
+            "us" | "µs" => 1e3,
+            "ms" => 1e6,
+            "s" => 1e9,
+            "min" => 60e9,
+            _ => return None,
+        };
+        let value = number.replace('_', "").parse::<f64>().ok()? * nanos;
+        (value.is_finite() && (0.0..1e19).contains(&value)).then(|| Self::from_nanos(value.round() as u64))
+    }
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+/// Number and unit: "64 KiB" is ("64", "KiB").
+fn split(text: &str) -> (&str, &str) {
+    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    (number, unit.trim())
+}
+
+macro_rules! names {
+    ($(#[$meta:meta])* $type:ident { $( $(#[$vmeta:meta])* $variant:ident = $name:literal, )+ }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $type { $( $(#[$vmeta])* $variant, )+ }
+
+        impl Value for $type {
+            const ALLOWED: &'static str = one_of(concat!($( ", ", $name ),+));
+            fn parse(text: &str) -> Option<Self> {
+                match text { $( $name => Some(Self::$variant), )+ _ => None }
+            }
+            fn show(&self) -> String {
+                match self { $( Self::$variant => $name, )+ }.to_owned()
+            }
+        }
+    };
+}
+
+/// Drops the separator before the first name.
+const fn one_of(list: &'static str) -> &'static str {
+    list.split_at(2).1
+}
+
+names! {
+    /// Congestion controllers.
+    Controller {
+        /// RFC 5681.
+        Reno = "reno",
+    }
+}
+
+names! {
+    /// Loss recovery.
+    LossRecovery {
+        /// RFC 5681: leaves recovery on the first acknowledgement of new data.
+        Reno = "reno",
+        /// RFC 6582: stays until everything outstanding at its start is acknowledged.
+        NewReno = "newreno",
+        /// RFC 6675: pipe and NextSeg over the SACK scoreboard.
+        Sack6675 = "sack6675",
+        /// The pipe of ns-2's Sack1 agent: a counter, less one an ACK and two a partial ACK; go-back-N after a timeout.
+        Ns2Sack1 = "ns2-sack1",
+    }
+}
+
+names! {
+    /// How cwnd grows with an acknowledgement of new data.
+    AckedGrowth {
+        /// Appropriate byte counting: by the bytes acknowledged (RFC 5681's recommendation, RFC 3465).
+        Bytes = "bytes",
+        /// One segment an ACK in slow start, SMSS*SMSS/cwnd an ACK after it (RFC 5681, equations 2 and 3).
+        PerAck = "per-ack",
+        /// As ns-2: cwnd is a fraction of packets, grows by 1 or 1/cwnd an ACK, and its whole part counts.
+        Packets = "packets",
+    }
+}
+
+names! {
+    /// What is halved at a loss.
+    SsthreshBase {
+        /// Bytes in flight (RFC 5681, equation 4).
+        Flight = "flight",
+        /// The smaller of cwnd and the send limit.
+        Cwnd = "cwnd",
+    }
+}
+
+names! {
+    /// How samples become a timeout.
+    RttEstimator {
+        /// RFC 6298 in nanoseconds: SRTT + max(G, 4*RTTVAR).
+        Rfc6298 = "rfc6298",
+        /// BSD's fixed-point arithmetic (srtt in eighths, rttvar in quarters of a tick), as ns-2 does it.
+        Ticks = "ticks",
+    }
+}
+
+names! {
+    /// Which segments are timed when there are no timestamps.
+    RttSampling {
+        /// One at a time: the next is timed once the last has been acknowledged.
+        Timed = "timed",
+        /// Every segment that was sent once: a sample for each ACK.
+        Every = "every",
+    }
+}
+
+/// The initial window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InitialWindow {
+    /// So many segments.
+    Segments(u32),
+    /// RFC 3390: min(4*MSS, max(2*MSS, 4380 B)).
+    Rfc3390,
+    /// RFC 6928: min(10*MSS, max(2*MSS, 14600 B)).
+    Rfc6928,
+}
+
+impl InitialWindow {
+    /// Bytes for segments of `mss` bytes.
+    #[must_use]
+    pub fn bytes(self, mss: u64) -> u64 {
+        match self {
+            Self::Segments(n) => mss * u64::from(n.max(1)),
+            Self::Rfc3390 => (4 * mss).min((2 * mss).max(4380)),
+            Self::Rfc6928 => (10 * mss).min((2 * mss).max(14600)),
+        }
+    }
+}
+
+impl Value for InitialWindow {
+    const ALLOWED: &'static str = "a number of segments such as \"2\", rfc3390, rfc6928";
+    fn parse(text: &str) -> Option<Self> {
+        match text {
+            "rfc3390" => Some(Self::Rfc3390),
+            "rfc6928" => Some(Self::Rfc6928),
+            _ => text.trim_end_matches("segments").trim().parse().ok().filter(|n| *n > 0).map(Self::Segments),
+        }
+    }
+    fn show(&self) -> String {
+        match self {
+            Self::Segments(n) => n.to_string(),
+            Self::Rfc3390 => "rfc3390".to_owned(),
+            Self::Rfc6928 => "rfc6928".to_owned(),
+        }
+    }
+}
