@@ -72,4 +72,4 @@ class Store:
             connection.execute(
                 f"CREATE VIEW runs AS SELECT * FROM read_parquet([{files}], union_by_name = true)"
             )
-            return connection.execute(sql, list(parameters)).to_arrow_table()
+            return connection.sql(sql, params=list(parameters)).to_arrow_table()
