@@ -227,7 +227,7 @@ def figure_6_7(runner: Runner, seed: int, flow: str) -> Figure:
     rows = runner.rows(
         "recorded",
         f"SELECT time_ns / 1e9 AS t, a / {unit} AS cwnd, b / {unit} AS ssthresh FROM runs "
-        f"WHERE seed = {seed} AND flow = '{flow}' AND kind = 'window'",
+        f"WHERE seed = {seed} AND entity = '{flow}:sender' AND kind = 'window'",
         kind="trace",
     )
     figure, axes = plt.subplots(figsize=(7.2, 3.6))

@@ -394,8 +394,8 @@ def sctp_close_up(runner: Runner) -> Claim:
             claims.condition(
                 "flight when the third report has been answered",
                 "at least the window of 17 packets",
-                f"{_after(seen, third):.1f} packets",
-                _after(seen, third) >= seen.cwnd - 1e-9,
+                f"{_after(seen, third)} packets, window {seen.cwnd:.2f}",
+                _after(seen, third) >= math.floor(seen.cwnd),
             ),
             claims.exact("window after the fourth report, packets", 8, math.floor(_cwnd_after(seen, fourth))),
             claims.condition(
@@ -415,7 +415,7 @@ def sctp_close_up(runner: Runner) -> Claim:
     )
 
 
-def _after(seen: recorded.CloseUp, report: recorded.Step) -> float:
+def _after(seen: recorded.CloseUp, report: recorded.Step) -> int:
     """Packets outstanding when everything that a report let go has gone."""
     index = seen.steps.index(report)
     last = report

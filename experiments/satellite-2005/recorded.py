@@ -1,5 +1,6 @@
 """What the recorded runs show: windows, sequence numbers, and the packets around one loss."""
 
+import dataclasses
 from dataclasses import dataclass
 
 from anabranch_lab.sweep import Runner
@@ -19,7 +20,7 @@ WINDOWS = f"""
             c / CASE WHEN flow = 'tcp' THEN {PAYLOAD} ELSE {CHUNK} END AS flight,
             lead(time_ns / 1e9, 1, {END}) OVER (PARTITION BY seed, flow ORDER BY time_ns, rowid) AS until,
             lag(a) OVER (PARTITION BY seed, flow ORDER BY time_ns, rowid) AS before, a
-        FROM (SELECT *, row_number() OVER () AS rowid FROM runs) WHERE kind = 'window'
+        FROM (SELECT *, row_number() OVER () AS rowid FROM runs) WHERE kind = 'window' AND entity = flow || ':sender'
     )
     SELECT seed, flow, min(cwnd) AS low, max(cwnd) AS high,
         avg(cwnd) FILTER (before IS NULL OR before <> a) AS by_event,
@@ -59,8 +60,8 @@ class Step:
     packet: int
     cwnd: float
     """Congestion window after it, packets."""
-    flight: float
-    """Packets outstanding after it, as the sender counts them."""
+    flight: int
+    """Packets outstanding after it: sent and not reported as arrived, the lost one included."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +74,6 @@ class CloseUp:
     """Congestion window before the first report, packets."""
     highest: int
     """Highest packet sent before the first report."""
-    flight: float
-    """Packets outstanding before the first report, the lost one included."""
     steps: tuple[Step, ...]
     """From the first report to the acknowledgement of the retransmission, which is the last."""
 
@@ -116,32 +115,31 @@ def close_up(runner: Runner, sweep: str, flow: str) -> CloseUp:
     again = next(i for i, row in enumerate(rows) if row["kind"] == "sent" and row["reason"] != "")
     lost = rows[again]["seq"] // unit
     sent = next(row for row in rows if row["kind"] == "sent" and row["seq"] // unit == lost)
-    # The first acknowledgement after the loss that still asks for the lost packet, and the one before it.
+    # Acknowledgements that ask for the lost packet; the first of them still moved on to it.
     stuck = [i for i, row in enumerate(rows) if row["kind"] == "ack" and row["seq"] // unit == lost]
-    previous = stuck[0]
-    stuck = stuck[1:]
     end = next(
         i for i, row in enumerate(rows) if i > again and row["kind"] == "ack" and row["seq"] // unit > lost
     )
-    first = stuck[0]
-    window = [row for row in rows[:first] if row["kind"] == "window"][-1]
+    first = stuck[1]
+    cwnd = [row["a"] for row in rows[:first] if row["kind"] == "window"][-1] / UNIT[flow]
     highest = max(row["seq"] // unit for row in rows[:first] if row["kind"] == "sent")
-    cwnd, flight = window["a"] / UNIT[flow], window["c"] / UNIT[flow]
-    before = (cwnd, flight)
-    steps = []
-    for i in range(previous + 1, end + 1):
-        row = rows[i]
+    before, top, reports = (cwnd, highest), highest, 0
+    steps: list[Step] = []
+    for row in rows[first : end + 1]:
+        packet = row["seq"] // unit
         if row["kind"] == "window":
-            cwnd, flight = row["a"] / UNIT[flow], row["c"] / UNIT[flow]
+            cwnd = row["a"] / UNIT[flow]
             if steps:
-                last = steps[-1]
-                steps[-1] = Step(last.time, last.what, last.packet, cwnd, flight)
+                steps[-1] = dataclasses.replace(steps[-1], cwnd=cwnd)
             continue
-        if i < first or row["kind"] == "fast-retransmit":
+        if row["kind"] == "fast-retransmit":
             continue
         if row["kind"] == "ack":
-            what = "report" if row["seq"] // unit == lost else "ack"
+            what = "report" if packet == lost else "ack"
+            reports += what == "report"
         else:
             what = "new" if row["reason"] == "" else "again"
-        steps.append(Step(row["t"], what, row["seq"] // unit, cwnd, flight))
-    return CloseUp(lost, sent["t"], before[0], highest, before[1], tuple(steps))
+            top = max(top, packet)
+        # Everything from the lost packet on, less what the reports have named.
+        steps.append(Step(row["t"], what, packet, cwnd, top + 1 - lost - reports))
+    return CloseUp(lost, sent["t"], before[0], before[1], tuple(steps))

@@ -32,7 +32,5 @@ def simulate(
 ) -> Outcome:
     """Run a scenario, the text of a TOML file, with one seed."""
 
-def check(
-    scenario: str, *, overrides: Sequence[tuple[str, str]] = ..., origin: str = "scenario"
-) -> None:
+def check(scenario: str, *, overrides: Sequence[tuple[str, str]] = ..., origin: str = "scenario") -> None:
     """Check a scenario without running it."""
