@@ -80,7 +80,7 @@ fn the_trace_agrees_with_the_summary_and_with_itself() {
     };
     let m = output.summary.flows[0].measures;
     let links = &output.summary.links;
-    assert_eq!(count(EventKind::Sent, |why| why != ""), m.retransmissions);
+    assert_eq!(count(EventKind::Sent, |why| !why.is_empty()), m.retransmissions);
     assert_eq!(count(EventKind::FastRetransmit, |_| true), m.fast_retransmits);
     assert_eq!(count(EventKind::Timeout, |_| true), m.timeouts);
     assert_eq!(
