@@ -81,23 +81,23 @@ impl Association {
         Ok(())
     }
 
-    /// Whether there is buffer for a new chunk. A chunk that fills a hole may push out what waits behind it:
-    /// "the receiver SHOULD drop the largest TSN held for reordering and accept the new incoming DATA chunk" (6.2).
+    /// Whether there is buffer for a new chunk. A chunk that fills a hole may push out what waits behind it: "the
+    /// receiver SHOULD drop the largest TSN held for reordering and accept the new incoming DATA chunk" (6.2). Where
+    /// whole messages wait behind the hole they are kept and the chunk is taken on top, up to a second buffer:
+    /// refusing it would leave them waiting for ever.
     fn make_room(&mut self, seq: u64, arrival: Arrival) -> bool {
         while self.advertised_window() == 0 {
             if arrival != Arrival::FillsHole {
                 return false;
             }
             let Some(subflow) = self.subflows.first_mut() else { return false };
-            if subflow.received.end() <= seq + 1 {
-                return false;
+            let highest = subflow.received.end().saturating_sub(1);
+            if highest > seq && self.inbound.forget_orphan(highest) {
+                subflow.received.forget_highest();
+                continue;
             }
-            // Only fragments that wait for a predecessor can be taken back; whole messages behind them cannot.
-            let highest = subflow.received.end() - 1;
-            if !self.inbound.forget_orphan(highest) {
-                return false;
-            }
-            subflow.received.forget_highest();
+            let limit = 2 * self.config.receive_window as usize;
+            return self.inbound.held_bytes() < limit && self.inbound.memory() / 3 < limit;
         }
         true
     }
