@@ -25,6 +25,9 @@ pub(crate) struct Source {
     streams: Vec<u64>,
     next_stream: usize,
     unordered: bool,
+    /// Data may be handed over, from the opening on.
+    open: bool,
+    /// The handshake is over: only then is there something to close.
     connected: bool,
     blocked: bool,
     closing: bool,
@@ -71,12 +74,18 @@ impl Source {
             streams: vec![0; usize::from(flow.streams.max(1))],
             next_stream: 0,
             unordered: flow.unordered,
+            open: false,
             connected: false,
             blocked: false,
             closing: false,
             closed_at: None,
             failed: None,
         }
+    }
+
+    /// The flow has been opened. Data may be queued at once: it can ride with the handshake.
+    pub(crate) fn opened(&mut self) {
+        self.open = true;
     }
 
     /// When it has to be woken to stop.
@@ -89,26 +98,30 @@ impl Source {
         while let Some(notice) = engine.poll_notice() {
             told = true;
             match notice {
-                Notice::Connected => self.connected = true,
+                Notice::Connected => {
+                    self.connected = true;
+                    self.blocked = false;
+                }
                 Notice::Writable => self.blocked = false,
                 // Nobody sends to a sender; what comes is thrown away.
                 Notice::Readable => engine.take_all(now, |_, _| ()),
                 Notice::PeerClosed => {}
                 Notice::Closed => {
-                    self.connected = false;
+                    self.open = false;
                     self.closed_at.get_or_insert(now);
                 }
                 Notice::Failed(why) => {
-                    self.connected = false;
+                    self.open = false;
                     self.failed.get_or_insert(why);
                 }
             }
         }
-        if self.connected && !self.closing {
+        if self.open && !self.closing {
             if !self.blocked {
                 self.fill(now, engine);
             }
-            if self.left == Some(0) || self.stop.is_some_and(|stop| stop <= now) {
+            let done = self.left == Some(0) || self.stop.is_some_and(|stop| stop <= now);
+            if done && self.connected {
                 self.closing = true;
                 engine.close(now);
             }

@@ -78,6 +78,9 @@ impl Side {
             self.opens_at = None;
             self.opened_at = Some(now);
             self.failed = self.engine.open(now).err();
+            if let App::Source(source) = &mut self.app {
+                source.opened();
+            }
         }
         if self.engine.poll_timeout().is_some_and(|at| at <= now) {
             self.engine.handle_timeout(now);

@@ -65,9 +65,14 @@ pub(super) fn escape(text: &str) -> String {
     out
 }
 
+/// Somebody else's words on one line.
+pub(super) fn one_line(text: &str) -> String {
+    text.chars().take(200).map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
 /// Names one after the other: `a, b, c`.
 pub(super) fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
-    const LONGEST: usize = 40;
+    const LONGEST: usize = 100;
     let names: Vec<&str> = names.into_iter().collect();
     let shown = names.get(..LONGEST).unwrap_or(&names);
     let more = if shown.len() < names.len() { ", ..." } else { "" };

@@ -122,3 +122,6 @@ impl Scenario {
         text
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,7 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::error::{Place, Problem, escape, hint, list, quote};
+use super::error::{Place, Problem, escape, hint, list, one_line, quote};
 
 /// A value with its place.
 #[derive(Clone, Debug)]
@@ -75,11 +75,6 @@ pub(super) fn parse(text: &str) -> Result<Table, Problem> {
             Err(Problem::new(&places.at(at), format!("not TOML: {}", one_line(&message))))
         }
     }
-}
-
-/// The parser's own words on one line.
-fn one_line(text: &str) -> String {
-    text.chars().take(200).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 /// From byte offsets to lines and columns.
@@ -172,7 +167,7 @@ fn outside_node(value: &Spanned<DeValue<'_>>, place: &Place) -> Node {
     Node { place: place.clone(), value }
 }
 
-/// The lists whose elements have names; a path reaches an element as `link.NAME`, all of them as `link.*`.
+/// The lists whose elements have names; a path reaches an element as `link.NAME`, several as `link.access-*`.
 const NAMED: [&str; 3] = ["host", "link", "flow"];
 
 /// Sets the value at a path such as `duration`, `link.bottleneck.rate` or `flow.*.options.sack_delay`, over what the
@@ -207,7 +202,7 @@ pub(super) fn set(root: &mut Table, path: &str, text: &str) -> Result<(), Proble
                     Some(Value::Text(text)) => text.clone(),
                     _ => continue,
                 };
-                if *name == "*" || *name == called {
+                if matches(name, &called) {
                     found = true;
                     set_in(table, keys, &node, &place)?;
                 }
@@ -228,6 +223,16 @@ pub(super) fn set(root: &mut Table, path: &str, text: &str) -> Result<(), Proble
             ))
         }
         keys => set_in(root, keys, &node, &place),
+    }
+}
+
+/// Whether a name fits a pattern in which one `*` stands for anything.
+fn matches(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((before, after)) => {
+            name.strip_prefix(before).is_some_and(|rest| rest.len() >= after.len() && rest.ends_with(after))
+        }
     }
 }
 
