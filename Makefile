@@ -1,0 +1,57 @@
+# What a person types. `make help` lists it.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
+# Two compilers at a time unless told otherwise: more only helps on larger machines.
+CARGO_BUILD_JOBS ?= 2
+export CARGO_BUILD_JOBS
+PY     := .venv/bin/python
+LAB    := .venv/bin/anabranch-lab
+STUDY  ?= satellite-2005
+FLAGS  ?=
+
+.PHONY: help demo test test-rust test-python build venv lint bench report reference clean
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
+
+demo: build ## build, run the satellite study, print its table, write out/report/index.html
+	@$(LAB) run $(STUDY) --jobs $(JOBS) $(FLAGS)
+	@$(LAB) report --study $(STUDY) $(FLAGS)
+	@echo "report: out/report/index.html"
+
+test: test-rust test-python ## every test of every language
+
+test-rust:
+	cargo test --workspace --locked
+
+test-python: build
+	$(PY) -m pytest
+
+build: venv ## the Python module, and with it the simulator
+	@VIRTUAL_ENV="$(CURDIR)/.venv" $(PY) -m maturin develop --locked --quiet
+
+venv: ## .venv with the pinned Python packages
+	@bash tools/prepare.sh
+
+lint: venv ## formatting, lints and documentation; warnings are errors
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+	$(PY) -m ruff check
+	$(PY) -m ruff format --check
+
+bench: ## speed: the simulator beside ns-2, and the stack in memory
+	@bash benches/run.sh
+
+report: build ## judge and draw again what is on disk
+	@$(LAB) report $(FLAGS)
+
+reference: build ## the whole comparison with ns-2, all seeds
+	ANABRANCH_REFERENCE=full $(PY) -m pytest -m reference
+
+clean: ## everything that was built or run here
+	rm -rf target out .venv python/anabranch_lab/_core*.so python/anabranch_lab/__pycache__ .pytest_cache .ruff_cache

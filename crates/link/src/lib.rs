@@ -1,0 +1,26 @@
+//! One direction of a link, without any input or output of its own: rate, propagation delay, a queue in front, and
+//! what it loses. The simulator drives it in virtual time, an emulator in real time.
+//!
+//! The way of a frame:
+//!
+//! ```text
+//! handle_frame -> [loss at entry] -> queue -> transmitter -> [loss at exit] -> propagation line -> poll_delivery
+//! ```
+//!
+//! A link knows frames (bytes, size on the wire, code point, ECN, colour), never protocols. It is evaluated lazily:
+//! every call first brings the transmitter up to date, frame by frame, each at its exact time. So a driver is woken
+//! once for each frame, when it arrives at the far end, and not a second time when it has left the queue.
+#![forbid(unsafe_code)]
+
+mod frame;
+mod link;
+mod loss;
+mod queue;
+mod stats;
+mod transmitter;
+
+pub use frame::{Colour, DropReason, Dropped, Frame};
+pub use link::{Link, LinkConfig, LossAt, Rate};
+pub use loss::{Applies, Bernoulli, Loss, LossModel, Positions};
+pub use queue::{Counts, DropTail, Queue, QueueDiscipline};
+pub use stats::LinkStats;

@@ -1,0 +1,197 @@
+//! The link itself.
+
+use std::collections::VecDeque;
+
+use anabranch_base::{Duration, Instant};
+
+use crate::stats::Counters;
+use crate::transmitter::Transmitter;
+use crate::{DropReason, Dropped, Frame, LinkStats, Loss, LossModel, Queue, QueueDiscipline};
+
+/// How a link is built.
+#[derive(Clone, Debug)]
+pub struct LinkConfig {
+    /// How fast bits leave it.
+    pub rate: Rate,
+    /// Propagation delay.
+    pub delay: Duration,
+    /// What waits, and what is dropped instead.
+    pub queue: Queue,
+    /// What the link itself loses.
+    pub loss: Loss,
+    /// Where it loses it.
+    pub loss_at: LossAt,
+}
+
+/// How fast a link sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rate {
+    /// Bits per second; 0 counts as 1.
+    BitsPerSecond(u64),
+    /// A frame takes no time, and nothing ever waits.
+    Infinite,
+}
+
+/// Where the loss model sits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LossAt {
+    /// Before the queue: a lost frame takes neither room nor time.
+    Entry,
+    /// Behind the transmitter: a lost frame has taken its room and its time. ns-2's `link-lossmodel` sits there.
+    #[default]
+    Exit,
+}
+
+/// One direction of a link.
+///
+/// The calls, in the order in which a driver makes them:
+/// - [`Link::handle_frame`]: a frame comes in.
+/// - [`Link::poll_dropped`] until `None`: what was dropped since; also after `poll_delivery`.
+/// - [`Link::poll_timeout`]: when to call [`Link::poll_delivery`], until `None`. Every other call invalidates it.
+///
+/// `now` never goes back. At one and the same nanosecond the transmitter becomes free before a new frame is looked at.
+#[derive(Clone, Debug)]
+pub struct Link {
+    queue: Queue,
+    transmitter: Transmitter,
+    delay: u64,
+    loss: Loss,
+    loss_at: LossAt,
+    /// Sent and not yet there: arrival times, which only rise, and the frames.
+    line: VecDeque<(u64, Frame)>,
+    dropped: Vec<Dropped>,
+    counters: Counters,
+}
+
+impl Link {
+    /// An idle link at time zero.
+    #[must_use]
+    pub fn new(config: LinkConfig) -> Self {
+        let rate = match config.rate {
+            Rate::BitsPerSecond(bits) => Some(bits),
+            Rate::Infinite => None,
+        };
+        Self {
+            queue: config.queue,
+            transmitter: Transmitter::new(rate),
+            delay: config.delay.as_nanos(),
+            loss: config.loss,
+            loss_at: config.loss_at,
+            line: VecDeque::new(),
+            dropped: Vec::new(),
+            counters: Counters::default(),
+        }
+    }
+
+    /// A frame comes in.
+    pub fn handle_frame(&mut self, now: Instant, frame: Frame) {
+        self.advance(now);
+        self.counters.arrivals += 1;
+        self.counters.arrival_bytes += u64::from(frame.size);
+        if self.loss_at == LossAt::Entry && self.loss.is_lost(&frame) {
+            self.lose(now, frame);
+            return;
+        }
+        // After `advance` the transmitter is free exactly when its time has come: then nothing waits.
+        let sending = self.transmitter.free_at() > now.as_nanos();
+        let before = self.dropped.len();
+        self.queue.enqueue(now, frame, sending, &mut self.dropped);
+        self.counters.drops_queue += (self.dropped.len() - before) as u64;
+        if sending {
+            self.counters.queue_length(now.as_nanos(), self.queue.len());
+        } else {
+            self.send_one(now.as_nanos());
+        }
+    }
+
+    /// When the next frame arrives at the far end, or when there is other work to do.
+    #[inline]
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        match self.line.front() {
+            // Whatever still waits arrives later, so this is early enough.
+            Some((at, _)) => Some(Instant::from_nanos(*at)),
+            None if self.queue.is_empty() => None,
+            None => Some(Instant::from_nanos(self.transmitter.free_at())),
+        }
+    }
+
+    /// The next frame that has arrived at the far end.
+    #[inline]
+    pub fn poll_delivery(&mut self, now: Instant) -> Option<Frame> {
+        self.advance(now);
+        match self.line.front() {
+            Some((at, _)) if *at <= now.as_nanos() => self.line.pop_front().map(|(_, frame)| frame),
+            _ => None,
+        }
+    }
+
+    /// The next frame that was dropped. Times only rise within one reason.
+    #[inline]
+    pub fn poll_dropped(&mut self) -> Option<Dropped> {
+        // Order does not matter to who recycles buffers, and a recorder sorts by time: the cheap end it is.
+        self.dropped.pop()
+    }
+
+    /// Frames waiting at `now`, without the one being sent.
+    pub fn queue_len(&mut self, now: Instant) -> usize {
+        self.advance(now);
+        self.queue.len()
+    }
+
+    /// Bytes waiting at `now`, without those being sent.
+    pub fn queue_bytes(&mut self, now: Instant) -> u64 {
+        self.advance(now);
+        self.queue.bytes()
+    }
+
+    /// What was counted up to `now`.
+    pub fn stats(&mut self, now: Instant) -> LinkStats {
+        self.advance(now);
+        self.counters.at(now, self.transmitter.free_at())
+    }
+
+    /// Starts counting anew, at the end of a warm-up. What waits or is being sent stays.
+    pub fn reset_stats(&mut self, now: Instant) {
+        self.advance(now);
+        self.counters = Counters::start(now.as_nanos(), self.queue.len(), self.transmitter.free_at());
+    }
+
+    /// Brings the transmitter up to `now`: everything whose turn came is sent, each at its exact time.
+    ///
+    /// Whatever waits came while the transmitter was busy, so its turn comes when the transmitter is free.
+    #[inline]
+    fn advance(&mut self, now: Instant) {
+        while !self.queue.is_empty() && self.transmitter.free_at() <= now.as_nanos() {
+            if !self.send_one(self.transmitter.free_at()) {
+                break;
+            }
+        }
+    }
+
+    /// Sends the next frame at `turn`. False when the queue gave none.
+    #[inline]
+    fn send_one(&mut self, turn: u64) -> bool {
+        let before = self.dropped.len();
+        let frame = self.queue.dequeue(Instant::from_nanos(turn), &mut self.dropped);
+        self.counters.drops_queue += (self.dropped.len() - before) as u64;
+        self.counters.queue_length(turn, self.queue.len());
+        let Some(frame) = frame else { return false };
+        let (start, end) = self.transmitter.send(turn, frame.size);
+        self.counters.sending(start, end, frame.size);
+        if self.loss_at == LossAt::Exit && self.loss.is_lost(&frame) {
+            self.lose(Instant::from_nanos(end), frame);
+        } else {
+            self.line.push_back((end.saturating_add(self.delay), frame));
+        }
+        true
+    }
+
+    fn lose(&mut self, at: Instant, frame: Frame) {
+        self.counters.drops_error += 1;
+        self.dropped.push(Dropped { at, frame, reason: DropReason::Error });
+    }
+}
+
+#[cfg(test)]
+mod tests;

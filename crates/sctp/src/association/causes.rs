@@ -1,0 +1,106 @@
+//! Error causes, encoded and read; ABORT and ERROR chunks made of them.
+
+use std::net::IpAddr;
+
+use anabranch_wire::Tsn;
+use anabranch_wire::cause::{
+    self, Cause, Causes, CookieWhileShuttingDown, InvalidStream, NoUserData, ProtocolViolation,
+    RestartWithNewAddresses, StaleCookie, UnrecognizedChunk, UnrecognizedParameters, UserInitiatedAbort,
+};
+use anabranch_wire::chunk::{Abort, ErrorChunk};
+use anabranch_wire::param::{Ipv4Address, Ipv6Address, Params};
+
+/// Bytes of an offending chunk or parameter that are echoed: the report must fit a packet.
+const MAX_ECHO: usize = 512;
+/// Causes read of one chunk.
+const MAX_CAUSES: usize = 16;
+
+fn encode(cause: &Cause<'_>) -> Vec<u8> {
+    let mut out = Vec::new();
+    cause.emit(&mut out);
+    out
+}
+
+fn cut(bytes: &[u8]) -> &[u8] {
+    bytes.get(..MAX_ECHO).unwrap_or(bytes)
+}
+
+/// "Invalid Stream Identifier".
+pub(crate) fn invalid_stream(stream: u16) -> Vec<u8> {
+    encode(&Cause::InvalidStream(InvalidStream { stream }))
+}
+
+/// "No User Data".
+pub(crate) fn no_user_data(tsn: Tsn) -> Vec<u8> {
+    encode(&Cause::NoUserData(NoUserData { tsn }))
+}
+
+/// "Protocol Violation", with a sentence for whoever reads the capture.
+pub(crate) fn protocol_violation(what: &str) -> Vec<u8> {
+    encode(&Cause::ProtocolViolation(ProtocolViolation { information: what.as_bytes() }))
+}
+
+/// "User-Initiated Abort".
+pub(crate) fn user_abort(reason: &[u8]) -> Vec<u8> {
+    encode(&Cause::UserInitiatedAbort(UserInitiatedAbort { reason: cut(reason) }))
+}
+
+/// "Unrecognized Chunk Type", with the chunk.
+pub(crate) fn unrecognized_chunk(chunk: &[u8]) -> Vec<u8> {
+    encode(&Cause::UnrecognizedChunk(UnrecognizedChunk { chunk: cut(chunk) }))
+}
+
+/// "Unrecognized Parameters", with one encoded parameter.
+pub(crate) fn unrecognized_parameter(param: &[u8]) -> Vec<u8> {
+    encode(&Cause::UnrecognizedParameters(UnrecognizedParameters { parameters: Params::new(cut(param)) }))
+}
+
+/// "Cookie Received While Shutting Down".
+pub(crate) fn cookie_while_shutting_down() -> Vec<u8> {
+    encode(&Cause::CookieWhileShuttingDown(CookieWhileShuttingDown))
+}
+
+/// "Stale Cookie"; by how many microseconds.
+pub(crate) fn stale_cookie_cause(staleness_us: u32) -> Vec<u8> {
+    encode(&Cause::StaleCookie(StaleCookie { staleness_us }))
+}
+
+/// "Restart of an Association with New Addresses", with those.
+pub(crate) fn restart_with_new_addresses(added: &[IpAddr]) -> Vec<u8> {
+    let mut params = Vec::new();
+    for address in added {
+        match address {
+            IpAddr::V4(address) => Ipv4Address { address: *address }.emit(&mut params),
+            IpAddr::V6(address) => Ipv6Address { address: *address }.emit(&mut params),
+        }
+    }
+    encode(&Cause::RestartWithNewAddresses(RestartWithNewAddresses { addresses: Params::new(cut(&params)) }))
+}
+
+/// An ABORT chunk of encoded causes.
+pub(crate) fn write_abort(out: &mut Vec<u8>, reflected_tag: bool, causes: &[u8]) {
+    Abort { reflected_tag, causes: Causes::new(causes) }.emit(out);
+}
+
+/// An ERROR chunk of encoded causes.
+pub(crate) fn write_error(out: &mut Vec<u8>, causes: &[u8]) {
+    ErrorChunk { causes: Causes::new(causes) }.emit(out);
+}
+
+/// The codes of a chunk's causes, in order; reading stops at the first that is malformed.
+pub(crate) fn codes(causes: Causes<'_>) -> Vec<u16> {
+    causes.iter().map_while(Result::ok).take(MAX_CAUSES).map(|raw| raw.kind).collect()
+}
+
+/// By how many microseconds a cookie was stale, if that is among the causes.
+pub(crate) fn stale_cookie(causes: Causes<'_>) -> Option<u32> {
+    let raw = causes
+        .iter()
+        .map_while(Result::ok)
+        .take(MAX_CAUSES)
+        .find(|raw| raw.kind == cause::code::STALE_COOKIE)?;
+    match Cause::parse(raw) {
+        Ok(Cause::StaleCookie(stale)) => Some(stale.staleness_us),
+        _ => None,
+    }
+}

@@ -1,0 +1,302 @@
+//! Setting up (RFC 9260, 5.1 and 5.2): what is special to the side that asked, to a peer's cookie, and to restarts.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use anabranch_base::{Duration, Instant, Rng, Trace};
+use anabranch_wire::Tsn;
+
+use super::init::PeerInit;
+use super::{Association, Control, State, WindowProbe, causes, random_tag};
+use crate::config::Config;
+use crate::cookie::Cookie;
+use crate::event::{AssociationId, CloseReason, Event};
+use crate::lane::Lane;
+use crate::path::Path;
+use crate::stats::Stats;
+use crate::stream::inbound::Inbound;
+use crate::subflow::Subflow;
+use crate::subflow::flight::AckOutcome;
+
+/// What exists only until the association is up.
+#[derive(Debug)]
+pub(crate) struct Forming {
+    /// T1-init or T1-cookie.
+    pub(crate) t1: Option<Instant>,
+    pub(crate) rto: Duration,
+    pub(crate) retransmits: u32,
+    /// The State Cookie to echo.
+    pub(crate) cookie: Vec<u8>,
+    /// "Suggested Cookie Life-Span Increment" to ask for after a Stale Cookie error, ms.
+    pub(crate) preservative: Option<u32>,
+}
+
+impl Association {
+    fn blank(
+        id: AssociationId,
+        config: Arc<Config>,
+        ports: (u16, u16),
+        remote: SocketAddr,
+        send_base: Tsn,
+        rng: Rng,
+    ) -> Self {
+        let subflow = Subflow::new(&config, send_base, Tsn::new(0));
+        let lane = Lane::new(&config, 0, remote.is_ipv6(), 0);
+        Self {
+            id,
+            state: State::CookieWait,
+            local_port: ports.0,
+            peer_port: ports.1,
+            local_tag: 0,
+            peer_tag: 0,
+            source: None,
+            paths: vec![Path::new(remote)],
+            peer_addresses: vec![remote.ip()],
+            subflows: vec![subflow],
+            lanes: vec![lane],
+            outbound_streams: config.outbound_streams,
+            inbound_streams: config.inbound_streams,
+            inbound: Inbound::default(),
+            peer_rwnd: 0,
+            probe: WindowProbe::default(),
+            control: Control::default(),
+            forming: None,
+            t2: None,
+            t5: None,
+            errors: 0,
+            writable_owed: false,
+            events: VecDeque::new(),
+            stats: Stats::default(),
+            trace: Trace::default(),
+            rng,
+            stash: Vec::new(),
+            outcome: AckOutcome::default(),
+            config,
+        }
+    }
+
+    /// The side that asks: sends INIT.
+    pub(crate) fn connect(
+        id: AssociationId,
+        now: Instant,
+        config: Arc<Config>,
+        ports: (u16, u16),
+        remote: SocketAddr,
+        local_tag: u32,
+        mut rng: Rng,
+    ) -> Self {
+        let initial_tsn = Tsn::new(rng.u32());
+        let rto = config.rto_initial.min(config.rto_max);
+        let mut assoc = Self::blank(id, config, ports, remote, initial_tsn, rng);
+        assoc.local_tag = local_tag;
+        assoc.control.init = true;
+        assoc.forming = Some(Box::new(Forming {
+            t1: Some(now + rto),
+            rto,
+            retransmits: 0,
+            cookie: Vec::new(),
+            preservative: None,
+        }));
+        assoc
+    }
+
+    /// The side that answers: a valid cookie came back.
+    pub(crate) fn accept(
+        id: AssociationId,
+        now: Instant,
+        config: Arc<Config>,
+        cookie: &Cookie,
+        remote: SocketAddr,
+        rng: Rng,
+    ) -> Self {
+        let ports = (cookie.local_port, cookie.peer_port);
+        let mut assoc = Self::blank(id, config, ports, remote, cookie.local_initial_tsn, rng);
+        assoc.adopt_cookie(cookie);
+        assoc.control.cookie_ack = true;
+        assoc.events.push_back(Event::Accepted);
+        assoc.enter_established(now);
+        assoc
+    }
+
+    /// Tags, windows and streams from a cookie.
+    fn adopt_cookie(&mut self, cookie: &Cookie) {
+        self.local_tag = cookie.local_tag;
+        self.peer_tag = cookie.peer_tag;
+        self.outbound_streams = cookie.outbound_streams;
+        self.inbound_streams = cookie.inbound_streams;
+        self.peer_addresses.clone_from(&cookie.addresses);
+        if let Some(path) = self.paths.first() {
+            let ip = path.remote.ip();
+            if !self.peer_addresses.contains(&ip) {
+                self.peer_addresses.insert(0, ip);
+            }
+        }
+        self.learn_peer(cookie.peer_rwnd, cookie.peer_initial_tsn);
+    }
+
+    /// What the peer's INIT or INIT ACK said of its window and sequence space.
+    fn learn_peer(&mut self, a_rwnd: u32, initial_tsn: Tsn) {
+        self.peer_rwnd = u64::from(a_rwnd);
+        if let Some(subflow) = self.subflows.first_mut() {
+            subflow.receive_base = initial_tsn;
+            subflow.sack.last_advertised = self.config.receive_window;
+        }
+        if let (Some(lane), Some(path)) = (self.lanes.first_mut(), self.paths.first()) {
+            if lane.unacked == 0 {
+                // The first ssthresh may be the peer's window, which is known only now.
+                let rtt = lane.rtt.clone();
+                *lane = Lane::new(&self.config, 0, path.remote.is_ipv6(), a_rwnd);
+                lane.rtt = rtt;
+            }
+        }
+    }
+
+    pub(super) fn enter_established(&mut self, now: Instant) {
+        self.state = State::Established;
+        self.forming = None;
+        self.errors = 0;
+        self.clear_path_errors(0);
+        self.events.push_back(Event::Established {
+            outbound_streams: self.outbound_streams,
+            inbound_streams: self.inbound_streams,
+        });
+        if let (Some(lane), Some(path)) = (self.lanes.first_mut(), self.paths.first_mut()) {
+            if lane.unacked > 0 {
+                lane.arm_t3(now);
+            }
+            lane.open_burst();
+            path.arm_heartbeat(now, lane.rtt.rto(), &self.config, &mut self.rng);
+        }
+        self.record_window(now, 0);
+    }
+
+    /// INIT ACK in COOKIE-WAIT (5.1 C). The endpoint has checked tag, tag value and streams.
+    pub(crate) fn on_init_ack(&mut self, now: Instant, init: PeerInit) {
+        let Some(cookie) = init.cookie else { return };
+        if self.state != State::CookieWait {
+            return; // 5.2.3: "the endpoint SHOULD discard the INIT ACK chunk"
+        }
+        self.peer_tag = init.tag;
+        self.outbound_streams = self.config.outbound_streams.min(init.inbound_streams);
+        self.inbound_streams = self.config.inbound_streams.min(init.outbound_streams);
+        for address in init.addresses {
+            if !self.peer_addresses.contains(&address)
+                && self.peer_addresses.len() < super::MAX_PEER_ADDRESSES
+            {
+                self.peer_addresses.push(address);
+            }
+        }
+        self.learn_peer(init.a_rwnd, init.initial_tsn);
+        let dropped = match self.subflows.first_mut() {
+            Some(subflow) => subflow.out.drop_streams_from(self.outbound_streams),
+            None => 0,
+        };
+        if dropped > 0 {
+            self.events.push_back(Event::StreamsReduced { messages_dropped: dropped });
+        }
+        if !init.unrecognized.is_empty() {
+            self.control.report(causes::unrecognized_parameter(&init.unrecognized));
+        }
+        self.state = State::CookieEchoed;
+        self.control.init = false;
+        self.control.cookie_echo = true;
+        let rto = self.config.rto_initial.min(self.config.rto_max);
+        self.forming =
+            Some(Box::new(Forming { t1: Some(now + rto), rto, retransmits: 0, cookie, preservative: None }));
+    }
+
+    /// COOKIE ACK (5.1 E).
+    pub(super) fn on_cookie_ack(&mut self, now: Instant) {
+        // 5.2.5: "At any state other than COOKIE-ECHOED, an endpoint SHOULD silently discard a received COOKIE ACK".
+        if self.state == State::CookieEchoed {
+            self.control.cookie_echo = false;
+            self.enter_established(now);
+        }
+    }
+
+    /// A Stale Cookie error in COOKIE-ECHOED (5.2.6): try again with a new INIT that asks for a longer life.
+    pub(super) fn on_stale_cookie(&mut self, now: Instant, staleness_us: u32) {
+        let Some(forming) = &mut self.forming else { return };
+        if self.state != State::CookieEchoed {
+            return;
+        }
+        forming.retransmits += 1;
+        if forming.retransmits > self.config.max_init_retransmits {
+            self.close(CloseReason::Unreachable { limit: "Max.Init.Retransmits" });
+            return;
+        }
+        // The increment covers the staleness, but an absurd value must not be asked for.
+        forming.preservative = Some((staleness_us / 1000).saturating_add(1000).min(300_000));
+        forming.t1 = Some(now + forming.rto);
+        self.state = State::CookieWait;
+        self.control.cookie_echo = false;
+        self.control.init = true;
+    }
+
+    /// COOKIE ECHO of an existing association, actions B and D of 5.2.4: both sides are right, the handshake is over.
+    pub(crate) fn confirm(&mut self, now: Instant, cookie: &Cookie) {
+        let forming = matches!(self.state, State::CookieWait | State::CookieEchoed);
+        if forming {
+            if self.state == State::CookieWait || self.peer_tag != cookie.peer_tag {
+                self.adopt_cookie(cookie);
+            }
+            self.control.init = false;
+            self.control.cookie_echo = false;
+            self.enter_established(now);
+        }
+        self.peer_tag = cookie.peer_tag;
+        self.control.cookie_ack = true;
+    }
+
+    /// COOKIE ECHO of an existing association, action A of 5.2.4: the peer has restarted.
+    pub(crate) fn restart(&mut self, now: Instant, cookie: &Cookie) {
+        for subflow in &mut self.subflows {
+            *subflow = Subflow::new(&self.config, cookie.local_initial_tsn, cookie.peer_initial_tsn);
+        }
+        self.inbound.restart();
+        self.control = Control { cookie_ack: true, ..Control::default() };
+        self.t2 = None;
+        self.t5 = None;
+        self.probe = WindowProbe::default();
+        self.stash.clear();
+        // "All the congestion control parameters ... related to this peer MUST be reset to their initial values".
+        if let (Some(lane), Some(path)) = (self.lanes.first_mut(), self.paths.first()) {
+            *lane = Lane::new(&self.config, 0, path.remote.is_ipv6(), cookie.peer_rwnd);
+        }
+        self.adopt_cookie(cookie);
+        self.events.push_back(Event::Restarted);
+        self.enter_established(now);
+    }
+
+    /// SHUTDOWN-ACK-SENT and the peer has restarted: "it MUST NOT set up a new association but instead resend the
+    /// SHUTDOWN ACK chunk and send an ERROR chunk with a 'Cookie Received While Shutting Down' error cause".
+    pub(crate) fn refuse_restart(&mut self) {
+        self.control.shutdown_ack = true;
+        self.control.report(causes::cookie_while_shutting_down());
+    }
+
+    /// T1-init or T1-cookie expired.
+    pub(super) fn on_t1(&mut self, now: Instant) {
+        let Some(forming) = &mut self.forming else { return };
+        forming.retransmits += 1;
+        if forming.retransmits > self.config.max_init_retransmits {
+            self.close(CloseReason::Unreachable { limit: "Max.Init.Retransmits" });
+            return;
+        }
+        forming.rto = (forming.rto * 2).min(self.config.rto_max);
+        forming.t1 = Some(now + forming.rto);
+        if self.state == State::CookieWait {
+            self.control.init = true;
+        } else {
+            self.control.cookie_echo = true;
+            // DATA that rode with the first COOKIE ECHO rides again.
+            self.mark_all_lost(0);
+        }
+    }
+}
+
+/// Tag and Initial TSN for an answer to an INIT from a stranger.
+pub(crate) fn fresh_identity(rng: &mut Rng) -> (u32, Tsn) {
+    (random_tag(rng), Tsn::new(rng.u32()))
+}

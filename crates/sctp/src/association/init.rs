@@ -1,0 +1,165 @@
+//! INIT and INIT ACK, read and written (RFC 9260, 3.3.2, 3.3.3, 5.1.2).
+
+use std::net::IpAddr;
+
+use anabranch_wire::Tsn;
+use anabranch_wire::cause::{Cause, MissingParameters, UnresolvableAddress};
+use anabranch_wire::chunk::init::{self, Init, InitKind};
+use anabranch_wire::param::{CookiePreservative, Param, Params, StateCookie};
+
+use super::MAX_PEER_ADDRESSES;
+use super::causes;
+
+/// Smallest a_rwnd an INIT may have: "MUST NOT be less than 1500" (3.3.2).
+const LEAST_RWND: u32 = 1500;
+/// Bytes of unrecognized parameters returned: the INIT ACK must fit a packet.
+const MAX_UNRECOGNIZED: usize = 256;
+/// Cookie life that a peer may ask for beyond ours, ms: "the receiver ... MAY choose to ignore the suggested cookie
+/// life-span increase for its own security reasons" (3.3.2.1.3).
+const MAX_PRESERVATIVE_MS: u32 = 30_000;
+
+/// What matters of the peer's INIT or INIT ACK.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PeerInit {
+    pub(crate) tag: u32,
+    pub(crate) a_rwnd: u32,
+    pub(crate) outbound_streams: u16,
+    pub(crate) inbound_streams: u16,
+    pub(crate) initial_tsn: Tsn,
+    pub(crate) addresses: Vec<IpAddr>,
+    pub(crate) cookie: Option<Vec<u8>>,
+    /// Parameters to report as unrecognized, encoded as received, one after the other.
+    pub(crate) unrecognized: Vec<u8>,
+    /// The first Host Name Address parameter, encoded.
+    host_name: Option<Vec<u8>>,
+    /// Cookie life asked for beyond ours, ms.
+    pub(crate) preservative: u32,
+}
+
+impl PeerInit {
+    /// Reads the fixed part and the parameters; `None` when one is malformed.
+    pub(crate) fn read(init: &Init<'_>) -> Option<Self> {
+        let mut peer = Self {
+            tag: init.initiate_tag,
+            a_rwnd: init.a_rwnd,
+            outbound_streams: init.outbound_streams,
+            inbound_streams: init.inbound_streams,
+            initial_tsn: init.initial_tsn,
+            ..Self::default()
+        };
+        for raw in init.params {
+            let raw = raw.ok()?;
+            match Param::parse(raw).ok()? {
+                Param::Ipv4Address(a) => peer.add_address(IpAddr::V4(a.address)),
+                Param::Ipv6Address(a) => peer.add_address(IpAddr::V6(a.address)),
+                Param::StateCookie(c) => {
+                    if peer.cookie.is_none() {
+                        peer.cookie = Some(c.cookie.to_vec());
+                    }
+                }
+                Param::CookiePreservative(c) => peer.preservative = c.increment_ms.min(MAX_PRESERVATIVE_MS),
+                Param::HostName(_) => {
+                    if peer.host_name.is_none() {
+                        peer.host_name = Some(raw.bytes.to_vec());
+                    }
+                }
+                Param::SupportedAddressTypes(_) | Param::Unrecognized(_) | Param::HeartbeatInfo(_) => {}
+                // Extensions that this endpoint does not speak are unrecognized parameters like any other.
+                Param::EcnCapable(_)
+                | Param::SupportedExtensions(_)
+                | Param::ForwardTsnSupported(_)
+                | Param::Unknown(_) => {
+                    let action = anabranch_wire::param::unknown_action(raw.kind);
+                    if action.reports() && peer.unrecognized.len() + raw.bytes.len() + 8 <= MAX_UNRECOGNIZED {
+                        peer.unrecognized.extend_from_slice(raw.bytes);
+                        peer.unrecognized.resize(peer.unrecognized.len().next_multiple_of(4), 0);
+                    }
+                    if !action.goes_on() {
+                        break;
+                    }
+                }
+            }
+        }
+        Some(peer)
+    }
+
+    fn add_address(&mut self, address: IpAddr) {
+        // "a multicast or broadcast address ... MUST NOT" be used; listing one is harmless when it is left out.
+        let usable = match address {
+            IpAddr::V4(v4) => !v4.is_multicast() && !v4.is_broadcast() && !v4.is_unspecified(),
+            IpAddr::V6(v6) => !v6.is_multicast() && !v6.is_unspecified(),
+        };
+        if usable && self.addresses.len() < MAX_PEER_ADDRESSES && !self.addresses.contains(&address) {
+            self.addresses.push(address);
+        }
+    }
+
+    /// Whether an association can be made of it.
+    ///
+    /// # Errors
+    /// The encoded causes of the ABORT that the RFC asks for.
+    pub(crate) fn check(&self, is_ack: bool) -> Result<(), Vec<u8>> {
+        let mut out = Vec::new();
+        if self.outbound_streams == 0 || self.inbound_streams == 0 {
+            return Err(causes::protocol_violation("a number of streams of 0 is not allowed"));
+        }
+        if self.a_rwnd < LEAST_RWND {
+            return Err(causes::protocol_violation("an a_rwnd below 1500 bytes is not allowed"));
+        }
+        if let Some(name) = &self.host_name {
+            // 5.1.2 B: "the endpoint MUST immediately send an ABORT chunk and MAY include an 'Unresolvable Address'".
+            Cause::UnresolvableAddress(UnresolvableAddress { parameter: name }).emit(&mut out);
+            return Err(out);
+        }
+        if is_ack && self.cookie.is_none() {
+            Cause::MissingParameters(MissingParameters::STATE_COOKIE).emit(&mut out);
+            return Err(out);
+        }
+        Ok(())
+    }
+}
+
+/// What our INIT or INIT ACK says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OurInit {
+    pub(crate) tag: u32,
+    pub(crate) a_rwnd: u32,
+    pub(crate) outbound_streams: u16,
+    pub(crate) inbound_streams: u16,
+    pub(crate) initial_tsn: Tsn,
+    /// Cookie life to ask for beyond the peer's, ms.
+    pub(crate) preservative: Option<u32>,
+}
+
+impl OurInit {
+    fn fixed(&self) -> Init<'static> {
+        Init {
+            initiate_tag: self.tag,
+            a_rwnd: self.a_rwnd,
+            outbound_streams: self.outbound_streams,
+            inbound_streams: self.inbound_streams,
+            initial_tsn: self.initial_tsn,
+            params: Params::EMPTY,
+        }
+    }
+
+    /// Appends an INIT chunk.
+    pub(crate) fn write_init(&self, out: &mut Vec<u8>) {
+        init::emit(out, InitKind::Init, &self.fixed(), |params| {
+            if let Some(increment_ms) = self.preservative {
+                params.add(&Param::CookiePreservative(CookiePreservative { increment_ms }));
+            }
+        });
+    }
+
+    /// Appends an INIT ACK chunk with the cookie and the parameters of the peer that we do not know.
+    pub(crate) fn write_init_ack(&self, out: &mut Vec<u8>, cookie: &[u8], unrecognized: &[u8]) {
+        init::emit(out, InitKind::InitAck, &self.fixed(), |params| {
+            params.add(&Param::StateCookie(StateCookie { cookie }));
+            for raw in Params::new(unrecognized) {
+                let Ok(raw) = raw else { break };
+                params.raw(anabranch_wire::param::kind::UNRECOGNIZED, raw.bytes);
+            }
+        });
+    }
+}

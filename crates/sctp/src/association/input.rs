@@ -1,0 +1,207 @@
+//! A packet that arrived: each chunk goes to the procedure it belongs to.
+
+use anabranch_base::Instant;
+use anabranch_wire::Chunks;
+use anabranch_wire::Tsn;
+use anabranch_wire::cause::Causes;
+use anabranch_wire::chunk::{Chunk, Init};
+
+use super::init::PeerInit;
+use super::{Association, State, causes};
+use crate::event::{CloseReason, Event};
+use crate::subflow::sack::PacketSummary;
+
+/// Events beyond which errors that a peer reports are not queued: the user is not reading.
+const MAX_WAITING_EVENTS: usize = 256;
+
+/// What is known while one packet is read.
+#[derive(Debug)]
+pub(super) struct Context {
+    pub(super) now: Instant,
+    pub(super) summary: PacketSummary,
+}
+
+/// The peer broke a rule that ends the association.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Violation {
+    /// "it SHOULD send an ABORT chunk with a 'No User Data' error cause" (6.2).
+    NoUserData(Tsn),
+    /// Anything else: ABORT with a Protocol Violation cause.
+    Protocol(&'static str),
+}
+
+/// What the endpoint must know of a packet it handed in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PacketOutcome {
+    /// A chunk was malformed: it and what followed was dropped.
+    pub(crate) malformed: bool,
+    /// SHUTDOWN ACK while the handshake runs: to be answered as out of the blue (8.5.1 E).
+    pub(crate) stray_shutdown_ack: bool,
+}
+
+impl Association {
+    /// Reads the chunks of a packet whose verification tag is right. `size` is that of the SCTP packet.
+    pub(crate) fn handle_chunks(&mut self, now: Instant, chunks: Chunks<'_>, size: usize) -> PacketOutcome {
+        let mut cx = Context { now, summary: PacketSummary::default() };
+        let mut outcome = PacketOutcome::default();
+        for raw in chunks {
+            let Ok(raw) = raw else {
+                outcome.malformed = true;
+                break;
+            };
+            let Ok(chunk) = Chunk::parse(raw) else {
+                outcome.malformed = true;
+                break;
+            };
+            match self.handle_chunk(&mut cx, &chunk, &mut outcome) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(violation) => {
+                    self.abort_violation(violation);
+                    break;
+                }
+            }
+            if self.state == State::Closed {
+                break;
+            }
+        }
+        self.finish_packet(&cx, size);
+        outcome
+    }
+
+    /// False when the rest of the packet must not be read.
+    fn handle_chunk(
+        &mut self,
+        cx: &mut Context,
+        chunk: &Chunk<'_>,
+        outcome: &mut PacketOutcome,
+    ) -> Result<bool, Violation> {
+        let now = cx.now;
+        match chunk {
+            Chunk::Data(data) => self.on_data(cx, data)?,
+            Chunk::Sack(sack) => {
+                if self.state.sends_data() || self.state == State::ShutdownSent {
+                    self.stats.sacks_received += 1;
+                    self.on_acknowledgement(now, sack.cumulative, Some(sack.a_rwnd), sack.gaps())?;
+                    self.advance_shutdown(now);
+                }
+            }
+            Chunk::InitAck(init) => return Ok(self.on_init_ack_chunk(now, init, outcome)),
+            Chunk::CookieAck(_) => self.on_cookie_ack(now),
+            Chunk::Heartbeat(heartbeat) => {
+                // "The receiver of the HEARTBEAT chunk SHOULD immediately respond with a HEARTBEAT ACK chunk".
+                if self.state.is_up() || self.state == State::CookieEchoed {
+                    self.on_heartbeat(heartbeat);
+                }
+            }
+            Chunk::HeartbeatAck(ack) => {
+                self.on_heartbeat_ack(now, ack.info.info);
+            }
+            Chunk::Shutdown(shutdown) => self.on_shutdown(now, shutdown.cumulative)?,
+            Chunk::ShutdownAck(_) => {
+                if matches!(self.state, State::CookieWait | State::CookieEchoed) {
+                    outcome.stray_shutdown_ack = true;
+                } else {
+                    self.on_shutdown_ack();
+                }
+            }
+            Chunk::ShutdownComplete(complete) => {
+                // 8.5.1 C: with our own tag the T bit must be clear.
+                if !complete.reflected_tag {
+                    self.on_shutdown_complete();
+                }
+            }
+            Chunk::Abort(abort) => {
+                // 8.5.1 B: likewise.
+                if !abort.reflected_tag {
+                    self.on_abort(causes::codes(abort.causes));
+                    return Ok(false);
+                }
+            }
+            Chunk::Error(error) => self.on_error(now, error.causes),
+            // INIT rides alone with a tag of 0, COOKIE ECHO comes first: here they are out of place (6.10, 8.5.1).
+            Chunk::Init(_) => return Ok(false),
+            Chunk::CookieEcho(_) => {}
+            // ECN is not negotiated: "the peer MUST NOT" send these.
+            Chunk::Ecne(_) | Chunk::Cwr(_) => {}
+            Chunk::Unknown(raw) => {
+                let action = raw.unknown_action();
+                if action.reports() {
+                    self.control.report(causes::unrecognized_chunk(raw.bytes));
+                }
+                return Ok(action.goes_on());
+            }
+        }
+        Ok(true)
+    }
+
+    fn on_init_ack_chunk(&mut self, now: Instant, init: &Init<'_>, outcome: &mut PacketOutcome) -> bool {
+        let Some(peer) = PeerInit::read(init) else {
+            outcome.malformed = true;
+            return false;
+        };
+        // An Initiate Tag of 0 in an INIT ACK: the endpoint has checked the packet's tag, so it is the peer's own
+        // fault; "the receiver ... SHOULD destroy the association" (3.3.3), and there is no tag to answer to.
+        if self.state == State::CookieWait && peer.tag == 0 {
+            self.close(CloseReason::ProtocolViolation { what: "an INIT ACK with an Initiate Tag of 0" });
+            return false;
+        }
+        if let Err(cause) = peer.check(true) {
+            if self.state == State::CookieWait {
+                self.peer_tag = peer.tag;
+                self.abort_with(
+                    CloseReason::ProtocolViolation { what: "an INIT ACK that cannot be used" },
+                    cause,
+                );
+            }
+            return false;
+        }
+        self.on_init_ack(now, peer);
+        true
+    }
+
+    /// ERROR chunk: reported to the user; a stale cookie restarts the handshake.
+    fn on_error(&mut self, now: Instant, list: Causes<'_>) {
+        if let Some(staleness) = causes::stale_cookie(list) {
+            self.on_stale_cookie(now, staleness);
+            return;
+        }
+        // One event for a chunk: a peer must not fill the queue with a packet of tiny causes.
+        if let Some(cause) = causes::codes(list).first().copied() {
+            if self.events.len() < MAX_WAITING_EVENTS {
+                self.events.push_back(Event::PeerError { cause });
+            }
+        }
+    }
+
+    /// After the last chunk: when to acknowledge, and the counters of the packet.
+    fn finish_packet(&mut self, cx: &Context, size: usize) {
+        if cx.summary.has_data {
+            self.stats.packets_received += 1;
+            if cx.summary.new {
+                self.stats.packets_received_new += 1;
+                self.stats.packet_bytes_received_new += size as u64;
+            }
+            if let Some(subflow) = self.subflows.first_mut() {
+                subflow.sack.on_packet(cx.now, cx.summary, self.config.sack_every, self.config.sack_delay);
+            }
+        }
+        self.heard_in_shutdown_sent(cx.now, cx.summary.has_data);
+        if self.writable_owed && self.queued_bytes() <= self.config.send_buffer / 2 {
+            self.writable_owed = false;
+            self.events.push_back(Event::Writable);
+        }
+    }
+
+    fn abort_violation(&mut self, violation: Violation) {
+        match violation {
+            Violation::NoUserData(tsn) => {
+                let what = "a DATA chunk without user data";
+                self.abort_with(CloseReason::ProtocolViolation { what }, causes::no_user_data(tsn));
+            }
+            Violation::Protocol(what) => {
+                self.abort_with(CloseReason::ProtocolViolation { what }, causes::protocol_violation(what));
+            }
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! One association. `input` reads packets, `output` writes them; the procedures of the RFC have a file each.
+
+mod acknowledgement;
+pub(crate) mod causes;
+mod data;
+mod handshake;
+mod heartbeat;
+pub(crate) mod init;
+mod input;
+mod output;
+mod shutdown;
+mod state;
+mod timeout;
+
+use std::collections::VecDeque;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use anabranch_base::{Instant, Rng, Trace, TraceEvent, TraceRecord};
+use anabranch_wire::Tsn;
+
+use crate::config::Config;
+use crate::error::SendError;
+use crate::event::{AssociationId, CloseReason, Event, Message, Received, Timer};
+use crate::lane::Lane;
+use crate::lane::controller::Controller;
+use crate::path::Path;
+use crate::stats::Stats;
+use crate::stream::inbound::Inbound;
+use crate::subflow::Subflow;
+use crate::subflow::flight::AckOutcome;
+use handshake::Forming;
+pub(crate) use handshake::fresh_identity;
+pub use state::State;
+
+/// Addresses of a peer beyond which an INIT's list is cut: nobody has more interfaces, an attacker may claim them.
+pub(crate) const MAX_PEER_ADDRESSES: usize = 32;
+/// Control chunks that may wait (HEARTBEAT ACK, ERROR): a flood of requests must not grow a queue.
+const MAX_WAITING_CONTROL: usize = 8;
+
+/// Control chunks that must leave. At most one of each kind waits, but for answers, which are few.
+#[derive(Debug, Default)]
+struct Control {
+    init: bool,
+    cookie_echo: bool,
+    cookie_ack: bool,
+    shutdown: bool,
+    shutdown_ack: bool,
+    shutdown_complete: bool,
+    /// Error causes of the ABORT, encoded.
+    abort: Option<Vec<u8>>,
+    /// Heartbeat Info parameters to return, encoded.
+    heartbeat_acks: VecDeque<Vec<u8>>,
+    /// Error causes to report, encoded: one ERROR chunk each.
+    errors: VecDeque<Vec<u8>>,
+}
+
+impl Control {
+    fn any(&self) -> bool {
+        self.init
+            || self.cookie_echo
+            || self.cookie_ack
+            || self.shutdown
+            || self.shutdown_ack
+            || self.shutdown_complete
+            || self.abort.is_some()
+            || !self.heartbeat_acks.is_empty()
+            || !self.errors.is_empty()
+    }
+
+    fn report(&mut self, cause: Vec<u8>) {
+        if self.errors.len() < MAX_WAITING_CONTROL {
+            self.errors.push_back(cause);
+        }
+    }
+}
+
+/// Zero-window probing (6.1 A).
+#[derive(Debug, Default)]
+struct WindowProbe {
+    /// When the next probe may leave; set when the window closed on waiting data.
+    at: Option<Instant>,
+    /// One chunk may leave although the window is closed.
+    due: bool,
+    /// The chunk in flight is a probe: its timeouts say nothing about the path while SACKs arrive.
+    in_flight: bool,
+    /// A SACK arrived since the probe, or its last retransmission, was sent.
+    answered: bool,
+}
+
+/// One SCTP association, without sockets and without a clock.
+#[derive(Debug)]
+pub struct Association {
+    id: AssociationId,
+    config: Arc<Config>,
+    state: State,
+    local_port: u16,
+    peer_port: u16,
+    local_tag: u32,
+    peer_tag: u32,
+    source: Option<SocketAddr>,
+    paths: Vec<Path>,
+    /// Addresses from which the peer may write: its paths and the others it listed.
+    peer_addresses: Vec<IpAddr>,
+    subflows: Vec<Subflow>,
+    lanes: Vec<Lane>,
+    outbound_streams: u16,
+    inbound_streams: u16,
+    inbound: Inbound,
+    /// Our view of the peer's free receive buffer, bytes.
+    peer_rwnd: u64,
+    probe: WindowProbe,
+    control: Control,
+    forming: Option<Box<Forming>>,
+    /// T2-shutdown.
+    t2: Option<Instant>,
+    /// T5-shutdown-guard.
+    t5: Option<Instant>,
+    /// Association error counter (8.1).
+    errors: u32,
+    /// `send` said Full: Writable is owed.
+    writable_owed: bool,
+    events: VecDeque<Event>,
+    stats: Stats,
+    trace: Trace,
+    rng: Rng,
+    /// A packet that was built and did not fit the batch: it leaves first next time.
+    stash: Vec<u8>,
+    outcome: AckOutcome,
+}
+
+impl Association {
+    /// Where the association stands.
+    #[must_use]
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// Counters and gauges.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        let mut stats = self.stats.clone();
+        if let Some(lane) = self.lanes.first() {
+            stats.srtt = lane.rtt.srtt();
+            stats.rto = lane.rtt.rto();
+            stats.cwnd = lane.controller.window();
+            stats.ssthresh = lane.controller.ssthresh();
+            stats.cwnd_peak = lane.cwnd_peak;
+        }
+        stats
+    }
+
+    /// Address of the peer in use.
+    #[must_use]
+    pub fn remote(&self) -> Option<SocketAddr> {
+        self.paths.first().map(|p| p.remote)
+    }
+
+    /// Streams that messages may be sent on: ids 0 to this - 1.
+    #[must_use]
+    pub fn outbound_streams(&self) -> u16 {
+        self.outbound_streams
+    }
+
+    /// Bytes accepted by `send` and not yet sent.
+    #[must_use]
+    pub fn queued_bytes(&self) -> usize {
+        self.subflows.iter().map(|s| s.out.queued_bytes()).sum()
+    }
+
+    /// Bytes in flight, DATA chunk headers included.
+    #[must_use]
+    pub fn flight_bytes(&self) -> u64 {
+        self.lanes.iter().map(|l| l.flight).sum()
+    }
+
+    pub(crate) fn config(&self) -> &Arc<Config> {
+        &self.config
+    }
+
+    pub(crate) fn tags(&self) -> (u32, u32) {
+        (self.local_tag, self.peer_tag)
+    }
+
+    pub(crate) fn peer_port(&self) -> u16 {
+        self.peer_port
+    }
+
+    pub(crate) fn peer_addresses(&self) -> &[IpAddr] {
+        &self.peer_addresses
+    }
+
+    /// Our Initial TSN.
+    pub(crate) fn initial_tsn(&self) -> Tsn {
+        self.subflows.first().map(|s| s.send_base).unwrap_or_default()
+    }
+
+    pub(crate) fn has_events(&self) -> bool {
+        !self.events.is_empty()
+    }
+
+    pub(crate) fn knows_address(&self, address: IpAddr) -> bool {
+        self.peer_addresses.contains(&address)
+    }
+
+    pub(crate) fn set_trace(&mut self, on: bool) {
+        self.trace = if on { Trace::on() } else { Trace::default() };
+    }
+
+    pub(crate) fn trace_mut(&mut self) -> &mut Trace {
+        &mut self.trace
+    }
+
+    pub(crate) fn pop_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    pub(crate) fn send(&mut self, now: Instant, message: Message) -> Result<(), SendError> {
+        let Message { stream, .. } = message;
+        let len = message.payload.len();
+        match self.state {
+            State::CookieWait | State::CookieEchoed | State::Established => {}
+            _ => return Err(SendError::Closing),
+        }
+        if len == 0 {
+            return Err(SendError::Empty);
+        }
+        if len > self.config.max_message {
+            return Err(SendError::TooLong { len, limit: self.config.max_message });
+        }
+        if stream >= self.outbound_streams {
+            return Err(SendError::NoSuchStream { stream, streams: self.outbound_streams });
+        }
+        let Some(subflow) = self.subflows.first_mut() else { return Err(SendError::Closing) };
+        if subflow.out.queued_bytes() >= self.config.send_buffer {
+            self.writable_owed = true;
+            return Err(SendError::Full);
+        }
+        subflow.out.push(message);
+        self.stats.messages_accepted += 1;
+        for lane in &mut self.lanes {
+            if lane.unacked == 0 {
+                lane.decay_if_idle(now);
+                lane.open_burst();
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn receive(&mut self) -> Option<Received> {
+        let message = self.inbound.pop()?;
+        self.stats.messages_delivered += 1;
+        self.stats.payload_bytes_delivered += message.len() as u64;
+        // "send a window update only if the window can be increased by at least a quarter of the receive buffer
+        // size of the association" (6.2).
+        if self.state.receives_data() {
+            let window = self.advertised_window();
+            if let Some(subflow) = self.subflows.first_mut() {
+                if window >= subflow.sack.last_advertised.saturating_add(self.config.receive_window / 4) {
+                    subflow.sack.demand();
+                }
+            }
+        }
+        Some(message)
+    }
+
+    /// a_rwnd: what is free of the receive buffer. Bookkeeping counts a third, so that messages of a byte cannot
+    /// make us hold more than three times what we advertise.
+    fn advertised_window(&self) -> u32 {
+        let held = self.inbound.held_bytes().max(self.inbound.memory() / 3);
+        self.config.receive_window.saturating_sub(u32::try_from(held).unwrap_or(u32::MAX))
+    }
+
+    /// When something is due, and what.
+    pub(crate) fn next_timeout(&self) -> Option<(Instant, Timer)> {
+        let mut next: Option<(Instant, Timer)> = None;
+        let mut consider = |at: Option<Instant>, timer| {
+            if let Some(at) = at {
+                if next.is_none_or(|(t, _)| at < t) {
+                    next = Some((at, timer));
+                }
+            }
+        };
+        if let Some(forming) = &self.forming {
+            let timer = if self.state == State::CookieWait { Timer::T1Init } else { Timer::T1Cookie };
+            consider(forming.t1, timer);
+        }
+        for lane in &self.lanes {
+            consider(lane.t3, Timer::T3Rtx);
+        }
+        for subflow in &self.subflows {
+            consider(subflow.sack.timer(), Timer::Sack);
+        }
+        consider(self.t2, Timer::T2Shutdown);
+        consider(self.t5, Timer::T5ShutdownGuard);
+        consider(self.probe.at, Timer::WindowProbe);
+        for path in &self.paths {
+            consider(path.heartbeat_at, Timer::Heartbeat);
+        }
+        next
+    }
+
+    /// Ends the association. What is waiting to be sent is dropped; what was received stays.
+    fn close(&mut self, reason: CloseReason) {
+        if self.state == State::Closed {
+            return;
+        }
+        self.state = State::Closed;
+        self.forming = None;
+        self.t2 = None;
+        self.t5 = None;
+        self.probe = WindowProbe::default();
+        for lane in &mut self.lanes {
+            lane.t3 = None;
+        }
+        for path in &mut self.paths {
+            path.heartbeat_at = None;
+            path.heartbeat_wanted = false;
+        }
+        for subflow in &mut self.subflows {
+            subflow.out.clear();
+            subflow.flight.restart();
+            subflow.loss.restart();
+            subflow.sack = crate::subflow::sack::SackScheduler::default();
+        }
+        // Only the last word may still leave.
+        self.control = Control {
+            abort: self.control.abort.take(),
+            shutdown_complete: self.control.shutdown_complete,
+            ..Control::default()
+        };
+        self.events.push_back(Event::Closed(reason));
+    }
+
+    fn record(&mut self, now: Instant, subflow: u8, path: u8, event: TraceEvent) {
+        let association = self.id.index;
+        self.trace.record(|| TraceRecord { at: now, association, subflow, path, event });
+    }
+
+    /// Notes the window in trace and peak.
+    fn record_window(&mut self, now: Instant, lane_index: usize) {
+        let Some(lane) = self.lanes.get_mut(lane_index) else { return };
+        let (cwnd, ssthresh, flight, path) =
+            (lane.controller.window(), lane.controller.ssthresh(), lane.flight, lane.path);
+        lane.cwnd_peak = lane.cwnd_peak.max(cwnd);
+        self.record(now, 0, path, TraceEvent::Window { cwnd, ssthresh, flight });
+    }
+}
+
+/// A random Initial TSN, and tags that are never 0 (RFC 9260, 5.3.1).
+pub(crate) fn random_tag(rng: &mut Rng) -> u32 {
+    loop {
+        let tag = rng.u32();
+        if tag != 0 {
+            return tag;
+        }
+    }
+}

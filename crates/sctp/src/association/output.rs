@@ -1,0 +1,447 @@
+//! Packets on their way out: what is bundled, in which order, and what cwnd, rwnd and Max.Burst allow.
+
+use anabranch_base::{Dscp, Ecn, Instant, RetransmitReason, TraceEvent, Transmit};
+use anabranch_wire::CommonHeader;
+use anabranch_wire::chunk::{
+    CookieAck, CookieEcho, Data, DataFlags, GapBlock, Heartbeat, HeartbeatKind, Shutdown, ShutdownAck,
+    ShutdownComplete, sack,
+};
+use anabranch_wire::param::HeartbeatInfo;
+use anabranch_wire::{ChecksumOut, PacketBuilder};
+
+use super::init::OurInit;
+use super::{Association, State, causes};
+use crate::config::Checksums;
+use crate::event::Event;
+use crate::lane::rtt::TimedChunk;
+use crate::stream::outbound::Fragment;
+use crate::subflow::flight::{ChunkState, SentChunk};
+
+/// Where one packet goes and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Route {
+    path: u8,
+    dscp: Dscp,
+}
+
+/// What DATA a packet got.
+#[derive(Clone, Copy, Debug, Default)]
+struct DataWritten {
+    chunks: u32,
+    new: bool,
+}
+
+impl Association {
+    /// Appends up to `max_packets` packets of equal size (the last may be shorter) to `buf`.
+    pub(crate) fn poll_transmit(
+        &mut self,
+        now: Instant,
+        max_packets: usize,
+        buf: &mut Vec<u8>,
+    ) -> Option<Transmit> {
+        let start = buf.len();
+        let route = self.next_packet(now, buf)?;
+        let segment_size = buf.len() - start;
+        let mut packets = 1;
+        while packets < max_packets {
+            let before = buf.len();
+            let Some(next) = self.next_packet(now, buf) else { break };
+            let size = buf.len() - before;
+            if next != route || size > segment_size {
+                // It was built, so its chunks count as sent: it leaves first next time.
+                self.stash.clear();
+                self.stash.extend_from_slice(buf.get(before..).unwrap_or_default());
+                buf.truncate(before);
+                break;
+            }
+            packets += 1;
+            if size < segment_size {
+                break;
+            }
+        }
+        let path = self.paths.get(usize::from(route.path))?;
+        Some(Transmit {
+            destination: path.remote,
+            source: self.source,
+            dscp: route.dscp,
+            ecn: Ecn::NotEct,
+            size: buf.len() - start,
+            segment_size,
+        })
+    }
+
+    /// Whether anything might leave now. Cheap; may be wrong in favour of asking.
+    pub(crate) fn wants_to_transmit(&self) -> bool {
+        self.control.any()
+            || !self.stash.is_empty()
+            || self.subflows.iter().any(|s| s.sack.is_due_now())
+            || self.paths.iter().any(|p| p.heartbeat_wanted)
+            || (self.subflows.iter().any(|s| !s.out.is_empty() || s.loss.any()))
+    }
+
+    /// Appends one packet.
+    fn next_packet(&mut self, now: Instant, buf: &mut Vec<u8>) -> Option<Route> {
+        let dscp = self.subflows.first().map_or(self.config.dscp, |s| s.dscp);
+        let route = Route { path: 0, dscp };
+        if !self.stash.is_empty() {
+            buf.append(&mut self.stash);
+            return Some(route);
+        }
+        let header = CommonHeader {
+            source_port: self.local_port,
+            destination_port: self.peer_port,
+            // "the Verification Tag of the packet containing the INIT chunk MUST be set to 0" (8.5.1 A).
+            verification_tag: if self.control.init { 0 } else { self.peer_tag },
+        };
+        let mut packet = PacketBuilder::new(buf, header);
+        let limit = self.config.max_packet() as usize;
+        let more = self.write_control(now, packet.buffer());
+        if more {
+            self.write_sack_and_data(now, &mut packet, limit);
+        }
+        if packet.has_no_chunks() {
+            packet.abandon();
+            return None;
+        }
+        let checksum = match self.config.checksums {
+            Checksums::Crc32c => ChecksumOut::Compute,
+            Checksums::Elided => ChecksumOut::Zero,
+        };
+        packet.finish(checksum);
+        Some(route)
+    }
+
+    /// Control chunks, "placed first in the outbound SCTP packet" (6). False when nothing may follow them.
+    fn write_control(&mut self, now: Instant, out: &mut Vec<u8>) -> bool {
+        if !self.control.any() && !self.paths.iter().any(|p| p.heartbeat_wanted) {
+            return self.state != State::Closed;
+        }
+        // INIT, INIT ACK and SHUTDOWN COMPLETE are never bundled (6.10).
+        if self.control.init {
+            self.control.init = false;
+            self.write_init(out);
+            return false;
+        }
+        if let Some(causes) = self.control.abort.take() {
+            causes::write_abort(out, false, &causes);
+            self.control.shutdown_complete = false;
+            return false;
+        }
+        if self.control.shutdown_complete {
+            self.control.shutdown_complete = false;
+            ShutdownComplete { reflected_tag: false }.emit(out);
+            return false;
+        }
+        if self.control.cookie_echo {
+            self.control.cookie_echo = false;
+            if let Some(forming) = &self.forming {
+                CookieEcho { cookie: &forming.cookie }.emit(out);
+            }
+            return self.config.data_with_cookie;
+        }
+        if self.state == State::CookieWait {
+            return false;
+        }
+        if self.control.cookie_ack {
+            self.control.cookie_ack = false;
+            CookieAck.emit(out);
+        }
+        while let Some(cause) = self.control.errors.pop_front() {
+            causes::write_error(out, &cause);
+        }
+        while let Some(info) = self.control.heartbeat_acks.pop_front() {
+            Heartbeat { info: HeartbeatInfo { info: &info } }.emit(HeartbeatKind::Ack, out);
+        }
+        for index in 0..self.paths.len() {
+            if self.paths.get(index).is_some_and(|p| p.heartbeat_wanted) {
+                if let Some(info) = self.heartbeat_info(now, index) {
+                    Heartbeat { info: HeartbeatInfo { info: &info } }.emit(HeartbeatKind::Request, out);
+                }
+            }
+        }
+        if self.control.shutdown {
+            self.control.shutdown = false;
+            if let Some(subflow) = self.subflows.first() {
+                Shutdown { cumulative: subflow.cumulative_received() }.emit(out);
+            }
+        }
+        if self.control.shutdown_ack {
+            self.control.shutdown_ack = false;
+            ShutdownAck.emit(out);
+        }
+        true
+    }
+
+    fn write_init(&mut self, out: &mut Vec<u8>) {
+        let Some(subflow) = self.subflows.first() else { return };
+        let preservative = self.forming.as_ref().and_then(|f| f.preservative);
+        let ours = OurInit {
+            tag: self.local_tag,
+            a_rwnd: self.config.receive_window,
+            outbound_streams: self.config.outbound_streams,
+            inbound_streams: self.config.inbound_streams,
+            initial_tsn: subflow.send_base,
+            preservative,
+        };
+        ours.write_init(out);
+    }
+
+    fn write_sack_and_data(&mut self, now: Instant, packet: &mut PacketBuilder<'_>, limit: usize) {
+        let cookie_packet = self.state == State::CookieEchoed && !packet.has_no_chunks();
+        if self.state.is_up() {
+            self.write_sack(packet, limit);
+        }
+        // In COOKIE-ECHOED only the packet with the COOKIE ECHO may carry DATA (5.1 C).
+        if self.state.sends_data() || cookie_packet {
+            let written = self.write_data(now, packet, limit);
+            if written.chunks > 0 {
+                self.stats.packets_sent += 1;
+                self.stats.packets_sent_unique += u64::from(written.new);
+            }
+        }
+    }
+
+    /// A SACK that is due, or that can ride with DATA: "the sender SHOULD create a SACK chunk and bundle it with the
+    /// outbound DATA chunk, as long as the size of the final SCTP packet does not exceed the current PMTU" (6.1).
+    fn write_sack(&mut self, packet: &mut PacketBuilder<'_>, limit: usize) {
+        let window = self.advertised_window();
+        let rides = self.next_chunk_len().is_some_and(|len| {
+            let Some(subflow) = self.subflows.first() else { return false };
+            let sack = 16 + 4 * subflow.received.gaps() + 4 * subflow.sack.duplicates.len();
+            packet.len() + sack + len <= limit
+        });
+        let Some(subflow) = self.subflows.first_mut() else { return };
+        if !(subflow.sack.is_due_now() || (subflow.sack.is_pending() && rides)) {
+            return;
+        }
+        let room = limit.saturating_sub(packet.len() + 16) / 4;
+        let cumulative = subflow.cumulative_received();
+        let mut blocks: [GapBlock; 16] = [GapBlock { start: 0, end: 0 }; 16];
+        let count = subflow.received.gaps().min(room);
+        let duplicates = subflow.sack.duplicates.len().min(room - count);
+        let duplicates = subflow.sack.duplicates.get(..duplicates).unwrap_or_default();
+        let listed = subflow.received.gap_blocks().take(count).map(|(start, end)| GapBlock { start, end });
+        if count <= blocks.len() {
+            let mut n = 0;
+            for (slot, block) in blocks.iter_mut().zip(listed) {
+                *slot = block;
+                n += 1;
+            }
+            sack::emit(packet.buffer(), cumulative, window, blocks.get(..n).unwrap_or_default(), duplicates);
+        } else {
+            let list: Vec<GapBlock> = listed.collect();
+            sack::emit(packet.buffer(), cumulative, window, &list, duplicates);
+        }
+        subflow.sack.sent(window);
+        self.stats.sacks_sent += 1;
+    }
+
+    /// Length of the DATA chunk that would leave next, padding included, if one may.
+    fn next_chunk_len(&mut self) -> Option<usize> {
+        if !self.state.sends_data() {
+            return None;
+        }
+        let max_payload = self.config.max_chunk_payload() as usize;
+        let (lane, subflow) = (self.lanes.first()?, self.subflows.first_mut()?);
+        if let Some(seq) = subflow.loss.next_lost(&subflow.flight) {
+            let payload = subflow.flight.get(seq)?.fragment.payload.len();
+            return lane.may_retransmit().then(|| Data::wire_len(payload));
+        }
+        let payload = subflow.out.peek(max_payload)?;
+        lane.may_send_new().then(|| Data::wire_len(payload))
+    }
+
+    /// DATA: first what is marked for retransmission (6.1 C), then new chunks, while they fit and may leave.
+    fn write_data(&mut self, now: Instant, packet: &mut PacketBuilder<'_>, limit: usize) -> DataWritten {
+        let mut written = DataWritten::default();
+        while let Some(seq) = self.next_retransmission(limit.saturating_sub(packet.len())) {
+            self.retransmit(now, seq, packet.buffer());
+            written.chunks += 1;
+        }
+        if written.chunks > 0 {
+            if let Some(lane) = self.lanes.first_mut() {
+                lane.free_packet = false;
+            }
+        }
+        loop {
+            let room = limit.saturating_sub(packet.len());
+            let Some(payload) = self.next_new(now, room, written.new) else { break };
+            let Some(subflow) = self.subflows.first_mut() else { break };
+            let Some(fragment) = subflow.out.pop(payload) else { break };
+            self.send_new(now, fragment, packet.buffer());
+            written.chunks += 1;
+            written.new = true;
+        }
+        if written.new {
+            if let Some(lane) = self.lanes.first_mut() {
+                lane.count_new_packet();
+            }
+        }
+        if self.writable_owed && self.queued_bytes() <= self.config.send_buffer / 2 {
+            self.writable_owed = false;
+            self.events.push_back(Event::Writable);
+        }
+        written
+    }
+
+    /// The marked chunk to send next, when it fits into `room` and may leave.
+    fn next_retransmission(&mut self, room: usize) -> Option<u64> {
+        let (lane, subflow) = (self.lanes.first()?, self.subflows.first_mut()?);
+        let seq = subflow.loss.next_lost(&subflow.flight)?;
+        if !lane.may_retransmit() {
+            return None;
+        }
+        let len = Data::wire_len(subflow.flight.get(seq)?.fragment.payload.len());
+        (len <= room).then_some(seq)
+    }
+
+    /// Payload bytes of the next new chunk, when it fits into `room` and may leave.
+    fn next_new(&mut self, now: Instant, room: usize, bundled: bool) -> Option<usize> {
+        let max_payload = self.config.max_chunk_payload() as usize;
+        let (lane, subflow) = (self.lanes.first()?, self.subflows.first_mut()?);
+        // "before sending new DATA chunks, the sender MUST first transmit any DATA chunks that are marked".
+        if subflow.loss.next_lost(&subflow.flight).is_some() || !lane.may_send_new() {
+            return None;
+        }
+        let whole = subflow.out.peek(usize::MAX)?;
+        let fit = room.checked_sub(16)? & !3;
+        let payload = if whole <= fit.min(max_payload) {
+            whole
+        } else if whole <= max_payload {
+            return None; // it fits a packet of its own: not worth cutting
+        } else if fit >= max_payload {
+            max_payload
+        } else if !bundled && fit >= max_payload / 2 {
+            fit
+        } else {
+            return None;
+        };
+        let credit = payload as u64 + if self.config.rwnd_counts_headers { 16 } else { 0 };
+        if credit <= self.peer_rwnd {
+            return Some(payload);
+        }
+        self.window_probe(now).then_some(payload)
+    }
+
+    /// The peer's window is closed. True when one chunk may leave all the same, as a probe: "SHOULD only be sent
+    /// when all outstanding DATA chunks have been cumulatively acknowledged", first "after 1 RTO" (6.1 A).
+    fn window_probe(&mut self, now: Instant) -> bool {
+        let (Some(lane), Some(subflow)) = (self.lanes.first(), self.subflows.first()) else { return false };
+        if !subflow.flight.is_empty() {
+            return false;
+        }
+        if self.probe.due {
+            self.probe.due = false;
+            self.probe.in_flight = true;
+            self.probe.answered = false;
+            self.stats.window_probes += 1;
+            return true;
+        }
+        if self.probe.at.is_none() {
+            self.probe.at = Some(now + lane.rtt.rto());
+        }
+        false
+    }
+
+    fn retransmit(&mut self, now: Instant, seq: u64, out: &mut Vec<u8>) {
+        let headers = self.config.rwnd_counts_headers;
+        let established = self.state != State::CookieEchoed;
+        let (Some(lane), Some(subflow)) = (self.lanes.first_mut(), self.subflows.first_mut()) else { return };
+        let tsn = subflow.tsn_of_sent(seq);
+        let earliest = seq == subflow.flight.first();
+        let Some(chunk) = subflow.flight.get_mut(seq) else { return };
+        chunk.state = ChunkState::InFlight;
+        chunk.transmissions = chunk.transmissions.saturating_add(1);
+        chunk.sent_at = now;
+        chunk.lane = 0;
+        let size = chunk.size();
+        let reason = if chunk.lost_by_timeout {
+            RetransmitReason::Timeout
+        } else if lane.free_packet {
+            RetransmitReason::FastRetransmit
+        } else {
+            RetransmitReason::Recovery
+        };
+        let eligible = !chunk.fast_retransmitted;
+        emit(&chunk.fragment, tsn, false, out);
+        let len = chunk.fragment.payload.len();
+        subflow.loss.retransmitted(seq, eligible);
+        lane.on_sent(now, size);
+        // C5: a chunk sent before this retransmission is not timed any more.
+        if lane.timed.is_some_and(|t| t.seq >= seq) {
+            lane.timed = None;
+        }
+        // "If the timer for that address is already running, the sender MUST restart the timer if the earliest ...
+        // outstanding DATA chunk sent to that address is being retransmitted" (6.1).
+        if established && (lane.t3.is_none() || earliest) {
+            lane.arm_t3(now);
+        }
+        self.peer_rwnd = self.peer_rwnd.saturating_sub(len as u64 + if headers { 16 } else { 0 });
+        self.stats.chunks_sent += 1;
+        self.stats.retransmissions += 1;
+        self.stats.payload_bytes_sent += len as u64;
+        self.mark_path_used();
+        self.record(now, 0, 0, TraceEvent::Sent { seq, len: len as u32, retransmit: Some(reason) });
+    }
+
+    fn send_new(&mut self, now: Instant, fragment: Fragment, out: &mut Vec<u8>) {
+        let headers = self.config.rwnd_counts_headers;
+        let established = self.state != State::CookieEchoed;
+        let pending = self.state == State::ShutdownPending;
+        let (Some(lane), Some(subflow)) = (self.lanes.first_mut(), self.subflows.first_mut()) else { return };
+        let tsn = subflow.tsn_of_sent(subflow.flight.next());
+        // "The sender is in the SHUTDOWN-PENDING state" is a reason to set the I bit (6.1).
+        emit(&fragment, tsn, pending, out);
+        let len = fragment.payload.len();
+        let chunk = SentChunk {
+            fragment,
+            sent_at: now,
+            state: ChunkState::InFlight,
+            lane: 0,
+            missing: 0,
+            transmissions: 1,
+            fast_retransmitted: false,
+            lost_by_timeout: false,
+        };
+        lane.on_sent(now, chunk.size());
+        lane.unacked += 1;
+        let seq = subflow.flight.push(chunk);
+        if lane.timed.is_none() {
+            lane.timed = Some(TimedChunk { seq, sent_at: now });
+        }
+        // "if the T3-rtx timer of that address is not currently running, the sender MUST start that timer" (6.1).
+        if established && lane.t3.is_none() {
+            lane.arm_t3(now);
+        }
+        self.peer_rwnd = self.peer_rwnd.saturating_sub(len as u64 + if headers { 16 } else { 0 });
+        self.stats.chunks_sent += 1;
+        self.stats.payload_bytes_sent += len as u64;
+        self.stats.payload_bytes_unique += len as u64;
+        self.mark_path_used();
+        self.record(now, 0, 0, TraceEvent::Sent { seq, len: len as u32, retransmit: None });
+    }
+
+    fn mark_path_used(&mut self) {
+        if let Some(path) = self.paths.first_mut() {
+            path.used = true;
+        }
+    }
+}
+
+/// Writes one DATA chunk: the only copy of the payload on its way out.
+fn emit(fragment: &Fragment, tsn: anabranch_wire::Tsn, immediate: bool, out: &mut Vec<u8>) {
+    Data {
+        flags: DataFlags {
+            immediate: fragment.immediate || immediate,
+            unordered: fragment.unordered,
+            beginning: fragment.beginning,
+            ending: fragment.ending,
+        },
+        tsn,
+        stream: fragment.stream,
+        ssn: fragment.ssn,
+        ppid: fragment.ppid,
+        payload: &fragment.payload,
+    }
+    .emit(out);
+}

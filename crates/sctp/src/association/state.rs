@@ -1,0 +1,39 @@
+//! States of RFC 9260, section 4. CLOSED is an association that no longer exists for the network.
+
+/// Where an association stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum State {
+    /// INIT sent.
+    CookieWait,
+    /// COOKIE ECHO sent.
+    CookieEchoed,
+    /// Up.
+    Established,
+    /// Our user asked for shutdown; outstanding data comes first.
+    ShutdownPending,
+    /// SHUTDOWN sent.
+    ShutdownSent,
+    /// SHUTDOWN received; outstanding data comes first.
+    ShutdownReceived,
+    /// SHUTDOWN ACK sent.
+    ShutdownAckSent,
+    /// Gone.
+    Closed,
+}
+
+impl State {
+    /// Whether DATA may be sent, new or again.
+    pub(crate) fn sends_data(self) -> bool {
+        matches!(self, Self::Established | Self::ShutdownPending | Self::ShutdownReceived)
+    }
+
+    /// Whether DATA is accepted from the peer: "the endpoint ... SHUTDOWN-SENT" still takes it.
+    pub(crate) fn receives_data(self) -> bool {
+        matches!(self, Self::Established | Self::ShutdownPending | Self::ShutdownSent)
+    }
+
+    /// Whether the handshake is behind us.
+    pub(crate) fn is_up(self) -> bool {
+        !matches!(self, Self::CookieWait | Self::CookieEchoed | Self::Closed)
+    }
+}

@@ -1,0 +1,104 @@
+//! Timers that expire.
+
+use anabranch_base::{Instant, TraceEvent};
+
+use super::{Association, State};
+use crate::event::{CloseReason, Event};
+use crate::lane::controller::{Congestion, Controller};
+
+impl Association {
+    /// Runs whatever is due at `now`.
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        let due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
+        if self.forming.as_ref().is_some_and(|f| due(f.t1)) {
+            self.on_t1(now);
+        }
+        for index in 0..self.lanes.len() {
+            if self.lanes.get(index).is_some_and(|l| due(l.t3)) {
+                self.on_t3(now, index);
+            }
+        }
+        for subflow in &mut self.subflows {
+            subflow.sack.on_timeout(now);
+        }
+        if due(self.probe.at) {
+            self.probe.at = None;
+            self.probe.due = true;
+        }
+        if due(self.t2) {
+            self.on_t2(now);
+        }
+        if due(self.t5) {
+            self.t5 = None;
+            self.abort_with(CloseReason::ShutdownGuard, Vec::new());
+        }
+        for index in 0..self.paths.len() {
+            if self.paths.get(index).is_some_and(|p| due(p.heartbeat_at)) {
+                self.on_heartbeat_timer(now, index);
+            }
+        }
+    }
+
+    /// T3-rtx expired (6.3.3, 7.2.3).
+    fn on_t3(&mut self, now: Instant, index: usize) {
+        let Some(lane) = self.lanes.get_mut(index) else { return };
+        lane.t3 = None;
+        let path = lane.path;
+        self.stats.timeouts += 1;
+        // "Zero window probing does not affect the calculation of cwnd", and "If the sender continues to receive
+        // SACK chunks from the peer while doing zero window probing, the unacknowledged window probes SHOULD NOT
+        // increment the error counter" (6.1 A).
+        let probing = self.probe.in_flight && self.probe.answered;
+        self.probe.answered = false;
+        if !self.probe.in_flight {
+            lane.controller.on_congestion(Congestion::Timeout);
+        }
+        lane.rtt.back_off();
+        lane.timed = None;
+        lane.free_packet = false;
+        lane.held = false;
+        lane.open_burst();
+        let rto = lane.rtt.rto();
+        self.mark_all_lost(index);
+        if let Some(lane) = self.lanes.get_mut(index) {
+            // One packet, whatever else waits, until something is acknowledged.
+            lane.free_packet = true;
+            lane.single_packet = true;
+        }
+        self.record(now, 0, path, TraceEvent::Timeout { rto });
+        self.record_window(now, index);
+        if !probing {
+            self.count_error(path);
+        }
+    }
+
+    /// Marks everything unacknowledged of a lane for retransmission.
+    pub(super) fn mark_all_lost(&mut self, index: usize) {
+        let (Some(lane), Some(subflow)) = (self.lanes.get_mut(index), self.subflows.first_mut()) else {
+            return;
+        };
+        let headers = self.config.rwnd_counts_headers;
+        let peer_rwnd = &mut self.peer_rwnd;
+        subflow.loss.mark_lane(&mut subflow.flight, index as u8, |chunk| {
+            lane.on_lost(chunk.size());
+            *peer_rwnd += if headers { chunk.size() } else { chunk.size() - 16 };
+        });
+    }
+
+    /// Path and association error counters (8.1, 8.2).
+    pub(super) fn count_error(&mut self, path: u8) {
+        self.errors += 1;
+        if let Some(p) = self.paths.get_mut(usize::from(path)) {
+            p.errors += 1;
+            if p.active && p.errors > self.config.path_max_retrans {
+                p.active = false;
+                self.events.push_back(Event::PathDown { path });
+            }
+        }
+        // "If the value of this counter exceeds the limit indicated in the protocol parameter
+        // 'Association.Max.Retrans', the endpoint SHOULD consider the peer endpoint unreachable".
+        if self.errors > self.config.association_max_retrans && self.state != State::Closed {
+            self.close(CloseReason::Unreachable { limit: "Association.Max.Retrans" });
+        }
+    }
+}

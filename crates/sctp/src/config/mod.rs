@@ -1,0 +1,189 @@
+//! What an association may be told. One flat struct; a profile ([`Config::named`]) is nothing but a set of values.
+//!
+//! Where RFC 9260 names a parameter, the field has its name and the default is the RFC's (section 16). Values that
+//! only exist because older stacks behave differently say which stack.
+
+mod keys;
+mod profiles;
+
+use anabranch_base::{Dscp, Duration};
+
+pub use keys::{ConfigError, Key};
+
+/// How the first congestion window is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InitialWindow {
+    /// min(4 PMDCS, max(2 PMDCS, 4404)) bytes, 4344 for IPv6 (RFC 9260, 7.2.1).
+    Rfc9260,
+    /// A number of PMDCS (RFC 2960 used 2).
+    Packets(u16),
+}
+
+/// What limits a burst of new packets (Max.Burst).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MaxBurst {
+    /// No limit.
+    Off,
+    /// cwnd is treated as at most flight + n PMDCS each time something may be sent (RFC 9260, 6.1 D).
+    Clamp(u16),
+    /// At most n packets in answer to a SACK that acknowledges a chunk fast retransmitted earlier; no limit
+    /// otherwise (the ns-2 module's reading of the implementer's guide).
+    AfterRecovery(u16),
+}
+
+/// How often one loss event may cut the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FastRecovery {
+    /// Every new loss indication cuts (RFC 2960: no recovery point).
+    Off,
+    /// None until the cumulative TSN reaches the exit point (RFC 9260, 7.2.4).
+    UntilExit,
+    /// A lost TSN above the recovery point cuts again even before the exit (ns-2.35).
+    PerWindow,
+}
+
+/// Which chunks give round-trip samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RttSampling {
+    /// One chunk a round trip is timed (RFC 9260, 6.3.1 C4).
+    OncePerRoundTrip,
+    /// Every SACK that newly acknowledges a chunk sent once gives a sample.
+    EveryAck,
+}
+
+/// Which stream speaks next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamScheduling {
+    /// Messages leave in the order they were given.
+    Fcfs,
+    /// One message of each stream in turn.
+    RoundRobin,
+}
+
+/// Whether the CRC32c is computed and verified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Checksums {
+    /// As RFC 9260, 6.8 demands.
+    Crc32c,
+    /// Neither computed nor verified: for simulations that want speed, never for a network.
+    Elided,
+}
+
+/// Everything an association may be told. See [`Config::keys`] for the same list as text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// Name of the profile the values came from, for reports.
+    pub profile: &'static str,
+
+    /// Largest IP packet that fits the path, bytes.
+    pub mtu: u16,
+    /// Bytes of IP (and UDP) header in front of the SCTP common header.
+    pub ip_overhead: u16,
+    /// CRC32c or none.
+    pub checksums: Checksums,
+
+    /// Outbound streams asked for.
+    pub outbound_streams: u16,
+    /// Inbound streams allowed (MIS).
+    pub inbound_streams: u16,
+    /// Receive buffer of the association, bytes: the first a_rwnd.
+    pub receive_window: u32,
+    /// Bytes accepted by `send` and not yet sent, before it says `Full`.
+    pub send_buffer: usize,
+    /// Largest user message accepted, in either direction, bytes.
+    pub max_message: usize,
+    /// Which stream speaks next.
+    pub stream_scheduling: StreamScheduling,
+    /// Code point of the association's packets.
+    pub dscp: Dscp,
+
+    /// RTO.Initial.
+    pub rto_initial: Duration,
+    /// RTO.Min.
+    pub rto_min: Duration,
+    /// RTO.Max.
+    pub rto_max: Duration,
+    /// Which chunks give round-trip samples.
+    pub rtt_sampling: RttSampling,
+    /// Association.Max.Retrans.
+    pub association_max_retrans: u32,
+    /// Path.Max.Retrans.
+    pub path_max_retrans: u32,
+    /// Max.Init.Retransmits.
+    pub max_init_retransmits: u32,
+    /// Valid.Cookie.Life.
+    pub valid_cookie_life: Duration,
+    /// HB.interval; zero turns heartbeats off.
+    pub heartbeat_interval: Duration,
+    /// SACK.Delay: at most 500 ms.
+    pub sack_delay: Duration,
+    /// A SACK for every this many packets with DATA.
+    pub sack_every: u16,
+    /// Whether DATA may ride with COOKIE ECHO.
+    pub data_with_cookie: bool,
+    /// T5-shutdown-guard, in multiples of RTO.Max (5 is recommended); zero turns it off.
+    pub shutdown_guard_rto_max: u32,
+
+    /// First congestion window.
+    pub initial_window: InitialWindow,
+    /// First slow-start threshold, bytes; `None`: the peer's first a_rwnd.
+    pub initial_ssthresh: Option<u64>,
+    /// Smallest ssthresh after a loss, in PMDCS (RFC 9260: 4; RFC 2960: 2).
+    pub ssthresh_floor: u16,
+    /// Whether a further expiry of T3-rtx at a cwnd of one PMDCS leaves ssthresh alone (ns-2, RFC 5681), instead of
+    /// setting it to its floor (RFC 9260, 7.2.3).
+    pub backoff_keeps_ssthresh: bool,
+    /// L of slow start: at most this many PMDCS of growth for a SACK.
+    pub slow_start_limit: u16,
+    /// Missing reports that make a fast retransmit (RFC 9260: 3; RFC 2960: 4).
+    pub fast_retransmit_threshold: u8,
+    /// How often one loss event may cut the window.
+    pub fast_recovery: FastRecovery,
+    /// After a fast retransmit, whether what else is marked waits for the next SACK (ns-2) or leaves as cwnd allows.
+    pub hold_after_fast_retransmit: bool,
+    /// What limits a burst of new packets.
+    pub max_burst: MaxBurst,
+    /// Whether partial_bytes_acked counts cumulatively acknowledged chunks only while the window is full (ns-2
+    /// since 3.5), instead of all newly acknowledged bytes (RFC 9260, 7.2.2).
+    pub pba_needs_full_window: bool,
+    /// Whether partial_bytes_acked is brought back to cwnd while the window is not full (RFC 9260, 7.2.2).
+    pub pba_clamp: bool,
+    /// Whether bytes gap-acked earlier count again when the cumulative point passes them (ns-2 before 3.3).
+    pub pba_counts_twice: bool,
+    /// Whether cwnd halves for every RTO without transmission (RFC 9260, 7.2.1), and down to how many PMDCS;
+    /// `None` leaves it alone.
+    pub idle_decay_floor: Option<u16>,
+    /// Whether the peer's window is charged DATA chunk headers too (ns-2), or user data only.
+    pub rwnd_counts_headers: bool,
+}
+
+impl Config {
+    /// Path Maximum DATA Chunk Size: what remains for one DATA chunk, header included, in a packet without other
+    /// chunks (RFC 9260, 2.3). Rounded down to the 4-byte boundary that padding needs.
+    #[must_use]
+    pub fn pmdcs(&self) -> u32 {
+        self.max_packet().saturating_sub(12) & !3
+    }
+
+    /// Largest SCTP packet, common header included, bytes.
+    #[must_use]
+    pub fn max_packet(&self) -> u32 {
+        u32::from(self.mtu.saturating_sub(self.ip_overhead)).max(512) & !3
+    }
+
+    /// Most user data that one DATA chunk carries, bytes.
+    #[must_use]
+    pub fn max_chunk_payload(&self) -> u32 {
+        self.pmdcs().saturating_sub(16)
+    }
+}
+
+impl Default for Config {
+    /// The profile `rfc9260`.
+    fn default() -> Self {
+        Self::rfc9260()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,126 @@
+//! Profiles: named sets of values. Each says only in what it differs.
+
+use anabranch_base::{Dscp, Duration};
+
+use super::{Checksums, Config, FastRecovery, InitialWindow, MaxBurst, RttSampling, StreamScheduling};
+
+impl Config {
+    /// Names that [`Config::named`] knows, sorted.
+    pub const PROFILES: [&'static str; 4] = ["ns2-2.28", "ns2-2.35", "rfc2960", "rfc9260"];
+
+    /// The profile of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "rfc9260" => Some(Self::rfc9260()),
+            "rfc2960" => Some(Self::rfc2960()),
+            "ns2-2.28" => Some(Self::ns2_2_28()),
+            "ns2-2.35" => Some(Self::ns2_2_35()),
+            _ => None,
+        }
+    }
+
+    /// Today's rules (RFC 9260, sections 6, 7 and 16).
+    #[must_use]
+    pub fn rfc9260() -> Self {
+        Self {
+            profile: "rfc9260",
+            mtu: 1500,
+            ip_overhead: 20,
+            checksums: Checksums::Crc32c,
+            outbound_streams: 10,
+            inbound_streams: 2048,
+            receive_window: 1 << 20,
+            send_buffer: 256 << 10,
+            max_message: 16 << 20,
+            stream_scheduling: StreamScheduling::Fcfs,
+            dscp: Dscp::DEFAULT,
+            rto_initial: Duration::from_secs(1),
+            rto_min: Duration::from_secs(1),
+            rto_max: Duration::from_secs(60),
+            rtt_sampling: RttSampling::OncePerRoundTrip,
+            association_max_retrans: 10,
+            path_max_retrans: 5,
+            max_init_retransmits: 8,
+            valid_cookie_life: Duration::from_secs(60),
+            heartbeat_interval: Duration::from_secs(30),
+            sack_delay: Duration::from_millis(200),
+            sack_every: 2,
+            data_with_cookie: true,
+            shutdown_guard_rto_max: 5,
+            initial_window: InitialWindow::Rfc9260,
+            // "The initial value of ssthresh SHOULD be arbitrarily high" (7.2.1).
+            initial_ssthresh: Some(1 << 30),
+            ssthresh_floor: 4,
+            backoff_keeps_ssthresh: false,
+            slow_start_limit: 1,
+            fast_retransmit_threshold: 3,
+            fast_recovery: FastRecovery::UntilExit,
+            hold_after_fast_retransmit: false,
+            max_burst: MaxBurst::Clamp(4),
+            pba_needs_full_window: false,
+            pba_clamp: true,
+            pba_counts_twice: false,
+            idle_decay_floor: Some(4),
+            rwnd_counts_headers: false,
+        }
+    }
+
+    /// The rules of 2000 that the studies' stacks followed: the 4th missing report, a floor of 2 MTU, no recovery
+    /// point, an initial window of 2 MTU, an initial RTO of 3 s.
+    #[must_use]
+    pub fn rfc2960() -> Self {
+        Self {
+            profile: "rfc2960",
+            rto_initial: Duration::from_secs(3),
+            initial_window: InitialWindow::Packets(2),
+            initial_ssthresh: None,
+            ssthresh_floor: 2,
+            fast_retransmit_threshold: 4,
+            fast_recovery: FastRecovery::Off,
+            pba_clamp: false,
+            idle_decay_floor: Some(2),
+            ..Self::rfc9260()
+        }
+    }
+
+    /// RFC 2960 as the University of Delaware's ns-2 module of 2002 to 2005 has it: the engine of studies 002
+    /// and 004.
+    #[must_use]
+    pub fn ns2_2_28() -> Self {
+        Self {
+            profile: "ns2-2.28",
+            fast_retransmit_threshold: 4,
+            ssthresh_floor: 2,
+            fast_recovery: FastRecovery::Off,
+            pba_needs_full_window: false,
+            pba_counts_twice: true,
+            ..Self::ns2_2_35()
+        }
+    }
+
+    /// The module of 2009, as Debian's ns2 2.35 ships it: 3 reports, a floor of 4 x 1468, one cut a window,
+    /// initial window 2, Max.Burst after recovery, a SACK for every packet, windows in DATA chunk bytes.
+    #[must_use]
+    pub fn ns2_2_35() -> Self {
+        Self {
+            profile: "ns2-2.35",
+            outbound_streams: 1,
+            receive_window: 65_536,
+            initial_ssthresh: Some(65_536),
+            rto_initial: Duration::from_secs(3),
+            initial_window: InitialWindow::Packets(2),
+            backoff_keeps_ssthresh: true,
+            fast_recovery: FastRecovery::PerWindow,
+            hold_after_fast_retransmit: true,
+            max_burst: MaxBurst::AfterRecovery(4),
+            pba_needs_full_window: true,
+            pba_clamp: false,
+            sack_every: 1,
+            data_with_cookie: false,
+            idle_decay_floor: Some(2),
+            rwnd_counts_headers: true,
+            ..Self::rfc9260()
+        }
+    }
+}

@@ -1,0 +1,44 @@
+use super::*;
+
+#[test]
+fn every_key_takes_back_what_it_shows() {
+    for profile in Config::PROFILES {
+        let config = Config::named(profile).unwrap();
+        assert_eq!(config.profile, profile);
+        for key in Config::keys() {
+            let text = config.get(key.name).unwrap();
+            let mut copy = config.clone();
+            copy.set(key.name, &text).unwrap_or_else(|e| panic!("{profile}: {e}"));
+            assert_eq!(copy, config, "{}", key.name);
+        }
+    }
+    assert!(Config::named("rfc1").is_none());
+}
+
+#[test]
+fn keys_are_sorted_and_errors_say_what_is_allowed() {
+    assert!(Config::keys().windows(2).all(|w| w[0].name < w[1].name));
+    let mut config = Config::default();
+    let error = config.set("sack_delay", "501 ms").unwrap_err().to_string();
+    assert!(error.contains("sack_delay") && error.contains("0 ms to 500 ms"), "{error}");
+    let error = config.set("cwnd", "1").unwrap_err().to_string();
+    assert!(error.contains("unknown SCTP option `cwnd`") && error.contains("initial_window"), "{error}");
+    for (key, value) in [
+        ("rto_min", "61 s"),
+        ("mtu", "100"),
+        ("fast_retransmit_threshold", "0"),
+        ("receive_window", "12.5 B"),
+        ("max_burst", "clamp"),
+        ("rto_initial", "3"),
+        ("dscp", "64"),
+    ] {
+        assert!(config.set(key, value).is_err(), "{key} = {value}");
+    }
+    assert_eq!(config, Config::default(), "a refused value changes nothing");
+}
+
+#[test]
+fn an_ethernet_packet_carries_1468_bytes_of_chunk() {
+    let config = Config::default();
+    assert_eq!((config.max_packet(), config.pmdcs(), config.max_chunk_payload()), (1480, 1468, 1452));
+}

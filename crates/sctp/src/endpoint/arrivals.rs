@@ -1,0 +1,406 @@
+//! Which association a packet belongs to, and what to do when it belongs to none.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use anabranch_base::{Instant, Meta};
+use anabranch_wire::PacketError;
+use anabranch_wire::Tsn;
+use anabranch_wire::chunk::{Chunk, ShutdownComplete, kind};
+use anabranch_wire::{Checksum, CommonHeader, Packet};
+use anabranch_wire::{ChecksumOut, PacketBuilder};
+
+use super::Endpoint;
+use super::stateless::is_unicast;
+use crate::association::init::{OurInit, PeerInit};
+use crate::association::{Association, State, causes, fresh_identity};
+use crate::config::{Checksums, Config};
+use crate::cookie::Cookie;
+
+impl Endpoint {
+    pub(super) fn accept_datagram(&mut self, now: Instant, meta: &Meta, bytes: &[u8]) {
+        let checksum = match self.config.checksums {
+            Checksums::Crc32c => Checksum::Verify,
+            Checksums::Elided => Checksum::Ignore,
+        };
+        let packet = match Packet::parse(bytes, checksum) {
+            Ok(packet) => packet,
+            Err(PacketError::BadChecksum { .. }) => {
+                self.stats.bad_checksum += 1;
+                return;
+            }
+            Err(_) => {
+                self.stats.malformed += 1;
+                return;
+            }
+        };
+        let header = packet.header();
+        if header.source_port == 0 || header.destination_port == 0 || !is_unicast(meta.source.ip()) {
+            self.stats.malformed += 1;
+            return;
+        }
+        match packet.chunks().next() {
+            _ if header.destination_port != self.config.port => self.out_of_the_blue(meta, &packet),
+            Some(Ok(first)) if first.kind == kind::INIT => self.on_init(now, meta, &packet),
+            Some(Ok(first)) if first.kind == kind::COOKIE_ECHO => self.on_cookie_echo(now, meta, &packet),
+            Some(Ok(_)) => self.dispatch(now, meta, &packet),
+            // Not even one whole chunk.
+            _ => self.stats.malformed += 1,
+        }
+    }
+
+    /// Everything but INIT and COOKIE ECHO: by verification tag (8.5).
+    fn dispatch(&mut self, now: Instant, meta: &Meta, packet: &Packet<'_>) {
+        let header = packet.header();
+        let address = meta.source.ip();
+        if let Some(index) = self.registry.by_tag(header.verification_tag) {
+            let ours = self
+                .registry
+                .at(index)
+                .is_some_and(|a| a.peer_port() == header.source_port && a.knows_address(address));
+            if ours {
+                self.deliver(now, index, meta, packet);
+                return;
+            }
+        }
+        match self.registry.by_peer(address, header.source_port) {
+            Some(index) if self.registry.at(index).is_some_and(|a| a.tags().0 == header.verification_tag) => {
+                self.deliver(now, index, meta, packet);
+            }
+            Some(index) => self.on_wrong_tag(now, index, meta, packet),
+            None => self.out_of_the_blue(meta, packet),
+        }
+    }
+
+    fn deliver(&mut self, now: Instant, index: u32, meta: &Meta, packet: &Packet<'_>) {
+        let Some(assoc) = self.registry.at_mut(index) else { return };
+        let outcome = assoc.handle_chunks(now, packet.chunks(), packet.bytes().len());
+        if outcome.malformed {
+            self.stats.bad_chunks += 1;
+        }
+        if outcome.stray_shutdown_ack {
+            self.answer_shutdown_ack(meta, packet);
+        }
+        self.settle(now, index);
+    }
+
+    /// The packet comes from the peer of an association, but its tag is not ours. 8.5.1 B, C and E name the cases
+    /// that count all the same; anything else is silently discarded.
+    fn on_wrong_tag(&mut self, now: Instant, index: u32, meta: &Meta, packet: &Packet<'_>) {
+        let tag = packet.header().verification_tag;
+        let first = packet.chunks().next().and_then(Result::ok).and_then(|raw| Chunk::parse(raw).ok());
+        if let Some(assoc) = self.registry.at_mut(index) {
+            // A tag of 0 is never right: in COOKIE-WAIT the peer's tag is not known.
+            let reflected = tag != 0 && tag == assoc.tags().1 && assoc.state() != State::CookieWait;
+            match first {
+                Some(Chunk::Abort(abort)) if abort.reflected_tag && reflected => {
+                    assoc.on_abort(causes::codes(abort.causes));
+                    self.settle(now, index);
+                    return;
+                }
+                Some(Chunk::ShutdownComplete(complete)) if complete.reflected_tag && reflected => {
+                    assoc.on_shutdown_complete();
+                    self.settle(now, index);
+                    return;
+                }
+                // "If the receiver is in COOKIE-ECHOED or COOKIE-WAIT state, the procedures in Section 8.4 SHOULD be
+                // followed" (8.5.1 E).
+                Some(Chunk::ShutdownAck(_))
+                    if matches!(assoc.state(), State::CookieWait | State::CookieEchoed) =>
+                {
+                    self.answer_shutdown_ack(meta, packet);
+                    return;
+                }
+                _ => {}
+            }
+        }
+        self.stats.bad_tag += 1;
+    }
+
+    /// 8.4: packets that belong to no association.
+    fn out_of_the_blue(&mut self, meta: &Meta, packet: &Packet<'_>) {
+        self.stats.out_of_the_blue += 1;
+        let mut first = true;
+        for raw in packet.chunks() {
+            let Ok(Ok(chunk)) = raw.map(Chunk::parse) else { return };
+            match chunk {
+                Chunk::ShutdownAck(_) if first => {
+                    self.answer_shutdown_ack(meta, packet);
+                    return;
+                }
+                // Rules 2, 6 and 7: never answered.
+                Chunk::Abort(_) | Chunk::ShutdownComplete(_) | Chunk::CookieAck(_) => return,
+                Chunk::Error(error) if causes::stale_cookie(error.causes).is_some() => return,
+                // An INIT that is not alone, or that came to another port, must not be answered with its own tag.
+                Chunk::Init(_) => return,
+                _ => {}
+            }
+            first = false;
+        }
+        // Rule 8: "the receiver SHOULD respond to the sender of the OOTB packet with an ABORT chunk", the tag
+        // reflected and the T bit set.
+        self.reply(meta, packet.header().verification_tag, packet, |out| causes::write_abort(out, true, &[]));
+    }
+
+    /// Rule 5: SHUTDOWN COMPLETE with the tag of the packet and the T bit set.
+    fn answer_shutdown_ack(&mut self, meta: &Meta, packet: &Packet<'_>) {
+        let tag = packet.header().verification_tag;
+        self.reply(meta, tag, packet, |out| ShutdownComplete { reflected_tag: true }.emit(out));
+    }
+
+    fn reply(&mut self, meta: &Meta, tag: u32, packet: &Packet<'_>, write: impl FnOnce(&mut Vec<u8>)) {
+        let header = packet.header();
+        let mut bytes = Vec::with_capacity(64);
+        let mut builder = PacketBuilder::new(
+            &mut bytes,
+            CommonHeader {
+                source_port: header.destination_port,
+                destination_port: header.source_port,
+                verification_tag: tag,
+            },
+        );
+        write(builder.buffer());
+        builder.finish(match self.config.checksums {
+            Checksums::Crc32c => ChecksumOut::Compute,
+            Checksums::Elided => ChecksumOut::Zero,
+        });
+        if self.replies.push(meta.source, bytes) {
+            self.stats.stateless_replies += 1;
+        } else {
+            self.stats.replies_dropped += 1;
+        }
+    }
+
+    fn on_init(&mut self, now: Instant, meta: &Meta, packet: &Packet<'_>) {
+        // "INIT, INIT ACK, and SHUTDOWN COMPLETE chunks ... MUST NOT be bundled with any other chunk" (6.10), and
+        // the packet's tag must be 0 (8.5.1 A).
+        let mut chunks = packet.chunks();
+        let Some(Ok(raw)) = chunks.next() else { return };
+        if chunks.next().is_some() || packet.header().verification_tag != 0 {
+            self.stats.malformed += 1;
+            return;
+        }
+        let Ok(Chunk::Init(init)) = Chunk::parse(raw) else {
+            self.stats.malformed += 1;
+            return;
+        };
+        let Some(peer) = PeerInit::read(&init) else {
+            self.stats.malformed += 1;
+            return;
+        };
+        // "If the value of the Initiate Tag in a received INIT chunk is found to be 0, the receiver MUST silently
+        // discard the packet" (3.3.2).
+        if peer.tag == 0 {
+            self.stats.malformed += 1;
+            return;
+        }
+        if let Err(cause) = peer.check(false) {
+            // The tag of the ABORT is the INIT's own: it can harm nobody else.
+            self.reply(meta, peer.tag, packet, |out| causes::write_abort(out, false, &cause));
+            return;
+        }
+        let source = meta.source.ip();
+        let port = packet.header().source_port;
+        let existing = std::iter::once(source)
+            .chain(peer.addresses.iter().copied())
+            .find_map(|address| self.registry.by_peer(address, port));
+        match existing {
+            Some(index) => self.on_unexpected_init(now, index, meta, packet, &peer),
+            None => match self.listening.clone() {
+                Some(config) => {
+                    let (tag, tsn) = fresh_identity(&mut self.rng);
+                    self.answer_init(now, meta, packet, &peer, &config, (tag, tsn), (0, 0));
+                }
+                None => {
+                    self.stats.out_of_the_blue += 1;
+                    self.reply(meta, peer.tag, packet, |out| causes::write_abort(out, false, &[]));
+                }
+            },
+        }
+    }
+
+    /// 5.2.1, 5.2.2 and 9.2: an INIT from the peer of an association. The association does not change.
+    fn on_unexpected_init(
+        &mut self,
+        now: Instant,
+        index: u32,
+        meta: &Meta,
+        packet: &Packet<'_>,
+        peer: &PeerInit,
+    ) {
+        let Some(assoc) = self.registry.at_mut(index) else { return };
+        let config = Arc::clone(assoc.config());
+        let (local_tag, peer_tag) = assoc.tags();
+        match assoc.state() {
+            State::ShutdownAckSent => {
+                // "it SHOULD discard the INIT chunk and retransmit the SHUTDOWN ACK chunk" (9.2).
+                assoc.resend_shutdown_ack();
+                self.settle(now, index);
+            }
+            State::CookieWait => {
+                let identity = (local_tag, assoc.initial_tsn());
+                self.answer_init(now, meta, packet, peer, &config, identity, (0, 0));
+            }
+            state => {
+                let added: Vec<IpAddr> = std::iter::once(meta.source.ip())
+                    .chain(peer.addresses.iter().copied())
+                    .filter(|a| !assoc.knows_address(*a))
+                    .collect();
+                if !added.is_empty() {
+                    self.reply(meta, peer.tag, packet, |out| {
+                        causes::write_abort(out, false, &causes::restart_with_new_addresses(&added));
+                    });
+                    return;
+                }
+                let identity = if state == State::CookieEchoed {
+                    // "using the same parameters it sent in its original INIT chunk (including its Initiate Tag)".
+                    (local_tag, assoc.initial_tsn())
+                } else {
+                    fresh_identity(&mut self.rng)
+                };
+                self.answer_init(now, meta, packet, peer, &config, identity, (local_tag, peer_tag));
+            }
+        }
+    }
+
+    /// INIT ACK with a State Cookie; no state is kept (5.1 B).
+    #[allow(clippy::too_many_arguments, reason = "an INIT ACK is made of just these")]
+    fn answer_init(
+        &mut self,
+        now: Instant,
+        meta: &Meta,
+        packet: &Packet<'_>,
+        peer: &PeerInit,
+        config: &Config,
+        (tag, tsn): (u32, Tsn),
+        (local_tie, peer_tie): (u32, u32),
+    ) {
+        let mut addresses = vec![meta.source.ip()];
+        for address in &peer.addresses {
+            if !addresses.contains(address) {
+                addresses.push(*address);
+            }
+        }
+        let cookie = Cookie {
+            created: now,
+            life: config.valid_cookie_life
+                + anabranch_base::Duration::from_millis(u64::from(peer.preservative)),
+            local_tag: tag,
+            peer_tag: peer.tag,
+            local_tie,
+            peer_tie,
+            local_initial_tsn: tsn,
+            peer_initial_tsn: peer.initial_tsn,
+            peer_rwnd: peer.a_rwnd,
+            outbound_streams: config.outbound_streams.min(peer.inbound_streams),
+            inbound_streams: config.inbound_streams.min(peer.outbound_streams),
+            local_port: packet.header().destination_port,
+            peer_port: packet.header().source_port,
+            addresses,
+        };
+        let sealed = self.key.seal(&cookie);
+        let ours = OurInit {
+            tag,
+            a_rwnd: config.receive_window,
+            outbound_streams: cookie.outbound_streams,
+            inbound_streams: config.inbound_streams,
+            initial_tsn: tsn,
+            preservative: None,
+        };
+        self.stats.inits_answered += 1;
+        self.reply(meta, peer.tag, packet, |out| {
+            ours.write_init_ack(out, &sealed, &peer.unrecognized);
+        });
+    }
+
+    fn on_cookie_echo(&mut self, now: Instant, meta: &Meta, packet: &Packet<'_>) {
+        let header = packet.header();
+        let mut chunks = packet.chunks();
+        let Some(Ok(raw)) = chunks.next() else { return };
+        // 5.1.5, steps 1 to 3: MAC, ports, tag; and the address that the INIT came from.
+        let cookie = self.key.open(raw.value).filter(|c| {
+            c.local_port == header.destination_port
+                && c.peer_port == header.source_port
+                && c.local_tag == header.verification_tag
+                && c.addresses.contains(&meta.source.ip())
+        });
+        let Some(cookie) = cookie else {
+            self.stats.bad_cookies += 1;
+            return;
+        };
+        let existing =
+            cookie.addresses.iter().find_map(|address| self.registry.by_peer(*address, cookie.peer_port));
+        let tags_match = existing
+            .and_then(|i| self.registry.at(i))
+            .is_some_and(|a| a.tags() == (cookie.local_tag, cookie.peer_tag));
+        // Step 4, and 5.2.4 step 3: an old cookie is good only for the association that it made.
+        let age = now - cookie.created;
+        if age > cookie.life && !tags_match {
+            self.stats.stale_cookies += 1;
+            let staleness = u32::try_from((age - cookie.life).as_nanos() / 1000).unwrap_or(u32::MAX);
+            self.reply(meta, cookie.peer_tag, packet, |out| {
+                causes::write_error(out, &causes::stale_cookie_cause(staleness));
+            });
+            return;
+        }
+        let index = match existing {
+            Some(index) => match self.on_duplicate_cookie(now, index, &cookie) {
+                Some(index) => index,
+                None => return,
+            },
+            None => {
+                let Some(config) = self.listening.clone() else {
+                    self.stats.out_of_the_blue += 1;
+                    return;
+                };
+                if self.registry.open() >= self.config.max_associations {
+                    self.stats.out_of_the_blue += 1;
+                    return;
+                }
+                let rng = self.fork_rng();
+                let id = self
+                    .registry
+                    .insert(|id| Association::accept(id, now, config, &cookie, meta.source, rng));
+                self.apply_tracing(id);
+                id.index
+            }
+        };
+        let size = packet.bytes().len();
+        if let Some(assoc) = self.registry.at_mut(index) {
+            if assoc.handle_chunks(now, chunks, size).malformed {
+                self.stats.bad_chunks += 1;
+            }
+        }
+        self.settle(now, index);
+    }
+
+    /// Table 12 of 5.2.4. The association whose rest of the packet is to be read, if any.
+    fn on_duplicate_cookie(&mut self, now: Instant, index: u32, cookie: &Cookie) -> Option<u32> {
+        let assoc = self.registry.at(index)?;
+        let (local, peer) = assoc.tags();
+        let (local_matches, peer_matches) = (cookie.local_tag == local, cookie.peer_tag == peer);
+        let ties_match = cookie.local_tie == local && cookie.peer_tie == peer;
+        if !local_matches && !peer_matches && ties_match {
+            // (A) the peer restarted.
+            if assoc.state() == State::ShutdownAckSent {
+                self.registry.at_mut(index)?.refuse_restart();
+                self.settle(now, index);
+                return None;
+            }
+            self.registry.unmap(index);
+            self.registry.at_mut(index)?.restart(now, cookie);
+            self.registry.map(index);
+            return Some(index);
+        }
+        if local_matches {
+            // (B) both asked at the same time, or (D) the same cookie again.
+            self.registry.unmap(index);
+            self.registry.at_mut(index)?.confirm(now, cookie);
+            self.registry.map(index);
+            return Some(index);
+        }
+        // (C) our cookie arrived late, or a case that the table does not show: "silently discarded".
+        self.stats.bad_cookies += 1;
+        None
+    }
+}

@@ -1,0 +1,297 @@
+//! The endpoint: finds the association for a packet, answers INIT without keeping state, and deals with what
+//! belongs to nobody (RFC 9260, 5.1, 5.2, 8.4, 8.5).
+//!
+//! Methods come in four kinds: `handle_*` take what came from outside, commands take what the user wants, `poll_*`
+//! give what must go out, and the rest only look. After any `handle_*` or command, poll until nothing comes:
+//! `poll_transmit`, then `poll_event`, then `poll_timeout`. Every `handle_*` and command may change the answers of
+//! all three.
+
+mod arrivals;
+mod registry;
+mod stateless;
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use anabranch_base::{Instant, Meta, Rng, TraceRecord, Transmit};
+
+use crate::association::{Association, random_tag};
+use crate::config::{Checksums, Config};
+use crate::cookie::CookieKey;
+use crate::error::{ConnectError, SendError};
+use crate::event::{AssociationId, Event, Message, Received, Timer};
+use crate::stats::{EndpointStats, Stats};
+use registry::Registry;
+use stateless::Replies;
+
+/// What an endpoint is told once.
+#[derive(Clone, Debug)]
+pub struct EndpointConfig {
+    /// Our address; the port is the UDP port under UDP encapsulation (RFC 6951), else 0.
+    pub local: SocketAddr,
+    /// Our SCTP port.
+    pub port: u16,
+    /// Whether checksums are verified on what arrives and computed for answers that belong to no association.
+    pub checksums: Checksums,
+    /// Associations beyond which COOKIE ECHO is not answered any more.
+    pub max_associations: usize,
+}
+
+impl EndpointConfig {
+    /// On `local`, SCTP port `port`, with checksums.
+    #[must_use]
+    pub fn new(local: SocketAddr, port: u16) -> Self {
+        Self { local, port, checksums: Checksums::Crc32c, max_associations: 1 << 20 }
+    }
+}
+
+/// An SCTP endpoint: one port, any number of associations.
+#[derive(Debug)]
+pub struct Endpoint {
+    config: EndpointConfig,
+    listening: Option<Arc<Config>>,
+    key: CookieKey,
+    rng: Rng,
+    registry: Registry,
+    replies: Replies,
+    /// Associations that may have something to send, each once.
+    ready: VecDeque<u32>,
+    /// Associations that have events, each once.
+    eventful: VecDeque<u32>,
+    tracing: bool,
+    stats: EndpointStats,
+}
+
+impl Endpoint {
+    /// An endpoint without associations. `rng` decides tags, TSNs, the cookie key and timer jitter.
+    #[must_use]
+    pub fn new(config: EndpointConfig, mut rng: Rng) -> Self {
+        Self {
+            config,
+            listening: None,
+            key: CookieKey::new(&mut rng),
+            rng,
+            registry: Registry::default(),
+            replies: Replies::default(),
+            ready: VecDeque::new(),
+            eventful: VecDeque::new(),
+            tracing: false,
+            stats: EndpointStats::default(),
+        }
+    }
+
+    /// Accepts associations from now on, with `config` for each.
+    pub fn listen(&mut self, config: Arc<Config>) {
+        self.listening = Some(config);
+    }
+
+    /// Starts an association with `remote`, SCTP port `remote_port`.
+    ///
+    /// # Errors
+    /// When the address is not unicast, the port is 0, or there is such an association.
+    pub fn connect(
+        &mut self,
+        now: Instant,
+        remote: SocketAddr,
+        remote_port: u16,
+        config: Arc<Config>,
+    ) -> Result<AssociationId, ConnectError> {
+        if remote_port == 0 {
+            return Err(ConnectError::PortZero);
+        }
+        if !stateless::is_unicast(remote.ip()) {
+            return Err(ConnectError::NotUnicast(remote.ip()));
+        }
+        if self.registry.by_peer(remote.ip(), remote_port).is_some() {
+            return Err(ConnectError::Exists);
+        }
+        let tag = self.unused_tag();
+        let rng = self.fork_rng();
+        let ports = (self.config.port, remote_port);
+        let id = self.registry.insert(|id| Association::connect(id, now, config, ports, remote, tag, rng));
+        self.apply_tracing(id);
+        self.settle(now, id.index);
+        Ok(id)
+    }
+
+    /// Hands in a datagram: an SCTP packet without IP or UDP header.
+    pub fn handle_datagram(&mut self, now: Instant, meta: Meta, bytes: &[u8]) {
+        self.stats.datagrams_received += 1;
+        self.accept_datagram(now, &meta, bytes);
+    }
+
+    /// Runs every timer that is due.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        while let Some(index) = self.registry.pop_due(now) {
+            if let Some(assoc) = self.registry.at_mut(index) {
+                assoc.handle_timeout(now);
+            }
+            self.settle(now, index);
+        }
+    }
+
+    /// Appends packets to `buf` and says where they go; `None` when nothing is to be sent now. One call gives up to
+    /// `max_packets` packets of equal size for one destination, the last possibly shorter.
+    pub fn poll_transmit(&mut self, now: Instant, max_packets: usize, buf: &mut Vec<u8>) -> Option<Transmit> {
+        if let Some(reply) = self.replies.pop(buf) {
+            return Some(reply);
+        }
+        while let Some(&index) = self.ready.front() {
+            if let Some(assoc) = self.registry.at_mut(index) {
+                let transmit = assoc.poll_transmit(now, max_packets.max(1), buf);
+                if transmit.is_some() {
+                    self.note_events(index);
+                    return transmit;
+                }
+            }
+            self.ready.pop_front();
+            self.registry.set_ready(index, false);
+            self.note_events(index);
+            self.registry.reschedule(index);
+        }
+        None
+    }
+
+    /// The next event of any association.
+    pub fn poll_event(&mut self) -> Option<(AssociationId, Event)> {
+        while let Some(&index) = self.eventful.front() {
+            if let Some((id, event)) = self.registry.pop_event(index) {
+                return Some((id, event));
+            }
+            self.eventful.pop_front();
+            self.registry.set_eventful(index, false);
+        }
+        None
+    }
+
+    /// When [`Endpoint::handle_timeout`] wants to be called, and why.
+    pub fn poll_timeout(&mut self) -> Option<(Instant, Timer)> {
+        self.registry.next_timeout()
+    }
+
+    /// Hands in a message.
+    ///
+    /// # Errors
+    /// Says why it is not taken; the message is dropped then (its payload is a cheap clone of yours).
+    pub fn send(&mut self, now: Instant, id: AssociationId, message: Message) -> Result<(), SendError> {
+        let assoc = self.registry.get_mut(id).ok_or(SendError::Unknown)?;
+        assoc.send(now, message)?;
+        if !self.registry.is_ready(id.index) {
+            self.registry.set_ready(id.index, true);
+            self.ready.push_back(id.index);
+        }
+        Ok(())
+    }
+
+    /// The next message of an association; frees its place in the receive window.
+    pub fn receive(&mut self, id: AssociationId) -> Option<Received> {
+        let assoc = self.registry.get_mut(id)?;
+        let message = assoc.receive()?;
+        if assoc.wants_to_transmit() && !self.registry.is_ready(id.index) {
+            self.registry.set_ready(id.index, true);
+            self.ready.push_back(id.index);
+        }
+        Some(message)
+    }
+
+    /// Ends an association once everything has been delivered.
+    pub fn shutdown(&mut self, now: Instant, id: AssociationId) {
+        if let Some(assoc) = self.registry.get_mut(id) {
+            assoc.shutdown(now);
+            self.settle(now, id.index);
+        }
+    }
+
+    /// Ends an association at once; the peer is told `reason`.
+    pub fn abort(&mut self, now: Instant, id: AssociationId, reason: &[u8]) {
+        if let Some(assoc) = self.registry.get_mut(id) {
+            assoc.abort(reason);
+            self.settle(now, id.index);
+        }
+    }
+
+    /// Forgets a closed association, its unread messages and its counters. False while it is not closed or its last
+    /// packet has not left.
+    pub fn release(&mut self, id: AssociationId) -> bool {
+        self.registry.release(id)
+    }
+
+    /// One association, to look at.
+    #[must_use]
+    pub fn association(&self, id: AssociationId) -> Option<&Association> {
+        self.registry.get(id)
+    }
+
+    /// Counters of one association.
+    #[must_use]
+    pub fn stats(&self, id: AssociationId) -> Option<Stats> {
+        self.registry.get(id).map(Association::stats)
+    }
+
+    /// Counters of what belongs to no association.
+    #[must_use]
+    pub fn endpoint_stats(&self) -> &EndpointStats {
+        &self.stats
+    }
+
+    /// Number of associations that are not closed.
+    #[must_use]
+    pub fn associations(&self) -> usize {
+        self.registry.open()
+    }
+
+    /// Turns trace events on or off for every association, present and future.
+    pub fn set_trace(&mut self, on: bool) {
+        self.tracing = on;
+        for assoc in self.registry.iter_mut() {
+            assoc.set_trace(on);
+        }
+    }
+
+    /// Takes the trace records since the last call, association by association, each oldest first.
+    pub fn drain_trace(&mut self) -> impl Iterator<Item = TraceRecord> + '_ {
+        self.registry.iter_mut().flat_map(|assoc| assoc.trace_mut().drain())
+    }
+
+    fn apply_tracing(&mut self, id: AssociationId) {
+        let on = self.tracing;
+        if let Some(assoc) = self.registry.get_mut(id) {
+            assoc.set_trace(on);
+        }
+    }
+
+    /// After an association was touched: queues it where it is due, and drops it from the maps when it has closed.
+    fn settle(&mut self, _now: Instant, index: u32) {
+        self.note_events(index);
+        if self.registry.at(index).is_some_and(Association::wants_to_transmit)
+            && !self.registry.is_ready(index)
+        {
+            self.registry.set_ready(index, true);
+            self.ready.push_back(index);
+        }
+        self.registry.unmap_if_closed(index);
+        self.registry.reschedule(index);
+    }
+
+    fn note_events(&mut self, index: u32) {
+        if self.registry.has_new_events(index) {
+            self.registry.set_eventful(index, true);
+            self.eventful.push_back(index);
+        }
+    }
+
+    fn unused_tag(&mut self) -> u32 {
+        loop {
+            let tag = random_tag(&mut self.rng);
+            if self.registry.by_tag(tag).is_none() {
+                return tag;
+            }
+        }
+    }
+
+    /// A stream of its own for an association, so that what one draws changes no other.
+    fn fork_rng(&mut self) -> Rng {
+        Rng::stream(self.rng.u64(), "association", "draws")
+    }
+}

@@ -1,0 +1,249 @@
+//! Where associations live: slots, the two maps that find them, and the heap of their timers.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, HashMap};
+use std::hash::{BuildHasherDefault, Hasher};
+use std::net::IpAddr;
+
+use anabranch_base::Instant;
+
+use crate::association::{Association, State};
+use crate::event::{AssociationId, Event, Timer};
+
+/// Hash of a verification tag: the tag itself, spread. Tags are drawn by us, so no peer can make them collide; the
+/// map is only looked up, never iterated.
+#[derive(Debug, Default)]
+pub(super) struct TagHasher(u64);
+
+impl Hasher for TagHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 << 8) | u64::from(*byte);
+        }
+    }
+
+    fn write_u32(&mut self, tag: u32) {
+        self.0 = u64::from(tag).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+}
+
+#[derive(Debug, Default)]
+struct Slot {
+    generation: u32,
+    assoc: Option<Box<Association>>,
+    ready: bool,
+    eventful: bool,
+    mapped: bool,
+    /// Earliest entry of the heap that stands for this slot.
+    armed: Option<Instant>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Registry {
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    by_tag: HashMap<u32, u32, BuildHasherDefault<TagHasher>>,
+    by_peer: BTreeMap<(IpAddr, u16), u32>,
+    /// (time, slot): an entry is never later than its slot's next timeout; earlier ones are corrected when they
+    /// come up. So restarting a timer, which happens with every SACK, costs nothing here.
+    timers: BinaryHeap<Reverse<(Instant, u32)>>,
+    open: usize,
+}
+
+impl Registry {
+    pub(super) fn insert(&mut self, make: impl FnOnce(AssociationId) -> Association) -> AssociationId {
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Slot::default());
+            self.slots.len() as u32 - 1
+        });
+        let generation = self.slots.get(index as usize).map_or(0, |s| s.generation);
+        let id = AssociationId { index, generation };
+        let assoc = make(id);
+        if let Some(slot) = self.slots.get_mut(index as usize) {
+            slot.assoc = Some(Box::new(assoc));
+            slot.armed = None;
+        }
+        self.open += 1;
+        self.map(index);
+        id
+    }
+
+    /// Enters an association's tag and addresses into the maps.
+    pub(super) fn map(&mut self, index: u32) {
+        let Some(slot) = self.slots.get_mut(index as usize) else { return };
+        let Some(assoc) = &slot.assoc else { return };
+        slot.mapped = true;
+        // Tags of INIT ACKs are drawn without keeping state, so two associations may have the same one. The second
+        // is found by its peer's address.
+        self.by_tag.entry(assoc.tags().0).or_insert(index);
+        for address in assoc.peer_addresses() {
+            self.by_peer.entry((*address, assoc.peer_port())).or_insert(index);
+        }
+    }
+
+    /// Takes it out of the maps; before its tag or addresses change, and when it has closed.
+    pub(super) fn unmap(&mut self, index: u32) {
+        let Some(slot) = self.slots.get_mut(index as usize) else { return };
+        let Some(assoc) = &slot.assoc else { return };
+        if !std::mem::take(&mut slot.mapped) {
+            return;
+        }
+        if self.by_tag.get(&assoc.tags().0) == Some(&index) {
+            self.by_tag.remove(&assoc.tags().0);
+        }
+        for address in assoc.peer_addresses() {
+            let key = (*address, assoc.peer_port());
+            if self.by_peer.get(&key) == Some(&index) {
+                self.by_peer.remove(&key);
+            }
+        }
+    }
+
+    pub(super) fn unmap_if_closed(&mut self, index: u32) {
+        let closed = self.at(index).is_some_and(|a| a.state() == State::Closed);
+        if closed && self.slots.get(index as usize).is_some_and(|s| s.mapped) {
+            self.unmap(index);
+            self.open = self.open.saturating_sub(1);
+        }
+    }
+
+    pub(super) fn release(&mut self, id: AssociationId) -> bool {
+        let Some(slot) = self.slots.get_mut(id.index as usize) else { return false };
+        if slot.generation != id.generation {
+            return false;
+        }
+        let done = slot.assoc.as_ref().is_some_and(|a| a.state() == State::Closed && !a.wants_to_transmit());
+        if done {
+            slot.assoc = None;
+            slot.generation = slot.generation.wrapping_add(1);
+            slot.armed = None;
+            self.free.push(id.index);
+        }
+        done
+    }
+
+    pub(super) fn open(&self) -> usize {
+        self.open
+    }
+
+    pub(super) fn by_tag(&self, tag: u32) -> Option<u32> {
+        self.by_tag.get(&tag).copied()
+    }
+
+    pub(super) fn by_peer(&self, address: IpAddr, port: u16) -> Option<u32> {
+        self.by_peer.get(&(address, port)).copied()
+    }
+
+    pub(super) fn at(&self, index: u32) -> Option<&Association> {
+        self.slots.get(index as usize)?.assoc.as_deref()
+    }
+
+    pub(super) fn at_mut(&mut self, index: u32) -> Option<&mut Association> {
+        self.slots.get_mut(index as usize)?.assoc.as_deref_mut()
+    }
+
+    pub(super) fn get(&self, id: AssociationId) -> Option<&Association> {
+        let slot = self.slots.get(id.index as usize)?;
+        if slot.generation == id.generation { slot.assoc.as_deref() } else { None }
+    }
+
+    pub(super) fn get_mut(&mut self, id: AssociationId) -> Option<&mut Association> {
+        let slot = self.slots.get_mut(id.index as usize)?;
+        if slot.generation == id.generation { slot.assoc.as_deref_mut() } else { None }
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Association> {
+        self.slots.iter_mut().filter_map(|s| s.assoc.as_deref_mut())
+    }
+
+    pub(super) fn is_ready(&self, index: u32) -> bool {
+        self.slots.get(index as usize).is_some_and(|s| s.ready)
+    }
+
+    pub(super) fn set_ready(&mut self, index: u32, ready: bool) {
+        if let Some(slot) = self.slots.get_mut(index as usize) {
+            slot.ready = ready;
+        }
+    }
+
+    /// Whether a slot has events and is not queued for them yet.
+    pub(super) fn has_new_events(&self, index: u32) -> bool {
+        self.slots
+            .get(index as usize)
+            .is_some_and(|s| !s.eventful && s.assoc.as_ref().is_some_and(|a| a.has_events()))
+    }
+
+    pub(super) fn set_eventful(&mut self, index: u32, eventful: bool) {
+        if let Some(slot) = self.slots.get_mut(index as usize) {
+            slot.eventful = eventful;
+        }
+    }
+
+    pub(super) fn pop_event(&mut self, index: u32) -> Option<(AssociationId, Event)> {
+        let slot = self.slots.get_mut(index as usize)?;
+        let event = slot.assoc.as_mut()?.pop_event()?;
+        Some((AssociationId { index, generation: slot.generation }, event))
+    }
+
+    /// Makes sure that the heap will come up in time for a slot.
+    pub(super) fn reschedule(&mut self, index: u32) {
+        let Some(slot) = self.slots.get_mut(index as usize) else { return };
+        let Some((at, _)) = slot.assoc.as_ref().and_then(|a| a.next_timeout()) else { return };
+        if slot.armed.is_none_or(|armed| at < armed) {
+            slot.armed = Some(at);
+            self.timers.push(Reverse((at, index)));
+        }
+    }
+
+    /// The earliest timeout of all. Corrects entries that have become too early on the way.
+    pub(super) fn next_timeout(&mut self) -> Option<(Instant, Timer)> {
+        loop {
+            let &Reverse((at, index)) = self.timers.peek()?;
+            let next = self.at(index).and_then(Association::next_timeout);
+            if let Some((due, timer)) = next {
+                if due <= at {
+                    return Some((due, timer));
+                }
+            }
+            self.timers.pop();
+            self.rearm(index, at, next.map(|n| n.0));
+        }
+    }
+
+    /// Takes a slot whose timeout is due.
+    pub(super) fn pop_due(&mut self, now: Instant) -> Option<u32> {
+        loop {
+            let &Reverse((at, index)) = self.timers.peek()?;
+            if at > now {
+                return None;
+            }
+            self.timers.pop();
+            let next = self.at(index).and_then(Association::next_timeout).map(|n| n.0);
+            if next.is_some_and(|due| due <= now) {
+                if let Some(slot) = self.slots.get_mut(index as usize) {
+                    if slot.armed == Some(at) {
+                        slot.armed = None;
+                    }
+                }
+                return Some(index);
+            }
+            self.rearm(index, at, next);
+        }
+    }
+
+    /// The entry `popped` of a slot was too early: enters the right time, unless an earlier entry stands for it.
+    fn rearm(&mut self, index: u32, popped: Instant, next: Option<Instant>) {
+        let Some(slot) = self.slots.get_mut(index as usize) else { return };
+        if slot.armed != Some(popped) {
+            return; // a duplicate: the entry that counts is still in the heap
+        }
+        slot.armed = next;
+        if let Some(at) = next {
+            self.timers.push(Reverse((at, index)));
+        }
+    }
+}

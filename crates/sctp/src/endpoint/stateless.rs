@@ -1,0 +1,49 @@
+//! Answers that need no association, and who gets none.
+
+use std::collections::VecDeque;
+use std::net::{IpAddr, SocketAddr};
+
+use anabranch_base::{Dscp, Ecn, Transmit};
+
+/// Answers that may wait. Beyond it they are dropped: a flood gets no larger answer than this.
+const MAX_WAITING: usize = 1024;
+
+/// Packets waiting to be sent that belong to no association.
+#[derive(Debug, Default)]
+pub(super) struct Replies {
+    waiting: VecDeque<(SocketAddr, Vec<u8>)>,
+}
+
+impl Replies {
+    /// Queues a packet; false when there are too many.
+    pub(super) fn push(&mut self, to: SocketAddr, packet: Vec<u8>) -> bool {
+        if self.waiting.len() >= MAX_WAITING {
+            return false;
+        }
+        self.waiting.push_back((to, packet));
+        true
+    }
+
+    /// Appends the next packet to `buf`.
+    pub(super) fn pop(&mut self, buf: &mut Vec<u8>) -> Option<Transmit> {
+        let (destination, packet) = self.waiting.pop_front()?;
+        buf.extend_from_slice(&packet);
+        let size = packet.len();
+        Some(Transmit {
+            destination,
+            source: None,
+            dscp: Dscp::DEFAULT,
+            ecn: Ecn::NotEct,
+            size,
+            segment_size: size,
+        })
+    }
+}
+
+/// "An SCTP transport address ... MUST NOT use a multicast or broadcast address" (8.4, rule 1).
+pub(super) fn is_unicast(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => !v4.is_multicast() && !v4.is_broadcast() && !v4.is_unspecified(),
+        IpAddr::V6(v6) => !v6.is_multicast() && !v6.is_unspecified(),
+    }
+}

@@ -1,0 +1,169 @@
+//! What an endpoint tells its user, and what a user hands in.
+
+use bytes::Bytes;
+
+/// One association of an endpoint. The generation makes the id of a released association stay unknown for ever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AssociationId {
+    pub(crate) index: u32,
+    pub(crate) generation: u32,
+}
+
+impl AssociationId {
+    /// The slot number, as trace records carry it.
+    #[must_use]
+    pub fn index(self) -> u32 {
+        self.index
+    }
+}
+
+/// Why an association ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CloseReason {
+    /// SHUTDOWN COMPLETE was sent or received: everything was delivered.
+    Graceful,
+    /// We aborted.
+    AbortedLocally,
+    /// The peer aborted; its error causes in the order of the chunk, as raw codes.
+    AbortedByPeer {
+        /// Cause codes (RFC 9260, 3.3.10).
+        causes: Vec<u16>,
+    },
+    /// Nothing came back: a retransmission limit was exceeded.
+    Unreachable {
+        /// Which limit, as the RFC names it.
+        limit: &'static str,
+    },
+    /// The peer broke the protocol; we aborted.
+    ProtocolViolation {
+        /// What it did.
+        what: &'static str,
+    },
+    /// T5-shutdown-guard expired.
+    ShutdownGuard,
+}
+
+/// What happened to an association.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A peer has set up an association with us.
+    Accepted,
+    /// The association we asked for is up.
+    Established {
+        /// Streams we may send on: ids 0 to this - 1.
+        outbound_streams: u16,
+        /// Streams the peer may send on.
+        inbound_streams: u16,
+    },
+    /// The peer granted fewer streams than messages were queued on: those messages are gone.
+    StreamsReduced {
+        /// How many.
+        messages_dropped: usize,
+    },
+    /// A message can be received where there was none.
+    Readable,
+    /// `send` takes messages again after it said `Full`.
+    Writable,
+    /// The peer restarted: sequence spaces began anew, unacknowledged messages are lost (RFC 9260, 5.2.4 A).
+    Restarted,
+    /// The peer wants to end: no new messages are taken.
+    PeerShutdown,
+    /// A path stopped answering.
+    PathDown {
+        /// Which.
+        path: u8,
+    },
+    /// A path answers again.
+    PathUp {
+        /// Which.
+        path: u8,
+    },
+    /// The peer reported an error (RFC 9260, 3.3.10); the association goes on.
+    PeerError {
+        /// Cause code.
+        cause: u16,
+    },
+    /// The end. What was received stays readable until the association is released.
+    Closed(CloseReason),
+}
+
+/// A message on its way out.
+#[derive(Clone, Debug)]
+pub struct Message {
+    /// Stream id.
+    pub stream: u16,
+    /// Payload protocol identifier: opaque to SCTP.
+    pub ppid: u32,
+    /// Whether it may overtake others of its stream.
+    pub unordered: bool,
+    /// Asks the peer to acknowledge at once (I bit).
+    pub immediate: bool,
+    /// User data; at least one byte. Kept, not copied, until it is acknowledged.
+    pub payload: Bytes,
+}
+
+impl Message {
+    /// An ordered message.
+    #[must_use]
+    pub fn new(stream: u16, payload: Bytes) -> Self {
+        Self { stream, ppid: 0, unordered: false, immediate: false, payload }
+    }
+}
+
+/// A message that arrived, whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// Stream id.
+    pub stream: u16,
+    /// Payload protocol identifier.
+    pub ppid: u32,
+    /// Whether it was sent unordered.
+    pub unordered: bool,
+    /// User data in order. More than one piece only when fragments arrived out of order or the message grew past
+    /// what its stream had sent before: pieces are never joined by copying.
+    pub pieces: Vec<Bytes>,
+}
+
+impl Received {
+    /// Bytes of user data.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.pieces.iter().map(Bytes::len).sum()
+    }
+
+    /// Never true for a message from the network.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The user data in one piece: free for a message of one piece, a copy otherwise.
+    #[must_use]
+    pub fn into_bytes(mut self) -> Bytes {
+        if self.pieces.len() == 1 {
+            return self.pieces.remove(0);
+        }
+        self.pieces.concat().into()
+    }
+}
+
+/// Why a timer runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Timer {
+    /// Waiting for INIT ACK.
+    T1Init,
+    /// Waiting for COOKIE ACK.
+    T1Cookie,
+    /// Waiting for SHUTDOWN ACK or SHUTDOWN COMPLETE.
+    T2Shutdown,
+    /// Waiting for a SACK.
+    T3Rtx,
+    /// Bound on the whole shutdown.
+    T5ShutdownGuard,
+    /// A delayed SACK is due.
+    Sack,
+    /// A HEARTBEAT is due, or its answer overdue.
+    Heartbeat,
+    /// A closed window is due for a probe.
+    WindowProbe,
+}

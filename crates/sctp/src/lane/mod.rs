@@ -1,0 +1,174 @@
+//! A lane: one subflow on one path. Its round-trip estimate, T3-rtx timer and congestion controller.
+
+pub(crate) mod controller;
+pub(crate) mod rtt;
+
+use anabranch_base::{Duration, Instant};
+
+use crate::config::{Config, MaxBurst};
+use crate::subflow::flight::LaneAck;
+use controller::{AnyController, Controller};
+use rtt::{RttEstimator, TimedChunk};
+
+#[derive(Debug)]
+pub(crate) struct Lane {
+    pub(crate) path: u8,
+    pub(crate) controller: AnyController,
+    pub(crate) rtt: RttEstimator,
+    /// T3-rtx.
+    pub(crate) t3: Option<Instant>,
+    /// Bytes in flight, DATA chunk headers included.
+    pub(crate) flight: u64,
+    /// Chunks in flight.
+    pub(crate) flight_chunks: u32,
+    /// Chunks neither cumulatively nor gap acknowledged: in flight or marked lost.
+    pub(crate) unacked: u32,
+    /// The Fast Recovery exit point, or the last one.
+    pub(crate) recovery_exit: Option<u64>,
+    /// The chunk being timed.
+    pub(crate) timed: Option<TimedChunk>,
+    /// One packet of marked chunks may leave whatever cwnd says (7.2.4, step 3).
+    pub(crate) free_packet: bool,
+    /// Marked chunks wait for the next SACK.
+    pub(crate) held: bool,
+    /// After T3-rtx expired: "no more than one SCTP packet will be in flight ... until the endpoint receives
+    /// acknowledgement" (7.2.3).
+    pub(crate) single_packet: bool,
+    /// Time of the last DATA sent.
+    pub(crate) last_sent: Option<Instant>,
+    burst: Burst,
+    pub(crate) cwnd_peak: u64,
+}
+
+/// What Max.Burst still allows before the next SACK.
+#[derive(Debug)]
+struct Burst {
+    rule: MaxBurst,
+    pmdcs: u64,
+    /// Clamp: no new data once this much is in flight.
+    window: u64,
+    /// After recovery: the limit applies; packets sent since the last SACK.
+    limited: bool,
+    packets: u16,
+    blocked: bool,
+}
+
+impl Lane {
+    pub(crate) fn new(config: &Config, path: u8, ipv6: bool, peer_rwnd: u32) -> Self {
+        let controller = AnyController::new(config, ipv6, peer_rwnd);
+        let pmdcs = u64::from(config.pmdcs());
+        let mut lane = Self {
+            path,
+            cwnd_peak: controller.window(),
+            controller,
+            rtt: RttEstimator::new(config),
+            t3: None,
+            flight: 0,
+            flight_chunks: 0,
+            unacked: 0,
+            recovery_exit: None,
+            timed: None,
+            free_packet: false,
+            held: false,
+            single_packet: false,
+            last_sent: None,
+            burst: Burst {
+                rule: config.max_burst,
+                pmdcs,
+                window: u64::MAX,
+                limited: false,
+                packets: 0,
+                blocked: false,
+            },
+        };
+        lane.open_burst();
+        lane
+    }
+
+    /// Whether one more new chunk may enter the flight: "if the flightsize does not currently reach cwnd" (6.1 B),
+    /// and Max.Burst (6.1 D).
+    pub(crate) fn may_send_new(&self) -> bool {
+        !self.single_packet
+            && self.flight < self.controller.window()
+            && self.flight < self.burst.window
+            && !self.burst.blocked
+    }
+
+    /// Whether a marked chunk may be sent again now (6.1 C).
+    pub(crate) fn may_retransmit(&self) -> bool {
+        self.free_packet || (!self.held && !self.single_packet && self.flight < self.controller.window())
+    }
+
+    /// A new occasion to send: what Max.Burst allows begins anew.
+    pub(crate) fn open_burst(&mut self) {
+        self.burst.packets = 0;
+        self.burst.blocked = false;
+        if let MaxBurst::Clamp(n) = self.burst.rule {
+            self.burst.window = self.flight + u64::from(n) * self.burst.pmdcs;
+        }
+    }
+
+    /// A packet with new data was begun.
+    pub(crate) fn count_new_packet(&mut self) {
+        if let MaxBurst::AfterRecovery(n) = self.burst.rule {
+            self.burst.packets += 1;
+            if self.burst.limited && self.burst.packets >= n {
+                self.burst.limited = false;
+                self.burst.blocked = true;
+            }
+        }
+    }
+
+    /// The cumulative TSN passed a fast retransmitted chunk: the rule [`MaxBurst::AfterRecovery`] applies next.
+    pub(crate) fn limit_next_burst(&mut self) {
+        self.burst.limited = true;
+    }
+
+    /// A chunk enters the flight.
+    pub(crate) fn on_sent(&mut self, now: Instant, size: u64) {
+        self.flight += size;
+        self.flight_chunks += 1;
+        self.last_sent = Some(now);
+    }
+
+    /// A chunk was marked lost: "marked for retransmission" is not in flight any more.
+    pub(crate) fn on_lost(&mut self, size: u64) {
+        self.flight = self.flight.saturating_sub(size);
+        self.flight_chunks = self.flight_chunks.saturating_sub(1);
+    }
+
+    /// Applies what a SACK took out of the flight, or put back.
+    pub(crate) fn on_acked(&mut self, ack: &LaneAck) {
+        self.flight = (self.flight + ack.reneged).saturating_sub(ack.left_flight);
+        self.flight_chunks = (self.flight_chunks + ack.reneged_chunks).saturating_sub(ack.left_chunks);
+        self.unacked = (self.unacked + ack.reneged_chunks).saturating_sub(ack.acked_chunks);
+    }
+
+    /// Whether `cumulative` (the earliest sequence number not acknowledged) is still at or below the exit point.
+    pub(crate) fn in_recovery(&self, cumulative: u64) -> bool {
+        self.recovery_exit.is_some_and(|exit| cumulative <= exit)
+    }
+
+    pub(crate) fn arm_t3(&mut self, now: Instant) {
+        self.t3 = Some(now + self.rtt.rto());
+    }
+
+    /// Halves cwnd for every RTO that passed without a transmission (7.2.1), before the next one.
+    pub(crate) fn decay_if_idle(&mut self, now: Instant) {
+        let Some(last) = self.last_sent else { return };
+        if self.unacked > 0 {
+            return;
+        }
+        let rto = self.rtt.rto().max(Duration::from_millis(1));
+        let mut idle = (now - last).as_nanos() / rto.as_nanos();
+        // Thirty halvings reach any floor.
+        idle = idle.min(30);
+        for _ in 0..idle {
+            self.controller.on_idle();
+        }
+        if idle > 0 {
+            self.last_sent = Some(now);
+            self.open_burst();
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Sans-I/O SCTP (RFC 9260): no sockets, no clock, no hidden randomness. The same inputs and the same seed give the
+//! same bytes, always.
+//!
+//! # The way of a packet
+//!
+//! **In.** [`Endpoint::handle_datagram`] checks the CRC32c and finds the association by its verification tag, or
+//! answers without one (`endpoint`). `association::input` walks the chunks. DATA goes to the subflow's receive map
+//! (`subflow::receive`), to reassembly and its stream (`stream::inbound`), and becomes an [`Event::Readable`]. A SACK
+//! goes to the flight (`subflow::flight`), which says what is newly acknowledged; the lane (`lane`) takes its
+//! round-trip sample, its controller grows or shrinks the window, `subflow::loss` marks what is missing.
+//!
+//! **Out.** [`Endpoint::send`] puts a message into the queue of its stream (`stream::outbound`). When
+//! [`Endpoint::poll_transmit`] is asked, `association::output` bundles control chunks, a SACK that is due, marked
+//! chunks and new fragments, as far as the lane's window, the peer's window and Max.Burst allow, into the caller's
+//! buffer. The payload is copied there, and nowhere else.
+//!
+//! # One sender, many shapes
+//!
+//! An association is a table of lanes: subflows times paths. RFC 9260 on one address is one subflow on one path, one
+//! lane. Nothing but the codec knows how a sequence number travels.
+#![forbid(unsafe_code)]
+
+mod association;
+pub mod config;
+mod cookie;
+mod endpoint;
+mod error;
+mod event;
+mod lane;
+mod path;
+mod stats;
+mod stream;
+mod subflow;
+
+pub use association::{Association, State};
+pub use config::Config;
+pub use endpoint::{Endpoint, EndpointConfig};
+pub use error::{ConnectError, SendError};
+pub use event::{AssociationId, CloseReason, Event, Message, Received, Timer};
+pub use stats::{EndpointStats, Stats};

@@ -1,0 +1,91 @@
+//! Counters. They only grow; take two copies and subtract to see a span of time.
+
+use anabranch_base::Duration;
+
+/// What an association has done. Counters since its start; the last five are gauges.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Packets sent that carry DATA.
+    pub packets_sent: u64,
+    /// Of these, with at least one chunk sent for the first time.
+    pub packets_sent_unique: u64,
+    /// User data sent, bytes, retransmissions included.
+    pub payload_bytes_sent: u64,
+    /// User data sent for the first time, bytes.
+    pub payload_bytes_unique: u64,
+    /// DATA chunks sent, retransmissions included.
+    pub chunks_sent: u64,
+    /// DATA chunks sent again.
+    pub retransmissions: u64,
+    /// SACKs that marked chunks for fast retransmission (one loss indication each).
+    pub fast_retransmits: u64,
+    /// Times the congestion window was cut by a fast retransmit.
+    pub congestion_events: u64,
+    /// T3-rtx expiries.
+    pub timeouts: u64,
+    /// SACK chunks sent.
+    pub sacks_sent: u64,
+    /// SACK chunks received.
+    pub sacks_received: u64,
+    /// Packets received that carry DATA.
+    pub packets_received: u64,
+    /// Of these, with at least one new chunk.
+    pub packets_received_new: u64,
+    /// Size of those, SCTP common header included, bytes.
+    pub packet_bytes_received_new: u64,
+    /// New user data received, bytes.
+    pub payload_bytes_received_new: u64,
+    /// User data handed to the user, bytes.
+    pub payload_bytes_delivered: u64,
+    /// Messages handed to the user.
+    pub messages_delivered: u64,
+    /// DATA chunks that had arrived before.
+    pub duplicates_received: u64,
+    /// DATA chunks dropped for lack of buffer.
+    pub dropped_no_buffer: u64,
+    /// Messages accepted from the user.
+    pub messages_accepted: u64,
+    /// Zero-window probes sent.
+    pub window_probes: u64,
+    /// Sum of the round-trip samples, ns; with `rtt_samples` the mean.
+    pub rtt_sum_ns: u64,
+    /// Number of round-trip samples.
+    pub rtt_samples: u64,
+    /// Smoothed round-trip time of the primary path.
+    pub srtt: Option<Duration>,
+    /// Current retransmission timeout.
+    pub rto: Duration,
+    /// Congestion window, bytes.
+    pub cwnd: u64,
+    /// Largest congestion window so far, bytes.
+    pub cwnd_peak: u64,
+    /// Slow-start threshold, bytes.
+    pub ssthresh: u64,
+}
+
+/// What an endpoint has seen that belongs to no association.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EndpointStats {
+    /// Datagrams handed in.
+    pub datagrams_received: u64,
+    /// Dropped: too short, ports of zero, a length that is no packet.
+    pub malformed: u64,
+    /// Dropped: CRC32c does not match.
+    pub bad_checksum: u64,
+    /// Dropped: no association and nothing to answer.
+    pub out_of_the_blue: u64,
+    /// Dropped: the verification tag is wrong (RFC 9260, 8.5).
+    pub bad_tag: u64,
+    /// INIT chunks answered without keeping state.
+    pub inits_answered: u64,
+    /// State cookies with a wrong MAC, wrong ports or tags.
+    pub bad_cookies: u64,
+    /// State cookies that came too late.
+    pub stale_cookies: u64,
+    /// Answers to packets without an association (ABORT, SHUTDOWN COMPLETE).
+    pub stateless_replies: u64,
+    /// Answers not sent because too many were waiting.
+    pub replies_dropped: u64,
+    /// Chunks of an association dropped as malformed.
+    pub bad_chunks: u64,
+}

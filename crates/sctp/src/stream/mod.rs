@@ -1,0 +1,7 @@
+//! Streams: messages waiting to leave, chosen by a scheduler and cut into chunks; chunks that arrived, joined into
+//! messages and delivered in the order of their stream.
+
+pub(crate) mod inbound;
+pub(crate) mod outbound;
+mod reassembly;
+mod scheduler;

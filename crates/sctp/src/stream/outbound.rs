@@ -1,0 +1,184 @@
+//! Messages on their way out: one queue a stream, a scheduler over them, and fragmentation.
+
+use std::collections::VecDeque;
+
+use anabranch_wire::Ssn;
+use bytes::Bytes;
+
+use super::scheduler::Scheduler;
+use crate::config::StreamScheduling;
+use crate::event::Message;
+
+/// One DATA chunk's worth of a message, before it has a TSN.
+#[derive(Clone, Debug)]
+pub(crate) struct Fragment {
+    pub(crate) payload: Bytes,
+    pub(crate) stream: u16,
+    pub(crate) ssn: Ssn,
+    pub(crate) ppid: u32,
+    pub(crate) unordered: bool,
+    pub(crate) beginning: bool,
+    pub(crate) ending: bool,
+    pub(crate) immediate: bool,
+}
+
+#[derive(Debug, Default)]
+struct Stream {
+    queue: VecDeque<Message>,
+    next_ssn: Ssn,
+}
+
+/// What `send` has accepted and the network has not yet had.
+#[derive(Debug)]
+pub(crate) struct Outbound {
+    streams: Vec<Stream>,
+    scheduler: Scheduler,
+    queued_bytes: usize,
+    /// Bytes of the message at the front that have left already.
+    front_offset: usize,
+}
+
+impl Outbound {
+    pub(crate) fn new(scheduling: StreamScheduling) -> Self {
+        Self { streams: Vec::new(), scheduler: Scheduler::new(scheduling), queued_bytes: 0, front_offset: 0 }
+    }
+
+    pub(crate) fn queued_bytes(&self) -> usize {
+        self.queued_bytes
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queued_bytes == 0
+    }
+
+    pub(crate) fn push(&mut self, message: Message) {
+        let id = usize::from(message.stream);
+        if id >= self.streams.len() {
+            self.streams.resize_with(id + 1, Stream::default);
+        }
+        if let Some(stream) = self.streams.get_mut(id) {
+            self.queued_bytes += message.payload.len();
+            self.scheduler.queued(message.stream, stream.queue.is_empty());
+            stream.queue.push_back(message);
+        }
+    }
+
+    /// Payload bytes of the next fragment when one may hold at most `limit`; `None` when nothing waits.
+    pub(crate) fn peek(&self, limit: usize) -> Option<usize> {
+        let stream = self.streams.get(usize::from(self.scheduler.next()?))?;
+        let message = stream.queue.front()?;
+        Some((message.payload.len() - self.front_offset).min(limit))
+    }
+
+    /// Takes the next fragment of at most `limit` bytes. The payload is shared with the message, not copied.
+    pub(crate) fn pop(&mut self, limit: usize) -> Option<Fragment> {
+        let stream_id = self.scheduler.next()?;
+        let stream = self.streams.get_mut(usize::from(stream_id))?;
+        let message = stream.queue.front_mut()?;
+        let offset = self.front_offset;
+        let len = (message.payload.len() - offset).min(limit);
+        let ending = offset + len == message.payload.len();
+        let mut fragment = Fragment {
+            payload: Bytes::new(),
+            stream: stream_id,
+            ssn: stream.next_ssn,
+            ppid: message.ppid,
+            unordered: message.unordered,
+            beginning: offset == 0,
+            ending,
+            immediate: message.immediate && ending,
+        };
+        self.queued_bytes -= len;
+        if ending {
+            let mut whole = std::mem::take(&mut message.payload);
+            fragment.payload = if offset == 0 { whole } else { whole.split_off(offset) };
+            if !message.unordered {
+                // "the Stream Sequence Number ... SHOULD be ignored" for unordered data (3.3.1): not used up.
+                stream.next_ssn = stream.next_ssn.next();
+            }
+            stream.queue.pop_front();
+            self.front_offset = 0;
+            let more = !stream.queue.is_empty();
+            self.scheduler.finished(more);
+        } else {
+            fragment.payload = message.payload.slice(offset..offset + len);
+            self.front_offset += len;
+        }
+        Some(fragment)
+    }
+
+    /// Drops what waits on streams that the peer did not grant; how many messages.
+    pub(crate) fn drop_streams_from(&mut self, limit: u16) -> usize {
+        let mut dropped = 0;
+        for stream in self.streams.iter_mut().skip(usize::from(limit)) {
+            for message in stream.queue.drain(..) {
+                self.queued_bytes -= message.payload.len();
+                dropped += 1;
+            }
+        }
+        self.scheduler.retain(|id| id < limit);
+        dropped
+    }
+
+    /// Forgets everything: the association was aborted or restarted.
+    pub(crate) fn clear(&mut self) {
+        self.streams.clear();
+        self.scheduler.clear();
+        self.queued_bytes = 0;
+        self.front_offset = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(stream: u16, text: &'static str, unordered: bool) -> Message {
+        Message { unordered, ..Message::new(stream, Bytes::from_static(text.as_bytes())) }
+    }
+
+    fn drain(out: &mut Outbound, limit: usize) -> Vec<String> {
+        let mut all = Vec::new();
+        while let Some(peek) = out.peek(limit) {
+            let f = out.pop(limit).unwrap();
+            assert_eq!(peek, f.payload.len());
+            let marks = format!(
+                "{}{}{}",
+                if f.beginning { "B" } else { "" },
+                if f.ending { "E" } else { "" },
+                if f.unordered { "U" } else { "" }
+            );
+            all.push(format!(
+                "{}/{} {} {}",
+                f.stream,
+                f.ssn.get(),
+                String::from_utf8_lossy(&f.payload),
+                marks
+            ));
+        }
+        assert!(out.is_empty() && out.pop(limit).is_none());
+        all
+    }
+
+    #[test]
+    fn fragments_share_an_ssn_and_unordered_messages_use_none() {
+        let mut out = Outbound::new(StreamScheduling::Fcfs);
+        out.push(message(3, "abcdefg", false));
+        out.push(message(3, "x", true));
+        out.push(message(1, "y", false));
+        out.push(message(3, "z", false));
+        assert_eq!(out.queued_bytes(), 10);
+        let expected = ["3/0 abc B", "3/0 def ", "3/0 g E", "3/1 x BEU", "1/0 y BE", "3/1 z BE"];
+        assert_eq!(drain(&mut out, 3), expected);
+    }
+
+    #[test]
+    fn round_robin_changes_stream_at_message_boundaries_only() {
+        let mut out = Outbound::new(StreamScheduling::RoundRobin);
+        for text in ["aaaa", "b"] {
+            out.push(message(0, text, false));
+        }
+        out.push(message(5, "c", false));
+        assert_eq!(drain(&mut out, 2), ["0/0 aa B", "0/0 aa E", "5/0 c BE", "0/1 b BE"]);
+    }
+}

@@ -1,0 +1,269 @@
+//! Joins fragments into messages. Every payload byte is copied once, out of the datagram, and never again.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+
+use crate::event::Received;
+
+/// One DATA chunk that has arrived; `seq` is its unwrapped TSN.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrived<'a> {
+    pub(crate) seq: u64,
+    pub(crate) stream: u16,
+    pub(crate) ssn: u16,
+    pub(crate) ppid: u32,
+    pub(crate) unordered: bool,
+    pub(crate) beginning: bool,
+    pub(crate) ending: bool,
+    pub(crate) payload: &'a [u8],
+}
+
+/// A whole message with what the stream needs to order it.
+#[derive(Debug)]
+pub(crate) struct Whole {
+    /// Unwrapped TSN of its first fragment.
+    pub(crate) first_seq: u64,
+    pub(crate) ssn: u16,
+    pub(crate) message: Received,
+    /// How many chunks it came in.
+    pub(crate) fragments: usize,
+}
+
+/// The peer sent fragments that cannot be one message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Inconsistent(pub(crate) &'static str);
+
+/// A run of consecutive fragments that begins with a beginning.
+#[derive(Debug)]
+struct Run {
+    first_seq: u64,
+    next_seq: u64,
+    stream: u16,
+    ssn: u16,
+    ppid: u32,
+    unordered: bool,
+    done: Vec<Bytes>,
+    open: Vec<u8>,
+    len: usize,
+}
+
+#[derive(Debug)]
+struct Orphan {
+    stream: u16,
+    ssn: u16,
+    unordered: bool,
+    ending: bool,
+    payload: Bytes,
+}
+
+/// What has arrived of messages that are not whole.
+#[derive(Debug, Default)]
+pub(crate) struct Reassembly {
+    /// The run that grew last: with no loss, the only one.
+    current: Option<Run>,
+    /// Other runs, by the sequence number that each waits for.
+    waiting: BTreeMap<u64, Run>,
+    /// Fragments whose predecessor is missing.
+    orphans: BTreeMap<u64, Orphan>,
+    /// Size of the last message that took more than one fragment: room to reserve for the next.
+    expected: usize,
+}
+
+impl Reassembly {
+    /// Takes one chunk that is neither duplicate nor empty.
+    ///
+    /// # Errors
+    /// When it contradicts its neighbours: the association must be aborted.
+    pub(crate) fn add(&mut self, c: &Arrived<'_>) -> Result<Option<Whole>, Inconsistent> {
+        if c.beginning && c.ending {
+            return Ok(Some(whole_of(c)));
+        }
+        let mut run = if c.beginning {
+            self.open_run(c)
+        } else if let Some(run) = self.take_run(c.seq) {
+            self.grow(run, c)?
+        } else {
+            self.orphans.insert(
+                c.seq,
+                Orphan {
+                    stream: c.stream,
+                    ssn: c.ssn,
+                    unordered: c.unordered,
+                    ending: c.ending,
+                    payload: Bytes::copy_from_slice(c.payload),
+                },
+            );
+            return Ok(None);
+        };
+        let mut ended = c.ending;
+        while !ended {
+            let Some(orphan) = self.orphans.remove(&run.next_seq) else { break };
+            check(&run, orphan.stream, orphan.ssn, orphan.unordered)?;
+            run.close_piece();
+            run.len += orphan.payload.len();
+            run.done.push(orphan.payload);
+            run.next_seq += 1;
+            ended = orphan.ending;
+        }
+        if ended {
+            self.expected = run.len;
+            return Ok(Some(run.finish()));
+        }
+        if let Some(previous) = self.current.replace(run) {
+            self.waiting.insert(previous.next_seq, previous);
+        }
+        Ok(None)
+    }
+
+    /// Drops the fragment `seq`, which the receiver has decided to forget; true if it was held here as an orphan.
+    pub(crate) fn forget_orphan(&mut self, seq: u64) -> Option<usize> {
+        self.orphans.remove(&seq).map(|o| o.payload.len())
+    }
+
+    fn take_run(&mut self, seq: u64) -> Option<Run> {
+        if self.current.as_ref().is_some_and(|r| r.next_seq == seq) {
+            return self.current.take();
+        }
+        if self.waiting.is_empty() { None } else { self.waiting.remove(&seq) }
+    }
+
+    fn open_run(&self, c: &Arrived<'_>) -> Run {
+        // At most 64 KiB ahead of what has arrived: a hint must not let a peer make us reserve memory.
+        let room = self.expected.clamp(c.payload.len(), 64 << 10);
+        let mut open = Vec::with_capacity(room);
+        open.extend_from_slice(c.payload);
+        Run {
+            first_seq: c.seq,
+            next_seq: c.seq + 1,
+            stream: c.stream,
+            ssn: c.ssn,
+            ppid: c.ppid,
+            unordered: c.unordered,
+            done: Vec::new(),
+            open,
+            len: c.payload.len(),
+        }
+    }
+
+    fn grow(&self, mut run: Run, c: &Arrived<'_>) -> Result<Run, Inconsistent> {
+        check(&run, c.stream, c.ssn, c.unordered)?;
+        if run.open.capacity() - run.open.len() < c.payload.len() {
+            // A new piece, not a larger buffer: growing would copy what is there.
+            let room = run.len.max(c.payload.len()).min(64 << 10).max(c.payload.len());
+            run.close_piece();
+            run.open = Vec::with_capacity(room);
+        }
+        run.open.extend_from_slice(c.payload);
+        run.len += c.payload.len();
+        run.next_seq += 1;
+        Ok(run)
+    }
+}
+
+/// RFC 9260, 6.9: the fragments of one message have one stream, one SSN and one U bit, and consecutive TSNs.
+fn check(run: &Run, stream: u16, ssn: u16, unordered: bool) -> Result<(), Inconsistent> {
+    if run.stream != stream || run.unordered != unordered {
+        return Err(Inconsistent("a fragment of another stream inside a message"));
+    }
+    if !unordered && run.ssn != ssn {
+        return Err(Inconsistent("a fragment with another stream sequence number inside a message"));
+    }
+    Ok(())
+}
+
+fn whole_of(c: &Arrived<'_>) -> Whole {
+    let message = Received {
+        stream: c.stream,
+        ppid: c.ppid,
+        unordered: c.unordered,
+        pieces: vec![Bytes::copy_from_slice(c.payload)],
+    };
+    Whole { first_seq: c.seq, ssn: c.ssn, message, fragments: 1 }
+}
+
+impl Run {
+    fn close_piece(&mut self) {
+        if !self.open.is_empty() {
+            self.done.push(Bytes::from(std::mem::take(&mut self.open)));
+        }
+    }
+
+    fn finish(mut self) -> Whole {
+        self.close_piece();
+        let message =
+            Received { stream: self.stream, ppid: self.ppid, unordered: self.unordered, pieces: self.done };
+        let fragments = (self.next_seq - self.first_seq) as usize;
+        Whole { first_seq: self.first_seq, ssn: self.ssn, message, fragments }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn chunk(seq: u64, payload: &[u8], beginning: bool, ending: bool) -> Arrived<'_> {
+        Arrived { seq, stream: 1, ssn: 9, ppid: 7, unordered: false, beginning, ending, payload }
+    }
+
+    proptest! {
+        /// Messages of 1 to 6 fragments, arriving in any order, come out whole, each once.
+        #[test]
+        fn any_order_of_arrival(sizes in prop::collection::vec(1_usize..6, 1..20), order in any::<u64>()) {
+            let mut chunks = Vec::new();
+            for (m, n) in sizes.iter().enumerate() {
+                for i in 0..*n {
+                    chunks.push((chunks.len() as u64, vec![m as u8; i + 1], i == 0, i + 1 == *n));
+                }
+            }
+            let mut rng = anabranch_base::Rng::stream(order, "test", "shuffle");
+            for i in (1..chunks.len()).rev() {
+                chunks.swap(i, rng.below(i as u64 + 1) as usize);
+            }
+            let mut reassembly = Reassembly::default();
+            let mut seen = std::collections::BTreeMap::new();
+            for (seq, payload, b, e) in &chunks {
+                if let Some(whole) = reassembly.add(&chunk(*seq, payload, *b, *e)).unwrap() {
+                    let bytes = whole.message.into_bytes();
+                    let m = bytes[0];
+                    prop_assert!(bytes.iter().all(|x| *x == m));
+                                        prop_assert!(seen.insert(m, bytes.len()).is_none());
+                }
+            }
+            for (m, n) in sizes.iter().enumerate() {
+                prop_assert_eq!(seen.get(&(m as u8)).copied(), Some(n * (n + 1) / 2));
+            }
+            prop_assert!(reassembly.orphans.is_empty() && reassembly.waiting.is_empty() && reassembly.current.is_none());
+        }
+    }
+
+    #[test]
+    fn a_repeated_size_needs_one_piece() {
+        let mut r = Reassembly::default();
+        let part = [0_u8; 1000];
+        for message in 0..3_u64 {
+            for i in 0..16_u64 {
+                let whole = r.add(&chunk(message * 16 + i, &part, i == 0, i == 15)).unwrap();
+                if let Some(whole) = whole {
+                    assert_eq!(whole.message.len(), 16_000);
+                    assert!(
+                        message == 0 || whole.message.pieces.len() == 1,
+                        "{}",
+                        whole.message.pieces.len()
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn contradictions_are_errors() {
+        let mut r = Reassembly::default();
+        assert!(r.add(&chunk(5, b"a", true, false)).unwrap().is_none());
+        assert!(r.add(&Arrived { stream: 2, ..chunk(6, b"b", false, true) }).is_err());
+        let mut r = Reassembly::default();
+        assert!(r.add(&Arrived { ssn: 8, ..chunk(6, b"b", false, true) }).unwrap().is_none());
+        assert!(r.add(&chunk(5, b"a", true, false)).is_err());
+    }
+}

@@ -1,0 +1,295 @@
+//! Two endpoints in virtual time, a wire with a fixed latency between them, and a log of every packet.
+#![allow(dead_code, unreachable_pub, reason = "every test file uses its own part of the harness")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use anabranch_base::{Dscp, Duration, Ecn, Instant, Meta, Rng};
+use anabranch_sctp::{AssociationId, Config, Endpoint, EndpointConfig, Event, Message, Received};
+use anabranch_wire::chunk::{Chunk, Data};
+use anabranch_wire::{Checksum, Packet};
+use bytes::Bytes;
+
+/// The two sides, as RFC 9260 draws them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    A,
+    Z,
+}
+
+impl Side {
+    pub fn other(self) -> Self {
+        match self {
+            Self::A => Self::Z,
+            Self::Z => Self::A,
+        }
+    }
+}
+
+/// A packet that was sent.
+#[derive(Clone, Debug)]
+pub struct Logged {
+    pub at: Instant,
+    pub from: Side,
+    pub bytes: Vec<u8>,
+    pub dropped: bool,
+}
+
+impl Logged {
+    /// Chunk names in order, DATA with its TSN relative to nothing: `INIT`, `DATA 17`, `SACK 16 [2-3]`.
+    pub fn words(&self) -> Vec<String> {
+        let packet = Packet::parse(&self.bytes, Checksum::Ignore).unwrap();
+        packet.chunks().map(|raw| word(&Chunk::parse(raw.unwrap()).unwrap())).collect()
+    }
+
+    pub fn data(&self) -> Vec<Data<'_>> {
+        let packet = Packet::parse(&self.bytes, Checksum::Ignore).unwrap();
+        packet
+            .chunks()
+            .filter_map(|raw| match Chunk::parse(raw.unwrap()).unwrap() {
+                Chunk::Data(data) => Some(data),
+                _ => None,
+            })
+            .collect()
+    }
+
+    pub fn has(&self, name: &str) -> bool {
+        self.words().iter().any(|w| w.split(' ').next() == Some(name))
+    }
+}
+
+fn word(chunk: &Chunk<'_>) -> String {
+    match chunk {
+        Chunk::Data(d) => format!("DATA {}", d.tsn),
+        Chunk::Sack(s) => {
+            let gaps: Vec<String> = s.gaps().map(|g| format!("{}-{}", g.start, g.end)).collect();
+            if gaps.is_empty() {
+                format!("SACK {}", s.cumulative)
+            } else {
+                format!("SACK {} [{}]", s.cumulative, gaps.join(" "))
+            }
+        }
+        Chunk::Init(_) => "INIT".into(),
+        Chunk::InitAck(_) => "INIT-ACK".into(),
+        Chunk::CookieEcho(_) => "COOKIE-ECHO".into(),
+        Chunk::CookieAck(_) => "COOKIE-ACK".into(),
+        Chunk::Heartbeat(_) => "HEARTBEAT".into(),
+        Chunk::HeartbeatAck(_) => "HEARTBEAT-ACK".into(),
+        Chunk::Abort(_) => "ABORT".into(),
+        Chunk::Shutdown(_) => "SHUTDOWN".into(),
+        Chunk::ShutdownAck(_) => "SHUTDOWN-ACK".into(),
+        Chunk::ShutdownComplete(_) => "SHUTDOWN-COMPLETE".into(),
+        Chunk::Error(_) => "ERROR".into(),
+        _ => "OTHER".into(),
+    }
+}
+
+type Drop = Box<dyn FnMut(&Logged) -> bool>;
+
+/// Everything of a test.
+pub struct Pair {
+    pub now: Instant,
+    pub latency: Duration,
+    pub a: Endpoint,
+    pub z: Endpoint,
+    pub log: Vec<Logged>,
+    pub events: Vec<(Side, AssociationId, Event)>,
+    pub received: Vec<(Side, Received)>,
+    /// Whether each side's user reads at once.
+    pub reads: [bool; 2],
+    pub max_packets: usize,
+    in_flight: BTreeMap<(Instant, u64), (Side, Vec<u8>)>,
+    sequence: u64,
+    drop: Drop,
+}
+
+pub const PORT: u16 = 5000;
+
+pub fn address(side: Side) -> SocketAddr {
+    match side {
+        Side::A => ([10, 0, 0, 1], 0).into(),
+        Side::Z => ([10, 0, 0, 2], 0).into(),
+    }
+}
+
+pub fn meta(from: Side) -> Meta {
+    Meta { source: address(from), destination: address(from.other()), dscp: Dscp::DEFAULT, ecn: Ecn::NotEct }
+}
+
+impl Pair {
+    pub fn new(seed: u64) -> Self {
+        let endpoint = |side: Side, name| {
+            Endpoint::new(EndpointConfig::new(address(side), PORT), Rng::stream(seed, name, "endpoint"))
+        };
+        Self {
+            now: Instant::ZERO,
+            latency: Duration::from_millis(10),
+            a: endpoint(Side::A, "a"),
+            z: endpoint(Side::Z, "z"),
+            log: Vec::new(),
+            events: Vec::new(),
+            received: Vec::new(),
+            reads: [true, true],
+            max_packets: 1,
+            in_flight: BTreeMap::new(),
+            sequence: 0,
+            drop: Box::new(|_| false),
+        }
+    }
+
+    /// Z listens and A connects with the same configuration; nothing has been sent yet.
+    pub fn connecting(seed: u64, config: &Config) -> (Self, AssociationId) {
+        let mut pair = Self::new(seed);
+        let config = Arc::new(config.clone());
+        pair.z.listen(Arc::clone(&config));
+        let id = pair.a.connect(pair.now, address(Side::Z), PORT, config).unwrap();
+        (pair, id)
+    }
+
+    /// The association is up on both sides: A's id and Z's id.
+    pub fn established(seed: u64, config: &Config) -> (Self, AssociationId, AssociationId) {
+        let (mut pair, a) = Self::connecting(seed, config);
+        pair.run_for(Duration::from_millis(200));
+        let z = pair.id_of(Side::Z);
+        assert!(pair.saw(Side::A, |e| matches!(e, Event::Established { .. })), "{:?}", pair.events);
+        pair.log.clear();
+        (pair, a, z)
+    }
+
+    pub fn endpoint(&mut self, side: Side) -> &mut Endpoint {
+        match side {
+            Side::A => &mut self.a,
+            Side::Z => &mut self.z,
+        }
+    }
+
+    pub fn id_of(&self, side: Side) -> AssociationId {
+        self.events.iter().rev().find(|(s, ..)| *s == side).map(|(_, id, _)| *id).unwrap()
+    }
+
+    pub fn saw(&self, side: Side, what: impl Fn(&Event) -> bool) -> bool {
+        self.events.iter().any(|(s, _, e)| *s == side && what(e))
+    }
+
+    /// Which packets the network loses from now on.
+    pub fn drop_if(&mut self, drop: impl FnMut(&Logged) -> bool + 'static) {
+        self.drop = Box::new(drop);
+    }
+
+    pub fn send(&mut self, side: Side, id: AssociationId, stream: u16, payload: &[u8]) {
+        let now = self.now;
+        let message = Message::new(stream, Bytes::copy_from_slice(payload));
+        self.endpoint(side).send(now, id, message).unwrap();
+    }
+
+    /// Hands in a packet as if the other side had sent it.
+    pub fn inject(&mut self, from: Side, bytes: &[u8]) {
+        let now = self.now;
+        self.endpoint(from.other()).handle_datagram(now, meta(from), bytes);
+    }
+
+    /// Takes everything that wants to leave, delivers events, reads messages.
+    pub fn pump(&mut self) {
+        for side in [Side::A, Side::Z] {
+            loop {
+                let mut progress = false;
+                let (now, max) = (self.now, self.max_packets);
+                let mut buf = Vec::new();
+                while let Some(transmit) = self.endpoint(side).poll_transmit(now, max, &mut buf) {
+                    assert_eq!(transmit.size, buf.len());
+                    assert_eq!(transmit.destination, address(side.other()));
+                    for packet in buf.chunks(transmit.segment_size) {
+                        self.transmit(side, packet.to_vec());
+                    }
+                    buf.clear();
+                    progress = true;
+                }
+                while let Some((id, event)) = self.endpoint(side).poll_event() {
+                    self.events.push((side, id, event));
+                    progress = true;
+                }
+                if self.reads[side as usize] {
+                    let ids: Vec<_> =
+                        self.events.iter().filter(|(s, ..)| *s == side).map(|(_, id, _)| *id).collect();
+                    for id in ids {
+                        while let Some(message) = self.endpoint(side).receive(id) {
+                            self.received.push((side, message));
+                            progress = true;
+                        }
+                    }
+                }
+                if !progress {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn transmit(&mut self, from: Side, bytes: Vec<u8>) {
+        let mut logged = Logged { at: self.now, from, bytes, dropped: false };
+        logged.dropped = (self.drop)(&logged);
+        if !logged.dropped {
+            self.sequence += 1;
+            self.in_flight.insert((self.now + self.latency, self.sequence), (from, logged.bytes.clone()));
+        }
+        self.log.push(logged);
+    }
+
+    /// The next thing that happens, if it happens before `limit`.
+    fn step(&mut self, limit: Instant) -> bool {
+        self.pump();
+        let arrival = self.in_flight.keys().next().map(|k| k.0);
+        let timer = [self.a.poll_timeout(), self.z.poll_timeout()].into_iter().flatten().map(|t| t.0).min();
+        let Some(next) = arrival.into_iter().chain(timer).min() else { return false };
+        if next > limit {
+            return false;
+        }
+        assert!(next >= self.now, "time went back: {next} before {}", self.now);
+        self.now = next;
+        while let Some(entry) = self.in_flight.first_entry() {
+            if entry.key().0 > self.now {
+                break;
+            }
+            let (from, bytes) = entry.remove();
+            self.inject(from, &bytes);
+            self.pump();
+        }
+        let now = self.now;
+        self.a.handle_timeout(now);
+        self.z.handle_timeout(now);
+        self.pump();
+        true
+    }
+
+    pub fn run_for(&mut self, duration: Duration) {
+        let limit = self.now + duration;
+        let mut steps = 0;
+        while self.step(limit) {
+            steps += 1;
+            assert!(steps < 3_000_000, "livelock at {}", self.now);
+        }
+        self.now = limit;
+    }
+
+    /// `A: INIT`, `Z: INIT-ACK`, ...: one line a packet, lost ones marked with `x`.
+    pub fn ladder(&self) -> Vec<String> {
+        self.log
+            .iter()
+            .map(|p| format!("{:?}{} {}", p.from, if p.dropped { "x" } else { ":" }, p.words().join(" + ")))
+            .collect()
+    }
+
+    /// The ladder without TSNs.
+    pub fn names(&self) -> Vec<String> {
+        self.log
+            .iter()
+            .map(|p| {
+                let words: Vec<String> =
+                    p.words().iter().map(|w| w.split(' ').next().unwrap_or_default().to_owned()).collect();
+                format!("{:?}{} {}", p.from, if p.dropped { "x" } else { ":" }, words.join(" + "))
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,215 @@
+//! What runs above a transport: somebody who sends, somebody who receives.
+
+use anabranch_base::Instant;
+
+use crate::content::{content, is_content};
+use crate::engine::{Engine, Notice};
+use crate::scenario::{Flow, Traffic};
+
+/// An application on one end of a flow.
+#[derive(Debug)]
+pub(crate) enum App {
+    Source(Source),
+    Sink(Sink),
+}
+
+/// Sends messages as fast as the transport takes them.
+#[derive(Debug)]
+pub(crate) struct Source {
+    message: usize,
+    /// Bytes still to hand over; `None` for a greedy source.
+    left: Option<u64>,
+    /// When a greedy source stops.
+    stop: Option<Instant>,
+    /// Bytes handed over so far, for each stream.
+    streams: Vec<u64>,
+    next_stream: usize,
+    unordered: bool,
+    /// Data may be handed over, from the opening on.
+    open: bool,
+    /// The handshake is over: only then is there something to close.
+    connected: bool,
+    blocked: bool,
+    closing: bool,
+    pub(crate) closed_at: Option<Instant>,
+    pub(crate) failed: Option<String>,
+}
+
+/// Takes everything at once.
+#[derive(Debug)]
+pub(crate) struct Sink {
+    /// Bytes of a transfer.
+    expected: Option<u64>,
+    /// Whether what arrives is compared with what was sent: only for a transfer in order.
+    check: bool,
+    /// Bytes taken so far, for each stream.
+    streams: Vec<u64>,
+    pub(crate) taken: u64,
+    pub(crate) intact: bool,
+    pub(crate) complete_at: Option<Instant>,
+    pub(crate) failed: Option<String>,
+}
+
+impl App {
+    /// Does what there is to do after the engine has changed. False when the engine had told it nothing.
+    #[inline]
+    pub(crate) fn run(&mut self, now: Instant, engine: &mut Engine) -> bool {
+        match self {
+            Self::Source(source) => source.run(now, engine),
+            Self::Sink(sink) => sink.run(now, engine),
+        }
+    }
+}
+
+impl Source {
+    pub(crate) fn new(flow: &Flow) -> Self {
+        let (message, left) = match flow.traffic {
+            Traffic::Greedy { message } => (message, None),
+            Traffic::Transfer { bytes, message } => (message, Some(bytes)),
+        };
+        Self {
+            message: message.max(1) as usize,
+            left,
+            stop: flow.stop.map(|after| Instant::ZERO + after),
+            streams: vec![0; usize::from(flow.streams.max(1))],
+            next_stream: 0,
+            unordered: flow.unordered,
+            open: false,
+            connected: false,
+            blocked: false,
+            closing: false,
+            closed_at: None,
+            failed: None,
+        }
+    }
+
+    /// The flow has been opened. Data may be queued at once: it can ride with the handshake.
+    pub(crate) fn opened(&mut self) {
+        self.open = true;
+    }
+
+    /// When it has to be woken to stop.
+    pub(crate) fn stops_at(&self, now: Instant) -> Option<Instant> {
+        self.stop.filter(|stop| *stop > now)
+    }
+
+    fn run(&mut self, now: Instant, engine: &mut Engine) -> bool {
+        let mut told = false;
+        while let Some(notice) = engine.poll_notice() {
+            told = true;
+            match notice {
+                Notice::Connected => {
+                    self.connected = true;
+                    self.blocked = false;
+                }
+                Notice::Writable => self.blocked = false,
+                // Nobody sends to a sender; what comes is thrown away.
+                Notice::Readable => engine.take_all(now, |_, _| ()),
+                Notice::PeerClosed => {}
+                Notice::Closed => {
+                    self.open = false;
+                    self.closed_at.get_or_insert(now);
+                }
+                Notice::Failed(why) => {
+                    self.open = false;
+                    self.failed.get_or_insert(why);
+                }
+            }
+        }
+        if self.open && !self.closing {
+            if !self.blocked {
+                self.fill(now, engine);
+            }
+            let done = self.left == Some(0) || self.stop.is_some_and(|stop| stop <= now);
+            if done && self.connected {
+                self.closing = true;
+                engine.close(now);
+            }
+        }
+        told
+    }
+
+    fn fill(&mut self, now: Instant, engine: &mut Engine) {
+        if self.stop.is_some_and(|stop| stop <= now) {
+            return;
+        }
+        while self.left != Some(0) {
+            let left = self.left.map_or(usize::MAX, |left| usize::try_from(left).unwrap_or(usize::MAX));
+            let len = self.message.min(left);
+            let stream = self.next_stream;
+            let Some(position) = self.streams.get_mut(stream) else { return };
+            let taken =
+                engine.offer(now, stream as u16, self.unordered, content(stream as u16, *position, len));
+            *position += taken as u64;
+            if let Some(left) = &mut self.left {
+                *left -= taken as u64;
+            }
+            if taken < len {
+                self.blocked = true;
+                return;
+            }
+            self.next_stream = if stream + 1 == self.streams.len() { 0 } else { stream + 1 };
+        }
+    }
+}
+
+impl Sink {
+    pub(crate) fn new(flow: &Flow) -> Self {
+        let expected = match flow.traffic {
+            Traffic::Greedy { .. } => None,
+            Traffic::Transfer { bytes, .. } => Some(bytes),
+        };
+        Self {
+            expected,
+            check: expected.is_some() && !flow.unordered,
+            streams: vec![0; usize::from(flow.streams.max(1))],
+            taken: 0,
+            intact: true,
+            complete_at: None,
+            failed: None,
+        }
+    }
+
+    /// Whether every byte of a transfer came and was right; `None` when nobody looked.
+    pub(crate) fn verdict(&self) -> Option<bool> {
+        self.check.then(|| self.intact && Some(self.taken) == self.expected)
+    }
+
+    fn run(&mut self, now: Instant, engine: &mut Engine) -> bool {
+        let mut told = false;
+        while let Some(notice) = engine.poll_notice() {
+            told = true;
+            match notice {
+                Notice::Readable => self.take(now, engine),
+                Notice::PeerClosed => {
+                    self.take(now, engine);
+                    engine.close(now);
+                }
+                Notice::Connected | Notice::Writable | Notice::Closed => {}
+                Notice::Failed(why) => {
+                    self.take(now, engine);
+                    self.failed.get_or_insert(why);
+                }
+            }
+        }
+        told
+    }
+
+    fn take(&mut self, now: Instant, engine: &mut Engine) {
+        engine.take_all(now, |stream, piece| {
+            self.taken += piece.len() as u64;
+            if self.check {
+                match self.streams.get_mut(usize::from(stream)) {
+                    Some(position) => {
+                        self.intact &= is_content(stream, *position, piece);
+                        *position += piece.len() as u64;
+                    }
+                    None => self.intact = false,
+                }
+            }
+        });
+        if Some(self.taken) == self.expected {
+            self.complete_at.get_or_insert(now);
+        }
+    }
+}

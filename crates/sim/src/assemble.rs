@@ -1,0 +1,346 @@
+//! Builds a world from a scenario.
+
+use std::collections::VecDeque;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use anabranch_base::{Duration, Instant, Meta, Rng};
+use anabranch_link::{
+    Applies, Bernoulli, Counts, DropTail, Link, LinkConfig, Loss, LossAt, Positions, Queue, Rate,
+};
+
+use crate::app::{App, Sink, Source};
+use crate::engine::{self, Engine, SctpEnd, TcpEnd};
+use crate::error::RunError;
+use crate::event_queue::{Entity, EventQueue};
+use crate::network::{FIRST_LINK, NO_LINK, Network, Wire};
+use crate::record::{Capture, Interface, Recorder};
+use crate::scenario::{self, Checksums, Flow, Protocol, Record, Scenario};
+use crate::side::{Side, Watch};
+use crate::world::{CLOCK, Clock, Processor, World};
+
+/// Where the ports of the senders begin; flow `f` uses `FIRST_SENDER_PORT + f`.
+const FIRST_SENDER_PORT: u16 = 10_000;
+/// Where the ports of the receivers begin.
+const FIRST_RECEIVER_PORT: u16 = 30_000;
+const MAX_FLOWS: usize = 20_000;
+
+/// Makes the engine of one end of a flow.
+pub(crate) type MakeEngine<'a> = dyn Fn(&EndPlan<'_>) -> Result<Engine, String> + 'a;
+
+/// What an engine has to know.
+pub(crate) struct EndPlan<'a> {
+    pub(crate) flow: &'a Flow,
+    pub(crate) is_sender: bool,
+    /// With the transport's port.
+    pub(crate) local: SocketAddr,
+    /// With the transport's port.
+    pub(crate) remote: SocketAddr,
+    /// Smallest MTU on the way there.
+    pub(crate) mtu: u32,
+    pub(crate) checksums: Checksums,
+    pub(crate) rng: Rng,
+}
+
+/// The world of `scenario` for `seed`, before its first event.
+pub(crate) fn world(
+    scenario: &Scenario,
+    seed: u64,
+    record: &Record,
+    make_engine: &MakeEngine<'_>,
+) -> Result<World, RunError> {
+    if scenario.flows.len() > MAX_FLOWS
+        || scenario.links.len() + 2 * scenario.flows.len() > usize::from(u16::MAX)
+    {
+        return Err(RunError::Unsupported(format!(
+            "more than {MAX_FLOWS} flows or 65535 links and ends of flows"
+        )));
+    }
+    let links = scenario.links.len();
+    let nodes = scenario.hosts.len();
+    let first_side = FIRST_LINK + links as Entity;
+    let first_processor = first_side + 2 * scenario.flows.len() as Entity;
+    let mut queue = EventQueue::new(first_processor as usize + nodes);
+
+    let addresses = addresses(scenario);
+    let next_hop = next_hops(scenario);
+    let recorder = recorder(scenario, record)?;
+    let (wires, marks_data) = wires(scenario, seed, record)?;
+    let mut sides = Vec::with_capacity(2 * scenario.flows.len());
+    for flow in 0..scenario.flows.len() {
+        for is_sender in [true, false] {
+            let mut side = side(scenario, seed, flow, is_sender, &addresses, make_engine)?;
+            side.entity = first_side + sides.len() as Entity;
+            side.name = (links + sides.len()) as u16;
+            side.tracing = recorder.wants_engines();
+            side.engine.set_trace(side.tracing);
+            queue.set(side.entity, side.opens_at);
+            sides.push(side);
+        }
+    }
+    let processors = scenario.hosts.iter().enumerate().map(|(node, host)| {
+        host.processing.map(|draw| Processor {
+            entity: first_processor + node as Entity,
+            draw,
+            rng: Rng::stream(seed, &format!("host:{}", host.name), "processing"),
+            waiting: VecDeque::new(),
+        })
+    });
+    let clock = Clock {
+        warmup: Some(Instant::ZERO + scenario.warmup),
+        sample: record
+            .queue_interval
+            .filter(|interval| *interval > Duration::ZERO)
+            .map(|interval| (Instant::ZERO, interval)),
+    };
+    queue.set(CLOCK, clock.next());
+    Ok(World {
+        processors: processors.collect(),
+        net: Network {
+            queue,
+            wires,
+            next_hop,
+            nodes: nodes as u32,
+            addresses,
+            protocols: sides.iter().step_by(2).map(|side| side.engine.protocol()).collect(),
+            recorder,
+            marks_data,
+            hops: 0,
+            buffers: Vec::new(),
+            next_id: 0,
+        },
+        sides,
+        end: Instant::ZERO + scenario.duration,
+        clock,
+        first_side,
+        first_processor,
+    })
+}
+
+/// The real engines.
+pub(crate) fn engine(plan: &EndPlan<'_>) -> Result<Engine, String> {
+    match plan.flow.protocol {
+        Protocol::Sctp => sctp(plan),
+        Protocol::Tcp => tcp(plan),
+    }
+}
+
+fn sctp(plan: &EndPlan<'_>) -> Result<Engine, String> {
+    let told = told(plan);
+    let mut config = anabranch_sctp::Config::named(&told.name)
+        .ok_or_else(|| format!("there is no SCTP engine `{}`", told.name))?;
+    config.ip_overhead = ip_header(plan.remote.ip()) as u16;
+    config.mtu = config.mtu.min(u16::try_from(plan.mtu).unwrap_or(u16::MAX));
+    config.outbound_streams = config.outbound_streams.max(plan.flow.streams);
+    config.inbound_streams = config.inbound_streams.max(plan.flow.streams);
+    config.dscp = plan.flow.dscp;
+    for (key, value) in &told.options {
+        config.set(key, value).map_err(|error| error.to_string())?;
+    }
+    if plan.checksums == Checksums::Elide {
+        config.checksums = anabranch_sctp::config::Checksums::Elided;
+    }
+    let end = SctpEnd::new(plan.local, plan.remote, config, plan.is_sender, plan.rng.clone());
+    Ok(Engine::Sctp(Box::new(end)))
+}
+
+fn tcp(plan: &EndPlan<'_>) -> Result<Engine, String> {
+    let told = told(plan);
+    let mut config = anabranch_tcp::Config::named(&told.name)
+        .ok_or_else(|| format!("there is no TCP engine `{}`", told.name))?;
+    // 20 bytes of TCP header (RFC 9293, section 3.7.1).
+    config.mss = config.mss.min(plan.mtu.saturating_sub(ip_header(plan.remote.ip()) + 20));
+    config.dscp = u32::from(plan.flow.dscp.get());
+    for (key, value) in &told.options {
+        config.set(key, value).map_err(|error| error.to_string())?;
+    }
+    if plan.checksums == Checksums::Elide {
+        config.checksum = false;
+    }
+    let end = TcpEnd::new(plan.local, plan.remote, config, plan.is_sender, plan.rng.clone());
+    Ok(Engine::Tcp(Box::new(end)))
+}
+
+fn told<'a>(plan: &'a EndPlan<'_>) -> &'a scenario::Engine {
+    if plan.is_sender { &plan.flow.sender } else { &plan.flow.receiver }
+}
+
+fn side(
+    scenario: &Scenario,
+    seed: u64,
+    index: usize,
+    is_sender: bool,
+    addresses: &[IpAddr],
+    make_engine: &MakeEngine<'_>,
+) -> Result<Side, RunError> {
+    let flow = &scenario.flows[index];
+    let node = |name: &str| {
+        scenario.host_index(name).ok_or_else(|| RunError::NoSuchHost {
+            what: format!("flow `{}`", flow.name),
+            host: name.to_owned(),
+        })
+    };
+    let (from, to) = (node(&flow.from)?, node(&flow.to)?);
+    let (here, there) = if is_sender { (from, to) } else { (to, from) };
+    let route = scenario.route(here, there).filter(|route| !route.is_empty());
+    let route = route.ok_or_else(|| RunError::NoRoute {
+        flow: flow.name.clone(),
+        from: scenario.hosts[here].name.clone(),
+        to: scenario.hosts[there].name.clone(),
+    })?;
+    if addresses[here].is_ipv4() != addresses[there].is_ipv4() {
+        return Err(RunError::Unsupported(format!(
+            "flow `{}`: one host has an IPv4 address, the other an IPv6 address",
+            flow.name
+        )));
+    }
+    let ports = (FIRST_SENDER_PORT + index as u16, FIRST_RECEIVER_PORT + index as u16);
+    let (local_port, remote_port) = if is_sender { ports } else { (ports.1, ports.0) };
+    let role = if is_sender { "sender" } else { "receiver" };
+    let plan = EndPlan {
+        flow,
+        is_sender,
+        local: SocketAddr::new(addresses[here], local_port),
+        remote: SocketAddr::new(addresses[there], remote_port),
+        mtu: route.iter().map(|&link| scenario.links[link].mtu).min().unwrap_or(u32::MAX),
+        checksums: scenario.checksums,
+        rng: Rng::stream(seed, &format!("flow:{}", flow.name), role),
+    };
+    let engine =
+        make_engine(&plan).map_err(|problem| RunError::Engine { flow: flow.name.clone(), problem })?;
+    let opens_at = is_sender.then(|| {
+        let stream = scenario.start_stream(index).unwrap_or_default();
+        Instant::ZERO + flow.start.draw(&mut Rng::stream(seed, &stream, "start"))
+    });
+    Ok(Side {
+        entity: 0,
+        name: 0,
+        flow: index as u32,
+        node: here as u32,
+        peer: there as u32,
+        engine,
+        app: if is_sender { App::Source(Source::new(flow)) } else { App::Sink(Sink::new(flow)) },
+        meta: Meta {
+            source: SocketAddr::new(addresses[there], 0),
+            destination: SocketAddr::new(addresses[here], 0),
+            dscp: flow.dscp,
+            ecn: anabranch_base::Ecn::NotEct,
+        },
+        ip_header: ip_header(addresses[here]),
+        opens_at,
+        opened_at: None,
+        failed: None,
+        tracing: false,
+        base: engine::Counts::default(),
+        watch: Watch::default(),
+    })
+}
+
+/// Bytes of an IP header without options.
+pub(crate) const fn ip_header(address: IpAddr) -> u32 {
+    if address.is_ipv4() { 20 } else { 40 }
+}
+
+/// The first address of each host; 10.X.Y.1 for host number X * 256 + Y, counted from 1, where the file gives none.
+fn addresses(scenario: &Scenario) -> Vec<IpAddr> {
+    let number = |(index, host): (usize, &scenario::Host)| {
+        let own = || {
+            let [_, _, high, low] = (index as u32 + 1).to_be_bytes();
+            IpAddr::V4(Ipv4Addr::new(10, high, low, 1))
+        };
+        host.addresses.first().copied().unwrap_or_else(own)
+    };
+    scenario.hosts.iter().enumerate().map(number).collect()
+}
+
+fn next_hops(scenario: &Scenario) -> Vec<u32> {
+    let nodes = scenario.hosts.len();
+    let mut table = vec![NO_LINK; nodes * nodes];
+    for destination in 0..nodes {
+        for (node, link) in scenario.next_hops(destination).into_iter().enumerate() {
+            table[node * nodes + destination] = link.map_or(NO_LINK, |link| link as u32);
+        }
+    }
+    table
+}
+
+fn recorder(scenario: &Scenario, record: &Record) -> Result<Recorder, RunError> {
+    let links = scenario.links.iter().map(|link| format!("link:{}", link.name));
+    let ends = scenario
+        .flows
+        .iter()
+        .flat_map(|flow| ["sender", "receiver"].map(|end| format!("{}:{end}", flow.name)));
+    let flows = scenario.flows.iter().map(|flow| flow.name.clone()).collect();
+    let mut recorder = Recorder::new(record, links.chain(ends).collect(), flows);
+    if let scenario::Selection::Only(names) = &record.pcap {
+        if let Some(name) = names.iter().find(|name| scenario.links.iter().all(|link| link.name != **name)) {
+            return Err(RunError::NoSuchName {
+                what: "the list of links to capture".into(),
+                name: name.clone(),
+            });
+        }
+    }
+    if !record.pcap.is_none() {
+        let recorded = scenario.links.iter().filter(|link| record.pcap.contains(link.name.as_str()));
+        let interfaces = recorded
+            .map(|link| Interface { name: link.name.clone(), speed: link.rate.bits_per_second() })
+            .collect::<Vec<_>>();
+        recorder.capture = Some(Capture::new(&interfaces));
+    }
+    Ok(recorder)
+}
+
+/// The links, and whether some loss model looks at what packets carry.
+fn wires(scenario: &Scenario, seed: u64, record: &Record) -> Result<(Vec<Wire>, bool), RunError> {
+    let mut wires = Vec::with_capacity(scenario.links.len());
+    let mut marks_data = false;
+    let mut interfaces = 0..;
+    for (index, link) in scenario.links.iter().enumerate() {
+        let to = scenario.host_index(&link.to).ok_or_else(|| RunError::NoSuchHost {
+            what: format!("link `{}`", link.name),
+            host: link.to.clone(),
+        })?;
+        let (loss, data_only) = loss(scenario, seed, index)?;
+        marks_data |= data_only;
+        let scenario::Queue::DropTail { packets, bytes } = link.queue;
+        let config = LinkConfig {
+            rate: link.rate.bits_per_second().map_or(Rate::Infinite, Rate::BitsPerSecond),
+            delay: link.delay,
+            queue: Queue::DropTail(DropTail::new(packets, bytes, Counts::Ns2)),
+            loss,
+            loss_at: LossAt::Exit,
+        };
+        wires.push(Wire {
+            link: Link::new(config),
+            to: to as u32,
+            interface: record.pcap.contains(link.name.as_str()).then(|| interfaces.next()).flatten(),
+        });
+    }
+    Ok((wires, marks_data))
+}
+
+fn loss(scenario: &Scenario, seed: u64, index: usize) -> Result<(Loss, bool), RunError> {
+    let link = &scenario.links[index];
+    Ok(match &link.loss {
+        scenario::Loss::None => (Loss::None, false),
+        scenario::Loss::Bernoulli { p, applies, .. } => {
+            let applies = Applies { data_only: *applies == scenario::Applies::Data, flow: None };
+            let stream = scenario.loss_stream(index).unwrap_or_default();
+            let model = Bernoulli::new(*p, applies, Rng::stream(seed, &stream, "loss"));
+            (Loss::Bernoulli(model), applies.data_only)
+        }
+        scenario::Loss::Positions { drop, applies, flow } => {
+            let flow = match flow {
+                None => None,
+                Some(name) => {
+                    let number = scenario.flows.iter().position(|flow| flow.name == *name);
+                    Some(number.ok_or_else(|| RunError::NoSuchName {
+                        what: format!("the loss of link `{}`", link.name),
+                        name: name.clone(),
+                    })? as u32)
+                }
+            };
+            let applies = Applies { data_only: *applies == scenario::Applies::Data, flow };
+            (Loss::Positions(Positions::new(drop.clone(), applies)), applies.data_only)
+        }
+    })
+}

@@ -1,0 +1,157 @@
+//! The transports that a host can run, behind one interface: each value is one end of one flow.
+
+mod sctp;
+mod tcp;
+#[cfg(test)]
+pub(crate) mod toy;
+
+use anabranch_base::{Duration, Instant, Meta, TraceRecord, Transmit};
+use bytes::Bytes;
+
+pub(crate) use sctp::SctpEnd;
+pub(crate) use tcp::TcpEnd;
+
+/// One end of a flow. An enum: the calls are too many for a table of functions.
+#[derive(Debug)]
+pub(crate) enum Engine {
+    Sctp(Box<SctpEnd>),
+    Tcp(Box<TcpEnd>),
+    #[cfg(test)]
+    Toy(Box<toy::ToyEnd>),
+}
+
+/// What an engine tells its application.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Notice {
+    /// Data can be sent.
+    Connected,
+    /// There is something to take.
+    Readable,
+    /// There is room again after an offer was not taken whole.
+    Writable,
+    /// The peer sends nothing more.
+    PeerClosed,
+    /// The end, in good order.
+    Closed,
+    /// The end, otherwise.
+    Failed(String),
+}
+
+/// Counters since the start of a flow, of one of its ends.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) packets_sent: u64,
+    pub(crate) packets_sent_unique: u64,
+    pub(crate) payload_bytes_unique: u64,
+    pub(crate) retransmissions: u64,
+    pub(crate) fast_retransmits: u64,
+    pub(crate) timeouts: u64,
+    pub(crate) packets_received_new: u64,
+    pub(crate) packet_bytes_received_new: u64,
+    pub(crate) payload_bytes_received_new: u64,
+    pub(crate) payload_bytes_delivered: u64,
+}
+
+/// What a sender's state is now.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Gauges {
+    pub(crate) cwnd: u64,
+    pub(crate) srtt: Option<Duration>,
+}
+
+macro_rules! each {
+    ($self:expr, $engine:ident => $call:expr) => {
+        match $self {
+            Self::Sctp($engine) => $call,
+            Self::Tcp($engine) => $call,
+            #[cfg(test)]
+            Self::Toy($engine) => $call,
+        }
+    };
+}
+
+impl Engine {
+    /// Starts the flow; only the sender's end does.
+    pub(crate) fn open(&mut self, now: Instant) -> Result<(), String> {
+        each!(self, e => e.open(now))
+    }
+
+    #[inline]
+    pub(crate) fn handle_datagram(&mut self, now: Instant, meta: Meta, bytes: &[u8]) {
+        each!(self, e => e.handle_datagram(now, meta, bytes));
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        each!(self, e => e.handle_timeout(now));
+    }
+
+    #[inline]
+    pub(crate) fn poll_notice(&mut self) -> Option<Notice> {
+        each!(self, e => e.poll_notice())
+    }
+
+    /// Offers data for `stream`; answers how many bytes were taken. Fewer than all: wait for [`Notice::Writable`].
+    #[inline]
+    pub(crate) fn offer(&mut self, now: Instant, stream: u16, unordered: bool, data: Bytes) -> usize {
+        each!(self, e => e.offer(now, stream, unordered, data))
+    }
+
+    /// Takes everything that has arrived and is in order, piece by piece with its stream.
+    #[inline]
+    pub(crate) fn take_all(&mut self, now: Instant, sink: impl FnMut(u16, &[u8])) {
+        each!(self, e => e.take_all(now, sink));
+    }
+
+    /// Ends the flow once everything has been delivered.
+    pub(crate) fn close(&mut self, now: Instant) {
+        each!(self, e => e.close(now));
+    }
+
+    /// Appends the next packet, just one, to `buf`.
+    #[inline]
+    pub(crate) fn poll_transmit(&mut self, now: Instant, buf: &mut Vec<u8>) -> Option<Transmit> {
+        each!(self, e => e.poll_transmit(now, buf))
+    }
+
+    #[inline]
+    pub(crate) fn poll_timeout(&mut self) -> Option<Instant> {
+        each!(self, e => e.poll_timeout())
+    }
+
+    pub(crate) fn counts(&self) -> Counts {
+        each!(self, e => e.counts())
+    }
+
+    #[inline]
+    pub(crate) fn gauges(&self) -> Gauges {
+        each!(self, e => e.gauges())
+    }
+
+    pub(crate) fn set_trace(&mut self, on: bool) {
+        each!(self, e => e.set_trace(on));
+    }
+
+    pub(crate) fn drain_trace(&mut self, sink: impl FnMut(TraceRecord)) {
+        each!(self, e => e.drain_trace(sink));
+    }
+
+    /// IP protocol number.
+    pub(crate) const fn protocol(&self) -> u8 {
+        match self {
+            Self::Sctp(_) => 132,
+            Self::Tcp(_) => 6,
+            #[cfg(test)]
+            Self::Toy(_) => 253,
+        }
+    }
+
+    /// Whether a packet of this transport carries user data. Only called where a loss model asks.
+    pub(crate) fn carries_data(&self, packet: &[u8]) -> bool {
+        match self {
+            Self::Sctp(_) => sctp::carries_data(packet),
+            Self::Tcp(_) => tcp::carries_data(packet),
+            #[cfg(test)]
+            Self::Toy(_) => packet.first() == Some(&0),
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! One end of an SCTP association.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use anabranch_base::{Instant, Meta, Rng, TraceRecord, Transmit};
+use anabranch_sctp::{AssociationId, CloseReason, Config, Endpoint, EndpointConfig, Event, Message};
+use bytes::Bytes;
+
+use super::{Counts, Gauges, Notice};
+
+#[derive(Debug)]
+pub(crate) struct SctpEnd {
+    endpoint: Endpoint,
+    id: Option<AssociationId>,
+    config: Arc<Config>,
+    /// Address of the peer, port 0: SCTP rides on IP itself.
+    remote: SocketAddr,
+    remote_port: u16,
+}
+
+impl SctpEnd {
+    /// The ports of `local` and `remote` are SCTP ports. A receiver listens.
+    pub(crate) fn new(
+        local: SocketAddr,
+        remote: SocketAddr,
+        config: Config,
+        is_sender: bool,
+        rng: Rng,
+    ) -> Self {
+        let config = Arc::new(config);
+        let mut told = EndpointConfig::new(SocketAddr::new(local.ip(), 0), local.port());
+        told.checksums = config.checksums;
+        let mut endpoint = Endpoint::new(told, rng);
+        if !is_sender {
+            endpoint.listen(Arc::clone(&config));
+        }
+        let remote_port = remote.port();
+        Self { endpoint, id: None, config, remote: SocketAddr::new(remote.ip(), 0), remote_port }
+    }
+
+    pub(crate) fn open(&mut self, now: Instant) -> Result<(), String> {
+        let opened = self.endpoint.connect(now, self.remote, self.remote_port, Arc::clone(&self.config));
+        self.id = Some(opened.map_err(|error| error.to_string())?);
+        Ok(())
+    }
+
+    #[inline]
+    pub(crate) fn handle_datagram(&mut self, now: Instant, meta: Meta, bytes: &[u8]) {
+        self.endpoint.handle_datagram(now, meta, bytes);
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        self.endpoint.handle_timeout(now);
+    }
+
+    pub(crate) fn poll_notice(&mut self) -> Option<Notice> {
+        loop {
+            let (id, event) = self.endpoint.poll_event()?;
+            return Some(match event {
+                Event::Accepted => {
+                    self.id = Some(id);
+                    Notice::Connected
+                }
+                Event::Established { .. } => Notice::Connected,
+                Event::Readable => Notice::Readable,
+                Event::Writable => Notice::Writable,
+                Event::PeerShutdown => Notice::PeerClosed,
+                Event::Closed(CloseReason::Graceful) => Notice::Closed,
+                Event::Closed(reason) => Notice::Failed(format!("{reason:?}")),
+                _ => continue,
+            });
+        }
+    }
+
+    pub(crate) fn offer(&mut self, now: Instant, stream: u16, unordered: bool, payload: Bytes) -> usize {
+        let Some(id) = self.id else { return 0 };
+        let len = payload.len();
+        let message = Message { unordered, ..Message::new(stream, payload) };
+        if self.endpoint.send(now, id, message).is_ok() { len } else { 0 }
+    }
+
+    pub(crate) fn take_all(&mut self, _now: Instant, mut sink: impl FnMut(u16, &[u8])) {
+        let Some(id) = self.id else { return };
+        while let Some(message) = self.endpoint.receive(id) {
+            for piece in &message.pieces {
+                sink(message.stream, piece);
+            }
+        }
+    }
+
+    pub(crate) fn close(&mut self, now: Instant) {
+        if let Some(id) = self.id {
+            self.endpoint.shutdown(now, id);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn poll_transmit(&mut self, now: Instant, buf: &mut Vec<u8>) -> Option<Transmit> {
+        self.endpoint.poll_transmit(now, 1, buf)
+    }
+
+    #[inline]
+    pub(crate) fn poll_timeout(&mut self) -> Option<Instant> {
+        self.endpoint.poll_timeout().map(|(at, _)| at)
+    }
+
+    pub(crate) fn counts(&self) -> Counts {
+        let Some(stats) = self.id.and_then(|id| self.endpoint.stats(id)) else { return Counts::default() };
+        Counts {
+            packets_sent: stats.packets_sent,
+            packets_sent_unique: stats.packets_sent_unique,
+            payload_bytes_unique: stats.payload_bytes_unique,
+            retransmissions: stats.retransmissions,
+            fast_retransmits: stats.fast_retransmits,
+            timeouts: stats.timeouts,
+            packets_received_new: stats.packets_received_new,
+            packet_bytes_received_new: stats.packet_bytes_received_new,
+            payload_bytes_received_new: stats.payload_bytes_received_new,
+            payload_bytes_delivered: stats.payload_bytes_delivered,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn gauges(&self) -> Gauges {
+        let stats = self.id.and_then(|id| self.endpoint.stats(id));
+        stats.map_or_else(Gauges::default, |stats| Gauges { cwnd: stats.cwnd, srtt: stats.srtt })
+    }
+
+    pub(crate) fn set_trace(&mut self, on: bool) {
+        self.endpoint.set_trace(on);
+    }
+
+    pub(crate) fn drain_trace(&mut self, sink: impl FnMut(TraceRecord)) {
+        self.endpoint.drain_trace().for_each(sink);
+    }
+}
+
+/// Whether one of the chunks is DATA, type 0 (RFC 9260, sections 3 and 3.3.1).
+pub(super) fn carries_data(packet: &[u8]) -> bool {
+    let mut rest = packet.get(12..).unwrap_or_default();
+    while let [kind, _, high, low, ..] = rest {
+        if *kind == 0 {
+            return true;
+        }
+        // A chunk is at least its header, and padded to four bytes.
+        let length = usize::from(u16::from_be_bytes([*high, *low])).max(4).next_multiple_of(4);
+        rest = rest.get(length..).unwrap_or_default();
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_is_found_behind_other_chunks() {
+        let mut packet = vec![0; 12];
+        assert!(!carries_data(&packet));
+        // A SACK of 16 bytes.
+        packet.extend([3, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        assert!(!carries_data(&packet));
+        // A chunk of 5 bytes is padded to 8.
+        packet.extend([4, 0, 0, 5, 9, 0, 0, 0]);
+        assert!(!carries_data(&packet));
+        packet.extend([0, 3, 0, 17]);
+        assert!(carries_data(&packet));
+        // A length that lies must not hang.
+        packet.splice(12.., [3, 0, 0, 0, 3, 0, 0, 1]);
+        assert!(!carries_data(&packet));
+    }
+}

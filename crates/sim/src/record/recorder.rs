@@ -1,0 +1,135 @@
+//! Takes what engines and links report and sorts it into columns. Off, it holds nothing and costs a branch.
+
+use anabranch_base::{Instant, RetransmitReason, TraceEvent, TraceRecord};
+use anabranch_link::{DropReason, Dropped};
+
+use super::columns::{Reason, Row};
+use super::{Capture, Columns};
+use crate::scenario::{EventKind, Record};
+
+/// What records a run.
+#[derive(Debug, Default)]
+pub(crate) struct Recorder {
+    columns: Option<Columns>,
+    wanted: [bool; EventKind::ALL.len()],
+    pub(crate) capture: Option<Capture>,
+}
+
+impl Recorder {
+    pub(crate) fn new(record: &Record, entities: Vec<String>, flows: Vec<String>) -> Self {
+        let wanted = EventKind::ALL.map(|kind| record.trace.contains(&kind));
+        let columns = (!record.trace.is_none()).then(|| Columns { entities, flows, ..Columns::default() });
+        Self { columns, wanted, capture: None }
+    }
+
+    /// Whether engines have to report at all.
+    pub(crate) fn wants_engines(&self) -> bool {
+        use EventKind::{Ack, FastRetransmit, Received, Rtt, Sent, Timeout, Window};
+        [Sent, Received, Ack, Window, Rtt, FastRetransmit, Timeout].iter().any(|kind| self.wants(*kind))
+    }
+
+    pub(crate) fn wants(&self, kind: EventKind) -> bool {
+        self.wanted[kind as usize]
+    }
+
+    /// What an engine reported.
+    pub(crate) fn engine(&mut self, entity: u16, flow: u32, record: &TraceRecord) {
+        use EventKind as Kind;
+        let none = Reason::None;
+        let (kind, reason, seq, size, values) = match record.event {
+            TraceEvent::Sent { seq, len, retransmit } => {
+                (Kind::Sent, retransmit.map_or(none, why), seq, len, [0; 3])
+            }
+            TraceEvent::Received { seq, len, duplicate } => {
+                let reason = if duplicate { Reason::Duplicate } else { none };
+                (Kind::Received, reason, seq, len, [0; 3])
+            }
+            TraceEvent::AckReceived { cumulative, newly_acked, gaps } => {
+                (Kind::Ack, none, cumulative, newly_acked, [u64::from(gaps), 0, 0])
+            }
+            TraceEvent::Window { cwnd, ssthresh, flight } => {
+                (Kind::Window, none, 0, 0, [cwnd, ssthresh, flight])
+            }
+            TraceEvent::Rtt { sample, srtt, rto } => {
+                (Kind::Rtt, none, 0, 0, [sample.as_nanos(), srtt.as_nanos(), rto.as_nanos()])
+            }
+            TraceEvent::FastRetransmit { seq } => (Kind::FastRetransmit, none, seq, 0, [0; 3]),
+            TraceEvent::Timeout { rto } => (Kind::Timeout, none, 0, 0, [rto.as_nanos(), 0, 0]),
+        };
+        self.push(&Row {
+            time_ns: record.at.as_nanos(),
+            entity,
+            kind,
+            flow,
+            subflow: record.subflow,
+            path: record.path,
+            reason,
+            seq,
+            size,
+            values,
+        });
+    }
+
+    /// What a link dropped.
+    pub(crate) fn dropped(&mut self, entity: u16, drop: &Dropped) {
+        let reason = match drop.reason {
+            DropReason::QueueFull => Reason::QueueFull,
+            DropReason::Error => Reason::Error,
+            _ => Reason::Other,
+        };
+        self.push(&Row {
+            time_ns: drop.at.as_nanos(),
+            entity,
+            kind: EventKind::Dropped,
+            flow: drop.frame.flow,
+            subflow: 0,
+            path: 0,
+            reason,
+            seq: u64::from(drop.frame.id),
+            size: drop.frame.size,
+            values: [u64::from(drop.frame.data), 0, 0],
+        });
+    }
+
+    /// How long a queue is.
+    pub(crate) fn queue(&mut self, now: Instant, entity: u16, packets: u64, bytes: u64) {
+        self.push(&Row {
+            time_ns: now.as_nanos(),
+            entity,
+            kind: EventKind::Queue,
+            flow: Columns::NO_FLOW,
+            subflow: 0,
+            path: 0,
+            reason: Reason::None,
+            seq: 0,
+            size: 0,
+            values: [packets, bytes, 0],
+        });
+    }
+
+    /// The trace and the capture.
+    pub(crate) fn finish(self) -> (Option<Columns>, Option<Vec<u8>>) {
+        let columns = self.columns.map(|mut columns| {
+            columns.sort();
+            columns
+        });
+        (columns, self.capture.map(Capture::finish))
+    }
+
+    fn push(&mut self, row: &Row) {
+        if self.wanted[row.kind as usize] {
+            if let Some(columns) = &mut self.columns {
+                columns.push(row);
+            }
+        }
+    }
+}
+
+const fn why(reason: RetransmitReason) -> Reason {
+    match reason {
+        RetransmitReason::FastRetransmit => Reason::FastRetransmit,
+        RetransmitReason::Recovery => Reason::Recovery,
+        RetransmitReason::Timeout => Reason::Timeout,
+        RetransmitReason::Probe => Reason::Probe,
+    }
+}

@@ -1,0 +1,157 @@
+//! From a scenario to what came of it.
+
+use anabranch_base::{Duration, Instant};
+
+use crate::app::App;
+use crate::assemble::{self, MakeEngine};
+use crate::engine::Counts;
+use crate::error::RunError;
+use crate::record::Columns;
+use crate::scenario::{Record, Scenario, Traffic};
+use crate::side::Side;
+use crate::summary::{FlowSummary, LinkSummary, Measures, SubflowSummary, Summary};
+use crate::world::World;
+
+/// What came of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunOutput {
+    /// The summary.
+    pub summary: Summary,
+    /// The events, when asked for.
+    pub trace: Option<Columns>,
+    /// A capture file, when asked for.
+    pub pcapng: Option<Vec<u8>>,
+}
+
+/// Runs `scenario` once with `seed`, recording what `record` says (often `&scenario.record`). The same scenario and the
+/// same seed give the same output, always.
+///
+/// # Errors
+/// When the scenario names something that does not exist or cannot be run, and when the world runs in circles.
+pub fn run(scenario: &Scenario, seed: u64, record: &Record) -> Result<RunOutput, RunError> {
+    run_with(scenario, seed, record, &assemble::engine).map(|(output, _)| output)
+}
+
+/// Checks everything that [`run`] would refuse before its first event: names, routes, engines and their options.
+///
+/// # Errors
+/// As [`run`].
+pub fn check(scenario: &Scenario) -> Result<(), RunError> {
+    assemble::world(scenario, 0, &scenario.record, &assemble::engine).map(|_| ())
+}
+
+/// A run with engines of the caller's choice; gives back what is left of the world too.
+pub(crate) fn run_with(
+    scenario: &Scenario,
+    seed: u64,
+    record: &Record,
+    make_engine: &MakeEngine<'_>,
+) -> Result<(RunOutput, Vec<Side>), RunError> {
+    let mut world = assemble::world(scenario, seed, record, make_engine)?;
+    world.run()?;
+    let summary = summary(scenario, seed, &mut world);
+    let World { net, sides, .. } = world;
+    let (trace, pcapng) = net.recorder.finish();
+    Ok((RunOutput { summary, trace, pcapng }, sides))
+}
+
+fn summary(scenario: &Scenario, seed: u64, world: &mut World) -> Summary {
+    let end = world.end;
+    let span = scenario.duration - scenario.warmup;
+    let links = scenario.links.iter().zip(&mut world.net.wires).map(|(link, wire)| {
+        let stats = wire.link.stats(end);
+        LinkSummary {
+            name: link.name.clone(),
+            arrivals: stats.arrivals,
+            drops_queue: stats.drops_queue,
+            drops_error: stats.drops_error,
+            sent: stats.sent,
+            utilisation: stats.utilisation(),
+            queue_mean_packets: stats.queue_mean,
+            queue_max_packets: stats.queue_max,
+        }
+    });
+    let links = links.collect();
+    let flows = scenario.flows.iter().zip(world.sides.chunks_exact(2)).filter_map(|(flow, ends)| {
+        let [sender, receiver] = ends else { return None };
+        let measures = measures(sender, receiver, span);
+        let start = sender.opened_at;
+        let since_start = |at: Option<Instant>| Some((at? - start?).as_secs_f64());
+        let (complete_at, intact, receiver_failed) = match &receiver.app {
+            App::Sink(sink) => (sink.complete_at, sink.verdict(), sink.failed.clone()),
+            App::Source(_) => (None, None, None),
+        };
+        let (closed_at, sender_failed) = match &sender.app {
+            App::Source(source) => (source.closed_at, source.failed.clone()),
+            App::Sink(_) => (None, None),
+        };
+        let is_transfer = matches!(flow.traffic, Traffic::Transfer { .. });
+        Some(FlowSummary {
+            name: flow.name.clone(),
+            protocol: flow.protocol.name().to_owned(),
+            engine: flow.sender.name.clone(),
+            start_s: start.map(Instant::as_secs_f64),
+            completion_s: since_start(complete_at),
+            close_s: since_start(closed_at).filter(|_| is_transfer),
+            failed: sender.failed.clone().or(sender_failed).or(receiver_failed),
+            intact,
+            measures,
+            subflows: vec![SubflowSummary { index: 0, measures }],
+        })
+    });
+    Summary {
+        seed,
+        duration_s: scenario.duration.as_secs_f64(),
+        warmup_s: scenario.warmup.as_secs_f64(),
+        packet_hops: world.net.hops,
+        flows: flows.collect(),
+        links,
+    }
+}
+
+fn measures(sender: &Side, receiver: &Side, span: Duration) -> Measures {
+    let sent = since(&sender.engine.counts(), &sender.base);
+    let received = since(&receiver.engine.counts(), &receiver.base);
+    let rate = |bytes: u64| {
+        let seconds = span.as_secs_f64();
+        if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 }
+    };
+    let headers = received.packets_received_new * u64::from(receiver.ip_header);
+    let indications = sent.fast_retransmits + sent.timeouts;
+    Measures {
+        goodput_payload_bps: rate(received.payload_bytes_received_new),
+        goodput_wire_bps: rate(received.packet_bytes_received_new + headers),
+        sent_unique_payload_bps: rate(sent.payload_bytes_unique),
+        packets_sent: sent.packets_sent,
+        packets_unique: sent.packets_sent_unique,
+        retransmissions: sent.retransmissions,
+        fast_retransmits: sent.fast_retransmits,
+        timeouts: sent.timeouts,
+        loss_indication_rate: if sent.packets_sent == 0 {
+            0.0
+        } else {
+            indications as f64 / sent.packets_sent as f64
+        },
+        srtt_mean_s: sender.watch.srtt_mean_s(),
+        cwnd_peak_bytes: sender.watch.cwnd_peak,
+        delivered_bytes: received.payload_bytes_delivered,
+    }
+}
+
+fn since(now: &Counts, base: &Counts) -> Counts {
+    Counts {
+        packets_sent: now.packets_sent - base.packets_sent,
+        packets_sent_unique: now.packets_sent_unique - base.packets_sent_unique,
+        payload_bytes_unique: now.payload_bytes_unique - base.payload_bytes_unique,
+        retransmissions: now.retransmissions - base.retransmissions,
+        fast_retransmits: now.fast_retransmits - base.fast_retransmits,
+        timeouts: now.timeouts - base.timeouts,
+        packets_received_new: now.packets_received_new - base.packets_received_new,
+        packet_bytes_received_new: now.packet_bytes_received_new - base.packet_bytes_received_new,
+        payload_bytes_received_new: now.payload_bytes_received_new - base.payload_bytes_received_new,
+        payload_bytes_delivered: now.payload_bytes_delivered - base.payload_bytes_delivered,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,158 @@
+//! One end of a flow: a transport and the application above it, on a host.
+
+use anabranch_base::{Instant, Meta};
+use anabranch_link::Frame;
+
+use crate::app::App;
+use crate::engine::{Counts, Engine};
+use crate::event_queue::Entity;
+use crate::network::Network;
+
+/// One end of a flow.
+#[derive(Debug)]
+pub(crate) struct Side {
+    pub(crate) entity: Entity,
+    /// Its number in the trace.
+    pub(crate) name: u16,
+    pub(crate) flow: u32,
+    pub(crate) node: u32,
+    pub(crate) peer: u32,
+    pub(crate) engine: Engine,
+    pub(crate) app: App,
+    /// Addresses of what arrives.
+    pub(crate) meta: Meta,
+    /// Bytes of the IP header.
+    pub(crate) ip_header: u32,
+    /// For a sender: when it opens the flow, until it has.
+    pub(crate) opens_at: Option<Instant>,
+    pub(crate) opened_at: Option<Instant>,
+    pub(crate) failed: Option<String>,
+    pub(crate) tracing: bool,
+    /// Counters at the end of the warm-up.
+    pub(crate) base: Counts,
+    pub(crate) watch: Watch,
+}
+
+/// What is watched at a sender, acknowledgement by acknowledgement, since the end of the warm-up.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Watch {
+    pub(crate) cwnd_peak: u64,
+    srtt_sum_ns: u128,
+    srtt_samples: u64,
+}
+
+impl Watch {
+    /// The smoothed round-trip time, averaged over the acknowledgements, in seconds.
+    pub(crate) fn srtt_mean_s(&self) -> Option<f64> {
+        (self.srtt_samples > 0).then(|| self.srtt_sum_ns as f64 / self.srtt_samples as f64 / 1e9)
+    }
+}
+
+impl Side {
+    /// Whether this end opens the flow and sends.
+    pub(crate) const fn is_sender(&self) -> bool {
+        matches!(self.app, App::Source(_))
+    }
+
+    /// A packet has arrived.
+    #[inline]
+    pub(crate) fn handle_frame(&mut self, now: Instant, frame: Frame, net: &mut Network) {
+        let meta = Meta { dscp: frame.dscp, ecn: frame.ecn, ..self.meta };
+        self.engine.handle_datagram(now, meta, &frame.bytes);
+        net.recycle(frame.bytes);
+        if self.is_sender() {
+            self.look();
+        }
+        self.pump(now, net);
+        // A timer that moved to later is looked at when the earlier time has come: most never fire.
+        if let Some(due) = self.due(now) {
+            if net.queue.at(self.entity).is_none_or(|at| due < at) {
+                net.queue.set(self.entity, Some(due));
+            }
+        }
+    }
+
+    /// A time has come that this end asked for.
+    pub(crate) fn wake(&mut self, now: Instant, net: &mut Network) {
+        if self.opens_at.is_some_and(|at| at <= now) {
+            self.opens_at = None;
+            self.opened_at = Some(now);
+            self.failed = self.engine.open(now).err();
+            if let App::Source(source) = &mut self.app {
+                source.opened();
+            }
+        }
+        if self.engine.poll_timeout().is_some_and(|at| at <= now) {
+            self.engine.handle_timeout(now);
+        }
+        self.pump(now, net);
+        net.queue.set(self.entity, self.due(now));
+    }
+
+    /// The end of the warm-up.
+    pub(crate) fn start_counting(&mut self) {
+        self.base = self.engine.counts();
+        self.watch = Watch { cwnd_peak: self.engine.gauges().cwnd, ..Watch::default() };
+    }
+
+    /// When this end wants to be woken.
+    fn due(&mut self, now: Instant) -> Option<Instant> {
+        let due = self.engine.poll_timeout();
+        match &self.app {
+            App::Source(source) => [due, self.opens_at, source.stops_at(now)].into_iter().flatten().min(),
+            App::Sink(_) => due,
+        }
+    }
+
+    fn look(&mut self) {
+        let gauges = self.engine.gauges();
+        self.watch.cwnd_peak = self.watch.cwnd_peak.max(gauges.cwnd);
+        if let Some(srtt) = gauges.srtt {
+            self.watch.srtt_sum_ns += u128::from(srtt.as_nanos());
+            self.watch.srtt_samples += 1;
+        }
+    }
+
+    /// Lets the application and the transport work until neither has anything more to do now.
+    fn pump(&mut self, now: Instant, net: &mut Network) {
+        self.app.run(now, &mut self.engine);
+        loop {
+            self.transmit(now, net);
+            // What has left may have made room, or ended the flow.
+            if !self.app.run(now, &mut self.engine) {
+                break;
+            }
+        }
+        if self.tracing {
+            let (name, flow) = (self.name, self.flow);
+            self.engine.drain_trace(|record| net.recorder.engine(name, flow, &record));
+        }
+    }
+
+    fn transmit(&mut self, now: Instant, net: &mut Network) {
+        loop {
+            let mut bytes = net.buffer();
+            let Some(transmit) = self.engine.poll_transmit(now, &mut bytes) else {
+                net.recycle(bytes);
+                return;
+            };
+            if transmit.destination.ip() != self.meta.source.ip() {
+                net.recycle(bytes);
+                continue;
+            }
+            let frame = Frame {
+                size: bytes.len() as u32 + self.ip_header,
+                source: self.node,
+                destination: self.peer,
+                flow: self.flow,
+                id: net.new_id(),
+                dscp: transmit.dscp,
+                ecn: transmit.ecn,
+                data: net.marks_data && self.engine.carries_data(&bytes),
+                bytes,
+                ..Frame::default()
+            };
+            net.forward(now, self.node, frame);
+        }
+    }
+}

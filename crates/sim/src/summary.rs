@@ -1,0 +1,110 @@
+//! What a run says at its end.
+
+use serde::Serialize;
+
+/// The summary of one run. All counts and rates are those of the span from the end of the warm-up to the end of the
+/// run, unless they say otherwise.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// The seed of the run.
+    pub seed: u64,
+    /// Length of the run, seconds.
+    pub duration_s: f64,
+    /// Length of the warm-up, seconds.
+    pub warmup_s: f64,
+    /// Packets that reached the far end of a link, over the whole run.
+    pub packet_hops: u64,
+    /// One for each flow, in the order of the scenario.
+    pub flows: Vec<FlowSummary>,
+    /// One for each link, in the order of the scenario.
+    pub links: Vec<LinkSummary>,
+}
+
+/// What one flow did.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FlowSummary {
+    /// Its name.
+    pub name: String,
+    /// `sctp` or `tcp`.
+    pub protocol: String,
+    /// The engine of its sender.
+    pub engine: String,
+    /// When its application opened it, seconds since the start of the run; `None` when the run ended before.
+    pub start_s: Option<f64>,
+    /// For a transfer: seconds from its start until the receiving application had the last byte; `None` when that did
+    /// not happen, and for other traffic.
+    pub completion_s: Option<f64>,
+    /// For a transfer: seconds from its start until the sender knew that the association or connection had ended in
+    /// good order.
+    pub close_s: Option<f64>,
+    /// Why it failed, if it did.
+    pub failed: Option<String>,
+    /// For a transfer whose content was checked: whether every byte arrived in its place. `None` when nothing was
+    /// checked.
+    pub intact: Option<bool>,
+    /// What it sent and received, all subflows together.
+    #[serde(flatten)]
+    pub measures: Measures,
+    /// The same for each subflow.
+    pub subflows: Vec<SubflowSummary>,
+}
+
+/// What one subflow did.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SubflowSummary {
+    /// Its number.
+    pub index: u16,
+    /// What it sent and received.
+    #[serde(flatten)]
+    pub measures: Measures,
+}
+
+/// What a sender and its receiver counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Measures {
+    /// User data that arrived for the first time, bits per second.
+    pub goodput_payload_bps: f64,
+    /// Packets that brought new user data, with their transport and IP headers, bits per second.
+    pub goodput_wire_bps: f64,
+    /// User data sent for the first time, bits per second.
+    pub sent_unique_payload_bps: f64,
+    /// Packets with user data that the sender sent.
+    pub packets_sent: u64,
+    /// Of these, those with user data that had not been sent before.
+    pub packets_unique: u64,
+    /// Packets (TCP) or chunks (SCTP) of user data sent again.
+    pub retransmissions: u64,
+    /// Fast retransmits: loss indications, not packets.
+    pub fast_retransmits: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+    /// (fast retransmits + timeouts) / packets sent: Eq. 5.1 of study 004. 0 when nothing was sent.
+    pub loss_indication_rate: f64,
+    /// The smoothed round-trip time, averaged over the acknowledgements; `None` without a sample.
+    pub srtt_mean_s: Option<f64>,
+    /// Largest congestion window, bytes, in the unit in which the engine counts.
+    pub cwnd_peak_bytes: u64,
+    /// User data given to the receiving application, bytes.
+    pub delivered_bytes: u64,
+}
+
+/// What one link did.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LinkSummary {
+    /// Its name.
+    pub name: String,
+    /// Packets offered to it, dropped ones included.
+    pub arrivals: u64,
+    /// Packets that its queue dropped.
+    pub drops_queue: u64,
+    /// Packets that its loss model took.
+    pub drops_error: u64,
+    /// Packets that it sent, the lost ones included.
+    pub sent: u64,
+    /// Share of the time in which it was sending, 0 to 1.
+    pub utilisation: f64,
+    /// Packets waiting, without the one being sent, averaged over time.
+    pub queue_mean_packets: f64,
+    /// Most packets waiting at once.
+    pub queue_max_packets: u64,
+}

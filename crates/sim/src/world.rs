@@ -1,0 +1,165 @@
+//! The world: it takes the next event, gives it to the entity that it belongs to, and so on until the end.
+
+use std::collections::VecDeque;
+
+use anabranch_base::{Duration, Instant, Rng};
+use anabranch_link::Frame;
+
+use crate::error::RunError;
+use crate::event_queue::Entity;
+use crate::network::{FIRST_LINK, Network};
+use crate::scenario::TimeDraw;
+use crate::side::Side;
+
+/// The world's own clock: end of the warm-up, samples of the queues. It comes first at its time, so that what happens at
+/// the very end of the warm-up counts.
+pub(crate) const CLOCK: Entity = 0;
+
+/// Events at one nanosecond beyond which something runs in circles. A burst of a whole window counts once a packet.
+const STUCK: u64 = 50_000_000;
+
+/// A run in progress.
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) net: Network,
+    /// The sender of flow `f` at `2 f`, its receiver at `2 f + 1`.
+    pub(crate) sides: Vec<Side>,
+    /// For each node, where packets take time to reach their transport.
+    pub(crate) processors: Vec<Option<Processor>>,
+    pub(crate) end: Instant,
+    pub(crate) clock: Clock,
+    /// Number of the first side among the entities.
+    pub(crate) first_side: Entity,
+    /// Number of the first processor among the entities.
+    pub(crate) first_processor: Entity,
+}
+
+/// What happens at fixed times.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    /// End of the warm-up, until it has come.
+    pub(crate) warmup: Option<Instant>,
+    /// The next sample of the queues, and the time between two.
+    pub(crate) sample: Option<(Instant, Duration)>,
+}
+
+impl Clock {
+    pub(crate) fn next(&self) -> Option<Instant> {
+        [self.warmup, self.sample.map(|(at, _)| at)].into_iter().flatten().min()
+    }
+}
+
+/// Packets between a host's last link and its transport.
+#[derive(Debug)]
+pub(crate) struct Processor {
+    pub(crate) entity: Entity,
+    pub(crate) draw: TimeDraw,
+    pub(crate) rng: Rng,
+    /// In order: a host does not let packets overtake one another.
+    pub(crate) waiting: VecDeque<(Instant, Frame)>,
+}
+
+impl World {
+    /// Runs to the end. What would happen at the end itself no longer happens.
+    pub(crate) fn run(&mut self) -> Result<(), RunError> {
+        let mut last = Instant::ZERO;
+        let mut at_once = 0;
+        while let Some((now, entity)) = self.net.queue.next() {
+            if now >= self.end {
+                break;
+            }
+            debug_assert!(now >= last, "time went back from {last} to {now}");
+            if now > last {
+                last = now;
+                at_once = 0;
+            }
+            at_once += 1;
+            if at_once > STUCK {
+                return Err(RunError::Stuck { at: now, events: STUCK });
+            }
+            if entity >= self.first_processor {
+                self.process(now, entity);
+            } else if entity >= self.first_side {
+                if let Some(side) = self.sides.get_mut((entity - self.first_side) as usize) {
+                    side.wake(now, &mut self.net);
+                }
+            } else if entity == CLOCK {
+                self.tick(now);
+            } else {
+                self.deliver(now, entity - FIRST_LINK);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what has arrived at the far end of a link.
+    fn deliver(&mut self, now: Instant, index: u32) {
+        while let Some(wire) = self.net.wires.get_mut(index as usize) {
+            let Some(frame) = wire.link.poll_delivery(now) else { break };
+            let node = wire.to;
+            self.net.hops += 1;
+            if frame.destination == node {
+                self.arrive(now, node, frame);
+            } else {
+                self.net.forward(now, node, frame);
+            }
+        }
+        self.net.settle(index);
+    }
+
+    /// A packet has reached its host.
+    fn arrive(&mut self, now: Instant, node: u32, frame: Frame) {
+        if let Some(Some(processor)) = self.processors.get_mut(node as usize) {
+            let ready = now + processor.draw.draw(&mut processor.rng);
+            let ready = processor.waiting.back().map_or(ready, |(last, _)| ready.max(*last));
+            processor.waiting.push_back((ready, frame));
+            let first = processor.waiting.front().map(|(at, _)| *at);
+            self.net.queue.set(processor.entity, first);
+        } else {
+            self.hand_over(now, frame);
+        }
+    }
+
+    fn process(&mut self, now: Instant, entity: Entity) {
+        let node = (entity - self.first_processor) as usize;
+        while let Some(Some(processor)) = self.processors.get_mut(node) {
+            let first = processor.waiting.front().map(|(at, _)| *at);
+            if first.is_none_or(|at| at > now) {
+                self.net.queue.set(entity, first);
+                return;
+            }
+            if let Some((_, frame)) = processor.waiting.pop_front() {
+                self.hand_over(now, frame);
+            }
+        }
+        self.net.queue.set(entity, None);
+    }
+
+    fn hand_over(&mut self, now: Instant, frame: Frame) {
+        let sender = 2 * frame.flow as usize;
+        let is_for_sender = self.sides.get(sender).is_some_and(|side| side.node == frame.destination);
+        if let Some(side) = self.sides.get_mut(if is_for_sender { sender } else { sender + 1 }) {
+            side.handle_frame(now, frame, &mut self.net);
+        }
+    }
+
+    fn tick(&mut self, now: Instant) {
+        if self.clock.warmup.is_some_and(|at| at <= now) {
+            self.clock.warmup = None;
+            self.net.wires.iter_mut().for_each(|wire| wire.link.reset_stats(now));
+            self.sides.iter_mut().for_each(Side::start_counting);
+        }
+        if let Some((at, interval)) = self.clock.sample.filter(|(at, _)| *at <= now) {
+            self.clock.sample = Some((at + interval, interval));
+            for (index, wire) in self.net.wires.iter_mut().enumerate() {
+                let (packets, bytes) = (wire.link.queue_len(now) as u64, wire.link.queue_bytes(now));
+                self.net.recorder.queue(now, index as u16, packets, bytes);
+            }
+        }
+        // Looking at a link brings it up to date, and what it drops on the way has to be taken.
+        for index in 0..self.net.wires.len() {
+            self.net.settle(index as u32);
+        }
+        self.net.queue.set(CLOCK, self.clock.next());
+    }
+}

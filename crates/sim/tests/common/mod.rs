@@ -1,0 +1,117 @@
+//! Scenarios for tests, written as data.
+#![allow(dead_code, reason = "not every test uses every helper")]
+
+use anabranch_base::{Dscp, Duration};
+use anabranch_sim::scenario::{
+    Applies, Checksums, Coupling, Engine, Flow, Host, Link, Loss, Protocol, Queue, RandomNumbers, Rate,
+    Record, Scenario, TimeDraw, Traffic,
+};
+
+pub(crate) fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+pub(crate) fn bernoulli(p: f64) -> Loss {
+    Loss::Bernoulli { p, applies: Applies::All, stream: None }
+}
+
+/// Links both ways between two nodes; the loss is on the way there.
+pub(crate) fn link(
+    name: &str,
+    ends: (&str, &str),
+    mbit: f64,
+    delay: Duration,
+    packets: u64,
+    loss: Loss,
+) -> [Link; 2] {
+    let one = |name: String, (from, to): (&str, &str), loss| Link {
+        name,
+        from: from.to_owned(),
+        to: to.to_owned(),
+        rate: Rate::BitsPerSecond((mbit * 1e6) as u64),
+        delay,
+        queue: Queue::DropTail { packets: Some(packets), bytes: None },
+        loss,
+        mtu: 1500,
+    };
+    [one(name.to_owned(), ends, loss), one(format!("{name}-back"), (ends.1, ends.0), Loss::None)]
+}
+
+pub(crate) fn engine(name: &str, options: &[(&str, &str)]) -> Engine {
+    let options = options.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+    Engine { name: name.to_owned(), options: options.collect() }
+}
+
+pub(crate) fn flow(
+    name: &str,
+    ends: (&str, &str),
+    protocol: Protocol,
+    engine: Engine,
+    traffic: Traffic,
+) -> Flow {
+    Flow {
+        name: name.to_owned(),
+        from: ends.0.to_owned(),
+        to: ends.1.to_owned(),
+        protocol,
+        sender: engine.clone(),
+        receiver: engine,
+        traffic,
+        subflows: 1,
+        coupling: Coupling::Independent,
+        dscp: Dscp::DEFAULT,
+        start: TimeDraw::Fixed(Duration::ZERO),
+        stop: None,
+        streams: 1,
+        unordered: false,
+    }
+}
+
+/// A scenario whose hosts are those that its links name.
+pub(crate) fn scenario(duration: Duration, links: Vec<Link>, flows: Vec<Flow>) -> Scenario {
+    let mut hosts: Vec<Host> = Vec::new();
+    for link in &links {
+        for name in [&link.from, &link.to] {
+            if hosts.iter().all(|host| host.name != *name) {
+                hosts.push(Host { name: name.clone(), ..Host::default() });
+            }
+        }
+    }
+    Scenario {
+        duration,
+        warmup: Duration::ZERO,
+        seeds: vec![1],
+        random: RandomNumbers::Common,
+        checksums: Checksums::Verify,
+        hosts,
+        links,
+        flows,
+        record: Record::default(),
+    }
+}
+
+/// The scenario of the speed comparison with ns-2: flows over three hops, 100 Mb/s in the middle.
+pub(crate) fn speed(
+    protocol: Protocol,
+    engine: &Engine,
+    flows: usize,
+    seconds: u64,
+    message: u32,
+) -> Scenario {
+    let mut links = Vec::new();
+    links.extend(link("access", ("a", "r1"), 1000.0, ms(1), 100_000, Loss::None));
+    links.extend(link("bottleneck", ("r1", "r2"), 100.0, ms(18), 333, Loss::None));
+    links.extend(link("exit", ("r2", "b"), 1000.0, ms(1), 100_000, Loss::None));
+    let one = |i| Flow {
+        start: TimeDraw::Uniform(Duration::ZERO, Duration::from_secs(1)),
+        unordered: protocol == Protocol::Sctp,
+        ..flow(
+            &format!("{}{i}", protocol.name()),
+            ("a", "b"),
+            protocol,
+            engine.clone(),
+            Traffic::Greedy { message },
+        )
+    };
+    scenario(Duration::from_secs(seconds), links, (0..flows).map(one).collect())
+}

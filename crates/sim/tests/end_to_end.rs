@@ -1,0 +1,131 @@
+//! Real transports over simulated networks.
+
+mod common;
+
+use anabranch_base::Duration;
+use anabranch_sim::scenario::{EventKind, Flow, Loss, Protocol, Record, Selection, Traffic};
+use anabranch_sim::{Columns, RunOutput, run};
+use common::{bernoulli, engine, flow, link, ms, scenario};
+
+/// 10 Mb/s, 40 ms of round trip, `p` lost there and back.
+fn lossy_transfer(
+    protocol: Protocol,
+    profile: &str,
+    p: f64,
+    bytes: u64,
+    message: u32,
+) -> anabranch_sim::scenario::Scenario {
+    let mut links = link("wan", ("a", "b"), 10.0, ms(20), 50, bernoulli(p)).to_vec();
+    links[1].loss = bernoulli(p);
+    let transfer =
+        flow("f", ("a", "b"), protocol, engine(profile, &[]), Traffic::Transfer { bytes, message });
+    scenario(Duration::from_secs(2000), links, vec![transfer])
+}
+
+#[track_caller]
+fn assert_complete(output: &RunOutput, bytes: u64, what: &str) {
+    let flow = &output.summary.flows[0];
+    assert_eq!(flow.failed, None, "{what}");
+    assert_eq!(flow.measures.delivered_bytes, bytes, "{what}");
+    assert_eq!(flow.intact, Some(true), "{what}");
+    assert!(flow.completion_s.is_some(), "{what}");
+    assert!(flow.close_s >= flow.completion_s, "{what}: {:?} {:?}", flow.close_s, flow.completion_s);
+}
+
+#[test]
+fn sctp_delivers_everything_over_lossy_links() {
+    for profile in ["rfc9260", "rfc2960", "ns2-2.28", "ns2-2.35"] {
+        for seed in 1..=4 {
+            for (p, message) in [(0.01, 1452), (0.1, 1452), (0.03, 20_000), (0.05, 100)] {
+                let bytes = 300_000;
+                let what = format!("{profile}, seed {seed}, p {p}, messages of {message}");
+                let mut scenario = lossy_transfer(Protocol::Sctp, profile, p, bytes, message);
+                scenario.flows[0].streams = 3;
+                let output = run(&scenario, seed, &Record::default()).unwrap();
+                assert_complete(&output, bytes, &what);
+                assert!(output.summary.flows[0].measures.retransmissions > 0, "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_transfer_over_a_clean_link_takes_as_long_as_its_windows_need() {
+    // 1 round trip for INIT, 1 for COOKIE ECHO, which DATA may ride with; no loss, no timeout.
+    let output =
+        run(&lossy_transfer(Protocol::Sctp, "rfc9260", 0.0, 1000, 1000), 1, &Record::default()).unwrap();
+    assert_complete(&output, 1000, "one packet");
+    let done = output.summary.flows[0].completion_s.unwrap();
+    assert!((0.060..0.065).contains(&done), "{done}");
+    let m = output.summary.flows[0].measures;
+    assert_eq!((m.packets_sent, m.retransmissions, m.timeouts), (1, 0, 0));
+}
+
+#[test]
+fn the_trace_agrees_with_the_summary_and_with_itself() {
+    let scenario = lossy_transfer(Protocol::Sctp, "rfc9260", 0.03, 500_000, 1452);
+    let record = Record { trace: Selection::All, pcap: Selection::All, ..Record::default() };
+    let output = run(&scenario, 9, &record).unwrap();
+    let again = run(&scenario, 9, &record).unwrap();
+    assert!(output == again);
+    let plain = run(&scenario, 9, &Record::default()).unwrap();
+    assert!(plain.summary == output.summary, "recording changes nothing");
+    assert!(plain.trace.is_none() && plain.pcapng.is_none());
+    let trace = output.trace.unwrap();
+    assert_eq!(trace.hash(), again.trace.unwrap().hash());
+    assert!(trace.time_ns.is_sorted());
+    let count = |kind: EventKind, why: fn(&str) -> bool| {
+        let rows = trace.kind.iter().zip(&trace.reason);
+        rows.filter(|(k, r)| **k == kind as u8 && why(Columns::reasons()[**r as usize])).count() as u64
+    };
+    let m = output.summary.flows[0].measures;
+    let links = &output.summary.links;
+    assert_eq!(count(EventKind::Sent, |why| !why.is_empty()), m.retransmissions);
+    assert_eq!(count(EventKind::FastRetransmit, |_| true), m.fast_retransmits);
+    assert_eq!(count(EventKind::Timeout, |_| true), m.timeouts);
+    assert_eq!(
+        count(EventKind::Dropped, |why| why == "error"),
+        links.iter().map(|l| l.drops_error).sum::<u64>()
+    );
+    assert_eq!(
+        count(EventKind::Dropped, |why| why == "queue-full"),
+        links.iter().map(|l| l.drops_queue).sum::<u64>()
+    );
+    assert!(count(EventKind::Window, |_| true) > 0 && count(EventKind::Rtt, |_| true) > 0);
+    // Only what was asked for.
+    let only = Record { trace: Selection::Only(vec![EventKind::Rtt]), ..Record::default() };
+    let rtts = run(&scenario, 9, &only).unwrap().trace.unwrap();
+    assert_eq!(rtts.len() as u64, count(EventKind::Rtt, |_| true));
+}
+
+#[test]
+fn many_flows_share_a_bottleneck_and_fill_it() {
+    let engine = engine("ns2-2.35", &[("receive_window", "10000000 B")]);
+    let scenario = common::speed(Protocol::Sctp, &engine, 5, 20, 1452);
+    let summary = run(&scenario, 3, &Record::default()).unwrap().summary;
+    let bottleneck = summary.links.iter().find(|l| l.name == "bottleneck").unwrap();
+    assert!(bottleneck.utilisation > 0.9, "{}", bottleneck.utilisation);
+    let goodput: f64 = summary.flows.iter().map(|f| f.measures.goodput_wire_bps).sum();
+    assert!((0.88e8..1e8).contains(&goodput), "{goodput}");
+    assert!(summary.flows.iter().all(|f| f.measures.goodput_wire_bps > 2e6), "nobody starves");
+    for flow in &summary.flows {
+        let srtt = flow.measures.srtt_mean_s.unwrap();
+        // 40 ms of propagation, at most 333 packets of 0.12 ms in the queue.
+        assert!((0.040..0.085).contains(&srtt), "{srtt}");
+    }
+}
+
+#[test]
+fn a_greedy_flow_stops_when_it_is_told_and_closes() {
+    let links = link("wan", ("a", "b"), 10.0, ms(20), 50, Loss::None).to_vec();
+    let greedy = Flow {
+        stop: Some(Duration::from_secs(2)),
+        ..flow("f", ("a", "b"), Protocol::Sctp, engine("rfc9260", &[]), Traffic::Greedy { message: 1452 })
+    };
+    let output = run(&scenario(Duration::from_secs(60), links, vec![greedy]), 1, &Record::default()).unwrap();
+    let flow = &output.summary.flows[0];
+    assert_eq!(flow.failed, None);
+    // What was handed over before two seconds is still sent: at 10 Mb/s, and some of the send buffer.
+    assert!(flow.measures.delivered_bytes > 2_000_000);
+    assert!(output.summary.links[0].utilisation < 0.2, "{}", output.summary.links[0].utilisation);
+}

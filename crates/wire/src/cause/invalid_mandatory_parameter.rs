@@ -1,0 +1,61 @@
+//! Invalid Mandatory Parameter: a mandatory field of an INIT or INIT ACK has a value that is not allowed (RFC 9260 section 3.3.10.7).
+//!
+//! ```text
+//!  0                   1                   2                   3
+//!  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+//! +-------------------------------+-------------------------------+
+//! |            code = 7           |           length = 4          |
+//! +-------------------------------+-------------------------------+
+//! ```
+
+use super::{RawCause, code};
+use crate::emit;
+use crate::error::TlvError;
+
+/// An Invalid Mandatory Parameter cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InvalidMandatoryParameter;
+
+impl InvalidMandatoryParameter {
+    /// Cause code.
+    pub const CODE: u16 = code::INVALID_MANDATORY_PARAMETER;
+
+    /// Reads the cause.
+    ///
+    /// # Errors
+    /// Its length is not 4.
+    pub fn parse(raw: RawCause<'_>) -> Result<Self, TlvError> {
+        let [] = raw.exactly()?;
+        Ok(Self)
+    }
+
+    /// Appends the cause, padded.
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        emit::tlv(out, Self::CODE, &[]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::param::tests::{layout, length_cases};
+
+    #[test]
+    fn bytes_on_the_wire() {
+        let bytes = [0, 7, 0, 4];
+        layout(
+            &InvalidMandatoryParameter,
+            InvalidMandatoryParameter::emit,
+            InvalidMandatoryParameter::parse,
+            &bytes,
+        );
+    }
+
+    #[test]
+    fn lengths_around_the_only_one() {
+        for (length, bytes) in length_cases(InvalidMandatoryParameter::CODE, 4) {
+            let raw = crate::param::tests::raw(&bytes);
+            assert_eq!(InvalidMandatoryParameter::parse(raw).is_ok(), length == 4, "length {length}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! ECNE and CWR: reserved for explicit congestion notification (RFC 9260 section 3.2, table 1). RFC 9260 gives
+//! them no format; RFC 2960 appendix A did, and stacks that send them still follow it:
+//!
+//! ```text
+//!  0                   1                   2                   3
+//!  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+//! +---------------+---------------+-------------------------------+
+//! | type = 12, 13 |     flags     |          length = 8           |
+//! +---------------+---------------+-------------------------------+
+//! |                      lowest TSN concerned                     |
+//! +---------------------------------------------------------------+
+//! ```
+//!
+//! FreeBSD and usrsctp append a packet counter; therefore more bytes may follow the TSN. They are kept.
+
+use super::kind;
+use crate::emit::{begin_chunk, end};
+use crate::error::ChunkError;
+use crate::packet::RawChunk;
+use crate::serial::Tsn;
+
+macro_rules! reserved {
+    ($(#[$doc:meta])* $name:ident, $kind:expr) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct $name<'a> {
+            /// ECNE: the lowest TSN that came in a marked packet. CWR: the TSN of the ECNE answered.
+            pub tsn: Tsn,
+            /// What follows.
+            pub rest: &'a [u8],
+        }
+
+        impl<'a> $name<'a> {
+            /// Reads the chunk.
+            ///
+            /// # Errors
+            /// Shorter than 8 bytes.
+            pub fn parse(raw: RawChunk<'a>) -> Result<Self, ChunkError> {
+                let (tsn, rest) = raw.at_least::<4>()?;
+                Ok(Self { tsn: Tsn::new(u32::from_be_bytes(*tsn)), rest })
+            }
+
+            /// Appends the chunk, padded.
+            pub fn emit(&self, out: &mut Vec<u8>) {
+                let start = begin_chunk(out, $kind, 0);
+                out.extend_from_slice(&self.tsn.get().to_be_bytes());
+                out.extend_from_slice(self.rest);
+                end(out, start, 0);
+            }
+        }
+    };
+}
+
+reserved!(
+    /// Explicit Congestion Notification Echo.
+    Ecne, kind::ECNE
+);
+reserved!(
+    /// Congestion Window Reduced.
+    Cwr, kind::CWR
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chunk::tests::{Mutated, length_cases, raw};
+
+    #[test]
+    fn layout() {
+        let mut out = Vec::new();
+        Ecne { tsn: Tsn::new(0x0102_0304), rest: &[] }.emit(&mut out);
+        Cwr { tsn: Tsn::new(5), rest: &[6] }.emit(&mut out);
+        assert_eq!(out, [12, 0, 0, 8, 1, 2, 3, 4, 13, 0, 0, 9, 0, 0, 0, 5, 6, 0, 0, 0]);
+        assert_eq!(Ecne::parse(raw(&out)).unwrap().tsn, Tsn::new(0x0102_0304));
+        assert_eq!(Cwr::parse(raw(&out[8..])).unwrap().rest, [6]);
+    }
+
+    #[test]
+    fn lengths_around_the_header() {
+        for kind in [kind::ECNE, kind::CWR] {
+            for Mutated { length, bytes } in length_cases(kind, 8) {
+                assert_eq!(Ecne::parse(raw(&bytes)).is_ok(), length >= 8, "length {length}");
+                assert_eq!(Cwr::parse(raw(&bytes)).is_ok(), length >= 8, "length {length}");
+            }
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Every chunk of RFC 9260, one file each.
+//!
+//! A chunk is parsed from a [`RawChunk`], whose type the caller has looked at already (`parse` of a single chunk
+//! reads lengths, not the type); [`Chunk::parse`] does both.
+
+mod abort;
+mod cookie_ack;
+mod cookie_echo;
+pub mod data;
+mod ecn;
+mod error;
+mod heartbeat;
+pub mod init;
+pub mod sack;
+mod shutdown;
+mod shutdown_ack;
+mod shutdown_complete;
+
+pub use abort::Abort;
+pub use cookie_ack::CookieAck;
+pub use cookie_echo::CookieEcho;
+pub use data::{Data, DataFlags};
+pub use ecn::{Cwr, Ecne};
+pub use error::ErrorChunk;
+pub use heartbeat::{Heartbeat, HeartbeatKind};
+pub use init::{Init, InitKind};
+pub use sack::{GapBlock, Sack};
+pub use shutdown::Shutdown;
+pub use shutdown_ack::ShutdownAck;
+pub use shutdown_complete::ShutdownComplete;
+
+use crate::error::ChunkError;
+use crate::packet::RawChunk;
+use crate::unknown::UnknownAction;
+
+/// Chunk types (RFC 9260 table 1).
+pub mod kind {
+    /// Payload data.
+    pub const DATA: u8 = 0;
+    /// Initiation.
+    pub const INIT: u8 = 1;
+    /// Initiation acknowledgement.
+    pub const INIT_ACK: u8 = 2;
+    /// Selective acknowledgement.
+    pub const SACK: u8 = 3;
+    /// Heartbeat request.
+    pub const HEARTBEAT: u8 = 4;
+    /// Heartbeat acknowledgement.
+    pub const HEARTBEAT_ACK: u8 = 5;
+    /// Abort association.
+    pub const ABORT: u8 = 6;
+    /// Shutdown association.
+    pub const SHUTDOWN: u8 = 7;
+    /// Shutdown acknowledgement.
+    pub const SHUTDOWN_ACK: u8 = 8;
+    /// Operation error.
+    pub const ERROR: u8 = 9;
+    /// State cookie.
+    pub const COOKIE_ECHO: u8 = 10;
+    /// Cookie acknowledgement.
+    pub const COOKIE_ACK: u8 = 11;
+    /// Explicit congestion notification echo (reserved).
+    pub const ECNE: u8 = 12;
+    /// Congestion window reduced (reserved).
+    pub const CWR: u8 = 13;
+    /// Shutdown complete.
+    pub const SHUTDOWN_COMPLETE: u8 = 14;
+}
+
+/// What a receiver that does not know chunk type `kind` does with it (section 3.2, table 2).
+#[inline]
+#[must_use]
+pub const fn unknown_action(kind: u8) -> UnknownAction {
+    UnknownAction::from_upper_bits(kind >> 6)
+}
+
+/// Any chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Chunk<'a> {
+    /// Type 0.
+    Data(Data<'a>),
+    /// Type 1.
+    Init(Init<'a>),
+    /// Type 2.
+    InitAck(Init<'a>),
+    /// Type 3.
+    Sack(Sack<'a>),
+    /// Type 4.
+    Heartbeat(Heartbeat<'a>),
+    /// Type 5.
+    HeartbeatAck(Heartbeat<'a>),
+    /// Type 6.
+    Abort(Abort<'a>),
+    /// Type 7.
+    Shutdown(Shutdown),
+    /// Type 8.
+    ShutdownAck(ShutdownAck),
+    /// Type 9.
+    Error(ErrorChunk<'a>),
+    /// Type 10.
+    CookieEcho(CookieEcho<'a>),
+    /// Type 11.
+    CookieAck(CookieAck),
+    /// Type 12.
+    Ecne(Ecne<'a>),
+    /// Type 13.
+    Cwr(Cwr<'a>),
+    /// Type 14.
+    ShutdownComplete(ShutdownComplete),
+    /// Any other type, kept as it is.
+    Unknown(RawChunk<'a>),
+}
+
+impl<'a> Chunk<'a> {
+    /// Reads the chunk that its type says.
+    ///
+    /// # Errors
+    /// Its length does not fit its type.
+    pub fn parse(raw: RawChunk<'a>) -> Result<Self, ChunkError> {
+        Ok(match raw.kind {
+            kind::DATA => Self::Data(Data::parse(raw)?),
+            kind::INIT => Self::Init(Init::parse(raw)?),
+            kind::INIT_ACK => Self::InitAck(Init::parse(raw)?),
+            kind::SACK => Self::Sack(Sack::parse(raw)?),
+            kind::HEARTBEAT => Self::Heartbeat(Heartbeat::parse(raw)?),
+            kind::HEARTBEAT_ACK => Self::HeartbeatAck(Heartbeat::parse(raw)?),
+            kind::ABORT => Self::Abort(Abort::parse(raw)?),
+            kind::SHUTDOWN => Self::Shutdown(Shutdown::parse(raw)?),
+            kind::SHUTDOWN_ACK => Self::ShutdownAck(ShutdownAck::parse(raw)?),
+            kind::ERROR => Self::Error(ErrorChunk::parse(raw)?),
+            kind::COOKIE_ECHO => Self::CookieEcho(CookieEcho::parse(raw)?),
+            kind::COOKIE_ACK => Self::CookieAck(CookieAck::parse(raw)?),
+            kind::ECNE => Self::Ecne(Ecne::parse(raw)?),
+            kind::CWR => Self::Cwr(Cwr::parse(raw)?),
+            kind::SHUTDOWN_COMPLETE => Self::ShutdownComplete(ShutdownComplete::parse(raw)?),
+            _ => Self::Unknown(raw),
+        })
+    }
+
+    /// Appends the chunk, padded.
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Data(chunk) => chunk.emit(out),
+            Self::Init(chunk) => chunk.emit(InitKind::Init, out),
+            Self::InitAck(chunk) => chunk.emit(InitKind::InitAck, out),
+            Self::Sack(chunk) => chunk.emit(out),
+            Self::Heartbeat(chunk) => chunk.emit(HeartbeatKind::Request, out),
+            Self::HeartbeatAck(chunk) => chunk.emit(HeartbeatKind::Ack, out),
+            Self::Abort(chunk) => chunk.emit(out),
+            Self::Shutdown(chunk) => chunk.emit(out),
+            Self::ShutdownAck(chunk) => chunk.emit(out),
+            Self::Error(chunk) => chunk.emit(out),
+            Self::CookieEcho(chunk) => chunk.emit(out),
+            Self::CookieAck(chunk) => chunk.emit(out),
+            Self::Ecne(chunk) => chunk.emit(out),
+            Self::Cwr(chunk) => chunk.emit(out),
+            Self::ShutdownComplete(chunk) => chunk.emit(out),
+            Self::Unknown(raw) => raw.emit(out),
+        }
+    }
+}
+
+impl<'a> RawChunk<'a> {
+    /// The value as an array of exactly `N` bytes, for chunks whose length the RFC fixes.
+    #[inline]
+    pub(crate) fn exactly<const N: usize>(&self) -> Result<&'a [u8; N], ChunkError> {
+        self.value.try_into().map_err(|_| ChunkError::WrongLength {
+            kind: self.kind,
+            length: self.bytes.len(),
+            expected: Self::HEADER + N,
+        })
+    }
+
+    /// The first `N` bytes of the value, and the others.
+    #[inline]
+    pub(crate) fn at_least<const N: usize>(&self) -> Result<(&'a [u8; N], &'a [u8]), ChunkError> {
+        self.value.split_first_chunk().ok_or(ChunkError::TooShort {
+            kind: self.kind,
+            length: self.bytes.len(),
+            least: Self::HEADER + N,
+        })
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

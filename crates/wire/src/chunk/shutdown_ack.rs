@@ -1,0 +1,55 @@
+//! SHUTDOWN ACK: the peer has nothing outstanding either (RFC 9260 section 3.3.9).
+//!
+//! ```text
+//!  0                   1                   2                   3
+//!  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+//! +---------------+---------------+-------------------------------+
+//! |   type = 8    |     flags     |          length = 4           |
+//! +---------------+---------------+-------------------------------+
+//! ```
+
+use super::kind;
+use crate::error::ChunkError;
+use crate::packet::RawChunk;
+
+/// A SHUTDOWN ACK chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShutdownAck;
+
+impl ShutdownAck {
+    /// Reads the chunk; flags that are reserved are ignored.
+    ///
+    /// # Errors
+    /// Its length is not 4.
+    pub fn parse(raw: RawChunk<'_>) -> Result<Self, ChunkError> {
+        let [] = raw.exactly()?;
+        Ok(Self)
+    }
+
+    /// Appends the chunk.
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&[kind::SHUTDOWN_ACK, 0, 0, 4]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chunk::tests::{Mutated, length_cases, raw};
+
+    #[test]
+    fn lengths_around_the_header() {
+        for Mutated { length, bytes } in length_cases(kind::SHUTDOWN_ACK, 4) {
+            assert_eq!(ShutdownAck::parse(raw(&bytes)).is_ok(), length == 4, "length {length}");
+        }
+    }
+
+    #[test]
+    fn layout() {
+        let mut out = Vec::new();
+        ShutdownAck.emit(&mut out);
+        assert_eq!(out, [8, 0, 0, 4]);
+        // Flags are ignored.
+        assert_eq!(ShutdownAck::parse(raw(&[8, 0xFF, 0, 4])), Ok(ShutdownAck));
+    }
+}

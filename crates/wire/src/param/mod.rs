@@ -1,0 +1,228 @@
+//! Every parameter of RFC 9260, one file each, and the two extensions that every stack of today names in its INIT.
+
+mod cookie_preservative;
+mod ecn_capable;
+mod forward_tsn;
+mod heartbeat_info;
+mod host_name;
+mod ipv4;
+mod ipv6;
+mod state_cookie;
+mod supported_address_types;
+mod supported_extensions;
+mod unrecognized;
+
+pub use cookie_preservative::CookiePreservative;
+pub use ecn_capable::EcnCapable;
+pub use forward_tsn::ForwardTsnSupported;
+pub use heartbeat_info::HeartbeatInfo;
+pub use host_name::HostName;
+pub use ipv4::Ipv4Address;
+pub use ipv6::Ipv6Address;
+pub use state_cookie::StateCookie;
+pub use supported_address_types::SupportedAddressTypes;
+pub use supported_extensions::SupportedExtensions;
+pub use unrecognized::UnrecognizedParameter;
+
+use crate::emit;
+use crate::error::TlvError;
+use crate::packet::padded;
+use crate::tlv::{RawTlv, Tlvs};
+use crate::unknown::UnknownAction;
+
+/// A parameter by its header only.
+pub type RawParam<'a> = RawTlv<'a>;
+
+/// Parameter types (RFC 9260 tables 6 to 10).
+pub mod kind {
+    /// Heartbeat Info.
+    pub const HEARTBEAT_INFO: u16 = 1;
+    /// IPv4 Address.
+    pub const IPV4_ADDRESS: u16 = 5;
+    /// IPv6 Address.
+    pub const IPV6_ADDRESS: u16 = 6;
+    /// State Cookie.
+    pub const STATE_COOKIE: u16 = 7;
+    /// Unrecognized Parameter.
+    pub const UNRECOGNIZED: u16 = 8;
+    /// Cookie Preservative.
+    pub const COOKIE_PRESERVATIVE: u16 = 9;
+    /// Host Name Address (deprecated).
+    pub const HOST_NAME: u16 = 11;
+    /// Supported Address Types.
+    pub const SUPPORTED_ADDRESS_TYPES: u16 = 12;
+    /// ECN Capable (reserved).
+    pub const ECN_CAPABLE: u16 = 0x8000;
+    /// Supported Extensions (RFC 5061).
+    pub const SUPPORTED_EXTENSIONS: u16 = 0x8008;
+    /// Forward-TSN-Supported (RFC 3758).
+    pub const FORWARD_TSN_SUPPORTED: u16 = 0xC000;
+}
+
+/// What a receiver that does not know parameter type `kind` does with it (section 3.2.1, table 3).
+#[must_use]
+pub const fn unknown_action(kind: u16) -> UnknownAction {
+    UnknownAction::from_upper_bits((kind >> 14) as u8)
+}
+
+/// Any parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Param<'a> {
+    /// Type 1.
+    HeartbeatInfo(HeartbeatInfo<'a>),
+    /// Type 5.
+    Ipv4Address(Ipv4Address),
+    /// Type 6.
+    Ipv6Address(Ipv6Address),
+    /// Type 7.
+    StateCookie(StateCookie<'a>),
+    /// Type 8.
+    Unrecognized(UnrecognizedParameter<'a>),
+    /// Type 9.
+    CookiePreservative(CookiePreservative),
+    /// Type 11.
+    HostName(HostName<'a>),
+    /// Type 12.
+    SupportedAddressTypes(SupportedAddressTypes<'a>),
+    /// Type 0x8000.
+    EcnCapable(EcnCapable),
+    /// Type 0x8008.
+    SupportedExtensions(SupportedExtensions<'a>),
+    /// Type 0xC000.
+    ForwardTsnSupported(ForwardTsnSupported),
+    /// Any other type, kept as it is.
+    Unknown(RawParam<'a>),
+}
+
+impl<'a> Param<'a> {
+    /// Reads the parameter that its type says.
+    ///
+    /// # Errors
+    /// Its length does not fit its type.
+    pub fn parse(raw: RawParam<'a>) -> Result<Self, TlvError> {
+        Ok(match raw.kind {
+            kind::HEARTBEAT_INFO => Self::HeartbeatInfo(HeartbeatInfo::parse(raw)?),
+            kind::IPV4_ADDRESS => Self::Ipv4Address(Ipv4Address::parse(raw)?),
+            kind::IPV6_ADDRESS => Self::Ipv6Address(Ipv6Address::parse(raw)?),
+            kind::STATE_COOKIE => Self::StateCookie(StateCookie::parse(raw)?),
+            kind::UNRECOGNIZED => Self::Unrecognized(UnrecognizedParameter::parse(raw)?),
+            kind::COOKIE_PRESERVATIVE => Self::CookiePreservative(CookiePreservative::parse(raw)?),
+            kind::HOST_NAME => Self::HostName(HostName::parse(raw)?),
+            kind::SUPPORTED_ADDRESS_TYPES => Self::SupportedAddressTypes(SupportedAddressTypes::parse(raw)?),
+            kind::ECN_CAPABLE => Self::EcnCapable(EcnCapable::parse(raw)?),
+            kind::SUPPORTED_EXTENSIONS => Self::SupportedExtensions(SupportedExtensions::parse(raw)?),
+            kind::FORWARD_TSN_SUPPORTED => Self::ForwardTsnSupported(ForwardTsnSupported::parse(raw)?),
+            _ => Self::Unknown(raw),
+        })
+    }
+
+    /// Appends the parameter, padded. Inside a chunk, use [`ParamWriter::add`]: it keeps the last padding out of
+    /// the chunk's length.
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::HeartbeatInfo(param) => param.emit(out),
+            Self::Ipv4Address(param) => param.emit(out),
+            Self::Ipv6Address(param) => param.emit(out),
+            Self::StateCookie(param) => param.emit(out),
+            Self::Unrecognized(param) => param.emit(out),
+            Self::CookiePreservative(param) => param.emit(out),
+            Self::HostName(param) => param.emit(out),
+            Self::SupportedAddressTypes(param) => param.emit(out),
+            Self::EcnCapable(param) => param.emit(out),
+            Self::SupportedExtensions(param) => param.emit(out),
+            Self::ForwardTsnSupported(param) => param.emit(out),
+            Self::Unknown(raw) => raw.emit(out),
+        }
+    }
+}
+
+/// Parameters one after the other, not yet looked at.
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
+pub struct Params<'a>(&'a [u8]);
+
+impl<'a> Params<'a> {
+    /// No parameters.
+    pub const EMPTY: Params<'static> = Params(&[]);
+
+    /// The parameters that `region` holds.
+    #[must_use]
+    pub const fn new(region: &'a [u8]) -> Self {
+        Self(region)
+    }
+
+    /// The bytes they stand in.
+    #[must_use]
+    pub const fn bytes(&self) -> &'a [u8] {
+        self.0
+    }
+
+    /// The parameters in their order. It ends after the first malformed one.
+    #[must_use]
+    pub const fn iter(&self) -> Tlvs<'a> {
+        Tlvs::new(self.0)
+    }
+}
+
+impl<'a> IntoIterator for Params<'a> {
+    type Item = Result<RawParam<'a>, TlvError>;
+    type IntoIter = Tlvs<'a>;
+
+    fn into_iter(self) -> Tlvs<'a> {
+        self.iter()
+    }
+}
+
+/// Writes parameters into a chunk (or causes: see [`CauseWriter`](crate::cause::CauseWriter)).
+///
+/// "The Chunk Length field does not count any chunk padding. However, it does include any padding of
+/// variable-length parameters other than the last parameter in the chunk" (section 3.2): the writer remembers how
+/// much padding stands at the end.
+#[derive(Debug)]
+pub struct ParamWriter<'b> {
+    out: &'b mut Vec<u8>,
+    last_padding: usize,
+}
+
+impl<'b> ParamWriter<'b> {
+    pub(crate) fn new(out: &'b mut Vec<u8>) -> Self {
+        Self { out, last_padding: 0 }
+    }
+
+    pub(crate) fn last_padding(&self) -> usize {
+        self.last_padding
+    }
+
+    /// Appends a parameter.
+    pub fn add(&mut self, param: &Param<'_>) {
+        self.with(|out| param.emit(out));
+    }
+
+    /// Appends what `emit` writes: one parameter or cause, padded. Its own length says how much of it is padding.
+    pub(crate) fn with(&mut self, emit: impl FnOnce(&mut Vec<u8>)) {
+        let start = self.out.len();
+        emit(self.out);
+        if let Some(&[hi, lo]) = self.out.get(start + 2..start + 4) {
+            let length = usize::from(u16::from_be_bytes([hi, lo]));
+            self.last_padding = padded(length) - length;
+        }
+    }
+
+    /// Appends a parameter of type `kind` with `value`.
+    pub fn raw(&mut self, kind: u16, value: &[u8]) {
+        self.last_padding = emit::tlv(self.out, kind, value);
+    }
+
+    /// Appends parameters as they are; pads the last if its padding is missing.
+    pub fn region(&mut self, params: Params<'_>) {
+        if params.0.is_empty() {
+            return;
+        }
+        self.out.extend_from_slice(params.0);
+        let padding = padded(params.0.len()) - params.0.len();
+        self.out.extend_from_slice([0; 3].get(..padding).unwrap_or_default());
+        self.last_padding = padding;
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

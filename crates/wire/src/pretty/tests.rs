@@ -1,0 +1,62 @@
+use crate::builder::{ChecksumOut, PacketBuilder};
+use crate::packet::{Checksum, CommonHeader, Packet};
+
+fn line(chunks: &[u8]) -> String {
+    let header = CommonHeader { source_port: 5000, destination_port: 9, verification_tag: 42 };
+    let mut bytes = Vec::new();
+    let mut builder = PacketBuilder::new(&mut bytes, header);
+    builder.buffer().extend_from_slice(chunks);
+    builder.finish(ChecksumOut::Zero);
+    let line = Packet::parse(&bytes, Checksum::Ignore).unwrap().to_string();
+    line.strip_prefix("5000 > 9 tag=0x0000002a").unwrap().to_owned()
+}
+
+#[test]
+fn chunks_on_one_line() {
+    assert_eq!(line(&[]), "");
+    assert_eq!(
+        line(&[11, 0, 0, 4, 0, 15, 0, 17, 0, 0, 0, 9, 0, 1, 0, 2, 0, 0, 0, 53, b'x', 0, 0, 0]),
+        " COOKIE ACK; DATA IUBE tsn=9 stream=1 ssn=2 ppid=53 len=1"
+    );
+    assert_eq!(
+        line(&[3, 0, 0, 28, 0, 0, 0, 7, 0, 1, 0, 0, 0, 2, 0, 1, 0, 2, 0, 3, 0, 5, 0, 5, 0, 0, 0, 6]),
+        " SACK cum=7 a_rwnd=65536 gaps=[2-3 5-5] dups=[6]"
+    );
+    assert_eq!(line(&[14, 1, 0, 4]), " SHUTDOWN COMPLETE T");
+    assert_eq!(line(&[12, 0, 0, 8, 0, 0, 0, 5]), " ECNE tsn=5");
+    assert_eq!(line(&[0xC5, 1, 0, 4]), " CHUNK 197 flags=0x01 value=0B (unknown: skip and report)");
+}
+
+#[test]
+fn parameters_and_causes() {
+    assert_eq!(
+        line(&[
+            1, 0, 0, 44, 0, 0, 0, 1, 0, 0, 5, 0xDC, 0, 1, 0, 2, 0, 0, 0, 3, 0, 5, 0, 8, 192, 0, 2, 1, 0, 12,
+            0, 8, 0, 5, 0, 6, 0x80, 0, 0, 4, 0xC0, 0, 0, 4
+        ]),
+        " INIT tag=0x00000001 a_rwnd=1500 os=1 is=2 tsn=3 params: ipv4=192.0.2.1, address-types=[5 6], \
+         ecn-capable, forward-tsn"
+    );
+    assert_eq!(line(&[9, 0, 0, 12, 0, 3, 0, 8, 0, 0, 0, 9]), " ERROR causes: stale cookie by 9us");
+    assert_eq!(
+        line(&[6, 1, 0, 9, 0, 12, 0, 5, b'\n', 0, 0, 0]),
+        " ABORT T causes: user abort \"\\n\"",
+        "what a peer writes cannot break the line"
+    );
+}
+
+#[test]
+fn malformed_parts_say_what_is_wrong() {
+    assert_eq!(
+        line(&[11, 0, 0, 4, 7, 0, 0, 4]),
+        " COOKIE ACK; MALFORMED (chunk type 7: length 4, must be 8)"
+    );
+    assert_eq!(
+        line(&[9, 0, 0, 8, 0, 3, 0, 4]),
+        " ERROR causes: MALFORMED (parameter or cause type 3: length 4, must be 8)"
+    );
+    assert_eq!(
+        line(&[7, 0, 0, 12, 0, 0, 0, 4]),
+        " MALFORMED (chunk type 7: length field 12, but only 8 bytes are left in the packet)"
+    );
+}

@@ -1,0 +1,38 @@
+//! What to do with a chunk or parameter whose type is not known.
+
+/// The two highest bits of a chunk or parameter type say what a receiver does that does not know it
+/// (RFC 9260 sections 3.2 and 3.2.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum UnknownAction {
+    /// 00: drop it and everything after it.
+    Stop,
+    /// 01: drop it and everything after it, and report it.
+    StopReport,
+    /// 10: go on with the next.
+    Skip,
+    /// 11: go on with the next, and report it.
+    SkipReport,
+}
+
+impl UnknownAction {
+    pub(crate) const fn from_upper_bits(bits: u8) -> Self {
+        match bits & 3 {
+            0 => Self::Stop,
+            1 => Self::StopReport,
+            2 => Self::Skip,
+            _ => Self::SkipReport,
+        }
+    }
+
+    /// Whether what follows is looked at.
+    #[must_use]
+    pub const fn goes_on(self) -> bool {
+        matches!(self, Self::Skip | Self::SkipReport)
+    }
+
+    /// Whether the peer is told.
+    #[must_use]
+    pub const fn reports(self) -> bool {
+        matches!(self, Self::StopReport | Self::SkipReport)
+    }
+}

@@ -1,0 +1,1 @@
+"""The laboratory of anabranch: sweeps, claims, figures and reports over its simulator."""

@@ -1,0 +1,112 @@
+"""Means with Student-t intervals, and the differences that common random numbers make narrow."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over independent runs, with the half width of its 95 % interval."""
+
+    mean: float
+    half: float
+    n: int
+    sd: float
+
+    @property
+    def low(self) -> float:
+        """Lower end of the interval."""
+        return self.mean - self.half
+
+    @property
+    def high(self) -> float:
+        """Upper end of the interval."""
+        return self.mean + self.half
+
+    def text(self, digits: int = 1) -> str:
+        """Mean and half width, as a table shows them."""
+        return f"{self.mean:.{digits}f} ± {self.half:.{digits}f}"
+
+
+def estimate(values: Sequence[float]) -> Estimate:
+    """Mean of independent values and its interval; the interval of a single value is infinite."""
+    n = len(values)
+    if n == 0:
+        raise ValueError("no values to take a mean of")
+    mean = math.fsum(values) / n
+    if n == 1:
+        return Estimate(mean, math.inf, 1, math.nan)
+    sd = math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (n - 1))
+    return Estimate(mean, t_quantile((1 + LEVEL) / 2, n - 1) * sd / math.sqrt(n), n, sd)
+
+
+def paired(first: Sequence[float], second: Sequence[float]) -> Estimate:
+    """The mean of first - second, run by run; both in the order of the same seeds."""
+    if len(first) != len(second):
+        raise ValueError(f"pairs need two series of one length, not {len(first)} and {len(second)}")
+    return estimate([a - b for a, b in zip(first, second, strict=True)])
+
+
+def prediction_half(sample: Estimate) -> float:
+    """Half width of the 95 % interval in which one more run would fall."""
+    if sample.n < 2:
+        return math.inf
+    return t_quantile((1 + LEVEL) / 2, sample.n - 1) * sample.sd * math.sqrt(1 + 1 / sample.n)
+
+
+def t_cdf(t: float, freedom: float) -> float:
+    """Student's distribution function."""
+    if t == 0:
+        return 0.5
+    tail = _incomplete_beta(freedom / (freedom + t * t), freedom / 2, 0.5) / 2
+    return 1 - tail if t > 0 else tail
+
+
+def t_quantile(probability: float, freedom: float) -> float:
+    """The t with t_cdf(t) = probability; freedom is the number of degrees of freedom."""
+    if not 0 < probability < 1 or freedom <= 0:
+        raise ValueError(f"no quantile for probability {probability} and {freedom} degrees of freedom")
+    if probability < 0.5:
+        return -t_quantile(1 - probability, freedom)
+    low, high = 0.0, 1.0
+    while t_cdf(high, freedom) < probability:
+        low, high = high, high * 2
+    for _ in range(200):
+        middle = (low + high) / 2
+        if middle in (low, high):
+            break
+        low, high = (middle, high) if t_cdf(middle, freedom) < probability else (low, middle)
+    return (low + high) / 2
+
+
+def _incomplete_beta(x: float, a: float, b: float) -> float:
+    """Regularised incomplete beta function, by its continued fraction."""
+    if x <= 0 or x >= 1:
+        return min(max(x, 0.0), 1.0)
+    # The fraction converges fast only on this side; the other follows from the symmetry.
+    if x > (a + 1) / (a + b + 2):
+        return 1 - _incomplete_beta(1 - x, b, a)
+    front = math.exp(
+        math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
+    )
+    tiny = 1e-300
+    c, d = 1.0, 1 / _away_from_zero(1 - (a + b) * x / (a + 1), tiny)
+    fraction = d
+    for m in range(1, 500):
+        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        before = fraction
+        for term in (even, odd):
+            d = 1 / _away_from_zero(1 + term * d, tiny)
+            c = _away_from_zero(1 + term / c, tiny)
+            fraction *= c * d
+        if abs(fraction - before) <= 1e-15 * abs(fraction):
+            break
+    return front * fraction / a
+
+
+def _away_from_zero(value: float, tiny: float) -> float:
+    return value if abs(value) > tiny else tiny

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Makes .venv with the pinned packages. Asks for what only the system can give; installs it when run as root.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+need() { # need DEBIAN-PACKAGE WHAT-FOR: installs it, or says what to install
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+        echo "installing $1 ($2)"
+        DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$1" >/dev/null 2>&1 ||
+            { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$1" >/dev/null; }
+    else
+        echo "missing: $2. On Debian: apt-get install $1" >&2
+        exit 1
+    fi
+}
+
+command -v cargo >/dev/null || { echo "missing: Rust 1.85 or newer (cargo), https://rustup.rs" >&2; exit 1; }
+command -v cc >/dev/null || need gcc "a linker for Rust (cc)"
+
+new_enough() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }
+python=${PYTHON:-}
+if [ -z "$python" ]; then
+    for candidate in python3 python3.11 python3.12 python3.13; do
+        if command -v "$candidate" >/dev/null && new_enough "$candidate"; then python=$candidate; break; fi
+    done
+fi
+if [ -z "$python" ]; then need python3 "Python 3.11 or newer"; python=python3; fi
+new_enough "$python" || { echo "$python is older than Python 3.11; set PYTHON=..." >&2; exit 1; }
+"$python" -c 'import venv, ensurepip' 2>/dev/null || need python3-venv "Python's venv module"
+
+stamp=.venv/stamp
+if [ ! -f "$stamp" ] || ! cmp -s requirements.txt "$stamp"; then
+    echo "installing the lab's Python packages into .venv"
+    [ -x .venv/bin/python ] || "$python" -m venv .venv
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check --requirement requirements.txt
+    cp requirements.txt "$stamp"
+fi
