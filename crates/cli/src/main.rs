@@ -73,5 +73,5 @@ fn one_line(error: &clap::Error) -> String {
     let told = text.split("\nUsage:").next().unwrap_or(&text);
     let told = told.split("\nFor more information").next().unwrap_or(told);
     let lines: Vec<&str> = told.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    lines.join(" ").trim_start_matches("error: ").to_owned()
+    lines.join(" ").trim_start_matches("error: ").replace(" tip: ", "; ")
 }

@@ -25,8 +25,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SPEC", value_parser = Seeds::parse)]
     seeds: Option<Seeds>,
     /// How many runs go on at once [default: as many as there are processors].
-    #[arg(long, value_name = "N")]
-    threads: Option<NonZeroUsize>,
+    #[arg(long, value_name = "N", value_parser = threads)]
+    threads: Option<usize>,
     /// Set a value over what the file says, such as link.bottleneck.rate="3 Mbit/s".
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = load::assignment)]
     overrides: Vec<(String, String)>,
@@ -39,6 +39,14 @@ pub(crate) struct Arguments {
     /// Write the summary of each run, and what the file says to record, into this directory as runs end.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+}
+
+/// What `--threads` says.
+fn threads(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(threads @ 1..=1024) => Ok(threads),
+        _ => Err("allowed: 1 to 1024".to_owned()),
+    }
 }
 
 /// What `--seeds` says.
@@ -74,10 +82,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     for path in [&arguments.pcap, &arguments.trace].into_iter().flatten() {
         prepare(path)?;
     }
-    let threads = arguments.threads.or_else(|| std::thread::available_parallelism().ok());
+    let processors = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let threads = arguments.threads.unwrap_or_else(processors);
     let mut summaries: Vec<Option<Summary>> = vec![None; scenario.seeds.len()];
     let several = scenario.seeds.len() > 1;
-    let outcome = runs::all(&scenario, &record, threads.map_or(1, NonZeroUsize::get), |index, output| {
+    let outcome = runs::all(&scenario, &record, threads, |index, output| {
         keep(arguments, &output, several)?;
         if let Some(place) = summaries.get_mut(index) {
             *place = Some(output.summary);
