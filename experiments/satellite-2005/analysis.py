@@ -17,7 +17,11 @@ MEASURES = {
 
 def analyse(runner: Runner) -> Analysis:
     """What the lab asks an experiment for."""
-    sweeps = {sweep.name: data.cells(runner, sweep.name) for sweep in runner.plan.sweeps if sweep.axes}
+    sweeps = {
+        sweep.name: data.cells(runner, sweep.name)
+        for sweep in runner.plan.sweeps
+        if sweep.axes and not sweep.trace
+    }
     main = table_2(sweeps)
     claims = judge.all_claims(runner, sweeps)
     return Analysis(

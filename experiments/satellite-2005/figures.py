@@ -169,7 +169,7 @@ def figure_4(runner: Runner, seed: int) -> Figure:
     """Total throughput in bins of 0.1 s."""
     rows = runner.rows(
         "recorded",
-        "SELECT CAST(floor(time_ns / 1e8) AS BIGINT) AS bin, sum(size) AS bytes FROM runs "
+        "SELECT CAST(floor(time_ns / 1e8) AS BIGINT) AS bin, CAST(sum(size) AS DOUBLE) AS bytes FROM runs "
         f"WHERE seed = {seed} AND kind = 'sent' AND reason = '' AND time_ns >= 100e9 AND time_ns < 140e9 "
         "GROUP BY bin ORDER BY bin",
         kind="trace",
