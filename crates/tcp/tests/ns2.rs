@@ -1,4 +1,5 @@
 //! Segment for segment against ns-2.35's Sack1 agent: which segment leaves when, for 300 seconds with 5 % loss.
+//! `data/ns2_sack1.tcl` made the recordings.
 
 mod common;
 
@@ -21,11 +22,11 @@ fn recorded(text: &str) -> (BTreeSet<u64>, Vec<(u64, u64)>) {
     (drops, sent)
 }
 
-fn check(config: Config, text: &str) {
+fn check(config: &Config, text: &str) {
     let (drops, expected) = recorded(text);
     let mss = config.mss;
     // Ours counts packets from 1, the SYN; ns-2 from 0.
-    let mut pair = Pair::same(&config).with_rule(move |p| {
+    let mut pair = Pair::same(config).with_rule(move |p| {
         if p.from_client && drops.contains(&(p.number - 1)) { Fate::Drop } else { Fate::Pass }
     });
     pair.rate = 3_000_000;
@@ -46,30 +47,24 @@ fn check(config: Config, text: &str) {
     }
     assert_eq!(ours.len(), expected.len());
     let stats = pair.client_stats();
-    println!(
-        "{} packets, {} fast retransmits, {} timeouts",
-        ours.len(),
-        stats.fast_retransmits,
-        stats.timeouts
-    );
     assert!(stats.timeouts > 10 && stats.fast_retransmits > 20, "the run is worth comparing: {stats:?}");
 }
 
 #[test]
 fn sack1_with_limited_transmit() {
     let config = Config::named("ns2-sack1").expect("a profile");
-    check(config, include_str!("data/ns2_sack1_limited_on.txt"));
+    check(&config, include_str!("data/ns2_sack1_limited_on.txt"));
 }
 
 #[test]
 fn sack1_without_limited_transmit() {
     let config = Config { limited_transmit: false, ..Config::named("ns2-sack1").expect("a profile") };
-    check(config, include_str!("data/ns2_sack1_limited_off.txt"));
+    check(&config, include_str!("data/ns2_sack1_limited_off.txt"));
 }
 
 /// The study's TCP is the same agent behind a receiver's window of 64 KB.
 #[test]
 fn study_2005_is_sack1_without_limited_transmit() {
     let config = Config::named("study-2005").expect("a profile");
-    check(config, include_str!("data/ns2_sack1_limited_off.txt"));
+    check(&config, include_str!("data/ns2_sack1_limited_off.txt"));
 }
