@@ -94,6 +94,10 @@ impl Link {
         }
         // After `advance` the transmitter is free exactly when its time has come: then nothing waits.
         let sending = self.transmitter.free_at() > now.as_nanos();
+        if !sending && self.queue.lets_pass(frame.size) {
+            self.transmit(now.as_nanos(), frame);
+            return;
+        }
         let before = self.dropped.len();
         self.queue.enqueue(now, frame, sending, &mut self.dropped);
         self.counters.drops_queue += (self.dropped.len() - before) as u64;
@@ -177,6 +181,13 @@ impl Link {
         self.counters.drops_queue += (self.dropped.len() - before) as u64;
         self.counters.queue_length(turn, self.queue.len());
         let Some(frame) = frame else { return false };
+        self.transmit(turn, frame);
+        true
+    }
+
+    /// The transmitter takes a frame.
+    #[inline]
+    fn transmit(&mut self, turn: u64, frame: Frame) {
         let (start, end) = self.transmitter.send(turn, frame.size);
         self.counters.sending(start, end, frame.size);
         if self.loss_at == LossAt::Exit && self.loss.is_lost(&frame) {
@@ -184,7 +195,6 @@ impl Link {
         } else {
             self.line.push_back((end.saturating_add(self.delay), frame));
         }
-        true
     }
 
     fn lose(&mut self, at: Instant, frame: Frame) {

@@ -59,7 +59,7 @@ pub(crate) fn world(
     let nodes = scenario.hosts.len();
     let first_side = FIRST_LINK + links as Entity;
     let first_processor = first_side + 2 * scenario.flows.len() as Entity;
-    let mut queue = EventQueue::new(first_processor as usize + nodes);
+    let mut queue = EventQueue::new(first_side as usize, 2 * scenario.flows.len() + nodes);
 
     let addresses = addresses(scenario);
     let next_hop = next_hops(scenario);
