@@ -430,7 +430,7 @@ fn an_invalid_stream_is_acknowledged_and_reported() {
     pair.log.clear();
     pair.inject(Side::A, &buf);
     pair.run_for(Duration::from_millis(250));
-    let words: Vec<String> = pair.log.iter().flat_map(|p| p.words()).collect();
+    let words: Vec<String> = pair.log.iter().flat_map(common::Logged::words).collect();
     assert!(words.iter().any(|w| w == "ERROR") && words.iter().any(|w| w.starts_with("SACK")), "{words:?}");
     assert_eq!(pair.received.len(), 1);
 }

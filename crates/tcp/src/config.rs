@@ -151,7 +151,7 @@ config! {
     growth_limit: u32 = 2;
     /// Grow only while the window was the limit, not the user or the receiver (RFC 7661's concern).
     growth_needs_full_window: bool = true;
-    /// What a loss halves: bytes in flight (RFC 5681, equation 4) or the smaller of cwnd and the send limit.
+    /// What a loss halves: bytes in flight (RFC 5681, equation 4) or the smallest of cwnd, send_limit and the peer's window.
     ssthresh_base: SsthreshBase = SsthreshBase::Flight;
     /// Window after a timeout, segments (RFC 5681: the loss window, 1).
     loss_window: u32 = 1;
@@ -177,8 +177,14 @@ config! {
     recovery_point: bool = true;
     /// After a NewReno recovery, at most flight + 1 segment instead of ssthresh (RFC 6582, section 3.2, step 3, option 1).
     deflate_to_flight: bool = true;
-    /// Restart the retransmission timer on every partial acknowledgement, not only the first (the "Slow-but-Steady" variant of RFC 6582).
-    partial_ack_restarts_timer: bool = false;
+    /// Restart the retransmission timer on every partial acknowledgement (RFC 6298, section 5.3), not only the first (RFC 6582, the "Impatient" variant).
+    partial_ack_restarts_timer: bool = true;
+    /// A partial acknowledgement ends the backing off of the timeout; RFC 6298 waits for a round-trip sample.
+    partial_ack_clears_backoff: bool = false;
+    /// Restart the retransmission timer when fast retransmit begins; the RFCs leave it running.
+    fast_retransmit_restarts_timer: bool = false;
+    /// A second timeout of the same segment leaves ssthresh alone (RFC 5681, section 3.1).
+    ssthresh_held_on_backoff: bool = true;
     /// With sack6675: when nothing is lost and no new data can be sent, send what is not SACKed (NextSeg rule 3).
     nextseg_rule3: bool = true;
     /// With sack6675: one retransmission of the last segment per recovery when nothing else can be sent (NextSeg rule 4).

@@ -51,9 +51,7 @@ pub enum SendError {
 /// Which timer a wake-up is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Timer {
-    /// There is something to send now.
-    Transmit,
-    /// Retransmission (RFC 6298).
+    /// Retransmission of data, a SYN or a FIN (RFC 6298).
     Retransmission,
     /// Delayed acknowledgement (RFC 1122, section 4.2.3.2).
     DelayedAck,

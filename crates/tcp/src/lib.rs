@@ -1,8 +1,49 @@
 //! A TCP without sockets, clock or hidden randomness, with real headers: the comparator of the laboratory.
+//!
+//! # The way of a segment
+//!
+//! **In.** [`Stack::handle_datagram`] parses the [`header`], verifies the checksum and finds the connection, or a
+//! listener, or answers with RST. `connection/input.rs` then follows RFC 9293, section 3.10.7, check by check:
+//! sequence number, RST, SYN, ACK, data, FIN. The acknowledgement goes to the [sender](#rooms), which takes what
+//! is acknowledged out of the flight, measures the round trip, and lets loss recovery and the congestion
+//! controller speak. The data goes to the receiver, which keeps what is out of order, and the `acks` decide when
+//! the peer must hear of it.
+//!
+//! **Out.** [`Stack::send`] puts `Bytes` into a rope. [`Stack::poll_transmit`] asks each connection that may have
+//! something: a RST, a SYN, data (`sender/choose.rs` says which segment), or a pure acknowledgement. The payload
+//! is copied once, from the rope into the packet.
+//!
+//! Events leave by [`Stack::poll_event`]; [`Stack::poll_timeout`] says when to come back and why.
+//!
+//! # Rooms
+//!
+//! | file | question |
+//! |---|---|
+//! | `sender/` | may a segment leave, and which? |
+//! | `flight.rs` | what is outstanding, SACKed, lost, sent again? |
+//! | `congestion.rs` | how much may be outstanding? |
+//! | `rtt.rs` | how long to wait? |
+//! | `receiver.rs` | what has arrived, what is the window? |
+//! | `acks.rs` | when to acknowledge? |
+//! | `config.rs` | every rule as a value; profiles are sets of them |
+//!
+//! # Determinism
+//!
+//! The same calls with the same times and the same [`anabranch_base::Rng`] give the same bytes, always.
 #![forbid(unsafe_code)]
 
+mod acks;
 mod config;
+mod congestion;
+mod connection;
 mod event;
+mod flight;
+pub mod header;
+mod ranges;
+mod receiver;
+mod rtt;
+mod send_queue;
+mod sender;
 mod stack;
 mod stats;
 

@@ -64,6 +64,9 @@ impl Endpoint {
             }
         }
         match self.registry.by_peer(address, header.source_port) {
+            Some(index) if self.registry.at(index).is_some_and(|a| a.tags().0 == header.verification_tag) => {
+                self.deliver(now, index, meta, packet);
+            }
             Some(index) => self.on_wrong_tag(now, index, meta, packet),
             None => self.out_of_the_blue(meta, packet),
         }
@@ -350,9 +353,7 @@ impl Endpoint {
                     self.stats.out_of_the_blue += 1;
                     return;
                 };
-                if self.registry.open() >= self.config.max_associations
-                    || self.registry.by_tag(cookie.local_tag).is_some()
-                {
+                if self.registry.open() >= self.config.max_associations {
                     self.stats.out_of_the_blue += 1;
                     return;
                 }

@@ -77,7 +77,9 @@ impl Registry {
         let Some(slot) = self.slots.get_mut(index as usize) else { return };
         let Some(assoc) = &slot.assoc else { return };
         slot.mapped = true;
-        self.by_tag.insert(assoc.tags().0, index);
+        // Tags of INIT ACKs are drawn without keeping state, so two associations may have the same one. The second
+        // is found by its peer's address.
+        self.by_tag.entry(assoc.tags().0).or_insert(index);
         for address in assoc.peer_addresses() {
             self.by_peer.entry((*address, assoc.peer_port())).or_insert(index);
         }
@@ -90,7 +92,9 @@ impl Registry {
         if !std::mem::take(&mut slot.mapped) {
             return;
         }
-        self.by_tag.remove(&assoc.tags().0);
+        if self.by_tag.get(&assoc.tags().0) == Some(&index) {
+            self.by_tag.remove(&assoc.tags().0);
+        }
         for address in assoc.peer_addresses() {
             let key = (*address, assoc.peer_port());
             if self.by_peer.get(&key) == Some(&index) {

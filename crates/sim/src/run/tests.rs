@@ -244,7 +244,7 @@ fn what_cannot_be_run_is_refused_with_a_sentence() {
         "the list of links to capture names `z`, which does not exist"
     );
     let wrong = refusal(|s| {
-        s.flows[0].sender.options.insert("rto_mni".into(), "1 s".into());
+        s.flows[0].sender.options.push(("rto_mni".into(), "1 s".into()));
     });
     assert!(wrong.starts_with("flow `f`: ") && wrong.contains("rto_mni"), "{wrong}");
     let wrong = refusal(|s| s.flows[0].receiver.name = "bsd".into());

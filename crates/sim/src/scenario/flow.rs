@@ -1,10 +1,12 @@
 //! A flow: one association or connection, and the application behind it.
 
-use std::collections::BTreeMap;
-
 use anabranch_base::{Dscp, Duration};
 
-use super::TimeDraw;
+use super::engine::{self, EngineChoice};
+use super::error::{Place, Problem, hint, list, quote};
+use super::keys::{Field, Keys};
+use super::tree::{Table, Value};
+use super::{Engine, TimeDraw, units};
 
 /// One association or connection from a sender to a receiver.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,15 +62,6 @@ impl Protocol {
     }
 }
 
-/// Which rules a transport follows: `Config::named(name)`, then `set(key, value)` for each option, in this order.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Engine {
-    /// Name of the profile.
-    pub name: String,
-    /// Options on top of it, as the file writes them, without quotes.
-    pub options: BTreeMap<String, String>,
-}
-
 /// What the application sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -94,4 +87,190 @@ pub enum Coupling {
     /// Each on its own.
     #[default]
     Independent,
+}
+
+/// A flow as the file declares it: `count` of them, and engines that hosts may still complete.
+pub(super) struct Declared<'t> {
+    /// Engines are still empty.
+    pub(super) flow: Flow,
+    pub(super) name: Field<'t>,
+    pub(super) from: Field<'t>,
+    pub(super) to: Field<'t>,
+    pub(super) place: &'t Place,
+    /// `engine` and `options`: both ends.
+    pub(super) both: EngineChoice,
+    /// `receiver`: the receiving end only.
+    pub(super) receiver: EngineChoice,
+    /// How many; `None` for a single flow that keeps its name.
+    pub(super) count: Option<u64>,
+}
+
+/// More flows than this in one `count` are surely a slip.
+const MOST: u64 = 1_000_000;
+
+/// Largest message that an application may send in one piece.
+const LARGEST_MESSAGE: u64 = 16 << 20;
+
+pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
+    let keys = Keys::of(
+        table,
+        "[[flow]]",
+        &[
+            "name",
+            "from",
+            "to",
+            "protocol",
+            "engine",
+            "options",
+            "receiver",
+            "traffic",
+            "subflows",
+            "coupling",
+            "dscp",
+            "start",
+            "stop",
+            "streams",
+            "unordered",
+            "count",
+        ],
+    )?;
+    let name = keys.required("name", "\"flow\"")?;
+    let from = keys.required("from", "\"a\"")?;
+    let to = keys.required("to", "\"b\"")?;
+    let protocol = keys
+        .required("protocol", "\"sctp\"")?
+        .choice("protocol", &[("sctp", Protocol::Sctp), ("tcp", Protocol::Tcp)])?;
+    let (both, receiver) = engine::of_flow(&keys)?;
+    let traffic = traffic(&keys.required("traffic", "{ kind = \"greedy\", message = \"1452 B\" }")?)?;
+    if protocol == Protocol::Tcp {
+        for key in ["subflows", "coupling", "streams", "unordered"] {
+            if let Some(field) = keys.optional(key) {
+                return Err(field.problem("a TCP connection has no streams and no subflows; leave it out"));
+            }
+        }
+    }
+    let subflows = match keys.optional("subflows") {
+        None => 1,
+        Some(field) => match field.integer(1, 65_535)? {
+            1 => 1,
+            more => return Err(field.problem(format!("{more} subflows are not available yet; allowed: 1"))),
+        },
+    };
+    let coupling = match keys.optional("coupling") {
+        None => Coupling::default(),
+        Some(field) => field.choice("coupling", &[("independent", Coupling::Independent)])?,
+    };
+    let start = match keys.optional("start") {
+        None => TimeDraw::Fixed(Duration::ZERO),
+        Some(field) => field.quantity("\"0 s\"", units::time_draw)?,
+    };
+    let stop = match keys.optional("stop") {
+        None => None,
+        Some(field) if matches!(traffic, Traffic::Greedy { .. }) => {
+            let stop = field.quantity("\"60 s\"", units::time)?;
+            if let TimeDraw::Fixed(start) = start {
+                if start >= stop {
+                    return Err(field.problem("the flow stops before it starts"));
+                }
+            }
+            Some(stop)
+        }
+        Some(field) => return Err(field.problem("a transfer stops by itself; leave it out")),
+    };
+    let streams = match keys.optional("streams") {
+        None => 1,
+        Some(field) => u16::try_from(field.integer(1, 65_535)?).unwrap_or(u16::MAX),
+    };
+    let flow = Flow {
+        name: name.name()?,
+        from: from.name()?,
+        to: to.name()?,
+        protocol,
+        sender: Engine::default(),
+        receiver: Engine::default(),
+        traffic,
+        subflows,
+        coupling,
+        dscp: keys.optional("dscp").map_or(Ok(Dscp::DEFAULT), |field| dscp(&field))?,
+        start,
+        stop,
+        streams,
+        unordered: keys.optional("unordered").map_or(Ok(false), |field| field.boolean())?,
+    };
+    if flow.from == flow.to {
+        return Err(to.problem(format!("a flow needs two hosts, and both ends are {}", quote(&flow.to))));
+    }
+    let count = keys.optional("count").map(|field| field.integer(1, MOST)).transpose()?;
+    Ok(Declared { flow, name, from, to, place: keys.place(), both, receiver, count })
+}
+
+fn traffic(field: &Field<'_>) -> Result<Traffic, Problem> {
+    let table = field.table("a table such as { kind = \"greedy\", message = \"1452 B\" }")?;
+    let kind = Keys::kind(table, "traffic", "\"greedy\"", &["greedy", "transfer"])?;
+    let transfer = kind == "transfer";
+    let keys = if transfer {
+        Keys::of(table, "traffic of kind \"transfer\"", &["kind", "bytes", "message"])?
+    } else {
+        Keys::of(table, "traffic of kind \"greedy\"", &["kind", "message"])?
+    };
+    let message = keys.required("message", "\"1452 B\"")?;
+    let size = message.quantity("\"1452 B\"", units::size)?;
+    if !(1..=LARGEST_MESSAGE).contains(&size) {
+        return Err(message.problem(format!("{size} B is out of range; allowed: 1 B to 16 MiB")));
+    }
+    let message = u32::try_from(size).unwrap_or(u32::MAX);
+    if !transfer {
+        return Ok(Traffic::Greedy { message });
+    }
+    let total = keys.required("bytes", "\"10 MB\"")?;
+    match total.quantity("\"10 MB\"", units::size)? {
+        0 => Err(total.problem("a transfer needs at least 1 B")),
+        bytes => Ok(Traffic::Transfer { bytes, message }),
+    }
+}
+
+/// Code points with the names that RFC 2474, 2597, 3246, 5865 and 8622 give them.
+const CODE_POINTS: [(&str, u8); 24] = [
+    ("BE", 0),
+    ("LE", 1),
+    ("CS0", 0),
+    ("CS1", 8),
+    ("CS2", 16),
+    ("CS3", 24),
+    ("CS4", 32),
+    ("CS5", 40),
+    ("CS6", 48),
+    ("CS7", 56),
+    ("AF11", 10),
+    ("AF12", 12),
+    ("AF13", 14),
+    ("AF21", 18),
+    ("AF22", 20),
+    ("AF23", 22),
+    ("AF31", 26),
+    ("AF32", 28),
+    ("AF33", 30),
+    ("AF41", 34),
+    ("AF42", 36),
+    ("AF43", 38),
+    ("EF", 46),
+    ("VA", 44),
+];
+
+fn dscp(field: &Field<'_>) -> Result<Dscp, Problem> {
+    let value = match &field.node.value {
+        Value::Text(text) => {
+            let names = || CODE_POINTS.iter().map(|&(name, _)| name);
+            CODE_POINTS.iter().find(|(name, _)| name == text).map(|&(_, value)| value).ok_or_else(|| {
+                field.problem(format!(
+                    "unknown code point {}{}; allowed: 0 to 63, {}",
+                    quote(text),
+                    hint(text, names()),
+                    list(names())
+                ))
+            })?
+        }
+        _ => u8::try_from(field.integer(0, 63)?).unwrap_or(0),
+    };
+    Ok(Dscp::new(value).unwrap_or_default())
 }

@@ -2,6 +2,11 @@
 
 use anabranch_base::Duration;
 
+use super::error::{Problem, quote};
+use super::keys::{Field, Keys};
+use super::tree::Table;
+use super::units;
+
 /// One direction between two nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
@@ -91,4 +96,159 @@ pub enum Applies {
     All,
     /// Packets that carry user data: an SCTP packet with a DATA chunk, a TCP segment with payload.
     Data,
+}
+
+/// What one direction of a link says; each key once in the link and, for the reverse, perhaps again in `back`.
+const SHARED: [&str; 5] = ["rate", "delay", "queue", "loss", "mtu"];
+
+/// RFC 791: every host takes datagrams of 576 bytes. RFC 2460 asks for links of 1280, but IPv4 may have less.
+const SMALLEST_MTU: u64 = 576;
+/// The length field of an IP packet.
+const LARGEST_MTU: u64 = 65_535;
+/// Of Ethernet.
+const DEFAULT_MTU: u32 = 1_500;
+
+/// A link as the file declares it.
+pub(super) struct Declared<'t> {
+    pub(super) link: Link,
+    /// The reverse, of a link with `both = true`.
+    pub(super) back: Option<Link>,
+    pub(super) name: Field<'t>,
+    pub(super) from: Field<'t>,
+    pub(super) to: Field<'t>,
+    /// `flow` of the losses, for a check that there is such a flow.
+    pub(super) loss_flows: Vec<Field<'t>>,
+}
+
+pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
+    let mut allowed = vec!["name", "from", "to"];
+    allowed.extend(SHARED);
+    allowed.extend(["both", "back"]);
+    let keys = Keys::of(table, "[[link]]", &allowed)?;
+    let name = keys.required("name", "\"bottleneck\"")?;
+    let from = keys.required("from", "\"r1\"")?;
+    let to = keys.required("to", "\"r2\"")?;
+    let mut loss_flows = Vec::new();
+    keys.required("rate", "\"10 Mbit/s\"")?;
+    keys.required("delay", "\"48 ms\"")?;
+    let mut link = Link {
+        name: name.name()?,
+        from: from.name()?,
+        to: to.name()?,
+        rate: Rate::Infinite,
+        delay: Duration::ZERO,
+        queue: Queue::DropTail { packets: None, bytes: None },
+        loss: Loss::None,
+        mtu: DEFAULT_MTU,
+    };
+    if link.from == link.to {
+        return Err(to.problem(format!("a link needs two nodes, and both ends are {}", quote(&link.to))));
+    }
+    let mut back = Link {
+        name: format!("{}-back", link.name),
+        from: link.to.clone(),
+        to: link.from.clone(),
+        ..link.clone()
+    };
+    direction(&keys, &mut link, &mut loss_flows)?;
+    let both = keys.optional("both").map_or(Ok(false), |field| field.boolean())?;
+    match keys.optional("back") {
+        Some(field) if !both => {
+            return Err(field.problem("there is a reverse only with both = true"));
+        }
+        _ if !both => return Ok(Declared { link, back: None, name, from, to, loss_flows }),
+        over => {
+            direction(&keys, &mut back, &mut Vec::new())?;
+            // The reverse loses like the link, but not the same packets.
+            if let Loss::Bernoulli { stream: Some(stream), .. } = &mut back.loss {
+                stream.push_str("-back");
+            }
+            if let Some(field) = over {
+                let table = field.table("a table such as { rate = \"1 Mbit/s\" }")?;
+                direction(&Keys::of(table, "back", &SHARED)?, &mut back, &mut loss_flows)?;
+            }
+        }
+    }
+    Ok(Declared { link, back: Some(back), name, from, to, loss_flows })
+}
+
+/// Reads the keys of one direction that are there.
+fn direction<'t>(keys: &Keys<'t>, link: &mut Link, loss_flows: &mut Vec<Field<'t>>) -> Result<(), Problem> {
+    if let Some(field) = keys.optional("rate") {
+        link.rate = field.quantity("\"10 Mbit/s\"", units::rate)?;
+    }
+    if let Some(field) = keys.optional("delay") {
+        link.delay = field.quantity("\"48 ms\"", units::time)?;
+    }
+    if let Some(field) = keys.optional("queue") {
+        link.queue = queue(&field)?;
+    }
+    if let Some(field) = keys.optional("loss") {
+        link.loss = loss(&field, loss_flows)?;
+    }
+    if let Some(field) = keys.optional("mtu") {
+        let mtu = field.quantity("\"1500 B\"", units::size)?;
+        if !(SMALLEST_MTU..=LARGEST_MTU).contains(&mtu) {
+            return Err(field
+                .problem(format!("{mtu} B is out of range; allowed: {SMALLEST_MTU} B to {LARGEST_MTU} B")));
+        }
+        link.mtu = u32::try_from(mtu).unwrap_or(DEFAULT_MTU);
+    }
+    Ok(())
+}
+
+fn queue(field: &Field<'_>) -> Result<Queue, Problem> {
+    let table = field.table("a table such as { kind = \"droptail\", packets = 100 }")?;
+    Keys::kind(table, "queue", "\"droptail\"", &["droptail"])?;
+    let keys = Keys::of(table, "a queue of kind \"droptail\"", &["kind", "packets", "bytes"])?;
+    let packets = keys.optional("packets").map(|field| field.integer(1, 1_000_000_000)).transpose()?;
+    let bytes = match keys.optional("bytes") {
+        None => None,
+        Some(field) => match field.quantity("\"64 KiB\"", units::size)? {
+            0 => return Err(field.problem("a queue needs room for at least 1 B")),
+            bytes => Some(bytes),
+        },
+    };
+    Ok(Queue::DropTail { packets, bytes })
+}
+
+fn loss<'t>(field: &Field<'t>, flows: &mut Vec<Field<'t>>) -> Result<Loss, Problem> {
+    let table = field.table("a table such as { kind = \"bernoulli\", p = 1e-4 }")?;
+    match Keys::kind(table, "loss", "\"bernoulli\"", &["none", "bernoulli", "positions"])? {
+        "bernoulli" => {
+            let keys = Keys::of(table, "a loss of kind \"bernoulli\"", &["kind", "p", "applies", "stream"])?;
+            Ok(Loss::Bernoulli {
+                p: keys.required("p", "1e-4")?.probability()?,
+                applies: applies(&keys)?,
+                stream: keys.optional("stream").map(|field| field.name()).transpose()?,
+            })
+        }
+        "positions" => {
+            let keys = Keys::of(table, "a loss of kind \"positions\"", &["kind", "drop", "applies", "flow"])?;
+            let list = keys.required("drop", "[3, 17]")?;
+            let mut drop = Vec::new();
+            for item in list.items("a list of packet numbers such as [3, 17]")? {
+                let number = item.integer(1, i64::MAX.unsigned_abs())?;
+                if drop.last().is_some_and(|&last| last >= number) {
+                    return Err(item.problem(format!("{number} is out of order; packet numbers rise")));
+                }
+                drop.push(number);
+            }
+            let flow = keys.optional("flow");
+            flows.extend(flow);
+            Ok(Loss::Positions {
+                drop,
+                applies: applies(&keys)?,
+                flow: flow.map(|field| field.name()).transpose()?,
+            })
+        }
+        _ => Keys::of(table, "a loss of kind \"none\"", &["kind"]).map(|_| Loss::None),
+    }
+}
+
+fn applies(keys: &Keys<'_>) -> Result<Applies, Problem> {
+    match keys.optional("applies") {
+        None => Ok(Applies::All),
+        Some(field) => field.choice("kind of packets", &[("all", Applies::All), ("data", Applies::Data)]),
+    }
 }

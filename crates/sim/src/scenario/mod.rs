@@ -3,16 +3,26 @@
 //! The types here are plain data that has been checked. `docs/scenario.md` lists every key of the file.
 //! The simulator runs a [`Scenario`]; it never sees the TOML behind it.
 
+mod engine;
+mod error;
+mod file;
 mod flow;
 mod host;
+mod keys;
 mod link;
 mod record;
 mod route;
+mod seeds;
+mod tree;
+mod units;
 
-pub use flow::{Coupling, Engine, Flow, Protocol, Traffic};
+pub use engine::Engine;
+pub use error::{Place, ScenarioError};
+pub use flow::{Coupling, Flow, Protocol, Traffic};
 pub use host::{Host, TimeDraw};
 pub use link::{Applies, Link, Loss, Queue, Rate};
 pub use record::{EventKind, Record, Selection};
+pub use seeds::parse_seeds;
 
 use anabranch_base::Duration;
 
@@ -112,3 +122,6 @@ impl Scenario {
         text
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,6 +2,11 @@
 
 use anabranch_base::Duration;
 
+use super::error::Problem;
+use super::keys::{Field, Keys};
+use super::tree::{Table, Value};
+use super::units;
+
 /// What to record. The default is nothing, and costs nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Record {
@@ -98,4 +103,39 @@ impl EventKind {
             Self::Queue => "queue",
         }
     }
+}
+
+/// Reads `[record]`; `links` are the names of all links.
+pub(super) fn read(table: &Table, links: &[&str]) -> Result<Record, Problem> {
+    let keys = Keys::of(table, "[record]", &["trace", "pcap", "queue_interval"])?;
+    let kinds = EventKind::ALL.map(|kind| (kind.name(), kind));
+    let links: Vec<(&str, &str)> = links.iter().map(|&name| (name, name)).collect();
+    let trace = selection(&keys, "trace", "true, false or a list of events such as [\"window\"]", |item| {
+        item.choice("event", &kinds)
+    })?;
+    let pcap = selection(&keys, "pcap", "true, false or a list of links such as [\"bottleneck\"]", |item| {
+        item.choice("link", &links).map(str::to_owned)
+    })?;
+    let queue_interval = match keys.optional("queue_interval") {
+        None => None,
+        Some(field) => match field.quantity("\"10 ms\"", units::time)? {
+            Duration::ZERO => return Err(field.problem("the interval must be longer than 0 s")),
+            interval => Some(interval),
+        },
+    };
+    Ok(Record { trace, pcap, queue_interval })
+}
+
+fn selection<T>(
+    keys: &Keys<'_>,
+    key: &'static str,
+    what: &str,
+    read: impl Fn(Field<'_>) -> Result<T, Problem>,
+) -> Result<Selection<T>, Problem> {
+    let Some(field) = keys.optional(key) else { return Ok(Selection::None) };
+    if let Value::Boolean(all) = field.node.value {
+        return Ok(if all { Selection::All } else { Selection::None });
+    }
+    let items: Vec<T> = field.items(what)?.map(read).collect::<Result<_, _>>()?;
+    Ok(if items.is_empty() { Selection::None } else { Selection::Only(items) })
 }

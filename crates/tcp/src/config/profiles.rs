@@ -29,7 +29,12 @@ impl Config {
         match name {
             "rfc" => Some(Self::default()),
             "reno" => Some(Self { sack: false, recovery: LossRecovery::Reno, ..Self::default() }),
-            "newreno" => Some(Self { sack: false, recovery: LossRecovery::NewReno, ..Self::default() }),
+            "newreno" => Some(Self {
+                sack: false,
+                recovery: LossRecovery::NewReno,
+                partial_ack_restarts_timer: false,
+                ..Self::default()
+            }),
             "sack" => Some(Self { timestamps: false, ..Self::default() }),
             "study-2005" => Some(study_2005()),
             "ns2-sack1" => Some(ns2_sack1()),
@@ -53,6 +58,9 @@ fn study_2005() -> Config {
         recovery: LossRecovery::Ns2Sack1,
         limited_transmit: false,
         keep_sack_on_timeout: false,
+        partial_ack_clears_backoff: true,
+        fast_retransmit_restarts_timer: true,
+        ssthresh_held_on_backoff: false,
         growth: AckedGrowth::Packets,
         growth_needs_full_window: false,
         ssthresh_base: SsthreshBase::Cwnd,

@@ -87,26 +87,24 @@ fn split(text: &str) -> (&str, &str) {
 }
 
 macro_rules! names {
-    ($(#[$meta:meta])* $type:ident { $( $(#[$vmeta:meta])* $variant:ident = $name:literal, )+ }) => {
+    ($(#[$meta:meta])* $type:ident {
+        $(#[$fmeta:meta])* $first:ident = $fname:literal,
+        $( $(#[$vmeta:meta])* $variant:ident = $name:literal, )*
+    }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum $type { $( $(#[$vmeta])* $variant, )+ }
+        pub enum $type { $(#[$fmeta])* $first, $( $(#[$vmeta])* $variant, )* }
 
         impl Value for $type {
-            const ALLOWED: &'static str = one_of(concat!($( ", ", $name ),+));
+            const ALLOWED: &'static str = concat!($fname $(, ", ", $name )*);
             fn parse(text: &str) -> Option<Self> {
-                match text { $( $name => Some(Self::$variant), )+ _ => None }
+                match text { $fname => Some(Self::$first), $( $name => Some(Self::$variant), )* _ => None }
             }
             fn show(&self) -> String {
-                match self { $( Self::$variant => $name, )+ }.to_owned()
+                match self { Self::$first => $fname, $( Self::$variant => $name, )* }.to_owned()
             }
         }
     };
-}
-
-/// Drops the separator before the first name.
-const fn one_of(list: &'static str) -> &'static str {
-    list.split_at(2).1
 }
 
 names! {

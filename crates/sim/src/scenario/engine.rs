@@ -1,0 +1,187 @@
+//! Which rules a transport follows: a profile and options on top of it.
+
+use super::Protocol;
+use super::error::{Place, Problem, escape, hint, list, one_line, quote};
+use super::keys::{Field, Keys};
+use super::tree::{Node, Value};
+
+/// Which rules a transport follows: `Config::named(name)`, then `set(key, value)` for each option, in this order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Engine {
+    /// Name of the profile.
+    pub name: String,
+    /// Options on top of it, without quotes, in the order of the file: an option may bound another.
+    pub options: Vec<(String, String)>,
+}
+
+#[derive(Clone, Debug)]
+struct SetOption {
+    key: String,
+    key_place: Place,
+    value: String,
+    place: Place,
+}
+
+/// What one table of the file says about an engine, with places for errors.
+#[derive(Clone, Debug, Default)]
+pub(super) struct EngineChoice {
+    name: Option<(String, Node)>,
+    options: Vec<SetOption>,
+}
+
+impl EngineChoice {
+    /// From the keys `engine` and `options`.
+    pub(super) fn read(keys: &Keys<'_>) -> Result<Self, Problem> {
+        let name = match keys.optional("engine") {
+            Some(field) => Some((field.text()?.to_owned(), field.node.clone())),
+            None => None,
+        };
+        let mut options = Vec::new();
+        if let Some(field) = keys.optional("options") {
+            for entry in &field.table("a table of options such as { sack_delay = \"0 ms\" }")?.entries {
+                let value = match &entry.node.value {
+                    Value::Text(text) => text.clone(),
+                    Value::Integer(number) => number.to_string(),
+                    Value::Float(number) => number.to_string(),
+                    Value::Boolean(truth) => truth.to_string(),
+                    other => {
+                        return Err(Problem::new(
+                            &entry.node.place,
+                            format!(
+                                "option {}: expected text, a number or true or false, found {}",
+                                escape(&entry.key),
+                                other.kind()
+                            ),
+                        ));
+                    }
+                };
+                options.push(SetOption {
+                    key: entry.key.clone(),
+                    key_place: entry.place.clone(),
+                    value,
+                    place: entry.node.place.clone(),
+                });
+            }
+        }
+        Ok(Self { name, options })
+    }
+
+    pub(super) fn is_named(&self) -> bool {
+        self.name.is_some()
+    }
+
+    /// This choice with everything that `over` says on top.
+    pub(super) fn overlaid(&self, over: &Self) -> Self {
+        let mut both = self.clone();
+        if over.name.is_some() {
+            both.name.clone_from(&over.name);
+        }
+        for option in &over.options {
+            match both.options.iter_mut().find(|kept| kept.key == option.key) {
+                Some(kept) => *kept = option.clone(),
+                None => both.options.push(option.clone()),
+            }
+        }
+        both
+    }
+
+    /// The engine, if its own crate accepts its name and every option.
+    pub(super) fn finish(self, protocol: Protocol) -> Result<Engine, Problem> {
+        let Some((name, node)) = self.name else { return Ok(Engine::default()) };
+        let mut config = AnyConfig::named(protocol, &name).ok_or_else(|| {
+            let profiles = AnyConfig::profiles(protocol);
+            Problem::new(
+                &node.place,
+                format!(
+                    "engine: unknown {} engine {}{}; allowed: {}",
+                    protocol.name(),
+                    quote(&name),
+                    hint(&name, profiles.iter().copied()),
+                    list(profiles.iter().copied())
+                ),
+            )
+        })?;
+        let keys = AnyConfig::keys(protocol);
+        let mut options = Vec::new();
+        for option in self.options {
+            if !keys.contains(&option.key.as_str()) {
+                return Err(Problem::new(
+                    &option.key_place,
+                    format!(
+                        "unknown option {} of {}{}; allowed: {}",
+                        quote(&option.key),
+                        protocol.name(),
+                        hint(&option.key, keys.iter().copied()),
+                        list(keys.iter().copied())
+                    ),
+                ));
+            }
+            if let Err(expected) = config.set(&option.key, &option.value) {
+                return Err(Problem::new(
+                    &option.place,
+                    format!("{}: {} does not fit; expected {expected}", option.key, quote(&option.value)),
+                ));
+            }
+            options.push((option.key, option.value));
+        }
+        Ok(Engine { name, options })
+    }
+}
+
+/// The configuration of one of the transports, for checking names and values.
+enum AnyConfig {
+    Sctp(Box<anabranch_sctp::Config>),
+    Tcp(Box<anabranch_tcp::Config>),
+}
+
+impl AnyConfig {
+    fn named(protocol: Protocol, name: &str) -> Option<Self> {
+        match protocol {
+            Protocol::Sctp => anabranch_sctp::Config::named(name).map(|config| Self::Sctp(Box::new(config))),
+            Protocol::Tcp => anabranch_tcp::Config::named(name).map(|config| Self::Tcp(Box::new(config))),
+        }
+    }
+
+    fn profiles(protocol: Protocol) -> Vec<&'static str> {
+        match protocol {
+            Protocol::Sctp => anabranch_sctp::Config::PROFILES.to_vec(),
+            Protocol::Tcp => anabranch_tcp::PROFILES.iter().map(|&(name, _)| name).collect(),
+        }
+    }
+
+    fn keys(protocol: Protocol) -> Vec<&'static str> {
+        match protocol {
+            Protocol::Sctp => anabranch_sctp::Config::keys().iter().map(|key| key.name).collect(),
+            Protocol::Tcp => anabranch_tcp::Config::keys().iter().map(|key| key.name).collect(),
+        }
+    }
+
+    /// What is expected instead, when the value does not fit.
+    fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
+        match self {
+            Self::Sctp(config) => config.set(key, value).map_err(|error| match error {
+                anabranch_sctp::config::ConfigError::BadValue { expected, .. } => expected.to_owned(),
+                other => one_line(&other.to_string()),
+            }),
+            Self::Tcp(config) => config.set(key, value).map_err(|error| match error {
+                anabranch_tcp::ConfigError::BadValue { allowed, .. } => allowed,
+                other => one_line(&other.to_string()),
+            }),
+        }
+    }
+}
+
+/// What a flow says about engines.
+pub(super) fn of_flow(keys: &Keys<'_>) -> Result<(EngineChoice, EngineChoice), Problem> {
+    let both = EngineChoice::read(keys)?;
+    let receiver = match keys.optional("receiver") {
+        Some(field) => receiver(&field)?,
+        None => EngineChoice::default(),
+    };
+    Ok((both, receiver))
+}
+
+fn receiver(field: &Field<'_>) -> Result<EngineChoice, Problem> {
+    let table = field.table("a table such as { engine = \"rfc9260\" }")?;
+    EngineChoice::read(&Keys::of(table, "receiver", &["engine", "options"])?)
+}

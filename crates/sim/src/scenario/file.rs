@@ -1,0 +1,303 @@
+//! From the text of a file to a [`Scenario`]: reads every table, then checks that they fit each other.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use anabranch_base::Duration;
+
+use super::engine::EngineChoice;
+use super::error::{Problem, hint, list, quote};
+use super::keys::{Field, Keys};
+use super::tree::{self, Table, Value};
+use super::{Checksums, Flow, Host, Link, Protocol, RandomNumbers, Record, Scenario, ScenarioError};
+use super::{flow, host, link, record, seeds, units};
+
+impl Scenario {
+    /// Reads a scenario file. `origin` is the name of the file for errors. `overrides` are paths and values that are
+    /// set over what the file says, before it is checked, such as `("link.bottleneck.rate", "3 Mbit/s")`.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, in one line.
+    pub fn from_toml(
+        text: &str,
+        origin: &str,
+        overrides: &[(String, String)],
+    ) -> Result<Self, ScenarioError> {
+        read(text, overrides).map_err(|problem| ScenarioError {
+            origin: origin.to_owned(),
+            place: problem.place,
+            message: problem.message,
+        })
+    }
+}
+
+fn read(text: &str, overrides: &[(String, String)]) -> Result<Scenario, Problem> {
+    let mut root = tree::parse(text)?;
+    for (path, value) in overrides {
+        tree::set(&mut root, path, value)?;
+    }
+    let keys = Keys::of(
+        &root,
+        "a scenario",
+        &["duration", "warmup", "seeds", "random", "checksums", "host", "link", "flow", "record"],
+    )?;
+    let (duration, warmup) = times(&keys)?;
+    let seeds = match keys.optional("seeds") {
+        Some(field) => seeds::read(&field)?,
+        None => vec![1],
+    };
+    let random = match keys.optional("random") {
+        None => RandomNumbers::default(),
+        Some(field) => field.choice(
+            "kind of random numbers",
+            &[("common", RandomNumbers::Common), ("independent", RandomNumbers::Independent)],
+        )?,
+    };
+    let checksums = match keys.optional("checksums") {
+        None => Checksums::default(),
+        Some(field) => {
+            field.choice("treatment", &[("verify", Checksums::Verify), ("elide", Checksums::Elide)])?
+        }
+    };
+    let declared_hosts =
+        elements(&keys, "host")?.into_iter().map(host::read).collect::<Result<Vec<_>, _>>()?;
+    let declared_links =
+        elements(&keys, "link")?.into_iter().map(link::read).collect::<Result<Vec<_>, _>>()?;
+    let declared_flows =
+        elements(&keys, "flow")?.into_iter().map(flow::read).collect::<Result<Vec<_>, _>>()?;
+    if declared_flows.is_empty() {
+        return Err(Problem::new(keys.place(), "a scenario needs at least one [[flow]]"));
+    }
+    if declared_links.is_empty() {
+        return Err(Problem::new(keys.place(), "a scenario needs at least one [[link]]"));
+    }
+
+    let hosts = nodes(&declared_hosts, &declared_links, &declared_flows)?;
+    let links = links(&declared_links)?;
+    let flows = flows(&declared_hosts, &declared_flows)?;
+    for field in declared_links.iter().flat_map(|link| &link.loss_flows) {
+        let wanted = field.name()?;
+        if !flows.iter().any(|flow| flow.name == wanted) {
+            let names = || flows.iter().map(|flow| flow.name.as_str());
+            return Err(field.problem(format!(
+                "no flow is called {}{}; there are: {}",
+                quote(&wanted),
+                hint(&wanted, names()),
+                list(names())
+            )));
+        }
+    }
+    let record = match keys.optional("record") {
+        None => Record::default(),
+        Some(field) => {
+            let names: Vec<&str> = links.iter().map(|link| link.name.as_str()).collect();
+            record::read(field.table("a table such as { trace = true }")?, &names)?
+        }
+    };
+    let scenario = Scenario { duration, warmup, seeds, random, checksums, hosts, links, flows, record };
+    reachable(&scenario, &declared_flows)?;
+    Ok(scenario)
+}
+
+fn times(keys: &Keys<'_>) -> Result<(Duration, Duration), Problem> {
+    let field = keys.required("duration", "\"1200 s\"")?;
+    let duration = field.quantity("\"1200 s\"", units::time)?;
+    if duration == Duration::ZERO {
+        return Err(field.problem("a run must last longer than 0 s"));
+    }
+    let Some(field) = keys.optional("warmup") else { return Ok((duration, Duration::ZERO)) };
+    let warmup = field.quantity("\"400 s\"", units::time)?;
+    if warmup >= duration {
+        return Err(field.problem(format!(
+            "a warm-up of {} s leaves nothing of a run of {} s; it must be shorter",
+            warmup.as_secs_f64(),
+            duration.as_secs_f64()
+        )));
+    }
+    Ok((duration, warmup))
+}
+
+/// The tables of a list such as `[[link]]`.
+fn elements<'t>(keys: &Keys<'t>, key: &'static str) -> Result<Vec<&'t Table>, Problem> {
+    let Some(field) = keys.optional(key) else { return Ok(Vec::new()) };
+    if let Value::Table(table) = &field.node.value {
+        return Err(Problem::new(
+            &table.place,
+            format!("{key}: write [[{key}]] with two brackets: there may be many"),
+        ));
+    }
+    let what = format!("tables that begin with [[{key}]]");
+    field.items(&what)?.map(|item| item.table(&what)).collect()
+}
+
+/// Every node. Those without a `[[host]]` come in the order in which links, then flows, name them.
+fn nodes(
+    hosts: &[host::Declared<'_>],
+    links: &[link::Declared<'_>],
+    flows: &[flow::Declared<'_>],
+) -> Result<Vec<Host>, Problem> {
+    let mut all: Vec<Host> = Vec::new();
+    let mut known: BTreeSet<&str> = BTreeSet::new();
+    let mut addresses: BTreeMap<IpAddr, &str> = BTreeMap::new();
+    for declared in hosts {
+        let host = &declared.host;
+        if !known.insert(&host.name) {
+            return Err(declared.name.problem(format!("two hosts are called {}", quote(&host.name))));
+        }
+        for &address in &host.addresses {
+            if let Some(other) = addresses.insert(address, &host.name) {
+                return Err(declared
+                    .name
+                    .problem(format!("host {} has the address {address} too", quote(other))));
+            }
+        }
+        all.push(host.clone());
+    }
+    let flow_ends: BTreeSet<&str> =
+        flows.iter().flat_map(|declared| [declared.flow.from.as_str(), declared.flow.to.as_str()]).collect();
+    let mut links_at: BTreeMap<&str, usize> = BTreeMap::new();
+    for declared in links {
+        for end in [&declared.link.from, &declared.link.to] {
+            *links_at.entry(end).or_default() += 1;
+        }
+    }
+    for declared in links {
+        for field in [&declared.from, &declared.to] {
+            let name = field.text()?;
+            // A router needs a second link. With one link only, and no flow and no [[host]], the name is a slip.
+            if !known.contains(name) && !flow_ends.contains(name) && links_at.get(name) == Some(&1) {
+                let others =
+                    || flow_ends.iter().chain(links_at.keys()).copied().filter(|&other| other != name);
+                return Err(field.problem(format!(
+                    "nothing but this link names node {}{}; if it is meant, declare it with [[host]]",
+                    quote(name),
+                    hint(name, others())
+                )));
+            }
+        }
+    }
+    let from_links =
+        links.iter().flat_map(|declared| [declared.link.from.as_str(), declared.link.to.as_str()]);
+    let from_flows =
+        flows.iter().flat_map(|declared| [declared.flow.from.as_str(), declared.flow.to.as_str()]);
+    for name in from_links.chain(from_flows) {
+        if known.insert(name) {
+            all.push(Host { name: name.to_owned(), ..Host::default() });
+        }
+    }
+    for field in flows.iter().flat_map(|declared| [&declared.from, &declared.to]) {
+        let name = field.text()?;
+        if !links_at.contains_key(name) {
+            return Err(field.problem(format!(
+                "no link touches host {}{}; nodes with links: {}",
+                quote(name),
+                hint(name, links_at.keys().copied()),
+                list(links_at.keys().copied())
+            )));
+        }
+    }
+    Ok(all)
+}
+
+fn links(declared: &[link::Declared<'_>]) -> Result<Vec<Link>, Problem> {
+    let mut all = Vec::new();
+    let mut names = BTreeSet::new();
+    for declared in declared {
+        for link in [Some(&declared.link), declared.back.as_ref()].into_iter().flatten() {
+            if !names.insert(link.name.as_str()) {
+                return Err(declared.name.problem(format!(
+                    "two links are called {} (the reverse of a link with both = true is called NAME-back)",
+                    quote(&link.name)
+                )));
+            }
+            all.push(link.clone());
+        }
+    }
+    Ok(all)
+}
+
+fn flows(hosts: &[host::Declared<'_>], declared: &[flow::Declared<'_>]) -> Result<Vec<Flow>, Problem> {
+    let mut all = Vec::new();
+    let mut names = BTreeSet::new();
+    for declared in declared {
+        let mut flow = declared.flow.clone();
+        let (sender, receiver) = engines(hosts, declared)?;
+        flow.sender = sender.finish(flow.protocol)?;
+        flow.receiver = receiver.finish(flow.protocol)?;
+        for number in 1..=declared.count.unwrap_or(1) {
+            let mut one = flow.clone();
+            if declared.count.is_some() {
+                one.name = format!("{}-{number}", flow.name);
+            }
+            if !names.insert(one.name.clone()) {
+                return Err(declared.name.problem(format!("two flows are called {}", quote(&one.name))));
+            }
+            all.push(one);
+        }
+    }
+    Ok(all)
+}
+
+/// Both ends follow the flow's `engine`, else that of their host; the receiver's may be another by `receiver`.
+/// Options of the flow come on top for both ends, options of `receiver` on top of those.
+fn engines(
+    hosts: &[host::Declared<'_>],
+    declared: &flow::Declared<'_>,
+) -> Result<(EngineChoice, EngineChoice), Problem> {
+    let default = |name: &str| {
+        let host = hosts.iter().find(|host| host.host.name == name);
+        let choice = host.and_then(|host| match declared.flow.protocol {
+            Protocol::Sctp => host.sctp.clone(),
+            Protocol::Tcp => host.tcp.clone(),
+        });
+        choice.unwrap_or_default()
+    };
+    // A profile that is named nearer to the flow does not take the options of the host's other profile.
+    let end = |host: &str, over: EngineChoice| {
+        if over.is_named() { over } else { default(host).overlaid(&over) }
+    };
+    let sender = end(&declared.flow.from, declared.both.clone());
+    let receiver = end(&declared.flow.to, declared.both.overlaid(&declared.receiver));
+    for (choice, host) in [(&sender, &declared.flow.from), (&receiver, &declared.flow.to)] {
+        if !choice.is_named() {
+            let protocol = declared.flow.protocol.name();
+            return Err(Problem::new(
+                declared.place,
+                format!(
+                    "[[flow]] needs engine, for example engine = \"{}\" (or [[host]] {} a default: {protocol} = {{ engine = ... }})",
+                    match declared.flow.protocol {
+                        Protocol::Sctp => "rfc9260",
+                        Protocol::Tcp => "rfc5681",
+                    },
+                    quote(host)
+                ),
+            ));
+        }
+    }
+    Ok((sender, receiver))
+}
+
+/// Data must find its way, and so must acknowledgements.
+fn reachable(scenario: &Scenario, declared: &[flow::Declared<'_>]) -> Result<(), Problem> {
+    let mut checked: BTreeMap<usize, Vec<Option<usize>>> = BTreeMap::new();
+    let mut way = |from: &str, to: &str, field: &Field<'_>| {
+        let (Some(start), Some(end)) = (scenario.host_index(from), scenario.host_index(to)) else {
+            return Ok(());
+        };
+        let next = checked.entry(end).or_insert_with(|| scenario.next_hops(end));
+        if next.get(start).copied().flatten().is_some() {
+            return Ok(());
+        }
+        let back = if field.key == "from" {
+            " (acknowledgements need a way back; both = true makes it)"
+        } else {
+            ""
+        };
+        Err(field.problem(format!("no links lead from {} to {}{back}", quote(from), quote(to))))
+    };
+    for declared in declared {
+        way(&declared.flow.from, &declared.flow.to, &declared.to)?;
+        way(&declared.flow.to, &declared.flow.from, &declared.from)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,216 @@
+//! One connection: state machine, sending half, receiving half.
+
+mod close;
+mod handshake;
+mod input;
+mod output;
+
+use crate::acks::Acks;
+use crate::config::Config;
+use crate::event::{Event, Failure, State, Timer};
+use crate::receiver::Receiver;
+use crate::sender::{Context, Sender};
+use crate::stats::Stats;
+use anabranch_base::{Instant, Trace};
+use bytes::Bytes;
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+/// Both ends of a connection, ports included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Addresses {
+    pub(crate) local: SocketAddr,
+    pub(crate) remote: SocketAddr,
+}
+
+/// What a handler may touch outside the connection.
+pub(crate) struct Outside<'a> {
+    pub(crate) now: Instant,
+    pub(crate) trace: &'a mut Trace,
+    pub(crate) events: &'a mut VecDeque<(crate::ConnectionId, Event)>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Connection {
+    id: u32,
+    config: Arc<Config>,
+    addresses: Addresses,
+    state: State,
+    /// We were called, not calling.
+    passive: bool,
+    /// Initial sequence numbers, ours and the peer's.
+    iss: u32,
+    irs: u32,
+    sender: Sender,
+    receiver: Receiver,
+    acks: Acks,
+    /// A SYN (or SYN-ACK) must leave.
+    syn_due: bool,
+    syn_sent_at: Instant,
+    syn_sends: u32,
+    peer_mss: u64,
+    /// Shift of the peer's window field, and of ours; `None` when not in use.
+    scales: Option<(u8, u8)>,
+    sack: bool,
+    /// Latest TSval to echo (TS.Recent), when timestamps are in use.
+    timestamp: Option<u32>,
+    /// Added to our timestamp clock, so that it says nothing about the host.
+    timestamp_offset: u32,
+    /// Cumulative acknowledgement that left last (Last.ACK.sent of RFC 7323).
+    last_ack_sent: u64,
+    /// No answer to an empty segment outside the window before this (RFC 5961, section 7).
+    mute_until: Instant,
+    time_wait: Option<Instant>,
+    /// A RST must leave, with this sequence number; then nothing more.
+    reset_due: bool,
+    /// `send` refused something.
+    wants_room: bool,
+    stats: Stats,
+}
+
+impl Connection {
+    fn new(
+        id: u32,
+        config: Arc<Config>,
+        addresses: Addresses,
+        (iss, offset): (u32, u32),
+        passive: bool,
+    ) -> Self {
+        Self {
+            id,
+            addresses,
+            state: if passive { State::SynReceived } else { State::SynSent },
+            passive,
+            iss,
+            irs: 0,
+            sender: Sender::new(Arc::clone(&config)),
+            receiver: Receiver::new(config.receive_buffer),
+            acks: Acks::default(),
+            syn_due: true,
+            syn_sent_at: Instant::ZERO,
+            syn_sends: 0,
+            peer_mss: 0,
+            scales: None,
+            sack: false,
+            timestamp: None,
+            timestamp_offset: offset,
+            last_ack_sent: 0,
+            mute_until: Instant::ZERO,
+            time_wait: None,
+            reset_due: false,
+            wants_room: false,
+            stats: Stats::default(),
+            config,
+        }
+    }
+
+    pub(crate) fn state(&self) -> State {
+        self.state
+    }
+
+    pub(crate) fn stats(&self) -> &Stats {
+        &self.stats
+    }
+
+    pub(crate) fn config(&self) -> &Config {
+        &self.config
+    }
+
+    pub(crate) fn addresses(&self) -> Addresses {
+        self.addresses
+    }
+
+    /// A listener's connection whose handshake is not over.
+    pub(crate) fn is_half_open(&self) -> bool {
+        self.passive && self.state == State::SynReceived
+    }
+
+    /// Nothing more will happen: it may be forgotten once this is true.
+    pub(crate) fn is_over(&self) -> bool {
+        self.state == State::Closed && !self.reset_due && !self.receiver.readable()
+    }
+
+    /// The next timer, and which.
+    pub(crate) fn timeout(&self) -> Option<(Instant, Timer)> {
+        let persisting = self.state.is_synchronized() && self.sender.is_persisting();
+        let kind = if persisting { Timer::Persist } else { Timer::Retransmission };
+        let timers = [
+            self.sender.timer().map(|at| (at, kind)),
+            self.acks.timer().map(|at| (at, Timer::DelayedAck)),
+            self.time_wait.map(|at| (at, Timer::TimeWait)),
+        ];
+        timers.into_iter().flatten().min()
+    }
+
+    /// Fires what is due.
+    pub(crate) fn on_timeout(&mut self, out: &mut Outside<'_>) {
+        let due = |at: Option<Instant>| at.is_some_and(|at| at <= out.now);
+        if due(self.time_wait) {
+            self.time_wait = None;
+            self.enter_closed();
+            return;
+        }
+        if due(self.acks.timer()) {
+            self.acks.on_timer();
+        }
+        if !due(self.sender.timer()) {
+            return;
+        }
+        if matches!(self.state, State::SynSent | State::SynReceived) {
+            self.on_syn_timeout(out);
+        } else {
+            let go_on = self.with_sender(out, Sender::on_timer);
+            if !go_on {
+                self.fail(out, Failure::RetransmissionLimit);
+            }
+        }
+    }
+
+    fn with_sender<R>(
+        &mut self,
+        out: &mut Outside<'_>,
+        f: impl FnOnce(&mut Sender, &mut Context<'_>) -> R,
+    ) -> R {
+        let mut cx = Context { now: out.now, id: self.id, stats: &mut self.stats, trace: out.trace };
+        let result = f(&mut self.sender, &mut cx);
+        self.sender.write_gauges(&mut self.stats);
+        result
+    }
+
+    fn emit_event(&self, out: &mut Outside<'_>, event: Event) {
+        out.events.push_back((crate::ConnectionId(self.id), event));
+    }
+
+    /// Queues data; `None` when the connection takes no more.
+    pub(crate) fn send(&mut self, data: Bytes) -> Option<usize> {
+        if matches!(self.state, State::Closed | State::TimeWait) || self.sender.is_finishing() {
+            return None;
+        }
+        let offered = data.len();
+        let taken = self.sender.push(data);
+        self.wants_room = taken < offered;
+        Some(taken)
+    }
+
+    /// The next piece of received data.
+    pub(crate) fn receive(&mut self) -> Option<Bytes> {
+        let piece = self.receiver.read()?;
+        self.stats.payload_bytes_delivered += piece.len() as u64;
+        if self.state.is_synchronized() && self.receiver.window_grew(self.sender.mss()) {
+            self.acks.demand();
+        }
+        Some(piece)
+    }
+
+    /// Milliseconds of our timestamp clock.
+    fn timestamp_now(&self, now: Instant) -> u32 {
+        ((now.as_nanos() / 1_000_000) as u32).wrapping_add(self.timestamp_offset)
+    }
+}
+
+/// A 32-bit sequence number near `near` of a space that began at `initial`, unwrapped. Negative when before it.
+fn unwrap_seq(initial: u32, near: u64, wire: u32) -> i64 {
+    let expected = initial.wrapping_add(near as u32);
+    near as i64 + i64::from(wire.wrapping_sub(expected) as i32)
+}

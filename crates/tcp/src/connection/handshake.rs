@@ -1,0 +1,118 @@
+//! Opening: the three-way handshake and simultaneous open (RFC 9293, section 3.5).
+
+use super::{Addresses, Connection, Outside};
+use crate::config::Config;
+use crate::event::{Event, Failure, State};
+use crate::header::{Flags, Header};
+use anabranch_base::Instant;
+use std::sync::Arc;
+
+impl Connection {
+    /// We call. `random` gives the initial sequence number and the timestamp offset.
+    pub(crate) fn open(id: u32, config: Arc<Config>, addresses: Addresses, random: (u32, u32)) -> Self {
+        Self::new(id, config, addresses, random, false)
+    }
+
+    /// A SYN arrived at a port that we listen on.
+    pub(crate) fn accept(
+        id: u32,
+        config: Arc<Config>,
+        addresses: Addresses,
+        random: (u32, u32),
+        syn: &Header,
+    ) -> Self {
+        let mut connection = Self::new(id, config, addresses, random, true);
+        connection.take_syn(syn);
+        connection
+    }
+
+    /// What the peer's SYN says.
+    fn take_syn(&mut self, syn: &Header) {
+        self.irs = syn.seq;
+        // RFC 9293, section 3.7.1: without the option 536 (IPv4) or 1220 (IPv6).
+        let default = if self.addresses.remote.is_ipv4() { 536 } else { 1220 };
+        self.peer_mss = u64::from(syn.options.mss.unwrap_or(default)).max(64);
+        self.sack = self.config.sack && syn.options.sack_permitted;
+        self.scales = match syn.options.window_scale {
+            // RFC 7323, section 2.3: more than 14 counts as 14.
+            Some(theirs) if self.config.window_scaling => Some((theirs.min(14), self.own_scale())),
+            _ => None,
+        };
+        self.timestamp = syn.options.timestamps.map(|(value, _)| value).filter(|_| self.config.timestamps);
+    }
+
+    /// The shift that our receive buffer needs.
+    pub(super) fn own_scale(&self) -> u8 {
+        (0..14).find(|shift| self.config.receive_buffer >> shift <= 0xffff).unwrap_or(14)
+    }
+
+    pub(super) fn in_syn_sent(&mut self, out: &mut Outside<'_>, header: &Header, payload: &[u8]) {
+        let acked = header.flags.has(Flags::ACK);
+        if acked && header.ack != self.iss.wrapping_add(1) {
+            self.stats.bad_acks += 1;
+            // "If the segment acknowledgment is not acceptable": a RST that believes it, unless it is one.
+            return;
+        }
+        if header.flags.has(Flags::RST) {
+            if acked {
+                self.on_reset(out);
+            }
+            return;
+        }
+        if !header.flags.has(Flags::SYN) {
+            return;
+        }
+        self.take_syn(header);
+        if acked {
+            self.establish(out, header, false);
+            self.acks.demand();
+            self.emit_event(out, Event::Connected);
+            self.take_payload(out, header, payload);
+        } else {
+            // Simultaneous open: both have sent a SYN.
+            self.state = State::SynReceived;
+            self.syn_due = true;
+        }
+    }
+
+    /// The handshake is over.
+    pub(super) fn establish(&mut self, out: &mut Outside<'_>, header: &Header, scaled: bool) {
+        let once = self.syn_sends == 1;
+        if once && self.config.rtt_from_handshake {
+            self.sender.rtt().sample(self.syn_sent_at, out.now);
+        }
+        let options = if self.timestamp.is_some() { 12 } else { 0 };
+        let mss = u64::from(self.config.mss).min(self.peer_mss).saturating_sub(options).max(1);
+        self.sender.establish(mss, self.sack, !once);
+        self.state = if self.sender.is_finishing() { State::FinWait1 } else { State::Established };
+        // The window of a SYN is never scaled (RFC 7323, section 2.2).
+        let shift = if scaled { self.scales.map_or(0, |s| s.0) } else { 0 };
+        self.sender.first_window(u64::from(header.window) << shift);
+        self.sender.write_gauges(&mut self.stats);
+    }
+
+    pub(super) fn on_syn_timeout(&mut self, out: &mut Outside<'_>) {
+        self.stats.handshake_timeouts += 1;
+        if self.syn_sends > self.config.syn_retransmissions {
+            self.fail(out, Failure::HandshakeTimeout);
+            return;
+        }
+        self.sender.rtt().back_off();
+        self.sender.set_timer(None);
+        self.syn_due = true;
+    }
+
+    /// The SYN or SYN-ACK leaves.
+    pub(super) fn syn_leaves(&mut self, now: Instant) {
+        self.syn_due = false;
+        self.syn_sent_at = now;
+        self.syn_sends += 1;
+        let rto = self.sender.rtt().rto();
+        self.sender.set_timer(Some(now + rto));
+    }
+
+    /// A SYN that had been seen before, in SYN-RECEIVED: our SYN-ACK was lost, or is still on its way.
+    pub(super) fn repeat_syn_ack(&mut self) {
+        self.syn_due = true;
+    }
+}

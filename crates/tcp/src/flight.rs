@@ -1,0 +1,343 @@
+//! What has been sent and not acknowledged: a ring of segments, the SACK scoreboard, and the sums that loss
+//! recovery needs, kept up to date so that nobody walks the window.
+
+use crate::ranges::RangeSet;
+use anabranch_base::Instant;
+use std::collections::VecDeque;
+
+/// One segment as it was first sent; retransmissions keep its boundaries.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Segment {
+    pub(crate) seq: u64,
+    /// Payload bytes.
+    pub(crate) len: u32,
+    /// Carries the FIN, which takes one sequence number after the payload.
+    pub(crate) fin: bool,
+    pub(crate) sacked: bool,
+    pub(crate) lost: bool,
+    /// Sent again since it was last held for lost.
+    pub(crate) resent: bool,
+    pub(crate) sent_at: Instant,
+    pub(crate) sends: u32,
+}
+
+impl Segment {
+    pub(crate) fn size(&self) -> u64 {
+        u64::from(self.len) + u64::from(self.fin)
+    }
+
+    pub(crate) fn end(&self) -> u64 {
+        self.seq + self.size()
+    }
+}
+
+/// What a cumulative acknowledgement took out of the flight.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Taken {
+    /// Bytes not SACKed before.
+    pub(crate) newly: u64,
+    /// When the newest of those sent exactly once was sent (Karn's rule).
+    pub(crate) sent_once: Option<Instant>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Flight {
+    ring: VecDeque<Segment>,
+    /// Absolute index of the ring's front; indices never change while a segment lives.
+    base: u64,
+    /// What the peer has SACKed above the cumulative acknowledgement.
+    sacks: RangeSet,
+    outstanding: u64,
+    sacked: u64,
+    /// Held for lost and not SACKed.
+    lost: u64,
+    /// Sent again and not SACKed.
+    resent: u64,
+    /// Next segment to consider for retransmission (HighRxt of RFC 6675, snd.nxt of go-back-N).
+    cursor: u64,
+    /// Below this index loss has been decided.
+    judged: u64,
+    /// Steps of all loops over segments, for the test that they are O(1) a segment.
+    #[cfg(test)]
+    pub(crate) steps: u64,
+}
+
+impl Flight {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ring.is_empty()
+    }
+
+    /// Sent and not cumulatively acknowledged, sequence numbers.
+    pub(crate) fn outstanding(&self) -> u64 {
+        self.outstanding
+    }
+
+    /// "pipe" of RFC 6675, section 4: not SACKed and not lost, plus what was sent again.
+    pub(crate) fn pipe(&self) -> u64 {
+        (self.outstanding - self.sacked - self.lost) + self.resent
+    }
+
+    pub(crate) fn front(&self) -> Option<&Segment> {
+        self.ring.front()
+    }
+
+    /// Segments sent and not cumulatively acknowledged.
+    pub(crate) fn segments(&self) -> usize {
+        self.ring.len()
+    }
+
+    pub(crate) fn front_index(&self) -> u64 {
+        self.base
+    }
+
+    pub(crate) fn get(&self, index: u64) -> Option<&Segment> {
+        self.ring.get(index.checked_sub(self.base)? as usize)
+    }
+
+    fn end_index(&self) -> u64 {
+        self.base + self.ring.len() as u64
+    }
+
+    pub(crate) fn push(&mut self, seq: u64, len: u32, fin: bool, now: Instant) {
+        let caught_up = self.cursor >= self.end_index();
+        let segment =
+            Segment { seq, len, fin, sacked: false, lost: false, resent: false, sent_at: now, sends: 1 };
+        self.outstanding += segment.size();
+        self.ring.push_back(segment);
+        if caught_up {
+            self.cursor = self.end_index();
+        }
+    }
+
+    /// Everything below `ack` has arrived.
+    pub(crate) fn acknowledge(&mut self, ack: u64) -> Taken {
+        let mut taken = Taken::default();
+        while let Some(front) = self.ring.front().copied() {
+            self.step();
+            if front.seq >= ack {
+                break;
+            }
+            if front.end() > ack {
+                self.shorten_front(ack, &mut taken);
+                break;
+            }
+            self.ring.pop_front();
+            self.base += 1;
+            self.forget(&front, front.size());
+            if !front.sacked {
+                taken.newly += front.size();
+            }
+            if front.sends == 1 {
+                taken.sent_once = Some(front.sent_at);
+            }
+        }
+        self.sacks.trim(ack);
+        self.cursor = self.cursor.max(self.base);
+        self.judged = self.judged.max(self.base);
+        taken
+    }
+
+    /// The peer acknowledged a part of a segment: legal, and rare.
+    fn shorten_front(&mut self, ack: u64, taken: &mut Taken) {
+        let Some(front) = self.ring.front_mut() else { return };
+        let cut = (ack - front.seq).min(u64::from(front.len));
+        let before = *front;
+        front.seq += cut;
+        front.len -= cut as u32;
+        self.forget(&before, cut);
+        if !before.sacked {
+            taken.newly += cut;
+        }
+    }
+
+    /// Takes `bytes` of a segment out of every sum it is in.
+    fn forget(&mut self, segment: &Segment, bytes: u64) {
+        self.outstanding -= bytes;
+        if segment.sacked {
+            self.sacked -= bytes;
+        } else {
+            self.lost -= if segment.lost { bytes } else { 0 };
+            self.resent -= if segment.resent { bytes } else { 0 };
+        }
+    }
+
+    /// The peer reports `start..end`. Answers how many bytes were not known before.
+    pub(crate) fn sack(&mut self, start: u64, end: u64) -> u64 {
+        let mut fresh: [Option<(u64, u64)>; 8] = [None; 8];
+        let mut more = 0;
+        let merged = self.sacks.insert(start, end, |a, b| match fresh.get_mut(more) {
+            Some(slot) => {
+                *slot = Some((a, b));
+                more += 1;
+            }
+            // More than eight holes filled by one block: extend the last piece over the rest.
+            None => {
+                if let Some(Some(last)) = fresh.last_mut() {
+                    last.1 = b;
+                }
+            }
+        });
+        let mut newly = 0;
+        for (a, b) in fresh.into_iter().flatten() {
+            newly += self.mark_sacked(a, b, merged);
+        }
+        newly
+    }
+
+    fn mark_sacked(&mut self, a: u64, b: u64, known: (u64, u64)) -> u64 {
+        let mut newly = 0;
+        let mut i = self.ring.partition_point(|s| s.end() <= a);
+        while let Some(segment) = self.ring.get_mut(i) {
+            if segment.seq >= b {
+                break;
+            }
+            let whole = known.0 <= segment.seq && segment.end() <= known.1;
+            if whole && !segment.sacked {
+                let size = segment.size();
+                let (lost, resent) = (segment.lost, segment.resent);
+                segment.sacked = true;
+                self.sacked += size;
+                self.lost -= if lost { size } else { 0 };
+                self.resent -= if resent { size } else { 0 };
+                newly += size;
+            }
+            i += 1;
+            self.step();
+        }
+        newly
+    }
+
+    /// Below which sequence number RFC 6675's IsLost holds: `duplicates` separate SACKed ranges above, or more
+    /// than (`duplicates` - 1) segments' bytes. At most `duplicates` ranges are looked at.
+    pub(crate) fn lost_below(&self, duplicates: u32, mss: u64) -> u64 {
+        let (mut bytes, mut count) = (0, 0);
+        for (start, end) in self.sacks.iter().rev() {
+            bytes += end - start;
+            count += 1;
+            if count >= duplicates || bytes > u64::from(duplicates.saturating_sub(1)) * mss {
+                return start;
+            }
+        }
+        0
+    }
+
+    /// Marks every segment below `limit` that is not SACKed as lost. Each is judged once.
+    pub(crate) fn mark_lost_below(&mut self, limit: u64) {
+        while let Some(i) = self.judged.checked_sub(self.base) {
+            let Some(segment) = self.ring.get_mut(i as usize).filter(|s| s.end() <= limit) else { break };
+            if !segment.sacked && !segment.lost {
+                segment.lost = true;
+                self.lost += segment.size();
+            }
+            self.judged += 1;
+            self.step();
+        }
+    }
+
+    /// The first segment is lost, whatever the scoreboard says (fast retransmit).
+    pub(crate) fn mark_front_lost(&mut self) {
+        if let Some(front) = self.ring.front_mut().filter(|s| !s.sacked && !s.lost) {
+            front.lost = true;
+            self.lost += front.size();
+        }
+    }
+
+    /// After a timeout: everything that is not SACKed is lost, and nothing has been sent again. The one walk over
+    /// the window; a timeout costs at least a round trip, in which the window would have been handled anyway.
+    pub(crate) fn mark_all_lost(&mut self) {
+        (self.lost, self.resent) = (0, 0);
+        for segment in &mut self.ring {
+            segment.resent = false;
+            segment.lost = !segment.sacked;
+            self.lost += if segment.lost { segment.size() } else { 0 };
+        }
+        self.cursor = self.base;
+        self.judged = self.end_index();
+    }
+
+    /// Forgets the scoreboard.
+    pub(crate) fn clear_sacks(&mut self) {
+        for (start, end) in std::mem::take(&mut self.sacks).iter() {
+            let first = self.ring.partition_point(|s| s.end() <= start);
+            for segment in self.ring.range_mut(first..).take_while(|s| s.seq < end) {
+                if segment.sacked {
+                    segment.sacked = false;
+                    self.sacked -= segment.size();
+                    self.lost += if segment.lost { segment.size() } else { 0 };
+                    self.resent += if segment.resent { segment.size() } else { 0 };
+                }
+            }
+        }
+    }
+
+    /// A recovery begins: retransmissions start from the front again.
+    pub(crate) fn rewind(&mut self) {
+        self.cursor = self.base;
+    }
+
+    /// Where go-back-N stands: the sequence number at the cursor, or `None` when it has caught up.
+    pub(crate) fn cursor_seq(&self) -> Option<u64> {
+        self.get(self.cursor).map(|s| s.seq)
+    }
+
+    /// The cursor's segment, whatever it is.
+    pub(crate) fn at_cursor(&self) -> Option<u64> {
+        (self.cursor < self.end_index()).then_some(self.cursor)
+    }
+
+    /// NextSeg rule 1: the next segment that is lost, not SACKed and not sent again.
+    pub(crate) fn next_lost(&mut self) -> Option<u64> {
+        self.skip(|s| s.sacked || s.resent);
+        self.get(self.cursor).filter(|s| s.lost).map(|_| self.cursor)
+    }
+
+    /// The next segment that is not SACKed while something above it is (NextSeg rule 3; ns-2's idea of lost).
+    pub(crate) fn next_hole(&mut self) -> Option<u64> {
+        self.skip(|s| s.sacked);
+        let top = self.sacks.end();
+        self.get(self.cursor).filter(|s| s.seq < top).map(|_| self.cursor)
+    }
+
+    /// The last segment that is not SACKed (NextSeg rule 4).
+    pub(crate) fn last_unsacked(&self) -> Option<u64> {
+        let back = self.ring.iter().rev().position(|s| !s.sacked)?;
+        Some(self.end_index() - 1 - back as u64)
+    }
+
+    fn skip(&mut self, over: impl Fn(&Segment) -> bool) {
+        while self.get(self.cursor).is_some_and(&over) {
+            self.cursor += 1;
+            self.step();
+        }
+    }
+
+    /// The segment at `index` leaves again, and retransmission goes on behind it.
+    pub(crate) fn resend(&mut self, index: u64, now: Instant) {
+        self.rescue(index, now);
+        self.cursor = self.cursor.max(index + 1);
+    }
+
+    /// The segment at `index` leaves again; retransmission goes on where it was ("HighRxt MUST NOT be updated").
+    pub(crate) fn rescue(&mut self, index: u64, now: Instant) {
+        let Some(i) = index.checked_sub(self.base) else { return };
+        let Some(segment) = self.ring.get_mut(i as usize) else { return };
+        segment.sends += 1;
+        segment.sent_at = now;
+        if !segment.resent && !segment.sacked {
+            self.resent += segment.size();
+        }
+        segment.resent = true;
+    }
+
+    #[cfg_attr(not(test), expect(clippy::unused_self, reason = "counts in tests only"))]
+    #[inline]
+    fn step(&mut self) {
+        #[cfg(test)]
+        {
+            self.steps += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

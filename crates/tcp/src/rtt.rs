@@ -1,0 +1,183 @@
+//! Round-trip time and retransmission timeout (RFC 6298).
+
+use crate::config::{Config, RttEstimator};
+use anabranch_base::{Duration, Instant};
+
+/// Estimate, timeout and backing off of one connection.
+#[derive(Debug)]
+pub(crate) struct Rtt {
+    kind: RttEstimator,
+    granularity: Duration,
+    min: Duration,
+    max: Duration,
+    srtt: Option<Duration>,
+    rttvar: Duration,
+    /// BSD's fixed point: srtt in eighths and rttvar in quarters of a tick.
+    ticks: (i64, i64),
+    /// Timeout before the floor and before backing off.
+    base: Duration,
+    /// How often it has been doubled.
+    backoff: u32,
+}
+
+impl Rtt {
+    pub(crate) fn new(config: &Config) -> Self {
+        Self {
+            kind: config.rtt_estimator,
+            granularity: config.rto_granularity.max(Duration::from_nanos(1)),
+            min: config.rto_min,
+            max: config.rto_max,
+            srtt: None,
+            rttvar: Duration::ZERO,
+            ticks: (0, 0),
+            base: config.rto_initial,
+            backoff: 0,
+        }
+    }
+
+    pub(crate) fn srtt(&self) -> Option<Duration> {
+        self.srtt
+    }
+
+    /// The timeout to arm the timer with. The floor comes before backing off, the ceiling after.
+    pub(crate) fn rto(&self) -> Duration {
+        (self.base.max(self.min) * (1_u64 << self.backoff.min(20))).min(self.max)
+    }
+
+    /// RFC 6298, section 5.5: "The host MUST set RTO <- RTO * 2".
+    pub(crate) fn back_off(&mut self) {
+        if self.rto() < self.max {
+            self.backoff += 1;
+        }
+        // BSD: so far backed off, the smoothed value is worth nothing; keep it in the variance.
+        if self.kind == RttEstimator::Ticks && self.backoff > 3 {
+            self.ticks.1 += self.ticks.0 >> 3;
+            self.ticks.0 = 0;
+        }
+    }
+
+    pub(crate) fn clear_back_off(&mut self) {
+        self.backoff = 0;
+    }
+
+    /// RFC 6298, section 5.7: the timeout of a connection whose SYN had to be sent again and was never measured.
+    pub(crate) fn restart_at(&mut self, rto: Duration) {
+        if self.srtt.is_none() {
+            self.base = rto;
+        }
+        self.backoff = 0;
+    }
+
+    /// A segment sent at `sent` was acknowledged at `now`. Answers the sample as it was counted.
+    pub(crate) fn sample(&mut self, sent: Instant, now: Instant) -> Duration {
+        let g = self.granularity.as_nanos();
+        match self.kind {
+            RttEstimator::Rfc6298 => self.rfc6298(now - sent),
+            // A clock that ticks: how many ticks fell between the two.
+            RttEstimator::Ticks => self.bsd((now.as_nanos() / g) as i64 - (sent.as_nanos() / g) as i64),
+        }
+    }
+
+    /// A sample from a timestamp echo, which has no phase.
+    pub(crate) fn sample_span(&mut self, span: Duration) -> Duration {
+        let g = self.granularity.as_nanos();
+        match self.kind {
+            RttEstimator::Rfc6298 => self.rfc6298(span),
+            RttEstimator::Ticks => self.bsd(((span.as_nanos() + g / 2) / g) as i64),
+        }
+    }
+
+    fn rfc6298(&mut self, r: Duration) -> Duration {
+        let srtt = match self.srtt {
+            None => {
+                self.rttvar = r / 2;
+                r
+            }
+            Some(srtt) => {
+                // alpha = 1/8, beta = 1/4; rttvar first: it uses the old srtt.
+                self.rttvar = (self.rttvar * 3 + srtt.abs_diff(r)) / 4;
+                (srtt * 7 + r) / 8
+            }
+        };
+        self.srtt = Some(srtt);
+        self.base = srtt + self.granularity.max(self.rttvar * 4);
+        self.backoff = 0;
+        r
+    }
+
+    fn bsd(&mut self, ticks: i64) -> Duration {
+        let ticks = ticks.clamp(1, 1 << 40);
+        let (srtt, rttvar) = &mut self.ticks;
+        if *srtt == 0 {
+            *srtt = ticks << 3;
+            *rttvar = ticks << 1;
+        } else {
+            let delta = ticks - (*srtt >> 3);
+            *srtt = (*srtt + delta).max(1);
+            *rttvar = (*rttvar + delta.abs() - (*rttvar >> 2)).max(1);
+        }
+        let g = self.granularity;
+        self.base = g * (((*rttvar << 3) + *srtt) >> 3) as u64;
+        self.srtt = Some(g * *srtt as u64 / 8);
+        self.backoff = 0;
+        g * ticks as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    #[test]
+    fn rfc6298_section_2() {
+        let config = Config { rto_min: ms(1), rto_granularity: ms(10), ..Config::default() };
+        let mut rtt = Rtt::new(&config);
+        assert_eq!(rtt.rto(), ms(1000), "2.1: before a sample");
+        rtt.sample(Instant::ZERO, Instant::ZERO + ms(80));
+        assert_eq!(rtt.rto(), ms(80 + 4 * 40), "2.2: R + 4 * R/2");
+        rtt.sample(Instant::ZERO, Instant::ZERO + ms(160));
+        // rttvar = 3/4*40 + 1/4*80 = 50, srtt = 7/8*80 + 1/8*160 = 90.
+        assert_eq!((rtt.srtt(), rtt.rto()), (Some(ms(90)), ms(290)));
+        for _ in 0..60 {
+            rtt.sample(Instant::ZERO, Instant::ZERO + ms(90));
+        }
+        assert_eq!(rtt.rto(), ms(100), "the variance term is at least G");
+    }
+
+    #[test]
+    fn floor_before_and_ceiling_after_backing_off() {
+        let mut rtt = Rtt::new(&Config { rto_min: ms(200), rto_max: ms(1000), ..Config::default() });
+        rtt.sample(Instant::ZERO, Instant::ZERO + ms(10));
+        let seen: Vec<u64> = (0..4)
+            .map(|_| {
+                let rto = rtt.rto().as_millis();
+                rtt.back_off();
+                rto
+            })
+            .collect();
+        assert_eq!(seen, [200, 400, 800, 1000]);
+        rtt.sample(Instant::ZERO, Instant::ZERO + ms(10));
+        assert_eq!(rtt.rto(), ms(200), "a sample ends backing off");
+    }
+
+    #[test]
+    fn ticks_are_bsd_arithmetic() {
+        let config = Config {
+            rtt_estimator: RttEstimator::Ticks,
+            rto_granularity: ms(10),
+            rto_min: ms(20),
+            ..Config::default()
+        };
+        let mut rtt = Rtt::new(&config);
+        rtt.sample(Instant::ZERO + ms(9), Instant::ZERO + ms(521));
+        // 52 ticks: srtt 416 (eighths), rttvar 104 (quarters): (104*8 + 416) >> 3 = 156 ticks.
+        assert_eq!(rtt.rto(), ms(1560));
+        rtt.sample(Instant::ZERO, Instant::ZERO + ms(520));
+        // delta 0: rttvar 104 - 26 = 78: 78 + 52 = 130 ticks.
+        assert_eq!(rtt.rto(), ms(1300));
+    }
+}

@@ -1,0 +1,275 @@
+//! The sending half of a connection: what may leave, what is lost, how long to wait.
+//!
+//! Sequence numbers in here are unwrapped: the SYN has 0, the first byte of data 1.
+
+mod ack;
+mod choose;
+mod timeout;
+
+pub(crate) use ack::AckInfo;
+pub(crate) use choose::Outgoing;
+
+use crate::config::{Config, LossRecovery};
+use crate::congestion::Congestion;
+use crate::flight::Flight;
+use crate::rtt::Rtt;
+use crate::send_queue::SendQueue;
+use crate::stats::Stats;
+use anabranch_base::{Instant, RetransmitReason, Trace, TraceEvent, TraceRecord};
+use std::sync::Arc;
+
+/// What every handler needs beside its own state.
+pub(crate) struct Context<'a> {
+    pub(crate) now: Instant,
+    pub(crate) id: u32,
+    pub(crate) stats: &'a mut Stats,
+    pub(crate) trace: &'a mut Trace,
+}
+
+impl Context<'_> {
+    pub(crate) fn record(&mut self, build: impl FnOnce() -> TraceEvent) {
+        let (at, association) = (self.now, self.id);
+        self.trace.record(|| TraceRecord { at, association, subflow: 0, path: 0, event: build() });
+    }
+}
+
+/// Where loss recovery stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Open,
+    /// Fast recovery.
+    Fast,
+    /// After a timeout, until everything outstanding then is acknowledged.
+    Loss,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fin {
+    No,
+    /// The user has closed; the FIN leaves with or after the last byte.
+    Queued,
+    /// With this sequence number.
+    Sent(u64),
+}
+
+#[derive(Debug)]
+pub(crate) struct Sender {
+    config: Arc<Config>,
+    /// The recovery in force: without the peer's SACK the SACK kinds become NewReno.
+    recovery: LossRecovery,
+    sack: bool,
+    /// Payload of a full segment.
+    mss: u64,
+    queue: SendQueue,
+    fin: Fin,
+    /// First sequence number not acknowledged (SND.UNA).
+    una: u64,
+    /// First sequence number never sent (the largest SND.NXT so far).
+    max: u64,
+    flight: Flight,
+    congestion: Congestion,
+    rtt: Rtt,
+    /// Retransmission or persist timer; never both.
+    timer: Option<Instant>,
+    /// Timeouts in a row without an acknowledgement of new data.
+    failures: u32,
+    /// The peer's window from `una`, bytes, and the segment that brought it (SND.WL1, SND.WL2).
+    window: u64,
+    window_from: (u64, u64),
+    probing: bool,
+    /// A zero-window probe with one byte of new data leaves next.
+    probe_byte: bool,
+    phase: Phase,
+    /// No new fast retransmit before this is acknowledged; the end of the phase.
+    recover: Option<u64>,
+    duplicates: u32,
+    /// Sent by limited transmit since the last new acknowledgement: not part of RFC 5681's FlightSize.
+    limited: u64,
+    /// Reno and NewReno: what duplicate acknowledgements add to cwnd during fast recovery.
+    inflation: i64,
+    /// ns-2's pipe, packets.
+    ns2_pipe: i64,
+    /// Partial acknowledgements in this recovery.
+    partials: u32,
+    rescued: bool,
+    /// In `Loss`: an acknowledgement of new data has come since the timeout.
+    answered: bool,
+    /// This segment leaves next, whatever the window says.
+    forced: Option<(u64, RetransmitReason)>,
+    /// The segment being timed: its end and when it left.
+    timed: Option<(u64, Instant)>,
+    last_sent: Option<Instant>,
+    /// cwnd was what held us back for everything sent before this sequence number.
+    cwnd_limited_to: u64,
+    /// Data segments sent since the last acknowledgement came.
+    burst: u32,
+}
+
+impl Sender {
+    pub(crate) fn new(config: Arc<Config>) -> Self {
+        let mss = u64::from(config.mss.max(1));
+        Self {
+            recovery: config.recovery,
+            sack: false,
+            mss,
+            queue: SendQueue::new(1),
+            fin: Fin::No,
+            una: 0,
+            max: 1,
+            flight: Flight::default(),
+            congestion: Congestion::new(&config, mss),
+            rtt: Rtt::new(&config),
+            timer: None,
+            failures: 0,
+            window: 0,
+            window_from: (0, 0),
+            probing: false,
+            probe_byte: false,
+            phase: Phase::Open,
+            recover: None,
+            duplicates: 0,
+            limited: 0,
+            inflation: 0,
+            ns2_pipe: 0,
+            partials: 0,
+            rescued: false,
+            answered: false,
+            forced: None,
+            timed: None,
+            last_sent: None,
+            cwnd_limited_to: 0,
+            burst: 0,
+            config,
+        }
+    }
+
+    /// The handshake is over: payload of a full segment, whether SACK may be used, whether the handshake lost something.
+    pub(crate) fn establish(&mut self, mss: u64, sack: bool, handshake_loss: bool) {
+        self.mss = mss.max(1);
+        self.sack = sack;
+        if !sack && matches!(self.recovery, LossRecovery::Sack6675 | LossRecovery::Ns2Sack1) {
+            self.recovery = LossRecovery::NewReno;
+        }
+        self.congestion = Congestion::new(&self.config, self.mss);
+        self.una = 1;
+        self.timer = None;
+        if handshake_loss {
+            self.rtt.restart_at(self.config.rto_after_handshake_loss.max(self.config.rto_initial));
+            if self.config.one_segment_after_handshake_loss {
+                self.congestion.restart(crate::config::InitialWindow::Segments(1));
+            }
+        }
+    }
+
+    /// The window of the segment that ended the handshake.
+    pub(crate) fn first_window(&mut self, window: u64) {
+        self.window = window;
+    }
+
+    /// Queues what fits into the send buffer; answers how many bytes those are.
+    pub(crate) fn push(&mut self, mut data: bytes::Bytes) -> usize {
+        let room = self.config.send_buffer.saturating_sub(self.queue.len());
+        let taken = data.len().min(usize::try_from(room).unwrap_or(usize::MAX));
+        data.truncate(taken);
+        self.queue.push(data);
+        taken
+    }
+
+    pub(crate) fn has_room(&self) -> bool {
+        self.queue.len() < self.config.send_buffer
+    }
+
+    /// The user sends nothing more.
+    pub(crate) fn finish(&mut self) {
+        if self.fin == Fin::No {
+            self.fin = Fin::Queued;
+        }
+    }
+
+    pub(crate) fn is_finishing(&self) -> bool {
+        self.fin != Fin::No
+    }
+
+    pub(crate) fn fin_sent(&self) -> bool {
+        matches!(self.fin, Fin::Sent(_))
+    }
+
+    pub(crate) fn fin_acknowledged(&self) -> bool {
+        matches!(self.fin, Fin::Sent(seq) if self.una > seq)
+    }
+
+    pub(crate) fn una(&self) -> u64 {
+        self.una
+    }
+
+    pub(crate) fn max(&self) -> u64 {
+        self.max
+    }
+
+    pub(crate) fn mss(&self) -> u64 {
+        self.mss
+    }
+
+    pub(crate) fn queue(&self) -> &SendQueue {
+        &self.queue
+    }
+
+    pub(crate) fn rtt(&mut self) -> &mut Rtt {
+        &mut self.rtt
+    }
+
+    pub(crate) fn timer(&self) -> Option<Instant> {
+        self.timer
+    }
+
+    pub(crate) fn set_timer(&mut self, at: Option<Instant>) {
+        self.timer = at;
+    }
+
+    /// Whether the timer is for a zero-window probe.
+    pub(crate) fn is_persisting(&self) -> bool {
+        self.window == 0 || self.flight.is_empty()
+    }
+
+    /// What the connection may have outstanding at most, apart from cwnd.
+    fn limit(&self) -> u64 {
+        match self.config.send_limit {
+            0 => self.window,
+            limit => self.window.min(limit),
+        }
+    }
+
+    /// What loss recovery takes for outstanding.
+    pub(crate) fn in_flight(&self) -> u64 {
+        match (self.phase, self.recovery) {
+            (Phase::Fast, LossRecovery::Ns2Sack1) => self.ns2_pipe.max(0) as u64 * self.mss,
+            (Phase::Loss, _) | (_, LossRecovery::Sack6675) => self.flight.pipe(),
+            _ => self.flight.outstanding(),
+        }
+    }
+
+    pub(crate) fn write_gauges(&self, stats: &mut Stats) {
+        stats.srtt = self.rtt.srtt();
+        stats.rto = self.rtt.rto();
+        stats.cwnd = self.congestion.window();
+        stats.cwnd_peak = stats.cwnd_peak.max(stats.cwnd);
+        stats.ssthresh = self.congestion.ssthresh();
+        stats.flight = self.in_flight();
+    }
+
+    fn record_window(&self, cx: &mut Context<'_>) {
+        cx.record(|| TraceEvent::Window {
+            cwnd: self.congestion.window(),
+            ssthresh: self.congestion.ssthresh(),
+            flight: self.in_flight(),
+        });
+    }
+
+    /// Nothing will be sent any more: gives the memory back.
+    pub(crate) fn clear(&mut self) {
+        self.queue = SendQueue::new(self.max);
+        self.flight = Flight::default();
+        self.timer = None;
+        self.forced = None;
+    }
+}

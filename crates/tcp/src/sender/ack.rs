@@ -1,0 +1,267 @@
+//! An acknowledgement arrived.
+
+use super::{Context, LossRecovery, Phase, Sender};
+use crate::config::{RttSampling, SsthreshBase};
+use crate::congestion::{Acked, Base};
+use crate::flight::Taken;
+use anabranch_base::{Duration, RetransmitReason, TraceEvent};
+
+/// What an acknowledgement says, unwrapped and checked: `ack` is at most what has been sent.
+pub(crate) struct AckInfo<'a> {
+    pub(crate) ack: u64,
+    /// SACK blocks above `ack` that make sense.
+    pub(crate) sacks: &'a [(u64, u64)],
+    /// Sequence number of the segment, for the window update rule.
+    pub(crate) seq: u64,
+    /// Advertised window, scaled.
+    pub(crate) window: u64,
+    /// No data, no SYN, no FIN in the segment.
+    pub(crate) empty: bool,
+    /// Age of the timestamp that it echoes.
+    pub(crate) echo_age: Option<Duration>,
+}
+
+impl Sender {
+    pub(crate) fn on_ack(&mut self, cx: &mut Context<'_>, info: &AckInfo<'_>) {
+        cx.stats.acks_received += 1;
+        if info.ack < self.una {
+            return;
+        }
+        self.burst = 0;
+        let window_changed = self.on_window(cx, info);
+        let advanced = info.ack - self.una;
+        let taken = self.flight.acknowledge(info.ack);
+        self.una = info.ack;
+        self.queue.trim(info.ack);
+        let sacked = self.note_sacks(info.sacks);
+        let report = (taken.newly + sacked).min(u64::from(u32::MAX)) as u32;
+        let (cumulative, gaps) = (info.ack.saturating_sub(1), info.sacks.len() as u16);
+        cx.record(|| TraceEvent::AckReceived { cumulative, newly_acked: report, gaps });
+
+        // ns-2: every ACK in recovery means that one packet has left the network.
+        if self.phase == Phase::Fast {
+            self.ns2_pipe -= 1;
+        }
+        if advanced > 0 {
+            self.on_new_ack(cx, info, taken, advanced);
+        } else if !self.flight.is_empty() && self.is_duplicate(info, window_changed, sacked) {
+            self.on_duplicate(cx);
+        }
+        if self.recovery == LossRecovery::Sack6675 && self.phase != Phase::Open {
+            let limit = self.flight.lost_below(self.config.duplicate_threshold, self.mss);
+            self.flight.mark_lost_below(limit);
+        }
+        self.record_window(cx);
+    }
+
+    /// RFC 9293, section 3.10.7.4: an older segment must not change the window. Answers whether it changed.
+    fn on_window(&mut self, cx: &Context<'_>, info: &AckInfo<'_>) -> bool {
+        let from = (info.seq, info.ack);
+        if from < self.window_from {
+            return false;
+        }
+        self.window_from = from;
+        let before = std::mem::replace(&mut self.window, info.window);
+        if before == 0 && info.window > 0 && self.probing {
+            self.probing = false;
+            self.rtt.clear_back_off();
+            self.timer = None;
+            if self.flight.front().is_some_and(|s| s.seq >= info.ack) {
+                self.forced = Some((self.flight.front_index(), RetransmitReason::Probe));
+                self.timer = Some(cx.now + self.rtt.rto());
+            }
+        }
+        before != info.window
+    }
+
+    fn note_sacks(&mut self, sacks: &[(u64, u64)]) -> u64 {
+        // ns-2 looks at SACK blocks only once the timeout's retransmission has been answered.
+        let deaf = self.recovery == LossRecovery::Ns2Sack1 && self.phase == Phase::Loss && !self.answered;
+        if !self.sack || deaf {
+            return 0;
+        }
+        let (una, max) = (self.una, self.max);
+        sacks
+            .iter()
+            .map(|(start, end)| (*start.max(&una), *end.min(&max)))
+            .filter(|(start, end)| start < end)
+            .map(|(start, end)| self.flight.sack(start, end))
+            .sum()
+    }
+
+    /// RFC 5681, section 2; with SACK RFC 6675, section 2: "a segment that ... carries ... previously unknown" blocks.
+    fn is_duplicate(&self, info: &AckInfo<'_>, window_changed: bool, sacked: u64) -> bool {
+        match self.recovery {
+            LossRecovery::Sack6675 | LossRecovery::Ns2Sack1 => sacked > 0,
+            LossRecovery::Reno | LossRecovery::NewReno => {
+                info.empty && !(window_changed && self.config.window_update_is_no_duplicate)
+            }
+        }
+    }
+
+    fn on_new_ack(&mut self, cx: &mut Context<'_>, info: &AckInfo<'_>, taken: Taken, advanced: u64) {
+        self.failures = 0;
+        self.forced = None;
+        self.measure(cx, info, taken);
+        let finished = self.recover.is_none_or(|r| self.una >= r);
+        match self.phase {
+            Phase::Fast if finished || self.recovery == LossRecovery::Reno => self.leave_fast_recovery(),
+            Phase::Fast => {
+                self.on_partial_ack(cx, advanced);
+                return;
+            }
+            Phase::Open | Phase::Loss => {
+                self.answered = true;
+                self.duplicates = 0;
+                self.limited = 0;
+                self.grow(advanced);
+                if self.recovery == LossRecovery::Ns2Sack1 {
+                    self.flight.clear_sacks();
+                }
+                if self.phase == Phase::Loss && finished {
+                    self.phase = Phase::Open;
+                }
+            }
+        }
+        self.restart_timer(cx);
+    }
+
+    /// RFC 6298, 5.2 and 5.3: off when nothing is outstanding, else restarted.
+    fn restart_timer(&mut self, cx: &Context<'_>) {
+        self.timer = if self.flight.is_empty() { None } else { Some(cx.now + self.rtt.rto()) };
+    }
+
+    fn measure(&mut self, cx: &mut Context<'_>, info: &AckInfo<'_>, taken: Taken) {
+        let sample = if let Some(age) = info.echo_age {
+            Some(self.rtt.sample_span(age))
+        } else {
+            let sent = match self.config.rtt_sampling {
+                RttSampling::Timed => {
+                    let timed = self.timed.filter(|(end, _)| info.ack >= *end);
+                    if timed.is_some() {
+                        self.timed = None;
+                    }
+                    timed.map(|(_, at)| at)
+                }
+                RttSampling::Every => taken.sent_once,
+            };
+            sent.map(|at| self.rtt.sample(at, cx.now))
+        };
+        if let (Some(sample), Some(srtt)) = (sample, self.rtt.srtt()) {
+            let rto = self.rtt.rto();
+            cx.record(|| TraceEvent::Rtt { sample, srtt, rto });
+        }
+    }
+
+    fn grow(&mut self, bytes: u64) {
+        if !self.config.growth_needs_full_window || self.una <= self.cwnd_limited_to {
+            self.congestion.on_ack(Acked { bytes });
+        }
+    }
+
+    fn leave_fast_recovery(&mut self) {
+        self.phase = Phase::Open;
+        self.recover = None;
+        self.inflation = 0;
+        self.duplicates = 0;
+        self.limited = 0;
+        if self.recovery == LossRecovery::Ns2Sack1 {
+            self.flight.clear_sacks();
+        }
+        // RFC 6582, section 3.2, step 3: "min (ssthresh, max(FlightSize, SMSS) + SMSS)".
+        let deflate = self.recovery == LossRecovery::NewReno && self.config.deflate_to_flight;
+        let limit = deflate.then(|| self.flight.outstanding().max(self.mss) + self.mss);
+        self.congestion.on_recovered(limit);
+    }
+
+    fn on_partial_ack(&mut self, cx: &Context<'_>, advanced: u64) {
+        self.partials += 1;
+        match self.recovery {
+            LossRecovery::NewReno | LossRecovery::Reno => {
+                // RFC 6582: "deflate the congestion window by the amount of new data acknowledged ... add back SMSS".
+                self.inflation -= advanced as i64;
+                if advanced >= self.mss {
+                    self.inflation += self.mss as i64;
+                }
+                self.flight.mark_front_lost();
+                self.forced = Some((self.flight.front_index(), RetransmitReason::Recovery));
+            }
+            // A retransmission has left the network too: one more than for any ACK.
+            LossRecovery::Ns2Sack1 => self.ns2_pipe -= 1,
+            LossRecovery::Sack6675 => {}
+        }
+        if self.config.partial_ack_clears_backoff {
+            self.rtt.clear_back_off();
+        }
+        if self.config.partial_ack_restarts_timer || self.partials == 1 {
+            self.restart_timer(cx);
+        }
+    }
+
+    fn on_duplicate(&mut self, cx: &mut Context<'_>) {
+        cx.stats.duplicate_acks += 1;
+        match self.phase {
+            Phase::Fast => {
+                // RFC 5681, section 3.2, step 4.
+                if matches!(self.recovery, LossRecovery::Reno | LossRecovery::NewReno) {
+                    self.inflation += self.mss as i64;
+                }
+            }
+            Phase::Loss if !self.answered => {}
+            Phase::Open | Phase::Loss => {
+                self.duplicates += 1;
+                let threshold = self.config.duplicate_threshold;
+                let scoreboard = self.recovery == LossRecovery::Sack6675
+                    && self.flight.lost_below(threshold, self.mss) > self.una;
+                if (self.duplicates >= threshold || scoreboard) && self.may_retransmit_fast() {
+                    self.enter_fast_recovery(cx);
+                }
+            }
+        }
+    }
+
+    /// RFC 6582, section 3.2, step 2, against a second reduction for the same window of data.
+    fn may_retransmit_fast(&self) -> bool {
+        if !self.config.recovery_point {
+            return true;
+        }
+        match self.recovery {
+            LossRecovery::Sack6675 => self.phase == Phase::Open,
+            _ => self.recover.is_none_or(|r| self.una > r),
+        }
+    }
+
+    fn enter_fast_recovery(&mut self, cx: &mut Context<'_>) {
+        cx.stats.fast_retransmits += 1;
+        let base = self.loss_base();
+        self.congestion.on_fast_retransmit(base);
+        let counted = self.duplicates.min(self.config.duplicate_threshold);
+        self.phase = Phase::Fast;
+        self.recover = Some(self.max);
+        self.partials = 0;
+        self.rescued = false;
+        // What is timed may be the lost segment, or wait behind it.
+        self.timed = None;
+        self.inflation = (u64::from(counted) * self.mss) as i64;
+        self.ns2_pipe = self.flight.segments() as i64 - i64::from(counted);
+        self.flight.rewind();
+        if self.recovery != LossRecovery::Ns2Sack1 {
+            self.flight.mark_front_lost();
+        }
+        // "The TCP sender MUST retransmit the lost segment", whatever the window says.
+        self.forced = Some((self.flight.front_index(), RetransmitReason::FastRetransmit));
+        if self.config.fast_retransmit_restarts_timer {
+            self.restart_timer(cx);
+        }
+        let seq = self.una.saturating_sub(1);
+        cx.record(|| TraceEvent::FastRetransmit { seq });
+    }
+
+    pub(super) fn loss_base(&self) -> Base {
+        match self.config.ssthresh_base {
+            // RFC 5681, section 3.2: data sent by limited transmit "MUST NOT be included in this calculation".
+            SsthreshBase::Flight => Base::Flight(self.flight.outstanding().saturating_sub(self.limited)),
+            SsthreshBase::Cwnd => Base::Window(self.limit()),
+        }
+    }
+}

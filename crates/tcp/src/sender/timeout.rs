@@ -1,0 +1,66 @@
+//! The retransmission timer expired, or the persist timer, which is the same timer with a shut window.
+
+use super::{Context, LossRecovery, Phase, Sender};
+use anabranch_base::{RetransmitReason, TraceEvent};
+
+impl Sender {
+    /// Answers false when it is time to give up.
+    pub(crate) fn on_timer(&mut self, cx: &mut Context<'_>) -> bool {
+        if self.is_persisting() {
+            self.probe(cx);
+            return true;
+        }
+        self.failures += 1;
+        if self.failures > self.config.retransmissions {
+            return false;
+        }
+        cx.stats.timeouts += 1;
+        // RFC 5681, section 3.1: when "the given segment has already been retransmitted by way of the
+        // retransmission timer at least once, the value of ssthresh is held constant".
+        let held = self.failures > 1 && self.config.ssthresh_held_on_backoff;
+        let base = (!held).then(|| self.loss_base());
+        self.congestion.on_timeout(base);
+        self.rtt.back_off();
+        self.phase = Phase::Loss;
+        self.recover = Some(self.max);
+        self.answered = false;
+        self.duplicates = 0;
+        self.limited = 0;
+        self.inflation = 0;
+        self.forced = None;
+        self.timed = None;
+        self.burst = 0;
+        if self.recovery != LossRecovery::Sack6675 || !self.config.keep_sack_on_timeout {
+            self.flight.clear_sacks();
+        }
+        self.flight.mark_all_lost();
+        // The first unacknowledged segment goes out whatever else is true (RFC 6298, 5.4).
+        if self.recovery == LossRecovery::Sack6675 {
+            self.forced = Some((self.flight.front_index(), RetransmitReason::Timeout));
+        }
+        let rto = self.rtt.rto();
+        self.timer = Some(cx.now + rto);
+        cx.record(|| TraceEvent::Timeout { rto });
+        self.record_window(cx);
+        true
+    }
+
+    /// RFC 9293, section 3.8.6.1: keeps asking a shut window, as long as the peer answers, at growing intervals.
+    fn probe(&mut self, cx: &mut Context<'_>) {
+        self.timer = None;
+        if self.window > 0 || (self.flight.is_empty() && self.queue.end() == self.max) {
+            return;
+        }
+        self.probing = true;
+        self.timed = None;
+        cx.stats.window_probes += 1;
+        self.rtt.back_off();
+        if self.flight.is_empty() {
+            // One byte of new data although the window is shut.
+            self.probe_byte = true;
+        } else {
+            self.forced = Some((self.flight.front_index(), RetransmitReason::Probe));
+        }
+        self.timer = Some(cx.now + self.rtt.rto().min(self.config.persist_max));
+    }
+}
