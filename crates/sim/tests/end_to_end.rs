@@ -50,6 +50,22 @@ fn sctp_delivers_everything_over_lossy_links() {
 }
 
 #[test]
+fn tcp_delivers_everything_over_lossy_links() {
+    for profile in ["rfc", "reno", "newreno", "sack", "study-2005", "ns2-sack1"] {
+        for seed in 1..=4 {
+            for p in [0.01, 0.1] {
+                let bytes = 300_000;
+                let what = format!("{profile}, seed {seed}, p {p}");
+                let scenario = lossy_transfer(Protocol::Tcp, profile, p, bytes, 1448);
+                let output = run(&scenario, seed, &Record::default()).unwrap();
+                assert_complete(&output, bytes, &what);
+                assert!(output.summary.flows[0].measures.retransmissions > 0, "{what}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_transfer_over_a_clean_link_takes_as_long_as_its_windows_need() {
     // 1 round trip for INIT, 1 for COOKIE ECHO, which DATA may ride with; no loss, no timeout.
     let output =
