@@ -197,7 +197,7 @@ impl Connection {
     pub(crate) fn receive(&mut self) -> Option<Bytes> {
         let piece = self.receiver.read()?;
         self.stats.payload_bytes_delivered += piece.len() as u64;
-        if self.state.is_synchronized() && self.receiver.window_grew(self.sender.mss()) {
+        if self.state.is_synchronized() && self.receiver.window_reopened(self.sender.mss()) {
             self.acks.demand();
         }
         Some(piece)

@@ -122,7 +122,7 @@ impl Header {
     /// Header length with options, bytes.
     #[must_use]
     pub fn size(&self) -> usize {
-        MIN_HEADER + self.options.len()
+        MIN_HEADER + self.options.size()
     }
 
     /// Appends the header to `buf` with a checksum of zero; [`seal`] fills it in.

@@ -69,9 +69,11 @@ impl Receiver {
         self.edge.max(self.next + self.buffer.saturating_sub(self.waiting))
     }
 
-    /// The user has read enough to be worth telling (receiver's silly window avoidance, RFC 1122, 4.2.3.3).
-    pub(crate) fn window_grew(&self, mss: u64) -> bool {
-        self.possible_edge() - self.edge >= (self.buffer / 2).min(2 * mss)
+    /// The window was all but shut, and the user has read enough for the peer to be told (receiver's silly window
+    /// avoidance, RFC 1122, 4.2.3.3). An open window needs no telling: the next acknowledgement does it.
+    pub(crate) fn window_reopened(&self, mss: u64) -> bool {
+        let worth = (self.buffer / 2).min(2 * mss);
+        self.edge.saturating_sub(self.next) < 2 * mss && self.possible_edge() - self.edge >= worth
     }
 
     /// The window field for a segment that leaves now, and the promise that goes with it.
@@ -173,6 +175,11 @@ impl Receiver {
     pub(crate) fn fin(&mut self, at: u64) {
         if self.fin.is_none() && at >= self.next && at <= self.edge.max(self.next) {
             self.fin = Some(at);
+            if at > self.next {
+                // SACKed like data: else the segment that carries it would never count as arrived.
+                self.ranges.insert(at, at + 1, |_, _| {});
+                self.recent.push_front(at);
+            }
         }
     }
 
@@ -183,6 +190,7 @@ impl Receiver {
         }
         self.fin_taken = true;
         self.next += 1;
+        self.ranges.trim(self.next);
         true
     }
 

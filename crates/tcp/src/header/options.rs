@@ -94,7 +94,7 @@ impl Options {
 
     /// Length as emitted, a multiple of 4.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub fn size(&self) -> usize {
         let mut len = 0;
         if self.mss.is_some() {
             len += 4;
@@ -112,12 +112,6 @@ impl Options {
             len += 4 + 8 * blocks;
         }
         len
-    }
-
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// In the order and with the padding that most stacks use; SACK-permitted takes the padding of the timestamp.

@@ -35,9 +35,9 @@ fn a_window_never_shrinks_and_opens_in_steps() {
     assert_eq!(r.advertise(0, 100), 0);
     // Nothing beyond the edge is taken.
     assert_eq!(r.data(1001, &[0; 1]).new, 0);
-    assert!(!r.window_grew(100));
+    assert!(!r.window_reopened(100));
     while r.read().is_some() {}
-    assert!(r.window_grew(100));
+    assert!(r.window_reopened(100));
     assert_eq!(r.advertise(0, 100), 1000);
 }
 

@@ -1,0 +1,84 @@
+//! Result files: each appears whole or not at all.
+
+use std::ffi::OsString;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anabranch_sim::Columns;
+
+use crate::failure::Failure;
+
+/// Writes a file beside its final name, then renames it, so that an interruption leaves no half of it.
+pub(crate) fn write(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> Result<(), Failure> {
+    let mut beside = OsString::from(path.as_os_str());
+    beside.push(".part");
+    let beside = PathBuf::from(beside);
+    let written = std::fs::File::create(&beside).and_then(|file| {
+        let mut out = BufWriter::new(file);
+        fill(&mut out)?;
+        out.flush()
+    });
+    written.and_then(|()| std::fs::rename(&beside, path)).map_err(|error| {
+        let _ = std::fs::remove_file(&beside);
+        Failure::writing(path, &error)
+    })
+}
+
+/// Makes a directory, with those above it.
+pub(crate) fn directory(path: &Path) -> Result<(), Failure> {
+    std::fs::create_dir_all(path).map_err(|error| Failure::writing(path, &error))
+}
+
+/// Where the file of one seed goes. A directory (existing, or written with a slash at its end) holds
+/// `STEM-SEED.EXTENSION`; a file name is taken as it is for a single run, and gets `-SEED` before its extension for
+/// several.
+pub(crate) fn for_seed(path: &Path, stem: &str, extension: &str, seed: u64, several: bool) -> PathBuf {
+    if path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+        return path.join(format!("{stem}-{seed}.{extension}"));
+    }
+    if !several {
+        return path.to_owned();
+    }
+    let mut name = path.file_stem().unwrap_or_default().to_owned();
+    name.push(format!("-{seed}"));
+    if let Some(kept) = path.extension() {
+        name.push(".");
+        name.push(kept);
+    }
+    path.with_file_name(name)
+}
+
+/// A trace as comma-separated values: one line for each event, names instead of numbers. No name holds a comma.
+pub(crate) fn trace(columns: &Columns, out: &mut dyn Write) -> std::io::Result<()> {
+    writeln!(out, "time_ns,entity,kind,flow,subflow,path,reason,seq,size,a,b,c")?;
+    let kinds = Columns::kinds();
+    let reasons = Columns::reasons();
+    let name = |names: &[String], index: usize| names.get(index).cloned().unwrap_or_default();
+    for row in 0..columns.len() {
+        let at = |column: &[u64]| column.get(row).copied().unwrap_or(0);
+        let small = |column: &[u8]| column.get(row).copied().unwrap_or(0);
+        let word = |column: &[u32]| column.get(row).copied().unwrap_or(0);
+        let entity = columns.entity.get(row).map_or(0, |&index| usize::from(index));
+        writeln!(
+            out,
+            "{},{},{},{},{},{},{},{},{},{},{},{}",
+            at(&columns.time_ns),
+            name(&columns.entities, entity),
+            kinds.get(usize::from(small(&columns.kind))).unwrap_or(&""),
+            usize::try_from(word(&columns.flow))
+                .map_or_else(|_| String::new(), |index| name(&columns.flows, index)),
+            small(&columns.subflow),
+            small(&columns.path),
+            reasons.get(usize::from(small(&columns.reason))).unwrap_or(&""),
+            at(&columns.seq),
+            word(&columns.size),
+            at(&columns.a),
+            at(&columns.b),
+            at(&columns.c),
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,31 @@
+//! Reads a scenario file with the overrides of the command line.
+
+use std::path::Path;
+
+use anabranch_sim::scenario::Scenario;
+
+use crate::failure::Failure;
+
+/// `KEY=VALUE` of `--set`.
+pub(crate) fn assignment(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.trim().is_empty() => Ok((key.trim().to_owned(), value.trim().to_owned())),
+        _ => Err("write KEY=VALUE, for example link.bottleneck.rate=\"3 Mbit/s\"".to_owned()),
+    }
+}
+
+/// The scenario in a file, checked as far as it can be without running it.
+pub(crate) fn scenario(path: &Path, overrides: &[(String, String)]) -> Result<Scenario, Failure> {
+    let origin = path.display().to_string();
+    let bytes =
+        std::fs::read(path).map_err(|error| Failure::wrong(format!("{origin}: cannot read: {error}")))?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let line =
+            error.as_bytes().iter().take(error.utf8_error().valid_up_to()).filter(|&&b| b == b'\n').count()
+                + 1;
+        Failure::wrong(format!("{origin}:{line}: not text in UTF-8"))
+    })?;
+    let scenario = Scenario::from_toml(&text, &origin, overrides).map_err(Failure::wrong)?;
+    anabranch_sim::check(&scenario).map_err(|error| Failure::wrong(format!("{origin}: {error}")))?;
+    Ok(scenario)
+}

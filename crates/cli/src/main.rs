@@ -1,0 +1,77 @@
+//! `anabranch VERB ...`: one thin file for each verb.
+//!
+//! What a verb computes goes to standard output; progress and errors go to standard error. Exit codes: 0 done,
+//! 1 a run failed or a result could not be written, 2 a wrong file or option (one line says what and where),
+//! 130 interrupted.
+#![forbid(unsafe_code)]
+
+mod failure;
+mod files;
+mod load;
+mod runs;
+mod statistics;
+mod table;
+mod verbs;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use clap::{Parser, Subcommand};
+
+use failure::Failure;
+
+/// SCTP in virtual time: runs scenario files and says what came of them.
+#[derive(Parser, Debug)]
+#[command(name = "anabranch", version)]
+struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand, Debug)]
+enum Verb {
+    /// Run a scenario once for each of its seeds and print a summary.
+    Simulate(verbs::simulate::Arguments),
+    /// Check scenario files without running them.
+    Check(verbs::check::Arguments),
+}
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
+            // Help that nobody can read is no reason to fail.
+            let _ = error.print();
+            return ExitCode::SUCCESS;
+        }
+        Err(error) => return report(&Failure::wrong(one_line(&error))),
+    };
+    let done = match &arguments.verb {
+        Verb::Simulate(arguments) => verbs::simulate::run(arguments),
+        Verb::Check(arguments) => verbs::check::run(arguments),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => report(&failure),
+    }
+}
+
+fn report(failure: &Failure) -> ExitCode {
+    if !failure.message.is_empty() {
+        let _ = writeln!(std::io::stderr().lock(), "anabranch: {}", failure.message);
+    }
+    ExitCode::from(failure.code)
+}
+
+/// The message of a wrong option without the usage below it.
+fn one_line(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return "which verb? allowed: simulate, check, help".to_owned();
+    }
+    let told = text.split("\nUsage:").next().unwrap_or(&text);
+    let told = told.split("\nFor more information").next().unwrap_or(told);
+    let lines: Vec<&str> = told.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    lines.join(" ").trim_start_matches("error: ").replace(" tip: ", "; ")
+}

@@ -1,0 +1,104 @@
+//! The summary for people: a table of flows and a table of links, means over the runs.
+
+use anabranch_sim::{FlowSummary, LinkSummary, Summary};
+use comfy_table::{CellAlignment, Table, presets};
+
+use crate::statistics::{Mean, mean};
+
+/// Head of a column, what it shows of one run, and with how many digits.
+type Column<T> = (&'static str, fn(&T) -> Option<f64>, usize);
+
+const FLOW: [Column<FlowSummary>; 10] = [
+    ("goodput Mbit/s", |flow| Some(flow.measures.goodput_payload_bps / 1e6), 4),
+    ("wire Mbit/s", |flow| Some(flow.measures.goodput_wire_bps / 1e6), 4),
+    ("packets", |flow| Some(flow.measures.packets_sent as f64), 0),
+    ("again", |flow| Some(flow.measures.retransmissions as f64), 1),
+    ("fast rtx", |flow| Some(flow.measures.fast_retransmits as f64), 1),
+    ("timeouts", |flow| Some(flow.measures.timeouts as f64), 1),
+    ("loss rate", |flow| Some(flow.measures.loss_indication_rate), 6),
+    ("srtt ms", |flow| flow.measures.srtt_mean_s.map(|srtt| srtt * 1e3), 2),
+    ("cwnd peak B", |flow| Some(flow.measures.cwnd_peak_bytes as f64), 0),
+    ("done s", |flow| flow.completion_s, 4),
+];
+
+const LINK: [Column<LinkSummary>; 6] = [
+    ("arrivals", |link| Some(link.arrivals as f64), 0),
+    ("queue drops", |link| Some(link.drops_queue as f64), 1),
+    ("lost", |link| Some(link.drops_error as f64), 1),
+    ("used %", |link| Some(link.utilisation * 100.0), 2),
+    ("queue mean", |link| Some(link.queue_mean_packets), 2),
+    ("queue max", |link| Some(link.queue_max_packets as f64), 1),
+];
+
+/// Both tables, and a line that says over what they are.
+pub(crate) fn render(runs: &[&Summary]) -> String {
+    let Some(first) = runs.first() else { return String::new() };
+    let over = match runs.len() {
+        1 => format!("1 run, seed {}", first.seed),
+        many => format!("{many} runs, mean \u{b1} half width of the 95 % interval"),
+    };
+    let head = format!("{over}; statistics from {} s to {} s", first.warmup_s, first.duration_s);
+    let flows = table(
+        &["flow", "protocol", "engine"],
+        &FLOW,
+        first.flows.iter().map(|flow| vec![flow.name.clone(), flow.protocol.clone(), flow.engine.clone()]),
+        |row| runs.iter().filter_map(|run| run.flows.get(row)).collect(),
+    );
+    let links = table(&["link"], &LINK, first.links.iter().map(|link| vec![link.name.clone()]), |row| {
+        runs.iter().filter_map(|run| run.links.get(row)).collect()
+    });
+    let mut text = format!("{head}\n\n{flows}\n\n{links}\n");
+    for run in runs {
+        for flow in &run.flows {
+            if let Some(why) = &flow.failed {
+                text.push_str(&format!("\nseed {}: flow {} failed: {why}", run.seed, flow.name));
+            }
+        }
+    }
+    text.trim_end().to_owned() + "\n"
+}
+
+fn table<'r, T: 'r>(
+    names: &[&str],
+    columns: &[Column<T>],
+    rows: impl Iterator<Item = Vec<String>>,
+    of_row: impl Fn(usize) -> Vec<&'r T>,
+) -> String {
+    let mut table = Table::new();
+    table.load_preset(presets::ASCII_MARKDOWN);
+    let measured: Vec<(Vec<String>, Vec<Option<Mean>>)> = rows
+        .enumerate()
+        .map(|(row, names)| {
+            let runs = of_row(row);
+            (names, columns.iter().map(|column| mean(runs.iter().filter_map(|run| column.1(run)))).collect())
+        })
+        .collect();
+    // A column in which nothing was measured is left out.
+    let shown: Vec<usize> = (0..columns.len())
+        .filter(|&at| measured.iter().any(|(_, cells)| cells.get(at).is_some_and(Option::is_some)))
+        .collect();
+    let heads = shown.iter().filter_map(|&at| columns.get(at)).map(|column| column.0);
+    table.set_header(names.iter().copied().chain(heads));
+    for (texts, cells) in measured {
+        let cells = shown.iter().map(|&at| {
+            let digits = columns.get(at).map_or(0, |column| column.2);
+            cells.get(at).copied().flatten().map_or_else(String::new, |mean| show(mean, digits))
+        });
+        table.add_row(texts.into_iter().chain(cells));
+    }
+    for at in names.len()..names.len() + shown.len() {
+        if let Some(column) = table.column_mut(at) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table.to_string()
+}
+
+fn show(value: Mean, digits: usize) -> String {
+    match value.half_width {
+        // A single run counts whole packets.
+        None if value.mean.fract() == 0.0 => format!("{:.0}", value.mean),
+        None => format!("{:.digits$}", value.mean),
+        Some(half) => format!("{:.digits$} \u{b1} {half:.digits$}", value.mean),
+    }
+}

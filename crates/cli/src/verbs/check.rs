@@ -1,0 +1,38 @@
+//! `anabranch check FILE.toml...`: is it a scenario, and what does it hold?
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::failure::Failure;
+use crate::load;
+
+/// What to check.
+#[derive(Args, Debug)]
+pub(crate) struct Arguments {
+    /// Scenario files.
+    #[arg(required = true, value_name = "FILE.toml")]
+    files: Vec<PathBuf>,
+    /// Set a value over what the file says, such as link.bottleneck.rate="3 Mbit/s".
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = load::assignment)]
+    overrides: Vec<(String, String)>,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    for path in &arguments.files {
+        let scenario = load::scenario(path, &arguments.overrides)?;
+        writeln!(
+            std::io::stdout().lock(),
+            "{}: ok: nodes {}, links {}, flows {}, runs {} of {} s each",
+            path.display(),
+            scenario.hosts.len(),
+            scenario.links.len(),
+            scenario.flows.len(),
+            scenario.seeds.len(),
+            scenario.duration.as_secs_f64()
+        )
+        .map_err(|error| Failure::printing(&error))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,4 @@
+//! One file for each verb.
+
+pub(crate) mod check;
+pub(crate) mod simulate;

@@ -1,0 +1,175 @@
+//! `anabranch simulate FILE.toml`: one run for each seed, and what came of them.
+
+use std::io::Write;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use anabranch_sim::scenario::{Record, Scenario, Selection, parse_seeds};
+use anabranch_sim::{RunOutput, Summary};
+use clap::Args;
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::{files, load, runs, table};
+
+/// What to run, and where results go.
+#[derive(Args, Debug)]
+pub(crate) struct Arguments {
+    /// The scenario.
+    #[arg(value_name = "FILE.toml")]
+    file: PathBuf,
+    /// Print the full summary of every run as JSON instead of a table.
+    #[arg(long)]
+    json: bool,
+    /// Run these seeds instead of the file's: "1..30", "7" or "1..5, 9".
+    #[arg(long, value_name = "SPEC", value_parser = Seeds::parse)]
+    seeds: Option<Seeds>,
+    /// How many runs go on at once [default: as many as there are processors].
+    #[arg(long, value_name = "N", value_parser = threads)]
+    threads: Option<usize>,
+    /// Set a value over what the file says, such as link.bottleneck.rate="3 Mbit/s".
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = load::assignment)]
+    overrides: Vec<(String, String)>,
+    /// Write what crosses the links as pcapng, to a file or into a directory.
+    #[arg(long, value_name = "PATH")]
+    pcap: Option<PathBuf>,
+    /// Write events as comma-separated values, to a file or into a directory.
+    #[arg(long, value_name = "PATH")]
+    trace: Option<PathBuf>,
+    /// Write the summary of each run, and what the file says to record, into this directory as runs end.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+/// What `--threads` says.
+fn threads(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(threads @ 1..=1024) => Ok(threads),
+        _ => Err("allowed: 1 to 1024".to_owned()),
+    }
+}
+
+/// What `--seeds` says.
+#[derive(Clone, Debug)]
+struct Seeds(Vec<u64>);
+
+impl Seeds {
+    fn parse(text: &str) -> Result<Self, String> {
+        parse_seeds(text).map(Self)
+    }
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Printed<'r> {
+    /// The scenario file.
+    scenario: String,
+    /// Of this program.
+    version: &'static str,
+    /// One for each seed, in the order of the scenario.
+    runs: &'r [&'r Summary],
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let mut scenario = load::scenario(&arguments.file, &arguments.overrides)?;
+    if let Some(seeds) = &arguments.seeds {
+        scenario.seeds.clone_from(&seeds.0);
+    }
+    let record = record(arguments, &scenario);
+    if let Some(out) = &arguments.out {
+        files::directory(out)?;
+    }
+    for path in [&arguments.pcap, &arguments.trace].into_iter().flatten() {
+        prepare(path)?;
+    }
+    let processors = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let threads = arguments.threads.unwrap_or_else(processors);
+    let mut summaries: Vec<Option<Summary>> = vec![None; scenario.seeds.len()];
+    let several = scenario.seeds.len() > 1;
+    let outcome = runs::all(&scenario, &record, threads, |index, output| {
+        keep(arguments, &output, several)?;
+        if let Some(place) = summaries.get_mut(index) {
+            *place = Some(output.summary);
+        }
+        Ok(())
+    });
+    // Whatever ended the runs: what has finished is printed.
+    let finished: Vec<&Summary> = summaries.iter().flatten().collect();
+    let printed = Printed {
+        scenario: arguments.file.display().to_string(),
+        version: env!("CARGO_PKG_VERSION"),
+        runs: &finished,
+    };
+    if let Some(out) = &arguments.out {
+        files::write(&out.join("summary.json"), |file| json(&printed, file))?;
+    }
+    let mut stdout = std::io::stdout().lock();
+    let shown = if arguments.json {
+        json(&printed, &mut stdout)
+    } else {
+        stdout.write_all(table::render(&finished).as_bytes())
+    };
+    shown.and_then(|()| stdout.flush()).map_err(|error| Failure::printing(&error))?;
+    outcome
+}
+
+/// Records what somebody will see: what the file asks for when there is a directory for it, and what an option asks
+/// for, everything if the file does not say what.
+fn record(arguments: &Arguments, scenario: &Scenario) -> Record {
+    let mut record = scenario.record.clone();
+    if arguments.trace.is_some() {
+        if record.trace.is_none() {
+            record.trace = Selection::All;
+        }
+    } else if arguments.out.is_none() {
+        record.trace = Selection::None;
+        record.queue_interval = None;
+    }
+    if arguments.pcap.is_some() {
+        if record.pcap.is_none() {
+            record.pcap = Selection::All;
+        }
+    } else if arguments.out.is_none() {
+        record.pcap = Selection::None;
+    }
+    record
+}
+
+/// Finds out before the runs, not after them, whether there is a place for a file.
+fn prepare(path: &Path) -> Result<(), Failure> {
+    if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+        return files::directory(path);
+    }
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() && !parent.is_dir() => {
+            Err(Failure::wrong(format!("{}: there is no directory {}", path.display(), parent.display())))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes the files of one run.
+fn keep(arguments: &Arguments, output: &RunOutput, several: bool) -> Result<(), Failure> {
+    let seed = output.summary.seed;
+    if let Some(columns) = &output.trace {
+        for path in [&arguments.trace, &arguments.out].into_iter().flatten() {
+            let path = files::for_seed(path, "trace", "csv", seed, several);
+            files::write(&path, |file| files::trace(columns, file))?;
+        }
+    }
+    if let Some(capture) = &output.pcapng {
+        for path in [&arguments.pcap, &arguments.out].into_iter().flatten() {
+            let path = files::for_seed(path, "capture", "pcapng", seed, several);
+            files::write(&path, |file| file.write_all(capture))?;
+        }
+    }
+    if let Some(out) = &arguments.out {
+        files::write(&out.join(format!("seed-{seed}.json")), |file| json(&output.summary, file))?;
+    }
+    Ok(())
+}
+
+fn json(value: &impl Serialize, out: &mut dyn Write) -> std::io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, value).map_err(std::io::Error::from)?;
+    out.write_all(b"\n")
+}
