@@ -87,7 +87,9 @@ def load(folder: Path) -> Plan:
     document = _read(folder / "plan.toml")
     _only(document, {"title", "study", "reference", "seeds", "quick_seeds", "axes", "sweep"}, "plan.toml")
     axes = {
-        name: Axis(name, tuple(entry["keys"]), tuple(entry["values"]), entry.get("label", name))
+        name: Axis(
+            entry.get("name", name), tuple(entry["keys"]), tuple(entry["values"]), entry.get("label", name)
+        )
         for name, entry in document.get("axes", {}).items()
     }
     sweeps = []
@@ -106,7 +108,7 @@ def load(folder: Path) -> Plan:
                 name=entry["name"],
                 about=entry["about"],
                 scenario=folder / entry.get("scenario", "scenario.toml"),
-                set=dict(_flat(entry.get("set", {}))),
+                set=dict(entry.get("set", {})),
                 axes=tuple(axes[name] for name in entry.get("axes", [])),
                 seeds=parse_seeds(seeds),
                 quick_seeds=parse_seeds(
@@ -178,9 +180,8 @@ def put(document: dict[str, Any], key: str, value: Any) -> None:
 
 def _split(key: str) -> list[str]:
     """Steps of a key; a name with a dot in it stands in quotes."""
-    parts = key.split('"')
     steps: list[str] = []
-    for index, part in enumerate(parts):
+    for index, part in enumerate(key.split('"')):
         if index % 2:
             steps.append(part)
         else:
@@ -188,11 +189,6 @@ def _split(key: str) -> list[str]:
     if not steps:
         raise PlanError("an empty key")
     return steps
-
-
-def _flat(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Keys as written, in quotes (`"flow.tcp.engine" = ...`) or as tables."""
-    yield from table.items()
 
 
 def _read(path: Path) -> dict[str, Any]:

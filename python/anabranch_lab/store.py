@@ -72,5 +72,4 @@ class Store:
             connection.execute(
                 f"CREATE VIEW runs AS SELECT * FROM read_parquet([{files}], union_by_name = true)"
             )
-            result = connection.execute(sql, list(parameters)).arrow()
-            return result.read_all() if isinstance(result, pa.RecordBatchReader) else result
+            return connection.sql(sql, params=list(parameters)).to_arrow_table()

@@ -1,0 +1,100 @@
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anabranch_lab import claims
+from anabranch_lab.stats import Estimate
+
+
+def measured(mean, half=0.5, n=30):
+    return Estimate(mean, half, n, 1.0)
+
+
+def claim(*parts, **more):
+    return claims.Claim(
+        id=more.pop("id", "X-1"), study="000", where="Table 1", statement="s", kind="N", tolerance="1", engine="e",
+        seeds=30, parts=list(parts), **more,
+    )  # fmt: skip
+
+
+@given(st.floats(-50, 50), st.floats(0, 5), st.floats(0, 5), st.floats(-20, 20))
+def test_a_number_holds_exactly_within_interval_and_tolerance(mean, half, tolerance, off):
+    distance = half + tolerance
+    part = claims.number("", mean + off, measured(mean, half), tolerance)
+    if abs(abs(off) - distance) > 1e-9:
+        assert part.holds == (abs(off) < distance)
+
+
+def test_a_wrong_value_fails():
+    assert claims.number("", 17.8, measured(18.9), 1.0).holds
+    assert not claims.number("", 17.8, measured(19.4), 1.0).holds
+    assert not claims.number("", 56.3, measured(53.0), 2.0).holds
+
+
+def test_few_seeds_judge_nothing_however_wide_their_interval():
+    part = claims.number("", 10.0, measured(10.0, 5.0, n=29), 1.0)
+    assert not part.holds
+    assert "29 seeds" in part.detail
+    assert not claims.above("", 0.0, measured(10.0, 1.0, n=5)).holds
+
+
+def test_an_inequality_needs_its_whole_interval():
+    assert claims.above("", 50.0, measured(51.0, 0.9)).holds
+    assert not claims.above("", 50.0, measured(51.0, 1.1)).holds
+    assert not claims.above("", 50.0, measured(49.0, 0.1)).holds
+
+
+def test_exact_and_arithmetic():
+    assert claims.exact("", [1, 2], [1, 2]).holds
+    assert not claims.exact("", [1, 2], [2, 1]).holds
+    assert claims.arithmetic("", 14.1, 14.13, 0.05).holds
+    assert not claims.arithmetic("", 6.1, 0.8, 0.3).holds
+
+
+def test_one_failing_part_fails_the_claim():
+    good, bad = claims.exact("a", 1, 1), claims.exact("b", 1, 2)
+    assert claim(good, good).verdict == claims.REPRODUCED
+    assert claim(good, bad).verdict == claims.NOT_REPRODUCED
+
+
+def test_an_explanation_needs_runs_and_cannot_reproduce():
+    bad = claims.exact("b", 1, 2)
+    assert claim(bad, explained=True, evidence=["sweep"]).verdict == claims.EXPLAINED
+    with pytest.raises(ValueError, match="needs the runs"):
+        _ = claim(bad, explained=True).verdict
+    with pytest.raises(ValueError, match="without a part"):
+        _ = claim().verdict
+
+
+def test_claims_json_has_every_field(tmp_path):
+    path = tmp_path / "out" / "claims.json"
+    claims.write(
+        [claim(claims.number("p = 0.01", 1.0, measured(1.2), 0.1)), claim(claims.exact("b", 1, 2), id="X-2")],
+        path,
+    )
+    first, second = json.loads(path.read_text())
+    for field in [
+        "id",
+        "study",
+        "where",
+        "statement",
+        "kind",
+        "expected",
+        "tolerance",
+        "measured",
+        "ci95",
+        "seeds",
+        "engine",
+        "verdict",
+        "note",
+    ]:
+        assert field in first
+    assert (first["expected"], first["measured"], first["ci95"]) == (1.0, 1.2, 0.5)
+    assert second["verdict"] in claims.VERDICTS
+
+
+def test_two_claims_with_one_id_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="one id"):
+        claims.write([claim(claims.exact("", 1, 1)), claim(claims.exact("", 1, 1))], tmp_path / "c.json")

@@ -1,0 +1,134 @@
+"""The satellite study's judges, on made-up runs: right ones pass, wrong ones fail."""
+
+import sys
+
+import fake
+import pytest
+
+from anabranch_lab import claims, experiment
+
+IDS = ["L-T2-util", "L-T2-gam", "L-T2-del", "L-F3", "L-F4", "L-F5", "L-F67", "L-F8", "L-F9", "L-C1"]
+
+
+@pytest.fixture
+def modules(satellite):
+    """The experiment's own modules."""
+    experiment._module(satellite.folder)
+    return {
+        name: sys.modules[f"anabranch_experiments_satellite_2005.{name}"]
+        for name in ("data", "judge", "recorded")
+    }
+
+
+@pytest.fixture
+def analysed(runner):
+    runner.run(4)
+    return experiment.analyse(runner)
+
+
+def cell(modules, share, n=30, spread=0.2, util=10.0):
+    offsets = [spread * ((i % 5) - 2) for i in range(n)]
+    shares = tuple(share + o for o in offsets)
+    return modules["data"].Cell(
+        share=shares, delta=tuple(100 * (2 * s - 100) / (100 - s) for s in shares), util=tuple(util + o for o in offsets),
+        engines=("t", "s"),
+    )  # fmt: skip
+
+
+def same_as_printed(modules, **change):
+    data = modules["data"]
+    study = {
+        p: cell(modules, row["sctp_pct"] + change.get("share", 0), util=row["util_pct"])
+        for p, row in data.published().items()
+    }
+    return dict.fromkeys(
+        ("study", "study-common", "limited-transmit", "three-reports", *modules["judge"].OTHERS), study
+    )
+
+
+def test_every_claim_is_judged(analysed):
+    assert [claim.id for claim in analysed.claims] == IDS
+    for claim in analysed.claims:
+        assert claim.record()["verdict"] in claims.VERDICTS
+
+
+def test_shares_as_printed_are_reproduced_and_shares_of_one_half_are_not(modules):
+    judge = modules["judge"]
+    assert judge.share(same_as_printed(modules, share=0.6)).verdict == claims.REPRODUCED
+    assert judge.share(same_as_printed(modules, share=-6)).verdict == claims.NOT_REPRODUCED
+
+
+def test_utilisation_has_its_own_tolerance(modules):
+    sweeps = same_as_printed(modules)
+    assert modules["judge"].utilisation(sweeps).verdict == claims.REPRODUCED
+    sweeps = {name: {p: cell(modules, 55, util=25.0) for p in cells} for name, cells in sweeps.items()}
+    assert modules["judge"].utilisation(sweeps).verdict == claims.NOT_REPRODUCED
+
+
+def test_a_peak_is_seen_where_there_is_one_and_not_where_there_is_none(modules):
+    judge = modules["judge"]
+    assert judge.peak(same_as_printed(modules)).verdict != claims.NOT_REPRODUCED
+    assert judge.has_peak(same_as_printed(modules)["study"]) is True
+    flat = {
+        name: {p: cell(modules, 54, spread=1.0) for p in cells}
+        for name, cells in same_as_printed(modules).items()
+    }
+    assert judge.peak(flat).verdict != claims.REPRODUCED
+
+
+def test_few_seeds_reproduce_nothing(modules):
+    data = modules["data"]
+    study = {p: cell(modules, row["sctp_pct"] + 0.6, n=5) for p, row in data.published().items()}
+    sweeps = dict.fromkeys(same_as_printed(modules), study)
+    assert modules["judge"].share(sweeps).verdict == claims.NOT_REPRODUCED
+
+
+def test_the_erratum_of_table_2(modules):
+    claim = modules["judge"].delta()
+    by_row = {part.at: part for part in claim.parts}
+    assert by_row["p = 0.008"].measured == pytest.approx(0.8, abs=0.05)
+    assert not by_row["p = 0.008"].holds
+    assert claim.verdict == claims.EXPLAINED
+    assert "51.5" in claim.note
+
+
+def test_an_advantage_that_shrinks_and_one_that_does_not(modules):
+    judge, sweeps = modules["judge"], same_as_printed(modules)
+    assert judge.ablation(sweeps).verdict == claims.NOT_REPRODUCED
+    weaker = {p: cell(modules, row["sctp_pct"] - 3) for p, row in modules["data"].published().items()}
+    assert judge.ablation({**sweeps, "same-scheme": weaker}).verdict == claims.REPRODUCED
+
+
+def test_the_close_ups_of_the_text_are_reproduced(analysed):
+    by_id = {claim.id: claim for claim in analysed.claims}
+    assert by_id["L-F8"].verdict == claims.REPRODUCED, [p for p in by_id["L-F8"].parts if not p.holds]
+    assert by_id["L-F9"].verdict == claims.REPRODUCED, [p for p in by_id["L-F9"].parts if not p.holds]
+
+
+def test_limited_transmit_is_not_figure_8(runner, modules, monkeypatch):
+    original = fake.figure_8
+    monkeypatch.setattr(fake, "figure_8", lambda: original(limited_transmit=True))
+    runner.run(4)
+    claim = modules["judge"].tcp_close_up(runner)
+    assert claim.verdict == claims.NOT_REPRODUCED
+    assert [part.at for part in claim.parts if not part.holds] == ["sent after each duplicate"]
+
+
+def test_three_reports_are_not_figure_9(runner, modules, monkeypatch):
+    original = fake.figure_9
+    monkeypatch.setattr(fake, "figure_9", lambda: original(retransmit_on=3))
+    runner.run(4)
+    assert modules["judge"].sctp_close_up(runner).verdict == claims.NOT_REPRODUCED
+
+
+def test_an_empty_bin_is_counted(runner):
+    runner.run(4)
+    from anabranch_experiments_satellite_2005 import recorded
+
+    rows = runner.rows("recorded", recorded.BINS, kind="trace")
+    assert [row["bins"] for row in rows] == [400] * 30
+    sent = runner.rows("recorded", "SELECT seed, time_ns FROM runs WHERE kind = 'sent'", kind="trace")
+    full = {(row["seed"], row["time_ns"] // 100_000_000) for row in sent}
+    for row in rows:
+        busy = sum((row["seed"], index) in full for index in range(1000, 1400))
+        assert row["zero"] == 400 - busy > 0

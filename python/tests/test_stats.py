@@ -1,0 +1,75 @@
+import math
+import statistics
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anabranch_lab import stats
+
+# Two-sided 95 % points of Student's distribution, from printed tables.
+TABLE = {1: 12.706, 2: 4.303, 4: 2.776, 9: 2.262, 29: 2.045, 120: 1.980, 10_000: 1.960}
+
+
+@pytest.mark.parametrize(("freedom", "printed"), TABLE.items())
+def test_quantiles_are_those_of_the_printed_table(freedom, printed):
+    assert stats.t_quantile(0.975, freedom) == pytest.approx(printed, abs=6e-4)
+
+
+def test_one_degree_of_freedom_is_the_cauchy_distribution():
+    for t in (-30.0, -1.0, 0.2, 5.0):
+        assert stats.t_cdf(t, 1) == pytest.approx(0.5 + math.atan(t) / math.pi, abs=1e-12)
+
+
+@given(st.floats(0.001, 0.999), st.integers(1, 500))
+def test_quantile_undoes_the_distribution(probability, freedom):
+    assert stats.t_cdf(stats.t_quantile(probability, freedom), freedom) == pytest.approx(
+        probability, abs=1e-9
+    )
+
+
+def test_an_interval_by_hand():
+    found = stats.estimate([1.0, 2.0, 3.0, 4.0, 5.0])
+    assert found.mean == 3.0
+    assert found.half == pytest.approx(2.7764 * math.sqrt(2.5) / math.sqrt(5), abs=1e-3)
+    assert (found.low, found.high) == (found.mean - found.half, found.mean + found.half)
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=50))
+def test_mean_and_spread_agree_with_the_standard_library(values):
+    found = stats.estimate(values)
+    assert found.mean == pytest.approx(statistics.fmean(values), abs=1e-6)
+    assert found.sd == pytest.approx(statistics.stdev(values), rel=1e-6, abs=1e-6)
+
+
+def test_one_value_says_nothing_about_the_spread():
+    assert stats.estimate([7.0]).half == math.inf
+    assert stats.prediction_half(stats.estimate([7.0])) == math.inf
+
+
+def test_no_value_is_an_error():
+    with pytest.raises(ValueError, match="no values"):
+        stats.estimate([])
+
+
+def test_pairs_cancel_what_both_have_in_common():
+    noise = [10.0, -20.0, 35.0, 4.0, -8.0]
+    first = [100 + n + d for n, d in zip(noise, (1.0, 1.1, 0.9, 1.0, 1.0), strict=True)]
+    second = [100 + n for n in noise]
+    found = stats.paired(first, second)
+    assert found.mean == pytest.approx(1.0)
+    assert found.half < 0.2 < stats.estimate(first).half
+    with pytest.raises(ValueError, match="one length"):
+        stats.paired(first, second[:-1])
+
+
+def test_an_interval_covers_the_truth_as_often_as_it_says():
+    import random
+
+    rng = random.Random(5)
+    hits = sum(
+        (found := stats.estimate([rng.gauss(3, 2) for _ in range(6)])).low <= 3 <= found.high
+        for _ in range(4000)
+    )
+    # Binomial: 0.95 +- 4 standard deviations of 0.00345.
+    assert abs(hits / 4000 - 0.95) < 0.014

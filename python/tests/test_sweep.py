@@ -1,0 +1,115 @@
+import dataclasses
+import threading
+
+import pytest
+from fake import simulate as fake_simulate
+
+from anabranch_lab import sweep as sweeps
+from anabranch_lab.sweep import Runner
+
+
+class Counted:
+    """A simulator that counts, and breaks after so many runs."""
+
+    def __init__(self, stop_after=None, error=KeyboardInterrupt):
+        self.calls = []
+        self.lock = threading.Lock()
+        self.stop_after, self.error = stop_after, error
+
+    def __call__(self, scenario, seed, *, trace=False):
+        with self.lock:
+            if self.stop_after is not None and len(self.calls) >= self.stop_after:
+                raise self.error
+            self.calls.append(seed)
+        return fake_simulate(scenario, seed, trace=trace)
+
+
+@pytest.fixture
+def small(satellite):
+    """Two sweeps of the plan, three seeds."""
+    kept = tuple(s for s in satellite.sweeps if s.name in ("study", "figure-8"))
+    return dataclasses.replace(satellite, sweeps=kept)
+
+
+def make(plan, folder, simulate, **more):
+    return Runner(plan, folder, seeds=(1, 2, 3), code=more.pop("code", "c"), simulate=simulate, **more)
+
+
+def test_a_second_run_makes_nothing(small, tmp_path):
+    first, second = Counted(), Counted()
+    assert make(small, tmp_path, first).run(2) == 24
+    assert len(first.calls) == 24
+    assert make(small, tmp_path, second).run(2) == 0
+    assert second.calls == []
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+def test_an_interrupt_keeps_every_finished_run(small, tmp_path, error):
+    broken, rest = Counted(stop_after=10, error=error), Counted()
+    with pytest.raises(error):
+        make(small, tmp_path, broken).run(2)
+    done = list(tmp_path.glob("*/*-?.parquet"))
+    assert len(done) == len(broken.calls) == 10
+    assert not list(tmp_path.glob("*/*.part"))
+    assert make(small, tmp_path, rest).run(2) == 14
+    assert len(rest.calls) == 14
+
+
+def test_other_code_another_seed_or_another_value_is_another_run(small, tmp_path):
+    make(small, tmp_path, Counted()).run(1)
+    assert make(small, tmp_path, Counted(), code="d").run(1) == 24
+    four = Runner(small, tmp_path, seeds=(1, 2, 3, 4), code="c", simulate=Counted())
+    assert four.run(1) == 8
+    changed = dataclasses.replace(small.sweeps[0], set={"duration": "999 s"})
+    plan = dataclasses.replace(small, sweeps=(changed,))
+    assert make(plan, tmp_path, Counted()).run(1) == 21
+
+
+def test_what_a_killed_process_left_is_made_again(small, tmp_path):
+    runner = make(small, tmp_path, Counted())
+    runner.run(2)
+    whole = sorted(tmp_path.glob("study/*.parquet"))[0]
+    whole.rename(whole.with_name(whole.name + ".123.part"))
+    assert make(small, tmp_path, Counted()).run(2) == 1
+    assert whole.is_file()
+    assert not list(tmp_path.glob("*/*.part"))
+
+
+def test_a_recorded_run_without_its_trace_is_made_again(small, tmp_path):
+    make(small, tmp_path, Counted()).run(2)
+    next(tmp_path.glob("figure-8/*.trace.parquet")).unlink()
+    assert make(small, tmp_path, Counted()).run(2) == 1
+
+
+def test_one_and_four_workers_write_the_same(small, tmp_path):
+    results = []
+    for workers in (1, 4):
+        runner = make(small, tmp_path / str(workers), Counted())
+        runner.run(workers)
+        results.append(runner.rows("study", "SELECT * FROM runs ORDER BY p, seed, kind, name"))
+    assert results[0] == results[1]
+    assert len(results[0]) == 7 * 3 * (2 + 8)
+
+
+def test_progress_is_told_of_every_run(small, tmp_path):
+    class Watch(sweeps.Silent):
+        def __init__(self):
+            self.steps, self.begun = 0, None
+
+        def begin(self, total, on_disk):
+            self.begun = (total, on_disk)
+
+        def step(self, name):
+            self.steps += 1
+
+    watch = Watch()
+    make(small, tmp_path, Counted()).run(2, watch)
+    assert (watch.begun, watch.steps) == ((24, 0), 24)
+
+
+def test_a_sweep_that_wants_a_trace_and_gets_none_says_so(small, tmp_path):
+    def without(scenario, seed, *, trace=False):
+        return dataclasses.replace(fake_simulate(scenario, seed, trace=trace), trace=None)
+
+    with pytest.raises(ValueError, match="records none"):
+        make(small, tmp_path, without).run(1)
