@@ -49,7 +49,7 @@ pub enum LossAt {
 /// - [`Link::poll_dropped`] until `None`: what was dropped since; also after `poll_delivery`.
 /// - [`Link::poll_timeout`]: when to call [`Link::poll_delivery`], until `None`. Every other call invalidates it.
 ///
-/// `now` never goes back. At one and the same nanosecond the transmitter becomes free before a new frame is looked at.
+/// `now` never goes back, except that `poll_delivery` may be called with the time of an arrival that was announced. At one and the same nanosecond the transmitter becomes free before a new frame is looked at.
 #[derive(Clone, Debug)]
 pub struct Link {
     queue: Queue,
@@ -79,24 +79,27 @@ impl Link {
             loss_at: config.loss_at,
             line: VecDeque::new(),
             dropped: Vec::new(),
-            counters: Counters::default(),
+            counters: Counters::start(0, 0, u64::MAX, 0, 0),
         }
     }
 
     /// A frame comes in.
     pub fn handle_frame(&mut self, now: Instant, frame: Frame) {
         self.advance(now);
-        self.counters.arrivals += 1;
-        self.counters.arrival_bytes += u64::from(frame.size);
+        self.counters.arrival(now.as_nanos(), frame.size);
         if self.loss_at == LossAt::Entry && self.loss.is_lost(&frame) {
             self.lose(now, frame);
             return;
         }
         // After `advance` the transmitter is free exactly when its time has come: then nothing waits.
         let sending = self.transmitter.free_at() > now.as_nanos();
+        if !sending && self.queue.lets_pass(frame.size) {
+            self.transmit(now.as_nanos(), frame);
+            return;
+        }
         let before = self.dropped.len();
         self.queue.enqueue(now, frame, sending, &mut self.dropped);
-        self.counters.drops_queue += (self.dropped.len() - before) as u64;
+        self.counters.queue_drops(now.as_nanos(), self.dropped.len() - before);
         if sending {
             self.counters.queue_length(now.as_nanos(), self.queue.len());
         } else {
@@ -104,7 +107,7 @@ impl Link {
         }
     }
 
-    /// When the next frame arrives at the far end, or when there is other work to do.
+    /// When the next frame arrives at the far end, or when the link has other work to do.
     #[inline]
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
@@ -112,7 +115,9 @@ impl Link {
             // Whatever still waits arrives later, so this is early enough.
             Some((at, _)) => Some(Instant::from_nanos(*at)),
             None if self.queue.is_empty() => None,
-            None => Some(Instant::from_nanos(self.transmitter.free_at())),
+            // The first frame that waits leaves no earlier than when the transmitter is free, so it arrives no earlier than
+            // this: nobody can tell that it was looked at so late.
+            None => Some(Instant::from_nanos(self.transmitter.free_at().saturating_add(self.delay))),
         }
     }
 
@@ -124,6 +129,20 @@ impl Link {
             Some((at, _)) if *at <= now.as_nanos() => self.line.pop_front().map(|(_, frame)| frame),
             _ => None,
         }
+    }
+
+    /// The next frame that is on its way, and when it will arrive; [`Link::poll_sent`] takes it.
+    #[inline]
+    #[must_use]
+    pub fn peek_sent(&self) -> Option<(Instant, &Frame)> {
+        self.line.front().map(|(at, frame)| (Instant::from_nanos(*at), frame))
+    }
+
+    /// Takes the next frame that is on its way before it has arrived, and says when it will: for a driver that can make
+    /// use of the future, because nothing else enters the next link in between.
+    #[inline]
+    pub fn poll_sent(&mut self) -> Option<(Instant, Frame)> {
+        self.line.pop_front().map(|(at, frame)| (Instant::from_nanos(at), frame))
     }
 
     /// The next frame that was dropped. Times only rise within one reason.
@@ -151,10 +170,17 @@ impl Link {
         self.counters.at(now, self.transmitter.free_at())
     }
 
-    /// Starts counting anew, at the end of a warm-up. What waits or is being sent stays.
+    /// Starts counting anew. What waits or is being sent stays.
     pub fn reset_stats(&mut self, now: Instant) {
+        self.count_between(now, now, Instant::FAR_FUTURE);
+    }
+
+    /// Starts counting anew, but counts only what happens from `from`, which is not earlier than `now`, until `until`.
+    pub fn count_between(&mut self, now: Instant, from: Instant, until: Instant) {
         self.advance(now);
-        self.counters = Counters::start(now.as_nanos(), self.queue.len(), self.transmitter.free_at());
+        let (from, until) = (from.as_nanos(), until.as_nanos());
+        self.counters =
+            Counters::start(now.as_nanos(), from, until, self.queue.len(), self.transmitter.free_at());
     }
 
     /// Brings the transmitter up to `now`: everything whose turn came is sent, each at its exact time.
@@ -174,9 +200,16 @@ impl Link {
     fn send_one(&mut self, turn: u64) -> bool {
         let before = self.dropped.len();
         let frame = self.queue.dequeue(Instant::from_nanos(turn), &mut self.dropped);
-        self.counters.drops_queue += (self.dropped.len() - before) as u64;
+        self.counters.queue_drops(turn, self.dropped.len() - before);
         self.counters.queue_length(turn, self.queue.len());
         let Some(frame) = frame else { return false };
+        self.transmit(turn, frame);
+        true
+    }
+
+    /// The transmitter takes a frame.
+    #[inline]
+    fn transmit(&mut self, turn: u64, frame: Frame) {
         let (start, end) = self.transmitter.send(turn, frame.size);
         self.counters.sending(start, end, frame.size);
         if self.loss_at == LossAt::Exit && self.loss.is_lost(&frame) {
@@ -184,11 +217,10 @@ impl Link {
         } else {
             self.line.push_back((end.saturating_add(self.delay), frame));
         }
-        true
     }
 
     fn lose(&mut self, at: Instant, frame: Frame) {
-        self.counters.drops_error += 1;
+        self.counters.error(at.as_nanos());
         self.dropped.push(Dropped { at, frame, reason: DropReason::Error });
     }
 }

@@ -119,16 +119,21 @@ pub struct Received {
     pub ppid: u32,
     /// Whether it was sent unordered.
     pub unordered: bool,
-    /// User data in order. More than one piece only when fragments arrived out of order or the message grew past
-    /// what its stream had sent before: pieces are never joined by copying.
-    pub pieces: Vec<Bytes>,
+    pub(crate) first: Bytes,
+    pub(crate) rest: Vec<Bytes>,
 }
 
 impl Received {
+    /// User data in order. More than one piece only when fragments arrived out of order or the message grew past
+    /// what its stream had sent before: pieces are never joined by copying.
+    pub fn pieces(&self) -> impl Iterator<Item = &Bytes> + '_ {
+        std::iter::once(&self.first).chain(&self.rest)
+    }
+
     /// Bytes of user data.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.pieces.iter().map(Bytes::len).sum()
+        self.pieces().map(Bytes::len).sum()
     }
 
     /// Never true for a message from the network.
@@ -139,11 +144,15 @@ impl Received {
 
     /// The user data in one piece: free for a message of one piece, a copy otherwise.
     #[must_use]
-    pub fn into_bytes(mut self) -> Bytes {
-        if self.pieces.len() == 1 {
-            return self.pieces.remove(0);
+    pub fn into_bytes(self) -> Bytes {
+        if self.rest.is_empty() {
+            return self.first;
         }
-        self.pieces.concat().into()
+        let mut whole = Vec::with_capacity(self.len());
+        for piece in self.pieces() {
+            whole.extend_from_slice(piece);
+        }
+        whole.into()
     }
 }
 

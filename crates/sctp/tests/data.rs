@@ -216,7 +216,7 @@ fn a_closed_window_is_probed_and_opens_again() {
     pair.reads = [true, true];
     pair.run_for(SECOND * 60);
     assert_eq!(pair.received.len(), 20);
-    assert!(pair.received.iter().enumerate().all(|(i, (_, m))| m.pieces[0][0] == i as u8));
+    assert!(pair.received.iter().enumerate().all(|(i, (_, m))| m.pieces().next().unwrap()[0] == i as u8));
 }
 
 #[test]
@@ -255,7 +255,7 @@ fn a_loss_at_the_wrap_of_the_ssn() {
     pair.run_for(SECOND * 600);
     assert_eq!(pair.received.len(), total as usize, "{:?}", pair.a.stats(a));
     for (i, (_, m)) in pair.received.iter().enumerate() {
-        assert_eq!(m.pieces[0][..], (i as u32).to_be_bytes());
+        assert_eq!(m.pieces().next().unwrap()[..], (i as u32).to_be_bytes());
     }
 }
 
@@ -400,7 +400,7 @@ fn reordered_packets() {
         pair.a.handle_timeout(now);
         pair.z.handle_timeout(now);
     }
-    let got: Vec<u8> = pair.received.iter().map(|(_, m)| m.pieces[0][0]).collect();
+    let got: Vec<u8> = pair.received.iter().map(|(_, m)| m.pieces().next().unwrap()[0]).collect();
     assert_eq!(got, (0..200).collect::<Vec<u8>>(), "{:?} {:?}", pair.a.stats(a), pair.z.stats(z));
 }
 

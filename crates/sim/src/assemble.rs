@@ -59,12 +59,12 @@ pub(crate) fn world(
     let nodes = scenario.hosts.len();
     let first_side = FIRST_LINK + links as Entity;
     let first_processor = first_side + 2 * scenario.flows.len() as Entity;
-    let mut queue = EventQueue::new(first_processor as usize + nodes);
+    let mut queue = EventQueue::new(first_side as usize, 2 * scenario.flows.len() + nodes);
 
     let addresses = addresses(scenario);
     let next_hop = next_hops(scenario);
     let recorder = recorder(scenario, record)?;
-    let (wires, marks_data) = wires(scenario, seed, record)?;
+    let (mut wires, marks_data) = wires(scenario, seed, record)?;
     let mut sides = Vec::with_capacity(2 * scenario.flows.len());
     for flow in 0..scenario.flows.len() {
         for is_sender in [true, false] {
@@ -76,6 +76,10 @@ pub(crate) fn world(
             queue.set(side.entity, side.opens_at);
             sides.push(side);
         }
+    }
+    // A capture and the samples of a queue are taken in the order of time.
+    if record.pcap.is_none() && record.queue_interval.is_none() {
+        allow_sending_ahead(&mut wires, scenario);
     }
     let processors = scenario.hosts.iter().enumerate().map(|(node, host)| {
         host.processing.map(|draw| Processor {
@@ -105,6 +109,7 @@ pub(crate) fn world(
             recorder,
             marks_data,
             hops: 0,
+            end: Instant::ZERO + scenario.duration,
             buffers: Vec::new(),
             next_id: 0,
         },
@@ -309,13 +314,45 @@ fn wires(scenario: &Scenario, seed: u64, record: &Record) -> Result<(Vec<Wire>, 
             loss,
             loss_at: LossAt::Exit,
         };
+        let mut built = Link::new(config);
+        let start = Instant::ZERO;
+        built.count_between(start, start + scenario.warmup, start + scenario.duration);
         wires.push(Wire {
-            link: Link::new(config),
+            link: built,
             to: to as u32,
             interface: record.pcap.contains(link.name.as_str()).then(|| interfaces.next()).flatten(),
+            fed_by_one: false,
+            feeds_ahead: false,
         });
     }
     Ok((wires, marks_data))
+}
+
+/// Finds the links that only one other link leads packets to, on the ways that the flows take there and back.
+fn allow_sending_ahead(wires: &mut [Wire], scenario: &Scenario) {
+    // For each link: the links before it, and whether a host sends into it.
+    let mut before: Vec<Vec<usize>> = vec![Vec::new(); wires.len()];
+    let mut host_sends = vec![false; wires.len()];
+    for flow in &scenario.flows {
+        let ends = (scenario.host_index(&flow.from), scenario.host_index(&flow.to));
+        let (Some(from), Some(to)) = ends else { continue };
+        for route in [scenario.route(from, to), scenario.route(to, from)].into_iter().flatten() {
+            if let Some(&first) = route.first() {
+                host_sends[first] = true;
+            }
+            for pair in route.windows(2) {
+                if !before[pair[1]].contains(&pair[0]) {
+                    before[pair[1]].push(pair[0]);
+                }
+            }
+        }
+    }
+    for (index, feeders) in before.iter().enumerate() {
+        if let ([feeder], false) = (feeders.as_slice(), host_sends[index]) {
+            wires[index].fed_by_one = true;
+            wires[*feeder].feeds_ahead = true;
+        }
+    }
 }
 
 fn loss(scenario: &Scenario, seed: u64, index: usize) -> Result<(Loss, bool), RunError> {

@@ -1,8 +1,9 @@
 //! What happens next: one place for each entity, because an entity has at most one thing to wait for.
 //!
-//! A tournament: the leaves are the entities with the time at which each wants to be woken, every inner node is the
-//! earlier of its two children, and the root is the next event of the world. So the queue never grows with what is in
-//! flight, and moving one entity's time costs a walk from its leaf upwards until nothing changes.
+//! Two tournaments: the leaves are the entities with the time at which each wants to be woken, every inner node is the
+//! earlier of its two children, and the root is the next event. So the queue never grows with what is in flight, and
+//! moving one entity's time costs a walk from its leaf upwards until nothing changes. Links move their time with every
+//! packet and hosts seldom, so the links have a small tournament for themselves.
 //!
 //! The order is total: earlier time first, then lower entity number. What one entity does at one time is in the order
 //! in which it does it.
@@ -12,67 +13,109 @@ use anabranch_base::Instant;
 /// An entity's number in the queue.
 pub(crate) type Entity = u32;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Node {
-    at: u64,
-    entity: Entity,
-}
-
 /// The queue of a world with a fixed number of entities.
 #[derive(Clone, Debug)]
 pub(crate) struct EventQueue {
-    /// A heap-shaped tree: the root at 1, the children of `i` at `2 i` and `2 i + 1`, the leaves in the second half.
-    nodes: Vec<Node>,
-    leaves: usize,
+    busy: Tournament,
+    quiet: Tournament,
+    /// The first entity of the quiet tournament.
+    first_quiet: Entity,
 }
 
 impl EventQueue {
-    /// `entities` entities, none of which waits for anything.
-    pub(crate) fn new(entities: usize) -> Self {
-        let leaves = entities.next_power_of_two().max(2);
-        let mut nodes = vec![Node { at: u64::MAX, entity: 0 }; 2 * leaves];
-        for (i, leaf) in nodes[leaves..].iter_mut().enumerate() {
-            leaf.entity = i as Entity;
+    /// `busy + quiet` entities, none of which waits for anything. The first `busy` ones move their times often.
+    pub(crate) fn new(busy: usize, quiet: usize) -> Self {
+        Self {
+            busy: Tournament::new(busy, 0),
+            quiet: Tournament::new(quiet, busy as Entity),
+            first_quiet: busy as Entity,
         }
-        for i in (1..leaves).rev() {
-            nodes[i] = nodes[2 * i];
-        }
-        Self { nodes, leaves }
     }
 
     /// Wakes `entity` at `at`, and no longer at whatever was set before; `None` for never.
     #[inline]
     pub(crate) fn set(&mut self, entity: Entity, at: Option<Instant>) {
         let at = at.map_or(u64::MAX, Instant::as_nanos);
-        let mut i = self.leaves + entity as usize;
-        if self.nodes[i].at == at {
-            return;
-        }
-        self.nodes[i].at = at;
-        while i > 1 {
-            i /= 2;
-            let (left, right) = (self.nodes[2 * i], self.nodes[2 * i + 1]);
-            // Ties go to the left: the lower number.
-            let winner = if left.at <= right.at { left } else { right };
-            if self.nodes[i] == winner {
-                break;
-            }
-            self.nodes[i] = winner;
+        if entity < self.first_quiet {
+            self.busy.set(entity, at);
+        } else {
+            self.quiet.set(entity - self.first_quiet, at);
         }
     }
 
     /// When `entity` is to be woken.
     #[inline]
     pub(crate) fn at(&self, entity: Entity) -> Option<Instant> {
-        let at = self.nodes[self.leaves + entity as usize].at;
+        let at = if entity < self.first_quiet {
+            self.busy.at(entity)
+        } else {
+            self.quiet.at(entity - self.first_quiet)
+        };
         (at != u64::MAX).then(|| Instant::from_nanos(at))
     }
 
     /// The next event; it stays until it is set to something else.
     #[inline]
     pub(crate) fn next(&self) -> Option<(Instant, Entity)> {
-        let Node { at, entity } = self.nodes[1];
+        let (busy, quiet) = (self.busy.first(), self.quiet.first());
+        // Ties go to the lower number.
+        let Node { at, entity } = if quiet.at < busy.at { quiet } else { busy };
         (at != u64::MAX).then(|| (Instant::from_nanos(at), entity))
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Node {
+    at: u64,
+    entity: Entity,
+}
+
+#[derive(Clone, Debug)]
+struct Tournament {
+    /// A heap-shaped tree: the root at 1, the children of `i` at `2 i` and `2 i + 1`, the leaves in the second half.
+    nodes: Vec<Node>,
+    leaves: usize,
+}
+
+impl Tournament {
+    /// The entities are numbered from `first` on.
+    fn new(entities: usize, first: Entity) -> Self {
+        let leaves = entities.next_power_of_two().max(2);
+        let mut nodes = vec![Node { at: u64::MAX, entity: first }; 2 * leaves];
+        for (i, leaf) in nodes[leaves..].iter_mut().enumerate() {
+            leaf.entity = first + i as Entity;
+        }
+        Self { nodes, leaves }
+    }
+
+    #[inline]
+    fn set(&mut self, index: u32, at: u64) {
+        let leaf = self.leaves + index as usize;
+        if self.nodes[leaf].at != at {
+            self.nodes[leaf].at = at;
+            self.play(leaf);
+        }
+    }
+
+    /// Plays the matches above `leaf` again.
+    fn play(&mut self, leaf: usize) {
+        let mut i = leaf;
+        while i > 1 {
+            i /= 2;
+            // Ties go to the left: the lower number. An index and no branch: nobody can predict who wins.
+            let right_wins = self.nodes[2 * i + 1].at < self.nodes[2 * i].at;
+            self.nodes[i] = self.nodes[2 * i + usize::from(right_wins)];
+        }
+    }
+
+    #[inline]
+    fn at(&self, index: u32) -> u64 {
+        self.nodes[self.leaves + index as usize].at
+    }
+
+    #[inline]
+    fn first(&self) -> Node {
+        self.nodes[1]
     }
 }
 
@@ -87,7 +130,7 @@ mod tests {
 
     #[test]
     fn the_order_is_time_then_entity() {
-        let mut queue = EventQueue::new(5);
+        let mut queue = EventQueue::new(2, 3);
         assert_eq!(queue.next(), None);
         queue.set(4, at(10));
         queue.set(1, at(10));
@@ -103,8 +146,9 @@ mod tests {
     #[test]
     fn it_agrees_with_a_search_through_all_entities() {
         let mut rng = Rng::stream(2, "test", "queue");
-        for entities in [1, 2, 3, 7, 46] {
-            let mut queue = EventQueue::new(entities);
+        for (busy, quiet) in [(1, 0), (1, 1), (2, 1), (3, 4), (7, 40), (40, 7)] {
+            let entities = busy + quiet;
+            let mut queue = EventQueue::new(busy, quiet);
             let mut plain = vec![u64::MAX; entities];
             for _ in 0..2000 {
                 let entity = rng.below(entities as u64) as usize;

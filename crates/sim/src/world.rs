@@ -146,7 +146,6 @@ impl World {
     fn tick(&mut self, now: Instant) {
         if self.clock.warmup.is_some_and(|at| at <= now) {
             self.clock.warmup = None;
-            self.net.wires.iter_mut().for_each(|wire| wire.link.reset_stats(now));
             self.sides.iter_mut().for_each(Side::start_counting);
         }
         if let Some((at, interval)) = self.clock.sample.filter(|(at, _)| *at <= now) {

@@ -39,6 +39,8 @@ pub(crate) struct Connection {
     state: State,
     /// We were called, not calling.
     passive: bool,
+    /// [`Event::Accepted`] has been emitted.
+    announced: bool,
     /// Initial sequence numbers, ours and the peer's.
     iss: u32,
     irs: u32,
@@ -82,6 +84,7 @@ impl Connection {
             addresses,
             state: if passive { State::SynReceived } else { State::SynSent },
             passive,
+            announced: false,
             iss,
             irs: 0,
             sender: Sender::new(Arc::clone(&config)),
@@ -178,7 +181,15 @@ impl Connection {
         result
     }
 
+    /// Whether the user knows of this connection: he opened it, or has been told of it.
+    pub(crate) fn is_announced(&self) -> bool {
+        !self.passive || self.announced
+    }
+
     fn emit_event(&self, out: &mut Outside<'_>, event: Event) {
+        if !self.is_announced() {
+            return;
+        }
         out.events.push_back((crate::ConnectionId(self.id), event));
     }
 

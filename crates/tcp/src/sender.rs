@@ -89,6 +89,8 @@ pub(crate) struct Sender {
     inflation: i64,
     /// ns-2's pipe, packets.
     ns2_pipe: i64,
+    /// ns-2 sends nothing but the fast retransmission on the duplicate that starts it, even when pipe < cwnd.
+    ns2_entering: bool,
     /// Partial acknowledgements in this recovery.
     partials: u32,
     rescued: bool,
@@ -131,6 +133,7 @@ impl Sender {
             limited: 0,
             inflation: 0,
             ns2_pipe: 0,
+            ns2_entering: false,
             partials: 0,
             rescued: false,
             answered: false,

@@ -24,6 +24,8 @@ pub struct Stack {
     listeners: BTreeMap<u16, Listener>,
     /// By id.
     slots: Vec<Slot>,
+    /// Slots of connections that no user ever heard of: a flood of SYNs must not cost memory for ever.
+    free: Vec<u32>,
     by_peer: BTreeMap<(u16, SocketAddr), u32>,
     /// Connections that may have something to send, each once, in the order they got it.
     ready: VecDeque<u32>,
@@ -69,6 +71,7 @@ impl Stack {
             rng,
             listeners: BTreeMap::new(),
             slots: Vec::new(),
+            free: Vec::new(),
             by_peer: BTreeMap::new(),
             ready: VecDeque::new(),
             timers: BTreeSet::new(),
@@ -96,7 +99,7 @@ impl Stack {
         let addresses = Addresses { local: SocketAddr::new(self.local, local_port), remote };
         let random = (self.rng.u32(), self.rng.u32());
         let id = self.slots.len() as u32;
-        self.insert(Connection::open(id, config, addresses, random));
+        self.insert(id, Connection::open(id, config, addresses, random));
         self.refresh(now, id);
         ConnectionId(id)
     }
@@ -159,8 +162,8 @@ impl Stack {
                 let config = Arc::clone(&listener.config);
                 let local = SocketAddr::new(meta.destination.ip(), header.destination);
                 let random = (self.rng.u32(), self.rng.u32());
-                let id = self.slots.len() as u32;
-                self.insert(Connection::accept(id, config, Addresses { local, remote }, random, header));
+                let id = self.free.pop().unwrap_or(self.slots.len() as u32);
+                self.insert(id, Connection::accept(id, config, Addresses { local, remote }, random, header));
                 self.refresh(now, id);
             }
             _ => {
@@ -307,15 +310,18 @@ impl Stack {
         self.slots.get(id as usize)?.connection.as_deref()
     }
 
-    fn insert(&mut self, connection: Connection) {
+    fn insert(&mut self, id: u32, connection: Connection) {
         let Addresses { local, remote } = connection.addresses();
-        let old = self.by_peer.insert((local.port(), remote), self.slots.len() as u32);
-        self.slots.push(Slot {
-            connection: Some(Box::new(connection)),
-            stats: Stats::default(),
-            queued: false,
-            timer: None,
-        });
+        let old = self.by_peer.insert((local.port(), remote), id);
+        match self.slots.get_mut(id as usize) {
+            Some(slot) => slot.connection = Some(Box::new(connection)),
+            None => self.slots.push(Slot {
+                connection: Some(Box::new(connection)),
+                stats: Stats::default(),
+                queued: false,
+                timer: None,
+            }),
+        }
         old.into_iter().for_each(|old| self.forget(old));
     }
 
@@ -379,6 +385,9 @@ impl Stack {
             if let Some(listener) = self.listeners.get_mut(&local.port()) {
                 listener.half_open = listener.half_open.saturating_sub(1);
             }
+        }
+        if !connection.is_announced() {
+            self.free.push(id);
         }
     }
 }

@@ -323,6 +323,7 @@ fn half_open_connections_are_bounded() {
         now = next;
         stack.handle_timeout(now);
     }
+    assert_eq!(stack.poll_event(), None, "nobody was told of them");
     let header = Header { source: 99, destination: PORT, flags: Flags::SYN, ..Header::default() };
     stack.handle_datagram(at(1_000_000), meta(), &sealed(&header, &[]));
     assert_eq!(stack.stack_stats().syn_overflow, 40);

@@ -83,6 +83,11 @@ impl QueueDiscipline for DropTail {
     }
 
     #[inline]
+    fn lets_pass(&self, size: u32) -> bool {
+        self.waiting.is_empty() && self.fits(size, false)
+    }
+
+    #[inline]
     fn len(&self) -> usize {
         self.waiting.len()
     }

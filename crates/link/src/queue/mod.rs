@@ -19,6 +19,12 @@ pub trait QueueDiscipline {
     /// any more.
     fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Dropped>) -> Option<Frame>;
 
+    /// Whether a frame of `size` bytes that finds nothing waiting and the transmitter idle may pass without being
+    /// enqueued and dequeued, because that would change nothing. Saves most of the work on links that are not full.
+    fn lets_pass(&self, _size: u32) -> bool {
+        false
+    }
+
     /// Frames that wait, without the one being sent.
     fn len(&self) -> usize;
 
@@ -51,6 +57,13 @@ impl QueueDiscipline for Queue {
     fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Dropped>) -> Option<Frame> {
         match self {
             Self::DropTail(queue) => queue.dequeue(now, dropped),
+        }
+    }
+
+    #[inline]
+    fn lets_pass(&self, size: u32) -> bool {
+        match self {
+            Self::DropTail(queue) => queue.lets_pass(size),
         }
     }
 

@@ -87,6 +87,9 @@ impl Association {
             buf.append(&mut self.stash);
             return Some(route);
         }
+        if !self.has_something_to_send(now) {
+            return None;
+        }
         let header = CommonHeader {
             source_port: self.local_port,
             destination_port: self.peer_port,
@@ -109,6 +112,30 @@ impl Association {
         };
         packet.finish(checksum);
         Some(route)
+    }
+
+    /// Whether a packet would have a chunk in it: the question asked most often, answered without building one.
+    fn has_something_to_send(&mut self, now: Instant) -> bool {
+        if self.control.any() || self.paths.iter().any(|p| p.heartbeat_wanted) {
+            return true;
+        }
+        if self.state.is_up() && self.subflows.iter().any(|s| s.sack.is_due_now()) {
+            return true;
+        }
+        if !self.state.sends_data() {
+            return false;
+        }
+        let (Some(lane), Some(subflow)) = (self.lanes.first(), self.subflows.first_mut()) else {
+            return false;
+        };
+        if subflow.loss.next_lost(&subflow.flight).is_some() {
+            return lane.may_retransmit();
+        }
+        if subflow.out.is_empty() || !lane.may_send_new() {
+            return false;
+        }
+        let room = self.config.max_packet() as usize - CommonHeader::LEN;
+        self.next_new(now, room, false).is_some()
     }
 
     /// Control chunks, "placed first in the outbound SCTP packet" (6). False when nothing may follow them.
@@ -266,6 +293,9 @@ impl Association {
         loop {
             let room = limit.saturating_sub(packet.len());
             let Some(payload) = self.next_new(now, room, written.new) else { break };
+            if !self.fits_peer_window(payload) {
+                self.begin_probe();
+            }
             let Some(subflow) = self.subflows.first_mut() else { break };
             let Some(fragment) = subflow.out.pop(payload) else { break };
             self.send_new(now, fragment, packet.buffer());
@@ -316,11 +346,11 @@ impl Association {
         } else {
             return None;
         };
-        let credit = payload as u64 + if self.config.rwnd_counts_headers { 16 } else { 0 };
-        if credit <= self.peer_rwnd {
-            return Some(payload);
-        }
-        self.window_probe(now).then_some(payload)
+        (self.fits_peer_window(payload) || self.window_probe(now)).then_some(payload)
+    }
+
+    fn fits_peer_window(&self, payload: usize) -> bool {
+        payload as u64 + if self.config.rwnd_counts_headers { 16 } else { 0 } <= self.peer_rwnd
     }
 
     /// The peer's window is closed. True when one chunk may leave all the same, as a probe: "SHOULD only be sent
@@ -331,16 +361,20 @@ impl Association {
             return false;
         }
         if self.probe.due {
-            self.probe.due = false;
-            self.probe.in_flight = true;
-            self.probe.answered = false;
-            self.stats.window_probes += 1;
             return true;
         }
         if self.probe.at.is_none() {
             self.probe.at = Some(now + lane.rtt.rto());
         }
         false
+    }
+
+    /// A chunk leaves although the window is closed.
+    fn begin_probe(&mut self) {
+        self.probe.due = false;
+        self.probe.in_flight = true;
+        self.probe.answered = false;
+        self.stats.window_probes += 1;
     }
 
     fn retransmit(&mut self, now: Instant, seq: u64, out: &mut Vec<u8>) {

@@ -165,8 +165,12 @@ impl Endpoint {
         None
     }
 
-    /// When [`Endpoint::handle_timeout`] wants to be called, and why.
+    /// When [`Endpoint::handle_timeout`] wants to be called, and why. Never late; it may be early, at the time a timer
+    /// had before it was restarted, and then `handle_timeout` does nothing and the next answer is right.
     pub fn poll_timeout(&mut self) -> Option<(Instant, Timer)> {
+        for index in &self.ready {
+            self.registry.reschedule(*index);
+        }
         self.registry.next_timeout()
     }
 
@@ -264,14 +268,16 @@ impl Endpoint {
     /// After an association was touched: queues it where it is due, and drops it from the maps when it has closed.
     fn settle(&mut self, _now: Instant, index: u32) {
         self.note_events(index);
-        if self.registry.at(index).is_some_and(Association::wants_to_transmit)
-            && !self.registry.is_ready(index)
-        {
-            self.registry.set_ready(index, true);
-            self.ready.push_back(index);
-        }
         self.registry.unmap_if_closed(index);
-        self.registry.reschedule(index);
+        if self.registry.at(index).is_some_and(Association::wants_to_transmit) {
+            // What leaves may start timers: they are looked at when nothing is left to send.
+            if !self.registry.is_ready(index) {
+                self.registry.set_ready(index, true);
+                self.ready.push_back(index);
+            }
+        } else {
+            self.registry.reschedule(index);
+        }
     }
 
     fn note_events(&mut self, index: u32) {

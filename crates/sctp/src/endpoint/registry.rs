@@ -50,7 +50,7 @@ pub(super) struct Registry {
     by_peer: BTreeMap<(IpAddr, u16), u32>,
     /// (time, slot): an entry is never later than its slot's next timeout; earlier ones are corrected when they
     /// come up. So restarting a timer, which happens with every SACK, costs nothing here.
-    timers: BinaryHeap<Reverse<(Instant, u32)>>,
+    timers: BinaryHeap<Reverse<(Instant, u32, Timer)>>,
     open: usize,
 }
 
@@ -192,58 +192,36 @@ impl Registry {
     /// Makes sure that the heap will come up in time for a slot.
     pub(super) fn reschedule(&mut self, index: u32) {
         let Some(slot) = self.slots.get_mut(index as usize) else { return };
-        let Some((at, _)) = slot.assoc.as_ref().and_then(|a| a.next_timeout()) else { return };
+        let Some((at, timer)) = slot.assoc.as_ref().and_then(|a| a.next_timeout()) else { return };
         if slot.armed.is_none_or(|armed| at < armed) {
             slot.armed = Some(at);
-            self.timers.push(Reverse((at, index)));
+            self.timers.push(Reverse((at, index, timer)));
         }
     }
 
-    /// The earliest timeout of all. Corrects entries that have become too early on the way.
-    pub(super) fn next_timeout(&mut self) -> Option<(Instant, Timer)> {
-        loop {
-            let &Reverse((at, index)) = self.timers.peek()?;
-            let next = self.at(index).and_then(Association::next_timeout);
-            if let Some((due, timer)) = next {
-                if due <= at {
-                    return Some((due, timer));
-                }
-            }
-            self.timers.pop();
-            self.rearm(index, at, next.map(|n| n.0));
-        }
+    /// The earliest entry: a lower bound of every timeout.
+    pub(super) fn next_timeout(&self) -> Option<(Instant, Timer)> {
+        self.timers.peek().map(|Reverse((at, _, timer))| (*at, *timer))
     }
 
-    /// Takes a slot whose timeout is due.
+    /// Takes a slot whose timeout is due; corrects entries that have become too early on the way.
     pub(super) fn pop_due(&mut self, now: Instant) -> Option<u32> {
         loop {
-            let &Reverse((at, index)) = self.timers.peek()?;
+            let &Reverse((at, index, _)) = self.timers.peek()?;
             if at > now {
                 return None;
             }
             self.timers.pop();
-            let next = self.at(index).and_then(Association::next_timeout).map(|n| n.0);
-            if next.is_some_and(|due| due <= now) {
-                if let Some(slot) = self.slots.get_mut(index as usize) {
-                    if slot.armed == Some(at) {
-                        slot.armed = None;
-                    }
-                }
+            let Some(slot) = self.slots.get_mut(index as usize) else { continue };
+            if slot.armed != Some(at) {
+                continue; // a duplicate: the entry that counts is still in the heap
+            }
+            slot.armed = None;
+            let next = slot.assoc.as_ref().and_then(|a| a.next_timeout());
+            if next.is_some_and(|(due, _)| due <= now) {
                 return Some(index);
             }
-            self.rearm(index, at, next);
-        }
-    }
-
-    /// The entry `popped` of a slot was too early: enters the right time, unless an earlier entry stands for it.
-    fn rearm(&mut self, index: u32, popped: Instant, next: Option<Instant>) {
-        let Some(slot) = self.slots.get_mut(index as usize) else { return };
-        if slot.armed != Some(popped) {
-            return; // a duplicate: the entry that counts is still in the heap
-        }
-        slot.armed = next;
-        if let Some(at) = next {
-            self.timers.push(Reverse((at, index)));
+            self.reschedule(index);
         }
     }
 }

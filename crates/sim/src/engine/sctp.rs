@@ -83,7 +83,7 @@ impl SctpEnd {
     pub(crate) fn take_all(&mut self, _now: Instant, mut sink: impl FnMut(u16, &[u8])) {
         let Some(id) = self.id else { return };
         while let Some(message) = self.endpoint.receive(id) {
-            for piece in &message.pieces {
+            for piece in message.pieces() {
                 sink(message.stream, piece);
             }
         }

@@ -52,12 +52,12 @@ impl Rate {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Queue {
-    /// First in, first out; what does not fit is dropped. The packet that is being sent does not count as queued.
+    /// First in, first out; what does not fit is dropped. Limits count as those of ns-2 do (`anabranch_link::Counts`).
     /// Without a limit nothing is dropped; with both, both hold.
     DropTail {
-        /// At most so many packets wait.
+        /// At most so many packets, the one being sent included.
         packets: Option<u64>,
-        /// At most so many bytes (with IP headers) wait.
+        /// Fewer than so many bytes (with IP headers) wait, the packet being sent not included.
         bytes: Option<u64>,
     },
 }

@@ -77,6 +77,7 @@ impl Connection {
 
     /// The handshake is over.
     pub(super) fn establish(&mut self, out: &mut Outside<'_>, header: &Header, scaled: bool) {
+        self.announced = true;
         let once = self.syn_sends == 1;
         if once && self.config.rtt_from_handshake {
             self.sender.rtt().sample(self.syn_sent_at, out.now);

@@ -28,6 +28,7 @@ impl Sender {
             return;
         }
         self.burst = 0;
+        self.ns2_entering = false;
         let window_changed = self.on_window(cx, info);
         let advanced = info.ack - self.una;
         let taken = self.flight.acknowledge(info.ack);
@@ -243,6 +244,7 @@ impl Sender {
         // What is timed may be the lost segment, or wait behind it.
         self.timed = None;
         self.inflation = (u64::from(counted) * self.mss) as i64;
+        self.ns2_entering = true;
         self.ns2_pipe = self.flight.segments() as i64 - i64::from(counted);
         self.flight.rewind();
         if self.recovery != LossRecovery::Ns2Sack1 {

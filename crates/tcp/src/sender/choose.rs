@@ -108,7 +108,7 @@ impl Sender {
     /// ns-2's Sack1 in recovery: while pipe < cwnd, holes first, then new data, which cwnd does not hold back.
     fn choose_ns2(&mut self, room: u64) -> Option<Choice> {
         let window = (self.congestion.window() / self.mss) as i64;
-        if self.ns2_pipe >= window {
+        if self.ns2_entering || self.ns2_pipe >= window {
             return None;
         }
         match self.flight.next_hole() {

@@ -1,0 +1,334 @@
+//! The program from outside: exit codes, what it prints where, the files it leaves.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+const SMALL: &str = r#"
+duration = "5 s"
+warmup = "1 s"
+seeds = "1..3"
+
+[[link]]
+name = "wire"
+from = "a"
+to = "b"
+rate = "2 Mbit/s"
+delay = "10 ms"
+queue = { kind = "droptail", packets = 20 }
+loss = { kind = "bernoulli", p = 0.01 }
+both = true
+
+[[flow]]
+name = "sctp"
+from = "a"
+to = "b"
+protocol = "sctp"
+engine = "rfc9260"
+traffic = { kind = "greedy", message = "1000 B" }
+start = "uniform(0 s, 0.5 s)"
+
+[[flow]]
+name = "tcp"
+from = "a"
+to = "b"
+protocol = "tcp"
+engine = "rfc"
+traffic = { kind = "transfer", bytes = "50 kB", message = "1000 B" }
+"#;
+
+/// A directory of its own with the scenario in it.
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        std::fs::write(directory.path().join("small.toml"), SMALL).expect("a file");
+        Self(directory)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_anabranch"));
+        command.args(arguments).current_dir(self.0.path()).stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().expect("it starts")
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// The command must succeed; what it prints.
+    #[track_caller]
+    fn prints(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("text")
+    }
+
+    /// The command must fail with this code, print nothing and say this one line.
+    #[track_caller]
+    fn fails(&self, arguments: &[&str], code: i32, line: &str) {
+        let output = self.run(arguments);
+        assert_eq!(String::from_utf8_lossy(&output.stderr), format!("anabranch: {line}\n"));
+        assert_eq!(output.status.code(), Some(code));
+        assert!(output.stdout.is_empty());
+    }
+}
+
+fn json(text: &str) -> serde_json::Value {
+    serde_json::from_str(text).expect("JSON")
+}
+
+fn names(directory: &Path) -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(directory)
+        .expect("a directory")
+        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn wrong_options_and_files_end_with_2_and_one_line() {
+    let place = Place::new();
+    place.fails(
+        &["simulate", "none.toml"],
+        2,
+        "none.toml: cannot read: No such file or directory (os error 2)",
+    );
+    place.fails(&["simulate"], 2, "the following required arguments were not provided: <FILE.toml>");
+    place.fails(&[], 2, "which verb? allowed: simulate, check, engines, help");
+    place.fails(
+        &["simulat", "x"],
+        2,
+        "unrecognized subcommand 'simulat'; a similar subcommand exists: 'simulate'",
+    );
+    place.fails(
+        &["simulate", "small.toml", "--thread", "2"],
+        2,
+        "unexpected argument '--thread' found; a similar argument exists: '--threads'",
+    );
+    place.fails(
+        &["simulate", "small.toml", "--threads", "0"],
+        2,
+        "invalid value '0' for '--threads <N>': allowed: 1 to 1024",
+    );
+    place.fails(
+        &["simulate", "small.toml", "--seeds", "x"],
+        2,
+        "invalid value 'x' for '--seeds <SPEC>': \"x\" is no list of seeds; write \"1..30\", \"7\" or \"1..5, 9\"",
+    );
+    place.fails(
+        &["simulate", "small.toml", "--set", "duration"],
+        2,
+        "invalid value 'duration' for '--set <KEY=VALUE>': write KEY=VALUE, for example link.bottleneck.rate=\"3 Mbit/s\"",
+    );
+    place.fails(
+        &["simulate", "small.toml", "--set", "link.wire.rate=3"],
+        2,
+        "--set link.wire.rate: rate: \"3\" has no unit; allowed units: bit/s, kbit/s, Mbit/s, Gbit/s, or \"infinite\"",
+    );
+    place.fails(
+        &["simulate", "small.toml", "--trace", "no/where.csv"],
+        2,
+        "no/where.csv: there is no directory no",
+    );
+    std::fs::write(place.path("bad.toml"), SMALL.replace("delay =", "dely =")).expect("a file");
+    let line = "bad.toml:11:1: unknown key \"dely\" in [[link]] (did you mean \"delay\"?); allowed keys: name, from, to, \
+                rate, delay, queue, loss, mtu, both, back";
+    place.fails(&["simulate", "bad.toml"], 2, line);
+    place.fails(&["check", "bad.toml"], 2, line);
+    std::fs::write(place.path("latin.toml"), b"# fine\n# not \xff text\n").expect("a file");
+    place.fails(&["check", "latin.toml"], 2, "latin.toml:2: not text in UTF-8");
+}
+
+#[test]
+fn what_cannot_be_written_ends_with_1() {
+    let place = Place::new();
+    std::fs::write(place.path("taken"), "").expect("a file");
+    let output = place.run(&["simulate", "small.toml", "--out", "taken/here"]);
+    assert_eq!(output.status.code(), Some(1));
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(told.starts_with("anabranch: taken/here: cannot write: ") && told.lines().count() == 1, "{told}");
+}
+
+#[test]
+fn check_says_what_is_there() {
+    let place = Place::new();
+    let printed = place.prints(&["check", "small.toml", "--set", "seeds=1..9"]);
+    assert_eq!(printed, "small.toml: ok: nodes 2, links 2, flows 2, runs 9 of 5 s each\n");
+}
+
+#[test]
+fn engines_lists_profiles_and_options() {
+    let printed = Place::new().prints(&["engines"]);
+    for line in ["sctp", "    ns2-2.35", "tcp", "    ns2-sack1: "] {
+        assert!(printed.lines().any(|printed| printed.starts_with(line)), "{line}");
+    }
+    assert!(printed.contains("    sack_delay: ") && printed.contains("    mss: "), "{printed}");
+}
+
+#[test]
+fn json_holds_every_run_in_the_order_of_the_seeds() {
+    let place = Place::new();
+    let summary = json(&place.prints(&["simulate", "small.toml", "--json", "--seeds", "3, 1..2"]));
+    let runs = summary["runs"].as_array().expect("runs");
+    let seeds: Vec<_> = runs.iter().map(|run| run["seed"].as_u64()).collect();
+    assert_eq!(seeds, [Some(3), Some(1), Some(2)]);
+    for run in runs {
+        let flows = run["flows"].as_array().expect("flows");
+        assert_eq!(flows.len(), 2);
+        for flow in flows {
+            for key in [
+                "name",
+                "protocol",
+                "engine",
+                "goodput_payload_bps",
+                "goodput_wire_bps",
+                "packets_sent",
+                "packets_unique",
+                "retransmissions",
+                "fast_retransmits",
+                "timeouts",
+                "loss_indication_rate",
+                "srtt_mean_s",
+                "cwnd_peak_bytes",
+                "completion_s",
+                "subflows",
+            ] {
+                assert!(flow.get(key).is_some(), "{key}");
+            }
+        }
+        assert!(flows[0]["goodput_payload_bps"].as_f64().expect("a rate") > 1e5);
+        assert!(flows[1]["completion_s"].as_f64().expect("it completes") > 0.1);
+        let links = run["links"].as_array().expect("links");
+        assert_eq!(links.len(), 2);
+        for key in [
+            "name",
+            "arrivals",
+            "drops_queue",
+            "drops_error",
+            "utilisation",
+            "queue_mean_packets",
+            "queue_max_packets",
+        ] {
+            assert!(links[0].get(key).is_some(), "{key}");
+        }
+        assert!(links[0]["drops_error"].as_u64().expect("a count") > 0);
+    }
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let place = Place::new();
+    let run = |threads: &str, out: &str| {
+        let seeds = ["--seeds", "1..6", "--set", "record.trace=true", "--set", "record.pcap=true"];
+        let arguments =
+            [&["simulate", "small.toml", "--json", "--threads", threads, "--out", out][..], &seeds].concat();
+        place.prints(&arguments)
+    };
+    let (one, two) = (run("1", "one"), run("2", "two"));
+    assert_eq!(one, two);
+    let files = names(&place.path("one"));
+    assert_eq!(files.len(), 6 * 3 + 1, "{files:?}");
+    assert_eq!(files, names(&place.path("two")));
+    for file in files {
+        let read = |directory: &str| std::fs::read(place.path(directory).join(&file)).expect("a file");
+        let (a, b) = (read("one"), read("two"));
+        assert!(a == b && !a.is_empty(), "{file}");
+    }
+}
+
+#[test]
+fn the_table_shows_intervals_for_several_seeds_only() {
+    let place = Place::new();
+    let one = place.prints(&["simulate", "small.toml", "--seeds", "2"]);
+    assert!(one.starts_with("1 run, seed 2; statistics from 1 s to 5 s\n"), "{one}");
+    assert!(one.contains("| sctp | sctp     | rfc9260 |") && one.contains("| wire-back |"), "{one}");
+    assert!(!one.contains('\u{b1}'), "{one}");
+    let many = place.prints(&["simulate", "small.toml"]);
+    assert!(many.starts_with("3 runs, mean \u{b1} half width of the 95 % interval; "), "{many}");
+    assert!(many.matches('\u{b1}').count() > 10, "{many}");
+}
+
+#[test]
+fn traces_and_captures_go_where_they_are_asked_for() {
+    let place = Place::new();
+    place.prints(&["simulate", "small.toml", "--seeds", "4", "--trace", "t.csv", "--pcap", "p.pcapng"]);
+    let trace = std::fs::read_to_string(place.path("t.csv")).expect("a trace");
+    let mut lines = trace.lines();
+    assert_eq!(lines.next(), Some("time_ns,entity,kind,flow,subflow,path,reason,seq,size,a,b,c"));
+    assert!(lines.clone().count() > 500);
+    assert!(lines.all(|line| line.split(',').count() == 12));
+    assert!(
+        trace.contains(",link:wire,dropped,") || trace.contains("link:wire,dropped,"),
+        "no loss in the trace"
+    );
+    let capture = std::fs::read(place.path("p.pcapng")).expect("a capture");
+    assert_eq!(capture.get(..4), Some(&[0x0a, 0x0d, 0x0d, 0x0a][..]), "a section header comes first");
+    // Several seeds: a name each.
+    place.prints(&["simulate", "small.toml", "--seeds", "4..5", "--trace", "many.csv", "--pcap", "packets/"]);
+    assert_eq!(std::fs::read_to_string(place.path("many-4.csv")).expect("a trace"), trace);
+    assert!(place.path("many-5.csv").is_file());
+    assert_eq!(names(&place.path("packets")), ["capture-4.pcapng", "capture-5.pcapng"]);
+    assert_eq!(std::fs::read(place.path("packets/capture-4.pcapng")).expect("a capture"), capture);
+}
+
+#[test]
+fn a_directory_keeps_the_summary_of_each_run() {
+    let place = Place::new();
+    let printed = json(&place.prints(&["simulate", "small.toml", "--json", "--out", "runs"]));
+    assert_eq!(names(&place.path("runs")), ["seed-1.json", "seed-2.json", "seed-3.json", "summary.json"]);
+    let read = |name: &str| json(&std::fs::read_to_string(place.path("runs").join(name)).expect("a file"));
+    assert_eq!(read("summary.json"), printed);
+    assert_eq!(read("seed-2.json"), printed["runs"][1]);
+}
+
+/// Two thousand runs are interrupted as soon as the first has finished.
+#[cfg(unix)]
+#[test]
+fn an_interruption_keeps_what_has_finished() {
+    let place = Place::new();
+    let mut child = place
+        .command(&[
+            "simulate",
+            "small.toml",
+            "--json",
+            "--out",
+            "runs",
+            "--threads",
+            "1",
+            "--seeds",
+            "1..2000",
+            "--set",
+            "duration=60 s",
+        ])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    // Wait for the first result, not for a time.
+    while !place.path("runs/seed-1.json").is_file() {
+        assert!(child.try_wait().expect("a status").is_none(), "it ended before the first run was written");
+        std::thread::yield_now();
+    }
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+    assert!(killed.success());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        told.starts_with("anabranch: interrupted; ")
+            && told.ends_with(" of 2000 runs had finished and are kept\n"),
+        "{told}"
+    );
+    let printed = json(&String::from_utf8(output.stdout).expect("text"));
+    let runs = printed["runs"].as_array().expect("runs");
+    assert!(!runs.is_empty() && runs.len() < 2000);
+    let files = names(&place.path("runs"));
+    assert_eq!(files.len(), runs.len() + 1, "a file for each run that is printed, and the summary");
+    assert!(files.iter().all(|name| name.ends_with(".json")), "{files:?}");
+}

@@ -1,0 +1,63 @@
+//! One SCTP flow through a drop-tail bottleneck, against runs of ns-2.35 with the Delaware SCTP module: 1500-byte packets,
+//! round trip of 100 ms, access links of 1 Gb/s, receive window without bound, a SACK for each packet, unordered messages.
+//! The figures of ns-2 are written where they are compared. Everything is to be within 2 %.
+
+mod common;
+
+use anabranch_base::Duration;
+use anabranch_sim::scenario::{EventKind, Flow, Loss, Protocol, Record, Selection, Traffic};
+use anabranch_sim::{FlowSummary, run};
+use common::{engine, flow, link, ms, scenario};
+
+/// The flow's summary from 100 s to 400 s, and the mean time between two reductions of its window. Fast retransmits within
+/// a second of one another belong to one overflow of the queue.
+fn one_flow(mbit: f64, packets: u64, seed: u64) -> (FlowSummary, f64) {
+    let mut links = Vec::new();
+    links.extend(link("access", ("a", "r1"), 1000.0, ms(1), 100_000, Loss::None));
+    let [there, mut back] = link("bottleneck", ("r1", "r2"), mbit, ms(48), packets, Loss::None);
+    back.queue = anabranch_sim::scenario::Queue::DropTail { packets: Some(100_000), bytes: None };
+    links.extend([there, back]);
+    links.extend(link("exit", ("r2", "b"), 1000.0, ms(1), 100_000, Loss::None));
+    // No heartbeats: those of the idle direction take places in the queue.
+    let options = [("receive_window", "100000000 B"), ("heartbeat_interval", "0 s")];
+    let traffic = Traffic::Greedy { message: 1452 };
+    let sctp = flow("f", ("a", "b"), Protocol::Sctp, engine("ns2-2.35", &options), traffic);
+    let mut scenario = scenario(Duration::from_secs(400), links, vec![Flow { unordered: true, ..sctp }]);
+    scenario.warmup = Duration::from_secs(100);
+    let record = Record { trace: Selection::Only(vec![EventKind::FastRetransmit]), ..Record::default() };
+    let output = run(&scenario, seed, &record).expect("the scenario can be run");
+    let mut cycles = output.trace.expect("it was asked for").time_ns;
+    cycles.retain(|at| *at > 100_000_000_000);
+    cycles.dedup_by(|later, earlier| *later - *earlier < 1_000_000_000);
+    let mean = (cycles[cycles.len() - 1] - cycles[0]) as f64 / (cycles.len() - 1) as f64 / 1e9;
+    (output.summary.flows[0].clone(), mean)
+}
+
+#[track_caller]
+fn assert_close(ours: f64, ns2: f64, what: &str) {
+    assert!((ours / ns2 - 1.0).abs() < 0.02, "{what}: {ours}, ns-2 has {ns2}");
+}
+
+#[test]
+fn ten_megabits_and_a_queue_of_100_packets() {
+    for seed in 1..=2 {
+        let (flow, cycle) = one_flow(10.0, 100, seed);
+        assert_close(cycle, 15.512, "cycle, s");
+        assert_close(flow.measures.cwnd_peak_bytes as f64, 270_111.0, "largest window, bytes");
+        assert_close(flow.measures.goodput_wire_bps, 10.0e6, "goodput, bits per second");
+        assert_close(flow.measures.goodput_payload_bps, 9.68e6, "goodput of payload, bits per second");
+        assert_eq!(flow.measures.timeouts, 0);
+    }
+}
+
+#[test]
+fn twenty_megabits_and_a_queue_of_20_packets() {
+    for seed in 1..=2 {
+        let (flow, cycle) = one_flow(20.0, 20, seed);
+        assert_close(cycle, 9.649, "cycle, s");
+        assert_close(flow.measures.cwnd_peak_bytes as f64, 274_367.0, "largest window, bytes");
+        assert_close(flow.measures.goodput_wire_bps, 16.5336e6, "goodput, bits per second");
+        assert_close(flow.measures.goodput_payload_bps, 16.0045e6, "goodput of payload, bits per second");
+        assert_eq!(flow.measures.timeouts, 0);
+    }
+}
