@@ -32,7 +32,9 @@ test-python: build
 	$(PY) -m pytest
 
 build: venv ## the Python module, and with it the simulator
-	@VIRTUAL_ENV="$(CURDIR)/.venv" $(PY) -m maturin develop --locked --quiet
+	@echo "building the simulator for Python"
+	@# cargo's progress goes to stderr; what pip finds already installed is of no interest.
+	@VIRTUAL_ENV="$(CURDIR)/.venv" $(PY) -m maturin develop --locked >/dev/null
 
 venv: ## .venv with the pinned Python packages
 	@bash tools/prepare.sh
