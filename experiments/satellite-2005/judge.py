@@ -90,30 +90,50 @@ def _with_single_run_test(claim: Claim, sweeps: Mapping[str, data.Cells], measur
     ]
     if not failing or claim.seeds < claims.MIN_SEEDS:
         return claim
-    study = sweeps["study"]
-    notes, ok = [], True
+    study, tolerance = sweeps["study"], _tolerance(measure)
+    notes = []
     for p in failing:
-        printed = data.published()[p][column]
-        sample = study[p].of(measure)
-        single = abs(printed - sample.mean) <= prediction_half(sample)
-        near = [
-            name
-            for name in OTHERS
-            if claims.number("", printed, sweeps[name][p].of(measure), _tolerance(measure)).holds
-        ]
-        ok &= single or bool(near)
+        printed, sample = data.published()[p][column], study[p].of(measure)
+        half = prediction_half(sample)
+        single = abs(printed - sample.mean) <= half
+        near = [n for n in OTHERS if claims.number("", printed, sweeps[n][p].of(measure), tolerance).holds]
         notes.append(
-            f"p = {p:g}: printed {printed:g}, mean {sample.text()}, one run in 95 % of cases "
-            f"within ±{prediction_half(sample):.1f} ({'the printed value can be one run' if single else 'even one run is not that far off'}); "
+            f"p = {p:g}: printed {printed:g}, mean {sample.text()}; one run falls within ±{half:.1f} of the mean in 95 % "
+            f"of cases, so the printed value {'can' if single else 'cannot'} be one run of this set-up; "
             + (
-                f"the printed value fits {', '.join(near)}"
+                f"it fits the sweeps {', '.join(near)}"
                 if near
-                else "no switched option moves the mean there"
+                else "it fits no sweep with an option switched"
             )
         )
-    claim.note = "Table 2 prints one run a row as far as the text says. " + ". ".join(notes) + "."
-    claim.explained = ok
+    whole = [
+        name
+        for name in OTHERS
+        if all(
+            claims.number("", row[column], sweeps[name][p].of(measure), tolerance).holds
+            for p, row in data.published().items()
+        )
+    ]
+    claim.explained = bool(whole)
     claim.evidence = ["study", *OTHERS]
+    witnesses = data.ns2("ns2")
+    short = column.removesuffix("_pct")
+    far = [
+        f"{p:g}"
+        for p in failing
+        if abs(data.published()[p][column] - witnesses[p][column]) > witnesses[p][f"{short}_ci95"] + tolerance
+    ]
+    claim.note = (
+        f"{len(data.published()) - len(failing)} of {len(data.published())} printed values hold. "
+        + ". ".join(notes)
+        + ". "
+        + (
+            f"The whole column is that of {', '.join(whole)}."
+            if whole
+            else "No one configuration gives the whole column. "
+        )
+        + (f"ns-2.35 itself is off by more than interval and tolerance at {', '.join(far)}." if far else "")
+    )
     return claim
 
 
@@ -196,31 +216,23 @@ def peak(sweeps: Mapping[str, data.Cells]) -> Claim:
         return claim
     elsewhere = [name for name in OTHERS if has_peak(sweeps[name])]
     slopes = {name: slope(sweeps[name]) for name in ("study", *OTHERS)}
-    runs = campaigns(study)
-    hits = sum(best == data.PEAK for best in runs)
+    chance = peak_by_chance(study)
     reference = {name: data.ns2(name) for name in ("ns2", "ns2-common", "ns2-satellite-loss", "ns2-reno")}
-    rises = all(rows[0.03]["sctp_pct"] > rows[0.01]["sctp_pct"] for rows in reference.values())
+    rises = [name for name, rows in reference.items() if rows[0.03]["sctp_pct"] > rows[data.PEAK]["sctp_pct"]]
     linux = data.linux()
-    linux_rise = linux[0.03].of("share").mean - linux[0.01].of("share").mean
-    claim.explained = not elsewhere and hits > 0
+    linux_rise = linux[0.03].of("share").mean - linux[data.PEAK].of("share").mean
+    # One run a point may show a peak by chance; explained it is only if that is not far-fetched.
+    claim.explained = not elsewhere and chance >= 0.05
     claim.evidence = ["study", *OTHERS]
     rising = ", ".join(f"{name} {value.text(2)}" for name, value in slopes.items())
     claim.note = (
-        "No significant peak. The means change from p = 0.01 to 0.03 by (percentage points): "
+        "No peak: the share rises with the loss probability. From p = 0.01 to 0.03 it changes by (percentage points) "
         + rising
-        + f". Of {len(runs)} campaigns of one run a point, as in the study, {hits} have their largest share at 0.01: "
-        "the printed peak is what one campaign in that many shows by chance. "
-        + (
-            "ns-2.35 also rises from 0.01 to 0.03 in every reference configuration"
-            if rises
-            else "ns-2.35 is mixed"
-        )
-        + f", and so does Linux 6.1 ({linux_rise:+.1f}). "
-        + (
-            "No switched option makes a peak."
-            if not elsewhere
-            else f"A peak exists in {', '.join(elsewhere)}."
-        )
+        + f". One run a point, as printed, would have its largest share at 0.01 with probability {chance:.4f}: chance does "
+        "not explain the printed peak either. "
+        + f"ns-2.35 rises from 0.01 to 0.03 in {len(rises)} of {len(reference)} reference configurations, Linux 6.1 by "
+        f"{linux_rise:+.1f}: neither shows the peak. "
+        + ("No switched option makes one." if not elsewhere else f"A peak exists in {', '.join(elsewhere)}.")
     )
     return claim
 
@@ -240,10 +252,17 @@ def slope(cells: data.Cells) -> Estimate:
     return paired(cells[0.03].share, cells[data.PEAK].share)
 
 
-def campaigns(cells: data.Cells) -> list[float]:
-    """Where each campaign of one run a point has its largest share."""
-    seeds = range(len(next(iter(cells.values())).share))
-    return [max(cells, key=lambda p: cells[p].share[i]) for i in seeds]
+def peak_by_chance(cells: data.Cells) -> float:
+    """How likely a campaign of one run a point, each drawn from the runs at hand, has its largest share at 0.01."""
+    mine = cells[data.PEAK].share
+    total = 0.0
+    for value in mine:
+        beaten = 1.0
+        for p, cell in cells.items():
+            if p != data.PEAK:
+                beaten *= sum(other < value for other in cell.share) / len(cell.share)
+        total += beaten
+    return total / len(mine)
 
 
 def zero_bins(runner: Runner) -> Claim:
@@ -322,7 +341,7 @@ def windows(runner: Runner) -> Claim:
             f"{name}: window averaged over time {window.text()} packets; {within} of {len(mine)} runs stay within 25 "
             f"(their peaks: {min(row['high'] for row in mine):.0f} to {max(row['high'] for row in mine):.0f})"
         )
-    return Claim(
+    claim = Claim(
         id="L-F67",
         study=STUDY,
         where="Figs. 6 and 7",
@@ -333,8 +352,52 @@ def windows(runner: Runner) -> Claim:
         engine=ENGINES,
         seeds=len(rows) // 2,
         parts=parts,
-        note=". ".join(notes) + ".",
     )
+    like, averages = [], []
+    for p, mine in windows_by_p(runner).items():
+        events = {
+            flow: estimate([row["by_event"] for row in mine if row["flow"] == flow])
+            for flow in ("tcp", "sctp")
+        }
+        high = {
+            flow: estimate([row["high"] for row in mine if row["flow"] == flow]) for flow in ("tcp", "sctp")
+        }
+        if all(claims.number("", 8.0, value, 2.0).holds for value in events.values()):
+            averages.append(p)
+            if all(value.low <= 25 for value in high.values()):
+                like.append(p)
+        notes.append(
+            f"At p = {p:g}: average over events {events['tcp'].text()} and {events['sctp'].text()}, peaks "
+            f"{high['tcp'].text(0)} and {high['sctp'].text(0)} (TCP and SCTP)"
+        )
+    if claim.seeds >= claims.MIN_SEEDS:
+        claim.explained = data.PEAK not in like and bool(like)
+        claim.evidence = ["recorded", "recorded-windows"]
+        if like:
+            notes.append(
+                f"Windows as in the figures belong to p = {', '.join(f'{p:g}' for p in like)}, not to 0.01"
+            )
+        elif claim.verdict != claims.REPRODUCED:
+            notes.append(
+                f"The averages are those of p = {', '.join(f'{p:g}' for p in averages) or 'none tried'}; the range is that "
+                "of none: slow start at the beginning, with a threshold of 64 KB, goes beyond it"
+            )
+    claim.note = (
+        ". ".join(notes)
+        + ". An average of 8 for both contradicts Table 2, whose utilisation at p = 0.01 needs 13.4 and "
+        "10.4 packets in flight."
+    )
+    return claim
+
+
+def windows_by_p(runner: Runner) -> Mapping[float, list[dict]]:
+    """The windows of sweep recorded-windows, by loss probability."""
+    sweep = runner.plan.sweep("recorded-windows")
+    grouped: dict[float, list[dict]] = {}
+    for point in sweep.points():
+        paths = runner.paths_at(sweep, point, "trace")
+        grouped[point.at["p"]] = runner.store.rows(paths, recorded.WINDOWS)
+    return grouped
 
 
 def tcp_close_up(runner: Runner) -> Claim:
@@ -449,7 +512,8 @@ def ablation(sweeps: Mapping[str, data.Cells]) -> Claim:
     """L-C1."""
     base = sweeps["study-common"]
     shrunk = {
-        name: shrinkage(base, sweeps[name]) for name in ("same-scheme", "limited-transmit", "three-reports")
+        name: shrinkage(base, sweeps[name])
+        for name in ("same-scheme", "limited-transmit", "three-reports", "pba-once")
     }
     both = shrunk["same-scheme"]
     before, after = estimate(_over_p(base)), estimate(_over_p(sweeps["same-scheme"]))
@@ -458,10 +522,11 @@ def ablation(sweeps: Mapping[str, data.Cells]) -> Claim:
         f"limited transmit alone takes away {shrunk['limited-transmit'].text(2)} points, three reports alone "
         f"{shrunk['three-reports'].text(2)}. "
     )
-    if after.low > 0:
+    if both.high < 0 or both.low <= 0:
         rest += (
-            "What remains after both changes is not due to the moment of fast retransmit: the scheme is a part of the "
-            "advantage, not all of it."
+            "So new data on the first reports and the moment of fast retransmit are not what makes SCTP faster here. "
+            "Growth of the window has a larger part: counting gap-acknowledged bytes once takes away "
+            f"{shrunk['pba-once'].text(2)} points."
         )
     return Claim(
         id="L-C1",
@@ -474,8 +539,8 @@ def ablation(sweeps: Mapping[str, data.Cells]) -> Claim:
         engine=ENGINES + ", common losses",
         seeds=_seeds(base),
         parts=[claims.above("delta lost by both changes, percentage points", 0.0, both)],
-        note=rest + " The study did not make this test.",
-        evidence=["study-common", "limited-transmit", "three-reports", "same-scheme"],
+        note=rest + " The study itself did not make this test.",
+        evidence=["study-common", "limited-transmit", "three-reports", "same-scheme", "pba-once"],
     )
 
 

@@ -97,8 +97,8 @@ class CloseUp:
         return next(step for step in self.steps if step.what == "again" and step.packet == self.lost)
 
     def spacing_ms(self) -> float:
-        """Mean time between reports, milliseconds."""
-        reports = self.reports
+        """Mean time between the first seven reports, which are those that the study shows, milliseconds."""
+        reports = self.reports[:7]
         return 1e3 * (reports[-1].time - reports[0].time) / (len(reports) - 1)
 
 

@@ -84,7 +84,7 @@ class Runner:
         jobs = []
         for sweep in self.plan.sweeps if sweeps is None else sweeps:
             for point in sweep.points():
-                key = store.key(self.code, sweep.name, point.scenario)
+                key = self._key(sweep, point)
                 jobs.extend(Job(sweep, point, seed, key) for seed in self.seeds(sweep))
         return jobs
 
@@ -126,6 +126,11 @@ class Runner:
             self.store.path(sweep, job.key, job.seed, kind) for job in self.jobs([self.plan.sweep(sweep)])
         ]
 
+    def paths_at(self, sweep: Sweep, point: Point, kind: str = "runs") -> list[Path]:
+        """The files of one point of a sweep."""
+        key = self._key(sweep, point)
+        return [self.store.path(sweep.name, key, seed, kind) for seed in self.seeds(sweep)]
+
     def rows(self, sweep: str, sql: str, kind: str = "runs") -> list[dict[str, Any]]:
         """A query over the `runs` (or the events, kind `trace`) of one sweep."""
         return self.store.rows(self.paths(sweep, kind), sql)
@@ -133,6 +138,9 @@ class Runner:
     def table(self, sweep: str, sql: str, kind: str = "runs") -> pa.Table:
         """The same as an Arrow table."""
         return self.store.table(self.paths(sweep, kind), sql)
+
+    def _key(self, sweep: Sweep, point: Point) -> str:
+        return store.key(self.code, sweep.name, point.scenario)
 
     def _one(self, job: Job, stop: threading.Event) -> None:
         if stop.is_set():

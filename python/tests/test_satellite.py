@@ -42,7 +42,8 @@ def same_as_printed(modules, **change):
         for p, row in data.published().items()
     }
     return dict.fromkeys(
-        ("study", "study-common", "limited-transmit", "three-reports", *modules["judge"].OTHERS), study
+        ("study", "study-common", "limited-transmit", "three-reports", "pba-once", *modules["judge"].OTHERS),
+        study,
     )
 
 

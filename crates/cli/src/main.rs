@@ -35,6 +35,8 @@ enum Verb {
     Simulate(verbs::simulate::Arguments),
     /// Check scenario files without running them.
     Check(verbs::check::Arguments),
+    /// List the engines (profiles) of SCTP and TCP, and the options on top of them.
+    Engines(verbs::engines::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -50,6 +52,7 @@ fn main() -> ExitCode {
     let done = match &arguments.verb {
         Verb::Simulate(arguments) => verbs::simulate::run(arguments),
         Verb::Check(arguments) => verbs::check::run(arguments),
+        Verb::Engines(arguments) => verbs::engines::run(arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -68,7 +71,7 @@ fn report(failure: &Failure) -> ExitCode {
 fn one_line(error: &clap::Error) -> String {
     let text = error.render().to_string();
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return "which verb? allowed: simulate, check, help".to_owned();
+        return "which verb? allowed: simulate, check, engines, help".to_owned();
     }
     let told = text.split("\nUsage:").next().unwrap_or(&text);
     let told = told.split("\nFor more information").next().unwrap_or(told);

@@ -100,7 +100,7 @@ fn wrong_options_and_files_end_with_2_and_one_line() {
         "none.toml: cannot read: No such file or directory (os error 2)",
     );
     place.fails(&["simulate"], 2, "the following required arguments were not provided: <FILE.toml>");
-    place.fails(&[], 2, "which verb? allowed: simulate, check, help");
+    place.fails(&[], 2, "which verb? allowed: simulate, check, engines, help");
     place.fails(
         &["simulat", "x"],
         2,
@@ -160,6 +160,15 @@ fn check_says_what_is_there() {
     let place = Place::new();
     let printed = place.prints(&["check", "small.toml", "--set", "seeds=1..9"]);
     assert_eq!(printed, "small.toml: ok: nodes 2, links 2, flows 2, runs 9 of 5 s each\n");
+}
+
+#[test]
+fn engines_lists_profiles_and_options() {
+    let printed = Place::new().prints(&["engines"]);
+    for line in ["sctp", "    ns2-2.35", "tcp", "    ns2-sack1: "] {
+        assert!(printed.lines().any(|printed| printed.starts_with(line)), "{line}");
+    }
+    assert!(printed.contains("    sack_delay: ") && printed.contains("    mss: "), "{printed}");
 }
 
 #[test]

@@ -99,7 +99,7 @@ impl Side {
     fn due(&mut self, now: Instant) -> Option<Instant> {
         let due = self.engine.poll_timeout();
         match &self.app {
-            App::Source(source) => [due, self.opens_at, source.stops_at(now)].into_iter().flatten().min(),
+            App::Source(source) => earlier(earlier(due, self.opens_at), source.stops_at(now)),
             App::Sink(_) => due,
         }
     }
@@ -154,5 +154,14 @@ impl Side {
             };
             net.forward(now, self.node, frame);
         }
+    }
+}
+
+/// The earlier of two times; `None` is never.
+#[inline]
+fn earlier(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
     }
 }

@@ -1,4 +1,5 @@
 //! One file for each verb.
 
 pub(crate) mod check;
+pub(crate) mod engines;
 pub(crate) mod simulate;

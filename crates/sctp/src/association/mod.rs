@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use anabranch_base::{Instant, Rng, Trace, TraceEvent, TraceRecord};
+use anabranch_base::{Duration, Instant, Rng, Trace, TraceEvent, TraceRecord};
 use anabranch_wire::Tsn;
 
 use crate::config::Config;
@@ -148,6 +148,13 @@ impl Association {
             stats.cwnd_peak = lane.cwnd_peak;
         }
         stats
+    }
+
+    /// Congestion window and smoothed round-trip time of the primary path: as in [`Association::stats`], but cheap enough
+    /// to look at with every packet.
+    #[must_use]
+    pub fn window_and_srtt(&self) -> (u64, Option<Duration>) {
+        self.lanes.first().map_or((0, None), |lane| (lane.controller.window(), lane.rtt.srtt()))
     }
 
     /// Address of the peer in use.

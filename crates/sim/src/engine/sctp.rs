@@ -123,8 +123,11 @@ impl SctpEnd {
 
     #[inline]
     pub(crate) fn gauges(&self) -> Gauges {
-        let stats = self.id.and_then(|id| self.endpoint.stats(id));
-        stats.map_or_else(Gauges::default, |stats| Gauges { cwnd: stats.cwnd, srtt: stats.srtt })
+        let Some(association) = self.id.and_then(|id| self.endpoint.association(id)) else {
+            return Gauges::default();
+        };
+        let (cwnd, srtt) = association.window_and_srtt();
+        Gauges { cwnd, srtt }
     }
 
     pub(crate) fn set_trace(&mut self, on: bool) {

@@ -1,6 +1,7 @@
 //! Tests of the scenario format: what a good file means, what a bad one is told, and that none makes it panic.
 
 mod any_input;
+mod documentation;
 mod errors;
 mod meaning;
 

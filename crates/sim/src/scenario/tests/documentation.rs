@@ -1,0 +1,78 @@
+//! `docs/scenario.md` says what the code does.
+
+use super::{GOOD, edited, read};
+
+const TEXT: &str = include_str!("../../../../../docs/scenario.md");
+
+#[test]
+fn its_complete_file_is_a_good_one() {
+    let blocks: Vec<&str> =
+        TEXT.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    let complete: Vec<&&str> = blocks.iter().filter(|block| block.contains("duration")).collect();
+    assert_eq!(complete.len(), 1);
+    if let Err(error) = read(complete[0]) {
+        panic!("{error}");
+    }
+    // The other block belongs to a flow.
+    for block in blocks.iter().filter(|block| !block.contains("duration")) {
+        if let Err(error) = read(&format!("{GOOD}{block}")) {
+            panic!("{error}");
+        }
+    }
+}
+
+/// Every key that a table allows stands in the text, so does every kind and every choice: the errors list them.
+#[test]
+fn it_names_every_key_and_choice() {
+    let wrong = "zzz = 1";
+    let record = |text: &str| format!("{GOOD}[record]\n{text}\n");
+    let files = [
+        edited("seeds = \"1..3\"", wrong),
+        edited("seeds = \"1..3\"", "random = \"zzz\""),
+        edited("seeds = \"1..3\"", "checksums = \"zzz\""),
+        edited("both = true", wrong),
+        edited("both = true", "both = true\nback = { zzz = 1 }"),
+        edited("packets = 20", wrong),
+        edited("\"droptail\"", "\"zzz\""),
+        edited("p = 0.5", wrong),
+        edited("p = 0.5", "p = 0.5, applies = \"zzz\""),
+        edited("\"bernoulli\", p = 0.5", "\"positions\", zzz = 1"),
+        edited("\"bernoulli\"", "\"zzz\""),
+        edited("engine = \"rfc9260\"", wrong),
+        edited("\"sctp\"", "\"zzz\""),
+        edited("engine = \"rfc9260\"", "engine = \"rfc9260\"\nreceiver = { zzz = 1 }"),
+        edited("engine = \"rfc9260\"", "engine = \"rfc9260\"\ncoupling = \"zzz\""),
+        edited("\"greedy\"", "\"zzz\""),
+        edited("\"greedy\"", "\"greedy\", zzz = 1"),
+        edited("\"greedy\"", "\"transfer\", zzz = 1"),
+        edited("\"5 ms\"", "\"5 zzz\""),
+        edited("\"1000 B\"", "\"5 zzz\""),
+        edited("\"10 Mbit/s\"", "\"5 zzz\""),
+        format!("{GOOD}[[host]]\n{wrong}\n"),
+        format!("{GOOD}[[host]]\nname = \"a\"\nsctp = {{ zzz = 1 }}\n"),
+        record(wrong),
+        record("trace = [\"zzz\"]"),
+    ];
+    for file in files {
+        let error = read(&file).expect_err("zzz is wrong everywhere").to_string();
+        assert!(error.contains("zzz"), "{error}");
+        let (_, allowed) = error.split_once("; allowed").expect("it says what is allowed");
+        let (_, allowed) = allowed.split_once(": ").expect("a list");
+        for word in allowed.trim_end_matches(", or \"infinite\"").split(", ") {
+            let known = [format!("`{word}`"), format!("`\"{word}\"`")].iter().any(|form| TEXT.contains(form));
+            assert!(known, "docs/scenario.md does not name {word}: {error}");
+        }
+    }
+}
+
+#[test]
+fn its_errors_are_those_of_the_code() {
+    let errors = [
+        read(&edited("rate = \"10", "rat = \"10")).expect_err("wrong").to_string(),
+        read(&edited("\"5 ms\"", "\"5\"")).expect_err("wrong").to_string(),
+        super::read_with(&[("link.wir.rate", "1 bit/s")]).expect_err("wrong").to_string(),
+    ];
+    for error in errors {
+        assert!(TEXT.contains(&error), "{error}");
+    }
+}

@@ -1,0 +1,140 @@
+import json
+import re
+import shutil
+from html.parser import HTMLParser
+
+import pytest
+
+from anabranch_lab import claims, cli, experiment, report
+from anabranch_lab.sweep import Runner
+
+
+class Page(HTMLParser):
+    """Counts what a page holds and where it points to."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.images, self.links, self.articles = [], [], [], []
+
+    def handle_starttag(self, tag, attributes):
+        values = dict(attributes)
+        if tag not in ("meta", "link", "img", "br", "html"):
+            self.open.append(tag)
+        if tag == "img":
+            self.images.append(values)
+        if tag == "article":
+            self.articles.append(values["id"])
+        self.links += [values[name] for name in ("href", "src") if name in values]
+
+    def handle_endtag(self, tag):
+        if tag != "html":
+            assert self.open.pop() == tag
+
+
+def test_a_report_is_one_file_with_everything_in_it(runner, tmp_path):
+    runner.run(4)
+    analysis = experiment.analyse(runner)
+    path = report.write([(runner, analysis)], tmp_path / "report")
+    text = path.read_text(encoding="utf-8")
+    page = Page()
+    page.feed(text)
+    assert page.open == []
+    assert len(page.images) == len(analysis.figures) >= 8
+    assert all(
+        image["alt"] and image["src"].startswith("data:image/svg+xml;base64,") for image in page.images
+    )
+    assert all(link.startswith(("data:", "#")) for link in page.links)
+    assert page.articles == [claim.id for claim in analysis.claims]
+    for needed in ("published", "30", "ns2-2.28", "study-2005", "Linux 6.1", "commit", claims.REPRODUCED):
+        assert needed in text or needed.capitalize() in text
+    assert not re.search(r"\{\{|\}\}|nan\b", text)
+    for figure in analysis.figures:
+        png = tmp_path / "report" / "figures" / f"satellite-2005-{figure.name}.png"
+        assert png.read_bytes().startswith(b"\x89PNG")
+
+
+def test_what_is_not_on_disk_is_asked_for(runner):
+    with pytest.raises(FileNotFoundError, match="run the experiment first"):
+        experiment.analyse(runner)
+
+
+def test_text_from_a_claim_cannot_break_the_page(runner):
+    analysis = experiment.Analysis(
+        claims=[
+            claims.Claim(
+                id="X",
+                study="0",
+                where="<b>",
+                statement="a < b & c",
+                kind="N",
+                tolerance="",
+                engine="",
+                seeds=0,
+                parts=[claims.exact("<script>", 1, 1)],
+            )
+        ],
+        tables=[],
+        figures=[],
+    )
+    html = report.template().render(
+        parts=[{"plan": runner.plan, "runner": runner, "analysis": analysis, "figures": []}],
+        classes=report.CLASSES,
+        count={},
+        facts=[],
+        text=report.text,
+    )
+    assert "<script>" not in html
+    assert "a &lt; b &amp; c" in html
+
+
+def command(*arguments):
+    return cli.main([str(argument) for argument in arguments])
+
+
+def test_the_commands_from_run_to_report(tmp_path, capsys, monkeypatch, satellite):
+    """Real runs, one seed: everything works, and nothing is judged by one seed."""
+    short = tmp_path / "checkout"
+    folder = short / "experiments" / "satellite-2005"
+    shutil.copytree(satellite.folder, folder)
+    (short / "pyproject.toml").touch()
+    plan = (folder / "scenario.toml").read_text().replace('duration = "1000 s"', 'duration = "60 s"')
+    (folder / "scenario.toml").write_text(plan)
+    monkeypatch.chdir(short)
+    out = ("--out", tmp_path / "out", "--seeds", "1..2")
+    assert command("list", *out) == 0
+    assert command("claims", *out) == 1
+    assert "run the experiment first" in capsys.readouterr().err
+    assert command("run", "satellite-2005", "--jobs", 2, *out) == 0
+    assert command("claims", "--study", "satellite-2005", "--table", *out) == 0
+    assert command("report", *out) == 0
+    found = {claim["id"]: claim for claim in json.loads((tmp_path / "out" / "claims.json").read_text())}
+    assert found["L-T2-util"]["verdict"] == claims.NOT_REPRODUCED
+    assert "2 seeds" in found["L-T2-util"]["parts"][0]["detail"]
+    assert found["L-F8"]["verdict"] == claims.REPRODUCED
+    assert found["L-F9"]["verdict"] == claims.REPRODUCED
+    assert (tmp_path / "out" / "report" / "index.html").stat().st_size > 100_000
+    assert "runs are on disk already" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("run", "no-such"), "no experiment `no-such`; there are satellite-2005"),
+        (("run", "satellite-2005", "--seeds", "x"), "seeds `x`"),
+        (("run", "satellite-2005", "--jobs", "0"), "at least 1"),
+    ],
+)
+def test_wrong_commands_say_what_is_wrong_in_one_line(arguments, message, capsys):
+    assert command(*arguments) == 1
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_an_interrupt_is_not_an_error_message(monkeypatch, capsys, tmp_path):
+    def interrupted(self, *arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Runner, "run", interrupted)
+    assert command("run", "satellite-2005", "--out", tmp_path) == 130
+    assert "every finished run is on disk" in capsys.readouterr().out
