@@ -128,11 +128,15 @@ impl Association {
         let (Some(lane), Some(subflow)) = (self.lanes.first(), self.subflows.first_mut()) else {
             return false;
         };
-        if subflow.loss.next_lost(&subflow.flight).is_some() {
+        if subflow.loss.any() && subflow.loss.next_lost(&subflow.flight).is_some() {
             return lane.may_retransmit();
         }
         if subflow.out.is_empty() || !lane.may_send_new() {
             return false;
+        }
+        // A wide open window needs no closer look.
+        if self.peer_rwnd >= u64::from(self.config.mtu) {
+            return true;
         }
         let room = self.config.max_packet() as usize - CommonHeader::LEN;
         self.next_new(now, room, false).is_some()
@@ -231,6 +235,9 @@ impl Association {
     /// A SACK that is due, or that can ride with DATA: "the sender SHOULD create a SACK chunk and bundle it with the
     /// outbound DATA chunk, as long as the size of the final SCTP packet does not exceed the current PMTU" (6.1).
     fn write_sack(&mut self, packet: &mut PacketBuilder<'_>, limit: usize) {
+        if !self.subflows.first().is_some_and(|s| s.sack.is_pending()) {
+            return;
+        }
         let window = self.advertised_window();
         let rides = self.next_chunk_len().is_some_and(|len| {
             let Some(subflow) = self.subflows.first() else { return false };
@@ -330,7 +337,7 @@ impl Association {
         let max_payload = self.config.max_chunk_payload() as usize;
         let (lane, subflow) = (self.lanes.first()?, self.subflows.first_mut()?);
         // "before sending new DATA chunks, the sender MUST first transmit any DATA chunks that are marked".
-        if subflow.loss.next_lost(&subflow.flight).is_some() || !lane.may_send_new() {
+        if !lane.may_send_new() || (subflow.loss.any() && subflow.loss.next_lost(&subflow.flight).is_some()) {
             return None;
         }
         let whole = subflow.out.peek(usize::MAX)?;

@@ -39,13 +39,15 @@ impl Endpoint {
             self.stats.malformed += 1;
             return;
         }
-        match packet.chunks().next() {
-            _ if header.destination_port != self.config.port => self.out_of_the_blue(meta, &packet),
-            Some(Ok(first)) if first.kind == kind::INIT => self.on_init(now, meta, &packet),
-            Some(Ok(first)) if first.kind == kind::COOKIE_ECHO => self.on_cookie_echo(now, meta, &packet),
-            Some(Ok(_)) => self.dispatch(now, meta, &packet),
-            // Not even one whole chunk.
-            _ => self.stats.malformed += 1,
+        if header.destination_port != self.config.port {
+            self.out_of_the_blue(meta, &packet);
+            return;
+        }
+        match packet.bytes().get(CommonHeader::LEN) {
+            Some(&kind::INIT) => self.on_init(now, meta, &packet),
+            Some(&kind::COOKIE_ECHO) => self.on_cookie_echo(now, meta, &packet),
+            Some(_) => self.dispatch(now, meta, &packet),
+            None => self.stats.malformed += 1,
         }
     }
 

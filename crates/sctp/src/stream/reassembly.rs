@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 
 use crate::event::Received;
 
@@ -57,6 +57,27 @@ struct Orphan {
     payload: Bytes,
 }
 
+/// Memory for messages of one chunk. A message that is read before the next arrives leaves its memory to it, so the
+/// steady state allocates nothing; while messages wait, they share blocks of up to 64 KiB, and a block lives as long
+/// as the longest-lived message in it.
+#[derive(Debug, Default)]
+struct Arena {
+    block: BytesMut,
+    size: usize,
+}
+
+impl Arena {
+    fn copy(&mut self, payload: &[u8]) -> Bytes {
+        if self.block.capacity() < payload.len() && !self.block.try_reclaim(payload.len()) {
+            // Small for those who receive little, larger with use.
+            self.size = (2 * self.size).clamp(payload.len(), (64 << 10).max(payload.len()));
+            self.block = BytesMut::with_capacity(self.size);
+        }
+        self.block.extend_from_slice(payload);
+        self.block.split().freeze()
+    }
+}
+
 /// What has arrived of messages that are not whole.
 #[derive(Debug, Default)]
 pub(crate) struct Reassembly {
@@ -66,6 +87,7 @@ pub(crate) struct Reassembly {
     waiting: BTreeMap<u64, Run>,
     /// Fragments whose predecessor is missing.
     orphans: BTreeMap<u64, Orphan>,
+    arena: Arena,
     /// Size of the last message that took more than one fragment: room to reserve for the next.
     expected: usize,
 }
@@ -77,7 +99,7 @@ impl Reassembly {
     /// When it contradicts its neighbours: the association must be aborted.
     pub(crate) fn add(&mut self, c: &Arrived<'_>) -> Result<Option<Whole>, Inconsistent> {
         if c.beginning && c.ending {
-            return Ok(Some(whole_of(c)));
+            return Ok(Some(self.whole(c)));
         }
         let mut run = if c.beginning {
             self.open_run(c)
@@ -119,6 +141,14 @@ impl Reassembly {
     /// Drops the fragment `seq`, which the receiver has decided to forget; true if it was held here as an orphan.
     pub(crate) fn forget_orphan(&mut self, seq: u64) -> Option<usize> {
         self.orphans.remove(&seq).map(|o| o.payload.len())
+    }
+
+    /// A message of one chunk.
+    fn whole(&mut self, c: &Arrived<'_>) -> Whole {
+        let first = self.arena.copy(c.payload);
+        let message =
+            Received { stream: c.stream, ppid: c.ppid, unordered: c.unordered, first, rest: Vec::new() };
+        Whole { first_seq: c.seq, ssn: c.ssn, message, fragments: 1 }
     }
 
     fn take_run(&mut self, seq: u64) -> Option<Run> {
@@ -170,13 +200,6 @@ fn check(run: &Run, stream: u16, ssn: u16, unordered: bool) -> Result<(), Incons
         return Err(Inconsistent("a fragment with another stream sequence number inside a message"));
     }
     Ok(())
-}
-
-fn whole_of(c: &Arrived<'_>) -> Whole {
-    let first = Bytes::copy_from_slice(c.payload);
-    let message =
-        Received { stream: c.stream, ppid: c.ppid, unordered: c.unordered, first, rest: Vec::new() };
-    Whole { first_seq: c.seq, ssn: c.ssn, message, fragments: 1 }
 }
 
 impl Run {
