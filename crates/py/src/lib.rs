@@ -1,6 +1,7 @@
 //! The simulator as a Python module. No logic: a scenario goes in as text, a summary comes out as JSON and a trace as
 //! columns of bytes that pyarrow wraps without copying them again.
 #![forbid(unsafe_code)]
+#![allow(clippy::needless_pass_by_value, reason = "what Python passes is converted, so it is owned")]
 
 mod columns;
 
