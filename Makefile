@@ -13,7 +13,7 @@ LAB    := .venv/bin/anabranch-lab
 STUDY  ?= satellite-2005
 FLAGS  ?=
 
-.PHONY: help demo test test-rust test-python build venv lint bench report reference clean
+.PHONY: help demo test test-rust test-python build venv lint bench instructions report reference clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -48,6 +48,10 @@ lint: venv ## formatting, lints and documentation; warnings are errors
 
 bench: ## speed: the simulator beside ns-2, and the stack in memory
 	@bash benches/run.sh
+
+instructions: ## instruction counts of fixed work, against the accepted ones
+	cargo build --release --locked --quiet -p anabranch-cli -p anabranch-bench
+	@python3 benches/instructions.py "$${CARGO_TARGET_DIR:-target}/release"
 
 report: build ## judge and draw again what is on disk
 	@$(LAB) report $(FLAGS)

@@ -1,0 +1,83 @@
+"""Instruction counts of fixed work, against those of the last accepted change.
+
+usage: instructions.py BINARIES [--accept]
+
+Counts come from valgrind's callgrind: the same for the same binary whatever else the machine does, so a regression
+shows in CI where times would not. A count may grow by TOLERANCE before this fails; `--accept` writes the new counts.
+valgrind has no AVX-512, so CRC32c runs its SSE path here.
+"""
+
+import argparse
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+TOLERANCE = 0.03
+HERE = pathlib.Path(__file__).resolve().parent
+ACCEPTED = HERE / "instructions.json"
+EXAMPLES = HERE.parent / "examples"
+
+# What is counted: name, program, arguments. Each pair of a long and a short run gives the cost of the difference.
+WORK = {
+    "transfer: 16 KiB messages, per packet of 1452 bytes": ("transfer", ["400"], ["200"], 200 * 16384 / 1436),
+    "transfer: 100-byte messages, per message": ("transfer", ["9000", "100"], ["5000", "100"], 4000),
+    "simulator: data packet over 3 hops and its SACK": (
+        "anabranch",
+        ["simulate", str(EXAMPLES / "speed.toml"), "--json", "--threads", "1", "--set", "duration=6 s"],
+        ["simulate", str(EXAMPLES / "speed.toml"), "--json", "--threads", "1", "--set", "duration=4 s"],
+        2 * 100e6 / 12000,
+    ),
+}
+
+
+def count(binary: pathlib.Path, arguments: list[str]) -> int:
+    """Instructions of one run."""
+    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(binary), *arguments]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    found = re.search(r"Collected : (\d+)", done.stderr)
+    if not found:
+        raise SystemExit(f"callgrind printed no count for {binary}")
+    return int(found.group(1))
+
+
+def compiler() -> str:
+    """The compiler that counts depend on."""
+    return subprocess.run(["rustc", "--version"], check=True, capture_output=True, text=True).stdout.strip()
+
+
+def main() -> int:
+    """Count, and compare or accept."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("binaries", type=pathlib.Path, help="folder of the release binaries")
+    parser.add_argument("--accept", action="store_true", help="write the counts instead of comparing")
+    args = parser.parse_args()
+    counts = {}
+    for name, (program, long, short, units) in WORK.items():
+        difference = count(args.binaries / program, long) - count(args.binaries / program, short)
+        counts[name] = round(difference / units)
+    if args.accept:
+        ACCEPTED.write_text(json.dumps({"compiler": compiler(), "counts": counts}, indent=2) + "\n")
+    record = json.loads(ACCEPTED.read_text())
+    accepted = record["counts"]
+    if record["compiler"] != compiler():
+        print(f"accepted counts are of {record['compiler']}, this is {compiler()}: shown, not judged")
+        accepted = counts
+    worse = 0
+    for name, now in counts.items():
+        before = accepted.get(name, now)
+        change = now / before - 1
+        too_much = change > TOLERANCE
+        worse += too_much
+        print(
+            f"{name}: {now} instructions, accepted {before}, {change:+.1%}{'  TOO MUCH' if too_much else ''}"
+        )
+    print(f"{len(counts) - worse} passed, {worse} failed")
+    return 1 if worse else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
