@@ -98,7 +98,7 @@ impl Association {
         };
         let mut packet = PacketBuilder::new(buf, header);
         let limit = self.config.max_packet() as usize;
-        let more = self.write_control(now, packet.buffer());
+        let more = self.write_control(now, &mut packet, limit);
         if more {
             self.write_sack_and_data(now, &mut packet, limit);
         }
@@ -143,46 +143,52 @@ impl Association {
     }
 
     /// Control chunks, "placed first in the outbound SCTP packet" (6). False when nothing may follow them.
-    fn write_control(&mut self, now: Instant, out: &mut Vec<u8>) -> bool {
+    fn write_control(&mut self, now: Instant, packet: &mut PacketBuilder<'_>, limit: usize) -> bool {
         if !self.control.any() && !self.paths.iter().any(|p| p.heartbeat_wanted) {
             return self.state != State::Closed;
         }
         // INIT, INIT ACK and SHUTDOWN COMPLETE are never bundled (6.10).
         if self.control.init {
             self.control.init = false;
-            self.write_init(out);
+            self.write_init(packet.buffer());
             return false;
         }
         if let Some(causes) = self.control.abort.take() {
-            causes::write_abort(out, false, &causes);
+            causes::write_abort(packet.buffer(), false, &causes);
             self.control.shutdown_complete = false;
             return false;
         }
         if self.control.shutdown_complete {
             self.control.shutdown_complete = false;
-            ShutdownComplete { reflected_tag: false }.emit(out);
+            ShutdownComplete { reflected_tag: false }.emit(packet.buffer());
             return false;
         }
         if self.control.cookie_echo {
             self.control.cookie_echo = false;
             if let Some(forming) = &self.forming {
-                CookieEcho { cookie: &forming.cookie }.emit(out);
+                CookieEcho { cookie: &forming.cookie }.emit(packet.buffer());
             }
+            // "SHOULD bundle the ERROR chunk ... with the chunk sent in response (e.g., COOKIE ECHO)" (3.2.2).
+            self.write_errors(packet, limit);
             return self.config.data_with_cookie;
         }
         if self.state == State::CookieWait {
             return false;
         }
+        if self.state == State::CookieEchoed {
+            // "until the COOKIE ACK chunk is returned, the sender MUST NOT send any other packets to the peer" (5.1
+            // C), but for the answers to HEARTBEAT that 8.3 demands.
+            self.write_heartbeat_acks(packet, limit);
+            return false;
+        }
         if self.control.cookie_ack {
             self.control.cookie_ack = false;
-            CookieAck.emit(out);
+            CookieAck.emit(packet.buffer());
         }
-        while let Some(cause) = self.control.errors.pop_front() {
-            causes::write_error(out, &cause);
+        if !self.write_errors(packet, limit) || !self.write_heartbeat_acks(packet, limit) {
+            return false; // full: the rest goes into the next packet
         }
-        while let Some(info) = self.control.heartbeat_acks.pop_front() {
-            Heartbeat { info: HeartbeatInfo { info: &info } }.emit(HeartbeatKind::Ack, out);
-        }
+        let out = packet.buffer();
         for index in 0..self.paths.len() {
             if self.paths.get(index).is_some_and(|p| p.heartbeat_wanted) {
                 if let Some(info) = self.heartbeat_info(now, index) {
@@ -199,6 +205,30 @@ impl Association {
         if self.control.shutdown_ack {
             self.control.shutdown_ack = false;
             ShutdownAck.emit(out);
+        }
+        true
+    }
+
+    /// ERROR chunks that wait, as many as fit; one always does in a packet of its own. True when none is left.
+    fn write_errors(&mut self, packet: &mut PacketBuilder<'_>, limit: usize) -> bool {
+        while let Some(cause) = self.control.errors.pop_front() {
+            if !packet.has_no_chunks() && packet.len() + 4 + cause.len().next_multiple_of(4) > limit {
+                self.control.errors.push_front(cause);
+                return false;
+            }
+            causes::write_error(packet.buffer(), &cause);
+        }
+        true
+    }
+
+    /// HEARTBEAT ACK chunks, likewise.
+    fn write_heartbeat_acks(&mut self, packet: &mut PacketBuilder<'_>, limit: usize) -> bool {
+        while let Some(info) = self.control.heartbeat_acks.pop_front() {
+            if !packet.has_no_chunks() && packet.len() + 8 + info.len().next_multiple_of(4) > limit {
+                self.control.heartbeat_acks.push_front(info);
+                return false;
+            }
+            Heartbeat { info: HeartbeatInfo { info: &info } }.emit(HeartbeatKind::Ack, packet.buffer());
         }
         true
     }
