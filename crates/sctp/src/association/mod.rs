@@ -213,6 +213,13 @@ impl Association {
         self.peer_addresses.contains(&address)
     }
 
+    /// Chunks visited in the flight and ranges in the receive map so far.
+    #[cfg(test)]
+    pub(crate) fn work(&self) -> (u64, u64) {
+        let subflow = &self.subflows[0];
+        (subflow.flight.visited, subflow.received.work())
+    }
+
     pub(crate) fn set_trace(&mut self, on: bool) {
         self.trace = if on { Trace::on() } else { Trace::default() };
     }

@@ -139,7 +139,7 @@ impl Association {
             return true;
         }
         let room = self.config.max_packet() as usize - CommonHeader::LEN;
-        self.next_new(now, room, false).is_some()
+        self.next_new(now, room).is_some()
     }
 
     /// Control chunks, "placed first in the outbound SCTP packet" (6). False when nothing may follow them.
@@ -329,7 +329,7 @@ impl Association {
         }
         loop {
             let room = limit.saturating_sub(packet.len());
-            let Some(payload) = self.next_new(now, room, written.new) else { break };
+            let Some(payload) = self.next_new(now, room) else { break };
             if !self.fits_peer_window(payload) {
                 self.begin_probe();
             }
@@ -363,7 +363,7 @@ impl Association {
     }
 
     /// Payload bytes of the next new chunk, when it fits into `room` and may leave.
-    fn next_new(&mut self, now: Instant, room: usize, bundled: bool) -> Option<usize> {
+    fn next_new(&mut self, now: Instant, room: usize) -> Option<usize> {
         let max_payload = self.config.max_chunk_payload() as usize;
         let (lane, subflow) = (self.lanes.first()?, self.subflows.first_mut()?);
         // "before sending new DATA chunks, the sender MUST first transmit any DATA chunks that are marked".
@@ -378,8 +378,8 @@ impl Association {
             return None; // it fits a packet of its own: not worth cutting
         } else if fit >= max_payload {
             max_payload
-        } else if !bundled && fit >= max_payload / 2 {
-            fit
+        } else if fit >= max_payload / 2 {
+            fit // it must be cut anyway: fill the packet
         } else {
             return None;
         };

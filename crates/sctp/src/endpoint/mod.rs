@@ -301,3 +301,6 @@ impl Endpoint {
         Rng::stream(self.rng.u64(), "association", "draws")
     }
 }
+
+#[cfg(test)]
+mod tests;

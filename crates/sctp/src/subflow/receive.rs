@@ -81,6 +81,12 @@ impl ReceiveMap {
         })
     }
 
+    /// Ranges looked at so far.
+    #[cfg(test)]
+    pub(crate) fn work(&self) -> u64 {
+        self.islands.work
+    }
+
     /// Un-receives the highest of the islands; its sequence number (6.2: "drop the largest TSN held for reordering").
     pub(crate) fn forget_highest(&mut self) -> Option<u64> {
         self.islands.pop_highest()
