@@ -93,6 +93,19 @@ fn messages_of_every_size_arrive_whole_and_in_order() {
     }
 }
 
+/// A message a little larger than a packet must be cut; its tail shares a packet with the head of the next.
+#[test]
+fn messages_larger_than_a_packet_fill_packets() {
+    let (mut pair, a, _) = Pair::established(16, &steady("rfc9260", 1000));
+    for _ in 0..100 {
+        pair.send(Side::A, a, 0, &[0; 1468]);
+    }
+    pair.run_for(SECOND);
+    assert_eq!(pair.received.len(), 100);
+    let packets = pair.log.iter().filter(|p| p.has("DATA")).count();
+    assert!(packets <= 105, "146,800 bytes of user data need 102 packets of 1,452: {packets}");
+}
+
 /// Claim L-F9 of study 002 (Fig 9): cwnd of 17, one chunk lost; with the rules of RFC 2960 three new TSNs leave on
 /// the first three reports, the lost one on the fourth although the flight fills the window, and cwnd becomes 8.
 #[test]

@@ -108,9 +108,12 @@ impl Association {
             subflow.loss.reneged(subflow.flight.first());
         }
         lane.held = false;
-        lane.free_packet = false;
         if ack.acked_chunks > 0 {
             lane.single_packet = false;
+        }
+        // The packet that T3-rtx owes may still have to leave: a SACK without news does not take it away.
+        if !lane.single_packet {
+            lane.free_packet = false;
         }
         if ack.fast_retransmitted_acked {
             lane.limit_next_burst();

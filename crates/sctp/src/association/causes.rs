@@ -11,7 +11,7 @@ use anabranch_wire::chunk::{Abort, ErrorChunk};
 use anabranch_wire::param::{Ipv4Address, Ipv6Address, Params};
 
 /// Bytes of an offending chunk or parameter that are echoed: the report must fit a packet.
-const MAX_ECHO: usize = 512;
+const MAX_ECHO: usize = 448;
 /// Causes read of one chunk.
 const MAX_CAUSES: usize = 16;
 

@@ -97,7 +97,7 @@ impl Association {
                 continue;
             }
             let limit = 2 * self.config.receive_window as usize;
-            return self.inbound.held_bytes() < limit && self.inbound.memory() / 3 < limit;
+            return self.inbound.held_bytes() < limit && self.memory_held() / 3 < limit;
         }
         true
     }

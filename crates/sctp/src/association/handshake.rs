@@ -26,6 +26,8 @@ pub(crate) struct Forming {
     pub(crate) t1: Option<Instant>,
     pub(crate) rto: Duration,
     pub(crate) retransmits: u32,
+    /// Stale Cookie errors so far: each begins the handshake anew, and that must end, too.
+    pub(crate) stale: u32,
     /// The State Cookie to echo.
     pub(crate) cookie: Vec<u8>,
     /// "Suggested Cookie Life-Span Increment" to ask for after a Stale Cookie error, ms.
@@ -95,6 +97,7 @@ impl Association {
             t1: Some(now + rto),
             rto,
             retransmits: 0,
+            stale: 0,
             cookie: Vec::new(),
             preservative: None,
         }));
@@ -188,13 +191,7 @@ impl Association {
             }
         }
         self.learn_peer(init.a_rwnd, init.initial_tsn);
-        let dropped = match self.subflows.first_mut() {
-            Some(subflow) => subflow.out.drop_streams_from(self.outbound_streams),
-            None => 0,
-        };
-        if dropped > 0 {
-            self.events.push_back(Event::StreamsReduced { messages_dropped: dropped });
-        }
+        self.drop_ungranted_streams();
         if !init.unrecognized.is_empty() {
             self.control.report(causes::unrecognized_parameter(&init.unrecognized));
         }
@@ -202,8 +199,20 @@ impl Association {
         self.control.init = false;
         self.control.cookie_echo = true;
         let rto = self.config.rto_initial.min(self.config.rto_max);
-        self.forming =
-            Some(Box::new(Forming { t1: Some(now + rto), rto, retransmits: 0, cookie, preservative: None }));
+        let stale = self.forming.as_ref().map_or(0, |f| f.stale);
+        let t1 = Some(now + rto);
+        self.forming = Some(Box::new(Forming { t1, rto, retransmits: 0, stale, cookie, preservative: None }));
+    }
+
+    /// Messages on streams that the peer did not grant can never be sent (5.1.1).
+    fn drop_ungranted_streams(&mut self) {
+        let dropped = match self.subflows.first_mut() {
+            Some(subflow) => subflow.out.drop_streams_from(self.outbound_streams),
+            None => 0,
+        };
+        if dropped > 0 {
+            self.events.push_back(Event::StreamsReduced { messages_dropped: dropped });
+        }
     }
 
     /// COOKIE ACK (5.1 E).
@@ -221,8 +230,8 @@ impl Association {
         if self.state != State::CookieEchoed {
             return;
         }
-        forming.retransmits += 1;
-        if forming.retransmits > self.config.max_init_retransmits {
+        forming.stale += 1;
+        if forming.stale > self.config.max_init_retransmits {
             self.close(CloseReason::Unreachable { limit: "Max.Init.Retransmits" });
             return;
         }
@@ -232,6 +241,8 @@ impl Association {
         self.state = State::CookieWait;
         self.control.cookie_echo = false;
         self.control.init = true;
+        // The packet was thrown away with its DATA: that rides with the next COOKIE ECHO.
+        self.mark_all_lost(0);
     }
 
     /// COOKIE ECHO of an existing association, actions B and D of 5.2.4: both sides are right, the handshake is over.
@@ -240,6 +251,7 @@ impl Association {
         if forming {
             if self.state == State::CookieWait || self.peer_tag != cookie.peer_tag {
                 self.adopt_cookie(cookie);
+                self.drop_ungranted_streams();
             }
             self.control.init = false;
             self.control.cookie_echo = false;
@@ -265,6 +277,11 @@ impl Association {
             *lane = Lane::new(&self.config, 0, path.remote.is_ipv6(), cookie.peer_rwnd);
         }
         self.adopt_cookie(cookie);
+        for path in &mut self.paths {
+            // The old peer will not answer, and the new one must not be charged for it.
+            path.awaiting = None;
+            path.heartbeat_wanted = false;
+        }
         self.events.push_back(Event::Restarted);
         self.enter_established(now);
     }

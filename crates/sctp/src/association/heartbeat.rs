@@ -18,7 +18,9 @@ impl Association {
             }
             self.count_error(index as u8);
         }
-        if !self.state.is_up() {
+        // "The sending of HEARTBEAT chunks ... is discontinued after sending either a SHUTDOWN chunk or SHUTDOWN ACK
+        // chunk."
+        if !self.state.sends_data() {
             if let Some(path) = self.paths.get_mut(index) {
                 path.heartbeat_at = None;
             }

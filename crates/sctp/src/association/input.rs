@@ -182,6 +182,12 @@ impl Association {
                 self.stats.packets_received_new += 1;
                 self.stats.packet_bytes_received_new += size as u64;
             }
+        }
+        // The packet may have ended the association: nothing is acknowledged or promised any more.
+        if self.state == State::Closed {
+            return;
+        }
+        if cx.summary.has_data {
             if let Some(subflow) = self.subflows.first_mut() {
                 subflow.sack.on_packet(cx.now, cx.summary, self.config.sack_every, self.config.sack_delay);
             }

@@ -33,8 +33,11 @@ use handshake::Forming;
 pub(crate) use handshake::fresh_identity;
 pub use state::State;
 
-/// Addresses of a peer beyond which an INIT's list is cut: nobody has more interfaces, an attacker may claim them.
-pub(crate) const MAX_PEER_ADDRESSES: usize = 32;
+/// Addresses of a peer beyond which an INIT's list is cut: nobody has more interfaces, an attacker may claim
+/// them. So many keep a State Cookie within 512 bytes.
+pub(crate) const MAX_PEER_ADDRESSES: usize = 24;
+/// Memory charged for a gap in the sequence of received TSNs, bytes.
+const GAP_OVERHEAD: usize = 32;
 /// Control chunks that may wait (HEARTBEAT ACK, ERROR): a flood of requests must not grow a queue.
 const MAX_WAITING_CONTROL: usize = 8;
 
@@ -281,8 +284,15 @@ impl Association {
     /// a_rwnd: what is free of the receive buffer. Bookkeeping counts a third, so that messages of a byte cannot
     /// make us hold more than three times what we advertise.
     fn advertised_window(&self) -> u32 {
-        let held = self.inbound.held_bytes().max(self.inbound.memory() / 3);
+        let held = self.inbound.held_bytes().max(self.memory_held() / 3);
         self.config.receive_window.saturating_sub(u32::try_from(held).unwrap_or(u32::MAX))
+    }
+
+    /// Memory that the peer makes us hold: what it sent and is not read, and the gaps between its TSNs (which cost
+    /// something even when the DATA was thrown away, as it is on streams that do not exist).
+    fn memory_held(&self) -> usize {
+        let gaps: usize = self.subflows.iter().map(|s| s.received.gaps()).sum();
+        self.inbound.memory() + gaps * GAP_OVERHEAD
     }
 
     /// When something is due, and what.

@@ -98,7 +98,7 @@ impl Association {
         };
         let mut packet = PacketBuilder::new(buf, header);
         let limit = self.config.max_packet() as usize;
-        let more = self.write_control(now, packet.buffer());
+        let more = self.write_control(now, &mut packet, limit);
         if more {
             self.write_sack_and_data(now, &mut packet, limit);
         }
@@ -139,50 +139,56 @@ impl Association {
             return true;
         }
         let room = self.config.max_packet() as usize - CommonHeader::LEN;
-        self.next_new(now, room, false).is_some()
+        self.next_new(now, room).is_some()
     }
 
     /// Control chunks, "placed first in the outbound SCTP packet" (6). False when nothing may follow them.
-    fn write_control(&mut self, now: Instant, out: &mut Vec<u8>) -> bool {
+    fn write_control(&mut self, now: Instant, packet: &mut PacketBuilder<'_>, limit: usize) -> bool {
         if !self.control.any() && !self.paths.iter().any(|p| p.heartbeat_wanted) {
             return self.state != State::Closed;
         }
         // INIT, INIT ACK and SHUTDOWN COMPLETE are never bundled (6.10).
         if self.control.init {
             self.control.init = false;
-            self.write_init(out);
+            self.write_init(packet.buffer());
             return false;
         }
         if let Some(causes) = self.control.abort.take() {
-            causes::write_abort(out, false, &causes);
+            causes::write_abort(packet.buffer(), false, &causes);
             self.control.shutdown_complete = false;
             return false;
         }
         if self.control.shutdown_complete {
             self.control.shutdown_complete = false;
-            ShutdownComplete { reflected_tag: false }.emit(out);
+            ShutdownComplete { reflected_tag: false }.emit(packet.buffer());
             return false;
         }
         if self.control.cookie_echo {
             self.control.cookie_echo = false;
             if let Some(forming) = &self.forming {
-                CookieEcho { cookie: &forming.cookie }.emit(out);
+                CookieEcho { cookie: &forming.cookie }.emit(packet.buffer());
             }
+            // "SHOULD bundle the ERROR chunk ... with the chunk sent in response (e.g., COOKIE ECHO)" (3.2.2).
+            self.write_errors(packet, limit);
             return self.config.data_with_cookie;
         }
         if self.state == State::CookieWait {
             return false;
         }
+        if self.state == State::CookieEchoed {
+            // "until the COOKIE ACK chunk is returned, the sender MUST NOT send any other packets to the peer" (5.1
+            // C), but for the answers to HEARTBEAT that 8.3 demands.
+            self.write_heartbeat_acks(packet, limit);
+            return false;
+        }
         if self.control.cookie_ack {
             self.control.cookie_ack = false;
-            CookieAck.emit(out);
+            CookieAck.emit(packet.buffer());
         }
-        while let Some(cause) = self.control.errors.pop_front() {
-            causes::write_error(out, &cause);
+        if !self.write_errors(packet, limit) || !self.write_heartbeat_acks(packet, limit) {
+            return false; // full: the rest goes into the next packet
         }
-        while let Some(info) = self.control.heartbeat_acks.pop_front() {
-            Heartbeat { info: HeartbeatInfo { info: &info } }.emit(HeartbeatKind::Ack, out);
-        }
+        let out = packet.buffer();
         for index in 0..self.paths.len() {
             if self.paths.get(index).is_some_and(|p| p.heartbeat_wanted) {
                 if let Some(info) = self.heartbeat_info(now, index) {
@@ -199,6 +205,30 @@ impl Association {
         if self.control.shutdown_ack {
             self.control.shutdown_ack = false;
             ShutdownAck.emit(out);
+        }
+        true
+    }
+
+    /// ERROR chunks that wait, as many as fit; one always does in a packet of its own. True when none is left.
+    fn write_errors(&mut self, packet: &mut PacketBuilder<'_>, limit: usize) -> bool {
+        while let Some(cause) = self.control.errors.pop_front() {
+            if !packet.has_no_chunks() && packet.len() + 4 + cause.len().next_multiple_of(4) > limit {
+                self.control.errors.push_front(cause);
+                return false;
+            }
+            causes::write_error(packet.buffer(), &cause);
+        }
+        true
+    }
+
+    /// HEARTBEAT ACK chunks, likewise.
+    fn write_heartbeat_acks(&mut self, packet: &mut PacketBuilder<'_>, limit: usize) -> bool {
+        while let Some(info) = self.control.heartbeat_acks.pop_front() {
+            if !packet.has_no_chunks() && packet.len() + 8 + info.len().next_multiple_of(4) > limit {
+                self.control.heartbeat_acks.push_front(info);
+                return false;
+            }
+            Heartbeat { info: HeartbeatInfo { info: &info } }.emit(HeartbeatKind::Ack, packet.buffer());
         }
         true
     }
@@ -299,7 +329,7 @@ impl Association {
         }
         loop {
             let room = limit.saturating_sub(packet.len());
-            let Some(payload) = self.next_new(now, room, written.new) else { break };
+            let Some(payload) = self.next_new(now, room) else { break };
             if !self.fits_peer_window(payload) {
                 self.begin_probe();
             }
@@ -333,7 +363,7 @@ impl Association {
     }
 
     /// Payload bytes of the next new chunk, when it fits into `room` and may leave.
-    fn next_new(&mut self, now: Instant, room: usize, bundled: bool) -> Option<usize> {
+    fn next_new(&mut self, now: Instant, room: usize) -> Option<usize> {
         let max_payload = self.config.max_chunk_payload() as usize;
         let (lane, subflow) = (self.lanes.first()?, self.subflows.first_mut()?);
         // "before sending new DATA chunks, the sender MUST first transmit any DATA chunks that are marked".
@@ -348,8 +378,8 @@ impl Association {
             return None; // it fits a packet of its own: not worth cutting
         } else if fit >= max_payload {
             max_payload
-        } else if !bundled && fit >= max_payload / 2 {
-            fit
+        } else if fit >= max_payload / 2 {
+            fit // it must be cut anyway: fill the packet
         } else {
             return None;
         };

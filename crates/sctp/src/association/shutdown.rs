@@ -146,6 +146,7 @@ impl Association {
         self.close(CloseReason::AbortedByPeer { causes });
         // "MUST NOT respond to an ABORT" (9.1): whatever waited is gone.
         self.control = super::Control::default();
+        self.stash.clear();
     }
 
     /// T2-shutdown expired.

@@ -3,6 +3,7 @@
 use anabranch_base::{Instant, TraceEvent};
 
 use super::{Association, State};
+use crate::config::FastRecovery;
 use crate::event::{CloseReason, Event};
 use crate::lane::controller::{Congestion, Controller};
 
@@ -57,6 +58,11 @@ impl Association {
         lane.timed = None;
         lane.free_packet = false;
         lane.held = false;
+        // "SCTP SHOULD perform slow start" (7.2.3), in which the window grows with every SACK; in Fast Recovery it
+        // would not. Slow start takes its place.
+        if self.config.fast_recovery == FastRecovery::UntilExit {
+            lane.recovery_exit = None;
+        }
         lane.open_burst();
         let rto = lane.rtt.rto();
         self.mark_all_lost(index);

@@ -122,11 +122,13 @@ impl Endpoint {
     /// 8.4: packets that belong to no association.
     fn out_of_the_blue(&mut self, meta: &Meta, packet: &Packet<'_>) {
         self.stats.out_of_the_blue += 1;
-        let mut first = true;
+        if packet.chunks().next().is_none() {
+            return;
+        }
         for raw in packet.chunks() {
             let Ok(Ok(chunk)) = raw.map(Chunk::parse) else { return };
             match chunk {
-                Chunk::ShutdownAck(_) if first => {
+                Chunk::ShutdownAck(_) => {
                     self.answer_shutdown_ack(meta, packet);
                     return;
                 }
@@ -137,7 +139,6 @@ impl Endpoint {
                 Chunk::Init(_) => return,
                 _ => {}
             }
-            first = false;
         }
         // Rule 8: "the receiver SHOULD respond to the sender of the OOTB packet with an ABORT chunk", the tag
         // reflected and the T bit set.

@@ -110,6 +110,10 @@ impl Outbound {
     /// Drops what waits on streams that the peer did not grant; how many messages.
     pub(crate) fn drop_streams_from(&mut self, limit: u16) -> usize {
         let mut dropped = 0;
+        if self.scheduler.next().is_some_and(|id| id >= limit) {
+            self.queued_bytes += self.front_offset;
+            self.front_offset = 0;
+        }
         for stream in self.streams.iter_mut().skip(usize::from(limit)) {
             for message in stream.queue.drain(..) {
                 self.queued_bytes -= message.payload.len();

@@ -82,17 +82,19 @@ impl Loss {
         lane: u8,
         mut marked: impl FnMut(&super::flight::SentChunk),
     ) {
-        let lost = &mut self.lost;
+        // One pass sees every marked chunk, old and new, in order: the list is written anew.
+        self.lost.clear();
         for (seq, chunk) in flight.iter_mut() {
-            if chunk.lane != lane || chunk.state == ChunkState::GapAcked {
-                continue;
+            if chunk.lane == lane && chunk.state != ChunkState::GapAcked {
+                chunk.missing = 0;
+                chunk.lost_by_timeout = true;
+                if chunk.state == ChunkState::InFlight {
+                    chunk.state = ChunkState::Lost;
+                    marked(chunk);
+                }
             }
-            chunk.missing = 0;
-            chunk.lost_by_timeout = true;
-            if chunk.state == ChunkState::InFlight {
-                chunk.state = ChunkState::Lost;
-                marked(chunk);
-                insert_sorted(lost, seq);
+            if chunk.state == ChunkState::Lost {
+                self.lost.push_back(seq);
             }
         }
         self.suspects.clear();

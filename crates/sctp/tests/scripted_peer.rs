@@ -1,0 +1,298 @@
+//! One endpoint against a peer that is written down packet by packet: what a well-behaved stack would never send.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
+
+mod common;
+
+use std::sync::Arc;
+
+use anabranch_base::Duration;
+use anabranch_sctp::{AssociationId, CloseReason, Config, Event, Message, State};
+use anabranch_wire::cause::{Cause, Causes, StaleCookie};
+use anabranch_wire::chunk::{
+    Abort, Chunk, CookieAck, Data, DataFlags, ErrorChunk, Heartbeat, HeartbeatKind, Init, InitKind,
+    ShutdownAck, kind, sack,
+};
+use anabranch_wire::param::{HeartbeatInfo, Ipv6Address, Param, Params, StateCookie};
+use anabranch_wire::{Checksum, ChecksumOut, CommonHeader, Packet, PacketBuilder, Ssn, Tsn};
+use bytes::Bytes;
+use common::{Logged, PORT, Pair, Side};
+
+/// The script plays Z; its tag and Initial TSN.
+const TAG_Z: u32 = 0x5a5a_5a5a;
+const TSN_Z: u32 = 1000;
+
+fn packet(tag: u32, write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+    let mut out = Vec::new();
+    let header = CommonHeader { source_port: PORT, destination_port: PORT, verification_tag: tag };
+    let mut builder = PacketBuilder::new(&mut out, header);
+    write(builder.buffer());
+    builder.finish(ChecksumOut::Compute);
+    out
+}
+
+/// A calls; the script answers.
+struct Script {
+    pair: Pair,
+    a: AssociationId,
+    tag_a: u32,
+}
+
+fn chunk_of(logged: &Logged) -> Vec<u8> {
+    let packet = Packet::parse(&logged.bytes, Checksum::Verify).unwrap();
+    packet.chunks().next().unwrap().unwrap().bytes.to_vec()
+}
+
+impl Script {
+    fn calling(config: &Config) -> Self {
+        let (mut pair, a) = Pair::connecting(1, config);
+        pair.drop_if(|p| p.from == Side::A);
+        pair.pump();
+        let init = chunk_of(&pair.log[0]);
+        let word = |at: usize| u32::from_be_bytes(init[at..at + 4].try_into().unwrap());
+        Self { pair, a, tag_a: word(4) }
+    }
+
+    /// The script has answered, the association is up.
+    fn established(config: &Config) -> Self {
+        let mut script = Self::calling(config);
+        script.init_ack(10);
+        script.send(|out| CookieAck.emit(out));
+        assert_eq!(script.state(), State::Established);
+        script.pair.log.clear();
+        script
+    }
+
+    /// A packet with A's tag, and everything that A says to it.
+    fn send(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        let bytes = packet(self.tag_a, write);
+        self.pair.inject(Side::Z, &bytes);
+        self.pair.pump();
+    }
+
+    fn init_ack(&mut self, streams: u16) {
+        let mut params = Vec::new();
+        Param::StateCookie(StateCookie { cookie: b"cookie" }).emit(&mut params);
+        self.send(|out| {
+            Init {
+                initiate_tag: TAG_Z,
+                a_rwnd: 100_000,
+                outbound_streams: streams,
+                inbound_streams: streams,
+                initial_tsn: Tsn::new(TSN_Z),
+                params: Params::new(&params),
+            }
+            .emit(InitKind::InitAck, out);
+        });
+    }
+
+    fn stale_cookie(&mut self) {
+        let mut causes = Vec::new();
+        Cause::StaleCookie(StaleCookie { staleness_us: 5 }).emit(&mut causes);
+        self.send(|out| ErrorChunk { causes: Causes::new(&causes) }.emit(out));
+    }
+
+    fn state(&self) -> State {
+        self.pair.a.association(self.a).unwrap().state()
+    }
+
+    fn closed(&self) -> Option<CloseReason> {
+        self.pair.events.iter().rev().find_map(|(_, _, e)| match e {
+            Event::Closed(reason) => Some(reason.clone()),
+            _ => None,
+        })
+    }
+}
+
+fn data(tsn: u32, stream: u16, payload: &[u8]) -> Data<'_> {
+    Data { flags: DataFlags::WHOLE, tsn: Tsn::new(tsn), stream, ssn: Ssn::new(0), ppid: 0, payload }
+}
+
+/// 5.2.6 and Max.Init.Retransmits: a peer whose cookies are always stale must not keep us trying for ever.
+#[test]
+fn stale_cookies_without_end_are_given_up() {
+    let config = Config::rfc9260();
+    let mut script = Script::calling(&config);
+    for round in 0..100 {
+        script.init_ack(10);
+        script.stale_cookie();
+        if script.closed().is_some() {
+            assert!(round >= config.max_init_retransmits, "given up after {round}");
+            return;
+        }
+    }
+    panic!("100 stale cookies and still trying");
+}
+
+/// The first fragment of a message has left with a COOKIE ECHO; the second handshake grants fewer streams.
+#[test]
+fn streams_taken_back_after_a_stale_cookie() {
+    let mut script = Script::calling(&Config::rfc9260());
+    let (now, a) = (script.pair.now, script.a);
+    for (stream, len) in [(5, 5000), (0, 1), (1, 1)] {
+        script.pair.a.send(now, a, Message::new(stream, Bytes::from(vec![7; len]))).unwrap();
+    }
+    script.init_ack(10);
+    assert!(script.pair.log.iter().any(|p| p.has("DATA")), "a fragment rode with COOKIE ECHO");
+    script.stale_cookie();
+    script.init_ack(1);
+    script.send(|out| CookieAck.emit(out));
+    script.pair.run_for(Duration::from_secs(10));
+    assert_eq!(script.state(), State::Established);
+    let dropped = script.pair.saw(Side::A, |e| matches!(e, Event::StreamsReduced { messages_dropped: 2 }));
+    assert!(dropped, "{:?}", script.pair.events);
+}
+
+/// What follows the end in the same packet, or came before it, starts no timer and keeps nothing alive.
+#[test]
+fn an_association_that_ended_in_a_packet_with_data_can_be_released() {
+    let abort = |out: &mut Vec<u8>| Abort { reflected_tag: false, causes: Causes::EMPTY }.emit(out);
+    let no_user_data = |out: &mut Vec<u8>| data(TSN_Z + 1, 0, b"").emit(out);
+    let ends: [&dyn Fn(&mut Vec<u8>); 2] = [&abort, &no_user_data];
+    for end in ends {
+        let mut script = Script::established(&Config::rfc9260());
+        script.send(|out| {
+            data(TSN_Z, 0, b"data").emit(out);
+            end(out);
+        });
+        assert!(script.closed().is_some());
+        script.pair.run_for(Duration::from_secs(100));
+        let last = script.pair.events.last().unwrap();
+        assert!(matches!(last.2, Event::Closed(_)), "{last:?}");
+        assert!(script.pair.a.release(script.a), "nothing is left to do");
+    }
+}
+
+/// 6.10: "the total size of the resulting SCTP packet MUST be less than or equal to the current PMTU".
+#[test]
+fn answers_to_many_requests_fit_into_packets() {
+    let config = Config::rfc9260();
+    let limit = config.max_packet() as usize;
+    let mut script = Script::established(&config);
+    let tag = script.tag_a;
+    let info = [9; 1400];
+    for i in 0..20 {
+        let bytes = packet(tag, |out| {
+            if i % 2 == 0 {
+                Heartbeat { info: HeartbeatInfo { info: &info } }.emit(HeartbeatKind::Request, out);
+            } else {
+                // An unknown chunk that wants to be reported, and then skipped.
+                out.extend_from_slice(&[0xC3, 0, 5, 0]);
+                out.resize(out.len() + 0x500 - 4, 1);
+            }
+        });
+        script.pair.inject(Side::Z, &bytes);
+    }
+    script.pair.pump();
+    let sizes: Vec<usize> = script.pair.log.iter().map(|p| p.bytes.len()).collect();
+    assert!(
+        script.pair.log.iter().any(|p| p.has("ERROR"))
+            && script.pair.log.iter().any(|p| p.has("HEARTBEAT-ACK"))
+    );
+    assert!(sizes.iter().all(|s| *s <= limit), "limit {limit}: {sizes:?}");
+    assert!(!script.pair.a.association(script.a).unwrap().state().eq(&State::Closed));
+}
+
+/// 3.2.1 and 5.1 C: what the INIT ACK had that we do not know is reported with the COOKIE ECHO, for "until the
+/// COOKIE ACK chunk is returned, the sender MUST NOT send any other packets to the peer".
+#[test]
+fn unknown_parameters_of_an_init_ack_are_reported_with_the_cookie_echo() {
+    for with_data in [true, false] {
+        let mut script = Script::calling(&Config { data_with_cookie: with_data, ..Config::rfc9260() });
+        let mut params = Vec::new();
+        Param::StateCookie(StateCookie { cookie: b"cookie" }).emit(&mut params);
+        params.extend_from_slice(&[0xC0, 0x77, 0, 4]);
+        script.pair.log.clear();
+        script.send(|out| {
+            Init {
+                initiate_tag: TAG_Z,
+                a_rwnd: 100_000,
+                outbound_streams: 1,
+                inbound_streams: 1,
+                initial_tsn: Tsn::new(TSN_Z),
+                params: Params::new(&params),
+            }
+            .emit(InitKind::InitAck, out);
+        });
+        script.pair.run_for(Duration::from_millis(10));
+        assert_eq!(script.pair.names(), ["Ax COOKIE-ECHO + ERROR"], "{with_data}");
+    }
+}
+
+/// DATA on streams that do not exist is acknowledged and thrown away; the gaps that it makes must cost us no
+/// unbounded memory.
+#[test]
+fn data_on_invalid_streams_cannot_fill_the_receive_map() {
+    let mut config = Config::rfc9260();
+    config.receive_window = 64 << 10;
+    let mut script = Script::established(&config);
+    for i in 0..100_000 {
+        let bytes = packet(script.tag_a, |out| data(TSN_Z + 2 * i + 1, 60_000, b".").emit(out));
+        script.pair.inject(Side::Z, &bytes);
+    }
+    let stats = script.pair.a.stats(script.a).unwrap();
+    assert!(stats.dropped_no_buffer > 80_000, "{stats:?}");
+}
+
+/// 8.4, rule 5: SHUTDOWN ACK is answered wherever it stands; a packet without a chunk is not answered at all.
+#[test]
+fn shutdown_ack_behind_a_sack_and_packets_without_chunks() {
+    let mut pair = Pair::new(3);
+    pair.z.listen(Arc::new(Config::rfc9260()));
+    pair.inject(
+        Side::A,
+        &packet(9, |out| {
+            sack::emit(out, Tsn::new(1), 0, &[], &[]);
+            ShutdownAck.emit(out);
+        }),
+    );
+    pair.pump();
+    assert_eq!(pair.names(), ["Z: SHUTDOWN-COMPLETE"]);
+    let mut elsewhere = packet(9, |_| {});
+    elsewhere[3] ^= 1;
+    elsewhere[8..12].fill(0);
+    let sum = anabranch_wire::crc32c::packet_checksum(&elsewhere);
+    elsewhere[8..12].copy_from_slice(&anabranch_wire::crc32c::store(sum));
+    pair.inject(Side::A, &elsewhere);
+    pair.pump();
+    assert_eq!(pair.log.len(), 1, "{:?}", pair.names());
+}
+
+/// However many addresses an INIT lists, the cookie stays at most 512 bytes.
+#[test]
+fn cookies_stay_small() {
+    let mut pair = Pair::new(4);
+    pair.z.listen(Arc::new(Config::rfc9260()));
+    let mut params = Vec::new();
+    for i in 1..=200_u16 {
+        Ipv6Address { address: std::net::Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, i) }.emit(&mut params);
+    }
+    pair.inject(
+        Side::A,
+        &packet(0, |out| {
+            Init {
+                initiate_tag: 7,
+                a_rwnd: 100_000,
+                outbound_streams: 1,
+                inbound_streams: 1,
+                initial_tsn: Tsn::new(1),
+                params: Params::new(&params),
+            }
+            .emit(InitKind::Init, out);
+        }),
+    );
+    pair.pump();
+    let answer = Packet::parse(&pair.log[0].bytes, Checksum::Verify).unwrap();
+    let raw = answer.chunks().next().unwrap().unwrap();
+    assert_eq!(raw.kind, kind::INIT_ACK);
+    let Ok(Chunk::InitAck(init)) = Chunk::parse(raw) else { panic!("no INIT ACK") };
+    let cookie = init
+        .params
+        .into_iter()
+        .find_map(|p| match Param::parse(p.unwrap()).unwrap() {
+            Param::StateCookie(c) => Some(c.cookie.len()),
+            _ => None,
+        })
+        .unwrap();
+    assert!(cookie <= 512, "{cookie}");
+}
