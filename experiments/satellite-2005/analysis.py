@@ -161,8 +161,9 @@ def findings(sweeps: Mapping[str, data.Cells], claims: list[judge.Claim]) -> lis
     ]
     both = judge.shrinkage(sweeps["study-common"], sweeps["same-scheme"])
     found.append(
-        "The advantage is not due to the moment of retransmission, as the study concludes: with limited transmit for TCP "
-        f"and three reports for SCTP, δ shrinks by {both.text(2)} points."
+        "The study concludes that the retransmission scheme makes the advantage; the test that it did not make says "
+        f"otherwise: with limited transmit for TCP and three reports for SCTP, δ falls by {both.text(2)} points, which is "
+        "nothing."
         if both.low <= 0
         else f"With limited transmit for TCP and three reports for SCTP, δ shrinks by {both.text(2)} points."
     )

@@ -157,11 +157,11 @@ def figure_delta(sweeps: Mapping[str, data.Cells]) -> Figure:
     }
     for index, (name, (label, colour, marker)) in enumerate(look.items()):
         _series(axes, sweeps[name], "delta", 0.15 * (index - 1.5), color=colour, marker=marker, label=label)
-    axes.axhline(0, color=plots.OTHER, linewidth=0.8)
     axes.set_xlabel("loss probability, ‰")
     axes.set_ylabel("δ, %")
     axes.set_title("Advantage of SCTP over TCP")
-    axes.legend(loc="upper right")
+    axes.set_ylim(0, 37)
+    axes.legend(loc="upper right", ncols=2)
     return figure
 
 
