@@ -447,3 +447,22 @@ fn an_invalid_stream_is_acknowledged_and_reported() {
     assert!(words.iter().any(|w| w == "ERROR") && words.iter().any(|w| w.starts_with("SACK")), "{words:?}");
     assert_eq!(pair.received.len(), 1);
 }
+
+/// A message may be longer than the receive buffer: nobody could read any of it before it is whole, so waiting for
+/// room would be waiting for ever (RFC 9260, 6.9).
+#[test]
+fn a_message_longer_than_the_receive_buffer() {
+    for (window, len) in [(1 << 20, 16 << 20), (1500, 200_000), (4000, 4001)] {
+        let mut config = Config::rfc9260();
+        config.receive_window = window;
+        config.max_burst = anabranch_sctp::config::MaxBurst::Off;
+        let (mut pair, a, _) = Pair::established(21, &config);
+        let payload: Vec<u8> = (0..len).map(|i: u32| (i / 7) as u8).collect();
+        pair.send(Side::A, a, 3, &payload);
+        pair.run_for(Duration::from_secs(60));
+        assert_eq!(pair.received.len(), 1, "{window} {len}: {:?}", pair.a.stats(a));
+        let (_, message) = pair.received.remove(0);
+        assert!(message.into_bytes() == payload);
+        assert_eq!(pair.a.stats(a).unwrap().window_probes, 0, "the window never closed");
+    }
+}

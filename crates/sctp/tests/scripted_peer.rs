@@ -297,3 +297,20 @@ fn cookies_stay_small() {
         .unwrap();
     assert!(cookie <= 512, "{cookie}");
 }
+
+/// A message longer than `max_message` ends the association: there is no way to deliver it, and its sender would
+/// wait for ever.
+#[test]
+fn a_message_without_end_is_refused() {
+    let mut config = Config::rfc9260();
+    config.receive_window = 20_000;
+    config.max_message = 50_000;
+    let mut script = Script::established(&config);
+    let part = [1; 1000];
+    for i in 0..60 {
+        let flags = DataFlags { beginning: i == 0, ending: false, ..DataFlags::WHOLE };
+        script.send(|out| Data { flags, ..data(TSN_Z + i, 0, &part) }.emit(out));
+        assert_eq!(script.closed().is_some(), i >= 50, "fragment {i}");
+    }
+    assert!(script.pair.log.iter().any(|p| p.has("ABORT")));
+}

@@ -73,6 +73,9 @@ impl Association {
             ending: data.flags.ending,
             payload: data.payload,
         };
+        if self.inbound.message_would_exceed(&arrived, self.config.max_message) {
+            return Err(Violation::Protocol("a message is longer than this endpoint takes"));
+        }
         match self.inbound.add(&arrived) {
             Ok(true) => self.events.push_back(Event::Readable),
             Ok(false) => {}

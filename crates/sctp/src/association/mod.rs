@@ -283,8 +283,14 @@ impl Association {
 
     /// a_rwnd: what is free of the receive buffer. Bookkeeping counts a third, so that messages of a byte cannot
     /// make us hold more than three times what we advertise.
+    ///
+    /// A message that grows where nothing is missing counts for half of the buffer at most. The user can take nothing
+    /// of it before its end has come, so a message longer than the buffer would close the window for ever; RFC 9260,
+    /// 6.9, has partial delivery against that. `max_message` bounds what it can hold instead.
     fn advertised_window(&self) -> u32 {
-        let held = self.inbound.held_bytes().max(self.memory_held() / 3);
+        let next = self.subflows.first().map_or(0, |s| s.received.next());
+        let (payload, memory) = self.inbound.excess(next, self.config.receive_window as usize / 2);
+        let held = (self.inbound.held_bytes() - payload).max((self.memory_held() - memory) / 3);
         self.config.receive_window.saturating_sub(u32::try_from(held).unwrap_or(u32::MAX))
     }
 

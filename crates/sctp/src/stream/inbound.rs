@@ -36,9 +36,26 @@ impl Inbound {
         self.held_bytes
     }
 
+    /// Of what is held, the part of the message growing at `next` that exceeds `limit`: bytes of payload, and of
+    /// memory.
+    pub(crate) fn excess(&self, next: u64, limit: usize) -> (usize, usize) {
+        let Some((len, fragments)) = self.reassembly.waiting_for(next) else { return (0, 0) };
+        let excess = len.saturating_sub(limit);
+        (excess, excess + (fragments as u64 * excess as u64 / len.max(1) as u64) as usize * OVERHEAD)
+    }
+
     /// Memory that is held, payload and bookkeeping, bytes.
     pub(crate) fn memory(&self) -> usize {
         self.held_bytes + self.held_pieces * OVERHEAD
+    }
+
+    /// Whether `chunk` would make the message that it continues longer than `limit`.
+    pub(crate) fn message_would_exceed(&self, chunk: &Arrived<'_>, limit: usize) -> bool {
+        !chunk.beginning
+            && self
+                .reassembly
+                .waiting_for(chunk.seq)
+                .is_some_and(|(len, _)| len + chunk.payload.len() > limit)
     }
 
     /// Takes a new chunk. True when a message became ready where none was.

@@ -138,6 +138,12 @@ impl Reassembly {
         Ok(None)
     }
 
+    /// Payload bytes and fragments of the message that waits for the fragment `seq`.
+    pub(crate) fn waiting_for(&self, seq: u64) -> Option<(usize, usize)> {
+        let run = self.current.as_ref().filter(|r| r.next_seq == seq).or_else(|| self.waiting.get(&seq))?;
+        Some((run.len, (run.next_seq - run.first_seq) as usize))
+    }
+
     /// Drops the fragment `seq`, which the receiver has decided to forget; true if it was held here as an orphan.
     pub(crate) fn forget_orphan(&mut self, seq: u64) -> Option<usize> {
         self.orphans.remove(&seq).map(|o| o.payload.len())
