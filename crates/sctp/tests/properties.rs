@@ -168,7 +168,7 @@ impl World {
                 while let Some(t) = self.ends[side as usize].poll_transmit(self.now, batch, &mut buf) {
                     assert_eq!(t.size, buf.len());
                     for packet in buf.chunks(t.segment_size) {
-                        self.carry(side, packet.to_vec());
+                        self.carry(side, packet);
                     }
                     buf.clear();
                     progress = true;
@@ -229,11 +229,11 @@ impl World {
         progress
     }
 
-    fn carry(&mut self, from: Side, bytes: Vec<u8>) {
+    fn carry(&mut self, from: Side, bytes: &[u8]) {
         assert!(bytes.len() <= self.plan.config.max_packet() as usize, "packet of {} bytes", bytes.len());
-        let packet = Packet::parse(&bytes, Checksum::Verify).unwrap();
+        let packet = Packet::parse(bytes, Checksum::Verify).unwrap();
         assert!(packet.chunks().count() > 0);
-        self.seen.push((from, bytes.clone()));
+        self.seen.push((from, bytes.to_vec()));
         let mut copies = 1;
         if !self.healed() {
             if self.rng.chance(self.plan.loss) {
@@ -249,7 +249,7 @@ impl World {
                 delay += Duration::from_micros(self.rng.below(60_000));
             }
             self.sequence += 1;
-            self.wire.insert((self.now + delay, self.sequence), (from, bytes.clone()));
+            self.wire.insert((self.now + delay, self.sequence), (from, bytes.to_vec()));
         }
         if !self.healed() && self.rng.chance(self.plan.replay) {
             let (from, old) = self.seen[self.rng.below(self.seen.len() as u64) as usize].clone();
@@ -301,7 +301,7 @@ impl World {
                 assert!(matches!(state, State::ShutdownAckSent | State::Closed), "P9: {state:?}");
             }
             State::ShutdownSent => {
-                assert!(matches!(state, State::ShutdownAckSent | State::Closed), "{state:?}")
+                assert!(matches!(state, State::ShutdownAckSent | State::Closed), "{state:?}");
             }
             State::Established => {
                 assert!(!matches!(state, State::CookieWait | State::CookieEchoed), "back to {state:?}");
