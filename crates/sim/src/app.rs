@@ -170,9 +170,11 @@ impl Sink {
         }
     }
 
-    /// Whether every byte of a transfer came and was right; `None` when nobody looked.
+    /// Whether every byte of a transfer came and was right; `None` when nobody looked, and while some are missing.
     pub(crate) fn verdict(&self) -> Option<bool> {
-        self.check.then(|| self.intact && Some(self.taken) == self.expected)
+        let whole = Some(self.taken) == self.expected;
+        let too_much = self.expected.is_some_and(|expected| self.taken > expected);
+        if !self.check || (self.intact && !whole && !too_much) { None } else { Some(self.intact && whole) }
     }
 
     fn run(&mut self, now: Instant, engine: &mut Engine) -> bool {

@@ -40,7 +40,7 @@ pub struct FlowSummary {
     /// Why it failed, if it did.
     pub failed: Option<String>,
     /// For a transfer whose content was checked: whether every byte arrived in its place. `None` when nothing was
-    /// checked.
+    /// checked, and while the transfer is not complete.
     pub intact: Option<bool>,
     /// What it sent and received, all subflows together.
     #[serde(flatten)]
