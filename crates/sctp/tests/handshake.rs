@@ -225,3 +225,31 @@ fn heartbeats_keep_an_idle_path_and_find_a_dead_one() {
     assert!(pair.saw(Side::A, |e| matches!(e, Event::PathDown { path: 0 })));
     assert!(matches!(closed(&pair, Side::A), Some(CloseReason::Unreachable { .. })));
 }
+
+/// `shutdown` "ends an association once everything has been delivered", also when it is called before the handshake is
+/// over.
+#[test]
+fn connect_send_shutdown_at_once() {
+    for lost in 0..8 {
+        for with_data in [true, false] {
+            let (mut pair, a) =
+                Pair::connecting(14, &Config { data_with_cookie: with_data, ..Config::rfc9260() });
+            let mut count = 0;
+            pair.drop_if(move |_| {
+                count += 1;
+                count == lost
+            });
+            pair.send(Side::A, a, 0, &[7; 10_000]);
+            pair.a.shutdown(pair.now, a);
+            pair.run_for(Duration::from_secs(30));
+            assert_eq!(pair.received.len(), 1, "{lost}: {:?}", pair.ladder());
+            assert_eq!(closed(&pair, Side::A), Some(CloseReason::Graceful), "{lost}");
+            assert_eq!(closed(&pair, Side::Z), Some(CloseReason::Graceful), "{lost}");
+        }
+    }
+    // Nothing to deliver and nobody to tell.
+    let (mut pair, a) = Pair::connecting(15, &Config::rfc9260());
+    pair.a.shutdown(pair.now, a);
+    pair.run_for(Duration::from_secs(30));
+    assert_eq!(closed(&pair, Side::A), Some(CloseReason::AbortedLocally));
+}

@@ -363,3 +363,22 @@ proptest! {
         }
     }
 }
+
+/// A COOKIE ECHO with DATA that comes again after everything is over: nothing is delivered twice, and no ghost rises.
+#[test]
+fn a_cookie_replayed_after_the_end() {
+    let (mut pair, a) = Pair::connecting(12, &Config::rfc9260());
+    pair.send(Side::A, a, 0, b"pay 100 crowns");
+    pair.run_for(Duration::from_secs(1));
+    let echo = pair.log.iter().find(|p| p.has("COOKIE-ECHO")).unwrap().bytes.clone();
+    assert_eq!(pair.received.len(), 1);
+    pair.a.shutdown(pair.now, a);
+    pair.run_for(Duration::from_secs(1));
+    assert_eq!(pair.z.associations(), 0);
+    for wait in [0, 10, 40, 100] {
+        pair.run_for(Duration::from_secs(wait));
+        pair.inject(Side::A, &echo);
+        pair.pump();
+        assert_eq!((pair.z.associations(), pair.received.len()), (0, 1), "after {wait} s more");
+    }
+}

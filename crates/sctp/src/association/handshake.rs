@@ -64,6 +64,8 @@ impl Association {
             probe: WindowProbe::default(),
             control: Control::default(),
             forming: None,
+            cookie_expires: None,
+            shutdown_wanted: false,
             t2: None,
             t5: None,
             errors: 0,
@@ -124,6 +126,7 @@ impl Association {
 
     /// Tags, windows and streams from a cookie.
     fn adopt_cookie(&mut self, cookie: &Cookie) {
+        self.cookie_expires = Some(cookie.created + cookie.life);
         self.local_tag = cookie.local_tag;
         self.peer_tag = cookie.peer_tag;
         self.outbound_streams = cookie.outbound_streams;
@@ -172,6 +175,9 @@ impl Association {
             path.arm_heartbeat(now, lane.rtt.rto(), &self.config, &mut self.rng);
         }
         self.record_window(now, 0);
+        if std::mem::take(&mut self.shutdown_wanted) {
+            self.shutdown(now);
+        }
     }
 
     /// INIT ACK in COOKIE-WAIT (5.1 C). The endpoint has checked tag, tag value and streams.

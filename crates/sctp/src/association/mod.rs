@@ -115,6 +115,10 @@ pub struct Association {
     probe: WindowProbe,
     control: Control,
     forming: Option<Box<Forming>>,
+    /// When the last cookie of ours that was accepted stops being good.
+    cookie_expires: Option<Instant>,
+    /// The user asked for a shutdown while the handshake was running.
+    shutdown_wanted: bool,
     /// T2-shutdown.
     t2: Option<Instant>,
     /// T5-shutdown-guard.
@@ -200,6 +204,11 @@ impl Association {
         &self.peer_addresses
     }
 
+    /// Our tag in a State Cookie that has made or confirmed this association, and when the cookie stops being good.
+    pub(crate) fn cookie(&self) -> Option<(u32, Instant)> {
+        self.cookie_expires.map(|at| (self.local_tag, at))
+    }
+
     /// Our Initial TSN.
     pub(crate) fn initial_tsn(&self) -> Tsn {
         self.subflows.first().map(|s| s.send_base).unwrap_or_default()
@@ -236,7 +245,7 @@ impl Association {
         let Message { stream, .. } = message;
         let len = message.payload.len();
         match self.state {
-            State::CookieWait | State::CookieEchoed | State::Established => {}
+            State::CookieWait | State::CookieEchoed | State::Established if !self.shutdown_wanted => {}
             _ => return Err(SendError::Closing),
         }
         if len == 0 {

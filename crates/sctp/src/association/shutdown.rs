@@ -15,8 +15,11 @@ impl Association {
                 self.state = State::ShutdownPending;
                 self.advance_shutdown(now);
             }
-            // Nothing is up yet: what is queued cannot be sent, so there is nothing to wait for.
-            State::CookieWait | State::CookieEchoed => self.close(CloseReason::AbortedLocally),
+            // The peer knows nothing of us yet, and nothing was promised to anybody.
+            State::CookieWait if self.nothing_outstanding() => self.close(CloseReason::AbortedLocally),
+            // What was accepted is delivered first, and the peer may be up already: it must hear of the end. A
+            // handshake that fails ends it, too.
+            State::CookieWait | State::CookieEchoed => self.shutdown_wanted = true,
             // "it MUST ignore ULP shutdown requests" (SHUTDOWN-RECEIVED); in the others it runs already.
             _ => {}
         }

@@ -352,6 +352,10 @@ impl Endpoint {
                 None => return,
             },
             None => {
+                if self.spent.contains(now, cookie.local_tag) {
+                    self.stats.bad_cookies += 1;
+                    return;
+                }
                 let Some(config) = self.listening.clone() else {
                     self.stats.out_of_the_blue += 1;
                     return;

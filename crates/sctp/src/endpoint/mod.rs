@@ -8,6 +8,7 @@
 
 mod arrivals;
 mod registry;
+mod spent;
 mod stateless;
 
 use std::collections::VecDeque;
@@ -23,6 +24,7 @@ use crate::error::{ConnectError, SendError};
 use crate::event::{AssociationId, Event, Message, Received, Timer};
 use crate::stats::{EndpointStats, Stats};
 use registry::Registry;
+use spent::SpentCookies;
 use stateless::Replies;
 
 /// What an endpoint is told once.
@@ -55,6 +57,7 @@ pub struct Endpoint {
     rng: Rng,
     registry: Registry,
     replies: Replies,
+    spent: SpentCookies,
     /// Associations that may have something to send, each once.
     ready: VecDeque<u32>,
     /// Associations that have events, each once.
@@ -74,6 +77,7 @@ impl Endpoint {
             rng,
             registry: Registry::default(),
             replies: Replies::default(),
+            spent: SpentCookies::default(),
             ready: VecDeque::new(),
             eventful: VecDeque::new(),
             tracing: false,
@@ -266,9 +270,13 @@ impl Endpoint {
     }
 
     /// After an association was touched: queues it where it is due, and drops it from the maps when it has closed.
-    fn settle(&mut self, _now: Instant, index: u32) {
+    fn settle(&mut self, now: Instant, index: u32) {
         self.note_events(index);
-        self.registry.unmap_if_closed(index);
+        if self.registry.unmap_if_closed(index) {
+            if let Some((tag, expires)) = self.registry.at(index).and_then(Association::cookie) {
+                self.spent.add(now, tag, expires);
+            }
+        }
         if self.registry.at(index).is_some_and(Association::wants_to_transmit) {
             // What leaves may start timers: they are looked at when nothing is left to send.
             if !self.registry.is_ready(index) {

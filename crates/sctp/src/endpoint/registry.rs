@@ -106,12 +106,15 @@ impl Registry {
         }
     }
 
-    pub(super) fn unmap_if_closed(&mut self, index: u32) {
+    /// True when it has just been found closed.
+    pub(super) fn unmap_if_closed(&mut self, index: u32) -> bool {
         let closed = self.at(index).is_some_and(|a| a.state() == State::Closed);
-        if closed && self.slots.get(index as usize).is_some_and(|s| s.mapped) {
+        let ended = closed && self.slots.get(index as usize).is_some_and(|s| s.mapped);
+        if ended {
             self.unmap(index);
             self.open = self.open.saturating_sub(1);
         }
+        ended
     }
 
     pub(super) fn release(&mut self, id: AssociationId) -> bool {
@@ -203,6 +206,22 @@ impl Registry {
                 self.pushes += 1;
             }
             self.timers.push(Reverse((at, index, timer)));
+            self.drop_stale_entries();
+        }
+    }
+
+    /// A timer that comes and goes (SACK.Delay) before a late one (HEARTBEAT) leaves an entry for the late one behind
+    /// each time. When most entries are such, they are thrown out: every slot has one that counts, so the work is
+    /// spread over at least as many insertions.
+    fn drop_stale_entries(&mut self) {
+        if self.timers.len() > 4 * self.slots.len() + 64 {
+            let slots = &self.slots;
+            let mut seen = vec![false; slots.len()];
+            self.timers.retain(|Reverse((at, index, _))| {
+                let i = *index as usize;
+                let counts = slots.get(i).is_some_and(|s| s.armed == Some(*at));
+                seen.get_mut(i).is_some_and(|seen| counts && !std::mem::replace(seen, true))
+            });
         }
     }
 
@@ -230,5 +249,45 @@ impl Registry {
             }
             self.reschedule(index);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use anabranch_base::{Duration, Rng};
+
+    use super::*;
+    use crate::Config;
+
+    #[test]
+    fn timers_that_come_and_go_leave_no_pile_behind() {
+        let mut registry = Registry::default();
+        let remote = ([10, 0, 0, 1], 0).into();
+        let config = Arc::new(Config::rfc9260());
+        for tag in 1..=3 {
+            let rng = Rng::stream(1, "test", "registry");
+            registry.insert(|id| {
+                Association::connect(id, Instant::ZERO, Arc::clone(&config), (1, 2), remote, tag, rng)
+            });
+        }
+        for index in 0..3 {
+            registry.reschedule(index);
+        }
+        // As if an earlier timer had come and gone.
+        for _ in 0..100_000 {
+            for index in 0..3 {
+                registry.slots[index as usize].armed = None;
+                registry.reschedule(index);
+                assert!(registry.timers.len() <= 4 * 3 + 64);
+            }
+        }
+        let mut due = Vec::new();
+        while let Some(index) = registry.pop_due(Instant::ZERO + Duration::from_secs(1)) {
+            due.push(index);
+        }
+        due.sort_unstable();
+        assert_eq!(due, [0, 1, 2], "each once");
     }
 }

@@ -66,7 +66,10 @@ impl Inbound {
         self.held_bytes += chunk.payload.len();
         self.held_pieces += 1;
         let was_empty = self.ready.is_empty();
-        let Some(whole) = self.reassembly.add(chunk)? else { return Ok(false) };
+        // A message that has to wait must not keep alive the memory of others that are read and gone.
+        let waits = !chunk.unordered
+            && self.streams.get(usize::from(chunk.stream)).map_or(0, |s| s.next) != chunk.ssn;
+        let Some(whole) = self.reassembly.add(chunk, waits)? else { return Ok(false) };
         // From here on the message counts as one piece however many fragments it came in.
         self.held_pieces = self.held_pieces.saturating_sub(whole.fragments - 1);
         if whole.message.unordered {

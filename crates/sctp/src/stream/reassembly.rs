@@ -93,13 +93,14 @@ pub(crate) struct Reassembly {
 }
 
 impl Reassembly {
-    /// Takes one chunk that is neither duplicate nor empty.
+    /// Takes one chunk that is neither duplicate nor empty. A message that `waits` for others of its stream gets memory
+    /// of its own.
     ///
     /// # Errors
     /// When it contradicts its neighbours: the association must be aborted.
-    pub(crate) fn add(&mut self, c: &Arrived<'_>) -> Result<Option<Whole>, Inconsistent> {
+    pub(crate) fn add(&mut self, c: &Arrived<'_>, waits: bool) -> Result<Option<Whole>, Inconsistent> {
         if c.beginning && c.ending {
-            return Ok(Some(self.whole(c)));
+            return Ok(Some(self.whole(c, waits)));
         }
         let mut run = if c.beginning {
             self.open_run(c)
@@ -150,8 +151,8 @@ impl Reassembly {
     }
 
     /// A message of one chunk.
-    fn whole(&mut self, c: &Arrived<'_>) -> Whole {
-        let first = self.arena.copy(c.payload);
+    fn whole(&mut self, c: &Arrived<'_>, waits: bool) -> Whole {
+        let first = if waits { Bytes::copy_from_slice(c.payload) } else { self.arena.copy(c.payload) };
         let message =
             Received { stream: c.stream, ppid: c.ppid, unordered: c.unordered, first, rest: Vec::new() };
         Whole { first_seq: c.seq, ssn: c.ssn, message, fragments: 1 }
@@ -165,8 +166,10 @@ impl Reassembly {
     }
 
     fn open_run(&self, c: &Arrived<'_>) -> Run {
-        // At most 64 KiB ahead of what has arrived: a hint must not let a peer make us reserve memory.
-        let room = self.expected.clamp(c.payload.len(), 64 << 10);
+        // At most 64 KiB ahead of what has arrived, and for one message only: a hint must not let a peer make us
+        // reserve memory by beginning many.
+        let alone = self.current.is_none() && self.waiting.is_empty();
+        let room = if alone { self.expected.clamp(c.payload.len(), 64 << 10) } else { c.payload.len() };
         let mut open = Vec::with_capacity(room);
         open.extend_from_slice(c.payload);
         Run {
@@ -253,7 +256,7 @@ mod tests {
             let mut reassembly = Reassembly::default();
             let mut seen = std::collections::BTreeMap::new();
             for (seq, payload, b, e) in &chunks {
-                if let Some(whole) = reassembly.add(&chunk(*seq, payload, *b, *e)).unwrap() {
+                if let Some(whole) = reassembly.add(&chunk(*seq, payload, *b, *e), false).unwrap() {
                     let bytes = whole.message.into_bytes();
                     let m = bytes[0];
                     prop_assert!(bytes.iter().all(|x| *x == m));
@@ -273,7 +276,7 @@ mod tests {
         let part = [0_u8; 1000];
         for message in 0..3_u64 {
             for i in 0..16_u64 {
-                let whole = r.add(&chunk(message * 16 + i, &part, i == 0, i == 15)).unwrap();
+                let whole = r.add(&chunk(message * 16 + i, &part, i == 0, i == 15), false).unwrap();
                 if let Some(whole) = whole {
                     assert_eq!(whole.message.len(), 16_000);
                     assert!(message == 0 || whole.message.rest.is_empty());
@@ -285,10 +288,33 @@ mod tests {
     #[test]
     fn contradictions_are_errors() {
         let mut r = Reassembly::default();
-        assert!(r.add(&chunk(5, b"a", true, false)).unwrap().is_none());
-        assert!(r.add(&Arrived { stream: 2, ..chunk(6, b"b", false, true) }).is_err());
+        assert!(r.add(&chunk(5, b"a", true, false), false).unwrap().is_none());
+        assert!(r.add(&Arrived { stream: 2, ..chunk(6, b"b", false, true) }, false).is_err());
         let mut r = Reassembly::default();
-        assert!(r.add(&Arrived { ssn: 8, ..chunk(6, b"b", false, true) }).unwrap().is_none());
-        assert!(r.add(&chunk(5, b"a", true, false)).is_err());
+        assert!(r.add(&Arrived { ssn: 8, ..chunk(6, b"b", false, true) }, false).unwrap().is_none());
+        assert!(r.add(&chunk(5, b"a", true, false), false).is_err());
+    }
+
+    #[test]
+    fn memory_that_a_peer_can_pin() {
+        // A hundred messages begun after a large one: no room is reserved for their ends.
+        let mut r = Reassembly::default();
+        let part = [0_u8; 32_000];
+        for i in 0..2 {
+            r.add(&chunk(i, &part, i == 0, i == 1), false).unwrap();
+        }
+        for i in 0..100 {
+            r.add(&chunk(10 + 2 * i, b"x", true, false), false).unwrap();
+        }
+        let reserved: usize = r.waiting.values().map(|run| run.open.capacity()).sum();
+        assert!(reserved <= 64_000 + 99 * 8, "{reserved}");
+        // A message that waits shares its block with nobody.
+        let mut r = Reassembly::default();
+        let mut waiting = Vec::new();
+        for i in 0..10 {
+            waiting.push(r.add(&chunk(2 * i, b"w", true, true), true).unwrap().unwrap().message.first);
+            r.add(&chunk(2 * i + 1, &part, true, true), false).unwrap();
+        }
+        assert!(waiting.iter().all(Bytes::is_unique));
     }
 }
