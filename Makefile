@@ -21,7 +21,6 @@ help: ## this list
 demo: build ## build, run the satellite study, print its table, write out/report/index.html
 	@$(LAB) run $(STUDY) --jobs $(JOBS) $(FLAGS)
 	@$(LAB) report --study $(STUDY) $(FLAGS)
-	@echo "report: out/report/index.html"
 
 test: test-rust test-python ## every test of every language
 
