@@ -6,11 +6,11 @@ mod common;
 
 use std::sync::Arc;
 
-use anabranch_base::Duration;
+use anabranch_base::{Duration, Rng};
 use anabranch_sctp::{AssociationId, CloseReason, Config, Event, Message, State};
 use anabranch_wire::cause::{Cause, Causes, StaleCookie};
 use anabranch_wire::chunk::{
-    Abort, Chunk, CookieAck, Data, DataFlags, ErrorChunk, Heartbeat, HeartbeatKind, Init, InitKind,
+    Abort, Chunk, CookieAck, Data, DataFlags, ErrorChunk, GapBlock, Heartbeat, HeartbeatKind, Init, InitKind,
     ShutdownAck, kind, sack,
 };
 use anabranch_wire::param::{HeartbeatInfo, Ipv6Address, Param, Params, StateCookie};
@@ -36,6 +36,7 @@ struct Script {
     pair: Pair,
     a: AssociationId,
     tag_a: u32,
+    tsn_a: u32,
 }
 
 fn chunk_of(logged: &Logged) -> Vec<u8> {
@@ -50,7 +51,7 @@ impl Script {
         pair.pump();
         let init = chunk_of(&pair.log[0]);
         let word = |at: usize| u32::from_be_bytes(init[at..at + 4].try_into().unwrap());
-        Self { pair, a, tag_a: word(4) }
+        Self { pair, a, tag_a: word(4), tsn_a: word(16) }
     }
 
     /// The script has answered, the association is up.
@@ -313,4 +314,75 @@ fn a_message_without_end_is_refused() {
         assert_eq!(script.closed().is_some(), i >= 50, "fragment {i}");
     }
     assert!(script.pair.log.iter().any(|p| p.has("ABORT")));
+}
+
+/// A peer that says anything at all in its SACKs, as long as it was sent: takes back what it acknowledged, reports in
+/// any order, opens and closes its window. Then it comes to its senses: everything is sent that it misses.
+#[test]
+fn sacks_at_random_and_then_honest_ones() {
+    for seed in 0..300 {
+        let mut rng = Rng::stream(seed, "test", "sacks");
+        let names = Config::PROFILES;
+        let mut config = Config::named(names[(seed % names.len() as u64) as usize]).unwrap();
+        config.association_max_retrans = 10_000;
+        config.heartbeat_interval = Duration::ZERO;
+        let mut script = Script::established(&config);
+        let (a, first) = (script.a, script.tsn_a);
+        let count = 1 + rng.below(60) as u32;
+        for _ in 0..count {
+            script.pair.send(Side::A, a, 0, &vec![1; 1 + rng.below(3000) as usize]);
+        }
+        script.pair.pump();
+        let (mut cumulative, mut next) = (0, 0);
+        let mut received = std::collections::BTreeSet::new();
+        for round in 0..400 {
+            for packet in script.pair.log.drain(..) {
+                for chunk in packet.data() {
+                    let offset = chunk.tsn.get().wrapping_sub(first);
+                    next = next.max(offset + 1);
+                    if round >= 200 {
+                        received.insert(offset);
+                    }
+                }
+            }
+            let mut blocks = Vec::new();
+            if round < 200 {
+                cumulative += rng.below(u64::from(next - cumulative) / 4 + 1) as u32;
+                let open = u64::from(next - cumulative);
+                for _ in 0..rng.below(5) {
+                    let start = 1 + rng.below(open.max(1));
+                    let end = start + rng.below(open.saturating_sub(start) + 1);
+                    if end <= open {
+                        blocks.push(GapBlock { start: start as u16, end: end as u16 });
+                    }
+                }
+                if rng.chance(0.5) {
+                    blocks.sort_unstable_by_key(|b| b.start);
+                }
+            } else {
+                while received.contains(&cumulative) {
+                    cumulative += 1;
+                }
+            }
+            let a_rwnd = if round < 200 { rng.below(20_000) as u32 } else { 50_000 };
+            script.send(|out| {
+                sack::emit(
+                    out,
+                    Tsn::new(first.wrapping_add(cumulative).wrapping_sub(1)),
+                    a_rwnd,
+                    &blocks,
+                    &[],
+                )
+            });
+            assert_eq!(script.state(), State::Established, "seed {seed}: {:?}", script.closed());
+            let wait = if round < 200 { rng.below(400) } else { 1000 };
+            script.pair.run_for(Duration::from_millis(wait));
+            let association = script.pair.a.association(a).unwrap();
+            let flight = association.flight_bytes();
+            assert!(flight <= u64::from(next + count) * 3016, "{flight}");
+        }
+        let association = script.pair.a.association(a).unwrap();
+        let left = (association.flight_bytes(), association.queued_bytes());
+        assert_eq!(left, (0, 0), "seed {seed} {}: {:?}", config.profile, script.pair.a.stats(a));
+    }
 }
