@@ -365,15 +365,8 @@ fn sacks_at_random_and_then_honest_ones() {
                 }
             }
             let a_rwnd = if round < 200 { rng.below(20_000) as u32 } else { 50_000 };
-            script.send(|out| {
-                sack::emit(
-                    out,
-                    Tsn::new(first.wrapping_add(cumulative).wrapping_sub(1)),
-                    a_rwnd,
-                    &blocks,
-                    &[],
-                )
-            });
+            let acknowledged = Tsn::new(first.wrapping_add(cumulative).wrapping_sub(1));
+            script.send(|out| sack::emit(out, acknowledged, a_rwnd, &blocks, &[]));
             assert_eq!(script.state(), State::Established, "seed {seed}: {:?}", script.closed());
             let wait = if round < 200 { rng.below(400) } else { 1000 };
             script.pair.run_for(Duration::from_millis(wait));
