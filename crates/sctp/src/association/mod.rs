@@ -297,9 +297,15 @@ impl Association {
     /// of it before its end has come, so a message longer than the buffer would close the window for ever; RFC 9260,
     /// 6.9, has partial delivery against that. `max_message` bounds what it can hold instead.
     fn advertised_window(&self) -> u32 {
-        let next = self.subflows.first().map_or(0, |s| s.received.next());
-        let (payload, memory) = self.inbound.excess(next, self.config.receive_window as usize / 2);
-        let held = (self.inbound.held_bytes() - payload).max((self.memory_held() - memory) / 3);
+        let half = self.config.receive_window as usize / 2;
+        let (mut held, mut memory) = (self.inbound.held_bytes(), self.memory_held());
+        if held > half {
+            let next = self.subflows.first().map_or(0, |s| s.received.next());
+            let excess = self.inbound.excess(next, half);
+            held -= excess.0;
+            memory -= excess.1;
+        }
+        let held = held.max(memory / 3);
         self.config.receive_window.saturating_sub(u32::try_from(held).unwrap_or(u32::MAX))
     }
 
