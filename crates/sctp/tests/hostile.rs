@@ -224,6 +224,40 @@ fn forged_and_replayed_cookies() {
     alive(&mut pair, a, z);
 }
 
+/// RFC 5062, address camping: an association that lists somebody else's address does not keep that somebody out.
+#[test]
+fn a_claimed_address_blocks_nobody() {
+    let mut pair = Pair::new(12);
+    pair.z.listen(Arc::new(Config::rfc9260()));
+    // The attacker, at 10.6.6.6, claims A's address and completes its handshake.
+    let mut claim = Vec::new();
+    anabranch_wire::param::Ipv4Address { address: [10, 0, 0, 1].into() }.emit(&mut claim);
+    let list = Init { params: Params::new(&claim), ..init(0x66) };
+    let mut meta = common::meta(Side::A);
+    meta.source = ([10, 6, 6, 6], 0).into();
+    let (now, mut buf) = (pair.now, Vec::new());
+    pair.z.handle_datagram(now, meta, &packet(0, |o| list.emit(InitKind::Init, o)));
+    pair.z.poll_transmit(now, 1, &mut buf).unwrap();
+    let answer = Packet::parse(&buf, Checksum::Verify).unwrap();
+    let raw = answer.chunks().next().unwrap().unwrap();
+    let anabranch_wire::chunk::Chunk::InitAck(ack) = anabranch_wire::chunk::Chunk::parse(raw).unwrap() else {
+        panic!()
+    };
+    let cookie = ack.params.iter().map(Result::unwrap).find(|p| p.kind == 7).unwrap().value.to_vec();
+    let echo = packet(ack.initiate_tag, |o| CookieEcho { cookie: &cookie }.emit(o));
+    pair.z.handle_datagram(now, meta, &echo);
+    assert_eq!(pair.z.associations(), 1);
+    buf.clear();
+    while pair.z.poll_transmit(now, 1, &mut buf).is_some() {}
+    while pair.z.poll_event().is_some() {}
+    // The true A sets up its own association.
+    let a = pair.a.connect(now, common::address(Side::Z), PORT, Arc::new(Config::rfc9260())).unwrap();
+    pair.send(Side::A, a, 0, b"mine");
+    pair.run_for(Duration::from_millis(500));
+    assert_eq!(pair.a.association(a).unwrap().state(), State::Established);
+    assert_eq!((pair.z.associations(), pair.received.len()), (2, 1));
+}
+
 #[test]
 fn out_of_the_blue() {
     let mut pair = Pair::new(7);

@@ -43,6 +43,12 @@ impl Association {
         send_base: Tsn,
         rng: Rng,
     ) -> Self {
+        let config = if remote.is_ipv6() {
+            // `ip_overhead` is that of IPv4; the header of IPv6 is 20 bytes longer.
+            Arc::new(Config { ip_overhead: config.ip_overhead + 20, ..(*config).clone() })
+        } else {
+            config
+        };
         let subflow = Subflow::new(&config, send_base, Tsn::new(0));
         let lane = Lane::new(&config, 0, remote.is_ipv6(), 0);
         Self {

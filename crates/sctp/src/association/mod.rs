@@ -200,8 +200,10 @@ impl Association {
         self.peer_port
     }
 
-    pub(crate) fn peer_addresses(&self) -> &[IpAddr] {
-        &self.peer_addresses
+    /// Addresses that the peer has shown to be its own: those of its paths. What an INIT only claims would let anybody
+    /// occupy the address of another (RFC 5062, address camping).
+    pub(crate) fn shown_addresses(&self) -> impl Iterator<Item = IpAddr> + '_ {
+        self.paths.iter().map(|p| p.remote.ip())
     }
 
     /// Our tag in a State Cookie that has made or confirmed this association, and when the cookie stops being good.

@@ -77,7 +77,7 @@ pub struct Config {
 
     /// Largest IP packet that fits the path, bytes.
     pub mtu: u16,
-    /// Bytes of IP (and UDP) header in front of the SCTP common header.
+    /// Bytes of IPv4 (and UDP) header in front of the SCTP common header; IPv6 adds 20.
     pub ip_overhead: u16,
     /// CRC32c or none.
     pub checksums: Checksums,

@@ -83,8 +83,8 @@ impl Registry {
         // Tags of INIT ACKs are drawn without keeping state, so two associations may have the same one. The second
         // is found by its peer's address.
         self.by_tag.entry(assoc.tags().0).or_insert(index);
-        for address in assoc.peer_addresses() {
-            self.by_peer.entry((*address, assoc.peer_port())).or_insert(index);
+        for address in assoc.shown_addresses() {
+            self.by_peer.entry((address, assoc.peer_port())).or_insert(index);
         }
     }
 
@@ -98,8 +98,8 @@ impl Registry {
         if self.by_tag.get(&assoc.tags().0) == Some(&index) {
             self.by_tag.remove(&assoc.tags().0);
         }
-        for address in assoc.peer_addresses() {
-            let key = (*address, assoc.peer_port());
+        for address in assoc.shown_addresses() {
+            let key = (address, assoc.peer_port());
             if self.by_peer.get(&key) == Some(&index) {
                 self.by_peer.remove(&key);
             }

@@ -47,6 +47,10 @@ impl SentChunk {
     }
 }
 
+/// Blocks in a SACK from which on it may have been cut to the size of a packet: the smallest packet, 512 bytes, has
+/// room for some 120.
+const MANY_BLOCKS: usize = 100;
+
 /// What one SACK changed, on one lane.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LaneAck {
@@ -241,7 +245,7 @@ impl Flight {
 
     /// Walks the SACK's blocks and the known ones side by side: what is in only one of them is news.
     fn acknowledge_gaps(&mut self, out: &mut AckOutcome) {
-        let blocks = std::mem::take(&mut self.scratch);
+        let mut blocks = std::mem::take(&mut self.scratch);
         if let Some(&(_, end)) = blocks.last() {
             out.highest_acked = Some(end - 1);
         }
@@ -275,8 +279,18 @@ impl Flight {
             self.gap_ack(from, end, out);
             at = end;
         }
+        // A SACK holds "as many Gap Ack Blocks as can fit" (6.2). One with many may have been cut short: what lies above
+        // its last block keeps its state until a SACK can tell.
+        let cut_short = blocks.len() >= MANY_BLOCKS;
         for (s, e) in old {
-            self.renege(s.max(at), e, out);
+            let s = s.max(at);
+            if !cut_short {
+                self.renege(s, e, out);
+            } else if let Some(last) = blocks.last_mut().filter(|last| last.1 == s) {
+                last.1 = e;
+            } else if s < e {
+                blocks.push((s, e));
+            }
         }
         self.gap_acked = known;
         self.gap_acked.assign(&blocks);

@@ -101,6 +101,24 @@ proptest! {
     }
 }
 
+/// More gaps than fit a packet: what the SACK had no room for has not been reneged.
+#[test]
+fn a_sack_cut_to_the_packet_takes_nothing_back() {
+    let mut flight = flight_of(1000);
+    let mut out = AckOutcome::default();
+    let odd: Vec<u64> = (0..250).map(|i| 2 * i + 1).collect();
+    flight.acknowledge(0, blocks(0, odd.iter().copied()).into_iter(), 1, &mut out).unwrap();
+    assert_eq!(out.lanes[0].acked_chunks, 250);
+    for shown in [200, 120, 150] {
+        let some = blocks(0, odd.iter().copied().take(shown));
+        flight.acknowledge(0, some.into_iter(), 1, &mut out).unwrap();
+        assert_eq!((out.lanes[0].acked_chunks, out.lanes[0].reneged_chunks), (0, 0), "{shown} blocks shown");
+    }
+    // A short one says what it says.
+    flight.acknowledge(0, blocks(0, odd.iter().copied().take(50)).into_iter(), 1, &mut out).unwrap();
+    assert_eq!(out.lanes[0].reneged_chunks, 200);
+}
+
 #[test]
 fn shapes_that_no_receiver_makes() {
     let gap = |start, end| GapBlock { start, end };
