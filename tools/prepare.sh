@@ -14,7 +14,7 @@ need() { # need DEBIAN-PACKAGE WHAT-FOR: installs it, or says what to install
     fi
 }
 
-command -v cargo >/dev/null || { echo "missing: Rust 1.85 or newer (cargo), https://rustup.rs" >&2; exit 1; }
+command -v cargo >/dev/null || { echo "missing: Rust 1.85 or newer (cargo), by rustup or from your distribution" >&2; exit 1; }
 command -v cc >/dev/null || need gcc "a linker for Rust (cc)"
 
 new_enough() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }

@@ -465,7 +465,7 @@ fn lives_of_associations_2() {
 
 /// As many lives as `LIVES` says: for long nights.
 #[test]
-#[ignore = "takes as long as it is told to"]
+#[ignore = "takes as long as it is told to: make soak"]
 fn lives_of_associations_without_end() {
     let count = std::env::var("LIVES").ok().and_then(|n| n.parse().ok()).unwrap_or(10_000);
     lives(1_000_000..1_000_000 + count);
