@@ -363,7 +363,7 @@ fn patterns(
 ) -> Result<Vec<(Pattern, Applies)>, RunError> {
     let link = &scenario.links[index];
     let use_of = |used: &scenario::PatternUse| {
-        let applies = selection(scenario, used.applies, used.flow.as_ref(), &link.name)?;
+        let applies = selection(scenario, used.applies, used.flow.as_ref(), ("the pattern", &link.name))?;
         Ok((used.pattern.clone(), applies))
     };
     let patterns = link.patterns.iter().map(use_of).collect::<Result<Vec<_>, RunError>>()?;
@@ -376,13 +376,14 @@ fn selection(
     scenario: &Scenario,
     applies: scenario::Applies,
     flow: Option<&String>,
-    link: &str,
+    (what, link): (&str, &str),
 ) -> Result<Applies, RunError> {
     let number = |name: &String| {
         let number = scenario.flows.iter().position(|flow| flow.name == *name);
-        number
-            .map(|number| number as u32)
-            .ok_or_else(|| RunError::NoSuchName { what: format!("link `{link}`"), name: name.clone() })
+        number.map(|number| number as u32).ok_or_else(|| RunError::NoSuchName {
+            what: format!("{what} of link `{link}`"),
+            name: name.clone(),
+        })
     };
     Ok(Applies { data_only: applies == scenario::Applies::Data, flow: flow.map(number).transpose()? })
 }
@@ -398,7 +399,7 @@ fn loss(scenario: &Scenario, seed: u64, index: usize) -> Result<(Loss, bool), Ru
             (Loss::Bernoulli(model), applies.data_only)
         }
         scenario::Loss::Positions { drop, applies, flow } => {
-            let applies = selection(scenario, *applies, flow.as_ref(), &link.name)?;
+            let applies = selection(scenario, *applies, flow.as_ref(), ("the loss", &link.name))?;
             (Loss::Positions(Positions::new(drop.clone(), applies)), applies.data_only)
         }
     })
