@@ -1,5 +1,5 @@
 //! What every pure room shares, and nothing more: virtual time, random streams, the shape of a datagram on its
-//! way in or out, and the one set of trace events that both SCTP and TCP speak.
+//! way in or out, the one set of trace events that both SCTP and TCP speak, and how quantities are written.
 //!
 //! Nothing here reads a clock, a socket or an unseeded generator.
 #![forbid(unsafe_code)]
@@ -8,6 +8,7 @@ mod datagram;
 mod rng;
 mod time;
 mod trace;
+pub mod units;
 
 pub use datagram::{Dscp, Ecn, Meta, Transmit};
 pub use rng::Rng;

@@ -37,6 +37,8 @@ enum Verb {
     Check(verbs::check::Arguments),
     /// List the engines (profiles) of SCTP and TCP, and the options on top of them.
     Engines(verbs::engines::Arguments),
+    /// Make, show and convert patterns: what happens to packets, position by position.
+    Pattern(verbs::pattern::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -53,6 +55,7 @@ fn main() -> ExitCode {
         Verb::Simulate(arguments) => verbs::simulate::run(arguments),
         Verb::Check(arguments) => verbs::check::run(arguments),
         Verb::Engines(arguments) => verbs::engines::run(arguments),
+        Verb::Pattern(arguments) => verbs::pattern::run(arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -71,7 +74,10 @@ fn report(failure: &Failure) -> ExitCode {
 fn one_line(error: &clap::Error) -> String {
     let text = error.render().to_string();
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return "which verb? allowed: simulate, check, engines, help".to_owned();
+        if text.contains("pattern <") || text.contains("pattern [") {
+            return "pattern: which verb? allowed: make, show, convert, help".to_owned();
+        }
+        return "which verb? allowed: simulate, check, engines, pattern, help".to_owned();
     }
     let told = text.split("\nUsage:").next().unwrap_or(&text);
     let told = told.split("\nFor more information").next().unwrap_or(told);

@@ -100,7 +100,7 @@ fn wrong_options_and_files_end_with_2_and_one_line() {
         "none.toml: cannot read: No such file or directory (os error 2)",
     );
     place.fails(&["simulate"], 2, "the following required arguments were not provided: <FILE.toml>");
-    place.fails(&[], 2, "which verb? allowed: simulate, check, engines, help");
+    place.fails(&[], 2, "which verb? allowed: simulate, check, engines, pattern, help");
     place.fails(
         &["simulat", "x"],
         2,
@@ -138,7 +138,7 @@ fn wrong_options_and_files_end_with_2_and_one_line() {
     );
     std::fs::write(place.path("bad.toml"), SMALL.replace("delay =", "dely =")).expect("a file");
     let line = "bad.toml:11:1: unknown key \"dely\" in [[link]] (did you mean \"delay\"?); allowed keys: name, from, to, \
-                rate, delay, queue, loss, mtu, both, back";
+                rate, delay, queue, loss, mtu, pattern, both, back";
     place.fails(&["simulate", "bad.toml"], 2, line);
     place.fails(&["check", "bad.toml"], 2, line);
     std::fs::write(place.path("latin.toml"), b"# fine\n# not \xff text\n").expect("a file");
@@ -331,4 +331,73 @@ fn an_interruption_keeps_what_has_finished() {
     let files = names(&place.path("runs"));
     assert_eq!(files.len(), runs.len() + 1, "a file for each run that is printed, and the summary");
     assert!(files.iter().all(|name| name.ends_with(".json")), "{files:?}");
+}
+
+#[test]
+fn patterns_are_made_shown_converted_and_played() {
+    let place = Place::new();
+    let text = |output: Output| {
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let made = text(place.run(&["pattern", "make", "--positions", "3,5-7"]));
+    assert_eq!(made, "anabranch-pattern 1\nkind loss\ndriven data\nlength 7\n3\n5-7\n");
+    let random =
+        ["pattern", "make", "--random", "0.1", "--length", "200", "--seed", "4", "--out", "r.pattern"];
+    text(place.run(&random));
+    let shown = text(place.run(&["pattern", "show", "r.pattern"]));
+    assert!(shown.contains("kind loss, driven by data, 200 positions"), "{shown}");
+    let list = text(place.run(&["pattern", "convert", "r.pattern", "--to", "list"]));
+    std::fs::write(place.path("r.list"), &list).expect("a file");
+    let back = text(place.run(&["pattern", "convert", "r.list", "--from", "list", "--to", "list"]));
+    assert_eq!(back, list);
+    // A file that a scenario names lies beside the scenario; what it loses is what the run counts.
+    std::fs::write(place.path("two.pattern"), made).expect("a file");
+    let run = |set: &str| {
+        let arguments = [
+            "simulate",
+            "small.toml",
+            "--json",
+            "--set",
+            "seeds=1",
+            "--set",
+            "link.wire.loss={kind=\"none\"}",
+        ];
+        let arguments = [&arguments[..], &["--set", "warmup=0 s", "--set", set]].concat();
+        let report: serde_json::Value = serde_json::from_str(&text(place.run(&arguments))).expect("JSON");
+        let runs = report.get("runs").unwrap_or(&report).clone();
+        let links = runs.pointer("/0/links").or_else(|| runs.get("links")).expect("links").clone();
+        links.pointer("/0/drops_error").and_then(serde_json::Value::as_u64).expect("a count")
+    };
+    assert_eq!(run("link.wire.pattern={ file = \"two.pattern\" }"), 4);
+    assert_eq!(
+        run("link.wire.pattern={ kind = \"loss\", at = [2, \"9-10\"], applies = \"data\", flow = \"tcp\" }"),
+        3
+    );
+    // Flipped bits are found by the checksum: the packet arrives and counts for nothing.
+    assert_eq!(run("link.wire.pattern={ kind = \"bit-error\", at = [\"4: 200\"] }"), 0);
+    for (arguments, told) in [
+        (vec!["pattern", "make"], "--positions"),
+        (vec!["pattern", "make", "--random", "0.1"], "--length is missing"),
+        (vec!["pattern", "make", "--random", "2", "--length", "5"], "2 is no probability"),
+        (vec!["pattern", "make", "--positions", "3", "--kind", "delay"], "--value is missing"),
+        (vec!["pattern", "show", "small.toml"], "line 2: \"duration = \\\"5 s\\\"\" is no pattern"),
+        (vec!["simulate", "small.toml", "--set", "link.wire.pattern={file=\"no\"}"], "pattern file \"no\""),
+        (
+            vec![
+                "check",
+                "small.toml",
+                "--set",
+                "checksums=elide",
+                "--set",
+                "link.wire.pattern={kind=\"bit-error\", at=[\"1: 1\"]}",
+            ],
+            "bit errors need checksums",
+        ),
+    ] {
+        let output = place.run(&arguments);
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
+        assert!(error.contains(told) && error.trim_end().lines().count() == 1, "{arguments:?}: {error}");
+    }
 }

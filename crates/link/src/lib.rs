@@ -4,7 +4,7 @@
 //! The way of a frame:
 //!
 //! ```text
-//! handle_frame -> [loss at entry] -> queue -> transmitter -> [loss at exit] -> propagation line -> poll_delivery
+//! handle_frame -> [loss at entry] -> queue -> transmitter -> [loss at exit] -> [patterns] -> propagation line -> poll_delivery
 //! ```
 //!
 //! A link knows frames (bytes, size on the wire, code point, ECN, colour), never protocols. It is evaluated lazily:
@@ -13,8 +13,10 @@
 #![forbid(unsafe_code)]
 
 mod frame;
+mod impairments;
 mod link;
 mod loss;
+pub mod pattern;
 mod queue;
 mod stats;
 mod transmitter;
@@ -22,5 +24,6 @@ mod transmitter;
 pub use frame::{Colour, DropReason, Dropped, Frame};
 pub use link::{Link, LinkConfig, LossAt, Rate};
 pub use loss::{Applies, Bernoulli, Loss, LossModel, Positions};
+pub use pattern::Pattern;
 pub use queue::{Counts, DropTail, Queue, QueueDiscipline};
 pub use stats::LinkStats;

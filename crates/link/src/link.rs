@@ -4,9 +4,11 @@ use std::collections::VecDeque;
 
 use anabranch_base::{Duration, Instant};
 
+use crate::impairments::{self, Impairments};
+use crate::pattern::{Pattern, Signal};
 use crate::stats::Counters;
 use crate::transmitter::Transmitter;
-use crate::{DropReason, Dropped, Frame, LinkStats, Loss, LossModel, Queue, QueueDiscipline};
+use crate::{Applies, DropReason, Dropped, Frame, LinkStats, Loss, LossModel, Queue, QueueDiscipline};
 
 /// How a link is built.
 #[derive(Clone, Debug)]
@@ -61,6 +63,8 @@ pub struct Link {
     line: VecDeque<(u64, Frame)>,
     dropped: Vec<Dropped>,
     counters: Counters,
+    /// Patterns, on links that have any.
+    impairments: Option<Box<Impairments>>,
 }
 
 impl Link {
@@ -80,7 +84,23 @@ impl Link {
             line: VecDeque::new(),
             dropped: Vec::new(),
             counters: Counters::start(0, 0, u64::MAX, 0, 0),
+            impairments: None,
         }
+    }
+
+    /// The same link with patterns, each with the packets that it counts and acts on. They act on packets that have been
+    /// sent; the rate of a bandwidth pattern holds for packets as they are sent.
+    #[must_use]
+    pub fn with_patterns(mut self, patterns: Vec<(Pattern, Applies)>) -> Self {
+        if !patterns.is_empty() {
+            self.impairments = Some(Box::new(Impairments::new(patterns, self.transmitter.rate())));
+        }
+        self
+    }
+
+    /// The next number that a trigger pattern reported.
+    pub fn poll_signal(&mut self) -> Option<Signal> {
+        self.impairments.as_mut()?.signals.pop_front()
     }
 
     /// A frame comes in.
@@ -111,6 +131,12 @@ impl Link {
     #[inline]
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
+        if let Some(impairments) = &self.impairments {
+            return impairments.wake(
+                self.line.front().map(|(at, _)| *at),
+                (!self.queue.is_empty()).then(|| self.transmitter.free_at()),
+            );
+        }
         match self.line.front() {
             // Whatever still waits arrives later, so this is early enough.
             Some((at, _)) => Some(Instant::from_nanos(*at)),
@@ -135,7 +161,11 @@ impl Link {
     #[inline]
     #[must_use]
     pub fn peek_sent(&self) -> Option<(Instant, &Frame)> {
-        self.line.front().map(|(at, frame)| (Instant::from_nanos(*at), frame))
+        // A pattern may still put something before it.
+        self.line
+            .front()
+            .filter(|_| self.impairments.is_none())
+            .map(|(at, frame)| (Instant::from_nanos(*at), frame))
     }
 
     /// Takes the next frame that is on its way before it has arrived, and says when it will: for a driver that can make
@@ -193,6 +223,9 @@ impl Link {
                 break;
             }
         }
+        if let Some(impairments) = &mut self.impairments {
+            impairments.release(now.as_nanos(), &mut self.line);
+        }
     }
 
     /// Sends the next frame at `turn`. False when the queue gave none.
@@ -210,12 +243,40 @@ impl Link {
     /// The transmitter takes a frame.
     #[inline]
     fn transmit(&mut self, turn: u64, frame: Frame) {
+        if self.impairments.is_some() {
+            self.transmit_impaired(turn, frame);
+            return;
+        }
         let (start, end) = self.transmitter.send(turn, frame.size);
         self.counters.sending(start, end, frame.size);
         if self.loss_at == LossAt::Exit && self.loss.is_lost(&frame) {
             self.lose(Instant::from_nanos(end), frame);
         } else {
             self.line.push_back((end.saturating_add(self.delay), frame));
+        }
+    }
+
+    /// As [`Link::transmit`], on a link with patterns.
+    #[cold]
+    fn transmit_impaired(&mut self, turn: u64, frame: Frame) {
+        let Some(impairments) = &mut self.impairments else { return };
+        let start = turn.max(self.transmitter.free_at());
+        let (start, end) = match impairments.rate(Instant::from_nanos(start), &frame) {
+            impairments::RateNow::Own => self.transmitter.send(turn, frame.size),
+            impairments::RateNow::Bits(rate) => {
+                self.transmitter.set_rate(rate);
+                self.transmitter.send(turn, frame.size)
+            }
+            impairments::RateNow::Changing(schedule) => self.transmitter.send_by(turn, frame.size, schedule),
+        };
+        self.counters.sending(start, end, frame.size);
+        let lost = if self.loss_at == LossAt::Exit && self.loss.is_lost(&frame) {
+            Some(frame)
+        } else {
+            impairments.pass(end, self.delay, frame, &mut self.line)
+        };
+        if let Some(frame) = lost {
+            self.lose(Instant::from_nanos(end), frame);
         }
     }
 

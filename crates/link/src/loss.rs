@@ -21,7 +21,7 @@ pub struct Applies {
 
 impl Applies {
     #[inline]
-    fn to(self, frame: &Frame) -> bool {
+    pub(crate) fn to(self, frame: &Frame) -> bool {
         (frame.data || !self.data_only) && self.flow.is_none_or(|flow| flow == frame.flow)
     }
 }

@@ -1,5 +1,7 @@
 //! How long a frame takes to be sent, exactly.
 
+use crate::pattern::player::Schedule;
+
 /// The clock of a transmitter: the time when it will be free, in nanoseconds and a fraction.
 ///
 /// A frame of `size` bytes takes `size * 8 * 10^9 / rate` nanoseconds, which is seldom a whole number. The remainder is
@@ -36,6 +38,10 @@ impl Transmitter {
         }
         let start = self.free_at;
         let Some(rate) = self.rate else { return (start, start) };
+        if rate == 0 {
+            self.free_at = u64::MAX;
+            return (start, u64::MAX);
+        }
         let (nanos, rest) = self.time_of(size, rate);
         self.free_at = start.saturating_add(nanos);
         // Written so that `fraction + rest` cannot overflow at any rate.
@@ -46,6 +52,28 @@ impl Transmitter {
         } else {
             self.fraction += rest;
         }
+        (start, self.free_at)
+    }
+
+    /// Bits per second; `None` when a frame takes no time.
+    pub(crate) const fn rate(&self) -> Option<u64> {
+        self.rate
+    }
+
+    /// Changes the rate, from the next frame on; 0 stops the link.
+    pub(crate) fn set_rate(&mut self, bits: u64) {
+        if self.rate != Some(bits) {
+            self.rate = Some(bits);
+            self.fraction = 0;
+            self.last = (0, 0, 0);
+        }
+    }
+
+    /// As [`Transmitter::send`], with a rate that changes meanwhile.
+    pub(crate) fn send_by(&mut self, now: u64, size: u32, schedule: &mut Schedule) -> (u64, u64) {
+        let start = self.free_at.max(now);
+        self.free_at = schedule.end_of(start, u64::from(size) * 8);
+        self.fraction = 0;
         (start, self.free_at)
     }
 

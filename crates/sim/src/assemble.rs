@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use anabranch_base::{Duration, Instant, Meta, Rng};
 use anabranch_link::{
-    Applies, Bernoulli, Counts, DropTail, Link, LinkConfig, Loss, LossAt, Positions, Queue, Rate,
+    Applies, Bernoulli, Counts, DropTail, Link, LinkConfig, Loss, LossAt, Pattern, Positions, Queue, Rate,
 };
 
 use crate::app::{App, Sink, Source};
@@ -314,7 +314,7 @@ fn wires(scenario: &Scenario, seed: u64, record: &Record) -> Result<(Vec<Wire>, 
             loss,
             loss_at: LossAt::Exit,
         };
-        let mut built = Link::new(config);
+        let mut built = Link::new(config).with_patterns(patterns(scenario, index, &mut marks_data)?);
         let start = Instant::ZERO;
         built.count_between(start, start + scenario.warmup, start + scenario.duration);
         wires.push(Wire {
@@ -355,6 +355,39 @@ fn allow_sending_ahead(wires: &mut [Wire], scenario: &Scenario) {
     }
 }
 
+/// The patterns of a link.
+fn patterns(
+    scenario: &Scenario,
+    index: usize,
+    marks_data: &mut bool,
+) -> Result<Vec<(Pattern, Applies)>, RunError> {
+    let link = &scenario.links[index];
+    let use_of = |used: &scenario::PatternUse| {
+        let applies = selection(scenario, used.applies, used.flow.as_ref(), ("the pattern", &link.name))?;
+        Ok((used.pattern.clone(), applies))
+    };
+    let patterns = link.patterns.iter().map(use_of).collect::<Result<Vec<_>, RunError>>()?;
+    *marks_data |= patterns.iter().any(|(_, applies)| applies.data_only);
+    Ok(patterns)
+}
+
+/// The packets that a loss or a pattern counts.
+fn selection(
+    scenario: &Scenario,
+    applies: scenario::Applies,
+    flow: Option<&String>,
+    (what, link): (&str, &str),
+) -> Result<Applies, RunError> {
+    let number = |name: &String| {
+        let number = scenario.flows.iter().position(|flow| flow.name == *name);
+        number.map(|number| number as u32).ok_or_else(|| RunError::NoSuchName {
+            what: format!("{what} of link `{link}`"),
+            name: name.clone(),
+        })
+    };
+    Ok(Applies { data_only: applies == scenario::Applies::Data, flow: flow.map(number).transpose()? })
+}
+
 fn loss(scenario: &Scenario, seed: u64, index: usize) -> Result<(Loss, bool), RunError> {
     let link = &scenario.links[index];
     Ok(match &link.loss {
@@ -366,17 +399,7 @@ fn loss(scenario: &Scenario, seed: u64, index: usize) -> Result<(Loss, bool), Ru
             (Loss::Bernoulli(model), applies.data_only)
         }
         scenario::Loss::Positions { drop, applies, flow } => {
-            let flow = match flow {
-                None => None,
-                Some(name) => {
-                    let number = scenario.flows.iter().position(|flow| flow.name == *name);
-                    Some(number.ok_or_else(|| RunError::NoSuchName {
-                        what: format!("the loss of link `{}`", link.name),
-                        name: name.clone(),
-                    })? as u32)
-                }
-            };
-            let applies = Applies { data_only: *applies == scenario::Applies::Data, flow };
+            let applies = selection(scenario, *applies, flow.as_ref(), ("the loss", &link.name))?;
             (Loss::Positions(Positions::new(drop.clone(), applies)), applies.data_only)
         }
     })

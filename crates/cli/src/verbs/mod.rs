@@ -2,4 +2,5 @@
 
 pub(crate) mod check;
 pub(crate) mod engines;
+pub(crate) mod pattern;
 pub(crate) mod simulate;

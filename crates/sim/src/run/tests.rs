@@ -22,6 +22,7 @@ fn link(name: &str, from: &str, to: &str, loss: Loss) -> Link {
         queue: Queue::DropTail { packets: Some(5), bytes: None },
         loss,
         mtu: 1500,
+        patterns: Vec::new(),
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+pub(super) use anabranch_base::units::{escape, quote};
+
 /// The first thing that is wrong with a scenario. It prints as one line: `FILE:LINE:COLUMN: what, and what is allowed`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
@@ -49,20 +51,6 @@ impl Problem {
     pub(super) fn new(place: &Place, message: impl Into<String>) -> Self {
         Self { place: place.clone(), message: message.into() }
     }
-}
-
-/// Text from the file in quotes: control characters escaped and long text cut, so that an error stays one line.
-pub(super) fn quote(text: &str) -> String {
-    format!("\"{}\"", escape(text))
-}
-
-pub(super) fn escape(text: &str) -> String {
-    const LONGEST: usize = 60;
-    let mut out: String = text.chars().take(LONGEST).flat_map(char::escape_debug).collect();
-    if text.chars().nth(LONGEST).is_some() {
-        out.push_str("...");
-    }
-    out
 }
 
 /// Somebody else's words on one line.

@@ -9,8 +9,10 @@ use super::engine::EngineChoice;
 use super::error::{Problem, hint, list, quote};
 use super::keys::{Field, Keys};
 use super::tree::{self, Table, Value};
-use super::{Checksums, Flow, Host, Link, Protocol, RandomNumbers, Record, Scenario, ScenarioError};
-use super::{flow, host, link, record, seeds, units};
+use super::{
+    Checksums, Flow, Host, Link, Protocol, RandomNumbers, ReadFile, Record, Scenario, ScenarioError,
+};
+use super::{flow, host, link, pattern, record, seeds, units};
 
 impl Scenario {
     /// Reads a scenario file. `origin` is the name of the file for errors. `overrides` are paths and values that are
@@ -23,7 +25,21 @@ impl Scenario {
         origin: &str,
         overrides: &[(String, String)],
     ) -> Result<Self, ScenarioError> {
-        read(text, overrides).map_err(|problem| ScenarioError {
+        let none = |_: &str| Err("there is no folder to read it from; write the pattern out".to_owned());
+        Self::from_toml_with(text, origin, overrides, &none)
+    }
+
+    /// As [`Scenario::from_toml`], with a way to read the files that the scenario names (pattern files).
+    ///
+    /// # Errors
+    /// As [`Scenario::from_toml`].
+    pub fn from_toml_with(
+        text: &str,
+        origin: &str,
+        overrides: &[(String, String)],
+        files: ReadFile<'_>,
+    ) -> Result<Self, ScenarioError> {
+        read(text, overrides, files).map_err(|problem| ScenarioError {
             origin: origin.to_owned(),
             place: problem.place,
             message: problem.message,
@@ -31,11 +47,12 @@ impl Scenario {
     }
 }
 
-fn read(text: &str, overrides: &[(String, String)]) -> Result<Scenario, Problem> {
+fn read(text: &str, overrides: &[(String, String)], files: ReadFile<'_>) -> Result<Scenario, Problem> {
     let mut root = tree::parse(text)?;
     for (path, value) in overrides {
         tree::set(&mut root, path, value)?;
     }
+    pattern::inline(&mut root, files)?;
     let keys = Keys::of(
         &root,
         "a scenario",
@@ -70,6 +87,12 @@ fn read(text: &str, overrides: &[(String, String)]) -> Result<Scenario, Problem>
     }
     if declared_links.is_empty() {
         return Err(Problem::new(keys.place(), "a scenario needs at least one [[link]]"));
+    }
+
+    if checksums == Checksums::Elide {
+        if let Some(field) = declared_links.iter().find_map(|link| link.bit_errors.as_ref()) {
+            return Err(field.problem("bit errors need checksums = \"verify\": nobody would notice them"));
+        }
     }
 
     let hosts = nodes(&declared_hosts, &declared_links, &declared_flows)?;

@@ -1,11 +1,13 @@
 //! A link: one direction, its rate, its delay, its queue and what it loses.
 
 use anabranch_base::Duration;
+use anabranch_link::pattern::Kind;
 
 use super::error::{Problem, quote};
 use super::keys::{Field, Keys};
+use super::pattern::PatternUse;
 use super::tree::Table;
-use super::units;
+use super::{pattern, units};
 
 /// One direction between two nodes.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +28,8 @@ pub struct Link {
     pub loss: Loss,
     /// Largest IP packet in bytes.
     pub mtu: u32,
+    /// What happens to packets, position by position.
+    pub patterns: Vec<PatternUse>,
 }
 
 /// How fast a link sends.
@@ -99,7 +103,7 @@ pub enum Applies {
 }
 
 /// What one direction of a link says; each key once in the link and, for the reverse, perhaps again in `back`.
-const SHARED: [&str; 5] = ["rate", "delay", "queue", "loss", "mtu"];
+const SHARED: [&str; 6] = ["rate", "delay", "queue", "loss", "mtu", "pattern"];
 
 /// RFC 791: every host takes datagrams of 576 bytes. RFC 2460 asks for links of 1280, but IPv4 may have less.
 const SMALLEST_MTU: u64 = 576;
@@ -118,6 +122,8 @@ pub(super) struct Declared<'t> {
     pub(super) to: Field<'t>,
     /// `flow` of the losses, for a check that there is such a flow.
     pub(super) loss_flows: Vec<Field<'t>>,
+    /// The patterns if bits are flipped, for a check that somebody looks at checksums.
+    pub(super) bit_errors: Option<Field<'t>>,
 }
 
 pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
@@ -140,6 +146,7 @@ pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
         queue: Queue::DropTail { packets: None, bytes: None },
         loss: Loss::None,
         mtu: DEFAULT_MTU,
+        patterns: Vec::new(),
     };
     if link.from == link.to {
         return Err(to.problem(format!("a link needs two nodes, and both ends are {}", quote(&link.to))));
@@ -151,12 +158,17 @@ pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
         ..link.clone()
     };
     direction(&keys, &mut link, &mut loss_flows)?;
+    let flips = |link: &Link| link.patterns.iter().any(|used| used.pattern.kind() == Kind::BitError);
+    let patterns = keys.optional("pattern");
     let both = keys.optional("both").map_or(Ok(false), |field| field.boolean())?;
     match keys.optional("back") {
         Some(field) if !both => {
             return Err(field.problem("there is a reverse only with both = true"));
         }
-        _ if !both => return Ok(Declared { link, back: None, name, from, to, loss_flows }),
+        _ if !both => {
+            let bit_errors = patterns.filter(|_| flips(&link));
+            return Ok(Declared { link, back: None, name, from, to, loss_flows, bit_errors });
+        }
         over => {
             direction(&keys, &mut back, &mut Vec::new())?;
             // The reverse loses like the link, but not the same packets.
@@ -169,7 +181,9 @@ pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
             }
         }
     }
-    Ok(Declared { link, back: Some(back), name, from, to, loss_flows })
+    let bit_errors = if flips(&back) { keys.optional("back").or(patterns) } else { None };
+    let bit_errors = patterns.filter(|_| flips(&link)).or(bit_errors);
+    Ok(Declared { link, back: Some(back), name, from, to, loss_flows, bit_errors })
 }
 
 /// Reads the keys of one direction that are there.
@@ -185,6 +199,9 @@ fn direction<'t>(keys: &Keys<'t>, link: &mut Link, loss_flows: &mut Vec<Field<'t
     }
     if let Some(field) = keys.optional("loss") {
         link.loss = loss(&field, loss_flows)?;
+    }
+    if let Some(field) = keys.optional("pattern") {
+        link.patterns = pattern::read(&field, loss_flows)?;
     }
     if let Some(field) = keys.optional("mtu") {
         let mtu = field.quantity("\"1500 B\"", units::size)?;
@@ -246,7 +263,7 @@ fn loss<'t>(field: &Field<'t>, flows: &mut Vec<Field<'t>>) -> Result<Loss, Probl
     }
 }
 
-fn applies(keys: &Keys<'_>) -> Result<Applies, Problem> {
+pub(super) fn applies(keys: &Keys<'_>) -> Result<Applies, Problem> {
     match keys.optional("applies") {
         None => Ok(Applies::All),
         Some(field) => field.choice("kind of packets", &[("all", Applies::All), ("data", Applies::Data)]),

@@ -10,6 +10,7 @@ mod flow;
 mod host;
 mod keys;
 mod link;
+mod pattern;
 mod record;
 mod route;
 mod seeds;
@@ -21,6 +22,7 @@ pub use error::{Place, ScenarioError};
 pub use flow::{Coupling, Flow, Protocol, Traffic};
 pub use host::{Host, TimeDraw};
 pub use link::{Applies, Link, Loss, Queue, Rate};
+pub use pattern::{PatternUse, ReadFile};
 pub use record::{EventKind, Record, Selection};
 pub use seeds::parse_seeds;
 

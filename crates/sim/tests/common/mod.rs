@@ -33,6 +33,7 @@ pub(crate) fn link(
         queue: Queue::DropTail { packets: Some(packets), bytes: None },
         loss,
         mtu: 1500,
+        patterns: Vec::new(),
     };
     [one(name.to_owned(), ends, loss), one(format!("{name}-back"), (ends.1, ends.0), Loss::None)]
 }
