@@ -13,7 +13,7 @@ LAB    := .venv/bin/anabranch-lab
 STUDY  ?= satellite-2005
 FLAGS  ?=
 
-.PHONY: help demo test test-rust test-python build venv lint bench instructions soak report reference clean
+.PHONY: help demo test test-rust test-python build venv lint bench instructions soak report reference studies clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -54,6 +54,9 @@ instructions: ## instruction counts of fixed work, against the accepted ones
 
 report: build ## judge and draw again what is on disk
 	@$(LAB) report $(FLAGS)
+
+studies: build ## every experiment of every study at full seeds, and the whole report; goes on where it stopped
+	@$(LAB) studies --jobs $(JOBS) $(FLAGS)
 
 soak: ## LIVES=10000 random lives of two endpoints against the formal properties
 	cargo test --release --locked -p anabranch-sctp --test properties -- --ignored --nocapture

@@ -395,8 +395,7 @@ def windows_by_p(runner: Runner) -> Mapping[float, list[dict]]:
     sweep = runner.plan.sweep("recorded-windows")
     grouped: dict[float, list[dict]] = {}
     for point in sweep.points():
-        paths = runner.paths_at(sweep, point, "trace")
-        grouped[point.at["p"]] = runner.store.rows(paths, recorded.WINDOWS)
+        grouped[point.at["p"]] = runner.rows(sweep.name, recorded.WINDOWS, kind="trace", at=point.at)
     return grouped
 
 

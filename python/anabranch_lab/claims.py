@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from . import stats
+from .grid import Curve, Sample
 from .stats import Estimate
 
 REPRODUCED = "reproduced"
@@ -28,6 +30,24 @@ class Part:
     ci95: float | None
     holds: bool
     detail: str = ""
+    seeds: int | None = None
+    """How many runs the measured value is a mean of."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a claim does not hold, tested: variant runs, and what they must show if the explanation is right."""
+
+    text: str
+    runs: tuple[str, ...]
+    """The sweeps that test it."""
+    parts: tuple[Part, ...]
+    """It is the explanation only if every one of these holds."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the variant runs bear it out."""
+        return bool(self.parts) and all(part.holds for part in self.parts)
 
 
 @dataclass
@@ -47,6 +67,15 @@ class Claim:
     evidence: list[str] = field(default_factory=list)
     """The runs that test the explanation of a difference."""
     explained: bool = False
+    explanation: Explanation | None = None
+    """What was tried to explain a difference, whether or not it does."""
+    beside: dict[str, list[Part]] = field(default_factory=dict)
+    """The same with other engines: reported, not judged."""
+
+    @property
+    def tested(self) -> bool:
+        """Whether runs say why it does not hold; true of what holds."""
+        return self.verdict == REPRODUCED or bool(self.evidence)
 
     @property
     def verdict(self) -> str:
@@ -83,24 +112,114 @@ class Claim:
             "note": self.note,
             "evidence": self.evidence,
             "parts": [asdict(part) for part in self.parts],
+            "explanation": None
+            if self.explanation is None
+            else {
+                "text": self.explanation.text,
+                "runs": list(self.explanation.runs),
+                "holds": self.explanation.holds,
+                "parts": [asdict(part) for part in self.explanation.parts],
+            },
+            "beside": {
+                engine: {
+                    "holds": all(part.holds for part in parts),
+                    "parts": [asdict(part) for part in parts],
+                }
+                for engine, parts in self.beside.items()
+            },
         }
 
 
-def number(at: str, expected: float, measured: Estimate, tolerance: float) -> Part:
-    """A printed number holds if it lies in the measured interval widened by the tolerance."""
+def number(
+    at: str, expected: float, measured: Estimate, tolerance: float, above: float | None = None
+) -> Part:
+    """A printed number holds if it lies in the measured interval widened by the tolerance.
+
+    `above` is for `+5/-3 %`: how far the measured value may lie above the printed one; `tolerance` is how far below.
+    """
+    over = tolerance if above is None else above
     if measured.n < MIN_SEEDS:
-        return Part(at, expected, measured.mean, _finite(measured.half), False, too_few(measured.n))
-    holds = measured.low - tolerance <= expected <= measured.high + tolerance
+        return _few(at, expected, measured)
+    holds = measured.low - over <= expected <= measured.high + tolerance
     off = expected - measured.mean
-    return Part(at, expected, measured.mean, measured.half, holds, f"printed - measured = {off:+.2f}")
+    return _part(at, expected, measured, holds, f"printed - measured = {off:+.3g}")
+
+
+def number_in(at: str, low: float, high: float, measured: Estimate) -> Part:
+    """A printed range: the measured interval reaches into it."""
+    holds = measured.low <= high and measured.high >= low
+    return _judge(at, f"{low:g} to {high:g}", measured, holds)
+
+
+def within(at: str, low: float, high: float, measured: Estimate) -> Part:
+    """A claim of order: the whole interval lies between two values."""
+    return _judge(at, f"within {low:g} to {high:g}", measured, measured.low >= low and measured.high <= high)
 
 
 def above(at: str, threshold: float, measured: Estimate, what: str = "") -> Part:
     """A claim of order: the whole interval lies above the threshold."""
-    expected = what or f"> {threshold:g}"
-    if measured.n < MIN_SEEDS:
-        return Part(at, expected, measured.mean, _finite(measured.half), False, too_few(measured.n))
-    return Part(at, expected, measured.mean, measured.half, measured.low > threshold)
+    return _judge(at, what or f"> {threshold:g}", measured, measured.low > threshold)
+
+
+def below(at: str, threshold: float, measured: Estimate, what: str = "") -> Part:
+    """A claim of order: the whole interval lies below the threshold."""
+    return _judge(at, what or f"< {threshold:g}", measured, measured.high < threshold)
+
+
+def equal(at: str, difference: Estimate, margin: float) -> Part:
+    """Two things are the same: the whole interval of their difference is smaller than a margin."""
+    holds = -margin <= difference.low and difference.high <= margin
+    return _judge(at, f"difference within ±{margin:g}", difference, holds)
+
+
+def rank(at: str, curve: Curve, least: float) -> Part:
+    """Spearman's rank correlation of the means with x: at least (or, negative, at most) so much."""
+    measured = curve.rank()
+    if len(curve.seeds) < MIN_SEEDS:
+        return Part(at, _least(least), measured, None, False, too_few(len(curve.seeds)), len(curve.seeds))
+    holds = measured >= least if least > 0 else measured <= least
+    return Part(at, _least(least), measured, None, holds, "rank correlation of the means", len(curve.seeds))
+
+
+def trend(at: str, curve: Curve, sign: int) -> Part:
+    """It rises (sign 1) or falls (-1): the slope differs from 0 at 95 %."""
+    return (
+        above(at, 0.0, curve.slope(), "slope > 0") if sign > 0 else below(at, 0.0, curve.slope(), "slope < 0")
+    )
+
+
+def flat(at: str, curve: Curve) -> Part:
+    """No trend: 0 lies in the 95 % interval of the slope."""
+    measured = curve.slope()
+    return _judge(at, "slope not different from 0", measured, measured.low <= 0 <= measured.high)
+
+
+def ordered(at: str, names: Sequence[str], samples: Sequence[Sample]) -> list[Part]:
+    """a > b > c: each difference of neighbours, seed by seed, is above 0 at 95 %."""
+    pairs = zip(zip(names, samples, strict=True), zip(names[1:], samples[1:], strict=False), strict=False)
+    return [
+        above(f"{at}{first} - {second}", 0.0, (mine - yours).estimate, f"{first} > {second}")
+        for (first, mine), (second, yours) in pairs
+    ]
+
+
+def sign_test(at: str, expected: str, differences: Sample) -> Part:
+    """A sign that the seeds agree on: one-sided sign test at 5 %."""
+    n = len(differences.values)
+    positive = sum(value > 0 for value in differences.values)
+    chance = stats.sign_test(differences.values)
+    text = f"{positive} of {n} seeds, p = {chance:.2g}"
+    if n < MIN_SEEDS:
+        return Part(at, expected, text, None, False, too_few(n), n)
+    return Part(at, expected, text, None, chance < 0.05, "", n)
+
+
+def share_above(at: str, threshold: float, successes: int, n: int) -> Part:
+    """At least so large a share of cases: the share measured is, with its 95 % interval beside it (Wilson)."""
+    low, high = stats.wilson(successes, n) if n else (0.0, 1.0)
+    share = successes / n if n else 0.0
+    detail = f"{successes} of {n}, 95 %: {low:.3f} to {high:.3f}" if n else "nothing was counted"
+    return Part(at, f">= {threshold:g}", share, None, n > 0 and share >= threshold, detail)
 
 
 def exact(at: str, expected: Any, measured: Any) -> Part:
@@ -139,6 +258,27 @@ def write(claims: Sequence[Claim], path: Path) -> None:
 def count(claims: Sequence[Claim]) -> Mapping[str, int]:
     """How many claims got which verdict."""
     return {verdict: sum(claim.verdict == verdict for claim in claims) for verdict in VERDICTS}
+
+
+def _judge(at: str, expected: float | str, measured: Estimate, holds: bool) -> Part:
+    if measured.n < MIN_SEEDS:
+        return _few(at, expected, measured)
+    return _part(at, expected, measured, holds, "")
+
+
+def _part(at: str, expected: float | str, measured: Estimate, holds: bool, detail: str) -> Part:
+    # What cannot be measured (a division by 0) holds for nobody; NaN is not JSON either.
+    mean = measured.mean if math.isfinite(measured.mean) else "not a number"
+    half = _finite(measured.half)
+    return Part(at, expected, mean, half, holds and isinstance(mean, float), detail, measured.n)
+
+
+def _few(at: str, expected: float | str, measured: Estimate) -> Part:
+    return _part(at, expected, measured, False, too_few(measured.n))
+
+
+def _least(least: float) -> str:
+    return f"rank correlation {'>=' if least > 0 else '<='} {least:g}"
 
 
 def _finite(value: float) -> float | None:

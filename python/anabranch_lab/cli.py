@@ -1,20 +1,18 @@
-"""`anabranch-lab list | run | claims | report`."""
+"""`anabranch-lab list | plan | run | claims | report | studies`."""
 
 import argparse
+import contextlib
 import os
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table as RichTable
 
-from . import claims, experiment, plan, report
-from .progress import Bar
+from . import campaign, catalogue, claims, experiment, plan, report, tables
+from .progress import Bar, duration
 from .sweep import Runner
-
-STYLE = {claims.REPRODUCED: "green", claims.NOT_REPRODUCED: "red", claims.EXPLAINED: "yellow"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -22,60 +20,103 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     console = Console(width=None if sys.stdout.isatty() else 150)
     try:
-        return options.command(options, console)
+        with _terminable():
+            return options.command(options, console)
     except KeyboardInterrupt:
         console.print("interrupted: every finished run is on disk, the same command goes on from there")
         return 130
-    except (plan.PlanError, FileNotFoundError, ValueError) as error:
-        print(f"anabranch-lab: {error}", file=sys.stderr)
+    except (plan.PlanError, FileNotFoundError, ValueError, KeyError) as error:
+        text = error.args[0] if isinstance(error, KeyError) and error.args else error
+        print(f"anabranch-lab: {text}", file=sys.stderr)
         return 1
+
+
+@contextlib.contextmanager
+def _terminable() -> Iterator[None]:
+    """SIGTERM ends a command as Ctrl-C does: what is finished is kept."""
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    try:
+        before = signal.signal(signal.SIGTERM, stop)
+    except ValueError:  # not the main thread
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="anabranch-lab", description="Runs experiments and judges claims.")
-    parser.set_defaults(experiments=None)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     listing = commands.add_parser("list", help="every experiment, its sweeps and how many runs are on disk")
     listing.set_defaults(command=_list)
 
-    run = commands.add_parser("run", help="make the runs of an experiment that are not on disk yet")
+    costs = commands.add_parser("plan", help="what would be run, and with --cost how long it takes")
+    costs.set_defaults(command=_plan)
+    costs.add_argument("--cost", action="store_true", help="processor time of every sweep")
+
+    run = commands.add_parser("run", help="make the runs that are not on disk yet")
     run.set_defaults(command=_run)
-    run.add_argument("name", help="an experiment: see `anabranch-lab list`")
-    run.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="runs at the same time")
 
     judge = commands.add_parser("claims", help="judge the claims of the studies, write claims.json")
     judge.set_defaults(command=_claims)
-    judge.add_argument("--study", dest="name", help="one experiment only")
     judge.add_argument("--table", action="store_true", help="print the experiment's own table too")
 
-    html = commands.add_parser("report", help="judge, draw and write one self-contained HTML file")
+    html = commands.add_parser("report", help="judge, draw and write the pages of the report")
     html.set_defaults(command=_report)
-    html.add_argument("--study", dest="name", help="one experiment only")
 
-    for command in (listing, run, judge, html):
+    everything = commands.add_parser("studies", help="run, judge and report: every experiment of every study")
+    everything.set_defaults(command=_studies)
+
+    for command in (judge, html, everything):
+        command.add_argument(
+            "--strict", action="store_true", help="fail when a difference was not tested by variant runs"
+        )
+    for command in (html, everything):
+        command.add_argument(
+            "--readme", action="store_true", help="write the findings into the READMEs of the experiments"
+        )
+    for command in (listing, costs, run, judge, html, everything):
+        command.add_argument("name", nargs="?", help="a study or an experiment: see `anabranch-lab list`")
+        command.add_argument("--study", help="one study only, such as sf-sctp-2007")
+        command.add_argument("--experiment", help="one experiment only, such as exp-04")
         command.add_argument("--out", type=Path, help="folder for results (default: out in the checkout)")
         command.add_argument("--seeds", help="instead of the plan's, such as 1..30")
         command.add_argument(
-            "--quick", action="store_true", help="the plan's few seeds: a look, not a result"
+            "--quick", action="store_true", help="the plan's few seeds and short runs: a look, not a result"
+        )
+    for command in (costs, run, everything):
+        command.add_argument(
+            "--jobs", type=int, default=os.cpu_count() or 1, help="runs at the same time (default: all cores)"
+        )
+    for command in (run, everything):
+        command.add_argument(
+            "--dask", metavar="ADDRESS", help="make the runs on this Dask.distributed cluster"
         )
     return parser
 
 
 def _runners(options: argparse.Namespace) -> list[Runner]:
-    root = experiment.root()
-    folder = root / "experiments"
-    name = getattr(options, "name", None)
+    folder = experiment.root() / "experiments"
+    study, one = options.study, options.experiment
+    if options.name is not None:
+        if study is not None or one is not None:
+            raise plan.PlanError("name it once: as NAME, or with --study and --experiment")
+        known = [each.name for each in experiment.studies(folder)]
+        study, one = (options.name, None) if options.name in known else (None, options.name)
     seeds = plan.parse_seeds(options.seeds) if options.seeds else None
-    return [
-        Runner(
-            experiment.find(folder, each),
-            _out(options) / "results" / each,
-            seeds=seeds,
-            quick=options.quick,
-        )
-        for each in ([name] if name else experiment.names(folder))
+    runners = [
+        Runner(experiment.find(folder, name), _out(options) / "results", seeds=seeds, quick=options.quick)
+        for name in experiment.select(folder, study, one)
     ]
+    if not runners:
+        raise plan.PlanError(f"study `{study}` has no experiment yet")
+    return runners
 
 
 def _out(options: argparse.Namespace) -> Path:
@@ -84,94 +125,125 @@ def _out(options: argparse.Namespace) -> Path:
 
 def _list(options: argparse.Namespace, console: Console) -> int:
     for runner in _runners(options):
-        table = RichTable(
-            "sweep", "runs", "on disk", "what", title=f"{runner.plan.name}: {runner.plan.title}"
-        )
-        for sweep in runner.plan.sweeps:
-            jobs = runner.jobs([sweep])
-            done = sum(runner.store.has(sweep.name, job.key, job.seed, job.kinds) for job in jobs)
-            table.add_row(sweep.name, str(len(jobs)), str(done), escape(sweep.about))
-        console.print(table)
+        console.print(tables.sweeps(runner))
+    return 0
+
+
+def _plan(options: argparse.Namespace, console: Console) -> int:
+    _check_jobs(options)
+    runners = _runners(options)
+    for runner in runners:
+        console.print(tables.costs(runner) if options.cost else tables.sweeps(runner))
+    missing, total = campaign.tasks(runners)
+    cost = sum(task.cost for task in missing)
+    console.print(
+        f"{total} runs, {total - len(missing)} of them on disk. The others take {duration(cost)} of one processor, "
+        f"about {duration(cost / options.jobs)} with {options.jobs} at a time."
+    )
     return 0
 
 
 def _run(options: argparse.Namespace, console: Console) -> int:
+    _check_jobs(options)
+    _make(_runners(options), options, console)
+    return 0
+
+
+def _make(runners: Sequence[Runner], options: argparse.Namespace, console: Console) -> None:
+    title = runners[0].plan.name if len(runners) == 1 else f"{len(runners)} experiments"
+    if options.dask:
+        from . import cluster
+
+        executor: campaign.Executor = cluster.Cluster(options.dask)
+    else:
+        executor = campaign.Threads(options.jobs)
+    with Bar(title, console, executor.width) as bar:
+        made = campaign.run(runners, executor, bar)
+    console.print(f"{title}: {made} runs made, all {campaign.tasks(runners)[1]} on disk")
+
+
+def _check_jobs(options: argparse.Namespace) -> None:
     if options.jobs < 1:
         raise ValueError(f"--jobs {options.jobs}: at least 1")
-    (runner,) = _runners(options)
-    with Bar(runner.plan.name, console) as bar:
-        made = runner.run(options.jobs, bar)
-    console.print(f"{runner.plan.name}: {made} runs made, all {len(runner.jobs())} on disk")
-    return 0
 
 
 def _claims(options: argparse.Namespace, console: Console) -> int:
+    runners = _runners(options)
     found: list[claims.Claim] = []
-    for runner in _runners(options):
+    for runner in runners:
         analysis = experiment.analyse(runner)
         found += analysis.claims
         if options.table and analysis.headline:
-            console.print(_rich(analysis.headline))
-        console.print(claims_table(runner.plan.title, analysis.claims))
-    path = _out(options) / "claims.json"
-    claims.write(found, path)
-    _summary(found, path, console)
-    return 0
+            console.print(tables.headline(analysis.headline))
+        console.print(tables.claims(runner.plan.title, analysis.claims))
+    return _verdicts(runners, found, options, console)
 
 
 def _report(options: argparse.Namespace, console: Console) -> int:
-    sections = []
+    return _draw(_runners(options), options, console)
+
+
+def _studies(options: argparse.Namespace, console: Console) -> int:
+    _check_jobs(options)
+    runners = _runners(options)
+    _make(runners, options, console)
+    return _draw(runners, options, console)
+
+
+def _draw(runners: Sequence[Runner], options: argparse.Namespace, console: Console) -> int:
+    pages = report.Pages(_out(options) / "report")
     found: list[claims.Claim] = []
-    for runner in _runners(options):
+    for runner in runners:
         console.print(f"{runner.plan.name}: judging and drawing ...")
         analysis = experiment.analyse(runner)
-        sections.append((runner, analysis))
+        pages.add(runner, analysis)
         found += analysis.claims
         if analysis.headline:
-            console.print(_rich(analysis.headline))
-    claims.write(found, _out(options) / "claims.json")
-    path = report.write(sections, _out(options) / "report")
-    _summary(found, path, console)
-    return 0
+            console.print(tables.headline(analysis.headline))
+        if options.readme:
+            report.write_finding(runner.plan.folder / "README.md", analysis.findings)
+    path = pages.finish()
+    code = _verdicts(runners, found, options, console)
+    console.print(f"The report begins at {path}")
+    return code
 
 
-def claims_table(title: str, found: Sequence[claims.Claim]) -> RichTable:
-    """One line for every part of every claim."""
-    table = RichTable(title=f"Claims: {title}", show_lines=False)
-    for name in ("claim", "at", "expected", "measured", "± 95 %", "part", "verdict"):
-        table.add_column(name, overflow="fold")
-    for claim in found:
-        for index, part in enumerate(claim.parts):
-            first = index == 0
-            table.add_row(
-                claim.id if first else "",
-                escape(part.at),
-                escape(_text(part.expected)),
-                escape(_text(part.measured)),
-                "" if part.ci95 is None else f"{part.ci95:.2f}",
-                "holds" if part.holds else "[red]fails[/]",
-                f"[{STYLE[claim.verdict]}]{claim.verdict}[/]" if first else "",
-            )
-        table.add_section()
-    return table
-
-
-def _rich(table: experiment.Table) -> RichTable:
-    rich = RichTable(
-        *[escape(name) for name in table.head], title=escape(table.title), caption=escape(table.note)
-    )
-    for row in table.rows:
-        rich.add_row(*[escape(cell) for cell in row])
-    return rich
-
-
-def _text(value: float | str) -> str:
-    return value if isinstance(value, str) else f"{value:.2f}"
-
-
-def _summary(found: Sequence[claims.Claim], path: Path, console: Console) -> None:
+def _verdicts(
+    runners: Sequence[Runner], found: Sequence[claims.Claim], options: argparse.Namespace, console: Console
+) -> int:
+    """Writes claims.json and says what is wrong with it; 1 when a claim has no verdict."""
+    path = _out(options) / "claims.json"
+    claims.write(found, path)
     counted = ", ".join(f"{number} {verdict}" for verdict, number in claims.count(found).items())
     console.print(f"{len(found)} claims: {counted}. Written: {path}")
+    code = 0
+    missing = _missing(runners, found, options)
+    if missing:
+        console.print(f"[red]{len(missing)} claims have no verdict:[/] {', '.join(missing)}")
+        code = 1
+    untested = catalogue.unexplained(found)
+    if untested and not options.quick:
+        console.print(f"not reproduced, and no variant run says why: {', '.join(untested)}")
+        code = 1 if options.strict else code
+    return code
+
+
+def _missing(
+    runners: Sequence[Runner], found: Sequence[claims.Claim], options: argparse.Namespace
+) -> list[str]:
+    """Claims without a verdict: of whole studies, or only of the experiments that the command names."""
+    folder = experiment.root() / "experiments"
+    chosen = {runner.plan.name for runner in runners}
+    missing = []
+    for study in experiment.studies(folder):
+        mine = [name for name in study.experiments if name in chosen]
+        if not mine:
+            continue
+        whole = set(mine) == set(study.experiments) and options.experiment is None
+        short = [name.rpartition("/")[2] for name in mine]
+        wanted = [entry.experiment for entry in study.claims.values()] if whole else short
+        missing += catalogue.missing(study.claims, found, wanted)
+    return missing
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@
 import copy
 import itertools
 import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +17,25 @@ class PlanError(ValueError):
 
 @dataclass(frozen=True)
 class Axis:
-    """One dimension of a grid: every value is written to every one of the keys."""
+    """One dimension of a grid."""
 
     name: str
-    keys: tuple[str, ...]
     values: tuple[Any, ...]
+    settings: tuple[Mapping[str, Any], ...]
+    """For each value: what it writes into the scenario."""
     label: str
+
+    def only(self, values: Sequence[Any]) -> "Axis":
+        """The same axis with fewer values."""
+        missing = [value for value in values if value not in self.values]
+        if missing:
+            raise PlanError(f"axis `{self.name}` has no value {missing[0]!r}")
+        kept = [index for index, value in enumerate(self.values) if value in values]
+        return replace(
+            self,
+            values=tuple(self.values[index] for index in kept),
+            settings=tuple(self.settings[index] for index in kept),
+        )
 
 
 @dataclass(frozen=True)
@@ -32,6 +45,14 @@ class Point:
     sweep: str
     at: Mapping[str, Any]
     scenario: str
+
+
+@dataclass(frozen=True)
+class Quick:
+    """What a quick look leaves out."""
+
+    set: Mapping[str, Any] = field(default_factory=dict)
+    axes: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -47,18 +68,29 @@ class Sweep:
     quick_seeds: tuple[int, ...]
     trace: bool = False
     """Whether the runs are recorded, event by event, and not only summed up."""
+    skip: tuple[Mapping[str, Any], ...] = ()
+    """Cells of the grid that are left out."""
+    quick: Quick = field(default_factory=Quick)
 
-    def points(self) -> Iterator[Point]:
+    def points(self, quick: bool = False) -> Iterator[Point]:
         """Every cell of the grid, the last axis first."""
         base = _read(self.scenario)
         for key, value in self.set.items():
             put(base, key, value)
-        for values in itertools.product(*(axis.values for axis in self.axes)):
+        axes = [
+            axis.only(self.quick.axes[axis.name]) if quick and axis.name in self.quick.axes else axis
+            for axis in self.axes
+        ]
+        for cell in itertools.product(*(zip(axis.values, axis.settings, strict=True) for axis in axes)):
+            at = {axis.name: value for axis, (value, _) in zip(axes, cell, strict=True)}
+            if any(_matches(at, rule) for rule in self.skip):
+                continue
             document = copy.deepcopy(base)
-            at = {}
-            for axis, value in zip(self.axes, values, strict=True):
-                at[axis.name] = value
-                for key in axis.keys:
+            for _, settings in cell:
+                for key, value in settings.items():
+                    put(document, key, value)
+            if quick:
+                for key, value in self.quick.set.items():
                     put(document, key, value)
             yield Point(self.name, at, tomli_w.dumps(document))
 
@@ -73,6 +105,8 @@ class Plan:
     study: str
     reference: str
     sweeps: tuple[Sweep, ...] = field(default=())
+    engines: tuple[str, ...] = ()
+    """The engines that are compared, the one whose claims are judged first."""
 
     def sweep(self, name: str) -> Sweep:
         """The sweep of that name."""
@@ -82,53 +116,127 @@ class Plan:
         raise PlanError(f"{self.name}: no sweep `{name}`; there are {', '.join(s.name for s in self.sweeps)}")
 
 
-def load(folder: Path) -> Plan:
-    """Reads an experiment's plan.toml."""
-    document = _read(folder / "plan.toml")
-    _only(document, {"title", "study", "reference", "seeds", "quick_seeds", "axes", "sweep"}, "plan.toml")
-    axes = {
-        name: Axis(
-            entry.get("name", name), tuple(entry["keys"]), tuple(entry["values"]), entry.get("label", name)
-        )
-        for name, entry in document.get("axes", {}).items()
-    }
+ENGINE = "engine"
+"""The axis that `engines` makes."""
+
+RESERVED = frozenset({"seed", "kind", "name", "subflow", "file"})
+"""Columns of the results that no axis can be called after."""
+
+
+def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -> Plan:
+    """Reads an experiment's plan.toml; what it does not say comes from its study."""
+    document = {**(study or {}), **_read(folder / "plan.toml")}
+    _only(
+        document,
+        {"title", "study", "reference", "engines", "seeds", "quick_seeds", "quick", "axes", "sweep"},
+        "plan.toml",
+    )
+    for key in ("title", "study", "seeds", "quick_seeds"):
+        if key not in document:
+            raise PlanError(f"plan.toml: `{key}` is missing")
+    axes = {key: _axis(key, entry) for key, entry in document.get("axes", {}).items()}
+    engines = tuple(document.get("engines", ()))
+    looks = document.get("quick", {})
+    _only(looks, {"set", "axes"}, "[quick] of plan.toml")
+    quick = Quick(
+        dict(looks.get("set", {})), {key: _values(value) for key, value in looks.get("axes", {}).items()}
+    )
     sweeps = []
     for entry in document.get("sweep", []):
+        where = f"sweep `{entry.get('name', '?')}` of plan.toml"
         _only(
             entry,
-            {"name", "about", "scenario", "axes", "set", "seeds", "quick_seeds", "trace"},
-            f"sweep `{entry.get('name', '?')}` of plan.toml",
+            {"name", "about", "scenario", "axes", "set", "seeds", "quick_seeds", "trace", "engines", "skip"},
+            where,
         )
-        unknown = [name for name in entry.get("axes", []) if name not in axes]
+        for key in ("name", "about"):
+            if key not in entry:
+                raise PlanError(f"{where}: `{key}` is missing")
+        unknown = [axis for axis in entry.get("axes", []) if axis not in axes]
         if unknown:
             raise PlanError(f"sweep `{entry['name']}`: no axis `{unknown[0]}`; there are {', '.join(axes)}")
-        seeds = entry.get("seeds", document["seeds"])
+        scenario = folder / entry.get("scenario", "scenario.toml")
+        mine = [axes[axis] for axis in entry.get("axes", [])]
+        compared = entry.get("engines", engines)
+        if compared:
+            mine.insert(0, _engines(compared, scenario))
         sweeps.append(
             Sweep(
                 name=entry["name"],
                 about=entry["about"],
-                scenario=folder / entry.get("scenario", "scenario.toml"),
+                scenario=scenario,
                 set=dict(entry.get("set", {})),
-                axes=tuple(axes[name] for name in entry.get("axes", [])),
-                seeds=parse_seeds(seeds),
+                axes=tuple(mine),
+                seeds=parse_seeds(entry.get("seeds", document["seeds"])),
                 quick_seeds=parse_seeds(
                     entry.get("quick_seeds", entry.get("seeds", document["quick_seeds"]))
                 ),
                 trace=entry.get("trace", False),
+                skip=tuple(entry.get("skip", ())),
+                quick=quick,
             )
         )
     names = [sweep.name for sweep in sweeps]
-    for name in names:
-        if names.count(name) > 1:
-            raise PlanError(f"two sweeps are called `{name}`")
+    for each in names:
+        if names.count(each) > 1:
+            raise PlanError(f"two sweeps are called `{each}`")
     return Plan(
-        name=folder.name,
+        name=name or folder.name,
         folder=folder,
         title=document["title"],
         study=document["study"],
         reference=document.get("reference", ""),
         sweeps=tuple(sweeps),
+        engines=engines,
     )
+
+
+def _axis(key: str, entry: Mapping[str, Any]) -> Axis:
+    """An axis: `keys` and `values`, or `values` as a table that says what each of them sets."""
+    _only(entry, {"name", "label", "keys", "values"}, f"[axes.{key}] of plan.toml")
+    name = entry.get("name", key)
+    if name.lower() in RESERVED or name == ENGINE:
+        raise PlanError(f"[axes.{key}]: no axis can be called `{name}`")
+    if "values" not in entry:
+        raise PlanError(f"[axes.{key}]: `values` is missing")
+    if isinstance(entry["values"], Mapping):
+        values = tuple(entry["values"])
+        settings = tuple(dict(each) for each in entry["values"].values())
+    else:
+        values = _values(entry["values"])
+        keys = entry.get("keys")
+        if not keys:
+            raise PlanError(f"[axes.{key}]: `keys` is missing")
+        templates = keys if isinstance(keys, Mapping) else dict.fromkeys(keys, "{}")
+        settings = tuple({way: _fill(text, value) for way, text in templates.items()} for value in values)
+    if len(set(values)) != len(values):
+        raise PlanError(f"[axes.{key}]: a value stands there twice")
+    return Axis(name, values, settings, entry.get("label", name))
+
+
+def _values(values: Any) -> tuple[Any, ...]:
+    """A list, or a range such as `1..12`."""
+    return parse_seeds(values) if isinstance(values, str) else tuple(values)
+
+
+def _fill(template: str, value: Any) -> Any:
+    """The value itself, or a quantity such as `{} ms` around it."""
+    return value if template == "{}" else template.replace("{}", str(value))
+
+
+def _engines(engines: Sequence[str], scenario: Path) -> Axis:
+    """The axis of the engines: each is that of every SCTP flow."""
+    flows = [flow["name"] for flow in _read(scenario).get("flow", []) if flow.get("protocol") == "sctp"]
+    settings = tuple({f'flow."{flow}".engine': engine for flow in flows} for engine in engines)
+    return Axis(ENGINE, tuple(engines), settings, "engine")
+
+
+def _matches(at: Mapping[str, Any], rule: Mapping[str, Any]) -> bool:
+    """Whether a cell is one that a rule of `skip` means."""
+    unknown = [name for name in rule if name not in at]
+    if unknown:
+        raise PlanError(f"skip: no axis `{unknown[0]}`; there are {', '.join(at)}")
+    return all(at[name] in (value if isinstance(value, list) else [value]) for name, value in rule.items())
 
 
 def parse_seeds(text: str | list[int]) -> tuple[int, ...]:
@@ -155,27 +263,41 @@ def parse_seeds(text: str | list[int]) -> tuple[int, ...]:
 def put(document: dict[str, Any], key: str, value: Any) -> None:
     """Sets `link.access.loss.p`: a table or list of tables, the name of its entry, then the way inside it.
 
-    An empty string takes the key away.
+    One `*` in the name of an entry stands for anything. An empty string takes the key away.
     """
-    at: Any = document
-    way = _split(key)
-    for depth, step in enumerate(way[:-1]):
-        if isinstance(at, list):
-            found = [entry for entry in at if entry.get("name") == step]
-            if not found:
-                names = ", ".join(str(entry.get("name")) for entry in at)
-                raise PlanError(f"`{key}`: no `{'.'.join(way[:depth])}` called `{step}`; there are {names}")
-            at = found[0]
-        else:
-            at = at.setdefault(step, {})
-        if not isinstance(at, dict | list):
-            raise PlanError(f"`{key}`: `{'.'.join(way[: depth + 1])}` is a value, not a table")
+    _put(document, _split(key), 0, key, value)
+
+
+def _put(at: Any, way: Sequence[str], depth: int, key: str, value: Any) -> None:
+    step = way[depth]
+    last = depth == len(way) - 1
     if isinstance(at, list):
-        raise PlanError(f"`{key}`: `{'.'.join(way[:-1])}` is a list; name one of its entries")
-    if value == "":
-        at.pop(way[-1], None)
+        here = ".".join(way[:depth])
+        if last:
+            raise PlanError(f"`{key}`: `{here}` is a list; name one of its entries")
+        found = [entry for entry in at if _alike(str(entry.get("name")), step)]
+        if not found:
+            names = ", ".join(str(entry.get("name")) for entry in at)
+            raise PlanError(f"`{key}`: no `{here}` called `{step}`; there are {names}")
+        for entry in found:
+            _put(entry, way, depth + 1, key, value)
+    elif not isinstance(at, dict):
+        raise PlanError(f"`{key}`: `{'.'.join(way[:depth])}` is a value, not a table")
+    elif not last:
+        _put(at.setdefault(step, {}), way, depth + 1, key, value)
+    elif isinstance(at.get(step), list) and at[step] and all(isinstance(entry, dict) for entry in at[step]):
+        raise PlanError(f"`{key}`: `{key}` is a list; name one of its entries")
+    elif value == "":
+        at.pop(step, None)
     else:
-        at[way[-1]] = value
+        at[step] = value
+
+
+def _alike(name: str, pattern: str) -> bool:
+    before, star, after = pattern.partition("*")
+    if not star:
+        return name == pattern
+    return len(name) >= len(before) + len(after) and name.startswith(before) and name.endswith(after)
 
 
 def _split(key: str) -> list[str]:

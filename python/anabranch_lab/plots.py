@@ -2,15 +2,19 @@
 
 import base64
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+
+from .grid import Curve
 
 # Okabe and Ito's colours: told apart by everybody, on white and on grey paper.
 SCTP = "#0072B2"
@@ -61,3 +65,65 @@ def save(figure: Figure, folder: Path, name: str) -> str:
     svg = buffer.getvalue()
     (folder / f"{name}.svg").write_bytes(svg)
     return "data:image/svg+xml;base64," + base64.b64encode(svg).decode()
+
+
+ENGINES = {
+    "ns2-2.28": {"color": SCTP, "marker": "o", "linestyle": "-"},
+    "ns2-2.35": {"color": NS2, "marker": "s", "linestyle": "-."},
+    "rfc9260": {"color": TCP, "marker": "^", "linestyle": "--"},
+}
+"""How the engines are told apart in every figure."""
+MODEL = {"color": PUBLISHED, "linestyle": ":", "linewidth": 1.2}
+CYCLE = (SCTP, TCP, NS2, LINUX, "#E69F00", "#56B4E9")
+"""Colours of the curves of one engine, such as those of several Phi."""
+
+
+def panels(count: int = 2, *, height: float = 3.6, share_x: bool = False) -> tuple[Figure, list[Axes]]:
+    """A figure with panels (a), (b), ... side by side, as the thesis has them."""
+    figure, axes = plt.subplots(
+        1, count, figsize=(4.6 * count, height), sharex=share_x, squeeze=False, constrained_layout=True
+    )
+    return figure, list(axes[0])
+
+
+def rows(count: int, *, width: float = 7.2, height: float = 1.9) -> tuple[Figure, list[Axes]]:
+    """A figure with panels above each other that share their time axis."""
+    figure, axes = plt.subplots(
+        count, 1, figsize=(width, height * count), sharex=True, squeeze=False, constrained_layout=True
+    )
+    return figure, list(axes[:, 0])
+
+
+def label(axes: Axes, title: str, x: str, y: str, *, log_x: bool = False, log_y: bool = False) -> None:
+    """Title and names of the axes of a panel, with their units."""
+    axes.set(title=title, xlabel=x, ylabel=y)
+    if log_x:
+        axes.set_xscale("log")
+    if log_y:
+        axes.set_yscale("log")
+
+
+def curve(axes: Axes, data: Curve, name: str, *, scale: float = 1.0, shift: float = 0.0, **look: Any) -> None:
+    """Means with their 95 % intervals; the look is that of the engine when the name is an engine's."""
+    style = {
+        "markersize": 4.5,
+        "capsize": 2.5,
+        "elinewidth": 1.0,
+        **ENGINES.get(name, {"marker": "o"}),
+        **look,
+    }
+    axes.errorbar(
+        [x + shift for x in data.x], scale * data.means, yerr=scale * data.halves, label=name, **style
+    )
+
+
+def model(axes: Axes, x: Sequence[float], y: Sequence[float], name: str = "model", **look: Any) -> None:
+    """What an equation says: a line without points."""
+    axes.plot(x, y, label=name, **{**MODEL, **look})
+
+
+def printed(axes: Axes, x: Sequence[float], y: Sequence[float], name: str = "printed", **look: Any) -> None:
+    """Numbers that the study prints: crosses without a line."""
+    axes.plot(
+        x, y, label=name, **{"color": PUBLISHED, "marker": "x", "linestyle": "none", "markersize": 7, **look}
+    )

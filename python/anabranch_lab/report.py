@@ -1,71 +1,213 @@
-"""One HTML file with everything in it: verdicts, tables, figures, and what they were made with."""
+"""The report: an overview, a page for each study, a page for each experiment; each page is one self-contained file."""
 
 import platform
+import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata, resources
 from pathlib import Path
+from typing import Any
 
 import jinja2
 
-from . import _core, claims, plots
-from .experiment import Analysis, root
+from . import _core, catalogue, claims, plots
+from .experiment import Analysis, Study, root, study_of
 from .sweep import Runner
+from .tables import report_number
 
 CLASSES = {claims.REPRODUCED: "yes", claims.NOT_REPRODUCED: "no", claims.EXPLAINED: "differs"}
+LEAD = (
+    "What is called measured, and every curve that is not called published, model, ns-2 or Linux, comes from recorded runs "
+    "of this project's own SCTP and TCP in virtual time."
+)
 
 
-def write(sections: Sequence[tuple[Runner, Analysis]], folder: Path) -> Path:
-    """Draws every figure and writes FOLDER/index.html; returns its path."""
-    folder.mkdir(parents=True, exist_ok=True)
-    parts = []
-    for runner, analysis in sections:
+@dataclass(frozen=True)
+class _Page:
+    runner: Runner
+    title: str
+    analysis_claims: Sequence[claims.Claim]
+    findings: Sequence[str]
+
+
+class Pages:
+    """Writes a report, experiment by experiment."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self._pages: dict[str, _Page] = {}
+        self._studies: dict[str, Study] = {}
+        self._environment = environment()
+
+    def add(self, runner: Runner, analysis: Analysis) -> Path:
+        """Draws an experiment's figures and writes its page."""
+        name = runner.plan.name
+        study = study_of(root() / "experiments", name)
+        self._studies[study.name] = study
         figures = []
         for figure in analysis.figures:
             with plots.style():
                 drawn = figure.draw()
-            uri = plots.save(drawn, folder / "figures", f"{runner.plan.name}-{figure.name}")
+            uri = plots.save(drawn, self.folder / "figures", f"{name.replace('/', '-')}-{figure.name}")
             figures.append((figure, uri))
-        parts.append({"plan": runner.plan, "runner": runner, "analysis": analysis, "figures": figures})
-    page = template().render(
-        parts=parts,
-        classes=CLASSES,
-        count=claims.count([claim for _, analysis in sections for claim in analysis.claims]),
-        facts=facts(sections),
-        text=text,
+        self._pages[name] = _Page(runner, runner.plan.title, analysis.claims, analysis.findings)
+        up = (
+            [("report", "index.html")]
+            if study.single
+            else [
+                ("report", "../index.html"),
+                (study.name, f"../{study.name}.html"),
+            ]
+        )
+        return self._write(
+            address(name),
+            "experiment.html.j2",
+            title=f"anabranch: {runner.plan.title}",
+            heading=runner.plan.title,
+            lead=f"Study {study.number}: {runner.plan.reference}",
+            up=up,
+            here=name.rpartition("/")[2],
+            analysis=analysis,
+            figures=figures,
+            runner=runner,
+            plan=runner.plan,
+            found=analysis.claims,
+            facts=facts([runner]),
+        )
+
+    def finish(self) -> Path:
+        """Writes the pages of the studies and the overview; returns the overview's path."""
+        overview = []
+        for study in self._studies.values():
+            mine = [name for name in study.experiments if name in self._pages]
+            found = [claim for name in mine for claim in self._pages[name].analysis_claims]
+            if not study.single:
+                whole = len(mine) == len(study.experiments)
+                self._list(
+                    f"{study.name}.html",
+                    [self._entry(name, address(name)) for name in mine],
+                    found,
+                    title=f"anabranch: {study.title}",
+                    heading=study.title,
+                    lead=f"Study {study.number}: {study.reference}",
+                    up=[("report", "index.html")],
+                    here=study.name,
+                    claims=[
+                        (claim, address(name)) for name in mine for claim in self._pages[name].analysis_claims
+                    ],
+                    missing=catalogue.missing(
+                        study.claims, found, [entry.experiment for entry in study.claims.values()]
+                    )
+                    if whole
+                    else [],
+                    runners=[self._pages[name].runner for name in mine],
+                )
+            overview.append(
+                {
+                    "name": study.name,
+                    "address": f"{study.name}.html",
+                    "title": study.title,
+                    "count": claims.count(found),
+                    "findings": self._pages[mine[0]].findings if study.single else [],
+                }
+            )
+        return self._list(
+            "index.html",
+            overview,
+            [claim for page in self._pages.values() for claim in page.analysis_claims],
+            title="anabranch: report",
+            heading="anabranch: what was published, and what was measured",
+            lead=LEAD,
+            up=[],
+            here="",
+            claims=[],
+            missing=[],
+            runners=[page.runner for page in self._pages.values()],
+        )
+
+    def _entry(self, name: str, where: str) -> dict[str, Any]:
+        page = self._pages[name]
+        return {
+            "name": name,
+            "address": where,
+            "title": page.title,
+            "count": claims.count(page.analysis_claims),
+            "findings": page.findings,
+        }
+
+    def _list(
+        self,
+        name: str,
+        entries: Sequence[Mapping[str, Any]],
+        found: Sequence[claims.Claim],
+        *,
+        runners: Sequence[Runner],
+        **values: Any,
+    ) -> Path:
+        return self._write(name, "list.html.j2", entries=entries, found=found, facts=facts(runners), **values)
+
+    def _write(self, name: str, template: str, *, found: Sequence[claims.Claim], **values: Any) -> Path:
+        page = self._environment.get_template(template).render(
+            classes=CLASSES, count=claims.count(found), text=text, **values
+        )
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(".part")
+        part.write_text(page, encoding="utf-8")
+        part.replace(path)
+        return path
+
+
+def address(name: str) -> str:
+    """The page of an experiment, seen from the overview."""
+    return f"{name}.html"
+
+
+def environment() -> jinja2.Environment:
+    """The templates of the pages."""
+    folder = resources.files(__package__).joinpath("pages")
+    sources = {entry.name: entry.read_text(encoding="utf-8") for entry in folder.iterdir()}
+    return jinja2.Environment(
+        loader=jinja2.DictLoader(sources),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
-    path = folder / "index.html"
-    part = path.with_suffix(".part")
-    part.write_text(page, encoding="utf-8")
-    part.replace(path)
-    return path
 
 
-def template() -> jinja2.Template:
-    """The page."""
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    source = resources.files(__package__).joinpath("report.html.j2").read_text(encoding="utf-8")
-    return environment.from_string(source)
-
-
-def text(value: float | str | None, digits: int = 2) -> str:
+def text(value: float | str | None) -> str:
     """A cell of the claims table."""
     if value is None:
         return ""
-    return value if isinstance(value, str) else f"{value:.{digits}f}"
+    return value if isinstance(value, str) else report_number(value)
 
 
-def facts(sections: Sequence[tuple[Runner, Analysis]]) -> list[tuple[str, str]]:
+FINDING = re.compile(r"(<!-- finding -->\n).*?(<!-- /finding -->)", re.DOTALL)
+
+
+def write_finding(path: Path, findings: Sequence[str]) -> bool:
+    """Puts the findings between the marks of a README; False when it has no marks."""
+    if not path.is_file():
+        return False
+    before = path.read_text(encoding="utf-8")
+    body = "".join(f"- {finding}\n" for finding in findings)
+    after, found = FINDING.subn(lambda match: match[1] + body + match[2], before)
+    if found and after != before:
+        path.write_text(after, encoding="utf-8")
+    return bool(found)
+
+
+def facts(runners: Sequence[Runner]) -> list[tuple[str, str]]:
     """What the report was made with."""
-    runs = sum(len(runner.jobs()) for runner, _ in sections)
-    quick = any(runner.quick for runner, _ in sections)
+    runs = sum(len(runner.jobs()) for runner in runners)
+    quick = any(runner.quick for runner in runners)
     return [
         ("runs", f"{runs:,}" + (" (quick: too few to judge a number)" if quick else "")),
         ("commit", _commit()),
-        ("simulator", f"anabranch {_core.__version__}, build {sections[0][0].code if sections else 'none'}"),
+        ("simulator", f"anabranch {_core.__version__}, build {runners[0].code if runners else 'none'}"),
         (
             "lab",
             f"Python {platform.python_version()}, "

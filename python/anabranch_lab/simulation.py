@@ -40,6 +40,11 @@ def simulate(scenario: str, seed: int, *, trace: bool = False) -> Outcome:
     return Outcome(json.loads(result.summary), _table(result.columns) if trace else None)
 
 
+def check(scenario: str, origin: str) -> None:
+    """Raises ValueError when a scenario (the text of its TOML file) is wrong; runs nothing."""
+    _core.check(scenario, origin=origin)
+
+
 def _table(columns: list[tuple[str, str, int, bytes, bytes | None, list[str] | None]]) -> pa.Table:
     """Arrow arrays around the memory that the simulator filled; nothing is copied here."""
     names, arrays = [], []

@@ -4,6 +4,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 LEVEL = 0.95
 
 
@@ -55,6 +57,93 @@ def prediction_half(sample: Estimate) -> float:
     if sample.n < 2:
         return math.inf
     return t_quantile((1 + LEVEL) / 2, sample.n - 1) * sample.sd * math.sqrt(1 + 1 / sample.n)
+
+
+def ratio(first: Sequence[float], second: Sequence[float]) -> Estimate:
+    """The ratio of the means of two series of the same seeds; its interval from leaving out one seed at a time."""
+    if len(first) != len(second):
+        raise ValueError(f"a ratio needs two series of one length, not {len(first)} and {len(second)}")
+    n, above, below = len(first), math.fsum(first), math.fsum(second)
+    if n == 0 or below == 0:
+        raise ValueError("no ratio: no values, or a divisor of 0")
+    whole = above / below
+    if n == 1:
+        return Estimate(whole, math.inf, 1, math.nan)
+    # Jackknife (Quenouille, Tukey): the pseudo-values of n seeds are about independent.
+    pseudo = [n * whole - (n - 1) * (above - a) / (below - b) for a, b in zip(first, second, strict=True)]
+    return estimate(pseudo)
+
+
+def slope(x: Sequence[float], y: Sequence[float]) -> float:
+    """Least-squares slope of y over x."""
+    xs, ys = np.asarray(x, float), np.asarray(y, float)
+    if xs.size < 2 or np.ptp(xs) == 0:
+        raise ValueError("a slope needs two different x")
+    off = xs - xs.mean()
+    return float((off * (ys - ys.mean())).sum() / (off * off).sum())
+
+
+def exponent(x: Sequence[float], y: Sequence[float]) -> float:
+    """Least-squares slope of log y over log x, of the points where both are positive."""
+    xs, ys = np.asarray(x, float), np.asarray(y, float)
+    kept = (xs > 0) & (ys > 0)
+    return slope(np.log(xs[kept]), np.log(ys[kept]))
+
+
+def spearman(x: Sequence[float], y: Sequence[float]) -> float:
+    """Spearman's rank correlation; equal values share their mean rank. 0 when one of the two does not vary."""
+    if len(x) != len(y) or len(x) < 2:
+        raise ValueError("a rank correlation needs two series of one length, 2 or more")
+    a, b = _ranks(x), _ranks(y)
+    if np.ptp(a) == 0 or np.ptp(b) == 0:
+        return 0.0
+    a, b = a - a.mean(), b - b.mean()
+    return float((a * b).sum() / math.sqrt((a * a).sum() * (b * b).sum()))
+
+
+def _ranks(values: Sequence[float]) -> np.ndarray:
+    _, place, count = np.unique(np.asarray(values, float), return_inverse=True, return_counts=True)
+    last = np.cumsum(count)
+    return (last - (count - 1) / 2)[place]
+
+
+def jain(shares: Sequence[float]) -> float:
+    """Jain's fairness index: 1 when all shares are equal, 1/n when one has all."""
+    total, squares = math.fsum(shares), math.fsum(share * share for share in shares)
+    if squares == 0:
+        raise ValueError("no fairness among shares of 0")
+    return total * total / (len(shares) * squares)
+
+
+def sign_test(differences: Sequence[float]) -> float:
+    """One-sided sign test: how likely so many positive differences are if both signs were. Zeros do not count."""
+    signs = [value > 0 for value in differences if value != 0]
+    n, positive = len(signs), sum(signs)
+    if n == 0:
+        return 1.0
+    return sum(math.comb(n, k) for k in range(positive, n + 1)) / 2**n
+
+
+def wilson(successes: int, n: int) -> tuple[float, float]:
+    """Wilson's 95 % interval of a share: ends stay within 0 and 1, also with no failure at all."""
+    if n < 1 or not 0 <= successes <= n:
+        raise ValueError(f"no share: {successes} of {n}")
+    z = 1.959963984540054
+    centre = (successes + z * z / 2) / (n + z * z)
+    half = z / (n + z * z) * math.sqrt(successes * (n - successes) / n + z * z / 4)
+    return centre - half, centre + half
+
+
+def autocorrelation(values: Sequence[float], longest: int) -> np.ndarray:
+    """Autocorrelation at lags 0 to `longest` samples; 0 throughout when nothing varies."""
+    series = np.asarray(values, float)
+    series = series - series.mean()
+    power = float((series * series).sum())
+    if power == 0:
+        return np.zeros(longest + 1)
+    padded = 1 << (2 * series.size - 1).bit_length()
+    spectrum = np.fft.rfft(series, padded)
+    return np.fft.irfft(spectrum * np.conj(spectrum), padded)[: longest + 1] / power
 
 
 def t_cdf(t: float, freedom: float) -> float:

@@ -3,7 +3,7 @@
 import contextlib
 import hashlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,30 +18,33 @@ def key(*parts: str) -> str:
     for part in parts:
         digest.update(len(part).to_bytes(8, "little"))
         digest.update(part.encode())
-    return digest.hexdigest()[:16]
+    return digest.hexdigest()[:20]
 
 
 class Store:
-    """Results as `FOLDER/SWEEP/KEY-SEED.parquet`, and `.trace.parquet` beside it for a recorded run."""
+    """Results as `FOLDER/CODE/KE/KEY-SEED.parquet`, and `.trace.parquet` beside it for a recorded run.
 
-    def __init__(self, folder: Path):
-        self.folder = folder
+    The key is that of the scenario: experiments that run the same thing share its results.
+    """
 
-    def path(self, sweep: str, key: str, seed: int, kind: str = "runs") -> Path:
+    def __init__(self, folder: Path, code: str):
+        self.folder = folder / code
+
+    def path(self, key: str, seed: int, kind: str = "runs") -> Path:
         """Where the result of one run is, or would be."""
         suffix = ".parquet" if kind == "runs" else f".{kind}.parquet"
-        return self.folder / sweep / f"{key}-{seed}{suffix}"
+        return self.folder / key[:2] / f"{key}-{seed}{suffix}"
 
-    def has(self, sweep: str, key: str, seed: int, kinds: Iterable[str] = ("runs",)) -> bool:
+    def has(self, key: str, seed: int, kinds: Iterable[str] = ("runs",)) -> bool:
         """Whether the run is on disk, whole."""
-        return all(self.path(sweep, key, seed, kind).is_file() for kind in kinds)
+        return all(self.path(key, seed, kind).is_file() for kind in kinds)
 
-    def write(self, table: pa.Table, path: Path) -> None:
+    def write(self, data: bytes, path: Path) -> None:
         """Writes a file that is either whole or not there."""
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_name(f"{path.name}.{os.getpid()}.part")
         try:
-            pq.write_table(table, part, compression="zstd")
+            part.write_bytes(data)
             part.replace(path)
         except BaseException:
             with contextlib.suppress(FileNotFoundError):
@@ -53,23 +56,34 @@ class Store:
         for part in self.folder.glob("*/*.part"):
             part.unlink()
 
-    def rows(self, paths: Sequence[Path], sql: str, parameters: Sequence[Any] = ()) -> list[dict[str, Any]]:
-        """Runs a query over `runs`, the union of the files given; one dict a row."""
-        table = self.table(paths, sql, parameters)
-        return table.to_pylist()
 
-    def table(self, paths: Sequence[Path], sql: str, parameters: Sequence[Any] = ()) -> pa.Table:
-        """The same as an Arrow table."""
-        missing = [path for path in paths if not path.is_file()]
-        if missing:
-            raise FileNotFoundError(
-                f"{len(missing)} of {len(paths)} results are not on disk, the first is {missing[0]}: "
-                "run the experiment first"
-            )
-        with duckdb.connect() as connection:
-            connection.execute("SET threads = 2")
-            files = ", ".join("'" + str(path).replace("'", "''") + "'" for path in paths)
-            connection.execute(
-                f"CREATE VIEW runs AS SELECT * FROM read_parquet([{files}], union_by_name = true)"
-            )
-            return connection.sql(sql, params=list(parameters)).to_arrow_table()
+def encode(table: pa.Table) -> bytes:
+    """A table as the bytes of a Parquet file: the same table, the same bytes."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd")
+    return sink.getvalue().to_pybytes()
+
+
+def query(
+    files: Sequence[Path], points: Sequence[Mapping[str, Any]], sql: str, parameters: Sequence[Any] = ()
+) -> pa.Table:
+    """Runs a query over `runs`: the union of the files, each beside the row of `points` that belongs to it."""
+    missing = [path for path in files if not path.is_file()]
+    if missing:
+        raise FileNotFoundError(
+            f"{len(missing)} of {len(files)} results are not on disk, the first is {missing[0]}: "
+            "run the experiment first"
+        )
+    names = [str(path) for path in files]
+    columns = {name: pa.array([point[name] for point in points]) for name in (points[0] if points else {})}
+    places = pa.table({"file": names, **columns})
+    with duckdb.connect() as connection:
+        connection.execute("SET threads = 2")
+        connection.register("places", places)
+        found = ", ".join("'" + name.replace("'", "''") + "'" for name in dict.fromkeys(names))
+        connection.execute(
+            "CREATE VIEW runs AS SELECT places.* EXCLUDE (file), data.* EXCLUDE (file) FROM "
+            f"read_parquet([{found}], union_by_name = true, filename = 'file') AS data "
+            "JOIN places USING (file)"
+        )
+        return connection.sql(sql, params=list(parameters)).to_arrow_table()

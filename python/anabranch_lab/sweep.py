@@ -1,44 +1,21 @@
-"""Runs a plan: grid times seeds, several runs at once, everything that is finished on disk."""
+"""An experiment in a run: its jobs, where their results are, and questions to them."""
 
-import concurrent.futures
-import itertools
-import os
-import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 
-from . import simulation, store
+from . import campaign, costs, grid, simulation, store, work
 from .plan import Plan, Point, Sweep
-
-
-class Progress(Protocol):
-    """Somebody who is told how far a sweep is."""
-
-    def begin(self, total: int, on_disk: int) -> None:
-        """So many runs, of which so many need not be made."""
-
-    def step(self, name: str) -> None:
-        """One more run is on disk."""
-
-
-class Silent:
-    """Nobody looks."""
-
-    def begin(self, total: int, on_disk: int) -> None:
-        """Says nothing."""
-
-    def step(self, name: str) -> None:
-        """Says nothing."""
 
 
 @dataclass(frozen=True)
 class Job:
     """One run that is or will be a file."""
 
+    experiment: str
     sweep: Sweep
     point: Point
     seed: int
@@ -46,11 +23,8 @@ class Job:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Which files it writes; the one that says that it is done comes last."""
-        return ("trace", "runs") if self.sweep.trace else ("runs",)
-
-
-Simulate = Callable[..., simulation.Outcome]
+        """Which files it writes."""
+        return (work.TRACE, work.RUNS) if self.sweep.trace else (work.RUNS,)
 
 
 class Runner:
@@ -64,14 +38,16 @@ class Runner:
         seeds: Sequence[int] | None = None,
         quick: bool = False,
         code: str | None = None,
-        simulate: Simulate = simulation.simulate,
+        simulate: work.Simulate = simulation.simulate,
     ):
         self.plan = plan
-        self.store = store.Store(folder)
         self.code = simulation.code_version() if code is None else code
+        self.store = store.Store(folder, self.code)
+        self.costs = costs.Costs(folder / "costs.json")
         self.quick = quick
+        self.simulate = simulate
         self._seeds = tuple(seeds) if seeds is not None else None
-        self._simulate = simulate
+        self._points: dict[str, list[tuple[Point, str]]] = {}
 
     def seeds(self, sweep: Sweep) -> tuple[int, ...]:
         """The seeds of a sweep in this run."""
@@ -79,91 +55,53 @@ class Runner:
             return self._seeds
         return sweep.quick_seeds if self.quick else sweep.seeds
 
+    def points(self, sweep: Sweep) -> list[tuple[Point, str]]:
+        """Every point of a sweep in this run, with the key of its results."""
+        if sweep.name not in self._points:
+            self._points[sweep.name] = [
+                (point, store.key(point.scenario)) for point in sweep.points(self.quick)
+            ]
+        return self._points[sweep.name]
+
     def jobs(self, sweeps: Iterable[Sweep] | None = None) -> list[Job]:
-        """Every run of the plan, in the order in which they are made."""
-        jobs = []
-        for sweep in self.plan.sweeps if sweeps is None else sweeps:
-            for point in sweep.points():
-                key = self._key(sweep, point)
-                jobs.extend(Job(sweep, point, seed, key) for seed in self.seeds(sweep))
-        return jobs
-
-    def run(self, workers: int | None = None, progress: Progress | None = None) -> int:
-        """Makes what is not on disk yet; returns how many runs that were.
-
-        Interrupted (KeyboardInterrupt), it lets the runs under way finish and starts no more.
-        """
-        progress = progress or Silent()
-        self.store.clean()
-        jobs = self.jobs()
-        todo = [job for job in jobs if not self.store.has(job.sweep.name, job.key, job.seed, job.kinds)]
-        progress.begin(len(jobs), len(jobs) - len(todo))
-        # Threads are enough: the simulator works without the interpreter's lock.
-        stop = threading.Event()
-        queue = iter(todo)
-        workers = workers or os.cpu_count() or 1
-        with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-            try:
-                running = {
-                    pool.submit(self._one, job, stop): job for job in itertools.islice(queue, 2 * workers)
-                }
-                while running:
-                    done, _ = concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED)
-                    for future in done:
-                        job = running.pop(future)
-                        future.result()
-                        progress.step(job.sweep.name)
-                        for following in itertools.islice(queue, 1):
-                            running[pool.submit(self._one, following, stop)] = following
-            except BaseException:
-                stop.set()
-                raise
-        return len(todo)
-
-    def paths(self, sweep: str, kind: str = "runs") -> list[Path]:
-        """The files of one sweep."""
+        """Every run of the plan, in the order of the plan."""
         return [
-            self.store.path(sweep, job.key, job.seed, kind) for job in self.jobs([self.plan.sweep(sweep)])
+            Job(self.plan.name, sweep, point, seed, key)
+            for sweep in (self.plan.sweeps if sweeps is None else sweeps)
+            for point, key in self.points(sweep)
+            for seed in self.seeds(sweep)
         ]
 
-    def paths_at(self, sweep: Sweep, point: Point, kind: str = "runs") -> list[Path]:
-        """The files of one point of a sweep."""
-        key = self._key(sweep, point)
-        return [self.store.path(sweep.name, key, seed, kind) for seed in self.seeds(sweep)]
+    def run(self, workers: int | None = None, progress: campaign.Progress | None = None) -> int:
+        """Makes what is not on disk yet; returns how many runs that were."""
+        return campaign.run([self], campaign.Threads(workers), progress)
 
-    def rows(self, sweep: str, sql: str, kind: str = "runs") -> list[dict[str, Any]]:
-        """A query over the `runs` (or the events, kind `trace`) of one sweep."""
-        return self.store.rows(self.paths(sweep, kind), sql)
+    def rows(
+        self, sweep: str, sql: str, kind: str = work.RUNS, at: Mapping[str, Any] | None = None
+    ) -> list[dict[str, Any]]:
+        """A query over the `runs` (or the events, kind `trace`) of one sweep, one dict a row.
 
-    def table(self, sweep: str, sql: str, kind: str = "runs") -> pa.Table:
+        `runs` has the columns of the results and those of the axes. `at` keeps the points with these values.
+        """
+        return self.table(sweep, sql, kind, at).to_pylist()
+
+    def table(
+        self, sweep: str, sql: str, kind: str = work.RUNS, at: Mapping[str, Any] | None = None
+    ) -> pa.Table:
         """The same as an Arrow table."""
-        return self.store.table(self.paths(sweep, kind), sql)
+        found = self.plan.sweep(sweep)
+        at = at or {}
+        files, points = [], []
+        for point, key in self.points(found):
+            if any(point.at[name] != value for name, value in at.items()):
+                continue
+            for seed in self.seeds(found):
+                files.append(self.store.path(key, seed, kind))
+                points.append(point.at)
+        return store.query(files, points, sql)
 
-    def _key(self, sweep: Sweep, point: Point) -> str:
-        return store.key(self.code, sweep.name, point.scenario)
-
-    def _one(self, job: Job, stop: threading.Event) -> None:
-        if stop.is_set():
-            return
-        outcome = self._simulate(job.point.scenario, job.seed, trace=job.sweep.trace)
-        if job.sweep.trace:
-            trace = outcome.trace
-            if trace is None:
-                raise ValueError(f"sweep `{job.sweep.name}` wants a trace, but its scenario records none")
-            trace = trace.append_column("seed", pa.array([job.seed] * trace.num_rows, pa.int64()))
-            self.store.write(trace, self.store.path(job.sweep.name, job.key, job.seed, "trace"))
-        self.store.write(rows_of(job, outcome), self.store.path(job.sweep.name, job.key, job.seed))
-
-
-def rows_of(job: Job, outcome: simulation.Outcome) -> pa.Table:
-    """The summary of a run as rows: one for each flow and each link, with the point and the seed."""
-    rows = []
-    for kind in ("flow", "link"):
-        for entity in outcome.summary[f"{kind}s"]:
-            row = {"sweep": job.sweep.name, "seed": job.seed, "kind": kind}
-            row.update(job.point.at)
-            # What is nested (subflows) stays in the JSON of `anabranch simulate`.
-            row.update({name: value for name, value in entity.items() if not isinstance(value, list | dict)})
-            rows.append(row)
-    columns = list(dict.fromkeys(name for row in rows for name in row))
-    return pa.table({name: pa.array([row.get(name) for row in rows]) for name in columns})
+    def grid(self, sweep: str, measures: Mapping[str, str], kind: str = work.RUNS) -> grid.Grid:
+        """Measures of every run of a sweep: for each name an SQL aggregate over the rows of one run."""
+        found = self.plan.sweep(sweep)
+        axes = [axis.name for axis in found.axes]
+        return grid.load(self.table(sweep, grid.sql(axes, measures), kind), axes, list(measures))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import anabranch_lab
-from anabranch_lab import _core, simulation
+from anabranch_lab import _core, experiment, simulation
 
 SCENARIO = """
 duration = "20 s"
@@ -121,19 +121,24 @@ def test_other_threads_go_on_during_a_run():
 
 def test_every_scenario_of_the_repository_is_accepted():
     root = Path(__file__).parents[2]
-    files = [*root.glob("experiments/*/*.toml"), *root.glob("python/tests/**/*.toml")]
+    files = [*root.glob("experiments/**/*.toml"), *root.glob("python/tests/**/*.toml")]
     checked = 0
     for file in files:
-        if file.name != "plan.toml":
+        if file.name not in ("plan.toml", "study.toml", "claims.toml"):
             _core.check(file.read_text(), origin=str(file))
             checked += 1
     assert checked >= 4
 
 
-def test_every_point_of_the_plan_is_accepted(satellite):
-    for sweep in satellite.sweeps:
-        for point in sweep.points():
-            _core.check(point.scenario, origin=sweep.name)
+EXPERIMENTS = experiment.root() / "experiments"
+
+
+@pytest.mark.parametrize("name", experiment.names(EXPERIMENTS))
+@pytest.mark.parametrize("quick", [False, True])
+def test_every_point_of_every_plan_is_accepted(name, quick):
+    for sweep in experiment.find(EXPERIMENTS, name).sweeps:
+        for point in sweep.points(quick):
+            _core.check(point.scenario, origin=f"{name}, {sweep.name}, {dict(point.at)}")
 
 
 def test_the_stubs_match_the_module():

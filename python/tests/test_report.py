@@ -5,8 +5,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from anabranch_lab import claims, cli, experiment, report
-from anabranch_lab.sweep import Runner
+from anabranch_lab import campaign, claims, cli, experiment, report
 
 
 class Page(HTMLParser):
@@ -34,7 +33,8 @@ class Page(HTMLParser):
 def test_a_report_is_one_file_with_everything_in_it(runner, tmp_path):
     runner.run(4)
     analysis = experiment.analyse(runner)
-    path = report.write([(runner, analysis)], tmp_path / "report")
+    pages = report.Pages(tmp_path / "report")
+    path = pages.add(runner, analysis)
     text = path.read_text(encoding="utf-8")
     page = Page()
     page.feed(text)
@@ -43,7 +43,7 @@ def test_a_report_is_one_file_with_everything_in_it(runner, tmp_path):
     assert all(
         image["alt"] and image["src"].startswith("data:image/svg+xml;base64,") for image in page.images
     )
-    assert all(link.startswith(("data:", "#")) for link in page.links)
+    assert all(link.startswith(("data:", "#")) or link == "index.html" for link in page.links)
     assert page.articles == [claim.id for claim in analysis.claims]
     for needed in ("published", "30", "ns2-2.28", "study-2005", "Linux 6.1", "commit", claims.REPRODUCED):
         assert needed in text or needed.capitalize() in text
@@ -53,12 +53,22 @@ def test_a_report_is_one_file_with_everything_in_it(runner, tmp_path):
         assert png.read_bytes().startswith(b"\x89PNG")
 
 
+def test_the_overview_leads_to_every_page(runner, tmp_path):
+    runner.run(4)
+    pages = report.Pages(tmp_path)
+    pages.add(runner, experiment.analyse(runner))
+    page = Page()
+    page.feed(pages.finish().read_text(encoding="utf-8"))
+    assert page.links == ["satellite-2005.html"]
+    assert all((tmp_path / link).is_file() for link in page.links)
+
+
 def test_what_is_not_on_disk_is_asked_for(runner):
     with pytest.raises(FileNotFoundError, match="run the experiment first"):
         experiment.analyse(runner)
 
 
-def test_text_from_a_claim_cannot_break_the_page(runner):
+def test_text_from_a_claim_cannot_break_the_page(runner, tmp_path):
     analysis = experiment.Analysis(
         claims=[
             claims.Claim(
@@ -76,13 +86,7 @@ def test_text_from_a_claim_cannot_break_the_page(runner):
         tables=[],
         figures=[],
     )
-    html = report.template().render(
-        parts=[{"plan": runner.plan, "runner": runner, "analysis": analysis, "figures": []}],
-        classes=report.CLASSES,
-        count={},
-        facts=[],
-        text=report.text,
-    )
+    html = report.Pages(tmp_path).add(runner, analysis).read_text(encoding="utf-8")
     assert "<script>" not in html
     assert "a &lt; b &amp; c" in html
 
@@ -112,14 +116,15 @@ def test_the_commands_from_run_to_report(tmp_path, capsys, monkeypatch, satellit
     assert "2 seeds" in found["L-T2-util"]["parts"][0]["detail"]
     assert found["L-F8"]["verdict"] == claims.REPRODUCED
     assert found["L-F9"]["verdict"] == claims.REPRODUCED
-    assert (tmp_path / "out" / "report" / "index.html").stat().st_size > 100_000
+    assert (tmp_path / "out" / "report" / "satellite-2005.html").stat().st_size > 100_000
+    assert "satellite-2005.html" in (tmp_path / "out" / "report" / "index.html").read_text()
     assert "runs are on disk already" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("run", "no-such"), "no experiment `no-such`; there are satellite-2005"),
+        (("run", "no-such"), "no experiment `no-such`; there are"),
         (("run", "satellite-2005", "--seeds", "x"), "seeds `x`"),
         (("run", "satellite-2005", "--jobs", "0"), "at least 1"),
     ],
@@ -132,9 +137,9 @@ def test_wrong_commands_say_what_is_wrong_in_one_line(arguments, message, capsys
 
 
 def test_an_interrupt_is_not_an_error_message(monkeypatch, capsys, tmp_path):
-    def interrupted(self, *arguments):
+    def interrupted(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Runner, "run", interrupted)
+    monkeypatch.setattr(campaign, "run", interrupted)
     assert command("run", "satellite-2005", "--out", tmp_path) == 130
     assert "every finished run is on disk" in capsys.readouterr().out

@@ -13,7 +13,7 @@ IDS = ["L-T2-util", "L-T2-gam", "L-T2-del", "L-F3", "L-F4", "L-F5", "L-F67", "L-
 @pytest.fixture
 def modules(satellite):
     """The experiment's own modules."""
-    experiment._module(satellite.folder)
+    experiment._module(satellite)
     return {
         name: sys.modules[f"anabranch_experiments_satellite_2005.{name}"]
         for name in ("data", "judge", "recorded")

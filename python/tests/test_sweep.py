@@ -4,7 +4,7 @@ import threading
 import pytest
 from fake import simulate as fake_simulate
 
-from anabranch_lab import sweep as sweeps
+from anabranch_lab import campaign
 from anabranch_lab.sweep import Runner
 
 
@@ -48,9 +48,9 @@ def test_an_interrupt_keeps_every_finished_run(small, tmp_path, error):
     broken, rest = Counted(stop_after=10, error=error), Counted()
     with pytest.raises(error):
         make(small, tmp_path, broken).run(2)
-    done = list(tmp_path.glob("*/*-?.parquet"))
+    done = list(tmp_path.glob("*/*/*-?.parquet"))
     assert len(done) == len(broken.calls) == 10
-    assert not list(tmp_path.glob("*/*.part"))
+    assert not list(tmp_path.glob("**/*.part"))
     assert make(small, tmp_path, rest).run(2) == 14
     assert len(rest.calls) == 14
 
@@ -68,16 +68,16 @@ def test_other_code_another_seed_or_another_value_is_another_run(small, tmp_path
 def test_what_a_killed_process_left_is_made_again(small, tmp_path):
     runner = make(small, tmp_path, Counted())
     runner.run(2)
-    whole = sorted(tmp_path.glob("study/*.parquet"))[0]
+    whole = sorted(tmp_path.glob("c/*/*-2.parquet"))[0]
     whole.rename(whole.with_name(whole.name + ".123.part"))
     assert make(small, tmp_path, Counted()).run(2) == 1
     assert whole.is_file()
-    assert not list(tmp_path.glob("*/*.part"))
+    assert not list(tmp_path.glob("**/*.part"))
 
 
 def test_a_recorded_run_without_its_trace_is_made_again(small, tmp_path):
     make(small, tmp_path, Counted()).run(2)
-    next(tmp_path.glob("figure-8/*.trace.parquet")).unlink()
+    next(tmp_path.glob("c/*/*.trace.parquet")).unlink()
     assert make(small, tmp_path, Counted()).run(2) == 1
 
 
@@ -86,25 +86,28 @@ def test_one_and_four_workers_write_the_same(small, tmp_path):
     for workers in (1, 4):
         runner = make(small, tmp_path / str(workers), Counted())
         runner.run(workers)
-        results.append(runner.rows("study", "SELECT * FROM runs ORDER BY p, seed, kind, name"))
+        results.append(runner.rows("study", "SELECT * FROM runs ORDER BY p, seed, kind, name, subflow"))
     assert results[0] == results[1]
-    assert len(results[0]) == 7 * 3 * (2 + 8)
+    assert len(results[0]) == 7 * 3 * (2 + 2 + 8)
 
 
 def test_progress_is_told_of_every_run(small, tmp_path):
-    class Watch(sweeps.Silent):
+    class Watch(campaign.Silent):
         def __init__(self):
             self.steps, self.begun = 0, None
 
-        def begin(self, total, on_disk):
+        def begin(self, total, on_disk, cost):
             self.begun = (total, on_disk)
+            self.cost = cost
 
-        def step(self, name):
+        def step(self, name, cost):
             self.steps += 1
+            self.cost -= cost
 
     watch = Watch()
     make(small, tmp_path, Counted()).run(2, watch)
     assert (watch.begun, watch.steps) == ((24, 0), 24)
+    assert watch.cost == pytest.approx(0)
 
 
 def test_a_sweep_that_wants_a_trace_and_gets_none_says_so(small, tmp_path):

@@ -33,6 +33,8 @@ pub mod cause;
 pub mod chunk;
 pub mod crc32c;
 pub mod param;
+pub mod sf;
+pub mod sf2007;
 
 mod builder;
 mod emit;

@@ -2,10 +2,10 @@
 
 use core::fmt::{self, Display, Formatter};
 
-use crate::cause::{Cause, Causes};
-use crate::chunk::{Chunk, Data, Init, Sack};
+use crate::cause::{Cause, Causes, SfReason};
+use crate::chunk::{Chunk, Data, DataFlags, Init, Sack, SfData, SfForward, SfSack};
 use crate::packet::Packet;
-use crate::param::{Param, Params};
+use crate::param::{Param, Params, SfCap};
 use crate::tlv::Tlvs;
 use crate::unknown::UnknownAction;
 
@@ -52,6 +52,9 @@ impl Display for Chunk<'_> {
             Self::Ecne(chunk) => write!(f, "ECNE tsn={}", chunk.tsn),
             Self::Cwr(chunk) => write!(f, "CWR tsn={}", chunk.tsn),
             Self::ShutdownComplete(chunk) => write!(f, "SHUTDOWN COMPLETE{}", t_bit(chunk.reflected_tag)),
+            Self::SfData(chunk) => sf_data(f, chunk),
+            Self::SfSack(chunk) => sf_sack(f, chunk),
+            Self::SfForward(chunk) => sf_forward(f, chunk),
             Self::Unknown(raw) => {
                 let asked = action(raw.unknown_action());
                 write!(f, "CHUNK {} flags={:#04x} value={}B ({asked})", raw.kind, raw.flags, raw.value.len())
@@ -61,20 +64,106 @@ impl Display for Chunk<'_> {
 }
 
 fn data(f: &mut Formatter<'_>, chunk: &Data<'_>) -> fmt::Result {
-    let flag = |set, letter| if set { letter } else { "" };
     write!(
         f,
-        "DATA {}{}{}{} tsn={} stream={} ssn={} ppid={} len={}",
-        flag(chunk.flags.immediate, "I"),
-        flag(chunk.flags.unordered, "U"),
-        flag(chunk.flags.beginning, "B"),
-        flag(chunk.flags.ending, "E"),
+        "DATA {} tsn={} stream={} ssn={} ppid={} len={}",
+        letters(chunk.flags),
         chunk.tsn,
         chunk.stream,
         chunk.ssn,
         chunk.ppid,
         chunk.payload.len()
     )
+}
+
+/// I, U, B and E as far as they are set, in this order.
+pub(crate) const fn letters(flags: DataFlags) -> &'static str {
+    const ALL: [&str; 16] =
+        ["", "E", "B", "BE", "U", "UE", "UB", "UBE", "I", "IE", "IB", "IBE", "IU", "IUE", "IUB", "IUBE"];
+    ALL[(flags.bits() & 15) as usize]
+}
+
+fn sf_data(f: &mut Formatter<'_>, chunk: &SfData<'_>) -> fmt::Result {
+    write!(
+        f,
+        "SF-DATA {} fid={} epoch={} stsn={} stream={} mid={}",
+        letters(chunk.flags),
+        chunk.fid,
+        chunk.epoch,
+        chunk.stsn,
+        chunk.stream,
+        chunk.mid
+    )?;
+    match chunk.ppid() {
+        Some(ppid) => write!(f, " ppid={ppid}")?,
+        None => write!(f, " fsn={}", chunk.fragment())?,
+    }
+    write!(f, " len={}", chunk.payload.len())
+}
+
+fn sf_sack(f: &mut Formatter<'_>, chunk: &SfSack<'_>) -> fmt::Result {
+    let head = &chunk.head;
+    write!(
+        f,
+        "SF-SACK{} fid={} epoch={} cum={} a_rwnd={} a_fwnd={}",
+        if head.non_renegable { " N" } else { "" },
+        head.fid,
+        head.epoch,
+        head.cumulative,
+        head.a_rwnd,
+        head.a_fwnd
+    )?;
+    list(f, " gaps", chunk.gaps(), |f, gap| write!(f, "{}-{}", gap.start, gap.end))?;
+    list(f, " dups", chunk.duplicates(), |f, stsn| Display::fmt(&stsn, f))?;
+    if let Some(times) = chunk.times() {
+        write!(f, " received={}us delay={}us", times.received_us, times.ack_delay_us)?;
+    }
+    if let Some(counters) = chunk.counters() {
+        write!(f, " ect0={} ect1={} ce={}", counters.ect0, counters.ect1, counters.ce)?;
+    }
+    Ok(())
+}
+
+fn sf_forward(f: &mut Formatter<'_>, chunk: &SfForward<'_>) -> fmt::Result {
+    write!(f, "SF-FORWARD fid={} epoch={} cum={}", chunk.fid, chunk.epoch, chunk.cumulative)?;
+    list(f, " skipped", chunk.skipped(), |f, one| {
+        write!(f, "{}:{}{}", one.stream, one.mid, if one.unordered { "U" } else { "" })
+    })
+}
+
+fn sf_cap(f: &mut Formatter<'_>, param: &SfCap<'_>) -> fmt::Result {
+    let head = &param.head;
+    let flag = |set, letter| if set { letter } else { "" };
+    write!(
+        f,
+        "sf-cap v{} of={} mif={} credit={} floor={}",
+        head.version, head.outbound, head.max_inbound, head.credit, head.floor
+    )?;
+    if head.flags.bits() != 0 {
+        write!(
+            f,
+            " {}{}{}{}",
+            flag(head.flags.timestamps, "T"),
+            flag(head.flags.ecn_counters, "C"),
+            flag(head.flags.windows_enforced, "W"),
+            flag(head.flags.authenticated, "A")
+        )?;
+    }
+    list(f, " open", param.opens(), |f, open| {
+        write!(f, "{}:dscp={}:weight={}", open.fid, open.dscp, open.weight)
+    })
+}
+
+const fn sf_reason(reason: SfReason) -> &'static str {
+    match reason {
+        SfReason::UnknownSubflow => "unknown subflow",
+        SfReason::NeverSent => "never sent",
+        SfReason::CreditExceeded => "credit exceeded",
+        SfReason::MessageSplit => "message split",
+        SfReason::BadRequest => "bad request",
+        SfReason::BadMessage => "bad message",
+        SfReason::Other(_) => "other",
+    }
 }
 
 fn init(f: &mut Formatter<'_>, name: &str, chunk: &Init<'_>) -> fmt::Result {
@@ -176,6 +265,23 @@ impl Display for Param<'_> {
                 list(f, "extensions", param.chunk_types.iter(), |f, kind| kind.fmt(f))
             }
             Self::ForwardTsnSupported(_) => f.write_str("forward-tsn"),
+            Self::SfCap(param) => sf_cap(f, param),
+            Self::SfAdd(param) => write!(
+                f,
+                "sf-add req={} fid={} epoch={} dscp={} weight={} stsn={} a_fwnd={}",
+                param.request,
+                param.fid,
+                param.epoch,
+                param.dscp,
+                param.weight,
+                param.initial_stsn,
+                param.a_fwnd
+            ),
+            Self::SfDel(param) => write!(
+                f,
+                "sf-del req={} fid={} epoch={} last={}",
+                param.request, param.fid, param.epoch, param.last_stsn
+            ),
             Self::Unknown(raw) => write!(f, "{:#06x}={}B", raw.kind, raw.value.len()),
         }
     }
@@ -205,6 +311,15 @@ impl Display for Cause<'_> {
             Self::ProtocolViolation(cause) => {
                 write!(f, "protocol violation \"{}\"", cause.information.escape_ascii())
             }
+            Self::SfViolation(cause) => write!(
+                f,
+                "sf violation fid={} epoch={}: {} ({}) \"{}\"",
+                cause.fid,
+                cause.epoch,
+                sf_reason(cause.reason),
+                cause.reason.code(),
+                cause.information.escape_ascii()
+            ),
             Self::Unknown(raw) => write!(f, "cause {} {}B", raw.kind, raw.value.len()),
         }
     }

@@ -68,6 +68,9 @@ impl PeerInit {
                 Param::EcnCapable(_)
                 | Param::SupportedExtensions(_)
                 | Param::ForwardTsnSupported(_)
+                | Param::SfCap(_)
+                | Param::SfAdd(_)
+                | Param::SfDel(_)
                 | Param::Unknown(_) => {
                     let action = anabranch_wire::param::unknown_action(raw.kind);
                     if action.reports() && peer.unrecognized.len() + raw.bytes.len() + 8 <= MAX_UNRECOGNIZED {

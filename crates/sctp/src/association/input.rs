@@ -4,7 +4,7 @@ use anabranch_base::Instant;
 use anabranch_wire::Chunks;
 use anabranch_wire::Tsn;
 use anabranch_wire::cause::Causes;
-use anabranch_wire::chunk::{Chunk, Init};
+use anabranch_wire::chunk::{Chunk, Init, kind};
 
 use super::init::PeerInit;
 use super::{Association, State, causes};
@@ -51,7 +51,12 @@ impl Association {
                 outcome.malformed = true;
                 break;
             };
-            let Ok(chunk) = Chunk::parse(raw) else {
+            // What was not negotiated is unknown, whatever it holds.
+            let parsed = match raw.kind {
+                kind::SF_DATA | kind::SF_SACK | kind::SF_FORWARD => Ok(Chunk::Unknown(raw)),
+                _ => Chunk::parse(raw),
+            };
+            let Ok(chunk) = parsed else {
                 outcome.malformed = true;
                 break;
             };
@@ -126,6 +131,7 @@ impl Association {
             Chunk::CookieEcho(_) => {}
             // ECN is not negotiated: "the peer MUST NOT" send these.
             Chunk::Ecne(_) | Chunk::Cwr(_) => {}
+            Chunk::SfData(_) | Chunk::SfSack(_) | Chunk::SfForward(_) => {}
             Chunk::Unknown(raw) => {
                 let action = raw.unknown_action();
                 if action.reports() {

@@ -1,5 +1,5 @@
-//! Every error cause of RFC 9260 (sections 3.3.10.1 to 3.3.10.13), one file each. They stand in ERROR and ABORT
-//! chunks.
+//! Every error cause of RFC 9260 (sections 3.3.10.1 to 3.3.10.13) and that of the subflow extension SF, one file
+//! each. They stand in ERROR and ABORT chunks.
 
 mod cookie_while_shutting_down;
 mod invalid_mandatory_parameter;
@@ -9,6 +9,7 @@ mod no_user_data;
 mod out_of_resource;
 mod protocol_violation;
 mod restart_with_new_addresses;
+mod sf_violation;
 mod stale_cookie;
 mod unrecognized_chunk;
 mod unrecognized_parameters;
@@ -23,6 +24,7 @@ pub use no_user_data::NoUserData;
 pub use out_of_resource::OutOfResource;
 pub use protocol_violation::ProtocolViolation;
 pub use restart_with_new_addresses::RestartWithNewAddresses;
+pub use sf_violation::{SfReason, SfViolation};
 pub use stale_cookie::StaleCookie;
 pub use unrecognized_chunk::UnrecognizedChunk;
 pub use unrecognized_parameters::UnrecognizedParameters;
@@ -64,6 +66,8 @@ pub mod code {
     pub const USER_INITIATED_ABORT: u16 = 12;
     /// Protocol Violation.
     pub const PROTOCOL_VIOLATION: u16 = 13;
+    /// SF-Violation (extension SF, [`CodePoints`](crate::sf::CodePoints)).
+    pub const SF_VIOLATION: u16 = crate::sf::CodePoints::DEFAULT.violation;
 }
 
 /// Any error cause.
@@ -95,6 +99,8 @@ pub enum Cause<'a> {
     UserInitiatedAbort(UserInitiatedAbort<'a>),
     /// Code 13.
     ProtocolViolation(ProtocolViolation<'a>),
+    /// Code 0x5F01.
+    SfViolation(SfViolation<'a>),
     /// Any other code, kept as it is.
     Unknown(RawCause<'a>),
 }
@@ -127,6 +133,7 @@ impl<'a> Cause<'a> {
             }
             code::USER_INITIATED_ABORT => Self::UserInitiatedAbort(UserInitiatedAbort::parse(raw)?),
             code::PROTOCOL_VIOLATION => Self::ProtocolViolation(ProtocolViolation::parse(raw)?),
+            code::SF_VIOLATION => Self::SfViolation(SfViolation::parse(raw)?),
             _ => Self::Unknown(raw),
         })
     }
@@ -148,6 +155,7 @@ impl<'a> Cause<'a> {
             Self::RestartWithNewAddresses(cause) => cause.emit(out),
             Self::UserInitiatedAbort(cause) => cause.emit(out),
             Self::ProtocolViolation(cause) => cause.emit(out),
+            Self::SfViolation(cause) => cause.emit(out),
             Self::Unknown(raw) => raw.emit(out),
         }
     }

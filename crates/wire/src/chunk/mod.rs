@@ -1,4 +1,4 @@
-//! Every chunk of RFC 9260, one file each.
+//! Every chunk of RFC 9260 and of the subflow extension SF, one file each.
 //!
 //! A chunk is parsed from a [`RawChunk`], whose type the caller has looked at already (`parse` of a single chunk
 //! reads lengths, not the type); [`Chunk::parse`] does both.
@@ -12,6 +12,9 @@ mod error;
 mod heartbeat;
 pub mod init;
 pub mod sack;
+mod sf_data;
+pub mod sf_forward;
+pub mod sf_sack;
 mod shutdown;
 mod shutdown_ack;
 mod shutdown_complete;
@@ -25,12 +28,16 @@ pub use error::ErrorChunk;
 pub use heartbeat::{Heartbeat, HeartbeatKind};
 pub use init::{Init, InitKind};
 pub use sack::{GapBlock, Sack};
+pub use sf_data::SfData;
+pub use sf_forward::SfForward;
+pub use sf_sack::{EcnCounters, ReceiveTime, SfSack, SfSackHead};
 pub use shutdown::Shutdown;
 pub use shutdown_ack::ShutdownAck;
 pub use shutdown_complete::ShutdownComplete;
 
 use crate::error::ChunkError;
 use crate::packet::RawChunk;
+use crate::sf::CodePoints;
 use crate::unknown::UnknownAction;
 
 /// Chunk types (RFC 9260 table 1).
@@ -65,6 +72,12 @@ pub mod kind {
     pub const CWR: u8 = 13;
     /// Shutdown complete.
     pub const SHUTDOWN_COMPLETE: u8 = 14;
+    /// Payload data of a subflow (extension SF, [`CodePoints`](crate::sf::CodePoints)).
+    pub const SF_DATA: u8 = crate::sf::CodePoints::DEFAULT.data;
+    /// Selective acknowledgement of a subflow (extension SF).
+    pub const SF_SACK: u8 = crate::sf::CodePoints::DEFAULT.sack;
+    /// Forward the cumulative STSN of a subflow (extension SF).
+    pub const SF_FORWARD: u8 = crate::sf::CodePoints::DEFAULT.forward;
 }
 
 /// What a receiver that does not know chunk type `kind` does with it (section 3.2, table 2).
@@ -107,6 +120,12 @@ pub enum Chunk<'a> {
     Cwr(Cwr<'a>),
     /// Type 14.
     ShutdownComplete(ShutdownComplete),
+    /// Type 0x5F, or as [`CodePoints::data`] says.
+    SfData(SfData<'a>),
+    /// Type 0x9F, or as [`CodePoints::sack`] says.
+    SfSack(SfSack<'a>),
+    /// Type 0xDF, or as [`CodePoints::forward`] says.
+    SfForward(SfForward<'a>),
     /// Any other type, kept as it is.
     Unknown(RawChunk<'a>),
 }
@@ -133,11 +152,35 @@ impl<'a> Chunk<'a> {
             kind::ECNE => Self::Ecne(Ecne::parse(raw)?),
             kind::CWR => Self::Cwr(Cwr::parse(raw)?),
             kind::SHUTDOWN_COMPLETE => Self::ShutdownComplete(ShutdownComplete::parse(raw)?),
+            kind::SF_DATA => Self::SfData(SfData::parse(raw)?),
+            kind::SF_SACK => Self::SfSack(SfSack::parse(raw)?),
+            kind::SF_FORWARD => Self::SfForward(SfForward::parse(raw)?),
             _ => Self::Unknown(raw),
         })
     }
 
-    /// Appends the chunk, padded.
+    /// Reads the chunk that its type says, where the subflow extension has the types of `codes`.
+    ///
+    /// # Errors
+    /// Its length does not fit its type.
+    pub fn parse_with(raw: RawChunk<'a>, codes: &CodePoints) -> Result<Self, ChunkError> {
+        if raw.kind == codes.data {
+            return Ok(Self::SfData(SfData::parse(raw)?));
+        }
+        if raw.kind == codes.sack {
+            return Ok(Self::SfSack(SfSack::parse(raw)?));
+        }
+        if raw.kind == codes.forward {
+            return Ok(Self::SfForward(SfForward::parse(raw)?));
+        }
+        // A type that is the extension's by default only is not the extension's here.
+        match raw.kind {
+            kind::SF_DATA | kind::SF_SACK | kind::SF_FORWARD => Ok(Self::Unknown(raw)),
+            _ => Self::parse(raw),
+        }
+    }
+
+    /// Appends the chunk, padded. The chunks of the extension get the types of [`CodePoints::DEFAULT`].
     pub fn emit(&self, out: &mut Vec<u8>) {
         match self {
             Self::Data(chunk) => chunk.emit(out),
@@ -155,6 +198,9 @@ impl<'a> Chunk<'a> {
             Self::Ecne(chunk) => chunk.emit(out),
             Self::Cwr(chunk) => chunk.emit(out),
             Self::ShutdownComplete(chunk) => chunk.emit(out),
+            Self::SfData(chunk) => chunk.emit(out),
+            Self::SfSack(chunk) => chunk.emit(out),
+            Self::SfForward(chunk) => chunk.emit(out),
             Self::Unknown(raw) => raw.emit(out),
         }
     }

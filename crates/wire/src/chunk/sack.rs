@@ -130,14 +130,14 @@ impl<'a> Sack<'a> {
     #[inline]
     #[must_use]
     pub fn gaps(&self) -> Gaps<'a> {
-        Gaps(self.gaps.chunks_exact(4))
+        Gaps::new(self.gaps)
     }
 
     /// TSNs that arrived again since the last SACK, once for each time.
     #[inline]
     #[must_use]
     pub fn duplicates(&self) -> Duplicates<'a> {
-        Duplicates(self.duplicates.chunks_exact(4))
+        Duplicates::new(self.duplicates)
     }
 
     /// Appends the chunk.
@@ -158,6 +158,14 @@ impl<'a> Sack<'a> {
 /// Iterator over gap blocks.
 #[derive(Clone, Debug)]
 pub struct Gaps<'a>(ChunksExact<'a, u8>);
+
+impl<'a> Gaps<'a> {
+    /// The blocks that stand in `bytes`, four bytes each.
+    #[inline]
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Self(bytes.chunks_exact(4))
+    }
+}
 
 impl Iterator for Gaps<'_> {
     type Item = GapBlock;
@@ -184,6 +192,14 @@ impl FusedIterator for Gaps<'_> {}
 /// Iterator over duplicate TSNs.
 #[derive(Clone, Debug)]
 pub struct Duplicates<'a>(ChunksExact<'a, u8>);
+
+impl<'a> Duplicates<'a> {
+    /// The numbers that stand in `bytes`, four bytes each.
+    #[inline]
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Self(bytes.chunks_exact(4))
+    }
+}
 
 impl Iterator for Duplicates<'_> {
     type Item = Tsn;

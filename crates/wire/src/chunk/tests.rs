@@ -45,16 +45,39 @@ fn every_type_is_parsed_as_what_it_is() {
             0 | 3 => 16,
             1 | 2 => 20,
             4 | 5 | 7 | 12 | 13 => 8,
+            0x5F => 20,
+            0x9F => 24,
+            0xDF => 12,
             _ => 4,
         };
         if matches!(kind, 4 | 5) {
             bytes[4..8].copy_from_slice(&[0, 1, 0, 4]);
         }
         let chunk = Chunk::parse(raw(&bytes)).unwrap();
-        assert_eq!(matches!(chunk, Chunk::Unknown(_)), kind > 14, "{kind}");
+        let known = kind <= 14 || matches!(kind, 0x5F | 0x9F | 0xDF);
+        assert_eq!(matches!(chunk, Chunk::Unknown(_)), !known, "{kind}");
         let mut out = Vec::new();
         chunk.emit(&mut out);
         assert_eq!(out, bytes[..bytes[3].into()], "{kind}");
+    }
+}
+
+#[test]
+fn other_code_points_for_the_extension() {
+    let codes = CodePoints { data: 0x5E, sack: 0x9E, forward: 0xDE, ..CodePoints::DEFAULT };
+    let mut bytes = [0; 24];
+    for (kind, length, name) in [(0x5E, 20, "SF-DATA"), (0x9E, 24, "SF-SACK"), (0xDE, 12, "SF-FORWARD")] {
+        (bytes[0], bytes[3]) = (kind, length);
+        let chunk = Chunk::parse_with(raw(&bytes), &codes).unwrap();
+        assert!(chunk.to_string().starts_with(name), "{chunk}");
+        bytes[0] |= 1;
+        // The default types mean nothing under this table.
+        assert!(matches!(Chunk::parse_with(raw(&bytes), &codes), Ok(Chunk::Unknown(_))), "{name}");
+    }
+    for kind in 0..=255 {
+        bytes[0] = kind;
+        let with = Chunk::parse_with(raw(&bytes), &CodePoints::DEFAULT);
+        assert_eq!(with, Chunk::parse(raw(&bytes)), "{kind}");
     }
 }
 

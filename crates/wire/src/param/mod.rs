@@ -1,4 +1,5 @@
-//! Every parameter of RFC 9260, one file each, and the two extensions that every stack of today names in its INIT.
+//! Every parameter of RFC 9260, one file each, the two extensions that every stack of today names in its INIT,
+//! and those of the subflow extension SF.
 
 mod cookie_preservative;
 mod ecn_capable;
@@ -7,6 +8,9 @@ mod heartbeat_info;
 mod host_name;
 mod ipv4;
 mod ipv6;
+mod sf_add;
+pub mod sf_cap;
+mod sf_del;
 mod state_cookie;
 mod supported_address_types;
 mod supported_extensions;
@@ -19,6 +23,9 @@ pub use heartbeat_info::HeartbeatInfo;
 pub use host_name::HostName;
 pub use ipv4::Ipv4Address;
 pub use ipv6::Ipv6Address;
+pub use sf_add::SfAdd;
+pub use sf_cap::{SfCap, SfCapFlags, SfCapHead, SfOpen};
+pub use sf_del::SfDel;
 pub use state_cookie::StateCookie;
 pub use supported_address_types::SupportedAddressTypes;
 pub use supported_extensions::SupportedExtensions;
@@ -57,6 +64,12 @@ pub mod kind {
     pub const SUPPORTED_EXTENSIONS: u16 = 0x8008;
     /// Forward-TSN-Supported (RFC 3758).
     pub const FORWARD_TSN_SUPPORTED: u16 = 0xC000;
+    /// What the sender can do with subflows (extension SF, [`CodePoints`](crate::sf::CodePoints)).
+    pub const SF_CAP: u16 = crate::sf::CodePoints::DEFAULT.capability;
+    /// Request to open a subflow (extension SF).
+    pub const SF_ADD: u16 = crate::sf::CodePoints::DEFAULT.add;
+    /// Request to close a subflow (extension SF).
+    pub const SF_DEL: u16 = crate::sf::CodePoints::DEFAULT.delete;
 }
 
 /// What a receiver that does not know parameter type `kind` does with it (section 3.2.1, table 3).
@@ -90,6 +103,12 @@ pub enum Param<'a> {
     SupportedExtensions(SupportedExtensions<'a>),
     /// Type 0xC000.
     ForwardTsnSupported(ForwardTsnSupported),
+    /// Type 0xB05F.
+    SfCap(SfCap<'a>),
+    /// Type 0x405F.
+    SfAdd(SfAdd),
+    /// Type 0x4060.
+    SfDel(SfDel),
     /// Any other type, kept as it is.
     Unknown(RawParam<'a>),
 }
@@ -112,6 +131,9 @@ impl<'a> Param<'a> {
             kind::ECN_CAPABLE => Self::EcnCapable(EcnCapable::parse(raw)?),
             kind::SUPPORTED_EXTENSIONS => Self::SupportedExtensions(SupportedExtensions::parse(raw)?),
             kind::FORWARD_TSN_SUPPORTED => Self::ForwardTsnSupported(ForwardTsnSupported::parse(raw)?),
+            kind::SF_CAP => Self::SfCap(SfCap::parse(raw)?),
+            kind::SF_ADD => Self::SfAdd(SfAdd::parse(raw)?),
+            kind::SF_DEL => Self::SfDel(SfDel::parse(raw)?),
             _ => Self::Unknown(raw),
         })
     }
@@ -131,6 +153,9 @@ impl<'a> Param<'a> {
             Self::EcnCapable(param) => param.emit(out),
             Self::SupportedExtensions(param) => param.emit(out),
             Self::ForwardTsnSupported(param) => param.emit(out),
+            Self::SfCap(param) => param.emit(out),
+            Self::SfAdd(param) => param.emit(out),
+            Self::SfDel(param) => param.emit(out),
             Self::Unknown(raw) => raw.emit(out),
         }
     }

@@ -46,6 +46,58 @@ fn parameters_and_causes() {
 }
 
 #[test]
+fn the_subflow_extension() {
+    assert_eq!(
+        line(&[0x5F, 3, 0, 21, 0, 0, 0, 9, 0, 1, 2, 3, 0, 0, 0, 4, 0, 0, 0, 53, b'x', 0, 0, 0]),
+        " SF-DATA BE fid=2 epoch=3 stsn=9 stream=1 mid=4 ppid=53 len=1"
+    );
+    assert_eq!(
+        line(&[0x5F, 0, 0, 21, 0, 0, 0, 9, 0, 1, 2, 3, 0, 0, 0, 4, 0, 0, 0, 5, b'x', 0, 0, 0]),
+        " SF-DATA  fid=2 epoch=3 stsn=9 stream=1 mid=4 fsn=5 len=1"
+    );
+    assert_eq!(
+        line(&[
+            0x9F, 7, 0, 52, 5, 6, 0, 0, 0, 0, 0, 7, 0, 1, 0, 0, 0, 0, 0x20, 0, 0, 1, 0, 1, 0, 2, 0, 3, 0, 0,
+            0, 9, 0, 0, 0, 11, 0, 0, 0, 12, 0, 0, 0, 13, 0, 0, 0, 14, 0, 0, 0, 15
+        ]),
+        " SF-SACK N fid=5 epoch=6 cum=7 a_rwnd=65536 a_fwnd=8192 gaps=[2-3] dups=[9] received=11us delay=12us \
+         ect0=13 ect1=14 ce=15"
+    );
+    assert_eq!(
+        line(&[0xDF, 0, 0, 20, 5, 6, 0, 0, 0, 0, 0, 7, 0, 3, 0, 1, 0, 0, 0, 4]),
+        " SF-FORWARD fid=5 epoch=6 cum=7 skipped=[3:4U]"
+    );
+    assert_eq!(
+        line(&[
+            1, 0, 0, 40, 0, 0, 0, 1, 0, 0, 5, 0xDC, 0, 1, 0, 2, 0, 0, 0, 3, 0xB0, 0x5F, 0, 20, 1, 10, 4, 16,
+            0, 1, 0, 0, 0, 0, 11, 184, 1, 46, 0, 1
+        ]),
+        " INIT tag=0x00000001 a_rwnd=1500 os=1 is=2 tsn=3 params: sf-cap v1 of=4 mif=16 credit=65536 floor=3000 \
+         TW open=[1:dscp=46:weight=1]"
+    );
+    assert_eq!(
+        line(&[9, 0, 0, 14, 0x5F, 1, 0, 10, 3, 4, 0, 2, b'h', b'i', 0, 0]),
+        " ERROR causes: sf violation fid=3 epoch=4: never sent (2) \"hi\""
+    );
+}
+
+#[test]
+fn requests_of_the_subflow_extension() {
+    let show = |bytes: &[u8]| {
+        let raw = crate::param::Params::new(bytes).iter().next().unwrap().unwrap();
+        crate::param::Param::parse(raw).unwrap().to_string()
+    };
+    assert_eq!(
+        show(&[0x40, 0x5F, 0, 24, 0, 0, 0, 1, 5, 6, 46, 0, 0, 0, 0, 9, 0, 2, 0, 0, 0, 0, 16, 0]),
+        "sf-add req=1 fid=5 epoch=6 dscp=46 weight=2 stsn=9 a_fwnd=4096"
+    );
+    assert_eq!(
+        show(&[0x40, 0x60, 0, 16, 0, 0, 0, 1, 5, 6, 0, 0, 0, 0, 0, 9]),
+        "sf-del req=1 fid=5 epoch=6 last=9"
+    );
+}
+
+#[test]
 fn malformed_parts_say_what_is_wrong() {
     assert_eq!(
         line(&[11, 0, 0, 4, 7, 0, 0, 4]),

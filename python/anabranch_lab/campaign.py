@@ -1,0 +1,180 @@
+"""Runs what is missing of one or more experiments, several runs at once, the longest first."""
+
+import concurrent.futures
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from . import simulation, work
+
+if TYPE_CHECKING:
+    from .sweep import Runner
+
+
+class Progress(Protocol):
+    """Somebody who is told how far it is."""
+
+    def begin(self, total: int, on_disk: int, cost: float) -> None:
+        """So many runs, of which so many need not be made; the others will take so many seconds of a processor."""
+
+    def step(self, name: str, cost: float) -> None:
+        """One more run is on disk, which was thought to take so many seconds."""
+
+
+class Silent:
+    """Nobody looks."""
+
+    def begin(self, total: int, on_disk: int, cost: float) -> None:
+        """Says nothing."""
+
+    def step(self, name: str, cost: float) -> None:
+        """Says nothing."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One run that must be made, for whichever experiments need it."""
+
+    runner: "Runner"
+    name: str
+    scenario: str
+    key: str
+    seed: int
+    kinds: tuple[str, ...]
+    cost: float
+
+    def paths(self) -> list[tuple[str, Path]]:
+        """The files that it writes, the one that says that it is done last."""
+        return [(kind, self.runner.store.path(self.key, self.seed, kind)) for kind in self.kinds]
+
+
+class Executor(Protocol):
+    """Where runs are made."""
+
+    width: int
+    """How many at the same time."""
+
+    def submit(self, task: Task) -> Any:
+        """Begins a run; returns a future of `work.Made`."""
+
+    def wait(self, futures: Sequence[Any]) -> Sequence[Any]:
+        """Returns those that are done, at least one."""
+
+    def stop(self, futures: Sequence[Any]) -> Sequence[tuple[Any, work.Made]]:
+        """Ends, with these under way or waiting: begins no more; returns those that are done all the same."""
+
+
+class Threads:
+    """This process. Threads are enough: the simulator works without the interpreter's lock."""
+
+    def __init__(self, workers: int | None = None):
+        self.width = workers or os.cpu_count() or 1
+        self._pool = concurrent.futures.ThreadPoolExecutor(self.width)
+
+    def submit(self, task: Task) -> concurrent.futures.Future:
+        """Begins a run when a thread is free."""
+        return self._pool.submit(
+            work.make,
+            task.scenario,
+            task.seed,
+            task.kinds,
+            simulate=task.runner.simulate,
+            code=task.runner.code,
+        )
+
+    def wait(self, futures: Sequence[concurrent.futures.Future]) -> Sequence[concurrent.futures.Future]:
+        """Returns those that are done, at least one."""
+        return list(concurrent.futures.wait(futures, return_when=concurrent.futures.FIRST_COMPLETED).done)
+
+    def stop(self, futures: Sequence[concurrent.futures.Future]) -> Sequence[tuple[Any, work.Made]]:
+        """Waits for the runs under way: they cannot be broken off, and seconds of work are worth keeping."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        done = [each for each in futures if not each.cancelled() and each.exception() is None]
+        return [(each, each.result()) for each in done]
+
+
+def tasks(runners: Sequence["Runner"]) -> tuple[list[Task], int]:
+    """The runs that are missing, the longest first, and how many there are with those on disk."""
+    wanted: dict[tuple[Path, int], Task] = {}
+    for runner in runners:
+        for job in runner.jobs():
+            place = (runner.store.path(job.key, job.seed), job.seed)
+            known = wanted.get(place)
+            if known is None or set(job.kinds) - set(known.kinds):
+                name = f"{job.experiment}: {job.sweep.name}" if len(runners) > 1 else job.sweep.name
+                wanted[place] = Task(
+                    runner,
+                    name,
+                    job.point.scenario,
+                    job.key,
+                    job.seed,
+                    job.kinds,
+                    runner.costs.of(job.key, job.point.scenario),
+                )
+    missing = [task for task in wanted.values() if not all(path.is_file() for _, path in task.paths())]
+    missing.sort(key=lambda task: -task.cost)
+    return missing, len(wanted)
+
+
+def run(
+    runners: Sequence["Runner"], executor: Executor | None = None, progress: Progress | None = None
+) -> int:
+    """Makes what is not on disk yet; returns how many runs that were.
+
+    Interrupted (KeyboardInterrupt), it keeps every run that is finished, the ones under way included, and starts no
+    more.
+    """
+    progress = progress or Silent()
+    executor = executor or Threads()
+    for runner in runners:
+        runner.store.clean()
+    missing, total = tasks(runners)
+    _check(missing)
+    progress.begin(total, total - len(missing), sum(task.cost for task in missing))
+    queue = iter(missing)
+    running: dict[Any, Task] = {}
+    try:
+        _fill(running, executor, queue)
+        while running:
+            for future in executor.wait(list(running)):
+                task = running.pop(future)
+                _keep(task, future.result())
+                progress.step(task.name, task.cost)
+            _fill(running, executor, queue)
+    finally:
+        for future, made in executor.stop(list(running)):
+            _keep(running[future], made)
+        for runner in runners:
+            runner.costs.save()
+    return len(missing)
+
+
+def _check(missing: Sequence[Task]) -> None:
+    """A scenario that is wrong stops everything before the first run, not after an hour."""
+    seen = set()
+    for task in missing:
+        if task.key not in seen and task.runner.simulate is simulation.simulate:
+            seen.add(task.key)
+            simulation.check(task.scenario, task.name)
+
+
+def _fill(running: dict[Any, Task], executor: Executor, queue: Iterator[Task]) -> None:
+    # Two for each worker: the next one is there when a run ends.
+    while len(running) < 2 * executor.width:
+        task = next(queue, None)
+        if task is None:
+            return
+        running[executor.submit(task)] = task
+
+
+def _keep(task: Task, made: work.Made) -> None:
+    if made.code != task.runner.code:
+        raise ValueError(
+            f"a worker has another simulator (build {made.code}) than this process (build {task.runner.code}): "
+            "install the same one everywhere"
+        )
+    for kind, path in task.paths():
+        task.runner.store.write(made.files[kind], path)
+    task.runner.costs.learn(task.key, made.seconds)

@@ -1,0 +1,50 @@
+"""How long a run will take: what it took before, or a guess from its scenario."""
+
+import contextlib
+import json
+import os
+from pathlib import Path
+
+from . import estimate
+
+
+class Costs:
+    """Seconds of one processor, learned on this machine; results do not depend on them."""
+
+    def __init__(self, path: Path):
+        self._path = path
+        self._known = self._read()
+        self._learned: dict[str, float] = {}
+        self._guesses: dict[str, float] = {}
+
+    def of(self, key: str, scenario: str) -> float:
+        """What a run of this scenario is thought to take, seconds."""
+        if key in self._known:
+            return self._known[key]
+        if key not in self._guesses:
+            self._guesses[key] = estimate.seconds(scenario)
+        return self._guesses[key]
+
+    def known(self, key: str) -> bool:
+        """Whether a run of this scenario was made before."""
+        return key in self._known
+
+    def learn(self, key: str, seconds: float) -> None:
+        """A run took so long."""
+        before = self._learned.get(key, seconds)
+        self._learned[key] = round(0.7 * before + 0.3 * seconds, 6)
+
+    def save(self) -> None:
+        """Keeps what was learned, beside what others learned meanwhile."""
+        if not self._learned:
+            return
+        self._known = self._read() | self._learned
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        part = self._path.with_name(f"{self._path.name}.{os.getpid()}.part")
+        part.write_text(json.dumps(self._known, indent=0, sort_keys=True) + "\n", encoding="utf-8")
+        part.replace(self._path)
+
+    def _read(self) -> dict[str, float]:
+        with contextlib.suppress(FileNotFoundError, ValueError):
+            return {str(key): float(value) for key, value in json.loads(self._path.read_text()).items()}
+        return {}

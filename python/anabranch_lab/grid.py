@@ -1,0 +1,243 @@
+"""Measures over a grid of runs: one value for every point and seed, and what statistics make of them."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from . import stats
+from .stats import Estimate
+
+
+def of_flow(name: str, column: str) -> str:
+    """SQL: a column of the flow of that name; `%` stands for anything, then it is the sum."""
+    return f"sum({column}) FILTER (kind = 'flow' AND name LIKE '{name}')"
+
+
+def mean_of_flows(name: str, column: str) -> str:
+    """SQL: the mean of a column over the flows whose name is like that."""
+    return f"avg({column}) FILTER (kind = 'flow' AND name LIKE '{name}')"
+
+
+def of_subflow(flow: str, number: int, column: str) -> str:
+    """SQL: a column of one subflow of a flow."""
+    return f"sum({column}) FILTER (kind = 'subflow' AND name = '{flow}' AND subflow = {number})"
+
+
+def of_link(name: str, column: str) -> str:
+    """SQL: a column of the link of that name."""
+    return f"sum({column}) FILTER (kind = 'link' AND name = '{name}')"
+
+
+def drop_rate(link: str) -> str:
+    """SQL: dropped packets of a link, by its queue, for each packet that arrived there."""
+    return f"{of_link(link, 'drops_queue')} / nullif({of_link(link, 'arrivals')}, 0)"
+
+
+def sql(axes: Sequence[str], measures: Mapping[str, str]) -> str:
+    """The query that `load` wants: a row for each point and seed, a column for each measure."""
+    places = ", ".join(f'"{axis}"' for axis in (*axes, "seed"))
+    columns = ", ".join(f'CAST({expression} AS DOUBLE) AS "{name}"' for name, expression in measures.items())
+    return f"SELECT {places}, {columns} FROM runs GROUP BY {places} ORDER BY {places}"
+
+
+def load(table: pa.Table, axes: Sequence[str], measures: Sequence[str]) -> "Grid":
+    """The answer to that query as a grid."""
+    cells: dict[tuple, dict[str, list]] = {}
+    for row in table.to_pylist():
+        cell = cells.setdefault(tuple(row[axis] for axis in axes), {"seed": [], **{m: [] for m in measures}})
+        for name, values in cell.items():
+            values.append(row[name])
+    return Grid(tuple(axes), tuple(measures), cells)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One measure at one point: a value for each seed."""
+
+    seeds: tuple[int, ...]
+    values: tuple[float, ...]
+
+    @property
+    def estimate(self) -> Estimate:
+        """Mean and 95 % interval."""
+        return stats.estimate(self.values)
+
+    def _with(self, other: "Sample | float", act: Callable[[Any, Any], Any]) -> "Sample":
+        if not isinstance(other, Sample):
+            return Sample(self.seeds, tuple(act(value, other) for value in self.values))
+        mine, yours = (
+            dict(zip(self.seeds, self.values, strict=True)),
+            dict(zip(other.seeds, other.values, strict=True)),
+        )
+        seeds = tuple(seed for seed in self.seeds if seed in yours)
+        return Sample(seeds, tuple(act(mine[seed], yours[seed]) for seed in seeds))
+
+    def __sub__(self, other: "Sample | float") -> "Sample":
+        """The difference, seed by seed."""
+        return self._with(other, lambda a, b: a - b)
+
+    def __add__(self, other: "Sample | float") -> "Sample":
+        """The sum, seed by seed."""
+        return self._with(other, lambda a, b: a + b)
+
+    def __mul__(self, other: "Sample | float") -> "Sample":
+        """The product, seed by seed."""
+        return self._with(other, lambda a, b: a * b)
+
+    def __truediv__(self, other: "Sample | float") -> "Sample":
+        """The quotient, seed by seed; not a number where the divisor is 0."""
+        return self._with(other, _divide)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One measure along one axis: a value for each seed and each point."""
+
+    x: tuple[float, ...]
+    seeds: tuple[int, ...]
+    values: np.ndarray
+    """Rows are seeds, columns are points."""
+
+    @property
+    def means(self) -> np.ndarray:
+        """The mean at each point."""
+        return self.values.mean(axis=0)
+
+    @property
+    def estimates(self) -> list[Estimate]:
+        """Mean and 95 % interval at each point."""
+        return [stats.estimate([float(v) for v in column]) for column in self.values.T]
+
+    @property
+    def halves(self) -> np.ndarray:
+        """Half widths of the intervals, for error bars."""
+        return np.array([each.half if math.isfinite(each.half) else 0.0 for each in self.estimates])
+
+    def at(self, x: float) -> Estimate:
+        """Mean and 95 % interval at one point."""
+        return self.sample(x).estimate
+
+    def sample(self, x: float) -> Sample:
+        """The values at one point."""
+        if x not in self.x:
+            raise KeyError(f"no point {x}; there are {', '.join(str(each) for each in self.x)}")
+        return Sample(self.seeds, tuple(float(v) for v in self.values[:, self.x.index(x)]))
+
+    def between(self, low: float, high: float) -> "Curve":
+        """The part of it with low <= x <= high."""
+        kept = [index for index, x in enumerate(self.x) if low <= x <= high]
+        return Curve(tuple(self.x[index] for index in kept), self.seeds, self.values[:, kept])
+
+    def slope(self) -> Estimate:
+        """Least-squares slope of each seed's curve; their mean and 95 % interval."""
+        return stats.estimate([stats.slope(self.x, row) for row in self.values])
+
+    def exponent(self) -> Estimate:
+        """Slope of log y over log x of each seed's curve; points where it is not positive do not count."""
+        return stats.estimate([stats.exponent(self.x, row) for row in self.values])
+
+    def rank(self) -> float:
+        """Spearman's rank correlation of the means with x."""
+        return stats.spearman(self.x, [float(mean) for mean in self.means])
+
+    def ranks(self) -> Estimate:
+        """Spearman's rank correlation of each seed's curve with x; mean and 95 % interval."""
+        return stats.estimate([stats.spearman(self.x, [float(v) for v in row]) for row in self.values])
+
+    def rise(self, first: float, last: float) -> Estimate:
+        """How much higher it is at `last` than at `first`, seed by seed."""
+        return (self.sample(last) - self.sample(first)).estimate
+
+    def peak(self) -> Estimate:
+        """Where each seed's curve is highest; mean and 95 % interval of x."""
+        return stats.estimate([float(self.x[index]) for index in self.values.argmax(axis=1)])
+
+    def _with(self, other: "Curve | float", act: Callable[[Any, Any], Any]) -> "Curve":
+        if not isinstance(other, Curve):
+            return Curve(self.x, self.seeds, act(self.values, other))
+        if self.x != other.x:
+            raise ValueError(f"two curves over different points: {self.x} and {other.x}")
+        seeds = tuple(seed for seed in self.seeds if seed in other.seeds)
+        mine = self.values[[self.seeds.index(seed) for seed in seeds]]
+        yours = other.values[[other.seeds.index(seed) for seed in seeds]]
+        return Curve(self.x, seeds, act(mine, yours))
+
+    def __sub__(self, other: "Curve | float") -> "Curve":
+        """The difference, seed by seed and point by point."""
+        return self._with(other, lambda a, b: a - b)
+
+    def __add__(self, other: "Curve | float") -> "Curve":
+        """The sum, seed by seed and point by point."""
+        return self._with(other, lambda a, b: a + b)
+
+    def __mul__(self, other: "Curve | float") -> "Curve":
+        """The product, seed by seed and point by point."""
+        return self._with(other, lambda a, b: a * b)
+
+    def __truediv__(self, other: "Curve | float") -> "Curve":
+        """The quotient, seed by seed and point by point; not a number where the divisor is 0."""
+        return self._with(other, lambda a, b: np.divide(a, b, out=np.full(np.shape(a), np.nan), where=b != 0))
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Measures of every run of a sweep."""
+
+    axes: tuple[str, ...]
+    measures: tuple[str, ...]
+    cells: Mapping[tuple, Mapping[str, Sequence]]
+
+    def values(self, axis: str) -> list[Any]:
+        """The values of an axis, in the order in which they occur."""
+        index = self._index(axis)
+        return list(dict.fromkeys(place[index] for place in self.cells))
+
+    def sample(self, measure: str, **at: Any) -> Sample:
+        """One measure at the one point with these values."""
+        places = self._places(at)
+        if len(places) != 1:
+            raise KeyError(
+                f"{len(places)} points have {at}; name one value for each of {', '.join(self.axes)}"
+            )
+        cell = self.cells[places[0]]
+        return Sample(tuple(cell["seed"]), tuple(self._number(value) for value in cell[measure]))
+
+    def at(self, measure: str, **at: Any) -> Estimate:
+        """Mean and 95 % interval of a measure at a point."""
+        return self.sample(measure, **at).estimate
+
+    def curve(self, measure: str, over: str, **at: Any) -> Curve:
+        """One measure along an axis, the other axes at these values; only seeds that every point has."""
+        index = self._index(over)
+        places = self._places(at)
+        places.sort(key=lambda place: place[index])
+        x = tuple(place[index] for place in places)
+        if not x or len(set(x)) != len(x):
+            raise KeyError(f"{at} does not make one curve over {over}; axes are {', '.join(self.axes)}")
+        columns = [
+            dict(zip(self.cells[place]["seed"], self.cells[place][measure], strict=True)) for place in places
+        ]
+        seeds = [seed for seed in columns[0] if all(seed in column for column in columns)]
+        values = [[self._number(column[seed]) for column in columns] for seed in seeds]
+        return Curve(x, tuple(seeds), np.array(values, dtype=float))
+
+    def _places(self, at: Mapping[str, Any]) -> list[tuple]:
+        wanted = {self._index(axis): value for axis, value in at.items()}
+        return [place for place in self.cells if all(place[i] == value for i, value in wanted.items())]
+
+    def _index(self, axis: str) -> int:
+        if axis not in self.axes:
+            raise KeyError(f"no axis `{axis}`; there are {', '.join(self.axes)}")
+        return self.axes.index(axis)
+
+    @staticmethod
+    def _number(value: float | None) -> float:
+        return math.nan if value is None else value
+
+
+def _divide(a: float, b: float) -> float:
+    return a / b if b != 0 else math.nan

@@ -1,0 +1,97 @@
+"""What the commands print on a terminal."""
+
+from collections.abc import Sequence
+
+from rich.markup import escape
+from rich.table import Table as RichTable
+
+from . import claims as judged
+from . import experiment
+from .progress import duration
+from .sweep import Runner
+
+STYLE = {judged.REPRODUCED: "green", judged.NOT_REPRODUCED: "red", judged.EXPLAINED: "yellow"}
+
+
+def sweeps(runner: Runner) -> RichTable:
+    """Every sweep, and how many of its runs are on disk."""
+    table = RichTable("sweep", "runs", "on disk", "what", title=_title(runner))
+    for sweep in runner.plan.sweeps:
+        jobs = runner.jobs([sweep])
+        done = sum(runner.store.has(job.key, job.seed, job.kinds) for job in jobs)
+        table.add_row(sweep.name, str(len(jobs)), str(done), escape(sweep.about))
+    return table
+
+
+def costs(runner: Runner) -> RichTable:
+    """Every sweep, and the processor time of its runs."""
+    table = RichTable(title=_title(runner))
+    for name in ("sweep", "points", "seeds", "runs", "on disk", "a run", "longest", "all runs", "known from"):
+        table.add_column(name, justify="left" if name == "sweep" else "right")
+    for sweep in runner.plan.sweeps:
+        points, seeds = runner.points(sweep), runner.seeds(sweep)
+        each = [runner.costs.of(key, point.scenario) for point, key in points]
+        known = sum(runner.costs.known(key) for _, key in points)
+        jobs = runner.jobs([sweep])
+        done = sum(runner.store.has(job.key, job.seed, job.kinds) for job in jobs)
+        table.add_row(
+            sweep.name,
+            str(len(points)),
+            str(len(seeds)),
+            str(len(jobs)),
+            str(done),
+            f"{sum(each) / max(1, len(each)):.2f} s",
+            f"{max(each, default=0):.2f} s",
+            duration(len(seeds) * sum(each)),
+            f"{known} of {len(points)} runs" if known else "a guess",
+        )
+    return table
+
+
+def claims(title: str, found: Sequence[judged.Claim]) -> RichTable:
+    """One line for every part of every claim."""
+    table = RichTable(title=f"Claims: {escape(title)}", show_lines=False)
+    for name in ("claim", "at", "expected", "measured", "± 95 %", "part", "verdict"):
+        table.add_column(name, overflow="fold")
+    for claim in found:
+        for index, part in enumerate(claim.parts):
+            first = index == 0
+            table.add_row(
+                claim.id if first else "",
+                escape(part.at),
+                escape(_text(part.expected)),
+                escape(_text(part.measured)),
+                "" if part.ci95 is None else f"{part.ci95:.3g}",
+                "holds" if part.holds else "[red]fails[/]",
+                f"[{STYLE[claim.verdict]}]{claim.verdict}[/]" if first else "",
+            )
+        for engine, parts in claim.beside.items():
+            held = sum(part.holds for part in parts)
+            table.add_row(
+                "", f"[dim]{escape(engine)}[/]", "", "", "", f"[dim]{held} of {len(parts)} hold[/]", ""
+            )
+        table.add_section()
+    return table
+
+
+def headline(table: experiment.Table) -> RichTable:
+    """The experiment's own table."""
+    rich = RichTable(
+        *[escape(name) for name in table.head], title=escape(table.title), caption=escape(table.note)
+    )
+    for row in table.rows:
+        rich.add_row(*[escape(cell) for cell in row])
+    return rich
+
+
+def _title(runner: Runner) -> str:
+    return escape(f"{runner.plan.name}: {runner.plan.title}")
+
+
+def _text(value: float | str) -> str:
+    return value if isinstance(value, str) else report_number(value)
+
+
+def report_number(value: float) -> str:
+    """Two decimals, or three figures where two decimals would not show them."""
+    return f"{value:.2f}" if value == 0 or abs(value) >= 1 else f"{value:.3g}"

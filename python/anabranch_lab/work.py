@@ -1,0 +1,70 @@
+"""One run, from a scenario to the bytes of its result files: the same wherever it is made."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from . import simulation, store
+
+Simulate = Callable[..., simulation.Outcome]
+
+RUNS = "runs"
+"""The summary as rows."""
+TRACE = "trace"
+"""What was recorded, event by event."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """What one run left: file contents by kind, and how long it took, which no file holds."""
+
+    files: Mapping[str, bytes]
+    seconds: float
+    code: str
+
+
+def make(
+    scenario: str,
+    seed: int,
+    kinds: Sequence[str],
+    *,
+    simulate: Simulate = simulation.simulate,
+    code: str | None = None,
+) -> Made:
+    """Runs a scenario with one seed."""
+    start = time.perf_counter()
+    outcome = simulate(scenario, seed, trace=TRACE in kinds)
+    files = {}
+    if TRACE in kinds:
+        trace = outcome.trace
+        if trace is None:
+            raise ValueError("a trace is wanted, but the scenario records none")
+        trace = trace.append_column("seed", pa.array([seed] * trace.num_rows, pa.int64()))
+        files[TRACE] = store.encode(trace)
+    # The file that says that the run is done comes last.
+    files[RUNS] = store.encode(rows_of(outcome.summary, seed))
+    return Made(files, time.perf_counter() - start, simulation.code_version() if code is None else code)
+
+
+def rows_of(summary: Mapping[str, Any], seed: int) -> pa.Table:
+    """The summary of a run as rows: one for each flow, each subflow (with its flow's name) and each link."""
+    rows: list[dict[str, Any]] = []
+    for flow in summary["flows"]:
+        head = {"seed": seed, "kind": "flow", "subflow": None}
+        rows.append(head | _plain(flow))
+        for subflow in flow.get("subflows", ()):
+            values = _plain(subflow)
+            number = values.pop("index")
+            same = {key: flow.get(key) for key in ("name", "protocol", "engine")}
+            rows.append({"seed": seed, "kind": "subflow", "subflow": number} | same | values)
+    rows += [{"seed": seed, "kind": "link", "subflow": None} | _plain(link) for link in summary["links"]]
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    return pa.table({name: pa.array([row.get(name) for row in rows]) for name in columns})
+
+
+def _plain(entity: Mapping[str, Any]) -> dict[str, Any]:
+    """Numbers and texts; what is nested has rows of its own."""
+    return {name: value for name, value in entity.items() if not isinstance(value, list | dict)}
