@@ -35,8 +35,8 @@ mod stream;
 mod subflow;
 
 pub use association::{Association, State};
-pub use config::Config;
+pub use config::{Config, Coupling, SubflowScheduler, SubflowSpec};
 pub use endpoint::{Endpoint, EndpointConfig};
-pub use error::{ConnectError, SendError};
+pub use error::{ConnectError, SendError, SubflowError};
 pub use event::{AssociationId, CloseReason, Event, Message, Received, Timer};
-pub use stats::{EndpointStats, Stats};
+pub use stats::{EndpointStats, Stats, SubflowStats};
