@@ -28,6 +28,8 @@ mod error;
 mod event;
 mod lane;
 mod path;
+#[allow(dead_code, reason = "in use once the association speaks the extension")]
+mod sf;
 mod stats;
 mod stream;
 mod subflow;

@@ -53,7 +53,9 @@ impl Association {
             };
             // What was not negotiated is unknown, whatever it holds.
             let parsed = match raw.kind {
-                kind::SF_DATA | kind::SF_SACK | kind::SF_FORWARD => Ok(Chunk::Unknown(raw)),
+                kind::I_DATA | kind::RE_CONFIG | kind::SF_DATA | kind::SF_SACK | kind::SF_FORWARD => {
+                    Ok(Chunk::Unknown(raw))
+                }
                 _ => Chunk::parse(raw),
             };
             let Ok(chunk) = parsed else {
@@ -131,7 +133,11 @@ impl Association {
             Chunk::CookieEcho(_) => {}
             // ECN is not negotiated: "the peer MUST NOT" send these.
             Chunk::Ecne(_) | Chunk::Cwr(_) => {}
-            Chunk::SfData(_) | Chunk::SfSack(_) | Chunk::SfForward(_) => {}
+            Chunk::IData(_)
+            | Chunk::ReConfig(_)
+            | Chunk::SfData(_)
+            | Chunk::SfSack(_)
+            | Chunk::SfForward(_) => {}
             Chunk::Unknown(raw) => {
                 let action = raw.unknown_action();
                 if action.reports() {
