@@ -5,6 +5,7 @@ that of the next; where the queue never runs empty, from one build-up to the nex
 a turn counts only when the queue then moves by a least distance.
 """
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -72,7 +73,7 @@ def phases(
             _add(found, QSD, times[start], times[end])
             continue
         marks = _legs(series[start : end + 1], least)
-        for before, after in zip(marks, marks[1:], strict=False):
+        for before, after in itertools.pairwise(marks):
             rises = series[start + after] > series[start + before]
             _add(found, QBU if rises else QDN, times[start + before], times[start + after])
     return found
@@ -93,7 +94,7 @@ def _periods(series: np.ndarray, empty: float, least: float) -> list[tuple[int, 
     busy = series > empty
     edges = [0, *(np.flatnonzero(busy[1:] != busy[:-1]) + 1).tolist(), series.size]
     stretches: list[tuple[int, int, bool]] = []
-    for start, stop in zip(edges, edges[1:], strict=False):
+    for start, stop in itertools.pairwise(edges):
         full = bool(busy[start]) and float(series[start:stop].max()) >= least
         end = min(stop, series.size - 1)
         if stretches and stretches[-1][2] == full:
@@ -118,7 +119,7 @@ def cycles(found: Sequence[Phase]) -> list[list[Phase]]:
     inner = list(found[1:])  # the first phase began before the samples did
     first = QSD if any(phase.state == QSD for phase in inner) else QBU
     starts = [index for index, phase in enumerate(inner) if phase.state == first]
-    return [inner[a:b] for a, b in zip(starts, starts[1:], strict=False)]
+    return [inner[a:b] for a, b in itertools.pairwise(starts)]
 
 
 def mean_lengths(found: Sequence[Phase]) -> dict[str, float]:
@@ -133,7 +134,7 @@ def mean_lengths(found: Sequence[Phase]) -> dict[str, float]:
 
 def regrowths(found: Sequence[Phase]) -> int:
     """How often a draining queue grew again before it was empty."""
-    return sum(a.state == QDN and b.state == QBU for a, b in zip(found, found[1:], strict=False))
+    return sum(a.state == QDN and b.state == QBU for a, b in itertools.pairwise(found))
 
 
 def cuts(values: Sequence[float], least: float) -> list[float]:
@@ -145,7 +146,7 @@ def cuts(values: Sequence[float], least: float) -> list[float]:
     marks = turns(series, least)
     return [
         float(series[low] / series[high])
-        for high, low in zip(marks, marks[1:], strict=False)
+        for high, low in itertools.pairwise(marks)
         if series[low] < series[high] and low != marks[-1]
     ]
 

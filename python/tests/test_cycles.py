@@ -1,5 +1,6 @@
 """Phases of queues whose phases are known because they were made that way."""
 
+import itertools
 import random
 
 import numpy as np
@@ -36,7 +37,7 @@ def test_the_phases_of_a_queue_that_empties(jitter):
     assert lengths[QDN] == pytest.approx(1.0, abs=0.2)
     assert cycles.regrowths(found) == 0
     # Phases leave no gap and do not overlap.
-    assert all(a.end == b.start for a, b in zip(found, found[1:], strict=False))
+    assert all(a.end == b.start for a, b in itertools.pairwise(found))
 
 
 def test_a_queue_that_never_empties_cycles_from_build_up_to_build_up():
