@@ -1,5 +1,6 @@
 //! The transports that a host can run, behind one interface: each value is one end of one flow.
 
+mod datagrams;
 mod sctp;
 mod tcp;
 #[cfg(test)]
@@ -8,6 +9,7 @@ pub(crate) mod toy;
 use anabranch_base::{Duration, Instant, Meta, TraceRecord, Transmit};
 use bytes::Bytes;
 
+pub(crate) use datagrams::DatagramEnd;
 pub(crate) use sctp::SctpEnd;
 pub(crate) use tcp::TcpEnd;
 
@@ -16,6 +18,7 @@ pub(crate) use tcp::TcpEnd;
 pub(crate) enum Engine {
     Sctp(Box<SctpEnd>),
     Tcp(Box<TcpEnd>),
+    Datagrams(Box<DatagramEnd>),
     #[cfg(test)]
     Toy(Box<toy::ToyEnd>),
 }
@@ -64,6 +67,7 @@ macro_rules! each {
         match $self {
             Self::Sctp($engine) => $call,
             Self::Tcp($engine) => $call,
+            Self::Datagrams($engine) => $call,
             #[cfg(test)]
             Self::Toy($engine) => $call,
         }
@@ -140,6 +144,8 @@ impl Engine {
         match self {
             Self::Sctp(_) => 132,
             Self::Tcp(_) => 6,
+            // UDP, in captures.
+            Self::Datagrams(_) => 17,
             #[cfg(test)]
             Self::Toy(_) => 253,
         }
@@ -150,6 +156,7 @@ impl Engine {
         match self {
             Self::Sctp(_) => sctp::carries_data(packet),
             Self::Tcp(_) => tcp::carries_data(packet),
+            Self::Datagrams(_) => true,
             #[cfg(test)]
             Self::Toy(_) => packet.first() == Some(&0),
         }
