@@ -62,8 +62,8 @@ class Executor(Protocol):
     def wait(self, futures: Sequence[Any]) -> Sequence[Any]:
         """Returns those that are done, at least one."""
 
-    def close(self, interrupted: bool) -> None:
-        """Ends: what has not begun is not begun any more when interrupted."""
+    def stop(self, futures: Sequence[Any]) -> Sequence[tuple[Any, work.Made]]:
+        """Ends, with these under way or waiting: begins no more; returns those that are done all the same."""
 
 
 class Threads:
@@ -88,9 +88,11 @@ class Threads:
         """Returns those that are done, at least one."""
         return list(concurrent.futures.wait(futures, return_when=concurrent.futures.FIRST_COMPLETED).done)
 
-    def close(self, interrupted: bool) -> None:
-        """Waits for the runs under way."""
-        self._pool.shutdown(wait=True, cancel_futures=interrupted)
+    def stop(self, futures: Sequence[concurrent.futures.Future]) -> Sequence[tuple[Any, work.Made]]:
+        """Waits for the runs under way: they cannot be broken off, and seconds of work are worth keeping."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        done = [each for each in futures if not each.cancelled() and each.exception() is None]
+        return [(each, each.result()) for each in done]
 
 
 def tasks(runners: Sequence["Runner"]) -> tuple[list[Task], int]:
@@ -133,7 +135,6 @@ def run(
     progress.begin(total, total - len(missing), sum(task.cost for task in missing))
     queue = iter(missing)
     running: dict[Any, Task] = {}
-    interrupted = True
     try:
         _fill(running, executor, queue)
         while running:
@@ -142,11 +143,9 @@ def run(
                 _keep(task, future.result())
                 progress.step(task.name, task.cost)
             _fill(running, executor, queue)
-        interrupted = False
     finally:
-        executor.close(interrupted)
-        if interrupted:
-            _keep_finished(running)
+        for future, made in executor.stop(list(running)):
+            _keep(running[future], made)
         for runner in runners:
             runner.costs.save()
     return len(missing)
@@ -179,9 +178,3 @@ def _keep(task: Task, made: work.Made) -> None:
     for kind, path in task.paths():
         task.runner.store.write(made.files[kind], path)
     task.runner.costs.learn(task.key, made.seconds)
-
-
-def _keep_finished(running: dict[Any, Task]) -> None:
-    for future, task in running.items():
-        if future.done() and not future.cancelled() and future.exception() is None:
-            _keep(task, future.result())

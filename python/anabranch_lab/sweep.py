@@ -39,15 +39,31 @@ class Runner:
         quick: bool = False,
         code: str | None = None,
         simulate: work.Simulate = simulation.simulate,
+        analyses: dict[str, Any] | None = None,
     ):
         self.plan = plan
+        self.folder = folder
         self.code = simulation.code_version() if code is None else code
         self.store = store.Store(folder, self.code)
         self.costs = costs.Costs(folder / "costs.json")
         self.quick = quick
         self.simulate = simulate
+        self.analyses = {} if analyses is None else analyses
+        """What experiments found, by name: shared by the runners of one command, so that each is analysed once."""
         self._seeds = tuple(seeds) if seeds is not None else None
         self._points: dict[str, list[tuple[Point, str]]] = {}
+
+    def beside(self, plan: Plan) -> "Runner":
+        """The runner of another experiment, in the same place with the same seeds and code."""
+        return Runner(
+            plan,
+            self.folder,
+            seeds=self._seeds,
+            quick=self.quick,
+            code=self.code,
+            simulate=self.simulate,
+            analyses=self.analyses,
+        )
 
     def seeds(self, sweep: Sweep) -> tuple[int, ...]:
         """The seeds of a sweep in this run."""
