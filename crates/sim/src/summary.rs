@@ -56,12 +56,14 @@ pub struct FlowSummary {
 pub struct SubflowSummary {
     /// Its number.
     pub index: u16,
+    /// Code point of its packets at the end of the run.
+    pub dscp: u8,
     /// What it sent and received.
     #[serde(flatten)]
     pub measures: Measures,
 }
 
-/// What a sender and its receiver counted. `None` where there is no transport that could count it.
+/// What a sender and its receiver counted. `None` where there is nobody who could count it: a flow without a transport.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Measures {
     /// User data that arrived for the first time, bits per second.
@@ -74,8 +76,8 @@ pub struct Measures {
     pub packets_sent: u64,
     /// Of these, those with user data that had not been sent before.
     pub packets_unique: u64,
-    /// Packets that brought the receiver user data that it had not had.
-    pub packets_received: u64,
+    /// Packets that brought the receiver user data that it had not had; `None` for one of several subflows.
+    pub packets_received: Option<u64>,
     /// Packets (TCP) or chunks (SCTP) of user data sent again.
     pub retransmissions: Option<u64>,
     /// Fast retransmits: loss indications, not packets.
