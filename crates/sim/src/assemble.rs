@@ -9,7 +9,7 @@ use anabranch_link::{
 };
 
 use crate::app::{App, Sink, Source};
-use crate::engine::{self, Engine, SctpEnd, TcpEnd};
+use crate::engine::{self, DatagramEnd, Engine, SctpEnd, TcpEnd};
 use crate::error::RunError;
 use crate::event_queue::{Entity, EventQueue};
 use crate::network::{FIRST_LINK, NO_LINK, Network, Wire};
@@ -39,6 +39,8 @@ pub(crate) struct EndPlan<'a> {
     pub(crate) mtu: u32,
     pub(crate) checksums: Checksums,
     pub(crate) rng: Rng,
+    /// Of the application: the same whatever the transport is, with common random numbers.
+    pub(crate) traffic_rng: Rng,
 }
 
 /// The world of `scenario` for `seed`, before its first event.
@@ -109,6 +111,9 @@ pub(crate) fn world(
             recorder,
             marks_data,
             hops: 0,
+            lost: vec![0; scenario.flows.len()],
+            senders: sides.iter().step_by(2).map(|side| side.node).collect(),
+            counts_from: Instant::ZERO + scenario.warmup,
             end: Instant::ZERO + scenario.duration,
             buffers: Vec::new(),
             next_id: 0,
@@ -126,6 +131,7 @@ pub(crate) fn engine(plan: &EndPlan<'_>) -> Result<Engine, String> {
     match plan.flow.protocol {
         Protocol::Sctp => sctp(plan),
         Protocol::Tcp => tcp(plan),
+        Protocol::Cbr | Protocol::Square | Protocol::OnOff => datagrams(plan),
     }
 }
 
@@ -173,6 +179,26 @@ fn tcp(plan: &EndPlan<'_>) -> Result<Engine, String> {
     Ok(Engine::Tcp(Box::new(end)))
 }
 
+fn datagrams(plan: &EndPlan<'_>) -> Result<Engine, String> {
+    let scenario::Traffic::Packets(source) = plan.flow.traffic else {
+        return Err("a protocol without a transport needs a rate and a size of packets".into());
+    };
+    if plan.is_sender && source.packet > plan.mtu {
+        return Err(format!(
+            "packets of {} B do not fit the MTU of {} B on the way",
+            source.packet, plan.mtu
+        ));
+    }
+    Ok(Engine::Datagrams(Box::new(DatagramEnd::new(
+        source,
+        plan.flow.dscp,
+        (plan.local.port(), plan.remote.port()),
+        ip_header(plan.local.ip()),
+        plan.flow.stop.map(|after| Instant::ZERO + after),
+        plan.traffic_rng.clone(),
+    ))))
+}
+
 fn told<'a>(plan: &'a EndPlan<'_>) -> &'a scenario::Engine {
     if plan.is_sender { &plan.flow.sender } else { &plan.flow.receiver }
 }
@@ -194,12 +220,18 @@ fn side(
     };
     let (from, to) = (node(&flow.from)?, node(&flow.to)?);
     let (here, there) = if is_sender { (from, to) } else { (to, from) };
-    let route = scenario.route(here, there).filter(|route| !route.is_empty());
-    let route = route.ok_or_else(|| RunError::NoRoute {
-        flow: flow.name.clone(),
-        from: scenario.hosts[here].name.clone(),
-        to: scenario.hosts[there].name.clone(),
-    })?;
+    let route = match scenario.route(here, there).filter(|route| !route.is_empty()) {
+        Some(route) => route,
+        // Nobody answers, so there need not be a way back.
+        None if !is_sender && !flow.protocol.is_transport() => Vec::new(),
+        None => {
+            return Err(RunError::NoRoute {
+                flow: flow.name.clone(),
+                from: scenario.hosts[here].name.clone(),
+                to: scenario.hosts[there].name.clone(),
+            });
+        }
+    };
     if addresses[here].is_ipv4() != addresses[there].is_ipv4() {
         return Err(RunError::Unsupported(format!(
             "flow `{}`: one host has an IPv4 address, the other an IPv6 address",
@@ -208,6 +240,7 @@ fn side(
     }
     let ports = (FIRST_SENDER_PORT + index as u16, FIRST_RECEIVER_PORT + index as u16);
     let (local_port, remote_port) = if is_sender { ports } else { (ports.1, ports.0) };
+    let stream = scenario.start_stream(index).unwrap_or_default();
     let role = if is_sender { "sender" } else { "receiver" };
     let plan = EndPlan {
         flow,
@@ -217,13 +250,12 @@ fn side(
         mtu: route.iter().map(|&link| scenario.links[link].mtu).min().unwrap_or(u32::MAX),
         checksums: scenario.checksums,
         rng: Rng::stream(seed, &format!("flow:{}", flow.name), role),
+        traffic_rng: Rng::stream(seed, &stream, "traffic"),
     };
     let engine =
         make_engine(&plan).map_err(|problem| RunError::Engine { flow: flow.name.clone(), problem })?;
-    let opens_at = is_sender.then(|| {
-        let stream = scenario.start_stream(index).unwrap_or_default();
-        Instant::ZERO + flow.start.draw(&mut Rng::stream(seed, &stream, "start"))
-    });
+    let opens_at =
+        is_sender.then(|| Instant::ZERO + flow.start.draw(&mut Rng::stream(seed, &stream, "start")));
     Ok(Side {
         entity: 0,
         name: 0,

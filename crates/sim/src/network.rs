@@ -46,6 +46,12 @@ pub(crate) struct Network {
     pub(crate) marks_data: bool,
     /// Packets that arrived at the far end of a link before the end of the run.
     pub(crate) hops: u64,
+    /// Packets that links dropped of each flow's sender, since the end of the warm-up.
+    pub(crate) lost: Vec<u64>,
+    /// The node of each flow's sender.
+    pub(crate) senders: Vec<u32>,
+    /// End of the warm-up: counting begins.
+    pub(crate) counts_from: Instant,
     pub(crate) end: Instant,
     /// Empty buffers, to be used again: the last one first, because it is still in the cache.
     pub(crate) buffers: Vec<Vec<u8>>,
@@ -62,8 +68,11 @@ impl Network {
     /// Takes a buffer back.
     #[inline]
     pub(crate) fn recycle(&mut self, mut buffer: Vec<u8>) {
-        buffer.clear();
-        self.buffers.push(buffer);
+        // A packet that is only a size brings no buffer back.
+        if buffer.capacity() > 0 {
+            buffer.clear();
+            self.buffers.push(buffer);
+        }
     }
 
     /// A number for a new packet.
@@ -125,10 +134,18 @@ impl Network {
         while let Some(dropped) = link.poll_dropped() {
             if dropped.at < self.end {
                 self.recorder.dropped(index as u16, &dropped);
+                let flow = dropped.frame.flow as usize;
+                if dropped.at >= self.counts_from && self.senders.get(flow) == Some(&dropped.frame.source) {
+                    if let Some(lost) = self.lost.get_mut(flow) {
+                        *lost += 1;
+                    }
+                }
             }
             let mut buffer = dropped.frame.bytes;
-            buffer.clear();
-            self.buffers.push(buffer);
+            if buffer.capacity() > 0 {
+                buffer.clear();
+                self.buffers.push(buffer);
+            }
         }
         self.queue.set(FIRST_LINK + index, link.poll_timeout());
     }

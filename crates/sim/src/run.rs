@@ -73,9 +73,11 @@ fn summary(scenario: &Scenario, seed: u64, world: &mut World) -> Summary {
         }
     });
     let links = links.collect();
-    let flows = scenario.flows.iter().zip(world.sides.chunks_exact(2)).filter_map(|(flow, ends)| {
+    let lost = std::mem::take(&mut world.net.lost);
+    let ends = world.sides.chunks_exact(2).zip(lost);
+    let flows = scenario.flows.iter().zip(ends).filter_map(|(flow, (ends, packets_lost))| {
         let [sender, receiver] = ends else { return None };
-        let measures = measures(sender, receiver, span);
+        let measures = measures(flow, sender, receiver, span);
         let start = sender.opened_at;
         let since_start = |at: Option<Instant>| Some((at? - start?).as_secs_f64());
         let (complete_at, intact, receiver_failed) = match &receiver.app {
@@ -90,12 +92,13 @@ fn summary(scenario: &Scenario, seed: u64, world: &mut World) -> Summary {
         Some(FlowSummary {
             name: flow.name.clone(),
             protocol: flow.protocol.name().to_owned(),
-            engine: flow.sender.name.clone(),
+            engine: flow.protocol.is_transport().then(|| flow.sender.name.clone()),
             start_s: start.map(Instant::as_secs_f64),
             completion_s: since_start(complete_at),
             close_s: since_start(closed_at).filter(|_| is_transfer),
             failed: sender.failed.clone().or(sender_failed).or(receiver_failed),
             intact,
+            packets_lost,
             measures,
             subflows: subflows(flow, sender, &measures, span),
         })
@@ -110,7 +113,7 @@ fn summary(scenario: &Scenario, seed: u64, world: &mut World) -> Summary {
     }
 }
 
-fn measures(sender: &Side, receiver: &Side, span: Duration) -> Measures {
+fn measures(flow: &Flow, sender: &Side, receiver: &Side, span: Duration) -> Measures {
     let sent = since(&sender.engine.counts(), &sender.base);
     let received = since(&receiver.engine.counts(), &receiver.base);
     let rate = |bytes: u64| {
@@ -118,6 +121,7 @@ fn measures(sender: &Side, receiver: &Side, span: Duration) -> Measures {
         if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 }
     };
     let headers = received.packets_received_new * u64::from(receiver.ip_header);
+    let counted = |count: u64| flow.protocol.is_transport().then_some(count);
     let indications = sent.fast_retransmits + sent.timeouts;
     Measures {
         goodput_payload_bps: rate(received.payload_bytes_received_new),
@@ -125,16 +129,15 @@ fn measures(sender: &Side, receiver: &Side, span: Duration) -> Measures {
         sent_unique_payload_bps: rate(sent.payload_bytes_unique),
         packets_sent: sent.packets_sent,
         packets_unique: sent.packets_sent_unique,
-        retransmissions: sent.retransmissions,
-        fast_retransmits: sent.fast_retransmits,
-        timeouts: sent.timeouts,
-        loss_indication_rate: if sent.packets_sent == 0 {
-            0.0
-        } else {
-            indications as f64 / sent.packets_sent as f64
-        },
+        packets_received: Some(received.packets_received_new),
+        retransmissions: counted(sent.retransmissions),
+        fast_retransmits: counted(sent.fast_retransmits),
+        timeouts: counted(sent.timeouts),
+        loss_indication_rate: counted(indications).map(|indications| {
+            if sent.packets_sent == 0 { 0.0 } else { indications as f64 / sent.packets_sent as f64 }
+        }),
         srtt_mean_s: sender.watch.srtt_mean_s(),
-        cwnd_peak_bytes: sender.watch.cwnd_peak,
+        cwnd_peak_bytes: counted(sender.watch.cwnd_peak),
         delivered_bytes: received.payload_bytes_delivered,
     }
 }
@@ -169,17 +172,19 @@ fn subflows(flow: &Flow, sender: &Side, whole: &Measures, span: Duration) -> Vec
             sent_unique_payload_bps: rate(payload),
             packets_sent,
             packets_unique,
-            retransmissions: stats.retransmissions - base.retransmissions,
-            fast_retransmits,
-            timeouts,
-            loss_indication_rate: if packets_sent == 0 {
+            // Its sender cannot know.
+            packets_received: None,
+            retransmissions: Some(stats.retransmissions - base.retransmissions),
+            fast_retransmits: Some(fast_retransmits),
+            timeouts: Some(timeouts),
+            loss_indication_rate: Some(if packets_sent == 0 {
                 0.0
             } else {
                 (fast_retransmits + timeouts) as f64 / packets_sent as f64
-            },
+            }),
             srtt_mean_s: (samples > 0)
                 .then(|| (stats.rtt_sum_ns - base.rtt_sum_ns) as f64 / samples as f64 / 1e9),
-            cwnd_peak_bytes: stats.cwnd_peak,
+            cwnd_peak_bytes: Some(stats.cwnd_peak),
             delivered_bytes: payload,
         };
         SubflowSummary { index: index as u16, dscp: stats.dscp.get(), measures }
@@ -202,5 +207,7 @@ fn since(now: &Counts, base: &Counts) -> Counts {
     }
 }
 
+#[cfg(test)]
+mod sources;
 #[cfg(test)]
 mod tests;

@@ -60,6 +60,12 @@ impl Side {
     /// A packet has arrived.
     #[inline]
     pub(crate) fn handle_frame(&mut self, now: Instant, frame: Frame, net: &mut Network) {
+        if let Engine::Datagrams(end) = &mut self.engine {
+            end.handle_frame(now, &frame);
+            net.recycle(frame.bytes);
+            self.drain_trace(net);
+            return;
+        }
         let meta = Meta { dscp: frame.dscp, ecn: frame.ecn, ..self.meta };
         self.engine.handle_datagram(now, meta, &frame.bytes);
         net.recycle(frame.bytes);
@@ -84,6 +90,17 @@ impl Side {
             if let App::Source(source) = &mut self.app {
                 source.opened();
             }
+        }
+        if let Engine::Datagrams(end) = &mut self.engine {
+            while let Some(mut frame) = end.poll_frame(now, self.flow, self.node, self.peer) {
+                if net.recorder.capture.is_some() {
+                    end.write(frame.id, &mut frame.bytes);
+                }
+                net.forward(now, self.node, frame);
+            }
+            net.queue.set(self.entity, earlier(end.poll_timeout(), self.opens_at));
+            self.drain_trace(net);
+            return;
         }
         if self.engine.poll_timeout().is_some_and(|at| at <= now) {
             self.engine.handle_timeout(now);
@@ -128,6 +145,10 @@ impl Side {
                 break;
             }
         }
+        self.drain_trace(net);
+    }
+
+    fn drain_trace(&mut self, net: &mut Network) {
         if self.tracing {
             let (name, flow) = (self.name, self.flow);
             self.engine.drain_trace(|record| net.recorder.engine(name, flow, &record));

@@ -9,7 +9,7 @@ use crate::scenario::{
 };
 use anabranch_base::Dscp;
 
-const MS: u64 = 1_000_000;
+pub(super) const MS: u64 = 1_000_000;
 
 fn link(name: &str, from: &str, to: &str, loss: Loss) -> Link {
     Link {
@@ -26,7 +26,7 @@ fn link(name: &str, from: &str, to: &str, loss: Loss) -> Link {
     }
 }
 
-fn flow(name: &str, from: &str, to: &str, start_ms: u64) -> Flow {
+pub(super) fn flow(name: &str, from: &str, to: &str, start_ms: u64) -> Flow {
     Flow {
         name: name.into(),
         from: from.into(),
@@ -52,7 +52,7 @@ fn bernoulli(p: f64) -> Loss {
 }
 
 /// a - r - b, both ways.
-fn line(loss: Loss, flows: Vec<Flow>) -> Scenario {
+pub(super) fn line(loss: Loss, flows: Vec<Flow>) -> Scenario {
     Scenario {
         duration: Duration::from_millis(1000),
         warmup: Duration::ZERO,
@@ -106,7 +106,7 @@ fn packets_arrive_when_arithmetic_says() {
     assert_eq!(m.goodput_wire_bps, 24_000.0);
     assert_eq!(m.goodput_payload_bps, 3.0 * 971.0 * 8.0);
     assert_eq!(m.srtt_mean_s, Some(0.005));
-    assert_eq!(m.cwnd_peak_bytes, 1003);
+    assert_eq!(m.cwnd_peak_bytes, Some(1003));
     assert_eq!(output.summary.flows[0].start_s, Some(0.005));
 }
 

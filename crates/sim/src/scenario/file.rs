@@ -244,9 +244,11 @@ fn flows(hosts: &[host::Declared<'_>], declared: &[flow::Declared<'_>]) -> Resul
     let mut names = BTreeSet::new();
     for declared in declared {
         let mut flow = declared.flow.clone();
-        let (sender, receiver) = engines(hosts, declared)?;
-        flow.sender = sender.finish(flow.protocol)?;
-        flow.receiver = receiver.finish(flow.protocol)?;
+        if flow.protocol.is_transport() {
+            let (sender, receiver) = engines(hosts, declared)?;
+            flow.sender = sender.finish(flow.protocol)?;
+            flow.receiver = receiver.finish(flow.protocol)?;
+        }
         for number in 1..=declared.count.unwrap_or(1) {
             let mut one = flow.clone();
             if declared.count.is_some() {
@@ -272,6 +274,7 @@ fn engines(
         let choice = host.and_then(|host| match declared.flow.protocol {
             Protocol::Sctp => host.sctp.clone(),
             Protocol::Tcp => host.tcp.clone(),
+            _ => None,
         });
         choice.unwrap_or_default()
     };
@@ -289,8 +292,8 @@ fn engines(
                 format!(
                     "[[flow]] needs engine, for example engine = \"{}\" (or [[host]] {} a default: {protocol} = {{ engine = ... }})",
                     match declared.flow.protocol {
-                        Protocol::Sctp => "rfc9260",
                         Protocol::Tcp => "rfc5681",
+                        _ => "rfc9260",
                     },
                     quote(host)
                 ),
@@ -320,7 +323,9 @@ fn reachable(scenario: &Scenario, declared: &[flow::Declared<'_>]) -> Result<(),
     };
     for declared in declared {
         way(&declared.flow.from, &declared.flow.to, &declared.to)?;
-        way(&declared.flow.to, &declared.flow.from, &declared.from)?;
+        if declared.flow.protocol.is_transport() {
+            way(&declared.flow.to, &declared.flow.from, &declared.from)?;
+        }
     }
     Ok(())
 }

@@ -14,6 +14,7 @@ mod pattern;
 mod record;
 mod route;
 mod seeds;
+mod source;
 mod subflow;
 mod tree;
 mod units;
@@ -27,6 +28,7 @@ pub use link::{Applies, Link, Loss, Queue, Rate};
 pub use pattern::{PatternUse, ReadFile};
 pub use record::{EventKind, Record, Selection};
 pub use seeds::parse_seeds;
+pub use source::{Distribution, PacketSource, Rhythm};
 pub use subflow::{Change, TimedChange};
 
 use anabranch_base::Duration;

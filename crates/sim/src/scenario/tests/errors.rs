@@ -98,7 +98,7 @@ fn unknown_kinds() {
     edit(
         "\"sctp\"",
         "\"sktp\"",
-        "f.toml:19:12: protocol: unknown protocol \"sktp\" (did you mean \"sctp\"?); allowed: sctp, tcp",
+        "f.toml:19:12: protocol: unknown protocol \"sktp\" (did you mean \"sctp\"?); allowed: sctp, tcp, cbr, square, on-off",
     );
     edit(
         "\"rfc9260\"",
