@@ -64,7 +64,7 @@ pub(crate) fn world(
     let mut queue = EventQueue::new(first_side as usize, 2 * scenario.flows.len() + nodes);
 
     let addresses = addresses(scenario);
-    let next_hop = next_hops(scenario);
+    let (next_hop, classes) = next_hops(scenario);
     let recorder = recorder(scenario, record)?;
     let (mut wires, marks_data) = wires(scenario, seed, record)?;
     let mut sides = Vec::with_capacity(2 * scenario.flows.len());
@@ -105,6 +105,7 @@ pub(crate) fn world(
             queue,
             wires,
             next_hop,
+            classes,
             nodes: nodes as u32,
             addresses,
             protocols: sides.iter().step_by(2).map(|side| side.engine.protocol()).collect(),
@@ -220,8 +221,14 @@ fn side(
     };
     let (from, to) = (node(&flow.from)?, node(&flow.to)?);
     let (here, there) = if is_sender { (from, to) } else { (to, from) };
-    let route = match scenario.route(here, there).filter(|route| !route.is_empty()) {
-        Some(route) => route,
+    // Whatever code point a packet has, it must find its way.
+    let (_, classes) = scenario.route_classes();
+    let ways: Option<Vec<_>> = classes
+        .iter()
+        .map(|dscp| scenario.route_of(here, there, *dscp).filter(|way| !way.is_empty()))
+        .collect();
+    let ways = match ways {
+        Some(ways) => ways,
         // Nobody answers, so there need not be a way back.
         None if !is_sender && !flow.protocol.is_transport() => Vec::new(),
         None => {
@@ -247,7 +254,7 @@ fn side(
         is_sender,
         local: SocketAddr::new(addresses[here], local_port),
         remote: SocketAddr::new(addresses[there], remote_port),
-        mtu: route.iter().map(|&link| scenario.links[link].mtu).min().unwrap_or(u32::MAX),
+        mtu: ways.iter().flatten().map(|&link| scenario.links[link].mtu).min().unwrap_or(u32::MAX),
         checksums: scenario.checksums,
         rng: Rng::stream(seed, &format!("flow:{}", flow.name), role),
         traffic_rng: Rng::stream(seed, &stream, "traffic"),
@@ -298,15 +305,20 @@ fn addresses(scenario: &Scenario) -> Vec<IpAddr> {
     scenario.hosts.iter().enumerate().map(number).collect()
 }
 
-fn next_hops(scenario: &Scenario) -> Vec<u32> {
+/// The table of next hops, one part for each class of code points, and where the part of each code point begins.
+fn next_hops(scenario: &Scenario) -> (Vec<u32>, [u32; 64]) {
     let nodes = scenario.hosts.len();
-    let mut table = vec![NO_LINK; nodes * nodes];
-    for destination in 0..nodes {
-        for (node, link) in scenario.next_hops(destination).into_iter().enumerate() {
-            table[node * nodes + destination] = link.map_or(NO_LINK, |link| link as u32);
+    let (classes, examples) = scenario.route_classes();
+    let mut table = vec![NO_LINK; examples.len() * nodes * nodes];
+    for (class, dscp) in examples.into_iter().enumerate() {
+        for destination in 0..nodes {
+            for (node, link) in scenario.next_hops_of(destination, dscp).into_iter().enumerate() {
+                table[(class * nodes + node) * nodes + destination] =
+                    link.map_or(NO_LINK, |link| link as u32);
+            }
         }
     }
-    table
+    (table, classes.map(|class| u32::from(class) * (nodes * nodes) as u32))
 }
 
 fn recorder(scenario: &Scenario, record: &Record) -> Result<Recorder, RunError> {
@@ -374,10 +386,12 @@ fn allow_sending_ahead(wires: &mut [Wire], scenario: &Scenario) {
     // For each link: the links before it, and whether a host sends into it.
     let mut before: Vec<Vec<usize>> = vec![Vec::new(); wires.len()];
     let mut host_sends = vec![false; wires.len()];
+    let (_, classes) = scenario.route_classes();
     for flow in &scenario.flows {
         let ends = (scenario.host_index(&flow.from), scenario.host_index(&flow.to));
         let (Some(from), Some(to)) = ends else { continue };
-        for route in [scenario.route(from, to), scenario.route(to, from)].into_iter().flatten() {
+        let ways = classes.iter().flat_map(|dscp| [(from, to, *dscp), (to, from, *dscp)]);
+        for route in ways.filter_map(|(from, to, dscp)| scenario.route_of(from, to, dscp)) {
             if let Some(&first) = route.first() {
                 host_sends[first] = true;
             }

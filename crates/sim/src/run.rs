@@ -208,6 +208,8 @@ fn since(now: &Counts, base: &Counts) -> Counts {
 }
 
 #[cfg(test)]
+mod routing;
+#[cfg(test)]
 mod sources;
 #[cfg(test)]
 mod tests;

@@ -11,7 +11,7 @@ use anabranch_base::Dscp;
 
 pub(super) const MS: u64 = 1_000_000;
 
-fn link(name: &str, from: &str, to: &str, loss: Loss) -> Link {
+pub(super) fn link(name: &str, from: &str, to: &str, loss: Loss) -> Link {
     Link {
         name: name.into(),
         from: from.into(),
@@ -66,6 +66,7 @@ pub(super) fn line(loss: Loss, flows: Vec<Flow>) -> Scenario {
             link("b-r", "b", "r", Loss::None),
             link("r-a", "r", "a", Loss::None),
         ],
+        routes: Vec::new(),
         flows,
         record: Record::default(),
     }

@@ -88,6 +88,7 @@ pub(crate) fn scenario(duration: Duration, links: Vec<Link>, flows: Vec<Flow>) -
         checksums: Checksums::Verify,
         hosts,
         links,
+        routes: Vec::new(),
         flows,
         record: Record::default(),
     }

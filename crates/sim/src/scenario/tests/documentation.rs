@@ -59,6 +59,7 @@ fn it_names_every_key_and_choice() {
         edited("\"5 ms\"", "\"5 zzz\""),
         edited("\"1000 B\"", "\"5 zzz\""),
         edited("\"10 Mbit/s\"", "\"5 zzz\""),
+        format!("{GOOD}[[route]]\n{wrong}\n"),
         source("cbr", wrong),
         source("square", wrong),
         source("on-off", wrong),

@@ -40,7 +40,7 @@ fn unknown_keys() {
         "seeds = \"1..3\"",
         "color = \"red\"",
         "f.toml:3:1: unknown key \"color\" in a scenario; allowed keys: duration, warmup, seeds, random, checksums, host, \
-         link, flow, record",
+         link, route, flow, record",
     );
     edit(
         "packets = 20 }",
