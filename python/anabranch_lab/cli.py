@@ -109,7 +109,10 @@ def _runners(options: argparse.Namespace) -> list[Runner]:
         if study is not None or one is not None:
             raise plan.PlanError("name it once: as NAME, or with --study and --experiment")
         known = [each.name for each in experiment.studies(folder)]
-        study, one = (options.name, None) if options.name in known else (None, options.name)
+        if options.name in known:
+            study = options.name
+        else:
+            one = options.experiment = options.name
     seeds = plan.parse_seeds(options.seeds) if options.seeds else None
     analyses: dict[str, experiment.Analysis] = {}
     runners = [
