@@ -64,7 +64,10 @@ def rows_of(summary: Mapping[str, Any], seed: int) -> pa.Table:
             number = values.pop("index")
             same = {key: flow.get(key) for key in ("name", "protocol", "engine")}
             rows.append({"seed": seed, "kind": "subflow", "subflow": number} | same | values)
-    rows += [{"seed": seed, "kind": "group", "subflow": None} | _plain(group) for group in summary.get("groups", ())]
+    rows += [
+        {"seed": seed, "kind": "group", "subflow": None} | _plain(group)
+        for group in summary.get("groups", ())
+    ]
     for link in summary["links"]:
         rows.append({"seed": seed, "kind": "link", "subflow": None} | _plain(link))
         at = {"seed": seed, "kind": "share", "subflow": None, "link": link["name"]}
