@@ -22,7 +22,9 @@ about = "a"
 axes = ["n"]
 trace = true
 """
-SCENARIO = 'duration = "1 s"\n[[link]]\nname = "wire"\n[[flow]]\nname = "sf"\nprotocol = "sctp"\nsubflows = 1\n'
+SCENARIO = (
+    'duration = "1 s"\n[[link]]\nname = "wire"\n[[flow]]\nname = "sf"\nprotocol = "sctp"\nsubflows = 1\n'
+)
 
 
 def sample(k, entity, subflow, *values):
@@ -95,7 +97,7 @@ def test_what_was_not_sampled_is_named(runner):
         samples.link("nothing")
     with pytest.raises(KeyError, match="no samples of a sender `x`"):
         samples.sender("x")
-    with pytest.raises(plan.PlanError, match="no point {'n': 7}"):
+    with pytest.raises(plan.PlanError, match=r"no point \{'n': 7\}"):
         series.load(runner, "s", {"n": 7})
 
 
