@@ -50,10 +50,10 @@ def make(
 
 
 def rows_of(summary: Mapping[str, Any], seed: int) -> pa.Table:
-    """The summary of a run as rows: one for each flow, each subflow (with its flow's name) and each link.
+    """The summary of a run as rows.
 
-    Also one for each group (the flows of one `count`), and one for each flow at each link that counts flow by flow (kind `share`, with
-    the name of the link in the column `link`).
+    One for each `flow`, each `subflow` (with its flow's name), each `group` of flows that a `count` made, each `link`, and each
+    `share` of a flow in a link (the link's name, the flow's in `flow`) where the scenario asks for it.
     """
     rows: list[dict[str, Any]] = []
     for flow in summary["flows"]:
@@ -64,14 +64,14 @@ def rows_of(summary: Mapping[str, Any], seed: int) -> pa.Table:
             number = values.pop("index")
             same = {key: flow.get(key) for key in ("name", "protocol", "engine")}
             rows.append({"seed": seed, "kind": "subflow", "subflow": number} | same | values)
-    rows += [
-        {"seed": seed, "kind": "group", "subflow": None} | _plain(group)
-        for group in summary.get("groups", ())
-    ]
+    groups = summary.get("groups", ())
+    rows += [{"seed": seed, "kind": "group", "subflow": None} | _plain(group) for group in groups]
     for link in summary["links"]:
         rows.append({"seed": seed, "kind": "link", "subflow": None} | _plain(link))
-        at = {"seed": seed, "kind": "share", "subflow": None, "link": link["name"]}
-        rows += [at | _plain(share) for share in link.get("flows", ())]
+        for share in link.get("flows", ()):
+            values = _plain(share)
+            flow = values.pop("name")
+            rows.append({"seed": seed, "kind": "share", "name": link["name"], "flow": flow} | values)
     columns = list(dict.fromkeys(name for row in rows for name in row))
     return pa.table({name: pa.array([row.get(name) for row in rows]) for name in columns})
 

@@ -76,9 +76,9 @@ by_flow = ["there"]
     assert len(of("one:sender")) == len(of("link:there")) == 20
     assert all(row["a"] > 1500 for row in of("one:sender"))
     table = work.rows_of(outcome.summary, 1).to_pylist()
-    shares = {row["name"]: row for row in table if row["kind"] == "share"}
+    shares = {row["flow"]: row for row in table if row["kind"] == "share"}
     assert list(shares) == ["one", "background-1", "background-2"]
-    assert all(row["link"] == "there" for row in shares.values())
+    assert all(row["name"] == "there" for row in shares.values())
     assert sum(row["share"] for row in shares.values()) == pytest.approx(1, abs=0.03)
     (group,) = [row for row in table if row["kind"] == "group"]
     assert (group["name"], group["flows"], group["packets_sent"]) == ("background", 2, 2000)
