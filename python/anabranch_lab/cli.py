@@ -110,8 +110,15 @@ def _runners(options: argparse.Namespace) -> list[Runner]:
         known = [each.name for each in experiment.studies(folder)]
         study, one = (options.name, None) if options.name in known else (None, options.name)
     seeds = plan.parse_seeds(options.seeds) if options.seeds else None
+    analyses: dict[str, experiment.Analysis] = {}
     runners = [
-        Runner(experiment.find(folder, name), _out(options) / "results", seeds=seeds, quick=options.quick)
+        Runner(
+            experiment.find(folder, name),
+            _out(options) / "results",
+            seeds=seeds,
+            quick=options.quick,
+            analyses=analyses,
+        )
         for name in experiment.select(folder, study, one)
     ]
     if not runners:

@@ -84,8 +84,12 @@ pub struct SubflowStats {
     pub fast_retransmits: u64,
     /// T3-rtx expiries; likewise.
     pub timeouts: u64,
-    /// User data acknowledged, bytes.
-    pub payload_bytes_acked: u64,
+    /// DATA chunks sent for the first time.
+    pub chunks_unique: u64,
+    /// Sum of the round-trip samples of its lane, ns; with `rtt_samples` the mean.
+    pub rtt_sum_ns: u64,
+    /// Number of round-trip samples.
+    pub rtt_samples: u64,
     /// Bytes accepted by `send` and not yet sent.
     pub queued_bytes: u64,
     /// Bytes in flight, chunk headers included; of its lane, so is what follows.

@@ -138,6 +138,14 @@ fn sctp(plan: &EndPlan<'_>) -> Result<Engine, String> {
     config.outbound_streams = config.outbound_streams.max(plan.flow.streams);
     config.inbound_streams = config.inbound_streams.max(plan.flow.streams);
     config.dscp = plan.flow.dscp;
+    if plan.is_sender {
+        if plan.flow.subflows.len() > 1 || !plan.flow.events.is_empty() {
+            config.subflows.clone_from(&plan.flow.subflows);
+            config.max_subflows = config.max_subflows.max(plan.flow.subflows.len() as u8);
+        }
+        config.subflow_scheduler = plan.flow.scheduler;
+        config.coupling = plan.flow.coupling;
+    }
     for (key, value) in &told.options {
         config.set(key, value).map_err(|error| error.to_string())?;
     }
@@ -236,6 +244,7 @@ fn side(
         failed: None,
         tracing: false,
         base: engine::Counts::default(),
+        subflow_base: Vec::new(),
         watch: Watch::default(),
     })
 }

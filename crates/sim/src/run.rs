@@ -1,13 +1,14 @@
 //! From a scenario to what came of it.
 
 use anabranch_base::{Duration, Instant};
+use anabranch_sctp::SubflowStats;
 
 use crate::app::App;
 use crate::assemble::{self, MakeEngine};
 use crate::engine::Counts;
 use crate::error::RunError;
 use crate::record::Columns;
-use crate::scenario::{Record, Scenario, Traffic};
+use crate::scenario::{Flow, Record, Scenario, Traffic};
 use crate::side::Side;
 use crate::summary::{FlowSummary, LinkSummary, Measures, SubflowSummary, Summary};
 use crate::world::World;
@@ -96,7 +97,7 @@ fn summary(scenario: &Scenario, seed: u64, world: &mut World) -> Summary {
             failed: sender.failed.clone().or(sender_failed).or(receiver_failed),
             intact,
             measures,
-            subflows: vec![SubflowSummary { index: 0, measures }],
+            subflows: subflows(flow, sender, &measures, span),
         })
     });
     Summary {
@@ -136,6 +137,54 @@ fn measures(sender: &Side, receiver: &Side, span: Duration) -> Measures {
         cwnd_peak_bytes: sender.watch.cwnd_peak,
         delivered_bytes: received.payload_bytes_delivered,
     }
+}
+
+/// Each subflow. Of a single one everything is known; of several, what the sender knows: goodput counts what it sent for
+/// the first time.
+fn subflows(flow: &Flow, sender: &Side, whole: &Measures, span: Duration) -> Vec<SubflowSummary> {
+    let now = sender.engine.subflows();
+    if now.len() <= 1 {
+        let dscp = now.first().map_or(flow.dscp, |stats| stats.dscp).get();
+        return vec![SubflowSummary { index: 0, dscp, measures: *whole }];
+    }
+    let seconds = span.as_secs_f64();
+    let rate = |bytes: u64| if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 };
+    let none = SubflowStats::default();
+    let each = now.iter().enumerate().map(|(index, stats)| {
+        let base = sender.subflow_base.get(index).unwrap_or(&none);
+        // A place that was taken anew counts from its own start.
+        let base = if base.packets_sent > stats.packets_sent { &none } else { base };
+        let packets_sent = stats.packets_sent - base.packets_sent;
+        let packets_unique = stats.packets_sent_unique - base.packets_sent_unique;
+        let payload = stats.payload_bytes_unique - base.payload_bytes_unique;
+        // Headers: IP and SCTP (12 bytes) for a packet, 16 for a chunk.
+        let headers = packets_unique * (u64::from(sender.ip_header) + 12)
+            + 16 * (stats.chunks_unique - base.chunks_unique);
+        let fast_retransmits = stats.fast_retransmits - base.fast_retransmits;
+        let timeouts = stats.timeouts - base.timeouts;
+        let samples = stats.rtt_samples - base.rtt_samples;
+        let measures = Measures {
+            goodput_payload_bps: rate(payload),
+            goodput_wire_bps: rate(payload + headers),
+            sent_unique_payload_bps: rate(payload),
+            packets_sent,
+            packets_unique,
+            retransmissions: stats.retransmissions - base.retransmissions,
+            fast_retransmits,
+            timeouts,
+            loss_indication_rate: if packets_sent == 0 {
+                0.0
+            } else {
+                (fast_retransmits + timeouts) as f64 / packets_sent as f64
+            },
+            srtt_mean_s: (samples > 0)
+                .then(|| (stats.rtt_sum_ns - base.rtt_sum_ns) as f64 / samples as f64 / 1e9),
+            cwnd_peak_bytes: stats.cwnd_peak,
+            delivered_bytes: payload,
+        };
+        SubflowSummary { index: index as u16, dscp: stats.dscp.get(), measures }
+    });
+    each.collect()
 }
 
 fn since(now: &Counts, base: &Counts) -> Counts {

@@ -2,6 +2,7 @@
 
 use anabranch_base::{Instant, Meta};
 use anabranch_link::Frame;
+use anabranch_sctp::SubflowStats;
 
 use crate::app::App;
 use crate::engine::{Counts, Engine};
@@ -30,6 +31,8 @@ pub(crate) struct Side {
     pub(crate) tracing: bool,
     /// Counters at the end of the warm-up.
     pub(crate) base: Counts,
+    /// The same for each subflow.
+    pub(crate) subflow_base: Vec<SubflowStats>,
     pub(crate) watch: Watch,
 }
 
@@ -92,6 +95,8 @@ impl Side {
     /// The end of the warm-up.
     pub(crate) fn start_counting(&mut self) {
         self.base = self.engine.counts();
+        self.subflow_base = self.engine.subflows();
+        self.engine.reset_peaks();
         self.watch = Watch { cwnd_peak: self.engine.gauges().cwnd, ..Watch::default() };
     }
 
@@ -99,7 +104,7 @@ impl Side {
     fn due(&mut self, now: Instant) -> Option<Instant> {
         let due = self.engine.poll_timeout();
         match &self.app {
-            App::Source(source) => earlier(earlier(due, self.opens_at), source.stops_at(now)),
+            App::Source(source) => earlier(earlier(due, self.opens_at), source.wakes_at(now)),
             App::Sink(_) => due,
         }
     }

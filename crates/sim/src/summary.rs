@@ -54,6 +54,8 @@ pub struct FlowSummary {
 pub struct SubflowSummary {
     /// Its number.
     pub index: u16,
+    /// Code point of its packets at the end of the run.
+    pub dscp: u8,
     /// What it sent and received.
     #[serde(flatten)]
     pub measures: Measures,

@@ -95,6 +95,10 @@ impl Association {
         let subflow = lane.subflow;
         self.stats.rtt_sum_ns += sample.as_nanos();
         self.stats.rtt_samples += 1;
+        if let Some(subflow) = self.subflows.get_mut(usize::from(subflow)) {
+            subflow.stats.rtt_sum_ns += sample.as_nanos();
+            subflow.stats.rtt_samples += 1;
+        }
         self.record(now, subflow, path, TraceEvent::Rtt { sample, srtt, rto });
     }
 

@@ -67,6 +67,7 @@ impl Association {
             gate: Gate::new(config.subflow_scheduler),
             stream_map: Vec::new(),
             numbering: Numbering::default(),
+            window_peak: 0,
             outbound_streams: config.outbound_streams,
             inbound_streams: config.inbound_streams,
             inbound: Inbound::default(),

@@ -117,6 +117,8 @@ pub struct Association {
     /// The subflow of each stream; streams beyond the end belong to the first.
     stream_map: Vec<u8>,
     numbering: Numbering,
+    /// Largest window of all lanes together, where there are several.
+    window_peak: u64,
     outbound_streams: u16,
     inbound_streams: u16,
     inbound: Inbound,
@@ -161,18 +163,30 @@ impl Association {
         if let Some(lane) = self.lanes.first() {
             stats.srtt = lane.rtt.srtt();
             stats.rto = lane.rtt.rto();
-            stats.cwnd = lane.controller.window();
+            stats.cwnd = self.total_window();
             stats.ssthresh = lane.controller.ssthresh();
-            stats.cwnd_peak = lane.cwnd_peak;
+            stats.cwnd_peak = if self.lanes.len() == 1 { lane.cwnd_peak } else { self.window_peak };
         }
         stats
     }
 
-    /// Congestion window and smoothed round-trip time of the primary path: as in [`Association::stats`], but cheap enough
-    /// to look at with every packet.
+    /// Congestion window (of all subflows together) and smoothed round-trip time of the first: as in
+    /// [`Association::stats`], but cheap enough to look at with every packet.
     #[must_use]
     pub fn window_and_srtt(&self) -> (u64, Option<Duration>) {
-        self.lanes.first().map_or((0, None), |lane| (lane.controller.window(), lane.rtt.srtt()))
+        match self.lanes.as_slice() {
+            [] => (0, None),
+            [lane] => (lane.controller.window(), lane.rtt.srtt()),
+            [lane, ..] => (self.total_window(), lane.rtt.srtt()),
+        }
+    }
+
+    /// Largest windows count from now on.
+    pub(crate) fn reset_peaks(&mut self) {
+        for lane in &mut self.lanes {
+            lane.cwnd_peak = lane.controller.window();
+        }
+        self.window_peak = self.total_window();
     }
 
     /// Address of the peer in use.
@@ -405,6 +419,10 @@ impl Association {
         let (cwnd, ssthresh, flight, path) =
             (lane.controller.window(), lane.controller.ssthresh(), lane.flight, lane.path);
         lane.cwnd_peak = lane.cwnd_peak.max(cwnd);
+        if self.lanes.len() > 1 {
+            self.window_peak = self.window_peak.max(self.total_window());
+        }
+        let Some(lane) = self.lanes.get(lane_index) else { return };
         let subflow = lane.subflow;
         self.record(now, subflow, path, TraceEvent::Window { cwnd, ssthresh, flight });
     }

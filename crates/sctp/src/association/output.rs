@@ -542,6 +542,7 @@ impl Association {
         lane.loss.sent(seq);
         subflow.stats.payload_bytes_sent += len as u64;
         subflow.stats.payload_bytes_unique += len as u64;
+        subflow.stats.chunks_unique += 1;
         if lane.timed.is_none() {
             lane.timed = Some(TimedChunk { seq, sent_at: now });
         }

@@ -318,6 +318,13 @@ impl Endpoint {
         self.registry.get(id).map(Association::stats)
     }
 
+    /// The largest windows in the statistics of an association count from now on.
+    pub fn reset_peaks(&mut self, id: AssociationId) {
+        if let Some(assoc) = self.registry.get_mut(id) {
+            assoc.reset_peaks();
+        }
+    }
+
     /// Counters of what belongs to no association.
     #[must_use]
     pub fn endpoint_stats(&self) -> &EndpointStats {

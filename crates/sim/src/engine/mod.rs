@@ -6,8 +6,10 @@ mod tcp;
 pub(crate) mod toy;
 
 use anabranch_base::{Duration, Instant, Meta, TraceRecord, Transmit};
+use anabranch_sctp::SubflowStats;
 use bytes::Bytes;
 
+use crate::scenario::Change;
 pub(crate) use sctp::SctpEnd;
 pub(crate) use tcp::TcpEnd;
 
@@ -100,6 +102,29 @@ impl Engine {
     #[inline]
     pub(crate) fn take_all(&mut self, now: Instant, sink: impl FnMut(u16, &[u8])) {
         each!(self, e => e.take_all(now, sink));
+    }
+
+    /// Changes the subflows.
+    pub(crate) fn change(&mut self, now: Instant, change: &Change) -> Result<(), String> {
+        match self {
+            Self::Sctp(end) => end.change(now, change),
+            _ => Err("this transport has no subflows".to_owned()),
+        }
+    }
+
+    /// Counters and gauges of each subflow; empty for a transport without.
+    pub(crate) fn subflows(&self) -> Vec<SubflowStats> {
+        match self {
+            Self::Sctp(end) => end.subflows(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Largest windows count from now on.
+    pub(crate) fn reset_peaks(&mut self) {
+        if let Self::Sctp(end) = self {
+            end.reset_peaks();
+        }
     }
 
     /// Ends the flow once everything has been delivered.

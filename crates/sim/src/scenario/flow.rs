@@ -1,10 +1,12 @@
 //! A flow: one association or connection, and the application behind it.
 
 use anabranch_base::{Dscp, Duration};
+use anabranch_sctp::{Coupling, SubflowScheduler, SubflowSpec};
 
 use super::engine::{self, EngineChoice};
 use super::error::{Place, Problem, hint, list, quote};
 use super::keys::{Field, Keys};
+use super::subflow::{self, TimedChange};
 use super::tree::{Table, Value};
 use super::{Engine, TimeDraw, units};
 
@@ -25,8 +27,12 @@ pub struct Flow {
     pub receiver: Engine,
     /// What the application sends.
     pub traffic: Traffic,
-    /// Subflows of the association; 1 for now.
-    pub subflows: u16,
+    /// Subflows of the association; a single one without a word in the file.
+    pub subflows: Vec<SubflowSpec>,
+    /// Whose packet is next when several subflows may send.
+    pub scheduler: SubflowScheduler,
+    /// What changes in the subflows while data flows, in the order of time.
+    pub events: Vec<TimedChange>,
     /// How the windows of the subflows hold together.
     pub coupling: Coupling,
     /// Code point of its packets, both directions.
@@ -80,15 +86,6 @@ pub enum Traffic {
     },
 }
 
-/// How the windows of an association's subflows hold together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Coupling {
-    /// Each on its own.
-    #[default]
-    Independent,
-}
-
 /// A flow as the file declares it: `count` of them, and engines that hosts may still complete.
 pub(super) struct Declared<'t> {
     /// Engines are still empty.
@@ -126,6 +123,8 @@ pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
             "traffic",
             "subflows",
             "coupling",
+            "scheduler",
+            "events",
             "dscp",
             "start",
             "stop",
@@ -143,22 +142,36 @@ pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
     let (both, receiver) = engine::of_flow(&keys)?;
     let traffic = traffic(&keys.required("traffic", "{ kind = \"greedy\", message = \"1452 B\" }")?)?;
     if protocol == Protocol::Tcp {
-        for key in ["subflows", "coupling", "streams", "unordered"] {
+        for key in ["subflows", "coupling", "scheduler", "events", "streams", "unordered"] {
             if let Some(field) = keys.optional(key) {
                 return Err(field.problem("a TCP connection has no streams and no subflows; leave it out"));
             }
         }
     }
+    let code_point = keys.optional("dscp").map_or(Ok(Dscp::DEFAULT), |field| dscp(&field))?;
     let subflows = match keys.optional("subflows") {
-        None => 1,
-        Some(field) => match field.integer(1, 65_535)? {
-            1 => 1,
-            more => return Err(field.problem(format!("{more} subflows are not available yet; allowed: 1"))),
-        },
+        None => vec![SubflowSpec::new(code_point)],
+        Some(field) => subflow::subflows(&field, code_point)?,
     };
     let coupling = match keys.optional("coupling") {
         None => Coupling::default(),
-        Some(field) => field.choice("coupling", &[("independent", Coupling::Independent)])?,
+        Some(field) => coupling(&field)?,
+    };
+    let scheduler = match keys.optional("scheduler") {
+        None => SubflowScheduler::default(),
+        Some(field) => field.choice(
+            "scheduler",
+            &[
+                ("fcfs", SubflowScheduler::Fcfs),
+                ("wrr", SubflowScheduler::WeightedRoundRobin),
+                ("priority", SubflowScheduler::Priority),
+                ("wfq", SubflowScheduler::WeightedFair),
+            ],
+        )?,
+    };
+    let events = match keys.optional("events") {
+        None => Vec::new(),
+        Some(field) => subflow::events(&field, code_point)?,
     };
     let start = match keys.optional("start") {
         None => TimeDraw::Fixed(Duration::ZERO),
@@ -177,9 +190,16 @@ pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
         }
         Some(field) => return Err(field.problem("a transfer stops by itself; leave it out")),
     };
+    let named = subflows.iter().flat_map(|spec| &spec.streams).max().map_or(1, |most| most + 1);
+    let fewest = named.max(if named > 1 { 1 } else { subflows.len() as u16 });
     let streams = match keys.optional("streams") {
-        None => 1,
-        Some(field) => u16::try_from(field.integer(1, 65_535)?).unwrap_or(u16::MAX),
+        None => fewest,
+        Some(field) => match u16::try_from(field.integer(1, 65_535)?).unwrap_or(u16::MAX) {
+            few if few < fewest => {
+                return Err(field.problem(format!("{few} are too few for the subflows; at least {fewest}")));
+            }
+            streams => streams,
+        },
     };
     let flow = Flow {
         name: name.name()?,
@@ -191,7 +211,9 @@ pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
         traffic,
         subflows,
         coupling,
-        dscp: keys.optional("dscp").map_or(Ok(Dscp::DEFAULT), |field| dscp(&field))?,
+        scheduler,
+        events,
+        dscp: code_point,
         start,
         stop,
         streams,
@@ -202,6 +224,15 @@ pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
     }
     let count = keys.optional("count").map(|field| field.integer(1, MOST)).transpose()?;
     Ok(Declared { flow, name, from, to, place: keys.place(), both, receiver, count })
+}
+
+fn coupling(field: &Field<'_>) -> Result<Coupling, Problem> {
+    const ALLOWED: [&str; 6] = ["independent", "shared", "fcc(n)", "fcc(n^2)", "fcc(2n^2)", "fcc(NUMBER)"];
+    let text = field.text()?;
+    Coupling::parse(text).ok_or_else(|| {
+        let hint = hint(text, ALLOWED);
+        field.problem(format!("unknown coupling {}{hint}; allowed: {}", quote(text), list(ALLOWED)))
+    })
 }
 
 fn traffic(field: &Field<'_>) -> Result<Traffic, Problem> {
@@ -257,7 +288,7 @@ const CODE_POINTS: [(&str, u8); 24] = [
     ("VA", 44),
 ];
 
-fn dscp(field: &Field<'_>) -> Result<Dscp, Problem> {
+pub(super) fn dscp(field: &Field<'_>) -> Result<Dscp, Problem> {
     let value = match &field.node.value {
         Value::Text(text) => {
             let names = || CODE_POINTS.iter().map(|&(name, _)| name);

@@ -14,17 +14,20 @@ mod pattern;
 mod record;
 mod route;
 mod seeds;
+mod subflow;
 mod tree;
 mod units;
 
+pub use anabranch_sctp::{Coupling, SubflowScheduler, SubflowSpec};
 pub use engine::Engine;
 pub use error::{Place, ScenarioError};
-pub use flow::{Coupling, Flow, Protocol, Traffic};
+pub use flow::{Flow, Protocol, Traffic};
 pub use host::{Host, TimeDraw};
 pub use link::{Applies, Link, Loss, Queue, Rate};
 pub use pattern::{PatternUse, ReadFile};
 pub use record::{EventKind, Record, Selection};
 pub use seeds::parse_seeds;
+pub use subflow::{Change, TimedChange};
 
 use anabranch_base::Duration;
 
