@@ -10,6 +10,7 @@ use crate::config::{FastRecovery, RttSampling};
 use crate::event::Event;
 use crate::lane::controller::{Acked, Congestion, Controller};
 use crate::subflow::flight::{AckOutcome, ChunkState};
+use crate::subflow::space::WindowProbe;
 
 impl Association {
     /// An acknowledgement for the sequence space `space_index`. `a_rwnd` is `None` for the acknowledgement in a SHUTDOWN chunk, which has no such field.
@@ -51,7 +52,9 @@ impl Association {
                 gaps: gap_count as u16,
             },
         );
-        self.probe.answered = true;
+        if let Some(space) = self.spaces.get_mut(space_index) {
+            space.probe.answered = true;
+        }
         for index in 0..lanes {
             if self.lanes.get(index).is_some_and(|lane| usize::from(lane.space) == space_index) {
                 self.sample_round_trip(now, index, &outcome);
@@ -201,7 +204,9 @@ impl Association {
         let (Some(highest), Some(earliest)) = (highest, earliest) else { return };
         lane.on_lost(bytes, chunks);
         // 6.2.1 C: "add the data size of those chunks to the rwnd".
-        self.peer_rwnd += if credit_headers { bytes } else { bytes - 16 * u64::from(chunks) };
+        let freed = if credit_headers { bytes } else { bytes - 16 * u64::from(chunks) };
+        space.allowance.give_back(freed);
+        self.peer_rwnd += freed;
         self.stats.fast_retransmits += 1;
         let subflow = lane.subflow;
         if let Some(subflow) = self.subflows.get_mut(usize::from(subflow)) {
@@ -243,11 +248,13 @@ impl Association {
             })
             .sum();
         self.peer_rwnd = u64::from(a_rwnd).saturating_sub(outstanding);
-        if a_rwnd > 0 && self.probe.at.is_some() {
-            self.probe = super::WindowProbe::default();
-        }
-        if self.spaces.iter().all(|s| s.flight.is_empty()) {
-            self.probe.in_flight = false;
+        for space in &mut self.spaces {
+            if a_rwnd > 0 && space.allowance.window > 0 && space.probe.at.is_some() {
+                space.probe = WindowProbe::default();
+            }
+            if space.flight.is_empty() {
+                space.probe.in_flight = false;
+            }
         }
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use anabranch_base::{Instant, Meta};
 use anabranch_wire::PacketError;
 use anabranch_wire::Tsn;
+use anabranch_wire::sf::CodePoints;
 use anabranch_wire::chunk::{Chunk, ShutdownComplete, kind};
 use anabranch_wire::{Checksum, CommonHeader, Packet};
 use anabranch_wire::{ChecksumOut, PacketBuilder};
@@ -16,6 +17,7 @@ use crate::association::init::{OurInit, PeerInit};
 use crate::association::{Association, State, causes, fresh_identity};
 use crate::config::{Checksums, Config};
 use crate::cookie::Cookie;
+use crate::sf::offer::Offer;
 
 impl Endpoint {
     pub(super) fn accept_datagram(&mut self, now: Instant, meta: &Meta, bytes: &[u8]) {
@@ -187,7 +189,8 @@ impl Endpoint {
             self.stats.malformed += 1;
             return;
         };
-        let Some(peer) = PeerInit::read(&init) else {
+        let codes = self.codes_for(meta.source.ip(), packet.header().source_port);
+        let Some(peer) = PeerInit::read(&init, &codes) else {
             self.stats.malformed += 1;
             return;
         };
@@ -220,6 +223,13 @@ impl Endpoint {
                 }
             },
         }
+    }
+
+    /// The numbers of the extension SF for an INIT from that address: those of the association with it, or of whoever
+    /// listens.
+    fn codes_for(&self, address: IpAddr, port: u16) -> CodePoints {
+        let existing = self.registry.by_peer(address, port).and_then(|index| self.registry.at(index));
+        existing.map(|a| a.config()).or(self.listening.as_ref()).map_or(CodePoints::DEFAULT, |c| c.sf_codes)
     }
 
     /// 5.2.1, 5.2.2 and 9.2: an INIT from the peer of an association. The association does not change.
@@ -284,6 +294,7 @@ impl Endpoint {
                 addresses.push(*address);
             }
         }
+        let offer = Offer::of(config, self.config.sealed);
         let cookie = Cookie {
             created: now,
             life: config.valid_cookie_life
@@ -300,6 +311,7 @@ impl Endpoint {
             local_port: packet.header().destination_port,
             peer_port: packet.header().source_port,
             addresses,
+            extensions: offer.agree(&peer.offer),
         };
         let sealed = self.key.seal(&cookie);
         let ours = OurInit {
@@ -309,10 +321,11 @@ impl Endpoint {
             inbound_streams: config.inbound_streams,
             initial_tsn: tsn,
             preservative: None,
+            offer,
         };
         self.stats.inits_answered += 1;
         self.reply(meta, peer.tag, packet, |out| {
-            ours.write_init_ack(out, &sealed, &peer.unrecognized);
+            ours.write_init_ack(out, &sealed, &peer.unrecognized, &cookie.extensions);
         });
     }
 

@@ -143,7 +143,7 @@ impl Pair {
     pub fn connecting(seed: u64, config: &Config) -> (Self, AssociationId) {
         let mut pair = Self::new(seed);
         let config = Arc::new(config.clone());
-        pair.z.listen(Arc::clone(&config));
+        pair.z.listen(Arc::clone(&config)).unwrap();
         let id = pair.a.connect(pair.now, address(Side::Z), PORT, config).unwrap();
         (pair, id)
     }
