@@ -42,12 +42,6 @@ impl Association {
     pub(super) fn max_payload(&self) -> usize {
         (self.config.pmdcs() as usize).saturating_sub(self.chunk_header)
     }
-
-    /// Bytes of a data chunk, with padding.
-    #[inline]
-    pub(super) fn wire_len(&self, payload: usize) -> usize {
-        anabranch_wire::padded(self.chunk_header + payload)
-    }
 }
 
 impl Framing {

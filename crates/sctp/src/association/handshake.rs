@@ -199,6 +199,7 @@ impl Association {
         for index in 0..self.lanes.len() {
             self.record_window(now, index);
         }
+        self.ask_for_missing_fids();
         if std::mem::take(&mut self.shutdown_wanted) {
             self.shutdown(now);
         }

@@ -15,6 +15,7 @@ mod sf;
 mod shutdown;
 mod state;
 mod subflows;
+mod thesis;
 mod timeout;
 
 use std::collections::VecDeque;
@@ -31,19 +32,19 @@ use crate::event::{AssociationId, CloseReason, Event, Message, Received, Timer};
 use crate::lane::Lane;
 use crate::lane::controller::Controller;
 use crate::path::Path;
+use crate::sf::offer::Extensions;
 use crate::stats::Stats;
 use crate::stream::inbound::Inbound;
 use crate::stream::numbering::Numbering;
 use crate::subflow::Subflow;
 use crate::subflow::flight::AckOutcome;
 use crate::subflow::gate::Gate;
-use crate::sf::offer::Extensions;
 use crate::subflow::space::{Space, WindowProbe};
 use extensions::AsnMap;
 use handshake::Forming;
+pub(crate) use handshake::fresh_identity;
 use reconfig::Reconfig;
 use sf::Sf;
-pub(crate) use handshake::fresh_identity;
 pub use state::State;
 
 /// Addresses of a peer beyond which an INIT's list is cut: nobody has more interfaces, an attacker may claim

@@ -3,7 +3,8 @@
 use anabranch_base::{Dscp, Ecn, Instant, RetransmitReason, TraceEvent, Transmit};
 use anabranch_wire::CommonHeader;
 use anabranch_wire::chunk::{
-    CookieAck, CookieEcho, GapBlock, Heartbeat, HeartbeatKind, Shutdown, ShutdownAck, ShutdownComplete, sack,
+    CookieAck, CookieEcho, Data, GapBlock, Heartbeat, HeartbeatKind, Shutdown, ShutdownAck, ShutdownComplete,
+    sack,
 };
 use anabranch_wire::param::HeartbeatInfo;
 use anabranch_wire::{ChecksumOut, PacketBuilder, padded};
@@ -75,6 +76,7 @@ impl Association {
     /// Whether anything might leave now. Cheap; may be wrong in favour of asking.
     pub(crate) fn wants_to_transmit(&self) -> bool {
         self.control.any()
+            || self.reconfig.as_ref().is_some_and(|r| r.is_due())
             || !self.stash.is_empty()
             || self.spaces.iter().any(|s| s.sack.is_due_now())
             || self.paths.iter().any(|p| p.heartbeat_wanted)
@@ -92,6 +94,7 @@ impl Association {
         if chosen.is_none() && !self.must_send() {
             return None;
         }
+        let acknowledged = if self.spaces.len() > 1 && chosen.is_none() { self.acknowledged() } else { None };
         let header = CommonHeader {
             source_port: self.local_port,
             destination_port: self.peer_port,
@@ -117,16 +120,23 @@ impl Association {
             Checksums::Elided => ChecksumOut::Zero,
         };
         packet.finish(checksum);
-        // A packet without data goes like one of the first subflow.
-        let subflow = self.subflows.get(usize::from(chosen.unwrap_or(0)));
+        // A packet without data goes like one of the subflow that it acknowledges, or of the first.
+        let subflow = self.subflows.get(usize::from(chosen.or(acknowledged).unwrap_or(0)));
         Some(Route { path: 0, dscp: subflow.map_or(self.config.dscp, |s| s.dscp) })
     }
 
     /// Whether a packet must leave even without data: control chunks, or a SACK that is due.
     fn must_send(&self) -> bool {
         self.control.any()
+            || self.reconfig.as_ref().is_some_and(|r| r.is_due())
             || self.paths.iter().any(|p| p.heartbeat_wanted)
             || (self.state.is_up() && self.spaces.iter().any(|s| s.sack.is_due_now()))
+    }
+
+    /// The subflow of the first space that owes an acknowledgement.
+    fn acknowledged(&self) -> Option<u8> {
+        let space = self.spaces.iter().position(|s| s.sack.is_due_now())?;
+        self.subflows.iter().position(|s| usize::from(s.space) == space).map(|index| index as u8)
     }
 
     /// The subflow whose data the next packet carries.
@@ -136,6 +146,9 @@ impl Association {
         }
         let mut candidates = self.gate.begin();
         for index in 0..self.subflows.len() {
+            if self.subflows.get(index).is_none_or(|subflow| subflow.waits) {
+                continue;
+            }
             let Some(since) = self.may_send(now, index) else { continue };
             if let Some(subflow) = self.subflows.get(index) {
                 candidates.push(Candidate { subflow: index as u8, priority: subflow.priority, since });
@@ -172,7 +185,8 @@ impl Association {
 
     /// Control chunks, "placed first in the outbound SCTP packet" (6). False when nothing may follow them.
     fn write_control(&mut self, now: Instant, packet: &mut PacketBuilder<'_>, limit: usize) -> bool {
-        if !self.control.any() && !self.paths.iter().any(|p| p.heartbeat_wanted) {
+        let reconfigures = self.reconfig.as_ref().is_some_and(|r| r.is_due());
+        if !self.control.any() && !reconfigures && !self.paths.iter().any(|p| p.heartbeat_wanted) {
             return self.state != State::Closed;
         }
         // INIT, INIT ACK and SHUTDOWN COMPLETE are never bundled (6.10).
@@ -194,11 +208,18 @@ impl Association {
         if self.control.cookie_echo {
             self.control.cookie_echo = false;
             if let Some(forming) = &self.forming {
-                CookieEcho { cookie: &forming.cookie }.emit(packet.buffer());
+                match self.extensions.thesis {
+                    None => CookieEcho { cookie: &forming.cookie }.emit(packet.buffer()),
+                    Some(_) => {
+                        let mut value = forming.cookie.clone();
+                        self.write_setup(&mut value);
+                        CookieEcho { cookie: &value }.emit(packet.buffer());
+                    }
+                }
             }
             // "SHOULD bundle the ERROR chunk ... with the chunk sent in response (e.g., COOKIE ECHO)" (3.2.2).
             self.write_errors(packet, limit);
-            return self.config.data_with_cookie;
+            return self.config.data_with_cookie && self.extensions.thesis.is_none();
         }
         if self.state == State::CookieWait {
             return false;
@@ -211,10 +232,18 @@ impl Association {
         }
         if self.control.cookie_ack {
             self.control.cookie_ack = false;
+            if self.extensions.thesis.is_some() {
+                self.write_thesis_cookie_ack(packet.buffer());
+                // "the modified SCTP will not allow any data chunks to be transmitted inside the Cookie Echo/ACK chunks".
+                return false;
+            }
             CookieAck.emit(packet.buffer());
         }
         if !self.write_errors(packet, limit) || !self.write_heartbeat_acks(packet, limit) {
             return false; // full: the rest goes into the next packet
+        }
+        if reconfigures && self.state.is_up() {
+            self.write_reconfig(now, packet, limit);
         }
         let out = packet.buffer();
         for index in 0..self.paths.len() {
@@ -226,7 +255,9 @@ impl Association {
         }
         if self.control.shutdown {
             self.control.shutdown = false;
-            if let Some(space) = self.spaces.first() {
+            if let Some(asn) = &self.received_asn {
+                Shutdown { cumulative: asn.cumulative() }.emit(out);
+            } else if let Some(space) = self.spaces.first() {
                 Shutdown { cumulative: space.cumulative_received() }.emit(out);
             }
         }
@@ -285,8 +316,10 @@ impl Association {
         chosen: Option<u8>,
     ) {
         if self.state.is_up() {
-            for space in 0..self.spaces.len() {
-                self.write_sack(packet, limit, space, chosen);
+            if self.spaces.len() == 1 && self.chunk_header == Data::HEADER {
+                self.write_sack(packet, limit, 0, chosen);
+            } else {
+                self.write_sacks(now, packet, limit, chosen);
             }
         }
         let Some(chosen) = chosen else { return };
@@ -339,6 +372,31 @@ impl Association {
         }
         subflow.sack.sent(window);
         self.stats.sacks_sent += 1;
+    }
+
+    /// The acknowledgements of every space that owes one: any packet may carry them.
+    fn write_sacks(
+        &mut self,
+        now: Instant,
+        packet: &mut PacketBuilder<'_>,
+        limit: usize,
+        chosen: Option<u8>,
+    ) {
+        for space in 0..self.spaces.len() {
+            if !self.spaces.get(space).is_some_and(|s| s.sack.is_pending()) {
+                continue;
+            }
+            if space == 0 && self.extensions.thesis.is_none() {
+                self.write_sack(packet, limit, 0, chosen);
+                continue;
+            }
+            let reserved = chosen.and_then(|chosen| self.next_chunk_len(usize::from(chosen)));
+            if self.extensions.thesis.is_some() {
+                self.write_thesis_sack(packet, limit, space, reserved);
+            } else {
+                self.write_sf_sack(now, packet, limit, space, reserved);
+            }
+        }
     }
 
     /// Length of the DATA chunk that would leave next, padding included, if one may.

@@ -407,7 +407,8 @@ fn code_points(text: &str) -> Option<CodePoints> {
         })
         .collect::<Option<_>>()?;
     let [data, sack, forward, capability, add, delete, violation] = numbers.try_into().ok()?;
-    let (data, sack, forward) = (u8::try_from(data).ok()?, u8::try_from(sack).ok()?, u8::try_from(forward).ok()?);
+    let (data, sack, forward) =
+        (u8::try_from(data).ok()?, u8::try_from(sack).ok()?, u8::try_from(forward).ok()?);
     let codes = CodePoints { data, sack, forward, capability, add, delete, violation };
     codes.check().is_ok().then_some(codes)
 }

@@ -42,7 +42,7 @@ impl Config {
             subflows: Vec::new(),
             subflow_scheduler: SubflowScheduler::Fcfs,
             subflow_level: SubflowLevel::Zero,
-            inbound_subflows: 64,
+            inbound_subflows: 16,
             subflow_floor: 3000,
             sf_codes: CodePoints::DEFAULT,
             interleaving: false,

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use anabranch_base::{Instant, Meta};
 use anabranch_wire::PacketError;
 use anabranch_wire::Tsn;
-use anabranch_wire::sf::CodePoints;
 use anabranch_wire::chunk::{Chunk, ShutdownComplete, kind};
+use anabranch_wire::sf::CodePoints;
+use anabranch_wire::sf2007::{SetupParams, split_cookie};
 use anabranch_wire::{Checksum, CommonHeader, Packet};
 use anabranch_wire::{ChecksumOut, PacketBuilder};
 
@@ -229,7 +230,7 @@ impl Endpoint {
     /// listens.
     fn codes_for(&self, address: IpAddr, port: u16) -> CodePoints {
         let existing = self.registry.by_peer(address, port).and_then(|index| self.registry.at(index));
-        existing.map(|a| a.config()).or(self.listening.as_ref()).map_or(CodePoints::DEFAULT, |c| c.sf_codes)
+        existing.map(Association::config).or(self.listening.as_ref()).map_or(CodePoints::DEFAULT, |c| c.sf_codes)
     }
 
     /// 5.2.1, 5.2.2 and 9.2: an INIT from the peer of an association. The association does not change.
@@ -334,7 +335,10 @@ impl Endpoint {
         let mut chunks = packet.chunks();
         let Some(Ok(raw)) = chunks.next() else { return };
         // 5.1.5, steps 1 to 3: MAC, ports, tag; and the address that the INIT came from.
-        let cookie = self.key.open(raw.value).filter(|c| {
+        // The encoding of the thesis has parameters behind the cookie.
+        let (opaque, setup) =
+            if self.config.sealed { split_cookie(raw.value) } else { (raw.value, SetupParams::new(&[])) };
+        let cookie = self.key.open(opaque).filter(|c| {
             c.local_port == header.destination_port
                 && c.peer_port == header.source_port
                 && c.local_tag == header.verification_tag
@@ -387,6 +391,7 @@ impl Endpoint {
         };
         let size = packet.bytes().len();
         if let Some(assoc) = self.registry.at_mut(index) {
+            assoc.adopt_setup(setup);
             if assoc.handle_chunks(now, chunks, size).malformed {
                 self.stats.bad_chunks += 1;
             }

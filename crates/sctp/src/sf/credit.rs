@@ -36,12 +36,6 @@ impl Buffer {
         let free = self.size.saturating_sub(total).saturating_sub(kept.saturating_sub(own_floor));
         free.max(own_floor)
     }
-
-    /// Whether a subflow that holds `own` may hold `more`: the others' floors stay free whatever it does.
-    pub(crate) fn admits(&self, subflows: usize, own: u64, more: u64) -> bool {
-        let others = self.floor * (subflows.max(1) as u64 - 1);
-        own.saturating_add(more) <= self.size.saturating_sub(others)
-    }
 }
 
 /// What a sender may put onto a subflow of a peer with such a buffer.
@@ -95,7 +89,6 @@ mod tests {
         let held = || [stalled, 0, 0, 0].into_iter();
         assert_eq!(buffer.credit(held(), stalled), 0);
         assert_eq!(buffer.credit(held(), 0), 3000);
-        assert!(!buffer.admits(4, stalled, 1) && buffer.admits(4, 0, 3000));
     }
 
     #[test]
@@ -119,9 +112,7 @@ mod tests {
                 let index = turn % wants.len();
                 let credit = buffer.credit(held.iter().copied(), held[index]);
                 let more = wants[index].min(credit);
-                if buffer.admits(held.len(), held[index], more) {
-                    held[index] += more;
-                }
+                held[index] += more;
                 prop_assert!(held.iter().sum::<u64>() <= buffer.size);
                 for own in &held {
                     let credit = buffer.credit(held.iter().copied(), *own);

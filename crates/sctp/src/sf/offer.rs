@@ -220,10 +220,15 @@ mod tests {
     #[test]
     fn every_pair_of_offers_is_agreed_on_by_both_or_none() {
         let mut offers = Vec::new();
-        for (level, sealed) in
-            [(SubflowLevel::Zero, true), (SubflowLevel::One, true), (SubflowLevel::Sf2007, true), (SubflowLevel::Sf2007, false)]
-        {
-            for (interleaving, reconfiguration) in [(false, false), (true, false), (false, true), (true, true)] {
+        for (level, sealed) in [
+            (SubflowLevel::Zero, true),
+            (SubflowLevel::One, true),
+            (SubflowLevel::Sf2007, true),
+            (SubflowLevel::Sf2007, false),
+        ] {
+            for (interleaving, reconfiguration) in
+                [(false, false), (true, false), (false, true), (true, true)]
+            {
                 let config = Config { interleaving, reconfiguration, ..config(level, 3) };
                 offers.push(Offer::of(&config, sealed));
             }
