@@ -218,3 +218,14 @@ def test_the_catalogue_of_the_thesis_is_whole():
     entries = catalogue.load(ROOT / "sf-sctp-2007" / "claims.toml")
     assert len(entries) == 72
     assert {entry.experiment for entry in entries.values()} >= {"fig-4-2", "exp-01", "exp-16", "x-9"}
+
+
+def test_an_analysis_that_fails_keeps_no_other_from_its_verdict(checkout, capsys):
+    analysis = checkout / "experiments" / "made-up" / "exp-1" / "analysis.py"
+    analysis.write_text(analysis.read_text() + "\ndef analyse(runner):\n    return 1 / 0\n")
+    assert command("studies", "made-up", "--quick") == 1
+    output = capsys.readouterr()
+    assert "made-up/exp-1: its analysis failed: ZeroDivisionError" in output.err
+    assert "claims have no verdict: C-exp-1" in output.out
+    assert list(found(checkout)) == ["C-exp-2"]
+    assert (checkout / "out" / "report" / "made-up" / "exp-2.html").is_file()

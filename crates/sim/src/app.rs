@@ -74,6 +74,8 @@ impl Source {
         let (message, left) = match flow.traffic {
             Traffic::Greedy { message } => (message, None),
             Traffic::Transfer { bytes, message } => (message, Some(bytes)),
+            // No application: packets leave by themselves.
+            Traffic::Packets(_) => (1, Some(0)),
         };
         Self {
             message: message.max(1) as usize,
@@ -205,7 +207,7 @@ impl Source {
 impl Sink {
     pub(crate) fn new(flow: &Flow) -> Self {
         let expected = match flow.traffic {
-            Traffic::Greedy { .. } => None,
+            Traffic::Greedy { .. } | Traffic::Packets(_) => None,
             Traffic::Transfer { bytes, .. } => Some(bytes),
         };
         Self {

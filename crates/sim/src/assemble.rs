@@ -9,11 +9,11 @@ use anabranch_link::{
 };
 
 use crate::app::{App, Sink, Source};
-use crate::engine::{self, Engine, SctpEnd, TcpEnd};
+use crate::engine::{self, DatagramEnd, Engine, SctpEnd, TcpEnd};
 use crate::error::RunError;
 use crate::event_queue::{Entity, EventQueue};
 use crate::network::{FIRST_LINK, NO_LINK, Network, Wire};
-use crate::record::{Capture, Interface, Recorder};
+use crate::record::{Capture, Interface, Passed, Recorder, Series, Share, Shares};
 use crate::scenario::{self, Checksums, Flow, Protocol, Record, Scenario};
 use crate::side::{Side, Watch};
 use crate::world::{CLOCK, Clock, Processor, World};
@@ -39,6 +39,8 @@ pub(crate) struct EndPlan<'a> {
     pub(crate) mtu: u32,
     pub(crate) checksums: Checksums,
     pub(crate) rng: Rng,
+    /// Of the application: the same whatever the transport is, with common random numbers.
+    pub(crate) traffic_rng: Rng,
 }
 
 /// The world of `scenario` for `seed`, before its first event.
@@ -62,7 +64,7 @@ pub(crate) fn world(
     let mut queue = EventQueue::new(first_side as usize, 2 * scenario.flows.len() + nodes);
 
     let addresses = addresses(scenario);
-    let next_hop = next_hops(scenario);
+    let (next_hop, classes) = next_hops(scenario);
     let recorder = recorder(scenario, record)?;
     let (mut wires, marks_data) = wires(scenario, seed, record)?;
     let mut sides = Vec::with_capacity(2 * scenario.flows.len());
@@ -78,7 +80,7 @@ pub(crate) fn world(
         }
     }
     // A capture and the samples of a queue are taken in the order of time.
-    if record.pcap.is_none() && record.queue_interval.is_none() {
+    if record.pcap.is_none() && record.queue_interval.is_none() && record.sample.is_none() {
         allow_sending_ahead(&mut wires, scenario);
     }
     let processors = scenario.hosts.iter().enumerate().map(|(node, host)| {
@@ -95,6 +97,7 @@ pub(crate) fn world(
             .queue_interval
             .filter(|interval| *interval > Duration::ZERO)
             .map(|interval| (Instant::ZERO, interval)),
+        series: Series::new(record, scenario),
     };
     queue.set(CLOCK, clock.next());
     Ok(World {
@@ -103,12 +106,16 @@ pub(crate) fn world(
             queue,
             wires,
             next_hop,
+            classes,
             nodes: nodes as u32,
             addresses,
             protocols: sides.iter().step_by(2).map(|side| side.engine.protocol()).collect(),
             recorder,
             marks_data,
             hops: 0,
+            lost: vec![0; scenario.flows.len()],
+            senders: sides.iter().step_by(2).map(|side| side.node).collect(),
+            counts_from: Instant::ZERO + scenario.warmup,
             end: Instant::ZERO + scenario.duration,
             buffers: Vec::new(),
             next_id: 0,
@@ -126,6 +133,7 @@ pub(crate) fn engine(plan: &EndPlan<'_>) -> Result<Engine, String> {
     match plan.flow.protocol {
         Protocol::Sctp => sctp(plan),
         Protocol::Tcp => tcp(plan),
+        Protocol::Cbr | Protocol::Square | Protocol::OnOff => datagrams(plan),
     }
 }
 
@@ -173,6 +181,26 @@ fn tcp(plan: &EndPlan<'_>) -> Result<Engine, String> {
     Ok(Engine::Tcp(Box::new(end)))
 }
 
+fn datagrams(plan: &EndPlan<'_>) -> Result<Engine, String> {
+    let scenario::Traffic::Packets(source) = plan.flow.traffic else {
+        return Err("a protocol without a transport needs a rate and a size of packets".into());
+    };
+    if plan.is_sender && source.packet > plan.mtu {
+        return Err(format!(
+            "packets of {} B do not fit the MTU of {} B on the way",
+            source.packet, plan.mtu
+        ));
+    }
+    Ok(Engine::Datagrams(Box::new(DatagramEnd::new(
+        source,
+        plan.flow.dscp,
+        (plan.local.port(), plan.remote.port()),
+        ip_header(plan.local.ip()),
+        plan.flow.stop.map(|after| Instant::ZERO + after),
+        plan.traffic_rng.clone(),
+    ))))
+}
+
 fn told<'a>(plan: &'a EndPlan<'_>) -> &'a scenario::Engine {
     if plan.is_sender { &plan.flow.sender } else { &plan.flow.receiver }
 }
@@ -194,12 +222,24 @@ fn side(
     };
     let (from, to) = (node(&flow.from)?, node(&flow.to)?);
     let (here, there) = if is_sender { (from, to) } else { (to, from) };
-    let route = scenario.route(here, there).filter(|route| !route.is_empty());
-    let route = route.ok_or_else(|| RunError::NoRoute {
-        flow: flow.name.clone(),
-        from: scenario.hosts[here].name.clone(),
-        to: scenario.hosts[there].name.clone(),
-    })?;
+    // Whatever code point a packet has, it must find its way.
+    let (_, classes) = scenario.route_classes();
+    let ways: Option<Vec<_>> = classes
+        .iter()
+        .map(|dscp| scenario.route_of(here, there, *dscp).filter(|way| !way.is_empty()))
+        .collect();
+    let ways = match ways {
+        Some(ways) => ways,
+        // Nobody answers, so there need not be a way back.
+        None if !is_sender && !flow.protocol.is_transport() => Vec::new(),
+        None => {
+            return Err(RunError::NoRoute {
+                flow: flow.name.clone(),
+                from: scenario.hosts[here].name.clone(),
+                to: scenario.hosts[there].name.clone(),
+            });
+        }
+    };
     if addresses[here].is_ipv4() != addresses[there].is_ipv4() {
         return Err(RunError::Unsupported(format!(
             "flow `{}`: one host has an IPv4 address, the other an IPv6 address",
@@ -208,22 +248,22 @@ fn side(
     }
     let ports = (FIRST_SENDER_PORT + index as u16, FIRST_RECEIVER_PORT + index as u16);
     let (local_port, remote_port) = if is_sender { ports } else { (ports.1, ports.0) };
+    let stream = scenario.start_stream(index).unwrap_or_default();
     let role = if is_sender { "sender" } else { "receiver" };
     let plan = EndPlan {
         flow,
         is_sender,
         local: SocketAddr::new(addresses[here], local_port),
         remote: SocketAddr::new(addresses[there], remote_port),
-        mtu: route.iter().map(|&link| scenario.links[link].mtu).min().unwrap_or(u32::MAX),
+        mtu: ways.iter().flatten().map(|&link| scenario.links[link].mtu).min().unwrap_or(u32::MAX),
         checksums: scenario.checksums,
         rng: Rng::stream(seed, &format!("flow:{}", flow.name), role),
+        traffic_rng: Rng::stream(seed, &stream, "traffic"),
     };
     let engine =
         make_engine(&plan).map_err(|problem| RunError::Engine { flow: flow.name.clone(), problem })?;
-    let opens_at = is_sender.then(|| {
-        let stream = scenario.start_stream(index).unwrap_or_default();
-        Instant::ZERO + flow.start.draw(&mut Rng::stream(seed, &stream, "start"))
-    });
+    let opens_at =
+        is_sender.then(|| Instant::ZERO + flow.start.draw(&mut Rng::stream(seed, &stream, "start")));
     Ok(Side {
         entity: 0,
         name: 0,
@@ -239,6 +279,7 @@ fn side(
             ecn: anabranch_base::Ecn::NotEct,
         },
         ip_header: ip_header(addresses[here]),
+        bytes_sent: 0,
         opens_at,
         opened_at: None,
         failed: None,
@@ -266,15 +307,20 @@ fn addresses(scenario: &Scenario) -> Vec<IpAddr> {
     scenario.hosts.iter().enumerate().map(number).collect()
 }
 
-fn next_hops(scenario: &Scenario) -> Vec<u32> {
+/// The table of next hops, one part for each class of code points, and where the part of each code point begins.
+fn next_hops(scenario: &Scenario) -> (Vec<u32>, [u32; 64]) {
     let nodes = scenario.hosts.len();
-    let mut table = vec![NO_LINK; nodes * nodes];
-    for destination in 0..nodes {
-        for (node, link) in scenario.next_hops(destination).into_iter().enumerate() {
-            table[node * nodes + destination] = link.map_or(NO_LINK, |link| link as u32);
+    let (classes, examples) = scenario.route_classes();
+    let mut table = vec![NO_LINK; examples.len() * nodes * nodes];
+    for (class, dscp) in examples.into_iter().enumerate() {
+        for destination in 0..nodes {
+            for (node, link) in scenario.next_hops_of(destination, dscp).into_iter().enumerate() {
+                table[(class * nodes + node) * nodes + destination] =
+                    link.map_or(NO_LINK, |link| link as u32);
+            }
         }
     }
-    table
+    (table, classes.map(|class| u32::from(class) * (nodes * nodes) as u32))
 }
 
 fn recorder(scenario: &Scenario, record: &Record) -> Result<Recorder, RunError> {
@@ -332,6 +378,14 @@ fn wires(scenario: &Scenario, seed: u64, record: &Record) -> Result<(Vec<Wire>, 
             interface: record.pcap.contains(link.name.as_str()).then(|| interfaces.next()).flatten(),
             fed_by_one: false,
             feeds_ahead: false,
+            passed: Passed::default(),
+            shares: record.by_flow.contains(link.name.as_str()).then(|| {
+                Box::new(Shares {
+                    flows: vec![Share::default(); scenario.flows.len()],
+                    from: start + scenario.warmup,
+                    until: start + scenario.duration,
+                })
+            }),
         });
     }
     Ok((wires, marks_data))
@@ -342,10 +396,12 @@ fn allow_sending_ahead(wires: &mut [Wire], scenario: &Scenario) {
     // For each link: the links before it, and whether a host sends into it.
     let mut before: Vec<Vec<usize>> = vec![Vec::new(); wires.len()];
     let mut host_sends = vec![false; wires.len()];
+    let (_, classes) = scenario.route_classes();
     for flow in &scenario.flows {
         let ends = (scenario.host_index(&flow.from), scenario.host_index(&flow.to));
         let (Some(from), Some(to)) = ends else { continue };
-        for route in [scenario.route(from, to), scenario.route(to, from)].into_iter().flatten() {
+        let ways = classes.iter().flat_map(|dscp| [(from, to, *dscp), (to, from, *dscp)]);
+        for route in ways.filter_map(|(from, to, dscp)| scenario.route_of(from, to, dscp)) {
             if let Some(&first) = route.first() {
                 host_sends[first] = true;
             }

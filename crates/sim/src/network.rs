@@ -2,11 +2,11 @@
 
 use std::net::IpAddr;
 
-use anabranch_base::Instant;
+use anabranch_base::{Dscp, Instant};
 use anabranch_link::{Frame, Link};
 
 use crate::event_queue::{Entity, EventQueue};
-use crate::record::{Packet, Recorder};
+use crate::record::{Packet, Passed, Recorder, Shares};
 
 /// No link leads there.
 pub(crate) const NO_LINK: u32 = u32::MAX;
@@ -27,6 +27,10 @@ pub(crate) struct Wire {
     pub(crate) fed_by_one: bool,
     /// Whether packets go on to such a link.
     pub(crate) feeds_ahead: bool,
+    /// What came and what was dropped, for samples.
+    pub(crate) passed: Passed,
+    /// Counts flow by flow, where the summary shall have them.
+    pub(crate) shares: Option<Box<Shares>>,
 }
 
 /// Everything between the hosts.
@@ -34,8 +38,11 @@ pub(crate) struct Wire {
 pub(crate) struct Network {
     pub(crate) queue: EventQueue,
     pub(crate) wires: Vec<Wire>,
-    /// For node `n` and destination `d`, at `n * nodes + d`: the link, or [`NO_LINK`].
+    /// For node `n` and destination `d`, at `n * nodes + d` from where the class of the code point begins: the link, or
+    /// [`NO_LINK`].
     pub(crate) next_hop: Vec<u32>,
+    /// Where in `next_hop` the class of each code point begins.
+    pub(crate) classes: [u32; 64],
     pub(crate) nodes: u32,
     /// Address of each node.
     pub(crate) addresses: Vec<IpAddr>,
@@ -46,6 +53,12 @@ pub(crate) struct Network {
     pub(crate) marks_data: bool,
     /// Packets that arrived at the far end of a link before the end of the run.
     pub(crate) hops: u64,
+    /// Packets that links dropped of each flow's sender, since the end of the warm-up.
+    pub(crate) lost: Vec<u64>,
+    /// The node of each flow's sender.
+    pub(crate) senders: Vec<u32>,
+    /// End of the warm-up: counting begins.
+    pub(crate) counts_from: Instant,
     pub(crate) end: Instant,
     /// Empty buffers, to be used again: the last one first, because it is still in the cache.
     pub(crate) buffers: Vec<Vec<u8>>,
@@ -62,8 +75,11 @@ impl Network {
     /// Takes a buffer back.
     #[inline]
     pub(crate) fn recycle(&mut self, mut buffer: Vec<u8>) {
-        buffer.clear();
-        self.buffers.push(buffer);
+        // A packet that is only a size brings no buffer back.
+        if buffer.capacity() > 0 {
+            buffer.clear();
+            self.buffers.push(buffer);
+        }
     }
 
     /// A number for a new packet.
@@ -74,14 +90,15 @@ impl Network {
     }
 
     #[inline]
-    fn hop(&self, node: u32, destination: u32) -> u32 {
-        self.next_hop.get((node * self.nodes + destination) as usize).copied().unwrap_or(NO_LINK)
+    fn hop(&self, node: u32, destination: u32, dscp: Dscp) -> u32 {
+        let class = self.classes.get(usize::from(dscp.get())).copied().unwrap_or(0);
+        self.next_hop.get((class + node * self.nodes + destination) as usize).copied().unwrap_or(NO_LINK)
     }
 
     /// Sends a packet on its way from `node`. Forwarding takes no time.
     #[inline]
     pub(crate) fn forward(&mut self, now: Instant, node: u32, frame: Frame) {
-        self.enter(now, self.hop(node, frame.destination), frame);
+        self.enter(now, self.hop(node, frame.destination, frame.dscp), frame);
     }
 
     /// A packet enters a link.
@@ -106,6 +123,11 @@ impl Network {
                 capture.packet(now, interface, &packet);
             }
         }
+        wire.passed.packets += 1;
+        wire.passed.bytes += u64::from(frame.size);
+        if let Some(shares) = &mut wire.shares {
+            shares.arrival(now, &frame);
+        }
         wire.link.handle_frame(now, frame);
         self.settle(hop);
     }
@@ -121,14 +143,26 @@ impl Network {
         if self.wires.get(index as usize).is_some_and(|wire| wire.feeds_ahead) {
             self.send_ahead(index);
         }
-        let Some(Wire { link, .. }) = self.wires.get_mut(index as usize) else { return };
+        let Some(Wire { link, passed, shares, .. }) = self.wires.get_mut(index as usize) else { return };
         while let Some(dropped) = link.poll_dropped() {
+            passed.drops += 1;
+            if let Some(shares) = shares {
+                shares.dropped(&dropped);
+            }
             if dropped.at < self.end {
                 self.recorder.dropped(index as u16, &dropped);
+                let flow = dropped.frame.flow as usize;
+                if dropped.at >= self.counts_from && self.senders.get(flow) == Some(&dropped.frame.source) {
+                    if let Some(lost) = self.lost.get_mut(flow) {
+                        *lost += 1;
+                    }
+                }
             }
             let mut buffer = dropped.frame.bytes;
-            buffer.clear();
-            self.buffers.push(buffer);
+            if buffer.capacity() > 0 {
+                buffer.clear();
+                self.buffers.push(buffer);
+            }
         }
         self.queue.set(FIRST_LINK + index, link.poll_timeout());
     }
@@ -137,8 +171,8 @@ impl Network {
         while let Some(wire) = self.wires.get_mut(index as usize) {
             let node = wire.to;
             let Some((_, frame)) = wire.link.peek_sent() else { return };
-            let destination = frame.destination;
-            let hop = self.hop(node, destination);
+            let (destination, dscp) = (frame.destination, frame.dscp);
+            let hop = self.hop(node, destination, dscp);
             if !self.wires.get(hop as usize).is_some_and(|next| next.fed_by_one) {
                 return;
             }

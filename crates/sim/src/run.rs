@@ -7,11 +7,13 @@ use crate::app::App;
 use crate::assemble::{self, MakeEngine};
 use crate::engine::Counts;
 use crate::error::RunError;
-use crate::record::Columns;
-use crate::scenario::{Flow, Record, Scenario, Traffic};
+use crate::record::{Columns, Share, Shares};
+use crate::scenario::{Flow, Link, Record, Scenario, Traffic};
 use crate::side::Side;
-use crate::summary::{FlowSummary, LinkSummary, Measures, SubflowSummary, Summary};
+use crate::summary::{FlowSummary, LinkSummary, Measures, ShareSummary, SubflowSummary, Summary};
 use crate::world::World;
+
+mod groups;
 
 /// What came of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,12 +72,15 @@ fn summary(scenario: &Scenario, seed: u64, world: &mut World) -> Summary {
             utilisation: stats.utilisation(),
             queue_mean_packets: stats.queue_mean,
             queue_max_packets: stats.queue_max,
+            flows: wire.shares.as_ref().map_or_else(Vec::new, |shares| by_flow(scenario, link, shares)),
         }
     });
     let links = links.collect();
-    let flows = scenario.flows.iter().zip(world.sides.chunks_exact(2)).filter_map(|(flow, ends)| {
+    let lost = std::mem::take(&mut world.net.lost);
+    let ends = world.sides.chunks_exact(2).zip(lost);
+    let flows = scenario.flows.iter().zip(ends).filter_map(|(flow, (ends, packets_lost))| {
         let [sender, receiver] = ends else { return None };
-        let measures = measures(sender, receiver, span);
+        let measures = measures(flow, sender, receiver, span);
         let start = sender.opened_at;
         let since_start = |at: Option<Instant>| Some((at? - start?).as_secs_f64());
         let (complete_at, intact, receiver_failed) = match &receiver.app {
@@ -90,27 +95,48 @@ fn summary(scenario: &Scenario, seed: u64, world: &mut World) -> Summary {
         Some(FlowSummary {
             name: flow.name.clone(),
             protocol: flow.protocol.name().to_owned(),
-            engine: flow.sender.name.clone(),
+            engine: flow.protocol.is_transport().then(|| flow.sender.name.clone()),
             start_s: start.map(Instant::as_secs_f64),
             completion_s: since_start(complete_at),
             close_s: since_start(closed_at).filter(|_| is_transfer),
             failed: sender.failed.clone().or(sender_failed).or(receiver_failed),
             intact,
+            packets_lost,
             measures,
             subflows: subflows(flow, sender, &measures, span),
         })
     });
+    let flows: Vec<FlowSummary> = flows.collect();
     Summary {
         seed,
         duration_s: scenario.duration.as_secs_f64(),
         warmup_s: scenario.warmup.as_secs_f64(),
         packet_hops: world.net.hops,
-        flows: flows.collect(),
+        groups: groups::groups(&scenario.flows, &flows),
+        flows,
         links,
     }
 }
 
-fn measures(sender: &Side, receiver: &Side, span: Duration) -> Measures {
+fn by_flow(scenario: &Scenario, link: &Link, shares: &Shares) -> Vec<ShareSummary> {
+    let seconds = (scenario.duration - scenario.warmup).as_secs_f64();
+    let capacity = link.rate.bits_per_second().map(|rate| rate as f64 * seconds);
+    let one = |(flow, share): (&Flow, &Share)| ShareSummary {
+        name: flow.name.clone(),
+        arrivals: share.arrivals,
+        drops_queue: share.drops_queue,
+        drops_error: share.drops_error,
+        drop_rate: match share.arrivals {
+            0 => 0.0,
+            arrivals => (share.drops_queue + share.drops_error) as f64 / arrivals as f64,
+        },
+        share: capacity
+            .map(|bits| share.arrival_bytes.saturating_sub(share.drops_queue_bytes) as f64 * 8.0 / bits),
+    };
+    scenario.flows.iter().zip(&shares.flows).map(one).collect()
+}
+
+fn measures(flow: &Flow, sender: &Side, receiver: &Side, span: Duration) -> Measures {
     let sent = since(&sender.engine.counts(), &sender.base);
     let received = since(&receiver.engine.counts(), &receiver.base);
     let rate = |bytes: u64| {
@@ -118,6 +144,7 @@ fn measures(sender: &Side, receiver: &Side, span: Duration) -> Measures {
         if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 }
     };
     let headers = received.packets_received_new * u64::from(receiver.ip_header);
+    let counted = |count: u64| flow.protocol.is_transport().then_some(count);
     let indications = sent.fast_retransmits + sent.timeouts;
     Measures {
         goodput_payload_bps: rate(received.payload_bytes_received_new),
@@ -125,16 +152,15 @@ fn measures(sender: &Side, receiver: &Side, span: Duration) -> Measures {
         sent_unique_payload_bps: rate(sent.payload_bytes_unique),
         packets_sent: sent.packets_sent,
         packets_unique: sent.packets_sent_unique,
-        retransmissions: sent.retransmissions,
-        fast_retransmits: sent.fast_retransmits,
-        timeouts: sent.timeouts,
-        loss_indication_rate: if sent.packets_sent == 0 {
-            0.0
-        } else {
-            indications as f64 / sent.packets_sent as f64
-        },
+        packets_received: Some(received.packets_received_new),
+        retransmissions: counted(sent.retransmissions),
+        fast_retransmits: counted(sent.fast_retransmits),
+        timeouts: counted(sent.timeouts),
+        loss_indication_rate: counted(indications).map(|indications| {
+            if sent.packets_sent == 0 { 0.0 } else { indications as f64 / sent.packets_sent as f64 }
+        }),
         srtt_mean_s: sender.watch.srtt_mean_s(),
-        cwnd_peak_bytes: sender.watch.cwnd_peak,
+        cwnd_peak_bytes: counted(sender.watch.cwnd_peak),
         delivered_bytes: received.payload_bytes_delivered,
     }
 }
@@ -169,17 +195,19 @@ fn subflows(flow: &Flow, sender: &Side, whole: &Measures, span: Duration) -> Vec
             sent_unique_payload_bps: rate(payload),
             packets_sent,
             packets_unique,
-            retransmissions: stats.retransmissions - base.retransmissions,
-            fast_retransmits,
-            timeouts,
-            loss_indication_rate: if packets_sent == 0 {
+            // Its sender cannot know.
+            packets_received: None,
+            retransmissions: Some(stats.retransmissions - base.retransmissions),
+            fast_retransmits: Some(fast_retransmits),
+            timeouts: Some(timeouts),
+            loss_indication_rate: Some(if packets_sent == 0 {
                 0.0
             } else {
                 (fast_retransmits + timeouts) as f64 / packets_sent as f64
-            },
+            }),
             srtt_mean_s: (samples > 0)
                 .then(|| (stats.rtt_sum_ns - base.rtt_sum_ns) as f64 / samples as f64 / 1e9),
-            cwnd_peak_bytes: stats.cwnd_peak,
+            cwnd_peak_bytes: Some(stats.cwnd_peak),
             delivered_bytes: payload,
         };
         SubflowSummary { index: index as u16, dscp: stats.dscp.get(), measures }
@@ -202,5 +230,11 @@ fn since(now: &Counts, base: &Counts) -> Counts {
     }
 }
 
+#[cfg(test)]
+mod routing;
+#[cfg(test)]
+mod samples;
+#[cfg(test)]
+mod sources;
 #[cfg(test)]
 mod tests;

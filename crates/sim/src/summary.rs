@@ -16,8 +16,28 @@ pub struct Summary {
     pub packet_hops: u64,
     /// One for each flow, in the order of the scenario.
     pub flows: Vec<FlowSummary>,
+    /// One for each set of flows that a `count` made, in the order of the scenario.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<GroupSummary>,
     /// One for each link, in the order of the scenario.
     pub links: Vec<LinkSummary>,
+}
+
+/// What the flows of one `count` did together.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GroupSummary {
+    /// The name that the file gives them.
+    pub name: String,
+    /// How many there are.
+    pub flows: u64,
+    /// Jain's index of their goodputs, (sum x)^2 / (n sum x^2): 1 when all have the same, 1 / n when one has all.
+    pub jain: f64,
+    /// Packets of their senders that links dropped.
+    pub packets_lost: u64,
+    /// Sums; the rate of loss indications over all packets, the round-trip time as the mean of the flows, and the largest
+    /// window of any.
+    #[serde(flatten)]
+    pub measures: Measures,
 }
 
 /// What one flow did.
@@ -25,10 +45,10 @@ pub struct Summary {
 pub struct FlowSummary {
     /// Its name.
     pub name: String,
-    /// `sctp` or `tcp`.
+    /// As the scenario writes it: `sctp`, `tcp`, `cbr` and so on.
     pub protocol: String,
-    /// The engine of its sender.
-    pub engine: String,
+    /// The engine of its sender; `None` without a transport.
+    pub engine: Option<String>,
     /// When its application opened it, seconds since the start of the run; `None` when the run ended before.
     pub start_s: Option<f64>,
     /// For a transfer: seconds from its start until the receiving application had the last byte; `None` when that did
@@ -42,6 +62,8 @@ pub struct FlowSummary {
     /// For a transfer whose content was checked: whether every byte arrived in its place. `None` when nothing was
     /// checked, and while the transfer is not complete.
     pub intact: Option<bool>,
+    /// Packets of its sender that a queue or a loss model dropped, on any link.
+    pub packets_lost: u64,
     /// What it sent and received, all subflows together.
     #[serde(flatten)]
     pub measures: Measures,
@@ -61,7 +83,7 @@ pub struct SubflowSummary {
     pub measures: Measures,
 }
 
-/// What a sender and its receiver counted.
+/// What a sender and its receiver counted. `None` where there is nobody who could count it: a flow without a transport.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Measures {
     /// User data that arrived for the first time, bits per second.
@@ -74,18 +96,20 @@ pub struct Measures {
     pub packets_sent: u64,
     /// Of these, those with user data that had not been sent before.
     pub packets_unique: u64,
+    /// Packets that brought the receiver user data that it had not had; `None` for one of several subflows.
+    pub packets_received: Option<u64>,
     /// Packets (TCP) or chunks (SCTP) of user data sent again.
-    pub retransmissions: u64,
+    pub retransmissions: Option<u64>,
     /// Fast retransmits: loss indications, not packets.
-    pub fast_retransmits: u64,
+    pub fast_retransmits: Option<u64>,
     /// Expiries of the retransmission timer.
-    pub timeouts: u64,
+    pub timeouts: Option<u64>,
     /// (fast retransmits + timeouts) / packets sent: Eq. 5.1 of study 004. 0 when nothing was sent.
-    pub loss_indication_rate: f64,
+    pub loss_indication_rate: Option<f64>,
     /// The smoothed round-trip time, averaged over the acknowledgements; `None` without a sample.
     pub srtt_mean_s: Option<f64>,
     /// Largest congestion window, bytes, in the unit in which the engine counts.
-    pub cwnd_peak_bytes: u64,
+    pub cwnd_peak_bytes: Option<u64>,
     /// User data given to the receiving application, bytes.
     pub delivered_bytes: u64,
 }
@@ -109,4 +133,24 @@ pub struct LinkSummary {
     pub queue_mean_packets: f64,
     /// Most packets waiting at once.
     pub queue_max_packets: u64,
+    /// The same flow by flow, where the scenario asks for it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub flows: Vec<ShareSummary>,
+}
+
+/// What one flow did to one link.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ShareSummary {
+    /// Name of the flow.
+    pub name: String,
+    /// Packets that it offered to the link, dropped ones included.
+    pub arrivals: u64,
+    /// Of these, dropped by the queue.
+    pub drops_queue: u64,
+    /// Of these, taken by the loss model.
+    pub drops_error: u64,
+    /// Packets dropped for whatever reason / packets offered; 0 when none was offered.
+    pub drop_rate: f64,
+    /// What the queue took of it, as a share of what the link can carry, 0 to 1; `None` for a link of infinite rate.
+    pub share: Option<f64>,
 }

@@ -230,7 +230,10 @@ impl Endpoint {
     /// listens.
     fn codes_for(&self, address: IpAddr, port: u16) -> CodePoints {
         let existing = self.registry.by_peer(address, port).and_then(|index| self.registry.at(index));
-        existing.map(Association::config).or(self.listening.as_ref()).map_or(CodePoints::DEFAULT, |c| c.sf_codes)
+        existing
+            .map(Association::config)
+            .or(self.listening.as_ref())
+            .map_or(CodePoints::DEFAULT, |c| c.sf_codes)
     }
 
     /// 5.2.1, 5.2.2 and 9.2: an INIT from the peer of an association. The association does not change.

@@ -1,5 +1,6 @@
 //! The transports that a host can run, behind one interface: each value is one end of one flow.
 
+mod datagrams;
 mod sctp;
 mod tcp;
 #[cfg(test)]
@@ -10,6 +11,7 @@ use anabranch_sctp::SubflowStats;
 use bytes::Bytes;
 
 use crate::scenario::Change;
+pub(crate) use datagrams::DatagramEnd;
 pub(crate) use sctp::SctpEnd;
 pub(crate) use tcp::TcpEnd;
 
@@ -18,6 +20,7 @@ pub(crate) use tcp::TcpEnd;
 pub(crate) enum Engine {
     Sctp(Box<SctpEnd>),
     Tcp(Box<TcpEnd>),
+    Datagrams(Box<DatagramEnd>),
     #[cfg(test)]
     Toy(Box<toy::ToyEnd>),
 }
@@ -66,6 +69,7 @@ macro_rules! each {
         match $self {
             Self::Sctp($engine) => $call,
             Self::Tcp($engine) => $call,
+            Self::Datagrams($engine) => $call,
             #[cfg(test)]
             Self::Toy($engine) => $call,
         }
@@ -160,11 +164,22 @@ impl Engine {
         each!(self, e => e.drain_trace(sink));
     }
 
+    /// Slow-start threshold of a sender, bytes; of the first subflow. 0 where there is none.
+    pub(crate) fn ssthresh(&self) -> u64 {
+        match self {
+            Self::Sctp(end) => end.subflows().first().map_or(0, |stats| stats.ssthresh),
+            Self::Tcp(end) => end.ssthresh(),
+            _ => 0,
+        }
+    }
+
     /// IP protocol number.
     pub(crate) const fn protocol(&self) -> u8 {
         match self {
             Self::Sctp(_) => 132,
             Self::Tcp(_) => 6,
+            // UDP, in captures.
+            Self::Datagrams(_) => 17,
             #[cfg(test)]
             Self::Toy(_) => 253,
         }
@@ -175,6 +190,7 @@ impl Engine {
         match self {
             Self::Sctp(_) => sctp::carries_data(packet),
             Self::Tcp(_) => tcp::carries_data(packet),
+            Self::Datagrams(_) => true,
             #[cfg(test)]
             Self::Toy(_) => packet.first() == Some(&0),
         }

@@ -8,13 +8,15 @@ use super::error::{Place, Problem, hint, list, quote};
 use super::keys::{Field, Keys};
 use super::subflow::{self, TimedChange};
 use super::tree::{Table, Value};
-use super::{Engine, TimeDraw, units};
+use super::{Engine, PacketSource, TimeDraw, source, units};
 
 /// One association or connection from a sender to a receiver.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
     /// Its name, unique among the flows.
     pub name: String,
+    /// The name in the file of the flows that a `count` made; `None` for a single flow.
+    pub group: Option<String>,
     /// The host that opens it and sends.
     pub from: String,
     /// The host that receives.
@@ -39,7 +41,7 @@ pub struct Flow {
     pub dscp: Dscp,
     /// When the application opens it.
     pub start: TimeDraw,
-    /// When a greedy application stops sending. `None`: at the end of the run.
+    /// When a greedy application or a source of packets stops sending. `None`: at the end of the run.
     pub stop: Option<Duration>,
     /// Streams; messages go round them in turn. 1 for TCP.
     pub streams: u16,
@@ -55,6 +57,12 @@ pub enum Protocol {
     Sctp,
     /// TCP.
     Tcp,
+    /// No transport: packets at a constant rate.
+    Cbr,
+    /// No transport: packets at a constant rate during the first part of each period.
+    Square,
+    /// No transport: bursts of packets and silences of random lengths.
+    OnOff,
 }
 
 impl Protocol {
@@ -64,12 +72,21 @@ impl Protocol {
         match self {
             Self::Sctp => "sctp",
             Self::Tcp => "tcp",
+            Self::Cbr => "cbr",
+            Self::Square => "square",
+            Self::OnOff => "on-off",
         }
+    }
+
+    /// Whether there is an association or connection: somebody who answers, an engine, something to recover.
+    #[must_use]
+    pub const fn is_transport(self) -> bool {
+        matches!(self, Self::Sctp | Self::Tcp)
     }
 }
 
 /// What the application sends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Traffic {
     /// Always has something to send.
@@ -84,6 +101,8 @@ pub enum Traffic {
         /// Size of one message; the last may be shorter.
         message: u32,
     },
+    /// Packets of a flow without a transport.
+    Packets(PacketSource),
 }
 
 /// A flow as the file declares it: `count` of them, and engines that hosts may still complete.
@@ -101,6 +120,9 @@ pub(super) struct Declared<'t> {
     /// How many; `None` for a single flow that keeps its name.
     pub(super) count: Option<u64>,
 }
+
+const PROTOCOLS: [Protocol; 5] =
+    [Protocol::Sctp, Protocol::Tcp, Protocol::Cbr, Protocol::Square, Protocol::OnOff];
 
 /// More flows than this in one `count` are surely a slip.
 const MOST: u64 = 1_000_000;
@@ -138,9 +160,20 @@ pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
     let to = keys.required("to", "\"b\"")?;
     let protocol = keys
         .required("protocol", "\"sctp\"")?
-        .choice("protocol", &[("sctp", Protocol::Sctp), ("tcp", Protocol::Tcp)])?;
+        .choice("protocol", &PROTOCOLS.map(|protocol| (protocol.name(), protocol)))?;
     let (both, receiver) = engine::of_flow(&keys)?;
-    let traffic = traffic(&keys.required("traffic", "{ kind = \"greedy\", message = \"1452 B\" }")?)?;
+    let traffic = if protocol.is_transport() {
+        traffic(&keys.required("traffic", "{ kind = \"greedy\", message = \"1452 B\" }")?)?
+    } else {
+        for key in ["engine", "options", "receiver", "subflows", "coupling", "streams", "unordered"] {
+            if let Some(field) = keys.optional(key) {
+                return Err(field
+                    .problem(format!("protocol {} has no transport; leave it out", quote(protocol.name()))));
+            }
+        }
+        let example = "{ rate = \"5 Mbit/s\", packet = \"1000 B\" }";
+        Traffic::Packets(source::read(&keys.required("traffic", example)?, protocol)?)
+    };
     if protocol == Protocol::Tcp {
         for key in ["subflows", "coupling", "scheduler", "events", "streams", "unordered"] {
             if let Some(field) = keys.optional(key) {
@@ -179,7 +212,7 @@ pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
     };
     let stop = match keys.optional("stop") {
         None => None,
-        Some(field) if matches!(traffic, Traffic::Greedy { .. }) => {
+        Some(field) if !matches!(traffic, Traffic::Transfer { .. }) => {
             let stop = field.quantity("\"60 s\"", units::time)?;
             if let TimeDraw::Fixed(start) = start {
                 if start >= stop {
@@ -203,6 +236,7 @@ pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
     };
     let flow = Flow {
         name: name.name()?,
+        group: None,
         from: from.name()?,
         to: to.name()?,
         protocol,

@@ -139,6 +139,20 @@ impl<'t> Field<'t> {
         }
     }
 
+    /// A finite number above `low`.
+    pub(super) fn number_above(&self, low: f64) -> Result<f64, Problem> {
+        let number = match self.node.value {
+            Value::Float(number) => number,
+            Value::Integer(number) => number as f64,
+            _ => return Err(self.expected(&format!("a number above {low}"))),
+        };
+        if number > low && number.is_finite() {
+            Ok(number)
+        } else {
+            Err(self.problem(format!("{number} is out of range; allowed: above {low}")))
+        }
+    }
+
     pub(super) fn table(&self, what: &str) -> Result<&'t Table, Problem> {
         match &self.node.value {
             Value::Table(table) => Ok(table),

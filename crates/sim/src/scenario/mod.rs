@@ -14,6 +14,7 @@ mod pattern;
 mod record;
 mod route;
 mod seeds;
+mod source;
 mod subflow;
 mod tree;
 mod units;
@@ -26,7 +27,9 @@ pub use host::{Host, TimeDraw};
 pub use link::{Applies, Link, Loss, Queue, Rate};
 pub use pattern::{PatternUse, ReadFile};
 pub use record::{EventKind, Record, Selection};
+pub use route::Route;
 pub use seeds::parse_seeds;
+pub use source::{Distribution, PacketSource, Rhythm};
 pub use subflow::{Change, TimedChange};
 
 use anabranch_base::Duration;
@@ -49,6 +52,8 @@ pub struct Scenario {
     pub hosts: Vec<Host>,
     /// Every link, one direction each: `both = true` in the file has become two links next to each other.
     pub links: Vec<Link>,
+    /// Where packets leave the way of the fewest links.
+    pub routes: Vec<Route>,
     /// Every flow: `count = 20` in the file has become twenty flows.
     pub flows: Vec<Flow>,
     /// What a run keeps besides its summary.

@@ -25,6 +25,11 @@ fn its_complete_file_is_a_good_one() {
 #[test]
 fn it_names_every_key_and_choice() {
     let wrong = "zzz = 1";
+    let source = |protocol: &str, traffic: &str| {
+        format!(
+            "{GOOD}[[flow]]\nname = \"two\"\nfrom = \"a\"\nto = \"b\"\nprotocol = \"{protocol}\"\ntraffic = {{ {traffic} }}\n"
+        )
+    };
     let record = |text: &str| format!("{GOOD}[record]\n{text}\n");
     let files = [
         edited("seeds = \"1..3\"", wrong),
@@ -54,6 +59,11 @@ fn it_names_every_key_and_choice() {
         edited("\"5 ms\"", "\"5 zzz\""),
         edited("\"1000 B\"", "\"5 zzz\""),
         edited("\"10 Mbit/s\"", "\"5 zzz\""),
+        format!("{GOOD}[[route]]\n{wrong}\n"),
+        source("cbr", wrong),
+        source("square", wrong),
+        source("on-off", wrong),
+        source("on-off", "rate = \"1 kbit/s\", packet = \"99 B\", distribution = \"zzz\""),
         format!("{GOOD}[[host]]\n{wrong}\n"),
         format!("{GOOD}[[host]]\nname = \"a\"\nsctp = {{ zzz = 1 }}\n"),
         record(wrong),
