@@ -257,7 +257,7 @@ const CODE_POINTS: [(&str, u8); 24] = [
     ("VA", 44),
 ];
 
-fn dscp(field: &Field<'_>) -> Result<Dscp, Problem> {
+pub(super) fn dscp(field: &Field<'_>) -> Result<Dscp, Problem> {
     let value = match &field.node.value {
         Value::Text(text) => {
             let names = || CODE_POINTS.iter().map(|&(name, _)| name);

@@ -11,17 +11,19 @@ mod host;
 mod keys;
 mod link;
 mod pattern;
+mod queue;
 mod record;
 mod route;
 mod seeds;
 mod tree;
 mod units;
 
+pub use anabranch_link::QueueConfig as Queue;
 pub use engine::Engine;
 pub use error::{Place, ScenarioError};
 pub use flow::{Coupling, Flow, Protocol, Traffic};
 pub use host::{Host, TimeDraw};
-pub use link::{Applies, Link, Loss, Queue, Rate};
+pub use link::{Applies, Link, Loss, Rate};
 pub use pattern::{PatternUse, ReadFile};
 pub use record::{EventKind, Record, Selection};
 pub use seeds::parse_seeds;
@@ -91,6 +93,18 @@ impl Scenario {
                 Some(shared) => format!("stream:{shared}"),
                 None => format!("link:{}", link.name),
             },
+            RandomNumbers::Independent => format!("link:{}{}", link.name, self.what_runs()),
+        })
+    }
+
+    /// The name of the random stream from which the link at `link` draws for `what`, `Rng::stream(seed, &name, what)`:
+    /// its name and, with [`RandomNumbers::Independent`], the protocol and engine of every flow. `None` for a link that
+    /// does not exist.
+    #[must_use]
+    pub fn link_stream(&self, link: usize) -> Option<String> {
+        let link = self.links.get(link)?;
+        Some(match self.random {
+            RandomNumbers::Common => format!("link:{}", link.name),
             RandomNumbers::Independent => format!("link:{}{}", link.name, self.what_runs()),
         })
     }
