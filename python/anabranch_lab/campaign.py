@@ -130,25 +130,33 @@ def run(
     executor = executor or Threads()
     for runner in runners:
         runner.store.clean()
-    missing, total = tasks(runners)
-    _check(missing)
-    progress.begin(total, total - len(missing), sum(task.cost for task in missing))
-    queue = iter(missing)
+    made = 0
     running: dict[Any, Task] = {}
     try:
-        _fill(running, executor, queue)
-        while running:
-            for future in executor.wait(list(running)):
-                task = running.pop(future)
-                _keep(task, future.result())
-                progress.step(task.name, task.cost)
+        while True:
+            missing, total = tasks(runners)
+            if made and not missing:
+                break
+            _check(missing)
+            progress.begin(total, total - len(missing), sum(task.cost for task in missing))
+            if not missing:
+                break
+            queue = iter(missing)
             _fill(running, executor, queue)
+            while running:
+                for future in executor.wait(list(running)):
+                    task = running.pop(future)
+                    _keep(task, future.result())
+                    progress.step(task.name, task.cost)
+                    made += 1
+                _fill(running, executor, queue)
+            # Points whose interval is still too wide ask for more seeds now.
     finally:
-        for future, made in executor.stop(list(running)):
-            _keep(running[future], made)
+        for future, done in executor.stop(list(running)):
+            _keep(running[future], done)
         for runner in runners:
             runner.costs.save()
-    return len(missing)
+    return made
 
 
 def _check(missing: Sequence[Task]) -> None:

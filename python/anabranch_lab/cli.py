@@ -5,6 +5,7 @@ import contextlib
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -108,10 +109,20 @@ def _runners(options: argparse.Namespace) -> list[Runner]:
         if study is not None or one is not None:
             raise plan.PlanError("name it once: as NAME, or with --study and --experiment")
         known = [each.name for each in experiment.studies(folder)]
-        study, one = (options.name, None) if options.name in known else (None, options.name)
+        if options.name in known:
+            study = options.name
+        else:
+            one = options.experiment = options.name
     seeds = plan.parse_seeds(options.seeds) if options.seeds else None
+    analyses: dict[str, experiment.Analysis] = {}
     runners = [
-        Runner(experiment.find(folder, name), _out(options) / "results", seeds=seeds, quick=options.quick)
+        Runner(
+            experiment.find(folder, name),
+            _out(options) / "results",
+            seeds=seeds,
+            quick=options.quick,
+            analyses=analyses,
+        )
         for name in experiment.select(folder, study, one)
     ]
     if not runners:
@@ -170,13 +181,17 @@ def _check_jobs(options: argparse.Namespace) -> None:
 def _claims(options: argparse.Namespace, console: Console) -> int:
     runners = _runners(options)
     found: list[claims.Claim] = []
+    failed = False
     for runner in runners:
-        analysis = experiment.analyse(runner)
+        analysis = _analyse(runner)
+        if analysis is None:
+            failed = True
+            continue
         found += analysis.claims
         if options.table and analysis.headline:
             console.print(tables.headline(analysis.headline))
         console.print(tables.claims(runner.plan.title, analysis.claims))
-    return _verdicts(runners, found, options, console)
+    return max(_verdicts(runners, found, options, console), int(failed))
 
 
 def _report(options: argparse.Namespace, console: Console) -> int:
@@ -193,9 +208,13 @@ def _studies(options: argparse.Namespace, console: Console) -> int:
 def _draw(runners: Sequence[Runner], options: argparse.Namespace, console: Console) -> int:
     pages = report.Pages(_out(options) / "report")
     found: list[claims.Claim] = []
+    failed = False
     for runner in runners:
         console.print(f"{runner.plan.name}: judging and drawing ...")
-        analysis = experiment.analyse(runner)
+        analysis = _analyse(runner)
+        if analysis is None:
+            failed = True
+            continue
         pages.add(runner, analysis)
         found += analysis.claims
         if analysis.headline:
@@ -205,7 +224,19 @@ def _draw(runners: Sequence[Runner], options: argparse.Namespace, console: Conso
     path = pages.finish()
     code = _verdicts(runners, found, options, console)
     console.print(f"The report begins at {path}")
-    return code
+    return max(code, int(failed))
+
+
+def _analyse(runner: Runner) -> experiment.Analysis | None:
+    """What an experiment found; nothing when it cannot be analysed, which is said and keeps no other from its verdict."""
+    try:
+        return experiment.analyse(runner)
+    except (plan.PlanError, FileNotFoundError) as error:
+        print(f"anabranch-lab: {runner.plan.name}: {error}", file=sys.stderr)
+    except Exception as error:
+        traceback.print_exc()
+        print(f"anabranch-lab: {runner.plan.name}: its analysis failed: {error!r}", file=sys.stderr)
+    return None
 
 
 def _verdicts(

@@ -60,9 +60,24 @@ def _packets_a_second(flow: dict[str, Any], way: list[dict[str, Any]]) -> float:
     lost = 1 - math.prod(1 - link["p"] for link in way)
     trip = 2 * sum(link["delay"] for link in way)
     if lost > 0 and trip > 0:
-        subflows = int(flow.get("subflows", 1))
-        return min(most, subflows * 1.31 / (trip * math.sqrt(lost)))
+        subflows = flow.get("subflows", 1)
+        count = len(subflows) if isinstance(subflows, list) else int(subflows)
+        phi = _phi(str(flow.get("coupling", "independent")), count)
+        return min(most, count / math.sqrt(phi) * 1.31 / (trip * math.sqrt(lost)))
     return most
+
+
+def _phi(coupling: str, subflows: int) -> float:
+    """The growth parameter that a coupling means."""
+    match = re.fullmatch(r"fcc\((.*)\)", coupling)
+    if match is None:
+        # One window for all of them grows as one subflow of n with a Phi of n^2.
+        return float(subflows**2) if coupling == "shared" else 1.0
+    known = {"n": subflows, "n^2": subflows**2, "2n^2": 2 * subflows**2}
+    try:
+        return float(known.get(match[1], match[1]))
+    except ValueError:
+        return 1.0
 
 
 def _links(document: dict[str, Any]) -> list[dict[str, Any]]:

@@ -155,7 +155,21 @@ def book(runner: Runner) -> catalogue.Book:
 
 def analyse(runner: Runner) -> Analysis:
     """Runs the experiment's own analysis over what is on disk."""
-    return _module(runner.plan).analyse(runner)
+    found = _module(runner.plan).analyse(runner)
+    runner.analyses[runner.plan.name] = found
+    return found
+
+
+def others(runner: Runner) -> dict[str, Analysis]:
+    """What every other experiment of the study found, for an experiment that compares them."""
+    folder = _study_folder(runner.plan)
+    found = {}
+    for name in _study(folder).experiments:
+        if name == runner.plan.name:
+            continue
+        known = runner.analyses.get(name)
+        found[name] = known if known is not None else analyse(runner.beside(find(folder.parent, name)))
+    return found
 
 
 def _study_folder(each: plan.Plan) -> Path:

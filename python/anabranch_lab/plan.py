@@ -56,6 +56,21 @@ class Quick:
 
 
 @dataclass(frozen=True)
+class Adaptive:
+    """More seeds for the points whose interval is still too wide."""
+
+    measure: str
+    """SQL aggregate over the rows of one run."""
+    half: float
+    """Half width of the 95 % interval that is narrow enough."""
+    upto: int
+    """Most seeds of a point."""
+
+    STEP = 10
+    """Seeds added at a time."""
+
+
+@dataclass(frozen=True)
 class Sweep:
     """A scenario, values that hold for all of it, and a grid."""
 
@@ -71,6 +86,7 @@ class Sweep:
     skip: tuple[Mapping[str, Any], ...] = ()
     """Cells of the grid that are left out."""
     quick: Quick = field(default_factory=Quick)
+    adaptive: Adaptive | None = None
 
     def points(self, quick: bool = False) -> Iterator[Point]:
         """Every cell of the grid, the last axis first."""
@@ -146,7 +162,19 @@ def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -
         where = f"sweep `{entry.get('name', '?')}` of plan.toml"
         _only(
             entry,
-            {"name", "about", "scenario", "axes", "set", "seeds", "quick_seeds", "trace", "engines", "skip"},
+            {
+                "name",
+                "about",
+                "scenario",
+                "axes",
+                "set",
+                "seeds",
+                "quick_seeds",
+                "trace",
+                "engines",
+                "skip",
+                "adaptive",
+            },
             where,
         )
         for key in ("name", "about"):
@@ -174,6 +202,7 @@ def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -
                 trace=entry.get("trace", False),
                 skip=tuple(entry.get("skip", ())),
                 quick=quick,
+                adaptive=_adaptive(entry.get("adaptive"), where),
             )
         )
     names = [sweep.name for sweep in sweeps]
@@ -212,6 +241,14 @@ def _axis(key: str, entry: Mapping[str, Any]) -> Axis:
     if len(set(values)) != len(values):
         raise PlanError(f"[axes.{key}]: a value stands there twice")
     return Axis(name, values, settings, entry.get("label", name))
+
+
+def _adaptive(entry: Mapping[str, Any] | None, where: str) -> Adaptive | None:
+    if entry is None:
+        return None
+    if set(entry) != {"measure", "half", "upto"}:
+        raise PlanError(f"{where}: adaptive needs measure, half and upto")
+    return Adaptive(str(entry["measure"]), float(entry["half"]), int(entry["upto"]))
 
 
 def _values(values: Any) -> tuple[Any, ...]:

@@ -1,5 +1,6 @@
 """An experiment in a run: its jobs, where their results are, and questions to them."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,8 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from . import campaign, costs, grid, simulation, store, work
-from .plan import Plan, Point, Sweep
+from . import campaign, costs, grid, simulation, stats, store, work
+from .plan import Adaptive, Plan, Point, Sweep
 
 
 @dataclass(frozen=True)
@@ -39,21 +40,73 @@ class Runner:
         quick: bool = False,
         code: str | None = None,
         simulate: work.Simulate = simulation.simulate,
+        analyses: dict[str, Any] | None = None,
     ):
         self.plan = plan
+        self.folder = folder
         self.code = simulation.code_version() if code is None else code
         self.store = store.Store(folder, self.code)
         self.costs = costs.Costs(folder / "costs.json")
         self.quick = quick
         self.simulate = simulate
+        self.analyses = {} if analyses is None else analyses
+        """What experiments found, by name: shared by the runners of one command, so that each is analysed once."""
         self._seeds = tuple(seeds) if seeds is not None else None
+        self._halves: dict[tuple[str, str, int], float] = {}
         self._points: dict[str, list[tuple[Point, str]]] = {}
+
+    def beside(self, plan: Plan) -> "Runner":
+        """The runner of another experiment, in the same place with the same seeds and code."""
+        return Runner(
+            plan,
+            self.folder,
+            seeds=self._seeds,
+            quick=self.quick,
+            code=self.code,
+            simulate=self.simulate,
+            analyses=self.analyses,
+        )
 
     def seeds(self, sweep: Sweep) -> tuple[int, ...]:
         """The seeds of a sweep in this run."""
         if self._seeds is not None:
             return self._seeds
         return sweep.quick_seeds if self.quick else sweep.seeds
+
+    def seeds_at(self, sweep: Sweep, point: Point, key: str) -> tuple[int, ...]:
+        """The seeds of one point: those of the sweep, and more where its interval is too wide.
+
+        Whether there are more depends on the results of those before alone, so it is the same wherever they were made.
+        """
+        seeds = self.seeds(sweep)
+        rule = sweep.adaptive
+        if rule is None or self.quick or self._seeds is not None:
+            return seeds
+        while len(seeds) < rule.upto:
+            if not all(self.store.has(key, seed) for seed in seeds):
+                break
+            if self._half(rule, point, key, seeds) <= rule.half:
+                break
+            more = min(rule.STEP, rule.upto - len(seeds))
+            seeds += tuple(range(max(seeds) + 1, max(seeds) + 1 + more))
+        return seeds
+
+    def seed_counts(self, sweep: Sweep) -> str:
+        """How many seeds its points have: `30`, or `30 to 70`."""
+        counts = [len(self.seeds_at(sweep, point, key)) for point, key in self.points(sweep)]
+        low, high = min(counts, default=0), max(counts, default=0)
+        return str(low) if low == high else f"{low} to {high}"
+
+    def _half(self, rule: Adaptive, point: Point, key: str, seeds: tuple[int, ...]) -> float:
+        place = (rule.measure, key, len(seeds))
+        if place not in self._halves:
+            files = [self.store.path(key, seed) for seed in seeds]
+            table = store.query(files, [point.at] * len(files), grid.sql([], {"measure": rule.measure}))
+            values = [row["measure"] for row in table.to_pylist()]
+            usable = all(value is not None and math.isfinite(value) for value in values)
+            # What cannot be measured does not get narrower with more of it.
+            self._halves[place] = stats.estimate(values).half if usable else 0.0
+        return self._halves[place]
 
     def points(self, sweep: Sweep) -> list[tuple[Point, str]]:
         """Every point of a sweep in this run, with the key of its results."""
@@ -69,7 +122,7 @@ class Runner:
             Job(self.plan.name, sweep, point, seed, key)
             for sweep in (self.plan.sweeps if sweeps is None else sweeps)
             for point, key in self.points(sweep)
-            for seed in self.seeds(sweep)
+            for seed in self.seeds_at(sweep, point, key)
         ]
 
     def run(self, workers: int | None = None, progress: campaign.Progress | None = None) -> int:
@@ -95,7 +148,7 @@ class Runner:
         for point, key in self.points(found):
             if any(point.at[name] != value for name, value in at.items()):
                 continue
-            for seed in self.seeds(found):
+            for seed in self.seeds_at(found, point, key):
                 files.append(self.store.path(key, seed, kind))
                 points.append(point.at)
         return store.query(files, points, sql)

@@ -29,7 +29,8 @@ def costs(runner: Runner) -> RichTable:
     for name in ("sweep", "points", "seeds", "runs", "on disk", "a run", "longest", "all runs", "known from"):
         table.add_column(name, justify="left" if name == "sweep" else "right")
     for sweep in runner.plan.sweeps:
-        points, seeds = runner.points(sweep), runner.seeds(sweep)
+        points = runner.points(sweep)
+        counts = [len(runner.seeds_at(sweep, point, key)) for point, key in points]
         each = [runner.costs.of(key, point.scenario) for point, key in points]
         known = sum(runner.costs.known(key) for _, key in points)
         jobs = runner.jobs([sweep])
@@ -37,12 +38,12 @@ def costs(runner: Runner) -> RichTable:
         table.add_row(
             sweep.name,
             str(len(points)),
-            str(len(seeds)),
+            runner.seed_counts(sweep),
             str(len(jobs)),
             str(done),
             f"{sum(each) / max(1, len(each)):.2f} s",
             f"{max(each, default=0):.2f} s",
-            duration(len(seeds) * sum(each)),
+            duration(sum(n * cost for n, cost in zip(counts, each, strict=True))),
             f"{known} of {len(points)} runs" if known else "a guess",
         )
     return table

@@ -81,3 +81,109 @@ def test_unknown_axis_and_sweep(tmp_path, satellite):
         plan.load(tmp_path)
     with pytest.raises(plan.PlanError, match="no sweep `nothing`"):
         satellite.sweep("nothing")
+
+
+HEAD = 'title = "t"\nstudy = "x"\nseeds = "1"\nquick_seeds = "1"\n'
+
+SCENARIO = """
+duration = "9 s"
+[[link]]
+name = "wire"
+delay = "1 ms"
+[[flow]]
+name = "sf"
+protocol = "sctp"
+[[flow]]
+name = "sf-2"
+protocol = "sctp"
+[[flow]]
+name = "noise"
+protocol = "cbr"
+"""
+
+
+def made(tmp_path, text):
+    (tmp_path / "plan.toml").write_text(HEAD + text)
+    (tmp_path / "scenario.toml").write_text(SCENARIO)
+    return plan.load(tmp_path)
+
+
+def documents(sweep, quick=False):
+    return [(dict(point.at), tomllib.loads(point.scenario)) for point in sweep.points(quick)]
+
+
+def test_engines_are_an_axis_of_every_sctp_flow_and_of_nothing_else(tmp_path):
+    found = made(tmp_path, 'engines = ["old", "new"]\n[[sweep]]\nname = "s"\nabout = "a"\n')
+    (first, one), (second, two) = documents(found.sweeps[0])
+    assert (first, second) == ({"engine": "old"}, {"engine": "new"})
+    assert [flow.get("engine") for flow in one["flow"]] == ["old", "old", None]
+    assert [flow.get("engine") for flow in two["flow"]] == ["new", "new", None]
+
+
+def test_ranges_templates_and_named_values(tmp_path):
+    found = made(
+        tmp_path,
+        """
+[axes.n]
+keys = ["flow.sf.subflows", "flow.sf-2.count"]
+values = "1..3"
+[axes.delay]
+keys = { "link.wire.delay" = "{} ms" }
+values = [5, 0.5]
+[axes.phi]
+[axes.phi.values]
+one = { "flow.sf*.coupling" = "independent" }
+n = { "flow.sf*.coupling" = "fcc(n)", "flow.sf.dscp" = 3 }
+[quick]
+set = { duration = "1 s" }
+axes = { n = [2], phi = ["n"] }
+[[sweep]]
+name = "s"
+about = "a"
+axes = ["n", "delay", "phi"]
+skip = [{ n = 1, phi = ["n"] }, { delay = 0.5, n = [2, 3] }]
+""",
+    )
+    cells = documents(found.sweeps[0])
+    assert [(at["n"], at["delay"], at["phi"]) for at, _ in cells] == [
+        (1, 5, "one"), (1, 0.5, "one"), (2, 5, "one"), (2, 5, "n"), (3, 5, "one"), (3, 5, "n"),
+    ]  # fmt: skip
+    last = cells[-1][1]
+    assert last["link"][0]["delay"] == "5 ms"
+    assert cells[1][1]["link"][0]["delay"] == "0.5 ms"
+    assert last["flow"][0] == {
+        "name": "sf",
+        "protocol": "sctp",
+        "subflows": 3,
+        "coupling": "fcc(n)",
+        "dscp": 3,
+    }
+    assert last["flow"][1] == {"name": "sf-2", "protocol": "sctp", "count": 3, "coupling": "fcc(n)"}
+    ((at, document),) = documents(found.sweeps[0], quick=True)
+    assert at == {"n": 2, "delay": 5, "phi": "n"}
+    assert document["duration"] == "1 s"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[axes.seed]\nkeys = ["x"]\nvalues = [1]\n', "can be called `seed`"),
+        ('[axes.n]\nkeys = ["x"]\nvalues = [1, 1]\n', "stands there twice"),
+        ("[axes.n]\nvalues = [1]\n", "`keys` is missing"),
+        ('[axes.n]\nkeys = ["x"]\n', "`values` is missing"),
+        ('[[sweep]]\nname = "s"\n', "`about` is missing"),
+        ("[quick]\nseeds = 3\n", "unknown key `seeds`"),
+    ],
+)
+def test_a_plan_that_cannot_be_meant_is_refused(tmp_path, text, message):
+    with pytest.raises(plan.PlanError, match=message):
+        made(tmp_path, text)
+
+
+def test_a_rule_about_no_axis_and_a_quick_value_that_is_none(tmp_path):
+    axis = '[axes.n]\nkeys = ["flow.sf.x"]\nvalues = [1, 2]\n'
+    sweep = '[[sweep]]\nname = "s"\nabout = "a"\naxes = ["n"]\n'
+    with pytest.raises(plan.PlanError, match="no axis `m`"):
+        list(made(tmp_path, axis + sweep + "skip = [{ m = 1 }]\n").sweeps[0].points())
+    with pytest.raises(plan.PlanError, match="no value 7"):
+        list(made(tmp_path, axis + "[quick]\naxes = { n = [7] }\n" + sweep).sweeps[0].points(quick=True))

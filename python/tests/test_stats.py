@@ -73,3 +73,53 @@ def test_an_interval_covers_the_truth_as_often_as_it_says():
     )
     # Binomial: 0.95 +- 4 standard deviations of 0.00345.
     assert abs(hits / 4000 - 0.95) < 0.014
+
+
+def test_rank_correlation_with_ties():
+    # By hand: ranks 1, 2.5, 2.5, 4 against 1, 2, 3, 4: covariance 4.5, variances 4.5 and 5.
+    assert stats.spearman([1, 2, 2, 3], [1, 2, 3, 4]) == pytest.approx(4.5 / math.sqrt(4.5 * 5))
+    assert stats.spearman([1, 2, 3], [3, 2, 1]) == -1
+    assert stats.spearman([1, 2, 3], [5, 5, 5]) == 0
+
+
+def test_fairness():
+    assert stats.jain([3, 3, 3]) == pytest.approx(1)
+    assert stats.jain([1, 0, 0, 0]) == pytest.approx(0.25)
+    with pytest.raises(ValueError, match="no fairness"):
+        stats.jain([0, 0])
+
+
+def test_signs():
+    assert stats.sign_test([1] * 5) == pytest.approx(1 / 32)
+    assert stats.sign_test([1, -1, 0]) == pytest.approx(0.75)
+    assert stats.sign_test([]) == 1
+
+
+def test_the_interval_of_a_share():
+    # 9 of 10 by Wilson's formula: 0.596 to 0.982.
+    assert stats.wilson(9, 10) == pytest.approx((0.5958, 0.9821), abs=1e-4)
+    assert stats.wilson(10, 10)[1] == pytest.approx(1)
+
+
+def test_a_period_is_a_peak_of_the_autocorrelation():
+    wave = [math.sin(2 * math.pi * k / 25) for k in range(1000)]
+    found = stats.autocorrelation(wave, 60)
+    assert found[0] == pytest.approx(1)
+    assert 10 + int(found[10:40].argmax()) == 25
+    assert not stats.autocorrelation([3.0] * 10, 5).any()
+
+
+def test_a_ratio_of_means_and_its_interval():
+    first, second = [10.0, 12.0, 14.0, 12.0], [5.0, 6.0, 7.0, 6.0]
+    found = stats.ratio(first, second)
+    assert found.mean == pytest.approx(2)
+    assert found.half == pytest.approx(0, abs=1e-12)
+    assert stats.ratio([1.0, 3.0], [1.0, 1.0]).half > 1
+
+
+def test_slopes():
+    assert stats.slope([1, 2, 3], [2, 4, 6]) == pytest.approx(2)
+    assert stats.exponent([1, 10, 100], [5, 50, 500]) == pytest.approx(1)
+    assert stats.exponent([1, 10, 100, 1000], [5, 50, 500, 0]) == pytest.approx(1)
+    with pytest.raises(ValueError, match="two different x"):
+        stats.slope([1, 1], [2, 3])

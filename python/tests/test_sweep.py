@@ -5,6 +5,7 @@ import pytest
 from fake import simulate as fake_simulate
 
 from anabranch_lab import campaign
+from anabranch_lab.plan import Adaptive
 from anabranch_lab.sweep import Runner
 
 
@@ -116,3 +117,29 @@ def test_a_sweep_that_wants_a_trace_and_gets_none_says_so(small, tmp_path):
 
     with pytest.raises(ValueError, match="records none"):
         make(small, tmp_path, without).run(1)
+
+
+def test_points_with_a_wide_interval_get_more_seeds_and_always_the_same(satellite, tmp_path):
+    measure = "sum(sent_unique_payload_bps) FILTER (kind = 'flow' AND name = 'sctp')"
+
+    def noisy(scenario, seed, *, trace=False):
+        outcome = fake_simulate(scenario, seed, trace=trace)
+        for flow in outcome.summary["flows"]:
+            # Three of the seven points hardly vary from seed to seed.
+            calm = any(f"p = {p}\n" in scenario for p in (0.008, 0.009, 0.01))
+            flow["sent_unique_payload_bps"] = 5.0 if calm else 5.0 + (seed % 2)
+        return outcome
+
+    def runner(folder, upto):
+        rule = Adaptive(measure, 0.15, upto)
+        study = dataclasses.replace(satellite.sweep("study"), seeds=tuple(range(1, 31)), adaptive=rule)
+        plan = dataclasses.replace(satellite, sweeps=(study,))
+        return Runner(plan, folder, code="c", simulate=noisy)
+
+    # Zeros and ones have a half width of 2 s / sqrt(n): 30 seeds give 0.19, 50 give 0.143.
+    first, second = runner(tmp_path / "1", 100), runner(tmp_path / "2", 100)
+    assert first.run(1) == second.run(4) == 3 * 30 + 4 * 50
+    assert first.seed_counts(first.plan.sweeps[0]) == "30 to 50"
+    assert first.run(2) == 0
+    assert [job.seed for job in first.jobs()] == [job.seed for job in second.jobs()]
+    assert runner(tmp_path / "3", 45).run(2) == 3 * 30 + 4 * 45

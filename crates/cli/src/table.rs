@@ -12,12 +12,12 @@ const FLOW: [Column<FlowSummary>; 10] = [
     ("goodput Mbit/s", |flow| Some(flow.measures.goodput_payload_bps / 1e6), 4),
     ("wire Mbit/s", |flow| Some(flow.measures.goodput_wire_bps / 1e6), 4),
     ("packets", |flow| Some(flow.measures.packets_sent as f64), 0),
-    ("again", |flow| Some(flow.measures.retransmissions as f64), 1),
-    ("fast rtx", |flow| Some(flow.measures.fast_retransmits as f64), 1),
-    ("timeouts", |flow| Some(flow.measures.timeouts as f64), 1),
-    ("loss rate", |flow| Some(flow.measures.loss_indication_rate), 6),
+    ("again", |flow| flow.measures.retransmissions.map(|count| count as f64), 1),
+    ("fast rtx", |flow| flow.measures.fast_retransmits.map(|count| count as f64), 1),
+    ("timeouts", |flow| flow.measures.timeouts.map(|count| count as f64), 1),
+    ("loss rate", |flow| flow.measures.loss_indication_rate, 6),
     ("srtt ms", |flow| flow.measures.srtt_mean_s.map(|srtt| srtt * 1e3), 2),
-    ("cwnd peak B", |flow| Some(flow.measures.cwnd_peak_bytes as f64), 0),
+    ("cwnd peak B", |flow| flow.measures.cwnd_peak_bytes.map(|count| count as f64), 0),
     ("done s", |flow| flow.completion_s, 4),
 ];
 
@@ -41,7 +41,9 @@ pub(crate) fn render(runs: &[&Summary]) -> String {
     let flows = table(
         &["flow", "protocol", "engine"],
         &FLOW,
-        first.flows.iter().map(|flow| vec![flow.name.clone(), flow.protocol.clone(), flow.engine.clone()]),
+        first.flows.iter().map(|flow| {
+            vec![flow.name.clone(), flow.protocol.clone(), flow.engine.clone().unwrap_or_default()]
+        }),
         |row| runs.iter().filter_map(|run| run.flows.get(row)).collect(),
     );
     let links = table(&["link"], &LINK, first.links.iter().map(|link| vec![link.name.clone()]), |row| {

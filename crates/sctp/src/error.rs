@@ -46,3 +46,40 @@ pub enum SendError {
         streams: u16,
     },
 }
+
+/// Why a change of subflows was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SubflowError {
+    /// No such association.
+    #[error("no such association")]
+    Unknown,
+    /// The association is shutting down or closed.
+    #[error("subflows do not change any more: the association is closing or closed")]
+    Closing,
+    /// `Config::max_subflows` are in use, or still have data in flight.
+    #[error("no more subflows: {limit} are allowed at once")]
+    TooMany {
+        /// How many are allowed.
+        limit: u8,
+    },
+    /// There is no such subflow, or it was removed.
+    #[error("subflow {index} is not open")]
+    NotOpen {
+        /// Which one.
+        index: u8,
+    },
+    /// A subflow cannot be moved into itself.
+    #[error("subflow {index} cannot be moved into itself")]
+    Same {
+        /// Which one.
+        index: u8,
+    },
+    /// Not a stream of this association.
+    #[error("stream {stream} does not exist: ids are below {streams}")]
+    NoSuchStream {
+        /// Asked for.
+        stream: u16,
+        /// Negotiated.
+        streams: u16,
+    },
+}

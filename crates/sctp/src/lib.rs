@@ -28,13 +28,15 @@ mod error;
 mod event;
 mod lane;
 mod path;
+#[allow(dead_code, reason = "in use once the association speaks the extension")]
+mod sf;
 mod stats;
 mod stream;
 mod subflow;
 
 pub use association::{Association, State};
-pub use config::Config;
+pub use config::{Config, Coupling, SubflowScheduler, SubflowSpec};
 pub use endpoint::{Endpoint, EndpointConfig};
-pub use error::{ConnectError, SendError};
+pub use error::{ConnectError, SendError, SubflowError};
 pub use event::{AssociationId, CloseReason, Event, Message, Received, Timer};
-pub use stats::{EndpointStats, Stats};
+pub use stats::{EndpointStats, Stats, SubflowStats};

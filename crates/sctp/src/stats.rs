@@ -1,6 +1,6 @@
 //! Counters. They only grow; take two copies and subtract to see a span of time.
 
-use anabranch_base::Duration;
+use anabranch_base::{Dscp, Duration};
 
 /// What an association has done. Counters since its start; the last five are gauges.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -53,6 +53,51 @@ pub struct Stats {
     pub rtt_samples: u64,
     /// Smoothed round-trip time of the primary path.
     pub srtt: Option<Duration>,
+    /// Current retransmission timeout.
+    pub rto: Duration,
+    /// Congestion window, bytes.
+    pub cwnd: u64,
+    /// Largest congestion window so far, bytes.
+    pub cwnd_peak: u64,
+    /// Slow-start threshold, bytes.
+    pub ssthresh: u64,
+}
+
+/// What one subflow of an association has done, and where it stands. Counters since it was opened.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SubflowStats {
+    /// Code point of its packets.
+    pub dscp: Dscp,
+    /// Whether it is in use; false once it was removed or merged.
+    pub open: bool,
+    /// Packets sent that carry its DATA.
+    pub packets_sent: u64,
+    /// Of these, with at least one chunk sent for the first time.
+    pub packets_sent_unique: u64,
+    /// User data sent, bytes, retransmissions included.
+    pub payload_bytes_sent: u64,
+    /// User data sent for the first time, bytes.
+    pub payload_bytes_unique: u64,
+    /// DATA chunks sent again.
+    pub retransmissions: u64,
+    /// SACKs that marked chunks for fast retransmission. With one lane for all subflows they count for the first.
+    pub fast_retransmits: u64,
+    /// T3-rtx expiries; likewise.
+    pub timeouts: u64,
+    /// DATA chunks sent for the first time.
+    pub chunks_unique: u64,
+    /// Sum of the round-trip samples of its lane, ns; with `rtt_samples` the mean.
+    pub rtt_sum_ns: u64,
+    /// Number of round-trip samples.
+    pub rtt_samples: u64,
+    /// Bytes accepted by `send` and not yet sent.
+    pub queued_bytes: u64,
+    /// Bytes in flight, chunk headers included; of its lane, so is what follows.
+    pub flight: u64,
+    /// Smoothed round-trip time.
+    pub srtt: Option<Duration>,
+    /// Shortest round trip.
+    pub min_rtt: Option<Duration>,
     /// Current retransmission timeout.
     pub rto: Duration,
     /// Congestion window, bytes.

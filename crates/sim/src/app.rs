@@ -1,10 +1,12 @@
 //! What runs above a transport: somebody who sends, somebody who receives.
 
+use std::collections::VecDeque;
+
 use anabranch_base::Instant;
 
 use crate::content::{content, is_content};
 use crate::engine::{Engine, Notice};
-use crate::scenario::{Flow, Traffic};
+use crate::scenario::{Flow, TimedChange, Traffic};
 
 /// An application on one end of a flow.
 #[derive(Debug)]
@@ -30,6 +32,12 @@ pub(crate) struct Source {
     /// The handshake is over: only then is there something to close.
     connected: bool,
     blocked: bool,
+    /// Streams of an association with several subflows: a full one does not keep the others waiting.
+    several: bool,
+    /// Streams that were not taken whole, until there is room again.
+    full: Vec<bool>,
+    /// What changes in the subflows, next first.
+    changes: VecDeque<TimedChange>,
     closing: bool,
     pub(crate) closed_at: Option<Instant>,
     pub(crate) failed: Option<String>,
@@ -66,6 +74,8 @@ impl Source {
         let (message, left) = match flow.traffic {
             Traffic::Greedy { message } => (message, None),
             Traffic::Transfer { bytes, message } => (message, Some(bytes)),
+            // No application: packets leave by themselves.
+            Traffic::Packets(_) => (1, Some(0)),
         };
         Self {
             message: message.max(1) as usize,
@@ -77,6 +87,9 @@ impl Source {
             open: false,
             connected: false,
             blocked: false,
+            several: flow.subflows.len() > 1 || !flow.events.is_empty(),
+            full: vec![false; usize::from(flow.streams.max(1))],
+            changes: flow.events.iter().cloned().collect(),
             closing: false,
             closed_at: None,
             failed: None,
@@ -88,9 +101,25 @@ impl Source {
         self.open = true;
     }
 
-    /// When it has to be woken to stop.
-    pub(crate) fn stops_at(&self, now: Instant) -> Option<Instant> {
-        self.stop.filter(|stop| *stop > now)
+    /// When it has to be woken: to stop, or to change something.
+    pub(crate) fn wakes_at(&self, now: Instant) -> Option<Instant> {
+        let change = self.changes.front().map(|next| Instant::ZERO + next.at).filter(|_| self.open);
+        let stop = self.stop.filter(|stop| *stop > now);
+        match (stop, change) {
+            (Some(stop), Some(change)) => Some(stop.min(change)),
+            (stop, change) => stop.or(change),
+        }
+    }
+
+    /// Changes whose time has come, once there is a flow to change.
+    fn change(&mut self, now: Instant, engine: &mut Engine) {
+        while self.open && self.changes.front().is_some_and(|next| Instant::ZERO + next.at <= now) {
+            let Some(TimedChange { at, change }) = self.changes.pop_front() else { return };
+            if let Err(error) = engine.change(now, &change) {
+                let message = format!("the event at {} s: {error}", at.as_secs_f64());
+                self.failed.get_or_insert(message);
+            }
+        }
     }
 
     fn run(&mut self, now: Instant, engine: &mut Engine) -> bool {
@@ -100,9 +129,9 @@ impl Source {
             match notice {
                 Notice::Connected => {
                     self.connected = true;
-                    self.blocked = false;
+                    self.unblock();
                 }
-                Notice::Writable => self.blocked = false,
+                Notice::Writable => self.unblock(),
                 // Nobody sends to a sender; what comes is thrown away.
                 Notice::Readable => engine.take_all(now, |_, _| ()),
                 Notice::PeerClosed => {}
@@ -115,6 +144,9 @@ impl Source {
                     self.failed.get_or_insert(why);
                 }
             }
+        }
+        if !self.changes.is_empty() {
+            self.change(now, engine);
         }
         if self.open && !self.closing {
             if !self.blocked {
@@ -129,6 +161,13 @@ impl Source {
         told
     }
 
+    fn unblock(&mut self) {
+        self.blocked = false;
+        if self.several {
+            self.full.fill(false);
+        }
+    }
+
     fn fill(&mut self, now: Instant, engine: &mut Engine) {
         if self.stop.is_some_and(|stop| stop <= now) {
             return;
@@ -137,6 +176,11 @@ impl Source {
             let left = self.left.map_or(usize::MAX, |left| usize::try_from(left).unwrap_or(usize::MAX));
             let len = self.message.min(left);
             let stream = self.next_stream;
+            let after = if stream + 1 == self.streams.len() { 0 } else { stream + 1 };
+            if self.full.get(stream) == Some(&true) {
+                self.next_stream = after;
+                continue;
+            }
             let Some(position) = self.streams.get_mut(stream) else { return };
             let taken =
                 engine.offer(now, stream as u16, self.unordered, content(stream as u16, *position, len));
@@ -145,10 +189,17 @@ impl Source {
                 *left -= taken as u64;
             }
             if taken < len {
+                if let Some(full) = self.full.get_mut(stream).filter(|_| self.several) {
+                    *full = true;
+                    if self.full.iter().any(|full| !full) {
+                        self.next_stream = after;
+                        continue;
+                    }
+                }
                 self.blocked = true;
                 return;
             }
-            self.next_stream = if stream + 1 == self.streams.len() { 0 } else { stream + 1 };
+            self.next_stream = after;
         }
     }
 }
@@ -156,7 +207,7 @@ impl Source {
 impl Sink {
     pub(crate) fn new(flow: &Flow) -> Self {
         let expected = match flow.traffic {
-            Traffic::Greedy { .. } => None,
+            Traffic::Greedy { .. } | Traffic::Packets(_) => None,
             Traffic::Transfer { bytes, .. } => Some(bytes),
         };
         Self {

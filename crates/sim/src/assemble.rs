@@ -9,7 +9,7 @@ use anabranch_link::{
 };
 
 use crate::app::{App, Sink, Source};
-use crate::engine::{self, Engine, SctpEnd, TcpEnd};
+use crate::engine::{self, DatagramEnd, Engine, SctpEnd, TcpEnd};
 use crate::error::RunError;
 use crate::event_queue::{Entity, EventQueue};
 use crate::network::{FIRST_LINK, NO_LINK, Network, Wire};
@@ -39,6 +39,8 @@ pub(crate) struct EndPlan<'a> {
     pub(crate) mtu: u32,
     pub(crate) checksums: Checksums,
     pub(crate) rng: Rng,
+    /// Of the application: the same whatever the transport is, with common random numbers.
+    pub(crate) traffic_rng: Rng,
 }
 
 /// The world of `scenario` for `seed`, before its first event.
@@ -62,7 +64,7 @@ pub(crate) fn world(
     let mut queue = EventQueue::new(first_side as usize, 2 * scenario.flows.len() + nodes);
 
     let addresses = addresses(scenario);
-    let next_hop = next_hops(scenario);
+    let (next_hop, classes) = next_hops(scenario);
     let recorder = recorder(scenario, record)?;
     let (mut wires, marks_data) = wires(scenario, seed, record)?;
     let mut sides = Vec::with_capacity(2 * scenario.flows.len());
@@ -103,12 +105,16 @@ pub(crate) fn world(
             queue,
             wires,
             next_hop,
+            classes,
             nodes: nodes as u32,
             addresses,
             protocols: sides.iter().step_by(2).map(|side| side.engine.protocol()).collect(),
             recorder,
             marks_data,
             hops: 0,
+            lost: vec![0; scenario.flows.len()],
+            senders: sides.iter().step_by(2).map(|side| side.node).collect(),
+            counts_from: Instant::ZERO + scenario.warmup,
             end: Instant::ZERO + scenario.duration,
             buffers: Vec::new(),
             next_id: 0,
@@ -126,6 +132,7 @@ pub(crate) fn engine(plan: &EndPlan<'_>) -> Result<Engine, String> {
     match plan.flow.protocol {
         Protocol::Sctp => sctp(plan),
         Protocol::Tcp => tcp(plan),
+        Protocol::Cbr | Protocol::Square | Protocol::OnOff => datagrams(plan),
     }
 }
 
@@ -138,6 +145,14 @@ fn sctp(plan: &EndPlan<'_>) -> Result<Engine, String> {
     config.outbound_streams = config.outbound_streams.max(plan.flow.streams);
     config.inbound_streams = config.inbound_streams.max(plan.flow.streams);
     config.dscp = plan.flow.dscp;
+    if plan.is_sender {
+        if plan.flow.subflows.len() > 1 || !plan.flow.events.is_empty() {
+            config.subflows.clone_from(&plan.flow.subflows);
+            config.max_subflows = config.max_subflows.max(plan.flow.subflows.len() as u8);
+        }
+        config.subflow_scheduler = plan.flow.scheduler;
+        config.coupling = plan.flow.coupling;
+    }
     for (key, value) in &told.options {
         config.set(key, value).map_err(|error| error.to_string())?;
     }
@@ -165,6 +180,26 @@ fn tcp(plan: &EndPlan<'_>) -> Result<Engine, String> {
     Ok(Engine::Tcp(Box::new(end)))
 }
 
+fn datagrams(plan: &EndPlan<'_>) -> Result<Engine, String> {
+    let scenario::Traffic::Packets(source) = plan.flow.traffic else {
+        return Err("a protocol without a transport needs a rate and a size of packets".into());
+    };
+    if plan.is_sender && source.packet > plan.mtu {
+        return Err(format!(
+            "packets of {} B do not fit the MTU of {} B on the way",
+            source.packet, plan.mtu
+        ));
+    }
+    Ok(Engine::Datagrams(Box::new(DatagramEnd::new(
+        source,
+        plan.flow.dscp,
+        (plan.local.port(), plan.remote.port()),
+        ip_header(plan.local.ip()),
+        plan.flow.stop.map(|after| Instant::ZERO + after),
+        plan.traffic_rng.clone(),
+    ))))
+}
+
 fn told<'a>(plan: &'a EndPlan<'_>) -> &'a scenario::Engine {
     if plan.is_sender { &plan.flow.sender } else { &plan.flow.receiver }
 }
@@ -186,12 +221,24 @@ fn side(
     };
     let (from, to) = (node(&flow.from)?, node(&flow.to)?);
     let (here, there) = if is_sender { (from, to) } else { (to, from) };
-    let route = scenario.route(here, there).filter(|route| !route.is_empty());
-    let route = route.ok_or_else(|| RunError::NoRoute {
-        flow: flow.name.clone(),
-        from: scenario.hosts[here].name.clone(),
-        to: scenario.hosts[there].name.clone(),
-    })?;
+    // Whatever code point a packet has, it must find its way.
+    let (_, classes) = scenario.route_classes();
+    let ways: Option<Vec<_>> = classes
+        .iter()
+        .map(|dscp| scenario.route_of(here, there, *dscp).filter(|way| !way.is_empty()))
+        .collect();
+    let ways = match ways {
+        Some(ways) => ways,
+        // Nobody answers, so there need not be a way back.
+        None if !is_sender && !flow.protocol.is_transport() => Vec::new(),
+        None => {
+            return Err(RunError::NoRoute {
+                flow: flow.name.clone(),
+                from: scenario.hosts[here].name.clone(),
+                to: scenario.hosts[there].name.clone(),
+            });
+        }
+    };
     if addresses[here].is_ipv4() != addresses[there].is_ipv4() {
         return Err(RunError::Unsupported(format!(
             "flow `{}`: one host has an IPv4 address, the other an IPv6 address",
@@ -200,22 +247,22 @@ fn side(
     }
     let ports = (FIRST_SENDER_PORT + index as u16, FIRST_RECEIVER_PORT + index as u16);
     let (local_port, remote_port) = if is_sender { ports } else { (ports.1, ports.0) };
+    let stream = scenario.start_stream(index).unwrap_or_default();
     let role = if is_sender { "sender" } else { "receiver" };
     let plan = EndPlan {
         flow,
         is_sender,
         local: SocketAddr::new(addresses[here], local_port),
         remote: SocketAddr::new(addresses[there], remote_port),
-        mtu: route.iter().map(|&link| scenario.links[link].mtu).min().unwrap_or(u32::MAX),
+        mtu: ways.iter().flatten().map(|&link| scenario.links[link].mtu).min().unwrap_or(u32::MAX),
         checksums: scenario.checksums,
         rng: Rng::stream(seed, &format!("flow:{}", flow.name), role),
+        traffic_rng: Rng::stream(seed, &stream, "traffic"),
     };
     let engine =
         make_engine(&plan).map_err(|problem| RunError::Engine { flow: flow.name.clone(), problem })?;
-    let opens_at = is_sender.then(|| {
-        let stream = scenario.start_stream(index).unwrap_or_default();
-        Instant::ZERO + flow.start.draw(&mut Rng::stream(seed, &stream, "start"))
-    });
+    let opens_at =
+        is_sender.then(|| Instant::ZERO + flow.start.draw(&mut Rng::stream(seed, &stream, "start")));
     Ok(Side {
         entity: 0,
         name: 0,
@@ -236,6 +283,7 @@ fn side(
         failed: None,
         tracing: false,
         base: engine::Counts::default(),
+        subflow_base: Vec::new(),
         watch: Watch::default(),
     })
 }
@@ -257,15 +305,20 @@ fn addresses(scenario: &Scenario) -> Vec<IpAddr> {
     scenario.hosts.iter().enumerate().map(number).collect()
 }
 
-fn next_hops(scenario: &Scenario) -> Vec<u32> {
+/// The table of next hops, one part for each class of code points, and where the part of each code point begins.
+fn next_hops(scenario: &Scenario) -> (Vec<u32>, [u32; 64]) {
     let nodes = scenario.hosts.len();
-    let mut table = vec![NO_LINK; nodes * nodes];
-    for destination in 0..nodes {
-        for (node, link) in scenario.next_hops(destination).into_iter().enumerate() {
-            table[node * nodes + destination] = link.map_or(NO_LINK, |link| link as u32);
+    let (classes, examples) = scenario.route_classes();
+    let mut table = vec![NO_LINK; examples.len() * nodes * nodes];
+    for (class, dscp) in examples.into_iter().enumerate() {
+        for destination in 0..nodes {
+            for (node, link) in scenario.next_hops_of(destination, dscp).into_iter().enumerate() {
+                table[(class * nodes + node) * nodes + destination] =
+                    link.map_or(NO_LINK, |link| link as u32);
+            }
         }
     }
-    table
+    (table, classes.map(|class| u32::from(class) * (nodes * nodes) as u32))
 }
 
 fn recorder(scenario: &Scenario, record: &Record) -> Result<Recorder, RunError> {
@@ -335,10 +388,12 @@ fn allow_sending_ahead(wires: &mut [Wire], scenario: &Scenario) {
     // For each link: the links before it, and whether a host sends into it.
     let mut before: Vec<Vec<usize>> = vec![Vec::new(); wires.len()];
     let mut host_sends = vec![false; wires.len()];
+    let (_, classes) = scenario.route_classes();
     for flow in &scenario.flows {
         let ends = (scenario.host_index(&flow.from), scenario.host_index(&flow.to));
         let (Some(from), Some(to)) = ends else { continue };
-        for route in [scenario.route(from, to), scenario.route(to, from)].into_iter().flatten() {
+        let ways = classes.iter().flat_map(|dscp| [(from, to, *dscp), (to, from, *dscp)]);
+        for route in ways.filter_map(|(from, to, dscp)| scenario.route_of(from, to, dscp)) {
             if let Some(&first) = route.first() {
                 host_sends[first] = true;
             }

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use anabranch_base::Instant;
+use anabranch_base::{Dscp, Instant};
 use anabranch_link::{Frame, Link};
 
 use crate::event_queue::{Entity, EventQueue};
@@ -34,8 +34,11 @@ pub(crate) struct Wire {
 pub(crate) struct Network {
     pub(crate) queue: EventQueue,
     pub(crate) wires: Vec<Wire>,
-    /// For node `n` and destination `d`, at `n * nodes + d`: the link, or [`NO_LINK`].
+    /// For node `n` and destination `d`, at `n * nodes + d` from where the class of the code point begins: the link, or
+    /// [`NO_LINK`].
     pub(crate) next_hop: Vec<u32>,
+    /// Where in `next_hop` the class of each code point begins.
+    pub(crate) classes: [u32; 64],
     pub(crate) nodes: u32,
     /// Address of each node.
     pub(crate) addresses: Vec<IpAddr>,
@@ -46,6 +49,12 @@ pub(crate) struct Network {
     pub(crate) marks_data: bool,
     /// Packets that arrived at the far end of a link before the end of the run.
     pub(crate) hops: u64,
+    /// Packets that links dropped of each flow's sender, since the end of the warm-up.
+    pub(crate) lost: Vec<u64>,
+    /// The node of each flow's sender.
+    pub(crate) senders: Vec<u32>,
+    /// End of the warm-up: counting begins.
+    pub(crate) counts_from: Instant,
     pub(crate) end: Instant,
     /// Empty buffers, to be used again: the last one first, because it is still in the cache.
     pub(crate) buffers: Vec<Vec<u8>>,
@@ -62,8 +71,11 @@ impl Network {
     /// Takes a buffer back.
     #[inline]
     pub(crate) fn recycle(&mut self, mut buffer: Vec<u8>) {
-        buffer.clear();
-        self.buffers.push(buffer);
+        // A packet that is only a size brings no buffer back.
+        if buffer.capacity() > 0 {
+            buffer.clear();
+            self.buffers.push(buffer);
+        }
     }
 
     /// A number for a new packet.
@@ -74,14 +86,15 @@ impl Network {
     }
 
     #[inline]
-    fn hop(&self, node: u32, destination: u32) -> u32 {
-        self.next_hop.get((node * self.nodes + destination) as usize).copied().unwrap_or(NO_LINK)
+    fn hop(&self, node: u32, destination: u32, dscp: Dscp) -> u32 {
+        let class = self.classes.get(usize::from(dscp.get())).copied().unwrap_or(0);
+        self.next_hop.get((class + node * self.nodes + destination) as usize).copied().unwrap_or(NO_LINK)
     }
 
     /// Sends a packet on its way from `node`. Forwarding takes no time.
     #[inline]
     pub(crate) fn forward(&mut self, now: Instant, node: u32, frame: Frame) {
-        self.enter(now, self.hop(node, frame.destination), frame);
+        self.enter(now, self.hop(node, frame.destination, frame.dscp), frame);
     }
 
     /// A packet enters a link.
@@ -125,10 +138,18 @@ impl Network {
         while let Some(dropped) = link.poll_dropped() {
             if dropped.at < self.end {
                 self.recorder.dropped(index as u16, &dropped);
+                let flow = dropped.frame.flow as usize;
+                if dropped.at >= self.counts_from && self.senders.get(flow) == Some(&dropped.frame.source) {
+                    if let Some(lost) = self.lost.get_mut(flow) {
+                        *lost += 1;
+                    }
+                }
             }
             let mut buffer = dropped.frame.bytes;
-            buffer.clear();
-            self.buffers.push(buffer);
+            if buffer.capacity() > 0 {
+                buffer.clear();
+                self.buffers.push(buffer);
+            }
         }
         self.queue.set(FIRST_LINK + index, link.poll_timeout());
     }
@@ -137,8 +158,8 @@ impl Network {
         while let Some(wire) = self.wires.get_mut(index as usize) {
             let node = wire.to;
             let Some((_, frame)) = wire.link.peek_sent() else { return };
-            let destination = frame.destination;
-            let hop = self.hop(node, destination);
+            let (destination, dscp) = (frame.destination, frame.dscp);
+            let hop = self.hop(node, destination, dscp);
             if !self.wires.get(hop as usize).is_some_and(|next| next.fed_by_one) {
                 return;
             }

@@ -1,13 +1,14 @@
 //! From a scenario to what came of it.
 
 use anabranch_base::{Duration, Instant};
+use anabranch_sctp::SubflowStats;
 
 use crate::app::App;
 use crate::assemble::{self, MakeEngine};
 use crate::engine::Counts;
 use crate::error::RunError;
 use crate::record::Columns;
-use crate::scenario::{Record, Scenario, Traffic};
+use crate::scenario::{Flow, Record, Scenario, Traffic};
 use crate::side::Side;
 use crate::summary::{ClassSummary, FlowSummary, LinkSummary, Measures, SubflowSummary, Summary};
 use crate::world::World;
@@ -82,9 +83,11 @@ fn summary(scenario: &Scenario, seed: u64, world: &mut World) -> Summary {
         }
     });
     let links = links.collect();
-    let flows = scenario.flows.iter().zip(world.sides.chunks_exact(2)).filter_map(|(flow, ends)| {
+    let lost = std::mem::take(&mut world.net.lost);
+    let ends = world.sides.chunks_exact(2).zip(lost);
+    let flows = scenario.flows.iter().zip(ends).filter_map(|(flow, (ends, packets_lost))| {
         let [sender, receiver] = ends else { return None };
-        let measures = measures(sender, receiver, span);
+        let measures = measures(flow, sender, receiver, span);
         let start = sender.opened_at;
         let since_start = |at: Option<Instant>| Some((at? - start?).as_secs_f64());
         let (complete_at, intact, receiver_failed) = match &receiver.app {
@@ -99,14 +102,15 @@ fn summary(scenario: &Scenario, seed: u64, world: &mut World) -> Summary {
         Some(FlowSummary {
             name: flow.name.clone(),
             protocol: flow.protocol.name().to_owned(),
-            engine: flow.sender.name.clone(),
+            engine: flow.protocol.is_transport().then(|| flow.sender.name.clone()),
             start_s: start.map(Instant::as_secs_f64),
             completion_s: since_start(complete_at),
             close_s: since_start(closed_at).filter(|_| is_transfer),
             failed: sender.failed.clone().or(sender_failed).or(receiver_failed),
             intact,
+            packets_lost,
             measures,
-            subflows: vec![SubflowSummary { index: 0, measures }],
+            subflows: subflows(flow, sender, &measures, span),
         })
     });
     Summary {
@@ -119,7 +123,7 @@ fn summary(scenario: &Scenario, seed: u64, world: &mut World) -> Summary {
     }
 }
 
-fn measures(sender: &Side, receiver: &Side, span: Duration) -> Measures {
+fn measures(flow: &Flow, sender: &Side, receiver: &Side, span: Duration) -> Measures {
     let sent = since(&sender.engine.counts(), &sender.base);
     let received = since(&receiver.engine.counts(), &receiver.base);
     let rate = |bytes: u64| {
@@ -127,6 +131,7 @@ fn measures(sender: &Side, receiver: &Side, span: Duration) -> Measures {
         if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 }
     };
     let headers = received.packets_received_new * u64::from(receiver.ip_header);
+    let counted = |count: u64| flow.protocol.is_transport().then_some(count);
     let indications = sent.fast_retransmits + sent.timeouts;
     Measures {
         goodput_payload_bps: rate(received.payload_bytes_received_new),
@@ -134,18 +139,67 @@ fn measures(sender: &Side, receiver: &Side, span: Duration) -> Measures {
         sent_unique_payload_bps: rate(sent.payload_bytes_unique),
         packets_sent: sent.packets_sent,
         packets_unique: sent.packets_sent_unique,
-        retransmissions: sent.retransmissions,
-        fast_retransmits: sent.fast_retransmits,
-        timeouts: sent.timeouts,
-        loss_indication_rate: if sent.packets_sent == 0 {
-            0.0
-        } else {
-            indications as f64 / sent.packets_sent as f64
-        },
+        packets_received: Some(received.packets_received_new),
+        retransmissions: counted(sent.retransmissions),
+        fast_retransmits: counted(sent.fast_retransmits),
+        timeouts: counted(sent.timeouts),
+        loss_indication_rate: counted(indications).map(|indications| {
+            if sent.packets_sent == 0 { 0.0 } else { indications as f64 / sent.packets_sent as f64 }
+        }),
         srtt_mean_s: sender.watch.srtt_mean_s(),
-        cwnd_peak_bytes: sender.watch.cwnd_peak,
+        cwnd_peak_bytes: counted(sender.watch.cwnd_peak),
         delivered_bytes: received.payload_bytes_delivered,
     }
+}
+
+/// Each subflow. Of a single one everything is known; of several, what the sender knows: goodput counts what it sent for
+/// the first time.
+fn subflows(flow: &Flow, sender: &Side, whole: &Measures, span: Duration) -> Vec<SubflowSummary> {
+    let now = sender.engine.subflows();
+    if now.len() <= 1 {
+        let dscp = now.first().map_or(flow.dscp, |stats| stats.dscp).get();
+        return vec![SubflowSummary { index: 0, dscp, measures: *whole }];
+    }
+    let seconds = span.as_secs_f64();
+    let rate = |bytes: u64| if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 };
+    let none = SubflowStats::default();
+    let each = now.iter().enumerate().map(|(index, stats)| {
+        let base = sender.subflow_base.get(index).unwrap_or(&none);
+        // A place that was taken anew counts from its own start.
+        let base = if base.packets_sent > stats.packets_sent { &none } else { base };
+        let packets_sent = stats.packets_sent - base.packets_sent;
+        let packets_unique = stats.packets_sent_unique - base.packets_sent_unique;
+        let payload = stats.payload_bytes_unique - base.payload_bytes_unique;
+        // Headers: IP and SCTP (12 bytes) for a packet, 16 for a chunk.
+        let headers = packets_unique * (u64::from(sender.ip_header) + 12)
+            + 16 * (stats.chunks_unique - base.chunks_unique);
+        let fast_retransmits = stats.fast_retransmits - base.fast_retransmits;
+        let timeouts = stats.timeouts - base.timeouts;
+        let samples = stats.rtt_samples - base.rtt_samples;
+        let measures = Measures {
+            goodput_payload_bps: rate(payload),
+            goodput_wire_bps: rate(payload + headers),
+            sent_unique_payload_bps: rate(payload),
+            packets_sent,
+            packets_unique,
+            // Its sender cannot know.
+            packets_received: None,
+            retransmissions: Some(stats.retransmissions - base.retransmissions),
+            fast_retransmits: Some(fast_retransmits),
+            timeouts: Some(timeouts),
+            loss_indication_rate: Some(if packets_sent == 0 {
+                0.0
+            } else {
+                (fast_retransmits + timeouts) as f64 / packets_sent as f64
+            }),
+            srtt_mean_s: (samples > 0)
+                .then(|| (stats.rtt_sum_ns - base.rtt_sum_ns) as f64 / samples as f64 / 1e9),
+            cwnd_peak_bytes: Some(stats.cwnd_peak),
+            delivered_bytes: payload,
+        };
+        SubflowSummary { index: index as u16, dscp: stats.dscp.get(), measures }
+    });
+    each.collect()
 }
 
 fn since(now: &Counts, base: &Counts) -> Counts {
@@ -163,5 +217,9 @@ fn since(now: &Counts, base: &Counts) -> Counts {
     }
 }
 
+#[cfg(test)]
+mod routing;
+#[cfg(test)]
+mod sources;
 #[cfg(test)]
 mod tests;

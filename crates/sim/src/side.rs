@@ -2,6 +2,7 @@
 
 use anabranch_base::{Instant, Meta};
 use anabranch_link::Frame;
+use anabranch_sctp::SubflowStats;
 
 use crate::app::App;
 use crate::engine::{Counts, Engine};
@@ -30,6 +31,8 @@ pub(crate) struct Side {
     pub(crate) tracing: bool,
     /// Counters at the end of the warm-up.
     pub(crate) base: Counts,
+    /// The same for each subflow.
+    pub(crate) subflow_base: Vec<SubflowStats>,
     pub(crate) watch: Watch,
 }
 
@@ -57,6 +60,12 @@ impl Side {
     /// A packet has arrived.
     #[inline]
     pub(crate) fn handle_frame(&mut self, now: Instant, frame: Frame, net: &mut Network) {
+        if let Engine::Datagrams(end) = &mut self.engine {
+            end.handle_frame(now, &frame);
+            net.recycle(frame.bytes);
+            self.drain_trace(net);
+            return;
+        }
         let meta = Meta { dscp: frame.dscp, ecn: frame.ecn, ..self.meta };
         self.engine.handle_datagram(now, meta, &frame.bytes);
         net.recycle(frame.bytes);
@@ -82,6 +91,17 @@ impl Side {
                 source.opened();
             }
         }
+        if let Engine::Datagrams(end) = &mut self.engine {
+            while let Some(mut frame) = end.poll_frame(now, self.flow, self.node, self.peer) {
+                if net.recorder.capture.is_some() {
+                    end.write(frame.id, &mut frame.bytes);
+                }
+                net.forward(now, self.node, frame);
+            }
+            net.queue.set(self.entity, earlier(end.poll_timeout(), self.opens_at));
+            self.drain_trace(net);
+            return;
+        }
         if self.engine.poll_timeout().is_some_and(|at| at <= now) {
             self.engine.handle_timeout(now);
         }
@@ -92,6 +112,8 @@ impl Side {
     /// The end of the warm-up.
     pub(crate) fn start_counting(&mut self) {
         self.base = self.engine.counts();
+        self.subflow_base = self.engine.subflows();
+        self.engine.reset_peaks();
         self.watch = Watch { cwnd_peak: self.engine.gauges().cwnd, ..Watch::default() };
     }
 
@@ -99,7 +121,7 @@ impl Side {
     fn due(&mut self, now: Instant) -> Option<Instant> {
         let due = self.engine.poll_timeout();
         match &self.app {
-            App::Source(source) => earlier(earlier(due, self.opens_at), source.stops_at(now)),
+            App::Source(source) => earlier(earlier(due, self.opens_at), source.wakes_at(now)),
             App::Sink(_) => due,
         }
     }
@@ -123,6 +145,10 @@ impl Side {
                 break;
             }
         }
+        self.drain_trace(net);
+    }
+
+    fn drain_trace(&mut self, net: &mut Network) {
         if self.tracing {
             let (name, flow) = (self.name, self.flow);
             self.engine.drain_trace(|record| net.recorder.engine(name, flow, &record));

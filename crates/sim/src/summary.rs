@@ -26,10 +26,10 @@ pub struct Summary {
 pub struct FlowSummary {
     /// Its name.
     pub name: String,
-    /// `sctp` or `tcp`.
+    /// As the scenario writes it: `sctp`, `tcp`, `cbr` and so on.
     pub protocol: String,
-    /// The engine of its sender.
-    pub engine: String,
+    /// The engine of its sender; `None` without a transport.
+    pub engine: Option<String>,
     /// When its application opened it, seconds since the start of the run; `None` when the run ended before.
     pub start_s: Option<f64>,
     /// For a transfer: seconds from its start until the receiving application had the last byte; `None` when that did
@@ -43,6 +43,8 @@ pub struct FlowSummary {
     /// For a transfer whose content was checked: whether every byte arrived in its place. `None` when nothing was
     /// checked, and while the transfer is not complete.
     pub intact: Option<bool>,
+    /// Packets of its sender that a queue or a loss model dropped, on any link.
+    pub packets_lost: u64,
     /// What it sent and received, all subflows together.
     #[serde(flatten)]
     pub measures: Measures,
@@ -55,12 +57,14 @@ pub struct FlowSummary {
 pub struct SubflowSummary {
     /// Its number.
     pub index: u16,
+    /// Code point of its packets at the end of the run.
+    pub dscp: u8,
     /// What it sent and received.
     #[serde(flatten)]
     pub measures: Measures,
 }
 
-/// What a sender and its receiver counted.
+/// What a sender and its receiver counted. `None` where there is nobody who could count it: a flow without a transport.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Measures {
     /// User data that arrived for the first time, bits per second.
@@ -73,18 +77,20 @@ pub struct Measures {
     pub packets_sent: u64,
     /// Of these, those with user data that had not been sent before.
     pub packets_unique: u64,
+    /// Packets that brought the receiver user data that it had not had; `None` for one of several subflows.
+    pub packets_received: Option<u64>,
     /// Packets (TCP) or chunks (SCTP) of user data sent again.
-    pub retransmissions: u64,
+    pub retransmissions: Option<u64>,
     /// Fast retransmits: loss indications, not packets.
-    pub fast_retransmits: u64,
+    pub fast_retransmits: Option<u64>,
     /// Expiries of the retransmission timer.
-    pub timeouts: u64,
+    pub timeouts: Option<u64>,
     /// (fast retransmits + timeouts) / packets sent: Eq. 5.1 of study 004. 0 when nothing was sent.
-    pub loss_indication_rate: f64,
+    pub loss_indication_rate: Option<f64>,
     /// The smoothed round-trip time, averaged over the acknowledgements; `None` without a sample.
     pub srtt_mean_s: Option<f64>,
     /// Largest congestion window, bytes, in the unit in which the engine counts.
-    pub cwnd_peak_bytes: u64,
+    pub cwnd_peak_bytes: Option<u64>,
     /// User data given to the receiving application, bytes.
     pub delivered_bytes: u64,
 }

@@ -3,7 +3,7 @@
 use core::fmt::{self, Display, Formatter};
 
 use crate::cause::{Cause, Causes, SfReason};
-use crate::chunk::{Chunk, Data, DataFlags, Init, Sack, SfData, SfForward, SfSack};
+use crate::chunk::{Chunk, Data, DataFlags, IData, Init, Sack, SfData, SfForward, SfSack};
 use crate::packet::Packet;
 use crate::param::{Param, Params, SfCap};
 use crate::tlv::Tlvs;
@@ -52,6 +52,11 @@ impl Display for Chunk<'_> {
             Self::Ecne(chunk) => write!(f, "ECNE tsn={}", chunk.tsn),
             Self::Cwr(chunk) => write!(f, "CWR tsn={}", chunk.tsn),
             Self::ShutdownComplete(chunk) => write!(f, "SHUTDOWN COMPLETE{}", t_bit(chunk.reflected_tag)),
+            Self::IData(chunk) => i_data(f, chunk),
+            Self::ReConfig(chunk) => {
+                f.write_str("RE-CONFIG")?;
+                params(f, chunk.params)
+            }
             Self::SfData(chunk) => sf_data(f, chunk),
             Self::SfSack(chunk) => sf_sack(f, chunk),
             Self::SfForward(chunk) => sf_forward(f, chunk),
@@ -81,6 +86,15 @@ pub(crate) const fn letters(flags: DataFlags) -> &'static str {
     const ALL: [&str; 16] =
         ["", "E", "B", "BE", "U", "UE", "UB", "UBE", "I", "IE", "IB", "IBE", "IU", "IUE", "IUB", "IUBE"];
     ALL[(flags.bits() & 15) as usize]
+}
+
+fn i_data(f: &mut Formatter<'_>, chunk: &IData<'_>) -> fmt::Result {
+    write!(f, "I-DATA {} tsn={} stream={} mid={}", letters(chunk.flags), chunk.tsn, chunk.stream, chunk.mid)?;
+    match chunk.ppid() {
+        Some(ppid) => write!(f, " ppid={ppid}")?,
+        None => write!(f, " fsn={}", chunk.fragment())?,
+    }
+    write!(f, " len={}", chunk.payload.len())
 }
 
 fn sf_data(f: &mut Formatter<'_>, chunk: &SfData<'_>) -> fmt::Result {
@@ -259,6 +273,13 @@ impl Display for Param<'_> {
             Self::HostName(param) => write!(f, "host-name=\"{}\"", param.name.escape_ascii()),
             Self::SupportedAddressTypes(param) => {
                 list(f, "address-types", param.types(), |f, kind| kind.fmt(f))
+            }
+            Self::ReconfigResponse(param) => {
+                write!(f, "reconfig-response req={} result={}", param.request, param.result)?;
+                match param.next_tsns {
+                    Some((sender, receiver)) => write!(f, " next={sender}/{receiver}"),
+                    None => Ok(()),
+                }
             }
             Self::EcnCapable(_) => f.write_str("ecn-capable"),
             Self::SupportedExtensions(param) => {

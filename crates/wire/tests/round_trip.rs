@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use anabranch_wire::cause::{self, Cause, Causes};
 use anabranch_wire::chunk::{self, Chunk, Data, DataFlags, GapBlock, Heartbeat, Init, InitKind, Sack};
 use anabranch_wire::param::{self, Param, Params};
-use anabranch_wire::{Checksum, ChecksumOut, CommonHeader, Packet, PacketBuilder, RawChunk, Ssn, Tsn};
+use anabranch_wire::{Checksum, ChecksumOut, CommonHeader, Mid, Packet, PacketBuilder, RawChunk, Ssn, Tsn};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -111,7 +111,8 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
 
 /// A chunk type that nobody knows.
 fn unknown_kind() -> impl Strategy<Value = u8> {
-    (15..=255_u8).prop_filter("a type that is known", |kind| !matches!(kind, 0x5F | 0x9F | 0xDF))
+    (15..=255_u8)
+        .prop_filter("a type that is known", |kind| !matches!(kind, 0x40 | 0x5F | 0x82 | 0x9F | 0xDF))
 }
 
 /// Parameters or causes in a row, the last one padded or not.
@@ -151,6 +152,35 @@ proptest! {
         data.emit(&mut out);
         prop_assert_eq!(out.len(), Data::wire_len(payload.len()));
         chunk_round_trip(&Chunk::Data(data));
+    }
+
+    #[test]
+    fn i_data(
+        flags in 0..16_u8, tsn: u32, stream: u16, mid: u32, ppid_or_fsn: u32, payload in vec(any::<u8>(), 0..1500),
+    ) {
+        let data = chunk::IData {
+            flags: DataFlags::from_bits(flags),
+            tsn: Tsn::new(tsn),
+            stream,
+            mid: Mid::new(mid),
+            ppid_or_fsn,
+            payload: &payload,
+        };
+        let mut out = Vec::new();
+        data.emit(&mut out);
+        prop_assert_eq!(out.len(), chunk::IData::wire_len(payload.len()));
+        chunk_round_trip(&Chunk::IData(data));
+    }
+
+    #[test]
+    fn re_config(request: u32, result: u32, next: Option<(u32, u32)>, region in region()) {
+        let next_tsns = next.map(|(a, b)| (Tsn::new(a), Tsn::new(b)));
+        param_round_trip(&Param::ReconfigResponse(param::ReconfigResponse { request, result, next_tsns }));
+        let params = Params::new(&region);
+        through_a_packet(|out| chunk::ReConfig { params }.emit(out), |_, read| {
+            let Chunk::ReConfig(read) = read else { panic!("not a RE-CONFIG") };
+            assert!(read.params.iter().eq(params.iter()));
+        });
     }
 
     #[test]

@@ -27,7 +27,7 @@ def figure_5_14(runs: Grid, engines: Sequence[str]) -> Figure:
     for engine in engines:
         plots.curve(a, runs.curve("utilisation", over="n", engine=engine), engine)
         plots.curve(b, runs.curve("drop_rate", over="n", engine=engine), engine)
-    plots.printed(a, [1], [92.0])
+    plots.printed(a, [1, 12], [92.0, 95.4])
     plots.label(a, "(a) utilisation", "number of subflows", "%")
     plots.label(b, "(b) drop rate", "number of subflows", "drops per packet")
     a.legend()

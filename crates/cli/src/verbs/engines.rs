@@ -1,4 +1,4 @@
-//! `anabranch engines`: the profiles of each protocol, and every value that `options` may set.
+//! `anabranch engines`: the profiles of each protocol, every value that `options` may set, and the sources that have neither.
 
 use std::io::Write;
 
@@ -26,6 +26,10 @@ pub(crate) fn run(_: &Arguments) -> Result<(), Failure> {
     text.push_str("  options:\n");
     for key in anabranch_tcp::Config::keys() {
         text.push_str(&format!("    {}: {}; {}\n", key.name, key.doc.trim_end_matches('.'), key.allowed));
+    }
+    text.push_str("without a transport\n  protocols and keys of traffic:\n");
+    for (name, keys) in anabranch_sim::scenario::PacketSource::PROTOCOLS {
+        text.push_str(&format!("    {name}: {}\n", keys.join(", ")));
     }
     std::io::stdout().lock().write_all(text.as_bytes()).map_err(|error| Failure::printing(&error))
 }

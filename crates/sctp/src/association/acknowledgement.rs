@@ -12,33 +12,38 @@ use crate::lane::controller::{Acked, Congestion, Controller};
 use crate::subflow::flight::{AckOutcome, ChunkState};
 
 impl Association {
-    /// `a_rwnd` is `None` for the acknowledgement in a SHUTDOWN chunk, which has no such field.
+    /// An acknowledgement for the sequence space `space_index`. `a_rwnd` is `None` for the acknowledgement in a SHUTDOWN chunk, which has no such field.
     pub(super) fn on_acknowledgement(
         &mut self,
         now: Instant,
+        space_index: usize,
         cumulative: Tsn,
         a_rwnd: Option<u32>,
         gaps: impl ExactSizeIterator<Item = GapBlock>,
     ) -> Result<(), Violation> {
-        let Some(subflow) = self.subflows.first_mut() else { return Ok(()) };
-        let Some(next_expected) = subflow.unwrap_ack(cumulative) else { return Ok(()) };
+        let Some(space) = self.spaces.get_mut(space_index) else { return Ok(()) };
+        let Some(next_expected) = space.unwrap_ack(cumulative) else { return Ok(()) };
         // 6.2.1 D i: "If Cumulative TSN Ack is less than the Cumulative TSN Ack Point, then drop the SACK chunk."
-        if next_expected < subflow.flight.first() {
+        if next_expected < space.flight.first() {
             return Ok(());
         }
         let gap_count = gaps.len();
         let mut outcome = std::mem::take(&mut self.outcome);
         let lanes = self.lanes.len();
-        let timed_before = self.timed_chunks_unacked();
-        let Some(subflow) = self.subflows.first_mut() else { return Ok(()) };
-        let applied = subflow.flight.acknowledge(next_expected, gaps, lanes, &mut outcome);
+        for lane in &mut self.lanes {
+            lane.timed_open = lane.timed.is_some_and(|timed| {
+                let chunk = space.flight.get(timed.seq);
+                chunk.is_some_and(|c| c.state == ChunkState::InFlight && c.transmissions == 1)
+            });
+        }
+        let applied = space.flight.acknowledge(next_expected, gaps, lanes, &mut outcome);
         if let Err(bogus) = applied {
             self.outcome = outcome;
             return Err(Violation::Protocol(bogus.0));
         }
         self.record(
             now,
-            0,
+            space_index as u8,
             0,
             TraceEvent::AckReceived {
                 cumulative: next_expected,
@@ -48,10 +53,13 @@ impl Association {
         );
         self.probe.answered = true;
         for index in 0..lanes {
-            self.sample_round_trip(now, index, &outcome, timed_before);
-            self.update_lane(now, index, &outcome);
+            if self.lanes.get(index).is_some_and(|lane| usize::from(lane.space) == space_index) {
+                self.sample_round_trip(now, index, &outcome);
+                self.update_lane(now, index, &outcome);
+                self.detect_losses(now, index, &outcome);
+            }
         }
-        self.detect_losses(now, &outcome);
+        self.close_drained_subflows();
         if let Some(a_rwnd) = a_rwnd {
             self.update_peer_window(a_rwnd);
         }
@@ -64,49 +72,66 @@ impl Association {
         Ok(())
     }
 
-    /// Whether the timed chunk of the first lane is still unacknowledged, before the SACK is applied.
-    fn timed_chunks_unacked(&self) -> bool {
-        let (Some(lane), Some(subflow)) = (self.lanes.first(), self.subflows.first()) else { return false };
-        lane.timed.is_some_and(|t| {
-            subflow.flight.get(t.seq).is_some_and(|c| c.state == ChunkState::InFlight && c.transmissions == 1)
-        })
-    }
-
-    fn sample_round_trip(&mut self, now: Instant, index: usize, outcome: &AckOutcome, timed_before: bool) {
-        let (Some(lane), Some(subflow)) = (self.lanes.get_mut(index), self.subflows.first()) else { return };
+    fn sample_round_trip(&mut self, now: Instant, index: usize, outcome: &AckOutcome) {
+        let Some(lane) = self.lanes.get_mut(index) else { return };
+        let Some(space) = self.spaces.get(usize::from(lane.space)) else { return };
         let sent_at = match self.config.rtt_sampling {
             RttSampling::OncePerRoundTrip => lane.timed.and_then(|timed| {
-                let acked = timed.seq < subflow.flight.first()
-                    || subflow.flight.get(timed.seq).is_some_and(|c| c.state == ChunkState::GapAcked);
+                let acked = timed.seq < space.flight.first()
+                    || space.flight.get(timed.seq).is_some_and(|c| c.state == ChunkState::GapAcked);
                 if !acked {
                     return None;
                 }
                 lane.timed = None;
-                timed_before.then_some(timed.sent_at)
+                lane.timed_open.then_some(timed.sent_at)
             }),
             RttSampling::EveryAck => outcome.lanes.get(index).and_then(|l| l.newest_once).map(|(_, at)| at),
         };
         let Some(sent_at) = sent_at else { return };
         let sample = now - sent_at;
         lane.rtt.sample(sample);
+        lane.min_rtt = Some(lane.min_rtt.map_or(sample, |least| least.min(sample)));
         let (srtt, rto, path) = (lane.rtt.srtt().unwrap_or_default(), lane.rtt.rto(), lane.path);
+        let subflow = lane.subflow;
         self.stats.rtt_sum_ns += sample.as_nanos();
         self.stats.rtt_samples += 1;
-        self.record(now, 0, path, TraceEvent::Rtt { sample, srtt, rto });
+        if let Some(subflow) = self.subflows.get_mut(usize::from(subflow)) {
+            subflow.stats.rtt_sum_ns += sample.as_nanos();
+            subflow.stats.rtt_samples += 1;
+        }
+        self.record(now, subflow, path, TraceEvent::Rtt { sample, srtt, rto });
     }
 
     fn update_lane(&mut self, now: Instant, index: usize, outcome: &AckOutcome) {
-        let (Some(lane), Some(ack), Some(subflow)) =
-            (self.lanes.get_mut(index), outcome.lanes.get(index), self.subflows.first_mut())
-        else {
+        let (Some(lane), Some(ack)) = (self.lanes.get_mut(index), outcome.lanes.get(index)) else { return };
+        let Some(space) = self.spaces.get(usize::from(lane.space)) else { return };
+        // A SACK that says nothing of this lane is no news to it, where lanes share a space.
+        let mine = !space.shared || ack.acked_chunks > 0 || ack.reneged > 0 || ack.earliest_acked;
+        if !mine {
             return;
-        };
+        }
+        let mut ack = *ack;
+        let mut advanced = outcome.advanced;
+        if ack.reneged > 0 {
+            lane.loss.reneged(&space.flight, index as u8);
+        }
+        if space.shared {
+            // The lane's own earliest outstanding chunk stands for the cumulative point (the rule CUC).
+            let before = lane.earliest;
+            let earliest = lane.loss.earliest(&space.flight);
+            lane.earliest = earliest;
+            advanced = earliest > before;
+            ack.earliest_acked = advanced;
+            if ack.highest_newly_acked.is_some_and(|highest| highest < earliest) {
+                // No hole is left among the lane's own: for it everything new is cumulative.
+                ack.cumulative += ack.gap;
+                ack.gap = 0;
+            }
+        }
+        let first = if space.shared { lane.earliest } else { space.flight.first() };
         let flight_before = lane.flight;
         let window_before = lane.controller.window();
-        lane.on_acked(ack);
-        if ack.reneged > 0 {
-            subflow.loss.reneged(subflow.flight.first());
-        }
+        lane.on_acked(&ack);
         lane.held = false;
         if ack.acked_chunks > 0 {
             lane.single_packet = false;
@@ -118,15 +143,15 @@ impl Association {
         if ack.fast_retransmitted_acked {
             lane.limit_next_burst();
         }
-        if ack.acked_chunks > 0 || outcome.advanced {
+        if ack.acked_chunks > 0 || advanced {
             let recovers = self.config.fast_recovery != FastRecovery::Off;
             let acked = Acked {
                 cumulative: ack.cumulative,
                 gap: ack.gap,
                 earlier_gap: ack.earlier_gap,
                 flight_before,
-                cumulative_advanced: outcome.advanced,
-                in_recovery: recovers && lane.in_recovery(subflow.flight.first()),
+                cumulative_advanced: advanced,
+                in_recovery: recovers && lane.in_recovery(first),
                 all_acked: lane.unacked == 0,
             };
             lane.controller.on_ack(&acked);
@@ -146,25 +171,42 @@ impl Association {
     }
 
     /// 7.2.4: missing reports, marking, and the cut.
-    fn detect_losses(&mut self, now: Instant, outcome: &AckOutcome) {
-        let Some(subflow) = self.subflows.first_mut() else { return };
-        let Some(lane) = self.lanes.first_mut() else { return };
+    fn detect_losses(&mut self, now: Instant, index: usize, outcome: &AckOutcome) {
+        let (Some(lane), Some(ack)) = (self.lanes.get_mut(index), outcome.lanes.get(index)) else { return };
+        let Some(space) = self.spaces.get_mut(usize::from(lane.space)) else { return };
         let rule = self.config.fast_recovery;
-        let first = subflow.flight.first();
+        let (first, advanced) = if space.shared {
+            (lane.earliest, ack.acked_chunks > 0)
+        } else {
+            (space.flight.first(), outcome.advanced)
+        };
         let in_recovery = rule != FastRecovery::Off && lane.in_recovery(first);
         let credit_headers = self.config.rwnd_counts_headers;
         let mut highest: Option<u64> = None;
         let mut earliest: Option<u64> = None;
-        let peer_rwnd = &mut self.peer_rwnd;
-        subflow.loss.report(&mut subflow.flight, outcome, in_recovery && outcome.advanced, |seq, chunk| {
+        let limit = lane.loss.limit(
+            &space.flight,
+            ack.highest_newly_acked,
+            outcome.highest_acked,
+            in_recovery && advanced,
+        );
+        let Some(limit) = limit else { return };
+        let (mut bytes, mut chunks) = (0, 0);
+        lane.loss.report(&mut space.flight, limit, |seq, chunk| {
             earliest.get_or_insert(seq);
             highest = Some(seq);
-            lane.on_lost(chunk.size());
-            // 6.2.1 C: "add the data size of those chunks to the rwnd".
-            *peer_rwnd += if credit_headers { chunk.size() } else { chunk.size() - 16 };
+            bytes += chunk.size();
+            chunks += 1;
         });
         let (Some(highest), Some(earliest)) = (highest, earliest) else { return };
+        lane.on_lost(bytes, chunks);
+        // 6.2.1 C: "add the data size of those chunks to the rwnd".
+        self.peer_rwnd += if credit_headers { bytes } else { bytes - 16 * u64::from(chunks) };
         self.stats.fast_retransmits += 1;
+        let subflow = lane.subflow;
+        if let Some(subflow) = self.subflows.get_mut(usize::from(subflow)) {
+            subflow.stats.fast_retransmits += 1;
+        }
         let cut = match rule {
             FastRecovery::Off => true,
             FastRecovery::UntilExit => !in_recovery,
@@ -176,15 +218,15 @@ impl Association {
         lane.held = self.config.hold_after_fast_retransmit;
         if cut {
             lane.controller.on_congestion(Congestion::FastRetransmit);
-            lane.recovery_exit = Some(subflow.flight.next().saturating_sub(1));
+            lane.recovery_exit = Some(space.flight.next().saturating_sub(1));
             // C5: nothing sent before a retransmission is timed any more.
             lane.timed = None;
             lane.open_burst();
             self.stats.congestion_events += 1;
         }
         let path = lane.path;
-        self.record(now, 0, path, TraceEvent::FastRetransmit { seq: earliest });
-        self.record_window(now, 0);
+        self.record(now, subflow, path, TraceEvent::FastRetransmit { seq: earliest });
+        self.record_window(now, index);
     }
 
     /// 6.2.1 D ii: "Set rwnd equal to the newly received a_rwnd minus the number of bytes still outstanding".
@@ -204,7 +246,7 @@ impl Association {
         if a_rwnd > 0 && self.probe.at.is_some() {
             self.probe = super::WindowProbe::default();
         }
-        if self.subflows.first().is_some_and(|s| s.flight.is_empty()) {
+        if self.spaces.iter().all(|s| s.flight.is_empty()) {
             self.probe.in_flight = false;
         }
     }

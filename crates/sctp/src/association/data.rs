@@ -19,17 +19,17 @@ impl Association {
         if data.payload.is_empty() {
             return Err(Violation::NoUserData(data.tsn));
         }
-        let Some(subflow) = self.subflows.first_mut() else { return Ok(()) };
+        let Some(space) = self.spaces.get_mut(cx.space) else { return Ok(()) };
         cx.summary.has_data = true;
-        let Some(seq) = subflow.unwrap_received(data.tsn) else {
+        let Some(seq) = space.unwrap_received(data.tsn) else {
             // Before the peer's Initial TSN: not a TSN of this association.
             return Ok(());
         };
-        cx.summary.hole |= subflow.received.has_holes();
-        let arrival = subflow.received.classify(seq);
+        cx.summary.hole |= space.received.has_holes();
+        let arrival = space.received.classify(seq);
         if arrival == Arrival::Duplicate {
             cx.summary.duplicate = true;
-            subflow.sack.on_duplicate(data.tsn);
+            space.sack.on_duplicate(data.tsn);
             self.stats.duplicates_received += 1;
             self.record(
                 cx.now,
@@ -39,16 +39,16 @@ impl Association {
             );
             return Ok(());
         }
-        if !self.make_room(seq, arrival) {
+        if !self.make_room(cx.space, seq, arrival) {
             // "the receiver MUST immediately send back a SACK chunk with the current receive window".
             self.stats.dropped_no_buffer += 1;
             cx.summary.immediate = true;
             return Ok(());
         }
-        let Some(subflow) = self.subflows.first_mut() else { return Ok(()) };
-        subflow.received.record(seq);
+        let Some(space) = self.spaces.get_mut(cx.space) else { return Ok(()) };
+        space.received.record(seq);
         cx.summary.new = true;
-        cx.summary.hole |= subflow.received.has_holes();
+        cx.summary.hole |= space.received.has_holes();
         cx.summary.immediate |= data.flags.immediate;
         self.stats.payload_bytes_received_new += data.payload.len() as u64;
         self.record(
@@ -88,7 +88,7 @@ impl Association {
     /// receiver SHOULD drop the largest TSN held for reordering and accept the new incoming DATA chunk" (6.2). Where
     /// whole messages wait behind the hole they are kept and the chunk is taken on top, up to a second buffer:
     /// refusing it would leave them waiting for ever.
-    fn make_room(&mut self, seq: u64, arrival: Arrival) -> bool {
+    fn make_room(&mut self, space: usize, seq: u64, arrival: Arrival) -> bool {
         // The common case, without a closer look: memory is more than what counts against the window.
         if self.memory_held() < self.config.receive_window as usize {
             return true;
@@ -97,10 +97,10 @@ impl Association {
             if arrival != Arrival::FillsHole {
                 return false;
             }
-            let Some(subflow) = self.subflows.first_mut() else { return false };
-            let highest = subflow.received.end().saturating_sub(1);
+            let Some(space) = self.spaces.get_mut(space) else { return false };
+            let highest = space.received.end().saturating_sub(1);
             if highest > seq && self.inbound.forget_orphan(highest) {
-                subflow.received.forget_highest();
+                space.received.forget_highest();
                 continue;
             }
             let limit = 2 * self.config.receive_window as usize;

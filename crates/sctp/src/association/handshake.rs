@@ -8,16 +8,18 @@ use anabranch_base::{Duration, Instant, Rng, Trace};
 use anabranch_wire::Tsn;
 
 use super::init::PeerInit;
+use super::output::Route;
 use super::{Association, Control, State, WindowProbe, causes, random_tag};
 use crate::config::Config;
 use crate::cookie::Cookie;
 use crate::event::{AssociationId, CloseReason, Event};
-use crate::lane::Lane;
 use crate::path::Path;
 use crate::stats::Stats;
 use crate::stream::inbound::Inbound;
-use crate::subflow::Subflow;
+use crate::stream::numbering::Numbering;
 use crate::subflow::flight::AckOutcome;
+use crate::subflow::gate::Gate;
+use crate::subflow::space::Space;
 
 /// What exists only until the association is up.
 #[derive(Debug)]
@@ -49,9 +51,7 @@ impl Association {
         } else {
             config
         };
-        let subflow = Subflow::new(&config, send_base, Tsn::new(0));
-        let lane = Lane::new(&config, 0, remote.is_ipv6(), 0);
-        Self {
+        let mut new = Self {
             id,
             state: State::CookieWait,
             local_port: ports.0,
@@ -61,8 +61,13 @@ impl Association {
             source: None,
             paths: vec![Path::new(remote)],
             peer_addresses: vec![remote.ip()],
-            subflows: vec![subflow],
-            lanes: vec![lane],
+            spaces: vec![Space::new(send_base, Tsn::new(0))],
+            subflows: Vec::new(),
+            lanes: Vec::new(),
+            gate: Gate::new(config.subflow_scheduler),
+            stream_map: Vec::new(),
+            numbering: Numbering::default(),
+            window_peak: 0,
             outbound_streams: config.outbound_streams,
             inbound_streams: config.inbound_streams,
             inbound: Inbound::default(),
@@ -81,9 +86,12 @@ impl Association {
             trace: Trace::default(),
             rng,
             stash: Vec::new(),
+            stash_route: Route::default(),
             outcome: AckOutcome::default(),
             config,
-        }
+        };
+        new.open_subflows();
+        new
     }
 
     /// The side that asks: sends INIT.
@@ -150,16 +158,14 @@ impl Association {
     /// What the peer's INIT or INIT ACK said of its window and sequence space.
     fn learn_peer(&mut self, a_rwnd: u32, initial_tsn: Tsn) {
         self.peer_rwnd = u64::from(a_rwnd);
-        if let Some(subflow) = self.subflows.first_mut() {
-            subflow.receive_base = initial_tsn;
-            subflow.sack.last_advertised = self.config.receive_window;
+        if let Some(space) = self.spaces.first_mut() {
+            space.receive_base = initial_tsn;
+            space.sack.last_advertised = self.config.receive_window;
         }
-        if let (Some(lane), Some(path)) = (self.lanes.first_mut(), self.paths.first()) {
-            if lane.unacked == 0 {
-                // The first ssthresh may be the peer's window, which is known only now.
-                let rtt = lane.rtt.clone();
-                *lane = Lane::new(&self.config, 0, path.remote.is_ipv6(), a_rwnd);
-                lane.rtt = rtt;
+        for index in 0..self.lanes.len() {
+            // The first ssthresh may be the peer's window, which is known only now.
+            if self.lanes.get(index).is_some_and(|lane| lane.unacked == 0) {
+                self.renew_lane(index, a_rwnd);
             }
         }
     }
@@ -173,14 +179,18 @@ impl Association {
             outbound_streams: self.outbound_streams,
             inbound_streams: self.inbound_streams,
         });
-        if let (Some(lane), Some(path)) = (self.lanes.first_mut(), self.paths.first_mut()) {
+        for lane in &mut self.lanes {
             if lane.unacked > 0 {
                 lane.arm_t3(now);
             }
             lane.open_burst();
+        }
+        if let (Some(lane), Some(path)) = (self.lanes.first(), self.paths.first_mut()) {
             path.arm_heartbeat(now, lane.rtt.rto(), &self.config, &mut self.rng);
         }
-        self.record_window(now, 0);
+        for index in 0..self.lanes.len() {
+            self.record_window(now, index);
+        }
         if std::mem::take(&mut self.shutdown_wanted) {
             self.shutdown(now);
         }
@@ -218,10 +228,8 @@ impl Association {
 
     /// Messages on streams that the peer did not grant can never be sent (5.1.1).
     fn drop_ungranted_streams(&mut self) {
-        let dropped = match self.subflows.first_mut() {
-            Some(subflow) => subflow.out.drop_streams_from(self.outbound_streams),
-            None => 0,
-        };
+        let limit = self.outbound_streams;
+        let dropped: usize = self.subflows.iter_mut().map(|s| s.out.drop_streams_from(limit)).sum();
         if dropped > 0 {
             self.events.push_back(Event::StreamsReduced { messages_dropped: dropped });
         }
@@ -254,7 +262,7 @@ impl Association {
         self.control.cookie_echo = false;
         self.control.init = true;
         // The packet was thrown away with its DATA: that rides with the next COOKIE ECHO.
-        self.mark_all_lost(0);
+        self.mark_every_lane_lost();
     }
 
     /// COOKIE ECHO of an existing association, actions B and D of 5.2.4: both sides are right, the handshake is over.
@@ -275,9 +283,10 @@ impl Association {
 
     /// COOKIE ECHO of an existing association, action A of 5.2.4: the peer has restarted.
     pub(crate) fn restart(&mut self, now: Instant, cookie: &Cookie) {
-        for subflow in &mut self.subflows {
-            *subflow = Subflow::new(&self.config, cookie.local_initial_tsn, cookie.peer_initial_tsn);
-        }
+        self.spaces = vec![Space::new(cookie.local_initial_tsn, cookie.peer_initial_tsn)];
+        self.subflows.clear();
+        self.lanes.clear();
+        self.numbering.restart();
         self.inbound.restart();
         self.control = Control { cookie_ack: true, ..Control::default() };
         self.t2 = None;
@@ -285,8 +294,9 @@ impl Association {
         self.probe = WindowProbe::default();
         self.stash.clear();
         // "All the congestion control parameters ... related to this peer MUST be reset to their initial values".
-        if let (Some(lane), Some(path)) = (self.lanes.first_mut(), self.paths.first()) {
-            *lane = Lane::new(&self.config, 0, path.remote.is_ipv6(), cookie.peer_rwnd);
+        self.open_subflows();
+        for index in 0..self.lanes.len() {
+            self.renew_lane(index, cookie.peer_rwnd);
         }
         self.adopt_cookie(cookie);
         for path in &mut self.paths {
@@ -320,7 +330,7 @@ impl Association {
         } else {
             self.control.cookie_echo = true;
             // DATA that rode with the first COOKIE ECHO rides again.
-            self.mark_all_lost(0);
+            self.mark_every_lane_lost();
         }
     }
 }

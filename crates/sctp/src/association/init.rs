@@ -68,6 +68,7 @@ impl PeerInit {
                 Param::EcnCapable(_)
                 | Param::SupportedExtensions(_)
                 | Param::ForwardTsnSupported(_)
+                | Param::ReconfigResponse(_)
                 | Param::SfCap(_)
                 | Param::SfAdd(_)
                 | Param::SfDel(_)

@@ -19,6 +19,8 @@ const MAX_WAITING_EVENTS: usize = 256;
 pub(super) struct Context {
     pub(super) now: Instant,
     pub(super) summary: PacketSummary,
+    /// The sequence space that the packet's data belongs to.
+    pub(super) space: usize,
 }
 
 /// The peer broke a rule that ends the association.
@@ -42,7 +44,7 @@ pub(crate) struct PacketOutcome {
 impl Association {
     /// Reads the chunks of a packet whose verification tag is right. `size` is that of the SCTP packet.
     pub(crate) fn handle_chunks(&mut self, now: Instant, chunks: Chunks<'_>, size: usize) -> PacketOutcome {
-        let mut cx = Context { now, summary: PacketSummary::default() };
+        let mut cx = Context { now, summary: PacketSummary::default(), space: 0 };
         let mut outcome = PacketOutcome::default();
         for raw in chunks {
             let Ok(raw) = raw else {
@@ -51,7 +53,9 @@ impl Association {
             };
             // What was not negotiated is unknown, whatever it holds.
             let parsed = match raw.kind {
-                kind::SF_DATA | kind::SF_SACK | kind::SF_FORWARD => Ok(Chunk::Unknown(raw)),
+                kind::I_DATA | kind::RE_CONFIG | kind::SF_DATA | kind::SF_SACK | kind::SF_FORWARD => {
+                    Ok(Chunk::Unknown(raw))
+                }
                 _ => Chunk::parse(raw),
             };
             let Ok(chunk) = parsed else {
@@ -87,7 +91,7 @@ impl Association {
             Chunk::Sack(sack) => {
                 if self.state.sends_data() || self.state == State::ShutdownSent {
                     self.stats.sacks_received += 1;
-                    self.on_acknowledgement(now, sack.cumulative, Some(sack.a_rwnd), sack.gaps())?;
+                    self.on_acknowledgement(now, 0, sack.cumulative, Some(sack.a_rwnd), sack.gaps())?;
                     self.advance_shutdown(now);
                 }
             }
@@ -129,7 +133,11 @@ impl Association {
             Chunk::CookieEcho(_) => {}
             // ECN is not negotiated: "the peer MUST NOT" send these.
             Chunk::Ecne(_) | Chunk::Cwr(_) => {}
-            Chunk::SfData(_) | Chunk::SfSack(_) | Chunk::SfForward(_) => {}
+            Chunk::IData(_)
+            | Chunk::ReConfig(_)
+            | Chunk::SfData(_)
+            | Chunk::SfSack(_)
+            | Chunk::SfForward(_) => {}
             Chunk::Unknown(raw) => {
                 let action = raw.unknown_action();
                 if action.reports() {
@@ -194,14 +202,13 @@ impl Association {
             return;
         }
         if cx.summary.has_data {
-            if let Some(subflow) = self.subflows.first_mut() {
-                subflow.sack.on_packet(cx.now, cx.summary, self.config.sack_every, self.config.sack_delay);
+            if let Some(space) = self.spaces.get_mut(cx.space) {
+                space.sack.on_packet(cx.now, cx.summary, self.config.sack_every, self.config.sack_delay);
             }
         }
         self.heard_in_shutdown_sent(cx.now, cx.summary.has_data);
-        if self.writable_owed && self.queued_bytes() <= self.config.send_buffer / 2 {
-            self.writable_owed = false;
-            self.events.push_back(Event::Writable);
+        if self.writable_owed {
+            self.tell_writable();
         }
     }
 

@@ -10,6 +10,7 @@ mod input;
 mod output;
 mod shutdown;
 mod state;
+mod subflows;
 mod timeout;
 
 use std::collections::VecDeque;
@@ -27,8 +28,11 @@ use crate::lane::controller::Controller;
 use crate::path::Path;
 use crate::stats::Stats;
 use crate::stream::inbound::Inbound;
+use crate::stream::numbering::Numbering;
 use crate::subflow::Subflow;
 use crate::subflow::flight::AckOutcome;
+use crate::subflow::gate::Gate;
+use crate::subflow::space::Space;
 use handshake::Forming;
 pub(crate) use handshake::fresh_identity;
 pub use state::State;
@@ -105,8 +109,16 @@ pub struct Association {
     paths: Vec<Path>,
     /// Addresses from which the peer may write: its paths and the others it listed.
     peer_addresses: Vec<IpAddr>,
+    /// Sequence spaces, subflows and lanes: the table. A subflow names its space and its lane.
+    spaces: Vec<Space>,
     subflows: Vec<Subflow>,
     lanes: Vec<Lane>,
+    gate: Gate,
+    /// The subflow of each stream; streams beyond the end belong to the first.
+    stream_map: Vec<u8>,
+    numbering: Numbering,
+    /// Largest window of all lanes together, where there are several.
+    window_peak: u64,
     outbound_streams: u16,
     inbound_streams: u16,
     inbound: Inbound,
@@ -131,8 +143,9 @@ pub struct Association {
     stats: Stats,
     trace: Trace,
     rng: Rng,
-    /// A packet that was built and did not fit the batch: it leaves first next time.
+    /// A packet that was built and did not fit the batch, and where it goes: it leaves first next time.
     stash: Vec<u8>,
+    stash_route: output::Route,
     outcome: AckOutcome,
 }
 
@@ -150,18 +163,30 @@ impl Association {
         if let Some(lane) = self.lanes.first() {
             stats.srtt = lane.rtt.srtt();
             stats.rto = lane.rtt.rto();
-            stats.cwnd = lane.controller.window();
+            stats.cwnd = self.total_window();
             stats.ssthresh = lane.controller.ssthresh();
-            stats.cwnd_peak = lane.cwnd_peak;
+            stats.cwnd_peak = if self.lanes.len() == 1 { lane.cwnd_peak } else { self.window_peak };
         }
         stats
     }
 
-    /// Congestion window and smoothed round-trip time of the primary path: as in [`Association::stats`], but cheap enough
-    /// to look at with every packet.
+    /// Congestion window (of all subflows together) and smoothed round-trip time of the first: as in
+    /// [`Association::stats`], but cheap enough to look at with every packet.
     #[must_use]
     pub fn window_and_srtt(&self) -> (u64, Option<Duration>) {
-        self.lanes.first().map_or((0, None), |lane| (lane.controller.window(), lane.rtt.srtt()))
+        match self.lanes.as_slice() {
+            [] => (0, None),
+            [lane] => (lane.controller.window(), lane.rtt.srtt()),
+            [lane, ..] => (self.total_window(), lane.rtt.srtt()),
+        }
+    }
+
+    /// Largest windows count from now on.
+    pub(crate) fn reset_peaks(&mut self) {
+        for lane in &mut self.lanes {
+            lane.cwnd_peak = lane.controller.window();
+        }
+        self.window_peak = self.total_window();
     }
 
     /// Address of the peer in use.
@@ -213,7 +238,7 @@ impl Association {
 
     /// Our Initial TSN.
     pub(crate) fn initial_tsn(&self) -> Tsn {
-        self.subflows.first().map(|s| s.send_base).unwrap_or_default()
+        self.spaces.first().map(|s| s.send_base).unwrap_or_default()
     }
 
     pub(crate) fn has_events(&self) -> bool {
@@ -227,8 +252,8 @@ impl Association {
     /// Chunks visited in the flight and ranges in the receive map so far.
     #[cfg(test)]
     pub(crate) fn work(&self) -> (u64, u64) {
-        let subflow = &self.subflows[0];
-        (subflow.flight.visited, subflow.received.work())
+        let space = &self.spaces[0];
+        (space.flight.visited, space.received.work())
     }
 
     pub(crate) fn set_trace(&mut self, on: bool) {
@@ -259,14 +284,16 @@ impl Association {
         if stream >= self.outbound_streams {
             return Err(SendError::NoSuchStream { stream, streams: self.outbound_streams });
         }
-        let Some(subflow) = self.subflows.first_mut() else { return Err(SendError::Closing) };
+        let index = self.subflow_of(stream);
+        let Some(subflow) = self.subflows.get_mut(index) else { return Err(SendError::Closing) };
         if subflow.out.queued_bytes() >= self.config.send_buffer {
+            subflow.writable_owed = true;
             self.writable_owed = true;
             return Err(SendError::Full);
         }
-        subflow.out.push(message);
+        subflow.out.push(message, self.stats.messages_accepted);
         self.stats.messages_accepted += 1;
-        for lane in &mut self.lanes {
+        if let Some(lane) = self.lanes.get_mut(usize::from(subflow.lane)) {
             if lane.unacked == 0 {
                 lane.decay_if_idle(now);
                 lane.open_burst();
@@ -283,9 +310,9 @@ impl Association {
         // size of the association" (6.2).
         if self.state.receives_data() {
             let window = self.advertised_window();
-            if let Some(subflow) = self.subflows.first_mut() {
-                if window >= subflow.sack.last_advertised.saturating_add(self.config.receive_window / 4) {
-                    subflow.sack.demand();
+            if let Some(space) = self.spaces.first_mut() {
+                if window >= space.sack.last_advertised.saturating_add(self.config.receive_window / 4) {
+                    space.sack.demand();
                 }
             }
         }
@@ -302,7 +329,7 @@ impl Association {
         let half = self.config.receive_window as usize / 2;
         let (mut held, mut memory) = (self.inbound.held_bytes(), self.memory_held());
         if held > half {
-            let next = self.subflows.first().map_or(0, |s| s.received.next());
+            let next = self.spaces.first().map_or(0, |s| s.received.next());
             let excess = self.inbound.excess(next, half);
             held -= excess.0;
             memory -= excess.1;
@@ -314,7 +341,7 @@ impl Association {
     /// Memory that the peer makes us hold: what it sent and is not read, and the gaps between its TSNs (which cost
     /// something even when the DATA was thrown away, as it is on streams that do not exist).
     fn memory_held(&self) -> usize {
-        let gaps: usize = self.subflows.iter().map(|s| s.received.gaps()).sum();
+        let gaps: usize = self.spaces.iter().map(|s| s.received.gaps()).sum();
         self.inbound.memory() + gaps * GAP_OVERHEAD
     }
 
@@ -335,8 +362,8 @@ impl Association {
         for lane in &self.lanes {
             consider(lane.t3, Timer::T3Rtx);
         }
-        for subflow in &self.subflows {
-            consider(subflow.sack.timer(), Timer::Sack);
+        for space in &self.spaces {
+            consider(space.sack.timer(), Timer::Sack);
         }
         consider(self.t2, Timer::T2Shutdown);
         consider(self.t5, Timer::T5ShutdownGuard);
@@ -359,6 +386,7 @@ impl Association {
         self.probe = WindowProbe::default();
         for lane in &mut self.lanes {
             lane.t3 = None;
+            lane.loss.restart();
         }
         for path in &mut self.paths {
             path.heartbeat_at = None;
@@ -366,9 +394,10 @@ impl Association {
         }
         for subflow in &mut self.subflows {
             subflow.out.clear();
-            subflow.flight.restart();
-            subflow.loss.restart();
-            subflow.sack = crate::subflow::sack::SackScheduler::default();
+        }
+        for space in &mut self.spaces {
+            space.flight.restart();
+            space.sack = crate::subflow::sack::SackScheduler::default();
         }
         // Only the last word may still leave.
         self.control = Control {
@@ -390,7 +419,12 @@ impl Association {
         let (cwnd, ssthresh, flight, path) =
             (lane.controller.window(), lane.controller.ssthresh(), lane.flight, lane.path);
         lane.cwnd_peak = lane.cwnd_peak.max(cwnd);
-        self.record(now, 0, path, TraceEvent::Window { cwnd, ssthresh, flight });
+        if self.lanes.len() > 1 {
+            self.window_peak = self.window_peak.max(self.total_window());
+        }
+        let Some(lane) = self.lanes.get(lane_index) else { return };
+        let subflow = lane.subflow;
+        self.record(now, subflow, path, TraceEvent::Window { cwnd, ssthresh, flight });
     }
 }
 

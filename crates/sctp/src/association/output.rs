@@ -12,14 +12,14 @@ use anabranch_wire::{ChecksumOut, PacketBuilder};
 use super::init::OurInit;
 use super::{Association, State, causes};
 use crate::config::Checksums;
-use crate::event::Event;
 use crate::lane::rtt::TimedChunk;
 use crate::stream::outbound::Fragment;
 use crate::subflow::flight::{ChunkState, SentChunk};
+use crate::subflow::gate::Candidate;
 
 /// Where one packet goes and how.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Route {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Route {
     path: u8,
     dscp: Dscp,
 }
@@ -51,6 +51,7 @@ impl Association {
                 // It was built, so its chunks count as sent: it leaves first next time.
                 self.stash.clear();
                 self.stash.extend_from_slice(buf.get(before..).unwrap_or_default());
+                self.stash_route = next;
                 buf.truncate(before);
                 break;
             }
@@ -74,20 +75,20 @@ impl Association {
     pub(crate) fn wants_to_transmit(&self) -> bool {
         self.control.any()
             || !self.stash.is_empty()
-            || self.subflows.iter().any(|s| s.sack.is_due_now())
+            || self.spaces.iter().any(|s| s.sack.is_due_now())
             || self.paths.iter().any(|p| p.heartbeat_wanted)
-            || (self.subflows.iter().any(|s| !s.out.is_empty() || s.loss.any()))
+            || self.subflows.iter().any(|s| !s.out.is_empty())
+            || self.lanes.iter().any(|l| l.loss.any())
     }
 
     /// Appends one packet.
     fn next_packet(&mut self, now: Instant, buf: &mut Vec<u8>) -> Option<Route> {
-        let dscp = self.subflows.first().map_or(self.config.dscp, |s| s.dscp);
-        let route = Route { path: 0, dscp };
         if !self.stash.is_empty() {
             buf.append(&mut self.stash);
-            return Some(route);
+            return Some(self.stash_route);
         }
-        if !self.has_something_to_send(now) {
+        let mut chosen = if self.state.sends_data() { self.choose(now) } else { None };
+        if chosen.is_none() && !self.must_send() {
             return None;
         }
         let header = CommonHeader {
@@ -100,7 +101,11 @@ impl Association {
         let limit = self.config.max_packet() as usize;
         let more = self.write_control(now, &mut packet, limit);
         if more {
-            self.write_sack_and_data(now, &mut packet, limit);
+            // In COOKIE-ECHOED only the packet with the COOKIE ECHO may carry DATA (5.1 C).
+            if self.state == State::CookieEchoed && !packet.has_no_chunks() {
+                chosen = self.choose(now);
+            }
+            self.write_sack_and_data(now, &mut packet, limit, chosen);
         }
         if packet.has_no_chunks() {
             packet.abandon();
@@ -111,35 +116,57 @@ impl Association {
             Checksums::Elided => ChecksumOut::Zero,
         };
         packet.finish(checksum);
-        Some(route)
+        // A packet without data goes like one of the first subflow.
+        let subflow = self.subflows.get(usize::from(chosen.unwrap_or(0)));
+        Some(Route { path: 0, dscp: subflow.map_or(self.config.dscp, |s| s.dscp) })
     }
 
-    /// Whether a packet would have a chunk in it: the question asked most often, answered without building one.
-    fn has_something_to_send(&mut self, now: Instant) -> bool {
-        if self.control.any() || self.paths.iter().any(|p| p.heartbeat_wanted) {
-            return true;
+    /// Whether a packet must leave even without data: control chunks, or a SACK that is due.
+    fn must_send(&self) -> bool {
+        self.control.any()
+            || self.paths.iter().any(|p| p.heartbeat_wanted)
+            || (self.state.is_up() && self.spaces.iter().any(|s| s.sack.is_due_now()))
+    }
+
+    /// The subflow whose data the next packet carries.
+    fn choose(&mut self, now: Instant) -> Option<u8> {
+        if self.subflows.len() == 1 {
+            return self.may_send(now, 0).is_some().then_some(0);
         }
-        if self.state.is_up() && self.subflows.iter().any(|s| s.sack.is_due_now()) {
-            return true;
+        let mut candidates = self.gate.begin();
+        for index in 0..self.subflows.len() {
+            let Some(since) = self.may_send(now, index) else { continue };
+            if let Some(subflow) = self.subflows.get(index) {
+                candidates.push(Candidate { subflow: index as u8, priority: subflow.priority, since });
+            }
         }
-        if !self.state.sends_data() {
-            return false;
-        }
-        let (Some(lane), Some(subflow)) = (self.lanes.first(), self.subflows.first_mut()) else {
-            return false;
-        };
-        if subflow.loss.any() && subflow.loss.next_lost(&subflow.flight).is_some() {
-            return lane.may_retransmit();
+        self.gate.choose(candidates)
+    }
+
+    /// Whether a subflow has a chunk that may leave now, and since when it waits (0: it was lost). The question asked most
+    /// often, answered without building a packet.
+    #[inline]
+    fn may_send(&mut self, now: Instant, index: usize) -> Option<u64> {
+        let subflow = self.subflows.get(index)?;
+        let lane = self.lanes.get_mut(usize::from(subflow.lane))?;
+        let space = self.spaces.get(usize::from(subflow.space))?;
+        // "before sending new DATA chunks, the sender MUST first transmit any DATA chunks that are marked" (6.1 C).
+        if lane.loss.any() {
+            if let Some(seq) = lane.loss.next_lost(&space.flight) {
+                let mine = space.flight.get(seq).is_some_and(|chunk| usize::from(chunk.subflow) == index);
+                return (mine && lane.may_retransmit()).then_some(0);
+            }
         }
         if subflow.out.is_empty() || !lane.may_send_new() {
-            return false;
+            return None;
         }
+        let since = subflow.out.waiting_since();
         // A wide open window needs no closer look.
         if self.peer_rwnd >= u64::from(self.config.mtu) {
-            return true;
+            return Some(since);
         }
         let room = self.config.max_packet() as usize - CommonHeader::LEN;
-        self.next_new(now, room).is_some()
+        self.next_new(now, index, room).map(|_| since)
     }
 
     /// Control chunks, "placed first in the outbound SCTP packet" (6). False when nothing may follow them.
@@ -198,8 +225,8 @@ impl Association {
         }
         if self.control.shutdown {
             self.control.shutdown = false;
-            if let Some(subflow) = self.subflows.first() {
-                Shutdown { cumulative: subflow.cumulative_received() }.emit(out);
+            if let Some(space) = self.spaces.first() {
+                Shutdown { cumulative: space.cumulative_received() }.emit(out);
             }
         }
         if self.control.shutdown_ack {
@@ -234,47 +261,58 @@ impl Association {
     }
 
     fn write_init(&mut self, out: &mut Vec<u8>) {
-        let Some(subflow) = self.subflows.first() else { return };
+        let Some(space) = self.spaces.first() else { return };
         let preservative = self.forming.as_ref().and_then(|f| f.preservative);
         let ours = OurInit {
             tag: self.local_tag,
             a_rwnd: self.config.receive_window,
             outbound_streams: self.config.outbound_streams,
             inbound_streams: self.config.inbound_streams,
-            initial_tsn: subflow.send_base,
+            initial_tsn: space.send_base,
             preservative,
         };
         ours.write_init(out);
     }
 
-    fn write_sack_and_data(&mut self, now: Instant, packet: &mut PacketBuilder<'_>, limit: usize) {
-        let cookie_packet = self.state == State::CookieEchoed && !packet.has_no_chunks();
+    fn write_sack_and_data(
+        &mut self,
+        now: Instant,
+        packet: &mut PacketBuilder<'_>,
+        limit: usize,
+        chosen: Option<u8>,
+    ) {
         if self.state.is_up() {
-            self.write_sack(packet, limit);
+            for space in 0..self.spaces.len() {
+                self.write_sack(packet, limit, space, chosen);
+            }
         }
-        // In COOKIE-ECHOED only the packet with the COOKIE ECHO may carry DATA (5.1 C).
-        if self.state.sends_data() || cookie_packet {
-            let written = self.write_data(now, packet, limit);
-            if written.chunks > 0 {
-                self.stats.packets_sent += 1;
-                self.stats.packets_sent_unique += u64::from(written.new);
+        let Some(chosen) = chosen else { return };
+        let before = packet.len();
+        let written = self.write_data(now, packet, limit, usize::from(chosen));
+        if written.chunks > 0 {
+            self.stats.packets_sent += 1;
+            self.stats.packets_sent_unique += u64::from(written.new);
+            if let Some(subflow) = self.subflows.get_mut(usize::from(chosen)) {
+                subflow.stats.packets_sent += 1;
+                subflow.stats.packets_sent_unique += u64::from(written.new);
+                self.gate.sent(chosen, subflow.weight, (packet.len() - before) as u64);
             }
         }
     }
 
     /// A SACK that is due, or that can ride with DATA: "the sender SHOULD create a SACK chunk and bundle it with the
     /// outbound DATA chunk, as long as the size of the final SCTP packet does not exceed the current PMTU" (6.1).
-    fn write_sack(&mut self, packet: &mut PacketBuilder<'_>, limit: usize) {
-        if !self.subflows.first().is_some_and(|s| s.sack.is_pending()) {
+    fn write_sack(&mut self, packet: &mut PacketBuilder<'_>, limit: usize, index: usize, chosen: Option<u8>) {
+        if !self.spaces.get(index).is_some_and(|s| s.sack.is_pending()) {
             return;
         }
         let window = self.advertised_window();
-        let rides = self.next_chunk_len().is_some_and(|len| {
-            let Some(subflow) = self.subflows.first() else { return false };
-            let sack = 16 + 4 * subflow.received.gaps() + 4 * subflow.sack.duplicates.len();
+        let rides = chosen.and_then(|chosen| self.next_chunk_len(usize::from(chosen))).is_some_and(|len| {
+            let Some(space) = self.spaces.get(index) else { return false };
+            let sack = 16 + 4 * space.received.gaps() + 4 * space.sack.duplicates.len();
             packet.len() + sack + len <= limit
         });
-        let Some(subflow) = self.subflows.first_mut() else { return };
+        let Some(subflow) = self.spaces.get_mut(index) else { return };
         if !(subflow.sack.is_due_now() || (subflow.sack.is_pending() && rides)) {
             return;
         }
@@ -301,14 +339,16 @@ impl Association {
     }
 
     /// Length of the DATA chunk that would leave next, padding included, if one may.
-    fn next_chunk_len(&mut self) -> Option<usize> {
+    fn next_chunk_len(&mut self, index: usize) -> Option<usize> {
         if !self.state.sends_data() {
             return None;
         }
         let max_payload = self.config.max_chunk_payload() as usize;
-        let (lane, subflow) = (self.lanes.first()?, self.subflows.first_mut()?);
-        if let Some(seq) = subflow.loss.next_lost(&subflow.flight) {
-            let payload = subflow.flight.get(seq)?.fragment.payload.len();
+        let subflow = self.subflows.get(index)?;
+        let lane = self.lanes.get_mut(usize::from(subflow.lane))?;
+        let space = self.spaces.get(usize::from(subflow.space))?;
+        if let Some(seq) = lane.loss.next_lost(&space.flight) {
+            let payload = space.flight.get(seq)?.fragment.payload.len();
             return lane.may_retransmit().then(|| Data::wire_len(payload));
         }
         let payload = subflow.out.peek(max_payload)?;
@@ -316,58 +356,70 @@ impl Association {
     }
 
     /// DATA: first what is marked for retransmission (6.1 C), then new chunks, while they fit and may leave.
-    fn write_data(&mut self, now: Instant, packet: &mut PacketBuilder<'_>, limit: usize) -> DataWritten {
+    fn write_data(
+        &mut self,
+        now: Instant,
+        packet: &mut PacketBuilder<'_>,
+        limit: usize,
+        index: usize,
+    ) -> DataWritten {
         let mut written = DataWritten::default();
-        while let Some(seq) = self.next_retransmission(limit.saturating_sub(packet.len())) {
-            self.retransmit(now, seq, packet.buffer());
+        let lane = self.subflows.get(index).map_or(0, |s| usize::from(s.lane));
+        while let Some(seq) = self.next_retransmission(index, limit.saturating_sub(packet.len())) {
+            self.retransmit(now, lane, seq, packet.buffer());
             written.chunks += 1;
         }
         if written.chunks > 0 {
-            if let Some(lane) = self.lanes.first_mut() {
+            if let Some(lane) = self.lanes.get_mut(lane) {
                 lane.free_packet = false;
             }
         }
         loop {
             let room = limit.saturating_sub(packet.len());
-            let Some(payload) = self.next_new(now, room) else { break };
+            let Some(payload) = self.next_new(now, index, room) else { break };
             if !self.fits_peer_window(payload) {
                 self.begin_probe();
             }
-            let Some(subflow) = self.subflows.first_mut() else { break };
-            let Some(fragment) = subflow.out.pop(payload) else { break };
-            self.send_new(now, fragment, packet.buffer());
+            let Some(subflow) = self.subflows.get_mut(index) else { break };
+            let Some(fragment) = subflow.out.pop(payload, &mut self.numbering) else { break };
+            self.send_new(now, index, fragment, packet.buffer());
             written.chunks += 1;
             written.new = true;
         }
         if written.new {
-            if let Some(lane) = self.lanes.first_mut() {
+            if let Some(lane) = self.lanes.get_mut(lane) {
                 lane.count_new_packet();
             }
         }
-        if self.writable_owed && self.queued_bytes() <= self.config.send_buffer / 2 {
-            self.writable_owed = false;
-            self.events.push_back(Event::Writable);
+        if self.writable_owed {
+            self.tell_writable();
         }
         written
     }
 
     /// The marked chunk to send next, when it fits into `room` and may leave.
-    fn next_retransmission(&mut self, room: usize) -> Option<u64> {
-        let (lane, subflow) = (self.lanes.first()?, self.subflows.first_mut()?);
-        let seq = subflow.loss.next_lost(&subflow.flight)?;
+    fn next_retransmission(&mut self, index: usize, room: usize) -> Option<u64> {
+        let subflow = self.subflows.get(index)?;
+        let lane = self.lanes.get_mut(usize::from(subflow.lane))?;
+        let space = self.spaces.get(usize::from(subflow.space))?;
+        let seq = lane.loss.next_lost(&space.flight)?;
         if !lane.may_retransmit() {
             return None;
         }
-        let len = Data::wire_len(subflow.flight.get(seq)?.fragment.payload.len());
-        (len <= room).then_some(seq)
+        let chunk = space.flight.get(seq)?;
+        // A packet carries data of one subflow.
+        let mine = usize::from(chunk.subflow) == index;
+        (mine && Data::wire_len(chunk.fragment.payload.len()) <= room).then_some(seq)
     }
 
     /// Payload bytes of the next new chunk, when it fits into `room` and may leave.
-    fn next_new(&mut self, now: Instant, room: usize) -> Option<usize> {
+    fn next_new(&mut self, now: Instant, index: usize, room: usize) -> Option<usize> {
         let max_payload = self.config.max_chunk_payload() as usize;
-        let (lane, subflow) = (self.lanes.first()?, self.subflows.first_mut()?);
+        let subflow = self.subflows.get(index)?;
+        let lane = self.lanes.get_mut(usize::from(subflow.lane))?;
+        let space = self.spaces.get(usize::from(subflow.space))?;
         // "before sending new DATA chunks, the sender MUST first transmit any DATA chunks that are marked".
-        if !lane.may_send_new() || (subflow.loss.any() && subflow.loss.next_lost(&subflow.flight).is_some()) {
+        if !lane.may_send_new() || (lane.loss.any() && lane.loss.next_lost(&space.flight).is_some()) {
             return None;
         }
         let whole = subflow.out.peek(usize::MAX)?;
@@ -383,7 +435,7 @@ impl Association {
         } else {
             return None;
         };
-        (self.fits_peer_window(payload) || self.window_probe(now)).then_some(payload)
+        (self.fits_peer_window(payload) || self.window_probe(now, index)).then_some(payload)
     }
 
     fn fits_peer_window(&self, payload: usize) -> bool {
@@ -392,9 +444,10 @@ impl Association {
 
     /// The peer's window is closed. True when one chunk may leave all the same, as a probe: "SHOULD only be sent
     /// when all outstanding DATA chunks have been cumulatively acknowledged", first "after 1 RTO" (6.1 A).
-    fn window_probe(&mut self, now: Instant) -> bool {
-        let (Some(lane), Some(subflow)) = (self.lanes.first(), self.subflows.first()) else { return false };
-        if !subflow.flight.is_empty() {
+    fn window_probe(&mut self, now: Instant, index: usize) -> bool {
+        let lane = self.subflows.get(index).and_then(|s| self.lanes.get(usize::from(s.lane)));
+        let Some(lane) = lane else { return false };
+        if self.spaces.iter().any(|s| !s.flight.is_empty()) {
             return false;
         }
         if self.probe.due {
@@ -414,17 +467,19 @@ impl Association {
         self.stats.window_probes += 1;
     }
 
-    fn retransmit(&mut self, now: Instant, seq: u64, out: &mut Vec<u8>) {
+    fn retransmit(&mut self, now: Instant, index: usize, seq: u64, out: &mut Vec<u8>) {
         let headers = self.config.rwnd_counts_headers;
         let established = self.state != State::CookieEchoed;
-        let (Some(lane), Some(subflow)) = (self.lanes.first_mut(), self.subflows.first_mut()) else { return };
-        let tsn = subflow.tsn_of_sent(seq);
-        let earliest = seq == subflow.flight.first();
-        let Some(chunk) = subflow.flight.get_mut(seq) else { return };
+        let Some(lane) = self.lanes.get_mut(index) else { return };
+        let Some(space) = self.spaces.get_mut(usize::from(lane.space)) else { return };
+        let tsn = space.tsn_of_sent(seq);
+        let first = if space.shared { lane.loss.earliest(&space.flight) } else { space.flight.first() };
+        let earliest = seq == first;
+        let Some(chunk) = space.flight.get_mut(seq) else { return };
         chunk.state = ChunkState::InFlight;
         chunk.transmissions = chunk.transmissions.saturating_add(1);
         chunk.sent_at = now;
-        chunk.lane = 0;
+        let owner = chunk.subflow;
         let size = chunk.size();
         let reason = if chunk.lost_by_timeout {
             RetransmitReason::Timeout
@@ -436,7 +491,7 @@ impl Association {
         let eligible = !chunk.fast_retransmitted;
         emit(&chunk.fragment, tsn, false, out);
         let len = chunk.fragment.payload.len();
-        subflow.loss.retransmitted(seq, eligible);
+        lane.loss.retransmitted(seq, eligible);
         lane.on_sent(now, size);
         // C5: a chunk sent before this retransmission is not timed any more.
         if lane.timed.is_some_and(|t| t.seq >= seq) {
@@ -451,16 +506,22 @@ impl Association {
         self.stats.chunks_sent += 1;
         self.stats.retransmissions += 1;
         self.stats.payload_bytes_sent += len as u64;
+        if let Some(subflow) = self.subflows.get_mut(usize::from(owner)) {
+            subflow.stats.retransmissions += 1;
+            subflow.stats.payload_bytes_sent += len as u64;
+        }
         self.mark_path_used();
-        self.record(now, 0, 0, TraceEvent::Sent { seq, len: len as u32, retransmit: Some(reason) });
+        self.record(now, owner, 0, TraceEvent::Sent { seq, len: len as u32, retransmit: Some(reason) });
     }
 
-    fn send_new(&mut self, now: Instant, fragment: Fragment, out: &mut Vec<u8>) {
+    fn send_new(&mut self, now: Instant, index: usize, fragment: Fragment, out: &mut Vec<u8>) {
         let headers = self.config.rwnd_counts_headers;
         let established = self.state != State::CookieEchoed;
         let pending = self.state == State::ShutdownPending;
-        let (Some(lane), Some(subflow)) = (self.lanes.first_mut(), self.subflows.first_mut()) else { return };
-        let tsn = subflow.tsn_of_sent(subflow.flight.next());
+        let Some(subflow) = self.subflows.get_mut(index) else { return };
+        let Some(lane) = self.lanes.get_mut(usize::from(subflow.lane)) else { return };
+        let Some(space) = self.spaces.get_mut(usize::from(subflow.space)) else { return };
+        let tsn = space.tsn_of_sent(space.flight.next());
         // "The sender is in the SHUTDOWN-PENDING state" is a reason to set the I bit (6.1).
         emit(&fragment, tsn, pending, out);
         let len = fragment.payload.len();
@@ -468,7 +529,8 @@ impl Association {
             fragment,
             sent_at: now,
             state: ChunkState::InFlight,
-            lane: 0,
+            lane: subflow.lane,
+            subflow: index as u8,
             missing: 0,
             transmissions: 1,
             fast_retransmitted: false,
@@ -476,7 +538,11 @@ impl Association {
         };
         lane.on_sent(now, chunk.size());
         lane.unacked += 1;
-        let seq = subflow.flight.push(chunk);
+        let seq = space.flight.push(chunk);
+        lane.loss.sent(seq);
+        subflow.stats.payload_bytes_sent += len as u64;
+        subflow.stats.payload_bytes_unique += len as u64;
+        subflow.stats.chunks_unique += 1;
         if lane.timed.is_none() {
             lane.timed = Some(TimedChunk { seq, sent_at: now });
         }
@@ -489,7 +555,7 @@ impl Association {
         self.stats.payload_bytes_sent += len as u64;
         self.stats.payload_bytes_unique += len as u64;
         self.mark_path_used();
-        self.record(now, 0, 0, TraceEvent::Sent { seq, len: len as u32, retransmit: None });
+        self.record(now, index as u8, 0, TraceEvent::Sent { seq, len: len as u32, retransmit: None });
     }
 
     fn mark_path_used(&mut self) {

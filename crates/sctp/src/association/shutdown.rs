@@ -44,7 +44,7 @@ impl Association {
     }
 
     fn nothing_outstanding(&self) -> bool {
-        self.subflows.iter().all(|s| s.flight.is_empty() && s.out.is_empty())
+        self.spaces.iter().all(|s| s.flight.is_empty()) && self.subflows.iter().all(|s| s.out.is_empty())
     }
 
     /// Goes on with a shutdown once everything outstanding has been acknowledged.
@@ -94,9 +94,9 @@ impl Association {
             // "MUST immediately respond to each received packet containing one or more DATA chunks with a SHUTDOWN
             // chunk", and a SACK where gaps or duplicates exist.
             self.control.shutdown = true;
-            if let Some(subflow) = self.subflows.first_mut() {
-                if subflow.received.has_holes() || !subflow.sack.duplicates.is_empty() {
-                    subflow.sack.demand();
+            for space in &mut self.spaces {
+                if space.received.has_holes() || !space.sack.duplicates.is_empty() {
+                    space.sack.demand();
                 }
             }
         }
@@ -123,7 +123,7 @@ impl Association {
             State::ShutdownReceived => {}
             State::ShutdownAckSent => self.control.shutdown_ack = true,
         }
-        self.on_acknowledgement(now, cumulative, None, std::iter::empty())?;
+        self.on_acknowledgement(now, 0, cumulative, None, std::iter::empty())?;
         self.advance_shutdown(now);
         Ok(())
     }

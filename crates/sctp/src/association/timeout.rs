@@ -19,8 +19,8 @@ impl Association {
                 self.on_t3(now, index);
             }
         }
-        for subflow in &mut self.subflows {
-            subflow.sack.on_timeout(now);
+        for space in &mut self.spaces {
+            space.sack.on_timeout(now);
         }
         if due(self.probe.at) {
             self.probe.at = None;
@@ -44,8 +44,11 @@ impl Association {
     fn on_t3(&mut self, now: Instant, index: usize) {
         let Some(lane) = self.lanes.get_mut(index) else { return };
         lane.t3 = None;
-        let path = lane.path;
+        let (path, subflow) = (lane.path, lane.subflow);
         self.stats.timeouts += 1;
+        if let Some(subflow) = self.subflows.get_mut(usize::from(subflow)) {
+            subflow.stats.timeouts += 1;
+        }
         // "Zero window probing does not affect the calculation of cwnd", and "If the sender continues to receive
         // SACK chunks from the peer while doing zero window probing, the unacknowledged window probes SHOULD NOT
         // increment the error counter" (6.1 A).
@@ -71,7 +74,7 @@ impl Association {
             lane.free_packet = true;
             lane.single_packet = true;
         }
-        self.record(now, 0, path, TraceEvent::Timeout { rto });
+        self.record(now, subflow, path, TraceEvent::Timeout { rto });
         self.record_window(now, index);
         if !probing {
             self.count_error(path);
@@ -80,15 +83,23 @@ impl Association {
 
     /// Marks everything unacknowledged of a lane for retransmission.
     pub(super) fn mark_all_lost(&mut self, index: usize) {
-        let (Some(lane), Some(subflow)) = (self.lanes.get_mut(index), self.subflows.first_mut()) else {
-            return;
-        };
+        let Some(lane) = self.lanes.get_mut(index) else { return };
+        let Some(space) = self.spaces.get_mut(usize::from(lane.space)) else { return };
         let headers = self.config.rwnd_counts_headers;
-        let peer_rwnd = &mut self.peer_rwnd;
-        subflow.loss.mark_lane(&mut subflow.flight, index as u8, |chunk| {
-            lane.on_lost(chunk.size());
-            *peer_rwnd += if headers { chunk.size() } else { chunk.size() - 16 };
+        let (mut bytes, mut chunks) = (0, 0);
+        lane.loss.mark_lane(&mut space.flight, index as u8, |chunk| {
+            bytes += chunk.size();
+            chunks += 1;
         });
+        lane.on_lost(bytes, chunks);
+        self.peer_rwnd += if headers { bytes } else { bytes - 16 * u64::from(chunks) };
+    }
+
+    /// Likewise of every lane.
+    pub(super) fn mark_every_lane_lost(&mut self) {
+        for index in 0..self.lanes.len() {
+            self.mark_all_lost(index);
+        }
     }
 
     /// Path and association error counters (8.1, 8.2).

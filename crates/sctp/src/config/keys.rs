@@ -2,7 +2,10 @@
 
 use anabranch_base::{Dscp, Duration};
 
-use super::{Checksums, Config, FastRecovery, InitialWindow, MaxBurst, RttSampling, StreamScheduling};
+use super::{
+    Checksums, Config, Coupling, FastRecovery, InitialWindow, MaxBurst, RttSampling, StreamScheduling,
+    SubflowScheduler,
+};
 
 /// A value that cannot be set as asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -77,6 +80,13 @@ static KEYS: &[Key] = &[
         "\"crc32c\" or \"elided\"",
         "whether CRC32c is computed and verified"
     ),
+    key!(
+        coupling,
+        Coupling::parse,
+        shown,
+        "\"independent\", \"shared\", \"fcc(n)\", \"fcc(n^2)\", \"fcc(2n^2)\" or \"fcc(NUMBER)\"",
+        "how the windows of the subflows hold together"
+    ),
     key!(data_with_cookie, switch, shown, SWITCH, "DATA may ride with COOKIE ECHO"),
     key!(dscp, dscp, show_dscp, "a code point of 0 to 63", "code point of the association's packets"),
     key!(
@@ -133,6 +143,13 @@ static KEYS: &[Key] = &[
     ),
     key!(max_init_retransmits, count, shown, COUNT, "Max.Init.Retransmits"),
     key!(max_message, bytes, shown, BYTES, "largest user message"),
+    key!(
+        max_subflows,
+        subflow_count,
+        shown,
+        "a whole number of 1 to 255",
+        "subflows that an association may have at once"
+    ),
     key!(mtu, count, shown, "576 to 65535", "largest IP packet of the path, bytes"),
     key!(outbound_streams, count, shown, COUNT, "outbound streams asked for"),
     key!(path_max_retrans, count, shown, COUNT, "Path.Max.Retrans"),
@@ -199,6 +216,13 @@ static KEYS: &[Key] = &[
         show_scheduling,
         "\"fcfs\" or \"round-robin\"",
         "which stream speaks next"
+    ),
+    key!(
+        subflow_scheduler,
+        subflow_scheduler,
+        show_subflow_scheduler,
+        "\"fcfs\", \"wrr\", \"priority\" or \"wfq\"",
+        "whose packet is next when several subflows may send"
     ),
     key!(valid_cookie_life, duration, show_duration, DURATION, "Valid.Cookie.Life"),
 ];
@@ -337,6 +361,30 @@ fn show_checksums(value: &Checksums) -> String {
         Checksums::Crc32c => "crc32c".to_owned(),
         Checksums::Elided => "elided".to_owned(),
     }
+}
+
+fn subflow_count(text: &str) -> Option<u8> {
+    count(text).filter(|n| *n > 0)
+}
+
+fn subflow_scheduler(text: &str) -> Option<SubflowScheduler> {
+    Some(match text {
+        "fcfs" => SubflowScheduler::Fcfs,
+        "wrr" => SubflowScheduler::WeightedRoundRobin,
+        "priority" => SubflowScheduler::Priority,
+        "wfq" => SubflowScheduler::WeightedFair,
+        _ => return None,
+    })
+}
+
+fn show_subflow_scheduler(value: &SubflowScheduler) -> String {
+    match value {
+        SubflowScheduler::Fcfs => "fcfs",
+        SubflowScheduler::WeightedRoundRobin => "wrr",
+        SubflowScheduler::Priority => "priority",
+        SubflowScheduler::WeightedFair => "wfq",
+    }
+    .to_owned()
 }
 
 fn dscp(text: &str) -> Option<Dscp> {

@@ -5,10 +5,12 @@
 
 mod keys;
 mod profiles;
+mod subflows;
 
 use anabranch_base::{Dscp, Duration};
 
 pub use keys::{ConfigError, Key};
+pub use subflows::{Coupling, SubflowScheduler, SubflowSpec};
 
 /// How the first congestion window is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +98,15 @@ pub struct Config {
     pub stream_scheduling: StreamScheduling,
     /// Code point of the association's packets.
     pub dscp: Dscp,
+    /// Subflows that an association opens with; none: a single one with [`Config::dscp`] (level 0: known to the sender
+    /// alone, nothing of it on the wire).
+    pub subflows: Vec<SubflowSpec>,
+    /// Whose packet is next when several subflows may send.
+    pub subflow_scheduler: SubflowScheduler,
+    /// Subflows that an association may have at once, 1 to 255.
+    pub max_subflows: u8,
+    /// How the windows of the subflows hold together.
+    pub coupling: Coupling,
 
     /// RTO.Initial.
     pub rto_initial: Duration,

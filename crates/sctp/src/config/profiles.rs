@@ -2,7 +2,10 @@
 
 use anabranch_base::{Dscp, Duration};
 
-use super::{Checksums, Config, FastRecovery, InitialWindow, MaxBurst, RttSampling, StreamScheduling};
+use super::{
+    Checksums, Config, Coupling, FastRecovery, InitialWindow, MaxBurst, RttSampling, StreamScheduling,
+    SubflowScheduler,
+};
 
 impl Config {
     /// Names that [`Config::named`] knows, sorted.
@@ -35,6 +38,10 @@ impl Config {
             max_message: 16 << 20,
             stream_scheduling: StreamScheduling::Fcfs,
             dscp: Dscp::DEFAULT,
+            subflows: Vec::new(),
+            subflow_scheduler: SubflowScheduler::Fcfs,
+            max_subflows: 64,
+            coupling: Coupling::Independent,
             rto_initial: Duration::from_secs(1),
             rto_min: Duration::from_secs(1),
             rto_max: Duration::from_secs(60),

@@ -15,12 +15,12 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use anabranch_base::{Instant, Meta, Rng, TraceRecord, Transmit};
+use anabranch_base::{Dscp, Instant, Meta, Rng, TraceRecord, Transmit};
 
 use crate::association::{Association, random_tag};
-use crate::config::{Checksums, Config};
+use crate::config::{Checksums, Config, SubflowSpec};
 use crate::cookie::CookieKey;
-use crate::error::{ConnectError, SendError};
+use crate::error::{ConnectError, SendError, SubflowError};
 use crate::event::{AssociationId, Event, Message, Received, Timer};
 use crate::stats::{EndpointStats, Stats};
 use registry::Registry;
@@ -219,6 +219,87 @@ impl Endpoint {
         }
     }
 
+    /// Opens another subflow of an association; the streams that `spec` names move there.
+    ///
+    /// # Errors
+    /// When there is no such association, it is ending, or has as many subflows as `max_subflows` allows.
+    pub fn add_subflow(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        spec: &SubflowSpec,
+    ) -> Result<u8, SubflowError> {
+        self.change(now, id, |assoc| assoc.add_subflow(spec))
+    }
+
+    /// Closes a subflow; its streams move to subflow `to`. What it has in flight is acknowledged or sent again as before.
+    ///
+    /// # Errors
+    /// When there is no such association, it is ending, or one of the subflows is not open.
+    pub fn remove_subflow(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        subflow: u8,
+        to: u8,
+    ) -> Result<(), SubflowError> {
+        self.change(now, id, |assoc| assoc.remove_subflow(subflow, to))
+    }
+
+    /// Joins a subflow to another: streams, flight and window ([`Association::alike`] says whether two are alike).
+    ///
+    /// # Errors
+    /// As [`Endpoint::remove_subflow`].
+    pub fn merge_subflows(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        subflow: u8,
+        into: u8,
+    ) -> Result<(), SubflowError> {
+        self.change(now, id, |assoc| assoc.merge_subflows(subflow, into))
+    }
+
+    /// Moves a stream to the subflow with this code point, which is opened if there is none. Messages that wait move
+    /// along; one that has begun to leave ends where it began.
+    ///
+    /// # Errors
+    /// As [`Endpoint::add_subflow`]; and when there is no such stream.
+    pub fn set_stream_dscp(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        stream: u16,
+        dscp: Dscp,
+    ) -> Result<u8, SubflowError> {
+        self.change(now, id, |assoc| assoc.set_stream_dscp(stream, dscp))
+    }
+
+    /// Moves a stream to a subflow, likewise.
+    ///
+    /// # Errors
+    /// When there is no such association or stream, it is ending, or the subflow is not open.
+    pub fn set_stream_subflow(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        stream: u16,
+        subflow: u8,
+    ) -> Result<(), SubflowError> {
+        self.change(now, id, |assoc| assoc.set_stream_subflow(stream, subflow))
+    }
+
+    fn change<T>(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        change: impl FnOnce(&mut Association) -> Result<T, SubflowError>,
+    ) -> Result<T, SubflowError> {
+        let done = change(self.registry.get_mut(id).ok_or(SubflowError::Unknown)?);
+        self.settle(now, id.index);
+        done
+    }
+
     /// Forgets a closed association, its unread messages and its counters. False while it is not closed or its last
     /// packet has not left.
     pub fn release(&mut self, id: AssociationId) -> bool {
@@ -235,6 +316,13 @@ impl Endpoint {
     #[must_use]
     pub fn stats(&self, id: AssociationId) -> Option<Stats> {
         self.registry.get(id).map(Association::stats)
+    }
+
+    /// The largest windows in the statistics of an association count from now on.
+    pub fn reset_peaks(&mut self, id: AssociationId) {
+        if let Some(assoc) = self.registry.get_mut(id) {
+            assoc.reset_peaks();
+        }
     }
 
     /// Counters of what belongs to no association.

@@ -7,12 +7,19 @@ use anabranch_base::{Duration, Instant};
 
 use crate::config::{Config, MaxBurst};
 use crate::subflow::flight::LaneAck;
+use crate::subflow::loss::Loss;
 use controller::{AnyController, Controller};
 use rtt::{RttEstimator, TimedChunk};
 
 #[derive(Debug)]
 pub(crate) struct Lane {
     pub(crate) path: u8,
+    /// The sequence space under which it sends.
+    pub(crate) space: u8,
+    /// The subflow that it carries; the first of them where several share it.
+    pub(crate) subflow: u8,
+    /// Which of its chunks are lost.
+    pub(crate) loss: Loss,
     pub(crate) controller: AnyController,
     pub(crate) rtt: RttEstimator,
     /// T3-rtx.
@@ -25,6 +32,12 @@ pub(crate) struct Lane {
     pub(crate) unacked: u32,
     /// The Fast Recovery exit point, or the last one.
     pub(crate) recovery_exit: Option<u64>,
+    /// The chunk being timed was still unacknowledged before the SACK that is being read.
+    pub(crate) timed_open: bool,
+    /// The lane's earliest unacknowledged chunk, kept where lanes share a space.
+    pub(crate) earliest: u64,
+    /// Shortest round trip so far.
+    pub(crate) min_rtt: Option<Duration>,
     /// The chunk being timed.
     pub(crate) timed: Option<TimedChunk>,
     /// One packet of marked chunks may leave whatever cwnd says (7.2.4, step 3).
@@ -59,6 +72,12 @@ impl Lane {
         let pmdcs = u64::from(config.pmdcs());
         let mut lane = Self {
             path,
+            space: 0,
+            subflow: 0,
+            loss: Loss::new(config.fast_retransmit_threshold),
+            timed_open: false,
+            earliest: 0,
+            min_rtt: None,
             cwnd_peak: controller.window(),
             controller,
             rtt: RttEstimator::new(config),
@@ -131,10 +150,10 @@ impl Lane {
         self.last_sent = Some(now);
     }
 
-    /// A chunk was marked lost: "marked for retransmission" is not in flight any more.
-    pub(crate) fn on_lost(&mut self, size: u64) {
-        self.flight = self.flight.saturating_sub(size);
-        self.flight_chunks = self.flight_chunks.saturating_sub(1);
+    /// Chunks were marked lost: "marked for retransmission" is not in flight any more.
+    pub(crate) fn on_lost(&mut self, bytes: u64, chunks: u32) {
+        self.flight = self.flight.saturating_sub(bytes);
+        self.flight_chunks = self.flight_chunks.saturating_sub(chunks);
     }
 
     /// Applies what a SACK took out of the flight, or put back.
@@ -142,6 +161,22 @@ impl Lane {
         self.flight = (self.flight + ack.reneged).saturating_sub(ack.left_flight);
         self.flight_chunks = (self.flight_chunks + ack.reneged_chunks).saturating_sub(ack.left_chunks);
         self.unacked = (self.unacked + ack.reneged_chunks).saturating_sub(ack.acked_chunks);
+    }
+
+    /// Everything leaves for another lane: what was in flight, in bytes and chunks, and unacknowledged.
+    pub(crate) fn hand_over(&mut self) -> (u64, u32, u32) {
+        self.t3 = None;
+        self.timed = None;
+        let all = (self.flight, self.flight_chunks, self.unacked);
+        (self.flight, self.flight_chunks, self.unacked) = (0, 0, 0);
+        all
+    }
+
+    /// What another lane handed over.
+    pub(crate) fn take_over(&mut self, (flight, chunks, unacked): &(u64, u32, u32)) {
+        self.flight += flight;
+        self.flight_chunks += chunks;
+        self.unacked += unacked;
     }
 
     /// Whether `cumulative` (the earliest sequence number not acknowledged) is still at or below the exit point.

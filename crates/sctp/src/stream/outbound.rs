@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use anabranch_wire::Ssn;
 use bytes::Bytes;
 
+use super::numbering::Numbering;
 use super::scheduler::Scheduler;
 use crate::config::StreamScheduling;
 use crate::event::Message;
@@ -25,7 +26,6 @@ pub(crate) struct Fragment {
 #[derive(Debug, Default)]
 struct Stream {
     queue: VecDeque<Message>,
-    next_ssn: Ssn,
 }
 
 /// What `send` has accepted and the network has not yet had.
@@ -36,11 +36,22 @@ pub(crate) struct Outbound {
     queued_bytes: usize,
     /// Bytes of the message at the front that have left already.
     front_offset: usize,
+    /// SSN of the message at the front, once its first fragment has left.
+    front_ssn: Ssn,
+    /// When each message came, where several subflows wait for one gate: in the order in which they leave, nearly.
+    arrivals: Option<VecDeque<u64>>,
 }
 
 impl Outbound {
     pub(crate) fn new(scheduling: StreamScheduling) -> Self {
-        Self { streams: Vec::new(), scheduler: Scheduler::new(scheduling), queued_bytes: 0, front_offset: 0 }
+        Self {
+            streams: Vec::new(),
+            scheduler: Scheduler::new(scheduling),
+            queued_bytes: 0,
+            front_offset: 0,
+            front_ssn: Ssn::new(0),
+            arrivals: None,
+        }
     }
 
     pub(crate) fn queued_bytes(&self) -> usize {
@@ -51,7 +62,26 @@ impl Outbound {
         self.queued_bytes == 0
     }
 
-    pub(crate) fn push(&mut self, message: Message) {
+    /// Whether the order of arrival is kept, for a gate that asks for it.
+    pub(crate) fn keep_arrivals(&mut self, keep: bool) {
+        if keep && self.arrivals.is_none() {
+            let waiting = self.streams.iter().map(|stream| stream.queue.len()).sum();
+            self.arrivals = Some(std::iter::repeat_n(0, waiting).collect());
+        } else if !keep {
+            self.arrivals = None;
+        }
+    }
+
+    /// When the message that has waited longest came, in the count of the association; 0 when that is not kept.
+    pub(crate) fn waiting_since(&self) -> u64 {
+        self.arrivals.as_ref().and_then(|arrivals| arrivals.front().copied()).unwrap_or(0)
+    }
+
+    /// `arrival` counts the messages of the association.
+    pub(crate) fn push(&mut self, message: Message, arrival: u64) {
+        if let Some(arrivals) = &mut self.arrivals {
+            arrivals.push_back(arrival);
+        }
         let id = usize::from(message.stream);
         if id >= self.streams.len() {
             self.streams.resize_with(id + 1, Stream::default);
@@ -71,17 +101,21 @@ impl Outbound {
     }
 
     /// Takes the next fragment of at most `limit` bytes. The payload is shared with the message, not copied.
-    pub(crate) fn pop(&mut self, limit: usize) -> Option<Fragment> {
+    pub(crate) fn pop(&mut self, limit: usize, numbering: &mut Numbering) -> Option<Fragment> {
         let stream_id = self.scheduler.next()?;
         let stream = self.streams.get_mut(usize::from(stream_id))?;
         let message = stream.queue.front_mut()?;
         let offset = self.front_offset;
         let len = (message.payload.len() - offset).min(limit);
         let ending = offset + len == message.payload.len();
+        if offset == 0 {
+            // "the Stream Sequence Number ... SHOULD be ignored" for unordered data (3.3.1): not used up.
+            self.front_ssn = numbering.take(stream_id, message.unordered);
+        }
         let mut fragment = Fragment {
             payload: Bytes::new(),
             stream: stream_id,
-            ssn: stream.next_ssn,
+            ssn: self.front_ssn,
             ppid: message.ppid,
             unordered: message.unordered,
             beginning: offset == 0,
@@ -92,11 +126,10 @@ impl Outbound {
         if ending {
             let mut whole = std::mem::take(&mut message.payload);
             fragment.payload = if offset == 0 { whole } else { whole.split_off(offset) };
-            if !message.unordered {
-                // "the Stream Sequence Number ... SHOULD be ignored" for unordered data (3.3.1): not used up.
-                stream.next_ssn = stream.next_ssn.next();
-            }
             stream.queue.pop_front();
+            if let Some(arrivals) = &mut self.arrivals {
+                arrivals.pop_front();
+            }
             self.front_offset = 0;
             let more = !stream.queue.is_empty();
             self.scheduler.finished(more);
@@ -105,6 +138,26 @@ impl Outbound {
             self.front_offset += len;
         }
         Some(fragment)
+    }
+
+    /// Takes away what waits on a stream, for another subflow. A message whose first fragment has left stays: fragments of
+    /// one message travel in one subflow.
+    pub(crate) fn take_stream(&mut self, id: u16) -> VecDeque<Message> {
+        let begun = self.front_offset > 0 && self.scheduler.next() == Some(id);
+        let Some(stream) = self.streams.get_mut(usize::from(id)) else { return VecDeque::new() };
+        let moved = stream.queue.split_off(usize::from(begun).min(stream.queue.len()));
+        self.queued_bytes -= moved.iter().map(|message| message.payload.len()).sum::<usize>();
+        self.scheduler.keep_one(id, begun);
+        if let Some(arrivals) = &mut self.arrivals {
+            arrivals.truncate(arrivals.len() - moved.len().min(arrivals.len()));
+        }
+        moved
+    }
+
+    /// Streams on which something waits.
+    pub(crate) fn waiting_streams(&self) -> impl Iterator<Item = u16> + '_ {
+        let waits = |stream: &Stream| !stream.queue.is_empty();
+        self.streams.iter().enumerate().filter(move |(_, stream)| waits(stream)).map(|(id, _)| id as u16)
     }
 
     /// Drops what waits on streams that the peer did not grant; how many messages.
@@ -120,6 +173,9 @@ impl Outbound {
                 dropped += 1;
             }
         }
+        if let Some(arrivals) = &mut self.arrivals {
+            arrivals.truncate(arrivals.len() - dropped.min(arrivals.len()));
+        }
         self.scheduler.retain(|id| id < limit);
         dropped
     }
@@ -130,6 +186,9 @@ impl Outbound {
         self.scheduler.clear();
         self.queued_bytes = 0;
         self.front_offset = 0;
+        if let Some(arrivals) = &mut self.arrivals {
+            arrivals.clear();
+        }
     }
 }
 
@@ -142,9 +201,10 @@ mod tests {
     }
 
     fn drain(out: &mut Outbound, limit: usize) -> Vec<String> {
+        let mut numbering = Numbering::default();
         let mut all = Vec::new();
         while let Some(peek) = out.peek(limit) {
-            let f = out.pop(limit).unwrap();
+            let f = out.pop(limit, &mut numbering).unwrap();
             assert_eq!(peek, f.payload.len());
             let marks = format!(
                 "{}{}{}",
@@ -160,17 +220,17 @@ mod tests {
                 marks
             ));
         }
-        assert!(out.is_empty() && out.pop(limit).is_none());
+        assert!(out.is_empty() && out.pop(limit, &mut numbering).is_none());
         all
     }
 
     #[test]
     fn fragments_share_an_ssn_and_unordered_messages_use_none() {
         let mut out = Outbound::new(StreamScheduling::Fcfs);
-        out.push(message(3, "abcdefg", false));
-        out.push(message(3, "x", true));
-        out.push(message(1, "y", false));
-        out.push(message(3, "z", false));
+        out.push(message(3, "abcdefg", false), 0);
+        out.push(message(3, "x", true), 0);
+        out.push(message(1, "y", false), 0);
+        out.push(message(3, "z", false), 0);
         assert_eq!(out.queued_bytes(), 10);
         let expected = ["3/0 abc B", "3/0 def ", "3/0 g E", "3/1 x BEU", "1/0 y BE", "3/1 z BE"];
         assert_eq!(drain(&mut out, 3), expected);
@@ -180,9 +240,9 @@ mod tests {
     fn round_robin_changes_stream_at_message_boundaries_only() {
         let mut out = Outbound::new(StreamScheduling::RoundRobin);
         for text in ["aaaa", "b"] {
-            out.push(message(0, text, false));
+            out.push(message(0, text, false), 0);
         }
-        out.push(message(5, "c", false));
+        out.push(message(5, "c", false), 0);
         assert_eq!(drain(&mut out, 2), ["0/0 aa B", "0/0 aa E", "5/0 c BE", "0/1 b BE"]);
     }
 }

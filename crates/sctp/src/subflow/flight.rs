@@ -30,6 +30,8 @@ pub(crate) struct SentChunk {
     pub(crate) state: ChunkState,
     /// Lane that carried it last.
     pub(crate) lane: u8,
+    /// Subflow that it belongs to.
+    pub(crate) subflow: u8,
     /// Missing reports so far.
     pub(crate) missing: u8,
     /// Times sent, saturating.
@@ -70,6 +72,8 @@ pub(crate) struct LaneAck {
     pub(crate) acked_chunks: u32,
     /// Whether a chunk was passed by the cumulative TSN (T3 restarts, rule R3).
     pub(crate) earliest_acked: bool,
+    /// Highest sequence number of the lane newly acknowledged (HTNA).
+    pub(crate) highest_newly_acked: Option<u64>,
     /// Newest of the newly acknowledged that was sent once: sequence number and time of sending.
     pub(crate) newest_once: Option<(u64, Instant)>,
     /// The cumulative TSN passed a chunk that had been fast retransmitted.
@@ -81,8 +85,6 @@ pub(crate) struct LaneAck {
 pub(crate) struct AckOutcome {
     /// By lane.
     pub(crate) lanes: Vec<LaneAck>,
-    /// Highest sequence number newly acknowledged (HTNA).
-    pub(crate) highest_newly_acked: Option<u64>,
     /// Highest sequence number that the SACK acknowledges at all.
     pub(crate) highest_acked: Option<u64>,
     /// The cumulative point moved.
@@ -95,7 +97,6 @@ impl AckOutcome {
     fn reset(&mut self, lanes: usize) {
         self.lanes.clear();
         self.lanes.resize(lanes, LaneAck::default());
-        self.highest_newly_acked = None;
         self.highest_acked = None;
         self.advanced = false;
         self.payload = 0;
@@ -143,6 +144,12 @@ impl Flight {
             self.visited += 1;
         }
         self.chunks.get_mut(usize::try_from(seq.checked_sub(self.first)?).ok()?)
+    }
+
+    /// The unacknowledged chunks of a lane, ascending. It looks at everything: for rare events only.
+    pub(crate) fn of_lane(&self, lane: u8) -> impl Iterator<Item = u64> + '_ {
+        let mine = move |chunk: &SentChunk| chunk.lane == lane && chunk.state != ChunkState::GapAcked;
+        self.chunks.iter().enumerate().filter(move |(_, c)| mine(c)).map(|(i, _)| self.first + i as u64)
     }
 
     /// Adds a chunk that is being sent for the first time; its sequence number.
@@ -237,7 +244,6 @@ impl Flight {
                 lane.cumulative += chunk.size();
                 out.payload += chunk.fragment.payload.len() as u64;
                 newly(lane, seq, &chunk);
-                out.highest_newly_acked = Some(seq);
             }
         }
         self.gap_acked.remove_below(self.first);
@@ -308,7 +314,6 @@ impl Flight {
             chunk.state = ChunkState::GapAcked;
             lane.gap += chunk.size();
             out.payload += chunk.fragment.payload.len() as u64;
-            out.highest_newly_acked = out.highest_newly_acked.max(Some(seq));
         }
     }
 
@@ -340,6 +345,7 @@ impl Flight {
 
 fn newly(lane: &mut LaneAck, seq: u64, chunk: &SentChunk) {
     lane.acked_chunks += 1;
+    lane.highest_newly_acked = lane.highest_newly_acked.max(Some(seq));
     if chunk.state == ChunkState::InFlight {
         lane.left_flight += chunk.size();
         lane.left_chunks += 1;

@@ -5,9 +5,9 @@
 
 use std::collections::VecDeque;
 
-use super::flight::{AckOutcome, ChunkState, Flight};
+use super::flight::{ChunkState, Flight, SentChunk};
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Loss {
     threshold: u8,
     /// In flight, below what has been acknowledged, fewer reports than the threshold; ascending.
@@ -16,33 +16,101 @@ pub(crate) struct Loss {
     scanned: u64,
     /// Marked for retransmission, ascending.
     lost: VecDeque<u64>,
+    /// Where lanes share a sequence space: what this one has sent and is not acknowledged, ascending. `None`: every chunk
+    /// of the space is this lane's.
+    own: Option<VecDeque<u64>>,
+    /// Highest sequence number of the lane that was ever acknowledged (kept where lanes share a space).
+    highest_acked: Option<u64>,
 }
 
 impl Loss {
     pub(crate) fn new(threshold: u8) -> Self {
-        Self { threshold, suspects: VecDeque::new(), scanned: 0, lost: VecDeque::new() }
+        Self {
+            threshold,
+            suspects: VecDeque::new(),
+            scanned: 0,
+            lost: VecDeque::new(),
+            own: None,
+            highest_acked: None,
+        }
     }
 
-    /// Counts the missing reports of a SACK. `all_missing` is set while in Fast Recovery when the cumulative point
-    /// advanced: then "the miss indications are incremented for all TSNs reported missing in the SACK". Returns
-    /// the chunks that reached the threshold now, through `marked`, earliest first.
+    /// From now on other lanes send under the same sequence space (`true`), or do not any more. `lane` is this one.
+    pub(crate) fn share_space(&mut self, shared: bool, flight: &Flight, lane: u8) {
+        self.own = shared.then(|| flight.of_lane(lane).collect());
+    }
+
+    /// Whether it is told that the space is shared.
+    pub(crate) fn shares_space(&self) -> bool {
+        self.own.is_some()
+    }
+
+    /// A chunk is being sent for the first time.
+    #[inline]
+    pub(crate) fn sent(&mut self, seq: u64) {
+        if let Some(own) = &mut self.own {
+            own.push_back(seq);
+        }
+    }
+
+    /// The lane's earliest chunk that is not acknowledged; the next sequence number of the space when there is none. It
+    /// stands for the cumulative point where lanes share a space (the rule CUC of concurrent multipath transfer).
+    pub(crate) fn earliest(&mut self, flight: &Flight) -> u64 {
+        let Some(own) = &mut self.own else { return flight.first() };
+        while let Some(&seq) = own.front() {
+            if flight.get(seq).is_some_and(|c| c.state != ChunkState::GapAcked) {
+                return seq;
+            }
+            own.pop_front();
+        }
+        flight.next()
+    }
+
+    /// Up to where a SACK reports chunks missing: the highest newly acknowledged of the lane, or, with `all_missing`, the
+    /// highest that was acknowledged at all. That one is set while in Fast Recovery when the cumulative point advanced:
+    /// then "the miss indications are incremented for all TSNs reported missing in the SACK".
+    pub(crate) fn limit(
+        &mut self,
+        flight: &Flight,
+        newly: Option<u64>,
+        highest_acked: Option<u64>,
+        all_missing: bool,
+    ) -> Option<u64> {
+        if self.own.is_some() {
+            self.highest_acked = self.highest_acked.max(newly);
+            return if all_missing { self.highest_acked } else { newly };
+        }
+        if all_missing { highest_acked.max(flight.highest_gap_acked()) } else { newly }
+    }
+
+    /// Counts the missing reports of a SACK for everything of the lane below `limit`. Returns the chunks that reached the
+    /// threshold now, through `marked`, earliest first.
     pub(crate) fn report(
         &mut self,
         flight: &mut Flight,
-        outcome: &AckOutcome,
-        all_missing: bool,
-        mut marked: impl FnMut(u64, &mut super::flight::SentChunk),
+        limit: u64,
+        mut marked: impl FnMut(u64, &mut SentChunk),
     ) {
         self.suspects_below(flight.first());
-        let limit = if all_missing {
-            outcome.highest_acked.max(flight.highest_gap_acked())
-        } else {
-            outcome.highest_newly_acked
+        let from = self.scanned.max(flight.first());
+        let missing = |flight: &mut Flight, seq| {
+            flight.get_mut(seq).is_some_and(|c| c.state == ChunkState::InFlight && !c.fast_retransmitted)
         };
-        let Some(limit) = limit else { return };
-        for seq in self.scanned.max(flight.first())..limit {
-            if flight.get_mut(seq).is_some_and(|c| c.state == ChunkState::InFlight && !c.fast_retransmitted) {
-                self.suspects.push_back(seq);
+        match &self.own {
+            None => {
+                for seq in from..limit {
+                    if missing(flight, seq) {
+                        self.suspects.push_back(seq);
+                    }
+                }
+            }
+            Some(own) => {
+                let start = own.partition_point(|seq| *seq < from);
+                for &seq in own.range(start..).take_while(|seq| **seq < limit) {
+                    if missing(flight, seq) {
+                        self.suspects.push_back(seq);
+                    }
+                }
             }
         }
         self.scanned = self.scanned.max(limit);
@@ -76,12 +144,7 @@ impl Loss {
     }
 
     /// Marks everything of `lane` that is in flight (E3 of 6.3.3: T3-rtx expired); calls `marked` for each.
-    pub(crate) fn mark_lane(
-        &mut self,
-        flight: &mut Flight,
-        lane: u8,
-        mut marked: impl FnMut(&super::flight::SentChunk),
-    ) {
+    pub(crate) fn mark_lane(&mut self, flight: &mut Flight, lane: u8, mut marked: impl FnMut(&SentChunk)) {
         // One pass sees every marked chunk, old and new, in order: the list is written anew.
         self.lost.clear();
         for (seq, chunk) in flight.iter_mut() {
@@ -93,7 +156,7 @@ impl Loss {
                     marked(chunk);
                 }
             }
-            if chunk.state == ChunkState::Lost {
+            if chunk.state == ChunkState::Lost && chunk.lane == lane {
                 self.lost.push_back(seq);
             }
         }
@@ -133,14 +196,32 @@ impl Loss {
     }
 
     /// A reneged chunk must be looked at again.
-    pub(crate) fn reneged(&mut self, first: u64) {
-        self.scanned = self.scanned.min(first);
+    pub(crate) fn reneged(&mut self, flight: &Flight, lane: u8) {
+        self.look_again(flight, lane);
         self.suspects.clear();
+    }
+
+    /// Chunks have come from another lane: which are this one's is found anew.
+    pub(crate) fn took_over(&mut self, flight: &Flight, lane: u8) {
+        self.look_again(flight, lane);
+        self.lost = flight
+            .of_lane(lane)
+            .filter(|seq| flight.get(*seq).is_some_and(|c| c.state == ChunkState::Lost))
+            .collect();
+        self.suspects.clear();
+    }
+
+    fn look_again(&mut self, flight: &Flight, lane: u8) {
+        self.scanned = self.scanned.min(flight.first());
+        if self.own.is_some() {
+            self.own = Some(flight.of_lane(lane).collect());
+        }
     }
 
     /// Forgets everything (restart).
     pub(crate) fn restart(&mut self) {
-        *self = Self::new(self.threshold);
+        let own = self.own.is_some().then(VecDeque::new);
+        *self = Self { own, ..Self::new(self.threshold) };
     }
 }
 

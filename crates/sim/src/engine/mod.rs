@@ -1,13 +1,17 @@
 //! The transports that a host can run, behind one interface: each value is one end of one flow.
 
+mod datagrams;
 mod sctp;
 mod tcp;
 #[cfg(test)]
 pub(crate) mod toy;
 
 use anabranch_base::{Duration, Instant, Meta, TraceRecord, Transmit};
+use anabranch_sctp::SubflowStats;
 use bytes::Bytes;
 
+use crate::scenario::Change;
+pub(crate) use datagrams::DatagramEnd;
 pub(crate) use sctp::SctpEnd;
 pub(crate) use tcp::TcpEnd;
 
@@ -16,6 +20,7 @@ pub(crate) use tcp::TcpEnd;
 pub(crate) enum Engine {
     Sctp(Box<SctpEnd>),
     Tcp(Box<TcpEnd>),
+    Datagrams(Box<DatagramEnd>),
     #[cfg(test)]
     Toy(Box<toy::ToyEnd>),
 }
@@ -64,6 +69,7 @@ macro_rules! each {
         match $self {
             Self::Sctp($engine) => $call,
             Self::Tcp($engine) => $call,
+            Self::Datagrams($engine) => $call,
             #[cfg(test)]
             Self::Toy($engine) => $call,
         }
@@ -100,6 +106,29 @@ impl Engine {
     #[inline]
     pub(crate) fn take_all(&mut self, now: Instant, sink: impl FnMut(u16, &[u8])) {
         each!(self, e => e.take_all(now, sink));
+    }
+
+    /// Changes the subflows.
+    pub(crate) fn change(&mut self, now: Instant, change: &Change) -> Result<(), String> {
+        match self {
+            Self::Sctp(end) => end.change(now, change),
+            _ => Err("this transport has no subflows".to_owned()),
+        }
+    }
+
+    /// Counters and gauges of each subflow; empty for a transport without.
+    pub(crate) fn subflows(&self) -> Vec<SubflowStats> {
+        match self {
+            Self::Sctp(end) => end.subflows(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Largest windows count from now on.
+    pub(crate) fn reset_peaks(&mut self) {
+        if let Self::Sctp(end) = self {
+            end.reset_peaks();
+        }
     }
 
     /// Ends the flow once everything has been delivered.
@@ -140,6 +169,8 @@ impl Engine {
         match self {
             Self::Sctp(_) => 132,
             Self::Tcp(_) => 6,
+            // UDP, in captures.
+            Self::Datagrams(_) => 17,
             #[cfg(test)]
             Self::Toy(_) => 253,
         }
@@ -150,6 +181,7 @@ impl Engine {
         match self {
             Self::Sctp(_) => sctp::carries_data(packet),
             Self::Tcp(_) => tcp::carries_data(packet),
+            Self::Datagrams(_) => true,
             #[cfg(test)]
             Self::Toy(_) => packet.first() == Some(&0),
         }

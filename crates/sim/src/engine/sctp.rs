@@ -4,10 +4,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anabranch_base::{Instant, Meta, Rng, TraceRecord, Transmit};
-use anabranch_sctp::{AssociationId, CloseReason, Config, Endpoint, EndpointConfig, Event, Message};
+use anabranch_sctp::{
+    AssociationId, CloseReason, Config, Endpoint, EndpointConfig, Event, Message, SubflowStats,
+};
 use bytes::Bytes;
 
 use super::{Counts, Gauges, Notice};
+use crate::scenario::Change;
 
 #[derive(Debug)]
 pub(crate) struct SctpEnd {
@@ -128,6 +131,36 @@ impl SctpEnd {
         };
         let (cwnd, srtt) = association.window_and_srtt();
         Gauges { cwnd, srtt }
+    }
+
+    pub(crate) fn change(&mut self, now: Instant, change: &Change) -> Result<(), String> {
+        let Some(id) = self.id else { return Err("the flow is not open yet".to_owned()) };
+        let endpoint = &mut self.endpoint;
+        let done = match change {
+            Change::StreamDscp { stream, dscp } => {
+                endpoint.set_stream_dscp(now, id, *stream, *dscp).map(|_| ())
+            }
+            Change::StreamSubflow { stream, subflow } => {
+                endpoint.set_stream_subflow(now, id, *stream, *subflow)
+            }
+            Change::Add(spec) => endpoint.add_subflow(now, id, spec).map(|_| ()),
+            Change::Remove { subflow, to } => endpoint.remove_subflow(now, id, *subflow, *to),
+            Change::Merge { subflow, to } => endpoint.merge_subflows(now, id, *subflow, *to),
+        };
+        done.map_err(|error| error.to_string())
+    }
+
+    pub(crate) fn subflows(&self) -> Vec<SubflowStats> {
+        let Some(association) = self.id.and_then(|id| self.endpoint.association(id)) else {
+            return Vec::new();
+        };
+        (0..=u8::MAX).map_while(|index| association.subflow_stats(index)).collect()
+    }
+
+    pub(crate) fn reset_peaks(&mut self) {
+        if let Some(id) = self.id {
+            self.endpoint.reset_peaks(id);
+        }
     }
 
     pub(crate) fn set_trace(&mut self, on: bool) {

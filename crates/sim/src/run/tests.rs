@@ -9,9 +9,9 @@ use crate::scenario::{
 };
 use anabranch_base::Dscp;
 
-const MS: u64 = 1_000_000;
+pub(super) const MS: u64 = 1_000_000;
 
-fn link(name: &str, from: &str, to: &str, loss: Loss) -> Link {
+pub(super) fn link(name: &str, from: &str, to: &str, loss: Loss) -> Link {
     Link {
         name: name.into(),
         from: from.into(),
@@ -26,7 +26,7 @@ fn link(name: &str, from: &str, to: &str, loss: Loss) -> Link {
     }
 }
 
-fn flow(name: &str, from: &str, to: &str, start_ms: u64) -> Flow {
+pub(super) fn flow(name: &str, from: &str, to: &str, start_ms: u64) -> Flow {
     Flow {
         name: name.into(),
         from: from.into(),
@@ -35,7 +35,9 @@ fn flow(name: &str, from: &str, to: &str, start_ms: u64) -> Flow {
         sender: crate::scenario::Engine::default(),
         receiver: crate::scenario::Engine::default(),
         traffic: Traffic::Greedy { message: 1000 },
-        subflows: 1,
+        subflows: vec![crate::scenario::SubflowSpec::new(Dscp::DEFAULT)],
+        scheduler: crate::scenario::SubflowScheduler::Fcfs,
+        events: Vec::new(),
         coupling: Coupling::Independent,
         dscp: Dscp::DEFAULT,
         start: TimeDraw::Fixed(Duration::from_millis(start_ms)),
@@ -50,7 +52,7 @@ fn bernoulli(p: f64) -> Loss {
 }
 
 /// a - r - b, both ways.
-fn line(loss: Loss, flows: Vec<Flow>) -> Scenario {
+pub(super) fn line(loss: Loss, flows: Vec<Flow>) -> Scenario {
     Scenario {
         duration: Duration::from_millis(1000),
         warmup: Duration::ZERO,
@@ -64,6 +66,7 @@ fn line(loss: Loss, flows: Vec<Flow>) -> Scenario {
             link("b-r", "b", "r", Loss::None),
             link("r-a", "r", "a", Loss::None),
         ],
+        routes: Vec::new(),
         flows,
         record: Record::default(),
     }
@@ -104,7 +107,7 @@ fn packets_arrive_when_arithmetic_says() {
     assert_eq!(m.goodput_wire_bps, 24_000.0);
     assert_eq!(m.goodput_payload_bps, 3.0 * 971.0 * 8.0);
     assert_eq!(m.srtt_mean_s, Some(0.005));
-    assert_eq!(m.cwnd_peak_bytes, 1003);
+    assert_eq!(m.cwnd_peak_bytes, Some(1003));
     assert_eq!(output.summary.flows[0].start_s, Some(0.005));
 }
 

@@ -139,6 +139,7 @@ impl AnyConfig {
         match protocol {
             Protocol::Sctp => anabranch_sctp::Config::named(name).map(|config| Self::Sctp(Box::new(config))),
             Protocol::Tcp => anabranch_tcp::Config::named(name).map(|config| Self::Tcp(Box::new(config))),
+            _ => None,
         }
     }
 
@@ -146,6 +147,7 @@ impl AnyConfig {
         match protocol {
             Protocol::Sctp => anabranch_sctp::Config::PROFILES.to_vec(),
             Protocol::Tcp => anabranch_tcp::PROFILES.iter().map(|&(name, _)| name).collect(),
+            _ => Vec::new(),
         }
     }
 
@@ -153,6 +155,7 @@ impl AnyConfig {
         match protocol {
             Protocol::Sctp => anabranch_sctp::Config::keys().iter().map(|key| key.name).collect(),
             Protocol::Tcp => anabranch_tcp::Config::keys().iter().map(|key| key.name).collect(),
+            _ => Vec::new(),
         }
     }
 

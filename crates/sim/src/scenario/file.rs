@@ -12,7 +12,7 @@ use super::tree::{self, Table, Value};
 use super::{
     Checksums, Flow, Host, Link, Protocol, RandomNumbers, ReadFile, Record, Scenario, ScenarioError,
 };
-use super::{flow, host, link, pattern, record, seeds, units};
+use super::{flow, host, link, pattern, record, route, seeds, units};
 
 impl Scenario {
     /// Reads a scenario file. `origin` is the name of the file for errors. `overrides` are paths and values that are
@@ -56,7 +56,7 @@ fn read(text: &str, overrides: &[(String, String)], files: ReadFile<'_>) -> Resu
     let keys = Keys::of(
         &root,
         "a scenario",
-        &["duration", "warmup", "seeds", "random", "checksums", "host", "link", "flow", "record"],
+        &["duration", "warmup", "seeds", "random", "checksums", "host", "link", "route", "flow", "record"],
     )?;
     let (duration, warmup) = times(&keys)?;
     let seeds = match keys.optional("seeds") {
@@ -117,7 +117,13 @@ fn read(text: &str, overrides: &[(String, String)], files: ReadFile<'_>) -> Resu
             record::read(field.table("a table such as { trace = true }")?, &names)?
         }
     };
-    let scenario = Scenario { duration, warmup, seeds, random, checksums, hosts, links, flows, record };
+    let declared_routes = elements(&keys, "route")?;
+    let mut routes = Vec::new();
+    for table in &declared_routes {
+        routes.push(route::read(table, &hosts, &links, &routes)?);
+    }
+    let scenario =
+        Scenario { duration, warmup, seeds, random, checksums, hosts, links, routes, flows, record };
     reachable(&scenario, &declared_flows)?;
     Ok(scenario)
 }
@@ -244,9 +250,11 @@ fn flows(hosts: &[host::Declared<'_>], declared: &[flow::Declared<'_>]) -> Resul
     let mut names = BTreeSet::new();
     for declared in declared {
         let mut flow = declared.flow.clone();
-        let (sender, receiver) = engines(hosts, declared)?;
-        flow.sender = sender.finish(flow.protocol)?;
-        flow.receiver = receiver.finish(flow.protocol)?;
+        if flow.protocol.is_transport() {
+            let (sender, receiver) = engines(hosts, declared)?;
+            flow.sender = sender.finish(flow.protocol)?;
+            flow.receiver = receiver.finish(flow.protocol)?;
+        }
         for number in 1..=declared.count.unwrap_or(1) {
             let mut one = flow.clone();
             if declared.count.is_some() {
@@ -272,6 +280,7 @@ fn engines(
         let choice = host.and_then(|host| match declared.flow.protocol {
             Protocol::Sctp => host.sctp.clone(),
             Protocol::Tcp => host.tcp.clone(),
+            _ => None,
         });
         choice.unwrap_or_default()
     };
@@ -289,8 +298,8 @@ fn engines(
                 format!(
                     "[[flow]] needs engine, for example engine = \"{}\" (or [[host]] {} a default: {protocol} = {{ engine = ... }})",
                     match declared.flow.protocol {
-                        Protocol::Sctp => "rfc9260",
                         Protocol::Tcp => "rfc5681",
+                        _ => "rfc9260",
                     },
                     quote(host)
                 ),
@@ -302,6 +311,7 @@ fn engines(
 
 /// Data must find its way, and so must acknowledgements.
 fn reachable(scenario: &Scenario, declared: &[flow::Declared<'_>]) -> Result<(), Problem> {
+    let (_, classes) = scenario.route_classes();
     let mut checked: BTreeMap<usize, Vec<Option<usize>>> = BTreeMap::new();
     let mut way = |from: &str, to: &str, field: &Field<'_>| {
         let (Some(start), Some(end)) = (scenario.host_index(from), scenario.host_index(to)) else {
@@ -309,7 +319,15 @@ fn reachable(scenario: &Scenario, declared: &[flow::Declared<'_>]) -> Result<(),
         };
         let next = checked.entry(end).or_insert_with(|| scenario.next_hops(end));
         if next.get(start).copied().flatten().is_some() {
-            return Ok(());
+            let astray = classes.iter().find(|dscp| scenario.route_of(start, end, **dscp).is_none());
+            return astray.map_or(Ok(()), |dscp| {
+                Err(field.problem(format!(
+                    "packets from {} to {} with code point {} go in circles; look at [[route]]",
+                    quote(from),
+                    quote(to),
+                    dscp.get()
+                )))
+            });
         }
         let back = if field.key == "from" {
             " (acknowledgements need a way back; both = true makes it)"
@@ -320,7 +338,9 @@ fn reachable(scenario: &Scenario, declared: &[flow::Declared<'_>]) -> Result<(),
     };
     for declared in declared {
         way(&declared.flow.from, &declared.flow.to, &declared.to)?;
-        way(&declared.flow.to, &declared.flow.from, &declared.from)?;
+        if declared.flow.protocol.is_transport() {
+            way(&declared.flow.to, &declared.flow.from, &declared.from)?;
+        }
     }
     Ok(())
 }

@@ -1,12 +1,14 @@
 //! A flow: one association or connection, and the application behind it.
 
 use anabranch_base::{Dscp, Duration};
+use anabranch_sctp::{Coupling, SubflowScheduler, SubflowSpec};
 
 use super::engine::{self, EngineChoice};
 use super::error::{Place, Problem, hint, list, quote};
 use super::keys::{Field, Keys};
+use super::subflow::{self, TimedChange};
 use super::tree::{Table, Value};
-use super::{Engine, TimeDraw, units};
+use super::{Engine, PacketSource, TimeDraw, source, units};
 
 /// One association or connection from a sender to a receiver.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,15 +27,19 @@ pub struct Flow {
     pub receiver: Engine,
     /// What the application sends.
     pub traffic: Traffic,
-    /// Subflows of the association; 1 for now.
-    pub subflows: u16,
+    /// Subflows of the association; a single one without a word in the file.
+    pub subflows: Vec<SubflowSpec>,
+    /// Whose packet is next when several subflows may send.
+    pub scheduler: SubflowScheduler,
+    /// What changes in the subflows while data flows, in the order of time.
+    pub events: Vec<TimedChange>,
     /// How the windows of the subflows hold together.
     pub coupling: Coupling,
     /// Code point of its packets, both directions.
     pub dscp: Dscp,
     /// When the application opens it.
     pub start: TimeDraw,
-    /// When a greedy application stops sending. `None`: at the end of the run.
+    /// When a greedy application or a source of packets stops sending. `None`: at the end of the run.
     pub stop: Option<Duration>,
     /// Streams; messages go round them in turn. 1 for TCP.
     pub streams: u16,
@@ -49,6 +55,12 @@ pub enum Protocol {
     Sctp,
     /// TCP.
     Tcp,
+    /// No transport: packets at a constant rate.
+    Cbr,
+    /// No transport: packets at a constant rate during the first part of each period.
+    Square,
+    /// No transport: bursts of packets and silences of random lengths.
+    OnOff,
 }
 
 impl Protocol {
@@ -58,12 +70,21 @@ impl Protocol {
         match self {
             Self::Sctp => "sctp",
             Self::Tcp => "tcp",
+            Self::Cbr => "cbr",
+            Self::Square => "square",
+            Self::OnOff => "on-off",
         }
+    }
+
+    /// Whether there is an association or connection: somebody who answers, an engine, something to recover.
+    #[must_use]
+    pub const fn is_transport(self) -> bool {
+        matches!(self, Self::Sctp | Self::Tcp)
     }
 }
 
 /// What the application sends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Traffic {
     /// Always has something to send.
@@ -78,15 +99,8 @@ pub enum Traffic {
         /// Size of one message; the last may be shorter.
         message: u32,
     },
-}
-
-/// How the windows of an association's subflows hold together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Coupling {
-    /// Each on its own.
-    #[default]
-    Independent,
+    /// Packets of a flow without a transport.
+    Packets(PacketSource),
 }
 
 /// A flow as the file declares it: `count` of them, and engines that hosts may still complete.
@@ -104,6 +118,9 @@ pub(super) struct Declared<'t> {
     /// How many; `None` for a single flow that keeps its name.
     pub(super) count: Option<u64>,
 }
+
+const PROTOCOLS: [Protocol; 5] =
+    [Protocol::Sctp, Protocol::Tcp, Protocol::Cbr, Protocol::Square, Protocol::OnOff];
 
 /// More flows than this in one `count` are surely a slip.
 const MOST: u64 = 1_000_000;
@@ -126,6 +143,8 @@ pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
             "traffic",
             "subflows",
             "coupling",
+            "scheduler",
+            "events",
             "dscp",
             "start",
             "stop",
@@ -139,26 +158,51 @@ pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
     let to = keys.required("to", "\"b\"")?;
     let protocol = keys
         .required("protocol", "\"sctp\"")?
-        .choice("protocol", &[("sctp", Protocol::Sctp), ("tcp", Protocol::Tcp)])?;
+        .choice("protocol", &PROTOCOLS.map(|protocol| (protocol.name(), protocol)))?;
     let (both, receiver) = engine::of_flow(&keys)?;
-    let traffic = traffic(&keys.required("traffic", "{ kind = \"greedy\", message = \"1452 B\" }")?)?;
+    let traffic = if protocol.is_transport() {
+        traffic(&keys.required("traffic", "{ kind = \"greedy\", message = \"1452 B\" }")?)?
+    } else {
+        for key in ["engine", "options", "receiver", "subflows", "coupling", "streams", "unordered"] {
+            if let Some(field) = keys.optional(key) {
+                return Err(field
+                    .problem(format!("protocol {} has no transport; leave it out", quote(protocol.name()))));
+            }
+        }
+        let example = "{ rate = \"5 Mbit/s\", packet = \"1000 B\" }";
+        Traffic::Packets(source::read(&keys.required("traffic", example)?, protocol)?)
+    };
     if protocol == Protocol::Tcp {
-        for key in ["subflows", "coupling", "streams", "unordered"] {
+        for key in ["subflows", "coupling", "scheduler", "events", "streams", "unordered"] {
             if let Some(field) = keys.optional(key) {
                 return Err(field.problem("a TCP connection has no streams and no subflows; leave it out"));
             }
         }
     }
+    let code_point = keys.optional("dscp").map_or(Ok(Dscp::DEFAULT), |field| dscp(&field))?;
     let subflows = match keys.optional("subflows") {
-        None => 1,
-        Some(field) => match field.integer(1, 65_535)? {
-            1 => 1,
-            more => return Err(field.problem(format!("{more} subflows are not available yet; allowed: 1"))),
-        },
+        None => vec![SubflowSpec::new(code_point)],
+        Some(field) => subflow::subflows(&field, code_point)?,
     };
     let coupling = match keys.optional("coupling") {
         None => Coupling::default(),
-        Some(field) => field.choice("coupling", &[("independent", Coupling::Independent)])?,
+        Some(field) => coupling(&field)?,
+    };
+    let scheduler = match keys.optional("scheduler") {
+        None => SubflowScheduler::default(),
+        Some(field) => field.choice(
+            "scheduler",
+            &[
+                ("fcfs", SubflowScheduler::Fcfs),
+                ("wrr", SubflowScheduler::WeightedRoundRobin),
+                ("priority", SubflowScheduler::Priority),
+                ("wfq", SubflowScheduler::WeightedFair),
+            ],
+        )?,
+    };
+    let events = match keys.optional("events") {
+        None => Vec::new(),
+        Some(field) => subflow::events(&field, code_point)?,
     };
     let start = match keys.optional("start") {
         None => TimeDraw::Fixed(Duration::ZERO),
@@ -166,7 +210,7 @@ pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
     };
     let stop = match keys.optional("stop") {
         None => None,
-        Some(field) if matches!(traffic, Traffic::Greedy { .. }) => {
+        Some(field) if !matches!(traffic, Traffic::Transfer { .. }) => {
             let stop = field.quantity("\"60 s\"", units::time)?;
             if let TimeDraw::Fixed(start) = start {
                 if start >= stop {
@@ -177,9 +221,16 @@ pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
         }
         Some(field) => return Err(field.problem("a transfer stops by itself; leave it out")),
     };
+    let named = subflows.iter().flat_map(|spec| &spec.streams).max().map_or(1, |most| most + 1);
+    let fewest = named.max(if named > 1 { 1 } else { subflows.len() as u16 });
     let streams = match keys.optional("streams") {
-        None => 1,
-        Some(field) => u16::try_from(field.integer(1, 65_535)?).unwrap_or(u16::MAX),
+        None => fewest,
+        Some(field) => match u16::try_from(field.integer(1, 65_535)?).unwrap_or(u16::MAX) {
+            few if few < fewest => {
+                return Err(field.problem(format!("{few} are too few for the subflows; at least {fewest}")));
+            }
+            streams => streams,
+        },
     };
     let flow = Flow {
         name: name.name()?,
@@ -191,7 +242,9 @@ pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
         traffic,
         subflows,
         coupling,
-        dscp: keys.optional("dscp").map_or(Ok(Dscp::DEFAULT), |field| dscp(&field))?,
+        scheduler,
+        events,
+        dscp: code_point,
         start,
         stop,
         streams,
@@ -202,6 +255,15 @@ pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
     }
     let count = keys.optional("count").map(|field| field.integer(1, MOST)).transpose()?;
     Ok(Declared { flow, name, from, to, place: keys.place(), both, receiver, count })
+}
+
+fn coupling(field: &Field<'_>) -> Result<Coupling, Problem> {
+    const ALLOWED: [&str; 6] = ["independent", "shared", "fcc(n)", "fcc(n^2)", "fcc(2n^2)", "fcc(NUMBER)"];
+    let text = field.text()?;
+    Coupling::parse(text).ok_or_else(|| {
+        let hint = hint(text, ALLOWED);
+        field.problem(format!("unknown coupling {}{hint}; allowed: {}", quote(text), list(ALLOWED)))
+    })
 }
 
 fn traffic(field: &Field<'_>) -> Result<Traffic, Problem> {

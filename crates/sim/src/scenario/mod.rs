@@ -15,18 +15,24 @@ mod queue;
 mod record;
 mod route;
 mod seeds;
+mod source;
+mod subflow;
 mod tree;
 mod units;
 
 pub use anabranch_link::QueueConfig as Queue;
+pub use anabranch_sctp::{Coupling, SubflowScheduler, SubflowSpec};
 pub use engine::Engine;
 pub use error::{Place, ScenarioError};
-pub use flow::{Coupling, Flow, Protocol, Traffic};
+pub use flow::{Flow, Protocol, Traffic};
 pub use host::{Host, TimeDraw};
 pub use link::{Applies, Link, Loss, Rate};
 pub use pattern::{PatternUse, ReadFile};
 pub use record::{EventKind, Record, Selection};
+pub use route::Route;
 pub use seeds::parse_seeds;
+pub use source::{Distribution, PacketSource, Rhythm};
+pub use subflow::{Change, TimedChange};
 
 use anabranch_base::Duration;
 
@@ -48,6 +54,8 @@ pub struct Scenario {
     pub hosts: Vec<Host>,
     /// Every link, one direction each: `both = true` in the file has become two links next to each other.
     pub links: Vec<Link>,
+    /// Where packets leave the way of the fewest links.
+    pub routes: Vec<Route>,
     /// Every flow: `count = 20` in the file has become twenty flows.
     pub flows: Vec<Flow>,
     /// What a run keeps besides its summary.

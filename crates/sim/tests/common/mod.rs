@@ -58,7 +58,9 @@ pub(crate) fn flow(
         sender: engine.clone(),
         receiver: engine,
         traffic,
-        subflows: 1,
+        subflows: vec![anabranch_sim::scenario::SubflowSpec::new(Dscp::DEFAULT)],
+        scheduler: anabranch_sim::scenario::SubflowScheduler::Fcfs,
+        events: Vec::new(),
         coupling: Coupling::Independent,
         dscp: Dscp::DEFAULT,
         start: TimeDraw::Fixed(Duration::ZERO),
@@ -86,6 +88,7 @@ pub(crate) fn scenario(duration: Duration, links: Vec<Link>, flows: Vec<Flow>) -
         checksums: Checksums::Verify,
         hosts,
         links,
+        routes: Vec::new(),
         flows,
         record: Record::default(),
     }

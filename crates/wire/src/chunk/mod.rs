@@ -10,7 +10,9 @@ pub mod data;
 mod ecn;
 mod error;
 mod heartbeat;
+mod i_data;
 pub mod init;
+mod re_config;
 pub mod sack;
 mod sf_data;
 pub mod sf_forward;
@@ -26,7 +28,9 @@ pub use data::{Data, DataFlags};
 pub use ecn::{Cwr, Ecne};
 pub use error::ErrorChunk;
 pub use heartbeat::{Heartbeat, HeartbeatKind};
+pub use i_data::IData;
 pub use init::{Init, InitKind};
+pub use re_config::ReConfig;
 pub use sack::{GapBlock, Sack};
 pub use sf_data::SfData;
 pub use sf_forward::SfForward;
@@ -72,6 +76,12 @@ pub mod kind {
     pub const CWR: u8 = 13;
     /// Shutdown complete.
     pub const SHUTDOWN_COMPLETE: u8 = 14;
+    /// Payload data with a message identifier (RFC 8260).
+    pub const I_DATA: u8 = 0x40;
+    /// Re-configuration (RFC 6525).
+    pub const RE_CONFIG: u8 = 0x82;
+    /// I-DATA's FORWARD-TSN (RFC 8260).
+    pub const I_FORWARD_TSN: u8 = 0xC2;
     /// Payload data of a subflow (extension SF, [`CodePoints`](crate::sf::CodePoints)).
     pub const SF_DATA: u8 = crate::sf::CodePoints::DEFAULT.data;
     /// Selective acknowledgement of a subflow (extension SF).
@@ -120,6 +130,10 @@ pub enum Chunk<'a> {
     Cwr(Cwr<'a>),
     /// Type 14.
     ShutdownComplete(ShutdownComplete),
+    /// Type 0x40.
+    IData(IData<'a>),
+    /// Type 0x82.
+    ReConfig(ReConfig<'a>),
     /// Type 0x5F, or as [`CodePoints::data`] says.
     SfData(SfData<'a>),
     /// Type 0x9F, or as [`CodePoints::sack`] says.
@@ -152,6 +166,8 @@ impl<'a> Chunk<'a> {
             kind::ECNE => Self::Ecne(Ecne::parse(raw)?),
             kind::CWR => Self::Cwr(Cwr::parse(raw)?),
             kind::SHUTDOWN_COMPLETE => Self::ShutdownComplete(ShutdownComplete::parse(raw)?),
+            kind::I_DATA => Self::IData(IData::parse(raw)?),
+            kind::RE_CONFIG => Self::ReConfig(ReConfig::parse(raw)?),
             kind::SF_DATA => Self::SfData(SfData::parse(raw)?),
             kind::SF_SACK => Self::SfSack(SfSack::parse(raw)?),
             kind::SF_FORWARD => Self::SfForward(SfForward::parse(raw)?),
@@ -198,6 +214,8 @@ impl<'a> Chunk<'a> {
             Self::Ecne(chunk) => chunk.emit(out),
             Self::Cwr(chunk) => chunk.emit(out),
             Self::ShutdownComplete(chunk) => chunk.emit(out),
+            Self::IData(chunk) => chunk.emit(out),
+            Self::ReConfig(chunk) => chunk.emit(out),
             Self::SfData(chunk) => chunk.emit(out),
             Self::SfSack(chunk) => chunk.emit(out),
             Self::SfForward(chunk) => chunk.emit(out),

@@ -25,11 +25,11 @@ pub(crate) fn length_cases(kind: u8, right: usize) -> impl Iterator<Item = Mutat
 
 #[test]
 fn types_not_known_are_kept() {
-    let bytes = [0x82, 7, 0, 6, 1, 2, 0, 0];
+    let bytes = [0x85, 7, 0, 6, 1, 2, 0, 0];
     let Chunk::Unknown(chunk) = Chunk::parse(raw(&bytes)).unwrap() else {
         panic!("not kept");
     };
-    assert_eq!((chunk.kind, chunk.flags, chunk.value), (0x82, 7, &[1, 2][..]));
+    assert_eq!((chunk.kind, chunk.flags, chunk.value), (0x85, 7, &[1, 2][..]));
     let mut out = Vec::new();
     chunk.emit(&mut out);
     assert_eq!(out, bytes);
@@ -45,7 +45,7 @@ fn every_type_is_parsed_as_what_it_is() {
             0 | 3 => 16,
             1 | 2 => 20,
             4 | 5 | 7 | 12 | 13 => 8,
-            0x5F => 20,
+            0x40 | 0x5F => 20,
             0x9F => 24,
             0xDF => 12,
             _ => 4,
@@ -54,7 +54,7 @@ fn every_type_is_parsed_as_what_it_is() {
             bytes[4..8].copy_from_slice(&[0, 1, 0, 4]);
         }
         let chunk = Chunk::parse(raw(&bytes)).unwrap();
-        let known = kind <= 14 || matches!(kind, 0x5F | 0x9F | 0xDF);
+        let known = kind <= 14 || matches!(kind, 0x40 | 0x5F | 0x82 | 0x9F | 0xDF);
         assert_eq!(matches!(chunk, Chunk::Unknown(_)), !known, "{kind}");
         let mut out = Vec::new();
         chunk.emit(&mut out);

@@ -8,6 +8,7 @@ mod heartbeat_info;
 mod host_name;
 mod ipv4;
 mod ipv6;
+mod reconfig_response;
 mod sf_add;
 pub mod sf_cap;
 mod sf_del;
@@ -23,6 +24,7 @@ pub use heartbeat_info::HeartbeatInfo;
 pub use host_name::HostName;
 pub use ipv4::Ipv4Address;
 pub use ipv6::Ipv6Address;
+pub use reconfig_response::ReconfigResponse;
 pub use sf_add::SfAdd;
 pub use sf_cap::{SfCap, SfCapFlags, SfCapHead, SfOpen};
 pub use sf_del::SfDel;
@@ -58,6 +60,8 @@ pub mod kind {
     pub const HOST_NAME: u16 = 11;
     /// Supported Address Types.
     pub const SUPPORTED_ADDRESS_TYPES: u16 = 12;
+    /// Re-configuration Response (RFC 6525).
+    pub const RECONFIG_RESPONSE: u16 = 16;
     /// ECN Capable (reserved).
     pub const ECN_CAPABLE: u16 = 0x8000;
     /// Supported Extensions (RFC 5061).
@@ -97,6 +101,8 @@ pub enum Param<'a> {
     HostName(HostName<'a>),
     /// Type 12.
     SupportedAddressTypes(SupportedAddressTypes<'a>),
+    /// Type 16.
+    ReconfigResponse(ReconfigResponse),
     /// Type 0x8000.
     EcnCapable(EcnCapable),
     /// Type 0x8008.
@@ -128,6 +134,7 @@ impl<'a> Param<'a> {
             kind::COOKIE_PRESERVATIVE => Self::CookiePreservative(CookiePreservative::parse(raw)?),
             kind::HOST_NAME => Self::HostName(HostName::parse(raw)?),
             kind::SUPPORTED_ADDRESS_TYPES => Self::SupportedAddressTypes(SupportedAddressTypes::parse(raw)?),
+            kind::RECONFIG_RESPONSE => Self::ReconfigResponse(ReconfigResponse::parse(raw)?),
             kind::ECN_CAPABLE => Self::EcnCapable(EcnCapable::parse(raw)?),
             kind::SUPPORTED_EXTENSIONS => Self::SupportedExtensions(SupportedExtensions::parse(raw)?),
             kind::FORWARD_TSN_SUPPORTED => Self::ForwardTsnSupported(ForwardTsnSupported::parse(raw)?),
@@ -150,6 +157,7 @@ impl<'a> Param<'a> {
             Self::CookiePreservative(param) => param.emit(out),
             Self::HostName(param) => param.emit(out),
             Self::SupportedAddressTypes(param) => param.emit(out),
+            Self::ReconfigResponse(param) => param.emit(out),
             Self::EcnCapable(param) => param.emit(out),
             Self::SupportedExtensions(param) => param.emit(out),
             Self::ForwardTsnSupported(param) => param.emit(out),

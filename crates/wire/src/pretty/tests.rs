@@ -112,3 +112,15 @@ fn malformed_parts_say_what_is_wrong() {
         " MALFORMED (chunk type 7: length field 12, but only 8 bytes are left in the packet)"
     );
 }
+
+#[test]
+fn messages_with_identifiers_and_re_configuration() {
+    assert_eq!(
+        line(&[0x40, 3, 0, 21, 0, 0, 0, 9, 0, 1, 0, 0, 0, 0, 0, 4, 0, 0, 0, 53, b'x', 0, 0, 0]),
+        " I-DATA BE tsn=9 stream=1 mid=4 ppid=53 len=1"
+    );
+    assert_eq!(
+        line(&[0x82, 0, 0, 16, 0, 16, 0, 12, 0, 0, 0, 7, 0, 0, 0, 6]),
+        " RE-CONFIG params: reconfig-response req=7 result=6"
+    );
+}

@@ -45,6 +45,10 @@ pub(crate) trait Controller {
     fn on_congestion(&mut self, event: Congestion);
     /// An RTO passed without a transmission.
     fn on_idle(&mut self);
+    /// Growth in congestion avoidance: one packet in `phi` round trips; at least 1.
+    fn set_phi(&mut self, phi: f64);
+    /// Takes over the window of another lane whose traffic comes here: windows add up.
+    fn absorb(&mut self, window: u64, ssthresh: u64);
     /// cwnd, bytes.
     fn window(&self) -> u64;
     /// ssthresh, bytes.
@@ -80,6 +84,18 @@ impl Controller for AnyController {
     fn on_idle(&mut self) {
         match self {
             Self::Reno(c) => c.on_idle(),
+        }
+    }
+
+    fn set_phi(&mut self, phi: f64) {
+        match self {
+            Self::Reno(c) => c.set_phi(phi),
+        }
+    }
+
+    fn absorb(&mut self, window: u64, ssthresh: u64) {
+        match self {
+            Self::Reno(c) => c.absorb(window, ssthresh),
         }
     }
 

@@ -8,6 +8,8 @@ pub(crate) struct Reno {
     cwnd: u64,
     ssthresh: u64,
     partial_bytes_acked: u64,
+    /// Windows to be acknowledged before cwnd grows by a packet (fractional congestion control, study 004, 3.4).
+    phi: f64,
     /// Nothing sent since the last decay: ssthresh was set already.
     idle: bool,
     pmdcs: u64,
@@ -32,6 +34,7 @@ impl Reno {
             cwnd,
             ssthresh: config.initial_ssthresh.unwrap_or(u64::from(peer_rwnd)),
             partial_bytes_acked: 0,
+            phi: 1.0,
             idle: false,
             pmdcs,
             floor: pmdcs * u64::from(config.ssthresh_floor),
@@ -47,6 +50,12 @@ impl Reno {
     /// "When cwnd is less than or equal to ssthresh, an SCTP endpoint MUST use the slow-start algorithm" (7.2.1).
     fn in_slow_start(&self) -> bool {
         self.cwnd <= self.ssthresh
+    }
+
+    /// Bytes to be acknowledged before cwnd grows: "whenever partial_bytes_acked is equal to or greater than cwnd", and
+    /// under fractional congestion control Phi times that.
+    fn growth_threshold(&self) -> u64 {
+        if self.phi > 1.0 { (self.cwnd as f64 * self.phi) as u64 } else { self.cwnd }
     }
 
     fn count_partial_bytes(&mut self, acked: &Acked, full: bool) {
@@ -83,13 +92,13 @@ impl Controller for Reno {
                 if full {
                     self.cwnd += newly.min(self.slow_start_limit);
                 }
-            } else if self.partial_bytes_acked >= self.cwnd && full {
-                self.partial_bytes_acked -= self.cwnd;
+            } else if self.partial_bytes_acked >= self.growth_threshold() && full {
+                self.partial_bytes_acked -= self.growth_threshold();
                 self.cwnd += self.pmdcs;
             }
         }
         if self.pba_clamp && !full {
-            self.partial_bytes_acked = self.partial_bytes_acked.min(self.cwnd);
+            self.partial_bytes_acked = self.partial_bytes_acked.min(self.growth_threshold());
         }
         if acked.all_acked {
             self.partial_bytes_acked = 0;
@@ -121,6 +130,15 @@ impl Controller for Reno {
         }
         // "SHOULD be adjusted to max(cwnd / 2, 4 * PMDCS) once per RTO"; never a raise.
         self.cwnd = self.cwnd.min((self.cwnd / 2).max(floor));
+    }
+
+    fn set_phi(&mut self, phi: f64) {
+        self.phi = phi;
+    }
+
+    fn absorb(&mut self, window: u64, ssthresh: u64) {
+        self.cwnd = self.cwnd.saturating_add(window);
+        self.ssthresh = self.ssthresh.saturating_add(ssthresh);
     }
 
     fn window(&self) -> u64 {

@@ -20,6 +20,7 @@ pub(in crate::subflow) fn chunk() -> SentChunk {
         sent_at: Instant::ZERO,
         state: ChunkState::InFlight,
         lane: 0,
+        subflow: 0,
         missing: 0,
         transmissions: 1,
         fast_retransmitted: false,
@@ -33,6 +34,12 @@ pub(in crate::subflow) fn flight_of(n: u64) -> Flight {
         flight.push(chunk());
     }
     flight
+}
+
+fn report(loss: &mut crate::subflow::loss::Loss, flight: &mut Flight, out: &AckOutcome) {
+    if let Some(limit) = out.lanes[0].highest_newly_acked {
+        loss.report(flight, limit, |_, _| {});
+    }
 }
 
 /// Gap blocks of a set of received sequence numbers above `next`.
@@ -81,7 +88,7 @@ proptest! {
             prop_assert_eq!(lane.cumulative + lane.gap, new * 100);
             prop_assert_eq!(u64::from(lane.reneged_chunks), back);
             prop_assert_eq!(out.payload, new * 84);
-            prop_assert_eq!(out.highest_newly_acked, highest);
+            prop_assert_eq!(out.lanes[0].highest_newly_acked, highest);
             prop_assert_eq!(flight.first(), next);
             let counted = (0..N).filter_map(|s| flight.get(s)).filter(|c| c.state == ChunkState::InFlight).count() as u64;
             prop_assert_eq!(counted, in_flight);
@@ -152,10 +159,10 @@ fn work_per_sack_is_constant_at_any_window() {
         for last in 1..reach {
             let gap = GapBlock { start: 2, end: (last + 1) as u16 };
             flight.acknowledge(0, std::iter::once(gap), 1, &mut out).unwrap();
-            loss.report(&mut flight, &out, false, |_, _| {});
+            report(&mut loss, &mut flight, &out);
         }
         flight.acknowledge(window, std::iter::empty(), 1, &mut out).unwrap();
-        loss.report(&mut flight, &out, false, |_, _| {});
+        report(&mut loss, &mut flight, &out);
         per_packet.push(flight.visited as f64 / window as f64);
     }
     assert!(
@@ -181,7 +188,7 @@ fn work_per_sack_is_constant_with_many_losses() {
             }
             gaps.last_mut().unwrap().end = (seq + 1) as u16;
             flight.acknowledge(0, gaps.iter().copied(), 1, &mut out).unwrap();
-            loss.report(&mut flight, &out, false, |_, _| {});
+            report(&mut loss, &mut flight, &out);
         }
         per_packet.push(flight.visited as f64 / window as f64);
     }

@@ -1,3 +1,4 @@
+use super::super::flight::AckOutcome;
 use super::super::flight::tests::{blocks, flight_of};
 use super::*;
 
@@ -17,7 +18,10 @@ impl Run {
         let gaps = blocks(next, above.iter().copied());
         self.flight.acknowledge(next, gaps.into_iter(), 1, &mut self.out).unwrap();
         let mut marked = Vec::new();
-        self.loss.report(&mut self.flight, &self.out, all_missing, |seq, _| marked.push(seq));
+        let (newly, highest) = (self.out.lanes[0].highest_newly_acked, self.out.highest_acked);
+        if let Some(limit) = self.loss.limit(&self.flight, newly, highest, all_missing) {
+            self.loss.report(&mut self.flight, limit, |seq, _| marked.push(seq));
+        }
         marked
     }
 }

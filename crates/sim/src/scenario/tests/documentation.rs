@@ -25,6 +25,11 @@ fn its_complete_file_is_a_good_one() {
 #[test]
 fn it_names_every_key_and_choice() {
     let wrong = "zzz = 1";
+    let source = |protocol: &str, traffic: &str| {
+        format!(
+            "{GOOD}[[flow]]\nname = \"two\"\nfrom = \"a\"\nto = \"b\"\nprotocol = \"{protocol}\"\ntraffic = {{ {traffic} }}\n"
+        )
+    };
     let record = |text: &str| format!("{GOOD}[record]\n{text}\n");
     let queue = |text: &str| edited("kind = \"droptail\", packets = 20", text);
     let files = [
@@ -54,12 +59,20 @@ fn it_names_every_key_and_choice() {
         edited("\"sctp\"", "\"zzz\""),
         edited("engine = \"rfc9260\"", "engine = \"rfc9260\"\nreceiver = { zzz = 1 }"),
         edited("engine = \"rfc9260\"", "engine = \"rfc9260\"\ncoupling = \"zzz\""),
+        edited("engine = \"rfc9260\"", "engine = \"rfc9260\"\nscheduler = \"zzz\""),
+        edited("engine = \"rfc9260\"", "engine = \"rfc9260\"\nsubflows = [{ zzz = 1 }]"),
+        edited("engine = \"rfc9260\"", "engine = \"rfc9260\"\nevents = [{ zzz = 1 }]"),
         edited("\"greedy\"", "\"zzz\""),
         edited("\"greedy\"", "\"greedy\", zzz = 1"),
         edited("\"greedy\"", "\"transfer\", zzz = 1"),
         edited("\"5 ms\"", "\"5 zzz\""),
         edited("\"1000 B\"", "\"5 zzz\""),
         edited("\"10 Mbit/s\"", "\"5 zzz\""),
+        format!("{GOOD}[[route]]\n{wrong}\n"),
+        source("cbr", wrong),
+        source("square", wrong),
+        source("on-off", wrong),
+        source("on-off", "rate = \"1 kbit/s\", packet = \"99 B\", distribution = \"zzz\""),
         format!("{GOOD}[[host]]\n{wrong}\n"),
         format!("{GOOD}[[host]]\nname = \"a\"\nsctp = {{ zzz = 1 }}\n"),
         record(wrong),

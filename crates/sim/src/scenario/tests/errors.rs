@@ -40,7 +40,7 @@ fn unknown_keys() {
         "seeds = \"1..3\"",
         "color = \"red\"",
         "f.toml:3:1: unknown key \"color\" in a scenario; allowed keys: duration, warmup, seeds, random, checksums, host, \
-         link, flow, record",
+         link, route, flow, record",
     );
     edit(
         "packets = 20 }",
@@ -98,7 +98,7 @@ fn unknown_kinds() {
     edit(
         "\"sctp\"",
         "\"sktp\"",
-        "f.toml:19:12: protocol: unknown protocol \"sktp\" (did you mean \"sctp\"?); allowed: sctp, tcp",
+        "f.toml:19:12: protocol: unknown protocol \"sktp\" (did you mean \"sctp\"?); allowed: sctp, tcp, cbr, square, on-off",
     );
     edit(
         "\"rfc9260\"",
@@ -173,15 +173,15 @@ fn numbers_out_of_range() {
     );
     edit(
         "engine =",
-        "subflows = 4\nengine =",
-        "f.toml:20:12: subflows: 4 subflows are not available yet; allowed: 1",
+        "subflows = 0\nengine =",
+        "f.toml:20:12: subflows: 0 is out of range; allowed: 1 to 255",
     );
     edit("engine =", "count = 0\nengine =", "f.toml:20:9: count: 0 is out of range; allowed: 1 to 1000000");
     edit("engine =", "dscp = 64\nengine =", "f.toml:20:8: dscp: 64 is out of range; allowed: 0 to 63");
     edit(
         "engine =",
-        "coupling = \"fcc(n)\"\nengine =",
-        "f.toml:20:12: coupling: unknown coupling \"fcc(n)\"; allowed: independent",
+        "coupling = \"fcc(m)\"\nengine =",
+        "f.toml:20:12: coupling: unknown coupling \"fcc(m)\" (did you mean \"fcc(n)\"?); allowed: independent, shared, fcc(n), fcc(n^2), fcc(2n^2), fcc(NUMBER)",
     );
 }
 

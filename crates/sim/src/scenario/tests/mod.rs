@@ -4,7 +4,12 @@ mod any_input;
 mod documentation;
 mod errors;
 mod meaning;
+<<<<<<< HEAD
 mod queues;
+=======
+mod routes;
+mod sources;
+>>>>>>> main
 
 use super::{Scenario, ScenarioError};
 
@@ -33,10 +38,11 @@ engine = \"rfc9260\"
 traffic = { kind = \"greedy\", message = \"1000 B\" }
 ";
 
-const EXAMPLES: [(&str, &str); 4] = [
+const EXAMPLES: [(&str, &str); 5] = [
     ("satellite.toml", include_str!("../../../../../examples/satellite.toml")),
     ("bottleneck.toml", include_str!("../../../../../examples/bottleneck.toml")),
     ("speed.toml", include_str!("../../../../../examples/speed.toml")),
+    ("diffserv-two-paths.toml", include_str!("../../../../../examples/diffserv-two-paths.toml")),
     ("wan.toml", include_str!("../../../../../examples/wan.toml")),
 ];
 

@@ -1,0 +1,101 @@
+//! What an association is told of its subflows.
+
+use anabranch_base::Dscp;
+
+/// One subflow, as an association opens it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubflowSpec {
+    /// Code point of its packets.
+    pub dscp: Dscp,
+    /// Share under the weighted schedulers, 1 or more.
+    pub weight: u16,
+    /// Under strict priority the smaller goes first.
+    pub priority: u8,
+    /// Streams that it starts with. If no subflow names any, the streams take the subflows in turn; else those that nobody
+    /// names belong to the first.
+    pub streams: Vec<u16>,
+}
+
+impl SubflowSpec {
+    /// With weight 1, priority 0 and no streams of its own.
+    #[must_use]
+    pub fn new(dscp: Dscp) -> Self {
+        Self { dscp, weight: 1, priority: 0, streams: Vec::new() }
+    }
+}
+
+/// Whose packet is next when several subflows may send.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SubflowScheduler {
+    /// The subflow whose earliest message came first.
+    #[default]
+    Fcfs,
+    /// In turn, so many packets each as its weight.
+    WeightedRoundRobin,
+    /// The one with the smallest priority number.
+    Priority,
+    /// Bytes in proportion to the weights.
+    WeightedFair,
+}
+
+/// How the congestion windows of the subflows of an association hold together.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Coupling {
+    /// Not at all: each grows like an association of its own (Phi = 1).
+    #[default]
+    Independent,
+    /// One window, one loss detection and one round-trip estimate for all.
+    Shared,
+    /// Fractional congestion control with Phi = n, the number of subflows.
+    FccN,
+    /// With Phi = n^2: as much as one flow at the same loss rate.
+    FccN2,
+    /// With Phi = 2 n^2.
+    Fcc2N2,
+    /// With a fixed Phi, at least 1.
+    Fcc(f64),
+}
+
+impl Coupling {
+    /// Phi for `n` subflows: the window grows by one packet in Phi round trips.
+    #[must_use]
+    pub fn phi(self, n: u32) -> f64 {
+        let n = f64::from(n.max(1));
+        match self {
+            Self::Independent | Self::Shared => 1.0,
+            Self::FccN => n,
+            Self::FccN2 => n * n,
+            Self::Fcc2N2 => 2.0 * n * n,
+            Self::Fcc(phi) => phi,
+        }
+    }
+
+    /// From `independent`, `shared`, `fcc(n)`, `fcc(n^2)`, `fcc(2n^2)` or `fcc(NUMBER)` with a number from 1.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Some(match text.trim() {
+            "independent" => Self::Independent,
+            "shared" => Self::Shared,
+            "fcc(n)" => Self::FccN,
+            "fcc(n^2)" => Self::FccN2,
+            "fcc(2n^2)" => Self::Fcc2N2,
+            other => {
+                let phi: f64 = other.strip_prefix("fcc(")?.strip_suffix(')')?.trim().parse().ok()?;
+                return (phi >= 1.0 && phi.is_finite()).then_some(Self::Fcc(phi));
+            }
+        })
+    }
+}
+
+impl std::fmt::Display for Coupling {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Independent => f.write_str("independent"),
+            Self::Shared => f.write_str("shared"),
+            Self::FccN => f.write_str("fcc(n)"),
+            Self::FccN2 => f.write_str("fcc(n^2)"),
+            Self::Fcc2N2 => f.write_str("fcc(2n^2)"),
+            Self::Fcc(phi) => write!(f, "fcc({phi})"),
+        }
+    }
+}

@@ -1,0 +1,231 @@
+"""A study of several experiments: its catalogue, its verdicts, its pages."""
+
+import json
+
+import pytest
+
+from anabranch_lab import catalogue, claims, cli, experiment, plan
+from anabranch_lab.sweep import Runner
+
+ROOT = experiment.root() / "experiments"
+
+SCENARIO = """
+duration = "5 s"
+[[link]]
+name = "wire"
+from = "a"
+to = "b"
+both = true
+rate = "2 Mbit/s"
+delay = "20 ms"
+queue = { kind = "droptail", packets = 20 }
+loss = { kind = "bernoulli", p = 0.0, applies = "data" }
+[[flow]]
+name = "one"
+from = "a"
+to = "b"
+protocol = "sctp"
+engine = "rfc9260"
+traffic = { kind = "greedy", message = "1000 B" }
+start = "uniform(0 s, 1 s)"
+"""
+
+STUDY = """
+title = "A study"
+study = "009"
+engines = ["ns2-2.28", "rfc9260"]
+seeds = "1..30"
+quick_seeds = "1..2"
+"""
+
+PLAN = """
+title = "Experiment {name}"
+[axes.p]
+keys = ["link.wire.loss.p"]
+values = [0.0, 0.02]
+[quick]
+set = {{ duration = "2 s" }}
+axes = {{ p = [0.02] }}
+[[sweep]]
+name = "losses"
+about = "With and without."
+scenario = "../common/wire.toml"
+axes = ["p"]
+[[sweep]]
+name = "variant"
+about = "A longer queue."
+scenario = "../common/wire.toml"
+axes = ["p"]
+engines = ["ns2-2.28"]
+set = {{ "link.wire.queue.packets" = 30 }}
+"""
+
+ANALYSIS = '''
+"""Judges."""
+from anabranch_lab import grid
+from anabranch_lab.claims import Explanation, above, number
+from anabranch_lab.experiment import Analysis, Figure, book
+from ..common import LINK
+
+def analyse(runner):
+    runs = runner.grid("losses", {"utilisation": grid.of_link(LINK, "utilisation")})
+    variant = runner.grid("variant", {"utilisation": grid.of_link(LINK, "utilisation")})
+    def judge(engine):
+        return [number("p = 0.02", EXPECTED, runs.at("utilisation", engine=engine, p=0.02), 0.01)]
+    why = Explanation("why", ("variant",), (above("u", BAR, variant.at("utilisation", p=0.02)),))
+    return Analysis([book(runner).claim("C-NAME", judge, explanation=why)], findings=["found NAME"])
+'''
+
+CLAIM = """
+[[claim]]
+id = "{id}"
+experiment = "{experiment}"
+where = "Fig. 1"
+statement = "It is < so."
+kind = "N"
+expected = "one"
+tolerance = "0.01"
+"""
+
+
+def experiment_folder(study, name, expected="0.5", bar="0.0"):
+    folder = study / name
+    folder.mkdir()
+    (folder / "plan.toml").write_text(PLAN.format(name=name))
+    text = ANALYSIS.replace("EXPECTED", expected).replace("NAME", name).replace("BAR", bar)
+    (folder / "analysis.py").write_text(text)
+    (folder / "README.md").write_text("# X\n\n<!-- finding -->\nold\n<!-- /finding -->\nrest\n")
+
+
+@pytest.fixture
+def checkout(tmp_path, monkeypatch):
+    study = tmp_path / "experiments" / "made-up"
+    (study / "common").mkdir(parents=True)
+    (tmp_path / "pyproject.toml").touch()
+    (study / "study.toml").write_text(STUDY)
+    (study / "common" / "__init__.py").write_text('LINK = "wire"\n')
+    (study / "common" / "wire.toml").write_text(SCENARIO)
+    experiment_folder(study, "exp-1")
+    experiment_folder(study, "exp-2", bar="2.0")
+    (study / "claims.toml").write_text(
+        CLAIM.format(id="C-exp-1", experiment="exp-1") + CLAIM.format(id="C-exp-2", experiment="exp-2")
+    )
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def command(*arguments):
+    return cli.main([str(argument) for argument in arguments])
+
+
+def found(checkout):
+    return {claim["id"]: claim for claim in json.loads((checkout / "out" / "claims.json").read_text())}
+
+
+def test_a_study_from_runs_to_pages(checkout, capsys):
+    assert command("studies", "made-up", "--jobs", 2, "--readme") == 0
+    output = capsys.readouterr().out
+    # Both experiments ask for the same runs: (2 + 1) * 2 points with 30 seeds, made once.
+    assert "180 runs made, all 180 on disk" in output
+    claim = found(checkout)["C-exp-1"]
+    # Wrong, but explained by a variant; the other engine stands beside it.
+    assert claim["verdict"] == claims.EXPLAINED
+    assert (claim["study"], claim["engine"], claim["seeds"]) == ("009", "ns2-2.28", 30)
+    assert claim["evidence"] == ["variant"]
+    assert list(claim["beside"]) == ["rfc9260"]
+    assert len(claim["beside"]["rfc9260"]["parts"]) == 1
+    # The explanation of the other one does not hold.
+    other = found(checkout)["C-exp-2"]
+    assert (other["verdict"], other["explanation"]["holds"]) == (claims.NOT_REPRODUCED, False)
+    report = checkout / "out" / "report"
+    assert 'href="made-up.html"' in (report / "index.html").read_text()
+    study = (report / "made-up.html").read_text()
+    assert 'href="made-up/exp-1.html"' in study
+    assert 'href="made-up/exp-2.html#C-exp-2"' in study
+    assert "It is &lt; so." in study
+    assert "../made-up.html" in (report / "made-up" / "exp-1.html").read_text()
+    readme = checkout / "experiments" / "made-up" / "exp-1" / "README.md"
+    assert readme.read_text() == "# X\n\n<!-- finding -->\n- found exp-1\n<!-- /finding -->\nrest\n"
+
+
+def test_a_claim_without_a_verdict_is_an_error(checkout, capsys):
+    catalogued = checkout / "experiments" / "made-up" / "claims.toml"
+    catalogued.write_text(catalogued.read_text() + CLAIM.format(id="C-forgotten", experiment="exp-3"))
+    assert command("run", "--study", "made-up", "--quick") == 0
+    assert command("claims", "--study", "made-up", "--quick") == 1
+    assert "1 claims have no verdict: C-forgotten" in capsys.readouterr().out
+    # One experiment alone answers for its own claims only.
+    assert command("claims", "--study", "made-up", "--experiment", "exp-1", "--quick") == 0
+    assert list(found(checkout)) == ["C-exp-1"]
+    assert command("claims", "made-up/exp-2", "--quick") == 0
+    assert list(found(checkout)) == ["C-exp-2"]
+
+
+def test_strict_wants_a_tested_explanation(checkout):
+    analysis = checkout / "experiments" / "made-up" / "exp-2" / "analysis.py"
+    analysis.write_text(analysis.read_text().replace(", explanation=why", ""))
+    assert command("run", "made-up/exp-2") == 0
+    assert command("claims", "made-up/exp-2") == 0
+    assert command("claims", "made-up/exp-2", "--strict") == 1
+
+
+def test_quick_is_short_and_judges_nothing(checkout):
+    runner = Runner(experiment.find(checkout / "experiments", "made-up/exp-1"), checkout / "out", quick=True)
+    assert len(runner.jobs()) == (2 + 1) * 2
+    assert all('duration = "2 s"' in job.point.scenario for job in runner.jobs())
+    runner.run(2)
+    assert experiment.analyse(runner).claims[0].verdict == claims.NOT_REPRODUCED
+
+
+def test_an_experiment_may_look_at_the_others(checkout):
+    runner = Runner(experiment.find(checkout / "experiments", "made-up/exp-1"), checkout / "out", quick=True)
+    runner.run(2)
+    assert [claim.id for each in experiment.others(runner).values() for claim in each.claims] == ["C-exp-2"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (('kind = "N"', 'kind = "Q"'), "kind `Q`"),
+        (('where = "Fig. 1"\n', ""), "missing or unknown: where"),
+        (('id = "C-exp-2"', 'id = "C-exp-1"'), "stands there twice"),
+    ],
+)
+def test_a_wrong_catalogue_is_refused(checkout, change, message):
+    path = checkout / "experiments" / "made-up" / "claims.toml"
+    path.write_text(path.read_text().replace(*change))
+    with pytest.raises(plan.PlanError, match=message):
+        catalogue.load(path)
+
+
+def test_a_claim_or_a_variant_that_does_not_exist_is_named(checkout):
+    runner = Runner(experiment.find(checkout / "experiments", "made-up/exp-1"), checkout / "out")
+    book = experiment.book(runner)
+    with pytest.raises(KeyError, match="no claim C-x"):
+        book.claim("C-x", [claims.exact("", 1, 1)])
+    with pytest.raises(plan.PlanError, match="no sweep `nothing`"):
+        book.claim("C-exp-1", [claims.exact("", 1, 1)], evidence=["nothing"])
+
+
+@pytest.mark.parametrize("study", [study for study in experiment.studies(ROOT) if study.claims])
+def test_every_claim_of_a_catalogue_belongs_to_a_plausible_experiment(study):
+    for entry in study.claims.values():
+        assert entry.statement.endswith("."), entry.id
+        assert all((entry.where, entry.expected, entry.tolerance)), entry.id
+
+
+def test_the_catalogue_of_the_thesis_is_whole():
+    entries = catalogue.load(ROOT / "sf-sctp-2007" / "claims.toml")
+    assert len(entries) == 72
+    assert {entry.experiment for entry in entries.values()} >= {"fig-4-2", "exp-01", "exp-16", "x-9"}
+
+
+def test_an_analysis_that_fails_keeps_no_other_from_its_verdict(checkout, capsys):
+    analysis = checkout / "experiments" / "made-up" / "exp-1" / "analysis.py"
+    analysis.write_text(analysis.read_text() + "\ndef analyse(runner):\n    return 1 / 0\n")
+    assert command("studies", "made-up", "--quick") == 1
+    output = capsys.readouterr()
+    assert "made-up/exp-1: its analysis failed: ZeroDivisionError" in output.err
+    assert "claims have no verdict: C-exp-1" in output.out
+    assert list(found(checkout)) == ["C-exp-2"]
+    assert (checkout / "out" / "report" / "made-up" / "exp-2.html").is_file()

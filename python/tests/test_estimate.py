@@ -1,0 +1,61 @@
+"""What a run is thought to cost: only relations are tested, no clock is looked at."""
+
+import pytest
+
+from anabranch_lab import costs, estimate, experiment
+
+COMMON = experiment.root() / "experiments" / "sf-sctp-2007" / "common"
+BOTTLENECK = (COMMON / "fig-5.8.toml").read_text(encoding="utf-8")
+LOSSY = (COMMON / "fig-5.25.toml").read_text(encoding="utf-8")
+
+
+def work(scenario):
+    return estimate.seconds(scenario) - estimate.PER_RUN
+
+
+def test_twice_as_long_costs_twice_as_much():
+    assert work(BOTTLENECK.replace('"200 s"', '"400 s"')) == pytest.approx(2 * work(BOTTLENECK))
+
+
+def test_a_bottleneck_bounds_all_flows_together():
+    flow = BOTTLENECK[BOTTLENECK.index("[[flow]]") :]
+    two = BOTTLENECK + flow.replace('"sf"', '"other"')
+    assert work(two) == pytest.approx(work(BOTTLENECK))
+    assert work(BOTTLENECK.replace('"10 Mbit/s"', '"20 Mbit/s"')) == pytest.approx(2 * work(BOTTLENECK))
+
+
+def test_losses_bound_by_their_root():
+    assert work(LOSSY.replace("p = 1e-4", "p = 1e-2")) == pytest.approx(work(LOSSY) / 10)
+
+
+@pytest.mark.parametrize(
+    ("coupling", "factor"),
+    [("independent", 4), ("fcc(n)", 2), ("fcc(n^2)", 1), ("fcc(16)", 1), ("shared", 1)],
+)
+def test_subflows_and_couplings(coupling, factor):
+    four = LOSSY.replace("[flow.options]", f'subflows = 4\ncoupling = "{coupling}"\n[flow.options]')
+    assert work(four) == pytest.approx(factor * work(LOSSY))
+    listed = four.replace("subflows = 4", "subflows = [{}, {}, {}, {}]")
+    assert work(listed) == pytest.approx(work(four))
+
+
+def test_what_was_measured_replaces_the_guess(tmp_path):
+    first = costs.Costs(tmp_path / "costs.json")
+    guess = first.of("key", BOTTLENECK)
+    assert guess == estimate.seconds(BOTTLENECK)
+    first.learn("key", 7.0)
+    first.save()
+    other = costs.Costs(tmp_path / "costs.json")
+    assert (other.of("key", BOTTLENECK), other.known("key")) == (7.0, True)
+    # Two that learn at the same time keep what the other one learned.
+    first.learn("a", 1.0)
+    other.learn("b", 2.0)
+    first.save()
+    other.save()
+    both = costs.Costs(tmp_path / "costs.json")
+    assert (both.of("a", ""), both.of("b", "")) == (1.0, 2.0)
+
+
+def test_a_broken_file_of_costs_is_no_obstacle(tmp_path):
+    (tmp_path / "costs.json").write_text("{ half")
+    assert not costs.Costs(tmp_path / "costs.json").known("key")
