@@ -50,7 +50,8 @@ def make(
 
 
 def rows_of(summary: Mapping[str, Any], seed: int) -> pa.Table:
-    """The summary of a run as rows: one for each flow, each subflow (with its flow's name) and each link."""
+    """The summary of a run as rows: one for each flow, each subflow (with its flow's name), each link, and each class
+    of a link's queue (with the link's name, and its own as queue_class)."""
     rows: list[dict[str, Any]] = []
     for flow in summary["flows"]:
         head = {"seed": seed, "kind": "flow", "subflow": None}
@@ -60,7 +61,11 @@ def rows_of(summary: Mapping[str, Any], seed: int) -> pa.Table:
             number = values.pop("index")
             same = {key: flow.get(key) for key in ("name", "protocol", "engine")}
             rows.append({"seed": seed, "kind": "subflow", "subflow": number} | same | values)
-    rows += [{"seed": seed, "kind": "link", "subflow": None} | _plain(link) for link in summary["links"]]
+    for link in summary["links"]:
+        rows.append({"seed": seed, "kind": "link", "subflow": None} | _plain(link))
+        for queue_class in link.get("classes", ()):
+            values = _plain(queue_class) | {"name": link["name"], "queue_class": queue_class["name"]}
+            rows.append({"seed": seed, "kind": "class", "subflow": None} | values)
     columns = list(dict.fromkeys(name for row in rows for name in row))
     return pa.table({name: pa.array([row.get(name) for row in rows]) for name in columns})
 

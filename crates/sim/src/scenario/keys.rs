@@ -139,7 +139,7 @@ impl<'t> Field<'t> {
         }
     }
 
-<<<<<<< HEAD
+    /// A number from `low` to `high`.
     pub(super) fn number(&self, low: f64, high: f64) -> Result<f64, Problem> {
         let number = match self.node.value {
             Value::Float(number) => number,
@@ -150,7 +150,9 @@ impl<'t> Field<'t> {
             Ok(number)
         } else {
             Err(self.problem(format!("{number} is out of range; allowed: {low} to {high}")))
-=======
+        }
+    }
+
     /// A finite number above `low`.
     pub(super) fn number_above(&self, low: f64) -> Result<f64, Problem> {
         let number = match self.node.value {
@@ -162,7 +164,6 @@ impl<'t> Field<'t> {
             Ok(number)
         } else {
             Err(self.problem(format!("{number} is out of range; allowed: above {low}")))
->>>>>>> main
         }
     }
 

@@ -4,12 +4,9 @@ mod any_input;
 mod documentation;
 mod errors;
 mod meaning;
-<<<<<<< HEAD
 mod queues;
-=======
 mod routes;
 mod sources;
->>>>>>> main
 
 use super::{Scenario, ScenarioError};
 
