@@ -50,6 +50,9 @@ class Pages:
         for figure in analysis.figures:
             with plots.style():
                 drawn = figure.draw()
+                if len(drawn.axes) > 1 and not drawn.get_suptitle():
+                    # Panels have titles of their own; the file is to say which figure it is.
+                    drawn.suptitle(figure.title, x=0.01, ha="left", fontweight="bold")
             uri = plots.save(drawn, self.folder / "figures", f"{name.replace('/', '-')}-{figure.name}")
             figures.append((figure, uri))
         self._pages[name] = _Page(runner, runner.plan.title, analysis.claims, analysis.findings)

@@ -52,9 +52,23 @@ class Store:
             raise
 
     def clean(self) -> None:
-        """Removes what a killed process left half written."""
+        """Removes what a killed process left half written; what another one is writing now stays."""
         for part in self.folder.glob("*/*.part"):
-            part.unlink()
+            if not _runs(part.name.split(".")[-2]):
+                part.unlink(missing_ok=True)
+
+
+def _runs(process: str) -> bool:
+    """Whether a process of that number is there, other than this one."""
+    if not process.isdecimal() or int(process) == os.getpid():
+        return False
+    try:
+        os.kill(int(process), 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def encode(table: pa.Table) -> bytes:

@@ -3,8 +3,9 @@
 use core::fmt::{self, Display, Formatter};
 
 use crate::cause::{Cause, Causes, SfReason};
-use crate::chunk::{Chunk, Data, DataFlags, IData, Init, Sack, SfData, SfForward, SfSack};
+use crate::chunk::{Chunk, Data, DataFlags, IData, Init, Sack, SfData, SfForward, SfSack, Skipped};
 use crate::packet::Packet;
+use crate::param::add_streams::AddStreams;
 use crate::param::{Param, Params, SfCap};
 use crate::tlv::Tlvs;
 use crate::unknown::UnknownAction;
@@ -56,6 +57,14 @@ impl Display for Chunk<'_> {
             Self::ReConfig(chunk) => {
                 f.write_str("RE-CONFIG")?;
                 params(f, chunk.params)
+            }
+            Self::ForwardTsn(chunk) => {
+                write!(f, "FORWARD-TSN cum={}", chunk.cumulative)?;
+                list(f, " skipped", chunk.skipped(), |f, one| write!(f, "{}:{}", one.stream, one.ssn))
+            }
+            Self::IForwardTsn(chunk) => {
+                write!(f, "I-FORWARD-TSN cum={}", chunk.cumulative)?;
+                list(f, " skipped", chunk.skipped(), skipped)
             }
             Self::SfData(chunk) => sf_data(f, chunk),
             Self::SfSack(chunk) => sf_sack(f, chunk),
@@ -140,9 +149,15 @@ fn sf_sack(f: &mut Formatter<'_>, chunk: &SfSack<'_>) -> fmt::Result {
 
 fn sf_forward(f: &mut Formatter<'_>, chunk: &SfForward<'_>) -> fmt::Result {
     write!(f, "SF-FORWARD fid={} epoch={} cum={}", chunk.fid, chunk.epoch, chunk.cumulative)?;
-    list(f, " skipped", chunk.skipped(), |f, one| {
-        write!(f, "{}:{}{}", one.stream, one.mid, if one.unordered { "U" } else { "" })
-    })
+    list(f, " skipped", chunk.skipped(), skipped)
+}
+
+fn skipped(f: &mut Formatter<'_>, one: Skipped) -> fmt::Result {
+    write!(f, "{}:{}{}", one.stream, one.mid, if one.unordered { "U" } else { "" })
+}
+
+fn add_streams(f: &mut Formatter<'_>, name: &str, param: &AddStreams) -> fmt::Result {
+    write!(f, "{name} req={} count={}", param.request, param.count)
 }
 
 fn sf_cap(f: &mut Formatter<'_>, param: &SfCap<'_>) -> fmt::Result {
@@ -274,6 +289,21 @@ impl Display for Param<'_> {
             Self::SupportedAddressTypes(param) => {
                 list(f, "address-types", param.types(), |f, kind| kind.fmt(f))
             }
+            Self::OutgoingReset(param) => {
+                write!(
+                    f,
+                    "outgoing-reset req={} resp={} last={}",
+                    param.request, param.response, param.last_tsn
+                )?;
+                list(f, " streams", param.streams(), |f, stream| stream.fmt(f))
+            }
+            Self::IncomingReset(param) => {
+                write!(f, "incoming-reset req={}", param.request)?;
+                list(f, " streams", param.streams(), |f, stream| stream.fmt(f))
+            }
+            Self::AssociationReset(param) => write!(f, "ssn-tsn-reset req={}", param.request),
+            Self::AddOutgoingStreams(param) => add_streams(f, "add-outgoing", param),
+            Self::AddIncomingStreams(param) => add_streams(f, "add-incoming", param),
             Self::ReconfigResponse(param) => {
                 write!(f, "reconfig-response req={} result={}", param.request, param.result)?;
                 match param.next_tsns {

@@ -49,6 +49,10 @@ fn look(bytes: &[u8], chunk: &Chunk<'_>) {
         Chunk::Abort(abort) => causes(bytes, abort.causes),
         Chunk::Error(error) => causes(bytes, error.causes),
         Chunk::CookieEcho(echo) => assert!(within(bytes, echo.cookie)),
+        Chunk::IData(data) => assert!(within(bytes, data.payload)),
+        Chunk::ReConfig(chunk) => params(bytes, chunk.params),
+        Chunk::ForwardTsn(forward) => assert!(8 + 4 * forward.skipped().count() <= bytes.len()),
+        Chunk::IForwardTsn(forward) => assert!(8 + 8 * forward.skipped().count() <= bytes.len()),
         _ => {}
     }
 }
@@ -77,6 +81,8 @@ fn param(bytes: &[u8], raw: RawTlv<'_>) {
     assert!(within(bytes, raw.bytes) && within(raw.bytes, raw.value));
     match Param::parse(raw) {
         Ok(Param::SupportedAddressTypes(types)) => assert!(types.types().count() <= raw.value.len() / 2),
+        Ok(Param::OutgoingReset(reset)) => assert!(reset.streams().count() <= raw.value.len() / 2),
+        Ok(Param::IncomingReset(reset)) => assert!(reset.streams().count() <= raw.value.len() / 2),
         Ok(Param::Unrecognized(unrecognized)) => assert!(within(bytes, unrecognized.parameter)),
         _ => {}
     }
@@ -101,7 +107,8 @@ fn cause(bytes: &[u8], raw: RawTlv<'_>) {
 
 /// Type, flags, length and value of something like a chunk: mostly known types, mostly lengths that fit.
 fn chunk_like() -> impl Strategy<Value = Vec<u8>> {
-    let kind = prop_oneof![9 => 0..16_u8, 1 => any::<u8>()];
+    let extension = prop::sample::select(vec![0x40_u8, 0x82, 0xC0, 0xC2]);
+    let kind = prop_oneof![9 => 0..16_u8, 2 => extension, 1 => any::<u8>()];
     let wrong_by = prop_oneof![8 => Just(0_i32), 1 => -4..4, 1 => any::<i16>().prop_map(i32::from)];
     let value = prop_oneof![vec(any::<u8>(), 0..64), vec(tlv_like(), 0..6).prop_map(|tlvs| tlvs.concat())];
     (kind, any::<u8>(), wrong_by, value, 0..20_usize).prop_map(|(kind, flags, wrong_by, value, fixed)| {
@@ -119,7 +126,7 @@ fn chunk_like() -> impl Strategy<Value = Vec<u8>> {
 
 /// Type, length and value of something like a parameter or cause.
 fn tlv_like() -> impl Strategy<Value = Vec<u8>> {
-    let kind = prop_oneof![4 => 0..16_u16, 1 => Just(0x8000), 1 => Just(0x8008), 1 => any::<u16>()];
+    let kind = prop_oneof![4 => 0..19_u16, 1 => Just(0x8000), 1 => Just(0x8008), 1 => any::<u16>()];
     let wrong_by = prop_oneof![8 => Just(0_i32), 1 => -4..4];
     (kind, wrong_by, vec(any::<u8>(), 0..20)).prop_map(|(kind, wrong_by, value)| {
         let length = (4 + value.len() as i32 + wrong_by) as u16;

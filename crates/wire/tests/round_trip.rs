@@ -111,8 +111,9 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
 
 /// A chunk type that nobody knows.
 fn unknown_kind() -> impl Strategy<Value = u8> {
-    (15..=255_u8)
-        .prop_filter("a type that is known", |kind| !matches!(kind, 0x40 | 0x5F | 0x82 | 0x9F | 0xDF))
+    (15..=255_u8).prop_filter("a type that is known", |kind| {
+        !matches!(kind, 0x40 | 0x5F | 0x82 | 0x9F | 0xC0 | 0xC2 | 0xDF)
+    })
 }
 
 /// Parameters or causes in a row, the last one padded or not.
@@ -180,6 +181,55 @@ proptest! {
         through_a_packet(|out| chunk::ReConfig { params }.emit(out), |_, read| {
             let Chunk::ReConfig(read) = read else { panic!("not a RE-CONFIG") };
             assert!(read.params.iter().eq(params.iter()));
+        });
+    }
+
+    #[test]
+    fn requests(numbers: (u32, u32, u32), count: u16, streams in vec(any::<u16>(), 0..40)) {
+        let (request, response, last) = numbers;
+        let mut out = Vec::new();
+        let kinds = [param::kind::OUTGOING_RESET, param::kind::INCOMING_RESET];
+        let values = [
+            param::outgoing_reset::value(request, response, Tsn::new(last), &streams),
+            param::incoming_reset::value(request, &streams),
+        ];
+        for (kind, value) in kinds.iter().zip(&values) {
+            out.extend_from_slice(&kind.to_be_bytes());
+            out.extend_from_slice(&(4 + value.len() as u16).to_be_bytes());
+            out.extend_from_slice(value);
+            out.resize(out.len().next_multiple_of(4), 0);
+        }
+        let read: Vec<Param<'_>> =
+            Params::new(&out).iter().map(|raw| Param::parse(raw.unwrap()).unwrap()).collect();
+        let [Param::OutgoingReset(outgoing), Param::IncomingReset(incoming)] = read[..] else { panic!("{read:?}") };
+        assert_eq!((outgoing.request, outgoing.response, outgoing.last_tsn), (request, response, Tsn::new(last)));
+        assert_eq!(incoming.request, request);
+        assert!(outgoing.streams().eq(streams.iter().copied()) && incoming.streams().eq(streams.iter().copied()));
+        for param in read {
+            param_round_trip(&param);
+        }
+        let add = param::AddStreams { request, count };
+        param_round_trip(&Param::AddOutgoingStreams(add));
+        param_round_trip(&Param::AddIncomingStreams(add));
+        param_round_trip(&Param::AssociationReset(param::AssociationReset { request }));
+    }
+
+    #[test]
+    fn forward_tsn(tsn: u32, skipped in vec(any::<(u16, bool, u32)>(), 0..40)) {
+        let tsn = Tsn::new(tsn);
+        let ordered: Vec<chunk::SkippedSsn> =
+            skipped.iter().map(|&(stream, _, n)| chunk::SkippedSsn { stream, ssn: Ssn::new(n as u16) }).collect();
+        let any: Vec<chunk::Skipped> = skipped
+            .iter()
+            .map(|&(stream, unordered, n)| chunk::Skipped { stream, unordered, mid: Mid::new(n) })
+            .collect();
+        through_a_packet(|out| chunk::forward_tsn::emit(out, tsn, &ordered), |_, read| {
+            let Chunk::ForwardTsn(read) = read else { panic!("not a FORWARD-TSN") };
+            assert!(read.cumulative == tsn && read.skipped().eq(ordered.iter().copied()));
+        });
+        through_a_packet(|out| chunk::i_forward_tsn::emit(out, tsn, &any), |_, read| {
+            let Chunk::IForwardTsn(read) = read else { panic!("not an I-FORWARD-TSN") };
+            assert!(read.cumulative == tsn && read.skipped().eq(any.iter().copied()));
         });
     }
 

@@ -72,6 +72,11 @@ impl PeerInit {
                 | Param::SfCap(_)
                 | Param::SfAdd(_)
                 | Param::SfDel(_)
+                | Param::OutgoingReset(_)
+                | Param::IncomingReset(_)
+                | Param::AssociationReset(_)
+                | Param::AddOutgoingStreams(_)
+                | Param::AddIncomingStreams(_)
                 | Param::Unknown(_) => {
                     let action = anabranch_wire::param::unknown_action(raw.kind);
                     if action.reports() && peer.unrecognized.len() + raw.bytes.len() + 8 <= MAX_UNRECOGNIZED {

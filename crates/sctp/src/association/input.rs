@@ -53,9 +53,13 @@ impl Association {
             };
             // What was not negotiated is unknown, whatever it holds.
             let parsed = match raw.kind {
-                kind::I_DATA | kind::RE_CONFIG | kind::SF_DATA | kind::SF_SACK | kind::SF_FORWARD => {
-                    Ok(Chunk::Unknown(raw))
-                }
+                kind::I_DATA
+                | kind::RE_CONFIG
+                | kind::FORWARD_TSN
+                | kind::I_FORWARD_TSN
+                | kind::SF_DATA
+                | kind::SF_SACK
+                | kind::SF_FORWARD => Ok(Chunk::Unknown(raw)),
                 _ => Chunk::parse(raw),
             };
             let Ok(chunk) = parsed else {
@@ -135,6 +139,8 @@ impl Association {
             Chunk::Ecne(_) | Chunk::Cwr(_) => {}
             Chunk::IData(_)
             | Chunk::ReConfig(_)
+            | Chunk::ForwardTsn(_)
+            | Chunk::IForwardTsn(_)
             | Chunk::SfData(_)
             | Chunk::SfSack(_)
             | Chunk::SfForward(_) => {}

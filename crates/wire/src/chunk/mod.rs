@@ -9,8 +9,10 @@ mod cookie_echo;
 pub mod data;
 mod ecn;
 mod error;
+pub mod forward_tsn;
 mod heartbeat;
 mod i_data;
+pub mod i_forward_tsn;
 pub mod init;
 mod re_config;
 pub mod sack;
@@ -27,8 +29,10 @@ pub use cookie_echo::CookieEcho;
 pub use data::{Data, DataFlags};
 pub use ecn::{Cwr, Ecne};
 pub use error::ErrorChunk;
+pub use forward_tsn::{ForwardTsn, SkippedSsn};
 pub use heartbeat::{Heartbeat, HeartbeatKind};
 pub use i_data::IData;
+pub use i_forward_tsn::{IForwardTsn, Skipped};
 pub use init::{Init, InitKind};
 pub use re_config::ReConfig;
 pub use sack::{GapBlock, Sack};
@@ -80,6 +84,8 @@ pub mod kind {
     pub const I_DATA: u8 = 0x40;
     /// Re-configuration (RFC 6525).
     pub const RE_CONFIG: u8 = 0x82;
+    /// What a sender of DATA gives up (RFC 3758).
+    pub const FORWARD_TSN: u8 = 0xC0;
     /// I-DATA's FORWARD-TSN (RFC 8260).
     pub const I_FORWARD_TSN: u8 = 0xC2;
     /// Payload data of a subflow (extension SF, [`CodePoints`](crate::sf::CodePoints)).
@@ -134,6 +140,10 @@ pub enum Chunk<'a> {
     IData(IData<'a>),
     /// Type 0x82.
     ReConfig(ReConfig<'a>),
+    /// Type 0xC0.
+    ForwardTsn(ForwardTsn<'a>),
+    /// Type 0xC2.
+    IForwardTsn(IForwardTsn<'a>),
     /// Type 0x5F, or as [`CodePoints::data`] says.
     SfData(SfData<'a>),
     /// Type 0x9F, or as [`CodePoints::sack`] says.
@@ -168,6 +178,8 @@ impl<'a> Chunk<'a> {
             kind::SHUTDOWN_COMPLETE => Self::ShutdownComplete(ShutdownComplete::parse(raw)?),
             kind::I_DATA => Self::IData(IData::parse(raw)?),
             kind::RE_CONFIG => Self::ReConfig(ReConfig::parse(raw)?),
+            kind::FORWARD_TSN => Self::ForwardTsn(ForwardTsn::parse(raw)?),
+            kind::I_FORWARD_TSN => Self::IForwardTsn(IForwardTsn::parse(raw)?),
             kind::SF_DATA => Self::SfData(SfData::parse(raw)?),
             kind::SF_SACK => Self::SfSack(SfSack::parse(raw)?),
             kind::SF_FORWARD => Self::SfForward(SfForward::parse(raw)?),
@@ -216,6 +228,8 @@ impl<'a> Chunk<'a> {
             Self::ShutdownComplete(chunk) => chunk.emit(out),
             Self::IData(chunk) => chunk.emit(out),
             Self::ReConfig(chunk) => chunk.emit(out),
+            Self::ForwardTsn(chunk) => chunk.emit(out),
+            Self::IForwardTsn(chunk) => chunk.emit(out),
             Self::SfData(chunk) => chunk.emit(out),
             Self::SfSack(chunk) => chunk.emit(out),
             Self::SfForward(chunk) => chunk.emit(out),

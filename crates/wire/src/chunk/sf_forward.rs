@@ -17,25 +17,12 @@
 //! +---------------------------------------------------------------+
 //! ```
 
-use core::iter::FusedIterator;
-use core::slice::ChunksExact;
-
+pub use super::i_forward_tsn::{Skipped, SkippedMessages};
 use crate::emit::MAX_LENGTH;
 use crate::error::ChunkError;
 use crate::packet::RawChunk;
-use crate::serial::{Mid, Tsn};
+use crate::serial::Tsn;
 use crate::sf::CodePoints;
-
-/// The last message of a stream that is skipped.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Skipped {
-    /// Stream identifier.
-    pub stream: u16,
-    /// U: the unordered messages of the stream are meant.
-    pub unordered: bool,
-    /// The largest message identifier skipped.
-    pub mid: Mid,
-}
 
 /// An SF-FORWARD chunk: a view over the received bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,43 +85,16 @@ pub fn emit(out: &mut Vec<u8>, kind: u8, fid: u8, epoch: u8, cumulative: Tsn, sk
     let start = crate::emit::begin_chunk(out, kind, 0);
     fixed(out, fid, epoch, cumulative);
     for one in skipped {
-        let [s0, s1] = one.stream.to_be_bytes();
-        let [m0, m1, m2, m3] = one.mid.get().to_be_bytes();
-        out.extend_from_slice(&[s0, s1, 0, u8::from(one.unordered), m0, m1, m2, m3]);
+        one.emit(out);
     }
     crate::emit::end(out, start, 0);
 }
-
-/// Iterator over skipped messages.
-#[derive(Clone, Debug)]
-pub struct SkippedMessages<'a>(ChunksExact<'a, u8>);
-
-impl Iterator for SkippedMessages<'_> {
-    type Item = Skipped;
-
-    fn next(&mut self) -> Option<Skipped> {
-        match self.0.next() {
-            Some(&[s0, s1, _, u, m0, m1, m2, m3]) => Some(Skipped {
-                stream: u16::from_be_bytes([s0, s1]),
-                unordered: u & 1 != 0,
-                mid: Mid::new(u32::from_be_bytes([m0, m1, m2, m3])),
-            }),
-            _ => None,
-        }
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.0.size_hint()
-    }
-}
-
-impl ExactSizeIterator for SkippedMessages<'_> {}
-impl FusedIterator for SkippedMessages<'_> {}
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::chunk::tests::{Mutated, length_cases, raw};
+    use crate::serial::Mid;
 
     #[test]
     fn layout() {

@@ -44,7 +44,7 @@ fn every_type_is_parsed_as_what_it_is() {
         bytes[3] = match kind {
             0 | 3 => 16,
             1 | 2 => 20,
-            4 | 5 | 7 | 12 | 13 => 8,
+            4 | 5 | 7 | 12 | 13 | 0xC0 | 0xC2 => 8,
             0x40 | 0x5F => 20,
             0x9F => 24,
             0xDF => 12,
@@ -54,7 +54,7 @@ fn every_type_is_parsed_as_what_it_is() {
             bytes[4..8].copy_from_slice(&[0, 1, 0, 4]);
         }
         let chunk = Chunk::parse(raw(&bytes)).unwrap();
-        let known = kind <= 14 || matches!(kind, 0x40 | 0x5F | 0x82 | 0x9F | 0xDF);
+        let known = kind <= 14 || matches!(kind, 0x40 | 0x5F | 0x82 | 0x9F | 0xC0 | 0xC2 | 0xDF);
         assert_eq!(matches!(chunk, Chunk::Unknown(_)), !known, "{kind}");
         let mut out = Vec::new();
         chunk.emit(&mut out);

@@ -1,13 +1,17 @@
 //! Every parameter of RFC 9260, one file each, the two extensions that every stack of today names in its INIT,
 //! and those of the subflow extension SF.
 
+pub mod add_streams;
+mod association_reset;
 mod cookie_preservative;
 mod ecn_capable;
 mod forward_tsn;
 mod heartbeat_info;
 mod host_name;
+pub mod incoming_reset;
 mod ipv4;
 mod ipv6;
+pub mod outgoing_reset;
 mod reconfig_response;
 mod sf_add;
 pub mod sf_cap;
@@ -17,13 +21,17 @@ mod supported_address_types;
 mod supported_extensions;
 mod unrecognized;
 
+pub use add_streams::{AddDirection, AddStreams};
+pub use association_reset::AssociationReset;
 pub use cookie_preservative::CookiePreservative;
 pub use ecn_capable::EcnCapable;
 pub use forward_tsn::ForwardTsnSupported;
 pub use heartbeat_info::HeartbeatInfo;
 pub use host_name::HostName;
+pub use incoming_reset::IncomingReset;
 pub use ipv4::Ipv4Address;
 pub use ipv6::Ipv6Address;
+pub use outgoing_reset::OutgoingReset;
 pub use reconfig_response::ReconfigResponse;
 pub use sf_add::SfAdd;
 pub use sf_cap::{SfCap, SfCapFlags, SfCapHead, SfOpen};
@@ -60,8 +68,18 @@ pub mod kind {
     pub const HOST_NAME: u16 = 11;
     /// Supported Address Types.
     pub const SUPPORTED_ADDRESS_TYPES: u16 = 12;
+    /// Outgoing SSN Reset Request (RFC 6525).
+    pub const OUTGOING_RESET: u16 = 13;
+    /// Incoming SSN Reset Request (RFC 6525).
+    pub const INCOMING_RESET: u16 = 14;
+    /// SSN/TSN Reset Request (RFC 6525).
+    pub const ASSOCIATION_RESET: u16 = 15;
     /// Re-configuration Response (RFC 6525).
     pub const RECONFIG_RESPONSE: u16 = 16;
+    /// Add Outgoing Streams Request (RFC 6525).
+    pub const ADD_OUTGOING_STREAMS: u16 = 17;
+    /// Add Incoming Streams Request (RFC 6525).
+    pub const ADD_INCOMING_STREAMS: u16 = 18;
     /// ECN Capable (reserved).
     pub const ECN_CAPABLE: u16 = 0x8000;
     /// Supported Extensions (RFC 5061).
@@ -101,8 +119,18 @@ pub enum Param<'a> {
     HostName(HostName<'a>),
     /// Type 12.
     SupportedAddressTypes(SupportedAddressTypes<'a>),
+    /// Type 13.
+    OutgoingReset(OutgoingReset<'a>),
+    /// Type 14.
+    IncomingReset(IncomingReset<'a>),
+    /// Type 15.
+    AssociationReset(AssociationReset),
     /// Type 16.
     ReconfigResponse(ReconfigResponse),
+    /// Type 17.
+    AddOutgoingStreams(AddStreams),
+    /// Type 18.
+    AddIncomingStreams(AddStreams),
     /// Type 0x8000.
     EcnCapable(EcnCapable),
     /// Type 0x8008.
@@ -134,7 +162,12 @@ impl<'a> Param<'a> {
             kind::COOKIE_PRESERVATIVE => Self::CookiePreservative(CookiePreservative::parse(raw)?),
             kind::HOST_NAME => Self::HostName(HostName::parse(raw)?),
             kind::SUPPORTED_ADDRESS_TYPES => Self::SupportedAddressTypes(SupportedAddressTypes::parse(raw)?),
+            kind::OUTGOING_RESET => Self::OutgoingReset(OutgoingReset::parse(raw)?),
+            kind::INCOMING_RESET => Self::IncomingReset(IncomingReset::parse(raw)?),
+            kind::ASSOCIATION_RESET => Self::AssociationReset(AssociationReset::parse(raw)?),
             kind::RECONFIG_RESPONSE => Self::ReconfigResponse(ReconfigResponse::parse(raw)?),
+            kind::ADD_OUTGOING_STREAMS => Self::AddOutgoingStreams(AddStreams::parse(raw)?),
+            kind::ADD_INCOMING_STREAMS => Self::AddIncomingStreams(AddStreams::parse(raw)?),
             kind::ECN_CAPABLE => Self::EcnCapable(EcnCapable::parse(raw)?),
             kind::SUPPORTED_EXTENSIONS => Self::SupportedExtensions(SupportedExtensions::parse(raw)?),
             kind::FORWARD_TSN_SUPPORTED => Self::ForwardTsnSupported(ForwardTsnSupported::parse(raw)?),
@@ -157,7 +190,12 @@ impl<'a> Param<'a> {
             Self::CookiePreservative(param) => param.emit(out),
             Self::HostName(param) => param.emit(out),
             Self::SupportedAddressTypes(param) => param.emit(out),
+            Self::OutgoingReset(param) => param.emit(out),
+            Self::IncomingReset(param) => param.emit(out),
+            Self::AssociationReset(param) => param.emit(out),
             Self::ReconfigResponse(param) => param.emit(out),
+            Self::AddOutgoingStreams(param) => param.emit(AddDirection::Outgoing, out),
+            Self::AddIncomingStreams(param) => param.emit(AddDirection::Incoming, out),
             Self::EcnCapable(param) => param.emit(out),
             Self::SupportedExtensions(param) => param.emit(out),
             Self::ForwardTsnSupported(param) => param.emit(out),

@@ -123,4 +123,21 @@ fn messages_with_identifiers_and_re_configuration() {
         line(&[0x82, 0, 0, 16, 0, 16, 0, 12, 0, 0, 0, 7, 0, 0, 0, 6]),
         " RE-CONFIG params: reconfig-response req=7 result=6"
     );
+    assert_eq!(
+        line(&[
+            0x82, 0, 0, 34, 0, 14, 0, 10, 0, 0, 0, 8, 0, 3, 0, 0, 0, 13, 0, 18, 0, 0, 0, 7, 0, 0, 0, 6, 0, 0,
+            0, 5, 0, 4, 0, 0
+        ]),
+        " RE-CONFIG params: incoming-reset req=8 streams=[3], outgoing-reset req=7 resp=6 last=5 streams=[4]"
+    );
+    assert_eq!(
+        line(&[0x82, 0, 0, 28, 0, 17, 0, 12, 0, 0, 0, 7, 0, 2, 0, 0, 0, 18, 0, 12, 0, 0, 0, 8, 0, 3, 0, 0]),
+        " RE-CONFIG params: add-outgoing req=7 count=2, add-incoming req=8 count=3"
+    );
+    assert_eq!(line(&[0x82, 0, 0, 12, 0, 15, 0, 8, 0, 0, 0, 7]), " RE-CONFIG params: ssn-tsn-reset req=7");
+    assert_eq!(line(&[0xC0, 0, 0, 12, 0, 0, 0, 9, 0, 1, 0, 2]), " FORWARD-TSN cum=9 skipped=[1:2]");
+    assert_eq!(
+        line(&[0xC2, 0, 0, 16, 0, 0, 0, 9, 0, 1, 0, 1, 0, 0, 0, 2]),
+        " I-FORWARD-TSN cum=9 skipped=[1:2U]"
+    );
 }
