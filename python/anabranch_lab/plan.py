@@ -135,7 +135,25 @@ class Plan:
 ENGINE = "engine"
 """The axis that `engines` makes."""
 
-RESERVED = frozenset({"seed", "kind", "name", "subflow", "file"})
+RESERVED = frozenset(
+    [
+        "seed",
+        "kind",
+        "name",
+        "subflow",
+        "file",
+        "flow",
+        "path",
+        "entity",
+        "time_ns",
+        "reason",
+        "seq",
+        "size",
+        "a",
+        "b",
+        "c",
+    ]
+)
 """Columns of the results that no axis can be called after."""
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from . import campaign, costs, grid, simulation, stats, store, work
-from .plan import Adaptive, Plan, Point, Sweep
+from .plan import Adaptive, Plan, PlanError, Point, Sweep
 
 
 @dataclass(frozen=True)
@@ -146,11 +146,13 @@ class Runner:
         at = at or {}
         files, points = [], []
         for point, key in self.points(found):
-            if any(point.at[name] != value for name, value in at.items()):
+            if any(name not in point.at or point.at[name] != value for name, value in at.items()):
                 continue
             for seed in self.seeds_at(found, point, key):
                 files.append(self.store.path(key, seed, kind))
                 points.append(point.at)
+        if not files:
+            raise PlanError(f"{self.plan.name}: sweep `{sweep}` has no point {dict(at)}")
         return store.query(files, points, sql)
 
     def grid(self, sweep: str, measures: Mapping[str, str], kind: str = work.RUNS) -> grid.Grid:

@@ -6,7 +6,7 @@ use anabranch_base::{Dscp, Instant};
 use anabranch_link::{Frame, Link};
 
 use crate::event_queue::{Entity, EventQueue};
-use crate::record::{Packet, Recorder};
+use crate::record::{Packet, Passed, Recorder, Shares};
 
 /// No link leads there.
 pub(crate) const NO_LINK: u32 = u32::MAX;
@@ -27,6 +27,10 @@ pub(crate) struct Wire {
     pub(crate) fed_by_one: bool,
     /// Whether packets go on to such a link.
     pub(crate) feeds_ahead: bool,
+    /// What came and what was dropped, for samples.
+    pub(crate) passed: Passed,
+    /// Counts flow by flow, where the summary shall have them.
+    pub(crate) shares: Option<Box<Shares>>,
 }
 
 /// Everything between the hosts.
@@ -119,6 +123,11 @@ impl Network {
                 capture.packet(now, interface, &packet);
             }
         }
+        wire.passed.packets += 1;
+        wire.passed.bytes += u64::from(frame.size);
+        if let Some(shares) = &mut wire.shares {
+            shares.arrival(now, &frame);
+        }
         wire.link.handle_frame(now, frame);
         self.settle(hop);
     }
@@ -134,8 +143,12 @@ impl Network {
         if self.wires.get(index as usize).is_some_and(|wire| wire.feeds_ahead) {
             self.send_ahead(index);
         }
-        let Some(Wire { link, .. }) = self.wires.get_mut(index as usize) else { return };
+        let Some(Wire { link, passed, shares, .. }) = self.wires.get_mut(index as usize) else { return };
         while let Some(dropped) = link.poll_dropped() {
+            passed.drops += 1;
+            if let Some(shares) = shares {
+                shares.dropped(&dropped);
+            }
             if dropped.at < self.end {
                 self.recorder.dropped(index as u16, &dropped);
                 let flow = dropped.frame.flow as usize;

@@ -17,8 +17,28 @@ pub struct Summary {
     pub packet_hops: u64,
     /// One for each flow, in the order of the scenario.
     pub flows: Vec<FlowSummary>,
+    /// One for each set of flows that a `count` made, in the order of the scenario.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<GroupSummary>,
     /// One for each link, in the order of the scenario.
     pub links: Vec<LinkSummary>,
+}
+
+/// What the flows of one `count` did together.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GroupSummary {
+    /// The name that the file gives them.
+    pub name: String,
+    /// How many there are.
+    pub flows: u64,
+    /// Jain's index of their goodputs, (sum x)^2 / (n sum x^2): 1 when all have the same, 1 / n when one has all.
+    pub jain: f64,
+    /// Packets of their senders that links dropped.
+    pub packets_lost: u64,
+    /// Sums; the rate of loss indications over all packets, the round-trip time as the mean of the flows, and the largest
+    /// window of any.
+    #[serde(flatten)]
+    pub measures: Measures,
 }
 
 /// What one flow did.
@@ -132,6 +152,9 @@ pub struct LinkSummary {
     pub queue_drop_probability: Option<f64>,
     /// One for each class or virtual queue of its queue.
     pub classes: Vec<ClassSummary>,
+    /// The same flow by flow, where the scenario asks for it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub flows: Vec<ShareSummary>,
 }
 
 /// What one class or virtual queue of a link did.
@@ -186,4 +209,21 @@ impl From<ClassStats> for ClassSummary {
             queue_drop_probability: stats.average.map(|average| average.probability),
         }
     }
+}
+
+/// What one flow did to one link.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ShareSummary {
+    /// Name of the flow.
+    pub name: String,
+    /// Packets that it offered to the link, dropped ones included.
+    pub arrivals: u64,
+    /// Of these, dropped by the queue.
+    pub drops_queue: u64,
+    /// Of these, taken by the loss model.
+    pub drops_error: u64,
+    /// Packets dropped for whatever reason / packets offered; 0 when none was offered.
+    pub drop_rate: f64,
+    /// What the queue took of it, as a share of what the link can carry, 0 to 1; `None` for a link of infinite rate.
+    pub share: Option<f64>,
 }

@@ -8,6 +8,7 @@ use anabranch_link::Frame;
 use crate::error::RunError;
 use crate::event_queue::Entity;
 use crate::network::{FIRST_LINK, Network};
+use crate::record::Series;
 use crate::scenario::TimeDraw;
 use crate::side::Side;
 
@@ -35,17 +36,20 @@ pub(crate) struct World {
 }
 
 /// What happens at fixed times.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) struct Clock {
     /// End of the warm-up, until it has come.
     pub(crate) warmup: Option<Instant>,
     /// The next sample of the queues, and the time between two.
     pub(crate) sample: Option<(Instant, Duration)>,
+    /// Samples of everything.
+    pub(crate) series: Option<Series>,
 }
 
 impl Clock {
     pub(crate) fn next(&self) -> Option<Instant> {
-        [self.warmup, self.sample.map(|(at, _)| at)].into_iter().flatten().min()
+        let series = self.series.as_ref().and_then(Series::wakes_at);
+        [self.warmup, self.sample.map(|(at, _)| at), series].into_iter().flatten().min()
     }
 }
 
@@ -88,6 +92,10 @@ impl World {
             } else {
                 self.deliver(now, entity - FIRST_LINK);
             }
+        }
+        // The last interval may end with the run.
+        if let Some(series) = self.clock.series.as_mut().filter(|series| series.is_due(self.end)) {
+            series.take(self.end, &mut self.sides, &mut self.net);
         }
         Ok(())
     }
@@ -154,6 +162,9 @@ impl World {
                 let (packets, bytes) = (wire.link.queue_len(now) as u64, wire.link.queue_bytes(now));
                 self.net.recorder.queue(now, index as u16, packets, bytes);
             }
+        }
+        if let Some(series) = self.clock.series.as_mut().filter(|series| series.is_due(now)) {
+            series.take(now, &mut self.sides, &mut self.net);
         }
         // Looking at a link brings it up to date, and what it drops on the way has to be taken.
         for index in 0..self.net.wires.len() {

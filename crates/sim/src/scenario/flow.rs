@@ -15,6 +15,8 @@ use super::{Engine, PacketSource, TimeDraw, source, units};
 pub struct Flow {
     /// Its name, unique among the flows.
     pub name: String,
+    /// The name in the file of the flows that a `count` made; `None` for a single flow.
+    pub group: Option<String>,
     /// The host that opens it and sends.
     pub from: String,
     /// The host that receives.
@@ -234,6 +236,7 @@ pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
     };
     let flow = Flow {
         name: name.name()?,
+        group: None,
         from: from.name()?,
         to: to.name()?,
         protocol,

@@ -52,6 +52,7 @@ pub(crate) fn flow(
 ) -> Flow {
     Flow {
         name: name.to_owned(),
+        group: None,
         from: ends.0.to_owned(),
         to: ends.1.to_owned(),
         protocol,
