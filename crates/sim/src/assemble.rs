@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use anabranch_base::{Duration, Instant, Meta, Rng};
 use anabranch_link::{
-    Applies, Bernoulli, Counts, DropTail, Link, LinkConfig, Loss, LossAt, Pattern, Positions, Queue, Rate,
+    Applies, Bernoulli, Link, LinkConfig, LinkFacts, Loss, LossAt, Pattern, Positions, Rate,
 };
 
 use crate::app::{App, Sink, Source};
@@ -361,11 +361,13 @@ fn wires(scenario: &Scenario, seed: u64, record: &Record) -> Result<(Vec<Wire>, 
         })?;
         let (loss, data_only) = loss(scenario, seed, index)?;
         marks_data |= data_only;
-        let scenario::Queue::DropTail { packets, bytes } = link.queue;
+        let rate = link.rate.bits_per_second();
+        let stream = scenario.link_stream(index).unwrap_or_default();
+        let rng = Rng::stream(seed, &stream, "queue");
         let config = LinkConfig {
-            rate: link.rate.bits_per_second().map_or(Rate::Infinite, Rate::BitsPerSecond),
+            rate: rate.map_or(Rate::Infinite, Rate::BitsPerSecond),
             delay: link.delay,
-            queue: Queue::DropTail(DropTail::new(packets, bytes, Counts::Ns2)),
+            queue: link.queue.build(LinkFacts { rate, delay: link.delay }, rng),
             loss,
             loss_at: LossAt::Exit,
         };
