@@ -52,8 +52,9 @@ def make(
 def rows_of(summary: Mapping[str, Any], seed: int) -> pa.Table:
     """The summary of a run as rows.
 
-    One for each `flow`, each `subflow` (with its flow's name), each `group` of flows that a `count` made, each `link`, and each
-    `share` of a flow in a link (the link's name, the flow's in `flow`) where the scenario asks for it.
+    One for each `flow`, each `subflow` (with its flow's name), each `group` of flows that a `count` made, each `link`,
+    each `class` of a link's queue (the link's name, its own in `queue_class`), and each `share` of a flow in a link (the
+    link's name, the flow's in `flow`) where the scenario asks for it.
     """
     rows: list[dict[str, Any]] = []
     for flow in summary["flows"]:
@@ -68,6 +69,9 @@ def rows_of(summary: Mapping[str, Any], seed: int) -> pa.Table:
     rows += [{"seed": seed, "kind": "group", "subflow": None} | _plain(group) for group in groups]
     for link in summary["links"]:
         rows.append({"seed": seed, "kind": "link", "subflow": None} | _plain(link))
+        for queue_class in link.get("classes", ()):
+            values = _plain(queue_class) | {"name": link["name"], "queue_class": queue_class["name"]}
+            rows.append({"seed": seed, "kind": "class", "subflow": None} | values)
         for share in link.get("flows", ()):
             values = _plain(share)
             flow = values.pop("name")

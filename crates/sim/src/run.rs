@@ -10,7 +10,9 @@ use crate::error::RunError;
 use crate::record::{Columns, Share, Shares};
 use crate::scenario::{Flow, Link, Record, Scenario, Traffic};
 use crate::side::Side;
-use crate::summary::{FlowSummary, LinkSummary, Measures, ShareSummary, SubflowSummary, Summary};
+use crate::summary::{
+    ClassSummary, FlowSummary, LinkSummary, Measures, ShareSummary, SubflowSummary, Summary,
+};
 use crate::world::World;
 
 mod groups;
@@ -63,15 +65,25 @@ fn summary(scenario: &Scenario, seed: u64, world: &mut World) -> Summary {
     let span = scenario.duration - scenario.warmup;
     let links = scenario.links.iter().zip(&mut world.net.wires).map(|(link, wire)| {
         let stats = wire.link.stats(end);
+        let average = wire.link.average(end);
         LinkSummary {
             name: link.name.clone(),
             arrivals: stats.arrivals,
             drops_queue: stats.drops_queue,
+            drops_full: stats.drops_full,
+            drops_early: stats.drops_early,
+            drops_forced: stats.drops_forced,
+            drops_sojourn: stats.drops_sojourn,
+            drops_policed: stats.drops_policed,
             drops_error: stats.drops_error,
+            marks: stats.marks,
             sent: stats.sent,
             utilisation: stats.utilisation(),
             queue_mean_packets: stats.queue_mean,
             queue_max_packets: stats.queue_max,
+            queue_average_packets: average.map(|average| average.mean),
+            queue_drop_probability: average.map(|average| average.probability),
+            classes: wire.link.class_stats(end).into_iter().map(ClassSummary::from).collect(),
             flows: wire.shares.as_ref().map_or_else(Vec::new, |shares| by_flow(scenario, link, shares)),
         }
     });

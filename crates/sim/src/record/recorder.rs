@@ -78,6 +78,10 @@ impl Recorder {
         let reason = match drop.reason {
             DropReason::QueueFull => Reason::QueueFull,
             DropReason::Error => Reason::Error,
+            DropReason::Early => Reason::Early,
+            DropReason::Forced => Reason::Forced,
+            DropReason::Sojourn => Reason::Sojourn,
+            DropReason::Policed => Reason::Policed,
             _ => Reason::Other,
         };
         self.push(&Row {

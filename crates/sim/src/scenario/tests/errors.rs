@@ -83,7 +83,7 @@ fn unknown_kinds() {
     edit(
         "\"droptail\"",
         "\"droptial\"",
-        "f.toml:11:18: kind: unknown kind of queue \"droptial\" (did you mean \"droptail\"?); allowed: droptail",
+        "f.toml:11:18: kind: unknown kind of queue \"droptial\" (did you mean \"droptail\"?); allowed: droptail, red, rio-c, rio-d, wred",
     );
     edit(
         "\"greedy\"",

@@ -4,6 +4,7 @@ mod any_input;
 mod documentation;
 mod errors;
 mod meaning;
+mod queues;
 mod routes;
 mod sources;
 
