@@ -123,6 +123,8 @@ class Plan:
     sweeps: tuple[Sweep, ...] = field(default=())
     engines: tuple[str, ...] = ()
     """The engines that are compared, the one whose claims are judged first."""
+    compares: bool = False
+    """Whether it looks at what the other experiments of its study found, and so comes after them."""
 
     def sweep(self, name: str) -> Sweep:
         """The sweep of that name."""
@@ -162,7 +164,18 @@ def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -
     document = {**(study or {}), **_read(folder / "plan.toml")}
     _only(
         document,
-        {"title", "study", "reference", "engines", "seeds", "quick_seeds", "quick", "axes", "sweep"},
+        {
+            "title",
+            "study",
+            "reference",
+            "engines",
+            "seeds",
+            "quick_seeds",
+            "quick",
+            "axes",
+            "sweep",
+            "compares",
+        },
         "plan.toml",
     )
     for key in ("title", "study", "seeds", "quick_seeds"):
@@ -235,6 +248,7 @@ def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -
         reference=document.get("reference", ""),
         sweeps=tuple(sweeps),
         engines=engines,
+        compares=document.get("compares", False),
     )
 
 
