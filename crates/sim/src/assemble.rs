@@ -13,7 +13,7 @@ use crate::engine::{self, DatagramEnd, Engine, SctpEnd, TcpEnd};
 use crate::error::RunError;
 use crate::event_queue::{Entity, EventQueue};
 use crate::network::{FIRST_LINK, NO_LINK, Network, Wire};
-use crate::record::{Capture, Interface, Passed, Recorder, Series, Share, Shares};
+use crate::record::{Capture, EndSeries, Interface, LinkSeries, Recorder, Share, Shares, Ticks};
 use crate::scenario::{self, Checksums, Flow, Protocol, Record, Scenario};
 use crate::side::{Side, Watch};
 use crate::world::{CLOCK, Clock, Processor, World};
@@ -80,7 +80,7 @@ pub(crate) fn world(
         }
     }
     // A capture and the samples of a queue are taken in the order of time.
-    if record.pcap.is_none() && record.queue_interval.is_none() && record.sample.is_none() {
+    if record.pcap.is_none() && record.queue_interval.is_none() {
         allow_sending_ahead(&mut wires, scenario);
     }
     let processors = scenario.hosts.iter().enumerate().map(|(node, host)| {
@@ -97,7 +97,7 @@ pub(crate) fn world(
             .queue_interval
             .filter(|interval| *interval > Duration::ZERO)
             .map(|interval| (Instant::ZERO, interval)),
-        series: Series::new(record, scenario),
+        series: Ticks::new(record, scenario).map(EndSeries::new),
     };
     queue.set(CLOCK, clock.next());
     Ok(World {
@@ -382,7 +382,7 @@ fn wires(scenario: &Scenario, seed: u64, record: &Record) -> Result<(Vec<Wire>, 
             interface: record.pcap.contains(link.name.as_str()).then(|| interfaces.next()).flatten(),
             fed_by_one: false,
             feeds_ahead: false,
-            passed: Passed::default(),
+            series: Ticks::new(record, scenario).map(LinkSeries::new).map(Box::new),
             shares: record.by_flow.contains(link.name.as_str()).then(|| {
                 Box::new(Shares {
                     flows: vec![Share::default(); scenario.flows.len()],
