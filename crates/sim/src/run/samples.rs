@@ -89,7 +89,8 @@ fn samples_can_begin_late_and_end_early() {
 
 #[test]
 fn what_is_sampled_changes_nothing_else() {
-    let loss = Loss::Bernoulli { p: 0.1, applies: Applies::All, stream: None };
+    let loss =
+        Loss::Bernoulli { p: 0.1, applies: Applies::All, dscp: anabranch_link::DscpSet::ALL, stream: None };
     let mut scenario = line(loss, vec![source("cbr", 3), source("other", 5)]);
     let plain = run(&scenario, 1, &scenario.record).unwrap();
     assert!(plain.trace.is_none());
