@@ -1,13 +1,15 @@
 """What happened over time: the samples of recorded runs (`sample` of a scenario's `[record]`) as arrays."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import work
+from .grid import Grid
+from .plan import PlanError
 
 if TYPE_CHECKING:
     from .sweep import Runner
@@ -162,7 +164,9 @@ def load(runner: "Runner", sweep: str, at: Mapping[str, Any]) -> dict[int, Sampl
     }
     found: dict[int, dict[tuple[str, int], dict[str, np.ndarray]]] = {}
     if not len(entity):
-        return {}
+        raise PlanError(
+            f"sweep `{sweep}` recorded no samples at {dict(at)}: does `sample_from` come after the end?"
+        )
     changed = (
         (columns["seed"][1:] != columns["seed"][:-1])
         | (columns["subflow"][1:] != columns["subflow"][:-1])
@@ -175,6 +179,24 @@ def load(runner: "Runner", sweep: str, at: Mapping[str, Any]) -> dict[int, Sampl
             name: values[start:stop] for name, values in numbers.items()
         }
     return {seed: Samples(seed, entities) for seed, entities in found.items()}
+
+
+def measure(runner: "Runner", sweep: str, look: Callable[[Samples], Mapping[str, float]]) -> Grid:
+    """Measures that `look` takes from the samples of each run, as a grid: like `Runner.grid`, for what happens over time."""
+    found = runner.plan.sweep(sweep)
+    axes = tuple(axis.name for axis in found.axes)
+    cells: dict[tuple, dict[str, list]] = {}
+    names: tuple[str, ...] = ()
+    for point, _ in runner.points(found):
+        cell: dict[str, list] = {"seed": []}
+        for seed, samples in sorted(load(runner, sweep, point.at).items()):
+            seen = look(samples)
+            names = tuple(seen)
+            cell["seed"].append(seed)
+            for name, value in seen.items():
+                cell.setdefault(name, []).append(float(value))
+        cells[tuple(point.at[axis] for axis in axes)] = cell
+    return Grid(axes, names, cells)
 
 
 def _clock(found: Mapping[str, np.ndarray]) -> tuple[np.ndarray, float]:

@@ -14,7 +14,7 @@ use crate::engine::{self, DatagramEnd, Engine, SctpEnd, TcpEnd};
 use crate::error::RunError;
 use crate::event_queue::{Entity, EventQueue};
 use crate::network::{FIRST_LINK, NO_LINK, Network, Wire};
-use crate::record::{Capture, Interface, Passed, Recorder, Series, Share, Shares};
+use crate::record::{Capture, EndSeries, Interface, LinkSeries, Recorder, Share, Shares, Ticks};
 use crate::scenario::{self, Checksums, Flow, Protocol, Record, Scenario};
 use crate::side::{Side, Watch};
 use crate::world::{CLOCK, Clock, Processor, World};
@@ -81,7 +81,7 @@ pub(crate) fn world(
         }
     }
     // A capture and the samples of a queue are taken in the order of time.
-    if record.pcap.is_none() && record.queue_interval.is_none() && record.sample.is_none() {
+    if record.pcap.is_none() && record.queue_interval.is_none() {
         allow_sending_ahead(&mut wires, scenario);
     }
     let processors = scenario.hosts.iter().enumerate().map(|(node, host)| {
@@ -98,7 +98,7 @@ pub(crate) fn world(
             .queue_interval
             .filter(|interval| *interval > Duration::ZERO)
             .map(|interval| (Instant::ZERO, interval)),
-        series: Series::new(record, scenario),
+        series: Ticks::new(record, scenario).map(EndSeries::new),
     };
     queue.set(CLOCK, clock.next());
     Ok(World {
@@ -147,6 +147,8 @@ fn sctp(plan: &EndPlan<'_>) -> Result<Engine, String> {
     config.outbound_streams = config.outbound_streams.max(plan.flow.streams);
     config.inbound_streams = config.inbound_streams.max(plan.flow.streams);
     config.dscp = plan.flow.dscp;
+    config.subflow_level = plan.flow.level;
+    config.inbound_subflows = config.inbound_subflows.max(plan.flow.subflows.len() as u8);
     if plan.is_sender {
         if plan.flow.subflows.len() > 1 || !plan.flow.events.is_empty() {
             config.subflows.clone_from(&plan.flow.subflows);
@@ -388,7 +390,7 @@ fn wires(scenario: &Scenario, seed: u64, record: &Record) -> Result<(Vec<Wire>, 
             interface: record.pcap.contains(link.name.as_str()).then(|| interfaces.next()).flatten(),
             fed_by_one: false,
             feeds_ahead: false,
-            passed: Passed::default(),
+            series: Ticks::new(record, scenario).map(LinkSeries::new).map(Box::new),
             shares: record.by_flow.contains(link.name.as_str()).then(|| {
                 Box::new(Shares {
                     flows: vec![Share::default(); scenario.flows.len()],

@@ -9,5 +9,5 @@ mod shares;
 pub use columns::Columns;
 pub(crate) use pcapng::{Capture, Interface, Packet};
 pub(crate) use recorder::Recorder;
-pub(crate) use series::{Passed, Series};
+pub(crate) use series::{EndSeries, LinkSeries, Ticks};
 pub(crate) use shares::{Share, Shares};

@@ -1,76 +1,65 @@
 //! Samples at fixed times: what every end and every link did since the last one, and where they stand.
 
 use anabranch_base::{Duration, Instant};
+use anabranch_link::Link;
 
 use super::columns::{Reason, Row};
 use super::{Columns, Recorder};
-use crate::network::Network;
 use crate::scenario::{EventKind, Record, Scenario};
 use crate::side::Side;
 
-/// When samples are taken, and what the last one saw.
-#[derive(Debug)]
-pub(crate) struct Series {
+/// The times at which samples are taken.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ticks {
+    next: Instant,
     every: Duration,
-    /// The next sample; the first sets the zero and is not recorded.
-    pub(crate) next: Instant,
     until: Instant,
-    started: bool,
-    ends: Vec<Vec<(u64, u64)>>,
-    links: Vec<Passed>,
 }
 
-/// What a link was offered and what it dropped, since the start of the run.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Passed {
-    pub(crate) packets: u64,
-    pub(crate) bytes: u64,
-    pub(crate) drops: u64,
-}
-
-impl Series {
+impl Ticks {
+    /// `None` when nothing is sampled.
     pub(crate) fn new(record: &Record, scenario: &Scenario) -> Option<Self> {
         let every = record.sample.filter(|every| *every > Duration::ZERO)?;
         Some(Self {
-            every,
             next: Instant::ZERO + record.sample_from,
+            every,
             until: Instant::ZERO + record.sample_until.unwrap_or(scenario.duration).min(scenario.duration),
-            started: false,
-            ends: vec![Vec::new(); 2 * scenario.flows.len()],
-            links: vec![Passed::default(); scenario.links.len()],
         })
     }
 
-    /// Whether a sample is due, `now` being as late as the end of the run.
-    pub(crate) fn is_due(&self, now: Instant) -> bool {
-        self.next <= now && self.next <= self.until
+    /// The next one that has come at `now`; it is over then.
+    #[inline]
+    fn due(&mut self, now: Instant) -> Option<Instant> {
+        let tick = self.next().filter(|tick| *tick <= now)?;
+        self.next = tick + self.every;
+        Some(tick)
     }
 
-    /// When it wants to be woken.
-    pub(crate) fn wakes_at(&self) -> Option<Instant> {
+    /// The next one.
+    pub(crate) fn next(&self) -> Option<Instant> {
         Some(self.next).filter(|next| *next <= self.until)
     }
+}
 
-    /// Takes one sample.
-    pub(crate) fn take(&mut self, now: Instant, sides: &mut [Side], net: &mut Network) {
-        self.next += self.every;
-        let record = std::mem::replace(&mut self.started, true);
-        for (index, (wire, before)) in net.wires.iter_mut().zip(&mut self.links).enumerate() {
-            let passed = std::mem::replace(before, wire.passed);
-            if record {
-                let waiting = [wire.link.queue_len(now) as u64, wire.link.queue_bytes(now)];
-                let drops = wire.passed.drops - passed.drops;
-                net.recorder.sample(
-                    now,
-                    (index as u16, Columns::NO_FLOW, 0),
-                    (wire.passed.packets - passed.packets, wire.passed.bytes - passed.bytes),
-                    [waiting[0], waiting[1], drops],
-                );
-            }
-        }
-        for (side, before) in sides.iter_mut().zip(&mut self.ends) {
-            let at = (side.name, side.flow);
-            let recorder = &mut net.recorder;
+/// Samples of the ends of the flows.
+#[derive(Debug)]
+pub(crate) struct EndSeries {
+    pub(crate) ticks: Ticks,
+    /// What the last sample saw, end by end and subflow by subflow; nothing before the first, which is not recorded.
+    before: Option<Vec<Vec<(u64, u64)>>>,
+}
+
+impl EndSeries {
+    pub(crate) const fn new(ticks: Ticks) -> Self {
+        Self { ticks, before: None }
+    }
+
+    /// Takes the sample that is due, if any.
+    pub(crate) fn take(&mut self, now: Instant, sides: &[Side], recorder: &mut Recorder) {
+        let Some(tick) = self.ticks.due(now) else { return };
+        let first = self.before.is_none();
+        let all = self.before.get_or_insert_with(|| vec![Vec::new(); sides.len()]);
+        for (side, before) in sides.iter().zip(all) {
             side.sample(|subflow, packets, bytes, values| {
                 let place = usize::from(subflow);
                 if before.len() <= place {
@@ -78,16 +67,48 @@ impl Series {
                 }
                 let Some(last) = before.get_mut(place) else { return };
                 let (old_packets, old_bytes) = std::mem::replace(last, (packets, bytes));
-                if record {
-                    recorder.sample(
-                        now,
-                        (at.0, at.1, subflow),
-                        (packets.saturating_sub(old_packets), bytes.saturating_sub(old_bytes)),
-                        values,
-                    );
+                if !first {
+                    // A subflow that takes the place of one that was closed counts anew.
+                    let new = (packets.saturating_sub(old_packets), bytes.saturating_sub(old_bytes));
+                    recorder.sample(tick, (side.name, side.flow, subflow), new, values);
                 }
             });
         }
+    }
+}
+
+/// Samples of one link. A link may be told of packets before their time, so it has a clock of its own: a sample is taken before
+/// anything later is told to it.
+#[derive(Debug)]
+pub(crate) struct LinkSeries {
+    ticks: Ticks,
+    started: bool,
+    /// Since the last sample.
+    pub(crate) packets: u64,
+    pub(crate) bytes: u64,
+    pub(crate) drops: u64,
+}
+
+impl LinkSeries {
+    pub(crate) const fn new(ticks: Ticks) -> Self {
+        Self { ticks, started: false, packets: 0, bytes: 0, drops: 0 }
+    }
+
+    /// Whether a sample has to be taken before `now`.
+    #[inline]
+    pub(crate) fn is_due(&self, now: Instant) -> bool {
+        self.ticks.next <= now && self.ticks.next <= self.ticks.until
+    }
+
+    /// Takes the sample that is due.
+    pub(crate) fn take(&mut self, now: Instant, entity: u16, link: &mut Link, recorder: &mut Recorder) {
+        let Some(tick) = self.ticks.due(now) else { return };
+        let values = [link.queue_len(tick) as u64, link.queue_bytes(tick), self.drops];
+        if self.started {
+            recorder.sample(tick, (entity, Columns::NO_FLOW, 0), (self.packets, self.bytes), values);
+        }
+        self.started = true;
+        (self.packets, self.bytes, self.drops) = (0, 0, 0);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::tests::{MS, flow, line};
 use super::*;
-use crate::scenario::{Applies, EventKind, Loss, PacketSource, Protocol, Rhythm, Selection, TimeDraw};
+use crate::scenario::{Applies, EventKind, Loss, PacketSource, Protocol, Rate, Rhythm, Selection, TimeDraw};
 
 /// 1000 bytes every 2 ms, which is half of what the links take; the start in milliseconds.
 fn source(name: &str, start: u64) -> Flow {
@@ -128,4 +128,23 @@ fn flows_of_one_count_are_summed_up() {
     assert!(y < x * 0.6);
     assert!((group.measures.goodput_payload_bps - x - y).abs() < 1e-6);
     assert!((group.jain - (x + y).powi(2) / (2.0 * (x * x + y * y))).abs() < 1e-12);
+}
+
+#[test]
+fn packets_that_are_told_ahead_are_in_the_samples_of_their_time() {
+    let loss = Loss::Bernoulli { p: 0.1, applies: Applies::All, stream: None };
+    let mut scenario = line(loss, vec![source("x", 0), source("y", 1), source("z", 2)]);
+    // The second link is the bottleneck, and the first one tells it what comes.
+    scenario.links[0].rate = Rate::BitsPerSecond(100_000_000);
+    scenario.record.sample = Some(Duration::from_millis(7));
+    let (ahead, summary) = sampled(&scenario);
+    // A capture forbids it.
+    scenario.record.pcap = Selection::All;
+    let (in_time, _) = sampled(&scenario);
+    for entity in &ahead.entities {
+        assert_eq!(rows(&ahead, entity), rows(&in_time, entity), "{entity}");
+    }
+    let queue = rows(&ahead, "link:r-b");
+    assert!(queue.iter().any(|row| row.3[0] == 4) && summary.links[1].drops_queue > 100);
+    assert!(ahead.time_ns.is_sorted());
 }
