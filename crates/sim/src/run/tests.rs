@@ -40,6 +40,7 @@ pub(super) fn flow(name: &str, from: &str, to: &str, start_ms: u64) -> Flow {
         scheduler: crate::scenario::SubflowScheduler::Fcfs,
         events: Vec::new(),
         coupling: Coupling::Independent,
+        level: anabranch_sctp::config::SubflowLevel::Zero,
         dscp: Dscp::DEFAULT,
         start: TimeDraw::Fixed(Duration::from_millis(start_ms)),
         stop: None,

@@ -63,6 +63,7 @@ pub(crate) fn flow(
         scheduler: anabranch_sim::scenario::SubflowScheduler::Fcfs,
         events: Vec::new(),
         coupling: Coupling::Independent,
+        level: anabranch_sctp::config::SubflowLevel::Zero,
         dscp: Dscp::DEFAULT,
         start: TimeDraw::Fixed(Duration::ZERO),
         stop: None,

@@ -59,6 +59,7 @@ fn it_names_every_key_and_choice() {
         edited("\"sctp\"", "\"zzz\""),
         edited("engine = \"rfc9260\"", "engine = \"rfc9260\"\nreceiver = { zzz = 1 }"),
         edited("engine = \"rfc9260\"", "engine = \"rfc9260\"\ncoupling = \"zzz\""),
+        edited("engine = \"rfc9260\"", "engine = \"rfc9260\"\nlevel = \"zzz\""),
         edited("engine = \"rfc9260\"", "engine = \"rfc9260\"\nscheduler = \"zzz\""),
         edited("engine = \"rfc9260\"", "engine = \"rfc9260\"\nsubflows = [{ zzz = 1 }]"),
         edited("engine = \"rfc9260\"", "engine = \"rfc9260\"\nevents = [{ zzz = 1 }]"),
