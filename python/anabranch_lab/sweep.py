@@ -51,7 +51,8 @@ class Runner:
         self.simulate = simulate
         self.analyses = {} if analyses is None else analyses
         """What experiments found, by name: shared by the runners of one command, so that each is analysed once."""
-        self._seeds = tuple(seeds) if seeds is not None else None
+        self.given_seeds = tuple(seeds) if seeds is not None else None
+        """Seeds instead of the plan's."""
         self._halves: dict[tuple[str, str, int], float] = {}
         self._points: dict[str, list[tuple[Point, str]]] = {}
 
@@ -60,7 +61,7 @@ class Runner:
         return Runner(
             plan,
             self.folder,
-            seeds=self._seeds,
+            seeds=self.given_seeds,
             quick=self.quick,
             code=self.code,
             simulate=self.simulate,
@@ -69,8 +70,8 @@ class Runner:
 
     def seeds(self, sweep: Sweep) -> tuple[int, ...]:
         """The seeds of a sweep in this run."""
-        if self._seeds is not None:
-            return self._seeds
+        if self.given_seeds is not None:
+            return self.given_seeds
         return sweep.quick_seeds if self.quick else sweep.seeds
 
     def seeds_at(self, sweep: Sweep, point: Point, key: str) -> tuple[int, ...]:
@@ -80,7 +81,7 @@ class Runner:
         """
         seeds = self.seeds(sweep)
         rule = sweep.adaptive
-        if rule is None or self.quick or self._seeds is not None:
+        if rule is None or self.quick or self.given_seeds is not None:
             return seeds
         while len(seeds) < rule.upto:
             if not all(self.store.has(key, seed) for seed in seeds):
