@@ -161,6 +161,27 @@ impl Link {
         }
     }
 
+    /// As [`Link::handle_frame`] and [`Link::poll_sent`] together, for a frame of `size` bytes that finds nothing in its way:
+    /// nothing waits, nothing is on its way, and nothing is ever lost here. Says when it will arrive; the frame itself is not
+    /// needed. `None`: it is not so simple, and nothing has happened.
+    #[inline]
+    pub fn pass(&mut self, now: Instant, size: u32) -> Option<Instant> {
+        let turn = now.as_nanos();
+        let is_clear = self.line.is_empty()
+            && self.transmitter.free_at() <= turn
+            && matches!(self.loss, Loss::None)
+            && self.impairments.is_none()
+            && self.conditioners.is_empty()
+            && self.queue.lets_pass(size);
+        if !is_clear {
+            return None;
+        }
+        self.counters.arrival(turn, size);
+        let (start, end) = self.transmitter.send(turn, size);
+        self.counters.sending(start, end, size);
+        Some(Instant::from_nanos(end.saturating_add(self.delay)))
+    }
+
     /// When the next frame arrives at the far end, or when the link has other work to do.
     #[inline]
     #[must_use]
