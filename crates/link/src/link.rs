@@ -156,6 +156,7 @@ impl Link {
         let is_clear = self.line.is_empty()
             && self.transmitter.free_at() <= turn
             && matches!(self.loss, Loss::None)
+            && self.conditioners.is_empty()
             && self.impairments.is_none()
             && self.queue.lets_pass(size);
         if !is_clear {
