@@ -146,16 +146,21 @@ fn acknowledgements_of_what_was_never_sent() {
 
 #[test]
 fn data_that_breaks_the_rules() {
-    let known_data = |known: &Known| data(1, 0, known.z_initial);
-    let cases: [(&str, fn(SfData<'static>) -> SfData<'static>, bool); 4] = [
-        ("no user data", |d| SfData { payload: &[], ..d }, true),
-        ("a first fragment's number in a later one", |d| SfData { flags: DataFlags::default(), ..d }, true),
-        ("far ahead", |d| SfData { stsn: d.stsn.add(1 << 30), ..d }, false),
-        ("before the first", |d| SfData { stsn: d.stsn.sub(1), ..d }, false),
+    let good = data(1, 0, Tsn::new(0));
+    let cases = [
+        ("no user data", SfData { payload: &[], ..good }, true),
+        (
+            "a later fragment with the number of the first",
+            SfData { flags: DataFlags::default(), ..good },
+            true,
+        ),
+        ("far ahead", SfData { stsn: Tsn::new(1 << 30), ..good }, false),
+        ("before the first", SfData { stsn: Tsn::new(0).sub(1), ..good }, false),
     ];
-    for (name, change, ends) in cases {
+    for (name, chunk, ends) in cases {
         let (mut pair, a, _, known) = spied(SubflowLevel::One);
-        pair.inject(Side::Z, &packet(known.tag, |o| change(known_data(&known)).emit(o)));
+        let chunk = SfData { stsn: known.z_initial.add(chunk.stsn.get()), ..chunk };
+        pair.inject(Side::Z, &packet(known.tag, |o| chunk.emit(o)));
         pair.pump();
         let closed = pair.a.association(a).unwrap().state() == State::Closed;
         assert_eq!(closed, ends, "{name}");

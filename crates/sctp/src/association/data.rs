@@ -190,12 +190,15 @@ impl Association {
     /// receiver SHOULD drop the largest TSN held for reordering and accept the new incoming DATA chunk" (6.2). Where
     /// whole messages wait behind the hole they are kept and the chunk is taken on top, up to a second buffer:
     /// refusing it would leave them waiting for ever.
+    #[inline]
     fn make_room(&mut self, space: usize, seq: u64, arrival: Arrival) -> bool {
         // The common case, without a closer look: memory is more than what counts against the window.
         let plenty = self.config.receive_window as usize / if self.sf.is_some() { 2 } else { 1 };
-        if self.memory_held() < plenty {
-            return true;
-        }
+        self.memory_held() < plenty || self.find_room(space, seq, arrival)
+    }
+
+    #[inline(never)]
+    fn find_room(&mut self, space: usize, seq: u64, arrival: Arrival) -> bool {
         while self.window_of(space) == 0 {
             if arrival != Arrival::FillsHole {
                 return false;

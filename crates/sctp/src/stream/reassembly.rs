@@ -67,7 +67,8 @@ pub(crate) struct Arena {
 }
 
 impl Arena {
-    #[inline]
+    #[allow(clippy::inline_always, reason = "used once for each message; measured")]
+    #[inline(always)]
     pub(crate) fn copy(&mut self, payload: &[u8]) -> Bytes {
         if self.block.capacity() < payload.len() && !self.block.try_reclaim(payload.len()) {
             // Small for those who receive little, larger with use.
