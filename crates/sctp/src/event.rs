@@ -124,6 +124,10 @@ pub struct Received {
 }
 
 impl Received {
+    pub(crate) fn new(stream: u16, ppid: u32, unordered: bool, first: Bytes, rest: Vec<Bytes>) -> Self {
+        Self { stream, ppid, unordered, first, rest }
+    }
+
     /// User data in order. More than one piece only when fragments arrived out of order or the message grew past
     /// what its stream had sent before: pieces are never joined by copying.
     pub fn pieces(&self) -> impl Iterator<Item = &Bytes> + '_ {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use super::interleaved::{Added, Finished, Interleaved, Order, Piece};
 pub(crate) use super::reassembly::Arrived;
 use super::reassembly::{Inconsistent, Reassembly, Whole};
 use crate::event::Received;
@@ -23,17 +24,55 @@ struct Stream {
 pub(crate) struct Inbound {
     reassembly: Reassembly,
     streams: Vec<Stream>,
-    ready: VecDeque<Received>,
+    /// Messages with numbers of their own (I-DATA, SF-DATA).
+    interleaved: Interleaved,
+    order: Order,
+    /// What the user may take, with the sequence space that brought it.
+    ready: VecDeque<(u8, Received)>,
     /// User data held, in reassembly, in order or ready, bytes.
     held_bytes: usize,
     /// Pieces held, for the memory bound.
     held_pieces: usize,
+    /// User data held that each sequence space brought, bytes.
+    held_of: Vec<usize>,
 }
 
 impl Inbound {
     /// User data held, bytes.
     pub(crate) fn held_bytes(&self) -> usize {
         self.held_bytes
+    }
+
+    /// User data held that a sequence space brought, bytes.
+    pub(crate) fn held_of(&self, space: usize) -> usize {
+        self.held_of.get(space).copied().unwrap_or(0)
+    }
+
+    /// Accounts for bytes that a space brought.
+    fn hold(&mut self, space: u8, bytes: usize) {
+        self.held_bytes += bytes;
+        let index = usize::from(space);
+        if index >= self.held_of.len() {
+            self.held_of.resize(index + 1, 0);
+        }
+        if let Some(held) = self.held_of.get_mut(index) {
+            *held += bytes;
+        }
+    }
+
+    fn let_go(&mut self, space: u8, bytes: usize) {
+        self.held_bytes = self.held_bytes.saturating_sub(bytes);
+        if let Some(held) = self.held_of.get_mut(usize::from(space)) {
+            *held = held.saturating_sub(bytes);
+        }
+    }
+
+    /// Of what is held, the part of the longest message in the making that exceeds `limit`: bytes of payload, of memory,
+    /// and the space that brings it. For messages with numbers of their own.
+    pub(crate) fn interleaved_excess(&self, limit: usize) -> (usize, usize, u8) {
+        let Some((len, fragments, space)) = self.interleaved.longest() else { return (0, 0, 0) };
+        let excess = len.saturating_sub(limit);
+        (excess, excess + (fragments as u64 * excess as u64 / len.max(1) as u64) as usize * OVERHEAD, space)
     }
 
     /// Of what is held, the part of the message growing at `next` that exceeds `limit`: bytes of payload, and of
@@ -63,7 +102,7 @@ impl Inbound {
     /// # Errors
     /// When fragments contradict each other.
     pub(crate) fn add(&mut self, chunk: &Arrived<'_>) -> Result<bool, Inconsistent> {
-        self.held_bytes += chunk.payload.len();
+        self.hold(0, chunk.payload.len());
         self.held_pieces += 1;
         let was_empty = self.ready.is_empty();
         // A message that has to wait must not keep alive the memory of others that are read and gone.
@@ -73,7 +112,7 @@ impl Inbound {
         // From here on the message counts as one piece however many fragments it came in.
         self.held_pieces = self.held_pieces.saturating_sub(whole.fragments - 1);
         if whole.message.unordered {
-            self.ready.push_back(whole.message);
+            self.ready.push_back((0, whole.message));
         } else {
             self.deliver_in_order(whole);
         }
@@ -90,7 +129,7 @@ impl Inbound {
             && stream.held.first_key_value().is_none_or(|(seq, _)| *seq > whole.first_seq)
         {
             stream.next = stream.next.wrapping_add(1);
-            self.ready.push_back(whole.message);
+            self.ready.push_back((0, whole.message));
         } else {
             stream.held.insert(whole.first_seq, whole);
         }
@@ -99,14 +138,58 @@ impl Inbound {
                 break;
             }
             stream.next = stream.next.wrapping_add(1);
-            self.ready.push_back(entry.remove().message);
+            self.ready.push_back((0, entry.remove().message));
+        }
+    }
+
+    /// Takes a new chunk of a message with a number of its own. True when a message became ready where none was.
+    ///
+    /// # Errors
+    /// When fragments contradict each other, or the message is longer than `limit`.
+    pub(crate) fn add_piece(&mut self, piece: &Piece<'_>, limit: usize) -> Result<bool, Inconsistent> {
+        let number = self.interleaved.number(piece.stream, piece.unordered, piece.mid);
+        // Before the first message of the stream, delivered, or here and waiting: it came again under another number of
+        // a sequence space, as it does when a subflow's data is sent again on another.
+        let Some(number) = number else { return Ok(false) };
+        if !piece.unordered && self.order.knows(piece.stream, number) {
+            return Ok(false);
+        }
+        let so_far = self.interleaved.length_so_far(piece.stream, piece.unordered, number);
+        if so_far > 0 && so_far + piece.payload.len() > limit {
+            return Err(Inconsistent("a message is longer than this endpoint takes"));
+        }
+        let was_empty = self.ready.is_empty();
+        let waits = !piece.unordered && self.order.next(piece.stream) != number;
+        let whole = match self.interleaved.add(piece, number, waits)? {
+            Added::Duplicate => return Ok(false),
+            Added::Waits => {
+                self.hold(piece.space, piece.payload.len());
+                self.held_pieces += 1;
+                return Ok(false);
+            }
+            Added::Whole(whole) => whole,
+        };
+        self.hold(piece.space, piece.payload.len());
+        self.finished(piece.stream, number, whole);
+        Ok(was_empty && !self.ready.is_empty())
+    }
+
+    /// A whole message whose last fragment has just been accounted for as bytes.
+    fn finished(&mut self, stream: u16, number: u64, whole: Finished) {
+        // From here on the message counts as one piece, and as brought by the space of its first fragment.
+        self.held_pieces = (self.held_pieces + 2).saturating_sub(whole.fragments);
+        let ready = &mut self.ready;
+        if whole.message.unordered {
+            ready.push_back((whole.space, whole.message));
+        } else {
+            self.order.add(stream, number, whole, |space, message| ready.push_back((space, message)));
         }
     }
 
     /// The next message for the user.
     pub(crate) fn pop(&mut self) -> Option<Received> {
-        let message = self.ready.pop_front()?;
-        self.held_bytes = self.held_bytes.saturating_sub(message.len());
+        let (space, message) = self.ready.pop_front()?;
+        self.let_go(space, message.len());
         self.held_pieces = self.held_pieces.saturating_sub(1);
         Some(message)
     }
@@ -114,7 +197,7 @@ impl Inbound {
     /// Drops a fragment that waits for its predecessor, to make room; false when `seq` is not such a one.
     pub(crate) fn forget_orphan(&mut self, seq: u64) -> bool {
         let Some(len) = self.reassembly.forget_orphan(seq) else { return false };
-        self.held_bytes = self.held_bytes.saturating_sub(len);
+        self.let_go(0, len);
         self.held_pieces = self.held_pieces.saturating_sub(1);
         true
     }
@@ -123,7 +206,16 @@ impl Inbound {
     pub(crate) fn restart(&mut self) {
         self.reassembly = Reassembly::default();
         self.streams.clear();
-        self.held_bytes = self.ready.iter().map(Received::len).sum();
+        self.interleaved = Interleaved::default();
+        self.order = Order::default();
+        // What is ready belongs to no space any more: none is charged for it.
+        self.held_of.clear();
+        for (space, _) in &mut self.ready {
+            *space = 0;
+        }
+        self.held_bytes = 0;
+        let ready: usize = self.ready.iter().map(|(_, message)| message.len()).sum();
+        self.hold(0, ready);
         self.held_pieces = self.ready.len();
     }
 }

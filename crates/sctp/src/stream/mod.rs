@@ -2,6 +2,7 @@
 //! messages and delivered in the order of their stream.
 
 pub(crate) mod inbound;
+pub(crate) mod interleaved;
 pub(crate) mod numbering;
 pub(crate) mod outbound;
 mod reassembly;

@@ -1,31 +1,45 @@
 //! The numbers of messages, stream by stream. They belong to the association: a stream that changes its subflow goes on
 //! counting.
 
-use anabranch_wire::Ssn;
+use anabranch_wire::Mid;
 
-/// Stream sequence numbers still to give.
+/// Message numbers still to give. DATA carries the low 16 bits of one as its stream sequence number.
 #[derive(Debug, Default)]
 pub(crate) struct Numbering {
-    next_ssn: Vec<Ssn>,
+    next: Vec<Mid>,
+    /// Unordered messages count for themselves (RFC 8260, 2.1); `None` where DATA is sent, which has no number for them.
+    unordered: Option<Vec<Mid>>,
 }
 
 impl Numbering {
-    /// The SSN of a message whose first fragment leaves now. An unordered message uses none up.
-    pub(crate) fn take(&mut self, stream: u16, unordered: bool) -> Ssn {
+    /// From now on messages travel with identifiers (I-DATA) or not.
+    pub(crate) fn identify(&mut self, on: bool) {
+        if on != self.unordered.is_some() {
+            self.unordered = on.then(Vec::new);
+        }
+    }
+
+    /// The number of a message whose first fragment leaves now. "the Stream Sequence Number ... SHOULD be ignored" for
+    /// unordered data (RFC 9260, 3.3.1): with DATA it uses none up.
+    pub(crate) fn take(&mut self, stream: u16, unordered: bool) -> Mid {
         let id = usize::from(stream);
-        if id >= self.next_ssn.len() {
-            self.next_ssn.resize(id + 1, Ssn::new(0));
+        let (list, counts) = match &mut self.unordered {
+            Some(list) if unordered => (list, true),
+            _ => (&mut self.next, !unordered),
+        };
+        if id >= list.len() {
+            list.resize(id + 1, Mid::new(0));
         }
-        let Some(next) = self.next_ssn.get_mut(id) else { return Ssn::new(0) };
-        let ssn = *next;
-        if !unordered {
-            *next = ssn.next();
+        let Some(next) = list.get_mut(id) else { return Mid::new(0) };
+        let mid = *next;
+        if counts {
+            *next = mid.next();
         }
-        ssn
+        mid
     }
 
     /// Every stream begins anew (restart).
     pub(crate) fn restart(&mut self) {
-        self.next_ssn.clear();
+        *self = Self::default();
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use anabranch_wire::Ssn;
+use anabranch_wire::{Mid, Ssn};
 use bytes::Bytes;
 
 use super::numbering::Numbering;
@@ -15,12 +15,28 @@ use crate::event::Message;
 pub(crate) struct Fragment {
     pub(crate) payload: Bytes,
     pub(crate) stream: u16,
-    pub(crate) ssn: Ssn,
+    /// Number of its message in its stream.
+    pub(crate) mid: Mid,
+    /// Its place in the message: 0 for the first fragment. In the encoding of the thesis, which has no such number, the
+    /// association sequence number once the chunk was sent.
+    pub(crate) number: u32,
     pub(crate) ppid: u32,
     pub(crate) unordered: bool,
     pub(crate) beginning: bool,
     pub(crate) ending: bool,
     pub(crate) immediate: bool,
+}
+
+impl Fragment {
+    /// The stream sequence number, which DATA carries.
+    pub(crate) fn ssn(&self) -> Ssn {
+        Ssn::new(self.mid.get() as u16)
+    }
+
+    /// What stands in I-DATA's last word: "Payload Protocol Identifier / Fragment Sequence Number".
+    pub(crate) fn ppid_or_number(&self) -> u32 {
+        if self.beginning { self.ppid } else { self.number }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -36,8 +52,9 @@ pub(crate) struct Outbound {
     queued_bytes: usize,
     /// Bytes of the message at the front that have left already.
     front_offset: usize,
-    /// SSN of the message at the front, once its first fragment has left.
-    front_ssn: Ssn,
+    /// Number of the message at the front, once its first fragment has left, and of its next fragment.
+    front_mid: Mid,
+    front_number: u32,
     /// When each message came, where several subflows wait for one gate: in the order in which they leave, nearly.
     arrivals: Option<VecDeque<u64>>,
 }
@@ -49,7 +66,8 @@ impl Outbound {
             scheduler: Scheduler::new(scheduling),
             queued_bytes: 0,
             front_offset: 0,
-            front_ssn: Ssn::new(0),
+            front_mid: Mid::new(0),
+            front_number: 0,
             arrivals: None,
         }
     }
@@ -109,19 +127,21 @@ impl Outbound {
         let len = (message.payload.len() - offset).min(limit);
         let ending = offset + len == message.payload.len();
         if offset == 0 {
-            // "the Stream Sequence Number ... SHOULD be ignored" for unordered data (3.3.1): not used up.
-            self.front_ssn = numbering.take(stream_id, message.unordered);
+            self.front_mid = numbering.take(stream_id, message.unordered);
+            self.front_number = 0;
         }
         let mut fragment = Fragment {
             payload: Bytes::new(),
             stream: stream_id,
-            ssn: self.front_ssn,
+            mid: self.front_mid,
+            number: self.front_number,
             ppid: message.ppid,
             unordered: message.unordered,
             beginning: offset == 0,
             ending,
             immediate: message.immediate && ending,
         };
+        self.front_number = self.front_number.wrapping_add(1);
         self.queued_bytes -= len;
         if ending {
             let mut whole = std::mem::take(&mut message.payload);
@@ -215,7 +235,7 @@ mod tests {
             all.push(format!(
                 "{}/{} {} {}",
                 f.stream,
-                f.ssn.get(),
+                f.ssn().get(),
                 String::from_utf8_lossy(&f.payload),
                 marks
             ));

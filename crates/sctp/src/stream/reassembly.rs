@@ -61,13 +61,13 @@ struct Orphan {
 /// steady state allocates nothing; while messages wait, they share blocks of up to 64 KiB, and a block lives as long
 /// as the longest-lived message in it.
 #[derive(Debug, Default)]
-struct Arena {
+pub(crate) struct Arena {
     block: BytesMut,
     size: usize,
 }
 
 impl Arena {
-    fn copy(&mut self, payload: &[u8]) -> Bytes {
+    pub(crate) fn copy(&mut self, payload: &[u8]) -> Bytes {
         if self.block.capacity() < payload.len() && !self.block.try_reclaim(payload.len()) {
             // Small for those who receive little, larger with use.
             self.size = (2 * self.size).clamp(payload.len(), (64 << 10).max(payload.len()));

@@ -1,6 +1,6 @@
 use proptest::prelude::{any, prop, prop_assert, prop_assert_eq, proptest};
 
-use anabranch_wire::Ssn;
+use anabranch_wire::Mid;
 use bytes::Bytes;
 
 use super::*;
@@ -10,7 +10,8 @@ pub(in crate::subflow) fn chunk() -> SentChunk {
         fragment: Fragment {
             payload: Bytes::from_static(&[0; 84]),
             stream: 0,
-            ssn: Ssn::new(0),
+            mid: Mid::new(0),
+            number: 0,
             ppid: 0,
             unordered: false,
             beginning: true,
