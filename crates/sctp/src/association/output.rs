@@ -576,7 +576,7 @@ fn emit(fragment: &Fragment, tsn: anabranch_wire::Tsn, immediate: bool, out: &mu
         },
         tsn,
         stream: fragment.stream,
-        ssn: fragment.ssn,
+        ssn: fragment.ssn(),
         ppid: fragment.ppid,
         payload: &fragment.payload,
     }
