@@ -302,6 +302,21 @@ impl Association {
         Ok(())
     }
 
+    /// Sets the value (priority or weight) of a stream for the scheduling of streams.
+    pub(crate) fn set_stream_value(&mut self, stream: u16, value: u16) -> Result<(), SendError> {
+        if stream >= self.outbound_streams {
+            return Err(SendError::NoSuchStream { stream, streams: self.outbound_streams });
+        }
+        // Subflows that are opened later begin with it, too.
+        let values = &mut Arc::make_mut(&mut self.config).stream_values;
+        values.retain(|(id, _)| *id != stream);
+        values.push((stream, value));
+        for subflow in &mut self.subflows {
+            subflow.out.set_stream_value(stream, value);
+        }
+        Ok(())
+    }
+
     pub(crate) fn receive(&mut self) -> Option<Received> {
         let message = self.inbound.pop()?;
         self.stats.messages_delivered += 1;

@@ -390,6 +390,9 @@ impl Association {
             if let Some(lane) = self.lanes.get_mut(lane) {
                 lane.count_new_packet();
             }
+            if let Some(subflow) = self.subflows.get_mut(index) {
+                subflow.out.packet_ended();
+            }
         }
         if self.writable_owed {
             self.tell_writable();

@@ -214,8 +214,15 @@ static KEYS: &[Key] = &[
         stream_scheduling,
         scheduling,
         show_scheduling,
-        "\"fcfs\" or \"round-robin\"",
-        "which stream speaks next"
+        "\"fcfs\", \"round-robin\", \"round-robin-packet\", \"priority\", \"fair-capacity\" or \"wfq\"",
+        "which stream speaks next (RFC 8260, 3): with I-DATA after a chunk, with DATA after a message"
+    ),
+    key!(
+        stream_values,
+        stream_values,
+        show_stream_values,
+        "streams and values from 0 to 65535, as in \"0=4 3=1\"",
+        "priorities (smallest first) or weights of streams; others have 1"
     ),
     key!(
         subflow_scheduler,
@@ -465,17 +472,22 @@ fn show_sampling(value: &RttSampling) -> String {
 }
 
 fn scheduling(text: &str) -> Option<StreamScheduling> {
-    match text {
-        "fcfs" => Some(StreamScheduling::Fcfs),
-        "round-robin" => Some(StreamScheduling::RoundRobin),
-        _ => None,
-    }
+    StreamScheduling::ALL.into_iter().find(|kind| kind.name() == text)
 }
 
 fn show_scheduling(value: &StreamScheduling) -> String {
-    match value {
-        StreamScheduling::Fcfs => "fcfs",
-        StreamScheduling::RoundRobin => "round-robin",
-    }
-    .to_owned()
+    value.name().to_owned()
+}
+
+fn stream_values(text: &str) -> Option<Vec<(u16, u16)>> {
+    text.split_whitespace()
+        .map(|pair| {
+            let (stream, value) = pair.split_once('=')?;
+            Some((stream.parse().ok()?, value.parse().ok()?))
+        })
+        .collect()
+}
+
+fn show_stream_values(values: &Vec<(u16, u16)>) -> String {
+    values.iter().map(|(stream, value)| format!("{stream}={value}")).collect::<Vec<_>>().join(" ")
 }

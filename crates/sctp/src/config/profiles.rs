@@ -37,6 +37,7 @@ impl Config {
             send_buffer: 256 << 10,
             max_message: 16 << 20,
             stream_scheduling: StreamScheduling::Fcfs,
+            stream_values: Vec::new(),
             dscp: Dscp::DEFAULT,
             subflows: Vec::new(),
             subflow_scheduler: SubflowScheduler::Fcfs,

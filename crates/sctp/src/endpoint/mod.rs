@@ -192,6 +192,14 @@ impl Endpoint {
         Ok(())
     }
 
+    /// Sets the value of a stream that `stream_scheduling` looks at: its priority (the smaller goes first) or its weight.
+    ///
+    /// # Errors
+    /// When there is no such association or stream.
+    pub fn set_stream_value(&mut self, id: AssociationId, stream: u16, value: u16) -> Result<(), SendError> {
+        self.registry.get_mut(id).ok_or(SendError::Unknown)?.set_stream_value(stream, value)
+    }
+
     /// The next message of an association; frees its place in the receive window.
     pub fn receive(&mut self, id: AssociationId) -> Option<Received> {
         let assoc = self.registry.get_mut(id)?;

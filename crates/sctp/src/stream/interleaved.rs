@@ -387,7 +387,9 @@ mod tests {
         let mut delivered = Vec::new();
         for mid in [2, 0, 3, 1] {
             let payload = [mid as u8];
-            let Ok(Added::Whole(whole)) = add(&mut all, &piece(mid, 0, true, &payload)) else { panic!("not whole") };
+            let Ok(Added::Whole(whole)) = add(&mut all, &piece(mid, 0, true, &payload)) else {
+                panic!("not whole")
+            };
             assert!(!order.knows(1, u64::from(mid)));
             order.add(1, u64::from(mid), whole, |_, message| delivered.push(message.into_bytes()[0]));
             assert!(order.knows(1, u64::from(mid)));

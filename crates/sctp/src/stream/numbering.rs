@@ -19,6 +19,12 @@ impl Numbering {
         }
     }
 
+    /// Whether messages travel with identifiers, so that those of several streams may be mixed.
+    #[inline]
+    pub(crate) fn identifies(&self) -> bool {
+        self.unordered.is_some()
+    }
+
     /// The number of a message whose first fragment leaves now. "the Stream Sequence Number ... SHOULD be ignored" for
     /// unordered data (RFC 9260, 3.3.1): with DATA it uses none up.
     pub(crate) fn take(&mut self, stream: u16, unordered: bool) -> Mid {

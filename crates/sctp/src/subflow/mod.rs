@@ -54,7 +54,7 @@ impl Subflow {
             life: Life::Open,
             space,
             lane,
-            out: Outbound::new(config.stream_scheduling),
+            out: Outbound::new(config),
             writable_owed: false,
             stats: SubflowStats::default(),
         }
