@@ -57,7 +57,7 @@ impl Pair {
             Endpoint::new(settings, Rng::stream(1, name, "bench"))
         };
         let (mut sender, mut receiver) = (endpoint(SENDER, "sender"), endpoint(RECEIVER, "receiver"));
-        receiver.listen(Arc::clone(&config));
+        receiver.listen(Arc::clone(&config)).expect("level 0");
         let now = Instant::ZERO;
         #[allow(clippy::expect_used, reason = "a benchmark that cannot start must say so")]
         let sender_id =

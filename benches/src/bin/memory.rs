@@ -24,7 +24,7 @@ fn main() {
     let config = Arc::new(Config::rfc9260());
     let server_at: SocketAddr = ([10, 255, 255, 1], 0).into();
     let mut server = Endpoint::new(EndpointConfig::new(server_at, 5000), Rng::stream(1, "server", "memory"));
-    server.listen(Arc::clone(&config));
+    server.listen(Arc::clone(&config)).expect("level 0");
     let mut clients = Vec::with_capacity(n as usize);
     let before = resident();
     let mut buf = Vec::new();

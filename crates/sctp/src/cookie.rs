@@ -8,6 +8,8 @@ use anabranch_wire::Tsn;
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 
+use crate::sf::offer::Extensions;
+
 const MAC_LEN: usize = 32;
 const FIXED_LEN: usize = 8 + 8 + 4 * 7 + 2 * 4 + 1;
 const ADDRESS_LEN: usize = 17;
@@ -31,6 +33,8 @@ pub(crate) struct Cookie {
     pub(crate) peer_port: u16,
     /// Addresses of the peer, the source of its INIT first.
     pub(crate) addresses: Vec<IpAddr>,
+    /// What was agreed beyond RFC 9260: answering an INIT keeps no other memory of it.
+    pub(crate) extensions: Extensions,
 }
 
 /// The key that signs cookies. Drawn from the endpoint's random stream; never leaves it.
@@ -111,6 +115,7 @@ impl Cookie {
                 }
             }
         }
+        self.extensions.encode(&mut out);
         out
     }
 
@@ -137,7 +142,8 @@ impl Cookie {
                 _ => return None,
             });
         }
-        bytes.is_empty().then_some(Self {
+        let extensions = Extensions::decode(bytes)?;
+        Some(Self {
             created,
             life,
             local_tag,
@@ -152,6 +158,7 @@ impl Cookie {
             local_port,
             peer_port,
             addresses,
+            extensions,
         })
     }
 }
@@ -183,6 +190,7 @@ mod tests {
             local_port: 10,
             peer_port: 11,
             addresses: vec![IpAddr::from([10, 0, 0, 1]), IpAddr::V6(Ipv6Addr::LOCALHOST)],
+            extensions: Extensions { interleaving: true, ..Extensions::default() },
         }
     }
 

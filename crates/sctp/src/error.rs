@@ -12,6 +12,11 @@ pub enum ConnectError {
     /// An SCTP address is a unicast address (RFC 9260, 1.3 and 8.4).
     #[error("{0} is not a unicast address")]
     NotUnicast(std::net::IpAddr),
+    /// The encoding of the thesis makes other stacks abort or misread.
+    #[error(
+        "subflow level sf2007 is for sealed networks only: set `sealed` in the configuration of the endpoint, or use level 0 or 1"
+    )]
+    NotSealed,
 }
 
 /// Why `send` was refused.

@@ -179,4 +179,6 @@ pub enum Timer {
     Heartbeat,
     /// A closed window is due for a probe.
     WindowProbe,
+    /// Waiting for the answer to a RE-CONFIG request.
+    Reconfiguration,
 }

@@ -28,7 +28,6 @@ mod error;
 mod event;
 mod lane;
 mod path;
-#[allow(dead_code, reason = "in use once the association speaks the extension")]
 mod sf;
 mod stats;
 mod stream;

@@ -45,6 +45,12 @@ pub struct Stats {
     pub dropped_no_buffer: u64,
     /// Messages accepted from the user.
     pub messages_accepted: u64,
+    /// SF chunks of another incarnation of their FID, dropped.
+    pub sf_stale: u64,
+    /// SF chunks of FIDs that were never open, dropped.
+    pub sf_unknown: u64,
+    /// Times that the extension SF was given up because the peer did not know it after all.
+    pub sf_downgrades: u64,
     /// Zero-window probes sent.
     pub window_probes: u64,
     /// Sum of the round-trip samples, ns; with `rtt_samples` the mean.
@@ -98,6 +104,9 @@ pub struct SubflowStats {
     pub srtt: Option<Duration>,
     /// Shortest round trip.
     pub min_rtt: Option<Duration>,
+    /// The last one-way delay that the peer's timestamps gave (level 1), in microseconds less the difference of the two
+    /// clocks: only its changes mean something.
+    pub one_way_delay_us: Option<i64>,
     /// Current retransmission timeout.
     pub rto: Duration,
     /// Congestion window, bytes.

@@ -424,7 +424,7 @@ fn an_invalid_stream_is_acknowledged_and_reported() {
     let mut narrow = Config::rfc9260();
     narrow.inbound_streams = 3;
     let mut pair = Pair::new(15);
-    pair.z.listen(std::sync::Arc::new(narrow));
+    pair.z.listen(std::sync::Arc::new(narrow)).unwrap();
     let a =
         pair.a.connect(pair.now, common::address(Side::Z), common::PORT, std::sync::Arc::new(wide)).unwrap();
     // Queued before the peer's limit is known.

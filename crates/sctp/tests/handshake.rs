@@ -82,8 +82,8 @@ fn nobody_listens() {
 fn both_ask_at_the_same_time() {
     let mut pair = Pair::new(5);
     let config = Arc::new(Config::rfc9260());
-    pair.a.listen(Arc::clone(&config));
-    pair.z.listen(Arc::clone(&config));
+    pair.a.listen(Arc::clone(&config)).unwrap();
+    pair.z.listen(Arc::clone(&config)).unwrap();
     let a = pair.a.connect(pair.now, address(Side::Z), PORT, Arc::clone(&config)).unwrap();
     let z = pair.z.connect(pair.now, address(Side::A), PORT, config).unwrap();
     pair.send(Side::A, a, 0, b"from a");

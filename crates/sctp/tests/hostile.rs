@@ -228,7 +228,7 @@ fn forged_and_replayed_cookies() {
 #[test]
 fn a_claimed_address_blocks_nobody() {
     let mut pair = Pair::new(12);
-    pair.z.listen(Arc::new(Config::rfc9260()));
+    pair.z.listen(Arc::new(Config::rfc9260())).unwrap();
     // The attacker, at 10.6.6.6, claims A's address and completes its handshake.
     let mut claim = Vec::new();
     anabranch_wire::param::Ipv4Address { address: [10, 0, 0, 1].into() }.emit(&mut claim);
@@ -261,7 +261,7 @@ fn a_claimed_address_blocks_nobody() {
 #[test]
 fn out_of_the_blue() {
     let mut pair = Pair::new(7);
-    pair.z.listen(Arc::new(Config::rfc9260()));
+    pair.z.listen(Arc::new(Config::rfc9260())).unwrap();
     let cases: [(&str, Vec<u8>, &[&str]); 6] = [
         ("ABORT", packet(9, |o| Abort { reflected_tag: false, causes: Causes::EMPTY }.emit(o)), &[]),
         ("SHUTDOWN ACK", packet(9, |o| ShutdownAck.emit(o)), &["Z: SHUTDOWN-COMPLETE"]),
@@ -389,7 +389,7 @@ proptest! {
     #[test]
     fn arbitrary_datagrams(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let mut endpoint = Endpoint::new(EndpointConfig::new(common::address(Side::Z), PORT), Rng::stream(1, "z", "endpoint"));
-        endpoint.listen(Arc::new(Config::rfc9260()));
+        endpoint.listen(Arc::new(Config::rfc9260())).unwrap();
         let mut sealed = bytes.clone();
         reseal(&mut sealed);
         for datagram in [bytes, sealed] {

@@ -135,7 +135,7 @@ impl World {
         };
         let config = Arc::new(world.plan.config.clone());
         for side in SIDES {
-            world.ends[side as usize].listen(Arc::clone(&config));
+            world.ends[side as usize].listen(Arc::clone(&config)).unwrap();
             if side == Side::A || world.plan.both_connect {
                 let id = world.ends[side as usize].connect(
                     world.now,

@@ -66,7 +66,7 @@ fn s5_2_4_collisions_with_data_and_a_loss_anywhere() {
         for lost in 0..14 {
             let config = Config { data_with_cookie: with_data, ..Config::rfc9260() };
             let (mut pair, a) = Pair::connecting(3, &config);
-            pair.a.listen(Arc::new(config.clone()));
+            pair.a.listen(Arc::new(config.clone())).unwrap();
             let now = pair.now;
             let z = pair.z.connect(now, common::address(Side::A), PORT, Arc::new(config)).unwrap();
             let mut count = 0;
@@ -98,10 +98,10 @@ fn s5_2_4_collisions_with_data_and_a_loss_anywhere() {
 fn s5_1_1_streams_granted_in_a_collision() {
     let config = Config::rfc9260();
     let (mut pair, a) = Pair::connecting(4, &config);
-    pair.a.listen(Arc::new(config.clone()));
+    pair.a.listen(Arc::new(config.clone())).unwrap();
     let now = pair.now;
     let few = Config { inbound_streams: 2, ..config };
-    pair.z.listen(Arc::new(few.clone()));
+    pair.z.listen(Arc::new(few.clone())).unwrap();
     pair.z.connect(now, common::address(Side::A), PORT, Arc::new(few)).unwrap();
     // Z's handshake wins: A's INIT is lost.
     pair.drop_if(|p| p.from == Side::A && p.has("INIT"));
@@ -448,7 +448,7 @@ fn s1_3_other_addresses() {
     for (local, remote) in places {
         let mut a = Endpoint::new(EndpointConfig::new(local, 5001), Rng::stream(1, "a", "endpoint"));
         let mut z = Endpoint::new(EndpointConfig::new(remote, 5002), Rng::stream(1, "z", "endpoint"));
-        z.listen(Arc::new(Config::rfc9260()));
+        z.listen(Arc::new(Config::rfc9260())).unwrap();
         let mut now = Instant::ZERO;
         let id = a.connect(now, remote, 5002, Arc::new(Config::rfc9260())).unwrap();
         a.send(now, id, Message::new(0, Bytes::from(vec![5; 50_000]))).unwrap();

@@ -240,7 +240,7 @@ fn data_on_invalid_streams_cannot_fill_the_receive_map() {
 #[test]
 fn shutdown_ack_behind_a_sack_and_packets_without_chunks() {
     let mut pair = Pair::new(3);
-    pair.z.listen(Arc::new(Config::rfc9260()));
+    pair.z.listen(Arc::new(Config::rfc9260())).unwrap();
     pair.inject(
         Side::A,
         &packet(9, |out| {
@@ -264,7 +264,7 @@ fn shutdown_ack_behind_a_sack_and_packets_without_chunks() {
 #[test]
 fn cookies_stay_small() {
     let mut pair = Pair::new(4);
-    pair.z.listen(Arc::new(Config::rfc9260()));
+    pair.z.listen(Arc::new(Config::rfc9260())).unwrap();
     let mut params = Vec::new();
     for i in 1..=200_u16 {
         Ipv6Address { address: std::net::Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, i) }.emit(&mut params);

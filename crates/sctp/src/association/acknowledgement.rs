@@ -2,24 +2,37 @@
 
 use anabranch_base::{Instant, TraceEvent};
 use anabranch_wire::Tsn;
+use anabranch_wire::chunk::ReceiveTime;
 use anabranch_wire::chunk::sack::GapBlock;
 
 use super::Association;
 use super::input::Violation;
 use crate::config::{FastRecovery, RttSampling};
 use crate::event::Event;
+use crate::lane::Lane;
 use crate::lane::controller::{Acked, Congestion, Controller};
 use crate::subflow::flight::{AckOutcome, ChunkState};
+use crate::subflow::space::WindowProbe;
+
+/// Windows that an acknowledgement speaks of.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Windows {
+    /// Of the association; a SHUTDOWN chunk has none.
+    pub(super) a_rwnd: Option<u32>,
+    /// Of the subflow.
+    pub(super) a_fwnd: Option<u32>,
+}
 
 impl Association {
-    /// An acknowledgement for the sequence space `space_index`. `a_rwnd` is `None` for the acknowledgement in a SHUTDOWN chunk, which has no such field.
+    /// An acknowledgement for the sequence space `space_index`.
     pub(super) fn on_acknowledgement(
         &mut self,
         now: Instant,
         space_index: usize,
         cumulative: Tsn,
-        a_rwnd: Option<u32>,
+        windows: Windows,
         gaps: impl ExactSizeIterator<Item = GapBlock>,
+        times: Option<ReceiveTime>,
     ) -> Result<(), Violation> {
         let Some(space) = self.spaces.get_mut(space_index) else { return Ok(()) };
         let Some(next_expected) = space.unwrap_ack(cumulative) else { return Ok(()) };
@@ -51,7 +64,9 @@ impl Association {
                 gaps: gap_count as u16,
             },
         );
-        self.probe.answered = true;
+        if let Some(space) = self.spaces.get_mut(space_index) {
+            space.probe.answered = true;
+        }
         for index in 0..lanes {
             if self.lanes.get(index).is_some_and(|lane| usize::from(lane.space) == space_index) {
                 self.sample_round_trip(now, index, &outcome);
@@ -60,7 +75,21 @@ impl Association {
             }
         }
         self.close_drained_subflows();
-        if let Some(a_rwnd) = a_rwnd {
+        if let Some(times) = times {
+            let newest = outcome
+                .lanes
+                .iter()
+                .enumerate()
+                .filter_map(|(lane, ack)| Some((ack.newest_once?, lane)))
+                .max();
+            if let Some(((_, sent_at), lane)) = newest {
+                self.note_one_way_delay(now, lane, sent_at, times);
+            }
+        }
+        if let Some(a_fwnd) = windows.a_fwnd {
+            self.update_allowance(space_index, a_fwnd);
+        }
+        if let Some(a_rwnd) = windows.a_rwnd {
             self.update_peer_window(a_rwnd);
         }
         if outcome.payload > 0 {
@@ -201,7 +230,9 @@ impl Association {
         let (Some(highest), Some(earliest)) = (highest, earliest) else { return };
         lane.on_lost(bytes, chunks);
         // 6.2.1 C: "add the data size of those chunks to the rwnd".
-        self.peer_rwnd += if credit_headers { bytes } else { bytes - 16 * u64::from(chunks) };
+        let freed = if credit_headers { bytes } else { bytes - 16 * u64::from(chunks) };
+        space.allowance.give_back(freed);
+        self.peer_rwnd += freed;
         self.stats.fast_retransmits += 1;
         let subflow = lane.subflow;
         if let Some(subflow) = self.subflows.get_mut(usize::from(subflow)) {
@@ -231,24 +262,37 @@ impl Association {
 
     /// 6.2.1 D ii: "Set rwnd equal to the newly received a_rwnd minus the number of bytes still outstanding".
     fn update_peer_window(&mut self, a_rwnd: u32) {
-        let outstanding: u64 = self
-            .lanes
-            .iter()
-            .map(|l| {
-                if self.config.rwnd_counts_headers {
-                    l.flight
-                } else {
-                    l.flight - 16 * u64::from(l.flight_chunks)
-                }
-            })
-            .sum();
+        let outstanding = self.outstanding(None);
         self.peer_rwnd = u64::from(a_rwnd).saturating_sub(outstanding);
-        if a_rwnd > 0 && self.probe.at.is_some() {
-            self.probe = super::WindowProbe::default();
+        for space in &mut self.spaces {
+            if a_rwnd > 0 && space.allowance.window > 0 && space.probe.at.is_some() {
+                space.probe = WindowProbe::default();
+            }
+            if space.flight.is_empty() {
+                space.probe.in_flight = false;
+            }
         }
-        if self.spaces.iter().all(|s| s.flight.is_empty()) {
-            self.probe.in_flight = false;
+    }
+
+    /// Likewise for the window of one subflow.
+    fn update_allowance(&mut self, index: usize, a_fwnd: u32) {
+        let outstanding = self.outstanding(Some(index));
+        if let Some(space) = self.spaces.get_mut(index) {
+            space.allowance.set(a_fwnd, outstanding);
+            if a_fwnd > 0 && self.extensions.thesis.is_some() && space.probe.at.is_some() {
+                space.probe = WindowProbe::default();
+            }
         }
+    }
+
+    /// Bytes in flight, of one space or of all, as windows count them.
+    fn outstanding(&self, space: Option<usize>) -> u64 {
+        let headers = self.config.rwnd_counts_headers;
+        let counts = |lane: &&Lane| space.is_none_or(|space| usize::from(lane.space) == space);
+        let bytes = |lane: &Lane| {
+            if headers { lane.flight } else { lane.flight - 16 * u64::from(lane.flight_chunks) }
+        };
+        self.lanes.iter().filter(counts).map(bytes).sum()
     }
 
     pub(super) fn clear_path_errors(&mut self, path: u8) {

@@ -88,6 +88,13 @@ pub(crate) fn write_error(out: &mut Vec<u8>, causes: &[u8]) {
 }
 
 /// The codes of a chunk's causes, in order; reading stops at the first that is malformed.
+pub(crate) fn names_unknown_chunk(causes: Causes<'_>, kind: u8) -> bool {
+    causes.iter().flatten().any(|raw| {
+        raw.kind == anabranch_wire::cause::code::UNRECOGNIZED_CHUNK && raw.value.first() == Some(&kind)
+    })
+}
+
+/// Cause codes in their order.
 pub(crate) fn codes(causes: Causes<'_>) -> Vec<u16> {
     causes.iter().map_while(Result::ok).take(MAX_CAUSES).map(|raw| raw.kind).collect()
 }

@@ -1,16 +1,83 @@
 //! DATA that arrives (RFC 9260, 6.2).
 
 use anabranch_base::TraceEvent;
-use anabranch_wire::chunk::Data;
+use anabranch_wire::chunk::{Data, DataFlags, IData};
+use anabranch_wire::{Mid, Tsn};
 
 use super::input::{Context, Violation};
 use super::{Association, causes};
 use crate::event::Event;
 use crate::stream::inbound;
+use crate::stream::interleaved::Piece;
+use crate::stream::reassembly::Inconsistent;
 use crate::subflow::receive::Arrival;
 
+/// What any kind of data chunk says.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DataChunk<'a> {
+    pub(super) flags: DataFlags,
+    /// Its number in its sequence space.
+    pub(super) tsn: Tsn,
+    pub(super) stream: u16,
+    /// Number of its message; of DATA the stream sequence number.
+    pub(super) mid: Mid,
+    /// Place of the fragment in its message, where it has one.
+    pub(super) fragment: u32,
+    pub(super) ppid: u32,
+    pub(super) payload: &'a [u8],
+}
+
 impl Association {
+    #[inline]
     pub(super) fn on_data(&mut self, cx: &mut Context, data: &Data<'_>) -> Result<(), Violation> {
+        if self.extensions.interleaving {
+            // "if an endpoint that has indicated I-DATA support receives a DATA chunk ... it MUST abort" (RFC 8260, 2.2.1).
+            return Err(Violation::Protocol("a DATA chunk where I-DATA was agreed"));
+        }
+        self.on_chunk(
+            cx,
+            &DataChunk {
+                flags: data.flags,
+                tsn: data.tsn,
+                stream: data.stream,
+                mid: Mid::new(u32::from(data.ssn.get())),
+                fragment: 0,
+                ppid: data.ppid,
+                payload: data.payload,
+            },
+        )
+    }
+
+    pub(super) fn on_i_data(&mut self, cx: &mut Context, data: &IData<'_>) -> Result<(), Violation> {
+        self.enter_space(cx, 0);
+        self.on_chunk(
+            cx,
+            &DataChunk {
+                flags: data.flags,
+                tsn: data.tsn,
+                stream: data.stream,
+                mid: data.mid,
+                fragment: data.fragment(),
+                ppid: data.ppid().unwrap_or(0),
+                payload: data.payload,
+            },
+        )
+    }
+
+    /// What follows in the packet belongs to that sequence space.
+    pub(super) fn enter_space(&mut self, cx: &mut Context, space: usize) {
+        if cx.space == space {
+            return;
+        }
+        if cx.summary.has_data {
+            self.close_summary(cx);
+        }
+        cx.space = space;
+    }
+
+    /// Takes one data chunk of the space that the packet has entered.
+    #[inline]
+    pub(super) fn on_chunk(&mut self, cx: &mut Context, data: &DataChunk<'_>) -> Result<(), Violation> {
         // "DATA chunks MUST only be received ... in the ESTABLISHED, SHUTDOWN-PENDING, and SHUTDOWN-SENT states.
         // ... in any other state SHOULD be discarded" (6).
         if !self.state.receives_data() {
@@ -47,6 +114,9 @@ impl Association {
         }
         let Some(space) = self.spaces.get_mut(cx.space) else { return Ok(()) };
         space.received.record(seq);
+        if space.received.end() == seq + 1 {
+            space.newest = Some(cx.now);
+        }
         cx.summary.new = true;
         cx.summary.hole |= space.received.has_holes();
         cx.summary.immediate |= data.flags.immediate;
@@ -63,25 +133,49 @@ impl Association {
             self.control.report(causes::invalid_stream(data.stream));
             return Ok(());
         }
+        match self.hand_in(cx.space, seq, data) {
+            Ok(true) => self.events.push_back(Event::Readable),
+            Ok(false) => {}
+            Err(inconsistent) => return Err(Violation::Protocol(inconsistent.0)),
+        }
+        Ok(())
+    }
+
+    /// Gives a new chunk to reassembly, as the encoding in use numbers messages.
+    #[inline]
+    fn hand_in(&mut self, space: usize, seq: u64, data: &DataChunk<'_>) -> Result<bool, Inconsistent> {
+        let limit = self.config.max_message;
+        if self.extensions.interleaving {
+            let piece = Piece {
+                space: space as u8,
+                stream: data.stream,
+                mid: data.mid,
+                fragment: data.fragment,
+                ppid: data.ppid,
+                unordered: data.flags.unordered,
+                beginning: data.flags.beginning,
+                ending: data.flags.ending,
+                payload: data.payload,
+            };
+            return self.inbound.add_piece(&piece, limit);
+        }
         let arrived = inbound::Arrived {
             seq,
             stream: data.stream,
-            ssn: data.ssn.get(),
+            ssn: data.mid.get() as u16,
             ppid: data.ppid,
             unordered: data.flags.unordered,
             beginning: data.flags.beginning,
             ending: data.flags.ending,
             payload: data.payload,
         };
-        if self.inbound.message_would_exceed(&arrived, self.config.max_message) {
-            return Err(Violation::Protocol("a message is longer than this endpoint takes"));
+        if self.extensions.thesis.is_some() {
+            return self.inbound.add_of_space(space as u8, &arrived, limit);
         }
-        match self.inbound.add(&arrived) {
-            Ok(true) => self.events.push_back(Event::Readable),
-            Ok(false) => {}
-            Err(inconsistent) => return Err(Violation::Protocol(inconsistent.0)),
+        if self.inbound.message_would_exceed(&arrived, limit) {
+            return Err(Inconsistent("a message is longer than this endpoint takes"));
         }
-        Ok(())
+        self.inbound.add(&arrived)
     }
 
     /// Whether there is buffer for a new chunk. A chunk that fills a hole may push out what waits behind it: "the
@@ -90,16 +184,18 @@ impl Association {
     /// refusing it would leave them waiting for ever.
     fn make_room(&mut self, space: usize, seq: u64, arrival: Arrival) -> bool {
         // The common case, without a closer look: memory is more than what counts against the window.
-        if self.memory_held() < self.config.receive_window as usize {
+        let plenty = self.config.receive_window as usize / if self.sf.is_some() { 2 } else { 1 };
+        if self.memory_held() < plenty {
             return true;
         }
-        while self.advertised_window() == 0 {
+        while self.window_of(space) == 0 {
             if arrival != Arrival::FillsHole {
                 return false;
             }
+            let plain = self.chunk_header == Data::HEADER;
             let Some(space) = self.spaces.get_mut(space) else { return false };
             let highest = space.received.end().saturating_sub(1);
-            if highest > seq && self.inbound.forget_orphan(highest) {
+            if plain && highest > seq && self.inbound.forget_orphan(highest) {
                 space.received.forget_highest();
                 continue;
             }
@@ -107,5 +203,10 @@ impl Association {
             return self.inbound.held_bytes() < limit && self.memory_held() / 3 < limit;
         }
         true
+    }
+
+    /// What a sequence space may still fill of the receive buffer.
+    fn window_of(&self, space: usize) -> u32 {
+        if self.sf.is_some() { self.credit_of(space) } else { self.advertised_window() }
     }
 }

@@ -6,14 +6,16 @@ use std::sync::Arc;
 
 use anabranch_base::{Duration, Instant, Rng, Trace};
 use anabranch_wire::Tsn;
+use anabranch_wire::chunk::Data;
 
 use super::init::PeerInit;
 use super::output::Route;
-use super::{Association, Control, State, WindowProbe, causes, random_tag};
+use super::{Association, Control, State, causes, random_tag};
 use crate::config::Config;
 use crate::cookie::Cookie;
 use crate::event::{AssociationId, CloseReason, Event};
 use crate::path::Path;
+use crate::sf::offer::{Extensions, Offer};
 use crate::stats::Stats;
 use crate::stream::inbound::Inbound;
 use crate::stream::numbering::Numbering;
@@ -72,7 +74,12 @@ impl Association {
             inbound_streams: config.inbound_streams,
             inbound: Inbound::default(),
             peer_rwnd: 0,
-            probe: WindowProbe::default(),
+            extensions: Extensions::default(),
+            sf: None,
+            reconfig: None,
+            chunk_header: Data::HEADER,
+            next_asn: send_base,
+            received_asn: None,
             control: Control::default(),
             forming: None,
             cookie_expires: None,
@@ -153,6 +160,7 @@ impl Association {
             }
         }
         self.learn_peer(cookie.peer_rwnd, cookie.peer_initial_tsn);
+        self.adopt_extensions(cookie.extensions.clone());
     }
 
     /// What the peer's INIT or INIT ACK said of its window and sequence space.
@@ -191,6 +199,7 @@ impl Association {
         for index in 0..self.lanes.len() {
             self.record_window(now, index);
         }
+        self.ask_for_missing_fids();
         if std::mem::take(&mut self.shutdown_wanted) {
             self.shutdown(now);
         }
@@ -213,6 +222,7 @@ impl Association {
             }
         }
         self.learn_peer(init.a_rwnd, init.initial_tsn);
+        self.adopt_extensions(Offer::of(&self.config, true).agree(&init.offer));
         self.drop_ungranted_streams();
         if !init.unrecognized.is_empty() {
             self.control.report(causes::unrecognized_parameter(&init.unrecognized));
@@ -291,7 +301,8 @@ impl Association {
         self.control = Control { cookie_ack: true, ..Control::default() };
         self.t2 = None;
         self.t5 = None;
-        self.probe = WindowProbe::default();
+        self.forget_extensions();
+        self.next_asn = cookie.local_initial_tsn;
         self.stash.clear();
         // "All the congestion control parameters ... related to this peer MUST be reset to their initial values".
         self.open_subflows();

@@ -5,10 +5,14 @@ use std::net::IpAddr;
 use anabranch_wire::Tsn;
 use anabranch_wire::cause::{Cause, MissingParameters, UnresolvableAddress};
 use anabranch_wire::chunk::init::{self, Init, InitKind};
-use anabranch_wire::param::{CookiePreservative, Param, Params, StateCookie};
+use anabranch_wire::param::{CookiePreservative, Param, Params, SfCap, StateCookie, kind};
+use anabranch_wire::sf::CodePoints;
+use anabranch_wire::sf2007::{SUBFLOW_CAPABLE, SubflowCapable};
 
 use super::MAX_PEER_ADDRESSES;
 use super::causes;
+use crate::sf::negotiation::Capability;
+use crate::sf::offer::{Extensions, Offer, PeerOffer};
 
 /// Smallest a_rwnd an INIT may have: "MUST NOT be less than 1500" (3.3.2).
 const LEAST_RWND: u32 = 1500;
@@ -34,11 +38,13 @@ pub(crate) struct PeerInit {
     host_name: Option<Vec<u8>>,
     /// Cookie life asked for beyond ours, ms.
     pub(crate) preservative: u32,
+    /// What it says of extensions.
+    pub(crate) offer: PeerOffer,
 }
 
 impl PeerInit {
     /// Reads the fixed part and the parameters; `None` when one is malformed.
-    pub(crate) fn read(init: &Init<'_>) -> Option<Self> {
+    pub(crate) fn read(init: &Init<'_>, codes: &CodePoints) -> Option<Self> {
         let mut peer = Self {
             tag: init.initiate_tag,
             a_rwnd: init.a_rwnd,
@@ -49,7 +55,23 @@ impl PeerInit {
         };
         for raw in init.params {
             let raw = raw.ok()?;
-            match Param::parse(raw).ok()? {
+            // Extensions that are not understood as they should be are unknown parameters like any other.
+            if raw.kind == codes.capability {
+                if let Ok(cap) = SfCap::parse(raw) {
+                    peer.offer.capability.get_or_insert_with(|| Capability::read(&cap));
+                }
+                continue;
+            }
+            if raw.kind == SUBFLOW_CAPABLE {
+                if let Ok(capable) = SubflowCapable::parse(raw) {
+                    peer.offer.thesis.get_or_insert(capable);
+                }
+            }
+            let parsed = match raw.kind {
+                kind::SF_CAP | kind::SF_ADD | kind::SF_DEL | kind::RECONFIG_RESPONSE => Param::Unknown(raw),
+                _ => Param::parse(raw).ok()?,
+            };
+            match parsed {
                 Param::Ipv4Address(a) => peer.add_address(IpAddr::V4(a.address)),
                 Param::Ipv6Address(a) => peer.add_address(IpAddr::V6(a.address)),
                 Param::StateCookie(c) => {
@@ -63,10 +85,14 @@ impl PeerInit {
                         peer.host_name = Some(raw.bytes.to_vec());
                     }
                 }
+                Param::SupportedExtensions(list) => {
+                    if peer.offer.chunk_types.is_empty() {
+                        peer.offer.chunk_types = list.chunk_types.to_vec();
+                    }
+                }
                 Param::SupportedAddressTypes(_) | Param::Unrecognized(_) | Param::HeartbeatInfo(_) => {}
                 // Extensions that this endpoint does not speak are unrecognized parameters like any other.
                 Param::EcnCapable(_)
-                | Param::SupportedExtensions(_)
                 | Param::ForwardTsnSupported(_)
                 | Param::ReconfigResponse(_)
                 | Param::SfCap(_)
@@ -129,7 +155,7 @@ impl PeerInit {
 }
 
 /// What our INIT or INIT ACK says.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct OurInit {
     pub(crate) tag: u32,
     pub(crate) a_rwnd: u32,
@@ -138,6 +164,8 @@ pub(crate) struct OurInit {
     pub(crate) initial_tsn: Tsn,
     /// Cookie life to ask for beyond the peer's, ms.
     pub(crate) preservative: Option<u32>,
+    /// What we can do beyond RFC 9260.
+    pub(crate) offer: Offer,
 }
 
 impl OurInit {
@@ -158,13 +186,22 @@ impl OurInit {
             if let Some(increment_ms) = self.preservative {
                 params.add(&Param::CookiePreservative(CookiePreservative { increment_ms }));
             }
+            self.offer.write(params, None);
         });
     }
 
     /// Appends an INIT ACK chunk with the cookie and the parameters of the peer that we do not know.
-    pub(crate) fn write_init_ack(&self, out: &mut Vec<u8>, cookie: &[u8], unrecognized: &[u8]) {
+    /// `agreed` is what follows from the peer's INIT.
+    pub(crate) fn write_init_ack(
+        &self,
+        out: &mut Vec<u8>,
+        cookie: &[u8],
+        unrecognized: &[u8],
+        agreed: &Extensions,
+    ) {
         init::emit(out, InitKind::InitAck, &self.fixed(), |params| {
             params.add(&Param::StateCookie(StateCookie { cookie }));
+            self.offer.write(params, Some(agreed));
             for raw in Params::new(unrecognized) {
                 let Ok(raw) = raw else { break };
                 params.raw(anabranch_wire::param::kind::UNRECOGNIZED, raw.bytes);

@@ -1,11 +1,12 @@
 //! A packet that arrived: each chunk goes to the procedure it belongs to.
 
 use anabranch_base::Instant;
-use anabranch_wire::Chunks;
 use anabranch_wire::Tsn;
-use anabranch_wire::cause::Causes;
+use anabranch_wire::cause::{Causes, SfReason};
 use anabranch_wire::chunk::{Chunk, Init, kind};
+use anabranch_wire::{ChunkError, Chunks, RawChunk};
 
+use super::acknowledgement::Windows;
 use super::init::PeerInit;
 use super::{Association, State, causes};
 use crate::event::{CloseReason, Event};
@@ -21,6 +22,9 @@ pub(super) struct Context {
     pub(super) summary: PacketSummary,
     /// The sequence space that the packet's data belongs to.
     pub(super) space: usize,
+    /// What the packet brought for spaces that it has left.
+    had_data: bool,
+    had_new: bool,
 }
 
 /// The peer broke a rule that ends the association.
@@ -30,6 +34,8 @@ pub(super) enum Violation {
     NoUserData(Tsn),
     /// Anything else: ABORT with a Protocol Violation cause.
     Protocol(&'static str),
+    /// Of the extension SF: ABORT with an SF-Violation cause.
+    Subflow { fid: u8, epoch: u8, reason: SfReason, what: &'static str },
 }
 
 /// What the endpoint must know of a packet it handed in.
@@ -44,23 +50,32 @@ pub(crate) struct PacketOutcome {
 impl Association {
     /// Reads the chunks of a packet whose verification tag is right. `size` is that of the SCTP packet.
     pub(crate) fn handle_chunks(&mut self, now: Instant, chunks: Chunks<'_>, size: usize) -> PacketOutcome {
-        let mut cx = Context { now, summary: PacketSummary::default(), space: 0 };
+        let mut cx =
+            Context { now, summary: PacketSummary::default(), space: 0, had_data: false, had_new: false };
         let mut outcome = PacketOutcome::default();
         for raw in chunks {
             let Ok(raw) = raw else {
                 outcome.malformed = true;
                 break;
             };
-            // What was not negotiated is unknown, whatever it holds.
-            let parsed = match raw.kind {
-                kind::I_DATA
-                | kind::RE_CONFIG
-                | kind::FORWARD_TSN
-                | kind::I_FORWARD_TSN
-                | kind::SF_DATA
-                | kind::SF_SACK
-                | kind::SF_FORWARD => Ok(Chunk::Unknown(raw)),
-                _ => Chunk::parse(raw),
+            if self.extensions.thesis.is_some() {
+                match self.on_thesis_chunk(&mut cx, raw) {
+                    Ok(Some(true)) => continue,
+                    Ok(Some(false)) => {
+                        outcome.malformed = true;
+                        break;
+                    }
+                    Ok(None) => {}
+                    Err(violation) => {
+                        self.abort_violation(violation);
+                        break;
+                    }
+                }
+            }
+            let parsed = if raw.kind <= kind::SHUTDOWN_COMPLETE {
+                Chunk::parse(raw)
+            } else {
+                self.parse_extended(raw)
             };
             let Ok(chunk) = parsed else {
                 outcome.malformed = true;
@@ -82,6 +97,18 @@ impl Association {
         outcome
     }
 
+    /// Chunks beyond RFC 9260. What was not agreed is unknown, whatever it holds.
+    fn parse_extended<'a>(&self, raw: RawChunk<'a>) -> Result<Chunk<'a>, ChunkError> {
+        let codes = &self.config.sf_codes;
+        let agreed = match raw.kind {
+            kind::I_DATA => self.extensions.interleaving,
+            kind::RE_CONFIG => self.reconfig.is_some(),
+            other if codes.chunk_types().contains(&other) => self.sf.is_some(),
+            _ => false,
+        };
+        if agreed { Chunk::parse_with(raw, codes) } else { Ok(Chunk::Unknown(raw)) }
+    }
+
     /// False when the rest of the packet must not be read.
     fn handle_chunk(
         &mut self,
@@ -95,7 +122,8 @@ impl Association {
             Chunk::Sack(sack) => {
                 if self.state.sends_data() || self.state == State::ShutdownSent {
                     self.stats.sacks_received += 1;
-                    self.on_acknowledgement(now, 0, sack.cumulative, Some(sack.a_rwnd), sack.gaps())?;
+                    let windows = Windows { a_rwnd: Some(sack.a_rwnd), a_fwnd: None };
+                    self.on_acknowledgement(now, 0, sack.cumulative, windows, sack.gaps(), None)?;
                     self.advance_shutdown(now);
                 }
             }
@@ -137,13 +165,17 @@ impl Association {
             Chunk::CookieEcho(_) => {}
             // ECN is not negotiated: "the peer MUST NOT" send these.
             Chunk::Ecne(_) | Chunk::Cwr(_) => {}
-            Chunk::IData(_)
-            | Chunk::ReConfig(_)
-            | Chunk::ForwardTsn(_)
-            | Chunk::IForwardTsn(_)
-            | Chunk::SfData(_)
-            | Chunk::SfSack(_)
-            | Chunk::SfForward(_) => {}
+            Chunk::IData(data) => self.on_i_data(cx, data)?,
+            Chunk::ReConfig(chunk) => self.on_reconfig(chunk),
+            Chunk::SfData(data) => self.on_sf_data(cx, data)?,
+            Chunk::SfSack(sack) => {
+                if self.state.sends_data() || self.state == State::ShutdownSent {
+                    self.on_sf_sack(now, sack)?;
+                    self.advance_shutdown(now);
+                }
+            }
+            // Partial reliability was not agreed: nobody may give up anything.
+            Chunk::ForwardTsn(_) | Chunk::IForwardTsn(_) | Chunk::SfForward(_) => {}
             Chunk::Unknown(raw) => {
                 let action = raw.unknown_action();
                 if action.reports() {
@@ -156,7 +188,7 @@ impl Association {
     }
 
     fn on_init_ack_chunk(&mut self, now: Instant, init: &Init<'_>, outcome: &mut PacketOutcome) -> bool {
-        let Some(peer) = PeerInit::read(init) else {
+        let Some(peer) = PeerInit::read(init, &self.config.sf_codes) else {
             outcome.malformed = true;
             return false;
         };
@@ -186,6 +218,9 @@ impl Association {
             self.on_stale_cookie(now, staleness);
             return;
         }
+        if causes::names_unknown_chunk(list, self.config.sf_codes.data) {
+            self.downgrade();
+        }
         // One event for a chunk: a peer must not fill the queue with a packet of tiny causes.
         if let Some(cause) = causes::codes(list).first().copied() {
             if self.events.len() < MAX_WAITING_EVENTS {
@@ -196,9 +231,10 @@ impl Association {
 
     /// After the last chunk: when to acknowledge, and the counters of the packet.
     fn finish_packet(&mut self, cx: &Context, size: usize) {
-        if cx.summary.has_data {
+        let has_data = cx.had_data || cx.summary.has_data;
+        if has_data {
             self.stats.packets_received += 1;
-            if cx.summary.new {
+            if cx.had_new || cx.summary.new {
                 self.stats.packets_received_new += 1;
                 self.stats.packet_bytes_received_new += size as u64;
             }
@@ -212,9 +248,19 @@ impl Association {
                 space.sack.on_packet(cx.now, cx.summary, self.config.sack_every, self.config.sack_delay);
             }
         }
-        self.heard_in_shutdown_sent(cx.now, cx.summary.has_data);
+        self.heard_in_shutdown_sent(cx.now, has_data);
         if self.writable_owed {
             self.tell_writable();
+        }
+    }
+
+    /// The packet goes on with another sequence space: what it brought for this one is complete.
+    pub(super) fn close_summary(&mut self, cx: &mut Context) {
+        let summary = std::mem::take(&mut cx.summary);
+        cx.had_data |= summary.has_data;
+        cx.had_new |= summary.new;
+        if let Some(space) = self.spaces.get_mut(cx.space) {
+            space.sack.on_packet(cx.now, summary, self.config.sack_every, self.config.sack_delay);
         }
     }
 
@@ -226,6 +272,10 @@ impl Association {
             }
             Violation::Protocol(what) => {
                 self.abort_with(CloseReason::ProtocolViolation { what }, causes::protocol_violation(what));
+            }
+            Violation::Subflow { fid, epoch, reason, what } => {
+                let cause = self.violation(fid, epoch, reason, what.as_bytes());
+                self.abort_with(CloseReason::ProtocolViolation { what }, cause);
             }
         }
     }

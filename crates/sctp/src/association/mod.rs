@@ -3,14 +3,19 @@
 mod acknowledgement;
 pub(crate) mod causes;
 mod data;
+mod extensions;
+mod framing;
 mod handshake;
 mod heartbeat;
 pub(crate) mod init;
 mod input;
 mod output;
+mod reconfig;
+mod sf;
 mod shutdown;
 mod state;
 mod subflows;
+mod thesis;
 mod timeout;
 
 use std::collections::VecDeque;
@@ -19,6 +24,7 @@ use std::sync::Arc;
 
 use anabranch_base::{Duration, Instant, Rng, Trace, TraceEvent, TraceRecord};
 use anabranch_wire::Tsn;
+use anabranch_wire::chunk::Data;
 
 use crate::config::Config;
 use crate::error::SendError;
@@ -26,15 +32,19 @@ use crate::event::{AssociationId, CloseReason, Event, Message, Received, Timer};
 use crate::lane::Lane;
 use crate::lane::controller::Controller;
 use crate::path::Path;
+use crate::sf::offer::Extensions;
 use crate::stats::Stats;
 use crate::stream::inbound::Inbound;
 use crate::stream::numbering::Numbering;
 use crate::subflow::Subflow;
 use crate::subflow::flight::AckOutcome;
 use crate::subflow::gate::Gate;
-use crate::subflow::space::Space;
+use crate::subflow::space::{Space, WindowProbe};
+use extensions::AsnMap;
 use handshake::Forming;
 pub(crate) use handshake::fresh_identity;
+use reconfig::Reconfig;
+use sf::Sf;
 pub use state::State;
 
 /// Addresses of a peer beyond which an INIT's list is cut: nobody has more interfaces, an attacker may claim
@@ -82,19 +92,6 @@ impl Control {
     }
 }
 
-/// Zero-window probing (6.1 A).
-#[derive(Debug, Default)]
-struct WindowProbe {
-    /// When the next probe may leave; set when the window closed on waiting data.
-    at: Option<Instant>,
-    /// One chunk may leave although the window is closed.
-    due: bool,
-    /// The chunk in flight is a probe: its timeouts say nothing about the path while SACKs arrive.
-    in_flight: bool,
-    /// A SACK arrived since the probe, or its last retransmission, was sent.
-    answered: bool,
-}
-
 /// One SCTP association, without sockets and without a clock.
 #[derive(Debug)]
 pub struct Association {
@@ -124,7 +121,17 @@ pub struct Association {
     inbound: Inbound,
     /// Our view of the peer's free receive buffer, bytes.
     peer_rwnd: u64,
-    probe: WindowProbe,
+    /// What both sides speak besides RFC 9260.
+    extensions: Extensions,
+    /// The extension SF, while it is in use.
+    sf: Option<Box<Sf>>,
+    /// RE-CONFIG, where it was agreed.
+    reconfig: Option<Box<Reconfig>>,
+    /// Bytes of header of a data chunk.
+    chunk_header: usize,
+    /// The association sequence number of the next chunk, and those received (encoding of the thesis).
+    next_asn: Tsn,
+    received_asn: Option<Box<AsnMap>>,
     control: Control,
     forming: Option<Box<Forming>>,
     /// When the last cookie of ours that was accepted stops being good.
@@ -325,7 +332,9 @@ impl Association {
         // size of the association" (6.2).
         if self.state.receives_data() {
             let window = self.advertised_window();
-            if let Some(space) = self.spaces.first_mut() {
+            if self.spaces.len() > 1 {
+                self.update_windows(window);
+            } else if let Some(space) = self.spaces.first_mut() {
                 if window >= space.sack.last_advertised.saturating_add(self.config.receive_window / 4) {
                     space.sack.demand();
                 }
@@ -344,8 +353,13 @@ impl Association {
         let half = self.config.receive_window as usize / 2;
         let (mut held, mut memory) = (self.inbound.held_bytes(), self.memory_held());
         if held > half {
-            let next = self.spaces.first().map_or(0, |s| s.received.next());
-            let excess = self.inbound.excess(next, half);
+            let excess = if self.chunk_header == Data::HEADER {
+                let next = self.spaces.first().map_or(0, |s| s.received.next());
+                self.inbound.excess(next, half)
+            } else {
+                let (bytes, memory, _) = self.inbound.interleaved_excess(half);
+                (bytes, memory)
+            };
             held -= excess.0;
             memory -= excess.1;
         }
@@ -379,10 +393,13 @@ impl Association {
         }
         for space in &self.spaces {
             consider(space.sack.timer(), Timer::Sack);
+            consider(space.probe.at, Timer::WindowProbe);
         }
         consider(self.t2, Timer::T2Shutdown);
         consider(self.t5, Timer::T5ShutdownGuard);
-        consider(self.probe.at, Timer::WindowProbe);
+        if let Some(reconfig) = &self.reconfig {
+            consider(reconfig.timer(), Timer::Reconfiguration);
+        }
         for path in &self.paths {
             consider(path.heartbeat_at, Timer::Heartbeat);
         }
@@ -398,7 +415,6 @@ impl Association {
         self.forming = None;
         self.t2 = None;
         self.t5 = None;
-        self.probe = WindowProbe::default();
         for lane in &mut self.lanes {
             lane.t3 = None;
             lane.loss.restart();
@@ -412,6 +428,7 @@ impl Association {
         }
         for space in &mut self.spaces {
             space.flight.restart();
+            space.probe = WindowProbe::default();
             space.sack = crate::subflow::sack::SackScheduler::default();
         }
         // Only the last word may still leave.

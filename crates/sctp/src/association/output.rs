@@ -3,16 +3,18 @@
 use anabranch_base::{Dscp, Ecn, Instant, RetransmitReason, TraceEvent, Transmit};
 use anabranch_wire::CommonHeader;
 use anabranch_wire::chunk::{
-    CookieAck, CookieEcho, Data, DataFlags, GapBlock, Heartbeat, HeartbeatKind, Shutdown, ShutdownAck,
-    ShutdownComplete, sack,
+    CookieAck, CookieEcho, Data, GapBlock, Heartbeat, HeartbeatKind, Shutdown, ShutdownAck, ShutdownComplete,
+    sack,
 };
 use anabranch_wire::param::HeartbeatInfo;
-use anabranch_wire::{ChecksumOut, PacketBuilder};
+use anabranch_wire::{ChecksumOut, PacketBuilder, padded};
 
+use super::framing::Framing;
 use super::init::OurInit;
 use super::{Association, State, causes};
 use crate::config::Checksums;
 use crate::lane::rtt::TimedChunk;
+use crate::sf::offer::Offer;
 use crate::stream::outbound::Fragment;
 use crate::subflow::flight::{ChunkState, SentChunk};
 use crate::subflow::gate::Candidate;
@@ -74,6 +76,7 @@ impl Association {
     /// Whether anything might leave now. Cheap; may be wrong in favour of asking.
     pub(crate) fn wants_to_transmit(&self) -> bool {
         self.control.any()
+            || self.reconfig.as_ref().is_some_and(|r| r.is_due())
             || !self.stash.is_empty()
             || self.spaces.iter().any(|s| s.sack.is_due_now())
             || self.paths.iter().any(|p| p.heartbeat_wanted)
@@ -91,6 +94,7 @@ impl Association {
         if chosen.is_none() && !self.must_send() {
             return None;
         }
+        let acknowledged = if self.spaces.len() > 1 && chosen.is_none() { self.acknowledged() } else { None };
         let header = CommonHeader {
             source_port: self.local_port,
             destination_port: self.peer_port,
@@ -116,16 +120,23 @@ impl Association {
             Checksums::Elided => ChecksumOut::Zero,
         };
         packet.finish(checksum);
-        // A packet without data goes like one of the first subflow.
-        let subflow = self.subflows.get(usize::from(chosen.unwrap_or(0)));
+        // A packet without data goes like one of the subflow that it acknowledges, or of the first.
+        let subflow = self.subflows.get(usize::from(chosen.or(acknowledged).unwrap_or(0)));
         Some(Route { path: 0, dscp: subflow.map_or(self.config.dscp, |s| s.dscp) })
     }
 
     /// Whether a packet must leave even without data: control chunks, or a SACK that is due.
     fn must_send(&self) -> bool {
         self.control.any()
+            || self.reconfig.as_ref().is_some_and(|r| r.is_due())
             || self.paths.iter().any(|p| p.heartbeat_wanted)
             || (self.state.is_up() && self.spaces.iter().any(|s| s.sack.is_due_now()))
+    }
+
+    /// The subflow of the first space that owes an acknowledgement.
+    fn acknowledged(&self) -> Option<u8> {
+        let space = self.spaces.iter().position(|s| s.sack.is_due_now())?;
+        self.subflows.iter().position(|s| usize::from(s.space) == space).map(|index| index as u8)
     }
 
     /// The subflow whose data the next packet carries.
@@ -135,6 +146,9 @@ impl Association {
         }
         let mut candidates = self.gate.begin();
         for index in 0..self.subflows.len() {
+            if self.subflows.get(index).is_none_or(|subflow| subflow.waits) {
+                continue;
+            }
             let Some(since) = self.may_send(now, index) else { continue };
             if let Some(subflow) = self.subflows.get(index) {
                 candidates.push(Candidate { subflow: index as u8, priority: subflow.priority, since });
@@ -171,7 +185,8 @@ impl Association {
 
     /// Control chunks, "placed first in the outbound SCTP packet" (6). False when nothing may follow them.
     fn write_control(&mut self, now: Instant, packet: &mut PacketBuilder<'_>, limit: usize) -> bool {
-        if !self.control.any() && !self.paths.iter().any(|p| p.heartbeat_wanted) {
+        let reconfigures = self.reconfig.as_ref().is_some_and(|r| r.is_due());
+        if !self.control.any() && !reconfigures && !self.paths.iter().any(|p| p.heartbeat_wanted) {
             return self.state != State::Closed;
         }
         // INIT, INIT ACK and SHUTDOWN COMPLETE are never bundled (6.10).
@@ -193,11 +208,18 @@ impl Association {
         if self.control.cookie_echo {
             self.control.cookie_echo = false;
             if let Some(forming) = &self.forming {
-                CookieEcho { cookie: &forming.cookie }.emit(packet.buffer());
+                match self.extensions.thesis {
+                    None => CookieEcho { cookie: &forming.cookie }.emit(packet.buffer()),
+                    Some(_) => {
+                        let mut value = forming.cookie.clone();
+                        self.write_setup(&mut value);
+                        CookieEcho { cookie: &value }.emit(packet.buffer());
+                    }
+                }
             }
             // "SHOULD bundle the ERROR chunk ... with the chunk sent in response (e.g., COOKIE ECHO)" (3.2.2).
             self.write_errors(packet, limit);
-            return self.config.data_with_cookie;
+            return self.config.data_with_cookie && self.extensions.thesis.is_none();
         }
         if self.state == State::CookieWait {
             return false;
@@ -210,10 +232,18 @@ impl Association {
         }
         if self.control.cookie_ack {
             self.control.cookie_ack = false;
+            if self.extensions.thesis.is_some() {
+                self.write_thesis_cookie_ack(packet.buffer());
+                // "the modified SCTP will not allow any data chunks to be transmitted inside the Cookie Echo/ACK chunks".
+                return false;
+            }
             CookieAck.emit(packet.buffer());
         }
         if !self.write_errors(packet, limit) || !self.write_heartbeat_acks(packet, limit) {
             return false; // full: the rest goes into the next packet
+        }
+        if reconfigures && self.state.is_up() {
+            self.write_reconfig(now, packet, limit);
         }
         let out = packet.buffer();
         for index in 0..self.paths.len() {
@@ -225,7 +255,9 @@ impl Association {
         }
         if self.control.shutdown {
             self.control.shutdown = false;
-            if let Some(space) = self.spaces.first() {
+            if let Some(asn) = &self.received_asn {
+                Shutdown { cumulative: asn.cumulative() }.emit(out);
+            } else if let Some(space) = self.spaces.first() {
                 Shutdown { cumulative: space.cumulative_received() }.emit(out);
             }
         }
@@ -270,6 +302,8 @@ impl Association {
             inbound_streams: self.config.inbound_streams,
             initial_tsn: space.send_base,
             preservative,
+            // The endpoint has refused what must not be offered.
+            offer: Offer::of(&self.config, true),
         };
         ours.write_init(out);
     }
@@ -282,8 +316,10 @@ impl Association {
         chosen: Option<u8>,
     ) {
         if self.state.is_up() {
-            for space in 0..self.spaces.len() {
-                self.write_sack(packet, limit, space, chosen);
+            if self.spaces.len() == 1 && self.chunk_header == Data::HEADER {
+                self.write_sack(packet, limit, 0, chosen);
+            } else {
+                self.write_sacks(now, packet, limit, chosen);
             }
         }
         let Some(chosen) = chosen else { return };
@@ -338,21 +374,46 @@ impl Association {
         self.stats.sacks_sent += 1;
     }
 
+    /// The acknowledgements of every space that owes one: any packet may carry them.
+    fn write_sacks(
+        &mut self,
+        now: Instant,
+        packet: &mut PacketBuilder<'_>,
+        limit: usize,
+        chosen: Option<u8>,
+    ) {
+        for space in 0..self.spaces.len() {
+            if !self.spaces.get(space).is_some_and(|s| s.sack.is_pending()) {
+                continue;
+            }
+            if space == 0 && self.extensions.thesis.is_none() {
+                self.write_sack(packet, limit, 0, chosen);
+                continue;
+            }
+            let reserved = chosen.and_then(|chosen| self.next_chunk_len(usize::from(chosen)));
+            if self.extensions.thesis.is_some() {
+                self.write_thesis_sack(packet, limit, space, reserved);
+            } else {
+                self.write_sf_sack(now, packet, limit, space, reserved);
+            }
+        }
+    }
+
     /// Length of the DATA chunk that would leave next, padding included, if one may.
     fn next_chunk_len(&mut self, index: usize) -> Option<usize> {
         if !self.state.sends_data() {
             return None;
         }
-        let max_payload = self.config.max_chunk_payload() as usize;
+        let (max_payload, header) = (self.max_payload(), self.chunk_header);
         let subflow = self.subflows.get(index)?;
         let lane = self.lanes.get_mut(usize::from(subflow.lane))?;
         let space = self.spaces.get(usize::from(subflow.space))?;
         if let Some(seq) = lane.loss.next_lost(&space.flight) {
             let payload = space.flight.get(seq)?.fragment.payload.len();
-            return lane.may_retransmit().then(|| Data::wire_len(payload));
+            return lane.may_retransmit().then(|| padded(header + payload));
         }
         let payload = subflow.out.peek(max_payload)?;
-        lane.may_send_new().then(|| Data::wire_len(payload))
+        lane.may_send_new().then(|| padded(header + payload))
     }
 
     /// DATA: first what is marked for retransmission (6.1 C), then new chunks, while they fit and may leave.
@@ -377,8 +438,9 @@ impl Association {
         loop {
             let room = limit.saturating_sub(packet.len());
             let Some(payload) = self.next_new(now, index, room) else { break };
-            if !self.fits_peer_window(payload) {
-                self.begin_probe();
+            let space = self.subflows.get(index).map_or(0, |s| usize::from(s.space));
+            if !self.fits_peer_window(space, payload) {
+                self.begin_probe(space);
             }
             let Some(subflow) = self.subflows.get_mut(index) else { break };
             let Some(fragment) = subflow.out.pop(payload, &mut self.numbering) else { break };
@@ -402,6 +464,7 @@ impl Association {
 
     /// The marked chunk to send next, when it fits into `room` and may leave.
     fn next_retransmission(&mut self, index: usize, room: usize) -> Option<u64> {
+        let header = self.chunk_header;
         let subflow = self.subflows.get(index)?;
         let lane = self.lanes.get_mut(usize::from(subflow.lane))?;
         let space = self.spaces.get(usize::from(subflow.space))?;
@@ -412,21 +475,22 @@ impl Association {
         let chunk = space.flight.get(seq)?;
         // A packet carries data of one subflow.
         let mine = usize::from(chunk.subflow) == index;
-        (mine && Data::wire_len(chunk.fragment.payload.len()) <= room).then_some(seq)
+        (mine && padded(header + chunk.fragment.payload.len()) <= room).then_some(seq)
     }
 
     /// Payload bytes of the next new chunk, when it fits into `room` and may leave.
     fn next_new(&mut self, now: Instant, index: usize, room: usize) -> Option<usize> {
-        let max_payload = self.config.max_chunk_payload() as usize;
+        let (max_payload, header) = (self.max_payload(), self.chunk_header);
         let subflow = self.subflows.get(index)?;
         let lane = self.lanes.get_mut(usize::from(subflow.lane))?;
-        let space = self.spaces.get(usize::from(subflow.space))?;
+        let at = usize::from(subflow.space);
+        let space = self.spaces.get(at)?;
         // "before sending new DATA chunks, the sender MUST first transmit any DATA chunks that are marked".
         if !lane.may_send_new() || (lane.loss.any() && lane.loss.next_lost(&space.flight).is_some()) {
             return None;
         }
         let whole = subflow.out.peek(usize::MAX)?;
-        let fit = room.checked_sub(16)? & !3;
+        let fit = room.checked_sub(header)? & !3;
         let payload = if whole <= fit.min(max_payload) {
             whole
         } else if whole <= max_payload {
@@ -438,41 +502,52 @@ impl Association {
         } else {
             return None;
         };
-        (self.fits_peer_window(payload) || self.window_probe(now, index)).then_some(payload)
+        (self.fits_peer_window(at, payload) || self.window_probe(now, index)).then_some(payload)
     }
 
-    fn fits_peer_window(&self, payload: usize) -> bool {
-        payload as u64 + if self.config.rwnd_counts_headers { 16 } else { 0 } <= self.peer_rwnd
+    /// Whether the peer has room for a chunk of this space: in its buffer, and in what it gives the subflow.
+    #[inline]
+    fn fits_peer_window(&self, space: usize, payload: usize) -> bool {
+        let bytes = payload as u64 + if self.config.rwnd_counts_headers { 16 } else { 0 };
+        if self.spaces.len() == 1 {
+            return bytes <= self.peer_rwnd;
+        }
+        let allowed = self.spaces.get(space).is_none_or(|s| bytes <= s.allowance.window);
+        allowed && bytes.saturating_add(self.floors_of_others(space)) <= self.peer_rwnd
     }
 
     /// The peer's window is closed. True when one chunk may leave all the same, as a probe: "SHOULD only be sent
-    /// when all outstanding DATA chunks have been cumulatively acknowledged", first "after 1 RTO" (6.1 A).
+    /// when all outstanding DATA chunks have been cumulatively acknowledged", first "after 1 RTO" (6.1 A). Each sequence
+    /// space is probed for itself.
     fn window_probe(&mut self, now: Instant, index: usize) -> bool {
-        let lane = self.subflows.get(index).and_then(|s| self.lanes.get(usize::from(s.lane)));
-        let Some(lane) = lane else { return false };
-        if self.spaces.iter().any(|s| !s.flight.is_empty()) {
+        let Some(subflow) = self.subflows.get(index) else { return false };
+        let Some(lane) = self.lanes.get(usize::from(subflow.lane)) else { return false };
+        let Some(space) = self.spaces.get_mut(usize::from(subflow.space)) else { return false };
+        if !space.flight.is_empty() {
             return false;
         }
-        if self.probe.due {
+        if space.probe.due {
             return true;
         }
-        if self.probe.at.is_none() {
-            self.probe.at = Some(now + lane.rtt.rto());
+        if space.probe.at.is_none() {
+            space.probe.at = Some(now + lane.rtt.rto());
         }
         false
     }
 
     /// A chunk leaves although the window is closed.
-    fn begin_probe(&mut self) {
-        self.probe.due = false;
-        self.probe.in_flight = true;
-        self.probe.answered = false;
+    fn begin_probe(&mut self, space: usize) {
+        let Some(space) = self.spaces.get_mut(space) else { return };
+        space.probe.due = false;
+        space.probe.in_flight = true;
+        space.probe.answered = false;
         self.stats.window_probes += 1;
     }
 
     fn retransmit(&mut self, now: Instant, index: usize, seq: u64, out: &mut Vec<u8>) {
         let headers = self.config.rwnd_counts_headers;
         let established = self.state != State::CookieEchoed;
+        let framing = self.framing(self.lanes.get(index).map_or(0, |l| usize::from(l.space)));
         let Some(lane) = self.lanes.get_mut(index) else { return };
         let Some(space) = self.spaces.get_mut(usize::from(lane.space)) else { return };
         let tsn = space.tsn_of_sent(seq);
@@ -492,7 +567,7 @@ impl Association {
             RetransmitReason::Recovery
         };
         let eligible = !chunk.fast_retransmitted;
-        emit(&chunk.fragment, tsn, false, out);
+        framing.emit(&chunk.fragment, tsn, false, out);
         let len = chunk.fragment.payload.len();
         lane.loss.retransmitted(seq, eligible);
         lane.on_sent(now, size);
@@ -505,7 +580,9 @@ impl Association {
         if established && (lane.t3.is_none() || earliest) {
             lane.arm_t3(now);
         }
-        self.peer_rwnd = self.peer_rwnd.saturating_sub(len as u64 + if headers { 16 } else { 0 });
+        let charged = len as u64 + if headers { 16 } else { 0 };
+        space.allowance.take(charged);
+        self.peer_rwnd = self.peer_rwnd.saturating_sub(charged);
         self.stats.chunks_sent += 1;
         self.stats.retransmissions += 1;
         self.stats.payload_bytes_sent += len as u64;
@@ -517,16 +594,21 @@ impl Association {
         self.record(now, owner, 0, TraceEvent::Sent { seq, len: len as u32, retransmit: Some(reason) });
     }
 
-    fn send_new(&mut self, now: Instant, index: usize, fragment: Fragment, out: &mut Vec<u8>) {
+    fn send_new(&mut self, now: Instant, index: usize, mut fragment: Fragment, out: &mut Vec<u8>) {
         let headers = self.config.rwnd_counts_headers;
         let established = self.state != State::CookieEchoed;
         let pending = self.state == State::ShutdownPending;
+        let framing = self.framing(self.subflows.get(index).map_or(0, |s| usize::from(s.space)));
         let Some(subflow) = self.subflows.get_mut(index) else { return };
         let Some(lane) = self.lanes.get_mut(usize::from(subflow.lane)) else { return };
         let Some(space) = self.spaces.get_mut(usize::from(subflow.space)) else { return };
+        if matches!(framing, Framing::Thesis { .. }) {
+            fragment.number = self.next_asn.get();
+            self.next_asn = self.next_asn.next();
+        }
         let tsn = space.tsn_of_sent(space.flight.next());
         // "The sender is in the SHUTDOWN-PENDING state" is a reason to set the I bit (6.1).
-        emit(&fragment, tsn, pending, out);
+        framing.emit(&fragment, tsn, pending, out);
         let len = fragment.payload.len();
         let chunk = SentChunk {
             fragment,
@@ -553,7 +635,9 @@ impl Association {
         if established && lane.t3.is_none() {
             lane.arm_t3(now);
         }
-        self.peer_rwnd = self.peer_rwnd.saturating_sub(len as u64 + if headers { 16 } else { 0 });
+        let charged = len as u64 + if headers { 16 } else { 0 };
+        space.allowance.take(charged);
+        self.peer_rwnd = self.peer_rwnd.saturating_sub(charged);
         self.stats.chunks_sent += 1;
         self.stats.payload_bytes_sent += len as u64;
         self.stats.payload_bytes_unique += len as u64;
@@ -566,22 +650,4 @@ impl Association {
             path.used = true;
         }
     }
-}
-
-/// Writes one DATA chunk: the only copy of the payload on its way out.
-fn emit(fragment: &Fragment, tsn: anabranch_wire::Tsn, immediate: bool, out: &mut Vec<u8>) {
-    Data {
-        flags: DataFlags {
-            immediate: fragment.immediate || immediate,
-            unordered: fragment.unordered,
-            beginning: fragment.beginning,
-            ending: fragment.ending,
-        },
-        tsn,
-        stream: fragment.stream,
-        ssn: fragment.ssn(),
-        ppid: fragment.ppid,
-        payload: &fragment.payload,
-    }
-    .emit(out);
 }

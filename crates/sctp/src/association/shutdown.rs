@@ -3,6 +3,7 @@
 use anabranch_base::Instant;
 use anabranch_wire::Tsn;
 
+use super::acknowledgement::Windows;
 use super::input::Violation;
 use super::{Association, State};
 use crate::event::{CloseReason, Event};
@@ -94,8 +95,10 @@ impl Association {
             // "MUST immediately respond to each received packet containing one or more DATA chunks with a SHUTDOWN
             // chunk", and a SACK where gaps or duplicates exist.
             self.control.shutdown = true;
-            for space in &mut self.spaces {
-                if space.received.has_holes() || !space.sack.duplicates.is_empty() {
+            for (index, space) in self.spaces.iter_mut().enumerate() {
+                // The SHUTDOWN chunk speaks of subflow 0 only.
+                let unsaid = index > 0 && space.sack.is_pending();
+                if unsaid || space.received.has_holes() || !space.sack.duplicates.is_empty() {
                     space.sack.demand();
                 }
             }
@@ -123,7 +126,10 @@ impl Association {
             State::ShutdownReceived => {}
             State::ShutdownAckSent => self.control.shutdown_ack = true,
         }
-        self.on_acknowledgement(now, 0, cumulative, None, std::iter::empty())?;
+        if self.extensions.thesis.is_none() {
+            // In the encoding of the thesis it is an association sequence number, which acknowledges nothing.
+            self.on_acknowledgement(now, 0, cumulative, Windows::default(), std::iter::empty(), None)?;
+        }
         self.advance_shutdown(now);
         Ok(())
     }

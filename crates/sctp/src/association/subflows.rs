@@ -80,7 +80,7 @@ impl Association {
     }
 
     /// Where several lanes send under one numbering, each must know its own chunks; where one does, nothing is kept.
-    fn share_spaces(&mut self) {
+    pub(super) fn share_spaces(&mut self) {
         for (index, space) in self.spaces.iter_mut().enumerate() {
             let lanes = self.lanes.iter().filter(|lane| usize::from(lane.space) == index).count();
             let shared = lanes > 1;
@@ -104,7 +104,7 @@ impl Association {
     }
 
     /// Phi of every lane, as the coupling has it for the number of subflows in use.
-    fn set_phi(&mut self) {
+    pub(super) fn set_phi(&mut self) {
         let phi = self.config.coupling.phi(self.open_subflow_count());
         for lane in &mut self.lanes {
             lane.controller.set_phi(phi);
@@ -154,14 +154,22 @@ impl Association {
             return;
         }
         let mut gone = false;
-        for subflow in &mut self.subflows {
-            if subflow.life == Life::Closing && subflow.out.is_empty() {
-                let lane = self.lanes.get(usize::from(subflow.lane));
-                // A lane that others use, too, has nothing of this subflow's: it was relabelled.
-                if self.config.coupling == Coupling::Shared || lane.is_none_or(|lane| lane.unacked == 0) {
-                    subflow.life = Life::Free;
-                    gone = true;
-                }
+        for index in 0..self.subflows.len() {
+            let Some(subflow) = self.subflows.get(index) else { continue };
+            if subflow.life != Life::Closing || !subflow.out.is_empty() {
+                continue;
+            }
+            let lane = self.lanes.get(usize::from(subflow.lane));
+            // A lane that others use, too, has nothing of this subflow's: it was relabelled.
+            let drained =
+                self.config.coupling == Coupling::Shared || lane.is_none_or(|lane| lane.unacked == 0);
+            if !drained {
+                continue;
+            }
+            let deleting = self.give_back_fid(index as u8);
+            if let Some(subflow) = self.subflows.get_mut(index) {
+                subflow.life = if deleting { Life::Deleting } else { Life::Free };
+                gone = true;
             }
         }
         if gone {
@@ -187,6 +195,7 @@ impl Association {
             stats.flight = lane.flight;
             stats.srtt = lane.rtt.srtt();
             stats.min_rtt = lane.min_rtt;
+            stats.one_way_delay_us = lane.one_way_delay.map(|(_, micros)| micros);
             stats.rto = lane.rtt.rto();
             stats.cwnd = lane.controller.window();
             stats.cwnd_peak = lane.cwnd_peak;
@@ -220,6 +229,7 @@ impl Association {
         if self.config.coupling != Coupling::Shared {
             self.renew_lane(usize::from(index), rwnd);
         }
+        self.ask_for_fid(index);
         for &stream in &spec.streams {
             self.move_stream(stream, index);
         }

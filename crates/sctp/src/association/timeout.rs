@@ -6,6 +6,7 @@ use super::{Association, State};
 use crate::config::FastRecovery;
 use crate::event::{CloseReason, Event};
 use crate::lane::controller::{Congestion, Controller};
+use crate::subflow::space::WindowProbe;
 
 impl Association {
     /// Runs whatever is due at `now`.
@@ -21,10 +22,13 @@ impl Association {
         }
         for space in &mut self.spaces {
             space.sack.on_timeout(now);
+            if due(space.probe.at) {
+                space.probe.at = None;
+                space.probe.due = true;
+            }
         }
-        if due(self.probe.at) {
-            self.probe.at = None;
-            self.probe.due = true;
+        if self.reconfig.as_ref().is_some_and(|r| due(r.timer())) {
+            self.on_reconfig_timer(now);
         }
         if due(self.t2) {
             self.on_t2(now);
@@ -52,9 +56,14 @@ impl Association {
         // "Zero window probing does not affect the calculation of cwnd", and "If the sender continues to receive
         // SACK chunks from the peer while doing zero window probing, the unacknowledged window probes SHOULD NOT
         // increment the error counter" (6.1 A).
-        let probing = self.probe.in_flight && self.probe.answered;
-        self.probe.answered = false;
-        if !self.probe.in_flight {
+        let mut no_probe = WindowProbe::default();
+        let probe = match self.spaces.get_mut(usize::from(lane.space)) {
+            Some(space) => &mut space.probe,
+            None => &mut no_probe,
+        };
+        let probing = probe.in_flight && probe.answered;
+        probe.answered = false;
+        if !probe.in_flight {
             lane.controller.on_congestion(Congestion::Timeout);
         }
         lane.rtt.back_off();
@@ -92,7 +101,9 @@ impl Association {
             chunks += 1;
         });
         lane.on_lost(bytes, chunks);
-        self.peer_rwnd += if headers { bytes } else { bytes - 16 * u64::from(chunks) };
+        let freed = if headers { bytes } else { bytes - 16 * u64::from(chunks) };
+        space.allowance.give_back(freed);
+        self.peer_rwnd += freed;
     }
 
     /// Likewise of every lane.

@@ -1,10 +1,11 @@
 //! Every value by name, so that a scenario file or a command line can set it.
 
 use anabranch_base::{Dscp, Duration};
+use anabranch_wire::sf::CodePoints;
 
 use super::{
     Checksums, Config, Coupling, FastRecovery, InitialWindow, MaxBurst, RttSampling, StreamScheduling,
-    SubflowScheduler,
+    SubflowLevel, SubflowScheduler,
 };
 
 /// A value that cannot be set as asked.
@@ -120,6 +121,13 @@ static KEYS: &[Key] = &[
     ),
     key!(inbound_streams, count, shown, COUNT, "inbound streams allowed"),
     key!(
+        inbound_subflows,
+        subflow_count,
+        shown,
+        "a whole number of 1 to 255",
+        "subflows that the peer may have open towards us (levels 1 and sf2007)"
+    ),
+    key!(
         initial_ssthresh,
         optional_bytes,
         show_ssthresh,
@@ -133,6 +141,7 @@ static KEYS: &[Key] = &[
         "\"rfc9260\" or a number of PMDCS",
         "first congestion window"
     ),
+    key!(interleaving, switch, shown, SWITCH, "I-DATA is offered; level 1 offers it in any case"),
     key!(ip_overhead, count, shown, COUNT, "bytes of header in front of SCTP"),
     key!(
         max_burst,
@@ -175,6 +184,7 @@ static KEYS: &[Key] = &[
         "partial_bytes_acked grows only while the window is full"
     ),
     key!(receive_window, bytes, shown, BYTES, "receive buffer, the first a_rwnd"),
+    key!(reconfiguration, switch, shown, SWITCH, "RE-CONFIG is offered; level 1 offers it in any case"),
     key!(rto_initial, duration, show_duration, DURATION, "RTO.Initial"),
     key!(rto_max, duration, show_duration, DURATION, "RTO.Max"),
     key!(rto_min, duration, show_duration, DURATION, "RTO.Min"),
@@ -201,6 +211,13 @@ static KEYS: &[Key] = &[
         "a SACK for every this many packets"
     ),
     key!(send_buffer, bytes, shown, BYTES, "bytes accepted and not yet sent"),
+    key!(
+        sf_codes,
+        code_points,
+        show_code_points,
+        "seven numbers: SF-DATA, SF-SACK, SF-FORWARD, SF-CAP, SF-ADD, SF-DEL, SF-Violation, as in \"0x5f 0x9f 0xdf 0xb05f 0x405f 0x4060 0x5f01\"",
+        "numbers of the extension SF"
+    ),
     key!(shutdown_guard_rto_max, count, shown, COUNT, "T5-shutdown-guard in RTO.Max; 0 is off"),
     key!(slow_start_limit, positive_u16, shown, "a whole number of 1 or more", "L of slow start"),
     key!(
@@ -223,6 +240,20 @@ static KEYS: &[Key] = &[
         show_stream_values,
         "streams and values from 0 to 65535, as in \"0=4 3=1\"",
         "priorities (smallest first) or weights of streams; others have 1"
+    ),
+    key!(
+        subflow_floor,
+        bytes,
+        shown,
+        BYTES,
+        "receive buffer that each open subflow keeps for itself (levels 1 and sf2007)"
+    ),
+    key!(
+        subflow_level,
+        SubflowLevel::parse,
+        shown,
+        "\"0\", \"1\" or \"sf2007\"",
+        "how the two ends know of subflows"
     ),
     key!(
         subflow_scheduler,
@@ -372,6 +403,28 @@ fn show_checksums(value: &Checksums) -> String {
 
 fn subflow_count(text: &str) -> Option<u8> {
     count(text).filter(|n| *n > 0)
+}
+
+fn code_points(text: &str) -> Option<CodePoints> {
+    let numbers: Vec<u16> = text
+        .split_whitespace()
+        .map(|word| match word.strip_prefix("0x") {
+            Some(hex) => u16::from_str_radix(hex, 16).ok(),
+            None => word.parse().ok(),
+        })
+        .collect::<Option<_>>()?;
+    let [data, sack, forward, capability, add, delete, violation] = numbers.try_into().ok()?;
+    let (data, sack, forward) =
+        (u8::try_from(data).ok()?, u8::try_from(sack).ok()?, u8::try_from(forward).ok()?);
+    let codes = CodePoints { data, sack, forward, capability, add, delete, violation };
+    codes.check().is_ok().then_some(codes)
+}
+
+fn show_code_points(c: &CodePoints) -> String {
+    format!(
+        "{:#x} {:#x} {:#x} {:#x} {:#x} {:#x} {:#x}",
+        c.data, c.sack, c.forward, c.capability, c.add, c.delete, c.violation
+    )
 }
 
 fn subflow_scheduler(text: &str) -> Option<SubflowScheduler> {

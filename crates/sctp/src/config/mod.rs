@@ -8,9 +8,10 @@ mod profiles;
 mod subflows;
 
 use anabranch_base::{Dscp, Duration};
+use anabranch_wire::sf::CodePoints;
 
 pub use keys::{ConfigError, Key};
-pub use subflows::{Coupling, SubflowScheduler, SubflowSpec};
+pub use subflows::{Coupling, SubflowLevel, SubflowScheduler, SubflowSpec};
 
 /// How the first congestion window is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,6 +139,19 @@ pub struct Config {
     pub subflows: Vec<SubflowSpec>,
     /// Whose packet is next when several subflows may send.
     pub subflow_scheduler: SubflowScheduler,
+    /// How the two ends know of subflows.
+    pub subflow_level: SubflowLevel,
+    /// Subflows that the peer may have open towards us, subflow 0 included (levels 1 and sf2007).
+    pub inbound_subflows: u8,
+    /// Bytes of the receive buffer that each open subflow keeps for itself (levels 1 and sf2007); together they take half
+    /// of the buffer at most.
+    pub subflow_floor: u32,
+    /// Numbers of the extension SF.
+    pub sf_codes: CodePoints,
+    /// Whether I-DATA is offered (RFC 8260). Level 1 offers it in any case.
+    pub interleaving: bool,
+    /// Whether RE-CONFIG is offered (RFC 6525). Level 1 offers it in any case.
+    pub reconfiguration: bool,
     /// Subflows that an association may have at once, 1 to 255.
     pub max_subflows: u8,
     /// How the windows of the subflows hold together.

@@ -1,10 +1,11 @@
 //! Profiles: named sets of values. Each says only in what it differs.
 
 use anabranch_base::{Dscp, Duration};
+use anabranch_wire::sf::CodePoints;
 
 use super::{
     Checksums, Config, Coupling, FastRecovery, InitialWindow, MaxBurst, RttSampling, StreamScheduling,
-    SubflowScheduler,
+    SubflowLevel, SubflowScheduler,
 };
 
 impl Config {
@@ -41,6 +42,12 @@ impl Config {
             dscp: Dscp::DEFAULT,
             subflows: Vec::new(),
             subflow_scheduler: SubflowScheduler::Fcfs,
+            subflow_level: SubflowLevel::Zero,
+            inbound_subflows: 16,
+            subflow_floor: 3000,
+            sf_codes: CodePoints::DEFAULT,
+            interleaving: false,
+            reconfiguration: false,
             max_subflows: 64,
             coupling: Coupling::Independent,
             rto_initial: Duration::from_secs(1),

@@ -24,6 +24,44 @@ impl SubflowSpec {
     }
 }
 
+/// How the two ends know of subflows (docs/subflows.md).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SubflowLevel {
+    /// The sender alone knows: nothing of it is on the wire, any RFC 9260 endpoint will do.
+    #[default]
+    Zero,
+    /// The extension SF is offered. With a peer that does not have it, as level 0.
+    One,
+    /// The encoding of the thesis of 2007, for sealed networks only ([`EndpointConfig::sealed`]). With a peer that does not
+    /// have it, as level 0.
+    ///
+    /// [`EndpointConfig::sealed`]: crate::EndpointConfig::sealed
+    Sf2007,
+}
+
+impl SubflowLevel {
+    /// From `0`, `1` or `sf2007`.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Some(match text {
+            "0" => Self::Zero,
+            "1" => Self::One,
+            "sf2007" => Self::Sf2007,
+            _ => return None,
+        })
+    }
+}
+
+impl std::fmt::Display for SubflowLevel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Zero => "0",
+            Self::One => "1",
+            Self::Sf2007 => "sf2007",
+        })
+    }
+}
+
 /// Whose packet is next when several subflows may send.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SubflowScheduler {

@@ -7,6 +7,8 @@ use anabranch_base::{Instant, Meta};
 use anabranch_wire::PacketError;
 use anabranch_wire::Tsn;
 use anabranch_wire::chunk::{Chunk, ShutdownComplete, kind};
+use anabranch_wire::sf::CodePoints;
+use anabranch_wire::sf2007::{SetupParams, split_cookie};
 use anabranch_wire::{Checksum, CommonHeader, Packet};
 use anabranch_wire::{ChecksumOut, PacketBuilder};
 
@@ -16,6 +18,7 @@ use crate::association::init::{OurInit, PeerInit};
 use crate::association::{Association, State, causes, fresh_identity};
 use crate::config::{Checksums, Config};
 use crate::cookie::Cookie;
+use crate::sf::offer::Offer;
 
 impl Endpoint {
     pub(super) fn accept_datagram(&mut self, now: Instant, meta: &Meta, bytes: &[u8]) {
@@ -187,7 +190,8 @@ impl Endpoint {
             self.stats.malformed += 1;
             return;
         };
-        let Some(peer) = PeerInit::read(&init) else {
+        let codes = self.codes_for(meta.source.ip(), packet.header().source_port);
+        let Some(peer) = PeerInit::read(&init, &codes) else {
             self.stats.malformed += 1;
             return;
         };
@@ -220,6 +224,16 @@ impl Endpoint {
                 }
             },
         }
+    }
+
+    /// The numbers of the extension SF for an INIT from that address: those of the association with it, or of whoever
+    /// listens.
+    fn codes_for(&self, address: IpAddr, port: u16) -> CodePoints {
+        let existing = self.registry.by_peer(address, port).and_then(|index| self.registry.at(index));
+        existing
+            .map(Association::config)
+            .or(self.listening.as_ref())
+            .map_or(CodePoints::DEFAULT, |c| c.sf_codes)
     }
 
     /// 5.2.1, 5.2.2 and 9.2: an INIT from the peer of an association. The association does not change.
@@ -284,6 +298,7 @@ impl Endpoint {
                 addresses.push(*address);
             }
         }
+        let offer = Offer::of(config, self.config.sealed);
         let cookie = Cookie {
             created: now,
             life: config.valid_cookie_life
@@ -300,6 +315,7 @@ impl Endpoint {
             local_port: packet.header().destination_port,
             peer_port: packet.header().source_port,
             addresses,
+            extensions: offer.agree(&peer.offer),
         };
         let sealed = self.key.seal(&cookie);
         let ours = OurInit {
@@ -309,10 +325,11 @@ impl Endpoint {
             inbound_streams: config.inbound_streams,
             initial_tsn: tsn,
             preservative: None,
+            offer,
         };
         self.stats.inits_answered += 1;
         self.reply(meta, peer.tag, packet, |out| {
-            ours.write_init_ack(out, &sealed, &peer.unrecognized);
+            ours.write_init_ack(out, &sealed, &peer.unrecognized, &cookie.extensions);
         });
     }
 
@@ -321,7 +338,10 @@ impl Endpoint {
         let mut chunks = packet.chunks();
         let Some(Ok(raw)) = chunks.next() else { return };
         // 5.1.5, steps 1 to 3: MAC, ports, tag; and the address that the INIT came from.
-        let cookie = self.key.open(raw.value).filter(|c| {
+        // The encoding of the thesis has parameters behind the cookie.
+        let (opaque, setup) =
+            if self.config.sealed { split_cookie(raw.value) } else { (raw.value, SetupParams::new(&[])) };
+        let cookie = self.key.open(opaque).filter(|c| {
             c.local_port == header.destination_port
                 && c.peer_port == header.source_port
                 && c.local_tag == header.verification_tag
@@ -374,6 +394,7 @@ impl Endpoint {
         };
         let size = packet.bytes().len();
         if let Some(assoc) = self.registry.at_mut(index) {
+            assoc.adopt_setup(setup);
             if assoc.handle_chunks(now, chunks, size).malformed {
                 self.stats.bad_chunks += 1;
             }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use anabranch_base::{Dscp, Instant, Meta, Rng, TraceRecord, Transmit};
 
 use crate::association::{Association, random_tag};
-use crate::config::{Checksums, Config, SubflowSpec};
+use crate::config::{Checksums, Config, SubflowLevel, SubflowSpec};
 use crate::cookie::CookieKey;
 use crate::error::{ConnectError, SendError, SubflowError};
 use crate::event::{AssociationId, Event, Message, Received, Timer};
@@ -38,13 +38,17 @@ pub struct EndpointConfig {
     pub checksums: Checksums,
     /// Associations beyond which COOKIE ECHO is not answered any more.
     pub max_associations: usize,
+    /// Nothing but this project is on the network: associations may use encodings that other stacks misread
+    /// ([`SubflowLevel::Sf2007`](crate::config::SubflowLevel::Sf2007)). Simulators set it; drivers of real sockets must
+    /// not, unless they are on a loopback.
+    pub sealed: bool,
 }
 
 impl EndpointConfig {
     /// On `local`, SCTP port `port`, with checksums.
     #[must_use]
     pub fn new(local: SocketAddr, port: u16) -> Self {
-        Self { local, port, checksums: Checksums::Crc32c, max_associations: 1 << 20 }
+        Self { local, port, checksums: Checksums::Crc32c, max_associations: 1 << 20, sealed: false }
     }
 }
 
@@ -86,14 +90,26 @@ impl Endpoint {
     }
 
     /// Accepts associations from now on, with `config` for each.
-    pub fn listen(&mut self, config: Arc<Config>) {
+    ///
+    /// # Errors
+    /// When the configuration asks for subflow level sf2007 and the endpoint is not on a sealed network.
+    pub fn listen(&mut self, config: Arc<Config>) -> Result<(), ConnectError> {
+        self.check_sealed(&config)?;
         self.listening = Some(config);
+        Ok(())
+    }
+
+    fn check_sealed(&self, config: &Config) -> Result<(), ConnectError> {
+        if config.subflow_level == SubflowLevel::Sf2007 && !self.config.sealed {
+            return Err(ConnectError::NotSealed);
+        }
+        Ok(())
     }
 
     /// Starts an association with `remote`, SCTP port `remote_port`.
     ///
     /// # Errors
-    /// When the address is not unicast, the port is 0, or there is such an association.
+    /// When the address is not unicast, the port is 0, or there is such an association; and as [`Endpoint::listen`].
     pub fn connect(
         &mut self,
         now: Instant,
@@ -104,6 +120,7 @@ impl Endpoint {
         if remote_port == 0 {
             return Err(ConnectError::PortZero);
         }
+        self.check_sealed(&config)?;
         if !stateless::is_unicast(remote.ip()) {
             return Err(ConnectError::NotUnicast(remote.ip()));
         }

@@ -22,7 +22,7 @@ fn work_per_packet(window: u64, lossy: bool) -> [f64; 3] {
         .map(|a| Endpoint::new(EndpointConfig::new(*a, 9), Rng::stream(1, "test", "work")))
         .collect();
     let mut now = Instant::ZERO;
-    ends[1].listen(Arc::clone(&config));
+    ends[1].listen(Arc::clone(&config)).unwrap();
     let id = ends[0].connect(now, at[1], 9, config).unwrap();
     let mut wire: [VecDeque<Vec<u8>>; 2] = [VecDeque::new(), VecDeque::new()];
     let (mut sent, mut lost) = (0_u64, 0_u64);

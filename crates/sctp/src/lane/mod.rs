@@ -38,6 +38,9 @@ pub(crate) struct Lane {
     pub(crate) earliest: u64,
     /// Shortest round trip so far.
     pub(crate) min_rtt: Option<Duration>,
+    /// The last one-way delay that the peer's timestamps gave (level 1), in microseconds less the difference of the clocks,
+    /// and when it was learnt.
+    pub(crate) one_way_delay: Option<(Instant, i64)>,
     /// The chunk being timed.
     pub(crate) timed: Option<TimedChunk>,
     /// One packet of marked chunks may leave whatever cwnd says (7.2.4, step 3).
@@ -78,6 +81,7 @@ impl Lane {
             timed_open: false,
             earliest: 0,
             min_rtt: None,
+            one_way_delay: None,
             cwnd_peak: controller.window(),
             controller,
             rtt: RttEstimator::new(config),

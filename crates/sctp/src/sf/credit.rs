@@ -36,29 +36,33 @@ impl Buffer {
         let free = self.size.saturating_sub(total).saturating_sub(kept.saturating_sub(own_floor));
         free.max(own_floor)
     }
-
-    /// Whether a subflow that holds `own` may hold `more`: the others' floors stay free whatever it does.
-    pub(crate) fn admits(&self, subflows: usize, own: u64, more: u64) -> bool {
-        let others = self.floor * (subflows.max(1) as u64 - 1);
-        own.saturating_add(more) <= self.size.saturating_sub(others)
-    }
 }
 
 /// What a sender may put onto a subflow of a peer with such a buffer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Allowance {
     /// What the peer's last SF-SACK of the subflow left us: a_fwnd less what was outstanding.
     pub(crate) window: u64,
 }
 
 impl Allowance {
+    /// Of a subflow without a credit of its own.
+    pub(crate) const UNLIMITED: Self = Self { window: u64::MAX };
+
+    /// Whether there is a limit.
+    pub(crate) fn is_limited(self) -> bool {
+        self.window != u64::MAX
+    }
+
     /// The peer said a_fwnd, and `outstanding` bytes were not acknowledged then.
     pub(crate) fn set(&mut self, a_fwnd: u32, outstanding: u64) {
         self.window = u64::from(a_fwnd).saturating_sub(outstanding);
     }
 
     pub(crate) fn take(&mut self, bytes: u64) {
-        self.window = self.window.saturating_sub(bytes);
+        if self.is_limited() {
+            self.window = self.window.saturating_sub(bytes);
+        }
     }
 
     pub(crate) fn give_back(&mut self, bytes: u64) {
@@ -85,7 +89,6 @@ mod tests {
         let held = || [stalled, 0, 0, 0].into_iter();
         assert_eq!(buffer.credit(held(), stalled), 0);
         assert_eq!(buffer.credit(held(), 0), 3000);
-        assert!(!buffer.admits(4, stalled, 1) && buffer.admits(4, 0, 3000));
     }
 
     #[test]
@@ -109,9 +112,7 @@ mod tests {
                 let index = turn % wants.len();
                 let credit = buffer.credit(held.iter().copied(), held[index]);
                 let more = wants[index].min(credit);
-                if buffer.admits(held.len(), held[index], more) {
-                    held[index] += more;
-                }
+                held[index] += more;
                 prop_assert!(held.iter().sum::<u64>() <= buffer.size);
                 for own in &held {
                     let credit = buffer.credit(held.iter().copied(), *own);

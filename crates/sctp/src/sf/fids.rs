@@ -79,6 +79,11 @@ impl Fids {
         self.open
     }
 
+    /// Subflows that may be open at once, subflow 0 included.
+    pub(crate) fn limit(&self) -> u8 {
+        self.limit
+    }
+
     /// Epoch of a FID that is open; 0 for subflow 0.
     pub(crate) fn epoch(&self, fid: u8) -> Option<u8> {
         match (fid, self.stand(fid)) {
@@ -94,14 +99,6 @@ impl Fids {
             .zip(&self.table)
             .filter(|(_, stand)| matches!(stand, Stand::Open { .. }))
             .map(|(fid, _)| fid)
-    }
-
-    /// A FID that may be opened now, and the epoch it would have.
-    pub(crate) fn free(&self) -> Option<(u8, u8)> {
-        if self.open >= self.limit {
-            return None;
-        }
-        (1..=u8::MAX).find_map(|fid| self.next_epoch(fid).map(|epoch| (fid, epoch)))
     }
 
     /// The epoch that a FID which is not open would have.
@@ -210,13 +207,12 @@ mod tests {
         let mut fids = Fids::new(3, &[1, 2, 3]);
         assert_eq!((fids.open(), fids.epoch(3)), (3, None), "no more than agreed");
         assert_eq!((fids.add(4, 0), fids.add(0, 0)), (Answer::Denied, Answer::Denied));
-        assert_eq!(fids.free(), None);
         assert_eq!(fids.delete(0, 0, tsn(1), tsn(1)), Answer::Denied);
         assert_eq!(fids.delete(9, 0, tsn(1), tsn(1)), Answer::Denied);
         assert_eq!(fids.delete(2, 1, tsn(1), tsn(1)), Answer::Denied);
         assert_eq!(fids.delete(2, 0, tsn(2), tsn(1)), Answer::Denied);
         assert_eq!(fids.delete(2, 0, tsn(1), tsn(1)), Answer::Performed);
-        assert_eq!(fids.free(), Some((2, 1)));
+        assert_eq!(fids.next_epoch(2), Some(1));
         assert_eq!(fids.each().collect::<Vec<_>>(), [1]);
     }
 

@@ -4,3 +4,4 @@
 pub(crate) mod credit;
 pub(crate) mod fids;
 pub(crate) mod negotiation;
+pub(crate) mod offer;

@@ -6,7 +6,7 @@ use anabranch_wire::param::{SfCap, SfCapFlags, SfCapHead, SfOpen};
 use anabranch_wire::sf::CodePoints;
 
 /// Chunk types of other RFCs that the extension stands on: I-DATA and I-FORWARD-TSN (RFC 8260), RE-CONFIG (RFC 6525).
-const FOUNDATIONS: [u8; 3] = [0x40, 0xC2, 0x82];
+const FOUNDATIONS: [u8; 3] = [kind::I_DATA, kind::I_FORWARD_TSN, kind::RE_CONFIG];
 
 /// What one side says it can do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -151,11 +151,6 @@ fn list(bytes: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let (&count, rest) = bytes.split_first()?;
     let (fids, rest) = rest.split_at_checked(usize::from(count))?;
     Some((fids.to_vec(), rest))
-}
-
-/// Whether a chunk type belongs to the extension under this table.
-pub(crate) fn is_ours(codes: &CodePoints, chunk: u8) -> bool {
-    codes.chunk_types().contains(&chunk) || matches!(chunk, kind::SF_DATA | kind::SF_SACK | kind::SF_FORWARD)
 }
 
 #[cfg(test)]

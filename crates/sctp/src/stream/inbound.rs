@@ -27,6 +27,8 @@ pub(crate) struct Inbound {
     /// Messages with numbers of their own (I-DATA, SF-DATA).
     interleaved: Interleaved,
     order: Order,
+    /// Fragments by sequence space, where each numbers its own and messages have no other number (encoding of the thesis).
+    by_space: Vec<Reassembly>,
     /// What the user may take, with the sequence space that brought it.
     ready: VecDeque<(u8, Received)>,
     /// User data held, in reassembly, in order or ready, bytes.
@@ -174,6 +176,46 @@ impl Inbound {
         Ok(was_empty && !self.ready.is_empty())
     }
 
+    /// Takes a new chunk of a sequence space that numbers its fragments one after the other, while the order of a stream is
+    /// that of its stream sequence numbers, whatever space brought them. Fewer than 2^15 messages of a stream may wait.
+    ///
+    /// # Errors
+    /// When fragments contradict each other, or the message is longer than `limit`.
+    pub(crate) fn add_of_space(
+        &mut self,
+        space: u8,
+        chunk: &Arrived<'_>,
+        limit: usize,
+    ) -> Result<bool, Inconsistent> {
+        let index = usize::from(space);
+        if index >= self.by_space.len() {
+            self.by_space.resize_with(index + 1, Reassembly::default);
+        }
+        let Some(reassembly) = self.by_space.get_mut(index) else { return Ok(false) };
+        let so_far = reassembly.waiting_for(chunk.seq).map_or(0, |(len, _)| len);
+        if !chunk.beginning && so_far + chunk.payload.len() > limit {
+            return Err(Inconsistent("a message is longer than this endpoint takes"));
+        }
+        let was_empty = self.ready.is_empty();
+        let whole = reassembly.add(chunk, true)?;
+        self.hold(space, chunk.payload.len());
+        self.held_pieces += 1;
+        let Some(whole) = whole else { return Ok(false) };
+        self.held_pieces = self.held_pieces.saturating_sub(1);
+        let next = self.order.next(chunk.stream);
+        let ahead = whole.ssn.wrapping_sub(next as u16) as i16;
+        let number = next.checked_add_signed(i64::from(ahead));
+        let finished = Finished { space, message: whole.message, fragments: whole.fragments };
+        match number {
+            _ if finished.message.unordered => self.finished(chunk.stream, 0, finished),
+            Some(number) if !self.order.knows(chunk.stream, number) => {
+                self.finished(chunk.stream, number, finished);
+            }
+            _ => return Err(Inconsistent("two messages with one stream sequence number")),
+        }
+        Ok(was_empty && !self.ready.is_empty())
+    }
+
     /// A whole message whose last fragment has just been accounted for as bytes.
     fn finished(&mut self, stream: u16, number: u64, whole: Finished) {
         // From here on the message counts as one piece, and as brought by the space of its first fragment.
@@ -208,6 +250,7 @@ impl Inbound {
         self.streams.clear();
         self.interleaved = Interleaved::default();
         self.order = Order::default();
+        self.by_space.clear();
         // What is ready belongs to no space any more: none is charged for it.
         self.held_of.clear();
         for (space, _) in &mut self.ready {

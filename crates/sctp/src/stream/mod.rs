@@ -5,5 +5,5 @@ pub(crate) mod inbound;
 pub(crate) mod interleaved;
 pub(crate) mod numbering;
 pub(crate) mod outbound;
-mod reassembly;
+pub(crate) mod reassembly;
 mod scheduler;

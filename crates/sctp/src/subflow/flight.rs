@@ -112,6 +112,8 @@ pub(crate) struct BogusSack(pub(crate) &'static str);
 pub(crate) struct Flight {
     first: u64,
     chunks: VecDeque<SentChunk>,
+    /// User data in `chunks`.
+    bytes: u64,
     gap_acked: RangeSet,
     scratch: Vec<(u64, u64)>,
     /// Chunks looked at, for the test that the work per packet does not grow with the window.
@@ -153,7 +155,21 @@ impl Flight {
     }
 
     /// Adds a chunk that is being sent for the first time; its sequence number.
+    /// User data that is not acknowledged cumulatively, bytes; looked at where subflows share the peer's buffer.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Everything, in order, to send it elsewhere. The numbers given so far stay given.
+    pub(crate) fn take_all(&mut self) -> VecDeque<SentChunk> {
+        self.first = self.next();
+        self.gap_acked = RangeSet::default();
+        self.bytes = 0;
+        std::mem::take(&mut self.chunks)
+    }
+
     pub(crate) fn push(&mut self, chunk: SentChunk) -> u64 {
+        self.bytes += chunk.fragment.payload.len() as u64;
         let seq = self.next();
         self.chunks.push_back(chunk);
         seq
@@ -234,6 +250,7 @@ impl Flight {
             }
             let seq = self.first;
             self.first += 1;
+            self.bytes -= chunk.fragment.payload.len() as u64;
             out.highest_acked = Some(seq);
             let Some(lane) = out.lanes.get_mut(usize::from(chunk.lane)) else { continue };
             lane.earliest_acked = true;

@@ -22,6 +22,8 @@ pub(crate) enum Life {
     Open,
     /// It takes no streams any more; what it has in flight is still acknowledged.
     Closing,
+    /// Everything was acknowledged; the peer is being told that its FID is free (level 1).
+    Deleting,
     /// Nothing of it is left; its place may be taken.
     Free,
 }
@@ -39,6 +41,8 @@ pub(crate) struct Subflow {
     pub(crate) space: u8,
     /// Its lane on the path in use.
     pub(crate) lane: u8,
+    /// The peer has not opened its FID yet: it may not send (level 1).
+    pub(crate) waits: bool,
     pub(crate) out: Outbound,
     /// `send` said Full on one of its streams: Writable is owed.
     pub(crate) writable_owed: bool,
@@ -54,6 +58,7 @@ impl Subflow {
             life: Life::Open,
             space,
             lane,
+            waits: false,
             out: Outbound::new(config),
             writable_owed: false,
             stats: SubflowStats::default(),

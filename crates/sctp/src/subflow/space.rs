@@ -1,10 +1,12 @@
 //! A sequence space: one numbering of chunks in each direction, what is in flight under it and what was received.
 
+use anabranch_base::Instant;
 use anabranch_wire::Tsn;
 
 use super::flight::Flight;
 use super::receive::ReceiveMap;
 use super::sack::SackScheduler;
+use crate::sf::credit::Allowance;
 
 /// One sequence space in each direction. Sequence numbers are unwrapped: 0 is the Initial TSN.
 #[derive(Debug)]
@@ -18,6 +20,29 @@ pub(crate) struct Space {
     pub(crate) sack: SackScheduler,
     /// Several lanes send under this numbering: each must know which of its chunks are its own.
     pub(crate) shared: bool,
+    /// Its subflow identifier on the wire; 0 is the TSN space of the association.
+    pub(crate) fid: u8,
+    /// Incarnation of the FID, ours and the peer's.
+    pub(crate) send_epoch: u8,
+    pub(crate) receive_epoch: u8,
+    /// What the peer's credit for this subflow leaves us; space 0 has none of its own.
+    pub(crate) allowance: Allowance,
+    pub(crate) probe: WindowProbe,
+    /// When the highest sequence number so far arrived.
+    pub(crate) newest: Option<Instant>,
+}
+
+/// Zero-window probing (RFC 9260, 6.1 A).
+#[derive(Debug, Default)]
+pub(crate) struct WindowProbe {
+    /// When the next probe may leave; set when the window closed on waiting data.
+    pub(crate) at: Option<Instant>,
+    /// One chunk may leave although the window is closed.
+    pub(crate) due: bool,
+    /// The chunk in flight is a probe: its timeouts say nothing about the path while SACKs arrive.
+    pub(crate) in_flight: bool,
+    /// A SACK arrived since the probe, or its last retransmission, was sent.
+    pub(crate) answered: bool,
 }
 
 impl Space {
@@ -29,6 +54,12 @@ impl Space {
             received: ReceiveMap::default(),
             sack: SackScheduler::default(),
             shared: false,
+            fid: 0,
+            send_epoch: 0,
+            receive_epoch: 0,
+            allowance: Allowance::UNLIMITED,
+            probe: WindowProbe::default(),
+            newest: None,
         }
     }
 

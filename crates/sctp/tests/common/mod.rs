@@ -120,8 +120,18 @@ pub fn meta(from: Side) -> Meta {
 
 impl Pair {
     pub fn new(seed: u64) -> Self {
+        Self::with(seed, false)
+    }
+
+    /// On a network without strangers.
+    pub fn sealed(seed: u64) -> Self {
+        Self::with(seed, true)
+    }
+
+    fn with(seed: u64, sealed: bool) -> Self {
         let endpoint = |side: Side, name| {
-            Endpoint::new(EndpointConfig::new(address(side), PORT), Rng::stream(seed, name, "endpoint"))
+            let config = EndpointConfig { sealed, ..EndpointConfig::new(address(side), PORT) };
+            Endpoint::new(config, Rng::stream(seed, name, "endpoint"))
         };
         Self {
             now: Instant::ZERO,
@@ -143,7 +153,7 @@ impl Pair {
     pub fn connecting(seed: u64, config: &Config) -> (Self, AssociationId) {
         let mut pair = Self::new(seed);
         let config = Arc::new(config.clone());
-        pair.z.listen(Arc::clone(&config));
+        pair.z.listen(Arc::clone(&config)).unwrap();
         let id = pair.a.connect(pair.now, address(Side::Z), PORT, config).unwrap();
         (pair, id)
     }

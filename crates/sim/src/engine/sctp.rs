@@ -34,9 +34,12 @@ impl SctpEnd {
         let config = Arc::new(config);
         let mut told = EndpointConfig::new(SocketAddr::new(local.ip(), 0), local.port());
         told.checksums = config.checksums;
+        // A simulated network has nobody else on it.
+        told.sealed = true;
         let mut endpoint = Endpoint::new(told, rng);
         if !is_sender {
-            endpoint.listen(Arc::clone(&config));
+            // A sealed endpoint takes every configuration.
+            let _taken = endpoint.listen(Arc::clone(&config));
         }
         let remote_port = remote.port();
         Self { endpoint, id: None, config, remote: SocketAddr::new(remote.ip(), 0), remote_port }

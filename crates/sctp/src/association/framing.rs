@@ -1,0 +1,84 @@
+//! How a chunk of user data travels: the only place that knows whether its number is a TSN, an STSN or an FSN.
+
+use anabranch_wire::Tsn;
+use anabranch_wire::chunk::{Data, DataFlags, IData, SfData};
+use anabranch_wire::sf2007;
+
+use super::Association;
+use crate::stream::outbound::Fragment;
+
+/// The layout of a data chunk, and what it says besides its number and its message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Framing {
+    /// DATA (RFC 9260, 3.3.1).
+    Data,
+    /// I-DATA (RFC 8260, 2.1).
+    IData,
+    /// SF-DATA, with the type it has here.
+    Sf { kind: u8, fid: u8, epoch: u8 },
+    /// The data chunk of the thesis (Fig. 3.1).
+    Thesis { fid: u8 },
+}
+
+impl Association {
+    /// The layout of what is sent under a sequence space.
+    #[inline]
+    pub(super) fn framing(&self, space: usize) -> Framing {
+        if self.chunk_header == Data::HEADER {
+            return Framing::Data;
+        }
+        let Some(space) = self.spaces.get(space) else { return Framing::Data };
+        if self.extensions.thesis.is_some() {
+            return Framing::Thesis { fid: space.fid };
+        }
+        if space.fid == 0 {
+            return Framing::IData;
+        }
+        Framing::Sf { kind: self.config.sf_codes.data, fid: space.fid, epoch: space.send_epoch }
+    }
+
+    /// Most user data that one chunk carries, bytes.
+    #[inline]
+    pub(super) fn max_payload(&self) -> usize {
+        (self.config.pmdcs() as usize).saturating_sub(self.chunk_header)
+    }
+}
+
+impl Framing {
+    /// Writes one chunk: the only copy of the payload on its way out.
+    #[inline]
+    pub(super) fn emit(self, fragment: &Fragment, tsn: Tsn, immediate: bool, out: &mut Vec<u8>) {
+        let flags = DataFlags {
+            immediate: fragment.immediate || immediate,
+            unordered: fragment.unordered,
+            beginning: fragment.beginning,
+            ending: fragment.ending,
+        };
+        let (stream, payload) = (fragment.stream, &fragment.payload[..]);
+        match self {
+            Self::Data => {
+                Data { flags, tsn, stream, ssn: fragment.ssn(), ppid: fragment.ppid, payload }.emit(out);
+            }
+            Self::IData => {
+                let ppid_or_fsn = fragment.ppid_or_number();
+                IData { flags, tsn, stream, mid: fragment.mid, ppid_or_fsn, payload }.emit(out);
+            }
+            Self::Sf { kind, fid, epoch } => {
+                let ppid_or_fsn = fragment.ppid_or_number();
+                SfData { flags, fid, epoch, stsn: tsn, stream, mid: fragment.mid, ppid_or_fsn, payload }
+                    .emit_as(kind, out);
+            }
+            Self::Thesis { fid } => sf2007::Data {
+                flags,
+                asn: Tsn::new(fragment.number),
+                fid,
+                fsn: tsn.into(),
+                stream,
+                ssn: fragment.ssn(),
+                ppid: fragment.ppid,
+                payload,
+            }
+            .emit(out),
+        }
+    }
+}
