@@ -166,7 +166,7 @@ impl Association {
             // ECN is not negotiated: "the peer MUST NOT" send these.
             Chunk::Ecne(_) | Chunk::Cwr(_) => {}
             Chunk::IData(data) => self.on_i_data(cx, data)?,
-            Chunk::ReConfig(chunk) => self.on_reconfig(chunk),
+            Chunk::ReConfig(chunk) => self.on_reconfig(now, chunk),
             Chunk::SfData(data) => self.on_sf_data(cx, data)?,
             Chunk::SfSack(sack) => {
                 if self.state.sends_data() || self.state == State::ShutdownSent {
@@ -247,6 +247,9 @@ impl Association {
             if let Some(space) = self.spaces.get_mut(cx.space) {
                 space.sack.on_packet(cx.now, cx.summary, self.config.sack_every, self.config.sack_delay);
             }
+        }
+        if self.reconfig.is_some() {
+            self.advance_reconfig();
         }
         self.heard_in_shutdown_sent(cx.now, has_data);
         if self.writable_owed {

@@ -152,6 +152,7 @@ static KEYS: &[Key] = &[
     ),
     key!(max_init_retransmits, count, shown, COUNT, "Max.Init.Retransmits"),
     key!(max_message, bytes, shown, BYTES, "largest user message"),
+    key!(max_outbound_streams, count, shown, COUNT, "outbound streams that a peer may ask us to have"),
     key!(
         max_subflows,
         subflow_count,
@@ -183,6 +184,9 @@ static KEYS: &[Key] = &[
         SWITCH,
         "partial_bytes_acked grows only while the window is full"
     ),
+    key!(peer_adds_streams, switch, shown, SWITCH, "the peer may add streams, its own and ours"),
+    key!(peer_resets_association, switch, shown, SWITCH, "the peer may reset all streams and TSNs at once"),
+    key!(peer_resets_streams, switch, shown, SWITCH, "the peer may reset streams, its own and ours"),
     key!(receive_window, bytes, shown, BYTES, "receive buffer, the first a_rwnd"),
     key!(reconfiguration, switch, shown, SWITCH, "RE-CONFIG is offered; level 1 offers it in any case"),
     key!(rto_initial, duration, show_duration, DURATION, "RTO.Initial"),

@@ -152,6 +152,15 @@ pub struct Config {
     pub interleaving: bool,
     /// Whether RE-CONFIG is offered (RFC 6525). Level 1 offers it in any case.
     pub reconfiguration: bool,
+    /// Whether the peer may reset streams, its own and ours.
+    pub peer_resets_streams: bool,
+    /// Whether the peer may reset all streams and TSNs at once.
+    pub peer_resets_association: bool,
+    /// Whether the peer may add streams: its own up to [`Config::inbound_streams`], ours up to
+    /// [`Config::max_outbound_streams`].
+    pub peer_adds_streams: bool,
+    /// Outbound streams that a peer may ask us to have.
+    pub max_outbound_streams: u16,
     /// Subflows that an association may have at once, 1 to 255.
     pub max_subflows: u8,
     /// How the windows of the subflows hold together.

@@ -82,6 +82,8 @@ fn word(chunk: &Chunk<'_>) -> String {
         Chunk::ShutdownAck(_) => "SHUTDOWN-ACK".into(),
         Chunk::ShutdownComplete(_) => "SHUTDOWN-COMPLETE".into(),
         Chunk::Error(_) => "ERROR".into(),
+        Chunk::IData(d) => format!("I-DATA {}", d.tsn),
+        Chunk::ReConfig(_) => "RE-CONFIG".into(),
         _ => "OTHER".into(),
     }
 }
