@@ -1,17 +1,16 @@
-"""`anabranch-lab list | plan | run | claims | report | studies`."""
+"""`anabranch-lab list | plan | run | claims | report | studies | prune`."""
 
 import argparse
 import contextlib
 import os
 import signal
 import sys
-import traceback
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Console
 
-from . import campaign, catalogue, claims, experiment, plan, report, tables
+from . import campaign, catalogue, claims, experiment, judging, plan, report, simulation, store, tables
 from .progress import Bar, duration
 from .sweep import Runner
 
@@ -74,6 +73,10 @@ def _parser() -> argparse.ArgumentParser:
     everything = commands.add_parser("studies", help="run, judge and report: every experiment of every study")
     everything.set_defaults(command=_studies)
 
+    old = commands.add_parser("prune", help="remove the results of other builds of the simulator")
+    old.set_defaults(command=_prune)
+    old.add_argument("--out", type=Path, help="folder for results (default: out in the checkout)")
+
     for command in (judge, html, everything):
         command.add_argument(
             "--strict", action="store_true", help="fail when a difference was not tested by variant runs"
@@ -91,9 +94,12 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument(
             "--quick", action="store_true", help="the plan's few seeds and short runs: a look, not a result"
         )
-    for command in (costs, run, everything):
+    for command in (costs, run, judge, html, everything):
         command.add_argument(
-            "--jobs", type=int, default=os.cpu_count() or 1, help="runs at the same time (default: all cores)"
+            "--jobs",
+            type=int,
+            default=os.cpu_count() or 1,
+            help="so much at the same time (default: all cores)",
         )
     for command in (run, everything):
         command.add_argument(
@@ -114,15 +120,8 @@ def _runners(options: argparse.Namespace) -> list[Runner]:
         else:
             one = options.experiment = options.name
     seeds = plan.parse_seeds(options.seeds) if options.seeds else None
-    analyses: dict[str, experiment.Analysis] = {}
     runners = [
-        Runner(
-            experiment.find(folder, name),
-            _out(options) / "results",
-            seeds=seeds,
-            quick=options.quick,
-            analyses=analyses,
-        )
+        Runner(experiment.find(folder, name), _out(options) / "results", seeds=seeds, quick=options.quick)
         for name in experiment.select(folder, study, one)
     ]
     if not runners:
@@ -154,6 +153,12 @@ def _plan(options: argparse.Namespace, console: Console) -> int:
     return 0
 
 
+def _prune(options: argparse.Namespace, console: Console) -> int:
+    removed = store.prune(_out(options) / "results", simulation.code_version())
+    console.print(f"results of {removed} other builds removed")
+    return 0
+
+
 def _run(options: argparse.Namespace, console: Console) -> int:
     _check_jobs(options)
     _make(_runners(options), options, console)
@@ -179,11 +184,11 @@ def _check_jobs(options: argparse.Namespace) -> None:
 
 
 def _claims(options: argparse.Namespace, console: Console) -> int:
+    _check_jobs(options)
     runners = _runners(options)
     found: list[claims.Claim] = []
     failed = False
-    for runner in runners:
-        analysis = _analyse(runner)
+    for runner, analysis in _analyses(runners, None, options):
         if analysis is None:
             failed = True
             continue
@@ -195,6 +200,7 @@ def _claims(options: argparse.Namespace, console: Console) -> int:
 
 
 def _report(options: argparse.Namespace, console: Console) -> int:
+    _check_jobs(options)
     return _draw(_runners(options), options, console)
 
 
@@ -206,15 +212,15 @@ def _studies(options: argparse.Namespace, console: Console) -> int:
 
 
 def _draw(runners: Sequence[Runner], options: argparse.Namespace, console: Console) -> int:
-    pages = report.Pages(_out(options) / "report")
+    folder = _out(options) / "report"
+    pages = report.Pages(folder)
     found: list[claims.Claim] = []
     failed = False
-    for runner in runners:
-        console.print(f"{runner.plan.name}: judging and drawing ...")
-        analysis = _analyse(runner)
+    for runner, analysis in _analyses(runners, folder, options):
         if analysis is None:
             failed = True
             continue
+        console.print(f"{runner.plan.name}: judged and drawn")
         pages.add(runner, analysis)
         found += analysis.claims
         if analysis.headline:
@@ -227,16 +233,15 @@ def _draw(runners: Sequence[Runner], options: argparse.Namespace, console: Conso
     return max(code, int(failed))
 
 
-def _analyse(runner: Runner) -> experiment.Analysis | None:
-    """What an experiment found; nothing when it cannot be analysed, which is said and keeps no other from its verdict."""
-    try:
-        return experiment.analyse(runner)
-    except (plan.PlanError, FileNotFoundError) as error:
-        print(f"anabranch-lab: {runner.plan.name}: {error}", file=sys.stderr)
-    except Exception as error:
-        traceback.print_exc()
-        print(f"anabranch-lab: {runner.plan.name}: its analysis failed: {error!r}", file=sys.stderr)
-    return None
+def _analyses(
+    runners: Sequence[Runner], page: Path | None, options: argparse.Namespace
+) -> Iterator[tuple[Runner, experiment.Analysis | None]]:
+    """What each experiment found; nothing, and a complaint, when it could not be analysed."""
+    by_name = {runner.plan.name: runner for runner in runners}
+    for answer in judging.all_of(runners, page, options.jobs):
+        if answer.analysis is None:
+            print(f"anabranch-lab: {answer.name}: {answer.trouble}", file=sys.stderr)
+        yield by_name[answer.name], answer.analysis
 
 
 def _verdicts(

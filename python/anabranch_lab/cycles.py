@@ -132,6 +132,14 @@ def mean_lengths(found: Sequence[Phase]) -> dict[str, float]:
     return lengths | {"cycle": sum(lengths.values())}
 
 
+def mean_phases(found: Sequence[Phase]) -> dict[str, float]:
+    """Seconds that a phase of each state lasts, on average; the first and the last, which are cut off, do not count."""
+    lengths = {
+        state: [phase.length for phase in found[1:-1] if phase.state == state] for state in (QBU, QDN, QSD)
+    }
+    return {state: sum(each) / len(each) if each else float("nan") for state, each in lengths.items()}
+
+
 def regrowths(found: Sequence[Phase]) -> int:
     """How often a draining queue grew again before it was empty."""
     return sum(a.state == QDN and b.state == QBU for a, b in itertools.pairwise(found))

@@ -26,9 +26,20 @@ _UNITS = {
 }  # fmt: skip
 
 
+UNKNOWN = 1.0
+"""Seconds for a scenario that this guess does not understand."""
+
+
 def seconds(scenario: str) -> float:
     """Seconds of one processor that a run of this scenario will about take."""
-    document = tomllib.loads(scenario)
+    try:
+        return _seconds(tomllib.loads(scenario))
+    except (KeyError, TypeError, ValueError, AttributeError):
+        # Whether it is wrong is for the simulator to say, in better words.
+        return UNKNOWN
+
+
+def _seconds(document: dict[str, Any]) -> float:
     duration = _quantity(document["duration"])
     links = _links(document)
     total = 0.0

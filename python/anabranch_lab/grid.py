@@ -32,6 +32,16 @@ def of_link(name: str, column: str) -> str:
     return f"sum({column}) FILTER (kind = 'link' AND name = '{name}')"
 
 
+def of_group(name: str, column: str) -> str:
+    """SQL: a column of the flows that a `count` made, summed up: `jain`, `packets_lost`, goodput and the rest."""
+    return f"sum({column}) FILTER (kind = 'group' AND name = '{name}')"
+
+
+def of_share(link: str, flow: str, column: str) -> str:
+    """SQL: a column of what one flow did to a link (`by_flow` of the scenario): `share`, `drop_rate` and the rest."""
+    return f"sum({column}) FILTER (kind = 'share' AND name = '{link}' AND flow LIKE '{flow}')"
+
+
 def drop_rate(link: str) -> str:
     """SQL: dropped packets of a link, by its queue, for each packet that arrived there."""
     return f"{of_link(link, 'drops_queue')} / nullif({of_link(link, 'arrivals')}, 0)"

@@ -123,6 +123,8 @@ class Plan:
     sweeps: tuple[Sweep, ...] = field(default=())
     engines: tuple[str, ...] = ()
     """The engines that are compared, the one whose claims are judged first."""
+    compares: bool = False
+    """Whether it looks at what the other experiments of its study found, and so comes after them."""
 
     def sweep(self, name: str) -> Sweep:
         """The sweep of that name."""
@@ -135,7 +137,25 @@ class Plan:
 ENGINE = "engine"
 """The axis that `engines` makes."""
 
-RESERVED = frozenset({"seed", "kind", "name", "subflow", "file"})
+RESERVED = frozenset(
+    [
+        "seed",
+        "kind",
+        "name",
+        "subflow",
+        "file",
+        "flow",
+        "path",
+        "entity",
+        "time_ns",
+        "reason",
+        "seq",
+        "size",
+        "a",
+        "b",
+        "c",
+    ]
+)
 """Columns of the results that no axis can be called after."""
 
 
@@ -144,7 +164,18 @@ def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -
     document = {**(study or {}), **_read(folder / "plan.toml")}
     _only(
         document,
-        {"title", "study", "reference", "engines", "seeds", "quick_seeds", "quick", "axes", "sweep"},
+        {
+            "title",
+            "study",
+            "reference",
+            "engines",
+            "seeds",
+            "quick_seeds",
+            "quick",
+            "axes",
+            "sweep",
+            "compares",
+        },
         "plan.toml",
     )
     for key in ("title", "study", "seeds", "quick_seeds"):
@@ -152,11 +183,7 @@ def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -
             raise PlanError(f"plan.toml: `{key}` is missing")
     axes = {key: _axis(key, entry) for key, entry in document.get("axes", {}).items()}
     engines = tuple(document.get("engines", ()))
-    looks = document.get("quick", {})
-    _only(looks, {"set", "axes"}, "[quick] of plan.toml")
-    quick = Quick(
-        dict(looks.get("set", {})), {key: _values(value) for key, value in looks.get("axes", {}).items()}
-    )
+    quick = _quick(document.get("quick", {}), "[quick] of plan.toml")
     sweeps = []
     for entry in document.get("sweep", []):
         where = f"sweep `{entry.get('name', '?')}` of plan.toml"
@@ -174,6 +201,7 @@ def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -
                 "engines",
                 "skip",
                 "adaptive",
+                "quick",
             },
             where,
         )
@@ -201,7 +229,7 @@ def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -
                 ),
                 trace=entry.get("trace", False),
                 skip=tuple(entry.get("skip", ())),
-                quick=quick,
+                quick=_quick(entry["quick"], f"quick of {where}") if "quick" in entry else quick,
                 adaptive=_adaptive(entry.get("adaptive"), where),
             )
         )
@@ -217,6 +245,7 @@ def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -
         reference=document.get("reference", ""),
         sweeps=tuple(sweeps),
         engines=engines,
+        compares=document.get("compares", False),
     )
 
 
@@ -241,6 +270,13 @@ def _axis(key: str, entry: Mapping[str, Any]) -> Axis:
     if len(set(values)) != len(values):
         raise PlanError(f"[axes.{key}]: a value stands there twice")
     return Axis(name, values, settings, entry.get("label", name))
+
+
+def _quick(entry: Mapping[str, Any], where: str) -> Quick:
+    _only(entry, {"set", "axes"}, where)
+    return Quick(
+        dict(entry.get("set", {})), {key: _values(value) for key, value in entry.get("axes", {}).items()}
+    )
 
 
 def _adaptive(entry: Mapping[str, Any] | None, where: str) -> Adaptive | None:

@@ -94,6 +94,21 @@ def rows(count: int, *, width: float = 7.2, height: float = 1.9) -> tuple[Figure
     return figure, list(axes[:, 0])
 
 
+def table(
+    down: int, across: int, *, width: float = 4.6, height: float = 1.9, share_x: bool = False
+) -> tuple[Figure, list[list[Axes]]]:
+    """A figure with panels in rows and columns."""
+    figure, axes = plt.subplots(
+        down,
+        across,
+        figsize=(width * across, height * down),
+        sharex=share_x,
+        squeeze=False,
+        constrained_layout=True,
+    )
+    return figure, [list(row) for row in axes]
+
+
 def label(axes: Axes, title: str, x: str, y: str, *, log_x: bool = False, log_y: bool = False) -> None:
     """Title and names of the axes of a panel, with their units."""
     axes.set(title=title, xlabel=x, ylabel=y)

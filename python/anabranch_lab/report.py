@@ -1,5 +1,6 @@
 """The report: an overview, a page for each study, a page for each experiment; each page is one self-contained file."""
 
+import functools
 import platform
 import re
 import subprocess
@@ -32,53 +33,55 @@ class _Page:
     findings: Sequence[str]
 
 
+def write_page(folder: Path, runner: Runner, analysis: Analysis) -> Path:
+    """Draws an experiment's figures and writes its page into a report."""
+    name = runner.plan.name
+    study = study_of(root() / "experiments", name)
+    figures = []
+    for figure in analysis.figures:
+        with plots.style():
+            drawn = figure.draw()
+            if len(drawn.axes) > 1 and not drawn.get_suptitle():
+                # Panels have titles of their own; the file is to say which figure it is.
+                drawn.suptitle(figure.title, x=0.01, ha="left", fontweight="bold")
+        uri = plots.save(drawn, folder / "figures", f"{name.replace('/', '-')}-{figure.name}")
+        figures.append((figure, uri))
+    up = (
+        [("report", "index.html")]
+        if study.single
+        else [("report", "../index.html"), (study.name, f"../{study.name}.html")]
+    )
+    return _write(
+        folder / address(name),
+        "experiment.html.j2",
+        title=f"anabranch: {runner.plan.title}",
+        heading=runner.plan.title,
+        lead=f"Study {study.number}: {runner.plan.reference}",
+        up=up,
+        here=name.rpartition("/")[2],
+        analysis=analysis,
+        figures=figures,
+        runner=runner,
+        plan=runner.plan,
+        found=analysis.claims,
+        facts=facts([runner]),
+    )
+
+
 class Pages:
-    """Writes a report, experiment by experiment."""
+    """The overview of a report and a page for each study, over the pages of the experiments."""
 
     def __init__(self, folder: Path):
         self.folder = folder
         self._pages: dict[str, _Page] = {}
         self._studies: dict[str, Study] = {}
-        self._environment = environment()
 
-    def add(self, runner: Runner, analysis: Analysis) -> Path:
-        """Draws an experiment's figures and writes its page."""
+    def add(self, runner: Runner, analysis: Analysis) -> None:
+        """An experiment whose page is written."""
         name = runner.plan.name
         study = study_of(root() / "experiments", name)
         self._studies[study.name] = study
-        figures = []
-        for figure in analysis.figures:
-            with plots.style():
-                drawn = figure.draw()
-                if len(drawn.axes) > 1 and not drawn.get_suptitle():
-                    # Panels have titles of their own; the file is to say which figure it is.
-                    drawn.suptitle(figure.title, x=0.01, ha="left", fontweight="bold")
-            uri = plots.save(drawn, self.folder / "figures", f"{name.replace('/', '-')}-{figure.name}")
-            figures.append((figure, uri))
         self._pages[name] = _Page(runner, runner.plan.title, analysis.claims, analysis.findings)
-        up = (
-            [("report", "index.html")]
-            if study.single
-            else [
-                ("report", "../index.html"),
-                (study.name, f"../{study.name}.html"),
-            ]
-        )
-        return self._write(
-            address(name),
-            "experiment.html.j2",
-            title=f"anabranch: {runner.plan.title}",
-            heading=runner.plan.title,
-            lead=f"Study {study.number}: {runner.plan.reference}",
-            up=up,
-            here=name.rpartition("/")[2],
-            analysis=analysis,
-            figures=figures,
-            runner=runner,
-            plan=runner.plan,
-            found=analysis.claims,
-            facts=facts([runner]),
-        )
 
     def finish(self) -> Path:
         """Writes the pages of the studies and the overview; returns the overview's path."""
@@ -149,18 +152,27 @@ class Pages:
         runners: Sequence[Runner],
         **values: Any,
     ) -> Path:
-        return self._write(name, "list.html.j2", entries=entries, found=found, facts=facts(runners), **values)
-
-    def _write(self, name: str, template: str, *, found: Sequence[claims.Claim], **values: Any) -> Path:
-        page = self._environment.get_template(template).render(
-            classes=CLASSES, count=claims.count(found), text=text, **values
+        return _write(
+            self.folder / name,
+            "list.html.j2",
+            entries=entries,
+            found=found,
+            facts=facts(runners),
+            **values,
         )
-        path = self.folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(".part")
-        part.write_text(page, encoding="utf-8")
-        part.replace(path)
-        return path
+
+
+def _write(path: Path, template: str, *, found: Sequence[claims.Claim], **values: Any) -> Path:
+    page = (
+        environment()
+        .get_template(template)
+        .render(classes=CLASSES, count=claims.count(found), text=text, **values)
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".part")
+    part.write_text(page, encoding="utf-8")
+    part.replace(path)
+    return path
 
 
 def address(name: str) -> str:
@@ -168,6 +180,7 @@ def address(name: str) -> str:
     return f"{name}.html"
 
 
+@functools.cache
 def environment() -> jinja2.Environment:
     """The templates of the pages."""
     folder = resources.files(__package__).joinpath("pages")

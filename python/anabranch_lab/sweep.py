@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from . import campaign, costs, grid, simulation, stats, store, work
-from .plan import Adaptive, Plan, Point, Sweep
+from .plan import Adaptive, Plan, PlanError, Point, Sweep
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,8 @@ class Runner:
         self.simulate = simulate
         self.analyses = {} if analyses is None else analyses
         """What experiments found, by name: shared by the runners of one command, so that each is analysed once."""
-        self._seeds = tuple(seeds) if seeds is not None else None
+        self.given_seeds = tuple(seeds) if seeds is not None else None
+        """Seeds instead of the plan's."""
         self._halves: dict[tuple[str, str, int], float] = {}
         self._points: dict[str, list[tuple[Point, str]]] = {}
 
@@ -60,7 +61,7 @@ class Runner:
         return Runner(
             plan,
             self.folder,
-            seeds=self._seeds,
+            seeds=self.given_seeds,
             quick=self.quick,
             code=self.code,
             simulate=self.simulate,
@@ -69,8 +70,8 @@ class Runner:
 
     def seeds(self, sweep: Sweep) -> tuple[int, ...]:
         """The seeds of a sweep in this run."""
-        if self._seeds is not None:
-            return self._seeds
+        if self.given_seeds is not None:
+            return self.given_seeds
         return sweep.quick_seeds if self.quick else sweep.seeds
 
     def seeds_at(self, sweep: Sweep, point: Point, key: str) -> tuple[int, ...]:
@@ -80,7 +81,7 @@ class Runner:
         """
         seeds = self.seeds(sweep)
         rule = sweep.adaptive
-        if rule is None or self.quick or self._seeds is not None:
+        if rule is None or self.quick or self.given_seeds is not None:
             return seeds
         while len(seeds) < rule.upto:
             if not all(self.store.has(key, seed) for seed in seeds):
@@ -146,11 +147,13 @@ class Runner:
         at = at or {}
         files, points = [], []
         for point, key in self.points(found):
-            if any(point.at[name] != value for name, value in at.items()):
+            if any(name not in point.at or point.at[name] != value for name, value in at.items()):
                 continue
             for seed in self.seeds_at(found, point, key):
                 files.append(self.store.path(key, seed, kind))
                 points.append(point.at)
+        if not files:
+            raise PlanError(f"{self.plan.name}: sweep `{sweep}` has no point {dict(at)}")
         return store.query(files, points, sql)
 
     def grid(self, sweep: str, measures: Mapping[str, str], kind: str = work.RUNS) -> grid.Grid:

@@ -50,7 +50,12 @@ def make(
 
 
 def rows_of(summary: Mapping[str, Any], seed: int) -> pa.Table:
-    """The summary of a run as rows: one for each flow, each subflow (with its flow's name) and each link."""
+    """The summary of a run as rows.
+
+    One for each `flow`, each `subflow` (with its flow's name), each `group` of flows that a `count` made, each `link`,
+    each `class` of a link's queue (the link's name, its own in `queue_class`), and each `share` of a flow in a link (the
+    link's name, the flow's in `flow`) where the scenario asks for it.
+    """
     rows: list[dict[str, Any]] = []
     for flow in summary["flows"]:
         head = {"seed": seed, "kind": "flow", "subflow": None}
@@ -60,7 +65,17 @@ def rows_of(summary: Mapping[str, Any], seed: int) -> pa.Table:
             number = values.pop("index")
             same = {key: flow.get(key) for key in ("name", "protocol", "engine")}
             rows.append({"seed": seed, "kind": "subflow", "subflow": number} | same | values)
-    rows += [{"seed": seed, "kind": "link", "subflow": None} | _plain(link) for link in summary["links"]]
+    groups = summary.get("groups", ())
+    rows += [{"seed": seed, "kind": "group", "subflow": None} | _plain(group) for group in groups]
+    for link in summary["links"]:
+        rows.append({"seed": seed, "kind": "link", "subflow": None} | _plain(link))
+        for queue_class in link.get("classes", ()):
+            values = _plain(queue_class) | {"name": link["name"], "queue_class": queue_class["name"]}
+            rows.append({"seed": seed, "kind": "class", "subflow": None} | values)
+        for share in link.get("flows", ()):
+            values = _plain(share)
+            flow = values.pop("name")
+            rows.append({"seed": seed, "kind": "share", "name": link["name"], "flow": flow} | values)
     columns = list(dict.fromkeys(name for row in rows for name in row))
     return pa.table({name: pa.array([row.get(name) for row in rows]) for name in columns})
 

@@ -229,3 +229,25 @@ def test_an_analysis_that_fails_keeps_no_other_from_its_verdict(checkout, capsys
     assert "claims have no verdict: C-exp-1" in output.out
     assert list(found(checkout)) == ["C-exp-2"]
     assert (checkout / "out" / "report" / "made-up" / "exp-2.html").is_file()
+
+
+def test_one_that_compares_comes_last_and_sees_what_the_others_found(checkout):
+    study = checkout / "experiments" / "made-up"
+    folder = study / "a-first-by-name"
+    folder.mkdir()
+    (folder / "plan.toml").write_text('title = "Comparison"\ncompares = true\n')
+    (folder / "analysis.py").write_text(
+        "from anabranch_lab.claims import exact\n"
+        "from anabranch_lab.experiment import Analysis, book, others\n"
+        "def analyse(runner):\n"
+        "    found = others(runner)\n"
+        "    seen = sorted(claim.id for each in found.values() for claim in each.claims)\n"
+        "    parts = [exact('seen', ['C-exp-1', 'C-exp-2'], seen)]\n"
+        "    return Analysis([book(runner).claim('C-all', parts)])\n"
+    )
+    catalogued = study / "claims.toml"
+    catalogued.write_text(catalogued.read_text() + CLAIM.format(id="C-all", experiment="a-first-by-name"))
+    for jobs in (1, 2):
+        assert command("studies", "made-up", "--quick", "--jobs", jobs) == 0
+        assert list(found(checkout)) == ["C-exp-1", "C-exp-2", "C-all"]
+        assert found(checkout)["C-all"]["verdict"] == claims.REPRODUCED

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import anabranch_lab
-from anabranch_lab import _core, experiment, simulation
+from anabranch_lab import _core, experiment, simulation, work
 
 SCENARIO = """
 duration = "20 s"
@@ -50,6 +50,41 @@ def test_a_run_has_a_summary_and_a_trace():
     assert [row["seq"] for row in sent if row["reason"] == ""] == list(
         range(len({row["seq"] for row in sent}))
     )
+
+
+def test_samples_come_as_events_and_counts_flow_by_flow_as_rows():
+    background = """
+[[flow]]
+name = "background"
+count = 2
+from = "a"
+to = "b"
+protocol = "cbr"
+traffic = { rate = "0.2 Mbit/s", packet = "500 B" }
+[record]
+sample = "0.5 s"
+sample_from = "10 s"
+by_flow = ["there"]
+"""
+    scenario = SCENARIO.split("[record]")[0] + background
+    outcome = simulation.simulate(scenario, 1, trace=True)
+    rows = outcome.trace.to_pylist()
+    assert {row["kind"] for row in rows} == {"sample"}
+    of = lambda entity: [row for row in rows if row["entity"] == entity]  # noqa: E731
+    # Twenty intervals of half a second, in each of which a source sends 25 packets.
+    assert [row["seq"] for row in of("background-1:sender")] == [25] * 20
+    assert len(of("one:sender")) == len(of("link:there")) == 20
+    assert all(row["a"] > 1500 for row in of("one:sender"))
+    table = work.rows_of(outcome.summary, 1).to_pylist()
+    shares = {row["flow"]: row for row in table if row["kind"] == "share"}
+    assert list(shares) == ["one", "background-1", "background-2"]
+    assert all(row["name"] == "there" for row in shares.values())
+    assert sum(row["share"] for row in shares.values()) == pytest.approx(1, abs=0.03)
+    (group,) = [row for row in table if row["kind"] == "group"]
+    assert (group["name"], group["flows"], group["packets_sent"]) == ("background", 2, 2000)
+    assert group["timeouts"] is None
+    # Without a trace there are no samples, but the summary is the same.
+    assert simulation.simulate(scenario, 1).summary == outcome.summary
 
 
 def test_the_same_seed_gives_the_same_bytes():

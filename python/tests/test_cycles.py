@@ -48,6 +48,13 @@ def test_a_queue_that_never_empties_cycles_from_build_up_to_build_up():
     assert cycles.mean_lengths(found)["cycle"] == pytest.approx(7.0, abs=0.1)
 
 
+def test_phases_are_averaged_one_by_one_even_where_a_cycle_has_two_build_ups():
+    parts = [(2.0, 0.0), (5.0, 80.0), (0.5, 40.0), (3.0, 90.0), (1.0, 0.0)] * 4
+    found = cycles.phases(*queue(parts))
+    assert cycles.mean_phases(found) == pytest.approx({QBU: 4.0, QDN: 0.75, QSD: 2.0}, abs=0.15)
+    assert cycles.mean_lengths(found)[QBU] == pytest.approx(8.0, abs=0.2)
+
+
 def test_a_regrowth_is_told_from_jitter():
     parts = [(2.0, 0.0), (5.0, 80.0), (0.5, 40.0), (3.0, 90.0), (1.0, 0.0)] * 3
     time, values = queue(parts, jitter=2.0)

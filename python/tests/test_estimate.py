@@ -59,3 +59,8 @@ def test_what_was_measured_replaces_the_guess(tmp_path):
 def test_a_broken_file_of_costs_is_no_obstacle(tmp_path):
     (tmp_path / "costs.json").write_text("{ half")
     assert not costs.Costs(tmp_path / "costs.json").known("key")
+
+
+@pytest.mark.parametrize("text", ["", "duration = 3", "not toml", '[[link]]\nname = "x"\n'])
+def test_a_scenario_that_is_not_understood_is_left_to_the_simulator(text):
+    assert estimate.seconds(text) == estimate.UNKNOWN

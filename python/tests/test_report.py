@@ -33,8 +33,7 @@ class Page(HTMLParser):
 def test_a_report_is_one_file_with_everything_in_it(runner, tmp_path):
     runner.run(4)
     analysis = experiment.analyse(runner)
-    pages = report.Pages(tmp_path / "report")
-    path = pages.add(runner, analysis)
+    path = report.write_page(tmp_path / "report", runner, analysis)
     text = path.read_text(encoding="utf-8")
     page = Page()
     page.feed(text)
@@ -55,8 +54,10 @@ def test_a_report_is_one_file_with_everything_in_it(runner, tmp_path):
 
 def test_the_overview_leads_to_every_page(runner, tmp_path):
     runner.run(4)
+    analysis = experiment.analyse(runner)
+    report.write_page(tmp_path, runner, analysis)
     pages = report.Pages(tmp_path)
-    pages.add(runner, experiment.analyse(runner))
+    pages.add(runner, analysis)
     page = Page()
     page.feed(pages.finish().read_text(encoding="utf-8"))
     assert page.links == ["satellite-2005.html"]
@@ -86,7 +87,7 @@ def test_text_from_a_claim_cannot_break_the_page(runner, tmp_path):
         tables=[],
         figures=[],
     )
-    html = report.Pages(tmp_path).add(runner, analysis).read_text(encoding="utf-8")
+    html = report.write_page(tmp_path, runner, analysis).read_text(encoding="utf-8")
     assert "<script>" not in html
     assert "a &lt; b &amp; c" in html
 

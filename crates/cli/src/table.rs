@@ -1,6 +1,6 @@
 //! The summary for people: a table of flows and a table of links, means over the runs.
 
-use anabranch_sim::{FlowSummary, LinkSummary, Summary};
+use anabranch_sim::{FlowSummary, GroupSummary, LinkSummary, ShareSummary, Summary};
 use comfy_table::{CellAlignment, Table, presets};
 
 use crate::statistics::{Mean, mean};
@@ -8,10 +8,11 @@ use crate::statistics::{Mean, mean};
 /// Head of a column, what it shows of one run, and with how many digits.
 type Column<T> = (&'static str, fn(&T) -> Option<f64>, usize);
 
-const FLOW: [Column<FlowSummary>; 10] = [
+const FLOW: [Column<FlowSummary>; 11] = [
     ("goodput Mbit/s", |flow| Some(flow.measures.goodput_payload_bps / 1e6), 4),
     ("wire Mbit/s", |flow| Some(flow.measures.goodput_wire_bps / 1e6), 4),
     ("packets", |flow| Some(flow.measures.packets_sent as f64), 0),
+    ("lost", |flow| Some(flow.packets_lost as f64), 1),
     ("again", |flow| flow.measures.retransmissions.map(|count| count as f64), 1),
     ("fast rtx", |flow| flow.measures.fast_retransmits.map(|count| count as f64), 1),
     ("timeouts", |flow| flow.measures.timeouts.map(|count| count as f64), 1),
@@ -19,6 +20,25 @@ const FLOW: [Column<FlowSummary>; 10] = [
     ("srtt ms", |flow| flow.measures.srtt_mean_s.map(|srtt| srtt * 1e3), 2),
     ("cwnd peak B", |flow| flow.measures.cwnd_peak_bytes.map(|count| count as f64), 0),
     ("done s", |flow| flow.completion_s, 4),
+];
+
+const GROUP: [Column<GroupSummary>; 8] = [
+    ("goodput Mbit/s", |group| Some(group.measures.goodput_payload_bps / 1e6), 4),
+    ("wire Mbit/s", |group| Some(group.measures.goodput_wire_bps / 1e6), 4),
+    ("fairness", |group| Some(group.jain), 4),
+    ("packets", |group| Some(group.measures.packets_sent as f64), 0),
+    ("lost", |group| Some(group.packets_lost as f64), 1),
+    ("fast rtx", |group| group.measures.fast_retransmits.map(|count| count as f64), 1),
+    ("timeouts", |group| group.measures.timeouts.map(|count| count as f64), 1),
+    ("loss rate", |group| group.measures.loss_indication_rate, 6),
+];
+
+const SHARE: [Column<ShareSummary>; 5] = [
+    ("arrivals", |share| Some(share.arrivals as f64), 0),
+    ("queue drops", |share| Some(share.drops_queue as f64), 1),
+    ("lost", |share| Some(share.drops_error as f64), 1),
+    ("drop rate", |share| Some(share.drop_rate), 6),
+    ("share %", |share| share.share.map(|share| share * 100.0), 2),
 ];
 
 const LINK: [Column<LinkSummary>; 6] = [
@@ -30,7 +50,7 @@ const LINK: [Column<LinkSummary>; 6] = [
     ("queue max", |link| Some(link.queue_max_packets as f64), 1),
 ];
 
-/// Both tables, and a line that says over what they are.
+/// The tables, and a line that says over what they are.
 pub(crate) fn render(runs: &[&Summary]) -> String {
     let Some(first) = runs.first() else { return String::new() };
     let over = match runs.len() {
@@ -50,6 +70,20 @@ pub(crate) fn render(runs: &[&Summary]) -> String {
         runs.iter().filter_map(|run| run.links.get(row)).collect()
     });
     let mut text = format!("{head}\n\n{flows}\n\n{links}\n");
+    if !first.groups.is_empty() {
+        let names = first.groups.iter().map(|group| vec![group.name.clone(), group.flows.to_string()]);
+        let groups = table(&["together", "flows"], &GROUP, names, |row| {
+            runs.iter().filter_map(|run| run.groups.get(row)).collect()
+        });
+        text.push_str(&format!("\n{groups}\n"));
+    }
+    for (at, link) in first.links.iter().enumerate().filter(|(_, link)| !link.flows.is_empty()) {
+        let names = link.flows.iter().map(|share| vec![share.name.clone()]);
+        let shares = table(&[&format!("at link {}", link.name)], &SHARE, names, |row| {
+            runs.iter().filter_map(|run| run.links.get(at)?.flows.get(row)).collect()
+        });
+        text.push_str(&format!("\n{shares}\n"));
+    }
     for run in runs {
         for flow in &run.flows {
             if let Some(why) = &flow.failed {

@@ -58,15 +58,97 @@ pub enum DropReason {
     QueueFull,
     /// The loss model of the link took it.
     Error,
+    /// The queue was getting long: dropped at random (RED).
+    Early,
+    /// The average length of the queue was beyond the threshold from which everything is dropped (RED).
+    Forced,
+    /// It had waited too long (CoDel).
+    Sojourn,
+    /// It was out of its contract (policer).
+    Policed,
 }
 
 impl DropReason {
+    /// Every reason, in the order of its number.
+    pub const ALL: [Self; 6] =
+        [Self::QueueFull, Self::Error, Self::Early, Self::Forced, Self::Sojourn, Self::Policed];
+
     /// As recordings write it.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::QueueFull => "queue-full",
             Self::Error => "error",
+            Self::Early => "early",
+            Self::Forced => "forced",
+            Self::Sojourn => "sojourn",
+            Self::Policed => "policed",
         }
+    }
+}
+
+impl Frame {
+    /// Whether its transport speaks ECN (RFC 3168, section 5), so that it can be marked instead of dropped.
+    #[inline]
+    #[must_use]
+    pub fn can_be_marked(&self) -> bool {
+        self.ecn != Ecn::NotEct
+    }
+
+    /// Marks the frame (congestion experienced), if it can be marked.
+    #[inline]
+    pub fn mark(&mut self) {
+        if self.can_be_marked() {
+            self.ecn = Ecn::Ce;
+        }
+    }
+}
+
+/// A set of code points. By default all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DscpSet(u64);
+
+impl DscpSet {
+    /// Every code point.
+    pub const ALL: Self = Self(u64::MAX);
+    /// None.
+    pub const NONE: Self = Self(0);
+
+    /// Whether it holds `dscp`.
+    #[inline]
+    #[must_use]
+    pub const fn contains(self, dscp: Dscp) -> bool {
+        self.0 >> (dscp.get() & 63) & 1 == 1
+    }
+
+    /// Takes `dscp` in.
+    pub const fn insert(&mut self, dscp: Dscp) {
+        self.0 |= 1 << (dscp.get() & 63);
+    }
+
+    /// What both hold.
+    #[must_use]
+    pub const fn intersection(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    /// Whether it holds nothing.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
+impl Default for DscpSet {
+    fn default() -> Self {
+        Self::ALL
+    }
+}
+
+impl FromIterator<Dscp> for DscpSet {
+    fn from_iter<T: IntoIterator<Item = Dscp>>(points: T) -> Self {
+        let mut set = Self::NONE;
+        points.into_iter().for_each(|dscp| set.insert(dscp));
+        set
     }
 }

@@ -19,11 +19,15 @@ mod loss;
 pub mod pattern;
 mod queue;
 mod stats;
+mod tally;
 mod transmitter;
 
-pub use frame::{Colour, DropReason, Dropped, Frame};
+pub use frame::{Colour, DropReason, Dropped, DscpSet, Frame};
 pub use link::{Link, LinkConfig, LossAt, Rate};
 pub use loss::{Applies, Bernoulli, Loss, LossModel, Positions};
 pub use pattern::Pattern;
-pub use queue::{Counts, DropTail, Queue, QueueDiscipline};
-pub use stats::LinkStats;
+pub use queue::{
+    AdaptiveRed, Counts, DropTail, LinkFacts, Measure, Queue, QueueConfig, QueueDiscipline, Red, RedConfig,
+    Victim, VirtualClass, VirtualConfig, VirtualMode, VirtualQuirks, VirtualRed, Weight,
+};
+pub use stats::{AverageStats, ClassStats, LinkStats};

@@ -6,9 +6,12 @@ use anabranch_base::{Duration, Instant};
 
 use crate::impairments::{self, Impairments};
 use crate::pattern::{Pattern, Signal};
-use crate::stats::Counters;
+use crate::stats::{Counters, Span};
 use crate::transmitter::Transmitter;
-use crate::{Applies, DropReason, Dropped, Frame, LinkStats, Loss, LossModel, Queue, QueueDiscipline};
+use crate::{
+    Applies, AverageStats, ClassStats, DropReason, Dropped, Frame, LinkStats, Loss, LossModel, Queue,
+    QueueDiscipline,
+};
 
 /// How a link is built.
 #[derive(Clone, Debug)]
@@ -83,7 +86,7 @@ impl Link {
             loss_at: config.loss_at,
             line: VecDeque::new(),
             dropped: Vec::new(),
-            counters: Counters::start(0, 0, u64::MAX, 0, 0),
+            counters: Counters::start(0, Span::ALL, 0, 0),
             impairments: None,
         }
     }
@@ -118,8 +121,9 @@ impl Link {
             return;
         }
         let before = self.dropped.len();
-        self.queue.enqueue(now, frame, sending, &mut self.dropped);
-        self.counters.queue_drops(now.as_nanos(), self.dropped.len() - before);
+        let free_at = Instant::from_nanos(self.transmitter.free_at());
+        self.queue.enqueue(now, free_at, frame, &mut self.dropped);
+        self.count_drops(before);
         if sending {
             self.counters.queue_length(now.as_nanos(), self.queue.len());
         } else {
@@ -197,7 +201,19 @@ impl Link {
     /// What was counted up to `now`.
     pub fn stats(&mut self, now: Instant) -> LinkStats {
         self.advance(now);
-        self.counters.at(now, self.transmitter.free_at())
+        self.counters.at(now, self.transmitter.free_at(), self.queue.marks())
+    }
+
+    /// What each class or virtual queue counted up to `now`; empty for a queue without classes.
+    pub fn class_stats(&mut self, now: Instant) -> Vec<ClassStats> {
+        self.advance(now);
+        self.queue.classes(now)
+    }
+
+    /// What a queue with one average saw of it; `None` for the others.
+    pub fn average(&mut self, now: Instant) -> Option<AverageStats> {
+        self.advance(now);
+        self.queue.average()
     }
 
     /// Starts counting anew. What waits or is being sent stays.
@@ -208,9 +224,9 @@ impl Link {
     /// Starts counting anew, but counts only what happens from `from`, which is not earlier than `now`, until `until`.
     pub fn count_between(&mut self, now: Instant, from: Instant, until: Instant) {
         self.advance(now);
-        let (from, until) = (from.as_nanos(), until.as_nanos());
-        self.counters =
-            Counters::start(now.as_nanos(), from, until, self.queue.len(), self.transmitter.free_at());
+        let span = Span { from: from.as_nanos(), until: until.as_nanos() };
+        self.counters = Counters::start(now.as_nanos(), span, self.queue.len(), self.transmitter.free_at());
+        self.queue.count(now, span);
     }
 
     /// Brings the transmitter up to `now`: everything whose turn came is sent, each at its exact time.
@@ -233,7 +249,7 @@ impl Link {
     fn send_one(&mut self, turn: u64) -> bool {
         let before = self.dropped.len();
         let frame = self.queue.dequeue(Instant::from_nanos(turn), &mut self.dropped);
-        self.counters.queue_drops(turn, self.dropped.len() - before);
+        self.count_drops(before);
         self.counters.queue_length(turn, self.queue.len());
         let Some(frame) = frame else { return false };
         self.transmit(turn, frame);
@@ -280,8 +296,16 @@ impl Link {
         }
     }
 
+    /// Counts what the queue has dropped beyond the first `before`.
+    #[inline]
+    fn count_drops(&mut self, before: usize) {
+        for dropped in self.dropped.get(before..).unwrap_or_default() {
+            self.counters.dropped(dropped.at.as_nanos(), dropped.reason);
+        }
+    }
+
     fn lose(&mut self, at: Instant, frame: Frame) {
-        self.counters.error(at.as_nanos());
+        self.counters.dropped(at.as_nanos(), DropReason::Error);
         self.dropped.push(Dropped { at, frame, reason: DropReason::Error });
     }
 }

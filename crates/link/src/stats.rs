@@ -2,6 +2,8 @@
 
 use anabranch_base::{Duration, Instant};
 
+use crate::DropReason;
+
 /// Counts of a link since its start or since [`crate::Link::reset_stats`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LinkStats {
@@ -11,8 +13,20 @@ pub struct LinkStats {
     pub arrival_bytes: u64,
     /// Frames that the queue dropped.
     pub drops_queue: u64,
+    /// Of these, dropped because nothing more fitted.
+    pub drops_full: u64,
+    /// Of these, dropped at random, early.
+    pub drops_early: u64,
+    /// Of these, dropped because the average was beyond its threshold.
+    pub drops_forced: u64,
+    /// Of these, dropped because they had waited too long.
+    pub drops_sojourn: u64,
+    /// Frames that a policer at the entry dropped.
+    pub drops_policed: u64,
     /// Frames that the loss model took.
     pub drops_error: u64,
+    /// Frames that the queue marked (congestion experienced) instead of dropping them.
+    pub marks: u64,
     /// Frames that were sent, whether the loss model took them afterwards or not.
     pub sent: u64,
     /// Bytes that were sent.
@@ -38,20 +52,77 @@ impl LinkStats {
     }
 }
 
-/// The running counts of the span `from..until`. What happens outside the span does not count, so a link may be ahead of
-/// its driver's clock.
-#[derive(Clone, Debug)]
-pub(crate) struct Counters {
-    arrivals: u64,
-    arrival_bytes: u64,
-    drops_queue: u64,
-    drops_error: u64,
-    sent: u64,
-    sent_bytes: u64,
-    from: u64,
-    until: u64,
-    /// Nanoseconds of sending within the span, those of the frame in service to its very end.
-    busy: u64,
+/// What a discipline with a random early drop looks at, over the frames that arrived since counting started.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct AverageStats {
+    /// The average queue length at each arrival, averaged over the arrivals. Packets; where bytes are counted, bytes
+    /// divided by the mean packet size.
+    pub mean: f64,
+    /// The average at the last arrival.
+    pub last: f64,
+    /// The probability of a drop or a mark before it is spread over arrivals, averaged over the arrivals.
+    pub probability: f64,
+}
+
+/// Counts of one class of a queue, or of one virtual queue.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ClassStats {
+    /// Its name; that of a class within a class stands behind a dot.
+    pub name: String,
+    /// Frames offered, dropped ones included.
+    pub arrivals: u64,
+    /// Bytes offered.
+    pub arrival_bytes: u64,
+    /// Frames that the queue dropped.
+    pub drops_queue: u64,
+    /// Of these, dropped because nothing more fitted.
+    pub drops_full: u64,
+    /// Of these, dropped at random, early.
+    pub drops_early: u64,
+    /// Of these, dropped because the average was beyond its threshold.
+    pub drops_forced: u64,
+    /// Of these, dropped because they had waited too long.
+    pub drops_sojourn: u64,
+    /// Frames marked instead of dropped.
+    pub marks: u64,
+    /// Frames that left the queue to be sent.
+    pub sent: u64,
+    /// Bytes that left the queue to be sent.
+    pub sent_bytes: u64,
+    /// Frames waiting, averaged over time.
+    pub queue_mean: f64,
+    /// Most frames waiting at once, for any time at all.
+    pub queue_max: u64,
+    /// For a discipline that averages.
+    pub average: Option<AverageStats>,
+}
+
+/// The time in which things count (nanoseconds): what happens outside does not.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span {
+    pub(crate) from: u64,
+    pub(crate) until: u64,
+}
+
+impl Span {
+    pub(crate) const ALL: Self = Self { from: 0, until: u64::MAX };
+
+    #[inline]
+    pub(crate) const fn contains(self, at: u64) -> bool {
+        self.from <= at && at < self.until
+    }
+
+    /// How much of `start..end` lies within the span.
+    #[inline]
+    pub(crate) fn overlap(self, start: u64, end: u64) -> u64 {
+        end.min(self.until).saturating_sub(start.max(self.from))
+    }
+}
+
+/// The length of a queue over the span.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gauge {
+    span: Span,
     /// Integral of the queue length over the span, up to `changed`.
     area: u128,
     changed: u64,
@@ -59,78 +130,17 @@ pub(crate) struct Counters {
     longest: u64,
 }
 
-impl Counters {
-    /// Nothing counted yet; counts from `from` until `until`. At `now`, which is not later than `from`, `length` frames
-    /// wait and the transmitter is busy until `free_at`.
-    pub(crate) fn start(now: u64, from: u64, until: u64, length: usize, free_at: u64) -> Self {
-        let length = length as u64;
-        let mut counters = Self {
-            arrivals: 0,
-            arrival_bytes: 0,
-            drops_queue: 0,
-            drops_error: 0,
-            sent: 0,
-            sent_bytes: 0,
-            from,
-            until,
-            busy: 0,
-            area: 0,
-            changed: now,
-            length,
-            longest: 0,
-        };
-        counters.busy = counters.overlap(now, free_at);
-        counters
-    }
-
-    #[inline]
-    fn counts(&self, at: u64) -> bool {
-        self.from <= at && at < self.until
-    }
-
-    /// How much of `start..end` lies within the span.
-    #[inline]
-    fn overlap(&self, start: u64, end: u64) -> u64 {
-        end.min(self.until).saturating_sub(start.max(self.from))
-    }
-
-    #[inline]
-    pub(crate) fn arrival(&mut self, now: u64, size: u32) {
-        if self.counts(now) {
-            self.arrivals += 1;
-            self.arrival_bytes += u64::from(size);
-        }
-    }
-
-    #[inline]
-    pub(crate) fn queue_drops(&mut self, now: u64, frames: usize) {
-        if frames > 0 && self.counts(now) {
-            self.drops_queue += frames as u64;
-        }
-    }
-
-    pub(crate) fn error(&mut self, now: u64) {
-        if self.counts(now) {
-            self.drops_error += 1;
-        }
-    }
-
-    /// A frame went into service.
-    #[inline]
-    pub(crate) fn sending(&mut self, start: u64, end: u64, size: u32) {
-        if self.counts(start) {
-            self.sent += 1;
-            self.sent_bytes += u64::from(size);
-        }
-        self.busy += self.overlap(start, end);
+impl Gauge {
+    pub(crate) const fn start(now: u64, span: Span, length: u64) -> Self {
+        Self { span, area: 0, changed: now, length, longest: 0 }
     }
 
     /// From `now` on, `length` frames wait.
     #[inline]
-    pub(crate) fn queue_length(&mut self, now: u64, length: usize) {
+    pub(crate) fn set(&mut self, now: u64, length: usize) {
         let length = length as u64;
         if length != self.length {
-            let held = self.overlap(self.changed, now);
+            let held = self.span.overlap(self.changed, now);
             if held > 0 {
                 self.area += u128::from(self.length) * u128::from(held);
                 self.longest = self.longest.max(self.length);
@@ -140,23 +150,105 @@ impl Counters {
         }
     }
 
-    pub(crate) fn at(&self, now: Instant, free_at: u64) -> LinkStats {
-        let now = now.as_nanos().min(self.until);
-        let span = now.saturating_sub(self.from);
-        let held = self.overlap(self.changed, now);
+    /// Mean and maximum up to `now`.
+    pub(crate) fn at(&self, now: u64) -> (f64, u64) {
+        let now = now.min(self.span.until);
+        let span = now.saturating_sub(self.span.from);
+        let held = self.span.overlap(self.changed, now);
         let area = self.area + u128::from(self.length) * u128::from(held);
+        let mean = if span == 0 { self.length as f64 } else { area as f64 / span as f64 };
+        (mean, if held > 0 { self.longest.max(self.length) } else { self.longest })
+    }
+}
+
+/// The running counts of a span. What happens outside the span does not count, so a link may be ahead of its driver's
+/// clock.
+#[derive(Clone, Debug)]
+pub(crate) struct Counters {
+    arrivals: u64,
+    arrival_bytes: u64,
+    drops: [u64; DropReason::ALL.len()],
+    sent: u64,
+    sent_bytes: u64,
+    span: Span,
+    /// Nanoseconds of sending within the span, those of the frame in service to its very end.
+    busy: u64,
+    waiting: Gauge,
+}
+
+impl Counters {
+    /// Nothing counted yet. At `now`, which is not later than the span's start, `length` frames wait and the transmitter
+    /// is busy until `free_at`.
+    pub(crate) fn start(now: u64, span: Span, length: usize, free_at: u64) -> Self {
+        Self {
+            arrivals: 0,
+            arrival_bytes: 0,
+            drops: [0; DropReason::ALL.len()],
+            sent: 0,
+            sent_bytes: 0,
+            span,
+            busy: span.overlap(now, free_at),
+            waiting: Gauge::start(now, span, length as u64),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn arrival(&mut self, now: u64, size: u32) {
+        if self.span.contains(now) {
+            self.arrivals += 1;
+            self.arrival_bytes += u64::from(size);
+        }
+    }
+
+    /// A frame was dropped.
+    pub(crate) fn dropped(&mut self, at: u64, reason: DropReason) {
+        if self.span.contains(at) {
+            if let Some(count) = self.drops.get_mut(reason as usize) {
+                *count += 1;
+            }
+        }
+    }
+
+    /// A frame went into service.
+    #[inline]
+    pub(crate) fn sending(&mut self, start: u64, end: u64, size: u32) {
+        if self.span.contains(start) {
+            self.sent += 1;
+            self.sent_bytes += u64::from(size);
+        }
+        self.busy += self.span.overlap(start, end);
+    }
+
+    /// From `now` on, `length` frames wait.
+    #[inline]
+    pub(crate) fn queue_length(&mut self, now: u64, length: usize) {
+        self.waiting.set(now, length);
+    }
+
+    pub(crate) fn at(&self, now: Instant, free_at: u64, marks: u64) -> LinkStats {
+        let now = now.as_nanos().min(self.span.until);
+        let drops = |reason: DropReason| self.drops.get(reason as usize).copied().unwrap_or(0);
+        let (queue_mean, queue_max) = self.waiting.at(now);
+        let (drops_full, drops_early) = (drops(DropReason::QueueFull), drops(DropReason::Early));
+        let (drops_forced, drops_sojourn) = (drops(DropReason::Forced), drops(DropReason::Sojourn));
         LinkStats {
             arrivals: self.arrivals,
             arrival_bytes: self.arrival_bytes,
-            drops_queue: self.drops_queue,
-            drops_error: self.drops_error,
+            drops_queue: drops_full + drops_early + drops_forced + drops_sojourn,
+            drops_full,
+            drops_early,
+            drops_forced,
+            drops_sojourn,
+            drops_policed: drops(DropReason::Policed),
+            drops_error: drops(DropReason::Error),
+            marks,
             sent: self.sent,
             sent_bytes: self.sent_bytes,
             // What is booked beyond `now` belongs to the frame in service alone: the next starts when it has ended.
-            busy: Duration::from_nanos(self.busy.saturating_sub(self.overlap(now, free_at))),
-            span: Duration::from_nanos(span),
-            queue_mean: if span == 0 { self.length as f64 } else { area as f64 / span as f64 },
-            queue_max: if held > 0 { self.longest.max(self.length) } else { self.longest },
+            busy: Duration::from_nanos(self.busy.saturating_sub(self.span.overlap(now, free_at))),
+            span: Duration::from_nanos(now.saturating_sub(self.span.from)),
+            queue_mean,
+            queue_max,
         }
     }
 }

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = false)]
 mod _core {
     use super::columns;
-    use anabranch_sim::scenario::{Record, Scenario};
+    use anabranch_sim::scenario::{Scenario, Selection};
     use pyo3::exceptions::{PyRuntimeError, PyValueError};
     use pyo3::prelude::*;
 
@@ -47,13 +47,14 @@ mod _core {
         let output = py.detach(|| {
             let scenario = Scenario::from_toml(scenario, origin, &overrides)
                 .map_err(|error| PyValueError::new_err(error.to_string()))?;
-            let mut record = Record::default();
-            if trace {
-                record.trace = scenario.record.trace.clone();
-                record.queue_interval = scenario.record.queue_interval;
+            let mut record = scenario.record.clone();
+            if !trace {
+                record.trace = Selection::None;
+                record.queue_interval = None;
+                record.sample = None;
             }
-            if pcap {
-                record.pcap = scenario.record.pcap.clone();
+            if !pcap {
+                record.pcap = Selection::None;
             }
             anabranch_sim::run(&scenario, seed, &record)
                 .map_err(|error| PyValueError::new_err(format!("{origin}: {error}")))

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use anabranch_base::{Duration, Instant, Meta, Rng};
 use anabranch_link::{
-    Applies, Bernoulli, Counts, DropTail, Link, LinkConfig, Loss, LossAt, Pattern, Positions, Queue, Rate,
+    Applies, Bernoulli, Link, LinkConfig, LinkFacts, Loss, LossAt, Pattern, Positions, Rate,
 };
 
 use crate::app::{App, Sink, Source};
@@ -13,7 +13,7 @@ use crate::engine::{self, DatagramEnd, Engine, SctpEnd, TcpEnd};
 use crate::error::RunError;
 use crate::event_queue::{Entity, EventQueue};
 use crate::network::{FIRST_LINK, NO_LINK, Network, Wire};
-use crate::record::{Capture, Interface, Recorder};
+use crate::record::{Capture, EndSeries, Interface, LinkSeries, Recorder, Share, Shares, Ticks};
 use crate::scenario::{self, Checksums, Flow, Protocol, Record, Scenario};
 use crate::side::{Side, Watch};
 use crate::world::{CLOCK, Clock, Processor, World};
@@ -97,6 +97,7 @@ pub(crate) fn world(
             .queue_interval
             .filter(|interval| *interval > Duration::ZERO)
             .map(|interval| (Instant::ZERO, interval)),
+        series: Ticks::new(record, scenario).map(EndSeries::new),
     };
     queue.set(CLOCK, clock.next());
     Ok(World {
@@ -145,6 +146,8 @@ fn sctp(plan: &EndPlan<'_>) -> Result<Engine, String> {
     config.outbound_streams = config.outbound_streams.max(plan.flow.streams);
     config.inbound_streams = config.inbound_streams.max(plan.flow.streams);
     config.dscp = plan.flow.dscp;
+    config.subflow_level = plan.flow.level;
+    config.inbound_subflows = config.inbound_subflows.max(plan.flow.subflows.len() as u8);
     if plan.is_sender {
         if plan.flow.subflows.len() > 1 || !plan.flow.events.is_empty() {
             config.subflows.clone_from(&plan.flow.subflows);
@@ -278,6 +281,7 @@ fn side(
             ecn: anabranch_base::Ecn::NotEct,
         },
         ip_header: ip_header(addresses[here]),
+        bytes_sent: 0,
         opens_at,
         opened_at: None,
         failed: None,
@@ -359,11 +363,13 @@ fn wires(scenario: &Scenario, seed: u64, record: &Record) -> Result<(Vec<Wire>, 
         })?;
         let (loss, data_only) = loss(scenario, seed, index)?;
         marks_data |= data_only;
-        let scenario::Queue::DropTail { packets, bytes } = link.queue;
+        let rate = link.rate.bits_per_second();
+        let stream = scenario.link_stream(index).unwrap_or_default();
+        let rng = Rng::stream(seed, &stream, "queue");
         let config = LinkConfig {
-            rate: link.rate.bits_per_second().map_or(Rate::Infinite, Rate::BitsPerSecond),
+            rate: rate.map_or(Rate::Infinite, Rate::BitsPerSecond),
             delay: link.delay,
-            queue: Queue::DropTail(DropTail::new(packets, bytes, Counts::Ns2)),
+            queue: link.queue.build(LinkFacts { rate, delay: link.delay }, rng),
             loss,
             loss_at: LossAt::Exit,
         };
@@ -376,6 +382,14 @@ fn wires(scenario: &Scenario, seed: u64, record: &Record) -> Result<(Vec<Wire>, 
             interface: record.pcap.contains(link.name.as_str()).then(|| interfaces.next()).flatten(),
             fed_by_one: false,
             feeds_ahead: false,
+            series: Ticks::new(record, scenario).map(LinkSeries::new).map(Box::new),
+            shares: record.by_flow.contains(link.name.as_str()).then(|| {
+                Box::new(Shares {
+                    flows: vec![Share::default(); scenario.flows.len()],
+                    from: start + scenario.warmup,
+                    until: start + scenario.duration,
+                })
+            }),
         });
     }
     Ok((wires, marks_data))

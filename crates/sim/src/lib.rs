@@ -31,4 +31,6 @@ mod world;
 pub use error::RunError;
 pub use record::Columns;
 pub use run::{RunOutput, check, run};
-pub use summary::{FlowSummary, LinkSummary, Measures, SubflowSummary, Summary};
+pub use summary::{
+    ClassSummary, FlowSummary, GroupSummary, LinkSummary, Measures, ShareSummary, SubflowSummary, Summary,
+};

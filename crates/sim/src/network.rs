@@ -6,7 +6,7 @@ use anabranch_base::{Dscp, Instant};
 use anabranch_link::{Frame, Link};
 
 use crate::event_queue::{Entity, EventQueue};
-use crate::record::{Packet, Recorder};
+use crate::record::{LinkSeries, Packet, Recorder, Shares};
 
 /// No link leads there.
 pub(crate) const NO_LINK: u32 = u32::MAX;
@@ -27,6 +27,10 @@ pub(crate) struct Wire {
     pub(crate) fed_by_one: bool,
     /// Whether packets go on to such a link.
     pub(crate) feeds_ahead: bool,
+    /// Its samples, if they are taken.
+    pub(crate) series: Option<Box<LinkSeries>>,
+    /// Counts flow by flow, where the summary shall have them.
+    pub(crate) shares: Option<Box<Shares>>,
 }
 
 /// Everything between the hosts.
@@ -97,8 +101,24 @@ impl Network {
         self.enter(now, self.hop(node, frame.destination, frame.dscp), frame);
     }
 
+    /// Takes the samples of a link that are due before it is told what happens at `now`.
+    pub(crate) fn sample(&mut self, now: Instant, index: u32) {
+        while let Some(Wire { link, series: Some(series), .. }) = self.wires.get_mut(index as usize) {
+            if !series.is_due(now) {
+                return;
+            }
+            series.take(now, index as u16, link, &mut self.recorder);
+            // Looking at a link brings it up to date, and what it drops on the way has to be taken.
+            self.settle(index);
+        }
+    }
+
     /// A packet enters a link.
     fn enter(&mut self, now: Instant, hop: u32, frame: Frame) {
+        let is_due = |wire: &Wire| wire.series.as_ref().is_some_and(|series| series.is_due(now));
+        if self.wires.get(hop as usize).is_some_and(is_due) {
+            self.sample(now, hop);
+        }
         let Some(wire) = self.wires.get_mut(hop as usize) else {
             // Nobody there: a packet for an address that is no host's.
             self.recycle(frame.bytes);
@@ -119,6 +139,13 @@ impl Network {
                 capture.packet(now, interface, &packet);
             }
         }
+        if let Some(series) = &mut wire.series {
+            series.packets += 1;
+            series.bytes += u64::from(frame.size);
+        }
+        if let Some(shares) = &mut wire.shares {
+            shares.arrival(now, &frame);
+        }
         wire.link.handle_frame(now, frame);
         self.settle(hop);
     }
@@ -134,8 +161,14 @@ impl Network {
         if self.wires.get(index as usize).is_some_and(|wire| wire.feeds_ahead) {
             self.send_ahead(index);
         }
-        let Some(Wire { link, .. }) = self.wires.get_mut(index as usize) else { return };
+        let Some(Wire { link, series, shares, .. }) = self.wires.get_mut(index as usize) else { return };
         while let Some(dropped) = link.poll_dropped() {
+            if let Some(series) = series {
+                series.drops += 1;
+            }
+            if let Some(shares) = shares {
+                shares.dropped(&dropped);
+            }
             if dropped.at < self.end {
                 self.recorder.dropped(index as u16, &dropped);
                 let flow = dropped.frame.flow as usize;

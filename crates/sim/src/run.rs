@@ -7,11 +7,15 @@ use crate::app::App;
 use crate::assemble::{self, MakeEngine};
 use crate::engine::Counts;
 use crate::error::RunError;
-use crate::record::Columns;
-use crate::scenario::{Flow, Record, Scenario, Traffic};
+use crate::record::{Columns, Share, Shares};
+use crate::scenario::{Flow, Link, Record, Scenario, Traffic};
 use crate::side::Side;
-use crate::summary::{FlowSummary, LinkSummary, Measures, SubflowSummary, Summary};
+use crate::summary::{
+    ClassSummary, FlowSummary, LinkSummary, Measures, ShareSummary, SubflowSummary, Summary,
+};
 use crate::world::World;
+
+mod groups;
 
 /// What came of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,15 +65,26 @@ fn summary(scenario: &Scenario, seed: u64, world: &mut World) -> Summary {
     let span = scenario.duration - scenario.warmup;
     let links = scenario.links.iter().zip(&mut world.net.wires).map(|(link, wire)| {
         let stats = wire.link.stats(end);
+        let average = wire.link.average(end);
         LinkSummary {
             name: link.name.clone(),
             arrivals: stats.arrivals,
             drops_queue: stats.drops_queue,
+            drops_full: stats.drops_full,
+            drops_early: stats.drops_early,
+            drops_forced: stats.drops_forced,
+            drops_sojourn: stats.drops_sojourn,
+            drops_policed: stats.drops_policed,
             drops_error: stats.drops_error,
+            marks: stats.marks,
             sent: stats.sent,
             utilisation: stats.utilisation(),
             queue_mean_packets: stats.queue_mean,
             queue_max_packets: stats.queue_max,
+            queue_average_packets: average.map(|average| average.mean),
+            queue_drop_probability: average.map(|average| average.probability),
+            classes: wire.link.class_stats(end).into_iter().map(ClassSummary::from).collect(),
+            flows: wire.shares.as_ref().map_or_else(Vec::new, |shares| by_flow(scenario, link, shares)),
         }
     });
     let links = links.collect();
@@ -103,14 +118,34 @@ fn summary(scenario: &Scenario, seed: u64, world: &mut World) -> Summary {
             subflows: subflows(flow, sender, &measures, span),
         })
     });
+    let flows: Vec<FlowSummary> = flows.collect();
     Summary {
         seed,
         duration_s: scenario.duration.as_secs_f64(),
         warmup_s: scenario.warmup.as_secs_f64(),
         packet_hops: world.net.hops,
-        flows: flows.collect(),
+        groups: groups::groups(&scenario.flows, &flows),
+        flows,
         links,
     }
+}
+
+fn by_flow(scenario: &Scenario, link: &Link, shares: &Shares) -> Vec<ShareSummary> {
+    let seconds = (scenario.duration - scenario.warmup).as_secs_f64();
+    let capacity = link.rate.bits_per_second().map(|rate| rate as f64 * seconds);
+    let one = |(flow, share): (&Flow, &Share)| ShareSummary {
+        name: flow.name.clone(),
+        arrivals: share.arrivals,
+        drops_queue: share.drops_queue,
+        drops_error: share.drops_error,
+        drop_rate: match share.arrivals {
+            0 => 0.0,
+            arrivals => (share.drops_queue + share.drops_error) as f64 / arrivals as f64,
+        },
+        share: capacity
+            .map(|bits| share.arrival_bytes.saturating_sub(share.drops_queue_bytes) as f64 * 8.0 / bits),
+    };
+    scenario.flows.iter().zip(&shares.flows).map(one).collect()
 }
 
 fn measures(flow: &Flow, sender: &Side, receiver: &Side, span: Duration) -> Measures {
@@ -209,6 +244,8 @@ fn since(now: &Counts, base: &Counts) -> Counts {
 
 #[cfg(test)]
 mod routing;
+#[cfg(test)]
+mod samples;
 #[cfg(test)]
 mod sources;
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! One end of a flow: a transport and the application above it, on a host.
 
-use anabranch_base::{Instant, Meta};
+use anabranch_base::{Duration, Instant, Meta};
 use anabranch_link::Frame;
 use anabranch_sctp::SubflowStats;
 
@@ -24,6 +24,8 @@ pub(crate) struct Side {
     pub(crate) meta: Meta,
     /// Bytes of the IP header.
     pub(crate) ip_header: u32,
+    /// Bytes of all its packets so far, IP headers included.
+    pub(crate) bytes_sent: u64,
     /// For a sender: when it opens the flow, until it has.
     pub(crate) opens_at: Option<Instant>,
     pub(crate) opened_at: Option<Instant>,
@@ -96,6 +98,7 @@ impl Side {
                 if net.recorder.capture.is_some() {
                     end.write(frame.id, &mut frame.bytes);
                 }
+                self.bytes_sent += u64::from(frame.size);
                 net.forward(now, self.node, frame);
             }
             net.queue.set(self.entity, earlier(end.poll_timeout(), self.opens_at));
@@ -115,6 +118,31 @@ impl Side {
         self.subflow_base = self.engine.subflows();
         self.engine.reset_peaks();
         self.watch = Watch { cwnd_peak: self.engine.gauges().cwnd, ..Watch::default() };
+    }
+
+    /// What a sample of this end holds, subflow by subflow: packets and bytes since the start, and where a sender stands
+    /// (congestion window, slow-start threshold, smoothed round-trip time in nanoseconds).
+    pub(crate) fn sample(&self, mut sink: impl FnMut(u8, u64, u64, [u64; 3])) {
+        let (header, counts) = (u64::from(self.ip_header), self.engine.counts());
+        if !self.is_sender() {
+            let packets = counts.packets_received_new;
+            sink(0, packets, counts.packet_bytes_received_new + packets * header, [0; 3]);
+            return;
+        }
+        let subflows = self.engine.subflows();
+        if subflows.len() > 1 {
+            for (index, stats) in subflows.iter().enumerate() {
+                // IP and SCTP (12 bytes) for a packet, 16 for a chunk.
+                let headers =
+                    stats.packets_sent * (header + 12) + 16 * (stats.chunks_unique + stats.retransmissions);
+                let values = [stats.cwnd, stats.ssthresh, stats.srtt.map_or(0, Duration::as_nanos)];
+                sink(index as u8, stats.packets_sent, stats.payload_bytes_sent + headers, values);
+            }
+            return;
+        }
+        let gauges = self.engine.gauges();
+        let values = [gauges.cwnd, self.engine.ssthresh(), gauges.srtt.map_or(0, Duration::as_nanos)];
+        sink(0, counts.packets_sent, self.bytes_sent, values);
     }
 
     /// When this end wants to be woken.
@@ -178,6 +206,7 @@ impl Side {
                 bytes,
                 ..Frame::default()
             };
+            self.bytes_sent += u64::from(frame.size);
             net.forward(now, self.node, frame);
         }
     }

@@ -1,5 +1,6 @@
 //! What a run says at its end.
 
+use anabranch_link::ClassStats;
 use serde::Serialize;
 
 /// The summary of one run. All counts and rates are those of the span from the end of the warm-up to the end of the
@@ -16,8 +17,28 @@ pub struct Summary {
     pub packet_hops: u64,
     /// One for each flow, in the order of the scenario.
     pub flows: Vec<FlowSummary>,
+    /// One for each set of flows that a `count` made, in the order of the scenario.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<GroupSummary>,
     /// One for each link, in the order of the scenario.
     pub links: Vec<LinkSummary>,
+}
+
+/// What the flows of one `count` did together.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GroupSummary {
+    /// The name that the file gives them.
+    pub name: String,
+    /// How many there are.
+    pub flows: u64,
+    /// Jain's index of their goodputs, (sum x)^2 / (n sum x^2): 1 when all have the same, 1 / n when one has all.
+    pub jain: f64,
+    /// Packets of their senders that links dropped.
+    pub packets_lost: u64,
+    /// Sums; the rate of loss indications over all packets, the round-trip time as the mean of the flows, and the largest
+    /// window of any.
+    #[serde(flatten)]
+    pub measures: Measures,
 }
 
 /// What one flow did.
@@ -103,8 +124,20 @@ pub struct LinkSummary {
     pub arrivals: u64,
     /// Packets that its queue dropped.
     pub drops_queue: u64,
+    /// Of these, dropped because nothing more fitted.
+    pub drops_full: u64,
+    /// Of these, dropped at random, early (RED and its relatives).
+    pub drops_early: u64,
+    /// Of these, dropped because the average was beyond the threshold from which everything is dropped.
+    pub drops_forced: u64,
+    /// Of these, dropped because they had waited too long (CoDel).
+    pub drops_sojourn: u64,
+    /// Packets that a policer at its entry dropped.
+    pub drops_policed: u64,
     /// Packets that its loss model took.
     pub drops_error: u64,
+    /// Packets that its queue marked (congestion experienced) instead of dropping them.
+    pub marks: u64,
     /// Packets that it sent, the lost ones included.
     pub sent: u64,
     /// Share of the time in which it was sending, 0 to 1.
@@ -113,4 +146,84 @@ pub struct LinkSummary {
     pub queue_mean_packets: f64,
     /// Most packets waiting at once.
     pub queue_max_packets: u64,
+    /// For RED: its average, averaged over the arrivals.
+    pub queue_average_packets: Option<f64>,
+    /// For RED: the probability of a drop before it is spread over arrivals, averaged over the arrivals.
+    pub queue_drop_probability: Option<f64>,
+    /// One for each class or virtual queue of its queue.
+    pub classes: Vec<ClassSummary>,
+    /// The same flow by flow, where the scenario asks for it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub flows: Vec<ShareSummary>,
+}
+
+/// What one class or virtual queue of a link did.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ClassSummary {
+    /// Its name; that of a class within a class stands behind a dot.
+    pub name: String,
+    /// Packets offered to it, dropped ones included.
+    pub arrivals: u64,
+    /// Packets that were dropped.
+    pub drops_queue: u64,
+    /// Of these, dropped because nothing more fitted.
+    pub drops_full: u64,
+    /// Of these, dropped at random, early.
+    pub drops_early: u64,
+    /// Of these, dropped because the average was beyond the threshold from which everything is dropped.
+    pub drops_forced: u64,
+    /// Of these, dropped because they had waited too long.
+    pub drops_sojourn: u64,
+    /// Packets marked instead of dropped.
+    pub marks: u64,
+    /// Packets that left the queue to be sent.
+    pub sent: u64,
+    /// Bytes of these, IP headers included.
+    pub sent_bytes: u64,
+    /// Packets waiting, averaged over time.
+    pub queue_mean_packets: f64,
+    /// Most packets waiting at once.
+    pub queue_max_packets: u64,
+    /// For RED and its relatives: the average, averaged over the class's arrivals.
+    pub queue_average_packets: Option<f64>,
+    /// For RED and its relatives: the probability of a drop before it is spread, averaged over the class's arrivals.
+    pub queue_drop_probability: Option<f64>,
+}
+
+impl From<ClassStats> for ClassSummary {
+    fn from(stats: ClassStats) -> Self {
+        Self {
+            name: stats.name,
+            arrivals: stats.arrivals,
+            drops_queue: stats.drops_queue,
+            drops_full: stats.drops_full,
+            drops_early: stats.drops_early,
+            drops_forced: stats.drops_forced,
+            drops_sojourn: stats.drops_sojourn,
+            marks: stats.marks,
+            sent: stats.sent,
+            sent_bytes: stats.sent_bytes,
+            queue_mean_packets: stats.queue_mean,
+            queue_max_packets: stats.queue_max,
+            queue_average_packets: stats.average.map(|average| average.mean),
+            queue_drop_probability: stats.average.map(|average| average.probability),
+        }
+    }
+}
+
+/// What one flow did to one link.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ShareSummary {
+    /// Name of the flow.
+    pub name: String,
+    /// Packets that it offered to the link, dropped ones included.
+    pub arrivals: u64,
+    /// Of these, dropped by the queue.
+    pub drops_queue: u64,
+    /// Of these, taken by the loss model.
+    pub drops_error: u64,
+    /// Packets dropped for whatever reason / packets offered; 0 when none was offered.
+    pub drop_rate: f64,
+    /// What the queue took of it, as a share of what the link can carry, 0 to 1; `None` for a link of infinite rate.
+    pub share: Option<f64>,
 }

@@ -8,6 +8,7 @@ use anabranch_link::Frame;
 use crate::error::RunError;
 use crate::event_queue::Entity;
 use crate::network::{FIRST_LINK, Network};
+use crate::record::EndSeries;
 use crate::scenario::TimeDraw;
 use crate::side::Side;
 
@@ -35,17 +36,20 @@ pub(crate) struct World {
 }
 
 /// What happens at fixed times.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) struct Clock {
     /// End of the warm-up, until it has come.
     pub(crate) warmup: Option<Instant>,
     /// The next sample of the queues, and the time between two.
     pub(crate) sample: Option<(Instant, Duration)>,
+    /// Samples of the ends; each link has its own.
+    pub(crate) series: Option<EndSeries>,
 }
 
 impl Clock {
     pub(crate) fn next(&self) -> Option<Instant> {
-        [self.warmup, self.sample.map(|(at, _)| at)].into_iter().flatten().min()
+        let series = self.series.as_ref().and_then(|series| series.ticks.next());
+        [self.warmup, self.sample.map(|(at, _)| at), series].into_iter().flatten().min()
     }
 }
 
@@ -89,6 +93,8 @@ impl World {
                 self.deliver(now, entity - FIRST_LINK);
             }
         }
+        // The last interval may end with the run.
+        self.sample(self.end);
         Ok(())
     }
 
@@ -143,6 +149,15 @@ impl World {
         }
     }
 
+    fn sample(&mut self, now: Instant) {
+        if let Some(series) = &mut self.clock.series {
+            series.take(now, &self.sides, &mut self.net.recorder);
+            for index in 0..self.net.wires.len() {
+                self.net.sample(now, index as u32);
+            }
+        }
+    }
+
     fn tick(&mut self, now: Instant) {
         if self.clock.warmup.is_some_and(|at| at <= now) {
             self.clock.warmup = None;
@@ -155,6 +170,7 @@ impl World {
                 self.net.recorder.queue(now, index as u16, packets, bytes);
             }
         }
+        self.sample(now);
         // Looking at a link brings it up to date, and what it drops on the way has to be taken.
         for index in 0..self.net.wires.len() {
             self.net.settle(index as u32);

@@ -1,6 +1,8 @@
 """Measures of the single-bottleneck experiments IV to XII (Fig. 5.8)."""
 
-from anabranch_lab import grid
+import numpy as np
+
+from anabranch_lab import cycles, grid, plots, series
 
 LINK = "bottleneck"
 
@@ -17,3 +19,55 @@ MEASURES = {
     "queue_max": grid.of_link(LINK, "queue_max_packets"),
 }
 """Columns of the grid that most of these experiments need; `runner.grid(sweep, MEASURES)` computes them."""
+
+MTU = 1500
+"""Bytes: the unit of the windows in the figures."""
+
+
+def look(samples: series.Samples) -> dict[str, float]:
+    """What one sampled run shows of its cycles; not a number where there is none."""
+    link, sender = samples.link(LINK), samples.sender("sf")
+    phases = cycles.phases(link.time, link.queue)
+    steady = [phase for cycle in cycles.cycles(phases) for phase in cycle if phase.state == cycles.QSD]
+    highs = cycles.turns(sender.cwnd, 0.2 * float(sender.cwnd.max()))[1:-1]
+    peaks = [sender.cwnd[i] for i in highs if sender.cwnd[i] > sender.cwnd.mean()]
+    return {
+        # Seconds that a phase lasts, and a cycle from one empty queue to the next.
+        **cycles.mean_phases(phases),
+        "cycle": cycles.mean_lengths(phases)["cycle"],
+        "regrowths": cycles.regrowths(phases),
+        # Windows of 1500 bytes, averaged over the highs.
+        "peak": float(np.mean(peaks)) / MTU if peaks else np.nan,
+        # Mbit/s in the first whole interval of a steady phase.
+        "rate": float(np.mean([_rate_after(sender, phase.start) for phase in steady])) / 1e6
+        if steady
+        else np.nan,
+        # What a fall of all windows together leaves of them.
+        "cut": float(np.median(cycles.cuts(sender.cwnd, 0.2 * float(sender.cwnd.max())) or [np.nan])),
+    }
+
+
+def _rate_after(sender: series.Sender, start: float) -> float:
+    """The rate in the first interval that begins at `start` or later, bits per second."""
+    index = int(np.searchsorted(sender.time - sender.interval, start - 1e-9))
+    return float(sender.rate[min(index, len(sender.rate) - 1)])
+
+
+def picture(columns: list[tuple[str, series.Samples]], start: float, end: float) -> plots.Figure:
+    """Window, rate and queue over time, as Figs. 5.9 to 5.13 have them: a column for each run."""
+    figure, axes = plots.table(3, len(columns), share_x=True)
+    for column, (title, samples) in enumerate(columns):
+        sender, link = samples.sender("sf"), samples.link(LINK)
+        rows = (
+            (sender.time, sender.cwnd / MTU, "cwnd, packets of 1500 B"),
+            (sender.time, sender.rate / 1e6, "sending rate, Mbit/s"),
+            (link.time, link.queue, "queue, packets"),
+        )
+        for row, (time, values, name) in enumerate(rows):
+            shown = (time >= start) & (time <= end)
+            axes[row][column].plot(time[shown], values[shown], color=plots.SCTP, linewidth=1.0)
+            axes[row][column].set_ylim(bottom=0)
+            axes[row][column].set_ylabel(name if column == 0 else "")
+        axes[0][column].set_title(title)
+        axes[2][column].set_xlabel("time, s")
+    return figure

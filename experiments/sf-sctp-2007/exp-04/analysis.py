@@ -1,5 +1,6 @@
 """Experiment IV: from runs to verdicts, figures and a finding."""
 
+from anabranch_lab import series
 from anabranch_lab.experiment import Analysis, book
 from anabranch_lab.sweep import Runner
 
@@ -11,12 +12,14 @@ def analyse(runner: Runner) -> Analysis:
     """What the lab asks an experiment for."""
     runs = runner.grid("subflows", bottleneck.MEASURES)
     recovery = runner.grid("recovery", bottleneck.MEASURES)
-    claims = judge.claims(book(runner), runs, recovery)
+    seen = series.measure(runner, "sampled", bottleneck.look)
+    trips = runner.grid("sampled", {"least": "min(a) FILTER (kind = 'rtt') / 1e9"}, kind="trace")
+    claims = judge.claims(book(runner), runs, recovery, seen, trips)
     used = {engine: runs.curve("utilisation", over="n", engine=engine) for engine in runner.plan.engines}
     lost = runs.curve("drop_rate", over="n", engine=runner.plan.engines[0])
     return Analysis(
         claims=claims,
-        figures=figures.all_figures(runs, runner.plan.engines),
+        figures=figures.all_figures(runner, runs),
         findings=[
             "Of the link "
             + "; ".join(

@@ -1,27 +1,43 @@
 """The figures of experiment IV."""
 
-from collections.abc import Sequence
-
 from matplotlib.figure import Figure
 
-from anabranch_lab import plots
+from anabranch_lab import plots, series
 from anabranch_lab.experiment import Figure as Entry
 from anabranch_lab.grid import Grid
+from anabranch_lab.sweep import Runner
+
+from ..common import bottleneck
 
 
-def all_figures(runs: Grid, engines: Sequence[str]) -> list[Entry]:
+def all_figures(runner: Runner, runs: Grid) -> list[Entry]:
     """In the order of the thesis."""
     return [
+        Entry(
+            "figure-5-9",
+            "Fig. 5.9: window, rate and queue with one subflow and with four",
+            "One recorded run of the engine of the thesis, its last 30 s.",
+            lambda: figure_5_9(runner),
+        ),
         Entry(
             "figure-5-14",
             "Fig. 5.14: utilisation and drop rate over the number of subflows",
             "Means and 95 % intervals for both engines; crosses are printed values.",
-            lambda: figure_5_14(runs, engines),
-        )
+            lambda: figure_5_14(runs, runner.plan.engines),
+        ),
     ]
 
 
-def figure_5_14(runs: Grid, engines: Sequence[str]) -> Figure:
+def figure_5_9(runner: Runner) -> Figure:
+    """One subflow (a) and four (b)."""
+    columns = []
+    for title, n in (("(a) one subflow", 1), ("(b) four subflows", 4)):
+        (samples,) = series.load(runner, "pictures", {"engine": runner.plan.engines[0], "n": n}).values()
+        columns.append((title, samples))
+    return bottleneck.picture(columns, 1170.0, 1200.0)
+
+
+def figure_5_14(runs: Grid, engines: tuple[str, ...]) -> Figure:
     """Utilisation (a) and drop rate (b)."""
     figure, (a, b) = plots.panels(2)
     for engine in engines:

@@ -3,11 +3,17 @@
 from anabranch_lab.catalogue import Book
 from anabranch_lab.claims import Claim, Explanation, Part, above, number
 from anabranch_lab.grid import Grid
+from anabranch_lab.stats import ratio
 
 
-def claims(book: Book, runs: Grid, recovery: Grid) -> list[Claim]:
-    """Every claim of the catalogue that names this experiment."""
-    return [utilisation(book, runs, recovery), drops(book, runs)]
+def claims(book: Book, runs: Grid, recovery: Grid, seen: Grid, trips: Grid) -> list[Claim]:
+    """The claims of the catalogue that name this experiment."""
+    return [
+        utilisation(book, runs, recovery),
+        drops(book, runs),
+        cycle(book, seen, trips),
+        phases(book, seen),
+    ]
 
 
 def utilisation(book: Book, runs: Grid, recovery: Grid) -> Claim:
@@ -48,3 +54,39 @@ def drops(book: Book, runs: Grid) -> Claim:
         return [number("log-log slope", 2.0, measured.exponent(), 0.4)]
 
     return book.claim("Z-IV-2", judge)
+
+
+def cycle(book: Book, seen: Grid, trips: Grid) -> Claim:
+    """Z-IV-3."""
+
+    def judge(engine: str) -> list[Part]:
+        peak, rate = (seen.at(name, engine=engine, n=1) for name in ("peak", "rate"))
+        # Measured round trips, not their smoothed mean, which has no time to come down.
+        trip = trips.at("least", engine=engine, n=1)
+        return [
+            number("peak of the window, MTU", 150.0, peak, 0.03 * 150.0, above=0.05 * 150.0),
+            number("round trip when nothing waits, s", 0.100, trip, 0.002),
+            number("rate when the steady phase begins, Mbit/s", 9.0, rate, 0.03 * 9.0),
+        ]
+
+    return book.claim("Z-IV-3", judge)
+
+
+def phases(book: Book, seen: Grid) -> Claim:
+    """Z-IV-4."""
+
+    def judge(engine: str) -> list[Part]:
+        return [
+            number(
+                f"{state}, n = 1 / n = 4",
+                4.0,
+                ratio(
+                    seen.sample(state, engine=engine, n=1).values,
+                    seen.sample(state, engine=engine, n=4).values,
+                ),
+                0.6,
+            )
+            for state in ("QBU", "QSD")
+        ]
+
+    return book.claim("Z-IV-4", judge, note="Mean lengths of single phases.")

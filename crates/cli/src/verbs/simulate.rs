@@ -118,12 +118,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 fn record(arguments: &Arguments, scenario: &Scenario) -> Record {
     let mut record = scenario.record.clone();
     if arguments.trace.is_some() {
-        if record.trace.is_none() {
+        if record.trace.is_none() && record.sample.is_none() {
             record.trace = Selection::All;
         }
     } else if arguments.out.is_none() {
         record.trace = Selection::None;
         record.queue_interval = None;
+        record.sample = None;
     }
     if arguments.pcap.is_some() {
         if record.pcap.is_none() {

@@ -66,8 +66,8 @@ impl DropTail {
 
 impl QueueDiscipline for DropTail {
     #[inline]
-    fn enqueue(&mut self, now: Instant, frame: Frame, sending: bool, dropped: &mut Vec<Dropped>) {
-        if self.fits(frame.size, sending) {
+    fn enqueue(&mut self, now: Instant, free_at: Instant, frame: Frame, dropped: &mut Vec<Dropped>) {
+        if self.fits(frame.size, free_at > now) {
             self.bytes += u64::from(frame.size);
             self.waiting.push_back(frame);
         } else {
@@ -107,7 +107,7 @@ mod tests {
         let mut dropped = Vec::new();
         for _ in 0..offered {
             let frame = Frame { size: 1000, ..Frame::default() };
-            queue.enqueue(Instant::ZERO, frame, true, &mut dropped);
+            queue.enqueue(Instant::ZERO, Instant::from_nanos(1), frame, &mut dropped);
         }
         assert_eq!(queue.len() + dropped.len(), offered);
         assert_eq!(queue.bytes(), 1000 * queue.len() as u64);
@@ -136,7 +136,7 @@ mod tests {
     fn an_idle_transmitter_takes_a_frame_at_any_limit() {
         let mut queue = DropTail::frames(1);
         let mut dropped = Vec::new();
-        queue.enqueue(Instant::ZERO, Frame { size: 10, ..Frame::default() }, false, &mut dropped);
+        queue.enqueue(Instant::ZERO, Instant::ZERO, Frame { size: 10, ..Frame::default() }, &mut dropped);
         assert!(dropped.is_empty());
         assert_eq!(queue.dequeue(Instant::ZERO, &mut dropped).map(|f| f.size), Some(10));
         assert!(queue.is_empty());

@@ -1,19 +1,28 @@
 //! What waits for a link, and what is dropped instead.
 
+mod average;
+mod config;
 mod droptail;
+mod red;
+mod virtual_red;
 
+pub use average::{LinkFacts, Weight};
+pub use config::QueueConfig;
 pub use droptail::{Counts, DropTail};
+pub use red::{AdaptiveRed, Measure, Red, RedConfig, Victim};
+pub use virtual_red::{VirtualClass, VirtualConfig, VirtualMode, VirtualQuirks, VirtualRed};
 
 use anabranch_base::Instant;
 
-use crate::{Dropped, Frame};
+use crate::stats::Span;
+use crate::{AverageStats, ClassStats, Dropped, Frame};
 
 /// A queue discipline. `now` is the exact virtual time of the step, which may lie before the time of the call that
 /// caused it: a link catches up with what has happened since the last call.
 pub trait QueueDiscipline {
-    /// Takes a frame, or drops it, or drops another. `sending`: the transmitter is busy with a frame that has left the
-    /// queue.
-    fn enqueue(&mut self, now: Instant, frame: Frame, sending: bool, dropped: &mut Vec<Dropped>);
+    /// Takes a frame, or drops it, or drops another. `free_at`: when the transmitter has sent the frame that left the queue
+    /// last. Until then it is busy; afterwards, and with nothing waiting, the link has been idle since then.
+    fn enqueue(&mut self, now: Instant, free_at: Instant, frame: Frame, dropped: &mut Vec<Dropped>);
 
     /// The next frame to send. It may drop frames on the way, all of them if it likes; `None` only when nothing waits
     /// any more.
@@ -37,47 +46,89 @@ pub trait QueueDiscipline {
     }
 }
 
-/// One of the disciplines. An enum: a call per frame through a table of functions would be slower.
+/// One of the disciplines. An enum: a call per frame through a table of functions would be slower. The large ones are
+/// boxed, so that the small one stays small.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Queue {
     /// First in, first out, with a limit.
     DropTail(DropTail),
+    /// Random early detection.
+    Red(Box<Red>),
+    /// Virtual RED queues in one queue: RIO-C, RIO-D, WRED.
+    VirtualRed(Box<VirtualRed>),
+}
+
+/// The same call for whatever it is.
+macro_rules! each {
+    ($queue:ident, $inner:ident => $call:expr) => {
+        match $queue {
+            Self::DropTail($inner) => $call,
+            Self::Red($inner) => $call,
+            Self::VirtualRed($inner) => $call,
+        }
+    };
+}
+
+impl Queue {
+    /// Starts counting anew, within `span`.
+    pub(crate) fn count(&mut self, now: Instant, span: Span) {
+        match self {
+            Self::DropTail(_) => {}
+            Self::Red(queue) => queue.count(span),
+            Self::VirtualRed(queue) => queue.count(now, span),
+        }
+    }
+
+    /// Frames marked instead of dropped.
+    pub(crate) fn marks(&self) -> u64 {
+        match self {
+            Self::DropTail(_) => 0,
+            Self::Red(queue) => queue.marks(),
+            Self::VirtualRed(queue) => queue.marks(),
+        }
+    }
+
+    /// The average of a discipline that has one.
+    pub(crate) fn average(&self) -> Option<AverageStats> {
+        match self {
+            Self::Red(queue) => Some(queue.average()),
+            _ => None,
+        }
+    }
+
+    /// Counts class by class.
+    pub(crate) fn classes(&self, now: Instant) -> Vec<ClassStats> {
+        match self {
+            Self::VirtualRed(queue) => queue.classes(now),
+            _ => Vec::new(),
+        }
+    }
 }
 
 impl QueueDiscipline for Queue {
     #[inline]
-    fn enqueue(&mut self, now: Instant, frame: Frame, sending: bool, dropped: &mut Vec<Dropped>) {
-        match self {
-            Self::DropTail(queue) => queue.enqueue(now, frame, sending, dropped),
-        }
+    fn enqueue(&mut self, now: Instant, free_at: Instant, frame: Frame, dropped: &mut Vec<Dropped>) {
+        each!(self, queue => queue.enqueue(now, free_at, frame, dropped));
     }
 
     #[inline]
     fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Dropped>) -> Option<Frame> {
-        match self {
-            Self::DropTail(queue) => queue.dequeue(now, dropped),
-        }
+        each!(self, queue => queue.dequeue(now, dropped))
     }
 
     #[inline]
     fn lets_pass(&self, size: u32) -> bool {
-        match self {
-            Self::DropTail(queue) => queue.lets_pass(size),
-        }
+        each!(self, queue => queue.lets_pass(size))
     }
 
     #[inline]
     fn len(&self) -> usize {
-        match self {
-            Self::DropTail(queue) => queue.len(),
-        }
+        each!(self, queue => queue.len())
     }
 
     #[inline]
     fn bytes(&self) -> u64 {
-        match self {
-            Self::DropTail(queue) => queue.bytes(),
-        }
+        each!(self, queue => queue.bytes())
     }
 }

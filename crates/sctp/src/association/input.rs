@@ -175,7 +175,7 @@ impl Association {
                 }
             }
             // Partial reliability was not agreed: nobody may give up anything.
-            Chunk::ForwardTsn(_) | Chunk::IForwardTsn(_) | Chunk::SfForward(_) => {}
+            Chunk::SfForward(_) | Chunk::ForwardTsn(_) | Chunk::IForwardTsn(_) => {}
             Chunk::Unknown(raw) => {
                 let action = raw.unknown_action();
                 if action.reports() {

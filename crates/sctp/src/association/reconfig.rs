@@ -171,6 +171,12 @@ impl Reconfig {
         self.waiting.retain(|wish| !matches!(wish, Wish::Open { .. } | Wish::Close { .. }));
     }
 
+    /// Bytes of a chunk that must ride with every packet of data.
+    #[inline]
+    pub(super) fn beside_data(&self) -> usize {
+        if self.echo.is_some() { 4 + 20 } else { 0 }
+    }
+
     /// Number of the last request that the peer made.
     pub(super) fn last_number(&self) -> u32 {
         self.expected.wrapping_sub(1)

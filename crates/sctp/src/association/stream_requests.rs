@@ -307,7 +307,25 @@ impl Association {
         self.tell(Event::AssociationReset { outcome: Reconfigured::Performed });
     }
 
+    /// A reset that waits for a TSN waits for it under the new numbering; one of before that will never come has come.
+    fn renumber_pending(&mut self, next: Tsn) {
+        let Some(space) = self.spaces.first() else { return };
+        let Some(reconfig) = &mut self.reconfig else { return };
+        let Some(Pending::Outgoing { number, last, .. }) = &mut reconfig.pending else { return };
+        let distance = space.tsn_of_received(*last).signed_distance_from(next);
+        if let Ok(last_now) = u64::try_from(distance) {
+            *last = last_now;
+            return;
+        }
+        let number = *number;
+        if let Some(Pending::Outgoing { streams, .. }) = reconfig.pending.take() {
+            self.peer_has_reset(streams);
+        }
+        self.give_answer(Answered { number, result: result::PERFORMED, next_tsns: None });
+    }
+
     fn begin_receiving_anew(&mut self, next: Tsn) {
+        self.renumber_pending(next);
         self.inbound.restart();
         if let Some(space) = self.spaces.first_mut() {
             let last_advertised = space.sack.last_advertised;

@@ -164,6 +164,15 @@ impl Engine {
         each!(self, e => e.drain_trace(sink));
     }
 
+    /// Slow-start threshold of a sender, bytes; of the first subflow. 0 where there is none.
+    pub(crate) fn ssthresh(&self) -> u64 {
+        match self {
+            Self::Sctp(end) => end.subflows().first().map_or(0, |stats| stats.ssthresh),
+            Self::Tcp(end) => end.ssthresh(),
+            _ => 0,
+        }
+    }
+
     /// IP protocol number.
     pub(crate) const fn protocol(&self) -> u8 {
         match self {

@@ -175,11 +175,14 @@ impl SctpEnd {
     }
 }
 
-/// Whether one of the chunks is DATA, type 0 (RFC 9260, sections 3 and 3.3.1).
+/// DATA (RFC 9260, 3.3.1), I-DATA (RFC 8260, 2.1) and SF-DATA (docs/subflows.md).
+const DATA_CHUNKS: [u8; 3] = [0, 0x40, 0x5F];
+
+/// Whether one of the chunks carries user data.
 pub(super) fn carries_data(packet: &[u8]) -> bool {
     let mut rest = packet.get(12..).unwrap_or_default();
     while let [kind, _, high, low, ..] = rest {
-        if *kind == 0 {
+        if DATA_CHUNKS.contains(kind) {
             return true;
         }
         // A chunk is at least its header, and padded to four bytes.
@@ -203,8 +206,11 @@ mod tests {
         // A chunk of 5 bytes is padded to 8.
         packet.extend([4, 0, 0, 5, 9, 0, 0, 0]);
         assert!(!carries_data(&packet));
-        packet.extend([0, 3, 0, 17]);
-        assert!(carries_data(&packet));
+        for kind in DATA_CHUNKS {
+            packet.extend([kind, 3, 0, 17]);
+            assert!(carries_data(&packet));
+            packet.truncate(packet.len() - 4);
+        }
         // A length that lies must not hang.
         packet.splice(12.., [3, 0, 0, 0, 3, 0, 0, 1]);
         assert!(!carries_data(&packet));

@@ -112,6 +112,10 @@ impl TcpEnd {
         stats.map_or_else(Gauges::default, |stats| Gauges { cwnd: stats.cwnd, srtt: stats.srtt })
     }
 
+    pub(crate) fn ssthresh(&self) -> u64 {
+        self.id.and_then(|id| self.stack.stats(id)).map_or(0, |stats| stats.ssthresh)
+    }
+
     pub(crate) fn set_trace(&mut self, on: bool) {
         self.stack.set_trace(on);
     }

@@ -64,6 +64,10 @@ pub(crate) enum Reason {
     QueueFull,
     Error,
     Other,
+    Early,
+    Forced,
+    Sojourn,
+    Policed,
 }
 
 impl Columns {
@@ -78,8 +82,22 @@ impl Columns {
 
     /// Names of the reasons, by number; the first is empty.
     #[must_use]
-    pub const fn reasons() -> [&'static str; 9] {
-        ["", "fast-retransmit", "recovery", "timeout", "probe", "duplicate", "queue-full", "error", "other"]
+    pub const fn reasons() -> [&'static str; 13] {
+        [
+            "",
+            "fast-retransmit",
+            "recovery",
+            "timeout",
+            "probe",
+            "duplicate",
+            "queue-full",
+            "error",
+            "other",
+            "early",
+            "forced",
+            "sojourn",
+            "policed",
+        ]
     }
 
     /// How many events.

@@ -17,8 +17,11 @@ pub(crate) struct Recorder {
 
 impl Recorder {
     pub(crate) fn new(record: &Record, entities: Vec<String>, flows: Vec<String>) -> Self {
-        let wanted = EventKind::ALL.map(|kind| record.trace.contains(&kind));
-        let columns = (!record.trace.is_none()).then(|| Columns { entities, flows, ..Columns::default() });
+        let wanted = EventKind::ALL.map(|kind| match kind {
+            EventKind::Sample => record.sample.is_some(),
+            _ => record.trace.contains(&kind),
+        });
+        let columns = wanted.contains(&true).then(|| Columns { entities, flows, ..Columns::default() });
         Self { columns, wanted, capture: None }
     }
 
@@ -75,6 +78,10 @@ impl Recorder {
         let reason = match drop.reason {
             DropReason::QueueFull => Reason::QueueFull,
             DropReason::Error => Reason::Error,
+            DropReason::Early => Reason::Early,
+            DropReason::Forced => Reason::Forced,
+            DropReason::Sojourn => Reason::Sojourn,
+            DropReason::Policed => Reason::Policed,
             _ => Reason::Other,
         };
         self.push(&Row {
@@ -116,7 +123,7 @@ impl Recorder {
         (columns, self.capture.map(Capture::finish))
     }
 
-    fn push(&mut self, row: &Row) {
+    pub(super) fn push(&mut self, row: &Row) {
         if self.wanted[row.kind as usize] {
             if let Some(columns) = &mut self.columns {
                 columns.push(row);

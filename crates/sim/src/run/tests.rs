@@ -29,6 +29,7 @@ pub(super) fn link(name: &str, from: &str, to: &str, loss: Loss) -> Link {
 pub(super) fn flow(name: &str, from: &str, to: &str, start_ms: u64) -> Flow {
     Flow {
         name: name.into(),
+        group: None,
         from: from.into(),
         to: to.into(),
         protocol: Protocol::Sctp,
@@ -39,6 +40,7 @@ pub(super) fn flow(name: &str, from: &str, to: &str, start_ms: u64) -> Flow {
         scheduler: crate::scenario::SubflowScheduler::Fcfs,
         events: Vec::new(),
         coupling: Coupling::Independent,
+        level: anabranch_sctp::config::SubflowLevel::Zero,
         dscp: Dscp::DEFAULT,
         start: TimeDraw::Fixed(Duration::from_millis(start_ms)),
         stop: None,
@@ -73,7 +75,12 @@ pub(super) fn line(loss: Loss, flows: Vec<Flow>) -> Scenario {
 }
 
 fn everything() -> Record {
-    Record { trace: Selection::All, pcap: Selection::All, queue_interval: Some(Duration::from_millis(10)) }
+    Record {
+        trace: Selection::All,
+        pcap: Selection::All,
+        queue_interval: Some(Duration::from_millis(10)),
+        ..Record::default()
+    }
 }
 
 /// Runs with toys: a packet of 1000 bytes on the wire every `gap_us`, `limit` of them.

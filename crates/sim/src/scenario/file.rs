@@ -259,6 +259,7 @@ fn flows(hosts: &[host::Declared<'_>], declared: &[flow::Declared<'_>]) -> Resul
             let mut one = flow.clone();
             if declared.count.is_some() {
                 one.name = format!("{}-{number}", flow.name);
+                one.group = Some(flow.name.clone());
             }
             if !names.insert(one.name.clone()) {
                 return Err(declared.name.problem(format!("two flows are called {}", quote(&one.name))));

@@ -1,6 +1,7 @@
 //! A flow: one association or connection, and the application behind it.
 
 use anabranch_base::{Dscp, Duration};
+use anabranch_sctp::config::SubflowLevel;
 use anabranch_sctp::{Coupling, SubflowScheduler, SubflowSpec};
 
 use super::engine::{self, EngineChoice};
@@ -15,6 +16,8 @@ use super::{Engine, PacketSource, TimeDraw, source, units};
 pub struct Flow {
     /// Its name, unique among the flows.
     pub name: String,
+    /// The name in the file of the flows that a `count` made; `None` for a single flow.
+    pub group: Option<String>,
     /// The host that opens it and sends.
     pub from: String,
     /// The host that receives.
@@ -35,6 +38,8 @@ pub struct Flow {
     pub events: Vec<TimedChange>,
     /// How the windows of the subflows hold together.
     pub coupling: Coupling,
+    /// How the two ends know of subflows.
+    pub level: SubflowLevel,
     /// Code point of its packets, both directions.
     pub dscp: Dscp,
     /// When the application opens it.
@@ -143,6 +148,7 @@ pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
             "traffic",
             "subflows",
             "coupling",
+            "level",
             "scheduler",
             "events",
             "dscp",
@@ -163,7 +169,8 @@ pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
     let traffic = if protocol.is_transport() {
         traffic(&keys.required("traffic", "{ kind = \"greedy\", message = \"1452 B\" }")?)?
     } else {
-        for key in ["engine", "options", "receiver", "subflows", "coupling", "streams", "unordered"] {
+        for key in ["engine", "options", "receiver", "subflows", "coupling", "level", "streams", "unordered"]
+        {
             if let Some(field) = keys.optional(key) {
                 return Err(field
                     .problem(format!("protocol {} has no transport; leave it out", quote(protocol.name()))));
@@ -173,7 +180,7 @@ pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
         Traffic::Packets(source::read(&keys.required("traffic", example)?, protocol)?)
     };
     if protocol == Protocol::Tcp {
-        for key in ["subflows", "coupling", "scheduler", "events", "streams", "unordered"] {
+        for key in ["subflows", "coupling", "level", "scheduler", "events", "streams", "unordered"] {
             if let Some(field) = keys.optional(key) {
                 return Err(field.problem("a TCP connection has no streams and no subflows; leave it out"));
             }
@@ -187,6 +194,13 @@ pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
     let coupling = match keys.optional("coupling") {
         None => Coupling::default(),
         Some(field) => coupling(&field)?,
+    };
+    let level = match keys.optional("level") {
+        None => SubflowLevel::default(),
+        Some(field) => field.quantity("0, 1 or \"sf2007\"", |text| {
+            SubflowLevel::parse(text)
+                .ok_or_else(|| format!("unknown level {}; allowed: 0, 1, \"sf2007\"", quote(text)))
+        })?,
     };
     let scheduler = match keys.optional("scheduler") {
         None => SubflowScheduler::default(),
@@ -234,6 +248,7 @@ pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
     };
     let flow = Flow {
         name: name.name()?,
+        group: None,
         from: from.name()?,
         to: to.name()?,
         protocol,
@@ -242,6 +257,7 @@ pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
         traffic,
         subflows,
         coupling,
+        level,
         scheduler,
         events,
         dscp: code_point,

@@ -139,6 +139,20 @@ impl<'t> Field<'t> {
         }
     }
 
+    /// A number from `low` to `high`.
+    pub(super) fn number(&self, low: f64, high: f64) -> Result<f64, Problem> {
+        let number = match self.node.value {
+            Value::Float(number) => number,
+            Value::Integer(number) => number as f64,
+            _ => return Err(self.expected(&format!("a number of {low} to {high}"))),
+        };
+        if (low..=high).contains(&number) {
+            Ok(number)
+        } else {
+            Err(self.problem(format!("{number} is out of range; allowed: {low} to {high}")))
+        }
+    }
+
     /// A finite number above `low`.
     pub(super) fn number_above(&self, low: f64) -> Result<f64, Problem> {
         let number = match self.node.value {

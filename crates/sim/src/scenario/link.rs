@@ -1,13 +1,14 @@
 //! A link: one direction, its rate, its delay, its queue and what it loses.
 
 use anabranch_base::Duration;
+use anabranch_link::QueueConfig as Queue;
 use anabranch_link::pattern::Kind;
 
 use super::error::{Problem, quote};
 use super::keys::{Field, Keys};
 use super::pattern::PatternUse;
 use super::tree::Table;
-use super::{pattern, units};
+use super::{pattern, queue, units};
 
 /// One direction between two nodes.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,20 +51,6 @@ impl Rate {
             Self::Infinite => None,
         }
     }
-}
-
-/// The queue in front of a link.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Queue {
-    /// First in, first out; what does not fit is dropped. Limits count as those of ns-2 do (`anabranch_link::Counts`).
-    /// Without a limit nothing is dropped; with both, both hold.
-    DropTail {
-        /// At most so many packets, the one being sent included.
-        packets: Option<u64>,
-        /// Fewer than so many bytes (with IP headers) wait, the packet being sent not included.
-        bytes: Option<u64>,
-    },
 }
 
 /// What a link loses.
@@ -143,7 +130,7 @@ pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
         to: to.name()?,
         rate: Rate::Infinite,
         delay: Duration::ZERO,
-        queue: Queue::DropTail { packets: None, bytes: None },
+        queue: Queue::default(),
         loss: Loss::None,
         mtu: DEFAULT_MTU,
         patterns: Vec::new(),
@@ -195,7 +182,7 @@ fn direction<'t>(keys: &Keys<'t>, link: &mut Link, loss_flows: &mut Vec<Field<'t
         link.delay = field.quantity("\"48 ms\"", units::time)?;
     }
     if let Some(field) = keys.optional("queue") {
-        link.queue = queue(&field)?;
+        link.queue = queue::read(&field)?;
     }
     if let Some(field) = keys.optional("loss") {
         link.loss = loss(&field, loss_flows)?;
@@ -212,21 +199,6 @@ fn direction<'t>(keys: &Keys<'t>, link: &mut Link, loss_flows: &mut Vec<Field<'t
         link.mtu = u32::try_from(mtu).unwrap_or(DEFAULT_MTU);
     }
     Ok(())
-}
-
-fn queue(field: &Field<'_>) -> Result<Queue, Problem> {
-    let table = field.table("a table such as { kind = \"droptail\", packets = 100 }")?;
-    Keys::kind(table, "queue", "\"droptail\"", &["droptail"])?;
-    let keys = Keys::of(table, "a queue of kind \"droptail\"", &["kind", "packets", "bytes"])?;
-    let packets = keys.optional("packets").map(|field| field.integer(1, 1_000_000_000)).transpose()?;
-    let bytes = match keys.optional("bytes") {
-        None => None,
-        Some(field) => match field.quantity("\"64 KiB\"", units::size)? {
-            0 => return Err(field.problem("a queue needs room for at least 1 B")),
-            bytes => Some(bytes),
-        },
-    };
-    Ok(Queue::DropTail { packets, bytes })
 }
 
 fn loss<'t>(field: &Field<'t>, flows: &mut Vec<Field<'t>>) -> Result<Loss, Problem> {

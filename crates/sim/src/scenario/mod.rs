@@ -11,6 +11,7 @@ mod host;
 mod keys;
 mod link;
 mod pattern;
+mod queue;
 mod record;
 mod route;
 mod seeds;
@@ -19,12 +20,13 @@ mod subflow;
 mod tree;
 mod units;
 
+pub use anabranch_link::QueueConfig as Queue;
 pub use anabranch_sctp::{Coupling, SubflowScheduler, SubflowSpec};
 pub use engine::Engine;
 pub use error::{Place, ScenarioError};
 pub use flow::{Flow, Protocol, Traffic};
 pub use host::{Host, TimeDraw};
-pub use link::{Applies, Link, Loss, Queue, Rate};
+pub use link::{Applies, Link, Loss, Rate};
 pub use pattern::{PatternUse, ReadFile};
 pub use record::{EventKind, Record, Selection};
 pub use route::Route;
@@ -99,6 +101,18 @@ impl Scenario {
                 Some(shared) => format!("stream:{shared}"),
                 None => format!("link:{}", link.name),
             },
+            RandomNumbers::Independent => format!("link:{}{}", link.name, self.what_runs()),
+        })
+    }
+
+    /// The name of the random stream from which the link at `link` draws for `what`, `Rng::stream(seed, &name, what)`:
+    /// its name and, with [`RandomNumbers::Independent`], the protocol and engine of every flow. `None` for a link that
+    /// does not exist.
+    #[must_use]
+    pub fn link_stream(&self, link: usize) -> Option<String> {
+        let link = self.links.get(link)?;
+        Some(match self.random {
+            RandomNumbers::Common => format!("link:{}", link.name),
             RandomNumbers::Independent => format!("link:{}{}", link.name, self.what_runs()),
         })
     }

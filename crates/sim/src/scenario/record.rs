@@ -16,6 +16,14 @@ pub struct Record {
     pub pcap: Selection<String>,
     /// Record the length of every queue at this interval.
     pub queue_interval: Option<Duration>,
+    /// Record what every end and every link did, and where it stands, at this interval.
+    pub sample: Option<Duration>,
+    /// When the first interval begins.
+    pub sample_from: Duration,
+    /// When the last one has ended. `None`: at the end of the run.
+    pub sample_until: Option<Duration>,
+    /// Links, by name, whose counts the summary gives flow by flow too.
+    pub by_flow: Selection<String>,
 }
 
 /// None, all or some.
@@ -72,11 +80,13 @@ pub enum EventKind {
     Dropped,
     /// A queue's length, at the sampling interval.
     Queue,
+    /// What an end or a link did since the last sample.
+    Sample,
 }
 
 impl EventKind {
     /// Every kind, in the order of the documentation.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Sent,
         Self::Received,
         Self::Ack,
@@ -86,6 +96,7 @@ impl EventKind {
         Self::Timeout,
         Self::Dropped,
         Self::Queue,
+        Self::Sample,
     ];
 
     /// As the file writes it.
@@ -101,13 +112,18 @@ impl EventKind {
             Self::Timeout => "timeout",
             Self::Dropped => "dropped",
             Self::Queue => "queue",
+            Self::Sample => "sample",
         }
     }
 }
 
 /// Reads `[record]`; `links` are the names of all links.
 pub(super) fn read(table: &Table, links: &[&str]) -> Result<Record, Problem> {
-    let keys = Keys::of(table, "[record]", &["trace", "pcap", "queue_interval"])?;
+    let keys = Keys::of(
+        table,
+        "[record]",
+        &["trace", "pcap", "queue_interval", "sample", "sample_from", "sample_until", "by_flow"],
+    )?;
     let kinds = EventKind::ALL.map(|kind| (kind.name(), kind));
     let links: Vec<(&str, &str)> = links.iter().map(|&name| (name, name)).collect();
     let trace = selection(&keys, "trace", "true, false or a list of events such as [\"window\"]", |item| {
@@ -116,14 +132,32 @@ pub(super) fn read(table: &Table, links: &[&str]) -> Result<Record, Problem> {
     let pcap = selection(&keys, "pcap", "true, false or a list of links such as [\"bottleneck\"]", |item| {
         item.choice("link", &links).map(str::to_owned)
     })?;
-    let queue_interval = match keys.optional("queue_interval") {
-        None => None,
+    let by_flow =
+        selection(&keys, "by_flow", "true, false or a list of links such as [\"bottleneck\"]", |item| {
+            item.choice("link", &links).map(str::to_owned)
+        })?;
+    let interval = |key: &'static str| match keys.optional(key) {
+        None => Ok(None),
         Some(field) => match field.quantity("\"10 ms\"", units::time)? {
-            Duration::ZERO => return Err(field.problem("the interval must be longer than 0 s")),
-            interval => Some(interval),
+            Duration::ZERO => Err(field.problem("the interval must be longer than 0 s")),
+            interval => Ok(Some(interval)),
         },
     };
-    Ok(Record { trace, pcap, queue_interval })
+    let (queue_interval, sample) = (interval("queue_interval")?, interval("sample")?);
+    let time = |key: &'static str| match keys.optional(key) {
+        Some(field) if sample.is_none() => {
+            Err(field.problem("nothing is sampled; say sample = \"0.1 s\" too"))
+        }
+        Some(field) => field.quantity("\"400 s\"", units::time).map(Some),
+        None => Ok(None),
+    };
+    let (sample_from, sample_until) = (time("sample_from")?.unwrap_or(Duration::ZERO), time("sample_until")?);
+    if let (Some(until), Some(field)) = (sample_until, keys.optional("sample_until")) {
+        if until <= sample_from {
+            return Err(field.problem("the samples end before they begin"));
+        }
+    }
+    Ok(Record { trace, pcap, queue_interval, sample, sample_from, sample_until, by_flow })
 }
 
 fn selection<T>(

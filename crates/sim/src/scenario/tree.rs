@@ -260,6 +260,7 @@ fn set_in(table: &mut Table, keys: &[&str], node: &Node, place: &Place) -> Resul
     }
     match table.get_mut(key).map(|node| &mut node.value) {
         Some(Value::Table(inner)) => set_in(inner, rest, node, place),
+        Some(Value::Array(elements)) => set_in_list(elements, key, rest, node, place),
         Some(other) => Err(Problem::new(
             place,
             format!(
@@ -271,4 +272,44 @@ fn set_in(table: &mut Table, keys: &[&str], node: &Node, place: &Place) -> Resul
         )),
         None => Ok(()),
     }
+}
+
+/// The same in a list of tables: the next step is the name of one of them, or its place from 1 when it has none.
+fn set_in_list(
+    elements: &mut [Node],
+    list_key: &str,
+    keys: &[&str],
+    node: &Node,
+    place: &Place,
+) -> Result<(), Problem> {
+    let [name, rest @ ..] = keys else { return Ok(()) };
+    let mut names = Vec::new();
+    let mut found = false;
+    for (index, element) in elements.iter_mut().enumerate() {
+        let Value::Table(table) = &mut element.value else { continue };
+        let called = match table.get("name").map(|node| &node.value) {
+            Some(Value::Text(text)) => text.clone(),
+            _ => (index + 1).to_string(),
+        };
+        if matches(name, &called) && !rest.is_empty() {
+            found = true;
+            set_in(table, rest, node, place)?;
+        }
+        names.push(called);
+    }
+    if found {
+        return Ok(());
+    }
+    let names = || names.iter().map(String::as_str);
+    let message = if names().next().is_none() {
+        format!("{} is a list, not a table; it has no key {}", escape(list_key), quote(&keys.join(".")))
+    } else {
+        format!(
+            "which value in {}? write {}.NAME.KEY=VALUE; there are: {}",
+            escape(list_key),
+            escape(list_key),
+            list(names())
+        )
+    };
+    Err(Problem::new(place, message))
 }

@@ -52,6 +52,7 @@ pub(crate) fn flow(
 ) -> Flow {
     Flow {
         name: name.to_owned(),
+        group: None,
         from: ends.0.to_owned(),
         to: ends.1.to_owned(),
         protocol,
@@ -62,6 +63,7 @@ pub(crate) fn flow(
         scheduler: anabranch_sim::scenario::SubflowScheduler::Fcfs,
         events: Vec::new(),
         coupling: Coupling::Independent,
+        level: anabranch_sctp::config::SubflowLevel::Zero,
         dscp: Dscp::DEFAULT,
         start: TimeDraw::Fixed(Duration::ZERO),
         stop: None,

@@ -31,6 +31,7 @@ fn it_names_every_key_and_choice() {
         )
     };
     let record = |text: &str| format!("{GOOD}[record]\n{text}\n");
+    let queue = |text: &str| edited("kind = \"droptail\", packets = 20", text);
     let files = [
         edited("seeds = \"1..3\"", wrong),
         edited("seeds = \"1..3\"", "random = \"zzz\""),
@@ -39,6 +40,14 @@ fn it_names_every_key_and_choice() {
         edited("both = true", "both = true\nback = { zzz = 1 }"),
         edited("packets = 20", wrong),
         edited("\"droptail\"", "\"zzz\""),
+        queue("kind = \"red\", zzz = 1"),
+        queue("kind = \"red\", measure = \"zzz\""),
+        queue("kind = \"red\", drop = \"zzz\""),
+        queue("kind = \"red\", adaptive = { zzz = 1 }"),
+        queue("kind = \"wred\", zzz = 1"),
+        queue("kind = \"rio-c\", quirks = [\"zzz\"], classes = [{ min = 1, max = 2 }]"),
+        queue("kind = \"rio-d\", classes = [{ zzz = 1 }]"),
+        queue("kind = \"rio-d\", classes = [{ colour = \"zzz\", min = 1, max = 2 }]"),
         edited("p = 0.5", wrong),
         edited("both = true", "both = true\npattern = { zzz = 1 }"),
         edited("both = true", "both = true\npattern = { kind = \"zzz\", at = [] }"),
@@ -50,6 +59,7 @@ fn it_names_every_key_and_choice() {
         edited("\"sctp\"", "\"zzz\""),
         edited("engine = \"rfc9260\"", "engine = \"rfc9260\"\nreceiver = { zzz = 1 }"),
         edited("engine = \"rfc9260\"", "engine = \"rfc9260\"\ncoupling = \"zzz\""),
+        edited("engine = \"rfc9260\"", "engine = \"rfc9260\"\nlevel = \"zzz\""),
         edited("engine = \"rfc9260\"", "engine = \"rfc9260\"\nscheduler = \"zzz\""),
         edited("engine = \"rfc9260\"", "engine = \"rfc9260\"\nsubflows = [{ zzz = 1 }]"),
         edited("engine = \"rfc9260\"", "engine = \"rfc9260\"\nevents = [{ zzz = 1 }]"),
@@ -74,6 +84,8 @@ fn it_names_every_key_and_choice() {
         assert!(error.contains("zzz"), "{error}");
         let (_, allowed) = error.split_once("; allowed").expect("it says what is allowed");
         let (_, allowed) = allowed.split_once(": ").expect("a list");
+        // What may stand there besides the words is for the reader of the error.
+        let (allowed, _) = allowed.split_once("; ").unwrap_or((allowed, ""));
         for word in allowed.trim_end_matches(", or \"infinite\"").split(", ") {
             let known = [format!("`{word}`"), format!("`\"{word}\"`")].iter().any(|form| TEXT.contains(form));
             assert!(known, "docs/scenario.md does not name {word}: {error}");

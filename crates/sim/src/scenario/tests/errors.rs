@@ -83,7 +83,7 @@ fn unknown_kinds() {
     edit(
         "\"droptail\"",
         "\"droptial\"",
-        "f.toml:11:18: kind: unknown kind of queue \"droptial\" (did you mean \"droptail\"?); allowed: droptail",
+        "f.toml:11:18: kind: unknown kind of queue \"droptial\" (did you mean \"droptail\"?); allowed: droptail, red, rio-c, rio-d, wred",
     );
     edit(
         "\"greedy\"",
@@ -378,7 +378,7 @@ fn what_to_record() {
     assert_eq!(
         record("trace = [\"windw\"]"),
         "f.toml:23:10: trace: unknown event \"windw\" (did you mean \"window\"?); allowed: sent, received, ack, window, \
-         rtt, fast-retransmit, timeout, dropped, queue"
+         rtt, fast-retransmit, timeout, dropped, queue, sample"
     );
     assert_eq!(
         record("pcap = [\"wires\"]"),
@@ -387,6 +387,18 @@ fn what_to_record() {
     assert_eq!(
         record("queue_interval = \"0 s\""),
         "f.toml:23:18: queue_interval: the interval must be longer than 0 s"
+    );
+    assert_eq!(
+        record("sample_from = \"1 s\""),
+        "f.toml:23:15: sample_from: nothing is sampled; say sample = \"0.1 s\" too"
+    );
+    assert_eq!(
+        record("sample = \"0.1 s\"\nsample_from = \"4 s\"\nsample_until = \"4 s\""),
+        "f.toml:25:16: sample_until: the samples end before they begin"
+    );
+    assert_eq!(
+        record("by_flow = [\"wires\"]"),
+        "f.toml:23:12: by_flow: unknown link \"wires\" (did you mean \"wire\"?); allowed: wire, wire-back"
     );
     assert_eq!(
         record("pcap = 1"),
@@ -426,6 +438,7 @@ fn overrides() {
     );
     assert_eq!(
         told("record.speed", "1"),
-        "--set record.speed: unknown key \"speed\" in [record]; allowed keys: trace, pcap, queue_interval"
+        "--set record.speed: unknown key \"speed\" in [record]; allowed keys: trace, pcap, queue_interval, sample, sample_from, \
+         sample_until, by_flow"
     );
 }

@@ -4,6 +4,7 @@ mod any_input;
 mod documentation;
 mod errors;
 mod meaning;
+mod queues;
 mod routes;
 mod sources;
 
@@ -34,11 +35,17 @@ engine = \"rfc9260\"
 traffic = { kind = \"greedy\", message = \"1000 B\" }
 ";
 
-const EXAMPLES: [(&str, &str); 5] = [
+const EXAMPLES: [(&str, &str); 11] = [
     ("satellite.toml", include_str!("../../../../../examples/satellite.toml")),
     ("bottleneck.toml", include_str!("../../../../../examples/bottleneck.toml")),
     ("speed.toml", include_str!("../../../../../examples/speed.toml")),
     ("diffserv-two-paths.toml", include_str!("../../../../../examples/diffserv-two-paths.toml")),
+    ("single-bottleneck.toml", include_str!("../../../../../examples/single-bottleneck.toml")),
+    ("background-traffic.toml", include_str!("../../../../../examples/background-traffic.toml")),
+    ("fairness.toml", include_str!("../../../../../examples/fairness.toml")),
+    ("one-router.toml", include_str!("../../../../../examples/one-router.toml")),
+    ("virtual-queues.toml", include_str!("../../../../../examples/virtual-queues.toml")),
+    ("wan-subflows.toml", include_str!("../../../../../examples/wan-subflows.toml")),
     ("wan.toml", include_str!("../../../../../examples/wan.toml")),
 ];
 

@@ -1,0 +1,46 @@
+//! What a queue is, before it stands in front of a link.
+
+use anabranch_base::Rng;
+
+use super::{Counts, DropTail, LinkFacts, Queue, Red, RedConfig, VirtualConfig, VirtualRed};
+
+/// A queue discipline and its parameters.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum QueueConfig {
+    /// First in, first out; what does not fit is dropped. Limits count as those of ns-2 do ([`Counts::Ns2`]). Without a limit
+    /// nothing is dropped; with both, both hold.
+    DropTail {
+        /// At most so many packets, the one being sent included.
+        packets: Option<u64>,
+        /// Fewer than so many bytes (with IP headers) wait, the packet being sent not included.
+        bytes: Option<u64>,
+    },
+    /// Random early detection.
+    Red(RedConfig),
+    /// Virtual RED queues in one queue: RIO-C, RIO-D, WRED.
+    VirtualRed(VirtualConfig),
+}
+
+impl QueueConfig {
+    /// The queue in front of `link`. What it draws, it draws from `rng`.
+    #[must_use]
+    pub fn build(&self, link: LinkFacts, rng: Rng) -> Queue {
+        match self {
+            Self::DropTail { packets, bytes } => {
+                Queue::DropTail(DropTail::new(*packets, *bytes, Counts::Ns2))
+            }
+            Self::Red(config) => Queue::Red(Box::new(Red::new(config.clone(), link, rng))),
+            Self::VirtualRed(config) => {
+                Queue::VirtualRed(Box::new(VirtualRed::new(config.clone(), link, rng)))
+            }
+        }
+    }
+}
+
+impl Default for QueueConfig {
+    /// Drop-tail without a limit.
+    fn default() -> Self {
+        Self::DropTail { packets: None, bytes: None }
+    }
+}
