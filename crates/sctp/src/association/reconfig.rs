@@ -489,7 +489,7 @@ impl Association {
         self.errors = 0;
         match asked.wish {
             Wish::Open { .. } | Wish::Close { .. } => {
-                self.subflow_request_ended(&asked.wish, response.result)
+                self.subflow_request_ended(&asked.wish, response.result);
             }
             wish => self.stream_request_ended(&wish, response),
         }

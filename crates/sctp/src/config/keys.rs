@@ -545,6 +545,6 @@ fn stream_values(text: &str) -> Option<Vec<(u16, u16)>> {
         .collect()
 }
 
-fn show_stream_values(values: &Vec<(u16, u16)>) -> String {
+fn show_stream_values(values: &[(u16, u16)]) -> String {
     values.iter().map(|(stream, value)| format!("{stream}={value}")).collect::<Vec<_>>().join(" ")
 }
