@@ -9,8 +9,8 @@ use crate::pattern::{Pattern, Signal};
 use crate::stats::{Counters, Span};
 use crate::transmitter::Transmitter;
 use crate::{
-    Applies, AverageStats, ClassStats, DropReason, Dropped, Frame, LinkStats, Loss, LossModel, Queue,
-    QueueDiscipline,
+    Applies, AverageStats, ClassStats, Conditioner, DropReason, Dropped, Frame, LinkStats, Loss, LossModel,
+    Queue, QueueDiscipline,
 };
 
 /// How a link is built.
@@ -66,6 +66,8 @@ pub struct Link {
     line: VecDeque<(u64, Frame)>,
     dropped: Vec<Dropped>,
     counters: Counters,
+    /// What happens at the entry, on links where something does.
+    conditioners: Vec<Conditioner>,
     /// Patterns, on links that have any.
     impairments: Option<Box<Impairments>>,
 }
@@ -87,8 +89,16 @@ impl Link {
             line: VecDeque::new(),
             dropped: Vec::new(),
             counters: Counters::start(0, Span::ALL, 0, 0),
+            conditioners: Vec::new(),
             impairments: None,
         }
+    }
+
+    /// The same link with conditioners at its entry, in the order in which they act.
+    #[must_use]
+    pub fn with_conditioners(mut self, conditioners: Vec<Conditioner>) -> Self {
+        self.conditioners = conditioners;
+        self
     }
 
     /// The same link with patterns, each with the packets that it counts and acts on. They act on packets that have been
@@ -107,11 +117,17 @@ impl Link {
     }
 
     /// A frame comes in.
-    pub fn handle_frame(&mut self, now: Instant, frame: Frame) {
+    pub fn handle_frame(&mut self, now: Instant, mut frame: Frame) {
         self.advance(now);
         self.counters.arrival(now.as_nanos(), frame.size);
+        for conditioner in &mut self.conditioners {
+            if !conditioner.condition(now, &mut frame) {
+                self.lose(now, frame, DropReason::Policed);
+                return;
+            }
+        }
         if self.loss_at == LossAt::Entry && self.loss.is_lost(&frame) {
-            self.lose(now, frame);
+            self.lose(now, frame, DropReason::Error);
             return;
         }
         // After `advance` the transmitter is free exactly when its time has come: then nothing waits.
@@ -129,6 +145,26 @@ impl Link {
         } else {
             self.send_one(now.as_nanos());
         }
+    }
+
+    /// As [`Link::handle_frame`] and [`Link::poll_sent`] together, for a frame of `size` bytes that finds nothing in its way:
+    /// nothing waits, nothing is on its way, and nothing is ever lost here. Says when it will arrive; the frame itself is not
+    /// needed. `None`: it is not so simple, and nothing has happened.
+    #[inline]
+    pub fn pass(&mut self, now: Instant, size: u32) -> Option<Instant> {
+        let turn = now.as_nanos();
+        let is_clear = self.line.is_empty()
+            && self.transmitter.free_at() <= turn
+            && matches!(self.loss, Loss::None)
+            && self.impairments.is_none()
+            && self.queue.lets_pass(size);
+        if !is_clear {
+            return None;
+        }
+        self.counters.arrival(turn, size);
+        let (start, end) = self.transmitter.send(turn, size);
+        self.counters.sending(start, end, size);
+        Some(Instant::from_nanos(end.saturating_add(self.delay)))
     }
 
     /// When the next frame arrives at the far end, or when the link has other work to do.
@@ -266,7 +302,7 @@ impl Link {
         let (start, end) = self.transmitter.send(turn, frame.size);
         self.counters.sending(start, end, frame.size);
         if self.loss_at == LossAt::Exit && self.loss.is_lost(&frame) {
-            self.lose(Instant::from_nanos(end), frame);
+            self.lose(Instant::from_nanos(end), frame, DropReason::Error);
         } else {
             self.line.push_back((end.saturating_add(self.delay), frame));
         }
@@ -292,7 +328,7 @@ impl Link {
             impairments.pass(end, self.delay, frame, &mut self.line)
         };
         if let Some(frame) = lost {
-            self.lose(Instant::from_nanos(end), frame);
+            self.lose(Instant::from_nanos(end), frame, DropReason::Error);
         }
     }
 
@@ -304,9 +340,9 @@ impl Link {
         }
     }
 
-    fn lose(&mut self, at: Instant, frame: Frame) {
-        self.counters.dropped(at.as_nanos(), DropReason::Error);
-        self.dropped.push(Dropped { at, frame, reason: DropReason::Error });
+    fn lose(&mut self, at: Instant, frame: Frame, reason: DropReason) {
+        self.counters.dropped(at.as_nanos(), reason);
+        self.dropped.push(Dropped { at, frame, reason });
     }
 }
 

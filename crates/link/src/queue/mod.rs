@@ -1,14 +1,20 @@
 //! What waits for a link, and what is dropped instead.
 
 mod average;
+mod classes;
+mod codel;
 mod config;
 mod droptail;
+mod fq_codel;
 mod red;
 mod virtual_red;
 
 pub use average::{LinkFacts, Weight};
+pub use classes::{ClassConfig, Classes, ClassesConfig, Scheduler};
+pub use codel::{CoDel, CoDelConfig};
 pub use config::QueueConfig;
 pub use droptail::{Counts, DropTail};
+pub use fq_codel::{FqCoDel, FqCoDelConfig};
 pub use red::{AdaptiveRed, Measure, Red, RedConfig, Victim};
 pub use virtual_red::{VirtualClass, VirtualConfig, VirtualMode, VirtualQuirks, VirtualRed};
 
@@ -57,6 +63,12 @@ pub enum Queue {
     Red(Box<Red>),
     /// Virtual RED queues in one queue: RIO-C, RIO-D, WRED.
     VirtualRed(Box<VirtualRed>),
+    /// Controlled delay.
+    CoDel(Box<CoDel>),
+    /// Controlled delay, flow by flow.
+    FqCoDel(Box<FqCoDel>),
+    /// A queue for each class.
+    Classes(Box<Classes>),
 }
 
 /// The same call for whatever it is.
@@ -66,6 +78,9 @@ macro_rules! each {
             Self::DropTail($inner) => $call,
             Self::Red($inner) => $call,
             Self::VirtualRed($inner) => $call,
+            Self::CoDel($inner) => $call,
+            Self::FqCoDel($inner) => $call,
+            Self::Classes($inner) => $call,
         }
     };
 }
@@ -77,6 +92,9 @@ impl Queue {
             Self::DropTail(_) => {}
             Self::Red(queue) => queue.count(span),
             Self::VirtualRed(queue) => queue.count(now, span),
+            Self::CoDel(queue) => queue.count(span),
+            Self::FqCoDel(queue) => queue.count(span),
+            Self::Classes(queue) => queue.count(now, span),
         }
     }
 
@@ -86,6 +104,9 @@ impl Queue {
             Self::DropTail(_) => 0,
             Self::Red(queue) => queue.marks(),
             Self::VirtualRed(queue) => queue.marks(),
+            Self::CoDel(queue) => queue.marks(),
+            Self::FqCoDel(queue) => queue.marks(),
+            Self::Classes(queue) => queue.marks(),
         }
     }
 
@@ -101,6 +122,7 @@ impl Queue {
     pub(crate) fn classes(&self, now: Instant) -> Vec<ClassStats> {
         match self {
             Self::VirtualRed(queue) => queue.classes(now),
+            Self::Classes(queue) => queue.classes(now),
             _ => Vec::new(),
         }
     }

@@ -176,6 +176,11 @@ impl Association {
             }
             // Partial reliability was not agreed: nobody may give up anything.
             Chunk::SfForward(_) | Chunk::ForwardTsn(_) | Chunk::IForwardTsn(_) => {}
+            // "The same applies if I-DATA support has not been negotiated for an association and an I-DATA chunk is received"
+            // (RFC 8260, 2.2.3); to an endpoint that does not offer it, it is unknown.
+            Chunk::Unknown(raw) if raw.kind == kind::I_DATA && self.config.offers_interleaving() => {
+                return Err(Violation::Protocol("an I-DATA chunk where it was not agreed"));
+            }
             Chunk::Unknown(raw) => {
                 let action = raw.unknown_action();
                 if action.reports() {

@@ -360,15 +360,15 @@ impl Association {
     /// of it before its end has come, so a message longer than the buffer would close the window for ever; RFC 9260,
     /// 6.9, has partial delivery against that. `max_message` bounds what it can hold instead.
     fn advertised_window(&self) -> u32 {
-        let half = self.config.receive_window as usize / 2;
         let (mut held, mut memory) = (self.inbound.held_bytes(), self.memory_held());
-        if held > half {
+        let share = self.config.receive_window as usize / if self.sf.is_some() { 4 } else { 2 };
+        if held > share {
             let excess = if self.chunk_header == Data::HEADER {
                 let next = self.spaces.first().map_or(0, |s| s.received.next());
-                self.inbound.excess(next, half)
+                self.inbound.excess(next, share)
             } else {
-                let (bytes, memory, _) = self.inbound.interleaved_excess(half);
-                (bytes, memory)
+                let excess = self.excess_of(0);
+                (excess.bytes, excess.memory)
             };
             held -= excess.0;
             memory -= excess.1;

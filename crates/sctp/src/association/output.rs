@@ -250,8 +250,8 @@ impl Association {
         if !self.write_errors(packet, limit) || !self.write_heartbeat_acks(packet, limit) {
             return false; // full: the rest goes into the next packet
         }
-        if reconfigures && self.state.is_up() {
-            self.write_reconfig(now, packet, limit, with_data);
+        if reconfigures && self.state.is_up() && !self.write_reconfig(now, packet, limit, with_data) {
+            return false;
         }
         let out = packet.buffer();
         for index in 0..self.paths.len() {

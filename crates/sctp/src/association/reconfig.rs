@@ -242,27 +242,29 @@ impl Association {
         })
     }
 
-    /// RE-CONFIG chunks that are due, or that must ride with data: one of answers, one with a request.
+    /// RE-CONFIG chunks that are due, or that must ride with data: one of answers, one with a request. False when no data
+    /// may follow, as what must ride with it did not fit.
     pub(super) fn write_reconfig(
         &mut self,
         now: Instant,
         packet: &mut PacketBuilder<'_>,
         limit: usize,
         with_data: bool,
-    ) {
-        let Some(reconfig) = &mut self.reconfig else { return };
+    ) -> bool {
+        let Some(reconfig) = &mut self.reconfig else { return true };
         let mut room = limit.saturating_sub(packet.len());
         let echo = reconfig.echo.map(|(answered, _)| answered).filter(|_| with_data);
-        if let Some(first) = reconfig.answers.front().copied().or(echo) {
+        if echo.is_some() || !reconfig.answers.is_empty() {
             if room < 4 + 2 * 20 {
-                return; // it leaves with the next packet
+                return echo.is_none(); // it leaves with the next packet
             }
-            reconfig.answers.pop_front();
-            let second = reconfig.answers.pop_front();
+            let answers = &mut reconfig.answers;
+            answers.retain(|answered| echo.is_none_or(|echo| echo.number != answered.number));
+            let first = echo.or_else(|| answers.pop_front());
+            let second = answers.pop_front();
             ReConfig { params: Params::EMPTY }.emit_with(packet.buffer(), |params| {
-                params.add(&first.response());
-                if let Some(second) = second {
-                    params.add(&second.response());
+                for answered in [first, second].into_iter().flatten() {
+                    params.add(&answered.response());
                 }
             });
             room = limit.saturating_sub(packet.len());
@@ -272,14 +274,15 @@ impl Association {
         }
         let rto = self.lanes.first().map_or(self.config.rto_initial, |lane| lane.rtt.rto());
         let alone = packet.has_no_chunks();
-        let Some(asked) = self.reconfig.as_mut().and_then(|r| r.asked.as_mut()) else { return };
+        let Some(asked) = self.reconfig.as_mut().and_then(|r| r.asked.as_mut()) else { return true };
         if !asked.due || (asked.bytes.len() + 4 > room && !alone) {
-            return;
+            return true;
         }
         asked.due = false;
         asked.timer = Some(now + rto);
         let params = Params::new(&asked.bytes);
         ReConfig { params }.emit(packet.buffer());
+        true
     }
 
     /// Gives a number to the first request that is ready.

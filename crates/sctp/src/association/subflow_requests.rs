@@ -21,6 +21,11 @@ impl Association {
         if subflow.waits || subflow.space != 0 || index == 0 {
             return;
         }
+        // It was asked for before, for a subflow that is gone again: this one takes it.
+        if reconfig.wishes().any(|wish| matches!(wish, Wish::Open { fid, .. } if *fid == index)) {
+            subflow.waits = true;
+            return;
+        }
         let asked = |wish: &Wish| matches!(wish, Wish::Open { .. });
         let under_way = reconfig.wishes().filter(|wish| asked(wish)).count();
         if usize::from(sf.ours.open()) + under_way >= usize::from(sf.ours.limit()) {
@@ -71,8 +76,16 @@ impl Association {
     fn open_for_peer(&mut self, add: &SfAdd) -> Answer {
         let Some(sf) = &mut self.sf else { return Answer::Denied };
         let answer = sf.theirs.add(add.fid, add.epoch);
-        if answer == Answer::Performed {
-            self.open_receiving(add.fid, add.epoch, add.initial_stsn);
+        match answer {
+            Answer::Performed => self.open_receiving(add.fid, add.epoch, add.initial_stsn),
+            // Open already: but not with other numbers.
+            Answer::Nothing => {
+                let space = self.space_of(add.fid).and_then(|index| self.spaces.get(index));
+                if space.is_none_or(|space| space.receive_base != add.initial_stsn) {
+                    return Answer::Denied;
+                }
+            }
+            _ => {}
         }
         answer
     }
@@ -98,7 +111,7 @@ impl Association {
                         sf.ours.add(fid, epoch);
                     }
                     self.open_sending(fid, epoch, initial);
-                    self.settle_subflow(fid);
+                    self.take_fid(fid, epoch, initial);
                 } else if let Some(subflow) = self.subflows.get_mut(usize::from(fid)) {
                     // It goes on without a space of its own, as at level 0.
                     subflow.waits = false;
@@ -118,6 +131,21 @@ impl Association {
                 self.free_lane(fid);
             }
             _ => {}
+        }
+    }
+
+    /// The peer has opened a FID of ours: its subflow may send. If the subflow is gone by now, so is the FID.
+    fn take_fid(&mut self, fid: u8, epoch: u8, initial: Tsn) {
+        let Some(subflow) = self.subflows.get_mut(usize::from(fid)) else { return };
+        if subflow.life == Life::Open {
+            self.settle_subflow(fid);
+            return;
+        }
+        if subflow.life == Life::Free {
+            subflow.life = Life::Deleting;
+        }
+        if let Some(reconfig) = &mut self.reconfig {
+            reconfig.wish(Wish::Close { fid, epoch, last: initial.sub(1) });
         }
     }
 

@@ -240,6 +240,12 @@ impl Config {
         u32::from(self.mtu.saturating_sub(self.ip_overhead)).max(512) & !3
     }
 
+    /// Whether I-DATA is offered, for its own sake or because level 1 stands on it.
+    #[must_use]
+    pub fn offers_interleaving(&self) -> bool {
+        self.interleaving || self.subflow_level == SubflowLevel::One
+    }
+
     /// Most user data that one DATA chunk carries, bytes.
     #[must_use]
     pub fn max_chunk_payload(&self) -> u32 {

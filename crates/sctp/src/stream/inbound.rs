@@ -19,6 +19,17 @@ struct Stream {
     held: BTreeMap<u64, Whole>,
 }
 
+/// What messages longer than their share of the buffer do not count for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Excess {
+    /// Payload.
+    pub(crate) bytes: usize,
+    /// Payload and bookkeeping.
+    pub(crate) memory: usize,
+    /// Payload of one space.
+    pub(crate) own: usize,
+}
+
 /// Everything received and not yet taken by the user.
 #[derive(Debug, Default)]
 pub(crate) struct Inbound {
@@ -69,12 +80,19 @@ impl Inbound {
         }
     }
 
-    /// Of what is held, the part of the longest message in the making that exceeds `limit`: bytes of payload, of memory,
-    /// and the space that brings it. For messages with numbers of their own.
-    pub(crate) fn interleaved_excess(&self, limit: usize) -> (usize, usize, u8) {
-        let Some((len, fragments, space)) = self.interleaved.longest() else { return (0, 0, 0) };
-        let excess = len.saturating_sub(limit);
-        (excess, excess + (fragments as u64 * excess as u64 / len.max(1) as u64) as usize * OVERHEAD, space)
+    /// Of what is held, the part of the longest message in the making of each space that exceeds `limit`: bytes of payload
+    /// and of memory in all, and bytes of the space asked about. For messages with numbers of their own.
+    pub(crate) fn interleaved_excess(&self, limit: usize, space: usize) -> Excess {
+        let mut all = Excess::default();
+        for (of, (len, fragments)) in self.interleaved.longest() {
+            let excess = len.saturating_sub(limit);
+            all.bytes += excess;
+            all.memory += excess + (fragments as u64 * excess as u64 / len.max(1) as u64) as usize * OVERHEAD;
+            if usize::from(of) == space {
+                all.own = excess;
+            }
+        }
+        all
     }
 
     /// Of what is held, the part of the message growing at `next` that exceeds `limit`: bytes of payload, and of

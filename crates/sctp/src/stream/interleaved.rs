@@ -123,10 +123,14 @@ impl Interleaved {
         gone
     }
 
-    /// Bytes and fragments of the longest message of which nothing is missing so far, and the space that brings it.
-    pub(crate) fn longest(&self) -> Option<(usize, usize, u8)> {
-        let growing = self.assemblies.values().filter(|a| a.loose.is_empty());
-        growing.map(|a| (a.len, a.next as usize, a.space)).max_by_key(|(len, ..)| *len)
+    /// For each space, bytes and fragments of its longest message of which nothing is missing so far.
+    pub(crate) fn longest(&self) -> BTreeMap<u8, (usize, usize)> {
+        let mut all = BTreeMap::new();
+        for growing in self.assemblies.values().filter(|a| a.loose.is_empty()) {
+            let entry = all.entry(growing.space).or_insert((0, 0));
+            *entry = (*entry).max((growing.len, growing.next as usize));
+        }
+        all
     }
 
     /// Bytes that the message of `piece` has so far.
