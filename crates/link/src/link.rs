@@ -117,15 +117,29 @@ impl Link {
     }
 
     /// A frame comes in.
-    pub fn handle_frame(&mut self, now: Instant, mut frame: Frame) {
+    pub fn handle_frame(&mut self, now: Instant, frame: Frame) {
         self.advance(now);
         self.counters.arrival(now.as_nanos(), frame.size);
-        for conditioner in &mut self.conditioners {
-            if !conditioner.condition(now, &mut frame) {
-                self.lose(now, frame, DropReason::Policed);
-                return;
-            }
+        if self.conditioners.is_empty() {
+            self.admit(now, frame);
+        } else {
+            self.condition(now, frame);
         }
+    }
+
+    /// A frame has to pass the conditioners first.
+    #[cold]
+    fn condition(&mut self, now: Instant, mut frame: Frame) {
+        if self.conditioners.iter_mut().all(|conditioner| conditioner.condition(now, &mut frame)) {
+            self.admit(now, frame);
+        } else {
+            self.lose(now, frame, DropReason::Policed);
+        }
+    }
+
+    /// A frame stands before the queue.
+    #[inline(always)]
+    fn admit(&mut self, now: Instant, frame: Frame) {
         if self.loss_at == LossAt::Entry && self.loss.is_lost(&frame) {
             self.lose(now, frame, DropReason::Error);
             return;
@@ -157,6 +171,7 @@ impl Link {
             && self.transmitter.free_at() <= turn
             && matches!(self.loss, Loss::None)
             && self.impairments.is_none()
+            && self.conditioners.is_empty()
             && self.queue.lets_pass(size);
         if !is_clear {
             return None;
@@ -335,6 +350,13 @@ impl Link {
     /// Counts what the queue has dropped beyond the first `before`.
     #[inline]
     fn count_drops(&mut self, before: usize) {
+        if self.dropped.len() > before {
+            self.count_dropped(before);
+        }
+    }
+
+    #[inline(never)]
+    fn count_dropped(&mut self, before: usize) {
         for dropped in self.dropped.get(before..).unwrap_or_default() {
             self.counters.dropped(dropped.at.as_nanos(), dropped.reason);
         }

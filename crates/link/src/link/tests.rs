@@ -222,3 +222,25 @@ fn random_arrivals_wait_as_long_as_the_md1_formula_says() {
     let expected = 0.49 / 0.6;
     assert!((stats.queue_mean / expected - 1.0).abs() < 0.03, "{} against {expected}", stats.queue_mean);
 }
+
+#[test]
+fn conditioners_act_before_the_queue_and_no_frame_passes_them_by() {
+    let meter = crate::MeterConfig::TokenBucket { rate: 8_000, burst: 250 };
+    let actions = [crate::Action::Pass, crate::Action::Pass, crate::Action::Drop];
+    let what = crate::Conditioning::Meter { meter, actions };
+    let config = crate::ConditionerConfig { dscp: crate::DscpSet::ALL, what };
+    let rng = anabranch_base::Rng::stream(1, "link", "condition 1");
+    let mut link = link(DropTail::frames(10), Loss::None, LossAt::Exit)
+        .with_conditioners(vec![Conditioner::new(&config, rng)]);
+    assert_eq!(link.pass(at(0), 125), None);
+    for id in 0..4 {
+        link.handle_frame(at(0), frame(id, 125));
+    }
+    let dropped: Vec<_> =
+        std::iter::from_fn(|| link.poll_dropped()).map(|d| (d.frame.id, d.reason)).collect();
+    assert_eq!(dropped, [(3, DropReason::Policed), (2, DropReason::Policed)]);
+    assert_eq!(drain(&mut link), [(11 * MS, 0), (12 * MS, 1)]);
+    let stats = link.stats(at(20 * MS));
+    assert_eq!((stats.arrivals, stats.drops_policed, stats.drops_queue, stats.sent), (4, 2, 0, 2));
+    assert_eq!((stats.queue_max, stats.busy), (1, Duration::from_millis(2)));
+}

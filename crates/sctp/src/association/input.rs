@@ -98,6 +98,7 @@ impl Association {
     }
 
     /// Chunks beyond RFC 9260. What was not agreed is unknown, whatever it holds.
+    #[inline(never)]
     fn parse_extended<'a>(&self, raw: RawChunk<'a>) -> Result<Chunk<'a>, ChunkError> {
         let codes = &self.config.sf_codes;
         let agreed = match raw.kind {
