@@ -1,4 +1,4 @@
-"""`anabranch-lab list | plan | run | claims | report | studies`."""
+"""`anabranch-lab list | plan | run | claims | report | studies | prune`."""
 
 import argparse
 import contextlib
@@ -10,7 +10,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import campaign, catalogue, claims, experiment, judging, plan, report, tables
+from . import campaign, catalogue, claims, experiment, judging, plan, report, simulation, store, tables
+from .models import command as model
 from .progress import Bar, duration
 from .sweep import Runner
 
@@ -73,6 +74,10 @@ def _parser() -> argparse.ArgumentParser:
     everything = commands.add_parser("studies", help="run, judge and report: every experiment of every study")
     everything.set_defaults(command=_studies)
 
+    old = commands.add_parser("prune", help="remove the results of other builds of the simulator")
+    old.set_defaults(command=_prune)
+    old.add_argument("--out", type=Path, help="folder for results (default: out in the checkout)")
+
     for command in (judge, html, everything):
         command.add_argument(
             "--strict", action="store_true", help="fail when a difference was not tested by variant runs"
@@ -101,6 +106,7 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument(
             "--dask", metavar="ADDRESS", help="make the runs on this Dask.distributed cluster"
         )
+    model.add(commands)
     return parser
 
 
@@ -146,6 +152,12 @@ def _plan(options: argparse.Namespace, console: Console) -> int:
         f"{total} runs, {total - len(missing)} of them on disk. The others take {duration(cost)} of one processor, "
         f"about {duration(cost / options.jobs)} with {options.jobs} at a time."
     )
+    return 0
+
+
+def _prune(options: argparse.Namespace, console: Console) -> int:
+    removed = store.prune(_out(options) / "results", simulation.code_version())
+    console.print(f"results of {removed} other builds removed")
     return 0
 
 

@@ -183,11 +183,7 @@ def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -
             raise PlanError(f"plan.toml: `{key}` is missing")
     axes = {key: _axis(key, entry) for key, entry in document.get("axes", {}).items()}
     engines = tuple(document.get("engines", ()))
-    looks = document.get("quick", {})
-    _only(looks, {"set", "axes"}, "[quick] of plan.toml")
-    quick = Quick(
-        dict(looks.get("set", {})), {key: _values(value) for key, value in looks.get("axes", {}).items()}
-    )
+    quick = _quick(document.get("quick", {}), "[quick] of plan.toml")
     sweeps = []
     for entry in document.get("sweep", []):
         where = f"sweep `{entry.get('name', '?')}` of plan.toml"
@@ -205,6 +201,7 @@ def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -
                 "engines",
                 "skip",
                 "adaptive",
+                "quick",
             },
             where,
         )
@@ -232,7 +229,7 @@ def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -
                 ),
                 trace=entry.get("trace", False),
                 skip=tuple(entry.get("skip", ())),
-                quick=quick,
+                quick=_quick(entry["quick"], f"quick of {where}") if "quick" in entry else quick,
                 adaptive=_adaptive(entry.get("adaptive"), where),
             )
         )
@@ -273,6 +270,13 @@ def _axis(key: str, entry: Mapping[str, Any]) -> Axis:
     if len(set(values)) != len(values):
         raise PlanError(f"[axes.{key}]: a value stands there twice")
     return Axis(name, values, settings, entry.get("label", name))
+
+
+def _quick(entry: Mapping[str, Any], where: str) -> Quick:
+    _only(entry, {"set", "axes"}, where)
+    return Quick(
+        dict(entry.get("set", {})), {key: _values(value) for key, value in entry.get("axes", {}).items()}
+    )
 
 
 def _adaptive(entry: Mapping[str, Any] | None, where: str) -> Adaptive | None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from . import work
 from .grid import Grid
+from .plan import PlanError
 
 if TYPE_CHECKING:
     from .sweep import Runner
@@ -163,7 +164,9 @@ def load(runner: "Runner", sweep: str, at: Mapping[str, Any]) -> dict[int, Sampl
     }
     found: dict[int, dict[tuple[str, int], dict[str, np.ndarray]]] = {}
     if not len(entity):
-        return {}
+        raise PlanError(
+            f"sweep `{sweep}` recorded no samples at {dict(at)}: does `sample_from` come after the end?"
+        )
     changed = (
         (columns["seed"][1:] != columns["seed"][:-1])
         | (columns["subflow"][1:] != columns["subflow"][:-1])

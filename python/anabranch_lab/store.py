@@ -3,6 +3,8 @@
 import contextlib
 import hashlib
 import os
+import re
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,9 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+BUILD = re.compile(r"[0-9a-f]{16}")
+"""What the name of a build looks like."""
 
 
 def key(*parts: str) -> str:
@@ -56,6 +61,18 @@ class Store:
         for part in self.folder.glob("*/*.part"):
             if not _runs(part.name.split(".")[-2]):
                 part.unlink(missing_ok=True)
+
+
+def prune(folder: Path, code: str) -> int:
+    """Removes the results of every build but one; returns how many builds that were."""
+    others = [
+        path
+        for path in folder.glob("*")
+        if path.is_dir() and BUILD.fullmatch(path.name) and path.name != code
+    ]
+    for path in others:
+        shutil.rmtree(path)
+    return len(others)
 
 
 def _runs(process: str) -> bool:

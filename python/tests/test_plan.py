@@ -142,8 +142,14 @@ name = "s"
 about = "a"
 axes = ["n", "delay", "phi"]
 skip = [{ n = 1, phi = ["n"] }, { delay = 0.5, n = [2, 3] }]
+[[sweep]]
+name = "long"
+about = "a"
+quick = { set = { duration = "2 s" } }
 """,
     )
+    ((_, long),) = documents(found.sweeps[1], quick=True)
+    assert long["duration"] == "2 s"
     cells = documents(found.sweeps[0])
     assert [(at["n"], at["delay"], at["phi"]) for at, _ in cells] == [
         (1, 5, "one"), (1, 0.5, "one"), (2, 5, "one"), (2, 5, "n"), (3, 5, "one"), (3, 5, "n"),

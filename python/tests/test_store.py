@@ -55,6 +55,16 @@ def test_other_code_is_another_place(tmp_path):
     assert not second.has("key", 1)
 
 
+def test_other_builds_are_removed_and_nothing_else(tmp_path):
+    mine, old = store.Store(tmp_path, "0123456789abcdef"), store.Store(tmp_path, "fedcba9876543210")
+    for results in (mine, old, store.Store(tmp_path, "notes")):
+        put(results, results.path("key", 1), x=[1])
+    (tmp_path / "costs.json").touch()
+    assert store.prune(tmp_path, "0123456789abcdef") == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["0123456789abcdef", "costs.json", "notes"]
+    assert mine.has("key", 1)
+
+
 def test_asking_for_what_is_not_there_says_what_to_do(tmp_path):
     with pytest.raises(FileNotFoundError, match="run the experiment first"):
         store.query([store.Store(tmp_path, "c").path("k", 1)], [{}], "SELECT 1")
