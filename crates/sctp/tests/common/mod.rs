@@ -34,6 +34,7 @@ pub struct Logged {
     pub at: Instant,
     pub from: Side,
     pub bytes: Vec<u8>,
+    pub dscp: Dscp,
     pub dropped: bool,
 }
 
@@ -92,6 +93,8 @@ type Drop = Box<dyn FnMut(&Logged) -> bool>;
 pub struct Pair {
     pub now: Instant,
     pub latency: Duration,
+    /// One-way delays of packets from A with a code point of their own.
+    pub latency_of: BTreeMap<Dscp, Duration>,
     pub a: Endpoint,
     pub z: Endpoint,
     pub log: Vec<Logged>,
@@ -136,6 +139,7 @@ impl Pair {
         Self {
             now: Instant::ZERO,
             latency: Duration::from_millis(10),
+            latency_of: BTreeMap::new(),
             a: endpoint(Side::A, "a"),
             z: endpoint(Side::Z, "z"),
             log: Vec::new(),
@@ -211,7 +215,7 @@ impl Pair {
                     assert_eq!(transmit.size, buf.len());
                     assert_eq!(transmit.destination, address(side.other()));
                     for packet in buf.chunks(transmit.segment_size) {
-                        self.transmit(side, packet.to_vec());
+                        self.transmit(side, transmit.dscp, packet.to_vec());
                     }
                     buf.clear();
                     progress = true;
@@ -237,12 +241,14 @@ impl Pair {
         }
     }
 
-    fn transmit(&mut self, from: Side, bytes: Vec<u8>) {
-        let mut logged = Logged { at: self.now, from, bytes, dropped: false };
+    fn transmit(&mut self, from: Side, dscp: Dscp, bytes: Vec<u8>) {
+        let mut logged = Logged { at: self.now, from, bytes, dscp, dropped: false };
         logged.dropped = (self.drop)(&logged);
         if !logged.dropped {
             self.sequence += 1;
-            self.in_flight.insert((self.now + self.latency, self.sequence), (from, logged.bytes.clone()));
+            let own = self.latency_of.get(&dscp).filter(|_| from == Side::A);
+            let latency = own.copied().unwrap_or(self.latency);
+            self.in_flight.insert((self.now + latency, self.sequence), (from, logged.bytes.clone()));
         }
         self.log.push(logged);
     }
