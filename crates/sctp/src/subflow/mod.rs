@@ -65,7 +65,7 @@ impl Subflow {
             space,
             lane,
             waits: false,
-            out: Outbound::new(config.stream_scheduling),
+            out: Outbound::new(config),
             begun: false,
             reserved: 0..0,
             writable_owed: false,
