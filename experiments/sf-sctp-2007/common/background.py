@@ -32,8 +32,12 @@ def over_time(runner: Runner, kind: str, name: str, title: str) -> Entry:
             (samples,) = series.load(runner, "pictures", at).values()
             sender, other, link = samples.sender("sf"), samples.receiver("background"), samples.link(LINK)
             axes[0][column].plot(sender.time, sender.cwnd / MTU, color=plots.SCTP, linewidth=1.0)
-            axes[1][column].plot(sender.time, sender.rate / 1e6, color=plots.SCTP, linewidth=1.0, label="SF-SCTP")
-            axes[1][column].plot(other.time, other.rate / 1e6, color=plots.TCP, linewidth=1.0, label="background")
+            axes[1][column].plot(
+                sender.time, sender.rate / 1e6, color=plots.SCTP, linewidth=1.0, label="SF-SCTP"
+            )
+            axes[1][column].plot(
+                other.time, other.rate / 1e6, color=plots.TCP, linewidth=1.0, label="background"
+            )
             axes[2][column].plot(link.time, link.queue, color=plots.SCTP, linewidth=1.0)
             axes[0][column].set_title(f"({'ab'[column]}) {n} subflow{'s' if n > 1 else ''}")
             axes[2][column].set_xlabel("time, s")
@@ -64,4 +68,6 @@ def bars(runner: Runner, runs: Grid, name: str, title: str) -> Entry:
         a.legend()
         return figure
 
-    return Entry(name, title, f"Means and 95 % intervals, {runner.plan.engines[0]}; crosses are printed values.", draw)
+    return Entry(
+        name, title, f"Means and 95 % intervals, {runner.plan.engines[0]}; crosses are printed values.", draw
+    )

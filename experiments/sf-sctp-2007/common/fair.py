@@ -36,7 +36,15 @@ def share(runs: Grid, other: str, **at: object) -> Estimate:
 
 
 def figures(
-    runner: Runner, a: Grid, b: Grid, axis: str, label: str, names: tuple[str, ...], numbers: tuple[str, str], *, log: bool = False
+    runner: Runner,
+    a: Grid,
+    b: Grid,
+    axis: str,
+    label: str,
+    names: tuple[str, ...],
+    numbers: tuple[str, str],
+    *,
+    log: bool = False,
 ) -> list[Entry]:
     """Goodput (a) and fast retransmits (b), for the scenario against one SCTP and for that against n."""
 

@@ -56,10 +56,19 @@ def figures(
                 curve = runs.curve(measure, over=axis, engine=engine)
                 x = [to_x(v) for v in curve.x]
                 axes.errorbar(
-                    x, curve.means, yerr=curve.halves, label=name, color=colour, marker="o", markersize=4, capsize=2
+                    x,
+                    curve.means,
+                    yerr=curve.halves,
+                    label=name,
+                    color=colour,
+                    marker="o",
+                    markersize=4,
+                    capsize=2,
                 )
                 if measure in models:
-                    plots.model(axes, x, [models[measure](v) for v in x], name=f"model of {name}", color=colour)
+                    plots.model(
+                        axes, x, [models[measure](v) for v in x], name=f"model of {name}", color=colour
+                    )
             plots.label(axes, engine, label, y, log_x=log, log_y=log_y)
         panels[0].legend()
         return figure
@@ -69,11 +78,22 @@ def figures(
     rates = {"fr_original": "original", "fr_sf": "SF-SCTP", "fr_shared": "SF-SCTP-shared"}
     told = "Means and 95 % intervals; dotted lines are the models."
     return [
-        Entry(f"figure-5-5{part}", f"Fig. 5.5({part}): throughput of the flows", told, lambda: draw(flows, "packets/s", log)),
         Entry(
-            f"figure-5-6{part}", f"Fig. 5.6({part}): throughput of the associations", told, lambda: draw(whole, "packets/s", log)
+            f"figure-5-5{part}",
+            f"Fig. 5.5({part}): throughput of the flows",
+            told,
+            lambda: draw(flows, "packets/s", log),
         ),
         Entry(
-            f"figure-5-7{part}", f"Fig. 5.7({part}): rate of fast retransmits", told, lambda: draw(rates, "per packet", True)
+            f"figure-5-6{part}",
+            f"Fig. 5.6({part}): throughput of the associations",
+            told,
+            lambda: draw(whole, "packets/s", log),
+        ),
+        Entry(
+            f"figure-5-7{part}",
+            f"Fig. 5.7({part}): rate of fast retransmits",
+            told,
+            lambda: draw(rates, "per packet", True),
         ),
     ]

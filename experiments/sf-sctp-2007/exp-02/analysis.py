@@ -31,7 +31,13 @@ def analyse(runner: Runner) -> Analysis:
         "fr_shared": lambda p2: (P1 + p2) / 2,
     }
     return Analysis(
-        claims=[constant(claims, runs), better(claims, runs), mean_loss(claims, runs), gain(claims, runs), timers(claims, runs)],
+        claims=[
+            constant(claims, runs),
+            better(claims, runs),
+            mean_loss(claims, runs),
+            gain(claims, runs),
+            timers(claims, runs),
+        ],
         figures=paths.figures(
             runner, runs, "p2", "a", lambda p: p, "loss of the second path", models, log=True
         ),
@@ -72,11 +78,20 @@ def mean_loss(book: Book, runs: Grid) -> Claim:
         for p2, model in SHARED.items():
             mean = (P1 + p2) / 2
             parts.append(
-                number(f"fast retransmits, p2 = {p2:g}", mean, runs.at("fr_shared", engine=engine, p2=p2), 0.05 * mean)
+                number(
+                    f"fast retransmits, p2 = {p2:g}",
+                    mean,
+                    runs.at("fr_shared", engine=engine, p2=p2),
+                    0.05 * mean,
+                )
             )
             parts.append(
                 number(
-                    f"packets/s, p2 = {p2:g}", model, runs.at("shared", engine=engine, p2=p2), 0.0, above=0.12 * model
+                    f"packets/s, p2 = {p2:g}",
+                    model,
+                    runs.at("shared", engine=engine, p2=p2),
+                    0.0,
+                    above=0.12 * model,
                 )
             )
         return parts

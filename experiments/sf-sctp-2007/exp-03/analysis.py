@@ -33,7 +33,9 @@ def analyse(runner: Runner) -> Analysis:
     }
     return Analysis(
         claims=[trips(claims, runs), falsely(claims, runs), equal(claims, runs), fit(claims, runs, second)],
-        figures=paths.figures(runner, runs, "delay", "b", trip, "round trip of the first path, s", models, log=False),
+        figures=paths.figures(
+            runner, runs, "delay", "b", trip, "round trip of the first path, s", models, log=False
+        ),
         findings=[
             f"As soon as the round trips differ the shared association falls from {shared.at(248).text()} to "
             f"{shared.at(348).text()} packets a second at RTT1 = 0.6 s ({engine}): it takes reordering for loss.",
@@ -66,7 +68,11 @@ def falsely(book: Book, runs: Grid) -> Claim:
             # Half of the packets take each path: the mean of both round trips.
             model = paths.root_law(P, (trip(delay) + RTT2) / 2)
             parts += [
-                above(f"fast retransmits, RTT1 = {trip(delay):g} s", 5e-4, runs.at("fr_shared", engine=engine, delay=delay)),
+                above(
+                    f"fast retransmits, RTT1 = {trip(delay):g} s",
+                    5e-4,
+                    runs.at("fr_shared", engine=engine, delay=delay),
+                ),
                 below(
                     f"throughput / model, RTT1 = {trip(delay):g} s",
                     0.5,
@@ -82,7 +88,14 @@ def equal(book: Book, runs: Grid) -> Claim:
     """Z-III-3."""
 
     def judge(engine: str) -> list[Part]:
-        return [number("fast retransmits of the shared one", P, runs.at("fr_shared", engine=engine, delay=248), 0.1 * P)]
+        return [
+            number(
+                "fast retransmits of the shared one",
+                P,
+                runs.at("fr_shared", engine=engine, delay=248),
+                0.1 * P,
+            )
+        ]
 
     return book.claim("Z-III-3", judge)
 

@@ -24,7 +24,12 @@ def analyse(runner: Runner) -> Analysis:
         figures=[
             pictures.over_time(runner, "figure-5-10", "Fig. 5.10: a queue of 50 packets", 1170.0, 1200.0),
             pictures.over_axis(
-                runner, runs, "queue", "queue, packets", "figure-5-15", "Fig. 5.15: utilisation and drop rate over the queue"
+                runner,
+                runs,
+                "queue",
+                "queue, packets",
+                "figure-5-15",
+                "Fig. 5.15: utilisation and drop rate over the queue",
             ),
         ],
         findings=[

@@ -21,7 +21,12 @@ def analyse(runner: Runner) -> Analysis:
         figures=[
             pictures.over_time(runner, "figure-5-11", "Fig. 5.11: a bottleneck of 20 Mbit/s", 1170.0, 1200.0),
             pictures.over_axis(
-                runner, runs, "rate", "bottleneck, Mbit/s", "figure-5-16", "Fig. 5.16: utilisation and drop rate over the rate"
+                runner,
+                runs,
+                "rate",
+                "bottleneck, Mbit/s",
+                "figure-5-16",
+                "Fig. 5.16: utilisation and drop rate over the rate",
             ),
         ],
         findings=[

@@ -29,7 +29,12 @@ def analyse(runner: Runner) -> Analysis:
         figures=[
             pictures.over_time(runner, "figure-5-12", "Fig. 5.12: a bottleneck of 70 ms", 1140.0, 1200.0),
             pictures.over_axis(
-                runner, runs, "delay", "delay of the bottleneck, ms", "figure-5-17", "Fig. 5.17: utilisation and drop rate over the delay"
+                runner,
+                runs,
+                "delay",
+                "delay of the bottleneck, ms",
+                "figure-5-17",
+                "Fig. 5.17: utilisation and drop rate over the delay",
             ),
         ],
         findings=[
@@ -49,7 +54,9 @@ def share(book: Book, trips: Grid) -> Claim:
 
         return [number("20 ms, %", 44.4, at(20), 0.5), number("70 ms, %", 28.6, at(70), 0.5)]
 
-    return book.claim("Z-VII-1", judge, note="From the shortest and the longest measured round trip of each run.")
+    return book.claim(
+        "Z-VII-1", judge, note="From the shortest and the longest measured round trip of each run."
+    )
 
 
 def delays(book: Book, runs: Grid, seen: Grid) -> Claim:

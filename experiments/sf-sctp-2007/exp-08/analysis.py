@@ -78,7 +78,9 @@ def utilisation(book: Book, runs: Grid, recovery: Grid) -> Claim:
         ]
 
     engine = "ns2-2.28"
-    gained = (recovery.sample("utilisation", engine=engine, n=1) - runs.sample("utilisation", engine=engine, n=1)).estimate
+    gained = (
+        recovery.sample("utilisation", engine=engine, n=1) - runs.sample("utilisation", engine=engine, n=1)
+    ).estimate
     return book.claim(
         "Z-VIII-1",
         judge,
@@ -110,7 +112,11 @@ def queue(book: Book, runs: Grid, seen: Grid) -> Claim:
     def judge(engine: str) -> list[Part]:
         return [
             below("longest queue, n = 4, packets", 100.0, runs.at("queue_max", engine=engine, n=4)),
-            above("regrowths in 30 s, n = 4", 1.0, (seen.sample("regrowths", engine=engine, n=4) / (160 / 30)).estimate),
+            above(
+                "regrowths in 30 s, n = 4",
+                1.0,
+                (seen.sample("regrowths", engine=engine, n=4) / (160 / 30)).estimate,
+            ),
         ]
 
     return book.claim("Z-VIII-3", judge)
@@ -124,7 +130,11 @@ def gain(book: Book, runs: Grid, droptail: Grid) -> Claim:
             last, first = (grid.sample("utilisation", engine=engine, n=n) for n in (12, 1))
             return last - first
 
-        return [above("rise under RED minus rise under Drop-Tail, pp", 0.0, (rise(runs) - rise(droptail)).estimate)]
+        return [
+            above(
+                "rise under RED minus rise under Drop-Tail, pp", 0.0, (rise(runs) - rise(droptail)).estimate
+            )
+        ]
 
     return book.claim("Z-VIII-4", judge)
 
@@ -133,9 +143,17 @@ def periodic(book: Book, seen: Grid, droptail: Grid) -> Claim:
     """Z-5x-1."""
 
     def judge(engine: str) -> list[Part]:
-        regular, other = droptail.sample("height", engine=engine, n=1), seen.sample("height", engine=engine, n=1)
+        regular, other = (
+            droptail.sample("height", engine=engine, n=1),
+            seen.sample("height", engine=engine, n=1),
+        )
         return [
-            number("Drop-Tail: period of the window, s", MODEL_CYCLE, droptail.at("period", engine=engine, n=1), 0.1 * MODEL_CYCLE),
+            number(
+                "Drop-Tail: period of the window, s",
+                MODEL_CYCLE,
+                droptail.at("period", engine=engine, n=1),
+                0.1 * MODEL_CYCLE,
+            ),
             above("autocorrelation at the period: Drop-Tail minus RED", 0.0, (regular - other).estimate),
         ]
 

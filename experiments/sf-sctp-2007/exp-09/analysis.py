@@ -13,11 +13,16 @@ def analyse(runner: Runner) -> Analysis:
     """What the lab asks an experiment for."""
     runs = runner.grid("runs", background.MEASURES)
     shares = {
-        engine: runs.curve("share", over="n", engine=engine, background="cbr") for engine in runner.plan.engines
+        engine: runs.curve("share", over="n", engine=engine, background="cbr")
+        for engine in runner.plan.engines
     }
     return Analysis(
         claims=[share(book(runner), runs)],
-        figures=[background.over_time(runner, "cbr", "figure-5-20", "Fig. 5.20: beside constant traffic of 5 Mbit/s")],
+        figures=[
+            background.over_time(
+                runner, "cbr", "figure-5-20", "Fig. 5.20: beside constant traffic of 5 Mbit/s"
+            )
+        ],
         findings=[
             "Of the bottleneck "
             + "; ".join(

@@ -17,7 +17,9 @@ def analyse(runner: Runner) -> Analysis:
     return Analysis(
         claims=[order(book(runner), runs)],
         figures=[
-            background.over_time(runner, "square", "figure-5-21", "Fig. 5.21: beside a square wave of 8 Mbit/s")
+            background.over_time(
+                runner, "square", "figure-5-21", "Fig. 5.21: beside a square wave of 8 Mbit/s"
+            )
         ],
         findings=[
             f"Beside the square wave {engine} takes "

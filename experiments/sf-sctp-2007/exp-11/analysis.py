@@ -16,7 +16,9 @@ def analyse(runner: Runner) -> Analysis:
     seen = series.measure(runner, "sampled", look)
     engine = runner.plan.engines[0]
     taken = runs.curve("share", over="n", engine=engine, background="exponential")
-    heights = {kind: seen.at("height", engine=engine, background=kind, n=1) for kind in ("cbr", "exponential")}
+    heights = {
+        kind: seen.at("height", engine=engine, background=kind, n=1) for kind in ("cbr", "exponential")
+    }
     return Analysis(
         claims=[order(book(runner), runs, seen)],
         figures=[

@@ -1,7 +1,7 @@
 """Experiment XII: from runs to verdicts, figures and a finding."""
 
 from anabranch_lab.catalogue import Book
-from anabranch_lab.claims import Claim, Explanation, Part, above, arithmetic, below, number, sign_test, trend
+from anabranch_lab.claims import Claim, Explanation, Part, above, arithmetic, number, sign_test, trend
 from anabranch_lab.experiment import Analysis, book
 from anabranch_lab.grid import Grid
 from anabranch_lab.sweep import Runner
@@ -48,7 +48,9 @@ def share(book: Book, runs: Grid) -> Claim:
         taken = runs.curve("share", over="n", engine=engine, background="pareto")
         return [number("n = 1, %", 25.4, taken.at(1), 8.0), number("n = 4, %", 55.9, taken.at(4), 8.0)]
 
-    return book.claim("Z-XII-1", judge, note="One run of a heavy tail says little: the interval is that of 30.")
+    return book.claim(
+        "Z-XII-1", judge, note="One run of a heavy tail says little: the interval is that of 30."
+    )
 
 
 def compared(book: Book, runs: Grid) -> Claim:
@@ -76,7 +78,11 @@ def drops(book: Book, runs: Grid) -> Claim:
 
     def judge(engine: str) -> list[Part]:
         return [
-            trend(f"drop rate over n, {kind}", runs.curve("drop_rate", over="n", engine=engine, background=kind), +1)
+            trend(
+                f"drop rate over n, {kind}",
+                runs.curve("drop_rate", over="n", engine=engine, background=kind),
+                +1,
+            )
             for kind in background.KINDS
         ]
 
@@ -105,7 +111,9 @@ def edges(book: Book, runs: Grid, recovery: Grid) -> Claim:
         "Z-XII-4",
         judge,
         note="A recovery point takes away "
-        + ", ".join(f"{saved(kind).text(1)} timeouts a run ({kind})" for kind in ("square", "exponential", "pareto"))
+        + ", ".join(
+            f"{saved(kind).text(1)} timeouts a run ({kind})" for kind in ("square", "exponential", "pareto")
+        )
         + ".",
         explanation=Explanation(
             "Timeouts come from several fast retransmits in one window; a recovery point takes them away.",

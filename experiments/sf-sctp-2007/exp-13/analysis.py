@@ -28,7 +28,10 @@ def model(p: float, phi: float, n: int) -> float:
 
 def analyse(runner: Runner) -> Analysis:
     """What the lab asks an experiment for."""
-    runs = {p: runner.grid(f"p-{name}", MEASURES) for p, name in zip(LOSSES, ("1e-5", "1e-4", "1e-3"), strict=True)}
+    runs = {
+        p: runner.grid(f"p-{name}", MEASURES)
+        for p, name in zip(LOSSES, ("1e-5", "1e-4", "1e-3"), strict=True)
+    }
     claims = book(runner)
     engine = runner.plan.engines[0]
     return Analysis(
@@ -64,7 +67,9 @@ def shares(book: Book, runs: Runs) -> Claim:
             for phi in PHI:
                 expected = 2 / math.sqrt(phi)
                 tolerance = (0.12 if p == 1e-3 else 0.08) * expected
-                parts.append(number(f"p = {p:g}, Phi = {phi}", expected, times(runs[p], engine, phi), tolerance))
+                parts.append(
+                    number(f"p = {p:g}, Phi = {phi}", expected, times(runs[p], engine, phi), tolerance)
+                )
         return parts
 
     return book.claim("Z-XIII-1", judge)
@@ -77,7 +82,9 @@ def root(book: Book, runs: Runs) -> Claim:
         parts = []
         for phi in (*map(str, PHI), "single"):
             samples: list[Sample] = [runs[p].sample("mbps", engine=engine, phi=phi) for p in LOSSES]
-            slopes = [stats.exponent(LOSSES, values) for values in zip(*(s.values for s in samples), strict=True)]
+            slopes = [
+                stats.exponent(LOSSES, values) for values in zip(*(s.values for s in samples), strict=True)
+            ]
             parts.append(number(f"exponent, Phi = {phi}", -0.5, stats.estimate(slopes), 0.03))
         return parts
 
@@ -92,7 +99,13 @@ def figure_5_26(runs: Runs, engines: tuple[str, ...]) -> Figure:
             found = [runs[p].at("mbps", engine=engine, phi=phi) for p in LOSSES]
             name = "single SCTP" if phi == "single" else f"Φ = {phi}"
             axes.errorbar(
-                LOSSES, [e.mean for e in found], yerr=[e.half for e in found], marker="o", color=colour, label=name, capsize=2
+                LOSSES,
+                [e.mean for e in found],
+                yerr=[e.half for e in found],
+                marker="o",
+                color=colour,
+                label=name,
+                capsize=2,
             )
             n, value = (1, 1.0) if phi == "single" else (2, float(phi))
             axes.plot(LOSSES, [model(p, value, n) for p in LOSSES], color=colour, linestyle=":")

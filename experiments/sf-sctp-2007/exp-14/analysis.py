@@ -73,7 +73,10 @@ def level(book: Book, runs: Grid, floor: Grid) -> Claim:
         ]
 
     engine = "ns2-2.28"
-    lifted = (floor.sample("mbps", engine=engine, phi="n^2", n=27) - runs.sample("mbps", engine=engine, phi="n^2", n=27)).estimate
+    lifted = (
+        floor.sample("mbps", engine=engine, phi="n^2", n=27)
+        - runs.sample("mbps", engine=engine, phi="n^2", n=27)
+    ).estimate
     return book.claim(
         "Z-XIV-2",
         judge,

@@ -29,9 +29,12 @@ def analyse(runner: Runner) -> Analysis:
     one, root, level, queues = (runner.grid(name, MEASURES) for name in ("one", "root", "flat", "queues"))
     claims = book(runner)
     engine = runner.plan.engines[0]
-    used = {name: runs.curve("utilisation", over="n", engine=engine) for name, runs in (("1", one), ("n", root))}
+    used = {
+        name: runs.curve("utilisation", over="n", engine=engine) for name, runs in (("1", one), ("n", root))
+    }
     lengths = "; ".join(
-        f"{queue:g} packets: {queues.at('utilisation', engine=engine, queue=queue, n=7).text()} %" for queue in queues.values("queue")
+        f"{queue:g} packets: {queues.at('utilisation', engine=engine, queue=queue, n=7).text()} %"
+        for queue in queues.values("queue")
     )
     return Analysis(
         claims=[
@@ -107,10 +110,19 @@ def limited(book: Book, runs: Grid) -> Claim:
         parts: list[Part] = []
         for name in ("n^2", "2n^2"):
             parts += [
-                number(f"fast retransmits, Phi = {name}, n = {n}", P, runs.at("fr", engine=engine, phi=name, n=n), 0.2 * P)
+                number(
+                    f"fast retransmits, Phi = {name}, n = {n}",
+                    P,
+                    runs.at("fr", engine=engine, phi=name, n=n),
+                    0.2 * P,
+                )
                 for n in (5, 9, 25)
             ]
-            parts.append(flat(f"throughput over n, Phi = {name}", runs.curve("mbps", over="n", engine=engine, phi=name)))
+            parts.append(
+                flat(
+                    f"throughput over n, Phi = {name}", runs.curve("mbps", over="n", engine=engine, phi=name)
+                )
+            )
         return parts
 
     return book.claim("Z-XV-4", judge)
@@ -121,7 +133,12 @@ def figure_5_28(one: Grid, root: Grid, level: Grid, engines: tuple[str, ...]) ->
     figure, (a, b) = plots.panels(2)
     for axes, measure in ((a, "mbps"), (b, "fr")):
         for engine, line in zip(engines, ("-", "--"), strict=False):
-            for name, runs, at in (("1", one, {}), ("n", root, {}), ("n^2", level, {"phi": "n^2"}), ("2n^2", level, {"phi": "2n^2"})):
+            for name, runs, at in (
+                ("1", one, {}),
+                ("n", root, {}),
+                ("n^2", level, {"phi": "n^2"}),
+                ("2n^2", level, {"phi": "2n^2"}),
+            ):
                 curve = runs.curve(measure, over="n", engine=engine, **at)
                 plots.curve(axes, curve, f"{phi.LABELS[name]}, {engine}", linestyle=line, **phi.LOOK[name])
     a.axhline(18.0, **plots.MODEL)

@@ -18,7 +18,8 @@ def analyse(runner: Runner) -> Analysis:
     claims = book(runner)
     engine = runner.plan.engines[0]
     shares = ", ".join(
-        f"{fair.share(runs['a'], 'single', engine=engine, n=8, phi=name).text(1)} ({phi.LABELS[name]})" for name in phi.NAMES
+        f"{fair.share(runs['a'], 'single', engine=engine, n=8, phi=name).text(1)} ({phi.LABELS[name]})"
+        for name in phi.NAMES
     )
     return Analysis(
         claims=[
@@ -28,8 +29,12 @@ def analyse(runner: Runner) -> Analysis:
             retransmits(claims, runs),
             no_order(claims, runs),
         ],
-        figures=fair.figures(runner, runs["a"], runs["b"], "n", "number of subflows", phi.NAMES, ("5.37", "5.38")),
-        findings=[f"Eight subflows get so many times what a single SCTP beside them gets: {shares} ({engine})."],
+        figures=fair.figures(
+            runner, runs["a"], runs["b"], "n", "number of subflows", phi.NAMES, ("5.37", "5.38")
+        ),
+        findings=[
+            f"Eight subflows get so many times what a single SCTP beside them gets: {shares} ({engine})."
+        ],
     )
 
 
@@ -43,7 +48,9 @@ def alike(book: Book, runs: dict[str, Grid]) -> Claim:
             index = estimate([jain(pair) for pair in zip(sf.values, single.values, strict=True)])
             parts += [
                 above(f"{told}: Jain's index", 0.99, index),
-                number(f"{told}: SF-SCTP / SCTP", 1.0, fair.share(runs[name], "single", engine=engine, n=1), 0.05),
+                number(
+                    f"{told}: SF-SCTP / SCTP", 1.0, fair.share(runs[name], "single", engine=engine, n=1), 0.05
+                ),
             ]
         return parts
 
@@ -55,7 +62,9 @@ def sums(book: Book, runs: dict[str, Grid]) -> Claim:
 
     def judge(engine: str) -> list[Part]:
         return [
-            number(f"{told}, n = {n}", 1.0, fair.share(runs[name], "singles", engine=engine, n=n, phi="1"), 0.05)
+            number(
+                f"{told}, n = {n}", 1.0, fair.share(runs[name], "singles", engine=engine, n=n, phi="1"), 0.05
+            )
             for name, told in (("b", "XVIII"), ("b-xix", "XIX"), ("b-xxi", "XXI"))
             for n in PLACES
         ]
@@ -71,7 +80,8 @@ def fairer(book: Book, runs: dict[str, Grid]) -> Claim:
         a, b = runs["a"], runs["b"]
         for n in PLACES:
             got = {
-                name: a.sample("sf", engine=engine, n=n, phi=name) / a.sample("single", engine=engine, n=n, phi=name)
+                name: a.sample("sf", engine=engine, n=n, phi=name)
+                / a.sample("single", engine=engine, n=n, phi=name)
                 for name in ("1", "n", "n^2")
             }
             parts += [
@@ -80,10 +90,18 @@ def fairer(book: Book, runs: dict[str, Grid]) -> Claim:
                 above(f"(a) n = {n}: ratio at Phi = n^2", 1.0, got["n^2"].estimate),
             ]
             for name in ("n", "n^2", "2n^2"):
-                less = b.sample("sf", engine=engine, n=n, phi=name) - b.sample("singles", engine=engine, n=n, phi=name)
-                parts.append(below(f"(b) n = {n}, Phi = {name}: SF-SCTP minus SCTPs, Mbit/s", 0.0, less.estimate))
-            gain = a.sample("single", engine=engine, n=n, phi="n^2") - a.sample("single", engine=engine, n=n, phi="1")
-            parts.append(above(f"(a) n = {n}: what the single SCTP gains by Phi = n^2, Mbit/s", 0.0, gain.estimate))
+                less = b.sample("sf", engine=engine, n=n, phi=name) - b.sample(
+                    "singles", engine=engine, n=n, phi=name
+                )
+                parts.append(
+                    below(f"(b) n = {n}, Phi = {name}: SF-SCTP minus SCTPs, Mbit/s", 0.0, less.estimate)
+                )
+            gain = a.sample("single", engine=engine, n=n, phi="n^2") - a.sample(
+                "single", engine=engine, n=n, phi="1"
+            )
+            parts.append(
+                above(f"(a) n = {n}: what the single SCTP gains by Phi = n^2, Mbit/s", 0.0, gain.estimate)
+            )
         return parts
 
     return book.claim("Z-XVIII-3", judge)
@@ -118,10 +136,12 @@ def no_order(book: Book, runs: dict[str, Grid]) -> Claim:
         parts: list[Part] = []
         for scenario in ("a", "b"):
             for n in PLACES:
-                square, double = (runs[scenario].sample("sf", engine=engine, n=n, phi=name) for name in ("n^2", "2n^2"))
-                parts.append(within(f"({scenario}) n = {n}: 2n^2 / n^2", 0.85, 1.15, (double / square).estimate))
+                square, double = (
+                    runs[scenario].sample("sf", engine=engine, n=n, phi=name) for name in ("n^2", "2n^2")
+                )
+                parts.append(
+                    within(f"({scenario}) n = {n}: 2n^2 / n^2", 0.85, 1.15, (double / square).estimate)
+                )
         return parts
 
     return book.claim("Z-XVIII-5", judge)
-
-

@@ -15,7 +15,10 @@ def analyse(runner: Runner) -> Analysis:
     """What the lab asks an experiment for."""
     equal, a, b = (runner.grid(name, fair.MEASURES) for name in ("equal", "a", "b"))
     engine = runner.plan.engines[0]
-    rates = ", ".join(f"{1e3 * a.at('fr_sf', engine=engine, n=8, phi=name).mean:.2f}e-3 ({phi.LABELS[name]})" for name in phi.NAMES)
+    rates = ", ".join(
+        f"{1e3 * a.at('fr_sf', engine=engine, n=8, phi=name).mean:.2f}e-3 ({phi.LABELS[name]})"
+        for name in phi.NAMES
+    )
     alone = fair.share(equal, "single", engine=engine, n=1)
     return Analysis(
         claims=[errors(book(runner), a, b)],
@@ -32,7 +35,12 @@ def errors(book: Book, a: Grid, b: Grid) -> Claim:
 
     def judge(engine: str) -> list[Part]:
         return [
-            number(f"({scenario}) n = {n}, Phi = {name}", P, runs.at("fr_sf", engine=engine, n=n, phi=name), 0.25 * P)
+            number(
+                f"({scenario}) n = {n}, Phi = {name}",
+                P,
+                runs.at("fr_sf", engine=engine, n=n, phi=name),
+                0.25 * P,
+            )
             for scenario, runs in (("a", a), ("b", b))
             for n in (4, 8, 15)
             for name in ("n^2", "2n^2")

@@ -21,7 +21,9 @@ def analyse(runner: Runner) -> Analysis:
     top = single.x[int(single.means.argmax())]
     return Analysis(
         claims=[peak(claims, a), root(claims, a)],
-        figures=fair.figures(runner, a, b, "p", "loss rate of the link", ("1", "n^2"), ("5.41", "5.42"), log=True),
+        figures=fair.figures(
+            runner, a, b, "p", "loss rate of the link", ("1", "n^2"), ("5.41", "5.42"), log=True
+        ),
         findings=[
             f"Beside four subflows with Phi = n² the single SCTP gets most at a loss of 10^{math.log10(top):.1f}, "
             f"{single.at(top).text(2)} Mbit/s ({engine}).",

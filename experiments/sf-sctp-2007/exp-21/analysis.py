@@ -14,7 +14,9 @@ def analyse(runner: Runner) -> Analysis:
     equal, a, b, without = (runner.grid(name, fair.MEASURES) for name in ("equal", "a", "b", "a-xviii"))
     claims = book(runner)
     engine = runner.plan.engines[0]
-    kept = ", ".join(f"{left(a, without, engine, 8, name).estimate.text(2)} ({phi.LABELS[name]})" for name in phi.NAMES)
+    kept = ", ".join(
+        f"{left(a, without, engine, 8, name).estimate.text(2)} ({phi.LABELS[name]})" for name in phi.NAMES
+    )
     alone = fair.share(equal, "single", engine=engine, n=1)
     return Analysis(
         claims=[loses(claims, a, without), wave(claims)],
