@@ -221,8 +221,7 @@ impl Association {
                 space.received.forget_highest();
                 continue;
             }
-            let limit = 2 * self.config.receive_window as usize;
-            return self.inbound.held_bytes() < limit && self.memory_held() / 3 < limit;
+            return self.held() < 2 * self.config.receive_window as usize;
         }
         true
     }
