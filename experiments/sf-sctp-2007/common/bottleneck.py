@@ -1,5 +1,7 @@
 """Measures of the single-bottleneck experiments IV to XII (Fig. 5.8)."""
 
+import itertools
+
 import numpy as np
 
 from anabranch_lab import cycles, grid, plots, series
@@ -44,6 +46,21 @@ def look(samples: series.Samples) -> dict[str, float]:
         else np.nan,
         # What a fall of all windows together leaves of them.
         "cut": float(np.median(cycles.cuts(sender.cwnd, 0.2 * float(sender.cwnd.max())) or [np.nan])),
+    }
+
+
+def together(samples: series.Samples) -> dict[str, float]:
+    """How far the subflows of one sampled run are cut together."""
+    link, sender = samples.link(LINK), samples.sender("sf")
+    falls = cycles.cuts(sender.cwnd, 0.2 * float(sender.cwnd.max()))
+    windows = [samples.sender("sf", number).cwnd for number in samples.subflows("sf")]
+    pairs = [float(np.corrcoef(a, b)[0, 1]) for a, b in itertools.combinations(windows, 2)]
+    return {
+        "falls": len(falls),
+        "halved": sum(left <= 0.5 for left in falls),
+        "regrowths": cycles.regrowths(cycles.phases(link.time, link.queue)),
+        # The synchronisation index: mean correlation of the windows of two subflows.
+        "index": float(np.mean(pairs)) if pairs else np.nan,
     }
 
 

@@ -14,7 +14,10 @@ def analyse(runner: Runner) -> Analysis:
     recovery = runner.grid("recovery", bottleneck.MEASURES)
     seen = series.measure(runner, "sampled", bottleneck.look)
     trips = runner.grid("sampled", {"least": "min(a) FILTER (kind = 'rtt') / 1e9"}, kind="trace")
-    claims = judge.claims(book(runner), runs, recovery, seen, trips)
+    together = {
+        sweep: series.measure(runner, sweep, bottleneck.together) for sweep in ("sampled", "sampled-red")
+    }
+    claims = judge.claims(book(runner), runs, recovery, seen, trips, together)
     used = {engine: runs.curve("utilisation", over="n", engine=engine) for engine in runner.plan.engines}
     lost = runs.curve("drop_rate", over="n", engine=runner.plan.engines[0])
     return Analysis(

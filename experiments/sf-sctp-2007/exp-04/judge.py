@@ -1,18 +1,23 @@
 """The claims of experiment IV."""
 
+from collections.abc import Mapping
+
 from anabranch_lab.catalogue import Book
-from anabranch_lab.claims import Claim, Explanation, Part, above, number
+from anabranch_lab.claims import Claim, Explanation, Part, above, number, share_above, within
 from anabranch_lab.grid import Grid
 from anabranch_lab.stats import ratio
 
 
-def claims(book: Book, runs: Grid, recovery: Grid, seen: Grid, trips: Grid) -> list[Claim]:
+def claims(
+    book: Book, runs: Grid, recovery: Grid, seen: Grid, trips: Grid, together: Mapping[str, Grid]
+) -> list[Claim]:
     """The claims of the catalogue that name this experiment."""
     return [
         utilisation(book, runs, recovery),
         drops(book, runs),
         cycle(book, seen, trips),
         phases(book, seen),
+        synchronous(book, together["sampled"], together["sampled-red"]),
     ]
 
 
@@ -90,3 +95,29 @@ def phases(book: Book, seen: Grid) -> Claim:
         ]
 
     return book.claim("Z-IV-4", judge, note="Mean lengths of single phases.")
+
+
+def synchronous(book: Book, droptail: Grid, red: Grid) -> Claim:
+    """Z-IV-5, for experiment IV."""
+
+    def judge(engine: str) -> list[Part]:
+        def total(name: str) -> int:
+            return round(sum(droptail.sample(name, engine=engine, n=4).values))
+
+        index, other = (grid.sample("index", engine=engine, n=4) for grid in (droptail, red))
+        return [
+            share_above(
+                "falls of the aggregate to one half or less, n = 4", 0.95, total("halved"), total("falls")
+            ),
+            within(
+                "draining queues that grow again, a run, n = 4",
+                0.0,
+                0.0,
+                droptail.at("regrowths", engine=engine, n=4),
+            ),
+            above("synchronisation, n = 4: Drop-Tail minus RED", 0.0, (index - other).estimate),
+        ]
+
+    return book.claim(
+        "Z-IV-5", judge, note="Synchronisation is the mean correlation of two windows of one association."
+    )
