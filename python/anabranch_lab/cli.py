@@ -11,6 +11,7 @@ from pathlib import Path
 from rich.console import Console
 
 from . import campaign, catalogue, claims, experiment, judging, plan, report, simulation, store, tables
+from .models import command as model
 from .progress import Bar, duration
 from .sweep import Runner
 
@@ -105,6 +106,7 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument(
             "--dask", metavar="ADDRESS", help="make the runs on this Dask.distributed cluster"
         )
+    model.add(commands)
     return parser
 
 

@@ -52,9 +52,9 @@ def make(
 def rows_of(summary: Mapping[str, Any], seed: int) -> pa.Table:
     """The summary of a run as rows.
 
-    One for each `flow`, each `subflow` (with its flow's name), each `group` of flows that a `count` made, each `link`,
-    each `class` of a link's queue (the link's name, its own in `queue_class`), and each `share` of a flow in a link (the
-    link's name, the flow's in `flow`) where the scenario asks for it.
+    One for each `flow`, each `subflow` (with its flow's name), each `group` of flows that a `count` made,
+    each `link`, each `class` of a link's queue (the link's name, its own in `queue_class`), and each `share`
+    of a flow in a link (the link's name, the flow's in `flow`) where the scenario asks for it.
     """
     rows: list[dict[str, Any]] = []
     for flow in summary["flows"]:

@@ -1,5 +1,7 @@
 //! What travels over a link.
 
+use std::fmt;
+
 use anabranch_base::{Dscp, Ecn, Instant};
 
 /// A frame: a packet and what a link may want to know about it. Small, because it is moved, not shared.
@@ -105,7 +107,7 @@ impl Frame {
 }
 
 /// A set of code points. By default all of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct DscpSet(u64);
 
 impl DscpSet {
@@ -136,6 +138,16 @@ impl DscpSet {
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
+    }
+}
+
+impl fmt::Debug for DscpSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == Self::ALL {
+            return f.write_str("all");
+        }
+        let points = (0..64).filter_map(Dscp::new).filter(|dscp| self.contains(*dscp));
+        f.debug_set().entries(points.map(Dscp::get)).finish()
     }
 }
 

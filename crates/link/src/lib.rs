@@ -4,7 +4,7 @@
 //! The way of a frame:
 //!
 //! ```text
-//! handle_frame -> [loss at entry] -> queue -> transmitter -> [loss at exit] -> [patterns] -> propagation line -> poll_delivery
+//! handle_frame -> [conditioners] -> [loss at entry] -> queue -> transmitter -> [loss at exit] -> [patterns] -> propagation line -> poll_delivery
 //! ```
 //!
 //! A link knows frames (bytes, size on the wire, code point, ECN, colour), never protocols. It is evaluated lazily:
@@ -12,6 +12,7 @@
 //! once for each frame, when it arrives at the far end, and not a second time when it has left the queue.
 #![forbid(unsafe_code)]
 
+mod conditioner;
 mod frame;
 mod impairments;
 mod link;
@@ -22,12 +23,14 @@ mod stats;
 mod tally;
 mod transmitter;
 
+pub use conditioner::{Action, Conditioner, ConditionerConfig, Conditioning, Meter, MeterConfig};
 pub use frame::{Colour, DropReason, Dropped, DscpSet, Frame};
 pub use link::{Link, LinkConfig, LossAt, Rate};
-pub use loss::{Applies, Bernoulli, Loss, LossModel, Positions};
+pub use loss::{Applies, Bernoulli, BitErrors, BurstParameters, GilbertElliott, Loss, LossModel, Positions};
 pub use pattern::Pattern;
 pub use queue::{
-    AdaptiveRed, Counts, DropTail, LinkFacts, Measure, Queue, QueueConfig, QueueDiscipline, Red, RedConfig,
+    AdaptiveRed, ClassConfig, Classes, ClassesConfig, CoDel, CoDelConfig, Counts, DropTail, FqCoDel,
+    FqCoDelConfig, LinkFacts, Measure, Queue, QueueConfig, QueueDiscipline, Red, RedConfig, Scheduler,
     Victim, VirtualClass, VirtualConfig, VirtualMode, VirtualQuirks, VirtualRed, Weight,
 };
 pub use stats::{AverageStats, ClassStats, LinkStats};

@@ -9,8 +9,8 @@ use crate::pattern::{Pattern, Signal};
 use crate::stats::{Counters, Span};
 use crate::transmitter::Transmitter;
 use crate::{
-    Applies, AverageStats, ClassStats, DropReason, Dropped, Frame, LinkStats, Loss, LossModel, Queue,
-    QueueDiscipline,
+    Applies, AverageStats, ClassStats, Conditioner, DropReason, Dropped, Frame, LinkStats, Loss, LossModel,
+    Queue, QueueDiscipline,
 };
 
 /// How a link is built.
@@ -66,6 +66,8 @@ pub struct Link {
     line: VecDeque<(u64, Frame)>,
     dropped: Vec<Dropped>,
     counters: Counters,
+    /// What happens at the entry, on links where something does.
+    conditioners: Vec<Conditioner>,
     /// Patterns, on links that have any.
     impairments: Option<Box<Impairments>>,
 }
@@ -87,8 +89,16 @@ impl Link {
             line: VecDeque::new(),
             dropped: Vec::new(),
             counters: Counters::start(0, Span::ALL, 0, 0),
+            conditioners: Vec::new(),
             impairments: None,
         }
+    }
+
+    /// The same link with conditioners at its entry, in the order in which they act.
+    #[must_use]
+    pub fn with_conditioners(mut self, conditioners: Vec<Conditioner>) -> Self {
+        self.conditioners = conditioners;
+        self
     }
 
     /// The same link with patterns, each with the packets that it counts and acts on. They act on packets that have been
@@ -110,8 +120,28 @@ impl Link {
     pub fn handle_frame(&mut self, now: Instant, frame: Frame) {
         self.advance(now);
         self.counters.arrival(now.as_nanos(), frame.size);
+        if self.conditioners.is_empty() {
+            self.admit(now, frame);
+        } else {
+            self.condition(now, frame);
+        }
+    }
+
+    /// A frame has to pass the conditioners first.
+    #[cold]
+    fn condition(&mut self, now: Instant, mut frame: Frame) {
+        if self.conditioners.iter_mut().all(|conditioner| conditioner.condition(now, &mut frame)) {
+            self.admit(now, frame);
+        } else {
+            self.lose(now, frame, DropReason::Policed);
+        }
+    }
+
+    /// A frame stands before the queue.
+    #[inline(always)]
+    fn admit(&mut self, now: Instant, frame: Frame) {
         if self.loss_at == LossAt::Entry && self.loss.is_lost(&frame) {
-            self.lose(now, frame);
+            self.lose(now, frame, DropReason::Error);
             return;
         }
         // After `advance` the transmitter is free exactly when its time has come: then nothing waits.
@@ -129,6 +159,27 @@ impl Link {
         } else {
             self.send_one(now.as_nanos());
         }
+    }
+
+    /// As [`Link::handle_frame`] and [`Link::poll_sent`] together, for a frame of `size` bytes that finds nothing in its way:
+    /// nothing waits, nothing is on its way, and nothing is ever lost here. Says when it will arrive; the frame itself is not
+    /// needed. `None`: it is not so simple, and nothing has happened.
+    #[inline]
+    pub fn pass(&mut self, now: Instant, size: u32) -> Option<Instant> {
+        let turn = now.as_nanos();
+        let is_clear = self.line.is_empty()
+            && self.transmitter.free_at() <= turn
+            && matches!(self.loss, Loss::None)
+            && self.conditioners.is_empty()
+            && self.impairments.is_none()
+            && self.queue.lets_pass(size);
+        if !is_clear {
+            return None;
+        }
+        self.counters.arrival(turn, size);
+        let (start, end) = self.transmitter.send(turn, size);
+        self.counters.sending(start, end, size);
+        Some(Instant::from_nanos(end.saturating_add(self.delay)))
     }
 
     /// When the next frame arrives at the far end, or when the link has other work to do.
@@ -266,7 +317,7 @@ impl Link {
         let (start, end) = self.transmitter.send(turn, frame.size);
         self.counters.sending(start, end, frame.size);
         if self.loss_at == LossAt::Exit && self.loss.is_lost(&frame) {
-            self.lose(Instant::from_nanos(end), frame);
+            self.lose(Instant::from_nanos(end), frame, DropReason::Error);
         } else {
             self.line.push_back((end.saturating_add(self.delay), frame));
         }
@@ -292,21 +343,28 @@ impl Link {
             impairments.pass(end, self.delay, frame, &mut self.line)
         };
         if let Some(frame) = lost {
-            self.lose(Instant::from_nanos(end), frame);
+            self.lose(Instant::from_nanos(end), frame, DropReason::Error);
         }
     }
 
     /// Counts what the queue has dropped beyond the first `before`.
     #[inline]
     fn count_drops(&mut self, before: usize) {
+        if self.dropped.len() > before {
+            self.count_dropped(before);
+        }
+    }
+
+    #[inline(never)]
+    fn count_dropped(&mut self, before: usize) {
         for dropped in self.dropped.get(before..).unwrap_or_default() {
             self.counters.dropped(dropped.at.as_nanos(), dropped.reason);
         }
     }
 
-    fn lose(&mut self, at: Instant, frame: Frame) {
-        self.counters.dropped(at.as_nanos(), DropReason::Error);
-        self.dropped.push(Dropped { at, frame, reason: DropReason::Error });
+    fn lose(&mut self, at: Instant, frame: Frame, reason: DropReason) {
+        self.counters.dropped(at.as_nanos(), reason);
+        self.dropped.push(Dropped { at, frame, reason });
     }
 }
 

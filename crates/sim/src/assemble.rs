@@ -5,7 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use anabranch_base::{Duration, Instant, Meta, Rng};
 use anabranch_link::{
-    Applies, Bernoulli, Link, LinkConfig, LinkFacts, Loss, LossAt, Pattern, Positions, Rate,
+    Applies, Bernoulli, BitErrors, Conditioner, GilbertElliott, Link, LinkConfig, LinkFacts, Loss, LossAt,
+    Pattern, Positions, Rate,
 };
 
 use crate::app::{App, Sink, Source};
@@ -373,7 +374,14 @@ fn wires(scenario: &Scenario, seed: u64, record: &Record) -> Result<(Vec<Wire>, 
             loss,
             loss_at: LossAt::Exit,
         };
-        let mut built = Link::new(config).with_patterns(patterns(scenario, index, &mut marks_data)?);
+        let conditioners = (1..).zip(&link.conditions).map(|(number, condition)| {
+            Conditioner::new(condition, Rng::stream(seed, &stream, &format!("condition {number}")))
+        });
+        let mut built = Link::new(config).with_conditioners(conditioners.collect()).with_patterns(patterns(
+            scenario,
+            index,
+            &mut marks_data,
+        )?);
         let start = Instant::ZERO;
         built.count_between(start, start + scenario.warmup, start + scenario.duration);
         wires.push(Wire {
@@ -401,6 +409,10 @@ fn allow_sending_ahead(wires: &mut [Wire], scenario: &Scenario) {
     let mut before: Vec<Vec<usize>> = vec![Vec::new(); wires.len()];
     let mut host_sends = vec![false; wires.len()];
     let (_, classes) = scenario.route_classes();
+    // Where ways depend on code points and code points change on the way, the ways are not known before.
+    if classes.len() > 1 && scenario.links.iter().any(|link| !link.conditions.is_empty()) {
+        return;
+    }
     for flow in &scenario.flows {
         let ends = (scenario.host_index(&flow.from), scenario.host_index(&flow.to));
         let (Some(from), Some(to)) = ends else { continue };
@@ -454,22 +466,32 @@ fn selection(
             name: name.clone(),
         })
     };
-    Ok(Applies { data_only: applies == scenario::Applies::Data, flow: flow.map(number).transpose()? })
+    let data_only = applies == scenario::Applies::Data;
+    Ok(Applies { data_only, flow: flow.map(number).transpose()?, ..Applies::default() })
 }
 
+/// The loss model of a link, and whether it asks which packets carry data.
 fn loss(scenario: &Scenario, seed: u64, index: usize) -> Result<(Loss, bool), RunError> {
     let link = &scenario.links[index];
-    Ok(match &link.loss {
-        scenario::Loss::None => (Loss::None, false),
-        scenario::Loss::Bernoulli { p, applies, .. } => {
-            let applies = Applies { data_only: *applies == scenario::Applies::Data, flow: None };
-            let stream = scenario.loss_stream(index).unwrap_or_default();
-            let model = Bernoulli::new(*p, applies, Rng::stream(seed, &stream, "loss"));
-            (Loss::Bernoulli(model), applies.data_only)
+    let rng = || Rng::stream(seed, &scenario.loss_stream(index).unwrap_or_default(), "loss");
+    let (selected, dscp, flow) = match &link.loss {
+        scenario::Loss::None => return Ok((Loss::None, false)),
+        scenario::Loss::Bernoulli { applies, dscp, .. }
+        | scenario::Loss::GilbertElliott { applies, dscp, .. }
+        | scenario::Loss::BitErrors { applies, dscp, .. } => (*applies, *dscp, None),
+        scenario::Loss::Positions { applies, dscp, flow, .. } => (*applies, *dscp, flow.as_ref()),
+    };
+    let applies = Applies { dscp, ..selection(scenario, selected, flow, ("the loss", &link.name))? };
+    let model = match &link.loss {
+        scenario::Loss::None => Loss::None,
+        scenario::Loss::Bernoulli { p, .. } => Loss::Bernoulli(Bernoulli::new(*p, applies, rng())),
+        scenario::Loss::GilbertElliott { parameters, .. } => {
+            Loss::GilbertElliott(Box::new(GilbertElliott::new(*parameters, applies, rng())))
         }
-        scenario::Loss::Positions { drop, applies, flow } => {
-            let applies = selection(scenario, *applies, flow.as_ref(), ("the loss", &link.name))?;
-            (Loss::Positions(Positions::new(drop.clone(), applies)), applies.data_only)
+        scenario::Loss::BitErrors { rate, .. } => {
+            Loss::BitErrors(Box::new(BitErrors::new(*rate, applies, rng())))
         }
-    })
+        scenario::Loss::Positions { drop, .. } => Loss::Positions(Positions::new(drop.clone(), applies)),
+    };
+    Ok((model, applies.data_only))
 }

@@ -113,41 +113,66 @@ impl Network {
         }
     }
 
-    /// A packet enters a link.
-    fn enter(&mut self, now: Instant, hop: u32, frame: Frame) {
-        let is_due = |wire: &Wire| wire.series.as_ref().is_some_and(|series| series.is_due(now));
-        if self.wires.get(hop as usize).is_some_and(is_due) {
-            self.sample(now, hop);
-        }
-        let Some(wire) = self.wires.get_mut(hop as usize) else {
-            // Nobody there: a packet for an address that is no host's.
-            self.recycle(frame.bytes);
-            return;
-        };
-        if let (Some(interface), Some(capture)) = (wire.interface, &mut self.recorder.capture) {
-            let address = |node: u32| self.addresses.get(node as usize).copied();
-            if let (Some(source), Some(destination)) = (address(frame.source), address(frame.destination)) {
-                let packet = Packet {
-                    source,
-                    destination,
-                    protocol: self.protocols.get(frame.flow as usize).copied().unwrap_or_default(),
-                    dscp: frame.dscp,
-                    ecn: frame.ecn,
-                    id: frame.id as u16,
-                    bytes: &frame.bytes,
-                };
-                capture.packet(now, interface, &packet);
+    /// A packet enters a link, and those after it as long as nothing is in its way.
+    fn enter(&mut self, mut now: Instant, mut hop: u32, frame: Frame) {
+        loop {
+            let is_due = |wire: &Wire| wire.series.as_ref().is_some_and(|series| series.is_due(now));
+            if self.wires.get(hop as usize).is_some_and(is_due) {
+                self.sample(now, hop);
             }
+            let Some(wire) = self.wires.get_mut(hop as usize) else {
+                // Nobody there: a packet for an address that is no host's.
+                self.recycle(frame.bytes);
+                return;
+            };
+            if let Some(series) = &mut wire.series {
+                series.packets += 1;
+                series.bytes += u64::from(frame.size);
+            }
+            if let Some(shares) = &mut wire.shares {
+                shares.arrival(now, &frame);
+            }
+            if wire.feeds_ahead {
+                let node = wire.to;
+                let next = self.hop(node, frame.destination, frame.dscp);
+                if self.wires.get(next as usize).is_some_and(|next| next.fed_by_one) {
+                    let passed =
+                        self.wires.get_mut(hop as usize).and_then(|wire| wire.link.pass(now, frame.size));
+                    if let Some(at) = passed {
+                        self.hops += u64::from(at < self.end);
+                        (now, hop) = (at, next);
+                        continue;
+                    }
+                }
+            } else if wire.interface.is_some() {
+                self.capture(now, hop, &frame);
+            }
+            if let Some(wire) = self.wires.get_mut(hop as usize) {
+                wire.link.handle_frame(now, frame);
+            }
+            self.settle(hop);
+            return;
         }
-        if let Some(series) = &mut wire.series {
-            series.packets += 1;
-            series.bytes += u64::from(frame.size);
+    }
+
+    /// Captures a packet that enters a link. Where something is captured, nothing is told to links ahead of its time.
+    #[cold]
+    fn capture(&mut self, now: Instant, hop: u32, frame: &Frame) {
+        let interface = self.wires.get(hop as usize).and_then(|wire| wire.interface);
+        let (Some(interface), Some(capture)) = (interface, &mut self.recorder.capture) else { return };
+        let address = |node: u32| self.addresses.get(node as usize).copied();
+        if let (Some(source), Some(destination)) = (address(frame.source), address(frame.destination)) {
+            let packet = Packet {
+                source,
+                destination,
+                protocol: self.protocols.get(frame.flow as usize).copied().unwrap_or_default(),
+                dscp: frame.dscp,
+                ecn: frame.ecn,
+                id: frame.id as u16,
+                bytes: &frame.bytes,
+            };
+            capture.packet(now, interface, &packet);
         }
-        if let Some(shares) = &mut wire.shares {
-            shares.arrival(now, &frame);
-        }
-        wire.link.handle_frame(now, frame);
-        self.settle(hop);
     }
 
     /// After a link was touched: takes back what it dropped, sends ahead what can be sent ahead, and notes when the link

@@ -3,7 +3,10 @@
 mod common;
 
 use anabranch_base::{Dscp, Duration};
-use anabranch_link::{DscpSet, RedConfig, VirtualClass, VirtualConfig, VirtualMode, VirtualQuirks, Weight};
+use anabranch_link::{
+    Action, ClassConfig, ClassesConfig, CoDelConfig, ConditionerConfig, Conditioning, DscpSet, FqCoDelConfig,
+    MeterConfig, RedConfig, Scheduler, VirtualClass, VirtualConfig, VirtualMode, VirtualQuirks, Weight,
+};
 use anabranch_sim::scenario::{EventKind, Flow, Loss, Protocol, Queue, Record, Selection, Traffic};
 use anabranch_sim::{LinkSummary, run};
 use common::{engine, flow, link, ms, scenario};
@@ -90,4 +93,57 @@ fn decoupled_virtual_queues_share_by_their_thresholds() {
     let rate = |class: &anabranch_sim::ClassSummary| class.drops_queue as f64 / class.arrivals as f64;
     assert!(rate(be) > 2.0 * rate(non_be), "{} against {}", rate(be), rate(non_be));
     assert!(non_be.sent > 3 * be.sent / 2, "{} against {}", non_be.sent, be.sent);
+}
+
+/// Two flows with different code points, and a queue with strict priority behind what `conditions` do.
+fn priority(conditions: Vec<ConditionerConfig>) -> [f64; 2] {
+    let class = |name: &str, dscp: DscpSet| ClassConfig {
+        name: name.to_owned(),
+        dscp,
+        colour: None,
+        queue: Queue::DropTail { packets: Some(50), bytes: None },
+        weight: 1,
+    };
+    let ef = Dscp::new(46).unwrap_or_default();
+    let [mut there, back] = link("bottleneck", ("a", "b"), 10.0, ms(20), 50, Loss::None);
+    there.queue = Queue::Classes(ClassesConfig {
+        scheduler: Scheduler::Priority,
+        classes: vec![class("ef", [ef].into_iter().collect()), class("rest", DscpSet::ALL)],
+    });
+    there.conditions = conditions;
+    let one = |name: &str, dscp| Flow {
+        dscp,
+        ..flow(name, ("a", "b"), Protocol::Sctp, engine("rfc9260", &[]), Traffic::Greedy { message: 1452 })
+    };
+    let flows = vec![one("ef", ef), one("be", Dscp::DEFAULT)];
+    let scenario = scenario(Duration::from_secs(60), vec![there, back], flows);
+    let output = run(&scenario, 1, &Record::default()).expect("the scenario can be run");
+    [0, 1].map(|flow| output.summary.flows[flow].measures.goodput_wire_bps / 1e6)
+}
+
+#[test]
+fn a_code_point_buys_priority_until_somebody_bleaches_it() {
+    let [ef, be] = priority(Vec::new());
+    assert!(ef > 9.0 && be < 1.0, "{ef} and {be} Mbit/s");
+    let bleach = Conditioning::Rewrite(vec![(DscpSet::ALL, Dscp::DEFAULT)]);
+    let [ef, be] = priority(vec![ConditionerConfig { dscp: DscpSet::ALL, what: bleach }]);
+    assert!(ef + be > 9.0 && (ef - be).abs() < 3.0, "{ef} and {be} Mbit/s");
+    // A policer gives priority to 2 Mbit/s and drops the rest.
+    let meter = MeterConfig::TokenBucket { rate: 2_000_000, burst: 30_000 };
+    let what = Conditioning::Meter { meter, actions: [Action::Pass, Action::Pass, Action::Drop] };
+    let [ef, be] = priority(vec![ConditionerConfig { dscp: Dscp::new(46).into_iter().collect(), what }]);
+    assert!(ef > 0.5 && ef < 2.0 && be > 7.5, "{ef} and {be} Mbit/s");
+}
+
+#[test]
+fn controlled_delay_keeps_the_queue_short() {
+    let droptail = bottleneck(Queue::DropTail { packets: Some(100), bytes: None }, &[0; 4]);
+    let codel = bottleneck(Queue::CoDel(CoDelConfig::default()), &[0; 4]);
+    let fq_codel = bottleneck(Queue::FqCoDel(FqCoDelConfig::default()), &[0; 4]);
+    // 5 ms are 4.2 packets of 1500 bytes at 10 Mbit/s.
+    assert!(droptail.queue_mean_packets > 50.0, "{}", droptail.queue_mean_packets);
+    for link in [codel, fq_codel] {
+        assert!(link.drops_sojourn > 20 && link.drops_full == 0, "{link:?}");
+        assert!(link.queue_mean_packets < 15.0 && link.utilisation > 0.95, "{link:?}");
+    }
 }

@@ -183,7 +183,7 @@ fn only_the_packets_that_it_applies_to_are_counted() {
         loss: Loss::None,
         loss_at: LossAt::Exit,
     };
-    let applies = Applies { data_only: true, flow: Some(4) };
+    let applies = Applies { data_only: true, flow: Some(4), ..Applies::default() };
     let mut link = Link::new(config).with_patterns(vec![(read("kind loss\n2\n"), applies)]);
     for (id, flow, data) in [(1, 4, true), (2, 4, false), (3, 3, true), (4, 4, true), (5, 4, true)] {
         link.handle_frame(Instant::ZERO, Frame { id, flow, data, ..Frame::default() });

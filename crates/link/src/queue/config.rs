@@ -2,7 +2,10 @@
 
 use anabranch_base::Rng;
 
-use super::{Counts, DropTail, LinkFacts, Queue, Red, RedConfig, VirtualConfig, VirtualRed};
+use super::{
+    Classes, ClassesConfig, CoDel, CoDelConfig, Counts, DropTail, FqCoDel, FqCoDelConfig, LinkFacts, Queue,
+    Red, RedConfig, VirtualConfig, VirtualRed,
+};
 
 /// A queue discipline and its parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,12 +23,18 @@ pub enum QueueConfig {
     Red(RedConfig),
     /// Virtual RED queues in one queue: RIO-C, RIO-D, WRED.
     VirtualRed(VirtualConfig),
+    /// Controlled delay.
+    CoDel(CoDelConfig),
+    /// Controlled delay, flow by flow.
+    FqCoDel(FqCoDelConfig),
+    /// A queue for each class.
+    Classes(ClassesConfig),
 }
 
 impl QueueConfig {
     /// The queue in front of `link`. What it draws, it draws from `rng`.
     #[must_use]
-    pub fn build(&self, link: LinkFacts, rng: Rng) -> Queue {
+    pub fn build(&self, link: LinkFacts, mut rng: Rng) -> Queue {
         match self {
             Self::DropTail { packets, bytes } => {
                 Queue::DropTail(DropTail::new(*packets, *bytes, Counts::Ns2))
@@ -34,6 +43,9 @@ impl QueueConfig {
             Self::VirtualRed(config) => {
                 Queue::VirtualRed(Box::new(VirtualRed::new(config.clone(), link, rng)))
             }
+            Self::CoDel(config) => Queue::CoDel(Box::new(CoDel::new(*config))),
+            Self::FqCoDel(config) => Queue::FqCoDel(Box::new(FqCoDel::new(*config, rng))),
+            Self::Classes(config) => Queue::Classes(Box::new(Classes::new(config, link, &mut rng))),
         }
     }
 }

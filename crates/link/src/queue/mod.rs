@@ -1,14 +1,20 @@
 //! What waits for a link, and what is dropped instead.
 
 mod average;
+mod classes;
+mod codel;
 mod config;
 mod droptail;
+mod fq_codel;
 mod red;
 mod virtual_red;
 
 pub use average::{LinkFacts, Weight};
+pub use classes::{ClassConfig, Classes, ClassesConfig, Scheduler};
+pub use codel::{CoDel, CoDelConfig};
 pub use config::QueueConfig;
 pub use droptail::{Counts, DropTail};
+pub use fq_codel::{FqCoDel, FqCoDelConfig};
 pub use red::{AdaptiveRed, Measure, Red, RedConfig, Victim};
 pub use virtual_red::{VirtualClass, VirtualConfig, VirtualMode, VirtualQuirks, VirtualRed};
 
@@ -57,6 +63,12 @@ pub enum Queue {
     Red(Box<Red>),
     /// Virtual RED queues in one queue: RIO-C, RIO-D, WRED.
     VirtualRed(Box<VirtualRed>),
+    /// Controlled delay.
+    CoDel(Box<CoDel>),
+    /// Controlled delay, flow by flow.
+    FqCoDel(Box<FqCoDel>),
+    /// A queue for each class.
+    Classes(Box<Classes>),
 }
 
 /// The same call for whatever it is.
@@ -66,6 +78,9 @@ macro_rules! each {
             Self::DropTail($inner) => $call,
             Self::Red($inner) => $call,
             Self::VirtualRed($inner) => $call,
+            Self::CoDel($inner) => $call,
+            Self::FqCoDel($inner) => $call,
+            Self::Classes($inner) => $call,
         }
     };
 }
@@ -77,6 +92,9 @@ impl Queue {
             Self::DropTail(_) => {}
             Self::Red(queue) => queue.count(span),
             Self::VirtualRed(queue) => queue.count(now, span),
+            Self::CoDel(queue) => queue.count(span),
+            Self::FqCoDel(queue) => queue.count(span),
+            Self::Classes(queue) => queue.count(now, span),
         }
     }
 
@@ -86,6 +104,9 @@ impl Queue {
             Self::DropTail(_) => 0,
             Self::Red(queue) => queue.marks(),
             Self::VirtualRed(queue) => queue.marks(),
+            Self::CoDel(queue) => queue.marks(),
+            Self::FqCoDel(queue) => queue.marks(),
+            Self::Classes(queue) => queue.marks(),
         }
     }
 
@@ -101,34 +122,76 @@ impl Queue {
     pub(crate) fn classes(&self, now: Instant) -> Vec<ClassStats> {
         match self {
             Self::VirtualRed(queue) => queue.classes(now),
+            Self::Classes(queue) => queue.classes(now),
             _ => Vec::new(),
         }
     }
 }
 
+/// Drop-tail is looked at first and alone: it is what nearly every link has, and its calls are small enough to be inlined.
+/// The others cost a call.
 impl QueueDiscipline for Queue {
     #[inline]
     fn enqueue(&mut self, now: Instant, free_at: Instant, frame: Frame, dropped: &mut Vec<Dropped>) {
-        each!(self, queue => queue.enqueue(now, free_at, frame, dropped));
+        match self {
+            Self::DropTail(queue) => queue.enqueue(now, free_at, frame, dropped),
+            _ => self.enqueue_elsewhere(now, free_at, frame, dropped),
+        }
     }
 
     #[inline]
     fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Dropped>) -> Option<Frame> {
-        each!(self, queue => queue.dequeue(now, dropped))
+        match self {
+            Self::DropTail(queue) => queue.dequeue(now, dropped),
+            _ => self.dequeue_elsewhere(now, dropped),
+        }
     }
 
     #[inline]
     fn lets_pass(&self, size: u32) -> bool {
-        each!(self, queue => queue.lets_pass(size))
+        match self {
+            Self::DropTail(queue) => queue.lets_pass(size),
+            // All others measure, or share out, what passes.
+            _ => false,
+        }
     }
 
     #[inline]
     fn len(&self) -> usize {
-        each!(self, queue => queue.len())
+        match self {
+            Self::DropTail(queue) => queue.len(),
+            _ => self.size_elsewhere().0,
+        }
     }
 
     #[inline]
     fn bytes(&self) -> u64 {
-        each!(self, queue => queue.bytes())
+        match self {
+            Self::DropTail(queue) => queue.bytes(),
+            _ => self.size_elsewhere().1,
+        }
+    }
+}
+
+impl Queue {
+    #[inline(never)]
+    fn enqueue_elsewhere(
+        &mut self,
+        now: Instant,
+        free_at: Instant,
+        frame: Frame,
+        dropped: &mut Vec<Dropped>,
+    ) {
+        each!(self, queue => queue.enqueue(now, free_at, frame, dropped));
+    }
+
+    #[inline(never)]
+    fn dequeue_elsewhere(&mut self, now: Instant, dropped: &mut Vec<Dropped>) -> Option<Frame> {
+        each!(self, queue => queue.dequeue(now, dropped))
+    }
+
+    #[inline(never)]
+    fn size_elsewhere(&self) -> (usize, u64) {
+        each!(self, queue => (queue.len(), queue.bytes()))
     }
 }

@@ -7,6 +7,7 @@ use anabranch_base::{Duration, Instant, Rng};
 
 use super::QueueDiscipline;
 use super::average::{Average, LinkFacts, Weight};
+use super::classes::ClassTable;
 use crate::stats::Span;
 use crate::tally::Tally;
 use crate::{ClassStats, Colour, DropReason, Dropped, DscpSet, Frame};
@@ -82,8 +83,7 @@ pub struct VirtualRed {
     ecn: bool,
     quirks: VirtualQuirks,
     classes: Vec<Class>,
-    /// The class for a code point and a colour, at `3 * dscp + colour`.
-    class_of: Box<[u8; 192]>,
+    class_of: ClassTable,
     rng: Rng,
 }
 
@@ -115,17 +115,7 @@ impl VirtualRed {
         let average = Average::new(config.weight, link, config.mean_packet);
         let mut configs = config.classes;
         configs.truncate(64);
-        let mut class_of = Box::new([0; 192]);
-        for (place, class) in class_of.iter_mut().enumerate() {
-            let (dscp, colour) = (place / 3, COLOURS[place % 3]);
-            let takes = |class: &VirtualClass| {
-                let known = anabranch_base::Dscp::new(dscp as u8);
-                known.is_some_and(|dscp| class.dscp.contains(dscp))
-                    && class.colour.is_none_or(|only| only == colour)
-            };
-            let found = configs.iter().position(takes).unwrap_or(configs.len().saturating_sub(1));
-            *class = found as u8;
-        }
+        let table: Vec<_> = configs.iter().map(|class| (class.dscp, class.colour)).collect();
         let classes = configs.into_iter().map(|config| Class {
             config,
             average: average.clone(),
@@ -142,7 +132,7 @@ impl VirtualRed {
             ecn: config.ecn,
             quirks: config.quirks,
             classes: classes.collect(),
-            class_of,
+            class_of: ClassTable::new(&table),
             rng,
         }
     }
@@ -168,12 +158,6 @@ impl VirtualRed {
             ..class.tally.stats(&class.config.name, now)
         };
         self.classes.iter().map(stats).collect()
-    }
-
-    #[inline]
-    fn class_of(&self, frame: &Frame) -> usize {
-        let place = 3 * usize::from(frame.dscp.get()) + frame.colour as usize;
-        self.class_of.get(place).copied().map_or(0, usize::from)
     }
 
     /// The averages that an arrival in `class` brings up to date.
@@ -256,12 +240,9 @@ impl VirtualRed {
     }
 }
 
-/// In the order of their numbers.
-const COLOURS: [Colour; 3] = [Colour::Green, Colour::Yellow, Colour::Red];
-
 impl QueueDiscipline for VirtualRed {
     fn enqueue(&mut self, now: Instant, _free_at: Instant, mut frame: Frame, dropped: &mut Vec<Dropped>) {
-        let index = self.class_of(&frame);
+        let index = self.class_of.of(&frame);
         if let Some(class) = self.classes.get_mut(index) {
             class.tally.arrival(now, frame.size);
         }

@@ -13,10 +13,11 @@ use super::Association;
 use super::acknowledgement::Windows;
 use super::data::DataChunk;
 use super::input::{Context, Violation};
-use crate::config::Coupling;
+use crate::config::{Coupling, SubflowLevel};
 use crate::sf::credit::{Allowance, Buffer};
 use crate::sf::fids::{Fids, Judged};
 use crate::sf::negotiation::Agreed;
+use crate::stream::inbound::Excess;
 use crate::subflow::Life;
 use crate::subflow::flight::ChunkState;
 use crate::subflow::receive::ReceiveMap;
@@ -54,6 +55,18 @@ impl Sf {
 }
 
 impl Association {
+    /// How the two ends know of subflows: what the handshake came to.
+    #[must_use]
+    pub fn subflow_level(&self) -> SubflowLevel {
+        if self.extensions.thesis.is_some() {
+            SubflowLevel::Sf2007
+        } else if self.sf.is_some() {
+            SubflowLevel::One
+        } else {
+            SubflowLevel::Zero
+        }
+    }
+
     /// The sequence space of a FID.
     pub(super) fn space_of(&self, fid: u8) -> Option<usize> {
         self.spaces.iter().position(|space| space.fid == fid)
@@ -219,18 +232,26 @@ impl Association {
     pub(super) fn credit_of(&self, space: usize) -> u32 {
         let Some(sf) = &self.sf else { return self.advertised_window() };
         let buffer = self.buffer();
-        // A message in the making that is longer than half of the buffer would close the window for ever: see
-        // `advertised_window`.
-        let half = self.config.receive_window as usize / 2;
-        let (excess, _, grows) =
-            if self.inbound.held_bytes() > half { self.inbound.interleaved_excess(half) } else { (0, 0, 0) };
+        let quarter = self.config.receive_window as usize / 4;
+        let long = self.inbound.held_bytes() > quarter;
         let held = |index: usize| {
-            let less = if usize::from(grows) == index { excess } else { 0 };
+            let less = if long { self.excess_of(index).own } else { 0 };
             self.inbound.held_of(index).saturating_sub(less) as u64
         };
         let open = self.spaces.iter().enumerate().filter(|(_, s)| sf.theirs.epoch(s.fid).is_some());
         let credit = buffer.credit(open.map(|(index, _)| held(index)), held(space));
         u32::try_from(credit).unwrap_or(u32::MAX)
+    }
+
+    /// What messages in the making do not count for: one that grows where nothing is missing would close the window for ever
+    /// if it is longer than the buffer (see `advertised_window`). Subflows grow theirs side by side, so each has a share.
+    pub(super) fn excess_of(&self, space: usize) -> Excess {
+        let size = self.config.receive_window as usize;
+        let limit = match &self.sf {
+            Some(sf) => size / 4 / usize::from(sf.theirs.open()),
+            None => size / 2,
+        };
+        self.inbound.interleaved_excess(limit, space)
     }
 
     /// The user has read: windows that have grown by a quarter are told to the peer.

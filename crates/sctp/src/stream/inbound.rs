@@ -19,6 +19,17 @@ struct Stream {
     held: BTreeMap<u64, Whole>,
 }
 
+/// What messages longer than their share of the buffer do not count for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Excess {
+    /// Payload.
+    pub(crate) bytes: usize,
+    /// Payload and bookkeeping.
+    pub(crate) memory: usize,
+    /// Payload of one space.
+    pub(crate) own: usize,
+}
+
 /// Everything received and not yet taken by the user.
 #[derive(Debug, Default)]
 pub(crate) struct Inbound {
@@ -35,8 +46,8 @@ pub(crate) struct Inbound {
     held_bytes: usize,
     /// Pieces held, for the memory bound.
     held_pieces: usize,
-    /// User data held that each sequence space brought, bytes.
-    held_of: Vec<usize>,
+    /// Of this, what each sequence space but the first brought.
+    held_of_others: Vec<usize>,
 }
 
 impl Inbound {
@@ -47,34 +58,47 @@ impl Inbound {
 
     /// User data held that a sequence space brought, bytes.
     pub(crate) fn held_of(&self, space: usize) -> usize {
-        self.held_of.get(space).copied().unwrap_or(0)
+        match space.checked_sub(1) {
+            Some(other) => self.held_of_others.get(other).copied().unwrap_or(0),
+            None => self.held_bytes.saturating_sub(self.held_of_others.iter().sum()),
+        }
     }
 
     /// Accounts for bytes that a space brought.
+    #[inline]
     fn hold(&mut self, space: u8, bytes: usize) {
         self.held_bytes += bytes;
-        let index = usize::from(space);
-        if index >= self.held_of.len() {
-            self.held_of.resize(index + 1, 0);
+        let Some(index) = usize::from(space).checked_sub(1) else { return };
+        if index >= self.held_of_others.len() {
+            self.held_of_others.resize(index + 1, 0);
         }
-        if let Some(held) = self.held_of.get_mut(index) {
+        if let Some(held) = self.held_of_others.get_mut(index) {
             *held += bytes;
         }
     }
 
+    #[inline]
     fn let_go(&mut self, space: u8, bytes: usize) {
         self.held_bytes = self.held_bytes.saturating_sub(bytes);
-        if let Some(held) = self.held_of.get_mut(usize::from(space)) {
+        let Some(index) = usize::from(space).checked_sub(1) else { return };
+        if let Some(held) = self.held_of_others.get_mut(index) {
             *held = held.saturating_sub(bytes);
         }
     }
 
-    /// Of what is held, the part of the longest message in the making that exceeds `limit`: bytes of payload, of memory,
-    /// and the space that brings it. For messages with numbers of their own.
-    pub(crate) fn interleaved_excess(&self, limit: usize) -> (usize, usize, u8) {
-        let Some((len, fragments, space)) = self.interleaved.longest() else { return (0, 0, 0) };
-        let excess = len.saturating_sub(limit);
-        (excess, excess + (fragments as u64 * excess as u64 / len.max(1) as u64) as usize * OVERHEAD, space)
+    /// Of what is held, the part of the longest message in the making of each space that exceeds `limit`: bytes of payload
+    /// and of memory in all, and bytes of the space asked about. For messages with numbers of their own.
+    pub(crate) fn interleaved_excess(&self, limit: usize, space: usize) -> Excess {
+        let mut all = Excess::default();
+        for (of, (len, fragments)) in self.interleaved.longest() {
+            let excess = len.saturating_sub(limit);
+            all.bytes += excess;
+            all.memory += excess + (fragments as u64 * excess as u64 / len.max(1) as u64) as usize * OVERHEAD;
+            if usize::from(of) == space {
+                all.own = excess;
+            }
+        }
+        all
     }
 
     /// Of what is held, the part of the message growing at `next` that exceeds `limit`: bytes of payload, and of
@@ -181,6 +205,7 @@ impl Inbound {
     ///
     /// # Errors
     /// When fragments contradict each other, or the message is longer than `limit`.
+    #[inline(never)]
     pub(crate) fn add_of_space(
         &mut self,
         space: u8,
@@ -244,6 +269,31 @@ impl Inbound {
         true
     }
 
+    /// The next message of some streams (of all, if none is listed) has the number 0. Nothing of them can wait for another,
+    /// unless the peer left out numbers: that is given up.
+    pub(crate) fn reset_streams(&mut self, streams: &[u16]) {
+        let last = self.streams.len().max(self.interleaved.streams());
+        let all = 0..u16::try_from(last).unwrap_or(u16::MAX);
+        let (listed, all) = if streams.is_empty() { (&[][..], all) } else { (streams, 0..0) };
+        for id in listed.iter().copied().chain(all) {
+            if let Some(stream) = self.streams.get_mut(usize::from(id)) {
+                let held = std::mem::take(stream).held;
+                for whole in held.into_values() {
+                    self.let_go(0, whole.message.len());
+                    self.held_pieces = self.held_pieces.saturating_sub(1);
+                }
+            }
+            for (space, bytes, pieces) in self.interleaved.begin_anew(id) {
+                self.let_go(space, bytes);
+                self.held_pieces = self.held_pieces.saturating_sub(pieces);
+            }
+            for (space, bytes) in self.order.begin_anew(id) {
+                self.let_go(space, bytes);
+                self.held_pieces = self.held_pieces.saturating_sub(1);
+            }
+        }
+    }
+
     /// Begins sequence spaces anew (restart); what is ready stays readable.
     pub(crate) fn restart(&mut self) {
         self.reassembly = Reassembly::default();
@@ -252,7 +302,7 @@ impl Inbound {
         self.order = Order::default();
         self.by_space.clear();
         // What is ready belongs to no space any more: none is charged for it.
-        self.held_of.clear();
+        self.held_of_others.clear();
         for (space, _) in &mut self.ready {
             *space = 0;
         }

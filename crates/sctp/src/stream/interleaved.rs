@@ -102,10 +102,35 @@ impl Interleaved {
         &mut self.near[id]
     }
 
-    /// Bytes and fragments of the longest message of which nothing is missing so far, and the space that brings it.
-    pub(crate) fn longest(&self) -> Option<(usize, usize, u8)> {
-        let growing = self.assemblies.values().filter(|a| a.loose.is_empty());
-        growing.map(|a| (a.len, a.next as usize, a.space)).max_by_key(|(len, ..)| *len)
+    /// One more than the highest stream that was ever used.
+    pub(crate) fn streams(&self) -> usize {
+        self.near.len()
+    }
+
+    /// A stream begins anew: what has come of messages that are not whole is given up. Space, bytes and pieces of each.
+    pub(crate) fn begin_anew(&mut self, stream: u16) -> Vec<(u8, usize, usize)> {
+        if let Some(near) = self.near.get_mut(usize::from(stream)) {
+            *near = Near::default();
+        }
+        let mut gone = Vec::new();
+        self.assemblies.retain(|(id, ..), assembly| {
+            if *id == stream {
+                let pieces = assembly.next as usize + assembly.loose.len();
+                gone.push((assembly.space, assembly.len, pieces));
+            }
+            *id != stream
+        });
+        gone
+    }
+
+    /// For each space, bytes and fragments of its longest message of which nothing is missing so far.
+    pub(crate) fn longest(&self) -> BTreeMap<u8, (usize, usize)> {
+        let mut all = BTreeMap::new();
+        for growing in self.assemblies.values().filter(|a| a.loose.is_empty()) {
+            let entry = all.entry(growing.space).or_insert((0, 0));
+            *entry = (*entry).max((growing.len, growing.next as usize));
+        }
+        all
     }
 
     /// Bytes that the message of `piece` has so far.
@@ -235,6 +260,13 @@ impl Order {
             self.streams.resize_with(id + 1, InOrder::default);
         }
         &mut self.streams[id]
+    }
+
+    /// A stream begins anew: messages that wait for others are given up. Space and bytes of each.
+    pub(crate) fn begin_anew(&mut self, stream: u16) -> Vec<(u8, usize)> {
+        let Some(stream) = self.streams.get_mut(usize::from(stream)) else { return Vec::new() };
+        let held = std::mem::take(stream).held;
+        held.into_values().map(|whole| (whole.space, whole.message.len())).collect()
     }
 
     /// Number of the next message to deliver.

@@ -67,6 +67,8 @@ pub(crate) struct Arena {
 }
 
 impl Arena {
+    #[allow(clippy::inline_always, reason = "used once for each message; measured")]
+    #[inline(always)]
     pub(crate) fn copy(&mut self, payload: &[u8]) -> Bytes {
         if self.block.capacity() < payload.len() && !self.block.try_reclaim(payload.len()) {
             // Small for those who receive little, larger with use.
@@ -98,6 +100,11 @@ impl Reassembly {
     ///
     /// # Errors
     /// When it contradicts its neighbours: the association must be aborted.
+    #[allow(
+        clippy::inline_always,
+        reason = "one copy for DATA, whose messages are not moved about; measured"
+    )]
+    #[inline(always)]
     pub(crate) fn add(&mut self, c: &Arrived<'_>, waits: bool) -> Result<Option<Whole>, Inconsistent> {
         if c.beginning && c.ending {
             return Ok(Some(self.whole(c, waits)));

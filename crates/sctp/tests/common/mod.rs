@@ -7,7 +7,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anabranch_base::{Dscp, Duration, Ecn, Instant, Meta, Rng};
-use anabranch_sctp::{AssociationId, Config, Endpoint, EndpointConfig, Event, Message, Received};
+use anabranch_sctp::config::SubflowLevel;
+use anabranch_sctp::{
+    AssociationId, Config, Endpoint, EndpointConfig, Event, Message, Received, SubflowSpec,
+};
 use anabranch_wire::chunk::{Chunk, Data};
 use anabranch_wire::{Checksum, Packet};
 use bytes::Bytes;
@@ -33,6 +36,7 @@ impl Side {
 pub struct Logged {
     pub at: Instant,
     pub from: Side,
+    pub dscp: Dscp,
     pub bytes: Vec<u8>,
     pub dropped: bool,
 }
@@ -50,6 +54,25 @@ impl Logged {
             .chunks()
             .filter_map(|raw| match Chunk::parse(raw.unwrap()).unwrap() {
                 Chunk::Data(data) => Some(data),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// Chunk types in order.
+    pub fn kinds(&self) -> Vec<u8> {
+        let packet = Packet::parse(&self.bytes, Checksum::Ignore).unwrap();
+        packet.chunks().map(|raw| raw.unwrap().kind).collect()
+    }
+
+    /// FIDs of the data it carries, with the first sequence number of each chunk.
+    pub fn fids(&self) -> Vec<(u8, u32)> {
+        let packet = Packet::parse(&self.bytes, Checksum::Ignore).unwrap();
+        packet
+            .chunks()
+            .filter_map(|raw| match Chunk::parse(raw.unwrap()).unwrap() {
+                Chunk::SfData(data) => Some((data.fid, data.stsn.get())),
+                Chunk::IData(data) => Some((0, data.tsn.get())),
                 _ => None,
             })
             .collect()
@@ -82,11 +105,15 @@ fn word(chunk: &Chunk<'_>) -> String {
         Chunk::ShutdownAck(_) => "SHUTDOWN-ACK".into(),
         Chunk::ShutdownComplete(_) => "SHUTDOWN-COMPLETE".into(),
         Chunk::Error(_) => "ERROR".into(),
+        Chunk::IData(d) => format!("I-DATA {}", d.tsn),
+        Chunk::ReConfig(_) => "RE-CONFIG".into(),
         _ => "OTHER".into(),
     }
 }
 
 type Drop = Box<dyn FnMut(&Logged) -> bool>;
+type Delay = Box<dyn Fn(&Logged) -> Duration>;
+type Tamper = Box<dyn FnMut(Side, &mut Vec<u8>)>;
 
 /// Everything of a test.
 pub struct Pair {
@@ -103,6 +130,8 @@ pub struct Pair {
     in_flight: BTreeMap<(Instant, u64), (Side, Vec<u8>)>,
     sequence: u64,
     drop: Drop,
+    delay: Option<Delay>,
+    tamper: Option<Tamper>,
 }
 
 pub const PORT: u16 = 5000;
@@ -118,7 +147,72 @@ pub fn meta(from: Side) -> Meta {
     Meta { source: address(from), destination: address(from.other()), dscp: Dscp::DEFAULT, ecn: Ecn::NotEct }
 }
 
+/// So many subflows with a code point each, stream `i` on subflow `i`.
+pub fn subflow_config(level: SubflowLevel, subflows: u8) -> Config {
+    let spec = |index: u8| SubflowSpec {
+        streams: vec![u16::from(index)],
+        ..SubflowSpec::new(Dscp::new(index).unwrap())
+    };
+    Config {
+        subflow_level: level,
+        subflows: (0..subflows).map(spec).collect(),
+        send_buffer: 4 << 20,
+        ..Config::rfc9260()
+    }
+}
+
 impl Pair {
+    /// A connects with one configuration, Z listens with another; the association is up.
+    pub fn between(seed: u64, a: &Config, z: &Config) -> (Self, AssociationId, AssociationId) {
+        let mut pair = Self::sealed(seed);
+        pair.z.listen(Arc::new(z.clone())).unwrap();
+        let id = pair.a.connect(pair.now, address(Side::Z), PORT, Arc::new(a.clone())).unwrap();
+        pair.run_for(Duration::from_millis(200));
+        let z = pair.id_of(Side::Z);
+        assert!(pair.saw(Side::A, |e| matches!(e, Event::Established { .. })), "{:?}", pair.events);
+        (pair, id, z)
+    }
+
+    /// `count` messages of `len` bytes on each of the first streams, numbered.
+    pub fn send_all(&mut self, side: Side, id: AssociationId, streams: u16, count: u32, len: usize) {
+        for n in 0..count {
+            for stream in 0..streams {
+                self.send_numbered(side, id, stream, n, len);
+            }
+        }
+    }
+
+    pub fn send_numbered(&mut self, side: Side, id: AssociationId, stream: u16, n: u32, len: usize) {
+        let mut payload = vec![stream as u8; len];
+        payload[..4].copy_from_slice(&n.to_be_bytes());
+        self.send(side, id, stream, &payload);
+    }
+
+    /// Messages received on each stream; each message came once, in order.
+    #[track_caller]
+    pub fn in_order(&self, side: Side) -> BTreeMap<u16, u32> {
+        let mut next = BTreeMap::new();
+        for (to, message) in &self.received {
+            if *to != side {
+                continue;
+            }
+            let bytes = message.clone().into_bytes();
+            let n = u32::from_be_bytes(bytes[..4].try_into().unwrap());
+            let expected = next.entry(message.stream).or_insert(0_u32);
+            assert_eq!(n, *expected, "stream {}", message.stream);
+            assert!(bytes[4..].iter().all(|byte| *byte == message.stream as u8));
+            *expected += 1;
+        }
+        next
+    }
+
+    /// Every message of every stream arrived, once, in order.
+    #[track_caller]
+    pub fn check_all(&self, side: Side, streams: u16, count: u32) {
+        let got = self.in_order(side);
+        assert_eq!(got, (0..streams).map(|stream| (stream, count)).collect::<BTreeMap<_, _>>());
+    }
+
     pub fn new(seed: u64) -> Self {
         Self::with(seed, false)
     }
@@ -146,6 +240,8 @@ impl Pair {
             in_flight: BTreeMap::new(),
             sequence: 0,
             drop: Box::new(|_| false),
+            delay: None,
+            tamper: None,
         }
     }
 
@@ -188,6 +284,16 @@ impl Pair {
         self.drop = Box::new(drop);
     }
 
+    /// How long each packet takes from now on.
+    pub fn delay_by(&mut self, delay: impl Fn(&Logged) -> Duration + 'static) {
+        self.delay = Some(Box::new(delay));
+    }
+
+    /// Somebody in the network changes packets from now on; the checksum is made right again.
+    pub fn tamper(&mut self, tamper: impl FnMut(Side, &mut Vec<u8>) + 'static) {
+        self.tamper = Some(Box::new(tamper));
+    }
+
     pub fn send(&mut self, side: Side, id: AssociationId, stream: u16, payload: &[u8]) {
         let now = self.now;
         let message = Message::new(stream, Bytes::copy_from_slice(payload));
@@ -207,11 +313,18 @@ impl Pair {
                 let mut progress = false;
                 let (now, max) = (self.now, self.max_packets);
                 let mut buf = Vec::new();
+                let mut count = 0;
                 while let Some(transmit) = self.endpoint(side).poll_transmit(now, max, &mut buf) {
+                    count += 1;
+                    assert!(
+                        count < 100_000,
+                        "packets without end at {now}: {:?}",
+                        self.log.last().map(Logged::words)
+                    );
                     assert_eq!(transmit.size, buf.len());
                     assert_eq!(transmit.destination, address(side.other()));
                     for packet in buf.chunks(transmit.segment_size) {
-                        self.transmit(side, packet.to_vec());
+                        self.transmit(side, transmit.dscp, packet.to_vec());
                     }
                     buf.clear();
                     progress = true;
@@ -237,12 +350,19 @@ impl Pair {
         }
     }
 
-    fn transmit(&mut self, from: Side, bytes: Vec<u8>) {
-        let mut logged = Logged { at: self.now, from, bytes, dropped: false };
+    fn transmit(&mut self, from: Side, dscp: Dscp, mut bytes: Vec<u8>) {
+        if let Some(tamper) = &mut self.tamper {
+            tamper(from, &mut bytes);
+            bytes[8..12].fill(0);
+            let sum = anabranch_wire::crc32c::packet_checksum(&bytes);
+            bytes[8..12].copy_from_slice(&anabranch_wire::crc32c::store(sum));
+        }
+        let mut logged = Logged { at: self.now, from, dscp, bytes, dropped: false };
         logged.dropped = (self.drop)(&logged);
         if !logged.dropped {
             self.sequence += 1;
-            self.in_flight.insert((self.now + self.latency, self.sequence), (from, logged.bytes.clone()));
+            let latency = self.delay.as_ref().map_or(self.latency, |delay| delay(&logged));
+            self.in_flight.insert((self.now + latency, self.sequence), (from, logged.bytes.clone()));
         }
         self.log.push(logged);
     }

@@ -89,7 +89,8 @@ fn samples_can_begin_late_and_end_early() {
 
 #[test]
 fn what_is_sampled_changes_nothing_else() {
-    let loss = Loss::Bernoulli { p: 0.1, applies: Applies::All, stream: None };
+    let loss =
+        Loss::Bernoulli { p: 0.1, applies: Applies::All, dscp: anabranch_link::DscpSet::ALL, stream: None };
     let mut scenario = line(loss, vec![source("cbr", 3), source("other", 5)]);
     let plain = run(&scenario, 1, &scenario.record).unwrap();
     assert!(plain.trace.is_none());
@@ -131,7 +132,8 @@ fn flows_of_one_count_are_summed_up() {
 
 #[test]
 fn packets_that_are_told_ahead_are_in_the_samples_of_their_time() {
-    let loss = Loss::Bernoulli { p: 0.1, applies: Applies::All, stream: None };
+    let loss =
+        Loss::Bernoulli { p: 0.1, applies: Applies::All, dscp: anabranch_link::DscpSet::ALL, stream: None };
     let mut scenario = line(loss, vec![source("x", 0), source("y", 1), source("z", 2)]);
     // The second link is the bottleneck, and the first one tells it what comes.
     scenario.links[0].rate = Rate::BitsPerSecond(100_000_000);

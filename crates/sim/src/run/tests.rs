@@ -22,6 +22,7 @@ pub(super) fn link(name: &str, from: &str, to: &str, loss: Loss) -> Link {
         queue: Queue::DropTail { packets: Some(5), bytes: None },
         loss,
         mtu: 1500,
+        conditions: Vec::new(),
         patterns: Vec::new(),
     }
 }
@@ -50,7 +51,7 @@ pub(super) fn flow(name: &str, from: &str, to: &str, start_ms: u64) -> Flow {
 }
 
 fn bernoulli(p: f64) -> Loss {
-    Loss::Bernoulli { p, applies: Applies::All, stream: None }
+    Loss::Bernoulli { p, applies: Applies::All, dscp: anabranch_link::DscpSet::ALL, stream: None }
 }
 
 /// a - r - b, both ways.
@@ -202,7 +203,12 @@ fn links_with_one_loss_stream_lose_the_same_packets() {
     scenario.hosts.push(Host { name: "c".into(), ..Host::default() });
     scenario.links.push(link("c-r", "c", "r", Loss::None));
     scenario.links.push(link("r-c", "r", "c", Loss::None));
-    let shared = || Loss::Bernoulli { p: 0.3, applies: Applies::Data, stream: Some("x".into()) };
+    let shared = || Loss::Bernoulli {
+        p: 0.3,
+        applies: Applies::Data,
+        dscp: anabranch_link::DscpSet::ALL,
+        stream: Some("x".into()),
+    };
     scenario.links[0].loss = shared();
     scenario.links[4].loss = shared();
     let numbers = |random| {
@@ -246,7 +252,12 @@ fn what_cannot_be_run_is_refused_with_a_sentence() {
     assert_eq!(
         refusal(|s| {
             let drop = vec![1];
-            s.links[0].loss = Loss::Positions { drop, applies: Applies::All, flow: Some("y".into()) };
+            s.links[0].loss = Loss::Positions {
+                drop,
+                applies: Applies::All,
+                dscp: anabranch_link::DscpSet::ALL,
+                flow: Some("y".into()),
+            };
         }),
         "the loss of link `a-r` names `y`, which does not exist"
     );

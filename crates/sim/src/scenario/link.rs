@@ -1,14 +1,14 @@
 //! A link: one direction, its rate, its delay, its queue and what it loses.
 
 use anabranch_base::Duration;
-use anabranch_link::QueueConfig as Queue;
 use anabranch_link::pattern::Kind;
+use anabranch_link::{BurstParameters, ConditionerConfig, DscpSet, QueueConfig as Queue};
 
 use super::error::{Problem, quote};
 use super::keys::{Field, Keys};
 use super::pattern::PatternUse;
 use super::tree::Table;
-use super::{pattern, queue, units};
+use super::{condition, pattern, queue, units};
 
 /// One direction between two nodes.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +29,8 @@ pub struct Link {
     pub loss: Loss,
     /// Largest IP packet in bytes.
     pub mtu: u32,
+    /// What happens to packets at the entry, in the order in which it happens.
+    pub conditions: Vec<ConditionerConfig>,
     /// What happens to packets, position by position.
     pub patterns: Vec<PatternUse>,
 }
@@ -65,15 +67,41 @@ pub enum Loss {
         p: f64,
         /// Which packets can be lost; the others take no random number.
         applies: Applies,
+        /// Packets with these code points; the others too take no random number.
+        dscp: DscpSet,
         /// Links that name the same stream see the same sequence of losses (with common random numbers).
+        stream: Option<String>,
+    },
+    /// Losses in bursts: the link is now good and now bad.
+    GilbertElliott {
+        /// Probabilities.
+        parameters: BurstParameters,
+        /// As for Bernoulli.
+        applies: Applies,
+        /// As for Bernoulli.
+        dscp: DscpSet,
+        /// As for Bernoulli.
+        stream: Option<String>,
+    },
+    /// Packets with a wrong bit.
+    BitErrors {
+        /// Probability that a bit is wrong, 0 to 1.
+        rate: f64,
+        /// As for Bernoulli.
+        applies: Applies,
+        /// As for Bernoulli.
+        dscp: DscpSet,
+        /// As for Bernoulli.
         stream: Option<String>,
     },
     /// The packets at given places.
     Positions {
-        /// Packet numbers from 1, rising, none twice. Counted are the packets that `applies` and `flow` select.
+        /// Packet numbers from 1, rising, none twice. Counted are the packets that `applies`, `dscp` and `flow` select.
         drop: Vec<u64>,
         /// Which packets are counted.
         applies: Applies,
+        /// Count only packets with these code points.
+        dscp: DscpSet,
         /// Count only the packets of this flow, in the direction of the link. `None`: all.
         flow: Option<String>,
     },
@@ -90,7 +118,7 @@ pub enum Applies {
 }
 
 /// What one direction of a link says; each key once in the link and, for the reverse, perhaps again in `back`.
-const SHARED: [&str; 6] = ["rate", "delay", "queue", "loss", "mtu", "pattern"];
+const SHARED: [&str; 7] = ["rate", "delay", "queue", "loss", "mtu", "condition", "pattern"];
 
 /// RFC 791: every host takes datagrams of 576 bytes. RFC 2460 asks for links of 1280, but IPv4 may have less.
 const SMALLEST_MTU: u64 = 576;
@@ -133,6 +161,7 @@ pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
         queue: Queue::default(),
         loss: Loss::None,
         mtu: DEFAULT_MTU,
+        conditions: Vec::new(),
         patterns: Vec::new(),
     };
     if link.from == link.to {
@@ -159,7 +188,10 @@ pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
         over => {
             direction(&keys, &mut back, &mut Vec::new())?;
             // The reverse loses like the link, but not the same packets.
-            if let Loss::Bernoulli { stream: Some(stream), .. } = &mut back.loss {
+            if let Loss::Bernoulli { stream: Some(stream), .. }
+            | Loss::GilbertElliott { stream: Some(stream), .. }
+            | Loss::BitErrors { stream: Some(stream), .. } = &mut back.loss
+            {
                 stream.push_str("-back");
             }
             if let Some(field) = over {
@@ -187,6 +219,9 @@ fn direction<'t>(keys: &Keys<'t>, link: &mut Link, loss_flows: &mut Vec<Field<'t
     if let Some(field) = keys.optional("loss") {
         link.loss = loss(&field, loss_flows)?;
     }
+    if let Some(field) = keys.optional("condition") {
+        link.conditions = condition::read(&field)?;
+    }
     if let Some(field) = keys.optional("pattern") {
         link.patterns = pattern::read(&field, loss_flows)?;
     }
@@ -202,18 +237,49 @@ fn direction<'t>(keys: &Keys<'t>, link: &mut Link, loss_flows: &mut Vec<Field<'t
 }
 
 fn loss<'t>(field: &Field<'t>, flows: &mut Vec<Field<'t>>) -> Result<Loss, Problem> {
+    const KINDS: [&str; 5] = ["none", "bernoulli", "gilbert-elliott", "bit-errors", "positions"];
     let table = field.table("a table such as { kind = \"bernoulli\", p = 1e-4 }")?;
-    match Keys::kind(table, "loss", "\"bernoulli\"", &["none", "bernoulli", "positions"])? {
+    let stream = |keys: &Keys<'_>| keys.optional("stream").map(|field| field.name()).transpose();
+    match Keys::kind(table, "loss", "\"bernoulli\"", &KINDS)? {
         "bernoulli" => {
-            let keys = Keys::of(table, "a loss of kind \"bernoulli\"", &["kind", "p", "applies", "stream"])?;
+            let keys =
+                Keys::of(table, "a loss of kind \"bernoulli\"", &["kind", "p", "applies", "dscp", "stream"])?;
             Ok(Loss::Bernoulli {
                 p: keys.required("p", "1e-4")?.probability()?,
                 applies: applies(&keys)?,
-                stream: keys.optional("stream").map(|field| field.name()).transpose()?,
+                dscp: queue::dscps(&keys)?,
+                stream: stream(&keys)?,
+            })
+        }
+        "gilbert-elliott" => {
+            let own = ["kind", "p", "r", "good", "bad", "applies", "dscp", "stream"];
+            let keys = Keys::of(table, "a loss of kind \"gilbert-elliott\"", &own)?;
+            let or = |key, usual| keys.optional(key).map_or(Ok(usual), |field| field.probability());
+            Ok(Loss::GilbertElliott {
+                parameters: BurstParameters {
+                    to_bad: keys.required("p", "0.001")?.probability()?,
+                    to_good: keys.required("r", "0.2")?.probability()?,
+                    good: or("good", 0.0)?,
+                    bad: or("bad", 1.0)?,
+                },
+                applies: applies(&keys)?,
+                dscp: queue::dscps(&keys)?,
+                stream: stream(&keys)?,
+            })
+        }
+        "bit-errors" => {
+            let own = ["kind", "ber", "applies", "dscp", "stream"];
+            let keys = Keys::of(table, "a loss of kind \"bit-errors\"", &own)?;
+            Ok(Loss::BitErrors {
+                rate: keys.required("ber", "1e-6")?.probability()?,
+                applies: applies(&keys)?,
+                dscp: queue::dscps(&keys)?,
+                stream: stream(&keys)?,
             })
         }
         "positions" => {
-            let keys = Keys::of(table, "a loss of kind \"positions\"", &["kind", "drop", "applies", "flow"])?;
+            let own = ["kind", "drop", "applies", "dscp", "flow"];
+            let keys = Keys::of(table, "a loss of kind \"positions\"", &own)?;
             let list = keys.required("drop", "[3, 17]")?;
             let mut drop = Vec::new();
             for item in list.items("a list of packet numbers such as [3, 17]")? {
@@ -228,6 +294,7 @@ fn loss<'t>(field: &Field<'t>, flows: &mut Vec<Field<'t>>) -> Result<Loss, Probl
             Ok(Loss::Positions {
                 drop,
                 applies: applies(&keys)?,
+                dscp: queue::dscps(&keys)?,
                 flow: flow.map(|field| field.name()).transpose()?,
             })
         }

@@ -3,6 +3,7 @@
 //! The types here are plain data that has been checked. `docs/scenario.md` lists every key of the file.
 //! The simulator runs a [`Scenario`]; it never sees the TOML behind it.
 
+mod condition;
 mod engine;
 mod error;
 mod file;
@@ -95,7 +96,12 @@ impl Scenario {
     #[must_use]
     pub fn loss_stream(&self, link: usize) -> Option<String> {
         let link = self.links.get(link)?;
-        let Loss::Bernoulli { stream, .. } = &link.loss else { return None };
+        let stream = match &link.loss {
+            Loss::None | Loss::Positions { .. } => return None,
+            Loss::Bernoulli { stream, .. }
+            | Loss::GilbertElliott { stream, .. }
+            | Loss::BitErrors { stream, .. } => stream,
+        };
         Some(match self.random {
             RandomNumbers::Common => match stream {
                 Some(shared) => format!("stream:{shared}"),

@@ -2,8 +2,9 @@
 
 use anabranch_base::{Dscp, Duration};
 use anabranch_link::{
-    AdaptiveRed, Colour, DscpSet, Measure, QueueConfig as Queue, RedConfig, Victim, VirtualClass,
-    VirtualConfig, VirtualMode, VirtualQuirks, Weight,
+    AdaptiveRed, ClassConfig, ClassesConfig, CoDelConfig, Colour, DscpSet, FqCoDelConfig, Measure,
+    QueueConfig as Queue, RedConfig, Scheduler, Victim, VirtualClass, VirtualConfig, VirtualMode,
+    VirtualQuirks, Weight,
 };
 
 use super::error::Problem;
@@ -11,7 +12,7 @@ use super::keys::{Field, Keys};
 use super::tree::{Table, Value};
 use super::{flow, units};
 
-const KINDS: [&str; 5] = ["droptail", "red", "rio-c", "rio-d", "wred"];
+const KINDS: [&str; 8] = ["droptail", "red", "rio-c", "rio-d", "wred", "codel", "fq-codel", "classes"];
 /// More would be a slip of the pen.
 const LARGEST: u64 = 1_000_000_000;
 
@@ -22,6 +23,9 @@ pub(super) fn read(field: &Field<'_>) -> Result<Queue, Problem> {
         "rio-c" => virtual_red(table, VirtualMode::Coupled, "a queue of kind \"rio-c\""),
         "rio-d" => virtual_red(table, VirtualMode::Decoupled, "a queue of kind \"rio-d\""),
         "wred" => virtual_red(table, VirtualMode::Whole, "a queue of kind \"wred\""),
+        "codel" => codel(table),
+        "fq-codel" => fq_codel(table),
+        "classes" => classes(table),
         _ => droptail(table),
     }
 }
@@ -123,9 +127,7 @@ fn virtual_red(table: &Table, mode: VirtualMode, what: &'static str) -> Result<Q
         named_once(&item, &class.name, classes.iter().map(|class| class.name.as_str()))?;
         classes.push(class);
     }
-    if classes.is_empty() || classes.len() > 64 {
-        return Err(list.problem(format!("{} classes; allowed: 1 to 64", classes.len())));
-    }
+    some(&list, classes.len())?;
     Ok(Queue::VirtualRed(VirtualConfig {
         mode,
         packets,
@@ -136,6 +138,79 @@ fn virtual_red(table: &Table, mode: VirtualMode, what: &'static str) -> Result<Q
         quirks: quirks(&keys)?,
         classes,
     }))
+}
+
+fn codel(table: &Table) -> Result<Queue, Problem> {
+    const KEYS: [&str; 6] = ["kind", "packets", "bytes", "target", "interval", "ecn"];
+    let keys = Keys::of(table, "a queue of kind \"codel\"", &KEYS)?;
+    Ok(Queue::CoDel(controlled_delay(&keys, CoDelConfig::default())?))
+}
+
+fn fq_codel(table: &Table) -> Result<Queue, Problem> {
+    const KEYS: [&str; 9] =
+        ["kind", "packets", "bytes", "target", "interval", "ecn", "flows", "quantum", "by_dscp"];
+    let keys = Keys::of(table, "a queue of kind \"fq-codel\"", &KEYS)?;
+    let usual = FqCoDelConfig::default();
+    let flows = keys.optional("flows").map(|field| field.integer(1, u64::from(u16::MAX))).transpose()?;
+    Ok(Queue::FqCoDel(FqCoDelConfig {
+        codel: controlled_delay(&keys, usual.codel)?,
+        flows: flows.and_then(|flows| u16::try_from(flows).ok()).unwrap_or(usual.flows),
+        quantum: packet_size(&keys, "quantum", "\"1514 B\"")?.unwrap_or(usual.quantum),
+        by_dscp: truth(&keys, "by_dscp", usual.by_dscp)?,
+    }))
+}
+
+fn controlled_delay(keys: &Keys<'_>, usual: CoDelConfig) -> Result<CoDelConfig, Problem> {
+    Ok(CoDelConfig {
+        packets: packets(keys)?.or(usual.packets),
+        bytes: bytes(keys)?,
+        target: time(keys, "target", "\"5 ms\"", usual.target)?,
+        interval: time(keys, "interval", "\"100 ms\"", usual.interval)?,
+        ecn: truth(keys, "ecn", usual.ecn)?,
+    })
+}
+
+fn classes(table: &Table) -> Result<Queue, Problem> {
+    let keys = Keys::of(table, "a queue of kind \"classes\"", &["kind", "scheduler", "quantum", "classes"])?;
+    let names = [("priority", 0), ("drr", 1), ("wrr", 2)];
+    let quantum = packet_size(&keys, "quantum", "\"1500 B\"")?;
+    let scheduler = match keys.required("scheduler", "\"priority\"")?.choice("scheduler", &names)? {
+        0 => Scheduler::Priority,
+        1 => Scheduler::Drr { quantum: quantum.unwrap_or(1500) },
+        _ => Scheduler::Wrr,
+    };
+    if let (Scheduler::Priority | Scheduler::Wrr, Some(field)) = (scheduler, keys.optional("quantum")) {
+        return Err(field.problem("only the scheduler \"drr\" has a quantum"));
+    }
+    let list = keys.required("classes", "[{ dscp = [\"EF\"], queue = { kind = \"droptail\" } }]")?;
+    let mut classes: Vec<ClassConfig> = Vec::new();
+    for item in list.items("a list of tables such as [{ dscp = [\"EF\"] }]")? {
+        let table = item.table("a table such as { dscp = [\"EF\"] }")?;
+        let keys = Keys::of(table, "a class", &["name", "dscp", "colour", "queue", "weight"])?;
+        let weight = keys.optional("weight").map(|field| field.integer(1, 1_000_000)).transpose()?;
+        if let (Scheduler::Priority, Some(field)) = (scheduler, keys.optional("weight")) {
+            return Err(field.problem("with the scheduler \"priority\" a class has no weight"));
+        }
+        let class = ClassConfig {
+            name: class_name(&keys, classes.len())?,
+            dscp: dscps(&keys)?,
+            colour: keys.optional("colour").map(|field| colour(&field)).transpose()?,
+            queue: keys.optional("queue").map_or_else(|| Ok(Queue::default()), |field| read(&field))?,
+            weight: weight.and_then(|weight| u32::try_from(weight).ok()).unwrap_or(1),
+        };
+        named_once(&item, &class.name, classes.iter().map(|class| class.name.as_str()))?;
+        classes.push(class);
+    }
+    some(&list, classes.len())?;
+    Ok(Queue::Classes(ClassesConfig { scheduler, classes }))
+}
+
+fn some(list: &Field<'_>, classes: usize) -> Result<(), Problem> {
+    if (1..=64).contains(&classes) {
+        Ok(())
+    } else {
+        Err(list.problem(format!("{classes} classes; allowed: 1 to 64")))
+    }
 }
 
 fn quirks(keys: &Keys<'_>) -> Result<VirtualQuirks, Problem> {
@@ -229,8 +304,12 @@ fn bytes(keys: &Keys<'_>) -> Result<Option<u64>, Problem> {
 }
 
 fn mean_packet(keys: &Keys<'_>) -> Result<Option<u32>, Problem> {
-    let Some(field) = keys.optional("mean_packet") else { return Ok(None) };
-    let size = field.quantity("\"1000 B\"", units::size)?;
+    packet_size(keys, "mean_packet", "\"1000 B\"")
+}
+
+fn packet_size(keys: &Keys<'_>, key: &'static str, example: &str) -> Result<Option<u32>, Problem> {
+    let Some(field) = keys.optional(key) else { return Ok(None) };
+    let size = field.quantity(example, units::size)?;
     match u32::try_from(size) {
         Ok(size @ 1..=65_535) => Ok(Some(size)),
         _ => Err(field.problem(format!("{size} B is out of range; allowed: 1 B to 65535 B"))),

@@ -12,7 +12,7 @@ pub(crate) fn ms(millis: u64) -> Duration {
 }
 
 pub(crate) fn bernoulli(p: f64) -> Loss {
-    Loss::Bernoulli { p, applies: Applies::All, stream: None }
+    Loss::Bernoulli { p, applies: Applies::All, dscp: Default::default(), stream: None }
 }
 
 /// Links both ways between two nodes; the loss is on the way there.
@@ -33,6 +33,7 @@ pub(crate) fn link(
         queue: Queue::DropTail { packets: Some(packets), bytes: None },
         loss,
         mtu: 1500,
+        conditions: Vec::new(),
         patterns: Vec::new(),
     };
     [one(name.to_owned(), ends, loss), one(format!("{name}-back"), (ends.1, ends.0), Loss::None)]

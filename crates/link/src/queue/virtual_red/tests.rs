@@ -95,7 +95,7 @@ fn classes_by_code_point_and_colour() {
     let green = VirtualClass { colour: Some(Colour::Green), ..class("green", 10, 9.0, 9.0, 0.1) };
     let classes = vec![green, class("same", 10, 9.0, 9.0, 0.1), class("last", 12, 9.0, 9.0, 0.1)];
     let queue = queue(direct(VirtualMode::Decoupled, classes));
-    let of = |dscp, colour| queue.class_of(&Frame { colour, ..frame(dscp, 0) });
+    let of = |dscp, colour| queue.class_of.of(&Frame { colour, ..frame(dscp, 0) });
     assert_eq!(of(10, Colour::Green), 0);
     assert_eq!(of(10, Colour::Yellow), 1);
     assert_eq!(of(12, Colour::Green), 2);

@@ -32,6 +32,8 @@ fn it_names_every_key_and_choice() {
     };
     let record = |text: &str| format!("{GOOD}[record]\n{text}\n");
     let queue = |text: &str| edited("kind = \"droptail\", packets = 20", text);
+    let loss = |text: &str| edited("kind = \"bernoulli\", p = 0.5", text);
+    let condition = |text: &str| edited("both = true", &format!("both = true\ncondition = {{ {text} }}"));
     let files = [
         edited("seeds = \"1..3\"", wrong),
         edited("seeds = \"1..3\"", "random = \"zzz\""),
@@ -45,6 +47,21 @@ fn it_names_every_key_and_choice() {
         queue("kind = \"red\", drop = \"zzz\""),
         queue("kind = \"red\", adaptive = { zzz = 1 }"),
         queue("kind = \"wred\", zzz = 1"),
+        queue("kind = \"codel\", zzz = 1"),
+        queue("kind = \"fq-codel\", zzz = 1"),
+        queue("kind = \"classes\", zzz = 1"),
+        queue("kind = \"classes\", scheduler = \"zzz\""),
+        queue("kind = \"classes\", scheduler = \"drr\", classes = [{ zzz = 1 }]"),
+        loss("kind = \"gilbert-elliott\", zzz = 1"),
+        loss("kind = \"bit-errors\", zzz = 1"),
+        condition("kind = \"zzz\""),
+        condition("kind = \"rewrite\", zzz = 1"),
+        condition("kind = \"rewrite\", rules = [{ zzz = 1 }]"),
+        condition("kind = \"bleach\", zzz = 1"),
+        condition("kind = \"token-bucket\", zzz = 1"),
+        condition("kind = \"srtcm\", zzz = 1"),
+        condition("kind = \"trtcm\", zzz = 1"),
+        condition("kind = \"tsw\", zzz = 1"),
         queue("kind = \"rio-c\", quirks = [\"zzz\"], classes = [{ min = 1, max = 2 }]"),
         queue("kind = \"rio-d\", classes = [{ zzz = 1 }]"),
         queue("kind = \"rio-d\", classes = [{ colour = \"zzz\", min = 1, max = 2 }]"),

@@ -34,7 +34,7 @@ fn unknown_keys() {
         "rate = \"10",
         "rat = \"10",
         "f.toml:9:1: unknown key \"rat\" in [[link]] (did you mean \"rate\"?); allowed keys: name, from, to, rate, delay, \
-         queue, loss, mtu, pattern, both, back",
+         queue, loss, mtu, condition, pattern, both, back",
     );
     edit(
         "seeds = \"1..3\"",
@@ -67,7 +67,7 @@ fn missing_keys() {
     edit(
         "kind = \"bernoulli\", ",
         "",
-        "f.toml:12:8: loss needs kind, for example kind = \"bernoulli\"; allowed: none, bernoulli, positions",
+        "f.toml:12:8: loss needs kind, for example kind = \"bernoulli\"; allowed: none, bernoulli, gilbert-elliott, bit-errors, positions",
     );
     edit(", p = 0.5", "", "f.toml:12:8: a loss of kind \"bernoulli\" needs p, for example p = 1e-4");
     edit(
@@ -83,7 +83,7 @@ fn unknown_kinds() {
     edit(
         "\"droptail\"",
         "\"droptial\"",
-        "f.toml:11:18: kind: unknown kind of queue \"droptial\" (did you mean \"droptail\"?); allowed: droptail, red, rio-c, rio-d, wred",
+        "f.toml:11:18: kind: unknown kind of queue \"droptial\" (did you mean \"droptail\"?); allowed: droptail, red, rio-c, rio-d, wred, codel, fq-codel, classes",
     );
     edit(
         "\"greedy\"",
@@ -93,7 +93,7 @@ fn unknown_kinds() {
     edit(
         "\"bernoulli\"",
         "\"burst\"",
-        "f.toml:12:17: kind: unknown kind of loss \"burst\"; allowed: none, bernoulli, positions",
+        "f.toml:12:17: kind: unknown kind of loss \"burst\"; allowed: none, bernoulli, gilbert-elliott, bit-errors, positions",
     );
     edit(
         "\"sctp\"",

@@ -24,7 +24,15 @@ fn the_smallest_file() {
         assert_eq!(link.rate, Rate::BitsPerSecond(10_000_000));
         assert_eq!(link.delay, Duration::from_millis(5));
         assert_eq!(link.queue, Queue::DropTail { packets: Some(20), bytes: None });
-        assert_eq!(link.loss, Loss::Bernoulli { p: 0.5, applies: Applies::All, stream: None });
+        assert_eq!(
+            link.loss,
+            Loss::Bernoulli {
+                p: 0.5,
+                applies: Applies::All,
+                dscp: anabranch_link::DscpSet::ALL,
+                stream: None
+            }
+        );
         assert_eq!(link.mtu, 1500);
     }
     let [flow] = scenario.flows.as_slice() else { panic!("{:?}", scenario.flows) };
@@ -232,7 +240,10 @@ fn overrides_come_before_the_checks() {
     ])
     .unwrap();
     assert_eq!(scenario.links[0].rate, Rate::BitsPerSecond(3_000_000));
-    assert_eq!(scenario.links[0].loss, Loss::Bernoulli { p: 0.01, applies: Applies::All, stream: None });
+    assert_eq!(
+        scenario.links[0].loss,
+        Loss::Bernoulli { p: 0.01, applies: Applies::All, dscp: anabranch_link::DscpSet::ALL, stream: None }
+    );
     assert_eq!(scenario.links[1].delay, Duration::from_millis(1));
     assert_eq!(scenario.flows[0].sender.name, "ns2-2.28");
     assert_eq!(scenario.flows[0].sender.options, [("sack_delay".to_owned(), "0 ms".to_owned())]);

@@ -1,8 +1,14 @@
 //! What a link itself loses.
 
+mod bit_errors;
+mod bursts;
+
+pub use bit_errors::BitErrors;
+pub use bursts::{BurstParameters, GilbertElliott};
+
 use anabranch_base::Rng;
 
-use crate::Frame;
+use crate::{DscpSet, Frame};
 
 /// Decides, frame by frame in the order in which they pass, which are lost.
 pub trait LossModel {
@@ -17,12 +23,16 @@ pub struct Applies {
     pub data_only: bool,
     /// Only frames of this flow.
     pub flow: Option<u32>,
+    /// Only frames with these code points.
+    pub dscp: DscpSet,
 }
 
 impl Applies {
     #[inline]
     pub(crate) fn to(self, frame: &Frame) -> bool {
-        (frame.data || !self.data_only) && self.flow.is_none_or(|flow| flow == frame.flow)
+        (frame.data || !self.data_only)
+            && self.flow.is_none_or(|flow| flow == frame.flow)
+            && self.dscp.contains(frame.dscp)
     }
 }
 
@@ -37,6 +47,10 @@ pub enum Loss {
     Bernoulli(Bernoulli),
     /// The frames at given places.
     Positions(Positions),
+    /// Losses in bursts.
+    GilbertElliott(Box<GilbertElliott>),
+    /// Every bit on its own, with one probability.
+    BitErrors(Box<BitErrors>),
 }
 
 impl LossModel for Loss {
@@ -46,6 +60,8 @@ impl LossModel for Loss {
             Self::None => false,
             Self::Bernoulli(model) => model.is_lost(frame),
             Self::Positions(model) => model.is_lost(frame),
+            Self::GilbertElliott(model) => model.is_lost(frame),
+            Self::BitErrors(model) => model.is_lost(frame),
         }
     }
 }
@@ -135,7 +151,7 @@ mod tests {
     #[test]
     fn frames_that_the_model_does_not_apply_to_take_no_random_number() {
         let rng = Rng::stream(9, "link:test", "loss");
-        let applies = Applies { data_only: true, flow: None };
+        let applies = Applies { data_only: true, ..Applies::default() };
         let data = Frame { data: true, ..Frame::default() };
         let mut plain = Bernoulli::new(0.5, applies, rng.clone());
         let mut mixed = Bernoulli::new(0.5, applies, rng);
@@ -158,11 +174,24 @@ mod tests {
 
     #[test]
     fn positions_count_from_one_within_their_flow() {
-        let mut model = Positions::new(vec![4, 1, 1, 0], Applies { data_only: true, flow: Some(7) });
+        let mut model = Positions::new(
+            vec![4, 1, 1, 0],
+            Applies { data_only: true, flow: Some(7), ..Applies::default() },
+        );
         let frame = |flow, data| Frame { flow, data, ..Frame::default() };
         assert!(!model.is_lost(&frame(3, true)));
         assert!(!model.is_lost(&frame(7, false)));
         let lost: Vec<_> = (0..6).map(|_| model.is_lost(&frame(7, true))).collect();
         assert_eq!(lost, [true, false, false, true, false, false]);
+    }
+
+    #[test]
+    fn a_loss_may_look_at_some_code_points_only() {
+        let dscp = |value| anabranch_base::Dscp::new(value).unwrap();
+        let applies = Applies { dscp: [dscp(0), dscp(10)].into_iter().collect(), ..Applies::default() };
+        let mut model = Bernoulli::new(1.0, applies, Rng::stream(1, "link:test", "loss"));
+        let lost: Vec<u8> =
+            (0..64).filter(|&d| model.is_lost(&Frame { dscp: dscp(d), ..Frame::default() })).collect();
+        assert_eq!(lost, [0, 10]);
     }
 }

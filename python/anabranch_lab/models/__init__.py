@@ -1,0 +1,17 @@
+"""The models: what an association gets on a network, by equations. docs/models.md says what each is good for.
+
+| file | what |
+|---|---|
+| `stochastic` | 4.1 to 4.18 and 4.28 of study 004: one window, random losses |
+| `shared` | 4.19 to 4.27: subflows that share a window |
+| `deterministic` | 4.29 to 4.55: one Drop-Tail bottleneck; the bound P_rr |
+| `timeouts` | 4.2 with the terms of Padhye et al. |
+| `renewal` | ours: the stationary window under random losses, with the rules of an engine |
+| `audit` | which equations are right |
+| `network` | four ways to use a network, by every model that applies |
+| `command` | `anabranch-lab model` |
+"""
+
+from . import audit, deterministic, network, renewal, shared, stochastic, timeouts
+
+__all__ = ["audit", "deterministic", "network", "renewal", "shared", "stochastic", "timeouts"]
