@@ -23,6 +23,7 @@
 mod association;
 pub mod config;
 mod cookie;
+mod coupling;
 mod endpoint;
 mod error;
 mod event;

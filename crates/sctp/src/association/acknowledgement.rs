@@ -71,6 +71,7 @@ impl Association {
         if let Some(space) = self.spaces.get_mut(space_index) {
             space.probe.answered = true;
         }
+        self.couple(now, space_index, &outcome, times);
         for index in 0..lanes {
             if self.lanes.get(index).is_some_and(|lane| usize::from(lane.space) == space_index) {
                 self.sample_round_trip(now, index, &outcome);
@@ -162,6 +163,10 @@ impl Association {
             }
         }
         let first = if space.shared { lane.earliest } else { space.flight.first() };
+        let round_trip = first > lane.round_end;
+        if round_trip {
+            lane.round_end = space.flight.next();
+        }
         let flight_before = lane.flight;
         let window_before = lane.controller.window();
         lane.on_acked(&ack);
@@ -186,6 +191,7 @@ impl Association {
                 cumulative_advanced: advanced,
                 in_recovery: recovers && lane.in_recovery(first),
                 all_acked: lane.unacked == 0,
+                round_trip,
             };
             lane.controller.on_ack(&acked);
         }
@@ -260,6 +266,9 @@ impl Association {
             self.stats.congestion_events += 1;
         }
         let path = lane.path;
+        if let Some(coupler) = &mut self.coupler {
+            coupler.on_loss(now, index, u64::from(chunks), cut);
+        }
         self.record(now, subflow, path, TraceEvent::FastRetransmit { seq: earliest });
         self.record_window(now, index);
     }

@@ -66,6 +66,7 @@ impl Association {
             spaces: vec![Space::new(send_base, Tsn::new(0))],
             subflows: Vec::new(),
             lanes: Vec::new(),
+            coupler: None,
             gate: Gate::new(config.subflow_scheduler),
             stream_map: Vec::new(),
             numbering: Numbering::default(),

@@ -2,6 +2,7 @@
 
 mod acknowledgement;
 pub(crate) mod causes;
+mod coupling;
 mod data;
 mod extensions;
 mod framing;
@@ -113,6 +114,8 @@ pub struct Association {
     spaces: Vec<Space>,
     subflows: Vec<Subflow>,
     lanes: Vec<Lane>,
+    /// What makes the lanes' windows hold together, where that changes from SACK to SACK.
+    coupler: Option<Box<crate::coupling::Coupler>>,
     gate: Gate,
     /// The subflow of each stream; streams beyond the end belong to the first.
     stream_map: Vec<u8>,

@@ -57,6 +57,9 @@ impl Association {
             None => self.subflows.push(subflow),
         }
         self.share_spaces();
+        if let Some(coupler) = &mut self.coupler {
+            coupler.renew(lane);
+        }
         self.set_phi();
         // A message that was leaving all by itself has company now.
         for begun in 0..self.subflows.len() {
@@ -80,6 +83,9 @@ impl Association {
             lane.space = old.space;
             lane.loss = old.loss;
             lane.earliest = old.earliest;
+        }
+        if let Some(coupler) = &mut self.coupler {
+            coupler.renew(index);
         }
         self.set_phi();
     }
@@ -108,15 +114,7 @@ impl Association {
         }
     }
 
-    /// Phi of every lane, as the coupling has it for the number of subflows in use.
-    pub(super) fn set_phi(&mut self) {
-        let phi = self.config.coupling.phi(self.open_subflow_count());
-        for lane in &mut self.lanes {
-            lane.controller.set_phi(phi);
-        }
-    }
-
-    fn open_subflow_count(&self) -> u32 {
+    pub(super) fn open_subflow_count(&self) -> u32 {
         self.subflows.iter().filter(|subflow| subflow.life == Life::Open).count() as u32
     }
 

@@ -66,6 +66,9 @@ impl Association {
         if !probe.in_flight {
             lane.controller.on_congestion(Congestion::Timeout);
         }
+        if let Some(coupler) = &mut self.coupler {
+            coupler.on_timeout(index);
+        }
         lane.rtt.back_off();
         lane.timed = None;
         lane.free_packet = false;

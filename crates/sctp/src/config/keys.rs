@@ -4,8 +4,8 @@ use anabranch_base::{Dscp, Duration};
 use anabranch_wire::sf::CodePoints;
 
 use super::{
-    Checksums, Config, Coupling, FastRecovery, InitialWindow, MaxBurst, RttSampling, StreamScheduling,
-    SubflowLevel, SubflowScheduler,
+    Checksums, Config, Coupling, FastRecovery, FccClock, FccCount, FccRounding, FccStep, InitialWindow,
+    MaxBurst, RttSampling, StreamScheduling, SubflowLevel, SubflowScheduler,
 };
 
 /// A value that cannot be set as asked.
@@ -85,7 +85,7 @@ static KEYS: &[Key] = &[
         coupling,
         Coupling::parse,
         shown,
-        "\"independent\", \"shared\", \"fcc(n)\", \"fcc(n^2)\", \"fcc(2n^2)\" or \"fcc(NUMBER)\"",
+        "\"independent\", \"shared\", \"fcc(n)\", \"fcc(n^2)\", \"fcc(2n^2)\", \"fcc(NUMBER)\", \"lia\", \"olia\" or \"adaptive\"",
         "how the windows of the subflows hold together"
     ),
     key!(data_with_cookie, switch, shown, SWITCH, "DATA may ride with COOKIE ECHO"),
@@ -103,6 +103,35 @@ static KEYS: &[Key] = &[
         shown,
         "a whole number of 1 to 255",
         "missing reports that make a fast retransmit"
+    ),
+    key!(
+        fcc_clock,
+        fcc_clock,
+        show_fcc_clock,
+        "\"bytes\" or \"round-trips\"",
+        "fractional congestion control: what makes a round trip"
+    ),
+    key!(
+        fcc_count,
+        fcc_count,
+        show_fcc_count,
+        "\"configured\" or \"active\"",
+        "the subflows that are counted: all that are open, or those with something to send"
+    ),
+    key!(
+        fcc_rounding,
+        fcc_rounding,
+        show_fcc_rounding,
+        "\"exact\", \"floor\", \"ceil\" or \"nearest\"",
+        "what becomes of a Phi that is no whole number"
+    ),
+    key!(fcc_slow_start, switch, shown, SWITCH, "Phi divides the growth of slow start too"),
+    key!(
+        fcc_step,
+        fcc_step,
+        show_fcc_step,
+        "\"packet\" or \"fraction\"",
+        "a packet in Phi round trips, or the Phi-th part of one in each"
     ),
     key!(heartbeat_interval, duration, show_duration, DURATION, "HB.interval; 0 s turns heartbeats off"),
     key!(
@@ -223,6 +252,13 @@ static KEYS: &[Key] = &[
         "numbers of the extension SF"
     ),
     key!(shutdown_guard_rto_max, count, shown, COUNT, "T5-shutdown-guard in RTO.Max; 0 is off"),
+    key!(
+        slow_start_at_ssthresh,
+        switch,
+        shown,
+        SWITCH,
+        "cwnd equal to ssthresh, as after a fast retransmit, is slow start"
+    ),
     key!(slow_start_limit, positive_u16, shown, "a whole number of 1 or more", "L of slow start"),
     key!(
         ssthresh_floor,
@@ -447,6 +483,74 @@ fn show_subflow_scheduler(value: &SubflowScheduler) -> String {
         SubflowScheduler::WeightedRoundRobin => "wrr",
         SubflowScheduler::Priority => "priority",
         SubflowScheduler::WeightedFair => "wfq",
+    }
+    .to_owned()
+}
+
+fn fcc_step(text: &str) -> Option<FccStep> {
+    match text {
+        "packet" => Some(FccStep::Packet),
+        "fraction" => Some(FccStep::Fraction),
+        _ => None,
+    }
+}
+
+fn show_fcc_step(value: &FccStep) -> String {
+    match value {
+        FccStep::Packet => "packet",
+        FccStep::Fraction => "fraction",
+    }
+    .to_owned()
+}
+
+fn fcc_clock(text: &str) -> Option<FccClock> {
+    match text {
+        "bytes" => Some(FccClock::Bytes),
+        "round-trips" => Some(FccClock::RoundTrips),
+        _ => None,
+    }
+}
+
+fn show_fcc_clock(value: &FccClock) -> String {
+    match value {
+        FccClock::Bytes => "bytes",
+        FccClock::RoundTrips => "round-trips",
+    }
+    .to_owned()
+}
+
+fn fcc_rounding(text: &str) -> Option<FccRounding> {
+    match text {
+        "exact" => Some(FccRounding::Exact),
+        "floor" => Some(FccRounding::Floor),
+        "ceil" => Some(FccRounding::Ceil),
+        "nearest" => Some(FccRounding::Nearest),
+        _ => None,
+    }
+}
+
+fn show_fcc_rounding(value: &FccRounding) -> String {
+    match value {
+        FccRounding::Exact => "exact",
+        FccRounding::Floor => "floor",
+        FccRounding::Ceil => "ceil",
+        FccRounding::Nearest => "nearest",
+    }
+    .to_owned()
+}
+
+fn fcc_count(text: &str) -> Option<FccCount> {
+    match text {
+        "configured" => Some(FccCount::Configured),
+        "active" => Some(FccCount::Active),
+        _ => None,
+    }
+}
+
+fn show_fcc_count(value: &FccCount) -> String {
+    match value {
+        FccCount::Configured => "configured",
+        FccCount::Active => "active",
     }
     .to_owned()
 }

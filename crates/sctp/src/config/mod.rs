@@ -3,6 +3,7 @@
 //! Where RFC 9260 names a parameter, the field has its name and the default is the RFC's (section 16). Values that
 //! only exist because older stacks behave differently say which stack.
 
+mod coupling;
 mod keys;
 mod profiles;
 mod subflows;
@@ -10,8 +11,9 @@ mod subflows;
 use anabranch_base::{Dscp, Duration};
 use anabranch_wire::sf::CodePoints;
 
+pub use coupling::{Coupling, FccClock, FccCount, FccRounding, FccStep};
 pub use keys::{ConfigError, Key};
-pub use subflows::{Coupling, SubflowLevel, SubflowScheduler, SubflowSpec};
+pub use subflows::{SubflowLevel, SubflowScheduler, SubflowSpec};
 
 /// How the first congestion window is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,6 +167,16 @@ pub struct Config {
     pub max_subflows: u8,
     /// How the windows of the subflows hold together.
     pub coupling: Coupling,
+    /// Fractional congestion control: the size of a step.
+    pub fcc_step: FccStep,
+    /// What makes a round trip.
+    pub fcc_clock: FccClock,
+    /// What becomes of a Phi that is no whole number.
+    pub fcc_rounding: FccRounding,
+    /// Which subflows are counted.
+    pub fcc_count: FccCount,
+    /// Whether Phi divides the growth of slow start too (the thesis: of congestion avoidance only).
+    pub fcc_slow_start: bool,
 
     /// RTO.Initial.
     pub rto_initial: Duration,
@@ -202,6 +214,9 @@ pub struct Config {
     /// Whether a further expiry of T3-rtx at a cwnd of one PMDCS leaves ssthresh alone (ns-2, RFC 5681), instead of
     /// setting it to its floor (RFC 9260, 7.2.3).
     pub backoff_keeps_ssthresh: bool,
+    /// Whether a cwnd equal to ssthresh, as after a fast retransmit, is slow start (RFC 2960 and RFC 9260, 7.2.1), or
+    /// congestion avoidance (RFC 5681 leaves TCP the choice).
+    pub slow_start_at_ssthresh: bool,
     /// L of slow start: at most this many PMDCS of growth for a SACK.
     pub slow_start_limit: u16,
     /// Missing reports that make a fast retransmit (RFC 9260: 3; RFC 2960: 4).

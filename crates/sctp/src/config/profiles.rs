@@ -4,8 +4,8 @@ use anabranch_base::{Dscp, Duration};
 use anabranch_wire::sf::CodePoints;
 
 use super::{
-    Checksums, Config, Coupling, FastRecovery, InitialWindow, MaxBurst, RttSampling, StreamScheduling,
-    SubflowLevel, SubflowScheduler,
+    Checksums, Config, Coupling, FastRecovery, FccClock, FccCount, FccRounding, FccStep, InitialWindow,
+    MaxBurst, RttSampling, StreamScheduling, SubflowLevel, SubflowScheduler,
 };
 
 impl Config {
@@ -57,6 +57,11 @@ impl Config {
             max_outbound_streams: 2048,
             max_subflows: 64,
             coupling: Coupling::Independent,
+            fcc_step: FccStep::Packet,
+            fcc_clock: FccClock::Bytes,
+            fcc_rounding: FccRounding::Exact,
+            fcc_count: FccCount::Configured,
+            fcc_slow_start: false,
             rto_initial: Duration::from_secs(1),
             rto_min: Duration::from_secs(1),
             rto_max: Duration::from_secs(60),
@@ -75,6 +80,7 @@ impl Config {
             initial_ssthresh: Some(1 << 30),
             ssthresh_floor: 4,
             backoff_keeps_ssthresh: false,
+            slow_start_at_ssthresh: true,
             slow_start_limit: 1,
             fast_retransmit_threshold: 3,
             fast_recovery: FastRecovery::UntilExit,

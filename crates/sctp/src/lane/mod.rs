@@ -41,6 +41,8 @@ pub(crate) struct Lane {
     /// The last one-way delay that the peer's timestamps gave (level 1), in microseconds less the difference of the clocks,
     /// and when it was learnt.
     pub(crate) one_way_delay: Option<(Instant, i64)>,
+    /// What the next round trip must acknowledge to have ended.
+    pub(crate) round_end: u64,
     /// The chunk being timed.
     pub(crate) timed: Option<TimedChunk>,
     /// One packet of marked chunks may leave whatever cwnd says (7.2.4, step 3).
@@ -82,6 +84,7 @@ impl Lane {
             earliest: 0,
             min_rtt: None,
             one_way_delay: None,
+            round_end: 0,
             cwnd_peak: controller.window(),
             controller,
             rtt: RttEstimator::new(config),

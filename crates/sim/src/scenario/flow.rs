@@ -274,7 +274,7 @@ pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
 }
 
 fn coupling(field: &Field<'_>) -> Result<Coupling, Problem> {
-    const ALLOWED: [&str; 6] = ["independent", "shared", "fcc(n)", "fcc(n^2)", "fcc(2n^2)", "fcc(NUMBER)"];
+    const ALLOWED: [&str; 9] = Coupling::NAMES;
     let text = field.text()?;
     Coupling::parse(text).ok_or_else(|| {
         let hint = hint(text, ALLOWED);

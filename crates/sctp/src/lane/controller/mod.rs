@@ -26,6 +26,8 @@ pub(crate) struct Acked {
     pub(crate) in_recovery: bool,
     /// Nothing of the lane is left in flight.
     pub(crate) all_acked: bool,
+    /// A round trip has ended: what was sent after the end of the last one is acknowledged.
+    pub(crate) round_trip: bool,
 }
 
 /// Why the window must shrink.
@@ -37,6 +39,15 @@ pub(crate) enum Congestion {
     Timeout,
 }
 
+/// How a window grows in congestion avoidance, as the coupling of the lanes has it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Growth {
+    /// One packet in so many round trips, at least 1 (fractional congestion control).
+    Phi(f64),
+    /// So many packets in a round trip, with every acknowledgement a little (LIA, OLIA); may be negative.
+    Linked(f64),
+}
+
 /// Decides how much may be in flight on a lane.
 pub(crate) trait Controller {
     /// A SACK acknowledged data.
@@ -45,8 +56,8 @@ pub(crate) trait Controller {
     fn on_congestion(&mut self, event: Congestion);
     /// An RTO passed without a transmission.
     fn on_idle(&mut self);
-    /// Growth in congestion avoidance: one packet in `phi` round trips; at least 1.
-    fn set_phi(&mut self, phi: f64);
+    /// Growth in congestion avoidance.
+    fn set_growth(&mut self, growth: Growth);
     /// Takes over the window of another lane whose traffic comes here: windows add up.
     fn absorb(&mut self, window: u64, ssthresh: u64);
     /// cwnd, bytes.
@@ -87,9 +98,9 @@ impl Controller for AnyController {
         }
     }
 
-    fn set_phi(&mut self, phi: f64) {
+    fn set_growth(&mut self, growth: Growth) {
         match self {
-            Self::Reno(c) => c.set_phi(phi),
+            Self::Reno(c) => c.set_growth(growth),
         }
     }
 

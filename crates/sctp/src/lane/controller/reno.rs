@@ -1,15 +1,31 @@
 //! Slow start, congestion avoidance and the two cuts of RFC 9260, section 7.2, and of RFC 2960 before it.
 
-use super::{Acked, Congestion, Controller};
-use crate::config::{Config, InitialWindow};
+use super::{Acked, Congestion, Controller, Growth};
+use crate::config::{Config, FccClock, FccRounding, FccStep, InitialWindow};
+
+/// Fractional congestion control (study 004, 3.4): what a Phi above 1 needs.
+#[derive(Clone, Debug)]
+struct Fcc {
+    step: FccStep,
+    clock: FccClock,
+    rounding: FccRounding,
+    slow_start: bool,
+    /// Growth not yet given, less than a byte.
+    owed: f64,
+    /// Round trips since the last step.
+    rounds: f64,
+    /// The window was full at some time of this round trip.
+    was_full: bool,
+}
 
 #[derive(Clone, Debug)]
 pub(crate) struct Reno {
     cwnd: u64,
     ssthresh: u64,
     partial_bytes_acked: u64,
-    /// Windows to be acknowledged before cwnd grows by a packet (fractional congestion control, study 004, 3.4).
-    phi: f64,
+    /// Growth in congestion avoidance; Phi is rounded already.
+    growth: Growth,
+    fcc: Fcc,
     /// Nothing sent since the last decay: ssthresh was set already.
     idle: bool,
     pmdcs: u64,
@@ -17,6 +33,7 @@ pub(crate) struct Reno {
     slow_start_limit: u64,
     idle_floor: Option<u64>,
     backoff_keeps_ssthresh: bool,
+    slow_start_at_ssthresh: bool,
     pba_needs_full_window: bool,
     pba_clamp: bool,
     pba_counts_twice: bool,
@@ -34,13 +51,23 @@ impl Reno {
             cwnd,
             ssthresh: config.initial_ssthresh.unwrap_or(u64::from(peer_rwnd)),
             partial_bytes_acked: 0,
-            phi: 1.0,
+            growth: Growth::Phi(1.0),
+            fcc: Fcc {
+                step: config.fcc_step,
+                clock: config.fcc_clock,
+                rounding: config.fcc_rounding,
+                slow_start: config.fcc_slow_start,
+                owed: 0.0,
+                rounds: 0.0,
+                was_full: false,
+            },
             idle: false,
             pmdcs,
             floor: pmdcs * u64::from(config.ssthresh_floor),
             slow_start_limit: pmdcs * u64::from(config.slow_start_limit),
             idle_floor: config.idle_decay_floor.map(|n| pmdcs * u64::from(n)),
             backoff_keeps_ssthresh: config.backoff_keeps_ssthresh,
+            slow_start_at_ssthresh: config.slow_start_at_ssthresh,
             pba_needs_full_window: config.pba_needs_full_window,
             pba_clamp: config.pba_clamp,
             pba_counts_twice: config.pba_counts_twice,
@@ -49,13 +76,89 @@ impl Reno {
 
     /// "When cwnd is less than or equal to ssthresh, an SCTP endpoint MUST use the slow-start algorithm" (7.2.1).
     fn in_slow_start(&self) -> bool {
-        self.cwnd <= self.ssthresh
+        self.cwnd < self.ssthresh || (self.slow_start_at_ssthresh && self.cwnd == self.ssthresh)
+    }
+
+    /// Phi; 1 where another rule decides.
+    fn phi(&self) -> f64 {
+        match self.growth {
+            Growth::Phi(phi) => phi,
+            Growth::Linked(_) => 1.0,
+        }
     }
 
     /// Bytes to be acknowledged before cwnd grows: "whenever partial_bytes_acked is equal to or greater than cwnd", and
-    /// under fractional congestion control Phi times that.
+    /// in the staircase of fractional congestion control Phi times that.
     fn growth_threshold(&self) -> u64 {
-        if self.phi > 1.0 { (self.cwnd as f64 * self.phi) as u64 } else { self.cwnd }
+        let phi = self.phi();
+        if phi > 1.0 && self.fcc.step == FccStep::Packet {
+            (self.cwnd as f64 * phi) as u64
+        } else {
+            self.cwnd
+        }
+    }
+
+    /// Adds a part of a packet, or takes it away; at least one packet remains.
+    fn add_packets(&mut self, packets: f64) {
+        let bytes = self.fcc.owed + packets * self.pmdcs as f64;
+        let whole = bytes.floor();
+        self.fcc.owed = bytes - whole;
+        let cwnd = self.cwnd.saturating_add_signed(whole as i64);
+        self.cwnd = if whole < 0.0 { cwnd.max(self.pmdcs.min(self.cwnd)) } else { cwnd };
+    }
+
+    /// A SACK that lets the window grow, in congestion avoidance.
+    fn grow(&mut self, newly: u64, full: bool) {
+        if let Growth::Linked(packets) = self.growth {
+            if full {
+                self.add_packets(packets * newly as f64 / self.cwnd as f64);
+            }
+            return;
+        }
+        if self.phi() > 1.0 && self.fcc.clock == FccClock::RoundTrips {
+            return; // by `count_round_trip`
+        }
+        if self.partial_bytes_acked >= self.growth_threshold() && full {
+            self.partial_bytes_acked -= self.growth_threshold();
+            if self.phi() > 1.0 && self.fcc.step == FccStep::Fraction {
+                self.add_packets(1.0 / self.phi());
+            } else {
+                self.cwnd += self.pmdcs;
+            }
+        }
+    }
+
+    /// Steps that are counted in round trips; one counts when the window was full in it.
+    fn count_round_trip(&mut self, acked: &Acked, full: bool) {
+        self.fcc.was_full |= full;
+        if !acked.round_trip {
+            return;
+        }
+        let was_full = std::mem::take(&mut self.fcc.was_full);
+        if !was_full || acked.in_recovery || self.in_slow_start() {
+            return;
+        }
+        let phi = self.phi();
+        match self.fcc.step {
+            FccStep::Fraction => self.add_packets(1.0 / phi),
+            FccStep::Packet => {
+                self.fcc.rounds += 1.0;
+                if self.fcc.rounds >= phi {
+                    self.fcc.rounds -= phi;
+                    self.cwnd += self.pmdcs;
+                }
+            }
+        }
+    }
+
+    fn slow_start(&mut self, newly: u64) {
+        let bytes = newly.min(self.slow_start_limit);
+        let phi = self.phi();
+        if self.fcc.slow_start && phi > 1.0 {
+            self.add_packets(bytes as f64 / self.pmdcs as f64 / phi);
+        } else {
+            self.cwnd += bytes;
+        }
     }
 
     fn count_partial_bytes(&mut self, acked: &Acked, full: bool) {
@@ -88,14 +191,14 @@ impl Controller for Reno {
         // "only if the current congestion window is being fully utilized and the data sender is not in Fast
         // Recovery"; the cumulative point must move, as every version of the rule has it.
         if acked.cumulative_advanced && newly > 0 && !acked.in_recovery {
-            if self.in_slow_start() {
-                if full {
-                    self.cwnd += newly.min(self.slow_start_limit);
-                }
-            } else if self.partial_bytes_acked >= self.growth_threshold() && full {
-                self.partial_bytes_acked -= self.growth_threshold();
-                self.cwnd += self.pmdcs;
+            if !self.in_slow_start() {
+                self.grow(newly, full);
+            } else if full {
+                self.slow_start(newly);
             }
+        }
+        if self.phi() > 1.0 && self.fcc.clock == FccClock::RoundTrips {
+            self.count_round_trip(acked, full);
         }
         if self.pba_clamp && !full {
             self.partial_bytes_acked = self.partial_bytes_acked.min(self.growth_threshold());
@@ -119,6 +222,9 @@ impl Controller for Reno {
             }
         }
         self.partial_bytes_acked = 0;
+        self.fcc.owed = 0.0;
+        self.fcc.rounds = 0.0;
+        self.fcc.was_full = false;
     }
 
     fn on_idle(&mut self) {
@@ -132,8 +238,24 @@ impl Controller for Reno {
         self.cwnd = self.cwnd.min((self.cwnd / 2).max(floor));
     }
 
-    fn set_phi(&mut self, phi: f64) {
-        self.phi = phi;
+    fn set_growth(&mut self, growth: Growth) {
+        let growth = match growth {
+            Growth::Phi(phi) => Growth::Phi(self.fcc.rounding.apply(phi)),
+            linked @ Growth::Linked(_) => linked,
+        };
+        if growth == self.growth {
+            return;
+        }
+        // The part of a step that was waited for is kept, not the bytes: a Phi that falls must not pay out many at once.
+        let before = self.growth_threshold();
+        let rounds = self.fcc.rounds / self.phi();
+        self.growth = growth;
+        let after = self.growth_threshold();
+        if after != before && before > 0 {
+            let part = self.partial_bytes_acked as f64 / before as f64;
+            self.partial_bytes_acked = (part * after as f64) as u64;
+        }
+        self.fcc.rounds = rounds * self.phi();
     }
 
     fn absorb(&mut self, window: u64, ssthresh: u64) {

@@ -181,7 +181,7 @@ fn numbers_out_of_range() {
     edit(
         "engine =",
         "coupling = \"fcc(m)\"\nengine =",
-        "f.toml:20:12: coupling: unknown coupling \"fcc(m)\" (did you mean \"fcc(n)\"?); allowed: independent, shared, fcc(n), fcc(n^2), fcc(2n^2), fcc(NUMBER)",
+        "f.toml:20:12: coupling: unknown coupling \"fcc(m)\" (did you mean \"fcc(n)\"?); allowed: independent, shared, fcc(n), fcc(n^2), fcc(2n^2), fcc(NUMBER), lia, olia, adaptive",
     );
 }
 

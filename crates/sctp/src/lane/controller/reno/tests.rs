@@ -120,3 +120,157 @@ fn an_idle_lane_decays_to_its_floor_and_never_grows() {
     c.on_idle();
     assert_eq!(c.window(), PMDCS);
 }
+
+/// In congestion avoidance with 10 packets of window, and SACKs of one packet each; gives cwnd in packets after each round
+/// trip (ten SACKs and more, as the window grows).
+fn staircase(change: impl FnOnce(&mut Config), growth: Growth, rounds: usize) -> Vec<f64> {
+    let mut c = reno(change);
+    c.cwnd = 10 * PMDCS;
+    c.ssthresh = 1000;
+    c.set_growth(growth);
+    let mut seen = Vec::new();
+    for _ in 0..rounds {
+        let sacks = c.cwnd.div_ceil(PMDCS);
+        for sack in 0..sacks {
+            let acked = Acked { round_trip: sack + 1 == sacks, ..full(&c, PMDCS) };
+            c.on_ack(&acked);
+        }
+        seen.push(c.cwnd as f64 / PMDCS as f64);
+    }
+    seen
+}
+
+#[test]
+fn phi_of_1_is_reno_whatever_the_choices() {
+    let plain = staircase(|_| {}, Growth::Phi(1.0), 12);
+    assert_eq!(plain[..4], [11.0, 12.0, 13.0, 14.0]);
+    for (step, clock) in [
+        (FccStep::Packet, FccClock::RoundTrips),
+        (FccStep::Fraction, FccClock::Bytes),
+        (FccStep::Fraction, FccClock::RoundTrips),
+    ] {
+        let choose = |c: &mut Config| {
+            c.fcc_step = step;
+            c.fcc_clock = clock;
+            c.fcc_slow_start = true;
+        };
+        assert_eq!(staircase(choose, Growth::Phi(1.0), 12), plain, "{step:?} {clock:?}");
+    }
+}
+
+/// Fig. 4.1 (b): with Phi = 4 a packet every four round trips.
+#[test]
+fn the_staircase_of_phi_4() {
+    let expected = [10.0, 10.0, 10.0, 11.0, 11.0, 11.0, 11.0, 12.0];
+    assert_eq!(staircase(|_| {}, Growth::Phi(4.0), 8), expected, "Phi * cwnd bytes: 40 packets, then 44");
+    assert_eq!(staircase(|c| c.fcc_clock = FccClock::RoundTrips, Growth::Phi(4.0), 8), expected);
+}
+
+#[test]
+fn a_quarter_of_a_packet_every_round_trip() {
+    let choose = |c: &mut Config| {
+        c.fcc_step = FccStep::Fraction;
+        c.fcc_clock = FccClock::RoundTrips;
+    };
+    let grown = staircase(choose, Growth::Phi(4.0), 8);
+    assert_eq!(grown, [10.25, 10.5, 10.75, 11.0, 11.25, 11.5, 11.75, 12.0], "1468 / 4 is a whole number");
+}
+
+#[test]
+fn fractions_of_a_byte_are_not_lost() {
+    let choose = |c: &mut Config| {
+        c.fcc_step = FccStep::Fraction;
+        c.fcc_clock = FccClock::RoundTrips;
+    };
+    // 1468 / 9 = 163.1 bytes: after 9 round trips a packet, to the byte below.
+    let grown = *staircase(choose, Growth::Phi(9.0), 9).last().unwrap();
+    assert!((grown - 11.0).abs() <= 1.0 / PMDCS as f64, "{grown}");
+}
+
+#[test]
+fn a_phi_that_is_no_whole_number() {
+    let steps = |rounding| {
+        let grown = staircase(
+            |c| {
+                c.fcc_rounding = rounding;
+                c.fcc_clock = FccClock::RoundTrips;
+            },
+            Growth::Phi(2.5),
+            30,
+        );
+        grown.last().unwrap() - 10.0
+    };
+    assert_eq!(steps(FccRounding::Exact), 12.0, "30 / 2.5");
+    assert_eq!(steps(FccRounding::Floor), 15.0, "30 / 2");
+    assert_eq!(steps(FccRounding::Ceil), 10.0, "30 / 3");
+    assert_eq!(steps(FccRounding::Nearest), 10.0, "2.5 rounds away from zero");
+    assert_eq!(FccRounding::Floor.apply(0.5), 1.0);
+}
+
+#[test]
+fn after_a_fast_retransmit_slow_start_or_not() {
+    for (counts, after) in [(true, 6.0), (false, 5.0)] {
+        let mut c = reno(|c| c.slow_start_at_ssthresh = counts);
+        c.cwnd = 10 * PMDCS;
+        c.ssthresh = 1000;
+        c.on_congestion(Congestion::FastRetransmit);
+        let acked = full(&c, PMDCS);
+        c.on_ack(&acked);
+        assert_eq!(c.cwnd as f64 / PMDCS as f64, after, "cwnd = ssthresh is slow start: {counts}");
+    }
+}
+
+#[test]
+fn slow_start_is_divided_when_asked_for() {
+    let mut c = reno(|c| c.fcc_slow_start = true);
+    c.set_growth(Growth::Phi(4.0));
+    let before = c.cwnd;
+    let acked = full(&c, PMDCS);
+    c.on_ack(&acked);
+    assert_eq!(c.cwnd - before, PMDCS / 4);
+    let mut plain = reno(|_| {});
+    plain.set_growth(Growth::Phi(4.0));
+    let acked = full(&plain, PMDCS);
+    plain.on_ack(&acked);
+    assert_eq!(plain.cwnd - before, PMDCS, "the thesis: congestion avoidance only");
+}
+
+#[test]
+fn a_phi_that_falls_pays_out_no_burst() {
+    let mut c = reno(|_| {});
+    c.cwnd = 10 * PMDCS;
+    c.ssthresh = 1000;
+    c.set_growth(Growth::Phi(49.0));
+    for _ in 0..480 {
+        let acked = full(&c, PMDCS);
+        c.on_ack(&acked);
+    }
+    assert_eq!(c.cwnd, 10 * PMDCS, "480 of 490 packets");
+    c.set_growth(Growth::Phi(1.0));
+    for sack in 0..12 {
+        let acked = full(&c, PMDCS);
+        c.on_ack(&acked);
+        assert!(c.cwnd <= 12 * PMDCS, "after {sack} SACKs {}", c.cwnd);
+    }
+}
+
+#[test]
+fn linked_growth_may_take_away_but_leaves_a_packet() {
+    let mut c = reno(|_| {});
+    c.cwnd = 10 * PMDCS;
+    c.ssthresh = 1000;
+    c.set_growth(Growth::Linked(0.5));
+    for _ in 0..10 {
+        let acked = Acked { flight_before: 1 << 30, ..full(&c, PMDCS) };
+        c.on_ack(&acked);
+    }
+    let grown = c.cwnd as f64 / PMDCS as f64;
+    assert!((10.45..=10.5).contains(&grown), "{grown}: half a packet for a window, a bit less as it grows");
+    c.set_growth(Growth::Linked(-0.5));
+    for _ in 0..100_000 {
+        let acked = Acked { flight_before: 1 << 30, ..full(&c, PMDCS) };
+        c.ssthresh = 1000;
+        c.on_ack(&acked);
+    }
+    assert_eq!(c.cwnd, PMDCS);
+}

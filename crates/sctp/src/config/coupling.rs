@@ -1,0 +1,146 @@
+//! How the congestion windows of subflows hold together, and what the thesis leaves open about it (docs/couplings.md).
+
+/// How the congestion windows of the subflows of an association hold together.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Coupling {
+    /// Not at all: each grows like an association of its own (Phi = 1).
+    #[default]
+    Independent,
+    /// One window, one loss detection and one round-trip estimate for all.
+    Shared,
+    /// Fractional congestion control with Phi = n, the number of subflows.
+    FccN,
+    /// With Phi = n^2: as much as one flow at the same loss rate.
+    FccN2,
+    /// With Phi = 2 n^2.
+    Fcc2N2,
+    /// With a fixed Phi, at least 1.
+    Fcc(f64),
+    /// Linked increases (RFC 6356): together not more than one flow on the best path.
+    Lia,
+    /// Opportunistic linked increases (draft-khalili-mptcp-congestion-control).
+    Olia,
+    /// Phi = 1 while the bottleneck has room, n^2 for the n subflows that share one that is full (RFC 8382 says which do).
+    Adaptive,
+}
+
+impl Coupling {
+    /// Phi for `n` subflows: the window grows by one packet in Phi round trips. 1 where something else decides.
+    #[must_use]
+    pub fn phi(self, n: u32) -> f64 {
+        let n = f64::from(n.max(1));
+        match self {
+            Self::FccN => n,
+            Self::FccN2 => n * n,
+            Self::Fcc2N2 => 2.0 * n * n,
+            Self::Fcc(phi) => phi,
+            Self::Independent | Self::Shared | Self::Lia | Self::Olia | Self::Adaptive => 1.0,
+        }
+    }
+
+    /// Every name that [`Coupling::parse`] takes; NUMBER stands for a number from 1.
+    pub const NAMES: [&'static str; 9] = [
+        "independent",
+        "shared",
+        "fcc(n)",
+        "fcc(n^2)",
+        "fcc(2n^2)",
+        "fcc(NUMBER)",
+        "lia",
+        "olia",
+        "adaptive",
+    ];
+
+    /// From one of [`Coupling::NAMES`].
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Some(match text.trim() {
+            "independent" => Self::Independent,
+            "shared" => Self::Shared,
+            "fcc(n)" => Self::FccN,
+            "fcc(n^2)" => Self::FccN2,
+            "fcc(2n^2)" => Self::Fcc2N2,
+            "lia" => Self::Lia,
+            "olia" => Self::Olia,
+            "adaptive" => Self::Adaptive,
+            other => {
+                let phi: f64 = other.strip_prefix("fcc(")?.strip_suffix(')')?.trim().parse().ok()?;
+                return (phi >= 1.0 && phi.is_finite()).then_some(Self::Fcc(phi));
+            }
+        })
+    }
+}
+
+impl std::fmt::Display for Coupling {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Independent => f.write_str("independent"),
+            Self::Shared => f.write_str("shared"),
+            Self::FccN => f.write_str("fcc(n)"),
+            Self::FccN2 => f.write_str("fcc(n^2)"),
+            Self::Fcc2N2 => f.write_str("fcc(2n^2)"),
+            Self::Fcc(phi) => write!(f, "fcc({phi})"),
+            Self::Lia => f.write_str("lia"),
+            Self::Olia => f.write_str("olia"),
+            Self::Adaptive => f.write_str("adaptive"),
+        }
+    }
+}
+
+/// By how much the window grows under fractional congestion control.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FccStep {
+    /// By a packet, once in Phi round trips (the staircase of Fig. 4.1b).
+    #[default]
+    Packet,
+    /// By the Phi-th part of a packet, every round trip.
+    Fraction,
+}
+
+/// What it takes for a round trip.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FccClock {
+    /// A window of bytes acknowledged (`partial_bytes_acked`).
+    #[default]
+    Bytes,
+    /// The acknowledgement of what was sent after the last round trip had ended.
+    RoundTrips,
+}
+
+/// What becomes of a Phi that is no whole number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FccRounding {
+    /// It stays.
+    #[default]
+    Exact,
+    /// The next smaller whole number, at least 1.
+    Floor,
+    /// The next larger one.
+    Ceil,
+    /// The nearest one.
+    Nearest,
+}
+
+impl FccRounding {
+    /// Phi as it is used.
+    #[must_use]
+    pub fn apply(self, phi: f64) -> f64 {
+        let phi = match self {
+            Self::Exact => phi,
+            Self::Floor => phi.floor(),
+            Self::Ceil => phi.ceil(),
+            Self::Nearest => phi.round(),
+        };
+        phi.max(1.0)
+    }
+}
+
+/// Which subflows are the n of Phi.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FccCount {
+    /// All that are open.
+    #[default]
+    Configured,
+    /// Those that have something to send or in flight.
+    Active,
+}
