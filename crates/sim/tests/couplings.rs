@@ -35,8 +35,8 @@ fn goodputs(scenario: &Scenario) -> Vec<f64> {
 
 /// A link that errs and is never full: one flow would take a small part of it.
 fn erring(coupling: Coupling) -> f64 {
-    let links = link("wan", ("a", "b"), 10.0, ms(50), 60, bernoulli(1e-3)).to_vec();
-    let mut scenario = scenario(Duration::from_secs(120), links, vec![greedy("sf", "a", 4, coupling)]);
+    let links = link("wan", ("a", "b"), 40.0, ms(50), 200, bernoulli(1e-3)).to_vec();
+    let mut scenario = scenario(Duration::from_secs(100), links, vec![greedy("sf", "a", 4, coupling)]);
     scenario.warmup = Duration::from_secs(30);
     goodputs(&scenario)[0]
 }
