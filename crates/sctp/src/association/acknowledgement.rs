@@ -266,9 +266,7 @@ impl Association {
             self.stats.congestion_events += 1;
         }
         let path = lane.path;
-        if let Some(coupler) = &mut self.coupler {
-            coupler.on_loss(now, index, u64::from(chunks), cut);
-        }
+        self.couple_loss(now, index, chunks, cut);
         self.record(now, subflow, path, TraceEvent::FastRetransmit { seq: earliest });
         self.record_window(now, index);
     }

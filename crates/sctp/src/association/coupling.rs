@@ -5,7 +5,7 @@ use anabranch_wire::chunk::ReceiveTime;
 
 use super::Association;
 use crate::coupling::{Coupler, Delay, Heard, LaneView};
-use crate::lane::controller::{Controller, Growth};
+use crate::lane::controller::{Congestion, Controller, Growth};
 use crate::subflow::Life;
 use crate::subflow::flight::AckOutcome;
 
@@ -47,7 +47,7 @@ impl Association {
             });
         }
         let mine = |space_of: u8| usize::from(space_of) == space;
-        for (index, lane) in self.lanes.iter().enumerate().filter(|(_, lane)| mine(lane.space)) {
+        for (index, _) in self.lanes.iter().enumerate().filter(|(_, lane)| mine(lane.space)) {
             let Some(ack) = outcome.lanes.get(index) else { continue };
             if ack.acked_chunks == 0 {
                 continue;
@@ -60,13 +60,27 @@ impl Association {
                     None => Delay::RoundTrip((now - sent_at).as_nanos() as i64),
                 }),
             };
-            debug_assert_eq!(usize::from(lane.space), space);
             coupler.on_ack(now, index, &heard);
         }
         coupler.review(now);
         for (index, lane) in self.lanes.iter_mut().enumerate().filter(|(_, lane)| mine(lane.space)) {
             if outcome.lanes.get(index).is_some_and(|ack| ack.acked_chunks > 0) {
                 lane.controller.set_growth(coupler.growth(index));
+            }
+        }
+    }
+
+    /// A lane has lost chunks; others may have to shrink with it.
+    pub(super) fn couple_loss(&mut self, now: Instant, index: usize, chunks: u32, cut: bool) {
+        let Some(coupler) = &mut self.coupler else { return };
+        if !coupler.on_loss(now, index, u64::from(chunks), cut) {
+            return;
+        }
+        for other in (0..self.lanes.len()).filter(|&other| other != index) {
+            let shares = self.coupler.as_ref().is_some_and(|coupler| coupler.share(index, other));
+            if let (true, Some(lane)) = (shares, self.lanes.get_mut(other)) {
+                lane.controller.on_congestion(Congestion::OtherLane);
+                self.record_window(now, other);
             }
         }
     }

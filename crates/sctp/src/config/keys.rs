@@ -4,8 +4,8 @@ use anabranch_base::{Dscp, Duration};
 use anabranch_wire::sf::CodePoints;
 
 use super::{
-    Checksums, Config, Coupling, FastRecovery, FccClock, FccCount, FccRounding, FccStep, InitialWindow,
-    MaxBurst, RttSampling, StreamScheduling, SubflowLevel, SubflowScheduler,
+    AdaptiveCut, Checksums, Config, Coupling, FastRecovery, FccClock, FccCount, FccRounding, FccStep,
+    InitialWindow, MaxBurst, RttSampling, StreamScheduling, SubflowLevel, SubflowScheduler,
 };
 
 /// A value that cannot be set as asked.
@@ -66,6 +66,13 @@ const SWITCH: &str = "true or false";
 
 /// The table; sorted by name.
 static KEYS: &[Key] = &[
+    key!(
+        adaptive_cut,
+        adaptive_cut,
+        show_adaptive_cut,
+        "\"group\" or \"lane\"",
+        "coupling adaptive: whose window is cut when a queue overflows"
+    ),
     key!(association_max_retrans, count, shown, COUNT, "Association.Max.Retrans"),
     key!(
         backoff_keeps_ssthresh,
@@ -483,6 +490,22 @@ fn show_subflow_scheduler(value: &SubflowScheduler) -> String {
         SubflowScheduler::WeightedRoundRobin => "wrr",
         SubflowScheduler::Priority => "priority",
         SubflowScheduler::WeightedFair => "wfq",
+    }
+    .to_owned()
+}
+
+fn adaptive_cut(text: &str) -> Option<AdaptiveCut> {
+    match text {
+        "group" => Some(AdaptiveCut::Group),
+        "lane" => Some(AdaptiveCut::Lane),
+        _ => None,
+    }
+}
+
+fn show_adaptive_cut(value: &AdaptiveCut) -> String {
+    match value {
+        AdaptiveCut::Group => "group",
+        AdaptiveCut::Lane => "lane",
     }
     .to_owned()
 }

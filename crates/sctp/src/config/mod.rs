@@ -11,7 +11,7 @@ mod subflows;
 use anabranch_base::{Dscp, Duration};
 use anabranch_wire::sf::CodePoints;
 
-pub use coupling::{Coupling, FccClock, FccCount, FccRounding, FccStep};
+pub use coupling::{AdaptiveCut, Coupling, FccClock, FccCount, FccRounding, FccStep};
 pub use keys::{ConfigError, Key};
 pub use subflows::{SubflowLevel, SubflowScheduler, SubflowSpec};
 
@@ -175,6 +175,8 @@ pub struct Config {
     pub fcc_rounding: FccRounding,
     /// Which subflows are counted.
     pub fcc_count: FccCount,
+    /// Coupling `adaptive`: whose window is cut when a queue overflows.
+    pub adaptive_cut: AdaptiveCut,
     /// Whether Phi divides the growth of slow start too (the thesis: of congestion avoidance only).
     pub fcc_slow_start: bool,
 

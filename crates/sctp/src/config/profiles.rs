@@ -4,8 +4,8 @@ use anabranch_base::{Dscp, Duration};
 use anabranch_wire::sf::CodePoints;
 
 use super::{
-    Checksums, Config, Coupling, FastRecovery, FccClock, FccCount, FccRounding, FccStep, InitialWindow,
-    MaxBurst, RttSampling, StreamScheduling, SubflowLevel, SubflowScheduler,
+    AdaptiveCut, Checksums, Config, Coupling, FastRecovery, FccClock, FccCount, FccRounding, FccStep,
+    InitialWindow, MaxBurst, RttSampling, StreamScheduling, SubflowLevel, SubflowScheduler,
 };
 
 impl Config {
@@ -61,6 +61,7 @@ impl Config {
             fcc_clock: FccClock::Bytes,
             fcc_rounding: FccRounding::Exact,
             fcc_count: FccCount::Configured,
+            adaptive_cut: AdaptiveCut::Group,
             fcc_slow_start: false,
             rto_initial: Duration::from_secs(1),
             rto_min: Duration::from_secs(1),

@@ -73,6 +73,10 @@ impl Least {
         self.current = Some(current);
         self.before.map_or(current, |least| least.min(current))
     }
+
+    fn current(&self) -> Option<i64> {
+        self.before.into_iter().chain(self.current).min()
+    }
 }
 
 /// The shortest delay of a round trip.
@@ -164,23 +168,36 @@ impl Adaptive {
         }
     }
 
-    pub(super) fn on_loss(&mut self, now: Instant, lane: usize, chunks: u64, cut: bool, views: &[LaneView]) {
-        let Some(index) = self.class_of(lane, views) else { return };
-        let Some(class) = self.classes.get_mut(index) else { return };
+    /// Whether a queue has overflowed that the lane shares with others, for the first time in this round trip.
+    pub(super) fn on_loss(
+        &mut self,
+        now: Instant,
+        lane: usize,
+        chunks: u64,
+        cut: bool,
+        views: &[LaneView],
+    ) -> bool {
+        let Some(index) = self.class_of(lane, views) else { return false };
+        let Some(class) = self.classes.get_mut(index) else { return false };
         class.statistics.lost(chunks);
         let last = self.lanes.get(lane).copied().flatten().and_then(|(_, last)| last);
-        let (Some(delay), true) = (last, cut) else { return };
+        let (Some(delay), true) = (last, cut) else { return false };
         let srtt = views.get(lane).and_then(|view| view.srtt).unwrap_or(INTERVAL);
         // Lanes that lose at the same overflow are one event.
         if class.last_loss.is_some_and(|at| now - at < srtt) {
-            return;
+            return false;
         }
         class.last_loss = Some(now);
-        let Some(rank) = class.delays.rank(delay) else { return };
-        class.cause.note(rank);
-        if class.cause.is_congestion() {
+        let Some(rank) = class.delays.rank(delay) else { return false };
+        // An empty queue does not overflow, however rare its small delays are.
+        let longest = class.longest.current().unwrap_or_default();
+        let filled = delay as f64 > STANDING * -longest as f64;
+        class.cause.note(if filled { rank } else { rank.min(0.5) });
+        let overflows = filled && class.cause.is_congestion();
+        if overflows {
             class.last_full = Some(now);
         }
+        overflows
     }
 
     /// Every base interval: RFC 8382, and what has become too old.
@@ -234,6 +251,12 @@ impl Adaptive {
     /// Whether the bottleneck of a lane is full.
     pub(super) fn is_saturated(&self, lane: usize) -> bool {
         self.class(lane).is_some_and(|class| self.classes.get(class).is_some_and(Class::is_full))
+    }
+
+    /// Whether the losses of a lane are those of queues that overflow.
+    pub(super) fn overflows(&self, lane: usize) -> bool {
+        let class = self.class(lane).and_then(|class| self.classes.get(class));
+        class.is_some_and(|class| class.cause.is_congestion())
     }
 
     /// Whether two lanes share a bottleneck that is full.

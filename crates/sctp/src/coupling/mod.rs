@@ -12,7 +12,7 @@ mod ranks;
 
 use anabranch_base::{Dscp, Duration, Instant};
 
-use crate::config::{Config, Coupling, FccCount};
+use crate::config::{AdaptiveCut, Config, Coupling, FccCount};
 use crate::lane::controller::Growth;
 use adaptive::Adaptive;
 use linked::Losses;
@@ -61,6 +61,7 @@ pub(crate) struct Heard {
 pub(crate) struct Coupler {
     rule: Rule,
     count: FccCount,
+    cut: AdaptiveCut,
     pmdcs: u64,
     /// One a lane, brought up to date by the association before it asks.
     pub(crate) views: Vec<LaneView>,
@@ -91,7 +92,13 @@ impl Coupler {
             Coupling::Adaptive => Rule::Adaptive(Box::default()),
         };
         let pmdcs = u64::from(config.pmdcs());
-        Some(Box::new(Self { rule, count: config.fcc_count, pmdcs, views: Vec::new() }))
+        Some(Box::new(Self {
+            rule,
+            count: config.fcc_count,
+            cut: config.adaptive_cut,
+            pmdcs,
+            views: Vec::new(),
+        }))
     }
 
     /// A lane begins anew.
@@ -116,17 +123,27 @@ impl Coupler {
         }
     }
 
-    /// `chunks` were marked lost; whether the window is `cut` for it.
-    pub(crate) fn on_loss(&mut self, now: Instant, lane: usize, chunks: u64, cut: bool) {
+    /// `chunks` were marked lost; whether the window is `cut` for it. True when the lanes that share a full bottleneck with
+    /// this one ([`Coupler::share`]) are to be cut with it.
+    pub(crate) fn on_loss(&mut self, now: Instant, lane: usize, chunks: u64, cut: bool) -> bool {
         match &mut self.rule {
             Rule::Olia(losses) => {
                 if cut {
                     Losses::of(losses, lane).lost();
                 }
+                false
             }
-            Rule::Adaptive(adaptive) => adaptive.on_loss(now, lane, chunks, cut, &self.views),
-            Rule::Counted(_) | Rule::Lia => {}
+            Rule::Adaptive(adaptive) => {
+                let overflow = adaptive.on_loss(now, lane, chunks, cut, &self.views);
+                overflow && self.cut == AdaptiveCut::Group
+            }
+            Rule::Counted(_) | Rule::Lia => false,
         }
+    }
+
+    /// Whether two lanes share a bottleneck that is full.
+    pub(crate) fn share(&self, lane: usize, other: usize) -> bool {
+        matches!(&self.rule, Rule::Adaptive(adaptive) if adaptive.share(lane, other))
     }
 
     /// T3-rtx of `lane` expired.
@@ -147,7 +164,9 @@ impl Coupler {
                     return Growth::Phi(1.0);
                 }
                 let n = f64::from(self.counted(|other, _| other == lane || adaptive.share(lane, other)));
-                Growth::Phi(n * n)
+                // Cuts that all lanes make together are those of one flow, and so is one packet for all of them.
+                let together = self.cut == AdaptiveCut::Group && adaptive.overflows(lane);
+                Growth::Phi(if together { n } else { n * n })
             }
         }
     }

@@ -37,6 +37,8 @@ pub(crate) enum Congestion {
     FastRetransmit,
     /// T3-rtx expired.
     Timeout,
+    /// Another lane, which shares a full bottleneck with this one, saw a loss: what one flow would do is done by all.
+    OtherLane,
 }
 
 /// How a window grows in congestion avoidance, as the coupling of the lanes has it.

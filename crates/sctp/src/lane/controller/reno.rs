@@ -214,6 +214,11 @@ impl Controller for Reno {
                 self.ssthresh = (self.cwnd / 2).max(self.floor);
                 self.cwnd = self.ssthresh;
             }
+            Congestion::OtherLane => {
+                self.cwnd = (self.cwnd / 2).max(self.floor).min(self.cwnd);
+                // Congestion avoidance: nothing of this lane was lost, and each lane would gain a packet at once.
+                self.ssthresh = self.cwnd - 1;
+            }
             Congestion::Timeout => {
                 if self.cwnd > self.pmdcs || !self.backoff_keeps_ssthresh {
                     self.ssthresh = (self.cwnd / 2).max(self.floor);

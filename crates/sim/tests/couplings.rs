@@ -1,0 +1,93 @@
+//! Couplings over simulated networks: who takes how much. Inequalities only; the figures are in the experiments.
+
+mod common;
+
+use anabranch_base::Duration;
+use anabranch_sim::run;
+use anabranch_sim::scenario::{Coupling, Loss, Protocol, Record, Scenario, SubflowSpec, TimeDraw, Traffic};
+use common::{bernoulli, engine, flow, link, ms, scenario};
+
+const OPTIONS: [(&str, &str); 2] = [("receive_window", "8 MB"), ("sack_every", "1")];
+
+fn greedy(name: &str, from: &str, subflows: usize, coupling: Coupling) -> anabranch_sim::scenario::Flow {
+    let traffic = Traffic::Greedy { message: 1452 };
+    let mut flow = flow(name, (from, "b"), Protocol::Sctp, engine("rfc9260", &OPTIONS), traffic);
+    flow.subflows = vec![SubflowSpec::new(flow.dscp); subflows];
+    flow.streams = subflows as u16;
+    flow.coupling = coupling;
+    flow.start = TimeDraw::Uniform(Duration::ZERO, Duration::from_secs(1));
+    flow
+}
+
+/// Mean goodput of each flow over the seeds, Mb/s.
+#[expect(clippy::unwrap_used, reason = "a scenario of these tests that cannot run is a failed test")]
+fn goodputs(scenario: &Scenario) -> Vec<f64> {
+    const SEEDS: u64 = 3;
+    let mut sums = vec![0.0; scenario.flows.len()];
+    for seed in 1..=SEEDS {
+        let output = run(scenario, seed, &Record::default()).unwrap();
+        for (sum, flow) in sums.iter_mut().zip(&output.summary.flows) {
+            *sum += flow.measures.goodput_wire_bps / 1e6 / SEEDS as f64;
+        }
+    }
+    sums
+}
+
+/// A link that errs and is never full: one flow would take a small part of it.
+fn erring(coupling: Coupling) -> f64 {
+    let links = link("wan", ("a", "b"), 40.0, ms(50), 200, bernoulli(1e-3)).to_vec();
+    let mut scenario = scenario(Duration::from_secs(100), links, vec![greedy("sf", "a", 4, coupling)]);
+    scenario.warmup = Duration::from_secs(30);
+    goodputs(&scenario)[0]
+}
+
+/// Four subflows against one association in a full drop-tail queue: their ratio.
+fn contended(coupling: Coupling) -> f64 {
+    let mut links = Vec::new();
+    for from in ["a", "c"] {
+        links.extend(link(&format!("access-{from}"), (from, "r"), 1000.0, ms(20), 1000, Loss::None));
+    }
+    links.extend(link("bottleneck", ("r", "b"), 10.0, ms(10), 60, Loss::None));
+    let flows = vec![greedy("sf", "a", 4, coupling), greedy("one", "c", 1, Coupling::Independent)];
+    let mut scenario = scenario(Duration::from_secs(200), links, flows);
+    scenario.warmup = Duration::from_secs(40);
+    for host in &mut scenario.hosts {
+        // Drop-tail queues and equal round trips lock into patterns without it.
+        if host.name != "b" && host.name != "r" {
+            host.processing = Some(TimeDraw::Uniform(Duration::ZERO, Duration::from_micros(1200)));
+        }
+    }
+    let rates = goodputs(&scenario);
+    rates[0] / rates[1]
+}
+
+/// n / sqrt(Phi) (Eq. 4.16).
+#[test]
+fn on_a_link_that_errs_phi_divides_by_its_root() {
+    let (one, n, n2) = (erring(Coupling::Independent), erring(Coupling::FccN), erring(Coupling::FccN2));
+    assert!((1.5..2.5).contains(&(one / n)), "sqrt(4) = 2: {one} {n}");
+    assert!((2.5..5.0).contains(&(one / n2)), "sqrt(16) = 4: {one} {n2}");
+}
+
+#[test]
+fn adaptive_fills_a_link_that_errs() {
+    let (adaptive, one) = (erring(Coupling::Adaptive), erring(Coupling::Independent));
+    assert!(adaptive > 0.95 * one, "{adaptive} of {one}");
+}
+
+#[test]
+fn adaptive_is_fair_in_a_full_queue() {
+    let (independent, n2, adaptive) =
+        (contended(Coupling::Independent), contended(Coupling::FccN2), contended(Coupling::Adaptive));
+    assert!(independent > 3.0, "{independent}");
+    assert!(adaptive < n2, "{adaptive} {n2}");
+    assert!((0.6..1.6).contains(&adaptive), "{adaptive}");
+}
+
+#[test]
+fn linked_increases_take_less_than_independent_subflows() {
+    let (independent, lia, olia) =
+        (contended(Coupling::Independent), contended(Coupling::Lia), contended(Coupling::Olia));
+    assert!(lia < independent, "{lia} {independent}");
+    assert!(olia < independent, "{olia} {independent}");
+}
