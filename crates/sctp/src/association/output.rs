@@ -174,6 +174,9 @@ impl Association {
         if subflow.out.is_empty() || !lane.may_send_new() {
             return None;
         }
+        if space.busy.is_some_and(|busy| usize::from(busy) != index) {
+            return None;
+        }
         let since = subflow.out.waiting_since();
         // A wide open window needs no closer look.
         if self.peer_rwnd >= u64::from(self.config.mtu) {
@@ -618,6 +621,10 @@ impl Association {
             fast_retransmitted: false,
             lost_by_timeout: false,
         };
+        // "the DATA chunks ... MUST be assigned TSNs in sequence" (6.9); with identifiers of their own fragments need not.
+        if !self.extensions.interleaving && chunk.fragment.beginning != chunk.fragment.ending {
+            space.busy = chunk.fragment.beginning.then_some(index as u8);
+        }
         lane.on_sent(now, chunk.size());
         lane.unacked += 1;
         let seq = space.flight.push(chunk);
