@@ -489,6 +489,9 @@ impl Association {
         if !lane.may_send_new() || (lane.loss.any() && lane.loss.next_lost(&space.flight).is_some()) {
             return None;
         }
+        if space.busy.is_some_and(|busy| usize::from(busy) != index) {
+            return None;
+        }
         let whole = subflow.out.peek(usize::MAX)?;
         let fit = room.checked_sub(header)? & !3;
         let payload = if whole <= fit.min(max_payload) {
