@@ -170,8 +170,8 @@ impl Link {
         let is_clear = self.line.is_empty()
             && self.transmitter.free_at() <= turn
             && matches!(self.loss, Loss::None)
-            && self.impairments.is_none()
             && self.conditioners.is_empty()
+            && self.impairments.is_none()
             && self.queue.lets_pass(size);
         if !is_clear {
             return None;

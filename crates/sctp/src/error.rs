@@ -88,3 +88,51 @@ pub enum SubflowError {
         streams: u16,
     },
 }
+
+/// Why a re-configuration (RFC 6525) cannot be asked for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReconfigError {
+    /// No such association.
+    #[error("no such association")]
+    Unknown,
+    /// The handshake is still running.
+    #[error("the association is not up yet")]
+    NotUp,
+    /// The association is shutting down or closed.
+    #[error("streams do not change any more: the association is closing or closed")]
+    Closing,
+    /// One of the two sides does not have the extension, or has it turned off.
+    #[error("the two sides have not agreed on RE-CONFIG (option `reconfiguration`)")]
+    NotSupported,
+    /// Not a stream of this association.
+    #[error("stream {stream} does not exist: ids are below {streams}")]
+    NoSuchStream {
+        /// Asked for.
+        stream: u16,
+        /// How many there are.
+        streams: u16,
+    },
+    /// A request must fit a packet.
+    #[error("{listed} streams are too many for one request: {limit} fit; list none to reset all")]
+    TooManyListed {
+        /// How many.
+        listed: usize,
+        /// How many fit.
+        limit: usize,
+    },
+    /// More streams than there can be.
+    #[error("so many streams are too many: the limit is {limit}")]
+    TooManyStreams {
+        /// How many there may be.
+        limit: u16,
+    },
+    /// "Only one SSN/TSN Reset Request SHOULD be sent within 30 seconds" (RFC 6525, 5.1.4).
+    #[error("the last SSN/TSN reset is less than 30 s ago")]
+    TooSoon,
+    /// TSNs begin anew only where they are the only numbers.
+    #[error("an SSN/TSN reset is not possible while subflows have sequence spaces of their own")]
+    SeveralSpaces,
+    /// Requests are answered one after the other; these many wait already.
+    #[error("too many requests wait for the peer's answer")]
+    TooManyRequests,
+}

@@ -43,6 +43,44 @@ pub enum CloseReason {
     ShutdownGuard,
 }
 
+/// Whose streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// Ours.
+    Outgoing,
+    /// The peer's.
+    Incoming,
+    /// Ours and the peer's.
+    Both,
+}
+
+/// What became of a re-configuration (RFC 6525, table 3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reconfigured {
+    /// It was done.
+    Performed,
+    /// There was nothing to do.
+    Nothing,
+    /// The peer does not want it.
+    Denied,
+    /// It failed.
+    Failed {
+        /// The peer's result code: 3 wrong stream, 4 another request is in progress, 5 bad sequence number.
+        result: u32,
+    },
+}
+
+impl Reconfigured {
+    pub(crate) fn from_result(result: u32) -> Self {
+        match result {
+            0 => Self::Nothing,
+            1 => Self::Performed,
+            2 => Self::Denied,
+            result => Self::Failed { result },
+        }
+    }
+}
+
 /// What happened to an association.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
@@ -82,6 +120,30 @@ pub enum Event {
     PeerError {
         /// Cause code.
         cause: u16,
+    },
+    /// Streams began anew, or a request for it has ended otherwise (RFC 6525, 6.1.1). Of incoming streams: messages received
+    /// later are numbered anew.
+    StreamsReset {
+        /// Whose streams; never both at once.
+        direction: Direction,
+        /// Which; none listed: all.
+        streams: Vec<u16>,
+        /// What became of it.
+        outcome: Reconfigured,
+    },
+    /// All streams and TSNs of both sides began anew, or our request for it has ended otherwise (RFC 6525, 6.1.2).
+    AssociationReset {
+        /// What became of it.
+        outcome: Reconfigured,
+    },
+    /// Streams were added, or a request of ours for more has ended otherwise (RFC 6525, 6.1.3).
+    StreamsAdded {
+        /// Streams that we may send on now.
+        outbound_streams: u16,
+        /// Streams that the peer may send on now.
+        inbound_streams: u16,
+        /// What became of it.
+        outcome: Reconfigured,
     },
     /// The end. What was received stays readable until the association is released.
     Closed(CloseReason),

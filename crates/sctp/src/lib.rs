@@ -36,6 +36,6 @@ mod subflow;
 pub use association::{Association, State};
 pub use config::{Config, Coupling, SubflowLevel, SubflowScheduler, SubflowSpec};
 pub use endpoint::{Endpoint, EndpointConfig};
-pub use error::{ConnectError, SendError, SubflowError};
-pub use event::{AssociationId, CloseReason, Event, Message, Received, Timer};
+pub use error::{ConnectError, ReconfigError, SendError, SubflowError};
+pub use event::{AssociationId, CloseReason, Direction, Event, Message, Received, Reconfigured, Timer};
 pub use stats::{EndpointStats, Stats, SubflowStats};

@@ -54,7 +54,7 @@ impl Plan {
         config.shutdown_guard_rto_max = 0;
         config.data_with_cookie = rng.chance(0.5);
         config.stream_scheduling =
-            if rng.chance(0.5) { StreamScheduling::Fcfs } else { StreamScheduling::RoundRobin };
+            StreamScheduling::ALL[rng.below(StreamScheduling::ALL.len() as u64) as usize];
         let mut sometimes = |p: f64, most: f64| if rng.chance(p) { rng.f64() * most } else { 0.0 };
         let (loss, duplicate, reorder) = (sometimes(0.8, 0.4), sometimes(0.5, 0.3), sometimes(0.5, 0.5));
         let (replay, forge) = (sometimes(0.5, 0.2), sometimes(0.5, 0.2));

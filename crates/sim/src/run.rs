@@ -137,13 +137,16 @@ fn by_flow(scenario: &Scenario, link: &Link, shares: &Shares) -> Vec<ShareSummar
         name: flow.name.clone(),
         arrivals: share.arrivals,
         drops_queue: share.drops_queue,
+        drops_policed: share.drops_policed,
         drops_error: share.drops_error,
         drop_rate: match share.arrivals {
             0 => 0.0,
-            arrivals => (share.drops_queue + share.drops_error) as f64 / arrivals as f64,
+            arrivals => {
+                (share.drops_queue + share.drops_policed + share.drops_error) as f64 / arrivals as f64
+            }
         },
         share: capacity
-            .map(|bits| share.arrival_bytes.saturating_sub(share.drops_queue_bytes) as f64 * 8.0 / bits),
+            .map(|bits| share.arrival_bytes.saturating_sub(share.dropped_bytes) as f64 * 8.0 / bits),
     };
     scenario.flows.iter().zip(&shares.flows).map(one).collect()
 }

@@ -220,6 +220,8 @@ pub struct ShareSummary {
     pub arrivals: u64,
     /// Of these, dropped by the queue.
     pub drops_queue: u64,
+    /// Of these, dropped by a policer before the queue.
+    pub drops_policed: u64,
     /// Of these, taken by the loss model.
     pub drops_error: u64,
     /// Packets dropped for whatever reason / packets offered; 0 when none was offered.

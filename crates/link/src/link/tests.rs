@@ -1,5 +1,6 @@
 use super::*;
 use crate::{Applies, Counts, DropTail, Positions};
+use anabranch_base::Rng;
 
 const MS: u64 = 1_000_000;
 
@@ -221,6 +222,73 @@ fn random_arrivals_wait_as_long_as_the_md1_formula_says() {
     assert!((stats.utilisation() - 0.7).abs() < 0.005, "{}", stats.utilisation());
     let expected = 0.49 / 0.6;
     assert!((stats.queue_mean / expected - 1.0).abs() < 0.03, "{} against {expected}", stats.queue_mean);
+}
+
+/// A frame that passes at once does what it does when the link keeps it until it arrives; where it cannot, nothing happens.
+#[test]
+fn a_frame_that_passes_leaves_the_link_as_one_that_is_kept() {
+    let mut rng = Rng::stream(1, "test", "pass");
+    let mut quick = link(DropTail::frames(3), Loss::None, LossAt::Exit);
+    let mut slow = quick.clone();
+    let (mut passed, mut now) = (0, 0);
+    for id in 0..10_000 {
+        now += rng.below(4 * MS);
+        let (now, frame) = (at(now), frame(id, 125));
+        slow.handle_frame(now, frame.clone());
+        match quick.pass(now, frame.size) {
+            Some(arrival) => {
+                passed += 1;
+                assert_eq!(slow.poll_sent(), Some((arrival, frame)));
+            }
+            None => {
+                quick.handle_frame(now, frame);
+                while let Some(sent) = quick.poll_sent() {
+                    assert_eq!(slow.poll_sent(), Some(sent));
+                }
+            }
+        }
+        assert_eq!(slow.peek_sent(), None);
+        let drops = |link: &mut Link| std::iter::from_fn(|| link.poll_dropped()).count();
+        assert_eq!(drops(&mut quick), drops(&mut slow));
+        assert_eq!(quick.poll_timeout(), slow.poll_timeout());
+    }
+    assert!((1000..9000).contains(&passed), "{passed}");
+    assert_eq!(quick.stats(at(now)), slow.stats(at(now)));
+    assert!(quick.stats(at(now)).drops_queue > 0);
+}
+
+#[test]
+fn nothing_passes_at_once_where_something_could_happen_to_it() {
+    let free = || link(DropTail::frames(3), Loss::None, LossAt::Exit);
+    assert_eq!(free().pass(at(0), 125), Some(at(11 * MS)));
+    let mut on_the_way = free();
+    on_the_way.handle_frame(at(0), frame(0, 125));
+    let mut sending = free();
+    sending.handle_frame(at(0), frame(0, 125));
+    assert!(sending.poll_sent().is_some());
+    let lossy =
+        link(DropTail::frames(3), Loss::Positions(Positions::new(vec![9], Applies::default())), LossAt::Exit);
+    let rewriting = Conditioner::new(
+        &crate::ConditionerConfig {
+            dscp: crate::DscpSet::ALL,
+            what: crate::Conditioning::Rewrite(Vec::new()),
+        },
+        Rng::stream(1, "test", "rewrite"),
+    );
+    let conditioned = free().with_conditioners(vec![rewriting]);
+    let pattern: Pattern = "anabranch-pattern 1\nkind loss\n5\n".parse().expect("a pattern");
+    let patterned = free().with_patterns(vec![(pattern, Applies::default())]);
+    for (what, mut link, now) in [
+        ("a frame on the way", on_the_way, 2 * MS),
+        ("a frame being sent", sending, 0),
+        ("losses", lossy, 0),
+        ("a conditioner", conditioned, 0),
+        ("a pattern", patterned, 0),
+    ] {
+        let before = link.stats(at(now)).arrivals;
+        assert_eq!(link.pass(at(now), 125), None, "{what}");
+        assert_eq!(link.stats(at(now)).arrivals, before, "{what}");
+    }
 }
 
 #[test]

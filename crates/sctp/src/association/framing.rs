@@ -41,7 +41,8 @@ impl Association {
     /// Most user data that one chunk carries, bytes.
     #[inline]
     pub(super) fn max_payload(&self) -> usize {
-        (self.config.pmdcs() as usize).saturating_sub(self.chunk_header)
+        let beside = self.reconfig.as_ref().map_or(0, |reconfig| reconfig.beside_data());
+        (self.config.pmdcs() as usize).saturating_sub(self.chunk_header + beside)
     }
 }
 

@@ -167,7 +167,7 @@ impl Association {
             // ECN is not negotiated: "the peer MUST NOT" send these.
             Chunk::Ecne(_) | Chunk::Cwr(_) => {}
             Chunk::IData(data) => self.on_i_data(cx, data)?,
-            Chunk::ReConfig(chunk) => self.on_reconfig(chunk),
+            Chunk::ReConfig(chunk) => self.on_reconfig(now, chunk),
             Chunk::SfData(data) => self.on_sf_data(cx, data)?,
             Chunk::SfSack(sack) => {
                 if self.state.sends_data() || self.state == State::ShutdownSent {
@@ -177,6 +177,11 @@ impl Association {
             }
             // Partial reliability was not agreed: nobody may give up anything.
             Chunk::SfForward(_) | Chunk::ForwardTsn(_) | Chunk::IForwardTsn(_) => {}
+            // "The same applies if I-DATA support has not been negotiated for an association and an I-DATA chunk is received"
+            // (RFC 8260, 2.2.3); to an endpoint that does not offer it, it is unknown.
+            Chunk::Unknown(raw) if raw.kind == kind::I_DATA && self.config.offers_interleaving() => {
+                return Err(Violation::Protocol("an I-DATA chunk where it was not agreed"));
+            }
             Chunk::Unknown(raw) => {
                 let action = raw.unknown_action();
                 if action.reports() {
@@ -248,6 +253,9 @@ impl Association {
             if let Some(space) = self.spaces.get_mut(cx.space) {
                 space.sack.on_packet(cx.now, cx.summary, self.config.sack_every, self.config.sack_delay);
             }
+        }
+        if self.reconfig.is_some() {
+            self.advance_reconfig();
         }
         self.heard_in_shutdown_sent(cx.now, has_data);
         if self.writable_owed {

@@ -14,6 +14,8 @@ mod reconfig;
 mod sf;
 mod shutdown;
 mod state;
+mod stream_requests;
+mod subflow_requests;
 mod subflows;
 mod thesis;
 mod timeout;
@@ -211,7 +213,8 @@ impl Association {
     /// Bytes accepted by `send` and not yet sent.
     #[must_use]
     pub fn queued_bytes(&self) -> usize {
-        self.subflows.iter().map(|s| s.out.queued_bytes()).sum()
+        let held = self.reconfig.as_ref().map_or(0, |reconfig| reconfig.held.bytes());
+        self.subflows.iter().map(|s| s.out.queued_bytes()).sum::<usize>() + held
     }
 
     /// Bytes in flight, DATA chunk headers included.
@@ -293,10 +296,17 @@ impl Association {
         }
         let index = self.subflow_of(stream);
         let Some(subflow) = self.subflows.get_mut(index) else { return Err(SendError::Closing) };
-        if subflow.out.queued_bytes() >= self.config.send_buffer {
+        let held = self.reconfig.as_mut().map(|reconfig| &mut reconfig.held);
+        let waiting = subflow.out.queued_bytes() + held.as_ref().map_or(0, |held| held.bytes());
+        if waiting >= self.config.send_buffer {
             subflow.writable_owed = true;
             self.writable_owed = true;
             return Err(SendError::Full);
+        }
+        if let Some(held) = held.filter(|held| held.holds(stream)) {
+            held.push(message);
+            self.stats.messages_accepted += 1;
+            return Ok(());
         }
         subflow.out.push(message, self.stats.messages_accepted);
         self.stats.messages_accepted += 1;
@@ -305,6 +315,21 @@ impl Association {
                 lane.decay_if_idle(now);
                 lane.open_burst();
             }
+        }
+        Ok(())
+    }
+
+    /// Sets the value (priority or weight) of a stream for the scheduling of streams.
+    pub(crate) fn set_stream_value(&mut self, stream: u16, value: u16) -> Result<(), SendError> {
+        if stream >= self.outbound_streams {
+            return Err(SendError::NoSuchStream { stream, streams: self.outbound_streams });
+        }
+        // Subflows that are opened later begin with it, too.
+        let values = &mut Arc::make_mut(&mut self.config).stream_values;
+        values.retain(|(id, _)| *id != stream);
+        values.push((stream, value));
+        for subflow in &mut self.subflows {
+            subflow.out.set_stream_value(stream, value);
         }
         Ok(())
     }
@@ -398,6 +423,7 @@ impl Association {
         }
         self.state = State::Closed;
         self.forming = None;
+        self.reconfig = None;
         self.t2 = None;
         self.t5 = None;
         for lane in &mut self.lanes {

@@ -76,7 +76,7 @@ impl Association {
     /// Whether anything might leave now. Cheap; may be wrong in favour of asking.
     pub(crate) fn wants_to_transmit(&self) -> bool {
         self.control.any()
-            || self.reconfig.as_ref().is_some_and(|r| r.is_due())
+            || self.reconfig_due()
             || !self.stash.is_empty()
             || self.spaces.iter().any(|s| s.sack.is_due_now())
             || self.paths.iter().any(|p| p.heartbeat_wanted)
@@ -103,7 +103,7 @@ impl Association {
         };
         let mut packet = PacketBuilder::new(buf, header);
         let limit = self.config.max_packet() as usize;
-        let more = self.write_control(now, &mut packet, limit);
+        let more = self.write_control(now, &mut packet, limit, chosen.is_some());
         if more {
             // In COOKIE-ECHOED only the packet with the COOKIE ECHO may carry DATA (5.1 C).
             if self.state == State::CookieEchoed && !packet.has_no_chunks() {
@@ -128,7 +128,7 @@ impl Association {
     /// Whether a packet must leave even without data: control chunks, or a SACK that is due.
     fn must_send(&self) -> bool {
         self.control.any()
-            || self.reconfig.as_ref().is_some_and(|r| r.is_due())
+            || self.reconfig_due()
             || self.paths.iter().any(|p| p.heartbeat_wanted)
             || (self.state.is_up() && self.spaces.iter().any(|s| s.sack.is_due_now()))
     }
@@ -186,9 +186,17 @@ impl Association {
         self.next_new(now, index, room).map(|_| since)
     }
 
-    /// Control chunks, "placed first in the outbound SCTP packet" (6). False when nothing may follow them.
-    fn write_control(&mut self, now: Instant, packet: &mut PacketBuilder<'_>, limit: usize) -> bool {
-        let reconfigures = self.reconfig.as_ref().is_some_and(|r| r.is_due());
+    /// Control chunks, "placed first in the outbound SCTP packet" (6); `with_data` tells whether data is to follow. False
+    /// when nothing may follow them.
+    fn write_control(
+        &mut self,
+        now: Instant,
+        packet: &mut PacketBuilder<'_>,
+        limit: usize,
+        with_data: bool,
+    ) -> bool {
+        let echoes = with_data && self.reconfig.as_ref().is_some_and(|r| r.echo.is_some());
+        let reconfigures = echoes || self.reconfig_due();
         if !self.control.any() && !reconfigures && !self.paths.iter().any(|p| p.heartbeat_wanted) {
             return self.state != State::Closed;
         }
@@ -245,8 +253,8 @@ impl Association {
         if !self.write_errors(packet, limit) || !self.write_heartbeat_acks(packet, limit) {
             return false; // full: the rest goes into the next packet
         }
-        if reconfigures && self.state.is_up() {
-            self.write_reconfig(now, packet, limit);
+        if reconfigures && self.state.is_up() && !self.write_reconfig(now, packet, limit, with_data) {
+            return false;
         }
         let out = packet.buffer();
         for index in 0..self.paths.len() {
@@ -454,6 +462,9 @@ impl Association {
         if written.new {
             if let Some(lane) = self.lanes.get_mut(lane) {
                 lane.count_new_packet();
+            }
+            if let Some(subflow) = self.subflows.get_mut(index) {
+                subflow.out.packet_ended();
             }
         }
         if self.writable_owed {

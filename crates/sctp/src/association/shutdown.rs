@@ -45,7 +45,9 @@ impl Association {
     }
 
     fn nothing_outstanding(&self) -> bool {
-        self.spaces.iter().all(|s| s.flight.is_empty()) && self.subflows.iter().all(|s| s.out.is_empty())
+        self.spaces.iter().all(|s| s.flight.is_empty())
+            && self.subflows.iter().all(|s| s.out.is_empty())
+            && self.reconfig.as_ref().is_none_or(|r| r.held.bytes() == 0)
     }
 
     /// Goes on with a shutdown once everything outstanding has been acknowledged.

@@ -134,6 +134,9 @@ impl Association {
     /// `send` said Full and there is room again: tells the user once.
     pub(super) fn tell_writable(&mut self) {
         let limit = self.config.send_buffer / 2;
+        if self.reconfig.as_ref().is_some_and(|r| r.held.bytes() > limit) {
+            return;
+        }
         let (mut told, mut owed) = (false, false);
         for subflow in &mut self.subflows {
             if subflow.writable_owed && subflow.out.queued_bytes() <= limit {

@@ -28,7 +28,7 @@ impl Association {
             }
         }
         if self.reconfig.as_ref().is_some_and(|r| due(r.timer())) {
-            self.on_reconfig_timer(now);
+            self.on_reconfig_timer();
         }
         if due(self.t2) {
             self.on_t2(now);

@@ -152,6 +152,7 @@ static KEYS: &[Key] = &[
     ),
     key!(max_init_retransmits, count, shown, COUNT, "Max.Init.Retransmits"),
     key!(max_message, bytes, shown, BYTES, "largest user message"),
+    key!(max_outbound_streams, count, shown, COUNT, "outbound streams that a peer may ask us to have"),
     key!(
         max_subflows,
         subflow_count,
@@ -183,6 +184,9 @@ static KEYS: &[Key] = &[
         SWITCH,
         "partial_bytes_acked grows only while the window is full"
     ),
+    key!(peer_adds_streams, switch, shown, SWITCH, "the peer may add streams, its own and ours"),
+    key!(peer_resets_association, switch, shown, SWITCH, "the peer may reset all streams and TSNs at once"),
+    key!(peer_resets_streams, switch, shown, SWITCH, "the peer may reset streams, its own and ours"),
     key!(receive_window, bytes, shown, BYTES, "receive buffer, the first a_rwnd"),
     key!(reconfiguration, switch, shown, SWITCH, "RE-CONFIG is offered; level 1 offers it in any case"),
     key!(rto_initial, duration, show_duration, DURATION, "RTO.Initial"),
@@ -231,8 +235,15 @@ static KEYS: &[Key] = &[
         stream_scheduling,
         scheduling,
         show_scheduling,
-        "\"fcfs\" or \"round-robin\"",
-        "which stream speaks next"
+        "\"fcfs\", \"round-robin\", \"round-robin-packet\", \"priority\", \"fair-capacity\" or \"wfq\"",
+        "which stream speaks next (RFC 8260, 3): with I-DATA after a chunk, with DATA after a message"
+    ),
+    key!(
+        stream_values,
+        stream_values,
+        show_stream_values,
+        "streams and values from 0 to 65535, as in \"0=4 3=1\"",
+        "priorities (smallest first) or weights of streams; others have 1"
     ),
     key!(
         subflow_floor,
@@ -518,17 +529,22 @@ fn show_sampling(value: &RttSampling) -> String {
 }
 
 fn scheduling(text: &str) -> Option<StreamScheduling> {
-    match text {
-        "fcfs" => Some(StreamScheduling::Fcfs),
-        "round-robin" => Some(StreamScheduling::RoundRobin),
-        _ => None,
-    }
+    StreamScheduling::ALL.into_iter().find(|kind| kind.name() == text)
 }
 
 fn show_scheduling(value: &StreamScheduling) -> String {
-    match value {
-        StreamScheduling::Fcfs => "fcfs",
-        StreamScheduling::RoundRobin => "round-robin",
-    }
-    .to_owned()
+    value.name().to_owned()
+}
+
+fn stream_values(text: &str) -> Option<Vec<(u16, u16)>> {
+    text.split_whitespace()
+        .map(|pair| {
+            let (stream, value) = pair.split_once('=')?;
+            Some((stream.parse().ok()?, value.parse().ok()?))
+        })
+        .collect()
+}
+
+fn show_stream_values(values: &[(u16, u16)]) -> String {
+    values.iter().map(|(stream, value)| format!("{stream}={value}")).collect::<Vec<_>>().join(" ")
 }

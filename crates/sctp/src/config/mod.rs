@@ -54,13 +54,46 @@ pub enum RttSampling {
     EveryAck,
 }
 
-/// Which stream speaks next.
+/// Which stream speaks next (RFC 8260, section 3). With I-DATA streams change after a chunk, with DATA after a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamScheduling {
     /// Messages leave in the order they were given.
     Fcfs,
-    /// One message of each stream in turn.
+    /// Each stream in turn.
     RoundRobin,
+    /// Each stream in turn, for a packet.
+    RoundRobinPacket,
+    /// The stream with the smallest value; those with the same value take turns.
+    Priority,
+    /// Bytes in equal shares.
+    FairCapacity,
+    /// Bytes in proportion to the values of the streams.
+    WeightedFair,
+}
+
+impl StreamScheduling {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Fcfs,
+        Self::RoundRobin,
+        Self::RoundRobinPacket,
+        Self::Priority,
+        Self::FairCapacity,
+        Self::WeightedFair,
+    ];
+
+    /// Its name in a configuration.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fcfs => "fcfs",
+            Self::RoundRobin => "round-robin",
+            Self::RoundRobinPacket => "round-robin-packet",
+            Self::Priority => "priority",
+            Self::FairCapacity => "fair-capacity",
+            Self::WeightedFair => "wfq",
+        }
+    }
 }
 
 /// Whether the CRC32c is computed and verified.
@@ -97,6 +130,8 @@ pub struct Config {
     pub max_message: usize,
     /// Which stream speaks next.
     pub stream_scheduling: StreamScheduling,
+    /// Streams and their values: priorities (the smaller goes first) or weights, as the scheduling needs. Others have 1.
+    pub stream_values: Vec<(u16, u16)>,
     /// Code point of the association's packets.
     pub dscp: Dscp,
     /// Subflows that an association opens with; none: a single one with [`Config::dscp`] (level 0: known to the sender
@@ -117,6 +152,15 @@ pub struct Config {
     pub interleaving: bool,
     /// Whether RE-CONFIG is offered (RFC 6525). Level 1 offers it in any case.
     pub reconfiguration: bool,
+    /// Whether the peer may reset streams, its own and ours.
+    pub peer_resets_streams: bool,
+    /// Whether the peer may reset all streams and TSNs at once.
+    pub peer_resets_association: bool,
+    /// Whether the peer may add streams: its own up to [`Config::inbound_streams`], ours up to
+    /// [`Config::max_outbound_streams`].
+    pub peer_adds_streams: bool,
+    /// Outbound streams that a peer may ask us to have.
+    pub max_outbound_streams: u16,
     /// Subflows that an association may have at once, 1 to 255.
     pub max_subflows: u8,
     /// How the windows of the subflows hold together.
@@ -194,6 +238,12 @@ impl Config {
     #[must_use]
     pub fn max_packet(&self) -> u32 {
         u32::from(self.mtu.saturating_sub(self.ip_overhead)).max(512) & !3
+    }
+
+    /// Whether I-DATA is offered, for its own sake or because level 1 stands on it.
+    #[must_use]
+    pub fn offers_interleaving(&self) -> bool {
+        self.interleaving || self.subflow_level == SubflowLevel::One
     }
 
     /// Most user data that one DATA chunk carries, bytes.

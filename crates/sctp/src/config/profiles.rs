@@ -39,6 +39,7 @@ impl Config {
             send_buffer: 256 << 10,
             max_message: 16 << 20,
             stream_scheduling: StreamScheduling::Fcfs,
+            stream_values: Vec::new(),
             dscp: Dscp::DEFAULT,
             subflows: Vec::new(),
             subflow_scheduler: SubflowScheduler::Fcfs,
@@ -47,7 +48,14 @@ impl Config {
             subflow_floor: 3000,
             sf_codes: CodePoints::DEFAULT,
             interleaving: false,
+            // "applications must enable this extension explicitly before it is used" (RFC 6525, 7), and an endpoint must not
+            // offer I-DATA "unless the user has requested its use" (RFC 8260, 2.2.1): both are off.
             reconfiguration: false,
+            peer_resets_streams: true,
+            // It throws away what the two sides agree on; nobody needs it by accident.
+            peer_resets_association: false,
+            peer_adds_streams: true,
+            max_outbound_streams: 2048,
             max_subflows: 64,
             coupling: Coupling::Independent,
             rto_initial: Duration::from_secs(1),

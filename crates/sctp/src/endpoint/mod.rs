@@ -20,8 +20,8 @@ use anabranch_base::{Dscp, Instant, Meta, Rng, TraceRecord, Transmit};
 use crate::association::{Association, random_tag};
 use crate::config::{Checksums, Config, SubflowLevel, SubflowSpec};
 use crate::cookie::CookieKey;
-use crate::error::{ConnectError, SendError, SubflowError};
-use crate::event::{AssociationId, Event, Message, Received, Timer};
+use crate::error::{ConnectError, ReconfigError, SendError, SubflowError};
+use crate::event::{AssociationId, Direction, Event, Message, Received, Timer};
 use crate::stats::{EndpointStats, Stats};
 use registry::Registry;
 use spent::SpentCookies;
@@ -209,6 +209,14 @@ impl Endpoint {
         Ok(())
     }
 
+    /// Sets the value of a stream that `stream_scheduling` looks at: its priority (the smaller goes first) or its weight.
+    ///
+    /// # Errors
+    /// When there is no such association or stream.
+    pub fn set_stream_value(&mut self, id: AssociationId, stream: u16, value: u16) -> Result<(), SendError> {
+        self.registry.get_mut(id).ok_or(SendError::Unknown)?.set_stream_value(stream, value)
+    }
+
     /// The next message of an association; frees its place in the receive window.
     pub fn receive(&mut self, id: AssociationId) -> Option<Received> {
         let assoc = self.registry.get_mut(id)?;
@@ -313,6 +321,58 @@ impl Endpoint {
         change: impl FnOnce(&mut Association) -> Result<T, SubflowError>,
     ) -> Result<T, SubflowError> {
         let done = change(self.registry.get_mut(id).ok_or(SubflowError::Unknown)?);
+        self.settle(now, id.index);
+        done
+    }
+
+    /// Asks for streams to begin anew (RFC 6525): ours, the peer's or both; all of them where none is listed. Messages given
+    /// before leave with their old numbers first; those given later wait for the answer. [`Event::StreamsReset`] tells what
+    /// became of it.
+    ///
+    /// # Errors
+    /// When the association is not up, RE-CONFIG was not agreed on, or a stream does not exist.
+    pub fn reset_streams(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        direction: Direction,
+        streams: &[u16],
+    ) -> Result<(), ReconfigError> {
+        self.reconfigure(now, id, |assoc| assoc.reset_streams(direction, streams))
+    }
+
+    /// Asks for all streams and both TSN spaces to begin anew (RFC 6525, SSN/TSN reset). What was given before is delivered
+    /// first. [`Event::AssociationReset`] tells what became of it.
+    ///
+    /// # Errors
+    /// As [`Endpoint::reset_streams`]; also within 30 s of the last time, and while subflows have sequence spaces of their
+    /// own.
+    pub fn reset_association(&mut self, now: Instant, id: AssociationId) -> Result<(), ReconfigError> {
+        self.reconfigure(now, id, |assoc| assoc.reset_association(now))
+    }
+
+    /// Asks for more streams, `outgoing` of ours and `incoming` of the peer's. They may be used once
+    /// [`Event::StreamsAdded`] says so.
+    ///
+    /// # Errors
+    /// As [`Endpoint::reset_streams`]; also when there would be too many.
+    pub fn add_streams(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        outgoing: u16,
+        incoming: u16,
+    ) -> Result<(), ReconfigError> {
+        self.reconfigure(now, id, |assoc| assoc.add_streams(outgoing, incoming))
+    }
+
+    fn reconfigure(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        ask: impl FnOnce(&mut Association) -> Result<(), ReconfigError>,
+    ) -> Result<(), ReconfigError> {
+        let done = ask(self.registry.get_mut(id).ok_or(ReconfigError::Unknown)?);
         self.settle(now, id.index);
         done
     }

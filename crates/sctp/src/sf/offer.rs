@@ -98,7 +98,7 @@ impl Offer {
         let one = level == SubflowLevel::One;
         Self {
             codes: config.sf_codes,
-            interleaving: config.interleaving || one,
+            interleaving: config.offers_interleaving(),
             reconfiguration: config.reconfiguration || one,
             capability: one.then(|| capability(config, outbound)),
             thesis: (level == SubflowLevel::Sf2007 && sealed).then(|| SubflowCapable {

@@ -269,6 +269,31 @@ impl Inbound {
         true
     }
 
+    /// The next message of some streams (of all, if none is listed) has the number 0. Nothing of them can wait for another,
+    /// unless the peer left out numbers: that is given up.
+    pub(crate) fn reset_streams(&mut self, streams: &[u16]) {
+        let last = self.streams.len().max(self.interleaved.streams());
+        let all = 0..u16::try_from(last).unwrap_or(u16::MAX);
+        let (listed, all) = if streams.is_empty() { (&[][..], all) } else { (streams, 0..0) };
+        for id in listed.iter().copied().chain(all) {
+            if let Some(stream) = self.streams.get_mut(usize::from(id)) {
+                let held = std::mem::take(stream).held;
+                for whole in held.into_values() {
+                    self.let_go(0, whole.message.len());
+                    self.held_pieces = self.held_pieces.saturating_sub(1);
+                }
+            }
+            for (space, bytes, pieces) in self.interleaved.begin_anew(id) {
+                self.let_go(space, bytes);
+                self.held_pieces = self.held_pieces.saturating_sub(pieces);
+            }
+            for (space, bytes) in self.order.begin_anew(id) {
+                self.let_go(space, bytes);
+                self.held_pieces = self.held_pieces.saturating_sub(1);
+            }
+        }
+    }
+
     /// Begins sequence spaces anew (restart); what is ready stays readable.
     pub(crate) fn restart(&mut self) {
         self.reassembly = Reassembly::default();

@@ -102,6 +102,27 @@ impl Interleaved {
         &mut self.near[id]
     }
 
+    /// One more than the highest stream that was ever used.
+    pub(crate) fn streams(&self) -> usize {
+        self.near.len()
+    }
+
+    /// A stream begins anew: what has come of messages that are not whole is given up. Space, bytes and pieces of each.
+    pub(crate) fn begin_anew(&mut self, stream: u16) -> Vec<(u8, usize, usize)> {
+        if let Some(near) = self.near.get_mut(usize::from(stream)) {
+            *near = Near::default();
+        }
+        let mut gone = Vec::new();
+        self.assemblies.retain(|(id, ..), assembly| {
+            if *id == stream {
+                let pieces = assembly.next as usize + assembly.loose.len();
+                gone.push((assembly.space, assembly.len, pieces));
+            }
+            *id != stream
+        });
+        gone
+    }
+
     /// For each space, bytes and fragments of its longest message of which nothing is missing so far.
     pub(crate) fn longest(&self) -> BTreeMap<u8, (usize, usize)> {
         let mut all = BTreeMap::new();
@@ -239,6 +260,13 @@ impl Order {
             self.streams.resize_with(id + 1, InOrder::default);
         }
         &mut self.streams[id]
+    }
+
+    /// A stream begins anew: messages that wait for others are given up. Space and bytes of each.
+    pub(crate) fn begin_anew(&mut self, stream: u16) -> Vec<(u8, usize)> {
+        let Some(stream) = self.streams.get_mut(usize::from(stream)) else { return Vec::new() };
+        let held = std::mem::take(stream).held;
+        held.into_values().map(|whole| (whole.space, whole.message.len())).collect()
     }
 
     /// Number of the next message to deliver.

@@ -19,6 +19,12 @@ impl Numbering {
         }
     }
 
+    /// Whether messages travel with identifiers, so that those of several streams may be mixed.
+    #[inline]
+    pub(crate) fn identifies(&self) -> bool {
+        self.unordered.is_some()
+    }
+
     /// The number of a message whose first fragment leaves now. "the Stream Sequence Number ... SHOULD be ignored" for
     /// unordered data (RFC 9260, 3.3.1): with DATA it uses none up.
     pub(crate) fn take(&mut self, stream: u16, unordered: bool) -> Mid {
@@ -36,6 +42,32 @@ impl Numbering {
             *next = mid.next();
         }
         mid
+    }
+
+    /// Some streams begin anew, all if none is listed: "the two counters ... MUST be reset to 0" (RFC 8260, 2.3.2).
+    pub(crate) fn begin_anew(&mut self, streams: &[u16]) {
+        for list in std::iter::once(&mut self.next).chain(&mut self.unordered) {
+            if streams.is_empty() {
+                list.clear();
+            }
+            for stream in streams {
+                if let Some(next) = list.get_mut(usize::from(*stream)) {
+                    *next = Mid::new(0);
+                }
+            }
+        }
+    }
+
+    /// Whether the next message of each of some streams (of all, if none is listed) is its first.
+    pub(crate) fn is_fresh(&self, streams: &[u16]) -> bool {
+        std::iter::once(&self.next).chain(&self.unordered).all(|list| {
+            let unused = |stream: &u16| list.get(usize::from(*stream)).is_none_or(|next| next.get() == 0);
+            if streams.is_empty() {
+                list.iter().all(|next| next.get() == 0)
+            } else {
+                streams.iter().all(unused)
+            }
+        })
     }
 
     /// Every stream begins anew (restart).

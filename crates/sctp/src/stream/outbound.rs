@@ -6,8 +6,8 @@ use anabranch_wire::{Mid, Ssn};
 use bytes::Bytes;
 
 use super::numbering::Numbering;
-use super::scheduler::Scheduler;
-use crate::config::StreamScheduling;
+use super::scheduler::{Left, Scheduler};
+use crate::config::Config;
 use crate::event::Message;
 
 /// One DATA chunk's worth of a message, before it has a TSN.
@@ -42,6 +42,11 @@ impl Fragment {
 #[derive(Debug, Default)]
 struct Stream {
     queue: VecDeque<Message>,
+    /// Bytes of the message in front that have left already.
+    offset: usize,
+    /// Its number, once its first fragment has left, and that of its next fragment.
+    mid: Mid,
+    number: u32,
 }
 
 /// What `send` has accepted and the network has not yet had.
@@ -50,26 +55,13 @@ pub(crate) struct Outbound {
     streams: Vec<Stream>,
     scheduler: Scheduler,
     queued_bytes: usize,
-    /// Bytes of the message at the front that have left already.
-    front_offset: usize,
-    /// Number of the message at the front, once its first fragment has left, and of its next fragment.
-    front_mid: Mid,
-    front_number: u32,
     /// When each message came, where several subflows wait for one gate: in the order in which they leave, nearly.
     arrivals: Option<VecDeque<u64>>,
 }
 
 impl Outbound {
-    pub(crate) fn new(scheduling: StreamScheduling) -> Self {
-        Self {
-            streams: Vec::new(),
-            scheduler: Scheduler::new(scheduling),
-            queued_bytes: 0,
-            front_offset: 0,
-            front_mid: Mid::new(0),
-            front_number: 0,
-            arrivals: None,
-        }
+    pub(crate) fn new(config: &Config) -> Self {
+        Self { streams: Vec::new(), scheduler: Scheduler::new(config), queued_bytes: 0, arrivals: None }
     }
 
     pub(crate) fn queued_bytes(&self) -> usize {
@@ -111,11 +103,12 @@ impl Outbound {
         }
     }
 
-    /// Payload bytes of the next fragment when one may hold at most `limit`; `None` when nothing waits.
+    /// Payload bytes of the next fragment when one may hold at most `limit`; `None` when nothing waits, or nothing that may
+    /// go into the packet being filled.
     pub(crate) fn peek(&self, limit: usize) -> Option<usize> {
         let stream = self.streams.get(usize::from(self.scheduler.next()?))?;
         let message = stream.queue.front()?;
-        Some((message.payload.len() - self.front_offset).min(limit))
+        Some((message.payload.len() - stream.offset).min(limit))
     }
 
     /// Takes the next fragment of at most `limit` bytes. The payload is shared with the message, not copied.
@@ -123,25 +116,25 @@ impl Outbound {
         let stream_id = self.scheduler.next()?;
         let stream = self.streams.get_mut(usize::from(stream_id))?;
         let message = stream.queue.front_mut()?;
-        let offset = self.front_offset;
+        let offset = stream.offset;
         let len = (message.payload.len() - offset).min(limit);
         let ending = offset + len == message.payload.len();
         if offset == 0 {
-            self.front_mid = numbering.take(stream_id, message.unordered);
-            self.front_number = 0;
+            stream.mid = numbering.take(stream_id, message.unordered);
+            stream.number = 0;
         }
         let mut fragment = Fragment {
             payload: Bytes::new(),
             stream: stream_id,
-            mid: self.front_mid,
-            number: self.front_number,
+            mid: stream.mid,
+            number: stream.number,
             ppid: message.ppid,
             unordered: message.unordered,
             beginning: offset == 0,
             ending,
             immediate: message.immediate && ending,
         };
-        self.front_number = self.front_number.wrapping_add(1);
+        stream.number = stream.number.wrapping_add(1);
         self.queued_bytes -= len;
         if ending {
             let mut whole = std::mem::take(&mut message.payload);
@@ -150,21 +143,33 @@ impl Outbound {
             if let Some(arrivals) = &mut self.arrivals {
                 arrivals.pop_front();
             }
-            self.front_offset = 0;
-            let more = !stream.queue.is_empty();
-            self.scheduler.finished(more);
+            stream.offset = 0;
         } else {
             fragment.payload = message.payload.slice(offset..offset + len);
-            self.front_offset += len;
+            stream.offset += len;
         }
+        let more = !stream.queue.is_empty();
+        let interleaves = numbering.identifies();
+        self.scheduler.left(Left { stream: stream_id, bytes: len, ending, more, interleaves });
         Some(fragment)
+    }
+
+    /// No more chunks go into the packet being filled.
+    #[inline]
+    pub(crate) fn packet_ended(&mut self) {
+        self.scheduler.packet_ended();
+    }
+
+    /// The value of a stream (priority or weight) has changed.
+    pub(crate) fn set_stream_value(&mut self, stream: u16, value: u16) {
+        self.scheduler.set_value(stream, value);
     }
 
     /// Takes away what waits on a stream, for another subflow. A message whose first fragment has left stays: fragments of
     /// one message travel in one subflow.
     pub(crate) fn take_stream(&mut self, id: u16) -> VecDeque<Message> {
-        let begun = self.front_offset > 0 && self.scheduler.next() == Some(id);
         let Some(stream) = self.streams.get_mut(usize::from(id)) else { return VecDeque::new() };
+        let begun = stream.offset > 0;
         let moved = stream.queue.split_off(usize::from(begun).min(stream.queue.len()));
         self.queued_bytes -= moved.iter().map(|message| message.payload.len()).sum::<usize>();
         self.scheduler.keep_one(id, begun);
@@ -172,6 +177,11 @@ impl Outbound {
             arrivals.truncate(arrivals.len() - moved.len().min(arrivals.len()));
         }
         moved
+    }
+
+    /// Whether something waits on a stream.
+    pub(crate) fn waits(&self, id: u16) -> bool {
+        self.streams.get(usize::from(id)).is_some_and(|stream| !stream.queue.is_empty())
     }
 
     /// Streams on which something waits.
@@ -183,11 +193,8 @@ impl Outbound {
     /// Drops what waits on streams that the peer did not grant; how many messages.
     pub(crate) fn drop_streams_from(&mut self, limit: u16) -> usize {
         let mut dropped = 0;
-        if self.scheduler.next().is_some_and(|id| id >= limit) {
-            self.queued_bytes += self.front_offset;
-            self.front_offset = 0;
-        }
         for stream in self.streams.iter_mut().skip(usize::from(limit)) {
+            self.queued_bytes += std::mem::take(&mut stream.offset);
             for message in stream.queue.drain(..) {
                 self.queued_bytes -= message.payload.len();
                 dropped += 1;
@@ -205,7 +212,6 @@ impl Outbound {
         self.streams.clear();
         self.scheduler.clear();
         self.queued_bytes = 0;
-        self.front_offset = 0;
         if let Some(arrivals) = &mut self.arrivals {
             arrivals.clear();
         }
@@ -246,7 +252,7 @@ mod tests {
 
     #[test]
     fn fragments_share_an_ssn_and_unordered_messages_use_none() {
-        let mut out = Outbound::new(StreamScheduling::Fcfs);
+        let mut out = Outbound::new(&Config::rfc9260());
         out.push(message(3, "abcdefg", false), 0);
         out.push(message(3, "x", true), 0);
         out.push(message(1, "y", false), 0);
@@ -258,7 +264,10 @@ mod tests {
 
     #[test]
     fn round_robin_changes_stream_at_message_boundaries_only() {
-        let mut out = Outbound::new(StreamScheduling::RoundRobin);
+        let mut out = Outbound::new(&Config {
+            stream_scheduling: crate::config::StreamScheduling::RoundRobin,
+            ..Config::rfc9260()
+        });
         for text in ["aaaa", "b"] {
             out.push(message(0, text, false), 0);
         }

@@ -1,69 +1,143 @@
-//! Which stream speaks next.
+//! Which stream speaks next: the schedulers of RFC 8260, section 3.
+//!
+//! Where messages travel as I-DATA a scheduler may change the stream after every chunk; where they travel as DATA, whose
+//! fragments need TSNs in a row, after every message. The difference is one flag, `interleaves`, of each chunk that has left.
+
+mod fair;
+mod per_packet;
+mod priority;
 
 use std::collections::VecDeque;
 
-use crate::config::StreamScheduling;
+use crate::config::{Config, StreamScheduling};
+use fair::Fair;
+use per_packet::PerPacket;
+use priority::Priority;
 
-/// Order among the streams that have something to say. A stream is named here once for each of its messages
-/// (first come, first served) or once in all (round robin).
+/// A chunk that has left, as far as schedulers care.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Left {
+    pub(crate) stream: u16,
+    /// User data, bytes.
+    pub(crate) bytes: usize,
+    /// It was the last of its message.
+    pub(crate) ending: bool,
+    /// Its stream has more to say, be it of this message or of another.
+    pub(crate) more: bool,
+    /// Another stream may speak before the message has ended.
+    pub(crate) interleaves: bool,
+}
+
+impl Left {
+    /// Whether another stream may speak now.
+    fn may_change(self) -> bool {
+        self.ending || self.interleaves
+    }
+}
+
+/// Order among the streams that have something to say. A stream is named here once for each of its messages (first come,
+/// first served) or once in all (the others).
 #[derive(Debug)]
 pub(crate) enum Scheduler {
-    /// In the order of `send`.
+    /// 3.1: "in the order in which they have been delivered by the application", interleaved or not.
     Fcfs(VecDeque<u16>),
-    /// One message of each waiting stream in turn.
+    /// 3.2: each waiting stream in turn, one message, or one chunk where they interleave.
     RoundRobin(VecDeque<u16>),
+    /// 3.3: in turn, a packet each.
+    PerPacket(PerPacket),
+    /// 3.4: the smallest value first.
+    Priority(Priority),
+    /// 3.5 and 3.6: bytes in equal shares, or in proportion to the values.
+    Fair(Fair),
 }
 
 impl Scheduler {
-    pub(crate) fn new(kind: StreamScheduling) -> Self {
-        match kind {
+    pub(crate) fn new(config: &Config) -> Self {
+        match config.stream_scheduling {
             StreamScheduling::Fcfs => Self::Fcfs(VecDeque::new()),
             StreamScheduling::RoundRobin => Self::RoundRobin(VecDeque::new()),
+            StreamScheduling::RoundRobinPacket => Self::PerPacket(PerPacket::default()),
+            StreamScheduling::Priority => Self::Priority(Priority::new(&config.stream_values)),
+            StreamScheduling::FairCapacity => Self::Fair(Fair::new(None)),
+            StreamScheduling::WeightedFair => Self::Fair(Fair::new(Some(&config.stream_values))),
         }
     }
 
     /// A message was queued on `stream`; `was_empty` tells whether it is the stream's only one.
+    #[inline]
     pub(crate) fn queued(&mut self, stream: u16, was_empty: bool) {
         match self {
             Self::Fcfs(order) => order.push_back(stream),
-            Self::RoundRobin(turns) => {
-                if was_empty {
-                    turns.push_back(stream);
-                }
-            }
+            _ if !was_empty => {}
+            Self::RoundRobin(turns) => turns.push_back(stream),
+            Self::PerPacket(rule) => rule.wait(stream),
+            Self::Priority(rule) => rule.wait(stream),
+            Self::Fair(rule) => rule.wait(stream),
         }
     }
 
-    /// Whose message is next. The answer stays the same until [`Scheduler::finished`].
+    /// Whose chunk is next. The answer stays the same until [`Scheduler::left`], but for a new message on a more important
+    /// stream at a place where the stream may change.
+    #[inline]
     pub(crate) fn next(&self) -> Option<u16> {
         match self {
             Self::Fcfs(order) | Self::RoundRobin(order) => order.front().copied(),
+            Self::PerPacket(rule) => rule.next(),
+            Self::Priority(rule) => rule.next(),
+            Self::Fair(rule) => rule.next(),
         }
     }
 
-    /// The last fragment of the message at the front has left; `more` tells whether its stream has others.
-    pub(crate) fn finished(&mut self, more: bool) {
+    /// A chunk of the stream that was next has left.
+    #[inline]
+    pub(crate) fn left(&mut self, chunk: Left) {
         match self {
             Self::Fcfs(order) => {
-                order.pop_front();
+                if chunk.ending {
+                    order.pop_front();
+                }
             }
             Self::RoundRobin(turns) => {
-                if let Some(stream) = turns.pop_front() {
-                    if more {
-                        turns.push_back(stream);
+                if chunk.may_change() {
+                    if let Some(stream) = turns.pop_front() {
+                        if chunk.more {
+                            turns.push_back(stream);
+                        }
                     }
                 }
             }
+            Self::PerPacket(rule) => rule.left(chunk),
+            Self::Priority(rule) => rule.left(chunk),
+            Self::Fair(rule) => rule.left(chunk),
         }
     }
 
-    /// A stream's messages are taken away, but for the one at the front if it has `begun`.
+    /// The packet that was being filled is full, or nothing else goes into it.
+    #[inline]
+    pub(crate) fn packet_ended(&mut self) {
+        if let Self::PerPacket(rule) = self {
+            rule.packet_ended();
+        }
+    }
+
+    /// The value of a stream (priority or weight) has changed.
+    pub(crate) fn set_value(&mut self, stream: u16, value: u16) {
+        match self {
+            Self::Priority(rule) => rule.set_value(stream, value),
+            Self::Fair(rule) => rule.set_value(stream, value),
+            Self::Fcfs(_) | Self::RoundRobin(_) | Self::PerPacket(_) => {}
+        }
+    }
+
+    /// A stream's messages are taken away, but for the one at its front if that has `begun`.
     pub(crate) fn keep_one(&mut self, stream: u16, begun: bool) {
         match self {
-            Self::Fcfs(order) | Self::RoundRobin(order) => {
+            Self::Fcfs(order) => {
                 let mut first = begun;
                 order.retain(|id| *id != stream || std::mem::take(&mut first));
             }
+            _ if begun => {}
+            _ => self.retain(|id| id != stream),
         }
     }
 
@@ -71,12 +145,44 @@ impl Scheduler {
     pub(crate) fn retain(&mut self, keep: impl Fn(u16) -> bool) {
         match self {
             Self::Fcfs(order) | Self::RoundRobin(order) => order.retain(|id| keep(*id)),
+            Self::PerPacket(rule) => rule.retain(keep),
+            Self::Priority(rule) => rule.retain(keep),
+            Self::Fair(rule) => rule.retain(keep),
         }
     }
 
     pub(crate) fn clear(&mut self) {
-        match self {
-            Self::Fcfs(order) | Self::RoundRobin(order) => order.clear(),
-        }
+        self.retain(|_| false);
     }
 }
+
+/// Values of streams: priorities or weights. Those that nobody has set are 1.
+#[derive(Debug)]
+struct Values(Vec<u16>);
+
+impl Values {
+    fn new(set: &[(u16, u16)]) -> Self {
+        let mut values = Self(Vec::new());
+        for &(stream, value) in set {
+            values.set(stream, value);
+        }
+        values
+    }
+
+    fn set(&mut self, stream: u16, value: u16) {
+        let id = usize::from(stream);
+        if id >= self.0.len() {
+            self.0.resize(id + 1, 1);
+        }
+        if let Some(slot) = self.0.get_mut(id) {
+            *slot = value;
+        }
+    }
+
+    fn get(&self, stream: u16) -> u16 {
+        self.0.get(usize::from(stream)).copied().unwrap_or(1)
+    }
+}
+
+#[cfg(test)]
+mod tests;

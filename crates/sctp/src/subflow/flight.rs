@@ -136,6 +136,11 @@ impl Flight {
         self.chunks.is_empty()
     }
 
+    /// Whether it holds anything of some streams; of any, where none is listed. It looks at everything: for rare events only.
+    pub(crate) fn carries(&self, streams: &[u16]) -> bool {
+        self.chunks.iter().any(|chunk| streams.is_empty() || streams.contains(&chunk.fragment.stream))
+    }
+
     pub(crate) fn get(&self, seq: u64) -> Option<&SentChunk> {
         self.chunks.get(usize::try_from(seq.checked_sub(self.first)?).ok()?)
     }

@@ -59,7 +59,7 @@ impl Subflow {
             space,
             lane,
             waits: false,
-            out: Outbound::new(config.stream_scheduling),
+            out: Outbound::new(config),
             writable_owed: false,
             stats: SubflowStats::default(),
         }

@@ -105,6 +105,8 @@ fn word(chunk: &Chunk<'_>) -> String {
         Chunk::ShutdownAck(_) => "SHUTDOWN-ACK".into(),
         Chunk::ShutdownComplete(_) => "SHUTDOWN-COMPLETE".into(),
         Chunk::Error(_) => "ERROR".into(),
+        Chunk::IData(d) => format!("I-DATA {}", d.tsn),
+        Chunk::ReConfig(_) => "RE-CONFIG".into(),
         _ => "OTHER".into(),
     }
 }
@@ -311,7 +313,14 @@ impl Pair {
                 let mut progress = false;
                 let (now, max) = (self.now, self.max_packets);
                 let mut buf = Vec::new();
+                let mut count = 0;
                 while let Some(transmit) = self.endpoint(side).poll_transmit(now, max, &mut buf) {
+                    count += 1;
+                    assert!(
+                        count < 100_000,
+                        "packets without end at {now}: {:?}",
+                        self.log.last().map(Logged::words)
+                    );
                     assert_eq!(transmit.size, buf.len());
                     assert_eq!(transmit.destination, address(side.other()));
                     for packet in buf.chunks(transmit.segment_size) {

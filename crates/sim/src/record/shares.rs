@@ -9,7 +9,9 @@ pub(crate) struct Share {
     pub(crate) arrivals: u64,
     pub(crate) arrival_bytes: u64,
     pub(crate) drops_queue: u64,
-    pub(crate) drops_queue_bytes: u64,
+    pub(crate) drops_policed: u64,
+    /// Of what never got to the transmitter.
+    pub(crate) dropped_bytes: u64,
     pub(crate) drops_error: u64,
 }
 
@@ -32,12 +34,16 @@ impl Shares {
 
     pub(crate) fn dropped(&mut self, dropped: &Dropped) {
         let Some(share) = self.at(dropped.at, &dropped.frame) else { return };
-        if dropped.reason == DropReason::Error {
-            share.drops_error += 1;
-        } else {
-            share.drops_queue += 1;
-            share.drops_queue_bytes += u64::from(dropped.frame.size);
-        }
+        let count = match dropped.reason {
+            DropReason::Error => {
+                share.drops_error += 1;
+                return;
+            }
+            DropReason::Policed => &mut share.drops_policed,
+            _ => &mut share.drops_queue,
+        };
+        *count += 1;
+        share.dropped_bytes += u64::from(dropped.frame.size);
     }
 
     #[inline]

@@ -1,0 +1,357 @@
+//! I-DATA (RFC 8260) between two endpoints: negotiation, messages of several streams mixed, exclusivity with DATA.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use anabranch_base::{Duration, Rng};
+use anabranch_sctp::config::StreamScheduling;
+use anabranch_sctp::{AssociationId, CloseReason, Config, Event, Message, State};
+use anabranch_wire::chunk::{Chunk, Data, DataFlags, IData, kind};
+use anabranch_wire::param::Param;
+use anabranch_wire::{Checksum, ChecksumOut, CommonHeader, Mid, Packet, PacketBuilder, Ssn, Tsn};
+use bytes::Bytes;
+use common::{Logged, PORT, Pair, Side, address};
+
+fn config(interleaving: bool) -> Config {
+    Config { interleaving, heartbeat_interval: Duration::ZERO, ..Config::rfc9260() }
+}
+
+/// Up, with a configuration for each side.
+fn connected(seed: u64, a: &Config, z: &Config) -> (Pair, AssociationId, AssociationId) {
+    let mut pair = Pair::new(seed);
+    pair.z.listen(Arc::new(z.clone())).unwrap();
+    let now = pair.now;
+    let id = pair.a.connect(now, address(Side::Z), PORT, Arc::new(a.clone())).unwrap();
+    pair.run_for(Duration::from_millis(200));
+    let z = pair.id_of(Side::Z);
+    (pair, id, z)
+}
+
+fn kinds(logged: &Logged) -> Vec<u8> {
+    let packet = Packet::parse(&logged.bytes, Checksum::Ignore).unwrap();
+    packet.chunks().map(|raw| raw.unwrap().kind).collect()
+}
+
+fn send(pair: &mut Pair, side: Side, id: AssociationId, stream: u16, unordered: bool, payload: Vec<u8>) {
+    let now = pair.now;
+    let message = Message { unordered, ..Message::new(stream, Bytes::from(payload)) };
+    pair.endpoint(side).send(now, id, message).unwrap();
+}
+
+#[test]
+fn the_list_of_extensions_says_what_is_on() {
+    for (interleaving, reconfiguration, expected) in [
+        (false, false, None),
+        (true, false, Some(vec![0x40])),
+        (false, true, Some(vec![0x82])),
+        (true, true, Some(vec![0x40, 0x82])),
+    ] {
+        let config = Config { reconfiguration, ..config(interleaving) };
+        let (pair, ..) = connected(1, &config, &config);
+        for logged in pair.log.iter().take(2) {
+            let packet = Packet::parse(&logged.bytes, Checksum::Ignore).unwrap();
+            let raw = packet.chunks().next().unwrap().unwrap();
+            let (Chunk::Init(init) | Chunk::InitAck(init)) = Chunk::parse(raw).unwrap() else { panic!() };
+            let lists: Vec<Vec<u8>> = init
+                .params
+                .iter()
+                .filter_map(|raw| match Param::parse(raw.unwrap()).unwrap() {
+                    Param::SupportedExtensions(list) => Some(list.chunk_types.to_vec()),
+                    _ => None,
+                })
+                .collect();
+            // "The sender MUST NOT include multiple Supported Extensions Parameter within any chunk."
+            assert_eq!(lists, expected.iter().cloned().collect::<Vec<_>>());
+        }
+    }
+}
+
+/// With a peer that lacks the extension everything but our INIT is as if we lacked it, too, byte for byte.
+#[test]
+fn a_peer_without_it_gets_plain_bytes() {
+    let life = |a: &Config, z: &Config| {
+        let (mut pair, a, z) = connected(2, a, z);
+        for i in 0..20 {
+            send(&mut pair, Side::A, a, i % 5, i % 3 == 0, vec![i as u8; 1 + 700 * usize::from(i)]);
+            send(&mut pair, Side::Z, z, i % 4, false, vec![i as u8; 10 + usize::from(i)]);
+        }
+        pair.run_for(Duration::from_secs(5));
+        let now = pair.now;
+        pair.a.shutdown(now, a);
+        pair.run_for(Duration::from_secs(5));
+        assert!(pair.saw(Side::Z, |e| *e == Event::Closed(CloseReason::Graceful)));
+        pair.log.iter().map(|p| p.bytes.clone()).collect::<Vec<_>>()
+    };
+    let both = |interleaving, reconfiguration| Config { reconfiguration, ..config(interleaving) };
+    let plain = life(&both(false, false), &both(false, false));
+    let ours = life(&both(true, true), &both(false, false));
+    assert_eq!(ours[0].len(), plain[0].len() + 8, "the list of extensions");
+    assert!(ours[1..] == plain[1..]);
+    // Who answers says what it has, and the cookie says what was agreed: nothing.
+    let theirs = life(&both(false, false), &both(true, true));
+    assert_eq!((&theirs[0], theirs[1].len()), (&plain[0], plain[1].len() + 8));
+    assert_eq!(theirs[2].len(), plain[2].len());
+    let after = |log: &Vec<Vec<u8>>| log[4..].iter().map(|b| b[12..].to_vec()).collect::<Vec<_>>();
+    assert!(after(&theirs) == after(&plain));
+}
+
+/// The time, in ms, at which a small message comes that was given after a large one on another stream.
+fn delay_of_small(interleaving: bool, scheduling: StreamScheduling, values: &[(u16, u16)]) -> f64 {
+    let config = Config {
+        stream_scheduling: scheduling,
+        stream_values: values.to_vec(),
+        initial_window: anabranch_sctp::config::InitialWindow::Packets(2),
+        ..config(interleaving)
+    };
+    let (mut pair, a, _) = connected(3, &config, &config);
+    let start = pair.now;
+    send(&mut pair, Side::A, a, 1, false, vec![1; 100_000]);
+    pair.pump();
+    send(&mut pair, Side::A, a, 2, false, vec![2; 50]);
+    for _ in 0..10_000 {
+        pair.run_for(Duration::from_millis(5));
+        if pair.received.iter().any(|(_, m)| m.stream == 2) {
+            let after = (pair.now - start).as_secs_f64() * 1000.0;
+            pair.run_for(Duration::from_secs(10));
+            assert_eq!(pair.received.len(), 2);
+            return after;
+        }
+    }
+    panic!("never")
+}
+
+/// What the extension is for: "sender-side head-of-line blocking".
+#[test]
+fn a_large_message_does_not_hold_up_a_small_one() {
+    use StreamScheduling::{FairCapacity, Fcfs, Priority, RoundRobin, RoundRobinPacket, WeightedFair};
+    for scheduling in [RoundRobin, RoundRobinPacket, Priority, FairCapacity, WeightedFair] {
+        let values = [(1, 10), (2, if scheduling == Priority { 0 } else { 10 })];
+        let (with, without) =
+            (delay_of_small(true, scheduling, &values), delay_of_small(false, scheduling, &values));
+        // The next round trip of 20 ms; without it, the slow start of 100 kB.
+        assert!(with <= 45.0, "{scheduling:?}: {with}");
+        assert!(without >= 100.0, "{scheduling:?}: {without}");
+    }
+    assert!(delay_of_small(true, Fcfs, &[]) >= 100.0, "in the order in which they were given");
+}
+
+/// Every message comes once, ordered ones in order, whatever the network does and whichever scheduler mixes them.
+#[test]
+fn every_scheduler_over_a_bad_network() {
+    for (seed, scheduling) in (10..).zip(StreamScheduling::ALL) {
+        let mut config = config(true);
+        config.stream_scheduling = scheduling;
+        config.stream_values = vec![(0, 3), (1, 7)];
+        config.association_max_retrans = 100;
+        config.path_max_retrans = 100;
+        config.send_buffer = 1 << 20;
+        let (mut pair, a, z) = connected(seed, &config, &config);
+        pair.latency = Duration::from_millis(7);
+        let mut coin = Rng::stream(seed, "test", "loss");
+        pair.drop_if(move |_| coin.chance(0.1));
+        pair.max_packets = 4;
+        let mut rng = Rng::stream(seed, "test", "messages");
+        let mut sent: BTreeMap<(u16, bool), Vec<Vec<u8>>> = BTreeMap::new();
+        for i in 0..300_u32 {
+            let (stream, unordered) = (rng.below(6) as u16, rng.chance(0.3));
+            let mut payload = i.to_be_bytes().to_vec();
+            payload.resize(4 + rng.below(6000) as usize, i as u8);
+            sent.entry((stream, unordered)).or_default().push(payload.clone());
+            send(&mut pair, Side::A, a, stream, unordered, payload);
+            if i % 10 == 0 {
+                pair.a.set_stream_value(a, stream, rng.below(9) as u16).unwrap();
+                pair.run_for(Duration::from_millis(rng.below(60)));
+            }
+        }
+        pair.run_for(Duration::from_secs(600));
+        let mut came: BTreeMap<(u16, bool), Vec<Vec<u8>>> = BTreeMap::new();
+        for (_, message) in pair.received.drain(..) {
+            let key = (message.stream, message.unordered);
+            came.entry(key).or_default().push(message.into_bytes().to_vec());
+        }
+        for ((_, unordered), list) in sent.iter_mut().chain(&mut came) {
+            if *unordered {
+                list.sort();
+            }
+        }
+        assert!(sent == came, "{scheduling:?}");
+        assert!(pair.log.iter().all(|p| !kinds(p).contains(&kind::DATA)));
+        for (side, id) in [(Side::A, a), (Side::Z, z)] {
+            assert_eq!(pair.endpoint(side).association(id).unwrap().state(), State::Established);
+        }
+    }
+}
+
+/// "It bundles only DATA or I-DATA chunks referring to the same stream in a packet" (3.3).
+#[test]
+fn a_packet_of_one_stream() {
+    for interleaving in [false, true] {
+        let config = Config { stream_scheduling: StreamScheduling::RoundRobinPacket, ..config(interleaving) };
+        let (mut pair, a, _) = connected(4, &config, &config);
+        for i in 0..60 {
+            send(&mut pair, Side::A, a, i % 3, false, vec![0; 400]);
+        }
+        pair.run_for(Duration::from_secs(5));
+        assert_eq!(pair.received.len(), 60);
+        let mut several = 0;
+        for logged in &pair.log {
+            let packet = Packet::parse(&logged.bytes, Checksum::Ignore).unwrap();
+            let streams: Vec<u16> = packet
+                .chunks()
+                .filter_map(|raw| match Chunk::parse(raw.unwrap()).unwrap() {
+                    Chunk::Data(d) => Some(d.stream),
+                    Chunk::IData(d) => Some(d.stream),
+                    _ => None,
+                })
+                .collect();
+            assert!(streams.windows(2).all(|w| w[0] == w[1]), "{streams:?}");
+            several += usize::from(streams.len() > 1);
+        }
+        assert!(several >= 10, "bundles: {several}");
+    }
+}
+
+/// Tag that A's packets carry, and the TSN that A gives next.
+fn next_of_a(pair: &mut Pair, a: AssociationId) -> (u32, u32) {
+    send(pair, Side::A, a, 0, false, vec![1]);
+    pair.run_for(Duration::from_secs(1));
+    let logged = pair
+        .log
+        .iter()
+        .rev()
+        .find(|p| p.from == Side::A && kinds(p).iter().any(|k| matches!(*k, kind::DATA | kind::I_DATA)))
+        .unwrap();
+    let packet = Packet::parse(&logged.bytes, Checksum::Ignore).unwrap();
+    let tsn = packet
+        .chunks()
+        .find_map(|raw| match Chunk::parse(raw.unwrap()).unwrap() {
+            Chunk::Data(d) => Some(d.tsn.get()),
+            Chunk::IData(d) => Some(d.tsn.get()),
+            _ => None,
+        })
+        .unwrap();
+    (packet.header().verification_tag, tsn.wrapping_add(1))
+}
+
+fn packet(tag: u32, write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+    let mut out = Vec::new();
+    let header = CommonHeader { source_port: PORT, destination_port: PORT, verification_tag: tag };
+    let mut builder = PacketBuilder::new(&mut out, header);
+    write(builder.buffer());
+    builder.finish(ChecksumOut::Compute);
+    out
+}
+
+fn i_data(tsn: u32, mid: u32, ppid_or_fsn: u32, flags: DataFlags, payload: &[u8]) -> IData<'_> {
+    IData { flags, tsn: Tsn::new(tsn), stream: 0, mid: Mid::new(mid), ppid_or_fsn, payload }
+}
+
+/// 2.2.3: DATA where I-DATA was agreed, and I-DATA where it was offered and not agreed, end the association; to who does
+/// not know I-DATA at all it is an unknown chunk.
+#[test]
+fn data_and_i_data_exclude_each_other() {
+    for (ours, theirs, with_data, ends) in [
+        (true, true, true, true),
+        (true, true, false, false),
+        (false, true, false, true),
+        (false, true, true, false),
+        (true, false, false, false),
+        (false, false, false, false),
+    ] {
+        let (mut pair, a, z) = connected(5, &config(ours), &config(theirs));
+        let (tag, tsn) = next_of_a(&mut pair, a);
+        let before = pair.received.len();
+        let bytes = packet(tag, |out| {
+            if with_data {
+                let (tsn, ssn) = (Tsn::new(tsn), Ssn::new(1));
+                Data { flags: DataFlags::WHOLE, tsn, stream: 0, ssn, ppid: 0, payload: b"x" }.emit(out);
+            } else {
+                i_data(tsn, 1, 0, DataFlags::WHOLE, b"x").emit(out);
+            }
+        });
+        pair.inject(Side::A, &bytes);
+        pair.pump();
+        let case = format!("{ours} {theirs} {with_data}");
+        let state = pair.z.association(z).unwrap().state();
+        assert_eq!(state == State::Closed, ends, "{case}");
+        let agreed = ours && theirs;
+        assert_eq!(pair.received.len() - before, usize::from(!ends && agreed != with_data), "{case}");
+        let last = pair.log.last().unwrap();
+        if ends {
+            assert_eq!(kinds(last), [kind::ABORT]);
+            // Cause 13, "Protocol Violation".
+            assert_eq!(last.bytes[16..18], [0, 13], "{case}");
+        } else if !agreed && !with_data {
+            assert!(kinds(last).contains(&kind::ERROR), "{case}");
+        }
+    }
+}
+
+/// Fragments in no order, that contradict each other or never end: no panic, bounded memory, and an ABORT at most.
+#[test]
+fn fragments_without_sense() {
+    for seed in 0..100 {
+        let mut rng = Rng::stream(seed, "test", "fragments");
+        let config = Config { receive_window: 50_000, max_message: 20_000, ..config(true) };
+        let (mut pair, a, z) = connected(seed, &config, &config);
+        let (tag, mut tsn) = next_of_a(&mut pair, a);
+        let payload = vec![7; 1000];
+        for _ in 0..400 {
+            let flags = DataFlags {
+                immediate: false,
+                unordered: rng.chance(0.3),
+                beginning: rng.chance(0.3),
+                ending: rng.chance(0.05),
+            };
+            let most = 1 << rng.below(33);
+            let (mid, fsn) = (rng.below(most) as u32, rng.below(20) as u32);
+            let stream = rng.below(12) as u16;
+            let len = 1 + rng.below(1000) as usize;
+            let bytes = packet(tag, |out| {
+                IData { stream, ..i_data(tsn, mid, fsn, flags, &payload[..len]) }.emit(out);
+            });
+            tsn = tsn.wrapping_add(1 + rng.below(2) as u32);
+            pair.inject(Side::A, &bytes);
+            pair.pump();
+            if pair.z.association(z).unwrap().state() == State::Closed {
+                break;
+            }
+        }
+        let stats = pair.z.stats(z).unwrap();
+        assert!(stats.payload_bytes_received_new <= 50_000 * 3 + stats.payload_bytes_delivered, "{stats:?}");
+    }
+}
+
+/// A peer that restarts without the extension, or with it, gets what the new handshake agrees on.
+#[test]
+fn a_restart_agrees_anew() {
+    for (before, after) in [(true, false), (false, true), (true, true)] {
+        let (mut pair, a, z) = connected(6, &config(before), &config(true));
+        send(&mut pair, Side::A, a, 3, false, vec![1; 5000]);
+        send(&mut pair, Side::Z, z, 3, false, vec![1; 5000]);
+        pair.run_for(Duration::from_secs(1));
+        // The same address and port come back as another endpoint, which knows nothing.
+        let endpoint = anabranch_sctp::EndpointConfig::new(address(Side::A), PORT);
+        pair.a = anabranch_sctp::Endpoint::new(endpoint, Rng::stream(77, "a", "again"));
+        pair.events.retain(|(side, ..)| *side == Side::Z);
+        let now = pair.now;
+        let a = pair.a.connect(now, address(Side::Z), PORT, Arc::new(config(after))).unwrap();
+        pair.log.clear();
+        pair.run_for(Duration::from_secs(1));
+        assert!(pair.saw(Side::Z, |e| *e == Event::Restarted), "{:?}", pair.events);
+        pair.received.clear();
+        for i in 0..5 {
+            send(&mut pair, Side::A, a, 3, false, vec![i; 3000]);
+            send(&mut pair, Side::Z, z, 3, false, vec![i; 3000]);
+        }
+        pair.run_for(Duration::from_secs(2));
+        assert_eq!(pair.received.len(), 10);
+        let (used, other) = if after { (kind::I_DATA, kind::DATA) } else { (kind::DATA, kind::I_DATA) };
+        assert!(pair.log.iter().any(|p| kinds(p).contains(&used)));
+        assert!(!pair.log.iter().any(|p| kinds(p).contains(&other)));
+    }
+}
