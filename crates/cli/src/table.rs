@@ -1,6 +1,6 @@
 //! The summary for people: a table of flows and a table of links, means over the runs.
 
-use anabranch_sim::{FlowSummary, GroupSummary, LinkSummary, ShareSummary, Summary};
+use anabranch_sim::{ClassSummary, FlowSummary, GroupSummary, LinkSummary, ShareSummary, Summary};
 use comfy_table::{CellAlignment, Table, presets};
 
 use crate::statistics::{Mean, mean};
@@ -41,13 +41,27 @@ const SHARE: [Column<ShareSummary>; 5] = [
     ("share %", |share| share.share.map(|share| share * 100.0), 2),
 ];
 
-const LINK: [Column<LinkSummary>; 6] = [
+const LINK: [Column<LinkSummary>; 9] = [
     ("arrivals", |link| Some(link.arrivals as f64), 0),
     ("queue drops", |link| Some(link.drops_queue as f64), 1),
     ("lost", |link| Some(link.drops_error as f64), 1),
     ("used %", |link| Some(link.utilisation * 100.0), 2),
     ("queue mean", |link| Some(link.queue_mean_packets), 2),
     ("queue max", |link| Some(link.queue_max_packets as f64), 1),
+    // Only where there is any.
+    ("RED average", |link| link.queue_average_packets, 2),
+    ("marks", |link| (link.marks > 0).then_some(link.marks as f64), 1),
+    ("policed", |link| (link.drops_policed > 0).then_some(link.drops_policed as f64), 1),
+];
+
+const CLASS: [Column<ClassSummary>; 7] = [
+    ("arrivals", |class| Some(class.arrivals as f64), 0),
+    ("queue drops", |class| Some(class.drops_queue as f64), 1),
+    ("sent", |class| Some(class.sent as f64), 0),
+    ("queue mean", |class| Some(class.queue_mean_packets), 2),
+    ("queue max", |class| Some(class.queue_max_packets as f64), 1),
+    ("RED average", |class| class.queue_average_packets, 2),
+    ("marks", |class| (class.marks > 0).then_some(class.marks as f64), 1),
 ];
 
 /// The tables, and a line that says over what they are.
@@ -76,6 +90,13 @@ pub(crate) fn render(runs: &[&Summary]) -> String {
             runs.iter().filter_map(|run| run.groups.get(row)).collect()
         });
         text.push_str(&format!("\n{groups}\n"));
+    }
+    for (at, link) in first.links.iter().enumerate().filter(|(_, link)| !link.classes.is_empty()) {
+        let names = link.classes.iter().map(|class| vec![class.name.clone()]);
+        let classes = table(&[&format!("class at link {}", link.name)], &CLASS, names, |row| {
+            runs.iter().filter_map(|run| run.links.get(at)?.classes.get(row)).collect()
+        });
+        text.push_str(&format!("\n{classes}\n"));
     }
     for (at, link) in first.links.iter().enumerate().filter(|(_, link)| !link.flows.is_empty()) {
         let names = link.flows.iter().map(|share| vec![share.name.clone()]);

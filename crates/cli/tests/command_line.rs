@@ -243,6 +243,26 @@ fn the_number_of_threads_changes_nothing() {
 }
 
 #[test]
+fn classes_of_a_queue_have_a_table_of_their_own() {
+    let place = Place::new();
+    let queue = "link.wire.queue={ kind = \"rio-d\", classes = [{ name = \"be\", dscp = 0, min = 5, max = 15 }, { min = 1, max = 2 }] }";
+    let text = place.prints(&["simulate", "small.toml", "--seeds", "2", "--set", queue]);
+    let heads = ["| class at link wire ", "| class at link wire-back "];
+    assert!(
+        heads.iter().all(|head| text.contains(head)) && text.contains("| be ") && text.contains("| 2 "),
+        "{text}"
+    );
+    let run = json(&place.prints(&["simulate", "small.toml", "--seeds", "2", "--json", "--set", queue]));
+    let of = |pointer: &str| run.pointer(pointer).cloned().unwrap_or_default();
+    let count = |pointer: &str| of(pointer).as_u64().expect("a count");
+    assert_eq!(of("/runs/0/links/0/classes/0/name"), "be");
+    assert!(count("/runs/0/links/0/classes/0/arrivals") > 100);
+    assert_eq!(count("/runs/0/links/0/classes/0/arrivals"), count("/runs/0/links/0/arrivals"));
+    assert_eq!(count("/runs/0/links/0/classes/1/arrivals"), 0);
+    assert!(!place.prints(&["simulate", "small.toml", "--seeds", "2"]).contains("class at link"));
+}
+
+#[test]
 fn the_table_shows_intervals_for_several_seeds_only() {
     let place = Place::new();
     let one = place.prints(&["simulate", "small.toml", "--seeds", "2"]);

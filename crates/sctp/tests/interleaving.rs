@@ -355,3 +355,60 @@ fn a_restart_agrees_anew() {
         assert!(!pair.log.iter().any(|p| kinds(p).contains(&other)));
     }
 }
+
+/// 2.3.1: what a peer gives up holds up nothing, and what came of it is forgotten.
+#[test]
+fn messages_that_the_peer_gives_up() {
+    let config = Config { subflow_level: anabranch_sctp::config::SubflowLevel::One, ..config(true) };
+    let (mut pair, a, z) = connected(7, &config, &config);
+    let (tag, tsn) = next_of_a(&mut pair, a);
+    pair.received.clear();
+    // A knows nothing of what is sent in its name.
+    pair.drop_if(|p| p.from == Side::Z);
+    let whole = DataFlags::WHOLE;
+    let begins = DataFlags { ending: false, ..whole };
+    let unordered = DataFlags { unordered: true, ..begins };
+    let chunk =
+        |tsn, mid, flags, text: &'static [u8]| packet(tag, |out| i_data(tsn, mid, 0, flags, text).emit(out));
+    // Message 1 is lost, 2 is here, 3 has only begun, 4 is lost, 5 and 6 are here; an unordered one has begun.
+    for bytes in [
+        chunk(tsn.wrapping_add(1), 2, whole, b"two"),
+        chunk(tsn.wrapping_add(2), 3, begins, b"thr"),
+        chunk(tsn.wrapping_add(5), 5, whole, b"five"),
+        chunk(tsn.wrapping_add(6), 6, whole, b"six"),
+        chunk(tsn.wrapping_add(7), 0, unordered, b"unor"),
+    ] {
+        pair.inject(Side::A, &bytes);
+    }
+    pair.pump();
+    assert!(pair.received.is_empty());
+    let forward = |to: u32, mid: u32, unordered: bool| {
+        let skipped = [anabranch_wire::chunk::Skipped { stream: 0, unordered, mid: Mid::new(mid) }];
+        packet(tag, |out| anabranch_wire::chunk::i_forward_tsn::emit(out, Tsn::new(to), &skipped))
+    };
+    pair.log.clear();
+    pair.inject(Side::A, &forward(tsn.wrapping_add(4), 3, false));
+    pair.pump();
+    let texts = |pair: &Pair| pair.received.iter().map(|(_, m)| m.clone().into_bytes()).collect::<Vec<_>>();
+    assert_eq!(texts(&pair), [&b"two"[..]]);
+    assert_eq!(pair.ladder(), [format!("Zx SACK {}", tsn.wrapping_add(7))]);
+    pair.inject(Side::A, &forward(tsn.wrapping_add(8), 4, false));
+    pair.pump();
+    assert_eq!(texts(&pair), [&b"two"[..], b"five", b"six"]);
+    // An old one is answered and changes nothing.
+    pair.log.clear();
+    pair.inject(Side::A, &forward(tsn.wrapping_add(3), 900, true));
+    pair.inject(Side::A, &forward(tsn.wrapping_add(9), 0, true));
+    pair.inject(Side::A, &chunk(tsn.wrapping_add(10), 7, whole, b"seven"));
+    pair.run_for(Duration::from_secs(1));
+    assert_eq!(texts(&pair).len(), 4);
+    assert_eq!(pair.names().last().unwrap(), "Zx SACK");
+    // Nothing is left of what was given up: the whole window is free.
+    pair.inject(Side::A, &forward(tsn.wrapping_add(11), 0, true));
+    pair.pump();
+    let sack = pair.log.last().unwrap();
+    let packet = Packet::parse(&sack.bytes, Checksum::Ignore).unwrap();
+    let Chunk::Sack(sack) = Chunk::parse(packet.chunks().next().unwrap().unwrap()).unwrap() else { panic!() };
+    assert_eq!(sack.a_rwnd, config.receive_window);
+    assert_eq!(pair.z.association(z).unwrap().state(), State::Established);
+}

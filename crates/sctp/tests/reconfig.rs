@@ -138,6 +138,11 @@ fn a_stream_begins_anew_and_the_others_go_on() {
         assert_eq!(numbers(&pair, Side::A, 1), [0, 1, 2, 0, 1]);
         assert_eq!(numbers(&pair, Side::A, 2), [0, 1, 2, 3, 4]);
         assert_eq!(dialogue(&pair), ["A outgoing-reset", "Z result=1"]);
+        // The padding of the last parameter is that of the chunk: not counted in its length.
+        let request = pair.log.iter().find(|p| p.from == Side::A && p.has("RE-CONFIG")).unwrap();
+        let packet = Packet::parse(&request.bytes, Checksum::Verify).unwrap();
+        let raw = packet.chunks().map(Result::unwrap).find(|raw| raw.kind == 0x82).unwrap();
+        assert_eq!(raw.bytes.len(), 4 + 16 + 2);
         assert!(pair.saw(Side::A, |e| *e == reset(Direction::Outgoing, &[1])));
         assert!(pair.saw(Side::Z, |e| *e == reset(Direction::Incoming, &[1])));
     }

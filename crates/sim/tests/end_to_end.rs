@@ -50,6 +50,30 @@ fn sctp_delivers_everything_over_lossy_links() {
 }
 
 #[test]
+fn mixed_messages_arrive_whole_over_lossy_links() {
+    let schedulings = ["fcfs", "round-robin", "round-robin-packet", "priority", "fair-capacity", "wfq"];
+    for (seed, scheduling) in (1..).zip(schedulings) {
+        for (p, message) in [(0.01, 1452), (0.03, 20_000), (0.1, 3000)] {
+            let bytes = 400_000;
+            let what = format!("{scheduling}, p {p}, messages of {message}");
+            let mut scenario = lossy_transfer(Protocol::Sctp, "rfc9260", p, bytes, message);
+            let options = [
+                ("interleaving", "true"),
+                ("reconfiguration", "true"),
+                ("stream_scheduling", scheduling),
+                ("stream_values", "0=4 3=2"),
+            ];
+            scenario.flows[0].sender = engine("rfc9260", &options);
+            scenario.flows[0].receiver = engine("rfc9260", &options);
+            scenario.flows[0].streams = 5;
+            let output = run(&scenario, seed, &Record::default()).unwrap();
+            assert_complete(&output, bytes, &what);
+            assert!(output.summary.flows[0].measures.retransmissions > Some(0), "{what}");
+        }
+    }
+}
+
+#[test]
 fn tcp_delivers_everything_over_lossy_links() {
     for profile in ["rfc", "reno", "newreno", "sack", "study-2005", "ns2-sack1"] {
         for seed in 1..=4 {

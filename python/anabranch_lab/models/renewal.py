@@ -350,7 +350,7 @@ class _Chain:
         at_loss = (cut * self.w).sum() + (x * (self.again_now + self.again_later) * self.w).sum()
         per_second = packets / (time * self.rtt)
         return Steady(
-            throughput=per_second * self.eta * mtu,
+            throughput=float(per_second * self.eta * mtu),
             window_at_loss=float(at_loss),
             window_mean=float(windows / time),
             period=float(time * self.rtt),

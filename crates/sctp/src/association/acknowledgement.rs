@@ -253,7 +253,7 @@ impl Association {
         lane.held = self.config.hold_after_fast_retransmit;
         if cut {
             lane.controller.on_congestion(Congestion::FastRetransmit);
-            lane.recovery_exit = Some(space.flight.next().saturating_sub(1));
+            lane.recovery_exit = Some(lane.loss.newest(&space.flight));
             // C5: nothing sent before a retransmission is timed any more.
             lane.timed = None;
             lane.open_burst();

@@ -1,7 +1,7 @@
 //! DATA that arrives (RFC 9260, 6.2).
 
 use anabranch_base::TraceEvent;
-use anabranch_wire::chunk::{Data, DataFlags, IData};
+use anabranch_wire::chunk::{Data, DataFlags, IData, IForwardTsn};
 use anabranch_wire::{Mid, Tsn};
 
 use super::input::{Context, Violation};
@@ -62,6 +62,28 @@ impl Association {
                 payload: data.payload,
             },
         )
+    }
+
+    /// I-FORWARD-TSN (RFC 8260, 2.3.1): the peer gives up what it has not got through. Who is listed with I-FORWARD-TSN must
+    /// be able to read it, though nothing here sends it.
+    pub(super) fn on_i_forward_tsn(&mut self, cx: &mut Context, forward: &IForwardTsn<'_>) {
+        if !self.state.receives_data() {
+            return;
+        }
+        self.enter_space(cx, 0);
+        let Some(space) = self.spaces.first_mut() else { return };
+        // "... the data receiver MUST ... send back a SACK", be the news old or not (RFC 3758, 3.6).
+        space.sack.demand();
+        let Some(last) = space.unwrap_received(forward.cumulative) else { return };
+        if last < space.received.next() {
+            return;
+        }
+        space.received.advance_to(last + 1);
+        for skipped in forward.skipped().filter(|skipped| skipped.stream < self.inbound_streams) {
+            if self.inbound.skip(skipped.stream, skipped.unordered, skipped.mid) {
+                self.events.push_back(Event::Readable);
+            }
+        }
     }
 
     /// What follows in the packet belongs to that sequence space.
@@ -221,8 +243,7 @@ impl Association {
                 space.received.forget_highest();
                 continue;
             }
-            let limit = 2 * self.config.receive_window as usize;
-            return self.inbound.held_bytes() < limit && self.memory_held() / 3 < limit;
+            return self.held() < 2 * self.config.receive_window as usize;
         }
         true
     }

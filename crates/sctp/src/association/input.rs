@@ -9,6 +9,7 @@ use anabranch_wire::{ChunkError, Chunks, RawChunk};
 use super::acknowledgement::Windows;
 use super::init::PeerInit;
 use super::{Association, State, causes};
+use crate::config::SubflowLevel;
 use crate::event::{CloseReason, Event};
 use crate::subflow::sack::PacketSummary;
 
@@ -104,6 +105,10 @@ impl Association {
         let agreed = match raw.kind {
             kind::I_DATA => self.extensions.interleaving,
             kind::RE_CONFIG => self.reconfig.is_some(),
+            // It is listed where level 1 is offered, and a peer may take us at our word.
+            kind::I_FORWARD_TSN => {
+                self.extensions.interleaving && self.config.subflow_level == SubflowLevel::One
+            }
             other if codes.chunk_types().contains(&other) => self.sf.is_some(),
             _ => false,
         };
@@ -176,7 +181,8 @@ impl Association {
                 }
             }
             // Partial reliability was not agreed: nobody may give up anything.
-            Chunk::SfForward(_) | Chunk::ForwardTsn(_) | Chunk::IForwardTsn(_) => {}
+            Chunk::SfForward(_) | Chunk::ForwardTsn(_) => {}
+            Chunk::IForwardTsn(forward) => self.on_i_forward_tsn(cx, forward),
             // "The same applies if I-DATA support has not been negotiated for an association and an I-DATA chunk is received"
             // (RFC 8260, 2.2.3); to an endpoint that does not offer it, it is unknown.
             Chunk::Unknown(raw) if raw.kind == kind::I_DATA && self.config.offers_interleaving() => {

@@ -19,6 +19,7 @@ mod subflow_requests;
 mod subflows;
 mod thesis;
 mod timeout;
+mod together;
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
@@ -360,6 +361,12 @@ impl Association {
     /// of it before its end has come, so a message longer than the buffer would close the window for ever; RFC 9260,
     /// 6.9, has partial delivery against that. `max_message` bounds what it can hold instead.
     fn advertised_window(&self) -> u32 {
+        let held = self.held();
+        self.config.receive_window.saturating_sub(u32::try_from(held).unwrap_or(u32::MAX))
+    }
+
+    /// What is held of the receive buffer, as [`Association::advertised_window`] counts it, bytes.
+    fn held(&self) -> usize {
         let (mut held, mut memory) = (self.inbound.held_bytes(), self.memory_held());
         let share = self.config.receive_window as usize / if self.sf.is_some() { 4 } else { 2 };
         if held > share {
@@ -373,8 +380,7 @@ impl Association {
             held -= excess.0;
             memory -= excess.1;
         }
-        let held = held.max(memory / 3);
-        self.config.receive_window.saturating_sub(u32::try_from(held).unwrap_or(u32::MAX))
+        held.max(memory / 3)
     }
 
     /// Memory that the peer makes us hold: what it sent and is not read, and the gaps between its TSNs (which cost

@@ -174,10 +174,10 @@ impl Association {
         if subflow.out.is_empty() || !lane.may_send_new() {
             return None;
         }
-        if space.busy.is_some_and(|busy| usize::from(busy) != index) {
+        let since = subflow.out.waiting_since();
+        if self.subflows.len() > 1 && !self.may_begin_or_go_on(index) {
             return None;
         }
-        let since = subflow.out.waiting_since();
         // A wide open window needs no closer look.
         if self.peer_rwnd >= u64::from(self.config.mtu) {
             return Some(since);
@@ -500,12 +500,16 @@ impl Association {
         if !lane.may_send_new() || (lane.loss.any() && lane.loss.next_lost(&space.flight).is_some()) {
             return None;
         }
-        if space.busy.is_some_and(|busy| usize::from(busy) != index) {
-            return None;
-        }
         let whole = subflow.out.peek(usize::MAX)?;
         let fit = room.checked_sub(header)? & !3;
-        let payload = if whole <= fit.min(max_payload) {
+        let payload = if !subflow.reserved.is_empty() {
+            // So its numbers were counted.
+            let next = whole.min(max_payload);
+            if next > fit {
+                return None;
+            }
+            next
+        } else if whole <= fit.min(max_payload) {
             whole
         } else if whole <= max_payload {
             return None; // it fits a packet of its own: not worth cutting
@@ -516,6 +520,9 @@ impl Association {
         } else {
             return None;
         };
+        if self.subflows.len() > 1 && !self.may_begin_or_go_on(index) {
+            return None;
+        }
         (self.fits_peer_window(at, payload) || self.window_probe(now, index)).then_some(payload)
     }
 
@@ -536,8 +543,14 @@ impl Association {
     fn window_probe(&mut self, now: Instant, index: usize) -> bool {
         let Some(subflow) = self.subflows.get(index) else { return false };
         let Some(lane) = self.lanes.get(usize::from(subflow.lane)) else { return false };
+        let lanes_quiet = self.lanes.iter().all(|l| l.space != subflow.space || l.unacked == 0);
         let Some(space) = self.spaces.get_mut(usize::from(subflow.space)) else { return false };
-        if !space.flight.is_empty() {
+        let quiet = match space.flight.first_reserved() {
+            None => space.flight.is_empty(),
+            // Only what comes next for the peer can make it move.
+            Some(first) => subflow.reserved.start == first && lanes_quiet,
+        };
+        if !quiet {
             return false;
         }
         if space.probe.due {
@@ -620,10 +633,13 @@ impl Association {
             fragment.number = self.next_asn.get();
             self.next_asn = self.next_asn.next();
         }
-        let tsn = space.tsn_of_sent(space.flight.next());
+        let kept = subflow.reserved.next();
+        let seq = kept.unwrap_or(space.flight.next());
+        let tsn = space.tsn_of_sent(seq);
         // "The sender is in the SHUTDOWN-PENDING state" is a reason to set the I bit (6.1).
         framing.emit(&fragment, tsn, pending, out);
         let len = fragment.payload.len();
+        let goes_on = !fragment.ending;
         let chunk = SentChunk {
             fragment,
             sent_at: now,
@@ -635,14 +651,19 @@ impl Association {
             fast_retransmitted: false,
             lost_by_timeout: false,
         };
-        // "the DATA chunks ... MUST be assigned TSNs in sequence" (6.9); with identifiers of their own fragments need not.
-        if !self.extensions.interleaving && chunk.fragment.beginning != chunk.fragment.ending {
-            space.busy = chunk.fragment.beginning.then_some(index as u8);
-        }
         lane.on_sent(now, chunk.size());
         lane.unacked += 1;
-        let seq = space.flight.push(chunk);
+        match kept {
+            None => {
+                space.flight.push(chunk);
+            }
+            Some(seq) => space.flight.fill(seq, chunk),
+        }
+        if lane.loss.has_nothing_of_its_own() {
+            lane.earliest = seq;
+        }
         lane.loss.sent(seq);
+        subflow.begun = goes_on;
         subflow.stats.payload_bytes_sent += len as u64;
         subflow.stats.payload_bytes_unique += len as u64;
         subflow.stats.chunks_unique += 1;
@@ -659,6 +680,9 @@ impl Association {
         self.stats.chunks_sent += 1;
         self.stats.payload_bytes_sent += len as u64;
         self.stats.payload_bytes_unique += len as u64;
+        if self.subflows.len() > 1 {
+            self.keep_together(index);
+        }
         self.mark_path_used();
         self.record(now, index as u8, 0, TraceEvent::Sent { seq, len: len as u32, retransmit: None });
     }

@@ -275,7 +275,7 @@ impl Association {
         let rto = self.lanes.first().map_or(self.config.rto_initial, |lane| lane.rtt.rto());
         let alone = packet.has_no_chunks();
         let Some(asked) = self.reconfig.as_mut().and_then(|r| r.asked.as_mut()) else { return true };
-        if !asked.due || (asked.bytes.len() + 4 > room && !alone) {
+        if !asked.due || (asked.bytes.len().next_multiple_of(4) + 4 > room && !alone) {
             return true;
         }
         asked.due = false;
@@ -499,11 +499,11 @@ impl Association {
     }
 }
 
+/// A parameter without its padding: "The Chunk Length field does not count" that of the last one.
 fn tlv(out: &mut Vec<u8>, kind: u16, value: &[u8]) {
     out.extend_from_slice(&kind.to_be_bytes());
     out.extend_from_slice(&(4 + value.len() as u16).to_be_bytes());
     out.extend_from_slice(value);
-    out.resize(out.len().next_multiple_of(4), 0);
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The table of subflows, sequence spaces and lanes: how it is opened and how it changes while data flows.
 
-use anabranch_base::{Dscp, Duration};
+use anabranch_base::{Dscp, Duration, Instant};
 
 use super::{Association, State};
 use crate::config::{Coupling, SubflowSpec};
@@ -9,6 +9,7 @@ use crate::event::Event;
 use crate::lane::Lane;
 use crate::lane::controller::Controller;
 use crate::stats::SubflowStats;
+use crate::subflow::flight::ChunkState;
 use crate::subflow::{Life, Subflow};
 
 impl Association {
@@ -57,6 +58,10 @@ impl Association {
         }
         self.share_spaces();
         self.set_phi();
+        // A message that was leaving all by itself has company now.
+        for begun in 0..self.subflows.len() {
+            self.keep_together(begun);
+        }
         index as u8
     }
 
@@ -163,9 +168,13 @@ impl Association {
                 continue;
             }
             let lane = self.lanes.get(usize::from(subflow.lane));
-            // A lane that others use, too, has nothing of this subflow's: it was relabelled.
-            let drained =
-                self.config.coupling == Coupling::Shared || lane.is_none_or(|lane| lane.unacked == 0);
+            let drained = if self.config.coupling == Coupling::Shared {
+                // What it had was relabelled, but for the rest of a message that was leaving.
+                let index = index as u8;
+                !self.spaces.iter().any(|space| space.flight.iter().any(|chunk| chunk.subflow == index))
+            } else {
+                lane.is_none_or(|lane| lane.unacked == 0)
+            };
             if !drained {
                 continue;
             }
@@ -269,7 +278,7 @@ impl Association {
     ///
     /// # Errors
     /// As [`Association::remove_subflow`].
-    pub(crate) fn merge_subflows(&mut self, index: u8, into: u8) -> Result<(), SubflowError> {
+    pub(crate) fn merge_subflows(&mut self, now: Instant, index: u8, into: u8) -> Result<(), SubflowError> {
         self.remove_subflow(index, into)?;
         let from = self.subflows.get(usize::from(index)).map_or(0, |s| s.lane);
         let to = self.subflows.get(usize::from(into)).map_or(0, |s| s.lane);
@@ -285,18 +294,25 @@ impl Association {
             lane.controller.absorb(window, ssthresh);
             if let Some(moved) = moved {
                 if let Some(space) = self.spaces.get_mut(usize::from(lane.space)) {
-                    for (_, chunk) in space.flight.iter_mut().filter(|(_, chunk)| chunk.lane == from) {
+                    for (_, chunk) in space
+                        .flight
+                        .iter_mut()
+                        .filter(|(_, chunk)| chunk.lane == from && chunk.state != ChunkState::Reserved)
+                    {
                         chunk.lane = to;
                         chunk.subflow = into;
                     }
                     lane.take_over(&moved);
                     lane.loss.took_over(&space.flight, to);
                     lane.earliest = lane.loss.earliest(&space.flight);
+                    if lane.unacked > 0 && lane.t3.is_none() {
+                        lane.arm_t3(now);
+                    }
                 }
             }
         }
-        if let (Some(old), Some(space)) = (self.lanes.get_mut(usize::from(from)), self.spaces.first()) {
-            if same_space {
+        if let (true, Some(old)) = (same_space, self.lanes.get_mut(usize::from(from))) {
+            if let Some(space) = self.spaces.get(usize::from(old.space)) {
                 old.loss.took_over(&space.flight, from);
                 old.earliest = old.loss.earliest(&space.flight);
             }

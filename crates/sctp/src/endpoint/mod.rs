@@ -282,7 +282,7 @@ impl Endpoint {
         subflow: u8,
         into: u8,
     ) -> Result<(), SubflowError> {
-        self.change(now, id, |assoc| assoc.merge_subflows(subflow, into))
+        self.change(now, id, |assoc| assoc.merge_subflows(now, subflow, into))
     }
 
     /// Moves a stream to the subflow with this code point, which is opened if there is none. Messages that wait move

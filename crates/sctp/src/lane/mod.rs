@@ -171,8 +171,13 @@ impl Lane {
     pub(crate) fn hand_over(&mut self) -> (u64, u32, u32) {
         self.t3 = None;
         self.timed = None;
+        self.recovery_exit = None;
+        self.free_packet = false;
+        self.held = false;
+        self.single_packet = false;
         let all = (self.flight, self.flight_chunks, self.unacked);
         (self.flight, self.flight_chunks, self.unacked) = (0, 0, 0);
+        self.open_burst();
         all
     }
 
@@ -181,6 +186,7 @@ impl Lane {
         self.flight += flight;
         self.flight_chunks += chunks;
         self.unacked += unacked;
+        self.open_burst();
     }
 
     /// Whether `cumulative` (the earliest sequence number not acknowledged) is still at or below the exit point.

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use anabranch_wire::Mid;
+
 use super::interleaved::{Added, Finished, Interleaved, Order, Piece};
 pub(crate) use super::reassembly::Arrived;
 use super::reassembly::{Inconsistent, Reassembly, Whole};
@@ -267,6 +269,22 @@ impl Inbound {
         self.let_go(0, len);
         self.held_pieces = self.held_pieces.saturating_sub(1);
         true
+    }
+
+    /// The peer gives up the messages of a stream, ordered or unordered, up to `mid`. True when a message became ready where
+    /// none was.
+    pub(crate) fn skip(&mut self, stream: u16, unordered: bool, mid: Mid) -> bool {
+        let Some(number) = self.interleaved.number(stream, unordered, mid) else { return false };
+        for (space, bytes, pieces) in self.interleaved.give_up(stream, unordered, number) {
+            self.let_go(space, bytes);
+            self.held_pieces = self.held_pieces.saturating_sub(pieces);
+        }
+        let was_empty = self.ready.is_empty();
+        if !unordered {
+            let ready = &mut self.ready;
+            self.order.skip(stream, number, |space, message| ready.push_back((space, message)));
+        }
+        was_empty && !self.ready.is_empty()
     }
 
     /// The next message of some streams (of all, if none is listed) has the number 0. Nothing of them can wait for another,

@@ -107,6 +107,18 @@ impl Interleaved {
         self.near.len()
     }
 
+    /// The peer gives up what is missing of messages up to `number`: what has come of them goes, too. Space, bytes and pieces
+    /// of each.
+    pub(crate) fn give_up(&mut self, stream: u16, unordered: bool, number: u64) -> Vec<(u8, usize, usize)> {
+        let keys: Vec<_> = self
+            .assemblies
+            .range((stream, unordered, 0)..=(stream, unordered, number))
+            .map(|(key, _)| *key)
+            .collect();
+        let gone = keys.iter().filter_map(|key| self.assemblies.remove(key));
+        gone.map(|a| (a.space, a.len, a.next as usize + a.loose.len())).collect()
+    }
+
     /// A stream begins anew: what has come of messages that are not whole is given up. Space, bytes and pieces of each.
     pub(crate) fn begin_anew(&mut self, stream: u16) -> Vec<(u8, usize, usize)> {
         if let Some(near) = self.near.get_mut(usize::from(stream)) {
@@ -260,6 +272,23 @@ impl Order {
             self.streams.resize_with(id + 1, InOrder::default);
         }
         &mut self.streams[id]
+    }
+
+    /// Messages up to `number` that have not come never will. Those that have are delivered, and what waited for them.
+    pub(crate) fn skip(&mut self, stream: u16, number: u64, mut deliver: impl FnMut(u8, Received)) {
+        let stream = self.stream(stream);
+        let passed = number.saturating_add(1);
+        while let Some(entry) = stream.held.first_entry() {
+            // The next in order, or one that has others missing before it which are given up.
+            let key = *entry.key();
+            if key >= passed && key != stream.next.max(passed) {
+                break;
+            }
+            stream.next = key + 1;
+            let whole = entry.remove();
+            deliver(whole.space, whole.message);
+        }
+        stream.next = stream.next.max(passed);
     }
 
     /// A stream begins anew: messages that wait for others are given up. Space and bytes of each.

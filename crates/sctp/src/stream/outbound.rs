@@ -11,7 +11,7 @@ use crate::config::Config;
 use crate::event::Message;
 
 /// One DATA chunk's worth of a message, before it has a TSN.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Fragment {
     pub(crate) payload: Bytes,
     pub(crate) stream: u16,

@@ -20,6 +20,9 @@ pub(crate) enum ChunkState {
     Lost,
     /// Acknowledged by a gap block; the peer may still take that back.
     GapAcked,
+    /// A number without a chunk: the message that it is kept for has begun to leave, and its fragments have consecutive
+    /// numbers.
+    Reserved,
 }
 
 /// A chunk that has been sent.
@@ -43,6 +46,20 @@ pub(crate) struct SentChunk {
 }
 
 impl SentChunk {
+    fn reserved(lane: u8, subflow: u8) -> Self {
+        Self {
+            fragment: Fragment::default(),
+            sent_at: Instant::ZERO,
+            state: ChunkState::Reserved,
+            lane,
+            subflow,
+            missing: 0,
+            transmissions: 0,
+            fast_retransmitted: false,
+            lost_by_timeout: false,
+        }
+    }
+
     /// Bytes that count in flight: the chunk with its header.
     pub(crate) fn size(&self) -> u64 {
         16 + self.fragment.payload.len() as u64
@@ -115,6 +132,8 @@ pub(crate) struct Flight {
     /// User data in `chunks`.
     bytes: u64,
     gap_acked: RangeSet,
+    /// Numbers without a chunk yet, ascending.
+    reserved: VecDeque<u64>,
     scratch: Vec<(u64, u64)>,
     /// Chunks looked at, for the test that the work per packet does not grow with the window.
     #[cfg(test)]
@@ -155,11 +174,12 @@ impl Flight {
 
     /// The unacknowledged chunks of a lane, ascending. It looks at everything: for rare events only.
     pub(crate) fn of_lane(&self, lane: u8) -> impl Iterator<Item = u64> + '_ {
-        let mine = move |chunk: &SentChunk| chunk.lane == lane && chunk.state != ChunkState::GapAcked;
+        let mine = move |chunk: &SentChunk| {
+            chunk.lane == lane && matches!(chunk.state, ChunkState::InFlight | ChunkState::Lost)
+        };
         self.chunks.iter().enumerate().filter(move |(_, c)| mine(c)).map(|(i, _)| self.first + i as u64)
     }
 
-    /// Adds a chunk that is being sent for the first time; its sequence number.
     /// User data that is not acknowledged cumulatively, bytes; looked at where subflows share the peer's buffer.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
@@ -170,14 +190,52 @@ impl Flight {
         self.first = self.next();
         self.gap_acked = RangeSet::default();
         self.bytes = 0;
+        self.reserved.clear();
         std::mem::take(&mut self.chunks)
     }
 
+    /// Numbers from the cumulative point to the last one given.
+    pub(crate) fn span(&self) -> usize {
+        self.chunks.len()
+    }
+
+    /// Keeps the next `count` numbers for the rest of a message that `lane` sends; the first of them.
+    pub(crate) fn reserve(&mut self, count: u64, lane: u8, subflow: u8) -> u64 {
+        let first = self.next();
+        for seq in first..first + count {
+            self.reserved.push_back(seq);
+            self.chunks.push_back(SentChunk::reserved(lane, subflow));
+        }
+        first
+    }
+
+    /// The earliest number without a chunk.
+    pub(crate) fn first_reserved(&self) -> Option<u64> {
+        self.reserved.front().copied()
+    }
+
+    /// The chunk for which `seq` was kept is being sent.
+    pub(crate) fn fill(&mut self, seq: u64, chunk: SentChunk) {
+        if let Ok(index) = self.reserved.binary_search(&seq) {
+            self.reserved.remove(index);
+        }
+        self.bytes += chunk.fragment.payload.len() as u64;
+        if let Some(place) = self.get_mut(seq) {
+            *place = chunk;
+        }
+    }
+
+    /// Adds a chunk that is being sent for the first time; its sequence number.
     pub(crate) fn push(&mut self, chunk: SentChunk) -> u64 {
         self.bytes += chunk.fragment.payload.len() as u64;
         let seq = self.next();
         self.chunks.push_back(chunk);
         seq
+    }
+
+    /// Every chunk. For rare events only.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &SentChunk> {
+        self.chunks.iter()
     }
 
     /// Every chunk with its sequence number. For the rare events only: a timeout looks at all of a lane.
@@ -196,10 +254,14 @@ impl Flight {
         out: &mut AckOutcome,
     ) -> Result<(), BogusSack> {
         out.reset(lanes);
-        if next_expected > self.next() {
+        let never_sent = self.reserved.front().is_some_and(|seq| *seq < next_expected);
+        if next_expected > self.next() || never_sent {
             return Err(BogusSack("a SACK acknowledges a TSN that was never sent"));
         }
         self.read_blocks(next_expected, gaps)?;
+        if !self.reserved.is_empty() {
+            self.check_reserved()?;
+        }
         self.acknowledge_cumulatively(next_expected, out);
         self.acknowledge_gaps(out);
         Ok(())
@@ -241,6 +303,17 @@ impl Flight {
                 }
                 joins
             });
+        }
+        Ok(())
+    }
+
+    /// No block may cover a number under which nothing has left.
+    fn check_reserved(&self) -> Result<(), BogusSack> {
+        for &(start, end) in &self.scratch {
+            let next = self.reserved.partition_point(|seq| *seq < start);
+            if self.reserved.get(next).is_some_and(|seq| *seq < end) {
+                return Err(BogusSack("a gap block acknowledges a TSN that was never sent"));
+            }
         }
         Ok(())
     }

@@ -66,6 +66,17 @@ impl Loss {
         flight.next()
     }
 
+    /// Whether nothing of the lane is unacknowledged, as far as is known: true only where lanes share a space.
+    pub(crate) fn has_nothing_of_its_own(&self) -> bool {
+        self.own.as_ref().is_some_and(VecDeque::is_empty)
+    }
+
+    /// The highest sequence number that the lane has sent.
+    pub(crate) fn newest(&self, flight: &Flight) -> u64 {
+        let last = flight.next().saturating_sub(1);
+        self.own.as_ref().map_or(last, |own| own.back().copied().unwrap_or(last))
+    }
+
     /// Up to where a SACK reports chunks missing: the highest newly acknowledged of the lane, or, with `all_missing`, the
     /// highest that was acknowledged at all. That one is set while in Fast Recovery when the cumulative point advanced:
     /// then "the miss indications are incremented for all TSNs reported missing in the SACK".
@@ -148,7 +159,7 @@ impl Loss {
         // One pass sees every marked chunk, old and new, in order: the list is written anew.
         self.lost.clear();
         for (seq, chunk) in flight.iter_mut() {
-            if chunk.lane == lane && chunk.state != ChunkState::GapAcked {
+            if chunk.lane == lane && matches!(chunk.state, ChunkState::InFlight | ChunkState::Lost) {
                 chunk.missing = 0;
                 chunk.lost_by_timeout = true;
                 if chunk.state == ChunkState::InFlight {

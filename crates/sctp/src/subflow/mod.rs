@@ -9,6 +9,8 @@ pub(crate) mod receive;
 pub(crate) mod sack;
 pub(crate) mod space;
 
+use std::ops::Range;
+
 use anabranch_base::Dscp;
 
 use crate::config::{Config, SubflowSpec};
@@ -44,6 +46,10 @@ pub(crate) struct Subflow {
     /// The peer has not opened its FID yet: it may not send (level 1).
     pub(crate) waits: bool,
     pub(crate) out: Outbound,
+    /// A message has begun to leave and has not ended.
+    pub(crate) begun: bool,
+    /// Sequence numbers kept for the rest of the message that is leaving.
+    pub(crate) reserved: Range<u64>,
     /// `send` said Full on one of its streams: Writable is owed.
     pub(crate) writable_owed: bool,
     pub(crate) stats: SubflowStats,
@@ -60,6 +66,8 @@ impl Subflow {
             lane,
             waits: false,
             out: Outbound::new(config),
+            begun: false,
+            reserved: 0..0,
             writable_owed: false,
             stats: SubflowStats::default(),
         }

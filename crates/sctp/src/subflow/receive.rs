@@ -71,6 +71,18 @@ impl ReceiveMap {
         }
     }
 
+    /// Everything below `next` counts as received: the peer has given it up.
+    pub(crate) fn advance_to(&mut self, next: u64) {
+        self.next = self.next.max(next);
+        self.islands.remove_below(self.next);
+        if let Some((start, end)) = self.islands.first() {
+            if start == self.next {
+                self.next = end;
+                self.islands.remove_below(end);
+            }
+        }
+    }
+
     /// Gap blocks as offsets from the cumulative TSN (which is `next - 1`), as many as 16-bit offsets reach.
     pub(crate) fn gap_blocks(&self) -> impl Iterator<Item = (u16, u16)> + '_ {
         self.islands.iter().map_while(|(start, end)| {
@@ -114,6 +126,20 @@ mod tests {
                 let above: Vec<u64> = seen.iter().copied().filter(|s| *s >= next).collect();
                 prop_assert_eq!(listed, above);
             }
+        }
+    }
+
+    #[test]
+    fn what_is_given_up_counts_as_received() {
+        for (to, next, gaps) in
+            [(1, 2, 2), (3, 3, 2), (5, 7, 1), (6, 7, 1), (7, 7, 1), (8, 8, 1), (20, 20, 0)]
+        {
+            let mut map = ReceiveMap::default();
+            for seq in [0, 1, 5, 6, 9] {
+                map.record(seq);
+            }
+            map.advance_to(to);
+            assert_eq!((map.next(), map.gaps()), (next, gaps), "{to}");
         }
     }
 

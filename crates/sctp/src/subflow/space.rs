@@ -20,9 +20,8 @@ pub(crate) struct Space {
     pub(crate) sack: SackScheduler,
     /// Several lanes send under this numbering: each must know which of its chunks are its own.
     pub(crate) shared: bool,
-    /// The subflow that is in the middle of a message, where the fragments of a message need consecutive numbers: nobody else
-    /// may send anything new under this numbering.
-    pub(crate) busy: Option<u8>,
+    /// The subflow whose message has begun to leave and keeps the numbering to itself, where all share one window.
+    pub(crate) talks: Option<u8>,
     /// Its subflow identifier on the wire; 0 is the TSN space of the association.
     pub(crate) fid: u8,
     /// Incarnation of the FID, ours and the peer's.
@@ -57,7 +56,7 @@ impl Space {
             received: ReceiveMap::default(),
             sack: SackScheduler::default(),
             shared: false,
-            busy: None,
+            talks: None,
             fid: 0,
             send_epoch: 0,
             receive_epoch: 0,

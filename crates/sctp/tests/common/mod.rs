@@ -119,6 +119,8 @@ type Tamper = Box<dyn FnMut(Side, &mut Vec<u8>)>;
 pub struct Pair {
     pub now: Instant,
     pub latency: Duration,
+    /// One-way delays of packets from A with a code point of their own.
+    pub latency_of: BTreeMap<Dscp, Duration>,
     pub a: Endpoint,
     pub z: Endpoint,
     pub log: Vec<Logged>,
@@ -230,6 +232,7 @@ impl Pair {
         Self {
             now: Instant::ZERO,
             latency: Duration::from_millis(10),
+            latency_of: BTreeMap::new(),
             a: endpoint(Side::A, "a"),
             z: endpoint(Side::Z, "z"),
             log: Vec::new(),
@@ -361,7 +364,9 @@ impl Pair {
         logged.dropped = (self.drop)(&logged);
         if !logged.dropped {
             self.sequence += 1;
-            let latency = self.delay.as_ref().map_or(self.latency, |delay| delay(&logged));
+            let own = self.latency_of.get(&dscp).filter(|_| from == Side::A).copied();
+            let latency = own.unwrap_or(self.latency);
+            let latency = self.delay.as_ref().map_or(latency, |delay| delay(&logged));
             self.in_flight.insert((self.now + latency, self.sequence), (from, logged.bytes.clone()));
         }
         self.log.push(logged);

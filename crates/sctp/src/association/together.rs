@@ -1,0 +1,105 @@
+//! Fragments that must stay together. DATA has no fragment numbers: "the TSNs for each fragment of a fragmented user message
+//! MUST be strictly sequential" (RFC 9260, 3.3.1). Where several subflows share a numbering, another's chunk must not take a
+//! number in the middle of a message.
+//!
+//! With a window for each subflow, the numbers of the whole message are kept when its first fragment leaves: the others go on
+//! with later numbers, whether the message is held up or not, as long as the peer's buffer has room for all of it. With one window for all, what holds up one holds up all: a
+//! message that has begun ends first. I-DATA and SF-DATA number fragments themselves and need neither.
+
+use super::framing::Framing;
+use super::{Association, State};
+use crate::config::Coupling;
+
+/// Numbers that may be out at once while some are kept: a gap block cannot say more than 65,535.
+const MOST_NUMBERS: usize = 60_000;
+/// A window of the peer, in bytes, from which on there is room for everybody.
+const SCARCE: u64 = 1 << 16;
+
+impl Association {
+    fn needs_sequence(&self, space: usize) -> bool {
+        matches!(self.framing(space), Framing::Data | Framing::Thesis { .. })
+    }
+
+    /// Whether a subflow, one of several, may send a new chunk as far as the messages of the others go.
+    pub(super) fn may_begin_or_go_on(&self, index: usize) -> bool {
+        let Some(subflow) = self.subflows.get(index) else { return false };
+        let Some(space) = self.spaces.get(usize::from(subflow.space)) else { return false };
+        if !self.needs_sequence(usize::from(subflow.space)) {
+            return true;
+        }
+        if space.talks.is_some_and(|talks| usize::from(talks) != index) {
+            return false;
+        }
+        let (most, next) = (self.max_payload().max(1), subflow.out.peek(usize::MAX).unwrap_or(0));
+        let keeps = next > most && subflow.reserved.is_empty();
+        if self.peer_rwnd < SCARCE {
+            let lost = self.lost_of_others(subflow.lane, subflow.space);
+            if lost > 0 && lost * most as u64 >= self.peer_rwnd {
+                return false;
+            }
+        }
+        match space.flight.first_reserved() {
+            None if !keeps => true,
+            None => {
+                // Before the peer has granted our streams for good, nothing may be promised.
+                let granted = self.state != State::CookieEchoed;
+                granted
+                    && (space.flight.is_empty() || space.flight.span() + next.div_ceil(most) < MOST_NUMBERS)
+            }
+            // What the peer waits for.
+            Some(first) if subflow.reserved.start == first => true,
+            Some(_) => {
+                let numbers = if keeps { next.div_ceil(most) } else { 1 };
+                if subflow.reserved.is_empty() && space.flight.span() + numbers >= MOST_NUMBERS {
+                    return false;
+                }
+                // A peer gives nothing of a message to its user before it is whole. Two halves could fill its buffer for ever:
+                // what the others have begun keeps its room.
+                let need = if keeps { next } else { next.min(most) };
+                let begun = self
+                    .subflows
+                    .iter()
+                    .enumerate()
+                    .filter(|(other, s)| *other != index && s.space == subflow.space);
+                let promised: u64 =
+                    begun.map(|(_, s)| (s.reserved.end - s.reserved.start) * most as u64).sum();
+                need as u64 + promised <= self.peer_rwnd
+            }
+        }
+    }
+
+    /// Chunks that other lanes of a space have to send again: the room in the peer's buffer is theirs first, for what is behind
+    /// them stays there until they come.
+    fn lost_of_others(&self, lane: u8, space: u8) -> u64 {
+        let others = self
+            .lanes
+            .iter()
+            .enumerate()
+            .filter(|(other, l)| *other != usize::from(lane) && l.space == space);
+        others.map(|(_, l)| u64::from(l.unacked.saturating_sub(l.flight_chunks))).sum()
+    }
+
+    /// Keeps numbers for the rest of the message that a subflow, one of several, has begun, or the numbering as a whole.
+    pub(super) fn keep_together(&mut self, index: usize) {
+        let Some(subflow) = self.subflows.get(index) else { return };
+        let (begun, at) = (subflow.begun, usize::from(subflow.space));
+        let needed = begun
+            && self.needs_sequence(at)
+            && self.subflows.iter().filter(|other| usize::from(other.space) == at).count() > 1;
+        let most = self.max_payload().max(1);
+        let shared = self.config.coupling == Coupling::Shared;
+        let Some(space) = self.spaces.get_mut(at) else { return };
+        let Some(subflow) = self.subflows.get_mut(index) else { return };
+        if shared {
+            if needed {
+                space.talks = Some(index as u8);
+            } else if space.talks == Some(index as u8) {
+                space.talks = None;
+            }
+        } else if needed && subflow.reserved.is_empty() {
+            let rest = subflow.out.peek(usize::MAX).unwrap_or(0).div_ceil(most) as u64;
+            let first = space.flight.reserve(rest, subflow.lane, index as u8);
+            subflow.reserved = first..first + rest;
+        }
+    }
+}

@@ -1,0 +1,73 @@
+"""Measures and figures of the experiments with background traffic (IX to XII)."""
+
+from matplotlib.figure import Figure
+
+from anabranch_lab import grid, plots, series
+from anabranch_lab.experiment import Figure as Entry
+from anabranch_lab.grid import Grid
+from anabranch_lab.sweep import Runner
+
+from .bottleneck import LINK, MTU
+
+KINDS = ("cbr", "square", "exponential", "pareto")
+"""In the order of the experiments."""
+
+MEASURES = {
+    # Percent of what the link can carry.
+    "share": f"100 * {grid.of_share(LINK, 'sf', 'share')}",
+    "left": f"100 * {grid.of_share(LINK, 'background', 'share')}",
+    "drop_rate": grid.of_share(LINK, "sf", "drop_rate"),
+    "background_drops": grid.of_share(LINK, "background", "drop_rate"),
+    "timeouts": grid.of_flow("sf", "timeouts"),
+}
+
+
+def over_time(runner: Runner, kind: str, name: str, title: str) -> Entry:
+    """Window, rates and queue, one subflow and four."""
+
+    def draw() -> Figure:
+        figure, axes = plots.table(3, 2, share_x=True)
+        for column, n in enumerate((1, 4)):
+            at = {"engine": runner.plan.engines[0], "n": n, "background": kind}
+            (samples,) = series.load(runner, "pictures", at).values()
+            sender, other, link = samples.sender("sf"), samples.receiver("background"), samples.link(LINK)
+            axes[0][column].plot(sender.time, sender.cwnd / MTU, color=plots.SCTP, linewidth=1.0)
+            axes[1][column].plot(
+                sender.time, sender.rate / 1e6, color=plots.SCTP, linewidth=1.0, label="SF-SCTP"
+            )
+            axes[1][column].plot(
+                other.time, other.rate / 1e6, color=plots.TCP, linewidth=1.0, label="background"
+            )
+            axes[2][column].plot(link.time, link.queue, color=plots.SCTP, linewidth=1.0)
+            axes[0][column].set_title(f"({'ab'[column]}) {n} subflow{'s' if n > 1 else ''}")
+            axes[2][column].set_xlabel("time, s")
+            for row in range(3):
+                axes[row][column].set_ylim(bottom=0)
+        for row, text in enumerate(("cwnd, packets of 1500 B", "rate, Mbit/s", "queue, packets")):
+            axes[row][0].set_ylabel(text)
+        axes[1][0].legend()
+        return figure
+
+    return Entry(name, title, "One recorded run of the engine of the thesis.", draw)
+
+
+def bars(runner: Runner, runs: Grid, name: str, title: str) -> Entry:
+    """Share (a) and drop rate (b) of SF-SCTP over the number of subflows, a curve for each kind of background."""
+
+    def draw() -> Figure:
+        figure, (a, b) = plots.panels(2)
+        engine = runner.plan.engines[0]
+        for kind, colour in zip(KINDS, plots.CYCLE, strict=False):
+            for axes, measure in ((a, "share"), (b, "drop_rate")):
+                curve = runs.curve(measure, over="n", engine=engine, background=kind)
+                plots.curve(axes, curve, kind, color=colour)
+        plots.printed(a, [1, 4], [48.1, 50.3], color=plots.CYCLE[0])
+        plots.printed(a, [1, 4], [25.4, 55.9], name="printed (Pareto)", color=plots.CYCLE[3])
+        plots.label(a, "(a) share of the bottleneck", "number of subflows", "%")
+        plots.label(b, "(b) drop rate of SF-SCTP", "number of subflows", "drops per packet", log_y=True)
+        a.legend()
+        return figure
+
+    return Entry(
+        name, title, f"Means and 95 % intervals, {runner.plan.engines[0]}; crosses are printed values.", draw
+    )

@@ -1,0 +1,76 @@
+"""Measures and figures of the fairness experiments XVIII to XXI."""
+
+from collections.abc import Callable
+
+from matplotlib.figure import Figure
+
+from anabranch_lab import grid, plots
+from anabranch_lab.experiment import Figure as Entry
+from anabranch_lab.grid import Curve, Grid
+from anabranch_lab.stats import Estimate, ratio
+from anabranch_lab.sweep import Runner
+
+from . import phi
+
+
+def _rate(name: str) -> str:
+    of = f"kind = 'flow' AND name LIKE '{name}'"
+    return f"sum(fast_retransmits) FILTER ({of}) / nullif(sum(packets_sent) FILTER ({of}), 0)"
+
+
+MEASURES = {
+    # Mbit/s.
+    "sf": f"{grid.of_flow('sf', 'goodput_wire_bps')} / 1e6",
+    "single": f"{grid.mean_of_flows('single%', 'goodput_wire_bps')} / 1e6",
+    "singles": f"{grid.of_flow('single%', 'goodput_wire_bps')} / 1e6",
+    # Fast retransmits for each packet sent.
+    "fr_sf": _rate("sf"),
+    "fr_single": _rate("single%"),
+    "timeouts": grid.of_flow("sf", "timeouts"),
+}
+
+
+def share(runs: Grid, other: str, **at: object) -> Estimate:
+    """SF-SCTP over the single SCTP (`single`), or over all of them (`singles`)."""
+    return ratio(runs.sample("sf", **at).values, runs.sample(other, **at).values)
+
+
+def figures(
+    runner: Runner,
+    a: Grid,
+    b: Grid,
+    axis: str,
+    label: str,
+    names: tuple[str, ...],
+    numbers: tuple[str, str],
+    *,
+    log: bool = False,
+) -> list[Entry]:
+    """Goodput (a) and fast retransmits (b), for the scenario against one SCTP and for that against n."""
+
+    def draw(runs: Grid, other: str) -> Figure:
+        figure, (left, right) = plots.panels(2)
+        engine = runner.plan.engines[0]
+        for name in names:
+            look = phi.LOOK[name]
+            for axes, measures in ((left, ("sf", other)), (right, ("fr_sf", "fr_single"))):
+                for measure, line, who in zip(measures, ("-", "--"), ("SF-SCTP", "SCTP"), strict=True):
+                    curve: Curve = runs.curve(measure, over=axis, engine=engine, phi=name)
+                    plots.curve(axes, curve, f"{who}, {phi.LABELS[name]}", linestyle=line, **look)
+        plots.label(left, "(a) goodput", label, "Mbit/s", log_x=log)
+        plots.label(right, "(b) fast retransmits", label, "per packet", log_x=log, log_y=True)
+        left.legend(fontsize=7)
+        return figure
+
+    def entry(number: str, what: str, make: Callable[[], Figure]) -> Entry:
+        return Entry(
+            f"figure-{number.replace('.', '-')}",
+            f"Fig. {number}: {what}",
+            f"Means and 95 % intervals, {runner.plan.engines[0]}; broken lines are the single SCTPs.",
+            make,
+        )
+
+    return [
+        entry(numbers[0], "SF-SCTP against one SCTP", lambda: draw(a, "single")),
+        entry(numbers[1], "SF-SCTP against as many SCTPs", lambda: draw(b, "singles")),
+    ]

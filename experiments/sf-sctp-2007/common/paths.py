@@ -1,0 +1,99 @@
+"""Measures, models and figures of the experiments with two paths (II, III and X-1)."""
+
+import math
+from collections.abc import Callable, Mapping
+
+from matplotlib.figure import Figure
+
+from anabranch_lab import grid, plots
+from anabranch_lab.experiment import Figure as Entry
+from anabranch_lab.grid import Grid
+from anabranch_lab.sweep import Runner
+
+PACKET = 12_000.0
+"""Bits of a packet of 1500 bytes."""
+
+MEASURES = {
+    # Packets a second.
+    "original": f"{grid.of_flow('original', 'goodput_wire_bps')} / {PACKET}",
+    "sf": f"{grid.of_flow('sf', 'goodput_wire_bps')} / {PACKET}",
+    "shared": f"{grid.of_flow('shared', 'goodput_wire_bps')} / {PACKET}",
+    "sf1": f"{grid.of_subflow('sf', 0, 'goodput_wire_bps')} / {PACKET}",
+    "sf2": f"{grid.of_subflow('sf', 1, 'goodput_wire_bps')} / {PACKET}",
+    # Fast retransmits for each packet sent (Eq. 5.2).
+    "fr_original": "sum(fast_retransmits) FILTER (kind = 'flow' AND name = 'original')"
+    " / sum(packets_sent) FILTER (kind = 'flow' AND name = 'original')",
+    "fr_sf": "sum(fast_retransmits) FILTER (kind = 'flow' AND name = 'sf')"
+    " / sum(packets_sent) FILTER (kind = 'flow' AND name = 'sf')",
+    "fr_shared": "sum(fast_retransmits) FILTER (kind = 'flow' AND name = 'shared')"
+    " / sum(packets_sent) FILTER (kind = 'flow' AND name = 'shared')",
+    "timeouts": "sum(timeouts) FILTER (kind = 'flow')",
+}
+
+
+def root_law(p: float, rtt: float) -> float:
+    """Packets a second of one flow: sqrt(3 / 2p) / RTT (Eq. 4.18 with n = Phi = 1)."""
+    return math.sqrt(1.5 / p) / rtt
+
+
+def figures(
+    runner: Runner,
+    runs: Grid,
+    axis: str,
+    part: str,
+    to_x: Callable[[float], float],
+    label: str,
+    models: Mapping[str, Callable[[float], float]],
+    *,
+    log: bool,
+) -> list[Entry]:
+    """Figs. 5.5 to 5.7, panel (a) or (b)."""
+
+    def draw(measures: Mapping[str, str], y: str, log_y: bool) -> Figure:
+        figure, panels = plots.panels(len(runner.plan.engines))
+        for axes, engine in zip(panels, runner.plan.engines, strict=True):
+            for (measure, name), colour in zip(measures.items(), plots.CYCLE, strict=False):
+                curve = runs.curve(measure, over=axis, engine=engine)
+                x = [to_x(v) for v in curve.x]
+                axes.errorbar(
+                    x,
+                    curve.means,
+                    yerr=curve.halves,
+                    label=name,
+                    color=colour,
+                    marker="o",
+                    markersize=4,
+                    capsize=2,
+                )
+                if measure in models:
+                    plots.model(
+                        axes, x, [models[measure](v) for v in x], name=f"model of {name}", color=colour
+                    )
+            plots.label(axes, engine, label, y, log_x=log, log_y=log_y)
+        panels[0].legend()
+        return figure
+
+    flows = {"sf1": "SF_1", "sf2": "SF_2", "shared": "SF-SCTP-shared"}
+    whole = {"original": "original", "sf": "SF-SCTP", "shared": "SF-SCTP-shared"}
+    rates = {"fr_original": "original", "fr_sf": "SF-SCTP", "fr_shared": "SF-SCTP-shared"}
+    told = "Means and 95 % intervals; dotted lines are the models."
+    return [
+        Entry(
+            f"figure-5-5{part}",
+            f"Fig. 5.5({part}): throughput of the flows",
+            told,
+            lambda: draw(flows, "packets/s", log),
+        ),
+        Entry(
+            f"figure-5-6{part}",
+            f"Fig. 5.6({part}): throughput of the associations",
+            told,
+            lambda: draw(whole, "packets/s", log),
+        ),
+        Entry(
+            f"figure-5-7{part}",
+            f"Fig. 5.7({part}): rate of fast retransmits",
+            told,
+            lambda: draw(rates, "per packet", True),
+        ),
+    ]

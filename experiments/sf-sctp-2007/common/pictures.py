@@ -1,0 +1,45 @@
+"""Figures that several experiments have: windows over time, and two measures over an axis."""
+
+from collections.abc import Sequence
+
+from matplotlib.figure import Figure
+
+from anabranch_lab import plots, series
+from anabranch_lab.experiment import Figure as Entry
+from anabranch_lab.grid import Grid
+from anabranch_lab.sweep import Runner
+
+from . import bottleneck
+
+
+def over_time(
+    runner: Runner, name: str, title: str, start: float, end: float, subflows: Sequence[int] = (1, 4)
+) -> Entry:
+    """Window, rate and queue of the sweep `pictures`, a column for each number of subflows."""
+
+    def draw() -> Figure:
+        columns = []
+        for letter, n in zip("abcd", subflows, strict=False):
+            (samples,) = series.load(runner, "pictures", {"engine": runner.plan.engines[0], "n": n}).values()
+            columns.append((f"({letter}) {n} subflow{'s' if n > 1 else ''}", samples))
+        return bottleneck.picture(columns, start, end)
+
+    return Entry(name, title, "One recorded run of the engine of the thesis.", draw)
+
+
+def over_axis(runner: Runner, runs: Grid, axis: str, label: str, name: str, title: str) -> Entry:
+    """Utilisation and drop rate along an axis, one subflow and four, both engines."""
+
+    def draw() -> Figure:
+        figure, (a, b) = plots.panels(2)
+        for engine in runner.plan.engines:
+            for n, fill in ((1, "full"), (4, "none")):
+                for axes, measure in ((a, "utilisation"), (b, "drop_rate")):
+                    curve = runs.curve(measure, over=axis, engine=engine, n=n)
+                    plots.curve(axes, curve, f"{engine}, n = {n}", fillstyle=fill, **plots.ENGINES[engine])
+        plots.label(a, "(a) utilisation", label, "%")
+        plots.label(b, "(b) drop rate", label, "drops per packet", log_y=True)
+        a.legend()
+        return figure
+
+    return Entry(name, title, "Means and 95 % intervals; open marks are four subflows.", draw)

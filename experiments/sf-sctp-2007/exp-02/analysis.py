@@ -1,0 +1,124 @@
+"""Experiment II: from runs to verdicts, figures and a finding."""
+
+from anabranch_lab.catalogue import Book
+from anabranch_lab.claims import Claim, Part, flat, number, within
+from anabranch_lab.experiment import Analysis, book
+from anabranch_lab.grid import Grid
+from anabranch_lab.stats import ratio
+from anabranch_lab.sweep import Runner
+
+from ..common import paths
+
+P1, RTT = 1e-3, 0.5
+SHARED = {1e-5: 109.0, 1e-4: 104.5, 1e-3: 77.5}
+"""Packets a second of the shared association by its model (Eq. 4.18 with the mean loss)."""
+
+
+def analyse(runner: Runner) -> Analysis:
+    """What the lab asks an experiment for."""
+    runs = runner.grid("losses", paths.MEASURES)
+    claims = book(runner)
+    engine = runner.plan.engines[0]
+    times = ratio(
+        runs.sample("sf2", engine=engine, p2=1e-5).values, runs.sample("sf1", engine=engine, p2=1e-5).values
+    )
+    models = {
+        "sf1": lambda p2: paths.root_law(P1, RTT),
+        "sf2": lambda p2: paths.root_law(p2, RTT),
+        "shared": lambda p2: paths.root_law((P1 + p2) / 2, RTT),
+        "original": lambda p2: paths.root_law(P1, RTT),
+        "sf": lambda p2: paths.root_law(P1, RTT) + paths.root_law(p2, RTT),
+        "fr_shared": lambda p2: (P1 + p2) / 2,
+    }
+    return Analysis(
+        claims=[
+            constant(claims, runs),
+            better(claims, runs),
+            mean_loss(claims, runs),
+            gain(claims, runs),
+            timers(claims, runs),
+        ],
+        figures=paths.figures(
+            runner, runs, "p2", "a", lambda p: p, "loss of the second path", models, log=True
+        ),
+        findings=[
+            f"With a hundredth of the losses the second subflow gets {times.text(1)} times what the first gets ({engine}); "
+            "the first does not notice.",
+        ],
+    )
+
+
+def constant(book: Book, runs: Grid) -> Claim:
+    """Z-II-1."""
+
+    def judge(engine: str) -> list[Part]:
+        first = runs.curve("sf1", over="p2", engine=engine)
+        return [
+            within(f"SF_1 at p2 = {p2:g}, packets/s", 77.5, 1.12 * 77.5, first.at(p2)) for p2 in first.x
+        ] + [flat("SF_1 over p2", first)]
+
+    return book.claim("Z-II-1", judge)
+
+
+def better(book: Book, runs: Grid) -> Claim:
+    """Z-II-2."""
+
+    def judge(engine: str) -> list[Part]:
+        second, first = (runs.sample(name, engine=engine, p2=1e-5).values for name in ("sf2", "sf1"))
+        return [number("SF_2 / SF_1", 10.0, ratio(second, first), 0.8)]
+
+    return book.claim("Z-II-2", judge)
+
+
+def mean_loss(book: Book, runs: Grid) -> Claim:
+    """Z-II-3."""
+
+    def judge(engine: str) -> list[Part]:
+        parts: list[Part] = []
+        for p2, model in SHARED.items():
+            mean = (P1 + p2) / 2
+            parts.append(
+                number(
+                    f"fast retransmits, p2 = {p2:g}",
+                    mean,
+                    runs.at("fr_shared", engine=engine, p2=p2),
+                    0.05 * mean,
+                )
+            )
+            parts.append(
+                number(
+                    f"packets/s, p2 = {p2:g}",
+                    model,
+                    runs.at("shared", engine=engine, p2=p2),
+                    0.0,
+                    above=0.12 * model,
+                )
+            )
+        return parts
+
+    return book.claim("Z-II-3", judge)
+
+
+def gain(book: Book, runs: Grid) -> Claim:
+    """Z-II-4."""
+
+    def judge(engine: str) -> list[Part]:
+        parts = []
+        for p2, times in ((1e-5, 7.82), (1e-4, 3.09), (1e-3, 2.00)):
+            both, shared = (runs.sample(name, engine=engine, p2=p2).values for name in ("sf", "shared"))
+            parts.append(number(f"SF-SCTP / shared, p2 = {p2:g}", times, ratio(both, shared), 0.1 * times))
+        return parts
+
+    return book.claim("Z-II-4", judge)
+
+
+def timers(book: Book, runs: Grid) -> Claim:
+    """Z-II-5."""
+
+    def judge(engine: str) -> list[Part]:
+        return [
+            within(f"timeouts of all, p2 = {p2:g}", 0.0, 0.0, runs.at("timeouts", engine=engine, p2=p2))
+            for p2 in (1e-5, 1e-4, 1e-3)
+        ]
+
+    return book.claim("Z-II-5", judge)

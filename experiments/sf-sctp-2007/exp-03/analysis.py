@@ -1,0 +1,124 @@
+"""Experiment III: from runs to verdicts, figures and a finding; and how well the models of II and III fit."""
+
+from anabranch_lab.catalogue import Book
+from anabranch_lab.claims import Claim, Part, above, below, flat, number, within
+from anabranch_lab.experiment import Analysis, book
+from anabranch_lab.grid import Grid
+from anabranch_lab.stats import ratio
+from anabranch_lab.sweep import Runner
+
+from ..common import paths
+
+P, RTT2 = 1e-4, 0.5
+
+
+def trip(delay: float) -> float:
+    """The round trip of the first path, seconds, for its delay in ms."""
+    return (delay + 252.0) / 1000.0
+
+
+def analyse(runner: Runner) -> Analysis:
+    """What the lab asks an experiment for."""
+    runs = runner.grid("delays", paths.MEASURES)
+    second = runner.grid("losses", paths.MEASURES)
+    claims = book(runner)
+    engine = runner.plan.engines[0]
+    shared = runs.curve("shared", over="delay", engine=engine)
+    models = {
+        "sf1": lambda t: paths.root_law(P, t),
+        "sf2": lambda t: paths.root_law(P, RTT2),
+        "original": lambda t: paths.root_law(P, t),
+        "sf": lambda t: paths.root_law(P, t) + paths.root_law(P, RTT2),
+        "fr_sf": lambda t: P,
+    }
+    return Analysis(
+        claims=[trips(claims, runs), falsely(claims, runs), equal(claims, runs), fit(claims, runs, second)],
+        figures=paths.figures(
+            runner, runs, "delay", "b", trip, "round trip of the first path, s", models, log=False
+        ),
+        findings=[
+            f"As soon as the round trips differ the shared association falls from {shared.at(248).text()} to "
+            f"{shared.at(348).text()} packets a second at RTT1 = 0.6 s ({engine}): it takes reordering for loss.",
+        ],
+    )
+
+
+def trips(book: Book, runs: Grid) -> Claim:
+    """Z-III-1."""
+
+    def judge(engine: str) -> list[Part]:
+        second, first = (runs.sample(name, engine=engine, delay=748).values for name in ("sf2", "sf1"))
+        whole = {delay: runs.at("sf", engine=engine, delay=delay) for delay in (248, 748)}
+        return [
+            flat("SF_2 over RTT1", runs.curve("sf2", over="delay", engine=engine)),
+            number("SF_2 / SF_1 at RTT1 = 1 s", 2.0, ratio(second, first), 0.1),
+            number("both at RTT1 = 0.5 s, packets/s", 489.9, whole[248], 0.0, above=0.12 * 489.9),
+            number("both at RTT1 = 1 s, packets/s", 367.4, whole[748], 0.0, above=0.12 * 367.4),
+        ]
+
+    return book.claim("Z-III-1", judge)
+
+
+def falsely(book: Book, runs: Grid) -> Claim:
+    """Z-III-2."""
+
+    def judge(engine: str) -> list[Part]:
+        parts: list[Part] = []
+        for delay in (348, 448, 598, 748):
+            # Half of the packets take each path: the mean of both round trips.
+            model = paths.root_law(P, (trip(delay) + RTT2) / 2)
+            parts += [
+                above(
+                    f"fast retransmits, RTT1 = {trip(delay):g} s",
+                    5e-4,
+                    runs.at("fr_shared", engine=engine, delay=delay),
+                ),
+                below(
+                    f"throughput / model, RTT1 = {trip(delay):g} s",
+                    0.5,
+                    (runs.sample("shared", engine=engine, delay=delay) / model).estimate,
+                ),
+            ]
+        return parts
+
+    return book.claim("Z-III-2", judge)
+
+
+def equal(book: Book, runs: Grid) -> Claim:
+    """Z-III-3."""
+
+    def judge(engine: str) -> list[Part]:
+        return [
+            number(
+                "fast retransmits of the shared one",
+                P,
+                runs.at("fr_shared", engine=engine, delay=248),
+                0.1 * P,
+            )
+        ]
+
+    return book.claim("Z-III-3", judge)
+
+
+def fit(book: Book, runs: Grid, second: Grid) -> Claim:
+    """Z-II/III-6."""
+
+    def judge(engine: str) -> list[Part]:
+        parts: list[Part] = []
+        for p2 in (1e-5, 1e-4, 1e-3):
+            for name, model in (
+                ("original", paths.root_law(1e-3, 0.5)),
+                ("sf", paths.root_law(1e-3, 0.5) + paths.root_law(p2, 0.5)),
+            ):
+                fitted = (second.sample(name, engine=engine, p2=p2) / model).estimate
+                parts.append(within(f"II, {name}, p2 = {p2:g}", 1.0, 1.12, fitted))
+        for delay in (248, 448, 748):
+            for name, model in (
+                ("original", paths.root_law(P, trip(delay))),
+                ("sf", paths.root_law(P, trip(delay)) + paths.root_law(P, RTT2)),
+            ):
+                fitted = (runs.sample(name, engine=engine, delay=delay) / model).estimate
+                parts.append(within(f"III, {name}, RTT1 = {trip(delay):g} s", 1.0, 1.12, fitted))
+        return parts
+
+    return book.claim("Z-II/III-6", judge)

@@ -1,0 +1,81 @@
+"""Experiment V: from runs to verdicts, figures and a finding."""
+
+from anabranch_lab import series
+from anabranch_lab.catalogue import Book
+from anabranch_lab.claims import Claim, Part, above, below, number, rank
+from anabranch_lab.experiment import Analysis, book
+from anabranch_lab.grid import Grid
+from anabranch_lab.sweep import Runner
+
+from ..common import bottleneck, pictures
+
+W_Q = 116.7
+"""Packets of 1500 bytes that fill link and a queue of 50 (claims of study 004, 0.1)."""
+
+
+def analyse(runner: Runner) -> Analysis:
+    """What the lab asks an experiment for."""
+    runs = runner.grid("queues", bottleneck.MEASURES)
+    seen = series.measure(runner, "sampled", bottleneck.look)
+    engine = runner.plan.engines[0]
+    used = runs.curve("utilisation", over="queue", engine=engine, n=1)
+    return Analysis(
+        claims=[shorter(book(runner), seen), lengths(book(runner), runs)],
+        figures=[
+            pictures.over_time(runner, "figure-5-10", "Fig. 5.10: a queue of 50 packets", 1170.0, 1200.0),
+            pictures.over_axis(
+                runner,
+                runs,
+                "queue",
+                "queue, packets",
+                "figure-5-15",
+                "Fig. 5.15: utilisation and drop rate over the queue",
+            ),
+        ],
+        findings=[
+            f"With one subflow the utilisation rises from {used.at(10).text()} % with a queue of 10 packets to "
+            f"{used.at(150).text()} % with 150 ({engine}).",
+        ],
+    )
+
+
+def shorter(book: Book, seen: Grid) -> Claim:
+    """Z-V-1."""
+
+    def judge(engine: str) -> list[Part]:
+        def at(name: str, queue: int):
+            return seen.sample(name, engine=engine, queue=queue)
+
+        def less(name: str) -> Part:
+            return above(f"{name}: 100 packets minus 50, s", 0.0, (at(name, 100) - at(name, 50)).estimate)
+
+        return [
+            number("peak of the window, MTU", W_Q, at("peak", 50).estimate, 0.05 * W_Q),
+            number("rate when the steady phase begins, Mbit/s", 7.0, at("rate", 50).estimate, 0.05 * 7.0),
+            less("QBU"),
+            less("cycle"),
+            below("QSD: 100 packets minus 50, s", 0.0, (at("QSD", 100) - at("QSD", 50)).estimate),
+        ]
+
+    return book.claim("Z-V-1", judge)
+
+
+def lengths(book: Book, runs: Grid) -> Claim:
+    """Z-V-2."""
+
+    def judge(engine: str) -> list[Part]:
+        parts = []
+        for n in (1, 4):
+            used = runs.curve("utilisation", over="queue", engine=engine, n=n)
+            lost = runs.curve("drop_rate", over="queue", engine=engine, n=n)
+            parts += [
+                rank(f"utilisation over the queue, n = {n}", used, 0.95),
+                rank(f"drop rate over the queue, n = {n}", lost, -0.95),
+            ]
+        for name in ("utilisation", "drop_rate"):
+            one, four = (runs.curve(name, over="queue", engine=engine, n=n) for n in (1, 4))
+            more = four - one
+            parts += [above(f"{name}, n = 4 minus n = 1, queue {q:g}", 0.0, more.at(q)) for q in (10, 50)]
+        return parts
+
+    return book.claim("Z-V-2", judge)

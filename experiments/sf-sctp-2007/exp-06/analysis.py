@@ -1,0 +1,54 @@
+"""Experiment VI: from runs to verdicts, figures and a finding."""
+
+from anabranch_lab import series
+from anabranch_lab.catalogue import Book
+from anabranch_lab.claims import Claim, Part, above, rank
+from anabranch_lab.experiment import Analysis, book
+from anabranch_lab.grid import Grid
+from anabranch_lab.sweep import Runner
+
+from ..common import bottleneck, pictures
+
+
+def analyse(runner: Runner) -> Analysis:
+    """What the lab asks an experiment for."""
+    runs = runner.grid("rates", bottleneck.MEASURES)
+    seen = series.measure(runner, "sampled", bottleneck.look)
+    engine = runner.plan.engines[0]
+    used = runs.curve("utilisation", over="rate", engine=engine, n=1)
+    return Analysis(
+        claims=[rates(book(runner), runs, seen)],
+        figures=[
+            pictures.over_time(runner, "figure-5-11", "Fig. 5.11: a bottleneck of 20 Mbit/s", 1170.0, 1200.0),
+            pictures.over_axis(
+                runner,
+                runs,
+                "rate",
+                "bottleneck, Mbit/s",
+                "figure-5-16",
+                "Fig. 5.16: utilisation and drop rate over the rate",
+            ),
+        ],
+        findings=[
+            f"With one subflow the utilisation falls from {used.at(1).text()} % at 1 Mbit/s to "
+            f"{used.at(30).text()} % at 30 Mbit/s ({engine}). At 1 and 5 Mbit/s a full queue is longer than the round trip: "
+            "there is little left to lose.",
+        ],
+    )
+
+
+def rates(book: Book, runs: Grid, seen: Grid) -> Claim:
+    """Z-VI-1."""
+
+    def judge(engine: str) -> list[Part]:
+        parts = []
+        for n in (1, 4):
+            for name in ("utilisation", "drop_rate"):
+                curve = runs.curve(name, over="rate", engine=engine, n=n)
+                parts.append(rank(f"{name} over the rate, n = {n}", curve, -0.95))
+        for name in ("QSD", "cycle"):
+            longer = seen.sample(name, engine=engine, rate=20) - seen.sample(name, engine=engine, rate=10)
+            parts.append(above(f"{name}: 20 minus 10 Mbit/s, s", 0.0, longer.estimate))
+        return parts
+
+    return book.claim("Z-VI-1", judge)

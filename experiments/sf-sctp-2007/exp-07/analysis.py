@@ -1,0 +1,76 @@
+"""Experiment VII: from runs to verdicts, figures and a finding."""
+
+from anabranch_lab import series
+from anabranch_lab.catalogue import Book
+from anabranch_lab.claims import Claim, Part, above, number, rank
+from anabranch_lab.experiment import Analysis, book
+from anabranch_lab.grid import Grid
+from anabranch_lab.sweep import Runner
+
+from ..common import bottleneck, pictures
+
+
+def analyse(runner: Runner) -> Analysis:
+    """What the lab asks an experiment for."""
+    runs = runner.grid("delays", bottleneck.MEASURES)
+    seen = series.measure(runner, "sampled", bottleneck.look)
+    trips = runner.grid(
+        "sampled",
+        {
+            "least": "min(a) FILTER (kind = 'rtt') / 1e9",
+            "most": "max(a) FILTER (kind = 'rtt') / 1e9",
+        },
+        kind="trace",
+    )
+    engine = runner.plan.engines[0]
+    used = runs.curve("utilisation", over="delay", engine=engine, n=1)
+    return Analysis(
+        claims=[share(book(runner), trips), delays(book(runner), runs, seen)],
+        figures=[
+            pictures.over_time(runner, "figure-5-12", "Fig. 5.12: a bottleneck of 70 ms", 1140.0, 1200.0),
+            pictures.over_axis(
+                runner,
+                runs,
+                "delay",
+                "delay of the bottleneck, ms",
+                "figure-5-17",
+                "Fig. 5.17: utilisation and drop rate over the delay",
+            ),
+        ],
+        findings=[
+            f"With one subflow the utilisation falls from {used.at(10).text()} % at 10 ms to "
+            f"{used.at(70).text()} % at 70 ms ({engine}).",
+        ],
+    )
+
+
+def share(book: Book, trips: Grid) -> Claim:
+    """Z-VII-1: what a full queue makes of the longest round trip."""
+
+    def judge(engine: str) -> list[Part]:
+        def at(delay: int):
+            least, most = (trips.sample(name, engine=engine, delay=delay) for name in ("least", "most"))
+            return ((most - least) / most * 100.0).estimate
+
+        return [number("20 ms, %", 44.4, at(20), 0.5), number("70 ms, %", 28.6, at(70), 0.5)]
+
+    return book.claim(
+        "Z-VII-1", judge, note="From the shortest and the longest measured round trip of each run."
+    )
+
+
+def delays(book: Book, runs: Grid, seen: Grid) -> Claim:
+    """Z-VII-2."""
+
+    def judge(engine: str) -> list[Part]:
+        parts = []
+        for n in (1, 4):
+            for name in ("utilisation", "drop_rate"):
+                curve = runs.curve(name, over="delay", engine=engine, n=n)
+                parts.append(rank(f"{name} over the delay, n = {n}", curve, -0.95))
+        for name in ("QBU", "QSD"):
+            longer = seen.sample(name, engine=engine, delay=70) - seen.sample(name, engine=engine, delay=20)
+            parts.append(above(f"{name}: 70 minus 20 ms, s", 0.0, longer.estimate))
+        return parts
+
+    return book.claim("Z-VII-2", judge)

@@ -1,0 +1,173 @@
+"""Experiment VIII: from runs to verdicts, figures and a finding."""
+
+from matplotlib.figure import Figure
+
+from anabranch_lab import cycles, plots, series
+from anabranch_lab.catalogue import Book
+from anabranch_lab.claims import Claim, Explanation, Part, above, below, number, number_in
+from anabranch_lab.experiment import Analysis, book
+from anabranch_lab.experiment import Figure as Entry
+from anabranch_lab.grid import Grid
+from anabranch_lab.stats import ratio
+from anabranch_lab.sweep import Runner
+
+from ..common import bottleneck, pictures
+
+MODEL_CYCLE = 10.17
+"""Seconds of a cycle of one subflow under Drop-Tail (Eq. 4.53 with K = 1000 and M = 1500 bytes)."""
+
+
+def analyse(runner: Runner) -> Analysis:
+    """What the lab asks an experiment for."""
+    runs = runner.grid("subflows", bottleneck.MEASURES)
+    droptail = runner.grid("droptail", bottleneck.MEASURES)
+    recovery = runner.grid("recovery", bottleneck.MEASURES)
+    varied = runner.grid("sensitivity", bottleneck.MEASURES)
+    seen = series.measure(runner, "sampled", look)
+    seen_droptail = series.measure(runner, "sampled-droptail", look)
+    claims = book(runner)
+    engine = runner.plan.engines[0]
+    used = runs.curve("utilisation", over="n", engine=engine)
+    changes = "; ".join(
+        f"{name}: {varied.at('utilisation', engine=engine, red=name, n=1).text()} and "
+        f"{varied.at('utilisation', engine=engine, red=name, n=12).text()} %"
+        for name in varied.values("red")
+    )
+    return Analysis(
+        claims=[
+            utilisation(claims, runs, recovery),
+            drops(claims, runs, droptail),
+            queue(claims, runs, seen),
+            gain(claims, runs, droptail),
+            periodic(claims, seen, seen_droptail),
+        ],
+        figures=[
+            pictures.over_time(runner, "figure-5-13", "Fig. 5.13: RED instead of Drop-Tail", 1170.0, 1200.0),
+            Entry(
+                "figure-5-18",
+                "Fig. 5.18: utilisation and drop rate over the number of subflows under RED",
+                "Means and 95 % intervals for both engines; crosses are printed values.",
+                lambda: figure_5_18(runs, runner.plan.engines),
+            ),
+        ],
+        findings=[
+            f"Under RED {engine} uses {used.at(1).text()} % with one subflow and {used.at(12).text()} % with 12; "
+            "the thesis prints 73.3 and 95.1 %.",
+            f"What the thesis does not say of its queue changes that (n = 1 and n = 12): {changes}.",
+        ],
+    )
+
+
+def look(samples: series.Samples) -> dict[str, float]:
+    """Besides what every such experiment looks at: how periodic the window is."""
+    sender = samples.sender("sf")
+    values = [float(v) for v in sender.cwnd]
+    period, height = cycles.period(values, sender.interval, 5.0, 30.0)
+    return {**bottleneck.look(samples), "period": period, "height": height}
+
+
+def utilisation(book: Book, runs: Grid, recovery: Grid) -> Claim:
+    """Z-VIII-1."""
+
+    def judge(engine: str) -> list[Part]:
+        used = runs.curve("utilisation", over="n", engine=engine)
+        return [
+            number("n = 1, %", 73.3, used.at(1), 4.0),
+            number("n = 12, %", 95.1, used.at(12), 4.0),
+            number("rise, pp", 22.0, used.rise(1, 12), 5.0),
+        ]
+
+    engine = "ns2-2.28"
+    gained = (
+        recovery.sample("utilisation", engine=engine, n=1) - runs.sample("utilisation", engine=engine, n=1)
+    ).estimate
+    return book.claim(
+        "Z-VIII-1",
+        judge,
+        note=f"A recovery point changes the utilisation of one subflow by {gained.text(2)} points.",
+        explanation=Explanation(
+            "Without a recovery point one loss event may halve the window more than once; and the parameters of RED are not printed.",
+            runs=("recovery", "sensitivity"),
+            parts=(above("points gained by a recovery point, n = 1", 0.0, gained),),
+        ),
+    )
+
+
+def drops(book: Book, runs: Grid, droptail: Grid) -> Claim:
+    """Z-VIII-2."""
+
+    def judge(engine: str) -> list[Part]:
+        less = ratio(
+            droptail.sample("drop_rate", engine=engine, n=12).values,
+            runs.sample("drop_rate", engine=engine, n=12).values,
+        )
+        return [number_in("Drop-Tail / RED, n = 12", 5.0, 20.0, less)]
+
+    return book.claim("Z-VIII-2", judge, evidence=("sensitivity",))
+
+
+def queue(book: Book, runs: Grid, seen: Grid) -> Claim:
+    """Z-VIII-3. A run of 160 s has room for five spans of 30 s."""
+
+    def judge(engine: str) -> list[Part]:
+        return [
+            below("longest queue, n = 4, packets", 100.0, runs.at("queue_max", engine=engine, n=4)),
+            above(
+                "regrowths in 30 s, n = 4",
+                1.0,
+                (seen.sample("regrowths", engine=engine, n=4) / (160 / 30)).estimate,
+            ),
+        ]
+
+    return book.claim("Z-VIII-3", judge)
+
+
+def gain(book: Book, runs: Grid, droptail: Grid) -> Claim:
+    """Z-VIII-4."""
+
+    def judge(engine: str) -> list[Part]:
+        def rise(grid: Grid):
+            last, first = (grid.sample("utilisation", engine=engine, n=n) for n in (12, 1))
+            return last - first
+
+        return [
+            above(
+                "rise under RED minus rise under Drop-Tail, pp", 0.0, (rise(runs) - rise(droptail)).estimate
+            )
+        ]
+
+    return book.claim("Z-VIII-4", judge)
+
+
+def periodic(book: Book, seen: Grid, droptail: Grid) -> Claim:
+    """Z-5x-1."""
+
+    def judge(engine: str) -> list[Part]:
+        regular, other = (
+            droptail.sample("height", engine=engine, n=1),
+            seen.sample("height", engine=engine, n=1),
+        )
+        return [
+            number(
+                "Drop-Tail: period of the window, s",
+                MODEL_CYCLE,
+                droptail.at("period", engine=engine, n=1),
+                0.1 * MODEL_CYCLE,
+            ),
+            above("autocorrelation at the period: Drop-Tail minus RED", 0.0, (regular - other).estimate),
+        ]
+
+    return book.claim("Z-5x-1", judge)
+
+
+def figure_5_18(runs: Grid, engines: tuple[str, ...]) -> Figure:
+    """Utilisation (a) and drop rate (b)."""
+    figure, (a, b) = plots.panels(2)
+    for engine in engines:
+        plots.curve(a, runs.curve("utilisation", over="n", engine=engine), engine)
+        plots.curve(b, runs.curve("drop_rate", over="n", engine=engine), engine)
+    plots.printed(a, [1, 12], [73.3, 95.1])
+    plots.label(a, "(a) utilisation", "number of subflows", "%")
+    plots.label(b, "(b) drop rate", "number of subflows", "drops per packet")
+    a.legend()
+    return figure

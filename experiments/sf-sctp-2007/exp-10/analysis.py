@@ -1,0 +1,47 @@
+"""Experiment X: from runs to verdicts, figures and a finding."""
+
+from anabranch_lab.catalogue import Book
+from anabranch_lab.claims import Claim, Part, above, below, ordered
+from anabranch_lab.experiment import Analysis, book
+from anabranch_lab.grid import Grid
+from anabranch_lab.sweep import Runner
+
+from ..common import background
+
+
+def analyse(runner: Runner) -> Analysis:
+    """What the lab asks an experiment for."""
+    runs = runner.grid("runs", background.MEASURES)
+    engine = runner.plan.engines[0]
+    taken = runs.curve("share", over="n", engine=engine, background="square")
+    return Analysis(
+        claims=[order(book(runner), runs)],
+        figures=[
+            background.over_time(
+                runner, "square", "figure-5-21", "Fig. 5.21: beside a square wave of 8 Mbit/s"
+            )
+        ],
+        findings=[
+            f"Beside the square wave {engine} takes "
+            + ", ".join(f"{taken.at(n).text()} % with n = {n}" for n in (1, 2, 4))
+            + ".",
+        ],
+    )
+
+
+def order(book: Book, runs: Grid) -> Claim:
+    """Z-X-1."""
+
+    def judge(engine: str) -> list[Part]:
+        def taken(n: int, kind: str = "square"):
+            return runs.sample("share", engine=engine, n=n, background=kind)
+
+        less = {n: (taken(n, "cbr") - taken(n)).estimate for n in (1, 2, 4)}
+        return [
+            *ordered("share of n = 4, 2, 1", ["n = 4", "n = 2", "n = 1"], [taken(4), taken(2), taken(1)]),
+            above("beside CBR minus beside the square wave, n = 1, pp", 0.0, less[1]),
+            below("beside CBR minus beside the square wave, n = 2, pp", 0.0, less[2]),
+            below("beside CBR minus beside the square wave, n = 4, pp", 0.0, less[4]),
+        ]
+
+    return book.claim("Z-X-1", judge)

@@ -1,0 +1,58 @@
+"""Experiment XI: from runs to verdicts, figures and a finding."""
+
+from anabranch_lab import cycles, series
+from anabranch_lab.catalogue import Book
+from anabranch_lab.claims import Claim, Part, above, ordered
+from anabranch_lab.experiment import Analysis, book
+from anabranch_lab.grid import Grid
+from anabranch_lab.sweep import Runner
+
+from ..common import background
+
+
+def analyse(runner: Runner) -> Analysis:
+    """What the lab asks an experiment for."""
+    runs = runner.grid("runs", background.MEASURES)
+    seen = series.measure(runner, "sampled", look)
+    engine = runner.plan.engines[0]
+    taken = runs.curve("share", over="n", engine=engine, background="exponential")
+    heights = {
+        kind: seen.at("height", engine=engine, background=kind, n=1) for kind in ("cbr", "exponential")
+    }
+    return Analysis(
+        claims=[order(book(runner), runs, seen)],
+        figures=[
+            background.over_time(
+                runner, "exponential", "figure-5-22", "Fig. 5.22: beside exponential on/off traffic"
+            )
+        ],
+        findings=[
+            f"Beside exponential on/off traffic {engine} takes "
+            + ", ".join(f"{taken.at(n).text()} % with n = {n}" for n in (1, 2, 4))
+            + ".",
+            f"The highest autocorrelation of the window is {heights['cbr'].text(2)} beside constant traffic and "
+            f"{heights['exponential'].text(2)} here.",
+        ],
+    )
+
+
+def look(samples: series.Samples) -> dict[str, float]:
+    """How periodic the window of a run is."""
+    sender = samples.sender("sf")
+    return {"height": cycles.period([float(v) for v in sender.cwnd], sender.interval, 3.0, 30.0)[1]}
+
+
+def order(book: Book, runs: Grid, seen: Grid) -> Claim:
+    """Z-XI-1."""
+
+    def judge(engine: str) -> list[Part]:
+        taken = [runs.sample("share", engine=engine, n=n, background="exponential") for n in (4, 2, 1)]
+        steady, random = (
+            seen.sample("height", engine=engine, n=1, background=kind) for kind in ("cbr", "exponential")
+        )
+        return [
+            *ordered("share of n = 4, 2, 1", ["n = 4", "n = 2", "n = 1"], taken),
+            above("autocorrelation: beside CBR minus here", 0.0, (steady - random).estimate),
+        ]
+
+    return book.claim("Z-XI-1", judge)

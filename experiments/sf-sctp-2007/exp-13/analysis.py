@@ -1,0 +1,114 @@
+"""Experiment XIII: from runs to verdicts, figures and a finding."""
+
+import math
+
+from matplotlib.figure import Figure
+
+from anabranch_lab import grid, plots, stats
+from anabranch_lab.catalogue import Book
+from anabranch_lab.claims import Claim, Part, number
+from anabranch_lab.experiment import Analysis, book
+from anabranch_lab.experiment import Figure as Entry
+from anabranch_lab.grid import Grid, Sample
+from anabranch_lab.stats import ratio
+from anabranch_lab.sweep import Runner
+
+LOSSES = (1e-5, 1e-4, 1e-3)
+PHI = (1, 2, 4, 8)
+RTT, PACKET = 0.5, 12_000.0
+MEASURES = {"mbps": f"{grid.of_flow('sf', 'goodput_wire_bps')} / 1e6"}
+
+Runs = dict[float, Grid]
+
+
+def model(p: float, phi: float, n: int) -> float:
+    """Mbit/s of n subflows with Phi: n sqrt(3 / (2 p Phi)) packets in a round trip (Eq. 4.14)."""
+    return n * math.sqrt(1.5 / (p * phi)) * PACKET / RTT / 1e6
+
+
+def analyse(runner: Runner) -> Analysis:
+    """What the lab asks an experiment for."""
+    runs = {
+        p: runner.grid(f"p-{name}", MEASURES)
+        for p, name in zip(LOSSES, ("1e-5", "1e-4", "1e-3"), strict=True)
+    }
+    claims = book(runner)
+    engine = runner.plan.engines[0]
+    return Analysis(
+        claims=[shares(claims, runs), root(claims, runs)],
+        figures=[
+            Entry(
+                "figure-5-26",
+                "Fig. 5.26: throughput of two subflows and of a single SCTP over the loss rate",
+                "Means and 95 % intervals; dotted lines are Eq. 4.14.",
+                lambda: figure_5_26(runs, runner.plan.engines),
+            )
+        ],
+        findings=[
+            f"At p = 1e-4 two subflows get {times(runs[1e-4], engine, 1).text(2)}, {times(runs[1e-4], engine, 2).text(2)}, "
+            f"{times(runs[1e-4], engine, 4).text(2)} and {times(runs[1e-4], engine, 8).text(2)} times a single SCTP with "
+            f"Phi = 1, 2, 4 and 8 ({engine}); n / sqrt(Phi) is 2, 1.41, 1 and 0.71.",
+        ],
+    )
+
+
+def times(runs: Grid, engine: str, phi: int) -> stats.Estimate:
+    """What two subflows get, as a multiple of a single SCTP."""
+    both, single = (runs.sample("mbps", engine=engine, phi=name).values for name in (str(phi), "single"))
+    return ratio(both, single)
+
+
+def shares(book: Book, runs: Runs) -> Claim:
+    """Z-XIII-1."""
+
+    def judge(engine: str) -> list[Part]:
+        parts = []
+        for p in LOSSES:
+            for phi in PHI:
+                expected = 2 / math.sqrt(phi)
+                tolerance = (0.12 if p == 1e-3 else 0.08) * expected
+                parts.append(
+                    number(f"p = {p:g}, Phi = {phi}", expected, times(runs[p], engine, phi), tolerance)
+                )
+        return parts
+
+    return book.claim("Z-XIII-1", judge)
+
+
+def root(book: Book, runs: Runs) -> Claim:
+    """Z-XIII-2."""
+
+    def judge(engine: str) -> list[Part]:
+        parts = []
+        for phi in (*map(str, PHI), "single"):
+            samples: list[Sample] = [runs[p].sample("mbps", engine=engine, phi=phi) for p in LOSSES]
+            slopes = [
+                stats.exponent(LOSSES, values) for values in zip(*(s.values for s in samples), strict=True)
+            ]
+            parts.append(number(f"exponent, Phi = {phi}", -0.5, stats.estimate(slopes), 0.03))
+        return parts
+
+    return book.claim("Z-XIII-2", judge)
+
+
+def figure_5_26(runs: Runs, engines: tuple[str, ...]) -> Figure:
+    """A panel for each engine."""
+    figure, panels = plots.panels(len(engines))
+    for axes, engine in zip(panels, engines, strict=True):
+        for phi, colour in zip((*map(str, PHI), "single"), plots.CYCLE, strict=False):
+            found = [runs[p].at("mbps", engine=engine, phi=phi) for p in LOSSES]
+            name = "single SCTP" if phi == "single" else f"Φ = {phi}"
+            axes.errorbar(
+                LOSSES,
+                [e.mean for e in found],
+                yerr=[e.half for e in found],
+                marker="o",
+                color=colour,
+                label=name,
+                capsize=2,
+            )
+            n, value = (1, 1.0) if phi == "single" else (2, float(phi))
+            axes.plot(LOSSES, [model(p, value, n) for p in LOSSES], color=colour, linestyle=":")
+        plots.label(axes, engine, "loss rate of the link", "Mbit/s", log_x=True, log_y=True)
+    panels[0].legend()
+    return figure

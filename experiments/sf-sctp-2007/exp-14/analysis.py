@@ -1,0 +1,112 @@
+"""Experiment XIV: from runs to verdicts, figures and a finding."""
+
+import math
+
+from matplotlib.figure import Figure
+
+from anabranch_lab import grid, plots
+from anabranch_lab.catalogue import Book
+from anabranch_lab.claims import Claim, Explanation, Part, above, number, within
+from anabranch_lab.experiment import Analysis, book
+from anabranch_lab.experiment import Figure as Entry
+from anabranch_lab.grid import Grid
+from anabranch_lab.stats import ratio
+from anabranch_lab.sweep import Runner
+
+from ..common import phi
+
+P, RTT, PACKET = 1e-4, 0.5, 12_000.0
+MEASURES = {
+    "mbps": f"{grid.of_flow('sf', 'goodput_wire_bps')} / 1e6",
+    "timeouts": grid.of_flow("sf", "timeouts"),
+}
+
+
+def analyse(runner: Runner) -> Analysis:
+    """What the lab asks an experiment for."""
+    growing, flat, floor = (runner.grid(name, MEASURES) for name in ("growing", "flat", "floor"))
+    claims = book(runner)
+    engine = runner.plan.engines[0]
+    one, root = (growing.curve("mbps", over="n", engine=engine, phi=name) for name in ("1", "n"))
+    square = flat.curve("mbps", over="n", engine=engine, phi="n^2")
+    return Analysis(
+        claims=[exponents(claims, growing), level(claims, flat, floor)],
+        figures=[
+            Entry(
+                "figure-5-27",
+                "Fig. 5.27: throughput over the number of subflows",
+                "Means and 95 % intervals; dotted lines are Eqs. 4.14 to 4.18.",
+                lambda: figure_5_27(growing, flat, runner.plan.engines),
+            )
+        ],
+        findings=[
+            f"Throughput grows as n to the power of {one.exponent().text(3)} with Phi = 1 and of {root.exponent().text(3)} with "
+            f"Phi = n ({engine}). With Phi = n² it goes from {square.at(1).text(2)} to {square.at(27).text(2)} Mbit/s.",
+        ],
+    )
+
+
+def exponents(book: Book, runs: Grid) -> Claim:
+    """Z-XIV-1."""
+
+    def judge(engine: str) -> list[Part]:
+        one, root = (runs.curve("mbps", over="n", engine=engine, phi=name) for name in ("1", "n"))
+        return [number("Phi = 1", 1.0, one.exponent(), 0.03), number("Phi = n", 0.5, root.exponent(), 0.05)]
+
+    return book.claim("Z-XIV-1", judge)
+
+
+def level(book: Book, runs: Grid, floor: Grid) -> Claim:
+    """Z-XIV-2."""
+
+    def times(source: Grid, engine: str, name: str, n: int):
+        return ratio(
+            source.sample("mbps", engine=engine, phi=name, n=n).values,
+            source.sample("mbps", engine=engine, phi=name, n=1).values,
+        )
+
+    def judge(engine: str) -> list[Part]:
+        return [
+            within(f"Phi = {name}: n = {n} / n = 1", 0.75, 1.25, times(runs, engine, name, n))
+            for name in ("n^2", "2n^2")
+            for n in (3, 9, 27)
+        ]
+
+    engine = "ns2-2.28"
+    lifted = (
+        floor.sample("mbps", engine=engine, phi="n^2", n=27)
+        - runs.sample("mbps", engine=engine, phi="n^2", n=27)
+    ).estimate
+    return book.claim(
+        "Z-XIV-2",
+        judge,
+        note=f"A floor of 4 packets instead of 2 lifts n = 27 with Phi = n^2 by {lifted.text(2)} Mbit/s.",
+        explanation=Explanation(
+            "Windows of five packets cannot be halved below the floor of ssthresh, so many subflows get more than the model says; a "
+            "higher floor lifts them more.",
+            runs=("floor",),
+            parts=(above("what a floor of 4 packets adds at n = 27, Mbit/s", 0.0, lifted),),
+        ),
+    )
+
+
+def model(n: int, name: str) -> float:
+    """Mbit/s (Eq. 4.14)."""
+    return n * math.sqrt(1.5 / (P * phi.value(name, n))) * PACKET / RTT / 1e6
+
+
+def figure_5_27(growing: Grid, flat: Grid, engines: tuple[str, ...]) -> Figure:
+    """(a) Phi = 1 and n, (b) Phi = n^2 and 2 n^2."""
+    figure, (a, b) = plots.panels(2)
+    for axes, runs, names in ((a, growing, ("1", "n")), (b, flat, ("n^2", "2n^2"))):
+        for name in names:
+            for engine, line in zip(engines, ("-", "--"), strict=False):
+                curve = runs.curve("mbps", over="n", engine=engine, phi=name)
+                plots.curve(axes, curve, f"{phi.LABELS[name]}, {engine}", linestyle=line, **phi.LOOK[name])
+            x = [int(n) for n in runs.values("n")]
+            plots.model(axes, x, [model(n, name) for n in x], name="", color=phi.LOOK[name]["color"])
+        axes.legend(fontsize=8)
+    plots.label(a, "(a) Φ = 1 and n", "number of subflows", "Mbit/s", log_x=True, log_y=True)
+    plots.label(b, "(b) Φ = n² and 2n²", "number of subflows", "Mbit/s")
+    b.set_ylim(bottom=0)
+    return figure

@@ -1,0 +1,149 @@
+"""Experiment XV: from runs to verdicts, figures and a finding."""
+
+from matplotlib.figure import Figure
+
+from anabranch_lab import grid, plots, stats
+from anabranch_lab.catalogue import Book
+from anabranch_lab.claims import Claim, Part, above, flat, number, number_in
+from anabranch_lab.experiment import Analysis, book
+from anabranch_lab.experiment import Figure as Entry
+from anabranch_lab.grid import Curve, Grid
+from anabranch_lab.stats import ratio
+from anabranch_lab.sweep import Runner
+
+from ..common import phi
+
+P = 1e-4
+ONSET = 1.5 * P
+"""Fast retransmits a packet from which on congestion costs as much as half of the link's own errors."""
+MEASURES = {
+    "utilisation": f"100 * {grid.of_link('lossy', 'utilisation')}",
+    "mbps": f"{grid.of_flow('sf', 'goodput_wire_bps')} / 1e6",
+    "fr": "sum(fast_retransmits) FILTER (kind = 'flow') / sum(packets_sent) FILTER (kind = 'flow')",
+    "drops": grid.of_link("lossy", "drops_queue"),
+}
+
+
+def analyse(runner: Runner) -> Analysis:
+    """What the lab asks an experiment for."""
+    one, root, level, queues = (runner.grid(name, MEASURES) for name in ("one", "root", "flat", "queues"))
+    claims = book(runner)
+    engine = runner.plan.engines[0]
+    used = {
+        name: runs.curve("utilisation", over="n", engine=engine) for name, runs in (("1", one), ("n", root))
+    }
+    lengths = "; ".join(
+        f"{queue:g} packets: {queues.at('utilisation', engine=engine, queue=queue, n=7).text()} %"
+        for queue in queues.values("queue")
+    )
+    return Analysis(
+        claims=[
+            needed(claims, "Z-XV-1", one, 6, 8),
+            needed(claims, "Z-XV-2", root, 25, 38),
+            congestion(claims, one),
+            limited(claims, level),
+        ],
+        figures=[
+            Entry(
+                "figure-5-28",
+                "Fig. 5.28: throughput and fast retransmits over the number of subflows",
+                "Means and 95 % intervals. Dotted: 90 % of the link, and the losses of the link.",
+                lambda: figure_5_28(one, root, level, runner.plan.engines),
+            )
+        ],
+        findings=[
+            f"With Phi = 1 seven subflows use {used['1'].at(7).text()} % of the link ({engine}); with Phi = n 27 use "
+            f"{used['n'].at(27).text()} %. With other queues seven use: {lengths}.",
+        ],
+    )
+
+
+def reached(curve: Curve, threshold: float) -> stats.Estimate:
+    """Where each seed's curve first reaches a threshold, between the points that were run."""
+    found = []
+    for row in curve.values:
+        x = float("nan")
+        for index, value in enumerate(row):
+            if value >= threshold:
+                before = row[index - 1] if index else value
+                step = (threshold - before) / (value - before) if index and value > before else 0.0
+                x = curve.x[index - 1] + step * (curve.x[index] - curve.x[index - 1]) if index else curve.x[0]
+                break
+        found.append(x)
+    return stats.estimate(found)
+
+
+def needed(book: Book, name: str, runs: Grid, low: int, high: int) -> Claim:
+    """Z-XV-1 and Z-XV-2."""
+
+    def judge(engine: str) -> list[Part]:
+        used = runs.curve("utilisation", over="n", engine=engine)
+        # The mean curve, since single seeds may never get there.
+        mean = Curve(used.x, used.seeds, used.values)
+        return [number_in("subflows for 90 %", low, high, reached(mean, 90.0))]
+
+    return book.claim(name, judge)
+
+
+def congestion(book: Book, runs: Grid) -> Claim:
+    """Z-XV-3."""
+
+    def judge(engine: str) -> list[Part]:
+        rate = runs.curve("fr", over="n", engine=engine)
+        got = runs.curve("mbps", over="n", engine=engine)
+        more = ratio(
+            runs.sample("fr", engine=engine, n=25).values, runs.sample("fr", engine=engine, n=5).values
+        )
+        return [
+            number_in("onset: fast retransmits reach 1.5e-4 a packet at n", 5, 8, reached(rate, ONSET)),
+            number_in("highest throughput at n", 7, 12, got.peak()),
+            above("fast retransmits, n = 25 / n = 5", 10.0, more),
+        ]
+
+    return book.claim("Z-XV-3", judge, evidence=("queues",))
+
+
+def limited(book: Book, runs: Grid) -> Claim:
+    """Z-XV-4."""
+
+    def judge(engine: str) -> list[Part]:
+        parts: list[Part] = []
+        for name in ("n^2", "2n^2"):
+            parts += [
+                number(
+                    f"fast retransmits, Phi = {name}, n = {n}",
+                    P,
+                    runs.at("fr", engine=engine, phi=name, n=n),
+                    0.2 * P,
+                )
+                for n in (5, 9, 25)
+            ]
+            parts.append(
+                flat(
+                    f"throughput over n, Phi = {name}", runs.curve("mbps", over="n", engine=engine, phi=name)
+                )
+            )
+        return parts
+
+    return book.claim("Z-XV-4", judge)
+
+
+def figure_5_28(one: Grid, root: Grid, level: Grid, engines: tuple[str, ...]) -> Figure:
+    """Throughput (a) and fast retransmits (b)."""
+    figure, (a, b) = plots.panels(2)
+    for axes, measure in ((a, "mbps"), (b, "fr")):
+        for engine, line in zip(engines, ("-", "--"), strict=False):
+            for name, runs, at in (
+                ("1", one, {}),
+                ("n", root, {}),
+                ("n^2", level, {"phi": "n^2"}),
+                ("2n^2", level, {"phi": "2n^2"}),
+            ):
+                curve = runs.curve(measure, over="n", engine=engine, **at)
+                plots.curve(axes, curve, f"{phi.LABELS[name]}, {engine}", linestyle=line, **phi.LOOK[name])
+    a.axhline(18.0, **plots.MODEL)
+    b.axhline(P, **plots.MODEL)
+    plots.label(a, "(a) throughput", "number of subflows", "Mbit/s")
+    plots.label(b, "(b) fast retransmits", "number of subflows", "per packet", log_y=True)
+    a.legend(fontsize=7)
+    return figure

@@ -1,0 +1,147 @@
+"""Experiment XVIII: from runs to verdicts, figures and a finding; and what XVIII to XXI have in common."""
+
+from anabranch_lab.catalogue import Book
+from anabranch_lab.claims import Claim, Part, above, below, number, within
+from anabranch_lab.experiment import Analysis, book
+from anabranch_lab.grid import Grid
+from anabranch_lab.stats import estimate, jain
+from anabranch_lab.sweep import Runner
+
+from ..common import fair, phi
+
+PLACES = (4, 8, 15)
+
+
+def analyse(runner: Runner) -> Analysis:
+    """What the lab asks an experiment for."""
+    runs = {sweep.name: runner.grid(sweep.name, fair.MEASURES) for sweep in runner.plan.sweeps}
+    claims = book(runner)
+    engine = runner.plan.engines[0]
+    shares = ", ".join(
+        f"{fair.share(runs['a'], 'single', engine=engine, n=8, phi=name).text(1)} ({phi.LABELS[name]})"
+        for name in phi.NAMES
+    )
+    return Analysis(
+        claims=[
+            alike(claims, runs),
+            sums(claims, runs),
+            fairer(claims, runs),
+            retransmits(claims, runs),
+            no_order(claims, runs),
+        ],
+        figures=fair.figures(
+            runner, runs["a"], runs["b"], "n", "number of subflows", phi.NAMES, ("5.37", "5.38")
+        ),
+        findings=[
+            f"Eight subflows get so many times what a single SCTP beside them gets: {shares} ({engine})."
+        ],
+    )
+
+
+def alike(book: Book, runs: dict[str, Grid]) -> Claim:
+    """Z-XVIII-1."""
+
+    def judge(engine: str) -> list[Part]:
+        parts: list[Part] = []
+        for name, told in (("equal", "XVIII"), ("equal-xix", "XIX"), ("equal-xxi", "XXI")):
+            sf, single = (runs[name].sample(measure, engine=engine, n=1) for measure in ("sf", "single"))
+            index = estimate([jain(pair) for pair in zip(sf.values, single.values, strict=True)])
+            parts += [
+                above(f"{told}: Jain's index", 0.99, index),
+                number(
+                    f"{told}: SF-SCTP / SCTP", 1.0, fair.share(runs[name], "single", engine=engine, n=1), 0.05
+                ),
+            ]
+        return parts
+
+    return book.claim("Z-XVIII-1", judge)
+
+
+def sums(book: Book, runs: dict[str, Grid]) -> Claim:
+    """Z-XVIII-2."""
+
+    def judge(engine: str) -> list[Part]:
+        return [
+            number(
+                f"{told}, n = {n}", 1.0, fair.share(runs[name], "singles", engine=engine, n=n, phi="1"), 0.05
+            )
+            for name, told in (("b", "XVIII"), ("b-xix", "XIX"), ("b-xxi", "XXI"))
+            for n in PLACES
+        ]
+
+    return book.claim("Z-XVIII-2", judge)
+
+
+def fairer(book: Book, runs: dict[str, Grid]) -> Claim:
+    """Z-XVIII-3."""
+
+    def judge(engine: str) -> list[Part]:
+        parts: list[Part] = []
+        a, b = runs["a"], runs["b"]
+        for n in PLACES:
+            got = {
+                name: a.sample("sf", engine=engine, n=n, phi=name)
+                / a.sample("single", engine=engine, n=n, phi=name)
+                for name in ("1", "n", "n^2")
+            }
+            parts += [
+                above(f"(a) n = {n}: ratio at Phi = 1 minus at n", 0.0, (got["1"] - got["n"]).estimate),
+                above(f"(a) n = {n}: ratio at Phi = n minus at n^2", 0.0, (got["n"] - got["n^2"]).estimate),
+                above(f"(a) n = {n}: ratio at Phi = n^2", 1.0, got["n^2"].estimate),
+            ]
+            for name in ("n", "n^2", "2n^2"):
+                less = b.sample("sf", engine=engine, n=n, phi=name) - b.sample(
+                    "singles", engine=engine, n=n, phi=name
+                )
+                parts.append(
+                    below(f"(b) n = {n}, Phi = {name}: SF-SCTP minus SCTPs, Mbit/s", 0.0, less.estimate)
+                )
+            gain = a.sample("single", engine=engine, n=n, phi="n^2") - a.sample(
+                "single", engine=engine, n=n, phi="1"
+            )
+            parts.append(
+                above(f"(a) n = {n}: what the single SCTP gains by Phi = n^2, Mbit/s", 0.0, gain.estimate)
+            )
+        return parts
+
+    return book.claim("Z-XVIII-3", judge)
+
+
+def retransmits(book: Book, runs: dict[str, Grid]) -> Claim:
+    """Z-XVIII-4."""
+
+    def judge(engine: str) -> list[Part]:
+        parts: list[Part] = []
+        for scenario in ("a", "b"):
+            for n in PLACES:
+
+                def rate(measure: str, name: str, n: int = n, scenario: str = scenario):
+                    return runs[scenario].sample(measure, engine=engine, n=n, phi=name)
+
+                for name in ("n", "n^2"):
+                    for measure, who in (("fr_sf", "SF-SCTP"), ("fr_single", "SCTP")):
+                        fewer = (rate(measure, "1") - rate(measure, name)).estimate
+                        parts.append(above(f"({scenario}) n = {n}: {who}, Phi = 1 minus {name}", 0.0, fewer))
+                    less = (rate("fr_single", name) - rate("fr_sf", name)).estimate
+                    parts.append(above(f"({scenario}) n = {n}, Phi = {name}: SCTP minus SF-SCTP", 0.0, less))
+        return parts
+
+    return book.claim("Z-XVIII-4", judge)
+
+
+def no_order(book: Book, runs: dict[str, Grid]) -> Claim:
+    """Z-XVIII-5."""
+
+    def judge(engine: str) -> list[Part]:
+        parts: list[Part] = []
+        for scenario in ("a", "b"):
+            for n in PLACES:
+                square, double = (
+                    runs[scenario].sample("sf", engine=engine, n=n, phi=name) for name in ("n^2", "2n^2")
+                )
+                parts.append(
+                    within(f"({scenario}) n = {n}: 2n^2 / n^2", 0.85, 1.15, (double / square).estimate)
+                )
+        return parts
+
+    return book.claim("Z-XVIII-5", judge)

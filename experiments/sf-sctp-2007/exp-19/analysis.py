@@ -1,0 +1,49 @@
+"""Experiment XIX (the thesis's IXX): from runs to verdicts, figures and a finding."""
+
+from anabranch_lab.catalogue import Book
+from anabranch_lab.claims import Claim, Part, number
+from anabranch_lab.experiment import Analysis, book
+from anabranch_lab.grid import Grid
+from anabranch_lab.sweep import Runner
+
+from ..common import fair, phi
+
+P = 1e-3
+
+
+def analyse(runner: Runner) -> Analysis:
+    """What the lab asks an experiment for."""
+    equal, a, b = (runner.grid(name, fair.MEASURES) for name in ("equal", "a", "b"))
+    engine = runner.plan.engines[0]
+    rates = ", ".join(
+        f"{1e3 * a.at('fr_sf', engine=engine, n=8, phi=name).mean:.2f}e-3 ({phi.LABELS[name]})"
+        for name in phi.NAMES
+    )
+    alone = fair.share(equal, "single", engine=engine, n=1)
+    return Analysis(
+        claims=[errors(book(runner), a, b)],
+        figures=fair.figures(runner, a, b, "n", "number of subflows", phi.NAMES, ("5.39", "5.40")),
+        findings=[
+            f"Fast retransmits of eight subflows beside one SCTP, for each packet: {rates} ({engine}). One subflow gets "
+            f"{alone.text(2)} times what one SCTP gets.",
+        ],
+    )
+
+
+def errors(book: Book, a: Grid, b: Grid) -> Claim:
+    """Z-XIX-1."""
+
+    def judge(engine: str) -> list[Part]:
+        return [
+            number(
+                f"({scenario}) n = {n}, Phi = {name}",
+                P,
+                runs.at("fr_sf", engine=engine, n=n, phi=name),
+                0.25 * P,
+            )
+            for scenario, runs in (("a", a), ("b", b))
+            for n in (4, 8, 15)
+            for name in ("n^2", "2n^2")
+        ]
+
+    return book.claim("Z-XIX-1", judge)

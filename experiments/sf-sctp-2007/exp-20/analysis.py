@@ -1,0 +1,59 @@
+"""Experiment XX: from runs to verdicts, figures and a finding."""
+
+import math
+
+from anabranch_lab import stats
+from anabranch_lab.catalogue import Book
+from anabranch_lab.claims import Claim, Part, number, number_in, rank
+from anabranch_lab.experiment import Analysis, book
+from anabranch_lab.grid import Grid
+from anabranch_lab.sweep import Runner
+
+from ..common import fair
+
+
+def analyse(runner: Runner) -> Analysis:
+    """What the lab asks an experiment for."""
+    a, b = (runner.grid(name, fair.MEASURES) for name in ("a", "b"))
+    claims = book(runner)
+    engine = runner.plan.engines[0]
+    single = a.curve("single", over="p", engine=engine, phi="n^2")
+    top = single.x[int(single.means.argmax())]
+    return Analysis(
+        claims=[peak(claims, a), root(claims, a)],
+        figures=fair.figures(
+            runner, a, b, "p", "loss rate of the link", ("1", "n^2"), ("5.41", "5.42"), log=True
+        ),
+        findings=[
+            f"Beside four subflows with Phi = n² the single SCTP gets most at a loss of 10^{math.log10(top):.1f}, "
+            f"{single.at(top).text(2)} Mbit/s ({engine}).",
+        ],
+    )
+
+
+def peak(book: Book, runs: Grid) -> Claim:
+    """Z-XX-1."""
+
+    def judge(engine: str) -> list[Part]:
+        single = runs.curve("single", over="p", engine=engine, phi="n^2")
+        where = stats.estimate([math.log10(single.x[index]) for index in single.values.argmax(axis=1)])
+        falls = runs.curve("sf", over="p", engine=engine, phi="n^2")
+        return [
+            number("log10 of the loss at which the single SCTP gets most", -3.4, where, 0.3),
+            rank("SF-SCTP over the loss", falls, -0.95),
+        ]
+
+    return book.claim("Z-XX-1", judge)
+
+
+def root(book: Book, runs: Grid) -> Claim:
+    """Z-XX-2."""
+
+    def judge(engine: str) -> list[Part]:
+        parts = []
+        for measure, who in (("sf", "SF-SCTP"), ("single", "single SCTP")):
+            beyond = runs.curve(measure, over="p", engine=engine, phi="n^2").between(1.5e-3, 1e-2)
+            parts.append(number_in(f"log-log slope beyond the peak, {who}", -0.6, -0.4, beyond.exponent()))
+        return parts
+
+    return book.claim("Z-XX-2", judge)

@@ -1,0 +1,57 @@
+"""Experiment XXI: from runs to verdicts, figures and a finding."""
+
+from anabranch_lab.catalogue import Book
+from anabranch_lab.claims import Claim, Part, above, arithmetic
+from anabranch_lab.experiment import Analysis, book
+from anabranch_lab.grid import Grid
+from anabranch_lab.sweep import Runner
+
+from ..common import fair, phi
+
+
+def analyse(runner: Runner) -> Analysis:
+    """What the lab asks an experiment for."""
+    equal, a, b, without = (runner.grid(name, fair.MEASURES) for name in ("equal", "a", "b", "a-xviii"))
+    claims = book(runner)
+    engine = runner.plan.engines[0]
+    kept = ", ".join(
+        f"{left(a, without, engine, 8, name).estimate.text(2)} ({phi.LABELS[name]})" for name in phi.NAMES
+    )
+    alone = fair.share(equal, "single", engine=engine, n=1)
+    return Analysis(
+        claims=[loses(claims, a, without), wave(claims)],
+        figures=fair.figures(runner, a, b, "n", "number of subflows", phi.NAMES, ("5.43", "5.44")),
+        findings=[
+            f"Of what eight subflows have without the square wave they keep {kept} ({engine}). One subflow gets {alone.text(2)} "
+            "times what one SCTP gets.",
+        ],
+    )
+
+
+def left(a: Grid, without: Grid, engine: str, n: int, name: str):
+    """What SF-SCTP has beside the wave, as a share of what it has in XVIII."""
+    return a.sample("sf", engine=engine, n=n, phi=name) / without.sample("sf", engine=engine, n=n, phi=name)
+
+
+def loses(book: Book, a: Grid, without: Grid) -> Claim:
+    """Z-XXI-1."""
+
+    def judge(engine: str) -> list[Part]:
+        parts: list[Part] = []
+        for n in (4, 8, 15):
+            kept = {name: left(a, without, engine, n, name) for name in phi.NAMES}
+            for small, large in (("1", "n"), ("n", "n^2")):
+                more = (kept[small] - kept[large]).estimate
+                parts.append(above(f"n = {n}: share kept with Phi = {small} minus {large}", 0.0, more))
+        return parts
+
+    return book.claim("Z-XXI-1", judge)
+
+
+def wave(book: Book) -> Claim:
+    """Z-XXI-2."""
+
+    def judge(_engine: str) -> list[Part]:
+        return [arithmetic("share of the bottleneck when it is on", 0.8, 8.0 / 10.0, 0.0)]
+
+    return book.claim("Z-XXI-2", judge)

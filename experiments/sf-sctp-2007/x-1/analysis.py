@@ -1,0 +1,51 @@
+"""X-1: how much of the gain of subflows needs no change on the wire."""
+
+from anabranch_lab.catalogue import Book
+from anabranch_lab.claims import Claim, Part, above
+from anabranch_lab.experiment import Analysis, book
+from anabranch_lab.grid import Grid, Sample
+from anabranch_lab.stats import Estimate, ratio
+from anabranch_lab.sweep import Runner
+
+from ..common import paths
+
+ENGINE = "rfc9260"
+
+
+def analyse(runner: Runner) -> Analysis:
+    """What the lab asks an experiment for."""
+    losses, delays = (runner.grid(name, paths.MEASURES) for name in ("losses", "delays"))
+    places = {
+        **{f"II, p2 = {p2:g}": gain(losses, p2=p2) for p2 in (1e-5, 1e-4)},
+        **{f"III, RTT1 = {(d + 252) / 1000:g} s": gain(delays, delay=d) for d in (348, 748)},
+    }
+    return Analysis(
+        claims=[recovered(book(runner), places)],
+        figures=[],
+        findings=[
+            "Level 0 has so much of what level 1 gains over the shared association: "
+            + "; ".join(f"{name} {value.text(3)}" for name, value in places.items())
+            + "."
+        ],
+    )
+
+
+def gain(runs: Grid, **at: float) -> Estimate:
+    """(level 0 - shared) / (level 1 - shared)."""
+
+    def over_shared(level: str) -> Sample:
+        both = runs.sample("sf", engine=ENGINE, level=level, **at)
+        return both - runs.sample("shared", engine=ENGINE, level=level, **at)
+
+    return ratio(over_shared("0").values, over_shared("1").values)
+
+
+def recovered(book: Book, places: dict[str, Estimate]) -> Claim:
+    """X-1."""
+
+    def judge(_engine: str) -> list[Part]:
+        return [above(f"share of the gain, {name}", 0.9, value) for name, value in places.items()]
+
+    return book.claim(
+        "X-1", judge, note="With the rules of RFC 9260; the receiver of level 0 knows nothing of subflows."
+    )
