@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anabranch_base::{Dscp, Duration, Instant, Rng};
-use anabranch_sctp::config::{Coupling, SubflowScheduler};
+use anabranch_sctp::config::{Coupling, StreamScheduling, SubflowScheduler};
 use anabranch_sctp::{AssociationId, Config, Message, SendError, SubflowError, SubflowSpec, SubflowStats};
 use bytes::Bytes;
 use common::{PORT, Pair, Side, address};
@@ -268,6 +268,14 @@ impl Plan {
             SubflowScheduler::WeightedFair,
             SubflowScheduler::Priority,
         ][rng.below(4) as usize];
+        config.stream_scheduling = [
+            StreamScheduling::Fcfs,
+            StreamScheduling::RoundRobin,
+            StreamScheduling::RoundRobinPacket,
+            StreamScheduling::Priority,
+            StreamScheduling::FairCapacity,
+            StreamScheduling::WeightedFair,
+        ][rng.below(6) as usize];
         config.subflows = (0..rng.below(4)).map(|i| SubflowSpec::new(dscp(i as u8))).collect();
         config.max_subflows = 1 + rng.below(6) as u8;
         config.outbound_streams = 8;

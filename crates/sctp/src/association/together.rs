@@ -21,6 +21,7 @@ impl Association {
     }
 
     /// Whether a subflow, one of several, may send a new chunk as far as the messages of the others go.
+    #[inline(never)]
     pub(super) fn may_begin_or_go_on(&self, index: usize) -> bool {
         let Some(subflow) = self.subflows.get(index) else { return false };
         let Some(space) = self.spaces.get(usize::from(subflow.space)) else { return false };
@@ -80,6 +81,7 @@ impl Association {
     }
 
     /// Keeps numbers for the rest of the message that a subflow, one of several, has begun, or the numbering as a whole.
+    #[inline(never)]
     pub(super) fn keep_together(&mut self, index: usize) {
         let Some(subflow) = self.subflows.get(index) else { return };
         let (begun, at) = (subflow.begun, usize::from(subflow.space));

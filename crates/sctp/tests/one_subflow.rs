@@ -1,0 +1,51 @@
+//! With one subflow the stack does what it did before there were any: the same packets at the same times, byte for byte. The
+//! numbers were taken from the version that knew no subflows. A change that is meant to alter packets changes them here.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+mod common;
+
+use anabranch_base::{Duration, Rng};
+use anabranch_sctp::Config;
+use common::{Pair, Side};
+
+/// Packets, and FNV-1a over the time, the side and the bytes of each.
+fn life(profile: &str) -> (usize, u64) {
+    let config = Config { outbound_streams: 4, send_buffer: 4 << 20, ..Config::named(profile).unwrap() };
+    let (mut pair, id) = Pair::connecting(7, &config);
+    let mut dice = Rng::stream(7, "loss", "golden");
+    pair.drop_if(move |_| dice.below(25) == 0);
+    pair.run_for(Duration::from_secs(30));
+    let z = pair.id_of(Side::Z);
+    for n in 0..400_usize {
+        pair.send(Side::A, id, (n % 3) as u16, &vec![n as u8; 1 + n * 37 % 6000]);
+        if n % 5 == 0 {
+            pair.send(Side::Z, z, 1, &vec![n as u8; 300]);
+            pair.run_for(Duration::from_millis(40));
+        }
+    }
+    pair.run_for(Duration::from_secs(100));
+    assert_eq!(pair.received.len(), 480);
+    let now = pair.now;
+    pair.a.shutdown(now, id);
+    pair.run_for(Duration::from_secs(20));
+    let mut sum = 0xcbf2_9ce4_8422_2325_u64;
+    let mut eat = |byte: u8| sum = (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    for packet in &pair.log {
+        packet.at.as_nanos().to_be_bytes().into_iter().for_each(&mut eat);
+        eat(packet.from as u8);
+        packet.bytes.iter().copied().for_each(&mut eat);
+    }
+    (pair.log.len(), sum)
+}
+
+#[test]
+fn packets_are_those_of_a_stack_without_subflows() {
+    let lives = ["rfc9260", "rfc2960", "ns2-2.28", "ns2-2.35"].map(life);
+    let expected = [
+        (1628, 0x4c05_fa71_cf79_e06f),
+        (1568, 0x7889_1282_2ae3_9838),
+        (1862, 0x997e_9bee_b8a8_e60b),
+        (1903, 0x550e_2970_5928_c45a),
+    ];
+    assert_eq!(lives, expected);
+}
