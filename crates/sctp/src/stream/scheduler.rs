@@ -66,10 +66,17 @@ impl Scheduler {
     /// A message was queued on `stream`; `was_empty` tells whether it is the stream's only one.
     #[inline]
     pub(crate) fn queued(&mut self, stream: u16, was_empty: bool) {
+        if let Self::Fcfs(order) = self {
+            order.push_back(stream);
+        } else if was_empty {
+            self.wait(stream);
+        }
+    }
+
+    #[inline(never)]
+    fn wait(&mut self, stream: u16) {
         match self {
-            Self::Fcfs(order) => order.push_back(stream),
-            _ if !was_empty => {}
-            Self::RoundRobin(turns) => turns.push_back(stream),
+            Self::Fcfs(order) | Self::RoundRobin(order) => order.push_back(stream),
             Self::PerPacket(rule) => rule.wait(stream),
             Self::Priority(rule) => rule.wait(stream),
             Self::Fair(rule) => rule.wait(stream),
@@ -77,9 +84,14 @@ impl Scheduler {
     }
 
     /// Whose chunk is next. The answer stays the same until [`Scheduler::left`], but for a new message on a more important
-    /// stream at a place where the stream may change.
+    /// stream at a place where the stream may change. Asked several times for each chunk: the common rule is at hand.
     #[inline]
     pub(crate) fn next(&self) -> Option<u16> {
+        if let Self::Fcfs(order) = self { order.front().copied() } else { self.next_by_rule() }
+    }
+
+    #[inline(never)]
+    fn next_by_rule(&self) -> Option<u16> {
         match self {
             Self::Fcfs(order) | Self::RoundRobin(order) => order.front().copied(),
             Self::PerPacket(rule) => rule.next(),
@@ -91,12 +103,19 @@ impl Scheduler {
     /// A chunk of the stream that was next has left.
     #[inline]
     pub(crate) fn left(&mut self, chunk: Left) {
-        match self {
-            Self::Fcfs(order) => {
-                if chunk.ending {
-                    order.pop_front();
-                }
+        if let Self::Fcfs(order) = self {
+            if chunk.ending {
+                order.pop_front();
             }
+        } else {
+            self.left_by_rule(chunk);
+        }
+    }
+
+    #[inline(never)]
+    fn left_by_rule(&mut self, chunk: Left) {
+        match self {
+            Self::Fcfs(_) => {}
             Self::RoundRobin(turns) => {
                 if chunk.may_change() {
                     if let Some(stream) = turns.pop_front() {
