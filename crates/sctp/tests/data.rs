@@ -467,3 +467,34 @@ fn a_message_longer_than_the_receive_buffer() {
         assert!(pair.a.stats(a).unwrap().window_probes <= probes, "{window} {len}: {:?}", pair.a.stats(a));
     }
 }
+
+/// DATA has nothing but its TSNs to say which fragments belong together: while one subflow is in the middle of a message, no
+/// other sends anything new under the same numbering. With I-DATA they may all send at once.
+#[test]
+fn long_messages_of_several_subflows_at_level_0() {
+    for (interleaving, level) in [
+        (false, anabranch_sctp::SubflowLevel::Zero),
+        (true, anabranch_sctp::SubflowLevel::Zero),
+        (false, anabranch_sctp::SubflowLevel::Sf2007),
+    ] {
+        for seed in 0..8 {
+            let config = Config { interleaving, ..common::subflow_config(level, 4) };
+            // With sf2007: two subflows of their own, two inside the first.
+            let narrow = Config { inbound_subflows: 2, ..config.clone() };
+            let (mut pair, a, _) = Pair::between(seed, &config, &narrow);
+            let mut rng = anabranch_base::Rng::stream(seed, "loss", "test");
+            pair.drop_if(move |_| rng.below(15) == 0);
+            for n in 0..40 {
+                for stream in 0..4 {
+                    let len = [100, 3000, 9000, 20_000][(usize::from(stream) + n as usize) % 4];
+                    pair.send_numbered(Side::A, a, stream, n, len);
+                }
+            }
+            pair.run_for(Duration::from_secs(2));
+            let now = pair.now;
+            pair.a.set_stream_subflow(now, a, 0, 2).unwrap();
+            pair.run_for(Duration::from_secs(150));
+            pair.check_all(Side::Z, 4, 40);
+        }
+    }
+}

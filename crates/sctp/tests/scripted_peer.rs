@@ -322,7 +322,8 @@ fn a_message_without_end_is_refused() {
 fn sacks_at_random_and_then_honest_ones() {
     for seed in 0..300 {
         let mut rng = Rng::stream(seed, "test", "sacks");
-        let names = Config::PROFILES;
+        // The script does not speak sf2007.
+        let names = Config::PROFILES.map(|name| if name == "sf2007" { "rfc2960" } else { name });
         let mut config = Config::named(names[(seed % names.len() as u64) as usize]).unwrap();
         config.association_max_retrans = 10_000;
         config.heartbeat_interval = Duration::ZERO;

@@ -258,7 +258,7 @@ struct Plan {
 
 impl Plan {
     fn draw(rng: &mut Rng) -> Self {
-        let profiles = Config::PROFILES;
+        let profiles = Config::PROFILES.map(|name| if name == "sf2007" { "rfc2960" } else { name });
         let mut config = Config::named(profiles[rng.below(profiles.len() as u64) as usize]).unwrap();
         config.coupling =
             [Coupling::Independent, Coupling::Shared, Coupling::FccN2, Coupling::FccN][rng.below(4) as usize];

@@ -147,7 +147,9 @@ fn sctp(plan: &EndPlan<'_>) -> Result<Engine, String> {
     config.outbound_streams = config.outbound_streams.max(plan.flow.streams);
     config.inbound_streams = config.inbound_streams.max(plan.flow.streams);
     config.dscp = plan.flow.dscp;
-    config.subflow_level = plan.flow.level;
+    if plan.flow.level != anabranch_sctp::SubflowLevel::Zero {
+        config.subflow_level = plan.flow.level;
+    }
     config.inbound_subflows = config.inbound_subflows.max(plan.flow.subflows.len() as u8);
     if plan.is_sender {
         if plan.flow.subflows.len() > 1 || !plan.flow.events.is_empty() {

@@ -49,11 +49,15 @@ def both(book: Book, wan: Grid, shared: Grid) -> Claim:
 
     def judge(engine: str) -> list[Part]:
         parts: list[Part] = [
-            above("XV, n = 7: utilisation, %", 90.0, wan.at("utilisation", engine=engine, coupling="adaptive"))
+            above(
+                "XV, n = 7: utilisation, %", 90.0, wan.at("utilisation", engine=engine, coupling="adaptive")
+            )
         ]
         for n in (4, 8):
             more = times(shared, engine, n, "adaptive") - times(shared, engine, n, "fcc(n^2)")
-            parts.append(below(f"XVIII, n = {n}: ratio of adaptive minus that of Phi = n^2", 0.0, more.estimate))
+            parts.append(
+                below(f"XVIII, n = {n}: ratio of adaptive minus that of Phi = n^2", 0.0, more.estimate)
+            )
         return parts
 
     return book.claim("X-4", judge)

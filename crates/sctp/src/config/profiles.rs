@@ -10,7 +10,7 @@ use super::{
 
 impl Config {
     /// Names that [`Config::named`] knows, sorted.
-    pub const PROFILES: [&'static str; 4] = ["ns2-2.28", "ns2-2.35", "rfc2960", "rfc9260"];
+    pub const PROFILES: [&'static str; 5] = ["ns2-2.28", "ns2-2.35", "rfc2960", "rfc9260", "sf2007"];
 
     /// The profile of that name.
     #[must_use]
@@ -20,6 +20,7 @@ impl Config {
             "rfc2960" => Some(Self::rfc2960()),
             "ns2-2.28" => Some(Self::ns2_2_28()),
             "ns2-2.35" => Some(Self::ns2_2_35()),
+            "sf2007" => Some(Self::sf2007()),
             _ => None,
         }
     }
@@ -150,6 +151,21 @@ impl Config {
             idle_decay_floor: Some(2),
             rwnd_counts_headers: true,
             ..Self::rfc9260()
+        }
+    }
+
+    /// The thesis of 2007 (study 004) as its text has it: the rules of RFC 2960, an acknowledgement for every packet, no
+    /// data with COOKIE ECHO, Max.Burst 4, its own encoding of subflows. On sealed networks only. (Its figures were drawn
+    /// with `ns2-2.28`.)
+    #[must_use]
+    pub fn sf2007() -> Self {
+        Self {
+            profile: "sf2007",
+            subflow_level: SubflowLevel::Sf2007,
+            sack_every: 1,
+            sack_delay: Duration::ZERO,
+            data_with_cookie: false,
+            ..Self::rfc2960()
         }
     }
 }

@@ -250,7 +250,7 @@ impl Pair {
 
     /// Z listens and A connects with the same configuration; nothing has been sent yet.
     pub fn connecting(seed: u64, config: &Config) -> (Self, AssociationId) {
-        let mut pair = Self::new(seed);
+        let mut pair = Self::with(seed, config.subflow_level == SubflowLevel::Sf2007);
         let config = Arc::new(config.clone());
         pair.z.listen(Arc::clone(&config)).unwrap();
         let id = pair.a.connect(pair.now, address(Side::Z), PORT, config).unwrap();

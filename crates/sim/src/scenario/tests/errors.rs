@@ -104,7 +104,7 @@ fn unknown_kinds() {
         "\"rfc9260\"",
         "\"rfc926O\"",
         "f.toml:20:10: engine: unknown sctp engine \"rfc926O\" (did you mean \"rfc9260\"?); allowed: ns2-2.28, ns2-2.35, \
-         rfc2960, rfc9260",
+         rfc2960, rfc9260, sf2007",
     );
     edit(
         "seeds = \"1..3\"",
