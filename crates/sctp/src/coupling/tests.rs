@@ -264,7 +264,7 @@ fn adaptive_has_phi_1_without_a_queue_whatever_is_lost() {
     let mut s = Sawtooth::new(4);
     for step in 0..10_000 {
         // Jitter without a pattern: losses meet every delay.
-        s.delay(100 + (step * 2_654_435_761_u64 >> 7) % 5);
+        s.delay(100 + ((step * 2_654_435_761_u64) >> 7) % 5);
         if step % 397 == 396 {
             assert!(!s.lose((step % 4) as usize), "nobody else is cut");
         }
