@@ -52,8 +52,8 @@ def make(
 def rows_of(summary: Mapping[str, Any], seed: int) -> pa.Table:
     """The summary of a run as rows.
 
-    One for each `flow`, each `subflow` (with its flow's name), each `group` of flows that a `count` made,
-    each `link`, each `class` of a link's queue (the link's name, its own in `queue_class`), and each `share`
+    One for each `flow`, each `subflow` (with its flow's name), each `group` of flows that one entry of the file became,
+    each `object` that a client fetches (with its number in `object`, its connection in `flow`), each `link`, each `class` of a link's queue (the link's name, its own in `queue_class`), and each `share`
     of a flow in a link (the link's name, the flow's in `flow`) where the scenario asks for it.
     """
     rows: list[dict[str, Any]] = []
@@ -67,6 +67,8 @@ def rows_of(summary: Mapping[str, Any], seed: int) -> pa.Table:
             rows.append({"seed": seed, "kind": "subflow", "subflow": number} | same | values)
     groups = summary.get("groups", ())
     rows += [{"seed": seed, "kind": "group", "subflow": None} | _plain(group) for group in groups]
+    objects = summary.get("objects", ())
+    rows += [{"seed": seed, "kind": "object", "subflow": None} | _plain(each) for each in objects]
     for link in summary["links"]:
         rows.append({"seed": seed, "kind": "link", "subflow": None} | _plain(link))
         for queue_class in link.get("classes", ()):

@@ -6,6 +6,7 @@ use anabranch_base::Instant;
 
 use crate::content::{content, is_content};
 use crate::engine::{Engine, Notice};
+use crate::objects::{Client, Server};
 use crate::scenario::{Flow, TimedChange, Traffic};
 
 /// An application on one end of a flow.
@@ -13,6 +14,10 @@ use crate::scenario::{Flow, TimedChange, Traffic};
 pub(crate) enum App {
     Source(Source),
     Sink(Sink),
+    /// Sends objects.
+    Server(Box<Server>),
+    /// Fetches them.
+    Client(Box<Client>),
 }
 
 /// Sends messages as fast as the transport takes them.
@@ -59,12 +64,24 @@ pub(crate) struct Sink {
 }
 
 impl App {
+    /// What runs at one end of a flow.
+    pub(crate) fn new(flow: &Flow, is_sender: bool) -> Self {
+        match (&flow.traffic, is_sender) {
+            (Traffic::Objects(_), true) => Self::Server(Box::new(Server::new(flow))),
+            (Traffic::Objects(_), false) => Self::Client(Box::new(Client::new(flow))),
+            (_, true) => Self::Source(Source::new(flow)),
+            (_, false) => Self::Sink(Sink::new(flow)),
+        }
+    }
+
     /// Does what there is to do after the engine has changed. False when the engine had told it nothing.
     #[inline]
     pub(crate) fn run(&mut self, now: Instant, engine: &mut Engine) -> bool {
         match self {
             Self::Source(source) => source.run(now, engine),
             Self::Sink(sink) => sink.run(now, engine),
+            Self::Server(server) => server.run(now, engine),
+            Self::Client(client) => client.run(now, engine),
         }
     }
 }
@@ -74,8 +91,8 @@ impl Source {
         let (message, left) = match flow.traffic {
             Traffic::Greedy { message } => (message, None),
             Traffic::Transfer { bytes, message } => (message, Some(bytes)),
-            // No application: packets leave by themselves.
-            Traffic::Packets(_) => (1, Some(0)),
+            // No application: packets leave by themselves. Objects have one of their own.
+            Traffic::Packets(_) | Traffic::Objects(_) => (1, Some(0)),
         };
         Self {
             message: message.max(1) as usize,
@@ -128,6 +145,8 @@ impl Source {
             told = true;
             match notice {
                 Notice::Connected => {
+                    // Who has not opened the flow can send from here on.
+                    self.open = true;
                     self.connected = true;
                     self.unblock();
                 }
@@ -207,7 +226,7 @@ impl Source {
 impl Sink {
     pub(crate) fn new(flow: &Flow) -> Self {
         let expected = match flow.traffic {
-            Traffic::Greedy { .. } | Traffic::Packets(_) => None,
+            Traffic::Greedy { .. } | Traffic::Packets(_) | Traffic::Objects(_) => None,
             Traffic::Transfer { bytes, .. } => Some(bytes),
         };
         Self {

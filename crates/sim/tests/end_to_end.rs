@@ -173,8 +173,8 @@ fn sending_ahead_changes_nothing() {
     }
     let greedy = Traffic::Greedy { message: 1452 };
     let flows = vec![
-        flow("sctp", ("a", "c"), Protocol::Sctp, engine("rfc9260", &[]), greedy),
-        flow("tcp", ("b", "d"), Protocol::Tcp, engine("rfc", &[]), greedy),
+        flow("sctp", ("a", "c"), Protocol::Sctp, engine("rfc9260", &[]), greedy.clone()),
+        flow("tcp", ("b", "d"), Protocol::Tcp, engine("rfc", &[]), greedy.clone()),
         flow("back", ("d", "a"), Protocol::Sctp, engine("rfc2960", &[]), greedy),
     ];
     let mut scenario = scenario(Duration::from_secs(60), links, flows);

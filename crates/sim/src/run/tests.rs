@@ -37,6 +37,7 @@ pub(super) fn flow(name: &str, from: &str, to: &str, start_ms: u64) -> Flow {
         protocol: Protocol::Sctp,
         sender: crate::scenario::Engine::default(),
         receiver: crate::scenario::Engine::default(),
+        opened_by: Default::default(),
         traffic: Traffic::Greedy { message: 1000 },
         subflows: vec![crate::scenario::SubflowSpec::new(Dscp::DEFAULT)],
         scheduler: crate::scenario::SubflowScheduler::Fcfs,

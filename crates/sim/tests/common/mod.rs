@@ -57,6 +57,7 @@ pub(crate) fn flow(
         group: None,
         from: ends.0.to_owned(),
         to: ends.1.to_owned(),
+        opened_by: Default::default(),
         protocol,
         sender: engine.clone(),
         receiver: engine,

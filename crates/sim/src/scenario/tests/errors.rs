@@ -88,7 +88,7 @@ fn unknown_kinds() {
     edit(
         "\"greedy\"",
         "\"gready\"",
-        "f.toml:21:20: kind: unknown kind of traffic \"gready\" (did you mean \"greedy\"?); allowed: greedy, transfer",
+        "f.toml:21:20: kind: unknown kind of traffic \"gready\" (did you mean \"greedy\"?); allowed: greedy, transfer, objects",
     );
     edit(
         "\"bernoulli\"",
