@@ -105,7 +105,7 @@ def test_progress_is_told_of_every_run(small, tmp_path):
             self.begun = (total, on_disk)
             self.cost = cost
 
-        def step(self, name, cost):
+        def step(self, name, cost, runs=1):
             self.steps += 1
             self.cost -= cost
 
