@@ -124,7 +124,9 @@ class Runner:
             if sweep.batch:
                 found = []
                 for batch in _batches(points):
-                    key = store.key(batch[0].scenario, *(text for p in batch for way in p.overrides for text in way))
+                    key = store.key(
+                        batch[0].scenario, *(text for p in batch for way in p.overrides for text in way)
+                    )
                     found += [(point, key) for point in batch]
             else:
                 found = [(point, store.key(point.scenario)) for point in points]
