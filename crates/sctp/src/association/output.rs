@@ -12,7 +12,7 @@ use anabranch_wire::{ChecksumOut, PacketBuilder, padded};
 use super::framing::Framing;
 use super::init::OurInit;
 use super::{Association, State, causes};
-use crate::config::Checksums;
+use crate::config::{Checksums, ImmediateBit};
 use crate::lane::rtt::TimedChunk;
 use crate::sf::offer::Offer;
 use crate::stream::outbound::Fragment;
@@ -637,7 +637,13 @@ impl Association {
         let seq = kept.unwrap_or(space.flight.next());
         let tsn = space.tsn_of_sent(seq);
         // "The sender is in the SHUTDOWN-PENDING state" is a reason to set the I bit (6.1).
-        framing.emit(&fragment, tsn, pending, out);
+        let immediate = pending
+            && match self.config.immediate_bit {
+                ImmediateBit::Shutdown => true,
+                ImmediateBit::Last => subflow.out.is_empty(),
+                ImmediateBit::Off => false,
+            };
+        framing.emit(&fragment, tsn, immediate, out);
         let len = fragment.payload.len();
         let goes_on = !fragment.ending;
         let chunk = SentChunk {
@@ -650,6 +656,7 @@ impl Association {
             transmissions: 1,
             fast_retransmitted: false,
             lost_by_timeout: false,
+            header: lane.chunk_header,
         };
         lane.on_sent(now, chunk.size());
         lane.unacked += 1;
