@@ -146,9 +146,6 @@ impl Association {
         }
         let mut candidates = self.gate.begin();
         for index in 0..self.subflows.len() {
-            if self.subflows.get(index).is_none_or(|subflow| subflow.waits) {
-                continue;
-            }
             let Some(since) = self.may_send(now, index) else { continue };
             if let Some(subflow) = self.subflows.get(index) {
                 candidates.push(Candidate { subflow: index as u8, priority: subflow.priority, since });

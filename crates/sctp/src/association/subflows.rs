@@ -359,6 +359,46 @@ impl Association {
         Ok(())
     }
 
+    /// Chunks that were sent and are not acknowledged, those that are to be sent again included.
+    #[must_use]
+    pub fn unacknowledged_chunks(&self) -> usize {
+        self.lanes.iter().map(|lane| lane.unacked as usize).sum()
+    }
+
+    /// Whether every lane's books agree with what is in flight: for tests, after every step of a life.
+    ///
+    /// # Errors
+    /// The first lane whose numbers differ from what a count gives, in words.
+    pub fn audit(&self) -> Result<(), String> {
+        for (number, lane) in self.lanes.iter().enumerate() {
+            let (mut unacked, mut flight, mut bytes) = (0, 0, 0);
+            for (index, space) in self.spaces.iter().enumerate() {
+                for chunk in space.flight.iter().filter(|chunk| usize::from(chunk.lane) == number) {
+                    let outstanding = matches!(chunk.state, ChunkState::InFlight | ChunkState::Lost);
+                    if outstanding && index != usize::from(lane.space) {
+                        return Err(format!(
+                            "lane {number} of space {} has a chunk in space {index}",
+                            lane.space
+                        ));
+                    }
+                    unacked += u32::from(outstanding);
+                    if chunk.state == ChunkState::InFlight {
+                        flight += 1;
+                        bytes += chunk.size();
+                    }
+                }
+            }
+            let (known, counted) =
+                ((lane.unacked, lane.flight_chunks, lane.flight), (unacked, flight, bytes));
+            if known != counted {
+                return Err(format!(
+                    "lane {number} believes (unacked, in flight, bytes) {known:?}, counted {counted:?}"
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// What one subflow has in flight counts for another from now on.
     fn relabel(&mut self, from: u8, to: u8) {
         for space in &mut self.spaces {
