@@ -636,7 +636,7 @@ impl Association {
         // "The sender is in the SHUTDOWN-PENDING state" is a reason to set the I bit (6.1).
         framing.emit(&fragment, tsn, pending, out);
         let len = fragment.payload.len();
-        let goes_on = !fragment.ending;
+        let (stream, goes_on) = (fragment.stream, !fragment.ending);
         let chunk = SentChunk {
             fragment,
             sent_at: now,
@@ -679,6 +679,9 @@ impl Association {
         self.stats.payload_bytes_unique += len as u64;
         if self.subflows.len() > 1 {
             self.keep_together(index);
+            if !goes_on && !self.moves.is_empty() {
+                self.move_waiting_stream(stream);
+            }
         }
         self.mark_path_used();
         self.record(now, index as u8, 0, TraceEvent::Sent { seq, len: len as u32, retransmit: None });

@@ -408,10 +408,16 @@ impl Association {
         }
     }
 
-    /// Messages that wait move along; one that has begun to leave ends where it began.
+    /// Messages that wait move along. One that has begun to leave ends where it began, and the others follow when it has
+    /// left whole: later messages in the peer's buffer could not be read before it, and might take the room that it needs.
     fn move_stream(&mut self, stream: u16, to: u8) {
+        self.moves.retain(|(moving, _)| *moving != stream);
         let from = self.subflow_of(stream);
         if from == usize::from(to) {
+            return;
+        }
+        if self.subflows.get(from).is_some_and(|subflow| subflow.out.has_begun(stream)) {
+            self.moves.push((stream, to));
             return;
         }
         self.map_stream(stream, to);
@@ -427,7 +433,19 @@ impl Association {
         }
     }
 
+    /// A message has left whole: its stream may be waiting to move.
+    #[inline(never)]
+    pub(super) fn move_waiting_stream(&mut self, stream: u16) {
+        if let Some(&(_, to)) = self.moves.iter().find(|(moving, _)| *moving == stream) {
+            self.move_stream(stream, to);
+            self.close_drained_subflows();
+        }
+    }
+
     fn move_all_streams(&mut self, from: u8, to: u8) {
+        for (_, target) in self.moves.iter_mut().filter(|(_, target)| *target == from) {
+            *target = to;
+        }
         let mut streams: Vec<u16> = self
             .subflows
             .get(usize::from(from))
