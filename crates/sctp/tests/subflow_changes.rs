@@ -390,7 +390,7 @@ fn random_changes() {
 
 /// `LIVES=20000 cargo test --release --test subflow_changes -- --ignored`
 #[test]
-#[ignore = "long"]
+#[ignore = "takes as long as it is told to: make soak"]
 fn random_changes_for_long() {
     let lives: u64 = std::env::var("LIVES").ok().and_then(|n| n.parse().ok()).unwrap_or(5000);
     for seed in 1000..1000 + lives {
