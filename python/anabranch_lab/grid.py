@@ -37,6 +37,22 @@ def of_group(name: str, column: str) -> str:
     return f"sum({column}) FILTER (kind = 'group' AND name = '{name}')"
 
 
+def of_object(name: str, number: int, column: str) -> str:
+    """SQL: a column of one object that a client fetches, such as `completion_s`; `name` is the flow's in the file."""
+    return f"sum({column}) FILTER (kind = 'object' AND name = '{name}' AND object = {number})"
+
+
+def first_object(name: str) -> str:
+    """SQL: when the first of the objects was complete, in seconds since the first connection was opened."""
+    return f"min(completion_s) FILTER (kind = 'object' AND name = '{name}')"
+
+
+def last_object(name: str) -> str:
+    """SQL: the same for the last of them; nothing while one is missing."""
+    of = f"FILTER (kind = 'object' AND name = '{name}')"
+    return f"CASE WHEN count(completion_s) {of} = count(bytes) {of} THEN max(completion_s) {of} END"
+
+
 def of_share(link: str, flow: str, column: str) -> str:
     """SQL: a column of what one flow did to a link (`by_flow` of the scenario): `share`, `drop_rate` and the rest."""
     return f"sum({column}) FILTER (kind = 'share' AND name = '{link}' AND flow LIKE '{flow}')"

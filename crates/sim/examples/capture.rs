@@ -11,7 +11,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let links = common::link("wan", ("a", "b"), 10.0, common::ms(20), 20, common::bernoulli(0.02)).to_vec();
     let traffic = Traffic::Transfer { bytes: 200_000, message: 1452 };
     let engine = common::engine("rfc9260", &[]);
-    let flow = common::flow("f", ("a", "b"), Protocol::Sctp, engine, traffic);
+    let flow = common::flow("f", ("a", "b"), Protocol::Sctp, engine, traffic.clone());
     let tcp = common::flow("t", ("a", "b"), Protocol::Tcp, common::engine("rfc", &[]), traffic);
     let scenario = common::scenario(Duration::from_secs(60), links, vec![flow, tcp]);
     let record = Record { pcap: Selection::All, ..Record::default() };

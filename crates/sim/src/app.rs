@@ -6,6 +6,7 @@ use anabranch_base::Instant;
 
 use crate::content::{content, is_content};
 use crate::engine::{Engine, Notice};
+use crate::objects::{Client, Server};
 use crate::scenario::{Flow, TimedChange, Traffic};
 
 /// An application on one end of a flow.
@@ -13,6 +14,10 @@ use crate::scenario::{Flow, TimedChange, Traffic};
 pub(crate) enum App {
     Source(Source),
     Sink(Sink),
+    /// Sends objects.
+    Server(Box<Server>),
+    /// Fetches them.
+    Client(Box<Client>),
 }
 
 /// Sends messages as fast as the transport takes them.
@@ -39,6 +44,8 @@ pub(crate) struct Source {
     /// What changes in the subflows, next first.
     changes: VecDeque<TimedChange>,
     closing: bool,
+    /// When it was told that there is a connection.
+    pub(crate) connected_at: Option<Instant>,
     pub(crate) closed_at: Option<Instant>,
     pub(crate) failed: Option<String>,
 }
@@ -54,17 +61,42 @@ pub(crate) struct Sink {
     streams: Vec<u64>,
     pub(crate) taken: u64,
     pub(crate) intact: bool,
-    pub(crate) complete_at: Option<Instant>,
+    pub(crate) received: Received,
     pub(crate) failed: Option<String>,
 }
 
+/// What a receiving application has been told, and when.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Received {
+    /// That there is a connection.
+    pub(crate) connected_at: Option<Instant>,
+    /// The first byte was there.
+    pub(crate) first_byte_at: Option<Instant>,
+    /// The last byte of a transfer was there.
+    pub(crate) complete_at: Option<Instant>,
+    /// That nothing more comes.
+    pub(crate) ended_at: Option<Instant>,
+}
+
 impl App {
+    /// What runs at one end of a flow.
+    pub(crate) fn new(flow: &Flow, is_sender: bool) -> Self {
+        match (&flow.traffic, is_sender) {
+            (Traffic::Objects(_), true) => Self::Server(Box::new(Server::new(flow))),
+            (Traffic::Objects(_), false) => Self::Client(Box::new(Client::new(flow))),
+            (_, true) => Self::Source(Source::new(flow)),
+            (_, false) => Self::Sink(Sink::new(flow)),
+        }
+    }
+
     /// Does what there is to do after the engine has changed. False when the engine had told it nothing.
     #[inline]
     pub(crate) fn run(&mut self, now: Instant, engine: &mut Engine) -> bool {
         match self {
             Self::Source(source) => source.run(now, engine),
             Self::Sink(sink) => sink.run(now, engine),
+            Self::Server(server) => server.run(now, engine),
+            Self::Client(client) => client.run(now, engine),
         }
     }
 }
@@ -74,8 +106,8 @@ impl Source {
         let (message, left) = match flow.traffic {
             Traffic::Greedy { message } => (message, None),
             Traffic::Transfer { bytes, message } => (message, Some(bytes)),
-            // No application: packets leave by themselves.
-            Traffic::Packets(_) => (1, Some(0)),
+            // No application: packets leave by themselves. Objects have one of their own.
+            Traffic::Packets(_) | Traffic::Objects(_) => (1, Some(0)),
         };
         Self {
             message: message.max(1) as usize,
@@ -91,6 +123,7 @@ impl Source {
             full: vec![false; usize::from(flow.streams.max(1))],
             changes: flow.events.iter().cloned().collect(),
             closing: false,
+            connected_at: None,
             closed_at: None,
             failed: None,
         }
@@ -128,7 +161,10 @@ impl Source {
             told = true;
             match notice {
                 Notice::Connected => {
+                    // Who has not opened the flow can send from here on.
+                    self.open = true;
                     self.connected = true;
+                    self.connected_at.get_or_insert(now);
                     self.unblock();
                 }
                 Notice::Writable => self.unblock(),
@@ -207,7 +243,7 @@ impl Source {
 impl Sink {
     pub(crate) fn new(flow: &Flow) -> Self {
         let expected = match flow.traffic {
-            Traffic::Greedy { .. } | Traffic::Packets(_) => None,
+            Traffic::Greedy { .. } | Traffic::Packets(_) | Traffic::Objects(_) => None,
             Traffic::Transfer { bytes, .. } => Some(bytes),
         };
         Self {
@@ -216,7 +252,7 @@ impl Sink {
             streams: vec![0; usize::from(flow.streams.max(1))],
             taken: 0,
             intact: true,
-            complete_at: None,
+            received: Received::default(),
             failed: None,
         }
     }
@@ -236,9 +272,13 @@ impl Sink {
                 Notice::Readable => self.take(now, engine),
                 Notice::PeerClosed => {
                     self.take(now, engine);
+                    self.received.ended_at.get_or_insert(now);
                     engine.close(now);
                 }
-                Notice::Connected | Notice::Writable | Notice::Closed => {}
+                Notice::Connected => {
+                    self.received.connected_at.get_or_insert(now);
+                }
+                Notice::Writable | Notice::Closed => {}
                 Notice::Failed(why) => {
                     self.take(now, engine);
                     self.failed.get_or_insert(why);
@@ -261,8 +301,11 @@ impl Sink {
                 }
             }
         });
+        if self.taken > 0 {
+            self.received.first_byte_at.get_or_insert(now);
+        }
         if Some(self.taken) == self.expected {
-            self.complete_at.get_or_insert(now);
+            self.received.complete_at.get_or_insert(now);
         }
     }
 }

@@ -5,17 +5,18 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use anabranch_base::{Duration, Instant, Meta, Rng};
 use anabranch_link::{
-    Applies, Bernoulli, BitErrors, Conditioner, GilbertElliott, Link, LinkConfig, LinkFacts, Loss, LossAt,
-    Pattern, Positions, Rate,
+    Applies, Bernoulli, BitErrors, Conditioner, GilbertElliott, Link, LinkConfig, LinkFacts, Loss, Pattern,
+    Positions, Rate,
 };
 
-use crate::app::{App, Sink, Source};
+use crate::app::App;
 use crate::engine::{self, DatagramEnd, Engine, SctpEnd, TcpEnd};
 use crate::error::RunError;
 use crate::event_queue::{Entity, EventQueue};
 use crate::network::{FIRST_LINK, NO_LINK, Network, Wire};
+use crate::page::Page;
 use crate::record::{Capture, EndSeries, Interface, LinkSeries, Recorder, Share, Shares, Ticks};
-use crate::scenario::{self, Checksums, Flow, Protocol, Record, Scenario};
+use crate::scenario::{self, Checksums, Flow, Opener, Protocol, Record, Scenario};
 use crate::side::{Side, Watch};
 use crate::world::{CLOCK, Clock, Processor, World};
 
@@ -32,6 +33,8 @@ pub(crate) type MakeEngine<'a> = dyn Fn(&EndPlan<'_>) -> Result<Engine, String> 
 pub(crate) struct EndPlan<'a> {
     pub(crate) flow: &'a Flow,
     pub(crate) is_sender: bool,
+    /// Whether this end opens the flow; the other listens.
+    pub(crate) opens: bool,
     /// With the transport's port.
     pub(crate) local: SocketAddr,
     /// With the transport's port.
@@ -69,11 +72,13 @@ pub(crate) fn world(
     let recorder = recorder(scenario, record)?;
     let (mut wires, marks_data) = wires(scenario, seed, record)?;
     let mut sides = Vec::with_capacity(2 * scenario.flows.len());
+    let (pages, pages_of) = Page::all(&scenario.flows);
     for flow in 0..scenario.flows.len() {
         for is_sender in [true, false] {
             let mut side = side(scenario, seed, flow, is_sender, &addresses, make_engine)?;
             side.entity = first_side + sides.len() as Entity;
             side.name = (links + sides.len()) as u16;
+            side.page = pages_of.get(flow).copied().flatten();
             side.tracing = recorder.wants_engines();
             side.engine.set_trace(side.tracing);
             queue.set(side.entity, side.opens_at);
@@ -120,8 +125,10 @@ pub(crate) fn world(
             end: Instant::ZERO + scenario.duration,
             buffers: Vec::new(),
             next_id: 0,
+            news: Vec::new(),
         },
         sides,
+        pages,
         end: Instant::ZERO + scenario.duration,
         clock,
         first_side,
@@ -165,7 +172,7 @@ fn sctp(plan: &EndPlan<'_>) -> Result<Engine, String> {
     if plan.checksums == Checksums::Elide {
         config.checksums = anabranch_sctp::config::Checksums::Elided;
     }
-    let end = SctpEnd::new(plan.local, plan.remote, config, plan.is_sender, plan.rng.clone());
+    let end = SctpEnd::new(plan.local, plan.remote, config, plan.opens, plan.rng.clone());
     Ok(Engine::Sctp(Box::new(end)))
 }
 
@@ -182,7 +189,7 @@ fn tcp(plan: &EndPlan<'_>) -> Result<Engine, String> {
     if plan.checksums == Checksums::Elide {
         config.checksum = false;
     }
-    let end = TcpEnd::new(plan.local, plan.remote, config, plan.is_sender, plan.rng.clone());
+    let end = TcpEnd::new(plan.local, plan.remote, config, plan.opens, plan.rng.clone());
     Ok(Engine::Tcp(Box::new(end)))
 }
 
@@ -255,9 +262,11 @@ fn side(
     let (local_port, remote_port) = if is_sender { ports } else { (ports.1, ports.0) };
     let stream = scenario.start_stream(index).unwrap_or_default();
     let role = if is_sender { "sender" } else { "receiver" };
+    let opens = is_sender == (flow.opened_by == Opener::Sender);
     let plan = EndPlan {
         flow,
         is_sender,
+        opens,
         local: SocketAddr::new(addresses[here], local_port),
         remote: SocketAddr::new(addresses[there], remote_port),
         mtu: ways.iter().flatten().map(|&link| scenario.links[link].mtu).min().unwrap_or(u32::MAX),
@@ -267,8 +276,13 @@ fn side(
     };
     let engine =
         make_engine(&plan).map_err(|problem| RunError::Engine { flow: flow.name.clone(), problem })?;
+    // Of the connections of a page only the first opens by itself.
+    let begins = match &flow.traffic {
+        scenario::Traffic::Objects(connection) => connection.number == 0,
+        _ => true,
+    };
     let opens_at =
-        is_sender.then(|| Instant::ZERO + flow.start.draw(&mut Rng::stream(seed, &stream, "start")));
+        (opens && begins).then(|| Instant::ZERO + flow.start.draw(&mut Rng::stream(seed, &stream, "start")));
     Ok(Side {
         entity: 0,
         name: 0,
@@ -276,7 +290,7 @@ fn side(
         node: here as u32,
         peer: there as u32,
         engine,
-        app: if is_sender { App::Source(Source::new(flow)) } else { App::Sink(Sink::new(flow)) },
+        app: App::new(flow, is_sender),
         meta: Meta {
             source: SocketAddr::new(addresses[there], 0),
             destination: SocketAddr::new(addresses[here], 0),
@@ -288,6 +302,7 @@ fn side(
         opens_at,
         opened_at: None,
         failed: None,
+        page: None,
         tracing: false,
         base: engine::Counts::default(),
         subflow_base: Vec::new(),
@@ -374,7 +389,7 @@ fn wires(scenario: &Scenario, seed: u64, record: &Record) -> Result<(Vec<Wire>, 
             delay: link.delay,
             queue: link.queue.build(LinkFacts { rate, delay: link.delay }, rng),
             loss,
-            loss_at: LossAt::Exit,
+            loss_at: link.loss_at,
         };
         let conditioners = (1..).zip(&link.conditions).map(|(number, condition)| {
             Conditioner::new(condition, Rng::stream(seed, &stream, &format!("condition {number}")))

@@ -22,6 +22,8 @@ mod engine;
 mod error;
 mod event_queue;
 mod network;
+mod objects;
+mod page;
 mod record;
 mod run;
 mod side;
@@ -32,5 +34,6 @@ pub use error::RunError;
 pub use record::Columns;
 pub use run::{RunOutput, check, run};
 pub use summary::{
-    ClassSummary, FlowSummary, GroupSummary, LinkSummary, Measures, ShareSummary, SubflowSummary, Summary,
+    ClassSummary, FlowSummary, GroupSummary, LinkSummary, Measures, ObjectSummary, ShareSummary,
+    SubflowSummary, Summary,
 };

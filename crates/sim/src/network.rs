@@ -6,6 +6,7 @@ use anabranch_base::{Dscp, Instant};
 use anabranch_link::{Frame, Link};
 
 use crate::event_queue::{Entity, EventQueue};
+use crate::objects::News;
 use crate::record::{LinkSeries, Packet, Recorder, Shares};
 
 /// No link leads there.
@@ -63,6 +64,8 @@ pub(crate) struct Network {
     /// Empty buffers, to be used again: the last one first, because it is still in the cache.
     pub(crate) buffers: Vec<Vec<u8>>,
     pub(crate) next_id: u32,
+    /// What has become of connections of pages, by page, until the world looks at it.
+    pub(crate) news: Vec<(u32, News)>,
 }
 
 impl Network {

@@ -3,15 +3,15 @@
 use anabranch_base::{Duration, Instant};
 use anabranch_sctp::SubflowStats;
 
-use crate::app::App;
+use crate::app::{App, Received};
 use crate::assemble::{self, MakeEngine};
 use crate::engine::Counts;
 use crate::error::RunError;
 use crate::record::{Columns, Share, Shares};
-use crate::scenario::{Flow, Link, Record, Scenario, Traffic};
+use crate::scenario::{Flow, Link, Opener, Record, Scenario, Traffic};
 use crate::side::Side;
 use crate::summary::{
-    ClassSummary, FlowSummary, LinkSummary, Measures, ShareSummary, SubflowSummary, Summary,
+    ClassSummary, FlowSummary, LinkSummary, Measures, ObjectSummary, ShareSummary, SubflowSummary, Summary,
 };
 use crate::world::World;
 
@@ -93,25 +93,38 @@ fn summary(scenario: &Scenario, seed: u64, world: &mut World) -> Summary {
     let flows = scenario.flows.iter().zip(ends).filter_map(|(flow, (ends, packets_lost))| {
         let [sender, receiver] = ends else { return None };
         let measures = measures(flow, sender, receiver, span);
-        let start = sender.opened_at;
+        let start = sender.opened_at.or(receiver.opened_at);
         let since_start = |at: Option<Instant>| Some((at? - start?).as_secs_f64());
-        let (complete_at, intact, receiver_failed) = match &receiver.app {
-            App::Sink(sink) => (sink.complete_at, sink.verdict(), sink.failed.clone()),
-            App::Source(_) => (None, None, None),
+        let (received, intact, receiver_failed) = match &receiver.app {
+            App::Sink(sink) => (sink.received, sink.verdict(), sink.failed.clone()),
+            App::Client(client) => (client.received, client.verdict(), client.failed.clone()),
+            App::Source(_) | App::Server(_) => (Received::default(), None, None),
         };
-        let (closed_at, sender_failed) = match &sender.app {
-            App::Source(source) => (source.closed_at, source.failed.clone()),
-            App::Sink(_) => (None, None),
+        let (connected_at, closed_at, sender_failed) = match &sender.app {
+            App::Source(source) => (source.connected_at, source.closed_at, source.failed.clone()),
+            App::Server(server) => (server.connected_at, server.closed_at, server.failed.clone()),
+            App::Sink(_) | App::Client(_) => (None, None, None),
         };
-        let is_transfer = matches!(flow.traffic, Traffic::Transfer { .. });
+        let established_at = match flow.opened_by {
+            Opener::Sender => connected_at,
+            Opener::Receiver => received.connected_at,
+        };
+        let is_transfer = matches!(flow.traffic, Traffic::Transfer { .. } | Traffic::Objects(_));
         Some(FlowSummary {
             name: flow.name.clone(),
             protocol: flow.protocol.name().to_owned(),
             engine: flow.protocol.is_transport().then(|| flow.sender.name.clone()),
             start_s: start.map(Instant::as_secs_f64),
-            completion_s: since_start(complete_at),
+            established_s: since_start(established_at),
+            first_byte_s: since_start(received.first_byte_at),
+            completion_s: since_start(received.complete_at),
+            end_s: since_start(received.ended_at),
             close_s: since_start(closed_at).filter(|_| is_transfer),
-            failed: sender.failed.clone().or(sender_failed).or(receiver_failed),
+            failed: [&sender.failed, &receiver.failed]
+                .into_iter()
+                .find_map(Clone::clone)
+                .or(sender_failed)
+                .or(receiver_failed),
             intact,
             packets_lost,
             measures,
@@ -126,8 +139,41 @@ fn summary(scenario: &Scenario, seed: u64, world: &mut World) -> Summary {
         packet_hops: world.net.hops,
         groups: groups::groups(&scenario.flows, &flows),
         flows,
+        objects: objects(scenario, &world.sides),
         links,
     }
+}
+
+/// Every object of every list, in the order of the list.
+fn objects(scenario: &Scenario, sides: &[Side]) -> Vec<ObjectSummary> {
+    let mut all = Vec::new();
+    let mut first = None;
+    let mut list = 0;
+    for (flow, receiver) in scenario.flows.iter().zip(sides.iter().skip(1).step_by(2)) {
+        let (Traffic::Objects(connection), App::Client(client)) = (&flow.traffic, &receiver.app) else {
+            continue;
+        };
+        if connection.number == 0 {
+            first = receiver.opened_at;
+            list += 1;
+        }
+        let since = |at: Option<Instant>| Some((at? - first?).as_secs_f64());
+        for (stream, object) in client.objects() {
+            let summary = ObjectSummary {
+                name: flow.group.clone().unwrap_or_else(|| flow.name.clone()),
+                object: object.index as u64,
+                flow: flow.name.clone(),
+                stream,
+                bytes: object.size,
+                open_s: since(receiver.opened_at),
+                first_byte_s: since(object.first_byte_at),
+                completion_s: since(object.complete_at),
+            };
+            all.push((list, summary));
+        }
+    }
+    all.sort_by_key(|(list, summary)| (*list, summary.object));
+    all.into_iter().map(|(_, summary)| summary).collect()
 }
 
 fn by_flow(scenario: &Scenario, link: &Link, shares: &Shares) -> Vec<ShareSummary> {

@@ -8,6 +8,7 @@ use crate::app::App;
 use crate::engine::{Counts, Engine};
 use crate::event_queue::Entity;
 use crate::network::Network;
+use crate::objects::News;
 
 /// One end of a flow.
 #[derive(Debug)]
@@ -26,10 +27,12 @@ pub(crate) struct Side {
     pub(crate) ip_header: u32,
     /// Bytes of all its packets so far, IP headers included.
     pub(crate) bytes_sent: u64,
-    /// For a sender: when it opens the flow, until it has.
+    /// When it opens the flow, until it has; `None` for the end that listens.
     pub(crate) opens_at: Option<Instant>,
     pub(crate) opened_at: Option<Instant>,
     pub(crate) failed: Option<String>,
+    /// The page that the connection belongs to.
+    pub(crate) page: Option<u32>,
     pub(crate) tracing: bool,
     /// Counters at the end of the warm-up.
     pub(crate) base: Counts,
@@ -54,9 +57,9 @@ impl Watch {
 }
 
 impl Side {
-    /// Whether this end opens the flow and sends.
+    /// Whether this end sends user data.
     pub(crate) const fn is_sender(&self) -> bool {
-        matches!(self.app, App::Source(_))
+        matches!(self.app, App::Source(_) | App::Server(_))
     }
 
     /// A packet has arrived.
@@ -91,6 +94,10 @@ impl Side {
             self.failed = self.engine.open(now).err();
             if let App::Source(source) = &mut self.app {
                 source.opened();
+            }
+            // Others may be opened together with it.
+            if let Some(page) = self.page {
+                net.news.push((page, News::default()));
             }
         }
         if let Engine::Datagrams(end) = &mut self.engine {
@@ -150,7 +157,7 @@ impl Side {
         let due = self.engine.poll_timeout();
         match &self.app {
             App::Source(source) => earlier(earlier(due, self.opens_at), source.wakes_at(now)),
-            App::Sink(_) => due,
+            App::Sink(_) | App::Server(_) | App::Client(_) => earlier(due, self.opens_at),
         }
     }
 
@@ -172,6 +179,9 @@ impl Side {
             if !self.app.run(now, &mut self.engine) {
                 break;
             }
+        }
+        if let (App::Client(client), Some(page)) = (&mut self.app, self.page) {
+            net.news.extend(client.take_news().map(|news| (page, news)));
         }
         self.drain_trace(net);
     }

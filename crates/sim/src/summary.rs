@@ -20,8 +20,32 @@ pub struct Summary {
     /// One for each set of flows that a `count` made, in the order of the scenario.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<GroupSummary>,
+    /// One for each object that a client fetches, in the order of the list; lists in the order of the scenario.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub objects: Vec<ObjectSummary>,
     /// One for each link, in the order of the scenario.
     pub links: Vec<LinkSummary>,
+}
+
+/// An object that a client fetches. Times are seconds since the client opened its first connection for the list.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ObjectSummary {
+    /// The name that the file gives the flow.
+    pub name: String,
+    /// Its number in the list, from 0.
+    pub object: u64,
+    /// The connection that carries it, as the flows name it.
+    pub flow: String,
+    /// The stream that carries it.
+    pub stream: u16,
+    /// Its size.
+    pub bytes: u64,
+    /// When its connection was opened; `None` when the run ended before.
+    pub open_s: Option<f64>,
+    /// When the client had its first byte.
+    pub first_byte_s: Option<f64>,
+    /// When the client had its last byte.
+    pub completion_s: Option<f64>,
 }
 
 /// What the flows of one `count` did together.
@@ -50,12 +74,19 @@ pub struct FlowSummary {
     pub protocol: String,
     /// The engine of its sender; `None` without a transport.
     pub engine: Option<String>,
-    /// When its application opened it, seconds since the start of the run; `None` when the run ended before.
+    /// When an application opened it, seconds since the start of the run; `None` when the run ended before.
     pub start_s: Option<f64>,
-    /// For a transfer: seconds from its start until the receiving application had the last byte; `None` when that did
-    /// not happen, and for other traffic.
+    /// Seconds from its start until who opened it was told that it is established; `None` when that did not happen.
+    pub established_s: Option<f64>,
+    /// Seconds from its start until the receiving application had the first byte.
+    pub first_byte_s: Option<f64>,
+    /// For a transfer and for objects: seconds from its start until the receiving application had the last byte; `None`
+    /// when that did not happen, and for other traffic.
     pub completion_s: Option<f64>,
-    /// For a transfer: seconds from its start until the sender knew that the association or connection had ended in
+    /// Seconds from its start until the receiving application had everything and was told that no more comes (FIN,
+    /// SHUTDOWN): what a program measures that reads to the end of a connection.
+    pub end_s: Option<f64>,
+    /// For a transfer and for objects: seconds from its start until the sender knew that the association or connection had ended in
     /// good order.
     pub close_s: Option<f64>,
     /// Why it failed, if it did.

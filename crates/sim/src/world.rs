@@ -8,6 +8,7 @@ use anabranch_link::Frame;
 use crate::error::RunError;
 use crate::event_queue::Entity;
 use crate::network::{FIRST_LINK, Network};
+use crate::page::Page;
 use crate::record::EndSeries;
 use crate::scenario::TimeDraw;
 use crate::side::Side;
@@ -25,6 +26,8 @@ pub(crate) struct World {
     pub(crate) net: Network,
     /// The sender of flow `f` at `2 f`, its receiver at `2 f + 1`.
     pub(crate) sides: Vec<Side>,
+    /// Lists of objects that clients fetch.
+    pub(crate) pages: Vec<Page>,
     /// For each node, where packets take time to reach their transport.
     pub(crate) processors: Vec<Option<Processor>>,
     pub(crate) end: Instant,
@@ -92,10 +95,28 @@ impl World {
             } else {
                 self.deliver(now, entity - FIRST_LINK);
             }
+            if !self.net.news.is_empty() {
+                self.open_more(now);
+            }
         }
         // The last interval may end with the run.
         self.sample(self.end);
         Ok(())
+    }
+
+    /// Connections that waited for others.
+    fn open_more(&mut self, now: Instant) {
+        while let Some((page, news)) = self.net.news.pop() {
+            let Some(page) = self.pages.get_mut(page as usize) else { continue };
+            page.take(now, news);
+            while let Some((flow, at)) = page.next(now) {
+                // Clients open them: the receivers.
+                if let Some(side) = self.sides.get_mut(2 * flow + 1) {
+                    side.opens_at = Some(at);
+                    self.net.queue.set(side.entity, Some(at));
+                }
+            }
+        }
     }
 
     /// Takes what has arrived at the far end of a link.

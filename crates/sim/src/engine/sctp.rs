@@ -23,21 +23,15 @@ pub(crate) struct SctpEnd {
 }
 
 impl SctpEnd {
-    /// The ports of `local` and `remote` are SCTP ports. A receiver listens.
-    pub(crate) fn new(
-        local: SocketAddr,
-        remote: SocketAddr,
-        config: Config,
-        is_sender: bool,
-        rng: Rng,
-    ) -> Self {
+    /// The ports of `local` and `remote` are SCTP ports. Who does not open the association listens.
+    pub(crate) fn new(local: SocketAddr, remote: SocketAddr, config: Config, opens: bool, rng: Rng) -> Self {
         let config = Arc::new(config);
         let mut told = EndpointConfig::new(SocketAddr::new(local.ip(), 0), local.port());
         told.checksums = config.checksums;
         // A simulated network has nobody else on it.
         told.sealed = true;
         let mut endpoint = Endpoint::new(told, rng);
-        if !is_sender {
+        if !opens {
             // A sealed endpoint takes every configuration.
             let _taken = endpoint.listen(Arc::clone(&config));
         }

@@ -19,17 +19,11 @@ pub(crate) struct TcpEnd {
 }
 
 impl TcpEnd {
-    /// `remote` with the port of the peer. A receiver listens.
-    pub(crate) fn new(
-        local: SocketAddr,
-        remote: SocketAddr,
-        config: Config,
-        is_sender: bool,
-        rng: Rng,
-    ) -> Self {
+    /// `remote` with the port of the peer. Who does not open the connection listens.
+    pub(crate) fn new(local: SocketAddr, remote: SocketAddr, config: Config, opens: bool, rng: Rng) -> Self {
         let config = Arc::new(config);
         let mut stack = Stack::new(local, rng);
-        if !is_sender {
+        if !opens {
             stack.listen(local.port(), Arc::clone(&config));
         }
         Self { stack, id: None, config, port: local.port(), remote }

@@ -255,9 +255,16 @@ fn flows(hosts: &[host::Declared<'_>], declared: &[flow::Declared<'_>]) -> Resul
             flow.sender = sender.finish(flow.protocol)?;
             flow.receiver = receiver.finish(flow.protocol)?;
         }
-        for number in 1..=declared.count.unwrap_or(1) {
+        let connections = match &flow.traffic {
+            super::Traffic::Objects(connection) => Some(u64::from(connection.objects.connections)),
+            _ => None,
+        };
+        for number in 1..=declared.count.or(connections).unwrap_or(1) {
             let mut one = flow.clone();
-            if declared.count.is_some() {
+            if let super::Traffic::Objects(connection) = &mut one.traffic {
+                connection.number = (number - 1) as u32;
+            }
+            if declared.count.or(connections).is_some() {
                 one.name = format!("{}-{number}", flow.name);
                 one.group = Some(flow.name.clone());
             }

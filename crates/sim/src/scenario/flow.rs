@@ -7,6 +7,7 @@ use anabranch_sctp::{Coupling, SubflowScheduler, SubflowSpec};
 use super::engine::{self, EngineChoice};
 use super::error::{Place, Problem, hint, list, quote};
 use super::keys::{Field, Keys};
+use super::objects::{self, Connection};
 use super::subflow::{self, TimedChange};
 use super::tree::{Table, Value};
 use super::{Engine, PacketSource, TimeDraw, source, units};
@@ -18,10 +19,12 @@ pub struct Flow {
     pub name: String,
     /// The name in the file of the flows that a `count` made; `None` for a single flow.
     pub group: Option<String>,
-    /// The host that opens it and sends.
+    /// The host that sends.
     pub from: String,
     /// The host that receives.
     pub to: String,
+    /// Who opens it.
+    pub opened_by: Opener,
     /// Transport protocol.
     pub protocol: Protocol,
     /// Engine of the sender.
@@ -42,7 +45,7 @@ pub struct Flow {
     pub level: SubflowLevel,
     /// Code point of its packets, both directions.
     pub dscp: Dscp,
-    /// When the application opens it.
+    /// When the application opens it; of several connections for one list of objects, when the first is opened.
     pub start: TimeDraw,
     /// When a greedy application or a source of packets stops sending. `None`: at the end of the run.
     pub stop: Option<Duration>,
@@ -50,6 +53,16 @@ pub struct Flow {
     pub streams: u16,
     /// Whether messages are sent unordered. False for TCP.
     pub unordered: bool,
+}
+
+/// Which end opens a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Opener {
+    /// The sender, as who uploads does.
+    #[default]
+    Sender,
+    /// The receiver, as who downloads does: the sender listens, and sends when it has accepted.
+    Receiver,
 }
 
 /// Transport protocol of a flow.
@@ -89,7 +102,7 @@ impl Protocol {
 }
 
 /// What the application sends.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Traffic {
     /// Always has something to send.
@@ -104,6 +117,8 @@ pub enum Traffic {
         /// Size of one message; the last may be shorter.
         message: u32,
     },
+    /// Some of the objects that a client fetches, then a graceful close.
+    Objects(Connection),
     /// Packets of a flow without a transport.
     Packets(PacketSource),
 }
@@ -141,6 +156,7 @@ pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
             "name",
             "from",
             "to",
+            "opened_by",
             "protocol",
             "engine",
             "options",
@@ -167,10 +183,19 @@ pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
         .choice("protocol", &PROTOCOLS.map(|protocol| (protocol.name(), protocol)))?;
     let (both, receiver) = engine::of_flow(&keys)?;
     let traffic = if protocol.is_transport() {
-        traffic(&keys.required("traffic", "{ kind = \"greedy\", message = \"1452 B\" }")?)?
+        traffic(&keys.required("traffic", "{ kind = \"greedy\", message = \"1452 B\" }")?, protocol)?
     } else {
-        for key in ["engine", "options", "receiver", "subflows", "coupling", "level", "streams", "unordered"]
-        {
+        for key in [
+            "opened_by",
+            "engine",
+            "options",
+            "receiver",
+            "subflows",
+            "coupling",
+            "level",
+            "streams",
+            "unordered",
+        ] {
             if let Some(field) = keys.optional(key) {
                 return Err(field
                     .problem(format!("protocol {} has no transport; leave it out", quote(protocol.name()))));
@@ -224,7 +249,7 @@ pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
     };
     let stop = match keys.optional("stop") {
         None => None,
-        Some(field) if !matches!(traffic, Traffic::Transfer { .. }) => {
+        Some(field) if !matches!(traffic, Traffic::Transfer { .. } | Traffic::Objects(_)) => {
             let stop = field.quantity("\"60 s\"", units::time)?;
             if let TimeDraw::Fixed(start) = start {
                 if start >= stop {
@@ -237,8 +262,15 @@ pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
     };
     let named = subflows.iter().flat_map(|spec| &spec.streams).max().map_or(1, |most| most + 1);
     let fewest = named.max(if named > 1 { 1 } else { subflows.len() as u16 });
+    let wanted = match &traffic {
+        // A stream for each object.
+        Traffic::Objects(connection) if protocol == Protocol::Sctp => {
+            fewest.max(u16::try_from(connection.own().count()).unwrap_or(u16::MAX))
+        }
+        _ => fewest,
+    };
     let streams = match keys.optional("streams") {
-        None => fewest,
+        None => wanted,
         Some(field) => match u16::try_from(field.integer(1, 65_535)?).unwrap_or(u16::MAX) {
             few if few < fewest => {
                 return Err(field.problem(format!("{few} are too few for the subflows; at least {fewest}")));
@@ -246,11 +278,23 @@ pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
             streams => streams,
         },
     };
+    let opened_by = match (keys.optional("opened_by"), &traffic) {
+        (Some(field), Traffic::Objects(_)) => {
+            return Err(field.problem("who fetches objects opens the connections; leave it out"));
+        }
+        (Some(field), _) => {
+            field.choice("opened_by", &[("sender", Opener::Sender), ("receiver", Opener::Receiver)])?
+        }
+        // Who fetches objects opens the connections.
+        (None, Traffic::Objects(_)) => Opener::Receiver,
+        (None, _) => Opener::Sender,
+    };
     let flow = Flow {
         name: name.name()?,
         group: None,
         from: from.name()?,
         to: to.name()?,
+        opened_by,
         protocol,
         sender: Engine::default(),
         receiver: Engine::default(),
@@ -269,7 +313,12 @@ pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
     if flow.from == flow.to {
         return Err(to.problem(format!("a flow needs two hosts, and both ends are {}", quote(&flow.to))));
     }
-    let count = keys.optional("count").map(|field| field.integer(1, MOST)).transpose()?;
+    let count = match (keys.optional("count"), &flow.traffic) {
+        (Some(field), Traffic::Objects(_)) => {
+            return Err(field.problem("traffic of kind \"objects\" says how many connections; leave it out"));
+        }
+        (field, _) => field.map(|field| field.integer(1, MOST)).transpose()?,
+    };
     Ok(Declared { flow, name, from, to, place: keys.place(), both, receiver, count })
 }
 
@@ -282,21 +331,26 @@ fn coupling(field: &Field<'_>) -> Result<Coupling, Problem> {
     })
 }
 
-fn traffic(field: &Field<'_>) -> Result<Traffic, Problem> {
+fn traffic(field: &Field<'_>, protocol: Protocol) -> Result<Traffic, Problem> {
     let table = field.table("a table such as { kind = \"greedy\", message = \"1452 B\" }")?;
-    let kind = Keys::kind(table, "traffic", "\"greedy\"", &["greedy", "transfer"])?;
+    let kind = Keys::kind(table, "traffic", "\"greedy\"", &["greedy", "transfer", "objects"])?;
+    if kind == "objects" {
+        let mut objects = objects::read(table)?;
+        if objects.connections == 0 {
+            objects.connections = match protocol {
+                Protocol::Tcp => objects.sizes.len() as u32,
+                _ => 1,
+            };
+        }
+        return Ok(Traffic::Objects(Connection { objects: objects.into(), number: 0 }));
+    }
     let transfer = kind == "transfer";
     let keys = if transfer {
         Keys::of(table, "traffic of kind \"transfer\"", &["kind", "bytes", "message"])?
     } else {
         Keys::of(table, "traffic of kind \"greedy\"", &["kind", "message"])?
     };
-    let message = keys.required("message", "\"1452 B\"")?;
-    let size = message.quantity("\"1452 B\"", units::size)?;
-    if !(1..=LARGEST_MESSAGE).contains(&size) {
-        return Err(message.problem(format!("{size} B is out of range; allowed: 1 B to 16 MiB")));
-    }
-    let message = u32::try_from(size).unwrap_or(u32::MAX);
+    let message = message(&keys.required("message", "\"1452 B\"")?)?;
     if !transfer {
         return Ok(Traffic::Greedy { message });
     }
@@ -305,6 +359,15 @@ fn traffic(field: &Field<'_>) -> Result<Traffic, Problem> {
         0 => Err(total.problem("a transfer needs at least 1 B")),
         bytes => Ok(Traffic::Transfer { bytes, message }),
     }
+}
+
+/// The size of one message.
+pub(super) fn message(field: &Field<'_>) -> Result<u32, Problem> {
+    let size = field.quantity("\"1452 B\"", units::size)?;
+    if !(1..=LARGEST_MESSAGE).contains(&size) {
+        return Err(field.problem(format!("{size} B is out of range; allowed: 1 B to 16 MiB")));
+    }
+    Ok(u32::try_from(size).unwrap_or(u32::MAX))
 }
 
 /// Code points with the names that RFC 2474, 2597, 3246, 5865 and 8622 give them.

@@ -37,7 +37,7 @@ fn the_smallest_file() {
     }
     let [flow] = scenario.flows.as_slice() else { panic!("{:?}", scenario.flows) };
     assert_eq!((flow.name.as_str(), flow.from.as_str(), flow.to.as_str()), ("one", "a", "b"));
-    assert_eq!((flow.protocol, flow.traffic), (Protocol::Sctp, Traffic::Greedy { message: 1000 }));
+    assert_eq!((flow.protocol, &flow.traffic), (Protocol::Sctp, &Traffic::Greedy { message: 1000 }));
     assert_eq!((flow.subflows.len(), flow.streams, flow.unordered), (1, 1, false));
     assert_eq!((flow.coupling, flow.dscp), (Coupling::Independent, Dscp::DEFAULT));
     assert_eq!((flow.start, flow.stop), (TimeDraw::Fixed(Duration::ZERO), None));
@@ -112,7 +112,7 @@ fn units_are_exact() {
     let message =
         |text: &str| match read(&edited("\"1000 B\"", &format!("\"{text}\""))).unwrap().flows[0].traffic {
             Traffic::Greedy { message } => message,
-            other => panic!("{other:?}"),
+            ref other => panic!("{other:?}"),
         };
     assert_eq!(message("64 KiB"), 65_536);
     assert_eq!(message("1.5 KiB"), 1_536);

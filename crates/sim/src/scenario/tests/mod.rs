@@ -4,6 +4,7 @@ mod any_input;
 mod documentation;
 mod errors;
 mod meaning;
+mod objects;
 mod queues;
 mod routes;
 mod sources;
@@ -35,7 +36,7 @@ engine = \"rfc9260\"
 traffic = { kind = \"greedy\", message = \"1000 B\" }
 ";
 
-const EXAMPLES: [(&str, &str); 11] = [
+const EXAMPLES: [(&str, &str); 12] = [
     ("satellite.toml", include_str!("../../../../../examples/satellite.toml")),
     ("bottleneck.toml", include_str!("../../../../../examples/bottleneck.toml")),
     ("speed.toml", include_str!("../../../../../examples/speed.toml")),
@@ -46,6 +47,7 @@ const EXAMPLES: [(&str, &str); 11] = [
     ("one-router.toml", include_str!("../../../../../examples/one-router.toml")),
     ("virtual-queues.toml", include_str!("../../../../../examples/virtual-queues.toml")),
     ("wan-subflows.toml", include_str!("../../../../../examples/wan-subflows.toml")),
+    ("web-page.toml", include_str!("../../../../../examples/web-page.toml")),
     ("wan.toml", include_str!("../../../../../examples/wan.toml")),
 ];
 

@@ -17,7 +17,7 @@ fn source(protocol: &str, traffic: &str) -> PacketSource {
     assert!(!scenario.flows[1].protocol.is_transport());
     match scenario.flows[1].traffic {
         Traffic::Packets(source) => source,
-        other => panic!("{other:?}"),
+        ref other => panic!("{other:?}"),
     }
 }
 
