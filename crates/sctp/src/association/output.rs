@@ -146,9 +146,6 @@ impl Association {
         }
         let mut candidates = self.gate.begin();
         for index in 0..self.subflows.len() {
-            if self.subflows.get(index).is_none_or(|subflow| subflow.waits) {
-                continue;
-            }
             let Some(since) = self.may_send(now, index) else { continue };
             if let Some(subflow) = self.subflows.get(index) {
                 candidates.push(Candidate { subflow: index as u8, priority: subflow.priority, since });
@@ -645,7 +642,7 @@ impl Association {
             };
         framing.emit(&fragment, tsn, immediate, out);
         let len = fragment.payload.len();
-        let goes_on = !fragment.ending;
+        let (stream, goes_on) = (fragment.stream, !fragment.ending);
         let chunk = SentChunk {
             fragment,
             sent_at: now,
@@ -689,6 +686,9 @@ impl Association {
         self.stats.payload_bytes_unique += len as u64;
         if self.subflows.len() > 1 {
             self.keep_together(index);
+            if !goes_on && !self.moves.is_empty() {
+                self.move_waiting_stream(stream);
+            }
         }
         self.mark_path_used();
         self.record(now, index as u8, 0, TraceEvent::Sent { seq, len: len as u32, retransmit: None });
