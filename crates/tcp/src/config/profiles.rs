@@ -180,7 +180,8 @@ fn linux_2_6_15_reno() -> Config {
         rto_initial: Duration::from_secs(3),
         rto_min: Duration::from_millis(200),
         rto_max: Duration::from_secs(120),
-        rto_granularity: Duration::from_millis(10),
+        rtt_estimator: RttEstimator::Linux,
+        dsack: true,
         syn_retransmissions: 5,
         duplicate_syn_restarts_timer: false,
         ..Config::default()
