@@ -5,6 +5,7 @@
 //! 130 interrupted.
 #![forbid(unsafe_code)]
 
+mod decoded;
 mod failure;
 mod files;
 mod load;
@@ -39,6 +40,8 @@ enum Verb {
     Engines(verbs::engines::Arguments),
     /// Make, show and convert patterns: what happens to packets, position by position.
     Pattern(verbs::pattern::Arguments),
+    /// Decode a capture: packets, flows, retransmissions, bottlenecks, time-sequence plots.
+    Decode(verbs::decode::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
         Verb::Check(arguments) => verbs::check::run(arguments),
         Verb::Engines(arguments) => verbs::engines::run(arguments),
         Verb::Pattern(arguments) => verbs::pattern::run(arguments),
+        Verb::Decode(arguments) => verbs::decode::run(arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -77,7 +81,7 @@ fn one_line(error: &clap::Error) -> String {
         if text.contains("pattern <") || text.contains("pattern [") {
             return "pattern: which verb? allowed: make, show, convert, help".to_owned();
         }
-        return "which verb? allowed: simulate, check, engines, pattern, help".to_owned();
+        return "which verb? allowed: simulate, check, engines, pattern, decode, help".to_owned();
     }
     let told = text.split("\nUsage:").next().unwrap_or(&text);
     let told = told.split("\nFor more information").next().unwrap_or(told);

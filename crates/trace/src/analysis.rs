@@ -1,0 +1,225 @@
+//! What the two directions of a flow did: packets, bytes by their purpose, numberings.
+
+mod sctp;
+mod tcp;
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::flow::{Flow, Flows};
+use crate::packet::{Content, Packet};
+use crate::space::{Reason, Space};
+
+/// What the analysis has to be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Assumptions {
+    /// No retransmission timer of the hosts is shorter, nanoseconds; Linux has 200 ms, RFC 6298 has 1 s.
+    pub least_timeout_ns: i64,
+}
+
+impl Default for Assumptions {
+    fn default() -> Self {
+        Self { least_timeout_ns: 200_000_000 }
+    }
+}
+
+/// Bytes of a direction by what they are for. Every byte of every packet is in one of them.
+///
+/// A packet without user data belongs with all its headers to the purpose of its first chunk or of its flags.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Purposes {
+    /// User data, the first time it is seen.
+    pub payload: u64,
+    /// User data that had been seen before.
+    pub payload_again: u64,
+    /// Headers of IP, of the link and of UDP around SCTP, of packets with user data.
+    pub network_headers: u64,
+    /// TCP's header with its options, or SCTP's common header, of packets with user data.
+    pub transport_headers: u64,
+    /// Headers and padding of SCTP's chunks with user data.
+    pub chunk_headers: u64,
+    /// Packets that only acknowledge, and SACK chunks beside data.
+    pub acknowledgements: u64,
+    /// SYN and the answer to it up to the first acknowledgement; INIT to COOKIE ACK.
+    pub handshake: u64,
+    /// FIN and RST without data; SHUTDOWN and ABORT.
+    pub teardown: u64,
+    /// Anything else: heartbeats, errors, reconfiguration, keep-alives.
+    pub control: u64,
+}
+
+impl Purposes {
+    /// All bytes.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.payload + self.payload_again + self.overhead()
+    }
+
+    /// All bytes but user data.
+    #[must_use]
+    pub fn overhead(&self) -> u64 {
+        self.network_headers
+            + self.transport_headers
+            + self.chunk_headers
+            + self.acknowledgements
+            + self.handshake
+            + self.teardown
+            + self.control
+    }
+}
+
+/// What one direction sent.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Side {
+    pub(crate) packets: u64,
+    pub(crate) data_packets: u64,
+    pub(crate) packets_again: u64,
+    pub(crate) first_ns: Option<i64>,
+    pub(crate) last_ns: Option<i64>,
+    pub(crate) first_data_ns: Option<i64>,
+    pub(crate) last_data_ns: Option<i64>,
+    pub(crate) purposes: Purposes,
+    /// By subflow; -1 is data without one.
+    pub(crate) spaces: BTreeMap<i16, Space>,
+    pub(crate) control_again: Vec<ControlAgain>,
+    pub(crate) window_least: Option<u64>,
+    pub(crate) window_most: Option<u64>,
+    pub(crate) zero_windows: u64,
+    pub(crate) marked: u64,
+    pub(crate) wrong_checksums: u64,
+    pub(crate) streams: Vec<u16>,
+    /// TCP: shift of the window that this side announced, and the largest segment it takes.
+    scale: Option<u8>,
+    pub(crate) mss: Option<u16>,
+    pub(crate) sack_permitted: bool,
+    pub(crate) timestamps: bool,
+    window: u64,
+    controls: BTreeMap<(u8, u32), (u32, i64)>,
+}
+
+/// A control chunk sent again.
+#[derive(Clone, Debug)]
+pub(crate) struct ControlAgain {
+    pub(crate) frame: u64,
+    pub(crate) time_ns: i64,
+    pub(crate) name: &'static str,
+    pub(crate) before: u32,
+    pub(crate) after_ns: i64,
+    pub(crate) bytes: u32,
+}
+
+/// How a flow ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ending {
+    /// Not within the capture.
+    #[default]
+    Open,
+    /// One side has said that it has no more data.
+    HalfClosed,
+    /// FIN in both directions, or SHUTDOWN COMPLETE.
+    Closed,
+    /// RST or ABORT.
+    Aborted,
+}
+
+/// What a flow did.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Analysis {
+    /// From the client first.
+    pub(crate) sides: [Side; 2],
+    pub(crate) opened_ns: Option<i64>,
+    pub(crate) established_ns: Option<i64>,
+    pub(crate) ending: Ending,
+    fins: [bool; 2],
+    syn_answered: bool,
+}
+
+impl Analysis {
+    pub(crate) fn of(flow: &Flow, packets: &[(&Packet<'_>, bool)], assumed: &Assumptions) -> Self {
+        let mut analysis = Self::default();
+        for &(packet, back) in packets {
+            let [client, server] = &mut analysis.sides;
+            let side = if back { server } else { client };
+            side.packets += 1;
+            side.first_ns.get_or_insert(packet.time_ns);
+            side.last_ns = Some(packet.time_ns);
+            side.marked += u64::from(packet.ecn == 3);
+            match &packet.content {
+                Content::Tcp(tcp) => analysis.tcp(packet, tcp, back, assumed),
+                Content::Sctp(sctp) => analysis.sctp(packet, sctp, back, flow.sf2007, assumed),
+                _ => {}
+            }
+        }
+        analysis
+    }
+
+    fn both(&mut self, back: bool) -> (&mut Side, &mut Side) {
+        let [client, server] = &mut self.sides;
+        if back { (server, client) } else { (client, server) }
+    }
+
+    /// Retransmissions of data of both directions: how often each reason.
+    pub(crate) fn reasons(&self, back: bool) -> BTreeMap<Reason, u64> {
+        let mut reasons = BTreeMap::new();
+        let side = self.sides.get(usize::from(back));
+        for again in side.into_iter().flat_map(|side| side.spaces.values()).flat_map(|space| &space.again) {
+            *reasons.entry(again.reason).or_insert(0) += 1;
+        }
+        reasons
+    }
+}
+
+impl Side {
+    fn window_seen(&mut self, window: u64) {
+        self.window_least = Some(self.window_least.map_or(window, |least| least.min(window)));
+        self.window_most = Some(self.window_most.map_or(window, |most| most.max(window)));
+        self.zero_windows += u64::from(window == 0 && self.window != 0);
+        self.window = window;
+    }
+
+    fn data_seen(&mut self, time_ns: i64) {
+        self.data_packets += 1;
+        self.first_data_ns.get_or_insert(time_ns);
+        self.last_data_ns = Some(time_ns);
+    }
+
+    /// Notes a control message by what it is and what makes it the same one.
+    fn control(&mut self, packet: &Packet<'_>, name: &'static str, what: (u8, u32), bytes: u32) {
+        match self.controls.get_mut(&what) {
+            None => {
+                self.controls.insert(what, (1, packet.time_ns));
+            }
+            Some((before, last)) => {
+                self.control_again.push(ControlAgain {
+                    frame: packet.number,
+                    time_ns: packet.time_ns,
+                    name,
+                    before: *before,
+                    after_ns: packet.time_ns.saturating_sub(*last),
+                    bytes,
+                });
+                *before += 1;
+                *last = packet.time_ns;
+            }
+        }
+    }
+}
+
+/// Analyses every flow, in their order.
+pub(crate) fn all(packets: &[Packet<'_>], flows: &Flows, assumed: &Assumptions) -> Vec<Analysis> {
+    let mut lists: Vec<Vec<(&Packet<'_>, bool)>> = vec![Vec::new(); flows.flows.len()];
+    for (index, packet) in packets.iter().enumerate() {
+        if let Some(place) = flows.counted(index, packet) {
+            if let Some(list) = lists.get_mut(place.flow) {
+                list.push((packet, place.back));
+            }
+        }
+    }
+    for list in &mut lists {
+        // Interfaces may have been written one after the other.
+        list.sort_by_key(|(packet, _)| packet.time_ns);
+    }
+    flows.flows.iter().zip(&lists).map(|(flow, list)| Analysis::of(flow, list, assumed)).collect()
+}

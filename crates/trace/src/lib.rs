@@ -1,0 +1,49 @@
+//! What captures say about SCTP and TCP.
+//!
+//! # The way of a file
+//!
+//! [`Capture::read`] takes a file apart into frames. [`network::datagram`] finds the IP datagram in a frame,
+//! [`Packet::read`] what it carries. [`Flows::of`] sorts packets into connections and associations. A [`Trace`] does
+//! all of this, and answers: one line a packet, the flows, what was sent again and why, what a bottleneck of a given
+//! rate would have done, a time-sequence plot.
+//!
+//! # Rooms
+//!
+//! | file | question |
+//! |---|---|
+//! | `capture/` | which bytes were seen when, at which interface? |
+//! | `network.rs` | which IP datagram is it? |
+//! | `packet.rs` | which packet of which transport? |
+//! | `flow.rs` | which packets belong together? |
+//! | `analysis/` | what does a packet mean for its flow? |
+//! | `space.rs` | what was sent again, and why? |
+//! | `bottleneck.rs` | when would a link of this rate have been idle, and how full its queue? |
+//! | `plot.rs` | what does it look like? |
+//! | `report.rs` | results, as JSON has them |
+//!
+//! # The contract
+//!
+//! No bytes make it panic or allocate more than a small multiple of what they are. Damage ends the reading and is
+//! told in [`Capture::notes`].
+#![forbid(unsafe_code)]
+
+pub mod bottleneck;
+pub mod capture;
+pub mod flow;
+pub mod network;
+pub mod packet;
+pub mod report;
+
+mod analysis;
+mod plot;
+mod ranges;
+mod space;
+mod trace;
+
+pub use analysis::{Assumptions, Ending, Purposes};
+pub use bottleneck::Bottleneck;
+pub use capture::{Capture, CaptureError};
+pub use flow::Flows;
+pub use packet::{Packet, Reading};
+pub use space::{Evidence, Reason};
+pub use trace::{Direction, Filter, Protocol, Trace};
