@@ -11,6 +11,8 @@ LINK = "bottleneck"
 MEASURES = {
     # Percent of the time in which the bottleneck sends.
     "utilisation": f"100 * {grid.of_link(LINK, 'utilisation')}",
+    # Percent of a link of 10 Mbit/s that user data takes: 952 of 1000 bytes.
+    "user_data": f"{grid.of_flow('sf', 'goodput_payload_bps')} / 1e5",
     # Packets that its queue dropped, for each packet that arrived there.
     "drop_rate": grid.drop_rate(LINK),
     # Eq. 5.1: (fast retransmits + timeouts) / packets sent.
@@ -44,6 +46,10 @@ def look(samples: series.Samples) -> dict[str, float]:
         "rate": float(np.mean([_rate_after(sender, phase.start) for phase in steady])) / 1e6
         if steady
         else np.nan,
+        # The same in the interval after it: the first one holds the pause after the cut.
+        "second_rate": float(np.mean([_rate_after(sender, phase.start, 1) for phase in steady])) / 1e6
+        if steady
+        else np.nan,
         # What a fall of all windows together leaves of them.
         "cut": float(np.median(cycles.cuts(sender.cwnd, 0.2 * float(sender.cwnd.max())) or [np.nan])),
     }
@@ -53,20 +59,31 @@ def together(samples: series.Samples) -> dict[str, float]:
     """How far the subflows of one sampled run are cut together."""
     link, sender = samples.link(LINK), samples.sender("sf")
     falls = cycles.cuts(sender.cwnd, 0.2 * float(sender.cwnd.max()))
+    found = cycles.phases(link.time, link.queue)
     windows = [samples.sender("sf", number).cwnd for number in samples.subflows("sf")]
     pairs = [float(np.corrcoef(a, b)[0, 1]) for a, b in itertools.combinations(windows, 2)]
     return {
         "falls": len(falls),
         "halved": sum(left <= 0.5 for left in falls),
-        "regrowths": cycles.regrowths(cycles.phases(link.time, link.queue)),
+        # What is left includes what the windows grew by until the next sample.
+        "nearly_halved": sum(left <= 0.55 for left in falls),
+        "regrowths": cycles.regrowths(found),
+        # Those that found more than a few packets left: between two samples the queue serves 125 packets.
+        "deep_regrowths": sum(low > 10 for low in _lows(link, found)),
         # The synchronisation index: mean correlation of the windows of two subflows.
         "index": float(np.mean(pairs)) if pairs else np.nan,
     }
 
 
-def _rate_after(sender: series.Sender, start: float) -> float:
-    """The rate in the first interval that begins at `start` or later, bits per second."""
-    index = int(np.searchsorted(sender.time - sender.interval, start - 1e-9))
+def _lows(link: series.Link, found: list[cycles.Phase]) -> list[float]:
+    """The queue, in packets, where it began to grow before a sample found it empty."""
+    turns = [a.end for a, b in itertools.pairwise(found) if (a.state, b.state) == (cycles.QDN, cycles.QBU)]
+    return [float(link.queue[int(np.searchsorted(link.time, at - 1e-9))]) for at in turns]
+
+
+def _rate_after(sender: series.Sender, start: float, later: int = 0) -> float:
+    """The rate in the first interval that begins at `start` or later, or some intervals after it, bits per second."""
+    index = int(np.searchsorted(sender.time - sender.interval, start - 1e-9)) + later
     return float(sender.rate[min(index, len(sender.rate) - 1)])
 
 
