@@ -6,7 +6,7 @@ use anabranch_base::Instant;
 
 use crate::content::{content, is_content};
 use crate::engine::{Engine, Notice};
-use crate::scenario::{Connection, Flow, Order, Request, Traffic};
+use crate::scenario::{Closer, Connection, Flow, Order, Request, Traffic};
 
 /// An object on its way, as one of the two ends sees it.
 #[derive(Clone, Copy, Debug)]
@@ -77,6 +77,10 @@ pub(crate) struct Server {
     unordered: bool,
     connected: bool,
     blocked: bool,
+    /// Whether it closes the connection; else the client does.
+    closes: bool,
+    /// Everything was handed over.
+    done: bool,
     closing: bool,
     pub(crate) closed_at: Option<Instant>,
     pub(crate) failed: Option<String>,
@@ -99,6 +103,8 @@ impl Server {
             unordered: flow.unordered,
             connected: false,
             blocked: false,
+            closes: objects.is_none_or(|objects| objects.closed_by == Closer::Server),
+            done: false,
             closing: false,
             closed_at: None,
             failed: None,
@@ -119,7 +125,12 @@ impl Server {
                 }
                 Notice::Writable => self.blocked = false,
                 Notice::Readable => self.listen(now, engine),
-                Notice::PeerClosed => {}
+                Notice::PeerClosed => {
+                    if !self.closing {
+                        self.closing = true;
+                        engine.close(now);
+                    }
+                }
                 Notice::Closed => {
                     self.connected = false;
                     self.closed_at.get_or_insert(now);
@@ -134,9 +145,16 @@ impl Server {
             if !self.blocked {
                 self.fill(now, engine);
             }
-            if self.turn.is_empty() && self.unasked.is_empty() {
+            // It writes, then it closes: what may leave has left before. So the end is a packet of its own, unless something
+            // still waits that it can ride with.
+            if self.done && self.closes {
                 self.closing = true;
                 engine.close(now);
+                return true;
+            }
+            if !self.done && self.turn.is_empty() && self.unasked.is_empty() {
+                self.done = true;
+                return true;
             }
         }
         told
@@ -198,6 +216,8 @@ pub(crate) struct Client {
     /// Objects that nothing was asked for yet.
     unasked: usize,
     check: bool,
+    /// Whether it closes the connection; else the server does.
+    closes: bool,
     /// Bytes sent so far: their place in the stream of requests.
     position: u64,
     blocked: bool,
@@ -236,6 +256,7 @@ impl Client {
             to_ask: 0,
             unasked: missing,
             check: !flow.unordered,
+            closes: plan(flow).is_some_and(|connection| connection.objects.closed_by == Closer::Client),
             position: 0,
             blocked: false,
             taken: 0,
@@ -279,7 +300,10 @@ impl Client {
                 Notice::Readable => self.take(now, engine),
                 Notice::PeerClosed => {
                     self.take(now, engine);
-                    engine.close(now);
+                    // Who closes has done so.
+                    if !(self.closes && self.missing == 0) {
+                        engine.close(now);
+                    }
                 }
                 Notice::Closed => {}
                 Notice::Failed(why) => {
@@ -353,6 +377,9 @@ impl Client {
             if self.missing == 0 {
                 self.complete_at.get_or_insert(now);
                 self.news.finished = true;
+                if self.closes {
+                    engine.close(now);
+                }
             }
         }
     }

@@ -439,6 +439,6 @@ fn overrides() {
     assert_eq!(
         told("record.speed", "1"),
         "--set record.speed: unknown key \"speed\" in [record]; allowed keys: trace, pcap, queue_interval, sample, sample_from, \
-         sample_until, by_flow"
+         sample_until, packets, by_flow"
     );
 }

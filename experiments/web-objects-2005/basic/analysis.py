@@ -1,0 +1,3 @@
+from anabranch_lab.experiment import Analysis
+def analyse(runner):
+    return Analysis(claims=[])
