@@ -8,7 +8,7 @@ mod value;
 
 pub use profiles::PROFILES;
 pub use value::{
-    AckedGrowth, Controller, InitialWindow, LossRecovery, RttEstimator, RttSampling, SsthreshBase,
+    AckedGrowth, Controller, InitialWindow, LossRecovery, Reduction, RttEstimator, RttSampling, SsthreshBase,
 };
 
 use anabranch_base::Duration;
@@ -141,6 +141,10 @@ config! {
     // ---- congestion control
     /// Congestion controller.
     controller: Controller = Controller::Reno;
+    /// Leave slow start by HyStart++ when the round-trip time grows (RFC 9406); not with vegas, which has its own way.
+    hystart: bool = false;
+    /// Hold the window at the bandwidth measured times the round-trip time, plus two segments (FreeBSD's inflight limiting, near Vegas).
+    inflight_limit: bool = false;
     /// Initial window.
     initial_window: InitialWindow = InitialWindow::Rfc6928;
     /// Initial slow-start threshold; RFC 5681 wants it arbitrarily high.
@@ -161,12 +165,18 @@ config! {
     slow_start_restart: bool = true;
     /// Start with one segment when the SYN or SYN-ACK had to be sent again (RFC 5681, section 3.1).
     one_segment_after_handshake_loss: bool = true;
+    /// With one_segment_after_handshake_loss: so many repeated SYNs or SYN-ACKs are forgiven (Linux since 2.6.39: 1).
+    handshake_losses_forgiven: u32 = 0;
     /// Most data segments sent in answer to one ACK; 0 means no limit.
     max_burst: u32 = 0;
 
     // ---- loss recovery
     /// Loss recovery; the SACK kinds need the peer's SACK and fall back to newreno without it.
     recovery: LossRecovery = LossRecovery::Sack6675;
+    /// With sack6675: lost is what lies duplicate_threshold segments or more below the highest one SACKed, however few blocks say so (FACK).
+    fack: bool = false;
+    /// With sack6675: how the window comes down during fast recovery.
+    reduction: Reduction = Reduction::AtOnce;
     /// Duplicate acknowledgements that start fast retransmit (RFC 5681).
     duplicate_threshold: u32 = 3;
     /// New data on the first two duplicate acknowledgements (RFC 3042).
@@ -192,11 +202,16 @@ config! {
     /// Remember what was SACKed over a timeout (RFC 6675, section 5.1); RFC 2018 forgot it for fear of reneging.
     keep_sack_on_timeout: bool = true;
 
+    /// Undo the reduction and forget the losses when timestamps show that the original had arrived (RFC 3522, RFC 4015).
+    undo: bool = false;
+
     // ---- retransmission timeout
     /// Before the first round-trip sample (RFC 6298: 1 s; RFC 2988: 3 s).
     rto_initial: Duration = Duration::from_secs(1);
     /// Smallest timeout (RFC 6298: 1 s).
     rto_min: Duration = Duration::from_secs(1);
+    /// Added to a measured timeout, backing off included, before rto_min is looked at (FreeBSD's slop: 200 ms).
+    rto_slop: Duration = Duration::ZERO;
     /// Largest timeout, backing off included (RFC 6298: at least 60 s).
     rto_max: Duration = Duration::from_secs(60);
     /// Clock granularity G of RFC 6298; with rtt_estimator = ticks the length of a tick.
@@ -209,6 +224,10 @@ config! {
     rtt_sampling: RttSampling = RttSampling::Timed;
     /// The handshake is the first round-trip sample.
     rtt_from_handshake: bool = true;
+    /// Begin with the round-trip time and ssthresh that earlier connections of this stack to the same host ended with (BSD's host cache, Linux's route metrics).
+    host_cache: bool = false;
+    /// The answer to a SYN that comes again restarts the timer of the SYN-ACK and counts as one of its repetitions; Linux 2.4 answers beside the timer.
+    duplicate_syn_restarts_timer: bool = true;
     /// Retransmissions of one data segment before giving up (RFC 9293, section 3.8.3, R2).
     retransmissions: u32 = 15;
     /// Retransmissions of a SYN or SYN-ACK before giving up.
@@ -223,6 +242,16 @@ config! {
     time_wait: Duration = Duration::from_secs(60);
     /// Half-open connections a listener holds; more SYNs are dropped.
     backlog: u32 = 128;
+
+    // ---- quirks: mistakes of implementations that studies report, all off
+    /// FreeBSD 6.0 (study 003, 7.1.1): the handshake's round trip, of bare headers, sets the first timeout to 3 RTT + rto_slop, whatever rtt_from_handshake says.
+    quirk_opportunistic_rto: bool = false;
+    /// FreeBSD 6.0 (study 003, 7.1.2): each retransmission after a timeout backs the timer off, no acknowledgement ends that, and from then on duplicate acknowledgements start nothing.
+    quirk_faulty_recovery: bool = false;
+    /// FreeBSD 6.0 (study 003, 7.1.3): an acknowledgement leaves before the user reads, the next gives the window back, and as it changes the window it is no duplicate, whatever it SACKs.
+    quirk_window_update: bool = false;
+    /// FreeBSD 6.0 (study 003, C.1.4): the acknowledgement of our SYN-ACK grows the initial window by a segment.
+    quirk_initial_window: bool = false;
 }
 
 #[cfg(test)]

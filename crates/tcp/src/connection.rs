@@ -8,6 +8,7 @@ mod output;
 use crate::acks::Acks;
 use crate::config::Config;
 use crate::event::{Event, Failure, State, Timer};
+use crate::host_cache::Learnt;
 use crate::receiver::Receiver;
 use crate::sender::{Context, Sender};
 use crate::stats::Stats;
@@ -49,8 +50,12 @@ pub(crate) struct Connection {
     acks: Acks,
     /// A SYN (or SYN-ACK) must leave.
     syn_due: bool,
+    /// It answers a repeated SYN and leaves the timer alone.
+    syn_beside: bool,
     syn_sent_at: Instant,
     syn_sends: u32,
+    /// What earlier connections to the peer left.
+    learnt: Option<Learnt>,
     peer_mss: u64,
     /// Shift of the peer's window field, and of ours; `None` when not in use.
     scales: Option<(u8, u8)>,
@@ -91,8 +96,10 @@ impl Connection {
             receiver: Receiver::new(config.receive_buffer),
             acks: Acks::default(),
             syn_due: true,
+            syn_beside: false,
             syn_sent_at: Instant::ZERO,
             syn_sends: 0,
+            learnt: None,
             peer_mss: 0,
             scales: None,
             sack: false,
@@ -106,6 +113,16 @@ impl Connection {
             stats: Stats::default(),
             config,
         }
+    }
+
+    /// With `host_cache`: what earlier connections to the peer left.
+    pub(crate) fn remember(&mut self, learnt: Option<Learnt>) {
+        self.learnt = learnt.filter(|_| self.config.host_cache);
+    }
+
+    /// With `host_cache`: what this one leaves.
+    pub(crate) fn learnt(&self) -> Option<Learnt> {
+        if self.config.host_cache { self.sender.learnt() } else { None }
     }
 
     pub(crate) fn state(&self) -> State {
@@ -132,6 +149,11 @@ impl Connection {
     /// Nothing more will happen: it may be forgotten once this is true.
     pub(crate) fn is_over(&self) -> bool {
         self.state == State::Closed && !self.reset_due && !self.receiver.readable()
+    }
+
+    /// Both directions have ended, or been cut off.
+    pub(crate) fn is_ending(&self) -> bool {
+        matches!(self.state, State::TimeWait | State::Closed)
     }
 
     /// The next timer, and which.

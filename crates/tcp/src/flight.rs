@@ -221,6 +221,11 @@ impl Flight {
         0
     }
 
+    /// The same by FACK: what lies `duplicates` segments or more below the end of the highest one SACKed.
+    pub(crate) fn lost_below_forward(&self, duplicates: u32, mss: u64) -> u64 {
+        self.sacks.end().saturating_sub(u64::from(duplicates) * mss)
+    }
+
     /// Marks every segment below `limit` that is not SACKed as lost. Each is judged once.
     pub(crate) fn mark_lost_below(&mut self, limit: u64) {
         while let Some(i) = self.judged.checked_sub(self.base) {
@@ -253,6 +258,16 @@ impl Flight {
         }
         self.cursor = self.base;
         self.judged = self.end_index();
+    }
+
+    /// Nothing is held for lost any more, and what was sent again counts once.
+    pub(crate) fn forget_losses(&mut self) {
+        (self.lost, self.resent) = (0, 0);
+        for segment in &mut self.ring {
+            (segment.lost, segment.resent) = (false, false);
+        }
+        self.judged = self.base;
+        self.cursor = self.base;
     }
 
     /// Forgets the scoreboard.

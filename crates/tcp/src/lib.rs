@@ -23,6 +23,7 @@
 //! | `flight.rs` | what is outstanding, SACKed, lost, sent again? |
 //! | `congestion.rs` | how much may be outstanding? |
 //! | `rtt.rs` | how long to wait? |
+//! | `host_cache.rs` | what did earlier connections to this host learn? |
 //! | `receiver.rs` | what has arrived, what is the window? |
 //! | `acks.rs` | when to acknowledge? |
 //! | `config.rs` | every rule as a value; profiles are sets of them |
@@ -39,6 +40,7 @@ mod connection;
 mod event;
 mod flight;
 pub mod header;
+mod host_cache;
 mod ranges;
 mod receiver;
 mod rtt;
@@ -48,8 +50,8 @@ mod stack;
 mod stats;
 
 pub use config::{
-    AckedGrowth, Config, ConfigError, Controller, InitialWindow, Key, LossRecovery, PROFILES, RttEstimator,
-    RttSampling, SsthreshBase,
+    AckedGrowth, Config, ConfigError, Controller, InitialWindow, Key, LossRecovery, PROFILES, Reduction,
+    RttEstimator, RttSampling, SsthreshBase,
 };
 pub use event::{ConnectionId, Event, Failure, SendError, State, Timer};
 pub use stack::Stack;

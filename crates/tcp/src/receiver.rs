@@ -34,6 +34,8 @@ pub(crate) struct Receiver {
     fin: Option<u64>,
     fin_taken: bool,
     buffer: u64,
+    /// The next window lacks this much, as if the user had not read it yet (a quirk).
+    unread: u64,
     /// Right edge that we have promised; never moves left (RFC 9293, section 3.8.6.2.1).
     edge: u64,
 }
@@ -51,6 +53,7 @@ impl Receiver {
             fin: None,
             fin_taken: false,
             buffer: buffer.max(1),
+            unread: 0,
             edge: 1,
         }
     }
@@ -66,7 +69,7 @@ impl Receiver {
 
     /// The edge that we could promise now.
     pub(crate) fn possible_edge(&self) -> u64 {
-        self.edge.max(self.next + self.buffer.saturating_sub(self.waiting))
+        self.edge.max(self.next + self.buffer.saturating_sub(self.waiting + self.unread))
     }
 
     /// The window was all but shut, and the user has read enough for the peer to be told (receiver's silly window
@@ -83,6 +86,7 @@ impl Receiver {
         let room = possible - self.next;
         let edge =
             if self.edge <= self.next && room < (self.buffer / 2).min(mss) { self.edge } else { possible };
+        self.unread = 0;
         let window = (edge.saturating_sub(self.next) >> shift).min(0xffff);
         self.edge = self.edge.max(self.next + (window << shift));
         window as u16
@@ -90,6 +94,11 @@ impl Receiver {
 
     pub(crate) fn has_holes(&self) -> bool {
         !self.ranges.is_empty()
+    }
+
+    /// The acknowledgement of these bytes, in order, will leave as if the user had not read them.
+    pub(crate) fn hold_back(&mut self, bytes: u64) {
+        self.unread = bytes;
     }
 
     /// Data arrived at sequence number `seq`.

@@ -10,6 +10,9 @@ pub(crate) struct Rtt {
     granularity: Duration,
     min: Duration,
     max: Duration,
+    slop: Duration,
+    /// Nothing ends backing off (a quirk).
+    keeps_backoff: bool,
     srtt: Option<Duration>,
     rttvar: Duration,
     /// BSD's fixed point: srtt in eighths and rttvar in quarters of a tick.
@@ -27,6 +30,8 @@ impl Rtt {
             granularity: config.rto_granularity.max(Duration::from_nanos(1)),
             min: config.rto_min,
             max: config.rto_max,
+            slop: config.rto_slop,
+            keeps_backoff: config.quirk_faulty_recovery,
             srtt: None,
             rttvar: Duration::ZERO,
             ticks: (0, 0),
@@ -39,9 +44,27 @@ impl Rtt {
         self.srtt
     }
 
+    pub(crate) fn rttvar(&self) -> Duration {
+        self.rttvar
+    }
+
     /// The timeout to arm the timer with. The floor comes before backing off, the ceiling after.
     pub(crate) fn rto(&self) -> Duration {
-        (self.base.max(self.min) * (1_u64 << self.backoff.min(20))).min(self.max)
+        let backed_off = 1_u64 << self.backoff.min(20);
+        if self.slop > Duration::ZERO && self.srtt.is_some() {
+            // BSD: the slop goes on top of all, and the floor is looked at last.
+            return (self.base * backed_off + self.slop).max(self.min).min(self.max);
+        }
+        (self.base.max(self.min) * backed_off).min(self.max)
+    }
+
+    /// What an earlier connection to the same host measured; counts until there is a sample.
+    pub(crate) fn seed(&mut self, srtt: Duration, rttvar: Duration) {
+        if self.srtt.is_none() {
+            self.srtt = Some(srtt);
+            self.rttvar = rttvar;
+            self.base = srtt + self.granularity.max(rttvar * 4);
+        }
     }
 
     /// RFC 6298, section 5.5: "The host MUST set RTO <- RTO * 2".
@@ -57,7 +80,9 @@ impl Rtt {
     }
 
     pub(crate) fn clear_back_off(&mut self) {
-        self.backoff = 0;
+        if !self.keeps_backoff {
+            self.backoff = 0;
+        }
     }
 
     /// RFC 6298, section 5.7: the timeout of a connection whose SYN had to be sent again and was never measured.
@@ -101,7 +126,7 @@ impl Rtt {
         };
         self.srtt = Some(srtt);
         self.base = srtt + self.granularity.max(self.rttvar * 4);
-        self.backoff = 0;
+        self.clear_back_off();
         r
     }
 
@@ -119,7 +144,7 @@ impl Rtt {
         let g = self.granularity;
         self.base = g * (((*rttvar << 3) + *srtt) >> 3) as u64;
         self.srtt = Some(g * *srtt as u64 / 8);
-        self.backoff = 0;
+        self.clear_back_off();
         g * ticks as u64
     }
 }

@@ -4,6 +4,9 @@
 
 mod ack;
 mod choose;
+mod inflight;
+mod reduce;
+mod spurious;
 mod timeout;
 
 pub(crate) use ack::AckInfo;
@@ -12,10 +15,14 @@ pub(crate) use choose::Outgoing;
 use crate::config::{Config, LossRecovery};
 use crate::congestion::Congestion;
 use crate::flight::Flight;
+use crate::host_cache::Learnt;
 use crate::rtt::Rtt;
 use crate::send_queue::SendQueue;
 use crate::stats::Stats;
 use anabranch_base::{Instant, RetransmitReason, Trace, TraceEvent, TraceRecord};
+use inflight::Inflight;
+use reduce::Reducing;
+use spurious::Doubt;
 use std::sync::Arc;
 
 /// What every handler needs beside its own state.
@@ -105,6 +112,13 @@ pub(crate) struct Sender {
     cwnd_limited_to: u64,
     /// Data segments sent since the last acknowledgement came.
     burst: u32,
+    /// The window while it comes down by and by.
+    reducing: Option<Reducing>,
+    inflight: Option<Inflight>,
+    doubt: Option<Doubt>,
+    /// Round-trip samples of data, and the retransmission timer has expired at least once.
+    samples: u32,
+    timed_out: bool,
 }
 
 impl Sender {
@@ -142,12 +156,17 @@ impl Sender {
             last_sent: None,
             cwnd_limited_to: 0,
             burst: 0,
+            reducing: None,
+            doubt: None,
+            inflight: config.inflight_limit.then(Inflight::default),
+            samples: 0,
+            timed_out: false,
             config,
         }
     }
 
-    /// The handshake is over: payload of a full segment, whether SACK may be used, whether the handshake lost something.
-    pub(crate) fn establish(&mut self, mss: u64, sack: bool, handshake_loss: bool) {
+    /// The handshake is over: payload of a full segment, whether SACK may be used, SYNs sent more than once.
+    pub(crate) fn establish(&mut self, mss: u64, sack: bool, handshake_losses: u32) {
         self.mss = mss.max(1);
         self.sack = sack;
         if !sack && matches!(self.recovery, LossRecovery::Sack6675 | LossRecovery::Ns2Sack1) {
@@ -156,12 +175,33 @@ impl Sender {
         self.congestion = Congestion::new(&self.config, self.mss);
         self.una = 1;
         self.timer = None;
-        if handshake_loss {
+        if handshake_losses > 0 {
             self.rtt.restart_at(self.config.rto_after_handshake_loss.max(self.config.rto_initial));
-            if self.config.one_segment_after_handshake_loss {
+            let forgiven = handshake_losses <= self.config.handshake_losses_forgiven;
+            if self.config.one_segment_after_handshake_loss && !forgiven {
                 self.congestion.restart(crate::config::InitialWindow::Segments(1));
             }
         }
+    }
+
+    /// An acknowledgement of nothing but our SYN grew the window (a quirk).
+    pub(crate) fn grow_by_syn(&mut self) {
+        self.congestion.set_window(self.congestion.window() + self.mss);
+    }
+
+    /// What earlier connections to this host left.
+    pub(crate) fn seed(&mut self, learnt: &Learnt) {
+        self.rtt.seed(learnt.srtt, learnt.rttvar);
+        if let Some(ssthresh) = learnt.ssthresh {
+            self.congestion.seed_ssthresh(ssthresh);
+        }
+    }
+
+    /// What this connection has to say to later ones: enough samples, and ssthresh when a loss has set it.
+    pub(crate) fn learnt(&self) -> Option<Learnt> {
+        let srtt = self.rtt.srtt().filter(|_| self.samples >= 4)?;
+        let ssthresh = Some(self.congestion.ssthresh()).filter(|s| *s != u64::MAX);
+        Some(Learnt { srtt, rttvar: self.rtt.rttvar(), ssthresh })
     }
 
     /// The window of the segment that ended the handshake.
@@ -240,6 +280,15 @@ impl Sender {
             0 => self.window,
             limit => self.window.min(limit),
         }
+    }
+
+    /// What may be outstanding by the congestion window, as reduced or limited at the moment.
+    fn cwnd(&self) -> u64 {
+        let window = match &self.reducing {
+            Some(reducing) if self.phase == Phase::Fast => reducing.window(),
+            _ => self.congestion.window(),
+        };
+        self.inflight.as_ref().and_then(Inflight::window).map_or(window, |limit| window.min(limit))
     }
 
     /// What loss recovery takes for outstanding.

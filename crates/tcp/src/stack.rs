@@ -4,6 +4,7 @@ use crate::config::Config;
 use crate::connection::{Addresses, Connection, Outside};
 use crate::event::{ConnectionId, Event, SendError, State, Timer};
 use crate::header::{self, Flags, Header};
+use crate::host_cache::HostCache;
 use crate::stats::{StackStats, Stats};
 use anabranch_base::{Dscp, Ecn, Instant, Meta, Rng, Trace, TraceRecord, Transmit};
 use bytes::Bytes;
@@ -33,6 +34,7 @@ pub struct Stack {
     events: VecDeque<(ConnectionId, Event)>,
     /// Answers to segments of no connection.
     strays: VecDeque<Stray>,
+    hosts: HostCache,
     trace: Trace,
     stats: StackStats,
 }
@@ -77,6 +79,7 @@ impl Stack {
             timers: BTreeSet::new(),
             events: VecDeque::new(),
             strays: VecDeque::new(),
+            hosts: HostCache::default(),
             trace: Trace::default(),
             stats: StackStats::default(),
         }
@@ -310,8 +313,9 @@ impl Stack {
         self.slots.get(id as usize)?.connection.as_deref()
     }
 
-    fn insert(&mut self, id: u32, connection: Connection) {
+    fn insert(&mut self, id: u32, mut connection: Connection) {
         let Addresses { local, remote } = connection.addresses();
+        connection.remember(self.hosts.get(remote.ip()));
         let old = self.by_peer.insert((local.port(), remote), id);
         match self.slots.get_mut(id as usize) {
             Some(slot) => slot.connection = Some(Box::new(connection)),
@@ -335,7 +339,13 @@ impl Stack {
         let connection = self.slots.get_mut(id as usize)?.connection.as_deref_mut()?;
         let was_half_open = connection.is_half_open();
         let mut out = Outside { now, trace: &mut self.trace, events: &mut self.events };
+        let was_open = !connection.is_ending();
         let result = f(connection, &mut out);
+        if was_open && connection.is_ending() {
+            if let Some(learnt) = connection.learnt() {
+                self.hosts.put(connection.addresses().remote.ip(), learnt);
+            }
+        }
         if was_half_open && !connection.is_half_open() {
             let port = connection.addresses().local.port();
             if let Some(listener) = self.listeners.get_mut(&port) {

@@ -19,6 +19,8 @@ pub struct Stats {
     pub fast_retransmits: u64,
     /// Expiries of the retransmission timer with data outstanding.
     pub timeouts: u64,
+    /// Reductions of the window that proved needless and were undone.
+    pub undone: u64,
     /// Expiries of the retransmission timer for a SYN or SYN-ACK.
     pub handshake_timeouts: u64,
     /// Zero-window probes sent.

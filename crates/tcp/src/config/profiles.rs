@@ -1,6 +1,8 @@
 //! Profiles: named sets of values. No code asks for a profile's name.
 
-use super::{AckedGrowth, Config, InitialWindow, LossRecovery, RttEstimator, SsthreshBase};
+use super::{
+    AckedGrowth, Config, Controller, InitialWindow, LossRecovery, Reduction, RttEstimator, SsthreshBase,
+};
 use anabranch_base::Duration;
 
 /// Every profile with a line about it.
@@ -20,6 +22,20 @@ pub const PROFILES: &[(&str, &str)] = &[
         "ns2-sack1",
         "ns-2.35's Agent/TCP/Sack1 as the satellite reference runs set it: limited transmit, window_ 45",
     ),
+    (
+        "freebsd-6.0",
+        "FreeBSD 6.0 as the loss-position study ran it: RFC 3390, RTO slop of 200 ms; inflight limiting and quirks are off",
+    ),
+    (
+        "linux-2.4",
+        "Linux 2.4 as the web-objects study ran it: IW 2, SACK, FACK, MSS 1412, window 63 KB, SYN after 3, 6, 12 s",
+    ),
+    (
+        "linux-2.6.15",
+        "Linux 2.6.15: BIC (controller = vegas by choice), SACK, FACK, rate halving, RTO min 200 ms",
+    ),
+    ("linux-6.1", "Linux 6.1 with reno: IW 10, RTO min 200 ms, proportional rate reduction"),
+    ("rack-cubic", "as rfc with CUBIC (RFC 9438) and proportional rate reduction (RFC 6937)"),
 ];
 
 impl Config {
@@ -38,6 +54,11 @@ impl Config {
             "sack" => Some(Self { timestamps: false, ..Self::default() }),
             "study-2005" => Some(study_2005()),
             "ns2-sack1" => Some(ns2_sack1()),
+            "freebsd-6.0" => Some(freebsd_6_0()),
+            "linux-2.4" => Some(linux_2_4()),
+            "linux-2.6.15" => Some(linux_2_6_15()),
+            "linux-6.1" => Some(linux_6_1()),
+            "rack-cubic" => Some(rack_cubic()),
             _ => None,
         }
     }
@@ -86,4 +107,94 @@ fn ns2_sack1() -> Config {
         receive_buffer: 1 << 20,
         ..study_2005()
     }
+}
+
+/// Study 003, section 4.2 and appendix C.1: its baseline, which had inflight limiting switched off.
+fn freebsd_6_0() -> Config {
+    Config {
+        receive_buffer: 65536,
+        sack_blocks: 3,
+        ack_delay: Duration::from_millis(100),
+        initial_window: InitialWindow::Rfc3390,
+        growth: AckedGrowth::PerAck,
+        growth_needs_full_window: false,
+        ssthresh_base: SsthreshBase::Cwnd,
+        nextseg_rule3: false,
+        rescue_retransmission: false,
+        keep_sack_on_timeout: false,
+        ssthresh_held_on_backoff: false,
+        rto_initial: Duration::from_secs(3),
+        // "3ms in FreeBSD", and 200 ms are added before it is looked at.
+        rto_min: Duration::from_millis(3),
+        rto_slop: Duration::from_millis(200),
+        rto_max: Duration::from_secs(64),
+        // The timeout taken from the handshake is the quirk of section 7.1.1.
+        rtt_from_handshake: false,
+        retransmissions: 12,
+        syn_retransmissions: 3,
+        ..Config::default()
+    }
+}
+
+/// Study 000, sections 4.2 and 5.1: Red Hat 7.2 with its route metrics flushed before every run.
+fn linux_2_4() -> Config {
+    Config {
+        // 1400 bytes of data and 12 of the timestamp option.
+        mss: 1412,
+        window_scaling: false,
+        receive_buffer: 63 << 10,
+        quick_acks: 16,
+        initial_window: InitialWindow::Segments(2),
+        ..linux_2_6_15_reno()
+    }
+}
+
+/// Study 003, appendix C.2.
+fn linux_2_6_15() -> Config {
+    Config { controller: Controller::Bic, quick_acks: 16, ..linux_2_6_15_reno() }
+}
+
+/// What Linux 2.4 and 2.6.15 have in common.
+fn linux_2_6_15_reno() -> Config {
+    Config {
+        receive_buffer: 87380,
+        ack_delay: Duration::from_millis(40),
+        initial_window: InitialWindow::Rfc3390,
+        growth: AckedGrowth::Packets,
+        ssthresh_base: SsthreshBase::Cwnd,
+        one_segment_after_handshake_loss: true,
+        fack: true,
+        reduction: Reduction::RateHalving,
+        nextseg_rule3: false,
+        rescue_retransmission: false,
+        undo: true,
+        rto_initial: Duration::from_secs(3),
+        rto_min: Duration::from_millis(200),
+        rto_max: Duration::from_secs(120),
+        rto_granularity: Duration::from_millis(10),
+        syn_retransmissions: 5,
+        duplicate_syn_restarts_timer: false,
+        ..Config::default()
+    }
+}
+
+fn linux_6_1() -> Config {
+    Config {
+        receive_buffer: 131_072,
+        ack_delay: Duration::from_millis(40),
+        quick_acks: 16,
+        growth_limit: u32::MAX,
+        ssthresh_base: SsthreshBase::Cwnd,
+        handshake_losses_forgiven: 1,
+        reduction: Reduction::Prr,
+        rescue_retransmission: false,
+        undo: true,
+        rto_min: Duration::from_millis(200),
+        rto_max: Duration::from_secs(120),
+        ..Config::default()
+    }
+}
+
+fn rack_cubic() -> Config {
+    Config { controller: Controller::Cubic, reduction: Reduction::Prr, ..Config::default() }
 }

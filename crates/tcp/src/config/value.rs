@@ -112,6 +112,24 @@ names! {
     Controller {
         /// RFC 5681.
         Reno = "reno",
+        /// Binary increase (Xu, Harfoush, Rhee 2004), as in Linux 2.6.15.
+        Bic = "bic",
+        /// RFC 9438.
+        Cubic = "cubic",
+        /// Brakmo, O'Malley, Peterson 1994, as in Linux 2.6.15.
+        Vegas = "vegas",
+    }
+}
+
+names! {
+    /// How the window comes down during fast recovery.
+    Reduction {
+        /// To ssthresh at once (RFC 6675).
+        AtOnce = "at-once",
+        /// By proportional rate reduction (RFC 6937 with the slow-start bound), counted in whole segments.
+        Prr = "prr",
+        /// A segment for every second acknowledgement, as Linux 2.4 and 2.6 did.
+        RateHalving = "rate-halving",
     }
 }
 

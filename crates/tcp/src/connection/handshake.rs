@@ -79,12 +79,15 @@ impl Connection {
     pub(super) fn establish(&mut self, out: &mut Outside<'_>, header: &Header, scaled: bool) {
         self.announced = true;
         let once = self.syn_sends == 1;
-        if once && self.config.rtt_from_handshake {
+        if once && (self.config.rtt_from_handshake || self.config.quirk_opportunistic_rto) {
             self.sender.rtt().sample(self.syn_sent_at, out.now);
         }
         let options = if self.timestamp.is_some() { 12 } else { 0 };
         let mss = u64::from(self.config.mss).min(self.peer_mss).saturating_sub(options).max(1);
-        self.sender.establish(mss, self.sack, !once);
+        self.sender.establish(mss, self.sack, self.syn_sends.saturating_sub(1));
+        if let Some(learnt) = &self.learnt {
+            self.sender.seed(learnt);
+        }
         self.state = if self.sender.is_finishing() { State::FinWait1 } else { State::Established };
         // The window of a SYN is never scaled (RFC 7323, section 2.2).
         let shift = if scaled { self.scales.map_or(0, |s| s.0) } else { 0 };
@@ -100,12 +103,16 @@ impl Connection {
         }
         self.sender.rtt().back_off();
         self.sender.set_timer(None);
+        self.syn_beside = false;
         self.syn_due = true;
     }
 
     /// The SYN or SYN-ACK leaves.
     pub(super) fn syn_leaves(&mut self, now: Instant) {
         self.syn_due = false;
+        if std::mem::take(&mut self.syn_beside) {
+            return;
+        }
         self.syn_sent_at = now;
         self.syn_sends += 1;
         let rto = self.sender.rtt().rto();
@@ -115,5 +122,6 @@ impl Connection {
     /// A SYN that had been seen before, in SYN-RECEIVED: our SYN-ACK was lost, or is still on its way.
     pub(super) fn repeat_syn_ack(&mut self) {
         self.syn_due = true;
+        self.syn_beside = !self.config.duplicate_syn_restarts_timer;
     }
 }

@@ -122,6 +122,9 @@ impl Connection {
         }
         let scaled = !header.flags.has(Flags::SYN);
         self.establish(out, header, scaled);
+        if self.config.quirk_initial_window {
+            self.sender.grow_by_syn();
+        }
         self.emit_event(out, if self.passive { Event::Accepted } else { Event::Connected });
         true
     }
@@ -210,6 +213,9 @@ impl Connection {
     fn take_data(&mut self, out: &mut Outside<'_>, header: &Header, start: u64, payload: &[u8]) {
         let (before, silent) = (self.receiver.next(), !self.receiver.readable());
         let arrival: Arrival = self.receiver.data(start, payload);
+        if self.config.quirk_window_update {
+            self.receiver.hold_back(self.receiver.next() - before);
+        }
         self.acks.on_data(out.now, &self.config, arrival);
         let stats = &mut self.stats;
         stats.packets_received += 1;

@@ -1,6 +1,6 @@
 //! An acknowledgement arrived.
 
-use super::{Context, LossRecovery, Phase, Sender};
+use super::{Context, LossRecovery, Phase, Reducing, Sender};
 use crate::config::{RttSampling, SsthreshBase};
 use crate::congestion::{Acked, Base};
 use crate::flight::Taken;
@@ -49,8 +49,12 @@ impl Sender {
             self.on_duplicate(cx);
         }
         if self.recovery == LossRecovery::Sack6675 && self.phase != Phase::Open {
-            let limit = self.flight.lost_below(self.config.duplicate_threshold, self.mss);
+            let limit = self.lost_limit();
             self.flight.mark_lost_below(limit);
+        }
+        if let Some(reducing) = &mut self.reducing {
+            let pipe = self.flight.pipe();
+            reducing.on_ack(taken.newly + sacked, advanced > 0, pipe, self.congestion.ssthresh());
         }
         self.record_window(cx);
     }
@@ -90,8 +94,18 @@ impl Sender {
             .sum()
     }
 
+    /// Below which sequence number what is not SACKed is lost.
+    fn lost_limit(&self) -> u64 {
+        let (threshold, mss) = (self.config.duplicate_threshold, self.mss);
+        let limit = self.flight.lost_below(threshold, mss);
+        if self.config.fack { limit.max(self.flight.lost_below_forward(threshold, mss)) } else { limit }
+    }
+
     /// RFC 5681, section 2; with SACK RFC 6675, section 2: "a segment that ... carries ... previously unknown" blocks.
     fn is_duplicate(&self, info: &AckInfo<'_>, window_changed: bool, sacked: u64) -> bool {
+        if self.config.quirk_window_update {
+            return info.empty && !window_changed;
+        }
         match self.recovery {
             LossRecovery::Sack6675 | LossRecovery::Ns2Sack1 => sacked > 0,
             LossRecovery::Reno | LossRecovery::NewReno => {
@@ -103,7 +117,13 @@ impl Sender {
     fn on_new_ack(&mut self, cx: &mut Context<'_>, info: &AckInfo<'_>, taken: Taken, advanced: u64) {
         self.failures = 0;
         self.forced = None;
-        self.measure(cx, info, taken);
+        let rtt = self.measure(cx, info, taken);
+        if let Some(inflight) = &mut self.inflight {
+            inflight.on_ack(cx.now, self.una, rtt, self.rtt.srtt(), self.mss);
+        }
+        if self.echoes_original(cx, info) {
+            self.undo(cx);
+        }
         let finished = self.recover.is_none_or(|r| self.una >= r);
         match self.phase {
             Phase::Fast if finished || self.recovery == LossRecovery::Reno => self.leave_fast_recovery(),
@@ -115,11 +135,12 @@ impl Sender {
                 self.answered = true;
                 self.duplicates = 0;
                 self.limited = 0;
-                self.grow(advanced);
+                self.grow(cx, advanced, rtt);
                 if self.recovery == LossRecovery::Ns2Sack1 {
                     self.flight.clear_sacks();
                 }
                 if self.phase == Phase::Loss && finished {
+                    self.doubt = None;
                     self.phase = Phase::Open;
                 }
             }
@@ -132,7 +153,7 @@ impl Sender {
         self.timer = if self.flight.is_empty() { None } else { Some(cx.now + self.rtt.rto()) };
     }
 
-    fn measure(&mut self, cx: &mut Context<'_>, info: &AckInfo<'_>, taken: Taken) {
+    fn measure(&mut self, cx: &mut Context<'_>, info: &AckInfo<'_>, taken: Taken) -> Option<Duration> {
         let sample = if let Some(age) = info.echo_age {
             Some(self.rtt.sample_span(age))
         } else {
@@ -151,17 +172,22 @@ impl Sender {
         if let (Some(sample), Some(srtt)) = (sample, self.rtt.srtt()) {
             let rto = self.rtt.rto();
             cx.record(|| TraceEvent::Rtt { sample, srtt, rto });
+            self.samples = self.samples.saturating_add(1);
         }
+        sample
     }
 
-    fn grow(&mut self, bytes: u64) {
+    fn grow(&mut self, cx: &Context<'_>, bytes: u64, rtt: Option<Duration>) {
         if !self.config.growth_needs_full_window || self.una <= self.cwnd_limited_to {
-            self.congestion.on_ack(Acked { bytes });
+            let (now, srtt) = (cx.now, self.rtt.srtt());
+            self.congestion.on_ack(Acked { bytes, now, rtt, srtt, una: self.una, max: self.max });
         }
     }
 
     fn leave_fast_recovery(&mut self) {
         self.phase = Phase::Open;
+        self.reducing = None;
+        self.doubt = None;
         self.recover = None;
         self.inflation = 0;
         self.duplicates = 0;
@@ -213,7 +239,8 @@ impl Sender {
                 self.duplicates += 1;
                 let threshold = self.config.duplicate_threshold;
                 let scoreboard = self.recovery == LossRecovery::Sack6675
-                    && self.flight.lost_below(threshold, self.mss) > self.una;
+                    && !self.config.quirk_window_update
+                    && self.lost_limit() > self.una;
                 if (self.duplicates >= threshold || scoreboard) && self.may_retransmit_fast() {
                     self.enter_fast_recovery(cx);
                 }
@@ -223,6 +250,9 @@ impl Sender {
 
     /// RFC 6582, section 3.2, step 2, against a second reduction for the same window of data.
     fn may_retransmit_fast(&self) -> bool {
+        if self.config.quirk_faulty_recovery && self.timed_out {
+            return false;
+        }
         if !self.config.recovery_point {
             return true;
         }
@@ -235,7 +265,12 @@ impl Sender {
     fn enter_fast_recovery(&mut self, cx: &mut Context<'_>) {
         cx.stats.fast_retransmits += 1;
         let base = self.loss_base();
+        let before = self.congestion.window();
+        self.doubt();
         self.congestion.on_fast_retransmit(base);
+        if self.recovery == LossRecovery::Sack6675 {
+            self.reducing = Reducing::new(self.config.reduction, before, self.mss);
+        }
         let counted = self.duplicates.min(self.config.duplicate_threshold);
         self.phase = Phase::Fast;
         self.recover = Some(self.max);

@@ -44,7 +44,7 @@ impl Sender {
             (Phase::Fast | Phase::Loss, LossRecovery::Sack6675) => self.choose_by_pipe(room),
             (Phase::Fast, LossRecovery::Ns2Sack1) => self.choose_ns2(room),
             (Phase::Fast, LossRecovery::Reno | LossRecovery::NewReno) => {
-                let inflated = (self.congestion.window() as i64 + self.inflation).max(0) as u64;
+                let inflated = (self.cwnd() as i64 + self.inflation).max(0) as u64;
                 self.new_data(inflated.saturating_sub(self.flight.outstanding()), room)
             }
             (Phase::Loss, _) => self.choose_go_back_n(room),
@@ -61,7 +61,7 @@ impl Sender {
     }
 
     fn choose_open(&mut self, room: u64) -> Option<Choice> {
-        let window = self.congestion.window();
+        let window = self.cwnd();
         let limited = self.config.limited_transmit && self.duplicates < self.config.duplicate_threshold;
         let (used, extra) = match self.recovery {
             // RFC 6675, section 5, step 3: limited transmit by the pipe.
@@ -75,7 +75,7 @@ impl Sender {
 
     /// RFC 6675, section 5, step C: "If cwnd - pipe >= 1 SMSS, the sender SHOULD transmit one or more segments".
     fn choose_by_pipe(&mut self, room: u64) -> Option<Choice> {
-        let allowed = self.congestion.window().saturating_sub(self.flight.pipe());
+        let allowed = self.cwnd().saturating_sub(self.flight.pipe());
         if allowed < self.mss {
             self.cwnd_limited_to = self.max;
             return None;
@@ -119,7 +119,7 @@ impl Sender {
 
     /// After a timeout without a scoreboard: everything again from `una`, as the window opens.
     fn choose_go_back_n(&mut self, room: u64) -> Option<Choice> {
-        let mut window = self.congestion.window().min(self.limit());
+        let mut window = self.cwnd().min(self.limit());
         if self.duplicates > 0
             && self.config.limited_transmit
             && self.duplicates < self.config.duplicate_threshold
@@ -205,6 +205,12 @@ impl Sender {
                 } else {
                     self.flight.resend(index, cx.now);
                 }
+                if let Some(doubt) = &mut self.doubt {
+                    doubt.on_resent(cx.now);
+                }
+                if reason == RetransmitReason::Timeout && self.config.quirk_faulty_recovery && !forced {
+                    self.rtt.back_off();
+                }
                 if forced {
                     self.forced = None;
                 } else if self.phase == Phase::Fast {
@@ -220,6 +226,9 @@ impl Sender {
         if self.timer.is_none() {
             // RFC 6298, 5.1.
             self.timer = Some(cx.now + self.rtt.rto());
+        }
+        if let Some(reducing) = &mut self.reducing {
+            reducing.on_sent();
         }
         if len > 0 {
             self.burst += 1;

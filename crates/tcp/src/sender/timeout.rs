@@ -19,9 +19,14 @@ impl Sender {
         // retransmission timer at least once, the value of ssthresh is held constant".
         let held = self.failures > 1 && self.config.ssthresh_held_on_backoff;
         let base = (!held).then(|| self.loss_base());
+        if base.is_some() {
+            self.doubt();
+        }
         self.congestion.on_timeout(base);
         self.rtt.back_off();
         self.phase = Phase::Loss;
+        self.reducing = None;
+        self.timed_out = true;
         self.recover = Some(self.max);
         self.answered = false;
         self.duplicates = 0;

@@ -141,6 +141,13 @@ impl Pair {
         self.client.id = Some(self.client.stack.connect(self.now, 40_000, remote, Arc::new(config)));
     }
 
+    /// A second connection of the same two hosts, from another port; the user at the client has nothing to send.
+    pub fn call_again(&mut self, config: Config) {
+        let remote = SocketAddr::new(address(2).ip(), PORT);
+        self.client.id = Some(self.client.stack.connect(self.now, 40_001, remote, Arc::new(config)));
+        self.settle();
+    }
+
     pub fn with_rule(mut self, rule: impl FnMut(&Packet) -> Fate + 'static) -> Self {
         self.rule = Box::new(rule);
         self

@@ -1,0 +1,88 @@
+//! CUBIC (RFC 9438), windows in segments and time in seconds, as the RFC writes its equations.
+
+use super::Acked;
+use super::reno::Reno;
+use anabranch_base::{Duration, Instant};
+
+/// C of the RFC, section 5: 0.4.
+const C: f64 = 0.4;
+/// Multiplicative decrease factor, section 4.6.
+const BETA: f64 = 0.7;
+/// Section 4.3: alpha_cubic = 3 * (1 - beta) / (1 + beta).
+const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
+
+#[derive(Clone, Debug)]
+pub(super) struct Cubic {
+    /// W_max: the window before the last reduction.
+    maximum: f64,
+    /// The window at the last reduction, before fast convergence (cwnd_prior).
+    prior: f64,
+    epoch: Option<Epoch>,
+    /// After a timeout W_max is the window at the start of congestion avoidance (section 4.8).
+    forget: bool,
+}
+
+/// One stage of congestion avoidance.
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    start: Instant,
+    /// K: time from the start to W_max, seconds.
+    k: f64,
+    maximum: f64,
+    /// W_est: what Reno would have.
+    estimate: f64,
+}
+
+impl Cubic {
+    pub(super) fn new() -> Self {
+        Self { maximum: 0.0, prior: 0.0, epoch: None, forget: false }
+    }
+
+    pub(super) fn avoid(&mut self, base: &mut Reno, acked: &Acked) {
+        let cwnd = base.cwnd / base.mss;
+        let epoch = self.epoch.get_or_insert_with(|| {
+            let maximum = if self.forget || self.maximum < cwnd { cwnd } else { self.maximum };
+            // Equation 2: K = cbrt((W_max - cwnd_epoch) / C).
+            Epoch { start: acked.now, k: ((maximum - cwnd) / C).cbrt(), maximum, estimate: cwnd }
+        });
+        let segments = acked.bytes as f64 / base.mss;
+        // Section 4.3: once W_est has reached cwnd_prior, alpha is that of Reno, 1.
+        let alpha = if epoch.estimate < self.prior { ALPHA } else { 1.0 };
+        epoch.estimate += alpha * segments / cwnd;
+        let t = (acked.now - epoch.start).as_secs_f64();
+        let rtt = acked.srtt.map_or(0.0, Duration::as_secs_f64);
+        // Equation 1: W_cubic(t) = C * (t - K)^3 + W_max.
+        let curve = |t: f64| C * (t - epoch.k).powi(3) + epoch.maximum;
+        let next = if curve(t) < epoch.estimate {
+            // Reno-friendly region: "cwnd SHOULD be set to W_est".
+            epoch.estimate.max(cwnd)
+        } else {
+            // Section 4.2: the target a round trip from now, between cwnd and 1.5 cwnd.
+            let target = curve(t + rtt).clamp(cwnd, 1.5 * cwnd);
+            cwnd + (target - cwnd) / cwnd * segments
+        };
+        base.cwnd = next * base.mss;
+    }
+
+    /// What a loss leaves of `bytes` (sections 4.6 and 4.7).
+    pub(super) fn reduced(&mut self, base: &Reno, bytes: f64) -> f64 {
+        let cwnd = base.cwnd / base.mss;
+        self.prior = cwnd;
+        // Fast convergence: W_max = cwnd * (1 + beta) / 2 when this maximum is below the last.
+        self.maximum = if cwnd < self.maximum { cwnd * f64::midpoint(1.0, BETA) } else { cwnd };
+        self.epoch = None;
+        self.forget = false;
+        bytes * BETA
+    }
+
+    /// Section 4.8: after a timeout "K = 0 and W_max = cwnd_epoch" in the first congestion avoidance stage.
+    pub(super) fn on_timeout(&mut self) {
+        self.epoch = None;
+        self.forget = true;
+    }
+
+    /// The application was idle: time that passed must not count (RFC 9438, section 4.2, "application-limited").
+    pub(super) fn restart(&mut self) {
+        self.epoch = None;
+    }
+}

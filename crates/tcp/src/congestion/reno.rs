@@ -1,0 +1,117 @@
+//! RFC 5681 in its three common ways of counting; slow start and floors of every controller.
+
+use super::Base;
+use crate::config::{AckedGrowth, Config};
+
+#[derive(Clone, Debug)]
+pub(super) struct Reno {
+    growth: AckedGrowth,
+    limit: u64,
+    loss_window: u64,
+    pub(super) mss: f64,
+    /// Bytes. A fraction of a byte only when growth counts packets: halving an odd window, adding mss/cwnd.
+    pub(super) cwnd: f64,
+    pub(super) ssthresh: u64,
+    /// Bytes acknowledged in congestion avoidance and not yet turned into growth.
+    counted: u64,
+}
+
+impl Reno {
+    pub(super) fn new(config: &Config, mss: u64) -> Self {
+        Self {
+            growth: config.growth,
+            limit: u64::from(config.growth_limit.max(1)),
+            loss_window: u64::from(config.loss_window.max(1)),
+            mss: mss as f64,
+            cwnd: config.initial_window.bytes(mss) as f64,
+            ssthresh: config.initial_ssthresh.unwrap_or(u64::MAX),
+            counted: 0,
+        }
+    }
+
+    pub(super) fn window(&self) -> u64 {
+        match self.growth {
+            // The whole packets count; the rounding repairs sums such as 1/3 + 1/3 + 1/3.
+            AckedGrowth::Packets => ((self.cwnd / self.mss + 1e-9).floor() * self.mss) as u64,
+            AckedGrowth::Bytes | AckedGrowth::PerAck => self.cwnd as u64,
+        }
+    }
+
+    pub(super) fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh as f64
+    }
+
+    pub(super) fn slow_start(&mut self, bytes: u64) {
+        let mss = self.mss as u64;
+        match self.growth {
+            // RFC 3465, section 2.2: by the bytes acknowledged, at most L segments an ACK.
+            AckedGrowth::Bytes => self.cwnd += bytes.min(self.limit * mss) as f64,
+            // RFC 5681, equation 2: "cwnd += min (N, SMSS)".
+            AckedGrowth::PerAck => self.cwnd += bytes.min(mss) as f64,
+            AckedGrowth::Packets => self.cwnd += self.mss,
+        }
+    }
+
+    pub(super) fn avoid(&mut self, bytes: u64) {
+        match self.growth {
+            // RFC 3465, section 2.1: a segment for every window of bytes acknowledged.
+            AckedGrowth::Bytes => {
+                self.counted += bytes;
+                if self.counted as f64 >= self.cwnd {
+                    self.counted -= self.cwnd as u64;
+                    self.cwnd += self.mss;
+                }
+            }
+            // RFC 5681, equation 3, at least one byte.
+            AckedGrowth::PerAck => {
+                self.cwnd += (self.mss * self.mss / self.cwnd.max(1.0)).floor().max(1.0);
+            }
+            AckedGrowth::Packets => self.cwnd += self.mss * self.mss / self.cwnd.max(1.0),
+        }
+    }
+
+    pub(super) fn on_fast_retransmit(&mut self, after: f64) {
+        self.set_ssthresh(after);
+        self.cwnd = match self.growth {
+            // ns-2 keeps the half packet in cwnd and cuts it from ssthresh; no floor for cwnd.
+            AckedGrowth::Packets => after,
+            AckedGrowth::Bytes | AckedGrowth::PerAck => self.ssthresh as f64,
+        };
+        self.counted = 0;
+    }
+
+    pub(super) fn on_timeout(&mut self, after: Option<f64>) {
+        if let Some(after) = after {
+            self.set_ssthresh(after);
+        }
+        self.cwnd = self.loss_window as f64 * self.mss;
+        self.counted = 0;
+    }
+
+    /// What a loss reduces, bytes.
+    pub(super) fn of(&self, base: Base) -> f64 {
+        match base {
+            // Whole bytes after halving, as ever.
+            Base::Flight(bytes) => (bytes / 2 * 2) as f64,
+            Base::Window(limit) => self.cwnd.min(limit as f64),
+        }
+    }
+
+    /// RFC 5681, equation 4: "ssthresh = max (FlightSize / 2, 2*SMSS)".
+    fn set_ssthresh(&mut self, after: f64) {
+        let after = match self.growth {
+            AckedGrowth::Packets => (after / self.mss + 1e-9).floor() * self.mss,
+            AckedGrowth::Bytes | AckedGrowth::PerAck => after,
+        };
+        self.ssthresh = after.max(2.0 * self.mss) as u64;
+    }
+}
+
+#[cfg(test)]
+impl Reno {
+    /// A window and a threshold of so many bytes, segments of 1000.
+    pub(super) fn at(growth: AckedGrowth, cwnd: u64, ssthresh: u64) -> Self {
+        let config = Config { growth, initial_ssthresh: Some(ssthresh), ..Config::default() };
+        Self { cwnd: cwnd as f64, ..Self::new(&config, 1000) }
+    }
+}
