@@ -103,7 +103,7 @@ impl Server {
             unordered: flow.unordered,
             connected: false,
             blocked: false,
-            closes: objects.is_none_or(|objects| objects.closed_by == Closer::Server),
+            closes: objects.is_none_or(|objects| objects.closed_by != Closer::Client),
             done: false,
             closing: false,
             closed_at: None,
@@ -216,8 +216,10 @@ pub(crate) struct Client {
     /// Objects that nothing was asked for yet.
     unasked: usize,
     check: bool,
-    /// Whether it closes the connection; else the server does.
-    closes: bool,
+    /// Who closes the connection.
+    closed_by: Closer,
+    /// The server has closed, and this end waits for the other connections.
+    half_closed: bool,
     /// Bytes sent so far: their place in the stream of requests.
     position: u64,
     blocked: bool,
@@ -256,7 +258,8 @@ impl Client {
             to_ask: 0,
             unasked: missing,
             check: !flow.unordered,
-            closes: plan(flow).is_some_and(|connection| connection.objects.closed_by == Closer::Client),
+            closed_by: plan(flow).map_or(Closer::default(), |connection| connection.objects.closed_by),
+            half_closed: false,
             position: 0,
             blocked: false,
             taken: 0,
@@ -300,9 +303,11 @@ impl Client {
                 Notice::Readable => self.take(now, engine),
                 Notice::PeerClosed => {
                     self.take(now, engine);
-                    // Who closes has done so.
-                    if !(self.closes && self.missing == 0) {
-                        engine.close(now);
+                    match self.closed_by {
+                        // It has done so.
+                        Closer::Client if self.missing == 0 => {}
+                        Closer::ServerFirst => self.half_closed = true,
+                        _ => engine.close(now),
                     }
                 }
                 Notice::Closed => {}
@@ -315,6 +320,16 @@ impl Client {
         }
         self.ask(now, engine);
         told
+    }
+
+    /// Every object of the list is there.
+    pub(crate) fn end(&mut self, now: Instant, engine: &mut Engine) {
+        if std::mem::take(&mut self.half_closed) {
+            engine.close(now);
+        }
+        if self.closed_by == Closer::ServerFirst {
+            self.closed_by = Closer::Server;
+        }
     }
 
     /// The next so many requests may go out.
@@ -377,7 +392,7 @@ impl Client {
             if self.missing == 0 {
                 self.complete_at.get_or_insert(now);
                 self.news.finished = true;
-                if self.closes {
+                if self.closed_by == Closer::Client {
                     engine.close(now);
                 }
             }

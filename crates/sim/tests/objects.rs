@@ -221,6 +221,12 @@ fn what_a_connection_costs_besides_its_objects() {
         without_data(&world(Protocol::Tcp, Objects { closed_by: Closer::Client, ..page.clone() }, 0.0));
     let fins = sent.iter().filter(|(flags, _)| *flags == FIN_ACK).count();
     assert_eq!((fins, sent.iter().filter(|(flags, _)| *flags == SYN_ACK).count()), (3, 3), "{sent:?}");
+    // The client leaves its sides open until all is there: the ACKs of its FINs come after the last object.
+    let half = world(Protocol::Tcp, Objects { closed_by: Closer::ServerFirst, ..page.clone() }, 0.0);
+    let kinds: Vec<u64> = without_data(&half).iter().map(|(flags, _)| *flags).collect();
+    assert_eq!(kinds[..6].iter().filter(|flags| **flags == ACK).count(), 0, "{kinds:?}");
+    assert_eq!(kinds[6..], [ACK; 3]);
+    assert_complete(&summary(&half), &[1000; 3]);
     // INIT ACK, SHUTDOWN, SHUTDOWN COMPLETE; COOKIE ACK rides with the first DATA.
     let sent = without_data(&world(Protocol::Sctp, Objects { connections: 1, ..page.clone() }, 0.0));
     let kinds: Vec<u64> = sent.iter().map(|(kind, _)| *kind).collect();

@@ -60,9 +60,11 @@ pub enum Order {
 /// Who closes a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Closer {
-    /// The server, as soon as it has handed over the last object (HTTP/1.0).
+    /// The server, as soon as it has handed over the last object (HTTP/1.0); the client closes its side in turn.
     #[default]
     Server,
+    /// The server, but the client closes its sides only when it has every object of the list.
+    ServerFirst,
     /// The client, when it has the last object.
     Client,
 }
@@ -142,9 +144,10 @@ pub(super) fn read(table: &Table) -> Result<Objects, Problem> {
     };
     let closed_by = match keys.optional("closed_by") {
         None => Closer::default(),
-        Some(field) => {
-            field.choice("closed_by", &[("server", Closer::Server), ("client", Closer::Client)])?
-        }
+        Some(field) => field.choice(
+            "closed_by",
+            &[("server", Closer::Server), ("server-first", Closer::ServerFirst), ("client", Closer::Client)],
+        )?,
     };
     let request = match (keys.optional("request"), keys.optional("pipeline")) {
         (None, None) => None,

@@ -157,13 +157,7 @@ impl Connection {
             }
             // Below the acknowledgement: a report of a duplicate (RFC 2883), not of a hole.
         }
-        let echo =
-            header.options.timestamps.map(|(_, echo)| echo).filter(|e| *e != 0 && self.timestamp.is_some());
-        let age = echo
-            .filter(|_| ack > una)
-            .map(|e| self.timestamp_now(out.now).wrapping_sub(e))
-            .filter(|age| *age < 1 << 31)
-            .map(|age| Duration::from_millis(u64::from(age)));
+        let age = if ack > una { self.echo_age(out.now, header) } else { None };
         let shift = if header.flags.has(Flags::SYN) { 0 } else { self.scales.map_or(0, |s| s.0) };
         let info = AckInfo {
             ack,

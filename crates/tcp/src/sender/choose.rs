@@ -158,7 +158,8 @@ impl Sender {
             return fin_waits.then_some(Choice { kind: Kind::New, outgoing });
         }
         let mut len = available.min(self.mss).min(room.max(1));
-        if len > allowed {
+        let closes = len == available && fin_waits && self.config.fin_ignores_window;
+        if len > allowed && !closes {
             self.cwnd_limited_to = self.max;
             return None;
         }
