@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use anabranch_base::Instant;
 
+use crate::app::Received;
 use crate::content::{content, is_content};
 use crate::engine::{Engine, Notice};
 use crate::scenario::{Closer, Connection, Flow, Order, Request, Traffic};
@@ -82,6 +83,8 @@ pub(crate) struct Server {
     /// Everything was handed over.
     done: bool,
     closing: bool,
+    /// When it was told that there is a connection.
+    pub(crate) connected_at: Option<Instant>,
     pub(crate) closed_at: Option<Instant>,
     pub(crate) failed: Option<String>,
 }
@@ -106,6 +109,7 @@ impl Server {
             closes: objects.is_none_or(|objects| objects.closed_by != Closer::Client),
             done: false,
             closing: false,
+            connected_at: None,
             closed_at: None,
             failed: None,
         }
@@ -118,6 +122,7 @@ impl Server {
             match notice {
                 Notice::Connected => {
                     self.connected = true;
+                    self.connected_at.get_or_insert(now);
                     self.blocked = false;
                     if self.request.is_none() {
                         self.serve(usize::MAX);
@@ -226,7 +231,7 @@ pub(crate) struct Client {
     /// Bytes of objects so far.
     pub(crate) taken: u64,
     pub(crate) intact: bool,
-    pub(crate) complete_at: Option<Instant>,
+    pub(crate) received: Received,
     pub(crate) failed: Option<String>,
     /// What whoever opens the next connection has to know, until it has been told.
     news: News,
@@ -264,7 +269,7 @@ impl Client {
             blocked: false,
             taken: 0,
             intact: true,
-            complete_at: None,
+            received: Received::default(),
             failed: None,
             news: News::default(),
         }
@@ -296,6 +301,7 @@ impl Client {
             match notice {
                 Notice::Connected => {
                     self.news.settled = true;
+                    self.received.connected_at.get_or_insert(now);
                     let all = self.request.is_some_and(|request| request.pipeline);
                     self.may_ask(if all { usize::MAX } else { 1 });
                 }
@@ -303,6 +309,7 @@ impl Client {
                 Notice::Readable => self.take(now, engine),
                 Notice::PeerClosed => {
                     self.take(now, engine);
+                    self.received.ended_at.get_or_insert(now);
                     match self.closed_by {
                         // It has done so.
                         Closer::Client if self.missing == 0 => {}
@@ -384,13 +391,16 @@ impl Client {
                 }
             }
         });
+        if self.taken > 0 {
+            self.received.first_byte_at.get_or_insert(now);
+        }
         let complete = before - self.missing;
         if complete > 0 {
             if self.request.is_some_and(|request| !request.pipeline) {
                 self.may_ask(complete);
             }
             if self.missing == 0 {
-                self.complete_at.get_or_insert(now);
+                self.received.complete_at.get_or_insert(now);
                 self.news.finished = true;
                 if self.closed_by == Closer::Client {
                     engine.close(now);

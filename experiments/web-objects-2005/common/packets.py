@@ -19,8 +19,10 @@ from .pages import LINK, NETWORKS
 
 CAPTURE_HEADER = 16
 """Bytes that a Linux cooked capture adds to an IP packet; every size in the thesis has them (1468, 76, 68)."""
-SYN, ACK = 0x02, 0x10
+FIN, SYN, ACK = 0x01, 0x02, 0x10
 """Flags of a TCP header."""
+ALONE = 52
+"""Bytes of a TCP segment with timestamps and nothing else, with its IP header."""
 
 
 @dataclass(frozen=True)
@@ -104,24 +106,40 @@ def look(log: Log, rate: float) -> dict[str, float]:
     data = np.flatnonzero(log.user[~log.dropped])
     synacks = log.flow[(log.kind & (SYN | ACK)) == (SYN | ACK)]
     others = len(np.unique(log.flow)) - 1
+    alone = float((log.size + CAPTURE_HEADER)[_opens_and_closes(log)].sum())
+    riding = np.count_nonzero((log.user > 0) & ((log.kind & FIN) != 0))
     return {
         # Seconds without work from the first packet to the last with user data.
         "idle": float(rows.idle[: data[-1] + 1].sum()),
-        # Bytes of packets without user data.
-        "overhead": float((log.size + CAPTURE_HEADER)[log.user == 0].sum()),
+        # The same once the first ten packets are under way.
+        "gaps": float(rows.idle[10 : data[-1] + 1].sum()),
+        # Bytes of packets that open and close connections.
+        "overhead": alone,
+        # The same as the thesis counts it (Fig. 5.3): a FIN that rides with data counts as a packet of its own.
+        "counted": alone + float((ALONE + CAPTURE_HEADER) * riding),
         # Copies of the SYN-ACK for each connection but the first.
         "synacks": float(np.count_nonzero(synacks > 0) / others) if others else np.nan,
         "waiting": float(rows.waiting.max()),
     }
 
 
-def measure(runner: Runner, sweep: str, protocol: str) -> Grid:
-    """The same for every run of a sweep with the axes network, scenario and protocol."""
+def _opens_and_closes(log: Log) -> np.ndarray:
+    """Packets without user data. Of the FINs and of the ACKs of a client's FIN the first counts: when clients close all
+    connections at the end, the way up has no room for so many packets at once, and both are sent again.
+    """
+    kept = log.user == 0
+    for what in (FIN, 0):
+        found = np.flatnonzero((log.user == 0) & ((log.kind & (SYN | FIN)) == what))
+        _, firsts = np.unique(log.flow[found], return_index=True)
+        kept[np.setdiff1d(found, found[firsts])] = False
+    return kept
+
+
+def measure(runner: Runner, sweep: str) -> Grid:
+    """The same for every run of a sweep with the axes network and scenario; TCP."""
     cells: dict[tuple, dict[str, list]] = {}
     names: tuple[str, ...] = ()
     for point, _ in runner.points(runner.plan.sweep(sweep)):
-        if point.at["protocol"] != protocol:
-            continue
         cell: dict[str, list] = {"seed": []}
         for seed, log in logs(runner, sweep, point.at).items():
             seen = look(log, NETWORKS[point.at["network"]].down)

@@ -65,3 +65,7 @@ def share(runs: Grid, network: str, scenario: str, measure: str = "R2") -> Sampl
         for protocol in ("SCTP", "TCP")
     )
     return (sctp / tcp) * 100.0
+
+
+STACKS = ("linux-2.4", "sctplib-2001")
+"""What the thesis ran: TCP and SCTP."""

@@ -146,6 +146,8 @@ fn linux_2_4() -> Config {
         receive_buffer: 63 << 10,
         quick_acks: 16,
         handshake_echo_measures: true,
+        // That came with Linux 3.1.
+        one_segment_after_handshake_loss: false,
         // Table 5.1: three segments on one acknowledgement, the third with the FIN.
         fin_ignores_window: true,
         initial_window: InitialWindow::Segments(2),
