@@ -69,6 +69,8 @@ pub(crate) struct Server {
     turn: VecDeque<u16>,
     /// Streams whose object has not been asked for, in the order of the objects.
     unasked: VecDeque<u16>,
+    /// Bytes handed over so far.
+    handed: u64,
     message: usize,
     order: Order,
     /// Bytes of a request; `None`: nobody asks.
@@ -77,6 +79,8 @@ pub(crate) struct Server {
     asked: u64,
     unordered: bool,
     connected: bool,
+    /// It has just been told that there is a connection.
+    fresh: bool,
     blocked: bool,
     /// Whether it closes the connection; else the client does.
     closes: bool,
@@ -99,12 +103,14 @@ impl Server {
             lanes,
             turn: VecDeque::new(),
             unasked: (0..count).map(|place| (place % streams) as u16).collect(),
+            handed: 0,
             message: objects.map_or(1, |objects| objects.message.max(1)) as usize,
             order: objects.map_or(Order::default(), |objects| objects.order),
             request: objects.and_then(|objects| objects.request).map(|request| u64::from(request.size)),
             asked: 0,
             unordered: flow.unordered,
             connected: false,
+            fresh: false,
             blocked: false,
             closes: objects.is_none_or(|objects| objects.closed_by != Closer::Client),
             done: false,
@@ -122,6 +128,7 @@ impl Server {
             match notice {
                 Notice::Connected => {
                     self.connected = true;
+                    self.fresh = true;
                     self.connected_at.get_or_insert(now);
                     self.blocked = false;
                     if self.request.is_none() {
@@ -146,7 +153,12 @@ impl Server {
                 }
             }
         }
+        if std::mem::take(&mut self.fresh) {
+            // A process is told of a connection when the transport has answered: a COOKIE ACK leaves before the first DATA.
+            return true;
+        }
         if self.connected && !self.closing {
+            let before = self.handed;
             if !self.blocked {
                 self.fill(now, engine);
             }
@@ -161,6 +173,7 @@ impl Server {
                 self.done = true;
                 return true;
             }
+            told |= self.handed > before;
         }
         told
     }
@@ -195,6 +208,7 @@ impl Server {
             object.left -= taken as u64;
             let done = object.left == 0;
             lane.position += taken as u64;
+            self.handed += taken as u64;
             if taken < len {
                 self.blocked = true;
                 return;

@@ -227,12 +227,12 @@ fn what_a_connection_costs_besides_its_objects() {
     assert_eq!(kinds[..6].iter().filter(|flags| **flags == ACK).count(), 0, "{kinds:?}");
     assert_eq!(kinds[6..], [ACK; 3]);
     assert_complete(&summary(&half), &[1000; 3]);
-    // INIT ACK, SHUTDOWN, SHUTDOWN COMPLETE; COOKIE ACK rides with the first DATA.
+    // INIT ACK, COOKIE ACK, SHUTDOWN, SHUTDOWN COMPLETE.
     let sent = without_data(&world(Protocol::Sctp, Objects { connections: 1, ..page.clone() }, 0.0));
     let kinds: Vec<u64> = sent.iter().map(|(kind, _)| *kind).collect();
-    assert_eq!(kinds, [2, 7, 14]);
+    assert_eq!(kinds, [2, 11, 7, 14]);
     let client = Objects { connections: 1, closed_by: Closer::Client, ..page };
     let sent = without_data(&world(Protocol::Sctp, client, 0.0));
-    // INIT ACK, SHUTDOWN ACK.
-    assert_eq!(sent.iter().map(|(kind, _)| *kind).collect::<Vec<_>>(), [2, 8]);
+    // INIT ACK, COOKIE ACK, SHUTDOWN ACK.
+    assert_eq!(sent.iter().map(|(kind, _)| *kind).collect::<Vec<_>>(), [2, 11, 8]);
 }

@@ -207,8 +207,8 @@ fn linux_2_4_answers_every_syn_and_repeats_by_itself() {
 fn a_last_segment_with_its_fin_does_not_wait_for_the_window() {
     for ignores in [true, false] {
         let base = Config::named("linux-2.4").unwrap();
-        assert!(base.fin_ignores_window);
-        let config = Config { fin_ignores_window: ignores, ..base };
+        assert!(base.fin_beyond_window);
+        let config = Config { fin_beyond_window: ignores, ..base };
         let mut pair = Pair::same(&config).upload(&payload(3000));
         pair.delay = ms(100);
         pair.finish();

@@ -10,8 +10,8 @@ from . import figures, judge
 
 BYTES = f"""
 SELECT protocol, sum(size + {CAPTURE_HEADER}) FILTER (a > 0) AS data,
-       sum(size + {CAPTURE_HEADER}) FILTER (a = 0 AND time_ns < opened) AS opening
-FROM (SELECT *, min(time_ns) FILTER (a > 0) OVER (PARTITION BY protocol) AS opened FROM runs WHERE kind = 'offered')
+       sum(size + {CAPTURE_HEADER}) FILTER (a = 0 AND seq < opened) AS opening
+FROM (SELECT *, min(seq) FILTER (a > 0) OVER (PARTITION BY protocol) AS opened FROM runs WHERE kind = 'offered')
 GROUP BY protocol
 """
 """Bytes of packets with user data, and of those before them: the handshake."""
