@@ -27,7 +27,9 @@ def analyse(runner: Runner) -> Analysis:
         figures=figures.all_figures(runs),
         findings=[
             "SCTP takes "
-            + "; ".join(f"{min(v) - 100:+.1f} to {max(v) - 100:+.1f} % longer in {s}" for s, v in share.items())
+            + "; ".join(
+                f"{min(v) - 100:+.1f} to {max(v) - 100:+.1f} % longer in {s}" for s, v in share.items()
+            )
             + ". The thesis has +4 to +13, +3 to +6, and no difference.",
         ],
     )

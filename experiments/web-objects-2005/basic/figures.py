@@ -58,9 +58,9 @@ def figure_5_1(runs: Grid) -> Figure:
             **look,
         )
         ticks += x
-        names += [network if place != 2 else f"{network}\n\n{scenario}" for place, network in enumerate(NETWORKS)]
+        names += [f"{network}\n{scenario if place == 2 else ''}" for place, network in enumerate(NETWORKS)]
     plots.label(axes, "", "", "SCTP's R2, % of TCP's")
-    axes.set_xticks(ticks, names)
+    axes.set_xticks(ticks, names, fontsize=9)
     axes.axhline(100.0, color=plots.OTHER, linewidth=0.8)
     axes.set_ylim(85, 120)
     seconds.set_ylabel("difference, s")

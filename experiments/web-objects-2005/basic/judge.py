@@ -35,7 +35,8 @@ def claims(book: Book, runs: Grid, wire: Mapping[str, Mapping[str, int]]) -> lis
     all_of_it: list[Part] = []
     for network in NETWORKS:
         sctp, tcp = (
-            runs.sample("R2", network=network, scenario="Basic 3", protocol=each) for each in reversed(PROTOCOLS)
+            runs.sample("R2", network=network, scenario="Basic 3", protocol=each)
+            for each in reversed(PROTOCOLS)
         )
         all_of_it.append(
             within(f"{network}, SCTP in % of TCP", 99.0, 101.0, share(runs, network, "Basic 3").estimate)
@@ -51,5 +52,10 @@ def claims(book: Book, runs: Grid, wire: Mapping[str, Mapping[str, int]]) -> lis
     return [
         book.claim("A-B1", one, engines=STACKS),
         book.claim("A-B2", three, engines=STACKS),
-        book.claim("A-B3", all_of_it, engines=STACKS, note="Bytes with the header of the capture, from one recorded run."),
+        book.claim(
+            "A-B3",
+            all_of_it,
+            engines=STACKS,
+            note="Bytes with the header of the capture, from one recorded run.",
+        ),
     ]

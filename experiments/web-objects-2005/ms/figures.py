@@ -55,7 +55,13 @@ def _intervals(axes: Axes, runs: Grid, protocol: str, colour: str) -> None:
             axes.plot([x, x], [low, high], color=colour, marker="_", markersize=7, linestyle="none", zorder=3)
             more = longer(runs, network, scenario, protocol).estimate.mean
             circles.plot(
-                x, more, color=plots.PUBLISHED, marker="o", markersize=5, markerfacecolor="none", linestyle="none"
+                x,
+                more,
+                color=plots.PUBLISHED,
+                marker="o",
+                markersize=5,
+                markerfacecolor="none",
+                linestyle="none",
             )
             ticks.append(x)
             names.append(scenario[3:] + (f"\n{network}" if place == 4 else ""))
@@ -83,7 +89,7 @@ def figure_5_5(runs: Grid) -> Figure:
             markersize=4.5,
             capsize=2.5,
         )
-    plots.label(axes, "", "scenario", "SCTP's R2, % of TCP's")
+    plots.label(axes, "Fig. 5.5: SCTP R2 result in percentage of TCP", "", "SCTP's R2, % of TCP's")
     axes.set_xticks(
         range(1, len(OBJECTS) + 1), [f"{name}\n{count}" for name, count in OBJECTS.items()], fontsize=9
     )

@@ -64,8 +64,15 @@ def few(book: Book, runs: Grid, packets: Grid, variants: dict[str, Grid]) -> Cla
                 parts.append(above(f"{network}, {scenario}, drops", 0.0, drops))
             gaps = packets.sample("gaps", network=network, scenario=scenario)
             parts.append(within(f"{network}, {scenario}, s idle once full", 0.0, 0.0, gaps.estimate))
-        for measure, text in (("losers", "connections that lose packets"), ("fast_retransmits", "fast retransmits")):
-            parts.append(number(f"{network}, MS 2, {text}", 2.0, _r(runs, measure, network, "MS 2", "TCP").estimate, 0.0))
+        for measure, text in (
+            ("losers", "connections that lose packets"),
+            ("fast_retransmits", "fast retransmits"),
+        ):
+            parts.append(
+                number(
+                    f"{network}, MS 2, {text}", 2.0, _r(runs, measure, network, "MS 2", "TCP").estimate, 0.0
+                )
+            )
     no_delay, smaller = variants["no-delay"], variants["buffer-40"]
     tested: list[Part] = [
         below(
@@ -120,7 +127,9 @@ def fifty(book: Book, runs: Grid, packets: Grid) -> Claim:
         for network, printed in MS_6.items()
     ]
     for network in NETWORKS:
-        idle = packets.sample("idle", network=network, scenario="MS 6") / _r(runs, "R2", network, "MS 6", "TCP")
+        idle = packets.sample("idle", network=network, scenario="MS 6") / _r(
+            runs, "R2", network, "MS 6", "TCP"
+        )
         printed = 16.0 if network == "B1" else 0.0
         parts.append(number(f"{network}, % idle", printed, (idle * 100.0).estimate, 3.0))
     return book.claim("A-MS6", parts, engines=STACKS)

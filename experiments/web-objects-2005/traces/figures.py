@@ -31,8 +31,10 @@ def buffers(runner: Runner) -> Figure:
         panel = axes[place // 3][place % 3]
         logs = packets.logs(runner, "packets", {"network": "B1", "scenario": scenario})
         # IP packets, as the queue sees them.
-        rows = packets.sheet(next(iter(logs.values())), NETWORKS["B1"].down, header=0)
-        panel.plot(rows.time, rows.waiting, color=plots.TCP, linewidth=1.0)
+        log = next(iter(logs.values()))
+        rows = packets.sheet(log, NETWORKS["B1"].down, header=0)
+        last = np.flatnonzero(log.user[~log.dropped])[-1] + 1
+        panel.plot(rows.time[:last], rows.waiting[:last], color=plots.TCP, linewidth=1.0)
         panel.set_title(f"{scenario}: {OBJECTS[scenario]} connections")
         panel.set_ylim(0, max(10, float(np.max(rows.waiting)) * 1.1))
         if place >= 3:

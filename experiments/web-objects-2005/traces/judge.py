@@ -7,12 +7,14 @@ from anabranch_lab.catalogue import Book
 from anabranch_lab.claims import Claim, Explanation, Part, arithmetic, condition, exact, number
 from anabranch_lab.grid import Grid
 
-from ..common.packets import CAPTURE_HEADER, SYN, Log, sheet
+from ..common.packets import SYN, Log, sheet
 from ..common.pages import NETWORKS, OBJECTS, STACKS, longer
 from . import printed
 
 
-def claims(book: Book, runs: Grid, packets: Grid, variants: dict[str, Grid], logs: dict[str, dict[int, Log]]) -> list[Claim]:
+def claims(
+    book: Book, runs: Grid, packets: Grid, variants: dict[str, Grid], logs: dict[str, dict[int, Log]]
+) -> list[Claim]:
     """The claims of the catalogue that name this experiment."""
     return [
         hundred(book, runs, packets),
@@ -91,7 +93,12 @@ def overhead(book: Book, packets: Grid, variants: dict[str, Grid]) -> Claim:
 def synacks(book: Book, packets: Grid) -> Claim:
     """A-SA."""
     parts: list[Part] = [
-        number(f"{scenario}, copies for a connection", value, packets.sample("synacks", network="GSM", scenario=scenario).estimate, 1.0)
+        number(
+            f"{scenario}, copies for a connection",
+            value,
+            packets.sample("synacks", network="GSM", scenario=scenario).estimate,
+            1.0,
+        )
         for scenario, value in printed.SYNACKS_GSM.items()
     ]
     return book.claim("A-SA", parts, engines=STACKS)
@@ -118,7 +125,12 @@ def table_5_1(book: Book, logs: dict[str, dict[int, Log]]) -> Claim:
         return stats.estimate([row[name] for row in seen[sweep]])
 
     values = {"first": 0.373, "second": 0.160, "third": 0.159, "period": 1.014}
-    texts = {"first": "first gap", "second": "second gap", "third": "third gap", "period": "period of a connection"}
+    texts = {
+        "first": "first gap",
+        "second": "second gap",
+        "third": "third gap",
+        "period": "period of a connection",
+    }
     parts: list[Part] = [
         number(f"{texts[name]}, s", value, measured("packets", name), 0.002) for name, value in values.items()
     ]
@@ -134,7 +146,9 @@ def table_5_1(book: Book, logs: dict[str, dict[int, Log]]) -> Claim:
             parts=(
                 number("server takes 8 ms: first gap, s", 0.373, measured("slow-server", "first"), 0.002),
                 *(
-                    number(f"59.55 kbit/s: {texts[name]}, s", values[name], measured("slow-line", name), 0.002)
+                    number(
+                        f"59.55 kbit/s: {texts[name]}, s", values[name], measured("slow-line", name), 0.002
+                    )
                     for name in ("second", "third", "period")
                 ),
                 # Rows 2 and 4, 7 and 14 of the table: from the end of the SYN-ACK on the line to the data.
@@ -162,7 +176,9 @@ def table_5_2(book: Book) -> Claim:
         network = NETWORKS[name]
         up = printed.MODEM_UP if name == "Modem" else network.up
         # A round trip at the mean rate of both directions.
-        parts.append(arithmetic(f"{name}, product, B", product, (network.down + up) * network.delay / 8, 0.05))
+        parts.append(
+            arithmetic(f"{name}, product, B", product, (network.down + up) * network.delay / 8, 0.05)
+        )
         for packets, seconds in enumerate(data, start=1):
             lasts = packets * 1468 * 8 / network.down
             parts.append(arithmetic(f"{name}, {packets} data packets, s", seconds, lasts, 0.000501))
@@ -172,7 +188,9 @@ def table_5_2(book: Book) -> Claim:
     missed = ", ".join(part.at for part in parts if not part.holds)
     kept = [part for part in parts if part.at != wrong]
     with_uplink = 3 * 1468 * 8 / printed.MODEM_UP
-    kept.append(arithmetic("Modem, 3 data packets at the rate of the uplink, s", 1.068, with_uplink, 0.000501))
+    kept.append(
+        arithmetic("Modem, 3 data packets at the rate of the uplink, s", 1.068, with_uplink, 0.000501)
+    )
     kept.append(condition("rows that cannot be computed", wrong, missed, missed == wrong))
     return book.claim("A-T52", kept)
 

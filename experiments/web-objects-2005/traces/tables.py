@@ -10,7 +10,13 @@ from . import judge, printed
 
 def all_tables(runs: Grid, seen: Grid, logs: dict[int, Log]) -> list[Table]:
     """In the order of the thesis."""
-    return [table_5_1(next(iter(logs.values()))), table_5_2(), table_5_3(), table_5_4(runs, seen), counts(seen)]
+    return [
+        table_5_1(next(iter(logs.values()))),
+        table_5_2(),
+        table_5_3(),
+        table_5_4(runs, seen),
+        counts(seen),
+    ]
 
 
 def table_5_1(log: Log) -> Table:
@@ -28,7 +34,11 @@ def table_5_1(log: Log) -> Table:
                 str(int(log.flow[row]) + 1),
                 str(int(log.size[row]) + CAPTURE_HEADER),
                 str(size),
-                *(f"{value:.3f}" for pair in zip(mine, (time, start, end, idle), strict=True) for value in pair),
+                *(
+                    f"{value:.3f}"
+                    for pair in zip(mine, (time, start, end, idle), strict=True)
+                    for value in pair
+                ),
             )
         )
     head = ("row", "info", "connection", "size", "printed")
@@ -105,5 +115,14 @@ def counts(seen: Grid) -> Table:
                     seen.at("waiting", **at).text(0),
                 )
             )
-    head = ("scenario", "network", "overhead, B", "without FINs that ride with data, B", "SYN-ACKs each", "most waiting")
-    return Table("Section 5.3.4: bytes that are no user data, SYN-ACKs, packets in the buffer", head, lines, open=False)
+    head = (
+        "scenario",
+        "network",
+        "overhead, B",
+        "without FINs that ride with data, B",
+        "SYN-ACKs each",
+        "most waiting",
+    )
+    return Table(
+        "Section 5.3.4: bytes that are no user data, SYN-ACKs, packets in the buffer", head, lines, open=False
+    )

@@ -47,12 +47,21 @@ def crossover(runs: Grid, large: Grid) -> Figure:
     """The stacks of the thesis and of today."""
     figure, (axes,) = plots.panels(1, height=4.0)
     figure.set_size_inches(7.2, 4.0)
-    pairs = (("SCTP", "TCP in parallel", "stacks of 2001"), ("SCTP of today", "TCP of today in parallel", "today's"))
+    pairs = (
+        ("SCTP", "TCP in parallel", "stacks of 2001"),
+        ("SCTP of today", "TCP of today in parallel", "today's"),
+    )
     for (sctp, tcp, name), colour in zip(pairs, (plots.SCTP, plots.TCP), strict=True):
         for grid, line, buffer in ((runs, "-", 50), (large, "--", 500)):
             curve = judge.ratio(grid, sctp, tcp)
             plots.curve(axes, curve, f"{name}, buffer of {buffer}", color=colour, linestyle=line, marker="o")
     axes.axhline(100.0, color=plots.OTHER, linewidth=0.8)
-    plots.label(axes, "", "rate, kbit/s", "SCTP's R2, % of TCP's", log_x=True)
+    plots.label(
+        axes,
+        "A-X1: one association in % of 50 parallel TCP connections",
+        "rate, kbit/s (100 ms one way)",
+        "SCTP's R2, % of TCP's",
+        log_x=True,
+    )
     axes.legend()
     return figure

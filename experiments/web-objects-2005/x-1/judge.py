@@ -33,5 +33,11 @@ def claims(book: Book, runs: Grid, large: Grid) -> list[Claim]:
         slow, fast = curve.x[0], curve.x[-1]
         parts.append(below(f"{text}, {slow:g} kbit/s: SCTP in % of parallel TCP", 100.0, curve.at(slow)))
         parts.append(above(f"{text}, {fast:g} kbit/s: SCTP in % of parallel TCP", 100.0, curve.at(fast)))
-    where = ", ".join(f"{crossover(ratio(grid)):.0f} kbit/s ({text})" for text, grid in (("50", runs), ("500", large)))
-    return [book.claim("A-X1", parts, engines=STACKS, note=f"The crossover at 100 ms one way: {where} packets of buffer.")]
+    where = ", ".join(
+        f"{crossover(ratio(grid)):.0f} kbit/s ({text})" for text, grid in (("50", runs), ("500", large))
+    )
+    return [
+        book.claim(
+            "A-X1", parts, engines=STACKS, note=f"The crossover at 100 ms one way: {where} packets of buffer."
+        )
+    ]
