@@ -246,8 +246,6 @@ config! {
     rtt_sampling: RttSampling = RttSampling::Timed;
     /// The handshake is the first round-trip sample.
     rtt_from_handshake: bool = true;
-    /// A handshake that had to send its SYN or SYN-ACK again is timed too, by the timestamp that its acknowledgement echoes: the echo says which copy was answered (RFC 7323, section 4.1; Linux). Off: Karn's rule, and the timeout starts anew.
-    handshake_echo_measures: bool = false;
     /// Begin with the round-trip time and ssthresh that earlier connections of this stack to the same host ended with (BSD's host cache, Linux's route metrics).
     host_cache: bool = false;
     /// The answer to a SYN that comes again restarts the timer of the SYN-ACK and counts as one of its repetitions; Linux 2.4 answers beside the timer.

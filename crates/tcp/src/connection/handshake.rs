@@ -83,11 +83,6 @@ impl Connection {
             let took = self.sender.rtt().sample(self.syn_sent_at, out.now);
             self.sender.rtt().note_smallest(took, out.now);
         }
-        if let Some(age) =
-            self.echo_age(out.now, header).filter(|_| !once && self.config.handshake_echo_measures)
-        {
-            self.sender.rtt().sample_span(age);
-        }
         let options = if self.timestamp.is_some() { 12 } else { 0 };
         let mss = u64::from(self.config.mss).min(self.peer_mss).saturating_sub(options).max(1);
         self.sender.establish(mss, self.sack, self.syn_sends.saturating_sub(1));
