@@ -8,12 +8,11 @@ mod output;
 use crate::acks::Acks;
 use crate::config::Config;
 use crate::event::{Event, Failure, State, Timer};
-use crate::header::Header;
 use crate::host_cache::Learnt;
 use crate::receiver::Receiver;
 use crate::sender::{Context, Sender};
 use crate::stats::Stats;
-use anabranch_base::{Duration, Instant, Trace};
+use anabranch_base::{Instant, Trace};
 use bytes::Bytes;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -240,14 +239,6 @@ impl Connection {
             self.acks.demand();
         }
         Some(piece)
-    }
-
-    /// How old the timestamp is that a segment echoes, where timestamps are in use (RFC 7323, section 4.1).
-    fn echo_age(&self, now: Instant, header: &Header) -> Option<Duration> {
-        let (_, echo) = header.options.timestamps.filter(|(_, echo)| *echo != 0)?;
-        self.timestamp?;
-        let age = self.timestamp_now(now).wrapping_sub(echo);
-        (age < 1 << 31).then(|| Duration::from_millis(u64::from(age)))
     }
 
     /// Milliseconds of our timestamp clock.

@@ -225,8 +225,8 @@ fn a_last_segment_with_its_fin_does_not_wait_for_the_window() {
 fn an_echo_times_a_handshake_that_was_repeated() {
     for measures in [true, false] {
         let base = Config::named("linux-2.4").unwrap();
-        assert!(base.handshake_echo_measures);
-        let config = Config { handshake_echo_measures: measures, undo: false, ..base };
+        assert!(base.rtt_from_repeated_handshake);
+        let config = Config { rtt_from_repeated_handshake: measures, undo: false, ..base };
         let mut pair = Pair::same(&config).upload(&payload(20_000));
         pair.delay = Duration::from_secs(5);
         pair.finish();

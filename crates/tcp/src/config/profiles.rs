@@ -155,7 +155,7 @@ fn linux_2_4() -> Config {
         window_scaling: true,
         receive_buffer: 63 << 10,
         quick_acks: 16,
-        handshake_echo_measures: true,
+        rtt_from_repeated_handshake: true,
         // That came with Linux 3.1.
         one_segment_after_handshake_loss: false,
         // Table 5.1: three segments on one acknowledgement, the third with the FIN.
