@@ -174,7 +174,7 @@ static KEYS: &[Key] = &[
         initial_window,
         initial_window,
         show_window,
-        "\"rfc9260\" or a number of PMDCS",
+        "\"rfc9260\", \"rfc4960\" or a number of PMDCS",
         "first congestion window"
     ),
     key!(interleaving, switch, shown, SWITCH, "I-DATA is offered; level 1 offers it in any case"),
@@ -605,15 +605,17 @@ fn show_recovery(value: &FastRecovery) -> String {
 }
 
 fn initial_window(text: &str) -> Option<InitialWindow> {
-    if text == "rfc9260" {
-        return Some(InitialWindow::Rfc9260);
+    match text {
+        "rfc9260" => Some(InitialWindow::Rfc9260),
+        "rfc4960" => Some(InitialWindow::Rfc4960),
+        _ => positive_u16(text).map(InitialWindow::Packets),
     }
-    positive_u16(text).map(InitialWindow::Packets)
 }
 
 fn show_window(value: &InitialWindow) -> String {
     match value {
         InitialWindow::Rfc9260 => "rfc9260".to_owned(),
+        InitialWindow::Rfc4960 => "rfc4960".to_owned(),
         InitialWindow::Packets(n) => n.to_string(),
     }
 }

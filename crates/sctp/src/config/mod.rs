@@ -20,6 +20,8 @@ pub use subflows::{SubflowLevel, SubflowScheduler, SubflowSpec};
 pub enum InitialWindow {
     /// min(4 PMDCS, max(2 PMDCS, 4404)) bytes, 4344 for IPv6 (RFC 9260, 7.2.1).
     Rfc9260,
+    /// min(4 PMDCS, max(2 PMDCS, 4380)) bytes (RFC 4960, 7.2.1): what ns-2.35 does, whatever its `initialCwnd_` says.
+    Rfc4960,
     /// A number of PMDCS (RFC 2960 used 2).
     Packets(u16),
 }

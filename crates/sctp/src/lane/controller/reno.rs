@@ -44,6 +44,8 @@ impl Reno {
         let pmdcs = u64::from(config.pmdcs());
         let cwnd = match config.initial_window {
             InitialWindow::Packets(n) => pmdcs * u64::from(n),
+            // "set to min(4*MTU, max (2*MTU, 4380 bytes))"; ns-2's MTU has no headers.
+            InitialWindow::Rfc4960 => (4 * pmdcs).min((2 * pmdcs).max(4380)),
             // "min(4 * PMDCS, max(2 * PMDCS, 4404)) bytes if the peer address is an IPv4 address", 4344 for IPv6.
             InitialWindow::Rfc9260 => (4 * pmdcs).min((2 * pmdcs).max(if ipv6 { 4344 } else { 4404 })),
         };
