@@ -19,8 +19,8 @@ class Progress(Protocol):
     def begin(self, total: int, on_disk: int, cost: float) -> None:
         """So many runs, of which so many need not be made; the others will take so many seconds of a processor."""
 
-    def step(self, name: str, cost: float) -> None:
-        """One more run is on disk, which was thought to take so many seconds."""
+    def step(self, name: str, cost: float, runs: int = 1) -> None:
+        """So many more runs are on disk, which were thought to take so many seconds."""
 
 
 class Silent:
@@ -29,13 +29,13 @@ class Silent:
     def begin(self, total: int, on_disk: int, cost: float) -> None:
         """Says nothing."""
 
-    def step(self, name: str, cost: float) -> None:
+    def step(self, name: str, cost: float, runs: int = 1) -> None:
         """Says nothing."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """One run that must be made, for whichever experiments need it."""
+    """One run, or one batch of them, that must be made, for whichever experiments need it."""
 
     runner: "Runner"
     name: str
@@ -44,6 +44,13 @@ class Task:
     seed: int
     kinds: tuple[str, ...]
     cost: float
+    batch: tuple[tuple[tuple[str, str], ...], ...] = ()
+    """Of a batch: what each of its runs sets over the scenario."""
+
+    @property
+    def runs(self) -> int:
+        """How many runs it stands for."""
+        return max(1, len(self.batch))
 
     def paths(self) -> list[tuple[str, Path]]:
         """The files that it writes, the one that says that it is done last."""
@@ -80,6 +87,7 @@ class Threads:
             task.scenario,
             task.seed,
             task.kinds,
+            batch=task.batch,
             simulate=task.runner.simulate,
             code=task.runner.code,
         )
@@ -111,11 +119,12 @@ def tasks(runners: Sequence["Runner"]) -> tuple[list[Task], int]:
                     job.key,
                     job.seed,
                     job.kinds,
-                    runner.costs.of(job.key, job.point.scenario),
+                    runner.cost(job),
+                    job.batch,
                 )
     missing = [task for task in wanted.values() if not all(path.is_file() for _, path in task.paths())]
     missing.sort(key=lambda task: -task.cost)
-    return missing, len(wanted)
+    return missing, sum(task.runs for task in wanted.values())
 
 
 def run(
@@ -138,7 +147,8 @@ def run(
             if made and not missing:
                 break
             _check(missing)
-            progress.begin(total, total - len(missing), sum(task.cost for task in missing))
+            to_make = sum(task.runs for task in missing)
+            progress.begin(total, total - to_make, sum(task.cost for task in missing))
             if not missing:
                 break
             queue = iter(missing)
@@ -147,8 +157,8 @@ def run(
                 for future in executor.wait(list(running)):
                     task = running.pop(future)
                     _keep(task, future.result())
-                    progress.step(task.name, task.cost)
-                    made += 1
+                    progress.step(task.name, task.cost, task.runs)
+                    made += task.runs
                 _fill(running, executor, queue)
             # Points whose interval is still too wide ask for more seeds now.
     finally:
@@ -165,7 +175,9 @@ def _check(missing: Sequence[Task]) -> None:
     for task in missing:
         if task.key not in seen and task.runner.simulate is simulation.simulate:
             seen.add(task.key)
-            simulation.check(task.scenario, task.name)
+            # Of a batch its two ends: thousands of runs that differ in a number would take longer to check than to make.
+            for overrides in {task.batch[0], task.batch[-1]} if task.batch else [()]:
+                simulation.check(task.scenario, task.name, overrides)
 
 
 def _fill(running: dict[Any, Task], executor: Executor, queue: Iterator[Task]) -> None:

@@ -12,9 +12,11 @@ from .campaign import Task
 from .plan import PlanError
 
 
-def make(scenario: str, seed: int, kinds: Sequence[str]) -> work.Made:
-    """What a worker does: a run with the simulator that is installed there."""
-    return work.make(scenario, seed, kinds)
+def make(
+    scenario: str, seed: int, kinds: Sequence[str], batch: Sequence[Sequence[tuple[str, str]]] = ()
+) -> work.Made:
+    """What a worker does: a run, or a batch of them, with the simulator that is installed there."""
+    return work.make(scenario, seed, kinds, batch=batch)
 
 
 def build() -> str:
@@ -63,7 +65,9 @@ class Cluster:
             raise ValueError("a cluster runs its own simulator, not a stand-in")
         # Pure: two submissions of one run are one run. The keys of Dask are opaque names.
         name = f"run-{task.runner.code}-{task.key}-{task.seed}-{'-'.join(task.kinds)}"
-        return self._client.submit(make, task.scenario, task.seed, task.kinds, key=name, pure=True)
+        return self._client.submit(
+            make, task.scenario, task.seed, task.kinds, task.batch, key=name, pure=True
+        )
 
     def wait(self, futures: Sequence[Any]) -> Sequence[Any]:
         """Returns those that are done, at least one."""

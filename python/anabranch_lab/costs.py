@@ -17,12 +17,12 @@ class Costs:
         self._learned: dict[str, float] = {}
         self._guesses: dict[str, float] = {}
 
-    def of(self, key: str, scenario: str) -> float:
-        """What a run of this scenario is thought to take, seconds."""
+    def of(self, key: str, scenario: str, runs: int = 1) -> float:
+        """What a run of this scenario, or a batch of so many like it, is thought to take, seconds."""
         if key in self._known:
             return self._known[key]
         if key not in self._guesses:
-            self._guesses[key] = estimate.seconds(scenario)
+            self._guesses[key] = runs * estimate.seconds(scenario)
         return self._guesses[key]
 
     def known(self, key: str) -> bool:

@@ -50,13 +50,15 @@ def _seconds(document: dict[str, Any]) -> float:
         count = int(flow.get("count", 1))
         wanted = count * _packets_a_second(flow, way)
         size = _quantity(flow.get("traffic", {}).get("message", "1452 B")) + 48
-        flows.append((way, wanted, size))
+        # A transfer ends when everything is there.
+        most = count * _quantity(flow.get("traffic", {}).get("bytes", "")) / size or math.inf
+        flows.append((way, wanted, size, most))
         for link in way:
             shares[link["name"]] = shares.get(link["name"], 0.0) + 8 * wanted * size
-    for way, wanted, _ in flows:
+    for way, wanted, _, most in flows:
         # What all flows want of a link is cut down to its rate.
         cut = min([1.0, *(link["rate"] / shares[link["name"]] for link in way if shares[link["name"]] > 0)])
-        total += duration * wanted * cut * (PER_PACKET + 2 * len(way) * PER_HOP)
+        total += min(duration * wanted * cut, most) * (PER_PACKET + 2 * len(way) * PER_HOP)
     return PER_RUN + total
 
 

@@ -2,6 +2,7 @@
 
 import copy
 import itertools
+import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -45,6 +46,10 @@ class Point:
     sweep: str
     at: Mapping[str, Any]
     scenario: str
+    overrides: tuple[tuple[str, str], ...] = ()
+    """In a batch: what is set over the scenario, which all points of the batch share (keys and values of `--set`)."""
+    run: int | None = None
+    """Its number in the batch; nothing when the point is no part of one."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +92,8 @@ class Sweep:
     """Cells of the grid that are left out."""
     quick: Quick = field(default_factory=Quick)
     adaptive: Adaptive | None = None
+    batch: tuple[str, ...] = ()
+    """The last axes, if the points that differ only in them are made together and kept in one file: for many short runs."""
 
     def points(self, quick: bool = False) -> Iterator[Point]:
         """Every cell of the grid, the last axis first."""
@@ -97,10 +104,9 @@ class Sweep:
             axis.only(self.quick.axes[axis.name]) if quick and axis.name in self.quick.axes else axis
             for axis in self.axes
         ]
-        for cell in itertools.product(*(zip(axis.values, axis.settings, strict=True) for axis in axes)):
-            at = {axis.name: value for axis, (value, _) in zip(axes, cell, strict=True)}
-            if any(_matches(at, rule) for rule in self.skip):
-                continue
+        outer = len(axes) - len(self.batch)
+        cells = [list(zip(axis.values, axis.settings, strict=True)) for axis in axes]
+        for cell in itertools.product(*cells[:outer]):
             document = copy.deepcopy(base)
             for _, settings in cell:
                 for key, value in settings.items():
@@ -108,7 +114,18 @@ class Sweep:
             if quick:
                 for key, value in self.quick.set.items():
                     put(document, key, value)
-            yield Point(self.name, at, tomli_w.dumps(document))
+            text = tomli_w.dumps(document)
+            kept = 0
+            for inner in itertools.product(*cells[outer:]):
+                at = {axis.name: value for axis, (value, _) in zip(axes, (*cell, *inner), strict=True)}
+                if any(_matches(at, rule) for rule in self.skip):
+                    continue
+                if not self.batch:
+                    yield Point(self.name, at, text)
+                    continue
+                over = tuple((key, _toml(value)) for _, settings in inner for key, value in settings.items())
+                yield Point(self.name, at, text, over, kept)
+                kept += 1
 
 
 @dataclass(frozen=True)
@@ -144,6 +161,7 @@ RESERVED = frozenset(
         "name",
         "subflow",
         "file",
+        "run",
         "flow",
         "path",
         "entity",
@@ -202,6 +220,7 @@ def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -
                 "skip",
                 "adaptive",
                 "quick",
+                "batch",
             },
             where,
         )
@@ -216,8 +235,14 @@ def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -
         compared = entry.get("engines", engines)
         if compared:
             mine.insert(0, _engines(compared, scenario))
+        batch = tuple(entry.get("batch", ()))
+        if batch and (entry.get("trace") or entry.get("adaptive")):
+            raise PlanError(f"{where}: a batch has no trace, and all of it has the same seeds")
+        if batch and batch != tuple(axis.name for axis in mine)[-len(batch) :]:
+            raise PlanError(f"{where}: `batch` names the last axes, in their order")
         sweeps.append(
             Sweep(
+                batch=batch,
                 name=entry["name"],
                 about=entry["about"],
                 scenario=scenario,
@@ -251,7 +276,7 @@ def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -
 
 def _axis(key: str, entry: Mapping[str, Any]) -> Axis:
     """An axis: `keys` and `values`, or `values` as a table that says what each of them sets."""
-    _only(entry, {"name", "label", "keys", "values"}, f"[axes.{key}] of plan.toml")
+    _only(entry, {"name", "label", "keys", "values", "choose", "none"}, f"[axes.{key}] of plan.toml")
     name = entry.get("name", key)
     if name.lower() in RESERVED or name == ENGINE:
         raise PlanError(f"[axes.{key}]: no axis can be called `{name}`")
@@ -266,7 +291,15 @@ def _axis(key: str, entry: Mapping[str, Any]) -> Axis:
         if not keys:
             raise PlanError(f"[axes.{key}]: `keys` is missing")
         templates = keys if isinstance(keys, Mapping) else dict.fromkeys(keys, "{}")
-        settings = tuple({way: _fill(text, value) for way, text in templates.items()} for value in values)
+        none = entry.get("none")
+        parts = [(value,) if value != none else () for value in values]
+        if "choose" in entry:
+            parts = list(itertools.combinations(values, int(entry["choose"])))
+            values = tuple("+".join(str(each) for each in chosen) for chosen in parts)
+        settings = tuple(
+            {way: _fill(template, value, chosen) for way, template in templates.items()}
+            for value, chosen in zip(values, parts, strict=True)
+        )
     if len(set(values)) != len(values):
         raise PlanError(f"[axes.{key}]: a value stands there twice")
     return Axis(name, values, settings, entry.get("label", name))
@@ -292,9 +325,30 @@ def _values(values: Any) -> tuple[Any, ...]:
     return parse_seeds(values) if isinstance(values, str) else tuple(values)
 
 
-def _fill(template: str, value: Any) -> Any:
-    """The value itself, or a quantity such as `{} ms` around it."""
+def _fill(template: Any, value: Any, parts: Sequence[Any]) -> Any:
+    """The value itself, a quantity such as `{} ms` around it, or a list or table with such things in it.
+
+    A list has an entry for each of the parts of a value: one, two of a combination of two, none where a value stands for
+    nothing.
+    """
+    if isinstance(template, Mapping):
+        return {key: _fill(entry, value, parts) for key, entry in template.items()}
+    if isinstance(template, list):
+        return [_fill(entry, part, (part,)) for entry in template for part in parts]
+    if not isinstance(template, str):
+        return template
     return value if template == "{}" else template.replace("{}", str(value))
+
+
+def _toml(value: Any) -> str:
+    """A value as TOML on one line."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{key} = {_toml(entry)}" for key, entry in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_toml(entry) for entry in value) + "]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return json.dumps(value) if isinstance(value, str) else str(value)
 
 
 def _engines(engines: Sequence[str], scenario: Path) -> Axis:

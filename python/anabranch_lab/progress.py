@@ -53,9 +53,9 @@ class Bar:
                 f"with {self._workers} at a time"
             )
 
-    def step(self, name: str, cost: float) -> None:
-        """One more run is on disk, which was thought to take so many seconds."""
-        self._done += 1
+    def step(self, name: str, cost: float, runs: int = 1) -> None:
+        """So many more runs are on disk, which were thought to take so many seconds."""
+        self._done += runs
         self._paid += cost
         now = time.monotonic()
         left = self.left(now - self._start)

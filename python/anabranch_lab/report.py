@@ -218,7 +218,7 @@ def write_finding(path: Path, findings: Sequence[str]) -> bool:
 
 def facts(runners: Sequence[Runner]) -> list[tuple[str, str]]:
     """What the report was made with."""
-    runs = sum(len(runner.jobs()) for runner in runners)
+    runs = sum(job.runs for runner in runners for job in runner.jobs())
     quick = any(runner.quick for runner in runners)
     return [
         ("runs", f"{runs:,}" + (" (quick: too few to judge a number)" if quick else "")),

@@ -3,6 +3,7 @@
 import functools
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,18 +32,21 @@ class Outcome:
     """The recorded events, or nothing when the scenario records none."""
 
 
-def simulate(scenario: str, seed: int, *, trace: bool = False) -> Outcome:
+def simulate(
+    scenario: str, seed: int, *, trace: bool = False, overrides: Sequence[tuple[str, str]] = ()
+) -> Outcome:
     """Runs a scenario (the text of its TOML file) with one seed; other threads go on meanwhile.
 
-    Raises ValueError with the place and the allowed values when the scenario is wrong.
+    `overrides` are keys and values set over the text, as `--set` does. Raises ValueError with the place and the allowed
+    values when the scenario is wrong.
     """
-    result = _core.simulate(scenario, seed, trace=trace)
+    result = _core.simulate(scenario, seed, trace=trace, overrides=list(overrides))
     return Outcome(json.loads(result.summary), _table(result.columns) if trace else None)
 
 
-def check(scenario: str, origin: str) -> None:
+def check(scenario: str, origin: str, overrides: Sequence[tuple[str, str]] = ()) -> None:
     """Raises ValueError when a scenario (the text of its TOML file) is wrong; runs nothing."""
-    _core.check(scenario, origin=origin)
+    _core.check(scenario, origin=origin, overrides=list(overrides))
 
 
 def _table(columns: list[tuple[str, str, int, bytes, bytes | None, list[str] | None]]) -> pa.Table:

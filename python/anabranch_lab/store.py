@@ -98,7 +98,10 @@ def encode(table: pa.Table) -> bytes:
 def query(
     files: Sequence[Path], points: Sequence[Mapping[str, Any]], sql: str, parameters: Sequence[Any] = ()
 ) -> pa.Table:
-    """Runs a query over `runs`: the union of the files, each beside the row of `points` that belongs to it."""
+    """Runs a query over `runs`: the union of the files, each beside the row of `points` that belongs to it.
+
+    Where points have a `run`, files hold batches: to a point belong the rows of that run.
+    """
     missing = [path for path in files if not path.is_file()]
     if missing:
         raise FileNotFoundError(
@@ -111,10 +114,11 @@ def query(
     with duckdb.connect() as connection:
         connection.execute("SET threads = 2")
         connection.register("places", places)
+        same = "file, run" if "run" in columns else "file"
         found = ", ".join("'" + name.replace("'", "''") + "'" for name in dict.fromkeys(names))
         connection.execute(
-            "CREATE VIEW runs AS SELECT places.* EXCLUDE (file), data.* EXCLUDE (file) FROM "
+            f"CREATE VIEW runs AS SELECT places.* EXCLUDE ({same}), data.* EXCLUDE ({same}) FROM "
             f"read_parquet([{found}], union_by_name = true, filename = 'file') AS data "
-            "JOIN places USING (file)"
+            f"JOIN places USING ({same})"
         )
         return connection.sql(sql, params=list(parameters)).to_arrow_table()

@@ -1,7 +1,7 @@
 """An experiment in a run: its jobs, where their results are, and questions to them."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,21 @@ from .plan import Adaptive, Plan, PlanError, Point, Sweep
 
 @dataclass(frozen=True)
 class Job:
-    """One run that is or will be a file."""
+    """One run, or one batch of them, that is or will be a file."""
 
     experiment: str
     sweep: Sweep
     point: Point
     seed: int
     key: str
+
+    batch: tuple[tuple[tuple[str, str], ...], ...] = ()
+    """Of a batch: what each of its runs sets over the scenario; empty for a run by itself."""
+
+    @property
+    def runs(self) -> int:
+        """How many runs it stands for."""
+        return max(1, len(self.batch))
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -112,19 +120,42 @@ class Runner:
     def points(self, sweep: Sweep) -> list[tuple[Point, str]]:
         """Every point of a sweep in this run, with the key of its results."""
         if sweep.name not in self._points:
-            self._points[sweep.name] = [
-                (point, store.key(point.scenario)) for point in sweep.points(self.quick)
-            ]
+            points = list(sweep.points(self.quick))
+            if sweep.batch:
+                found = []
+                for batch in _batches(points):
+                    key = store.key(
+                        batch[0].scenario, *(text for p in batch for way in p.overrides for text in way)
+                    )
+                    found += [(point, key) for point in batch]
+            else:
+                found = [(point, store.key(point.scenario)) for point in points]
+            self._points[sweep.name] = found
         return self._points[sweep.name]
 
     def jobs(self, sweeps: Iterable[Sweep] | None = None) -> list[Job]:
         """Every run of the plan, in the order of the plan."""
-        return [
-            Job(self.plan.name, sweep, point, seed, key)
-            for sweep in (self.plan.sweeps if sweeps is None else sweeps)
-            for point, key in self.points(sweep)
-            for seed in self.seeds_at(sweep, point, key)
-        ]
+        jobs = []
+        for sweep in self.plan.sweeps if sweeps is None else sweeps:
+            points = self.points(sweep)
+            batches: dict[str, list[Point]] = {}
+            for point, key in points if sweep.batch else ():
+                if point.run == 0:
+                    batches[key] = []
+                batches[key].append(point)
+            for point, key in points:
+                if point.run:
+                    continue
+                batch = tuple(each.overrides for each in batches.get(key, ()))
+                jobs += [
+                    Job(self.plan.name, sweep, point, seed, key, batch)
+                    for seed in self.seeds_at(sweep, point, key)
+                ]
+        return jobs
+
+    def cost(self, job: Job) -> float:
+        """What a job is thought to take, seconds of a processor."""
+        return self.costs.of(job.key, job.point.scenario, job.runs)
 
     def run(self, workers: int | None = None, progress: campaign.Progress | None = None) -> int:
         """Makes what is not on disk yet; returns how many runs that were."""
@@ -151,7 +182,7 @@ class Runner:
                 continue
             for seed in self.seeds_at(found, point, key):
                 files.append(self.store.path(key, seed, kind))
-                points.append(point.at)
+                points.append(point.at if point.run is None else {**point.at, "run": point.run})
         if not files:
             raise PlanError(f"{self.plan.name}: sweep `{sweep}` has no point {dict(at)}")
         return store.query(files, points, sql)
@@ -161,3 +192,15 @@ class Runner:
         found = self.plan.sweep(sweep)
         axes = [axis.name for axis in found.axes]
         return grid.load(self.table(sweep, grid.sql(axes, measures), kind), axes, list(measures))
+
+
+def _batches(points: Iterable[Point]) -> Iterator[list[Point]]:
+    """The points of a batched sweep, batch by batch."""
+    batch: list[Point] = []
+    for point in points:
+        if point.run == 0 and batch:
+            yield batch
+            batch = []
+        batch.append(point)
+    if batch:
+        yield batch

@@ -18,8 +18,8 @@ def sweeps(runner: Runner) -> RichTable:
     table = RichTable("sweep", "runs", "on disk", "what", title=_title(runner))
     for sweep in runner.plan.sweeps:
         jobs = runner.jobs([sweep])
-        done = sum(runner.store.has(job.key, job.seed, job.kinds) for job in jobs)
-        table.add_row(sweep.name, str(len(jobs)), str(done), escape(sweep.about))
+        done = sum(job.runs for job in jobs if runner.store.has(job.key, job.seed, job.kinds))
+        table.add_row(sweep.name, str(sum(job.runs for job in jobs)), str(done), escape(sweep.about))
     return table
 
 
@@ -30,21 +30,21 @@ def costs(runner: Runner) -> RichTable:
         table.add_column(name, justify="left" if name == "sweep" else "right")
     for sweep in runner.plan.sweeps:
         points = runner.points(sweep)
-        counts = [len(runner.seeds_at(sweep, point, key)) for point, key in points]
-        each = [runner.costs.of(key, point.scenario) for point, key in points]
-        known = sum(runner.costs.known(key) for _, key in points)
         jobs = runner.jobs([sweep])
-        done = sum(runner.store.has(job.key, job.seed, job.kinds) for job in jobs)
+        runs = sum(job.runs for job in jobs)
+        each = [runner.cost(job) for job in jobs]
+        known = sum(job.runs for job in jobs if runner.costs.known(job.key))
+        done = sum(job.runs for job in jobs if runner.store.has(job.key, job.seed, job.kinds))
         table.add_row(
             sweep.name,
             str(len(points)),
             runner.seed_counts(sweep),
-            str(len(jobs)),
+            str(runs),
             str(done),
-            f"{sum(each) / max(1, len(each)):.2f} s",
-            f"{max(each, default=0):.2f} s",
-            duration(sum(n * cost for n, cost in zip(counts, each, strict=True))),
-            f"{known} of {len(points)} runs" if known else "a guess",
+            f"{sum(each) / max(1, runs):.2g} s",
+            f"{max((cost / job.runs for job, cost in zip(jobs, each, strict=True)), default=0):.2g} s",
+            duration(sum(each)),
+            f"{known} of {runs} runs" if known else "a guess",
         )
     return table
 

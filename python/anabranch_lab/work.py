@@ -31,11 +31,23 @@ def make(
     seed: int,
     kinds: Sequence[str],
     *,
+    batch: Sequence[Sequence[tuple[str, str]]] = (),
     simulate: Simulate = simulation.simulate,
     code: str | None = None,
 ) -> Made:
-    """Runs a scenario with one seed."""
+    """Runs a scenario with one seed; with a `batch` once for each of its entries, which say what is set over the scenario.
+
+    A batch is one file, whose column `run` says which run a row is of: a file for each of many short runs would take longer
+    to write and to read than the run itself.
+    """
     start = time.perf_counter()
+    code = simulation.code_version() if code is None else code
+    if batch:
+        rows = []
+        for run, overrides in enumerate(batch):
+            outcome = simulate(scenario, seed, overrides=overrides)
+            rows += [{"run": run} | row for row in _rows(outcome.summary, seed)]
+        return Made({RUNS: store.encode(_table(rows))}, time.perf_counter() - start, code)
     outcome = simulate(scenario, seed, trace=TRACE in kinds)
     files = {}
     if TRACE in kinds:
@@ -46,7 +58,7 @@ def make(
         files[TRACE] = store.encode(trace)
     # The file that says that the run is done comes last.
     files[RUNS] = store.encode(rows_of(outcome.summary, seed))
-    return Made(files, time.perf_counter() - start, simulation.code_version() if code is None else code)
+    return Made(files, time.perf_counter() - start, code)
 
 
 def rows_of(summary: Mapping[str, Any], seed: int) -> pa.Table:
@@ -56,6 +68,10 @@ def rows_of(summary: Mapping[str, Any], seed: int) -> pa.Table:
     each `object` that a client fetches (with its number in `object`, its connection in `flow`), each `link`, each `class` of a link's queue (the link's name, its own in `queue_class`), and each `share`
     of a flow in a link (the link's name, the flow's in `flow`) where the scenario asks for it.
     """
+    return _table(_rows(summary, seed))
+
+
+def _rows(summary: Mapping[str, Any], seed: int) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for flow in summary["flows"]:
         head = {"seed": seed, "kind": "flow", "subflow": None}
@@ -78,6 +94,10 @@ def rows_of(summary: Mapping[str, Any], seed: int) -> pa.Table:
             values = _plain(share)
             flow = values.pop("name")
             rows.append({"seed": seed, "kind": "share", "name": link["name"], "flow": flow} | values)
+    return rows
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     columns = list(dict.fromkeys(name for row in rows for name in row))
     return pa.table({name: pa.array([row.get(name) for row in rows]) for name in columns})
 

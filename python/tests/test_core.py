@@ -173,7 +173,8 @@ EXPERIMENTS = experiment.root() / "experiments"
 def test_every_point_of_every_plan_is_accepted(name, quick):
     for sweep in experiment.find(EXPERIMENTS, name).sweeps:
         for point in sweep.points(quick):
-            _core.check(point.scenario, origin=f"{name}, {sweep.name}, {dict(point.at)}")
+            where = f"{name}, {sweep.name}, {dict(point.at)}"
+            _core.check(point.scenario, origin=where, overrides=list(point.overrides))
 
 
 def test_the_stubs_match_the_module():

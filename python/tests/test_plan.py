@@ -193,3 +193,59 @@ def test_a_rule_about_no_axis_and_a_quick_value_that_is_none(tmp_path):
         list(made(tmp_path, axis + sweep + "skip = [{ m = 1 }]\n").sweeps[0].points())
     with pytest.raises(plan.PlanError, match="no value 7"):
         list(made(tmp_path, axis + "[quick]\naxes = { n = [7] }\n" + sweep).sweeps[0].points(quick=True))
+
+
+LOSSES = """
+[axes.n]
+keys = { "link.wire.delay" = "{} ms" }
+values = [1, 2]
+[axes.position]
+keys = { "link.wire.loss" = { kind = "positions", drop = ["{}"] } }
+values = "0..2"
+none = 0
+"""
+
+
+def test_a_list_has_an_entry_for_each_part_of_a_value(tmp_path):
+    pairs = LOSSES.replace('"0..2"\nnone = 0', '"1..3"\nchoose = 2')
+    sweep = '[[sweep]]\nname = "s"\nabout = "a"\naxes = ["position"]\n'
+    drops = [
+        {
+            at["position"]: found["link"][0]["loss"]["drop"]
+            for at, found in cells(made(tmp_path, text + sweep))
+        }
+        for text in (LOSSES, pairs)
+    ]
+    assert drops == [{0: [], 1: [1], 2: [2]}, {"1+2": [1, 2], "1+3": [1, 3], "2+3": [2, 3]}]
+
+
+def cells(found):
+    return [(point.at, tomllib.loads(point.scenario)) for point in found.sweeps[0].points()]
+
+
+def test_a_batch_shares_its_scenario(tmp_path):
+    sweep = '[[sweep]]\nname = "s"\nabout = "a"\naxes = ["n", "position"]\nbatch = ["position"]\nskip = [{ n = 2, position = 0 }]\n'
+    points = list(made(tmp_path, LOSSES + sweep).sweeps[0].points())
+    assert [(p.at["n"], p.at["position"], p.run) for p in points] == [
+        (1, 0, 0),
+        (1, 1, 1),
+        (1, 2, 2),
+        (2, 1, 0),
+        (2, 2, 1),
+    ]
+    assert len({point.scenario for point in points}) == 2
+    assert points[1].overrides == (("link.wire.loss", '{ kind = "positions", drop = [1] }'),)
+    assert points[0].overrides == (("link.wire.loss", '{ kind = "positions", drop = [] }'),)
+
+
+@pytest.mark.parametrize(
+    ("more", "problem"),
+    [
+        ('batch = ["n"]', "names the last axes"),
+        ('batch = ["position"]\ntrace = true', "no trace"),
+        ('batch = ["position"]\nadaptive = { measure = "1", half = 1.0, upto = 40 }', "same seeds"),
+    ],
+)
+def test_what_a_batch_cannot_be(tmp_path, more, problem):
+    with pytest.raises(plan.PlanError, match=problem):
+        made(tmp_path, LOSSES + f'[[sweep]]\nname = "s"\nabout = "a"\naxes = ["n", "position"]\n{more}\n')

@@ -6,7 +6,7 @@ import pytest
 from fake import simulate as fake_simulate
 
 from anabranch_lab import campaign
-from anabranch_lab.plan import Adaptive
+from anabranch_lab.plan import Adaptive, load
 from anabranch_lab.sweep import Runner
 
 
@@ -105,7 +105,7 @@ def test_progress_is_told_of_every_run(small, tmp_path):
             self.begun = (total, on_disk)
             self.cost = cost
 
-        def step(self, name, cost):
+        def step(self, name, cost, runs=1):
             self.steps += 1
             self.cost -= cost
 
@@ -147,3 +147,61 @@ def test_points_with_a_wide_interval_get_more_seeds_and_always_the_same(satellit
     assert first.run(2) == 0
     assert [job.seed for job in first.jobs()] == [job.seed for job in second.jobs()]
     assert runner(tmp_path / "3", 45).run(2) == 3 * 30 + 4 * 45
+
+
+SHORT = """
+duration = "9 s"
+[[link]]
+name = "wire"
+from = "a"
+to = "b"
+rate = "1 Mbit/s"
+delay = "1 ms"
+both = true
+[[flow]]
+name = "one"
+from = "a"
+to = "b"
+protocol = "sctp"
+engine = "rfc9260"
+traffic = { kind = "transfer", bytes = "20 kB", message = "1452 B" }
+"""
+
+BATCHED = """
+title = "t"
+study = "x"
+seeds = "1..2"
+quick_seeds = "1"
+[axes.rate]
+keys = { "link.wire.rate" = "{} Mbit/s" }
+values = [1, 2]
+[axes.delay]
+keys = { "link.wire.delay" = "{} ms" }
+values = [1, 20, 5]
+[[sweep]]
+name = "s"
+about = "a"
+axes = ["rate", "delay"]
+skip = [{ rate = 2, delay = 1 }]
+"""
+
+
+def test_a_batch_says_the_same_as_its_runs_one_by_one(tmp_path):
+    (tmp_path / "scenario.toml").write_text(SHORT)
+    answers, made = [], []
+    for batch in ("", 'batch = ["delay"]\n', 'batch = ["rate", "delay"]\n'):
+        (tmp_path / "plan.toml").write_text(BATCHED + batch)
+        runner = Runner(load(tmp_path), tmp_path / "results")
+        assert sum(job.runs for job in runner.jobs()) == 10
+        made.append(runner.run(2))
+        assert runner.run(2) == 0
+        answers.append(runner.rows("s", "SELECT * FROM runs ORDER BY seed, rate, delay, kind, name, subflow"))
+        assert answers[-1] == answers[0]
+        one = runner.grid("s", {"time": "max(completion_s)"}).at("time", rate=2, delay=20)
+        assert one.n == 2
+        assert one.mean > 0.1
+    assert len(answers[0]) == 10 * 4
+    assert made == [10, 10, 10]
+    # Five points and two seeds; then two batches, then one, for each seed.
+    assert len(list((tmp_path / "results").glob("*/*/*.parquet"))) == 10 + 4 + 2
+    assert len({row["completion_s"] for row in answers[0] if row["kind"] == "flow"}) == 5

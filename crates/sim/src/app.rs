@@ -44,6 +44,8 @@ pub(crate) struct Source {
     /// What changes in the subflows, next first.
     changes: VecDeque<TimedChange>,
     closing: bool,
+    /// When it was told that there is a connection.
+    pub(crate) connected_at: Option<Instant>,
     pub(crate) closed_at: Option<Instant>,
     pub(crate) failed: Option<String>,
 }
@@ -59,8 +61,21 @@ pub(crate) struct Sink {
     streams: Vec<u64>,
     pub(crate) taken: u64,
     pub(crate) intact: bool,
-    pub(crate) complete_at: Option<Instant>,
+    pub(crate) received: Received,
     pub(crate) failed: Option<String>,
+}
+
+/// What a receiving application has been told, and when.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Received {
+    /// That there is a connection.
+    pub(crate) connected_at: Option<Instant>,
+    /// The first byte was there.
+    pub(crate) first_byte_at: Option<Instant>,
+    /// The last byte of a transfer was there.
+    pub(crate) complete_at: Option<Instant>,
+    /// That nothing more comes.
+    pub(crate) ended_at: Option<Instant>,
 }
 
 impl App {
@@ -108,6 +123,7 @@ impl Source {
             full: vec![false; usize::from(flow.streams.max(1))],
             changes: flow.events.iter().cloned().collect(),
             closing: false,
+            connected_at: None,
             closed_at: None,
             failed: None,
         }
@@ -148,6 +164,7 @@ impl Source {
                     // Who has not opened the flow can send from here on.
                     self.open = true;
                     self.connected = true;
+                    self.connected_at.get_or_insert(now);
                     self.unblock();
                 }
                 Notice::Writable => self.unblock(),
@@ -235,7 +252,7 @@ impl Sink {
             streams: vec![0; usize::from(flow.streams.max(1))],
             taken: 0,
             intact: true,
-            complete_at: None,
+            received: Received::default(),
             failed: None,
         }
     }
@@ -255,9 +272,13 @@ impl Sink {
                 Notice::Readable => self.take(now, engine),
                 Notice::PeerClosed => {
                     self.take(now, engine);
+                    self.received.ended_at.get_or_insert(now);
                     engine.close(now);
                 }
-                Notice::Connected | Notice::Writable | Notice::Closed => {}
+                Notice::Connected => {
+                    self.received.connected_at.get_or_insert(now);
+                }
+                Notice::Writable | Notice::Closed => {}
                 Notice::Failed(why) => {
                     self.take(now, engine);
                     self.failed.get_or_insert(why);
@@ -280,8 +301,11 @@ impl Sink {
                 }
             }
         });
+        if self.taken > 0 {
+            self.received.first_byte_at.get_or_insert(now);
+        }
         if Some(self.taken) == self.expected {
-            self.complete_at.get_or_insert(now);
+            self.received.complete_at.get_or_insert(now);
         }
     }
 }

@@ -5,8 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use anabranch_base::{Duration, Instant, Meta, Rng};
 use anabranch_link::{
-    Applies, Bernoulli, BitErrors, Conditioner, GilbertElliott, Link, LinkConfig, LinkFacts, Loss, LossAt,
-    Pattern, Positions, Rate,
+    Applies, Bernoulli, BitErrors, Conditioner, GilbertElliott, Link, LinkConfig, LinkFacts, Loss, Pattern,
+    Positions, Rate,
 };
 
 use crate::app::App;
@@ -389,7 +389,7 @@ fn wires(scenario: &Scenario, seed: u64, record: &Record) -> Result<(Vec<Wire>, 
             delay: link.delay,
             queue: link.queue.build(LinkFacts { rate, delay: link.delay }, rng),
             loss,
-            loss_at: LossAt::Exit,
+            loss_at: link.loss_at,
         };
         let conditioners = (1..).zip(&link.conditions).map(|(number, condition)| {
             Conditioner::new(condition, Rng::stream(seed, &stream, &format!("condition {number}")))

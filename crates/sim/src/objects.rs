@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use anabranch_base::Instant;
 
+use crate::app::Received;
 use crate::content::{content, is_content};
 use crate::engine::{Engine, Notice};
 use crate::scenario::{Connection, Flow, Order, Request, Traffic};
@@ -78,6 +79,8 @@ pub(crate) struct Server {
     connected: bool,
     blocked: bool,
     closing: bool,
+    /// When it was told that there is a connection.
+    pub(crate) connected_at: Option<Instant>,
     pub(crate) closed_at: Option<Instant>,
     pub(crate) failed: Option<String>,
 }
@@ -100,6 +103,7 @@ impl Server {
             connected: false,
             blocked: false,
             closing: false,
+            connected_at: None,
             closed_at: None,
             failed: None,
         }
@@ -112,6 +116,7 @@ impl Server {
             match notice {
                 Notice::Connected => {
                     self.connected = true;
+                    self.connected_at.get_or_insert(now);
                     self.blocked = false;
                     if self.request.is_none() {
                         self.serve(usize::MAX);
@@ -204,7 +209,7 @@ pub(crate) struct Client {
     /// Bytes of objects so far.
     pub(crate) taken: u64,
     pub(crate) intact: bool,
-    pub(crate) complete_at: Option<Instant>,
+    pub(crate) received: Received,
     pub(crate) failed: Option<String>,
     /// What whoever opens the next connection has to know, until it has been told.
     news: News,
@@ -240,7 +245,7 @@ impl Client {
             blocked: false,
             taken: 0,
             intact: true,
-            complete_at: None,
+            received: Received::default(),
             failed: None,
             news: News::default(),
         }
@@ -272,6 +277,7 @@ impl Client {
             match notice {
                 Notice::Connected => {
                     self.news.settled = true;
+                    self.received.connected_at.get_or_insert(now);
                     let all = self.request.is_some_and(|request| request.pipeline);
                     self.may_ask(if all { usize::MAX } else { 1 });
                 }
@@ -279,6 +285,7 @@ impl Client {
                 Notice::Readable => self.take(now, engine),
                 Notice::PeerClosed => {
                     self.take(now, engine);
+                    self.received.ended_at.get_or_insert(now);
                     engine.close(now);
                 }
                 Notice::Closed => {}
@@ -345,13 +352,16 @@ impl Client {
                 }
             }
         });
+        if self.taken > 0 {
+            self.received.first_byte_at.get_or_insert(now);
+        }
         let complete = before - self.missing;
         if complete > 0 {
             if self.request.is_some_and(|request| !request.pipeline) {
                 self.may_ask(complete);
             }
             if self.missing == 0 {
-                self.complete_at.get_or_insert(now);
+                self.received.complete_at.get_or_insert(now);
                 self.news.finished = true;
             }
         }

@@ -3,12 +3,12 @@
 use anabranch_base::{Duration, Instant};
 use anabranch_sctp::SubflowStats;
 
-use crate::app::App;
+use crate::app::{App, Received};
 use crate::assemble::{self, MakeEngine};
 use crate::engine::Counts;
 use crate::error::RunError;
 use crate::record::{Columns, Share, Shares};
-use crate::scenario::{Flow, Link, Record, Scenario, Traffic};
+use crate::scenario::{Flow, Link, Opener, Record, Scenario, Traffic};
 use crate::side::Side;
 use crate::summary::{
     ClassSummary, FlowSummary, LinkSummary, Measures, ObjectSummary, ShareSummary, SubflowSummary, Summary,
@@ -95,15 +95,19 @@ fn summary(scenario: &Scenario, seed: u64, world: &mut World) -> Summary {
         let measures = measures(flow, sender, receiver, span);
         let start = sender.opened_at.or(receiver.opened_at);
         let since_start = |at: Option<Instant>| Some((at? - start?).as_secs_f64());
-        let (complete_at, intact, receiver_failed) = match &receiver.app {
-            App::Sink(sink) => (sink.complete_at, sink.verdict(), sink.failed.clone()),
-            App::Client(client) => (client.complete_at, client.verdict(), client.failed.clone()),
-            App::Source(_) | App::Server(_) => (None, None, None),
+        let (received, intact, receiver_failed) = match &receiver.app {
+            App::Sink(sink) => (sink.received, sink.verdict(), sink.failed.clone()),
+            App::Client(client) => (client.received, client.verdict(), client.failed.clone()),
+            App::Source(_) | App::Server(_) => (Received::default(), None, None),
         };
-        let (closed_at, sender_failed) = match &sender.app {
-            App::Source(source) => (source.closed_at, source.failed.clone()),
-            App::Server(server) => (server.closed_at, server.failed.clone()),
-            App::Sink(_) | App::Client(_) => (None, None),
+        let (connected_at, closed_at, sender_failed) = match &sender.app {
+            App::Source(source) => (source.connected_at, source.closed_at, source.failed.clone()),
+            App::Server(server) => (server.connected_at, server.closed_at, server.failed.clone()),
+            App::Sink(_) | App::Client(_) => (None, None, None),
+        };
+        let established_at = match flow.opened_by {
+            Opener::Sender => connected_at,
+            Opener::Receiver => received.connected_at,
         };
         let is_transfer = matches!(flow.traffic, Traffic::Transfer { .. } | Traffic::Objects(_));
         Some(FlowSummary {
@@ -111,7 +115,10 @@ fn summary(scenario: &Scenario, seed: u64, world: &mut World) -> Summary {
             protocol: flow.protocol.name().to_owned(),
             engine: flow.protocol.is_transport().then(|| flow.sender.name.clone()),
             start_s: start.map(Instant::as_secs_f64),
-            completion_s: since_start(complete_at),
+            established_s: since_start(established_at),
+            first_byte_s: since_start(received.first_byte_at),
+            completion_s: since_start(received.complete_at),
+            end_s: since_start(received.ended_at),
             close_s: since_start(closed_at).filter(|_| is_transfer),
             failed: [&sender.failed, &receiver.failed]
                 .into_iter()

@@ -76,9 +76,16 @@ pub struct FlowSummary {
     pub engine: Option<String>,
     /// When an application opened it, seconds since the start of the run; `None` when the run ended before.
     pub start_s: Option<f64>,
+    /// Seconds from its start until who opened it was told that it is established; `None` when that did not happen.
+    pub established_s: Option<f64>,
+    /// Seconds from its start until the receiving application had the first byte.
+    pub first_byte_s: Option<f64>,
     /// For a transfer and for objects: seconds from its start until the receiving application had the last byte; `None`
     /// when that did not happen, and for other traffic.
     pub completion_s: Option<f64>,
+    /// Seconds from its start until the receiving application had everything and was told that no more comes (FIN,
+    /// SHUTDOWN): what a program measures that reads to the end of a connection.
+    pub end_s: Option<f64>,
     /// For a transfer and for objects: seconds from its start until the sender knew that the association or connection had ended in
     /// good order.
     pub close_s: Option<f64>,

@@ -102,6 +102,62 @@ fn a_transfer_over_a_clean_link_takes_as_long_as_its_windows_need() {
 }
 
 #[test]
+fn a_download_tells_when_it_got_how_far() {
+    // The client opens; 20 ms there and back, 12 ms for a packet of 1500 bytes; two of them.
+    const FILE: &str = r#"
+        duration = "20 s"
+        [[link]]
+        name = "down"
+        from = "server"
+        to = "client"
+        rate = "1 Mbit/s"
+        delay = "10 ms"
+        loss = { kind = "positions", drop = [] }
+        loss_at = "entry"
+        [[link]]
+        name = "up"
+        from = "client"
+        to = "server"
+        rate = "infinite"
+        delay = "10 ms"
+        [[flow]]
+        name = "one"
+        from = "server"
+        to = "client"
+        opened_by = "receiver"
+        protocol = "tcp"
+        engine = "rfc"
+        traffic = { kind = "transfer", bytes = "2920 B", message = "1460 B" }
+        "#;
+    let with = |overrides: &[(&str, &str)]| {
+        let overrides: Vec<_> =
+            overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        let scenario = anabranch_sim::scenario::Scenario::from_toml(FILE, "test", &overrides).unwrap();
+        run(&scenario, 1, &Record::default()).unwrap().summary
+    };
+    let clean = with(&[("flow.one.options.timestamps", "false")]);
+    let flow = &clean.flows[0];
+    let times = [flow.established_s, flow.first_byte_s, flow.completion_s, flow.end_s, flow.close_s];
+    assert!(times.is_sorted() && times.iter().all(Option::is_some), "{times:?}");
+    let [established, first, last, end, close] = times.map(Option::unwrap);
+    // SYN-ACK: 40 to 60 bytes.
+    assert!((0.0203..0.0206).contains(&established), "{established}");
+    assert!((first - established - 0.032).abs() < 1e-4, "{first}");
+    assert!((last - first - 0.012).abs() < 1e-6 && end == last, "{last} {end}");
+    assert!((close - end - 0.010).abs() < 1e-4, "the FIN of the client comes back: {close}");
+    // SYN-ACK, two packets of data with FIN on the second, the ACK of the client's FIN.
+    let [down, _] = clean.links.as_slice() else { panic!("two links") };
+    assert_eq!((down.arrivals, down.drops_error), (4, 0));
+    // The second packet lost: at the entry it takes no time of the link, at the exit 12 ms.
+    let busy = |at: &str| {
+        let lost = with(&[("link.down.loss.drop", "[2]"), ("link.down.loss_at", at)]);
+        assert_eq!((lost.links[0].drops_error, lost.flows[0].intact), (1, Some(true)));
+        lost.links[0].utilisation * lost.duration_s
+    };
+    assert!((busy("exit") - busy("entry") - 0.012).abs() < 1e-9);
+}
+
+#[test]
 fn the_trace_agrees_with_the_summary_and_with_itself() {
     let scenario = lossy_transfer(Protocol::Sctp, "rfc9260", 0.03, 500_000, 1452);
     let record = Record { trace: Selection::All, pcap: Selection::All, ..Record::default() };

@@ -21,6 +21,7 @@ pub(super) fn link(name: &str, from: &str, to: &str, loss: Loss) -> Link {
         delay: Duration::from_millis(10),
         queue: Queue::DropTail { packets: Some(5), bytes: None },
         loss,
+        loss_at: anabranch_link::LossAt::Exit,
         mtu: 1500,
         conditions: Vec::new(),
         patterns: Vec::new(),

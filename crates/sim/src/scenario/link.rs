@@ -2,7 +2,7 @@
 
 use anabranch_base::Duration;
 use anabranch_link::pattern::Kind;
-use anabranch_link::{BurstParameters, ConditionerConfig, DscpSet, QueueConfig as Queue};
+use anabranch_link::{BurstParameters, ConditionerConfig, DscpSet, LossAt, QueueConfig as Queue};
 
 use super::error::{Problem, quote};
 use super::keys::{Field, Keys};
@@ -25,8 +25,10 @@ pub struct Link {
     pub delay: Duration,
     /// What waits for the link, and what is dropped instead.
     pub queue: Queue,
-    /// What the link itself loses, after the queue.
+    /// What the link itself loses.
     pub loss: Loss,
+    /// Where it loses it: before the queue, or (ns-2, and the default) when it has been sent.
+    pub loss_at: LossAt,
     /// Largest IP packet in bytes.
     pub mtu: u32,
     /// What happens to packets at the entry, in the order in which it happens.
@@ -118,7 +120,7 @@ pub enum Applies {
 }
 
 /// What one direction of a link says; each key once in the link and, for the reverse, perhaps again in `back`.
-const SHARED: [&str; 7] = ["rate", "delay", "queue", "loss", "mtu", "condition", "pattern"];
+const SHARED: [&str; 8] = ["rate", "delay", "queue", "loss", "loss_at", "mtu", "condition", "pattern"];
 
 /// RFC 791: every host takes datagrams of 576 bytes. RFC 2460 asks for links of 1280, but IPv4 may have less.
 const SMALLEST_MTU: u64 = 576;
@@ -160,6 +162,7 @@ pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
         delay: Duration::ZERO,
         queue: Queue::default(),
         loss: Loss::None,
+        loss_at: LossAt::default(),
         mtu: DEFAULT_MTU,
         conditions: Vec::new(),
         patterns: Vec::new(),
@@ -218,6 +221,9 @@ fn direction<'t>(keys: &Keys<'t>, link: &mut Link, loss_flows: &mut Vec<Field<'t
     }
     if let Some(field) = keys.optional("loss") {
         link.loss = loss(&field, loss_flows)?;
+    }
+    if let Some(field) = keys.optional("loss_at") {
+        link.loss_at = field.choice("place", &[("exit", LossAt::Exit), ("entry", LossAt::Entry)])?;
     }
     if let Some(field) = keys.optional("condition") {
         link.conditions = condition::read(&field)?;

@@ -32,6 +32,7 @@ pub(crate) fn link(
         delay,
         queue: Queue::DropTail { packets: Some(packets), bytes: None },
         loss,
+        loss_at: Default::default(),
         mtu: 1500,
         conditions: Vec::new(),
         patterns: Vec::new(),

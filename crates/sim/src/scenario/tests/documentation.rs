@@ -66,6 +66,7 @@ fn it_names_every_key_and_choice() {
         queue("kind = \"rio-d\", classes = [{ zzz = 1 }]"),
         queue("kind = \"rio-d\", classes = [{ colour = \"zzz\", min = 1, max = 2 }]"),
         edited("p = 0.5", wrong),
+        edited("both = true", "both = true\nloss_at = \"zzz\""),
         edited("both = true", "both = true\npattern = { zzz = 1 }"),
         edited("both = true", "both = true\npattern = { kind = \"zzz\", at = [] }"),
         edited("both = true", "both = true\npattern = { kind = \"loss\", driven = \"zzz\", at = [] }"),
