@@ -126,6 +126,8 @@ fn freebsd_6_0() -> Config {
         growth: AckedGrowth::PerAck,
         growth_needs_full_window: false,
         ssthresh_base: SsthreshBase::Cwnd,
+        // "adds about three seconds": no slower start on top (section 5.1).
+        one_segment_after_handshake_loss: false,
         scoreboard_starts_recovery: false,
         nextseg_rule3: false,
         rescue_retransmission: false,
@@ -204,6 +206,8 @@ fn linux_6_1() -> Config {
         dsack: true,
         tlp: true,
         probe_margin: Duration::from_millis(2),
+        rack_dsack_needs_reordering: true,
+        rtt_from_repeated_handshake: true,
         rto_from_head: true,
         frto: true,
         undo: true,
