@@ -1,7 +1,7 @@
 """Experiment III: from runs to verdicts, figures and a finding; and how well the models of II and III fit."""
 
 from anabranch_lab.catalogue import Book
-from anabranch_lab.claims import Claim, Explanation, Part, above, below, flat, number, number_in, within
+from anabranch_lab.claims import Claim, Part, above, below, flat, number, within
 from anabranch_lab.experiment import Analysis, book
 from anabranch_lab.grid import Grid
 from anabranch_lab.stats import ratio
