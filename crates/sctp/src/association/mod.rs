@@ -345,16 +345,33 @@ impl Association {
         // "send a window update only if the window can be increased by at least a quarter of the receive buffer
         // size of the association" (6.2).
         if self.state.receives_data() {
-            let window = self.advertised_window();
-            if self.spaces.len() > 1 {
-                self.update_windows(window);
-            } else if let Some(space) = self.spaces.first_mut() {
-                if window >= space.sack.last_advertised.saturating_add(self.config.receive_window / 4) {
-                    space.sack.demand();
-                }
-            }
+            self.offer_window();
         }
         Some(message)
+    }
+
+    /// Asks for a window update where the window has grown enough since the last SACK.
+    #[inline]
+    fn offer_window(&mut self) {
+        if self.spaces.len() > 1 {
+            self.update_windows(self.advertised_window());
+            return;
+        }
+        let Some(space) = self.spaces.first() else { return };
+        let whole = self.config.receive_window;
+        let enough = space.sack.last_advertised.saturating_add(whole / 4);
+        // Where the peer knows of most of the buffer not even an empty one would do: no need to count.
+        if enough <= whole && self.advertised_window() >= enough {
+            if let Some(space) = self.spaces.first_mut() {
+                space.sack.demand();
+            }
+        }
+    }
+
+    /// Whether an acknowledgement must leave now.
+    #[inline]
+    pub(crate) fn owes_sack(&self) -> bool {
+        self.spaces.iter().any(|space| space.sack.is_due_now())
     }
 
     /// a_rwnd: what is free of the receive buffer. Bookkeeping counts a third, so that messages of a byte cannot
@@ -388,8 +405,12 @@ impl Association {
 
     /// Memory that the peer makes us hold: what it sent and is not read, and the gaps between its TSNs (which cost
     /// something even when the DATA was thrown away, as it is on streams that do not exist).
+    #[inline]
     fn memory_held(&self) -> usize {
-        let gaps: usize = self.spaces.iter().map(|s| s.received.gaps()).sum();
+        let gaps = match self.spaces.as_slice() {
+            [space] => space.received.gaps(),
+            spaces => spaces.iter().map(|s| s.received.gaps()).sum(),
+        };
         self.inbound.memory() + gaps * GAP_OVERHEAD
     }
 
