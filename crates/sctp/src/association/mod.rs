@@ -10,6 +10,7 @@ mod handshake;
 mod heartbeat;
 pub(crate) mod init;
 mod input;
+mod new_data;
 mod output;
 mod reconfig;
 mod sf;

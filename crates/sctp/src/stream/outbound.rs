@@ -111,13 +111,19 @@ impl Outbound {
         Some((message.payload.len() - stream.offset).min(limit))
     }
 
-    /// Takes the next fragment of at most `limit` bytes. The payload is shared with the message, not copied.
-    pub(crate) fn pop(&mut self, limit: usize, numbering: &mut Numbering) -> Option<Fragment> {
+    /// Takes the next fragment: as many bytes as `cut` makes of those that wait of its message, or nothing where it says
+    /// `None`. The payload is shared with the message, not copied.
+    #[inline]
+    pub(crate) fn pop(
+        &mut self,
+        numbering: &mut Numbering,
+        cut: impl FnOnce(usize) -> Option<usize>,
+    ) -> Option<Fragment> {
         let stream_id = self.scheduler.next()?;
         let stream = self.streams.get_mut(usize::from(stream_id))?;
         let message = stream.queue.front_mut()?;
         let offset = stream.offset;
-        let len = (message.payload.len() - offset).min(limit);
+        let len = cut(message.payload.len() - offset)?;
         let ending = offset + len == message.payload.len();
         if offset == 0 {
             stream.mid = numbering.take(stream_id, message.unordered);
@@ -233,7 +239,7 @@ mod tests {
         let mut numbering = Numbering::default();
         let mut all = Vec::new();
         while let Some(peek) = out.peek(limit) {
-            let f = out.pop(limit, &mut numbering).unwrap();
+            let f = out.pop(&mut numbering, |rest| Some(rest.min(limit))).unwrap();
             assert_eq!(peek, f.payload.len());
             let marks = format!(
                 "{}{}{}",
@@ -249,7 +255,7 @@ mod tests {
                 marks
             ));
         }
-        assert!(out.is_empty() && out.pop(limit, &mut numbering).is_none());
+        assert!(out.is_empty() && out.pop(&mut numbering, Some).is_none());
         all
     }
 

@@ -228,12 +228,11 @@ impl Flight {
         }
     }
 
-    /// Adds a chunk that is being sent for the first time; its sequence number.
-    pub(crate) fn push(&mut self, chunk: SentChunk) -> u64 {
+    /// Adds a chunk that is being sent for the first time, under the number [`Flight::next`].
+    #[inline]
+    pub(crate) fn push(&mut self, chunk: SentChunk) {
         self.bytes += chunk.fragment.payload.len() as u64;
-        let seq = self.next();
         self.chunks.push_back(chunk);
-        seq
     }
 
     /// Every chunk. For rare events only.
