@@ -38,18 +38,16 @@ impl Association {
             // "if an endpoint that has indicated I-DATA support receives a DATA chunk ... it MUST abort" (RFC 8260, 2.2.1).
             return Err(Violation::Protocol("a DATA chunk where I-DATA was agreed"));
         }
-        self.take_chunk(
-            cx,
-            &DataChunk {
-                flags: data.flags,
-                tsn: data.tsn,
-                stream: data.stream,
-                mid: Mid::new(u32::from(data.ssn.get())),
-                fragment: 0,
-                ppid: data.ppid,
-                payload: data.payload,
-            },
-        )
+        let chunk = DataChunk {
+            flags: data.flags,
+            tsn: data.tsn,
+            stream: data.stream,
+            mid: Mid::new(u32::from(data.ssn.get())),
+            fragment: 0,
+            ppid: data.ppid,
+            payload: data.payload,
+        };
+        self.take_chunk(cx, &chunk, |assoc, _, seq, data| assoc.hand_in(seq, data))
     }
 
     pub(super) fn on_i_data(&mut self, cx: &mut Context, data: &IData<'_>) -> Result<(), Violation> {
@@ -105,12 +103,18 @@ impl Association {
     /// compiled for itself.
     #[inline(never)]
     pub(super) fn on_chunk(&mut self, cx: &mut Context, data: &DataChunk<'_>) -> Result<(), Violation> {
-        self.take_chunk(cx, data)
+        self.take_chunk(cx, data, Self::hand_in_extended)
     }
 
+    /// Takes a new chunk; `hand_in` gives it to reassembly, and says whether a message became ready where none was.
     #[allow(clippy::inline_always, reason = "one copy for DATA, one for all others; measured")]
     #[inline(always)]
-    fn take_chunk(&mut self, cx: &mut Context, data: &DataChunk<'_>) -> Result<(), Violation> {
+    fn take_chunk(
+        &mut self,
+        cx: &mut Context,
+        data: &DataChunk<'_>,
+        hand_in: impl FnOnce(&mut Self, usize, u64, &DataChunk<'_>) -> Result<bool, Inconsistent>,
+    ) -> Result<(), Violation> {
         // "DATA chunks MUST only be received ... in the ESTABLISHED, SHUTDOWN-PENDING, and SHUTDOWN-SENT states.
         // ... in any other state SHOULD be discarded" (6).
         if !self.state.receives_data() {
@@ -173,7 +177,7 @@ impl Association {
             self.control.report(causes::invalid_stream(data.stream));
             return Ok(());
         }
-        match self.hand_in(cx.space, seq, data) {
+        match hand_in(self, cx.space, seq, data) {
             Ok(true) => self.events.push_back(Event::Readable),
             Ok(false) => {}
             Err(inconsistent) => return Err(Violation::Protocol(inconsistent.0)),
@@ -185,13 +189,10 @@ impl Association {
         self.spaces.get(space).map_or(0, |s| s.received.next())
     }
 
-    /// Gives a new chunk to reassembly, as the encoding in use numbers messages.
+    /// Gives what came as DATA to reassembly.
     #[allow(clippy::inline_always, reason = "part of `take_chunk`; measured")]
     #[inline(always)]
-    fn hand_in(&mut self, space: usize, seq: u64, data: &DataChunk<'_>) -> Result<bool, Inconsistent> {
-        if self.chunk_header != Data::HEADER {
-            return self.hand_in_extended(space, seq, data);
-        }
+    fn hand_in(&mut self, seq: u64, data: &DataChunk<'_>) -> Result<bool, Inconsistent> {
         let arrived = arrived(seq, data);
         if self.inbound.message_would_exceed(&arrived, self.config.max_message) {
             return Err(Inconsistent("a message is longer than this endpoint takes"));
@@ -199,6 +200,7 @@ impl Association {
         self.inbound.add(&arrived)
     }
 
+    /// Likewise for any other kind of chunk, as the encoding in use numbers messages.
     #[inline(never)]
     fn hand_in_extended(
         &mut self,

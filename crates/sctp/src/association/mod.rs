@@ -78,16 +78,18 @@ struct Control {
 }
 
 impl Control {
+    /// Asked several times a packet and hardly ever true: `|` makes one branch of all.
+    #[inline]
     fn any(&self) -> bool {
         self.init
-            || self.cookie_echo
-            || self.cookie_ack
-            || self.shutdown
-            || self.shutdown_ack
-            || self.shutdown_complete
-            || self.abort.is_some()
-            || !self.heartbeat_acks.is_empty()
-            || !self.errors.is_empty()
+            | self.cookie_echo
+            | self.cookie_ack
+            | self.shutdown
+            | self.shutdown_ack
+            | self.shutdown_complete
+            | self.abort.is_some()
+            | !self.heartbeat_acks.is_empty()
+            | !self.errors.is_empty()
     }
 
     fn report(&mut self, cause: Vec<u8>) {

@@ -138,8 +138,8 @@ impl Association {
                 };
             framing.emit(&fragment, space.tsn_of_sent(seq), immediate, packet.buffer());
             let len = fragment.payload.len() as u64;
-            subflow.begun = !fragment.ending;
-            run.ended = fragment.ending.then_some(fragment.stream);
+            let (stream, ending) = (fragment.stream, fragment.ending);
+            subflow.begun = !ending;
             let chunk = SentChunk {
                 fragment,
                 sent_at: now,
@@ -158,10 +158,9 @@ impl Association {
                 None => space.flight.push(chunk),
                 Some(seq) => space.flight.fill(seq, chunk),
             }
-            if lane.loss.has_nothing_of_its_own() {
+            if lane.loss.sent(seq) {
                 lane.earliest = seq;
             }
-            lane.loss.sent(seq);
             if lane.timed.is_none() {
                 lane.timed = Some(TimedChunk { seq, sent_at: now });
             }
@@ -178,6 +177,7 @@ impl Association {
             run.chunks += 1;
             bytes += len;
             if !alone {
+                run.ended = ending.then_some(stream);
                 break;
             }
         }

@@ -72,11 +72,9 @@ impl Association {
 
     /// Whether anything might leave now. Cheap; may be wrong in favour of asking.
     pub(crate) fn wants_to_transmit(&self) -> bool {
-        self.control.any()
-            || self.reconfig_due()
+        self.wants_control()
             || !self.stash.is_empty()
-            || self.spaces.iter().any(|s| s.sack.is_due_now())
-            || self.paths.iter().any(|p| p.heartbeat_wanted)
+            || self.owes_sack()
             || self.subflows.iter().any(|s| !s.out.is_empty())
             || self.lanes.iter().any(|l| l.loss.any())
     }
@@ -88,7 +86,9 @@ impl Association {
             return Some(self.stash_route);
         }
         let mut chosen = if self.state.sends_data() { self.choose(now) } else { None };
-        if chosen.is_none() && !self.must_send() {
+        let control = self.wants_control();
+        let sack = self.state.is_up() && self.owes_sack();
+        if chosen.is_none() && !control && !sack {
             return None;
         }
         let acknowledged = if self.spaces.len() > 1 && chosen.is_none() { self.acknowledged() } else { None };
@@ -100,11 +100,11 @@ impl Association {
         };
         let mut packet = PacketBuilder::new(buf, header);
         let limit = self.config.max_packet() as usize;
-        let more = self.write_control(now, &mut packet, limit, chosen.is_some());
+        let more = self.write_control(now, &mut packet, limit, control, chosen.is_some());
         if more {
             // In COOKIE-ECHOED only the packet with the COOKIE ECHO may carry DATA (5.1 C).
             if self.state == State::CookieEchoed && !packet.has_no_chunks() {
-                chosen = self.choose(now);
+                chosen = self.choose_with_cookie(now);
             }
             self.write_sack_and_data(now, &mut packet, limit, chosen);
         }
@@ -122,12 +122,10 @@ impl Association {
         Some(Route { path: 0, dscp: subflow.map_or(self.config.dscp, |s| s.dscp) })
     }
 
-    /// Whether a packet must leave even without data: control chunks, or a SACK that is due.
-    fn must_send(&self) -> bool {
-        self.control.any()
-            || self.reconfig_due()
-            || self.paths.iter().any(|p| p.heartbeat_wanted)
-            || (self.state.is_up() && self.spaces.iter().any(|s| s.sack.is_due_now()))
+    /// Whether control chunks are to leave.
+    #[inline]
+    fn wants_control(&self) -> bool {
+        self.control.any() || self.reconfig_due() || self.paths.iter().any(|p| p.heartbeat_wanted)
     }
 
     /// The subflow of the first space that owes an acknowledgement.
@@ -146,6 +144,11 @@ impl Association {
     }
 
     #[inline(never)]
+    fn choose_with_cookie(&mut self, now: Instant) -> Option<u8> {
+        self.choose(now)
+    }
+
+    #[inline(never)]
     fn choose_among(&mut self, now: Instant) -> Option<u8> {
         let mut candidates = self.gate.begin();
         for index in 0..self.subflows.len() {
@@ -159,7 +162,8 @@ impl Association {
 
     /// Whether a subflow has a chunk that may leave now, and since when it waits (0: it was lost). The question asked most
     /// often, answered without building a packet.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "asked for every packet of the only subflow; measured")]
+    #[inline(always)]
     fn may_send(&mut self, now: Instant, index: usize) -> Option<u64> {
         let subflow = self.subflows.get(index)?;
         let lane = self.lanes.get_mut(usize::from(subflow.lane))?;
@@ -186,20 +190,35 @@ impl Association {
         self.next_new(now, index, room).map(|_| since)
     }
 
-    /// Control chunks, "placed first in the outbound SCTP packet" (6); `with_data` tells whether data is to follow. False
-    /// when nothing may follow them.
+    /// Control chunks, if there are `any`, "placed first in the outbound SCTP packet" (6); `with_data` tells whether data is
+    /// to follow. False when nothing may follow them.
+    #[inline]
     fn write_control(
         &mut self,
         now: Instant,
         packet: &mut PacketBuilder<'_>,
         limit: usize,
+        any: bool,
         with_data: bool,
     ) -> bool {
         let echoes = with_data && self.reconfig.as_ref().is_some_and(|r| r.echo.is_some());
-        let reconfigures = echoes || self.reconfig_due();
-        if !self.control.any() && !reconfigures && !self.paths.iter().any(|p| p.heartbeat_wanted) {
-            return self.state != State::Closed;
+        if any || echoes {
+            self.write_controls(now, packet, limit, with_data, echoes)
+        } else {
+            self.state != State::Closed
         }
+    }
+
+    #[inline(never)]
+    fn write_controls(
+        &mut self,
+        now: Instant,
+        packet: &mut PacketBuilder<'_>,
+        limit: usize,
+        with_data: bool,
+        echoes: bool,
+    ) -> bool {
+        let reconfigures = echoes || self.reconfig_due();
         // INIT, INIT ACK and SHUTDOWN COMPLETE are never bundled (6.10).
         if self.control.init {
             self.control.init = false;
@@ -327,10 +346,10 @@ impl Association {
         chosen: Option<u8>,
     ) {
         if self.state.is_up() {
-            if self.spaces.len() == 1 && self.chunk_header == Data::HEADER {
-                self.write_sack(packet, limit, 0, chosen);
-            } else {
-                self.write_sacks(now, packet, limit, chosen);
+            match self.spaces.as_slice() {
+                [space] if !space.sack.is_pending() => {}
+                [_] if self.chunk_header == Data::HEADER => self.write_sack(packet, limit, 0, chosen),
+                _ => self.write_sacks(now, packet, limit, chosen),
             }
         }
         let Some(chosen) = chosen else { return };
