@@ -376,7 +376,7 @@ impl Association {
     /// Whether an acknowledgement must leave now.
     #[inline]
     pub(crate) fn owes_sack(&self) -> bool {
-        self.spaces.iter().any(|space| space.sack.is_due_now())
+        any_of(&self.spaces, |space| space.sack.is_due_now())
     }
 
     /// a_rwnd: what is free of the receive buffer. Bookkeeping counts a third, so that messages of a byte cannot
@@ -504,6 +504,15 @@ impl Association {
         let Some(lane) = self.lanes.get(lane_index) else { return };
         let subflow = lane.subflow;
         self.record(now, subflow, path, TraceEvent::Window { cwnd, ssthresh, flight });
+    }
+}
+
+/// Whether something `holds` for one of all: as a rule there is only one, and then there is no loop.
+#[inline]
+fn any_of<T>(all: &[T], holds: impl Fn(&T) -> bool) -> bool {
+    match all {
+        [one] => holds(one),
+        all => all.iter().any(holds),
     }
 }
 

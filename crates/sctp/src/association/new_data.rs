@@ -8,6 +8,7 @@ use super::framing::Framing;
 use super::{Association, State};
 use crate::config::ImmediateBit;
 use crate::lane::rtt::TimedChunk;
+use crate::subflow::Subflow;
 use crate::subflow::flight::{ChunkState, SentChunk};
 
 /// Chunks that were written one after the other.
@@ -101,8 +102,9 @@ impl Association {
         let established = self.state != State::CookieEchoed;
         let pending = self.state == State::ShutdownPending;
         let association = self.id.index;
-        let framing = self.framing(self.subflows.get(index).map_or(0, |s| usize::from(s.space)));
-        let cut = self.cut(index);
+        let Some(subflow) = self.subflows.get(index) else { return Run::default() };
+        let framing = self.framing(usize::from(subflow.space));
+        let cut = self.cut(subflow);
         let Some(subflow) = self.subflows.get_mut(index) else { return Run::default() };
         let Some(lane) = self.lanes.get_mut(usize::from(subflow.lane)) else { return Run::default() };
         let Some(space) = self.spaces.get_mut(usize::from(subflow.space)) else { return Run::default() };
@@ -111,8 +113,11 @@ impl Association {
             return Run::default();
         }
         let mut bytes = 0;
-        while first.is_some() || lane.may_send_new() {
+        loop {
             let room = limit.saturating_sub(packet.len());
+            if room <= cut.header || !(first.is_some() || lane.may_send_new()) {
+                break;
+            }
             let open = self.peer_rwnd;
             let fragment = subflow.out.pop(&mut self.numbering, |whole| {
                 if let Some(decided) = first.take() {
@@ -195,16 +200,16 @@ impl Association {
     }
 
     #[inline]
-    fn cut(&self, index: usize) -> Cut {
+    fn cut(&self, subflow: &Subflow) -> Cut {
         // The numbers that are kept for the rest of a message were counted for chunks of full size.
-        let anywhere = self.subflows.get(index).is_none_or(|subflow| subflow.reserved.is_empty());
+        let anywhere = subflow.reserved.is_empty();
         Cut { header: self.chunk_header, most: self.max_payload(), anywhere }
     }
 
     /// Payload bytes of the next new chunk, when it fits into `room` and may leave.
     pub(super) fn next_new(&mut self, now: Instant, index: usize, room: usize) -> Option<usize> {
-        let cut = self.cut(index);
         let subflow = self.subflows.get(index)?;
+        let cut = self.cut(subflow);
         let lane = self.lanes.get_mut(usize::from(subflow.lane))?;
         let at = usize::from(subflow.space);
         let space = self.spaces.get(at)?;

@@ -10,7 +10,7 @@ use anabranch_wire::param::HeartbeatInfo;
 use anabranch_wire::{ChecksumOut, PacketBuilder, padded};
 
 use super::init::OurInit;
-use super::{Association, State, causes};
+use super::{Association, State, any_of, causes};
 use crate::config::Checksums;
 use crate::sf::offer::Offer;
 use crate::subflow::flight::ChunkState;
@@ -75,8 +75,8 @@ impl Association {
         self.wants_control()
             || !self.stash.is_empty()
             || self.owes_sack()
-            || self.subflows.iter().any(|s| !s.out.is_empty())
-            || self.lanes.iter().any(|l| l.loss.any())
+            || any_of(&self.subflows, |s| !s.out.is_empty())
+            || any_of(&self.lanes, |l| l.loss.any())
     }
 
     /// Appends one packet.
@@ -125,7 +125,7 @@ impl Association {
     /// Whether control chunks are to leave.
     #[inline]
     fn wants_control(&self) -> bool {
-        self.control.any() || self.reconfig_due() || self.paths.iter().any(|p| p.heartbeat_wanted)
+        self.control.any() || self.reconfig_due() || any_of(&self.paths, |p| p.heartbeat_wanted)
     }
 
     /// The subflow of the first space that owes an acknowledgement.

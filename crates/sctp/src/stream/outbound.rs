@@ -88,7 +88,8 @@ impl Outbound {
     }
 
     /// `arrival` counts the messages of the association.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "used once for each message; measured")]
+    #[inline(always)]
     pub(crate) fn push(&mut self, message: Message, arrival: u64) {
         if let Some(arrivals) = &mut self.arrivals {
             arrivals.push_back(arrival);
