@@ -126,6 +126,8 @@ fn freebsd_6_0() -> Config {
         growth: AckedGrowth::PerAck,
         growth_needs_full_window: false,
         ssthresh_base: SsthreshBase::Cwnd,
+        // "adds about three seconds": no slower start on top (section 5.1).
+        one_segment_after_handshake_loss: false,
         scoreboard_starts_recovery: false,
         nextseg_rule3: false,
         rescue_retransmission: false,
@@ -180,7 +182,8 @@ fn linux_2_6_15_reno() -> Config {
         rto_initial: Duration::from_secs(3),
         rto_min: Duration::from_millis(200),
         rto_max: Duration::from_secs(120),
-        rto_granularity: Duration::from_millis(10),
+        rtt_estimator: RttEstimator::Linux,
+        dsack: true,
         syn_retransmissions: 5,
         duplicate_syn_restarts_timer: false,
         ..Config::default()
@@ -203,6 +206,8 @@ fn linux_6_1() -> Config {
         dsack: true,
         tlp: true,
         probe_margin: Duration::from_millis(2),
+        rack_dsack_needs_reordering: true,
+        rtt_from_repeated_handshake: true,
         rto_from_head: true,
         frto: true,
         undo: true,
