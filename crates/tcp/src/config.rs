@@ -135,6 +135,8 @@ config! {
     ack_delay: Duration = Duration::from_millis(200);
     /// Acknowledge so many data segments at once at the start of a connection, whatever delayed_ack says.
     quick_acks: u32 = 0;
+    /// Report segments that arrive twice in the first SACK block (RFC 2883).
+    dsack: bool = false;
     /// Acknowledge at once a segment that fills a hole or part of one (RFC 5681, section 4.2).
     ack_gap_fill: bool = true;
 
@@ -161,6 +163,8 @@ config! {
     loss_window: u32 = 1;
     /// Never have more outstanding than this, whatever cwnd and the receiver allow; 0 B means no limit.
     send_limit: u64 = 0;
+    /// The segment that ends the data and carries the FIN leaves whatever cwnd says (Linux).
+    fin_beyond_window: bool = false;
     /// Restart from the initial window after an idle time of one RTO (RFC 5681, section 4.1).
     slow_start_restart: bool = true;
     /// Start with one segment when the SYN or SYN-ACK had to be sent again (RFC 5681, section 3.1).
@@ -175,7 +179,7 @@ config! {
     recovery: LossRecovery = LossRecovery::Sack6675;
     /// With sack6675: lost is what lies duplicate_threshold segments or more below the highest one SACKed, however few blocks say so (FACK).
     fack: bool = false;
-    /// With sack6675: how the window comes down during fast recovery.
+    /// With sack6675 or rack: how the window comes down during fast recovery.
     reduction: Reduction = Reduction::AtOnce;
     /// Duplicate acknowledgements that start fast retransmit (RFC 5681).
     duplicate_threshold: u32 = 3;
@@ -193,6 +197,8 @@ config! {
     partial_ack_clears_backoff: bool = false;
     /// Restart the retransmission timer when fast retransmit begins; the RFCs leave it running.
     fast_retransmit_restarts_timer: bool = false;
+    /// A SACK of something sent before the first outstanding segment was last sent restarts the retransmission timer (Linux).
+    sack_restarts_timer: bool = false;
     /// A second timeout of the same segment leaves ssthresh alone (RFC 5681, section 3.1).
     ssthresh_held_on_backoff: bool = true;
     /// With sack6675: when nothing is lost and no new data can be sent, send what is not SACKed (NextSeg rule 3).
@@ -202,7 +208,17 @@ config! {
     /// Remember what was SACKed over a timeout (RFC 6675, section 5.1); RFC 2018 forgot it for fear of reneging.
     keep_sack_on_timeout: bool = true;
 
-    /// Undo the reduction and forget the losses when timestamps show that the original had arrived (RFC 3522, RFC 4015).
+    /// Send a probe when an acknowledgement is overdue at the tail (TLP, RFC 8985, section 7); needs rack or sack6675.
+    tlp: bool = false;
+    /// With tlp: what the peer may delay the acknowledgement of a single segment (TLP.max_ack_delay).
+    tlp_ack_delay: Duration = Duration::from_millis(200);
+    /// With tlp or rack: added to the reordering timer, and to the probe timer of two segments and more (Linux: 2 ms).
+    probe_margin: Duration = Duration::ZERO;
+    /// With tlp: the timeout that bounds the probe counts from when the first outstanding segment left, as in Linux, not from the last acknowledgement.
+    rto_from_head: bool = false;
+    /// After a timeout send new data first, to see whether it was spurious (F-RTO with SACK, RFC 5682, section 3); needs sack6675 or rack.
+    frto: bool = false;
+    /// Undo the reduction and forget the losses when it proves needless: by timestamps (RFC 3522), F-RTO, or a DSACK for every retransmission (RFC 3708).
     undo: bool = false;
 
     // ---- retransmission timeout
@@ -218,9 +234,13 @@ config! {
     rto_granularity: Duration = Duration::from_millis(1);
     /// The timeout falls back to this for data when the SYN had to be sent again (RFC 6298, section 5.7).
     rto_after_handshake_loss: Duration = Duration::from_secs(3);
+    /// Length of a tick of the clock that timers wait for (a kernel's jiffy); 0 s means that they are exact.
+    timer_tick: Duration = Duration::ZERO;
+    /// With timer_tick: the longer a timer, the coarser, as in Linux's wheel since 4.8: from 63 ticks on in steps of 8, from 504 on of 64.
+    timer_wheel: bool = false;
     /// How round-trip samples become a timeout.
     rtt_estimator: RttEstimator = RttEstimator::Rfc6298;
-    /// Without timestamps: which segments are timed. Karn's rule holds for both.
+    /// Which segments are timed, and whether timestamps are asked first. Karn's rule holds for all.
     rtt_sampling: RttSampling = RttSampling::Timed;
     /// The handshake is the first round-trip sample.
     rtt_from_handshake: bool = true;

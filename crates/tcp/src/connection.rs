@@ -66,6 +66,8 @@ pub(crate) struct Connection {
     timestamp_offset: u32,
     /// Cumulative acknowledgement that left last (Last.ACK.sent of RFC 7323).
     last_ack_sent: u64,
+    /// What arrived twice and must be reported (RFC 2883).
+    duplicate: Option<(u64, u64)>,
     /// No answer to an empty segment outside the window before this (RFC 5961, section 7).
     mute_until: Instant,
     time_wait: Option<Instant>,
@@ -106,6 +108,7 @@ impl Connection {
             timestamp: None,
             timestamp_offset: offset,
             last_ack_sent: 0,
+            duplicate: None,
             mute_until: Instant::ZERO,
             time_wait: None,
             reset_due: false,

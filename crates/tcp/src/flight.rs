@@ -2,7 +2,7 @@
 //! recovery needs, kept up to date so that nobody walks the window.
 
 use crate::ranges::RangeSet;
-use anabranch_base::Instant;
+use anabranch_base::{Duration, Instant};
 use std::collections::VecDeque;
 
 /// One segment as it was first sent; retransmissions keep its boundaries.
@@ -40,6 +40,14 @@ pub(crate) struct Taken {
     pub(crate) sent_once: Option<Instant>,
 }
 
+/// A segment that an acknowledgement reported for the first time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Delivered {
+    pub(crate) sent_at: Instant,
+    pub(crate) end: u64,
+    pub(crate) sends: u32,
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Flight {
     ring: VecDeque<Segment>,
@@ -49,6 +57,8 @@ pub(crate) struct Flight {
     sacks: RangeSet,
     outstanding: u64,
     sacked: u64,
+    /// Segments SACKed.
+    sacked_segments: usize,
     /// Held for lost and not SACKed.
     lost: u64,
     /// Sent again and not SACKed.
@@ -57,6 +67,15 @@ pub(crate) struct Flight {
     cursor: u64,
     /// Below this index loss has been decided.
     judged: u64,
+    /// What the last acknowledgement reported for the first time.
+    keeps_news: bool,
+    news: Vec<Delivered>,
+    /// Every sending in order of time: when, which segment, how manieth sending. Entries that a later sending or a report
+    /// overtook are skipped.
+    keeps_order: bool,
+    order: VecDeque<(Instant, u64, u32)>,
+    /// Entries that wait for the reordering window.
+    waiting: Vec<(Instant, u64, u32)>,
     /// Steps of all loops over segments, for the test that they are O(1) a segment.
     #[cfg(test)]
     pub(crate) steps: u64,
@@ -65,6 +84,31 @@ pub(crate) struct Flight {
 impl Flight {
     pub(crate) fn is_empty(&self) -> bool {
         self.ring.is_empty()
+    }
+
+    /// Keeps what acknowledgements report, and with `order` what time-based loss detection needs.
+    pub(crate) fn track(&mut self, news: bool, order: bool) {
+        (self.keeps_news, self.keeps_order) = (news, order);
+    }
+
+    /// Segments SACKed and not cumulatively acknowledged.
+    pub(crate) fn sacked_segments(&self) -> usize {
+        self.sacked_segments
+    }
+
+    /// What the last acknowledgement reported for the first time, by sequence number.
+    pub(crate) fn news(&self) -> &[Delivered] {
+        &self.news
+    }
+
+    /// An acknowledgement is about to be taken.
+    pub(crate) fn forget_news(&mut self) {
+        self.news.clear();
+    }
+
+    /// All of it has been taken.
+    pub(crate) fn sort_news(&mut self) {
+        self.news.sort_unstable_by_key(|d| d.end);
     }
 
     /// Sent and not cumulatively acknowledged, sequence numbers.
@@ -103,6 +147,9 @@ impl Flight {
         let segment =
             Segment { seq, len, fin, sacked: false, lost: false, resent: false, sent_at: now, sends: 1 };
         self.outstanding += segment.size();
+        if self.keeps_order {
+            self.order.push_back((now, self.end_index(), 1));
+        }
         self.ring.push_back(segment);
         if caught_up {
             self.cursor = self.end_index();
@@ -124,8 +171,11 @@ impl Flight {
             self.ring.pop_front();
             self.base += 1;
             self.forget(&front, front.size());
-            if !front.sacked {
+            if front.sacked {
+                self.sacked_segments -= 1;
+            } else {
                 taken.newly += front.size();
+                self.report(&front);
             }
             if front.sends == 1 {
                 taken.sent_once = Some(front.sent_at);
@@ -147,6 +197,13 @@ impl Flight {
         self.forget(&before, cut);
         if !before.sacked {
             taken.newly += cut;
+        }
+    }
+
+    fn report(&mut self, segment: &Segment) {
+        if self.keeps_news {
+            let Segment { sent_at, sends, .. } = *segment;
+            self.news.push(Delivered { sent_at, end: segment.end(), sends });
         }
     }
 
@@ -196,6 +253,9 @@ impl Flight {
                 let size = segment.size();
                 let (lost, resent) = (segment.lost, segment.resent);
                 segment.sacked = true;
+                let segment = *segment;
+                self.report(&segment);
+                self.sacked_segments += 1;
                 self.sacked += size;
                 self.lost -= if lost { size } else { 0 };
                 self.resent -= if resent { size } else { 0 };
@@ -247,6 +307,67 @@ impl Flight {
         }
     }
 
+    /// RFC 8985, section 6.2, step 5: what was sent before `newest` (when, and its end), `span` or more ago, is lost. Answers
+    /// whether anything is, and how long until the last of those within `span` would be.
+    pub(crate) fn lose_older(
+        &mut self,
+        newest: (Instant, u64),
+        span: Duration,
+        now: Instant,
+    ) -> (bool, Option<Duration>) {
+        let (mut lost, mut longest) = (false, None);
+        while let Some((at, index, sends)) = self.order.front().copied() {
+            self.step();
+            let alive = self.get(index).filter(|s| s.sends == sends && !s.sacked && (!s.lost || s.resent));
+            let Some(end) = alive.map(Segment::end) else {
+                self.order.pop_front();
+                continue;
+            };
+            if (at, end) >= newest {
+                break;
+            }
+            self.order.pop_front();
+            let due = at + span;
+            if due <= now {
+                lost = true;
+                self.lose(index);
+            } else {
+                longest = longest.max(Some(due - now));
+                self.waiting.push((at, index, sends));
+            }
+        }
+        while let Some(entry) = self.waiting.pop() {
+            self.order.push_front(entry);
+        }
+        (lost, longest)
+    }
+
+    /// This segment, or its retransmission, is lost and may be sent again.
+    fn lose(&mut self, index: u64) {
+        let Some(i) = index.checked_sub(self.base) else { return };
+        let Some(segment) = self.ring.get_mut(i as usize).filter(|s| !s.sacked) else { return };
+        let size = segment.size();
+        if segment.resent {
+            segment.resent = false;
+            self.resent -= size;
+        }
+        if !segment.lost {
+            segment.lost = true;
+            self.lost += size;
+        }
+        self.cursor = self.cursor.min(index);
+    }
+
+    /// RFC 8985, section 6.3: at a timeout the first segment is lost, others when they left `span` ago or earlier.
+    pub(crate) fn lose_at_timeout(&mut self, span: Duration, now: Instant) {
+        for index in self.base..self.end_index() {
+            if self.get(index).is_some_and(|s| index == self.base || s.sent_at + span <= now) {
+                self.lose(index);
+            }
+        }
+        self.cursor = self.base;
+    }
+
     /// After a timeout: everything that is not SACKed is lost, and nothing has been sent again. The one walk over
     /// the window; a timeout costs at least a round trip, in which the window would have been handled anyway.
     pub(crate) fn mark_all_lost(&mut self) {
@@ -277,6 +398,7 @@ impl Flight {
             for segment in self.ring.range_mut(first..).take_while(|s| s.seq < end) {
                 if segment.sacked {
                     segment.sacked = false;
+                    self.sacked_segments -= 1;
                     self.sacked -= segment.size();
                     self.lost += if segment.lost { segment.size() } else { 0 };
                     self.resent += if segment.resent { segment.size() } else { 0 };
@@ -338,6 +460,9 @@ impl Flight {
         let Some(segment) = self.ring.get_mut(i as usize) else { return };
         segment.sends += 1;
         segment.sent_at = now;
+        if self.keeps_order {
+            self.order.push_back((now, index, segment.sends));
+        }
         if !segment.resent && !segment.sacked {
             self.resent += segment.size();
         }

@@ -23,6 +23,7 @@
 //! | `flight.rs` | what is outstanding, SACKed, lost, sent again? |
 //! | `congestion.rs` | how much may be outstanding? |
 //! | `rtt.rs` | how long to wait? |
+//! | `ticks.rs` | when does a timer really expire? |
 //! | `host_cache.rs` | what did earlier connections to this host learn? |
 //! | `receiver.rs` | what has arrived, what is the window? |
 //! | `acks.rs` | when to acknowledge? |
@@ -48,6 +49,7 @@ mod send_queue;
 mod sender;
 mod stack;
 mod stats;
+mod ticks;
 
 pub use config::{
     AckedGrowth, Config, ConfigError, Controller, InitialWindow, Key, LossRecovery, PROFILES, Reduction,

@@ -17,6 +17,14 @@ pub(crate) struct Rtt {
     rttvar: Duration,
     /// BSD's fixed point: srtt in eighths and rttvar in quarters of a tick.
     ticks: (i64, i64),
+    /// Linux: mean deviation, its largest of this round and the variance term, each four times as large as RFC 6298's.
+    deviation: (Duration, Duration, Duration),
+    /// Linux: the round ends when more than this is acknowledged.
+    round: u64,
+    /// First sequence number not acknowledged and first never sent, at the time of a sample.
+    sequence: (u64, u64),
+    /// Smallest sample, and when it was taken.
+    smallest: Option<(Duration, Instant)>,
     /// Timeout before the floor and before backing off.
     base: Duration,
     /// How often it has been doubled.
@@ -35,6 +43,10 @@ impl Rtt {
             srtt: None,
             rttvar: Duration::ZERO,
             ticks: (0, 0),
+            deviation: (Duration::ZERO, Duration::ZERO, Duration::ZERO),
+            round: 0,
+            sequence: (0, 0),
+            smallest: None,
             base: config.rto_initial,
             backoff: 0,
         }
@@ -46,6 +58,24 @@ impl Rtt {
 
     pub(crate) fn rttvar(&self) -> Duration {
         self.rttvar
+    }
+
+    /// The smallest sample of late.
+    pub(crate) fn smallest(&self) -> Option<Duration> {
+        self.smallest.map(|(rtt, _)| rtt)
+    }
+
+    /// RFC 8985, section 6.2, step 1: "a windowed min-filtered estimate of recent RTT measurements".
+    pub(crate) fn note_smallest(&mut self, rtt: Duration, now: Instant) {
+        const WINDOW: Duration = Duration::from_secs(300);
+        if self.smallest.is_none_or(|(smallest, at)| rtt <= smallest || now - at > WINDOW) {
+            self.smallest = Some((rtt, now));
+        }
+    }
+
+    /// Where the connection stands when the next sample is taken: una and max.
+    pub(crate) fn at_sequence(&mut self, una: u64, max: u64) {
+        self.sequence = (una, max);
     }
 
     /// The timeout to arm the timer with. The floor comes before backing off, the ceiling after.
@@ -98,6 +128,7 @@ impl Rtt {
         let g = self.granularity.as_nanos();
         match self.kind {
             RttEstimator::Rfc6298 => self.rfc6298(now - sent),
+            RttEstimator::Linux => self.linux(now - sent),
             // A clock that ticks: how many ticks fell between the two.
             RttEstimator::Ticks => self.bsd((now.as_nanos() / g) as i64 - (sent.as_nanos() / g) as i64),
         }
@@ -108,6 +139,7 @@ impl Rtt {
         let g = self.granularity.as_nanos();
         match self.kind {
             RttEstimator::Rfc6298 => self.rfc6298(span),
+            RttEstimator::Linux => self.linux(span),
             RttEstimator::Ticks => self.bsd(((span.as_nanos() + g / 2) / g) as i64),
         }
     }
@@ -126,6 +158,43 @@ impl Rtt {
         };
         self.srtt = Some(srtt);
         self.base = srtt + self.granularity.max(self.rttvar * 4);
+        self.clear_back_off();
+        r
+    }
+
+    /// As RFC 6298, but for the variance term: at least `min`, up at once, down by a quarter of the way each round, and a
+    /// sample below the mean moves it by an eighth only.
+    fn linux(&mut self, r: Duration) -> Duration {
+        let (una, max) = self.sequence;
+        let (deviation, largest, variance) = &mut self.deviation;
+        let srtt = match self.srtt {
+            None => {
+                *deviation = r * 2;
+                *variance = (*deviation).max(self.min);
+                *largest = *variance;
+                self.round = max;
+                r
+            }
+            Some(srtt) => {
+                let (error, quarter) = (srtt.abs_diff(r), *deviation / 4);
+                if r < srtt && error > quarter {
+                    *deviation += (error - quarter) / 8;
+                } else {
+                    *deviation = *deviation + error - quarter;
+                }
+                *largest = (*largest).max(*deviation);
+                *variance = (*variance).max(*largest);
+                if una > self.round {
+                    *variance = *variance - (*variance - *largest) / 4;
+                    self.round = max;
+                    *largest = self.min;
+                }
+                (srtt * 7 + r) / 8
+            }
+        };
+        self.rttvar = *variance / 4;
+        self.srtt = Some(srtt);
+        self.base = srtt + *variance;
         self.clear_back_off();
         r
     }
@@ -187,6 +256,30 @@ mod tests {
         assert_eq!(seen, [200, 400, 800, 1000]);
         rtt.sample(Instant::ZERO, Instant::ZERO + ms(10));
         assert_eq!(rtt.rto(), ms(200), "a sample ends backing off");
+    }
+
+    #[test]
+    fn linux_keeps_the_variance_term_above_the_minimum() {
+        let config = Config { rtt_estimator: RttEstimator::Linux, rto_min: ms(200), ..Config::default() };
+        let mut rtt = Rtt::new(&config);
+        let sample = |rtt: &mut Rtt, una, max, n| {
+            rtt.at_sequence(una, max);
+            rtt.sample(Instant::ZERO, Instant::ZERO + ms(n));
+        };
+        sample(&mut rtt, 0, 0, 40);
+        assert_eq!(rtt.rto(), ms(240), "40 and at least 200");
+        sample(&mut rtt, 1, 10, 320);
+        // Mean 75; deviation 80 + 280 - 20 = 340, which is the largest.
+        assert_eq!((rtt.srtt(), rtt.rto()), (Some(ms(75)), ms(75 + 340)));
+        sample(&mut rtt, 2, 10, 75);
+        // Mean the same; deviation 340 + 0 - 85 = 255, the variance term stays for the rest of the round.
+        assert_eq!(rtt.rto(), ms(75 + 340));
+        sample(&mut rtt, 11, 20, 75);
+        // The round ends; its largest was 255: down by a quarter of 85.
+        assert_eq!(rtt.rto(), Duration::from_micros(393_750));
+        sample(&mut rtt, 21, 30, 75);
+        // In this round the largest is the floor of 200: down by a quarter of 118.75.
+        assert_eq!(rtt.rto().as_nanos(), 364_062_500);
     }
 
     #[test]

@@ -5,14 +5,16 @@
 mod ack;
 mod choose;
 mod inflight;
+mod rack;
 mod reduce;
 mod spurious;
+mod tail;
 mod timeout;
 
 pub(crate) use ack::AckInfo;
 pub(crate) use choose::Outgoing;
 
-use crate::config::{Config, LossRecovery};
+use crate::config::{Config, LossRecovery, RttSampling};
 use crate::congestion::Congestion;
 use crate::flight::Flight;
 use crate::host_cache::Learnt;
@@ -21,9 +23,11 @@ use crate::send_queue::SendQueue;
 use crate::stats::Stats;
 use anabranch_base::{Instant, RetransmitReason, Trace, TraceEvent, TraceRecord};
 use inflight::Inflight;
+use rack::Rack;
 use reduce::Reducing;
 use spurious::Doubt;
 use std::sync::Arc;
+use tail::Probe;
 
 /// What every handler needs beside its own state.
 pub(crate) struct Context<'a> {
@@ -48,6 +52,16 @@ enum Phase {
     Fast,
     /// After a timeout, until everything outstanding then is acknowledged.
     Loss,
+}
+
+/// What the one timer is for; the persist timer is a timeout with a shut window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Alarm {
+    Timeout,
+    /// Tail loss probe.
+    Probe,
+    /// RACK's reordering timer.
+    Reordering,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +92,9 @@ pub(crate) struct Sender {
     rtt: Rtt,
     /// Retransmission or persist timer; never both.
     timer: Option<Instant>,
+    alarm: Alarm,
+    /// When the retransmission timer would expire, were it not for a probe.
+    timeout_at: Instant,
     /// Timeouts in a row without an acknowledgement of new data.
     failures: u32,
     /// The peer's window from `una`, bytes, and the segment that brought it (SND.WL1, SND.WL2).
@@ -116,6 +133,16 @@ pub(crate) struct Sender {
     reducing: Option<Reducing>,
     inflight: Option<Inflight>,
     doubt: Option<Doubt>,
+    rack: Option<Rack>,
+    /// A tail loss probe is out.
+    probe: Option<Probe>,
+    /// One with new data leaves next, whatever cwnd says.
+    probing_new: bool,
+    /// How many samples there were at the last probe.
+    probed_at_sample: Option<u32>,
+    /// F-RTO looks whether the timeout was spurious; only new data may leave at the moment.
+    frto: bool,
+    frto_new: bool,
     /// Round-trip samples of data, and the retransmission timer has expired at least once.
     samples: u32,
     timed_out: bool,
@@ -136,6 +163,8 @@ impl Sender {
             congestion: Congestion::new(&config, mss),
             rtt: Rtt::new(&config),
             timer: None,
+            alarm: Alarm::Timeout,
+            timeout_at: Instant::ZERO,
             failures: 0,
             window: 0,
             window_from: (0, 0),
@@ -159,6 +188,12 @@ impl Sender {
             reducing: None,
             doubt: None,
             inflight: config.inflight_limit.then(Inflight::default),
+            rack: None,
+            probe: None,
+            probing_new: false,
+            probed_at_sample: None,
+            frto: false,
+            frto_new: false,
             samples: 0,
             timed_out: false,
             config,
@@ -169,9 +204,13 @@ impl Sender {
     pub(crate) fn establish(&mut self, mss: u64, sack: bool, handshake_losses: u32) {
         self.mss = mss.max(1);
         self.sack = sack;
-        if !sack && matches!(self.recovery, LossRecovery::Sack6675 | LossRecovery::Ns2Sack1) {
+        if !sack && (self.recovery.has_scoreboard() || self.recovery == LossRecovery::Ns2Sack1) {
             self.recovery = LossRecovery::NewReno;
         }
+        let rack = self.recovery == LossRecovery::Rack;
+        self.rack = rack.then(Rack::new);
+        let news = rack || self.config.frto || self.config.rtt_sampling == RttSampling::Segments;
+        self.flight.track(news, rack);
         self.congestion = Congestion::new(&self.config, self.mss);
         self.una = 1;
         self.timer = None;
@@ -295,7 +334,7 @@ impl Sender {
     pub(crate) fn in_flight(&self) -> u64 {
         match (self.phase, self.recovery) {
             (Phase::Fast, LossRecovery::Ns2Sack1) => self.ns2_pipe.max(0) as u64 * self.mss,
-            (Phase::Loss, _) | (_, LossRecovery::Sack6675) => self.flight.pipe(),
+            (Phase::Loss, _) | (_, LossRecovery::Sack6675 | LossRecovery::Rack) => self.flight.pipe(),
             _ => self.flight.outstanding(),
         }
     }

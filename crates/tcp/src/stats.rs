@@ -23,6 +23,8 @@ pub struct Stats {
     pub undone: u64,
     /// Expiries of the retransmission timer for a SYN or SYN-ACK.
     pub handshake_timeouts: u64,
+    /// Tail loss probes sent (RFC 8985).
+    pub tail_probes: u64,
     /// Zero-window probes sent.
     pub window_probes: u64,
     /// Segments sent without data (pure ACKs, SYN, FIN alone, RST).

@@ -1,7 +1,8 @@
 //! Profiles: named sets of values. No code asks for a profile's name.
 
 use super::{
-    AckedGrowth, Config, Controller, InitialWindow, LossRecovery, Reduction, RttEstimator, SsthreshBase,
+    AckedGrowth, Config, Controller, InitialWindow, LossRecovery, Reduction, RttEstimator, RttSampling,
+    SsthreshBase,
 };
 use anabranch_base::Duration;
 
@@ -34,8 +35,14 @@ pub const PROFILES: &[(&str, &str)] = &[
         "linux-2.6.15",
         "Linux 2.6.15: BIC (controller = vegas by choice), SACK, FACK, rate halving, RTO min 200 ms",
     ),
-    ("linux-6.1", "Linux 6.1 with reno: IW 10, RTO min 200 ms, proportional rate reduction"),
-    ("rack-cubic", "as rfc with CUBIC (RFC 9438) and proportional rate reduction (RFC 6937)"),
+    (
+        "linux-6.1",
+        "Linux 6.1: CUBIC, IW 10, RACK-TLP, F-RTO, RTO min 200 ms, proportional rate reduction, ticks of 10 ms",
+    ),
+    (
+        "rack-cubic",
+        "as rfc with CUBIC (RFC 9438), RACK-TLP (RFC 8985), DSACK, F-RTO and proportional rate reduction",
+    ),
 ];
 
 impl Config {
@@ -178,23 +185,47 @@ fn linux_2_6_15_reno() -> Config {
     }
 }
 
+/// The kernel of the witness in `tests/`, which ticks a hundred times a second.
 fn linux_6_1() -> Config {
     Config {
         receive_buffer: 131_072,
         ack_delay: Duration::from_millis(40),
         quick_acks: 16,
+        controller: Controller::Cubic,
         growth_limit: u32::MAX,
+        fin_beyond_window: true,
         ssthresh_base: SsthreshBase::Cwnd,
         handshake_losses_forgiven: 1,
+        recovery: LossRecovery::Rack,
         reduction: Reduction::Prr,
-        rescue_retransmission: false,
+        dsack: true,
+        tlp: true,
+        probe_margin: Duration::from_millis(2),
+        rto_from_head: true,
+        frto: true,
         undo: true,
+        fast_retransmit_restarts_timer: true,
+        sack_restarts_timer: true,
         rto_min: Duration::from_millis(200),
         rto_max: Duration::from_secs(120),
+        rtt_estimator: RttEstimator::Linux,
+        rtt_sampling: RttSampling::Segments,
+        timer_tick: Duration::from_millis(10),
+        timer_wheel: true,
         ..Config::default()
     }
 }
 
 fn rack_cubic() -> Config {
-    Config { controller: Controller::Cubic, reduction: Reduction::Prr, ..Config::default() }
+    Config {
+        controller: Controller::Cubic,
+        recovery: LossRecovery::Rack,
+        reduction: Reduction::Prr,
+        dsack: true,
+        tlp: true,
+        frto: true,
+        undo: true,
+        rtt_sampling: RttSampling::Segments,
+        ..Config::default()
+    }
 }

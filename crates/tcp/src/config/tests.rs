@@ -38,7 +38,7 @@ fn errors_say_what_is_allowed() {
     let text = |e: Result<(), ConfigError>| e.unwrap_err().to_string();
     assert_eq!(
         text(c.set("recovery", "magic")),
-        "tcp option `recovery` = `magic` is not valid; allowed: reno, newreno, sack6675, ns2-sack1"
+        "tcp option `recovery` = `magic` is not valid; allowed: reno, newreno, sack6675, rack, ns2-sack1"
     );
     assert!(text(c.set("rto_min", "200")).contains("200 ms"));
     assert!(text(c.set("rto_mim", "1 s")).contains("rto_min"));

@@ -142,6 +142,8 @@ names! {
         NewReno = "newreno",
         /// RFC 6675: pipe and NextSeg over the SACK scoreboard.
         Sack6675 = "sack6675",
+        /// RFC 8985: lost is what was sent long enough before something that has arrived; sent by the pipe of RFC 6675.
+        Rack = "rack",
         /// The pipe of ns-2's Sack1 agent: a counter, less one an ACK and two a partial ACK; go-back-N after a timeout.
         Ns2Sack1 = "ns2-sack1",
     }
@@ -176,16 +178,20 @@ names! {
         Rfc6298 = "rfc6298",
         /// BSD's fixed-point arithmetic (srtt in eighths, rttvar in quarters of a tick), as ns-2 does it.
         Ticks = "ticks",
+        /// Linux since 2.4: the variance term is at least rto_min, takes the largest of a round trip and sinks by and by.
+        Linux = "linux",
     }
 }
 
 names! {
-    /// Which segments are timed when there are no timestamps.
+    /// Which segments are timed.
     RttSampling {
-        /// One at a time: the next is timed once the last has been acknowledged.
+        /// By timestamps; without them one at a time: the next is timed once the last has been acknowledged.
         Timed = "timed",
-        /// Every segment that was sent once: a sample for each ACK.
+        /// By timestamps; without them every segment that was sent once: a sample for each ACK.
         Every = "every",
+        /// As Linux: the first segment sent once that an ACK reports, cumulatively or by SACK; timestamps when there is none.
+        Segments = "segments",
     }
 }
 
@@ -227,5 +233,12 @@ impl Value for InitialWindow {
             Self::Rfc3390 => "rfc3390".to_owned(),
             Self::Rfc6928 => "rfc6928".to_owned(),
         }
+    }
+}
+
+impl LossRecovery {
+    /// Loss is told by a scoreboard of SACKs, and a pipe says what may be sent.
+    pub(crate) const fn has_scoreboard(self) -> bool {
+        matches!(self, Self::Sack6675 | Self::Rack)
     }
 }

@@ -80,7 +80,8 @@ impl Connection {
         self.announced = true;
         let once = self.syn_sends == 1;
         if once && (self.config.rtt_from_handshake || self.config.quirk_opportunistic_rto) {
-            self.sender.rtt().sample(self.syn_sent_at, out.now);
+            let took = self.sender.rtt().sample(self.syn_sent_at, out.now);
+            self.sender.rtt().note_smallest(took, out.now);
         }
         let options = if self.timestamp.is_some() { 12 } else { 0 };
         let mss = u64::from(self.config.mss).min(self.peer_mss).saturating_sub(options).max(1);
@@ -116,7 +117,7 @@ impl Connection {
         self.syn_sent_at = now;
         self.syn_sends += 1;
         let rto = self.sender.rtt().rto();
-        self.sender.set_timer(Some(now + rto));
+        self.sender.set_timer(Some(self.config.due(now, rto)));
     }
 
     /// A SYN that had been seen before, in SYN-RECEIVED: our SYN-ACK was lost, or is still on its way.

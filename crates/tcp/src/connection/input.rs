@@ -75,6 +75,7 @@ impl Connection {
         if len > 0 {
             self.stats.packets_received += 1;
             self.stats.duplicates_received += u64::from(start + size <= next);
+            self.note_duplicate(start, start + len as i64);
         }
         if flags.has(Flags::RST) {
             return false;
@@ -91,6 +92,15 @@ impl Connection {
             self.acks.demand();
         }
         false
+    }
+
+    /// With `dsack`: this much of what arrived had arrived before.
+    fn note_duplicate(&mut self, start: i64, end: i64) {
+        if self.config.dsack && self.sack {
+            let end = end.min(self.receiver.next() as i64).max(0) as u64;
+            let start = start.max(1) as u64;
+            self.duplicate = Some((start, end)).filter(|_| start < end).or(self.duplicate);
+        }
     }
 
     /// RFC 5961, section 3: only a RST at exactly RCV.NXT counts, others get a challenge ACK.
@@ -145,7 +155,10 @@ impl Connection {
         let ack = ack as u64;
         let mut sacks = [(0, 0); 4];
         let mut count = 0;
-        for &(left, right) in header.options.sack.as_slice() {
+        let blocks = header.options.sack.as_slice();
+        let duplicate = self.reported_duplicate(blocks, una, ack);
+        let blocks = blocks.get(usize::from(duplicate.is_some())..).unwrap_or(&[]);
+        for &(left, right) in blocks {
             let (start, end) = (unwrap_seq(self.iss, una, left), unwrap_seq(self.iss, una, right));
             if start >= end || end > max as i64 {
                 self.stats.bad_acks += 1;
@@ -160,7 +173,6 @@ impl Connection {
         let echo =
             header.options.timestamps.map(|(_, echo)| echo).filter(|e| *e != 0 && self.timestamp.is_some());
         let age = echo
-            .filter(|_| ack > una)
             .map(|e| self.timestamp_now(out.now).wrapping_sub(e))
             .filter(|age| *age < 1 << 31)
             .map(|age| Duration::from_millis(u64::from(age)));
@@ -168,10 +180,12 @@ impl Connection {
         let info = AckInfo {
             ack,
             sacks: sacks.get(..count).unwrap_or(&[]),
+            duplicate,
             seq: unwrap_seq(self.irs, self.receiver.next(), header.seq).max(0) as u64,
             window: u64::from(header.window) << shift,
             empty: no_data && !header.flags.has(Flags::FIN) && !header.flags.has(Flags::SYN),
-            echo_age: age,
+            echo_age: age.filter(|_| ack > una),
+            echo_any: age,
         };
         self.with_sender(out, |sender, cx| sender.on_ack(cx, &info));
         if self.wants_room && self.sender.has_room() {
@@ -182,6 +196,18 @@ impl Connection {
             self.on_fin_acknowledged(out);
         }
         self.state != State::Closed
+    }
+
+    /// RFC 2883, section 4: the first block reports a duplicate when it lies below the acknowledgement, or within the second.
+    fn reported_duplicate(&self, blocks: &[(u32, u32)], una: u64, ack: u64) -> Option<(u64, u64)> {
+        let place = |(left, right): (u32, u32)| {
+            let (start, end) = (unwrap_seq(self.iss, una, left), unwrap_seq(self.iss, una, right));
+            (start.max(0) as u64, end.max(0) as u64)
+        };
+        let first = place(*blocks.first()?);
+        let within = |second: (u64, u64)| second.0 <= first.0 && first.1 <= second.1;
+        let repeated = first.1 <= ack || blocks.get(1).is_some_and(|second| within(place(*second)));
+        (self.config.dsack && first.0 < first.1 && repeated).then_some(first)
     }
 
     /// Seventh and eighth: the payload, and the FIN.
@@ -212,7 +238,12 @@ impl Connection {
 
     fn take_data(&mut self, out: &mut Outside<'_>, header: &Header, start: u64, payload: &[u8]) {
         let (before, silent) = (self.receiver.next(), !self.receiver.readable());
+        let (first, last) = (start as i64, start as i64 + payload.len() as i64);
+        self.note_duplicate(first, last);
         let arrival: Arrival = self.receiver.data(start, payload);
+        if arrival.duplicate && arrival.out_of_order && self.config.dsack && self.sack {
+            self.duplicate = Some((start, last as u64));
+        }
         if self.config.quirk_window_update {
             self.receiver.hold_back(self.receiver.next() - before);
         }

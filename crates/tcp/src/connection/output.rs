@@ -51,8 +51,11 @@ impl Connection {
     /// Data segments, while the window allows: all of the size of the first, the last perhaps shorter.
     fn data(&mut self, out: &mut Outside<'_>, most: usize, buf: &mut Vec<u8>) -> Option<(usize, usize)> {
         let begin = buf.len();
-        let blocks =
-            if self.receiver.has_holes() { self.sack_blocks(usize::MAX) } else { SackBlocks::default() };
+        let blocks = if self.receiver.has_holes() || self.duplicate.is_some() {
+            self.sack_blocks(usize::MAX)
+        } else {
+            SackBlocks::default()
+        };
         let taken = if blocks.as_slice().is_empty() { 0 } else { 4 + 8 * blocks.as_slice().len() as u64 };
         let room = self.sender.mss().saturating_sub(taken);
         let (mut packets, mut first) = (0, 0);
@@ -164,6 +167,7 @@ impl Connection {
     fn acks_left(&mut self) {
         self.acks.sent();
         self.last_ack_sent = self.receiver.next();
+        self.duplicate = None;
     }
 
     fn sack_blocks(&self, most: usize) -> SackBlocks {
@@ -172,6 +176,12 @@ impl Connection {
             let header_room = if self.timestamp.is_some() { 3 } else { 4 };
             let most = most.min(header_room).min(self.config.sack_blocks as usize);
             let wire = |at: u64| self.irs.wrapping_add(at as u32);
+            let mut most = most;
+            if let Some((start, end)) = self.duplicate.filter(|_| most > 0) {
+                // RFC 2883, section 4: "the first block of the SACK option ... specifies the ... duplicate segment".
+                blocks.push(wire(start), wire(end));
+                most -= 1;
+            }
             self.receiver.sack_blocks(most, |start, end| blocks.push(wire(start), wire(end)));
         }
         blocks

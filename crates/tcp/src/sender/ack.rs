@@ -1,10 +1,10 @@
 //! An acknowledgement arrived.
 
-use super::{Context, LossRecovery, Phase, Reducing, Sender};
+use super::{Alarm, Context, LossRecovery, Phase, Reducing, Sender};
 use crate::config::{RttSampling, SsthreshBase};
 use crate::congestion::{Acked, Base};
 use crate::flight::Taken;
-use anabranch_base::{Duration, RetransmitReason, TraceEvent};
+use anabranch_base::{Duration, Instant, RetransmitReason, TraceEvent};
 
 /// What an acknowledgement says, unwrapped and checked: `ack` is at most what has been sent.
 pub(crate) struct AckInfo<'a> {
@@ -17,8 +17,12 @@ pub(crate) struct AckInfo<'a> {
     pub(crate) window: u64,
     /// No data, no SYN, no FIN in the segment.
     pub(crate) empty: bool,
-    /// Age of the timestamp that it echoes.
+    /// A duplicate that it reports (RFC 2883), with `dsack`.
+    pub(crate) duplicate: Option<(u64, u64)>,
+    /// Age of the timestamp that it echoes, when it acknowledges something new.
     pub(crate) echo_age: Option<Duration>,
+    /// The same of any acknowledgement.
+    pub(crate) echo_any: Option<Duration>,
 }
 
 impl Sender {
@@ -31,10 +35,12 @@ impl Sender {
         self.ns2_entering = false;
         let window_changed = self.on_window(cx, info);
         let advanced = info.ack - self.una;
+        self.flight.forget_news();
         let taken = self.flight.acknowledge(info.ack);
         self.una = info.ack;
         self.queue.trim(info.ack);
         let sacked = self.note_sacks(info.sacks);
+        self.flight.sort_news();
         let report = (taken.newly + sacked).min(u64::from(u32::MAX)) as u32;
         let (cumulative, gaps) = (info.ack.saturating_sub(1), info.sacks.len() as u16);
         cx.record(|| TraceEvent::AckReceived { cumulative, newly_acked: report, gaps });
@@ -42,6 +48,15 @@ impl Sender {
         // ns-2: every ACK in recovery means that one packet has left the network.
         if self.phase == Phase::Fast {
             self.ns2_pipe -= 1;
+        }
+        if let Some(duplicate) = info.duplicate {
+            self.on_duplicate_report(cx, duplicate);
+        }
+        if self.config.rtt_sampling == RttSampling::Segments && advanced == 0 && sacked > 0 {
+            self.measure(cx, info, taken);
+        }
+        if self.config.sack_restarts_timer && advanced == 0 && self.reports_older_than_front() {
+            self.restart_timer(cx.now);
         }
         if advanced > 0 {
             self.on_new_ack(cx, info, taken, advanced);
@@ -52,6 +67,9 @@ impl Sender {
             let limit = self.lost_limit();
             self.flight.mark_lost_below(limit);
         }
+        self.step_frto(cx, advanced > 0, sacked);
+        self.on_probe_ack(cx, info, advanced > 0, sacked);
+        self.rack_on_ack(cx, info.echo_any, info.duplicate.is_some());
         if let Some(reducing) = &mut self.reducing {
             let pipe = self.flight.pipe();
             reducing.on_ack(taken.newly + sacked, advanced > 0, pipe, self.congestion.ssthresh());
@@ -73,7 +91,7 @@ impl Sender {
             self.timer = None;
             if self.flight.front().is_some_and(|s| s.seq >= info.ack) {
                 self.forced = Some((self.flight.front_index(), RetransmitReason::Probe));
-                self.timer = Some(cx.now + self.rtt.rto());
+                self.arm(cx.now, self.rtt.rto(), Alarm::Timeout);
             }
         }
         before != info.window
@@ -107,7 +125,7 @@ impl Sender {
             return info.empty && !window_changed;
         }
         match self.recovery {
-            LossRecovery::Sack6675 | LossRecovery::Ns2Sack1 => sacked > 0,
+            LossRecovery::Sack6675 | LossRecovery::Rack | LossRecovery::Ns2Sack1 => sacked > 0,
             LossRecovery::Reno | LossRecovery::NewReno => {
                 info.empty && !(window_changed && self.config.window_update_is_no_duplicate)
             }
@@ -140,21 +158,22 @@ impl Sender {
                     self.flight.clear_sacks();
                 }
                 if self.phase == Phase::Loss && finished {
-                    self.doubt = None;
+                    self.settle_doubt();
+                    if let Some(rack) = &mut self.rack {
+                        rack.on_recovered();
+                    }
                     self.phase = Phase::Open;
                 }
             }
         }
-        self.restart_timer(cx);
-    }
-
-    /// RFC 6298, 5.2 and 5.3: off when nothing is outstanding, else restarted.
-    fn restart_timer(&mut self, cx: &Context<'_>) {
-        self.timer = if self.flight.is_empty() { None } else { Some(cx.now + self.rtt.rto()) };
+        self.restart_timer(cx.now);
     }
 
     fn measure(&mut self, cx: &mut Context<'_>, info: &AckInfo<'_>, taken: Taken) -> Option<Duration> {
-        let sample = if let Some(age) = info.echo_age {
+        self.rtt.at_sequence(self.una, self.max);
+        let sample = if let Some(sent) = self.timed_segment() {
+            Some(self.rtt.sample(sent, cx.now))
+        } else if let Some(age) = info.echo_age {
             Some(self.rtt.sample_span(age))
         } else {
             let sent = match self.config.rtt_sampling {
@@ -166,6 +185,7 @@ impl Sender {
                     timed.map(|(_, at)| at)
                 }
                 RttSampling::Every => taken.sent_once,
+                RttSampling::Segments => None,
             };
             sent.map(|at| self.rtt.sample(at, cx.now))
         };
@@ -173,8 +193,28 @@ impl Sender {
             let rto = self.rtt.rto();
             cx.record(|| TraceEvent::Rtt { sample, srtt, rto });
             self.samples = self.samples.saturating_add(1);
+            self.rtt.note_smallest(sample, cx.now);
         }
         sample
+    }
+
+    /// With `segments`: when the first segment left that this acknowledgement reports and that was sent once. Among those
+    /// acknowledged cumulatively none may have been sent twice.
+    fn timed_segment(&self) -> Option<Instant> {
+        if self.config.rtt_sampling != RttSampling::Segments {
+            return None;
+        }
+        let news = self.flight.news();
+        let (acked, sacked) = news.split_at(news.partition_point(|d| d.end <= self.una));
+        let clean = acked.iter().all(|d| d.sends == 1);
+        let first = acked.first().filter(|_| clean).or_else(|| sacked.iter().find(|d| d.sends == 1));
+        first.map(|d| d.sent_at)
+    }
+
+    /// What is reported first left before the first outstanding segment was last sent: the timeout must not run from there.
+    fn reports_older_than_front(&self) -> bool {
+        let front = self.flight.front().map(|front| front.sent_at);
+        self.flight.news().iter().find(|d| d.sends == 1).is_some_and(|d| Some(d.sent_at) < front)
     }
 
     fn grow(&mut self, cx: &Context<'_>, bytes: u64, rtt: Option<Duration>) {
@@ -187,7 +227,10 @@ impl Sender {
     fn leave_fast_recovery(&mut self) {
         self.phase = Phase::Open;
         self.reducing = None;
-        self.doubt = None;
+        self.settle_doubt();
+        if let Some(rack) = &mut self.rack {
+            rack.on_recovered();
+        }
         self.recover = None;
         self.inflation = 0;
         self.duplicates = 0;
@@ -215,13 +258,13 @@ impl Sender {
             }
             // A retransmission has left the network too: one more than for any ACK.
             LossRecovery::Ns2Sack1 => self.ns2_pipe -= 1,
-            LossRecovery::Sack6675 => {}
+            LossRecovery::Sack6675 | LossRecovery::Rack => {}
         }
         if self.config.partial_ack_clears_backoff {
             self.rtt.clear_back_off();
         }
         if self.config.partial_ack_restarts_timer || self.partials == 1 {
-            self.restart_timer(cx);
+            self.restart_timer(cx.now);
         }
     }
 
@@ -241,7 +284,9 @@ impl Sender {
                 let scoreboard = self.recovery == LossRecovery::Sack6675
                     && !self.config.quirk_window_update
                     && self.lost_limit() > self.una;
-                if (self.duplicates >= threshold || scoreboard) && self.may_retransmit_fast() {
+                // RACK enters recovery by time alone.
+                let enough = self.duplicates >= threshold && self.recovery != LossRecovery::Rack;
+                if (enough || scoreboard) && self.may_retransmit_fast() {
                     self.enter_fast_recovery(cx);
                 }
             }
@@ -257,18 +302,18 @@ impl Sender {
             return true;
         }
         match self.recovery {
-            LossRecovery::Sack6675 => self.phase == Phase::Open,
+            LossRecovery::Sack6675 | LossRecovery::Rack => self.phase == Phase::Open,
             _ => self.recover.is_none_or(|r| self.una > r),
         }
     }
 
-    fn enter_fast_recovery(&mut self, cx: &mut Context<'_>) {
+    pub(super) fn enter_fast_recovery(&mut self, cx: &mut Context<'_>) {
         cx.stats.fast_retransmits += 1;
         let base = self.loss_base();
         let before = self.congestion.window();
         self.doubt();
         self.congestion.on_fast_retransmit(base);
-        if self.recovery == LossRecovery::Sack6675 {
+        if self.recovery.has_scoreboard() {
             self.reducing = Reducing::new(self.config.reduction, before, self.mss);
         }
         let counted = self.duplicates.min(self.config.duplicate_threshold);
@@ -282,13 +327,18 @@ impl Sender {
         self.ns2_entering = true;
         self.ns2_pipe = self.flight.segments() as i64 - i64::from(counted);
         self.flight.rewind();
-        if self.recovery != LossRecovery::Ns2Sack1 {
+        self.probe = None;
+        let first = match self.recovery {
+            LossRecovery::Rack => self.flight.next_lost().unwrap_or(self.flight.front_index()),
+            _ => self.flight.front_index(),
+        };
+        if !matches!(self.recovery, LossRecovery::Ns2Sack1 | LossRecovery::Rack) {
             self.flight.mark_front_lost();
         }
         // "The TCP sender MUST retransmit the lost segment", whatever the window says.
-        self.forced = Some((self.flight.front_index(), RetransmitReason::FastRetransmit));
+        self.forced = Some((first, RetransmitReason::FastRetransmit));
         if self.config.fast_retransmit_restarts_timer {
-            self.restart_timer(cx);
+            self.restart_timer(cx.now);
         }
         let seq = self.una.saturating_sub(1);
         cx.record(|| TraceEvent::FastRetransmit { seq });

@@ -1,6 +1,6 @@
 //! What leaves next: a retransmission, new data, or nothing.
 
-use super::{Context, Fin, LossRecovery, Phase, Sender};
+use super::{Alarm, Context, Fin, LossRecovery, Phase, Sender};
 use anabranch_base::{Instant, RetransmitReason, TraceEvent};
 
 /// The segment that may leave now.
@@ -31,6 +31,12 @@ impl Sender {
             let outgoing = Outgoing { seq: self.max, len: 1, fin: false };
             return Some(Choice { kind: Kind::New, outgoing });
         }
+        if self.probing_new {
+            if let Some(choice) = self.new_data(u64::MAX, room) {
+                return Some(choice);
+            }
+            self.probing_new = false;
+        }
         if let Some((index, reason)) = self.forced {
             match self.resend(index, reason, true) {
                 Some(choice) => return Some(choice),
@@ -41,7 +47,9 @@ impl Sender {
             return None;
         }
         let choice = match (self.phase, self.recovery) {
-            (Phase::Fast | Phase::Loss, LossRecovery::Sack6675) => self.choose_by_pipe(room),
+            (Phase::Fast | Phase::Loss, LossRecovery::Sack6675 | LossRecovery::Rack) => {
+                self.choose_by_pipe(room)
+            }
             (Phase::Fast, LossRecovery::Ns2Sack1) => self.choose_ns2(room),
             (Phase::Fast, LossRecovery::Reno | LossRecovery::NewReno) => {
                 let inflated = (self.cwnd() as i64 + self.inflation).max(0) as u64;
@@ -55,7 +63,7 @@ impl Sender {
         };
         if choice.is_none() && self.flight.is_empty() && self.timer.is_none() && self.queue.end() > self.max {
             // Data waits, nothing is outstanding, and the peer's window is shut: the persist timer.
-            self.timer = Some(now + self.rtt.rto().min(self.config.persist_max));
+            self.arm(now, self.rtt.rto().min(self.config.persist_max), Alarm::Timeout);
         }
         choice
     }
@@ -65,7 +73,9 @@ impl Sender {
         let limited = self.config.limited_transmit && self.duplicates < self.config.duplicate_threshold;
         let (used, extra) = match self.recovery {
             // RFC 6675, section 5, step 3: limited transmit by the pipe.
-            LossRecovery::Sack6675 if self.config.limited_transmit => (self.flight.pipe(), 0),
+            LossRecovery::Sack6675 | LossRecovery::Rack if self.config.limited_transmit => {
+                (self.flight.pipe(), 0)
+            }
             // RFC 3042: "the amount of outstanding data would remain less than or equal to cwnd plus 2 segments".
             _ if limited => (self.flight.outstanding(), u64::from(self.duplicates.min(2)) * self.mss),
             _ => (self.flight.outstanding(), 0),
@@ -81,11 +91,17 @@ impl Sender {
             return None;
         }
         let reason = self.reason();
+        if self.frto_new {
+            return self.new_data(allowed, room);
+        }
         if let Some(index) = self.flight.next_lost() {
             return self.resend(index, reason, false);
         }
         if let Some(choice) = self.new_data(allowed, room) {
             return Some(choice);
+        }
+        if self.recovery == LossRecovery::Rack {
+            return None;
         }
         if self.phase == Phase::Fast && self.config.nextseg_rule3 {
             if let Some(index) = self.flight.next_hole() {
@@ -158,7 +174,8 @@ impl Sender {
             return fin_waits.then_some(Choice { kind: Kind::New, outgoing });
         }
         let mut len = available.min(self.mss).min(room.max(1));
-        if len > allowed {
+        let ending = fin_waits && len == available && self.config.fin_beyond_window && self.probe.is_none();
+        if len > allowed && !ending {
             self.cwnd_limited_to = self.max;
             return None;
         }
@@ -193,20 +210,21 @@ impl Sender {
     pub(crate) fn commit(&mut self, cx: &mut Context<'_>, choice: &Choice) {
         let Outgoing { seq, len, fin } = choice.outgoing;
         self.last_sent = Some(cx.now);
+        let first = self.flight.is_empty();
         let retransmit = match choice.kind {
             Kind::New => {
                 self.commit_new(cx, choice.outgoing);
                 None
             }
             Kind::Resend { index, reason, forced, rescue } => {
-                if rescue {
-                    self.rescued = true;
+                if rescue || self.alarmed_probe(reason) {
+                    self.rescued |= rescue;
                     self.flight.rescue(index, cx.now);
                 } else {
                     self.flight.resend(index, cx.now);
                 }
                 if let Some(doubt) = &mut self.doubt {
-                    doubt.on_resent(cx.now);
+                    doubt.on_resent(cx.now, seq + u64::from(len) + u64::from(fin));
                 }
                 if reason == RetransmitReason::Timeout && self.config.quirk_faulty_recovery && !forced {
                     self.rtt.back_off();
@@ -223,9 +241,13 @@ impl Sender {
                 Some(reason)
             }
         };
-        if self.timer.is_none() {
-            // RFC 6298, 5.1.
-            self.timer = Some(cx.now + self.rtt.rto());
+        match retransmit {
+            None => {
+                self.timer_after_new(cx.now, first);
+                self.probe_left();
+            }
+            Some(_) if self.timer.is_none() => self.restart_timer(cx.now),
+            Some(_) => {}
         }
         if let Some(reducing) = &mut self.reducing {
             reducing.on_sent();
@@ -238,6 +260,11 @@ impl Sender {
         } else {
             cx.stats.control_sent += u64::from(fin);
         }
+    }
+
+    /// A tail loss probe, not a zero-window probe: retransmission goes on where it was.
+    fn alarmed_probe(&self, reason: RetransmitReason) -> bool {
+        reason == RetransmitReason::Probe && self.probe.is_some()
     }
 
     fn commit_new(&mut self, cx: &mut Context<'_>, Outgoing { seq, len, fin }: Outgoing) {

@@ -1,6 +1,6 @@
 //! The retransmission timer expired, or the persist timer, which is the same timer with a shut window.
 
-use super::{Context, LossRecovery, Phase, Sender};
+use super::{Alarm, Context, Phase, Sender};
 use anabranch_base::{RetransmitReason, TraceEvent};
 
 impl Sender {
@@ -9,6 +9,17 @@ impl Sender {
         if self.is_persisting() {
             self.probe(cx);
             return true;
+        }
+        match self.alarm {
+            Alarm::Timeout => {}
+            Alarm::Probe => {
+                self.on_probe_timer(cx);
+                return true;
+            }
+            Alarm::Reordering => {
+                self.on_reordering_timer(cx);
+                return true;
+            }
         }
         self.failures += 1;
         if self.failures > self.config.retransmissions {
@@ -24,6 +35,7 @@ impl Sender {
         }
         self.congestion.on_timeout(base);
         self.rtt.back_off();
+        let fresh = self.phase != Phase::Fast;
         self.phase = Phase::Loss;
         self.reducing = None;
         self.timed_out = true;
@@ -35,16 +47,23 @@ impl Sender {
         self.forced = None;
         self.timed = None;
         self.burst = 0;
-        if self.recovery != LossRecovery::Sack6675 || !self.config.keep_sack_on_timeout {
+        let scoreboard = self.recovery.has_scoreboard();
+        if !scoreboard || !self.config.keep_sack_on_timeout {
             self.flight.clear_sacks();
         }
-        self.flight.mark_all_lost();
+        self.lose_at_timeout(cx.now);
+        self.probe = None;
+        self.probing_new = false;
+        self.frto_new = false;
+        // RFC 5682, section 3.1, step 1: not for a timeout within recovery from another loss.
+        self.frto = self.config.frto && scoreboard && fresh;
         // The first unacknowledged segment goes out whatever else is true (RFC 6298, 5.4).
-        if self.recovery == LossRecovery::Sack6675 {
+        if scoreboard {
             self.forced = Some((self.flight.front_index(), RetransmitReason::Timeout));
         }
         let rto = self.rtt.rto();
-        self.timer = Some(cx.now + rto);
+        self.timeout_at = cx.now + rto;
+        self.arm(cx.now, rto, Alarm::Timeout);
         cx.record(|| TraceEvent::Timeout { rto });
         self.record_window(cx);
         true
@@ -66,6 +85,6 @@ impl Sender {
         } else {
             self.forced = Some((self.flight.front_index(), RetransmitReason::Probe));
         }
-        self.timer = Some(cx.now + self.rtt.rto().min(self.config.persist_max));
+        self.arm(cx.now, self.rtt.rto().min(self.config.persist_max), Alarm::Timeout);
     }
 }

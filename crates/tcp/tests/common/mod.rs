@@ -43,7 +43,10 @@ type Rule = Box<dyn FnMut(&Packet) -> Fate>;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fate {
     Pass,
+    /// Lost at the far end of the link, whose time it has taken.
     Drop,
+    /// Lost before the link.
+    Vanish,
     Delay(Duration),
     Twice,
 }
@@ -258,11 +261,14 @@ impl Pair {
             Packet { at: self.now, from_client, number: self.counts[side], header, len: payload.len() };
         let fate = (self.rule)(&packet);
         self.log.push(packet);
+        if fate == Fate::Vanish {
+            return;
+        }
         let bits = (segment.len() as u64 + 20) * 8;
         let serialisation = Duration::from_nanos((bits * 1_000_000_000).checked_div(self.rate).unwrap_or(0));
         self.busy[side] = self.busy[side].max(self.now) + serialisation;
         let extra = match fate {
-            Fate::Drop => return,
+            Fate::Drop | Fate::Vanish => return,
             Fate::Delay(extra) => extra,
             Fate::Pass | Fate::Twice => Duration::ZERO,
         };
