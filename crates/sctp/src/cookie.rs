@@ -11,6 +11,8 @@ use sha2::Sha256;
 use crate::sf::offer::Extensions;
 
 const MAC_LEN: usize = 32;
+/// Length of the filling, where cookies are filled up.
+const FILLING_LEN: usize = 2;
 const FIXED_LEN: usize = 8 + 8 + 4 * 7 + 2 * 4 + 1;
 const ADDRESS_LEN: usize = 17;
 
@@ -60,9 +62,15 @@ impl CookieKey {
         Some(mac)
     }
 
-    /// Contents and MAC.
-    pub(crate) fn seal(&self, cookie: &Cookie) -> Vec<u8> {
+    /// Contents and MAC. With a `size` other than 0 the contents are filled up with zeros, so that the whole has that size
+    /// where it is not larger anyway; the length of the filling stands before the MAC.
+    pub(crate) fn seal(&self, cookie: &Cookie, size: u16) -> Vec<u8> {
         let mut out = cookie.encode();
+        if size > 0 {
+            let filling = usize::from(size).saturating_sub(out.len() + FILLING_LEN + MAC_LEN) as u16;
+            out.resize(out.len() + usize::from(filling), 0);
+            out.extend_from_slice(&filling.to_be_bytes());
+        }
         if let Some(mac) = self.mac(&out) {
             out.extend_from_slice(&mac.finalize().into_bytes());
         }
@@ -74,7 +82,14 @@ impl CookieKey {
         let (contents, mac) = sealed.split_at_checked(sealed.len().checked_sub(MAC_LEN)?)?;
         // Compared in constant time by the library.
         self.mac(contents)?.verify_slice(mac).ok()?;
-        Cookie::decode(contents)
+        // Contents are read to their end, so those with a filling are never taken for those without.
+        let plain = Cookie::decode(contents);
+        if plain.is_some() {
+            return plain;
+        }
+        let (contents, filling) = contents.split_last_chunk::<FILLING_LEN>()?;
+        let end = contents.len().checked_sub(usize::from(u16::from_be_bytes(*filling)))?;
+        Cookie::decode(contents.get(..end)?)
     }
 }
 
@@ -197,9 +212,17 @@ mod tests {
     #[test]
     fn any_change_is_refused() {
         let key = CookieKey::new(&mut Rng::stream(1, "test", "cookie"));
-        let sealed = key.seal(&cookie());
+        let natural = key.seal(&cookie(), 0).len();
+        assert!(natural <= 512);
+        for (size, len) in [(0, natural), (1, natural + 2), (300, 300)] {
+            refuses_changes(&key, size, len);
+        }
+    }
+
+    fn refuses_changes(key: &CookieKey, size: u16, len: usize) {
+        let sealed = key.seal(&cookie(), size);
+        assert_eq!(sealed.len(), len);
         assert_eq!(key.open(&sealed), Some(cookie()));
-        assert!(sealed.len() <= 512);
         for bit in 0..sealed.len() * 8 {
             let mut forged = sealed.clone();
             forged[bit / 8] ^= 1 << (bit % 8);

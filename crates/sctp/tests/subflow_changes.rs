@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anabranch_base::{Dscp, Duration, Instant, Rng};
-use anabranch_sctp::config::{Coupling, StreamScheduling, SubflowScheduler};
+use anabranch_sctp::config::{Coupling, StreamScheduling, SubflowLevel, SubflowScheduler};
 use anabranch_sctp::{AssociationId, Config, Message, SendError, SubflowError, SubflowSpec, SubflowStats};
 use bytes::Bytes;
 use common::{PORT, Pair, Side, address};
@@ -258,7 +258,7 @@ struct Plan {
 
 impl Plan {
     fn draw(rng: &mut Rng) -> Self {
-        let profiles = Config::PROFILES.map(|name| if name == "sf2007" { "rfc2960" } else { name });
+        let profiles = Config::PROFILES;
         let mut config = Config::named(profiles[rng.below(profiles.len() as u64) as usize]).unwrap();
         config.coupling =
             [Coupling::Independent, Coupling::Shared, Coupling::FccN2, Coupling::FccN][rng.below(4) as usize];
@@ -268,6 +268,7 @@ impl Plan {
             SubflowScheduler::WeightedFair,
             SubflowScheduler::Priority,
         ][rng.below(4) as usize];
+        config.subflow_level = [SubflowLevel::Zero, SubflowLevel::One][rng.below(2) as usize];
         config.stream_scheduling = [
             StreamScheduling::Fcfs,
             StreamScheduling::RoundRobin,
@@ -287,6 +288,14 @@ impl Plan {
         config.heartbeat_interval = Duration::ZERO;
         let mut peer = Config { subflows: Vec::new(), ..config.clone() };
         peer.receive_window = [5_000, 30_000, 1 << 20][rng.below(3) as usize];
+        if config.subflow_level == SubflowLevel::One {
+            // Each subflow has a part of the buffer for itself: it must hold the longest message.
+            peer.receive_window = peer.receive_window.max(1 << 18);
+            // Half of the peers do not have the extension: level 0 results.
+            if rng.chance(0.5) {
+                peer.subflow_level = SubflowLevel::Zero;
+            }
+        }
         let loss = [0, 30, 8][rng.below(3) as usize];
         let late = std::array::from_fn(|_| 1 + rng.below(60));
         Self { config, peer, loss, late }
@@ -297,7 +306,7 @@ impl Plan {
 fn life(seed: u64) -> usize {
     let mut rng = Rng::stream(seed, "test", "changes");
     let plan = Plan::draw(&mut rng);
-    let what = format!("seed {seed}: {:?}", plan.config.coupling);
+    let what = format!("seed {seed}: {:?} {:?}", plan.config.coupling, plan.config.subflow_level);
     let mut pair = Pair::new(seed);
     pair.z.listen(Arc::new(plan.peer.clone())).unwrap();
     let id = pair.a.connect(pair.now, address(Side::Z), PORT, Arc::new(plan.config.clone())).unwrap();
@@ -344,6 +353,7 @@ fn life(seed: u64) -> usize {
         changes += usize::from(done);
         let assoc = pair.a.association(id).unwrap();
         assert!(assoc.subflows() >= 1, "{what}");
+        assert_eq!(assoc.audit(), Ok(()), "{what}");
         let known: u64 = (0..=255).map_while(|i| assoc.subflow_stats(i)).map(|s| s.queued_bytes).sum();
         assert_eq!(known as usize, assoc.queued_bytes(), "{what}");
     }
@@ -352,7 +362,7 @@ fn life(seed: u64) -> usize {
     loop {
         pair.run_for(Duration::from_secs(5));
         let assoc = pair.a.association(id).unwrap();
-        if assoc.queued_bytes() == 0 && assoc.flight_bytes() == 0 {
+        if assoc.queued_bytes() == 0 && assoc.unacknowledged_chunks() == 0 {
             break;
         }
         assert!(
@@ -380,7 +390,7 @@ fn random_changes() {
 
 /// `LIVES=20000 cargo test --release --test subflow_changes -- --ignored`
 #[test]
-#[ignore = "long"]
+#[ignore = "takes as long as it is told to: make soak"]
 fn random_changes_for_long() {
     let lives: u64 = std::env::var("LIVES").ok().and_then(|n| n.parse().ok()).unwrap_or(5000);
     for seed in 1000..1000 + lives {

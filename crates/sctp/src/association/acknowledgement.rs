@@ -240,7 +240,7 @@ impl Association {
         let (Some(highest), Some(earliest)) = (highest, earliest) else { return };
         lane.on_lost(bytes, chunks);
         // 6.2.1 C: "add the data size of those chunks to the rwnd".
-        let freed = if credit_headers { bytes } else { bytes - 16 * u64::from(chunks) };
+        let freed = lane.charged(bytes, chunks, credit_headers);
         space.allowance.give_back(freed);
         self.peer_rwnd += freed;
         self.stats.fast_retransmits += 1;
@@ -300,9 +300,7 @@ impl Association {
     fn outstanding(&self, space: Option<usize>) -> u64 {
         let headers = self.config.rwnd_counts_headers;
         let counts = |lane: &&Lane| space.is_none_or(|space| usize::from(lane.space) == space);
-        let bytes = |lane: &Lane| {
-            if headers { lane.flight } else { lane.flight - 16 * u64::from(lane.flight_chunks) }
-        };
+        let bytes = |lane: &Lane| lane.charged(lane.flight, lane.flight_chunks, headers);
         self.lanes.iter().filter(counts).map(bytes).sum()
     }
 

@@ -155,7 +155,7 @@ impl Association {
         }
         cx.summary.new = true;
         cx.summary.hole |= space.received.has_holes();
-        cx.summary.immediate |= data.flags.immediate;
+        cx.summary.immediate |= data.flags.immediate && self.config.immediate_bit_obeyed;
         self.stats.payload_bytes_received_new += data.payload.len() as u64;
         self.record(
             cx.now,

@@ -69,6 +69,7 @@ impl Association {
             coupler: None,
             gate: Gate::new(config.subflow_scheduler),
             stream_map: Vec::new(),
+            moves: Vec::new(),
             numbering: Numbering::default(),
             window_peak: 0,
             outbound_streams: config.outbound_streams,

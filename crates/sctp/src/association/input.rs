@@ -257,7 +257,7 @@ impl Association {
         }
         if cx.summary.has_data {
             if let Some(space) = self.spaces.get_mut(cx.space) {
-                space.sack.on_packet(cx.now, cx.summary, self.config.sack_every, self.config.sack_delay);
+                space.sack.on_packet(cx.now, cx.summary, self.config.sack_policy());
             }
         }
         if self.reconfig.is_some() {
@@ -275,7 +275,7 @@ impl Association {
         cx.had_data |= summary.has_data;
         cx.had_new |= summary.new;
         if let Some(space) = self.spaces.get_mut(cx.space) {
-            space.sack.on_packet(cx.now, summary, self.config.sack_every, self.config.sack_delay);
+            space.sack.on_packet(cx.now, summary, self.config.sack_policy());
         }
     }
 

@@ -119,6 +119,8 @@ pub struct Association {
     gate: Gate,
     /// The subflow of each stream; streams beyond the end belong to the first.
     stream_map: Vec<u8>,
+    /// Streams that move to a subflow as soon as the message that has begun to leave has left whole.
+    moves: Vec<(u16, u8)>,
     numbering: Numbering,
     /// Largest window of all lanes together, where there are several.
     window_peak: u64,
@@ -446,6 +448,7 @@ impl Association {
         for subflow in &mut self.subflows {
             subflow.out.clear();
         }
+        self.moves.clear();
         for space in &mut self.spaces {
             space.flight.restart();
             space.probe = WindowProbe::default();

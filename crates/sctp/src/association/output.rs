@@ -12,7 +12,7 @@ use anabranch_wire::{ChecksumOut, PacketBuilder, padded};
 use super::framing::Framing;
 use super::init::OurInit;
 use super::{Association, State, causes};
-use crate::config::Checksums;
+use crate::config::{Checksums, ImmediateBit};
 use crate::lane::rtt::TimedChunk;
 use crate::sf::offer::Offer;
 use crate::stream::outbound::Fragment;
@@ -146,9 +146,6 @@ impl Association {
         }
         let mut candidates = self.gate.begin();
         for index in 0..self.subflows.len() {
-            if self.subflows.get(index).is_none_or(|subflow| subflow.waits) {
-                continue;
-            }
             let Some(since) = self.may_send(now, index) else { continue };
             if let Some(subflow) = self.subflows.get(index) {
                 candidates.push(Candidate { subflow: index as u8, priority: subflow.priority, since });
@@ -637,9 +634,15 @@ impl Association {
         let seq = kept.unwrap_or(space.flight.next());
         let tsn = space.tsn_of_sent(seq);
         // "The sender is in the SHUTDOWN-PENDING state" is a reason to set the I bit (6.1).
-        framing.emit(&fragment, tsn, pending, out);
+        let immediate = pending
+            && match self.config.immediate_bit {
+                ImmediateBit::Shutdown => true,
+                ImmediateBit::Last => subflow.out.is_empty(),
+                ImmediateBit::Off => false,
+            };
+        framing.emit(&fragment, tsn, immediate, out);
         let len = fragment.payload.len();
-        let goes_on = !fragment.ending;
+        let (stream, goes_on) = (fragment.stream, !fragment.ending);
         let chunk = SentChunk {
             fragment,
             sent_at: now,
@@ -650,6 +653,7 @@ impl Association {
             transmissions: 1,
             fast_retransmitted: false,
             lost_by_timeout: false,
+            header: lane.chunk_header,
         };
         lane.on_sent(now, chunk.size());
         lane.unacked += 1;
@@ -682,6 +686,9 @@ impl Association {
         self.stats.payload_bytes_unique += len as u64;
         if self.subflows.len() > 1 {
             self.keep_together(index);
+            if !goes_on && !self.moves.is_empty() {
+                self.move_waiting_stream(stream);
+            }
         }
         self.mark_path_used();
         self.record(now, index as u8, 0, TraceEvent::Sent { seq, len: len as u32, retransmit: None });

@@ -137,6 +137,7 @@ impl Association {
     /// The peer has opened a FID of ours: its subflow may send. If the subflow is gone by now, so is the FID.
     fn take_fid(&mut self, fid: u8, epoch: u8, initial: Tsn) {
         let Some(subflow) = self.subflows.get_mut(usize::from(fid)) else { return };
+        subflow.waits = false;
         if subflow.life == Life::Open {
             self.settle_subflow(fid);
             return;

@@ -359,6 +359,46 @@ impl Association {
         Ok(())
     }
 
+    /// Chunks that were sent and are not acknowledged, those that are to be sent again included.
+    #[must_use]
+    pub fn unacknowledged_chunks(&self) -> usize {
+        self.lanes.iter().map(|lane| lane.unacked as usize).sum()
+    }
+
+    /// Whether every lane's books agree with what is in flight: for tests, after every step of a life.
+    ///
+    /// # Errors
+    /// The first lane whose numbers differ from what a count gives, in words.
+    pub fn audit(&self) -> Result<(), String> {
+        for (number, lane) in self.lanes.iter().enumerate() {
+            let (mut unacked, mut flight, mut bytes) = (0, 0, 0);
+            for (index, space) in self.spaces.iter().enumerate() {
+                for chunk in space.flight.iter().filter(|chunk| usize::from(chunk.lane) == number) {
+                    let outstanding = matches!(chunk.state, ChunkState::InFlight | ChunkState::Lost);
+                    if outstanding && index != usize::from(lane.space) {
+                        return Err(format!(
+                            "lane {number} of space {} has a chunk in space {index}",
+                            lane.space
+                        ));
+                    }
+                    unacked += u32::from(outstanding);
+                    if chunk.state == ChunkState::InFlight {
+                        flight += 1;
+                        bytes += chunk.size();
+                    }
+                }
+            }
+            let (known, counted) =
+                ((lane.unacked, lane.flight_chunks, lane.flight), (unacked, flight, bytes));
+            if known != counted {
+                return Err(format!(
+                    "lane {number} believes (unacked, in flight, bytes) {known:?}, counted {counted:?}"
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// What one subflow has in flight counts for another from now on.
     fn relabel(&mut self, from: u8, to: u8) {
         for space in &mut self.spaces {
@@ -368,10 +408,16 @@ impl Association {
         }
     }
 
-    /// Messages that wait move along; one that has begun to leave ends where it began.
+    /// Messages that wait move along. One that has begun to leave ends where it began, and the others follow when it has
+    /// left whole: later messages in the peer's buffer could not be read before it, and might take the room that it needs.
     fn move_stream(&mut self, stream: u16, to: u8) {
+        self.moves.retain(|(moving, _)| *moving != stream);
         let from = self.subflow_of(stream);
         if from == usize::from(to) {
+            return;
+        }
+        if self.subflows.get(from).is_some_and(|subflow| subflow.out.has_begun(stream)) {
+            self.moves.push((stream, to));
             return;
         }
         self.map_stream(stream, to);
@@ -387,7 +433,19 @@ impl Association {
         }
     }
 
+    /// A message has left whole: its stream may be waiting to move.
+    #[inline(never)]
+    pub(super) fn move_waiting_stream(&mut self, stream: u16) {
+        if let Some(&(_, to)) = self.moves.iter().find(|(moving, _)| *moving == stream) {
+            self.move_stream(stream, to);
+            self.close_drained_subflows();
+        }
+    }
+
     fn move_all_streams(&mut self, from: u8, to: u8) {
+        for (_, target) in self.moves.iter_mut().filter(|(_, target)| *target == from) {
+            *target = to;
+        }
         let mut streams: Vec<u16> = self
             .subflows
             .get(usize::from(from))

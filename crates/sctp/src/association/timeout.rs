@@ -104,7 +104,7 @@ impl Association {
             chunks += 1;
         });
         lane.on_lost(bytes, chunks);
-        let freed = if headers { bytes } else { bytes - 16 * u64::from(chunks) };
+        let freed = lane.charged(bytes, chunks, headers);
         space.allowance.give_back(freed);
         self.peer_rwnd += freed;
     }

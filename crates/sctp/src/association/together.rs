@@ -24,6 +24,9 @@ impl Association {
     #[inline(never)]
     pub(super) fn may_begin_or_go_on(&self, index: usize) -> bool {
         let Some(subflow) = self.subflows.get(index) else { return false };
+        if subflow.waits {
+            return false; // what it took over from another may still be sent again
+        }
         let Some(space) = self.spaces.get(usize::from(subflow.space)) else { return false };
         if !self.needs_sequence(usize::from(subflow.space)) {
             return true;

@@ -1,12 +1,8 @@
 //! Every value by name, so that a scenario file or a command line can set it.
 
-use anabranch_base::{Dscp, Duration};
-use anabranch_wire::sf::CodePoints;
-
-use super::{
-    AdaptiveCut, Checksums, Config, Coupling, FastRecovery, FccClock, FccCount, FccRounding, FccStep,
-    InitialWindow, MaxBurst, RttSampling, StreamScheduling, SubflowLevel, SubflowScheduler,
-};
+#[allow(clippy::wildcard_imports, reason = "the table names nearly all of them")]
+use super::text::*;
+use super::{Config, Coupling, ImmediateBit, LossDetection, SubflowLevel, WindowUnit};
 
 /// A value that cannot be set as asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -57,6 +53,18 @@ macro_rules! key {
             get: |c| $show(&c.$field),
         }
     };
+    (quirk $name:ident, $doc:expr) => {
+        Key {
+            name: concat!("quirk_", stringify!($name)),
+            expected: SWITCH,
+            doc: $doc,
+            set: |c, v| {
+                c.quirks.$name = switch(v)?;
+                Some(())
+            },
+            get: |c| shown(&c.quirks.$name),
+        }
+    };
 }
 
 const DURATION: &str = "a time such as \"200 ms\" or \"1 s\"";
@@ -89,6 +97,13 @@ static KEYS: &[Key] = &[
         "whether CRC32c is computed and verified"
     ),
     key!(
+        cookie_size,
+        cookie_size,
+        show_bytes,
+        "a size of 0 B to 480 B",
+        "the State Cookie is filled up to this size; 0 B leaves it as it is"
+    ),
+    key!(
         coupling,
         Coupling::parse,
         shown,
@@ -97,6 +112,13 @@ static KEYS: &[Key] = &[
     ),
     key!(data_with_cookie, switch, shown, SWITCH, "DATA may ride with COOKIE ECHO"),
     key!(dscp, dscp, show_dscp, "a code point of 0 to 63", "code point of the association's packets"),
+    key!(
+        early_fast_retransmit,
+        optional_duration,
+        show_optional_duration,
+        "a time or \"off\"",
+        "a chunk reported missing once is sent again after this time (KAME's early FR)"
+    ),
     key!(
         fast_recovery,
         fast_recovery,
@@ -140,6 +162,13 @@ static KEYS: &[Key] = &[
         "\"packet\" or \"fraction\"",
         "a packet in Phi round trips, or the Phi-th part of one in each"
     ),
+    key!(
+        flight_counts_headers,
+        switch,
+        shown,
+        SWITCH,
+        "windows count DATA chunk headers (RFC 9260), or user data only"
+    ),
     key!(heartbeat_interval, duration, show_duration, DURATION, "HB.interval; 0 s turns heartbeats off"),
     key!(
         hold_after_fast_retransmit,
@@ -155,6 +184,14 @@ static KEYS: &[Key] = &[
         "a number of PMDCS or \"off\"",
         "cwnd halves for each idle RTO, down to this"
     ),
+    key!(
+        immediate_bit,
+        ImmediateBit::parse,
+        shown,
+        "\"off\", \"shutdown\" or \"last\"",
+        "which DATA chunks ask for a SACK at once"
+    ),
+    key!(immediate_bit_obeyed, switch, shown, SWITCH, "a DATA chunk may ask for a SACK at once (RFC 7053)"),
     key!(inbound_streams, count, shown, COUNT, "inbound streams allowed"),
     key!(
         inbound_subflows,
@@ -174,11 +211,18 @@ static KEYS: &[Key] = &[
         initial_window,
         initial_window,
         show_window,
-        "\"rfc9260\" or a number of PMDCS",
+        "\"rfc9260\", \"rfc4960\" or a number of PMDCS (or MTU, as `window_unit` has it)",
         "first congestion window"
     ),
     key!(interleaving, switch, shown, SWITCH, "I-DATA is offered; level 1 offers it in any case"),
     key!(ip_overhead, count, shown, COUNT, "bytes of header in front of SCTP"),
+    key!(
+        loss_detection,
+        LossDetection::parse,
+        shown,
+        "\"missing-reports\" or \"rack\"",
+        "how loss is found: by counting missing reports, or by time as well (RFC 8985)"
+    ),
     key!(
         max_burst,
         max_burst,
@@ -223,6 +267,22 @@ static KEYS: &[Key] = &[
     key!(peer_adds_streams, switch, shown, SWITCH, "the peer may add streams, its own and ours"),
     key!(peer_resets_association, switch, shown, SWITCH, "the peer may reset all streams and TSNs at once"),
     key!(peer_resets_streams, switch, shown, SWITCH, "the peer may reset streams, its own and ours"),
+    key!(quirk backoff_stays, "a round-trip sample does not undo the backing off of the RTO"),
+    key!(
+        quirk burst_before_sack,
+        "twice RTO.Min after a window of one packet was sent, three more leave without a SACK (KAME)"
+    ),
+    key!(quirk cookie_ack_optional, "DATA in COOKIE-ECHOED stands for a lost COOKIE ACK (KAME)"),
+    key!(quirk faulty_recovery, "a spurious expiry of T3-rtx is not backed off from (KAME)"),
+    key!(
+        quirk first_chunk_by_timeout,
+        "the first DATA chunk of an association is never fast retransmitted (LKSCTP)"
+    ),
+    key!(quirk handshake_rto, "the round trip of the handshake sets the RTO (KAME)"),
+    key!(
+        quirk whole_flight_resent,
+        "a fast retransmit sends the whole flight again while no SACK of the path was ever delayed (LKSCTP)"
+    ),
     key!(receive_window, bytes, shown, BYTES, "receive buffer, the first a_rwnd"),
     key!(reconfiguration, switch, shown, SWITCH, "RE-CONFIG is offered; level 1 offers it in any case"),
     key!(rto_initial, duration, show_duration, DURATION, "RTO.Initial"),
@@ -249,6 +309,13 @@ static KEYS: &[Key] = &[
         shown,
         "a whole number of 1 or more",
         "a SACK for every this many packets"
+    ),
+    key!(
+        sack_first_at_once,
+        switch,
+        shown,
+        SWITCH,
+        "the first DATA of an association is acknowledged at once"
     ),
     key!(send_buffer, bytes, shown, BYTES, "bytes accepted and not yet sent"),
     key!(
@@ -309,7 +376,36 @@ static KEYS: &[Key] = &[
         "\"fcfs\", \"wrr\", \"priority\" or \"wfq\"",
         "whose packet is next when several subflows may send"
     ),
+    key!(
+        tail_loss_probe,
+        switch,
+        shown,
+        SWITCH,
+        "the last packet is sent again after two round trips without a SACK (RFC 8985, 7)"
+    ),
+    key!(
+        timeout_spares_recent,
+        switch,
+        shown,
+        SWITCH,
+        "T3-rtx leaves alone what was sent less than an RTO ago (Linux)"
+    ),
+    key!(
+        timer_tick,
+        duration,
+        show_duration,
+        DURATION,
+        "clock of timers and round-trip samples; 0 s is exact"
+    ),
+    key!(timer_wheel, switch, shown, SWITCH, "long timers expire late, on coarser ticks (Linux since 4.8)"),
     key!(valid_cookie_life, duration, show_duration, DURATION, "Valid.Cookie.Life"),
+    key!(
+        window_unit,
+        WindowUnit::parse,
+        shown,
+        "\"pmdcs\" or \"mtu\"",
+        "what windows are counted in: PMDCS (RFC 9260) or the MTU of the path (RFC 2960, RFC 4960)"
+    ),
 ];
 
 impl Config {
@@ -355,323 +451,4 @@ impl Config {
     pub fn get(&self, key: &str) -> Option<String> {
         KEYS.iter().find(|k| k.name == key).map(|k| (k.get)(self))
     }
-}
-
-fn count<T: std::str::FromStr>(text: &str) -> Option<T> {
-    text.parse().ok()
-}
-
-fn positive_u16(text: &str) -> Option<u16> {
-    text.parse().ok().filter(|n| *n > 0)
-}
-
-fn shown<T: ToString>(value: &T) -> String {
-    value.to_string()
-}
-
-fn switch(text: &str) -> Option<bool> {
-    text.parse().ok()
-}
-
-fn number_and_unit(text: &str) -> Option<(f64, &str)> {
-    let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(split);
-    let number: f64 = number.trim().parse().ok()?;
-    (number.is_finite() && number >= 0.0).then_some((number, unit.trim()))
-}
-
-fn duration(text: &str) -> Option<Duration> {
-    let (number, unit) = number_and_unit(text)?;
-    let scale = match unit {
-        "s" => 1.0,
-        "ms" => 1e-3,
-        "us" => 1e-6,
-        "ns" => 1e-9,
-        "min" => 60.0,
-        _ => return None,
-    };
-    Some(Duration::from_secs_f64(number * scale))
-}
-
-fn sack_delay(text: &str) -> Option<Duration> {
-    // "MUST NOT allow the maximum delay to be configured to be more than 500 ms" (RFC 9260, 6.2).
-    duration(text).filter(|d| *d <= Duration::from_millis(500))
-}
-
-fn show_duration(value: &Duration) -> String {
-    value.to_string()
-}
-
-fn bytes<T: TryFrom<u64>>(text: &str) -> Option<T> {
-    let (number, unit) = number_and_unit(text)?;
-    let scale = match unit {
-        "B" | "" => 1.0,
-        "kB" => 1e3,
-        "MB" => 1e6,
-        "KiB" => 1024.0,
-        "MiB" => 1024.0 * 1024.0,
-        "GiB" => 1024.0 * 1024.0 * 1024.0,
-        _ => return None,
-    };
-    let total = number * scale;
-    (total.fract() == 0.0 && total < 1e15).then(|| T::try_from(total as u64).ok())?
-}
-
-fn optional_bytes(text: &str) -> Option<Option<u64>> {
-    if text == "peer-rwnd" { Some(None) } else { bytes(text).map(Some) }
-}
-
-fn optional_count(text: &str) -> Option<Option<u16>> {
-    if text == "off" { Some(None) } else { count(text).map(Some) }
-}
-
-fn show_optional<T: ToString>(value: &Option<T>) -> String {
-    value.as_ref().map_or_else(|| "off".to_owned(), ToString::to_string)
-}
-
-fn show_ssthresh(value: &Option<u64>) -> String {
-    value.map_or_else(|| "peer-rwnd".to_owned(), |bytes| format!("{bytes} B"))
-}
-
-fn checksums(text: &str) -> Option<Checksums> {
-    match text {
-        "crc32c" => Some(Checksums::Crc32c),
-        "elided" => Some(Checksums::Elided),
-        _ => None,
-    }
-}
-
-fn show_checksums(value: &Checksums) -> String {
-    match value {
-        Checksums::Crc32c => "crc32c".to_owned(),
-        Checksums::Elided => "elided".to_owned(),
-    }
-}
-
-fn subflow_count(text: &str) -> Option<u8> {
-    count(text).filter(|n| *n > 0)
-}
-
-fn code_points(text: &str) -> Option<CodePoints> {
-    let numbers: Vec<u16> = text
-        .split_whitespace()
-        .map(|word| match word.strip_prefix("0x") {
-            Some(hex) => u16::from_str_radix(hex, 16).ok(),
-            None => word.parse().ok(),
-        })
-        .collect::<Option<_>>()?;
-    let [data, sack, forward, capability, add, delete, violation] = numbers.try_into().ok()?;
-    let (data, sack, forward) =
-        (u8::try_from(data).ok()?, u8::try_from(sack).ok()?, u8::try_from(forward).ok()?);
-    let codes = CodePoints { data, sack, forward, capability, add, delete, violation };
-    codes.check().is_ok().then_some(codes)
-}
-
-fn show_code_points(c: &CodePoints) -> String {
-    format!(
-        "{:#x} {:#x} {:#x} {:#x} {:#x} {:#x} {:#x}",
-        c.data, c.sack, c.forward, c.capability, c.add, c.delete, c.violation
-    )
-}
-
-fn subflow_scheduler(text: &str) -> Option<SubflowScheduler> {
-    Some(match text {
-        "fcfs" => SubflowScheduler::Fcfs,
-        "wrr" => SubflowScheduler::WeightedRoundRobin,
-        "priority" => SubflowScheduler::Priority,
-        "wfq" => SubflowScheduler::WeightedFair,
-        _ => return None,
-    })
-}
-
-fn show_subflow_scheduler(value: &SubflowScheduler) -> String {
-    match value {
-        SubflowScheduler::Fcfs => "fcfs",
-        SubflowScheduler::WeightedRoundRobin => "wrr",
-        SubflowScheduler::Priority => "priority",
-        SubflowScheduler::WeightedFair => "wfq",
-    }
-    .to_owned()
-}
-
-fn adaptive_cut(text: &str) -> Option<AdaptiveCut> {
-    match text {
-        "group" => Some(AdaptiveCut::Group),
-        "lane" => Some(AdaptiveCut::Lane),
-        _ => None,
-    }
-}
-
-fn show_adaptive_cut(value: &AdaptiveCut) -> String {
-    match value {
-        AdaptiveCut::Group => "group",
-        AdaptiveCut::Lane => "lane",
-    }
-    .to_owned()
-}
-
-fn fcc_step(text: &str) -> Option<FccStep> {
-    match text {
-        "packet" => Some(FccStep::Packet),
-        "fraction" => Some(FccStep::Fraction),
-        _ => None,
-    }
-}
-
-fn show_fcc_step(value: &FccStep) -> String {
-    match value {
-        FccStep::Packet => "packet",
-        FccStep::Fraction => "fraction",
-    }
-    .to_owned()
-}
-
-fn fcc_clock(text: &str) -> Option<FccClock> {
-    match text {
-        "bytes" => Some(FccClock::Bytes),
-        "round-trips" => Some(FccClock::RoundTrips),
-        _ => None,
-    }
-}
-
-fn show_fcc_clock(value: &FccClock) -> String {
-    match value {
-        FccClock::Bytes => "bytes",
-        FccClock::RoundTrips => "round-trips",
-    }
-    .to_owned()
-}
-
-fn fcc_rounding(text: &str) -> Option<FccRounding> {
-    match text {
-        "exact" => Some(FccRounding::Exact),
-        "floor" => Some(FccRounding::Floor),
-        "ceil" => Some(FccRounding::Ceil),
-        "nearest" => Some(FccRounding::Nearest),
-        _ => None,
-    }
-}
-
-fn show_fcc_rounding(value: &FccRounding) -> String {
-    match value {
-        FccRounding::Exact => "exact",
-        FccRounding::Floor => "floor",
-        FccRounding::Ceil => "ceil",
-        FccRounding::Nearest => "nearest",
-    }
-    .to_owned()
-}
-
-fn fcc_count(text: &str) -> Option<FccCount> {
-    match text {
-        "configured" => Some(FccCount::Configured),
-        "active" => Some(FccCount::Active),
-        _ => None,
-    }
-}
-
-fn show_fcc_count(value: &FccCount) -> String {
-    match value {
-        FccCount::Configured => "configured",
-        FccCount::Active => "active",
-    }
-    .to_owned()
-}
-
-fn dscp(text: &str) -> Option<Dscp> {
-    Dscp::new(text.parse().ok()?)
-}
-
-fn show_dscp(value: &Dscp) -> String {
-    value.get().to_string()
-}
-
-fn fast_recovery(text: &str) -> Option<FastRecovery> {
-    match text {
-        "off" => Some(FastRecovery::Off),
-        "until-exit" => Some(FastRecovery::UntilExit),
-        "per-window" => Some(FastRecovery::PerWindow),
-        _ => None,
-    }
-}
-
-fn show_recovery(value: &FastRecovery) -> String {
-    match value {
-        FastRecovery::Off => "off",
-        FastRecovery::UntilExit => "until-exit",
-        FastRecovery::PerWindow => "per-window",
-    }
-    .to_owned()
-}
-
-fn initial_window(text: &str) -> Option<InitialWindow> {
-    if text == "rfc9260" {
-        return Some(InitialWindow::Rfc9260);
-    }
-    positive_u16(text).map(InitialWindow::Packets)
-}
-
-fn show_window(value: &InitialWindow) -> String {
-    match value {
-        InitialWindow::Rfc9260 => "rfc9260".to_owned(),
-        InitialWindow::Packets(n) => n.to_string(),
-    }
-}
-
-fn max_burst(text: &str) -> Option<MaxBurst> {
-    if text == "off" {
-        return Some(MaxBurst::Off);
-    }
-    let (kind, n) = text.split_once(' ')?;
-    let n = positive_u16(n.trim())?;
-    match kind {
-        "clamp" => Some(MaxBurst::Clamp(n)),
-        "after-recovery" => Some(MaxBurst::AfterRecovery(n)),
-        _ => None,
-    }
-}
-
-fn show_burst(value: &MaxBurst) -> String {
-    match value {
-        MaxBurst::Off => "off".to_owned(),
-        MaxBurst::Clamp(n) => format!("clamp {n}"),
-        MaxBurst::AfterRecovery(n) => format!("after-recovery {n}"),
-    }
-}
-
-fn sampling(text: &str) -> Option<RttSampling> {
-    match text {
-        "once-per-round-trip" => Some(RttSampling::OncePerRoundTrip),
-        "every-ack" => Some(RttSampling::EveryAck),
-        _ => None,
-    }
-}
-
-fn show_sampling(value: &RttSampling) -> String {
-    match value {
-        RttSampling::OncePerRoundTrip => "once-per-round-trip",
-        RttSampling::EveryAck => "every-ack",
-    }
-    .to_owned()
-}
-
-fn scheduling(text: &str) -> Option<StreamScheduling> {
-    StreamScheduling::ALL.into_iter().find(|kind| kind.name() == text)
-}
-
-fn show_scheduling(value: &StreamScheduling) -> String {
-    value.name().to_owned()
-}
-
-fn stream_values(text: &str) -> Option<Vec<(u16, u16)>> {
-    text.split_whitespace()
-        .map(|pair| {
-            let (stream, value) = pair.split_once('=')?;
-            Some((stream.parse().ok()?, value.parse().ok()?))
-        })
-        .collect()
-}
-
-fn show_stream_values(values: &[(u16, u16)]) -> String {
-    values.iter().map(|(stream, value)| format!("{stream}={value}")).collect::<Vec<_>>().join(" ")
 }

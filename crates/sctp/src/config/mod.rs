@@ -6,13 +6,18 @@
 mod coupling;
 mod keys;
 mod profiles;
+mod stacks;
 mod subflows;
+mod text;
 
 use anabranch_base::{Dscp, Duration};
 use anabranch_wire::sf::CodePoints;
 
+use crate::subflow::sack::SackPolicy;
+
 pub use coupling::{AdaptiveCut, Coupling, FccClock, FccCount, FccRounding, FccStep};
 pub use keys::{ConfigError, Key};
+pub use stacks::{ImmediateBit, LossDetection, Quirks, WindowUnit};
 pub use subflows::{SubflowLevel, SubflowScheduler, SubflowSpec};
 
 /// How the first congestion window is chosen.
@@ -20,7 +25,9 @@ pub use subflows::{SubflowLevel, SubflowScheduler, SubflowSpec};
 pub enum InitialWindow {
     /// min(4 PMDCS, max(2 PMDCS, 4404)) bytes, 4344 for IPv6 (RFC 9260, 7.2.1).
     Rfc9260,
-    /// A number of PMDCS (RFC 2960 used 2).
+    /// min(4 MTU, max(2 MTU, 4380)) bytes (RFC 4960, 7.2.1).
+    Rfc4960,
+    /// A number of PMDCS or MTU, as [`Config::window_unit`] has it (RFC 2960 used 2).
     Packets(u16),
 }
 
@@ -180,6 +187,16 @@ pub struct Config {
     /// Whether Phi divides the growth of slow start too (the thesis: of congestion avoidance only).
     pub fcc_slow_start: bool,
 
+    /// The State Cookie is filled up to so many bytes; 0 leaves it as it is. Cookies of other stacks hold more, and on
+    /// slow links that takes time (study 000: 240 bytes more than the handshake of TCP).
+    pub cookie_size: u16,
+
+    /// Clock of timers and round-trip samples: a timer expires at the first tick that is late enough, a sample is a number
+    /// of ticks. Zero: exact.
+    pub timer_tick: Duration,
+    /// Whether long timers expire late, on coarser ticks: up to 63 ticks on the next tick, up to 8 x 63 on a multiple of 8,
+    /// and so on (Linux since 4.8).
+    pub timer_wheel: bool,
     /// RTO.Initial.
     pub rto_initial: Duration,
     /// RTO.Min.
@@ -202,11 +219,21 @@ pub struct Config {
     pub sack_delay: Duration,
     /// A SACK for every this many packets with DATA.
     pub sack_every: u16,
+    /// Whether the first DATA of an association is acknowledged at once (RFC 9260, 5.1).
+    pub sack_first_at_once: bool,
+    /// Which DATA chunks ask for a SACK at once.
+    pub immediate_bit: ImmediateBit,
+    /// Whether a DATA chunk may ask for a SACK at once (RFC 7053).
+    pub immediate_bit_obeyed: bool,
     /// Whether DATA may ride with COOKIE ECHO.
     pub data_with_cookie: bool,
     /// T5-shutdown-guard, in multiples of RTO.Max (5 is recommended); zero turns it off.
     pub shutdown_guard_rto_max: u32,
 
+    /// What windows are counted in.
+    pub window_unit: WindowUnit,
+    /// Whether cwnd and the flight count DATA chunk headers (RFC 9260), or user data only (Linux).
+    pub flight_counts_headers: bool,
     /// First congestion window.
     pub initial_window: InitialWindow,
     /// First slow-start threshold, bytes; `None`: the peer's first a_rwnd.
@@ -221,6 +248,11 @@ pub struct Config {
     pub slow_start_at_ssthresh: bool,
     /// L of slow start: at most this many PMDCS of growth for a SACK.
     pub slow_start_limit: u16,
+    /// How loss is found.
+    pub loss_detection: LossDetection,
+    /// Whether the last packet is sent again after two round trips without a SACK (RFC 8985, section 7): only with
+    /// [`LossDetection::Rack`].
+    pub tail_loss_probe: bool,
     /// Missing reports that make a fast retransmit (RFC 9260: 3; RFC 2960: 4).
     pub fast_retransmit_threshold: u8,
     /// How often one loss event may cut the window.
@@ -241,6 +273,13 @@ pub struct Config {
     pub idle_decay_floor: Option<u16>,
     /// Whether the peer's window is charged DATA chunk headers too (ns-2), or user data only.
     pub rwnd_counts_headers: bool,
+    /// KAME's early fast retransmit: a chunk that was reported missing at least once is sent again when it is so old, or
+    /// older than the smoothed round trip and its variation, whichever is longer. `None`: off.
+    pub early_fast_retransmit: Option<Duration>,
+    /// Whether an expiry of T3-rtx leaves alone what was sent less than an RTO ago (Linux).
+    pub timeout_spares_recent: bool,
+    /// Bugs of the stacks that the studies ran; all off but in a profile that is named after such a stack and its bugs.
+    pub quirks: Quirks,
 }
 
 impl Config {
@@ -249,6 +288,15 @@ impl Config {
     #[must_use]
     pub fn pmdcs(&self) -> u32 {
         self.max_packet().saturating_sub(12) & !3
+    }
+
+    /// What windows are counted in, bytes.
+    #[must_use]
+    pub fn window_unit(&self) -> u32 {
+        match self.window_unit {
+            WindowUnit::Pmdcs => self.pmdcs(),
+            WindowUnit::Mtu => u32::from(self.mtu),
+        }
     }
 
     /// Largest SCTP packet, common header included, bytes.
@@ -261,6 +309,11 @@ impl Config {
     #[must_use]
     pub fn offers_interleaving(&self) -> bool {
         self.interleaving || self.subflow_level == SubflowLevel::One
+    }
+
+    /// When a SACK may wait.
+    pub(crate) fn sack_policy(&self) -> SackPolicy {
+        SackPolicy { every: self.sack_every, delay: self.sack_delay, first_at_once: self.sack_first_at_once }
     }
 
     /// Most user data that one DATA chunk carries, bytes.

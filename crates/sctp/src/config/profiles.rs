@@ -5,12 +5,26 @@ use anabranch_wire::sf::CodePoints;
 
 use super::{
     AdaptiveCut, Checksums, Config, Coupling, FastRecovery, FccClock, FccCount, FccRounding, FccStep,
-    InitialWindow, MaxBurst, RttSampling, StreamScheduling, SubflowLevel, SubflowScheduler,
+    ImmediateBit, InitialWindow, LossDetection, MaxBurst, Quirks, RttSampling, StreamScheduling,
+    SubflowLevel, SubflowScheduler, WindowUnit,
 };
 
 impl Config {
     /// Names that [`Config::named`] knows, sorted.
-    pub const PROFILES: [&'static str; 5] = ["ns2-2.28", "ns2-2.35", "rfc2960", "rfc9260", "sf2007"];
+    pub const PROFILES: [&'static str; 12] = [
+        "kame-2006",
+        "kame-2006-bugs",
+        "linux-6.1",
+        "lksctp-2006",
+        "lksctp-2006-bugs",
+        "ns2-2.28",
+        "ns2-2.35",
+        "rfc2960",
+        "rfc9260",
+        "rfc9260-rack",
+        "sctplib-2001",
+        "sf2007",
+    ];
 
     /// The profile of that name.
     #[must_use]
@@ -21,6 +35,13 @@ impl Config {
             "ns2-2.28" => Some(Self::ns2_2_28()),
             "ns2-2.35" => Some(Self::ns2_2_35()),
             "sf2007" => Some(Self::sf2007()),
+            "rfc9260-rack" => Some(Self::rfc9260_rack()),
+            "linux-6.1" => Some(Self::linux_6_1()),
+            "kame-2006" => Some(Self::kame_2006()),
+            "kame-2006-bugs" => Some(Self::kame_2006_bugs()),
+            "lksctp-2006" => Some(Self::lksctp_2006()),
+            "lksctp-2006-bugs" => Some(Self::lksctp_2006_bugs()),
+            "sctplib-2001" => Some(Self::sctplib_2001()),
             _ => None,
         }
     }
@@ -64,6 +85,9 @@ impl Config {
             fcc_count: FccCount::Configured,
             adaptive_cut: AdaptiveCut::Group,
             fcc_slow_start: false,
+            cookie_size: 0,
+            timer_tick: Duration::ZERO,
+            timer_wheel: false,
             rto_initial: Duration::from_secs(1),
             rto_min: Duration::from_secs(1),
             rto_max: Duration::from_secs(60),
@@ -75,8 +99,13 @@ impl Config {
             heartbeat_interval: Duration::from_secs(30),
             sack_delay: Duration::from_millis(200),
             sack_every: 2,
+            sack_first_at_once: true,
+            immediate_bit: ImmediateBit::Shutdown,
+            immediate_bit_obeyed: true,
             data_with_cookie: true,
             shutdown_guard_rto_max: 5,
+            window_unit: WindowUnit::Pmdcs,
+            flight_counts_headers: true,
             initial_window: InitialWindow::Rfc9260,
             // "The initial value of ssthresh SHOULD be arbitrarily high" (7.2.1).
             initial_ssthresh: Some(1 << 30),
@@ -84,6 +113,8 @@ impl Config {
             backoff_keeps_ssthresh: false,
             slow_start_at_ssthresh: true,
             slow_start_limit: 1,
+            loss_detection: LossDetection::MissingReports,
+            tail_loss_probe: false,
             fast_retransmit_threshold: 3,
             fast_recovery: FastRecovery::UntilExit,
             hold_after_fast_retransmit: false,
@@ -93,6 +124,9 @@ impl Config {
             pba_counts_twice: false,
             idle_decay_floor: Some(4),
             rwnd_counts_headers: false,
+            early_fast_retransmit: None,
+            timeout_spares_recent: false,
+            quirks: Quirks::default(),
         }
     }
 

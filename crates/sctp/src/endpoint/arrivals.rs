@@ -317,7 +317,7 @@ impl Endpoint {
             addresses,
             extensions: offer.agree(&peer.offer),
         };
-        let sealed = self.key.seal(&cookie);
+        let sealed = self.key.seal(&cookie, config.cookie_size);
         let ours = OurInit {
             tag,
             a_rwnd: config.receive_window,

@@ -286,7 +286,7 @@ impl Endpoint {
     }
 
     /// Moves a stream to the subflow with this code point, which is opened if there is none. Messages that wait move
-    /// along; one that has begun to leave ends where it began.
+    /// along as soon as a message that has begun to leave has left whole.
     ///
     /// # Errors
     /// As [`Endpoint::add_subflow`]; and when there is no such stream.

@@ -24,8 +24,10 @@ pub(crate) struct Lane {
     pub(crate) rtt: RttEstimator,
     /// T3-rtx.
     pub(crate) t3: Option<Instant>,
-    /// Bytes in flight, DATA chunk headers included.
+    /// Bytes in flight, as windows count them: DATA chunk headers included, or not.
     pub(crate) flight: u64,
+    /// Bytes of header that count for each chunk.
+    pub(crate) chunk_header: u8,
     /// Chunks in flight.
     pub(crate) flight_chunks: u32,
     /// Chunks neither cumulatively nor gap acknowledged: in flight or marked lost.
@@ -62,7 +64,8 @@ pub(crate) struct Lane {
 #[derive(Debug)]
 struct Burst {
     rule: MaxBurst,
-    pmdcs: u64,
+    /// What windows are counted in, bytes.
+    unit: u64,
     /// Clamp: no new data once this much is in flight.
     window: u64,
     /// After recovery: the limit applies; packets sent since the last SACK.
@@ -74,7 +77,7 @@ struct Burst {
 impl Lane {
     pub(crate) fn new(config: &Config, path: u8, ipv6: bool, peer_rwnd: u32) -> Self {
         let controller = AnyController::new(config, ipv6, peer_rwnd);
-        let pmdcs = u64::from(config.pmdcs());
+        let unit = u64::from(config.window_unit());
         let mut lane = Self {
             path,
             space: 0,
@@ -90,6 +93,7 @@ impl Lane {
             rtt: RttEstimator::new(config),
             t3: None,
             flight: 0,
+            chunk_header: if config.flight_counts_headers { 16 } else { 0 },
             flight_chunks: 0,
             unacked: 0,
             recovery_exit: None,
@@ -100,7 +104,7 @@ impl Lane {
             last_sent: None,
             burst: Burst {
                 rule: config.max_burst,
-                pmdcs,
+                unit,
                 window: u64::MAX,
                 limited: false,
                 packets: 0,
@@ -130,7 +134,7 @@ impl Lane {
         self.burst.packets = 0;
         self.burst.blocked = false;
         if let MaxBurst::Clamp(n) = self.burst.rule {
-            self.burst.window = self.flight + u64::from(n) * self.burst.pmdcs;
+            self.burst.window = self.flight + u64::from(n) * self.burst.unit;
         }
     }
 
@@ -161,6 +165,12 @@ impl Lane {
     pub(crate) fn on_lost(&mut self, bytes: u64, chunks: u32) {
         self.flight = self.flight.saturating_sub(bytes);
         self.flight_chunks = self.flight_chunks.saturating_sub(chunks);
+    }
+
+    /// What the peer's window is charged for chunks that windows of ours count with `bytes`.
+    pub(crate) fn charged(&self, bytes: u64, chunks: u32, with_headers: bool) -> u64 {
+        let header = if with_headers { 16 } else { 0 };
+        bytes + header * u64::from(chunks) - u64::from(self.chunk_header) * u64::from(chunks)
     }
 
     /// Applies what a SACK took out of the flight, or put back.

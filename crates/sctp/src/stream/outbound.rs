@@ -165,18 +165,21 @@ impl Outbound {
         self.scheduler.set_value(stream, value);
     }
 
-    /// Takes away what waits on a stream, for another subflow. A message whose first fragment has left stays: fragments of
-    /// one message travel in one subflow.
+    /// Takes away what waits on a stream of which no message has begun to leave, for another subflow.
     pub(crate) fn take_stream(&mut self, id: u16) -> VecDeque<Message> {
         let Some(stream) = self.streams.get_mut(usize::from(id)) else { return VecDeque::new() };
-        let begun = stream.offset > 0;
-        let moved = stream.queue.split_off(usize::from(begun).min(stream.queue.len()));
+        let moved = std::mem::take(&mut stream.queue);
         self.queued_bytes -= moved.iter().map(|message| message.payload.len()).sum::<usize>();
-        self.scheduler.keep_one(id, begun);
+        self.scheduler.retain(|other| other != id);
         if let Some(arrivals) = &mut self.arrivals {
             arrivals.truncate(arrivals.len() - moved.len().min(arrivals.len()));
         }
         moved
+    }
+
+    /// Whether a part of a message on a stream has left, and another part has not.
+    pub(crate) fn has_begun(&self, id: u16) -> bool {
+        self.streams.get(usize::from(id)).is_some_and(|stream| stream.offset > 0)
     }
 
     /// Whether something waits on a stream.

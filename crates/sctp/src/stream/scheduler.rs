@@ -148,18 +148,6 @@ impl Scheduler {
         }
     }
 
-    /// A stream's messages are taken away, but for the one at its front if that has `begun`.
-    pub(crate) fn keep_one(&mut self, stream: u16, begun: bool) {
-        match self {
-            Self::Fcfs(order) => {
-                let mut first = begun;
-                order.retain(|id| *id != stream || std::mem::take(&mut first));
-            }
-            _ if begun => {}
-            _ => self.retain(|id| id != stream),
-        }
-    }
-
     /// Keeps only the streams that `keep` wants.
     pub(crate) fn retain(&mut self, keep: impl Fn(u16) -> bool) {
         match self {

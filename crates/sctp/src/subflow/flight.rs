@@ -43,6 +43,8 @@ pub(crate) struct SentChunk {
     pub(crate) fast_retransmitted: bool,
     /// Why it is marked, for the trace.
     pub(crate) lost_by_timeout: bool,
+    /// Bytes of header that count in flight.
+    pub(crate) header: u8,
 }
 
 impl SentChunk {
@@ -57,12 +59,13 @@ impl SentChunk {
             transmissions: 0,
             fast_retransmitted: false,
             lost_by_timeout: false,
+            header: 0,
         }
     }
 
-    /// Bytes that count in flight: the chunk with its header.
+    /// Bytes that count in flight: the chunk, as a rule with its header.
     pub(crate) fn size(&self) -> u64 {
-        16 + self.fragment.payload.len() as u64
+        u64::from(self.header) + self.fragment.payload.len() as u64
     }
 }
 

@@ -22,6 +22,17 @@ pub(crate) struct SackScheduler {
     started: bool,
 }
 
+/// When a SACK may wait, and for how long.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SackPolicy {
+    /// A SACK for so many packets with DATA.
+    pub(crate) every: u16,
+    /// SACK.Delay.
+    pub(crate) delay: Duration,
+    /// The first DATA of all is acknowledged at once.
+    pub(crate) first_at_once: bool,
+}
+
 /// What a packet with DATA brought.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PacketSummary {
@@ -39,7 +50,7 @@ pub(crate) struct PacketSummary {
 
 impl SackScheduler {
     /// A packet has been read to its end.
-    pub(crate) fn on_packet(&mut self, now: Instant, packet: PacketSummary, every: u16, delay: Duration) {
+    pub(crate) fn on_packet(&mut self, now: Instant, packet: PacketSummary, policy: SackPolicy) {
         if !packet.has_data {
             return;
         }
@@ -50,13 +61,13 @@ impl SackScheduler {
         if packet.hole
             || packet.immediate
             || (packet.duplicate && !packet.new)
-            || !self.started
-            || self.packets >= every
-            || delay == Duration::ZERO
+            || (!self.started && policy.first_at_once)
+            || self.packets >= policy.every
+            || policy.delay == Duration::ZERO
         {
             self.now = true;
         } else if self.due.is_none() {
-            self.due = Some(now + delay);
+            self.due = Some(now + policy.delay);
         }
         self.started = true;
     }
@@ -109,6 +120,7 @@ mod tests {
     use super::*;
 
     const DELAY: Duration = Duration::from_millis(200);
+    const POLICY: SackPolicy = SackPolicy { every: 2, delay: DELAY, first_at_once: true };
 
     fn data() -> PacketSummary {
         PacketSummary { has_data: true, new: true, ..PacketSummary::default() }
@@ -116,7 +128,7 @@ mod tests {
 
     fn started() -> SackScheduler {
         let mut s = SackScheduler::default();
-        s.on_packet(Instant::ZERO, data(), 2, DELAY);
+        s.on_packet(Instant::ZERO, data(), POLICY);
         assert!(s.is_due_now(), "the first DATA chunk is acknowledged at once");
         s.sent(1000);
         s
@@ -125,14 +137,14 @@ mod tests {
     #[test]
     fn every_second_packet_or_200_ms() {
         let mut s = started();
-        s.on_packet(Instant::from_nanos(5), data(), 2, DELAY);
+        s.on_packet(Instant::from_nanos(5), data(), POLICY);
         assert!(!s.is_due_now() && s.is_pending());
         assert_eq!(s.timer(), Some(Instant::from_nanos(5) + DELAY));
-        s.on_packet(Instant::from_nanos(6), data(), 2, DELAY);
+        s.on_packet(Instant::from_nanos(6), data(), POLICY);
         assert!(s.is_due_now());
         s.sent(0);
         assert!(!s.is_pending() && s.timer().is_none());
-        s.on_packet(Instant::ZERO, data(), 2, DELAY);
+        s.on_packet(Instant::ZERO, data(), POLICY);
         s.on_timeout(Instant::ZERO + DELAY);
         assert!(s.is_due_now());
     }
@@ -145,14 +157,14 @@ mod tests {
             PacketSummary { duplicate: true, new: false, ..data() },
         ] {
             let mut s = started();
-            s.on_packet(Instant::ZERO, packet, 2, DELAY);
+            s.on_packet(Instant::ZERO, packet, POLICY);
             assert!(s.is_due_now(), "{packet:?}");
         }
         let mut s = started();
-        s.on_packet(Instant::ZERO, PacketSummary { duplicate: true, ..data() }, 2, DELAY);
+        s.on_packet(Instant::ZERO, PacketSummary { duplicate: true, ..data() }, POLICY);
         assert!(!s.is_due_now(), "a duplicate beside new data may wait");
         let mut s = started();
-        s.on_packet(Instant::ZERO, PacketSummary::default(), 2, DELAY);
+        s.on_packet(Instant::ZERO, PacketSummary::default(), POLICY);
         assert!(!s.is_pending());
         for _ in 0..100 {
             s.on_duplicate(Tsn::new(1));

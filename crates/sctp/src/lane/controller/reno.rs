@@ -28,7 +28,8 @@ pub(crate) struct Reno {
     fcc: Fcc,
     /// Nothing sent since the last decay: ssthresh was set already.
     idle: bool,
-    pmdcs: u64,
+    /// What windows are counted in: PMDCS, or the MTU.
+    unit: u64,
     floor: u64,
     slow_start_limit: u64,
     idle_floor: Option<u64>,
@@ -41,11 +42,12 @@ pub(crate) struct Reno {
 
 impl Reno {
     pub(crate) fn new(config: &Config, ipv6: bool, peer_rwnd: u32) -> Self {
-        let pmdcs = u64::from(config.pmdcs());
+        let unit = u64::from(config.window_unit());
         let cwnd = match config.initial_window {
-            InitialWindow::Packets(n) => pmdcs * u64::from(n),
+            InitialWindow::Packets(n) => unit * u64::from(n),
+            InitialWindow::Rfc4960 => (4 * unit).min((2 * unit).max(4380)),
             // "min(4 * PMDCS, max(2 * PMDCS, 4404)) bytes if the peer address is an IPv4 address", 4344 for IPv6.
-            InitialWindow::Rfc9260 => (4 * pmdcs).min((2 * pmdcs).max(if ipv6 { 4344 } else { 4404 })),
+            InitialWindow::Rfc9260 => (4 * unit).min((2 * unit).max(if ipv6 { 4344 } else { 4404 })),
         };
         Self {
             cwnd,
@@ -62,10 +64,10 @@ impl Reno {
                 was_full: false,
             },
             idle: false,
-            pmdcs,
-            floor: pmdcs * u64::from(config.ssthresh_floor),
-            slow_start_limit: pmdcs * u64::from(config.slow_start_limit),
-            idle_floor: config.idle_decay_floor.map(|n| pmdcs * u64::from(n)),
+            unit,
+            floor: unit * u64::from(config.ssthresh_floor),
+            slow_start_limit: unit * u64::from(config.slow_start_limit),
+            idle_floor: config.idle_decay_floor.map(|n| unit * u64::from(n)),
             backoff_keeps_ssthresh: config.backoff_keeps_ssthresh,
             slow_start_at_ssthresh: config.slow_start_at_ssthresh,
             pba_needs_full_window: config.pba_needs_full_window,
@@ -100,11 +102,11 @@ impl Reno {
 
     /// Adds a part of a packet, or takes it away; at least one packet remains.
     fn add_packets(&mut self, packets: f64) {
-        let bytes = self.fcc.owed + packets * self.pmdcs as f64;
+        let bytes = self.fcc.owed + packets * self.unit as f64;
         let whole = bytes.floor();
         self.fcc.owed = bytes - whole;
         let cwnd = self.cwnd.saturating_add_signed(whole as i64);
-        self.cwnd = if whole < 0.0 { cwnd.max(self.pmdcs.min(self.cwnd)) } else { cwnd };
+        self.cwnd = if whole < 0.0 { cwnd.max(self.unit.min(self.cwnd)) } else { cwnd };
     }
 
     /// A SACK that lets the window grow, in congestion avoidance.
@@ -123,7 +125,7 @@ impl Reno {
             if self.phi() > 1.0 && self.fcc.step == FccStep::Fraction {
                 self.add_packets(1.0 / self.phi());
             } else {
-                self.cwnd += self.pmdcs;
+                self.cwnd += self.unit;
             }
         }
     }
@@ -145,7 +147,7 @@ impl Reno {
                 self.fcc.rounds += 1.0;
                 if self.fcc.rounds >= phi {
                     self.fcc.rounds -= phi;
-                    self.cwnd += self.pmdcs;
+                    self.cwnd += self.unit;
                 }
             }
         }
@@ -155,7 +157,7 @@ impl Reno {
         let bytes = newly.min(self.slow_start_limit);
         let phi = self.phi();
         if self.fcc.slow_start && phi > 1.0 {
-            self.add_packets(bytes as f64 / self.pmdcs as f64 / phi);
+            self.add_packets(bytes as f64 / self.unit as f64 / phi);
         } else {
             self.cwnd += bytes;
         }
@@ -220,10 +222,10 @@ impl Controller for Reno {
                 self.ssthresh = self.cwnd - 1;
             }
             Congestion::Timeout => {
-                if self.cwnd > self.pmdcs || !self.backoff_keeps_ssthresh {
+                if self.cwnd > self.unit || !self.backoff_keeps_ssthresh {
                     self.ssthresh = (self.cwnd / 2).max(self.floor);
                 }
-                self.cwnd = self.pmdcs;
+                self.cwnd = self.unit;
             }
         }
         self.partial_bytes_acked = 0;

@@ -26,6 +26,7 @@ pub(in crate::subflow) fn chunk() -> SentChunk {
         transmissions: 1,
         fast_retransmitted: false,
         lost_by_timeout: false,
+        header: 16,
     }
 }
 
