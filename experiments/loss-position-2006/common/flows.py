@@ -65,6 +65,11 @@ class Row:
         """Where data waited for the retransmission timer."""
         return [position for position in self.positions if self.flows[position].timeouts]
 
+    def waits(self, least: float = 150.0) -> list[Any]:
+        """Where some timer was needed: that for data, or, without a fast retransmit, one for a packet without data."""
+        timed = set(self.timed_out())
+        return [k for k in self.positions if k in timed or (not self[k].fast and self.extra(k) > least)]
+
     def fast(self) -> list[Any]:
         """Where fast retransmit repaired it, and no timer was needed."""
         return [k for k in self.positions if self.flows[k].fast and not self.flows[k].timeouts]
