@@ -177,6 +177,8 @@ config! {
     // ---- loss recovery
     /// Loss recovery; the SACK kinds need the peer's SACK and fall back to newreno without it.
     recovery: LossRecovery = LossRecovery::Sack6675;
+    /// With sack6675: a scoreboard that holds the first segment for lost starts recovery before duplicate_threshold reports (RFC 6675, section 5, step 2); not so before that RFC.
+    scoreboard_starts_recovery: bool = true;
     /// With sack6675: lost is what lies duplicate_threshold segments or more below the highest one SACKed, however few blocks say so (FACK).
     fack: bool = false;
     /// With sack6675 or rack: how the window comes down during fast recovery.
@@ -266,7 +268,7 @@ config! {
     // ---- quirks: mistakes of implementations that studies report, all off
     /// FreeBSD 6.0 (study 003, 7.1.1): the handshake's round trip, of bare headers, sets the first timeout to 3 RTT + rto_slop, whatever rtt_from_handshake says.
     quirk_opportunistic_rto: bool = false;
-    /// FreeBSD 6.0 (study 003, 7.1.2): each retransmission after a timeout backs the timer off, no acknowledgement ends that, and from then on duplicate acknowledgements start nothing.
+    /// FreeBSD 6.0 (study 003, 7.1.2): each retransmission after a timeout backs the timer off, no acknowledgement ends that, and duplicates that ask for the first segment sent after the timeout's recovery point start nothing.
     quirk_faulty_recovery: bool = false;
     /// FreeBSD 6.0 (study 003, 7.1.3): an acknowledgement leaves before the user reads, the next gives the window back, and as it changes the window it is no duplicate, whatever it SACKs.
     quirk_window_update: bool = false;

@@ -281,9 +281,7 @@ impl Sender {
             Phase::Open | Phase::Loss => {
                 self.duplicates += 1;
                 let threshold = self.config.duplicate_threshold;
-                let scoreboard = self.recovery == LossRecovery::Sack6675
-                    && !self.config.quirk_window_update
-                    && self.lost_limit() > self.una;
+                let scoreboard = self.scoreboard_says_lost();
                 // RACK enters recovery by time alone.
                 let enough = self.duplicates >= threshold && self.recovery != LossRecovery::Rack;
                 if (enough || scoreboard) && self.may_retransmit_fast() {
@@ -293,9 +291,21 @@ impl Sender {
         }
     }
 
+    /// The scoreboard alone is reason enough to start recovery: by RFC 6675's IsLost, or by FACK.
+    fn scoreboard_says_lost(&self) -> bool {
+        let (duplicate_threshold, fack) = (self.config.duplicate_threshold, self.config.fack);
+        if self.recovery != LossRecovery::Sack6675 || self.config.quirk_window_update {
+            return false;
+        }
+        let rfc6675 = self.config.scoreboard_starts_recovery
+            && self.flight.lost_below(duplicate_threshold, self.mss) > self.una;
+        let forward = self.flight.lost_below_forward(duplicate_threshold, self.mss);
+        rfc6675 || fack && self.flight.front().is_some_and(|front| front.end() <= forward)
+    }
+
     /// RFC 6582, section 3.2, step 2, against a second reduction for the same window of data.
     fn may_retransmit_fast(&self) -> bool {
-        if self.config.quirk_faulty_recovery && self.timed_out {
+        if self.config.quirk_faulty_recovery && self.timeout_recover == Some(self.una) {
             return false;
         }
         if !self.config.recovery_point {

@@ -158,3 +158,6 @@ impl Sender {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
