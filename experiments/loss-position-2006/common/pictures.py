@@ -5,6 +5,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from anabranch_lab import plots
 from anabranch_lab.experiment import Figure as Entry
@@ -31,9 +32,7 @@ def times(axes: Axes, row: Row, name: str, colour: str, **look: Any) -> None:
         axes.plot(found, [row[k].time for k in found], marker, color=colour, markersize=4.5)
 
 
-def by_position(
-    name: str, title: str, rows: Callable[[str], Mapping[str, Row]], caption: str = ""
-) -> Entry:
+def by_position(name: str, title: str, rows: Callable[[str], Mapping[str, Row]], caption: str = "") -> Entry:
     """A figure of the report: low, medium and high side by side; `rows` has the lines of a display set, by name."""
 
     def draw() -> Figure:
@@ -56,9 +55,7 @@ def ours(table: Table, places: Mapping[str, Mapping[str, Any]], title: str) -> S
     """Our own times, a row for each position, for each place low, medium and high."""
     head = ["lost", *(f"{name}, {display}" for name in places for display in SETS)]
     found = [table.at(set=display, **at) for at in places.values() for display in SETS]
-    rows = [
-        ["none" if k == 0 else str(k), *(f"{row[k].time:.0f}" for row in found)] for k in list(found[0])
-    ]
+    rows = [["none" if k == 0 else str(k), *(f"{row[k].time:.0f}" for row in found)] for k in list(found[0])]
     note = "Milliseconds, of our own runs. The report's are in figures that are lost: nothing here was compared with them."
     return Sheet(title, head, rows, note, open=False)
 
@@ -107,7 +104,13 @@ class Record:
                 label=name,
             )
         level = [event["seq"] / self._unit for event in acks]
-        axes.step([event["time"] for event in acks], level, where="post", color=plots.PUBLISHED, label="acknowledged")
+        axes.step(
+            [event["time"] for event in acks],
+            level,
+            where="post",
+            color=plots.PUBLISHED,
+            label="acknowledged",
+        )
         gaps = [event for event in acks if event["a"] > 0]
         axes.plot(
             [event["time"] for event in gaps],
@@ -147,6 +150,7 @@ def sequence(
         (record.client if client else record.server)(axes)
         plots.label(axes, title, "time since the client opened, s", "packets of data")
         axes.set_ylim(bottom=-0.5)
+        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
         return figure
 
     return Entry(name, title, caption, draw)

@@ -26,8 +26,14 @@ NAMES = {
 def analyse(runner: Runner) -> Analysis:
     """What the lab asks an experiment for."""
     runs = {protocol: flows.Table(runner, protocol) for protocol in NAMES}
+    runs |= {
+        "tcp-window": flows.Table(runner, "whole-window"),
+        "tcp-eager": flows.Table(runner, "eager-probe"),
+    }
     spreads = {protocol: spread(runner, f"{protocol}-again") for protocol in NAMES}
-    events = runner.rows("window", "SELECT * FROM runs WHERE entity LIKE '%sender' ORDER BY time_ns", kind="trace")
+    events = runner.rows(
+        "window", "SELECT * FROM runs WHERE entity LIKE '%sender' ORDER BY time_ns", kind="trace"
+    )
     return Analysis(
         claims=judge.claims(book(runner), runs, spreads),
         figures=figures.all_figures(runs, NAMES, events),

@@ -19,7 +19,9 @@ def all_figures(
     entries = []
     for protocol, flavours in names.items():
 
-        def rows(display: str, protocol: str = protocol, flavours: Mapping[str, str] = flavours) -> Mapping[str, Any]:
+        def rows(
+            display: str, protocol: str = protocol, flavours: Mapping[str, str] = flavours
+        ) -> Mapping[str, Any]:
             return {
                 name: runs[protocol].at(flavour=flavour, set=display) for flavour, name in flavours.items()
             }
@@ -30,7 +32,7 @@ def all_figures(
         Entry(
             "figure-24",
             "Fig. 24: congestion control summary",
-            "A recorded flow: the third window is lost whole, one packet of the ninth or so. Time is in round trips of 100 ms.",
+            "A recorded flow: the third window is lost whole, one packet later. Time is in round trips of 100 ms.",
             lambda: window(events),
         )
     )
@@ -43,17 +45,33 @@ def window(events: Sequence[Mapping[str, Any]]) -> Figure:
     figure.set_figwidth(7.2)
     seen = [event for event in events if event["kind"] == "window"]
     rounds = [event["time_ns"] / 1e8 for event in seen]
-    axes.step(rounds, [event["a"] / 1448 for event in seen], where="post", color=plots.SCTP, label="congestion window")
+    axes.step(
+        rounds,
+        [event["a"] / 1448 for event in seen],
+        where="post",
+        color=plots.SCTP,
+        label="congestion window",
+    )
     # Before the first loss the threshold is beyond every window.
     low = [(time, event["b"] / 1448) for time, event in zip(rounds, seen, strict=True) if event["b"] < 1e6]
-    axes.step([x for x, _ in low], [y for _, y in low], where="post", color=plots.OTHER, linestyle="--", label="threshold")
+    axes.step(
+        [x for x, _ in low],
+        [y for _, y in low],
+        where="post",
+        color=plots.OTHER,
+        linestyle="--",
+        label="threshold",
+    )
     top = max(event["a"] / 1448 for event in seen)
-    for kind, name, colour in (("timeout", "timeout", plots.TCP), ("fast-retransmit", "fast retransmit", plots.NS2)):
+    for kind, name, colour in (
+        ("timeout", "timeout", plots.TCP),
+        ("fast-retransmit", "fast retransmit", plots.NS2),
+    ):
         for index, event in enumerate(event for event in events if event["kind"] == kind):
             axes.axvline(
                 event["time_ns"] / 1e8, color=colour, linestyle=":", label=name if index == 0 else None
             )
-    plots.label(axes, "Slow start, timeout, fast retransmit", "time, round trips", "segments")
+    plots.label(axes, "Fig. 24: congestion control summary", "time, round trips", "segments")
     axes.set_ylim(0, 1.1 * top)
     axes.legend()
     return figure

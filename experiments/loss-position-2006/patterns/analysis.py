@@ -60,7 +60,9 @@ def damaged(made: Book, runs: dict[tuple[str, str], Table]) -> Claim:
             lost = runs[protocol, "lost"].at(**place)
             off = {k: abs(row[k].time - lost[k].time) for k in row}
             far = [k for k, difference in off.items() if difference > MEDIUM_PACKET]
-            parts.append(exact(f"{protocol.upper()} {place['flavour']}: further off than a packet", "none", text(far)))
+            parts.append(
+                exact(f"{protocol.upper()} {place['flavour']}: further off than a packet", "none", text(far))
+            )
     return made.claim("H-X-3", parts, engines=("all",))
 
 
@@ -72,7 +74,9 @@ def late(made: Book, runs: dict[tuple[str, str], Table]) -> Claim:
         long, short = table.at(flavour=CLEAN[protocol]), table.at(flavour=SHORT[protocol])
         again = [k for k in short.positions if short[k].again]
         parts += [
-            exact(f"{CLEAN[protocol]}: sent again", "none", text([k for k in long.positions if long[k].again])),
+            exact(
+                f"{CLEAN[protocol]}: sent again", "none", text([k for k in long.positions if long[k].again])
+            ),
             condition(f"{SHORT[protocol]}: sent again", "some", text(again), bool(again)),
         ]
     return made.claim("H-X-4", parts, engines=("rfc9260", "rfc"))

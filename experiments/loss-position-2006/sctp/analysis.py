@@ -10,18 +10,25 @@ from . import figures, judge, spurious
 def analyse(runner: Runner) -> Analysis:
     """What the lab asks an experiment for."""
     stacks = {"KAME": flows.Table(runner, "kame"), "LKSCTP": flows.Table(runner, "lksctp")}
-    mistakes = {"KAME": flows.Table(runner, "kame-mistakes"), "LKSCTP": flows.Table(runner, "lksctp-mistakes")}
+    mistakes = {
+        "KAME": flows.Table(runner, "kame-mistakes"),
+        "LKSCTP": flows.Table(runner, "lksctp-mistakes"),
+    }
     records = {
         point.at["place"]: pictures.recorded(runner, "recorded", 1, **point.at)
         for point, _ in runner.points(runner.plan.sweep("recorded"))
     }
     races = runner.grid("race", {"time": flows.MEASURES["time"]})
     late = {
-        case: (races.sample("time", case=case, position=2) - races.sample("time", case=case, position=0)).values
+        case: (
+            races.sample("time", case=case, position=2) - races.sample("time", case=case, position=0)
+        ).values
         for case in ("baseline", "minimum RTO 200 ms")
     }
     more = figures.surplus(stacks)
-    medium = {name: table.at(stack="as it was", case="baseline", set="medium") for name, table in stacks.items()}
+    medium = {
+        name: table.at(stack="as it was", case="baseline", set="medium") for name, table in stacks.items()
+    }
     return Analysis(
         claims=[
             *judge.claims(book(runner), stacks, mistakes),

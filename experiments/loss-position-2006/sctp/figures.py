@@ -21,9 +21,18 @@ TITLES = {
 }
 
 SEQUENCES = {
-    "LKSCTP, low, 5 lost": ("figure-20", "Fig. 20: retransmission bug, fifth packet lost (LKSCTP, server side)"),
-    "LKSCTP, low, 8 lost": ("figure-21", "Fig. 21: retransmission bug, eighth packet lost (LKSCTP, server side)"),
-    "KAME, high, 10 lost": ("figure-22", "Fig. 22: transfer completes within four bursts (KAME, server side)"),
+    "LKSCTP, low, 5 lost": (
+        "figure-20",
+        "Fig. 20: retransmission bug, fifth packet lost (LKSCTP, server side)",
+    ),
+    "LKSCTP, low, 8 lost": (
+        "figure-21",
+        "Fig. 21: retransmission bug, eighth packet lost (LKSCTP, server side)",
+    ),
+    "KAME, high, 10 lost": (
+        "figure-22",
+        "Fig. 22: transfer completes within four bursts (KAME, server side)",
+    ),
     "KAME, high, 9 lost": ("figure-23", "Fig. 23: transfer completes within five bursts (KAME, server side)"),
 }
 
@@ -46,7 +55,9 @@ def all_figures(stacks: Mapping[str, Table], records: Mapping[str, Record]) -> l
                 "without its mistakes": stacks[stack].at(stack="without mistakes", case=case, set=display),
             }
             if case != "baseline":
-                lines["baseline, as it was"] = stacks[stack].at(stack="as it was", case="baseline", set=display)
+                lines["baseline, as it was"] = stacks[stack].at(
+                    stack="as it was", case="baseline", set=display
+                )
             return lines
 
         entries.append(pictures.by_position(name, title, rows))
@@ -72,7 +83,14 @@ def comparison(stacks: Mapping[str, Table]) -> Figure:
     figure.set_figwidth(7.2)
     for index, (bandwidth, cells) in enumerate(surplus(stacks).items()):
         colour = (*plots.CYCLE, plots.OTHER)[index % 7]
-        axes.plot(list(cells), list(cells.values()), marker="o", markersize=4, color=colour, label=f"{bandwidth} kbit/s")
+        axes.plot(
+            list(cells),
+            list(cells.values()),
+            marker="o",
+            markersize=4,
+            color=colour,
+            label=f"{bandwidth} kbit/s",
+        )
     plots.label(axes, "KAME against LKSCTP", "link delay, ms", "additional time, %")
     axes.legend()
     return figure

@@ -71,13 +71,18 @@ def kame_baseline(book: Book, kame: Table, one: Table) -> Claim:
     rows = {display: was(kame, "baseline", display) for display in SETS}
     wanted = {"low": 1000.0, "medium": 1000.0, "high": 2000.0}
     parts = [
-        certain(f"{display}, 3: extra time, ms", wanted[display], rows[display].extra(3), 0.15 * wanted[display])
+        certain(
+            f"{display}, 3: extra time, ms", wanted[display], rows[display].extra(3), 0.15 * wanted[display]
+        )
         for display in SETS
     ]
     parts += [
         exact("medium: a timer needed behind 3", "16-19", text([k for k in rows["medium"].waits() if k > 3])),
         condition(
-            "medium, 2: extra time, ms", "none", f"{rows['medium'].extra(2):.1f}", abs(rows["medium"].extra(2)) < 1
+            "medium, 2: extra time, ms",
+            "none",
+            f"{rows['medium'].extra(2):.1f}",
+            abs(rows["medium"].extra(2)) < 1,
         ),
     ]
     clean = {display: kame.at(stack="without mistakes", case="baseline", set=display) for display in SETS}
@@ -170,4 +175,3 @@ def tables(book: Book, stacks: Mapping[str, Table]) -> list[Claim]:
             )
         )
     return found
-

@@ -34,7 +34,10 @@ def kame_minimum(book: Book, kame: Table) -> Claim:
     )
     parts = [
         condition(
-            f"medium, {k}", "faster", f"{medium[1][k].time - medium[0][k].time:+.0f} ms", medium[1][k].time < medium[0][k].time
+            f"medium, {k}",
+            "faster",
+            f"{medium[1][k].time - medium[0][k].time:+.0f} ms",
+            medium[1][k].time < medium[0][k].time,
         )
         for k in (3, 16, 17, 18)
     ]
@@ -47,9 +50,16 @@ def kame_minimum(book: Book, kame: Table) -> Claim:
             all(low[1][k].time > low[0][k].time for k in low[0]),
         ),
         exact("low, none lost: packets more", 3, low[1][0].packets - low[0][0].packets),
-        exact("low: the slowest position behind the handshake", 5, max(range(2, 21), key=lambda k: low[1][k].time)),
+        exact(
+            "low: the slowest position behind the handshake",
+            5,
+            max(range(2, 21), key=lambda k: low[1][k].time),
+        ),
         condition(
-            "high, none lost", "faster", f"{high[1][0].time - high[0][0].time:+.0f} ms", high[1][0].time < high[0][0].time
+            "high, none lost",
+            "faster",
+            f"{high[1][0].time - high[0][0].time:+.0f} ms",
+            high[1][0].time < high[0][0].time,
         ),
     ]
     return book.claim("H-S-7", parts, engines=KAME, evidence=("kame-mistakes",))
@@ -81,7 +91,9 @@ def lksctp_minimum(book: Book, lksctp: Table, late: Mapping[str, Sequence[float]
 
 def spurious(record: Record) -> list[int]:
     """Chunks that were sent again although an earlier copy arrived, by number, each as often as it was."""
-    arrived = [event["number"] for event in record.of("receiver", "received") if event["reason"] == "duplicate"]
+    arrived = [
+        event["number"] for event in record.of("receiver", "received") if event["reason"] == "duplicate"
+    ]
     return sorted(arrived)
 
 
@@ -93,7 +105,9 @@ def whole_flight(book: Book, records: Mapping[str, Record]) -> Claim:
     return book.claim(
         "H-F20",
         [
-            condition("5 lost: sent again although it had arrived", ">= 10", str(len(found)), len(found) >= 10),
+            condition(
+                "5 lost: sent again although it had arrived", ">= 10", str(len(found)), len(found) >= 10
+            ),
             exact("8 lost: sent again although it had arrived", 2, len(spurious(eighth))),
             exact("8 lost: sent again in all", 3, len(again)),
         ],

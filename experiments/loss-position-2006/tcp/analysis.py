@@ -12,6 +12,7 @@ def analyse(runner: Runner) -> Analysis:
     runs = flows.Table(runner, "freebsd")
     some = flows.Table(runner, "some-mistakes")
     linux = flows.Table(runner, "linux")
+    counted = flows.Table(runner, "bytes-counted")
     records = {
         point.at["place"]: pictures.recorded(runner, "recorded", 1448, **point.at)
         for point, _ in runner.points(runner.plan.sweep("recorded"))
@@ -20,7 +21,7 @@ def analyse(runner: Runner) -> Analysis:
     clean = runs.at(stack="without mistakes", case="baseline", set="medium")
     low = {case: runs.at(stack="as it was", case=case, set="low") for case in judge.CASES}
     return Analysis(
-        claims=judge.claims(book(runner), runs, some, linux, records, races(runner)),
+        claims=judge.claims(book(runner), runs, some, linux, counted, records, races(runner)),
         figures=figures.all_figures(runs, records),
         tables=[
             pictures.ours(

@@ -35,7 +35,10 @@ def all_figures(runs: Table, records: Mapping[str, Record]) -> list[Entry]:
     plain, twelfth = records["low, none lost"], records["low, 12 lost"]
     entries += [
         pictures.sequence(
-            "figure-17", "Fig. 17: effects of the opportunistic RTO (server side)", lambda: plain, caption="Nothing is lost."
+            "figure-17",
+            "Fig. 17: effects of the opportunistic RTO (server side)",
+            lambda: plain,
+            caption="Nothing is lost.",
         ),
         pictures.sequence(
             "figure-18",

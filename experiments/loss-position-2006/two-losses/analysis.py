@@ -5,7 +5,7 @@ from statistics import median
 from matplotlib.figure import Figure
 
 from anabranch_lab import plots
-from anabranch_lab.claims import Claim, condition
+from anabranch_lab.claims import Claim, certain
 from anabranch_lab.experiment import Analysis, Table, book
 from anabranch_lab.experiment import Figure as Entry
 from anabranch_lab.sweep import Runner
@@ -36,9 +36,7 @@ class Pairs:
     def worse(self, flavour: str, display: str) -> dict[tuple[int, int], float]:
         """The dearer one of two losses, each by itself, ms."""
         row = self.single.at(flavour=flavour, display=display)
-        return {
-            (a, b): max(row.extra(a), row.extra(b)) for a, b in self.extra(flavour, display)
-        }
+        return {(a, b): max(row.extra(a), row.extra(b)) for a, b in self.extra(flavour, display)}
 
     def ratios(self, flavour: str, display: str) -> list[float]:
         """Time of a pair over that of its dearer loss; whole transmission times, so that a free loss divides well."""
@@ -89,15 +87,17 @@ def claim(runner: Runner, middle: dict[tuple[str, str, str], float]) -> Claim:
     return book(runner).claim(
         "H-X-2",
         [
-            condition(
+            certain(
                 f"{protocol.upper()} {flavour}, {display}: median of t(pair) / t(dearer one)",
-                "1 to 1.25",
-                f"{value:.3f}",
-                1 - 1e-9 <= value <= 1.25,
+                1.0,
+                value,
+                0.25,
             )
             for (protocol, flavour, display), value in middle.items()
         ],
         engines=("all",),
+        note="It may be below 1: positions count everything that the server sends, so behind a loss that is repaired early the "
+        "second one strikes an earlier packet of data.",
     )
 
 
@@ -119,7 +119,14 @@ def summary(found: dict[str, Pairs], middle: dict[tuple[str, str, str], float]) 
                 str(dear),
             ]
         )
-    head = ["flavour", "place", "extra time, median, ms", "most, ms", "pair / dearer one, median", "pairs above 1.5"]
+    head = [
+        "flavour",
+        "place",
+        "extra time, median, ms",
+        "most, ms",
+        "pair / dearer one, median",
+        "pairs above 1.5",
+    ]
     return Table("Two losses against the dearer one of them, 190 pairs each", head, rows)
 
 
@@ -138,7 +145,13 @@ def maps(pairs: Pairs) -> Figure:
     top = 4000.0
     for panel, (flavour, grid) in zip(axes, drawn.items(), strict=True):
         image = panel.imshow(
-            grid, origin="lower", extent=(0.5, 20.5, 0.5, 20.5), vmin=0, vmax=top, cmap="viridis", aspect="equal"
+            grid,
+            origin="lower",
+            extent=(0.5, 20.5, 0.5, 20.5),
+            vmin=0,
+            vmax=top,
+            cmap="viridis",
+            aspect="equal",
         )
         plots.label(panel, flavour, "first lost packet", "second lost packet")
         panel.grid(visible=False)
