@@ -181,6 +181,8 @@ impl Connection {
         }
         if due(self.acks.timer()) {
             self.acks.on_timer();
+            // It was delayed for long enough for the user to read.
+            self.receiver.hold_back(0);
         }
         if !due(self.sender.timer()) {
             return;

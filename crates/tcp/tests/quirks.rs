@@ -147,3 +147,37 @@ fn the_acknowledgement_of_the_syn_grows_the_window() {
     };
     assert_eq!((first_flight(false), first_flight(true)), (3, 4));
 }
+
+/// Claims H-T-2 and H-T-8: the study's flow of SYN-ACK, 18 segments and last ACK, one loss at each position. At 1 Mb/s
+/// packets 16 to 19 need the timeout, at 40 kb/s and with a minimum of a second 17 to 19.
+#[test]
+fn which_positions_need_the_timeout() {
+    let needs_timeout =
+        |rto_min, rate, delay| -> Vec<u64> {
+            let config = Config {
+                quirk_opportunistic_rto: true,
+                quirk_faulty_recovery: true,
+                quirk_window_update: true,
+                rto_min,
+                ..Config::named("freebsd-6.0").unwrap()
+            };
+            let slow =
+                |position: &u64| {
+                    let position = *position;
+                    let mut pair = Pair::same(&config);
+                    pair.rule = Box::new(move |p| {
+                        if !p.from_client && p.number == position { Fate::Vanish } else { Fate::Pass }
+                    });
+                    (pair.rate, pair.delay) = (rate, delay);
+                    pair.server.offer = payload(18 * MSS as usize);
+                    pair.server.close_after_offer = true;
+                    pair.run(Duration::from_secs(60));
+                    let stats = pair.server_stats();
+                    stats.timeouts > 0 && stats.fast_retransmits == 0
+                };
+            (2..=20).filter(slow).collect()
+        };
+    assert_eq!(needs_timeout(ms(3), 1_000_000, ms(40)), [16, 17, 18, 19]);
+    assert_eq!(needs_timeout(ms(3), 10_000_000, ms(300)), [16, 17, 18, 19]);
+    assert_eq!(needs_timeout(ms(1000), 40_000, ms(5)), [17, 18, 19]);
+}

@@ -126,6 +126,8 @@ fn freebsd_6_0() -> Config {
         growth: AckedGrowth::PerAck,
         growth_needs_full_window: false,
         ssthresh_base: SsthreshBase::Cwnd,
+        // "adds about three seconds": no slower start on top (section 5.1).
+        one_segment_after_handshake_loss: false,
         scoreboard_starts_recovery: false,
         nextseg_rule3: false,
         rescue_retransmission: false,
