@@ -46,12 +46,12 @@ def analyse(runner: Runner) -> Analysis:
     )
 
 
-def races(runner: Runner) -> dict[str, list[float]]:
-    """Milliseconds that a lost SYN-ACK costs at high when the hosts' timing varies, run by run."""
-    measures = {"time": flows.MEASURES["time"]}
-    runs = runner.grid("race", measures)
+def races(runner: Runner) -> dict[str, judge.Races]:
+    """What a lost SYN-ACK costs at high when the hosts' timing varies."""
+    runs = runner.grid("race", {name: flows.MEASURES[name] for name in ("time", "packets")})
     found = {}
     for case in ("baseline", "inflight"):
         lost, whole = (runs.sample("time", case=case, position=k) for k in (1, 0))
-        found[case] = list((lost - whole).values)
+        packets = runs.sample("packets", case=case, position=1).values
+        found[case] = judge.Races((lost - whole).values, [count > 21 for count in packets])
     return found

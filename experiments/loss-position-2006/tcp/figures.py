@@ -32,7 +32,7 @@ def all_figures(runs: Table, records: Mapping[str, Record]) -> list[Entry]:
             return lines
 
         entries.append(pictures.by_position(name, title, rows))
-    plain, twelfth = records["low, none lost"], records["low, 12 lost"]
+    plain, twelfth, eighth = (records[f"low, {lost} lost"] for lost in ("none", "12", "8"))
     entries += [
         pictures.sequence(
             "figure-17",
@@ -52,6 +52,12 @@ def all_figures(runs: Table, records: Mapping[str, Record]) -> list[Entry]:
             "Fig. 19: error recovery of FreeBSD 6.0 (server side)",
             lambda: twelfth,
             caption="The twelfth packet is lost.",
+        ),
+        pictures.sequence(
+            "figure-19-eighth",
+            "Fig. 19: error recovery of FreeBSD 6.0, where it fails here",
+            lambda: eighth,
+            caption="The eighth packet is lost: the first segment behind those that were sent twice. The report has its peaks at 12 and 17.",
         ),
     ]
     return entries
