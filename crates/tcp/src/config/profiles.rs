@@ -208,6 +208,8 @@ fn linux_6_1() -> Config {
         dsack: true,
         tlp: true,
         probe_margin: Duration::from_millis(2),
+        rack_dsack_needs_reordering: true,
+        rtt_from_repeated_handshake: true,
         rto_from_head: true,
         frto: true,
         undo: true,
