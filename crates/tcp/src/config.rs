@@ -216,6 +216,8 @@ config! {
     tlp_ack_delay: Duration = Duration::from_millis(200);
     /// With tlp or rack: added to the reordering timer, and to the probe timer of two segments and more (Linux: 2 ms).
     probe_margin: Duration = Duration::ZERO;
+    /// With rack: a DSACK widens the reordering window only when reordering has been seen, and not when it answers a probe (Linux); RFC 8985 takes any.
+    rack_dsack_needs_reordering: bool = false;
     /// With tlp: the timeout that bounds the probe counts from when the first outstanding segment left, as in Linux, not from the last acknowledgement.
     rto_from_head: bool = false;
     /// After a timeout send new data first, to see whether it was spurious (F-RTO with SACK, RFC 5682, section 3); needs sack6675 or rack.
@@ -246,6 +248,8 @@ config! {
     rtt_sampling: RttSampling = RttSampling::Timed;
     /// The handshake is the first round-trip sample.
     rtt_from_handshake: bool = true;
+    /// So is one whose SYN or SYN-ACK was repeated, by the timestamp that its acknowledgement echoes (Linux).
+    rtt_from_repeated_handshake: bool = false;
     /// Begin with the round-trip time and ssthresh that earlier connections of this stack to the same host ended with (BSD's host cache, Linux's route metrics).
     host_cache: bool = false;
     /// The answer to a SYN that comes again restarts the timer of the SYN-ACK and counts as one of its repetitions; Linux 2.4 answers beside the timer.

@@ -11,6 +11,8 @@ LINK = "bottleneck"
 MEASURES = {
     # Percent of the time in which the bottleneck sends.
     "utilisation": f"100 * {grid.of_link(LINK, 'utilisation')}",
+    # Percent of a link of 10 Mbit/s that user data takes: 952 of 1000 bytes.
+    "user_data": f"{grid.of_flow('sf', 'goodput_payload_bps')} / 1e5",
     # Packets that its queue dropped, for each packet that arrived there.
     "drop_rate": grid.drop_rate(LINK),
     # Eq. 5.1: (fast retransmits + timeouts) / packets sent.
@@ -44,6 +46,10 @@ def look(samples: series.Samples) -> dict[str, float]:
         "rate": float(np.mean([_rate_after(sender, phase.start) for phase in steady])) / 1e6
         if steady
         else np.nan,
+        # The same in the interval after it, which holds nothing of the pause after the cut, where the window was cut once only.
+        "single_rate": float(np.mean(rates)) / 1e6
+        if (rates := [_rate_after(sender, phase.start, 1) for phase in steady if _cut_once(sender, phase)])
+        else np.nan,
         # What a fall of all windows together leaves of them.
         "cut": float(np.median(cycles.cuts(sender.cwnd, 0.2 * float(sender.cwnd.max())) or [np.nan])),
     }
@@ -51,22 +57,49 @@ def look(samples: series.Samples) -> dict[str, float]:
 
 def together(samples: series.Samples) -> dict[str, float]:
     """How far the subflows of one sampled run are cut together."""
-    link, sender = samples.link(LINK), samples.sender("sf")
-    falls = cycles.cuts(sender.cwnd, 0.2 * float(sender.cwnd.max()))
     windows = [samples.sender("sf", number).cwnd for number in samples.subflows("sf")]
     pairs = [float(np.corrcoef(a, b)[0, 1]) for a, b in itertools.combinations(windows, 2)]
+    # The synchronisation index: mean correlation of the windows of two subflows.
+    return {"index": float(np.mean(pairs)) if pairs else np.nan}
+
+
+def closely(samples: series.Samples) -> dict[str, float]:
+    """What the overflows of one finely sampled run leave: of the windows, and of the queue.
+
+    Subflows are cut some tenths of a second apart, and those cut first grow meanwhile. So a fall of the aggregate is the sum of the
+    falls of its subflows, each from its highest to its lowest between the high and the low of the aggregate. A queue drains when it
+    gets shorter by a fifth of what it ever held; it ran empty when at most one packet was left.
+    """
+    link, sender = samples.link(LINK), samples.sender("sf")
+    windows = [samples.sender("sf", number).cwnd for number in samples.subflows("sf")]
+    marks = cycles.turns(sender.cwnd, 0.2 * float(sender.cwnd.max()))
+    halved = falls = 0
+    for high, low in itertools.pairwise(marks):
+        if sender.cwnd[low] >= sender.cwnd[high] or low == marks[-1]:
+            continue
+        falls += 1
+        before, after = (sum(float(pick(w[high : low + 1])) for w in windows) for pick in (np.max, np.min))
+        # Windows are whole bytes: half of an odd one is rounded.
+        halved += after <= 0.5 * before + len(windows)
+    marks = cycles.turns(link.queue, 0.2 * float(link.queue.max()))
+    lows = [i for j, i in itertools.pairwise(marks[:-1]) if link.queue[i] < link.queue[j]]
     return {
-        "falls": len(falls),
-        "halved": sum(left <= 0.5 for left in falls),
-        "regrowths": cycles.regrowths(cycles.phases(link.time, link.queue)),
-        # The synchronisation index: mean correlation of the windows of two subflows.
-        "index": float(np.mean(pairs)) if pairs else np.nan,
+        "falls": falls,
+        "halved": halved,
+        "drains": len(lows),
+        "emptied": sum(bool(link.queue[i] <= 1) for i in lows),
     }
 
 
-def _rate_after(sender: series.Sender, start: float) -> float:
-    """The rate in the first interval that begins at `start` or later, bits per second."""
-    index = int(np.searchsorted(sender.time - sender.interval, start - 1e-9))
+def _cut_once(sender: series.Sender, phase: cycles.Phase) -> bool:
+    """Whether the window before a steady phase was halved once: in the first second at least 0.4 of the highest is left."""
+    first = sender.cwnd[(sender.time >= phase.start) & (sender.time < phase.start + 1.0)]
+    return bool(first.size and first.min() > 0.4 * sender.cwnd.max())
+
+
+def _rate_after(sender: series.Sender, start: float, later: int = 0) -> float:
+    """The rate in the first interval that begins at `start` or later, or some intervals after it, bits per second."""
+    index = int(np.searchsorted(sender.time - sender.interval, start - 1e-9)) + later
     return float(sender.rate[min(index, len(sender.rate) - 1)])
 
 

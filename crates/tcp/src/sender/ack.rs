@@ -68,8 +68,9 @@ impl Sender {
             self.flight.mark_lost_below(limit);
         }
         self.step_frto(cx, advanced > 0, sacked);
-        self.on_probe_ack(cx, info, advanced > 0, sacked);
-        self.rack_on_ack(cx, info.echo_any, info.duplicate.is_some());
+        let probed = self.on_probe_ack(cx, info, advanced > 0, sacked);
+        let spared = probed && self.config.rack_dsack_needs_reordering;
+        self.rack_on_ack(cx, info.echo_any, info.duplicate.is_some() && !spared);
         if let Some(reducing) = &mut self.reducing {
             let pipe = self.flight.pipe();
             reducing.on_ack(taken.newly + sacked, advanced > 0, pipe, self.congestion.ssthresh());
