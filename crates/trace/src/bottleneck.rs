@@ -98,7 +98,8 @@ impl Bottleneck {
         let (mut free, mut idle, mut busy, mut delay) = (None::<i128>, 0_i128, 0_i128, 0_i128);
         let (mut idle_longest, mut delay_longest) = (0_i128, 0_i128);
         for arrival in &sorted {
-            let now = i128::from(arrival.time_ns) * rate;
+            // At the ends of both scales sums no longer fit; they stay at their largest.
+            let now = i128::from(arrival.time_ns).saturating_mul(rate);
             while let Some(&(end, size)) = queue.front() {
                 if end > now {
                     break;
@@ -126,16 +127,17 @@ impl Bottleneck {
             }
             let start = free.map_or(now, |free| free.max(now));
             let took = i128::from(arrival.size) * 8 * 1_000_000_000;
-            let end = start + took;
-            let waited = start - free.unwrap_or(start);
+            let end = start.saturating_add(took);
+            let waited = start.saturating_sub(free.unwrap_or(start));
             if waited > 0 {
                 sums.idle_periods += 1;
             }
-            idle += waited;
+            idle = idle.saturating_add(waited);
             idle_longest = idle_longest.max(waited);
-            busy += took;
-            delay += end - now;
-            delay_longest = delay_longest.max(end - now);
+            busy = busy.saturating_add(took);
+            let stayed = end.saturating_sub(now);
+            delay = delay.saturating_add(stayed);
+            delay_longest = delay_longest.max(stayed);
             free = Some(end);
             queue.push_back((end, arrival.size));
             queue_bytes += u64::from(arrival.size);
@@ -146,7 +148,7 @@ impl Bottleneck {
             passage.idle_s = seconds(waited);
             passages.push(passage);
         }
-        let total = busy + idle;
+        let total = busy.saturating_add(idle);
         let passed = sums.packets - sums.overflows;
         sums.total_s = seconds(total);
         sums.busy_s = seconds(busy);

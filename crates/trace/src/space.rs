@@ -487,6 +487,10 @@ impl Space {
     }
 
     fn spurious(&mut self, start: i64, end: i64, evidence: Evidence) {
+        // A block from the network may be the wrong way round.
+        if start >= end {
+            return;
+        }
         let found: Vec<usize> = self.pieces.range(start..end).filter_map(|(_, piece)| piece.again).collect();
         for again in found {
             if let Some(again) = self.again.get_mut(again) {
