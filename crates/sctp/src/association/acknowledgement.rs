@@ -110,7 +110,7 @@ impl Association {
         let Some(lane) = self.lanes.get_mut(index) else { return };
         let Some(space) = self.spaces.get(usize::from(lane.space)) else { return };
         let sent_at = match self.config.rtt_sampling {
-            RttSampling::OncePerRoundTrip => lane.timed.and_then(|timed| {
+            RttSampling::OncePerRoundTrip | RttSampling::ThroughLoss => lane.timed.and_then(|timed| {
                 let acked = timed.seq < space.flight.first()
                     || space.flight.get(timed.seq).is_some_and(|c| c.state == ChunkState::GapAcked);
                 if !acked {
@@ -122,7 +122,7 @@ impl Association {
             RttSampling::EveryAck => outcome.lanes.get(index).and_then(|l| l.newest_once).map(|(_, at)| at),
         };
         let Some(sent_at) = sent_at else { return };
-        let sample = now - sent_at;
+        let sample = lane.clock.elapsed(sent_at, now);
         lane.rtt.sample(sample);
         lane.min_rtt = Some(lane.min_rtt.map_or(sample, |least| least.min(sample)));
         let (srtt, rto, path) = (lane.rtt.srtt().unwrap_or_default(), lane.rtt.rto(), lane.path);
@@ -261,7 +261,9 @@ impl Association {
             lane.controller.on_congestion(Congestion::FastRetransmit);
             lane.recovery_exit = Some(lane.loss.newest(&space.flight));
             // C5: nothing sent before a retransmission is timed any more.
-            lane.timed = None;
+            if self.config.rtt_sampling != RttSampling::ThroughLoss {
+                lane.timed = None;
+            }
             lane.open_burst();
             self.stats.congestion_events += 1;
         }

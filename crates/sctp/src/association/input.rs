@@ -263,6 +263,11 @@ impl Association {
         if self.reconfig.is_some() {
             self.advance_reconfig();
         }
+        if !self.config.timeout_waits_for_ack {
+            for lane in &mut self.lanes {
+                lane.single_packet = false;
+            }
+        }
         self.heard_in_shutdown_sent(cx.now, has_data);
         if self.writable_owed {
             self.tell_writable();

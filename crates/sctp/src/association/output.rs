@@ -12,7 +12,7 @@ use anabranch_wire::{ChecksumOut, PacketBuilder, padded};
 use super::framing::Framing;
 use super::init::OurInit;
 use super::{Association, State, causes};
-use crate::config::{Checksums, ImmediateBit};
+use crate::config::{Checksums, ImmediateBit, RttSampling};
 use crate::lane::rtt::TimedChunk;
 use crate::sf::offer::Offer;
 use crate::stream::outbound::Fragment;
@@ -313,7 +313,7 @@ impl Association {
             // The endpoint has refused what must not be offered.
             offer: Offer::of(&self.config, true),
         };
-        ours.write_init(out);
+        ours.write_init(out, self.config.init_size);
     }
 
     fn write_sack_and_data(
@@ -591,17 +591,19 @@ impl Association {
             RetransmitReason::Recovery
         };
         let eligible = !chunk.fast_retransmitted;
-        framing.emit(&chunk.fragment, tsn, false, out);
+        framing.emit(&chunk.fragment, tsn, chunk.immediate, out);
         let len = chunk.fragment.payload.len();
         lane.loss.retransmitted(seq, eligible);
         lane.on_sent(now, size);
         // C5: a chunk sent before this retransmission is not timed any more.
-        if lane.timed.is_some_and(|t| t.seq >= seq) {
+        let through = self.config.rtt_sampling == RttSampling::ThroughLoss;
+        if lane.timed.is_some_and(|t| t.seq >= seq && (t.seq == seq || !through)) {
             lane.timed = None;
         }
         // "If the timer for that address is already running, the sender MUST restart the timer if the earliest ...
         // outstanding DATA chunk sent to that address is being retransmitted" (6.1).
-        if established && (lane.t3.is_none() || earliest) {
+        let restarts = earliest && !self.config.quirks.t3_runs_on;
+        if established && (lane.t3.is_none() || restarts) {
             lane.arm_t3(now);
         }
         let charged = len as u64 + if headers { 16 } else { 0 };
@@ -636,7 +638,7 @@ impl Association {
         // "The sender is in the SHUTDOWN-PENDING state" is a reason to set the I bit (6.1).
         let immediate = pending
             && match self.config.immediate_bit {
-                ImmediateBit::Shutdown => true,
+                ImmediateBit::Shutdown | ImmediateBit::ShutdownKept => true,
                 ImmediateBit::Last => subflow.out.is_empty(),
                 ImmediateBit::Off => false,
             };
@@ -654,6 +656,7 @@ impl Association {
             fast_retransmitted: false,
             lost_by_timeout: false,
             header: lane.chunk_header,
+            immediate: immediate && self.config.immediate_bit == ImmediateBit::ShutdownKept,
         };
         lane.on_sent(now, chunk.size());
         lane.unacked += 1;

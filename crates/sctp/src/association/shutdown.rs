@@ -76,7 +76,7 @@ impl Association {
 
     fn arm_t2(&mut self, now: Instant) {
         if let Some(lane) = self.lanes.first() {
-            self.t2 = Some(now + lane.rtt.rto());
+            self.t2 = Some(lane.clock.after(now, lane.rtt.rto()));
         }
     }
 

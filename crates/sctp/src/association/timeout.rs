@@ -69,7 +69,9 @@ impl Association {
         if let Some(coupler) = &mut self.coupler {
             coupler.on_timeout(index);
         }
-        lane.rtt.back_off();
+        if !self.config.quirks.faulty_recovery {
+            lane.rtt.back_off();
+        }
         lane.timed = None;
         lane.free_packet = false;
         lane.held = false;

@@ -1,5 +1,6 @@
 //! A lane: one subflow on one path. Its round-trip estimate, T3-rtx timer and congestion controller.
 
+pub(crate) mod clock;
 pub(crate) mod controller;
 pub(crate) mod rtt;
 
@@ -8,6 +9,7 @@ use anabranch_base::{Duration, Instant};
 use crate::config::{Config, MaxBurst};
 use crate::subflow::flight::LaneAck;
 use crate::subflow::loss::Loss;
+use clock::Clock;
 use controller::{AnyController, Controller};
 use rtt::{RttEstimator, TimedChunk};
 
@@ -22,6 +24,8 @@ pub(crate) struct Lane {
     pub(crate) loss: Loss,
     pub(crate) controller: AnyController,
     pub(crate) rtt: RttEstimator,
+    /// What timers follow.
+    pub(crate) clock: Clock,
     /// T3-rtx.
     pub(crate) t3: Option<Instant>,
     /// Bytes in flight, as windows count them: DATA chunk headers included, or not.
@@ -91,6 +95,7 @@ impl Lane {
             cwnd_peak: controller.window(),
             controller,
             rtt: RttEstimator::new(config),
+            clock: Clock::new(config),
             t3: None,
             flight: 0,
             chunk_header: if config.flight_counts_headers { 16 } else { 0 },
@@ -208,7 +213,7 @@ impl Lane {
     }
 
     pub(crate) fn arm_t3(&mut self, now: Instant) {
-        self.t3 = Some(now + self.rtt.rto());
+        self.t3 = Some(self.clock.after(now, self.rtt.rto()));
     }
 
     /// Halves cwnd for every RTO that passed without a transmission (7.2.1), before the next one.

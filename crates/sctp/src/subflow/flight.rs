@@ -45,6 +45,8 @@ pub(crate) struct SentChunk {
     pub(crate) lost_by_timeout: bool,
     /// Bytes of header that count in flight.
     pub(crate) header: u8,
+    /// It asks for a SACK at once also when it is sent again.
+    pub(crate) immediate: bool,
 }
 
 impl SentChunk {
@@ -60,6 +62,7 @@ impl SentChunk {
             fast_retransmitted: false,
             lost_by_timeout: false,
             header: 0,
+            immediate: false,
         }
     }
 

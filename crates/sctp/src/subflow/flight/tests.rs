@@ -27,6 +27,7 @@ pub(in crate::subflow) fn chunk() -> SentChunk {
         fast_retransmitted: false,
         lost_by_timeout: false,
         header: 16,
+        immediate: false,
     }
 }
 
