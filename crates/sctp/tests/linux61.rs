@@ -26,6 +26,8 @@ struct Case {
     packets: usize,
     /// A moment at which a timer expired.
     timer: Duration,
+    /// It was a long one: the phase of the wheel is known.
+    wheel: bool,
 }
 
 fn cases() -> Vec<Case> {
@@ -45,7 +47,8 @@ fn cases() -> Vec<Case> {
                 position: whole(4),
                 times: [seconds(5), seconds(6), seconds(7)],
                 packets: whole(8) as usize,
-                timer: Duration::from_secs_f64(seconds(9)),
+                timer: Duration::from_secs_f64(seconds(10)),
+                wheel: fields[9] == "wheel",
             }
         })
         .collect()
@@ -117,12 +120,18 @@ fn every_position_of_a_loss() {
     assert_eq!(cases.len(), 4 * 63);
     let mut wrong = Vec::new();
     for case in &cases {
-        // 8 s are a whole number of steps of the wheel.
-        let start = Instant::ZERO + (Duration::from_secs(8) - case.timer);
-        let (ours, packets, pair) = run(case, start);
-        if !case.times.iter().zip(&ours).all(|(theirs, ours)| agrees(*ours, *theirs)) {
+        // 8 s are a whole number of steps of the wheel. Where only the phase of the ticks is known, it may be any step.
+        let steps = if case.wheel { 1 } else { 8 };
+        let tries = (0..steps).map(|step| {
+            let phase = Duration::from_millis(8000 + 10 * step) - case.timer;
+            run(case, Instant::ZERO + phase)
+        });
+        let tries: Vec<_> = tries.collect();
+        let fits = |ours: &[f64; 3]| case.times.iter().zip(ours).all(|(theirs, ours)| agrees(*ours, *theirs));
+        if !tries.iter().any(|(ours, ..)| fits(ours)) {
+            let Some((ours, packets, pair)) = tries.first() else { continue };
             if std::env::var_os("SHOW").is_some() {
-                show(&pair, start);
+                show(pair, Instant::ZERO + (Duration::from_secs(8) - case.timer));
             }
             wrong.push(format!(
                 "{} {} {}: {:?} s, {} packets; ours {ours:.6?} s, {packets}",

@@ -121,7 +121,7 @@ impl Association {
             // Before the peer's Initial TSN: not a TSN of this association.
             return Ok(());
         };
-        cx.summary.hole |= space.received.has_holes();
+        cx.summary.hole |= space.received.has_holes() && self.config.sack_filled_hole;
         let arrival = space.received.classify(seq);
         if arrival == Arrival::Duplicate {
             cx.summary.duplicate = true;

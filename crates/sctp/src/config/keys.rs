@@ -324,6 +324,7 @@ static KEYS: &[Key] = &[
         "a whole number of 1 or more",
         "a SACK for every this many packets"
     ),
+    key!(sack_filled_hole, switch, shown, SWITCH, "a chunk that fills the last hole is acknowledged at once"),
     key!(
         sack_first_at_once,
         switch,

@@ -227,6 +227,8 @@ pub struct Config {
     pub sack_every: u16,
     /// Whether the first DATA of an association is acknowledged at once (RFC 9260, 5.1).
     pub sack_first_at_once: bool,
+    /// Whether a chunk that fills the last hole is acknowledged at once (RFC 9260, 6.7), or like any other (Linux).
+    pub sack_filled_hole: bool,
     /// Which DATA chunks ask for a SACK at once.
     pub immediate_bit: ImmediateBit,
     /// Whether a DATA chunk may ask for a SACK at once (RFC 7053).

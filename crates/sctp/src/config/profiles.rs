@@ -101,6 +101,7 @@ impl Config {
             sack_delay: Duration::from_millis(200),
             sack_every: 2,
             sack_first_at_once: true,
+            sack_filled_hole: true,
             immediate_bit: ImmediateBit::Shutdown,
             immediate_bit_obeyed: true,
             data_with_cookie: true,

@@ -111,9 +111,11 @@ impl Config {
             send_buffer: 212_992,
             rto_initial: Duration::from_secs(3),
             init_size: 36,
-            cookie_size: 228,
+            // 228, and 8 bytes of other parameters in the INIT ACK: half of them here, as the cookie travels twice.
+            cookie_size: 232,
             timer_tick: Duration::from_millis(10),
             timer_wheel: true,
+            sack_filled_hole: false,
             immediate_bit: ImmediateBit::ShutdownKept,
             data_with_cookie: false,
             window_unit: WindowUnit::Mtu,
