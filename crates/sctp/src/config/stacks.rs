@@ -73,8 +73,9 @@ pub struct Quirks {
     pub handshake_rto: bool,
     /// KAME: "does not care if the COOKIE_ACK is lost": DATA that arrives in COOKIE-ECHOED ends the handshake (6.2.2).
     pub cookie_ack_optional: bool,
-    /// KAME: T3-rtx does not back off, so once the RTO is too short everything is sent twice: "the RTO timer did not
-    /// back-off accordingly" (6.4.1).
+    /// T3-rtx does not back off, so once the RTO is too short everything is sent twice. KAME: "the RTO timer did not
+    /// back-off accordingly" (6.4.1, one position only); LKSCTP: spurious retransmissions continue "throughout the entire
+    /// association" (7.2.1).
     pub faulty_recovery: bool,
     /// KAME: "when the first data packet is sent KAME waits for about 400ms [at an RTO.Min of 200 ms] and then sends three
     /// additional packets, even if no SACK has been received" (6.4.1).
@@ -138,7 +139,8 @@ impl Config {
         Self {
             profile: "kame-2006",
             receive_window: 233_016,
-            window_unit: WindowUnit::Mtu,
+            // One packet, not one and what slops over.
+            window_unit: WindowUnit::Pmdcs,
             initial_window: InitialWindow::Packets(1),
             fast_retransmit_threshold: 3,
             immediate_bit: ImmediateBit::Off,
@@ -188,7 +190,12 @@ impl Config {
     pub fn lksctp_2006_bugs() -> Self {
         Self {
             profile: "lksctp-2006-bugs",
-            quirks: Quirks { first_chunk_by_timeout: true, t3_runs_on: true, ..Quirks::default() },
+            quirks: Quirks {
+                first_chunk_by_timeout: true,
+                t3_runs_on: true,
+                faulty_recovery: true,
+                ..Quirks::default()
+            },
             ..Self::lksctp_2006()
         }
     }

@@ -36,6 +36,11 @@ impl RttEstimator {
         self.srtt
     }
 
+    /// The smoothed round trip and its variation.
+    pub(crate) fn srtt_and_variation(&self) -> Duration {
+        self.srtt.unwrap_or_default() + self.rttvar
+    }
+
     pub(crate) fn rto(&self) -> Duration {
         self.rto
     }

@@ -2,6 +2,8 @@
 #![allow(dead_code, unreachable_pub, reason = "every test file uses its own part of the harness")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
+pub mod single_loss;
+
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
