@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use anabranch_base::{Dscp, Duration, Instant};
 use anabranch_sctp::config::{Coupling, SubflowScheduler};
-use anabranch_sctp::{AssociationId, Config, SubflowSpec, SubflowStats};
+use anabranch_sctp::{AssociationId, CloseReason, Config, Event, SubflowSpec, SubflowStats};
 use common::{Pair, Side};
 
 const BE: Dscp = Dscp::DEFAULT;
@@ -351,4 +351,36 @@ fn phi_divides_the_growth_and_only_that() {
     assert!((11..=13).contains(&n), "{n}");
     assert!((3..=4).contains(&square), "{square}");
     assert_eq!(run(Coupling::Fcc(4.0)), run(Coupling::FccN));
+}
+
+/// A message on each of 25 subflows, and a silence that begins before they leave.
+fn silence() -> (Pair, AssociationId) {
+    let specs: Vec<_> = (1..=25).map(|code| (dscp(code), 1, 0)).collect();
+    let config =
+        Config { outbound_streams: 25, ..with(Coupling::Independent, SubflowScheduler::Fcfs, &specs) };
+    let (mut pair, id) = up(44, &config);
+    pair.drop_if(|_| true);
+    queue(&mut pair, id, 0..25, 1, 1000);
+    (pair, id)
+}
+
+/// The timers of all subflows expire in one silence of the path: that is one error, not one for each of them.
+#[test]
+fn a_short_silence_does_not_end_an_association_with_many_subflows() {
+    let (mut pair, id) = silence();
+    pair.run_for(Duration::from_secs(2));
+    assert_eq!(pair.a.stats(id).unwrap().timeouts, 25);
+    pair.drop_if(|_| false);
+    pair.run_for(Duration::from_secs(10));
+    all_arrived(&pair, 0..25, 1, 1000);
+}
+
+/// One that lasts ends it as it ends one without subflows, at the eleventh time: 1, 2, 4, 8, 16, 32 and five times 60 s.
+#[test]
+fn a_long_silence_ends_an_association_with_many_subflows() {
+    let (mut pair, id) = silence();
+    pair.run_for(Duration::from_secs(360));
+    assert_eq!(pair.a.stats(id).unwrap().timeouts, 250);
+    pair.run_for(Duration::from_secs(5));
+    assert!(pair.saw(Side::A, |e| matches!(e, Event::Closed(CloseReason::Unreachable { .. }))));
 }

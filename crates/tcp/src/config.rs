@@ -177,6 +177,8 @@ config! {
     // ---- loss recovery
     /// Loss recovery; the SACK kinds need the peer's SACK and fall back to newreno without it.
     recovery: LossRecovery = LossRecovery::Sack6675;
+    /// With sack6675: a scoreboard that holds the first segment for lost starts recovery before duplicate_threshold reports (RFC 6675, section 5, step 2); not so before that RFC.
+    scoreboard_starts_recovery: bool = true;
     /// With sack6675: lost is what lies duplicate_threshold segments or more below the highest one SACKed, however few blocks say so (FACK).
     fack: bool = false;
     /// With sack6675 or rack: how the window comes down during fast recovery.
@@ -214,6 +216,8 @@ config! {
     tlp_ack_delay: Duration = Duration::from_millis(200);
     /// With tlp or rack: added to the reordering timer, and to the probe timer of two segments and more (Linux: 2 ms).
     probe_margin: Duration = Duration::ZERO;
+    /// With rack: a DSACK widens the reordering window only when reordering has been seen, and not when it answers a probe (Linux); RFC 8985 takes any.
+    rack_dsack_needs_reordering: bool = false;
     /// With tlp: the timeout that bounds the probe counts from when the first outstanding segment left, as in Linux, not from the last acknowledgement.
     rto_from_head: bool = false;
     /// After a timeout send new data first, to see whether it was spurious (F-RTO with SACK, RFC 5682, section 3); needs sack6675 or rack.
@@ -244,6 +248,8 @@ config! {
     rtt_sampling: RttSampling = RttSampling::Timed;
     /// The handshake is the first round-trip sample.
     rtt_from_handshake: bool = true;
+    /// So is one whose SYN or SYN-ACK was repeated, by the timestamp that its acknowledgement echoes (Linux).
+    rtt_from_repeated_handshake: bool = false;
     /// Begin with the round-trip time and ssthresh that earlier connections of this stack to the same host ended with (BSD's host cache, Linux's route metrics).
     host_cache: bool = false;
     /// The answer to a SYN that comes again restarts the timer of the SYN-ACK and counts as one of its repetitions; Linux 2.4 answers beside the timer.
@@ -266,7 +272,7 @@ config! {
     // ---- quirks: mistakes of implementations that studies report, all off
     /// FreeBSD 6.0 (study 003, 7.1.1): the handshake's round trip, of bare headers, sets the first timeout to 3 RTT + rto_slop, whatever rtt_from_handshake says.
     quirk_opportunistic_rto: bool = false;
-    /// FreeBSD 6.0 (study 003, 7.1.2): each retransmission after a timeout backs the timer off, no acknowledgement ends that, and from then on duplicate acknowledgements start nothing.
+    /// FreeBSD 6.0 (study 003, 7.1.2): each retransmission after a timeout backs the timer off, no acknowledgement ends that, and duplicates that ask for the first segment sent after the timeout's recovery point start nothing.
     quirk_faulty_recovery: bool = false;
     /// FreeBSD 6.0 (study 003, 7.1.3): an acknowledgement leaves before the user reads, the next gives the window back, and as it changes the window it is no duplicate, whatever it SACKs.
     quirk_window_update: bool = false;

@@ -161,8 +161,8 @@ impl Connection {
 
     /// The next timer, and which.
     pub(crate) fn timeout(&self) -> Option<(Instant, Timer)> {
-        let persisting = self.state.is_synchronized() && self.sender.is_persisting();
-        let kind = if persisting { Timer::Persist } else { Timer::Retransmission };
+        let kind =
+            if self.state.is_synchronized() { self.sender.timer_kind() } else { Timer::Retransmission };
         let timers = [
             self.sender.timer().map(|at| (at, kind)),
             self.acks.timer().map(|at| (at, Timer::DelayedAck)),
@@ -181,6 +181,8 @@ impl Connection {
         }
         if due(self.acks.timer()) {
             self.acks.on_timer();
+            // It was delayed for long enough for the user to read.
+            self.receiver.hold_back(0);
         }
         if !due(self.sender.timer()) {
             return;

@@ -53,6 +53,10 @@ pub enum SendError {
 pub enum Timer {
     /// Retransmission of data, a SYN or a FIN (RFC 6298).
     Retransmission,
+    /// Tail loss probe (RFC 8985, section 7).
+    TailProbe,
+    /// RACK's reordering timer (RFC 8985, section 6.2).
+    Reordering,
     /// Delayed acknowledgement (RFC 1122, section 4.2.3.2).
     DelayedAck,
     /// Zero-window probe (RFC 9293, section 3.8.6.1).

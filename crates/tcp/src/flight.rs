@@ -323,10 +323,15 @@ impl Flight {
                 self.order.pop_front();
                 continue;
             };
-            if (at, end) >= newest {
+            if at > newest.0 {
                 break;
             }
             self.order.pop_front();
+            if (at, end) >= newest {
+                // Sent at the same moment, and not before it.
+                self.waiting.push((at, index, sends));
+                continue;
+            }
             let due = at + span;
             if due <= now {
                 lost = true;
@@ -389,6 +394,17 @@ impl Flight {
         }
         self.judged = self.base;
         self.cursor = self.base;
+        self.sort_order();
+    }
+
+    /// Segments have come back under observation that had been judged: all that may still be lost, by time.
+    fn sort_order(&mut self) {
+        if self.keeps_order {
+            let entry = |(i, s): (usize, &Segment)| (s.sent_at, self.base + i as u64, s.sends);
+            let open = self.ring.iter().enumerate().filter(|(_, s)| !s.sacked && (!s.lost || s.resent));
+            self.order = open.map(entry).collect();
+            self.order.make_contiguous().sort_unstable();
+        }
     }
 
     /// Forgets the scoreboard.
@@ -405,6 +421,7 @@ impl Flight {
                 }
             }
         }
+        self.sort_order();
     }
 
     /// A recovery begins: retransmissions start from the front again.

@@ -258,6 +258,16 @@ mod tests {
         assert_eq!(rtt.rto(), ms(200), "a sample ends backing off");
     }
 
+    /// Study 003, 7.1.1: 78 and 66 bytes at 40 kb/s are 28.8 ms, which make a timeout of about 287 ms.
+    #[test]
+    fn the_slop_of_freebsd_is_added_to_three_round_trips() {
+        let mut rtt = Rtt::new(&Config::named("freebsd-6.0").unwrap());
+        rtt.sample(Instant::ZERO, Instant::ZERO + Duration::from_micros((78 + 66) * 8 * 25));
+        assert_eq!(rtt.rto(), Duration::from_micros(286_400));
+        rtt.back_off();
+        assert_eq!(rtt.rto(), Duration::from_micros(2 * 86_400 + 200_000), "not doubled");
+    }
+
     #[test]
     fn linux_keeps_the_variance_term_above_the_minimum() {
         let config = Config { rtt_estimator: RttEstimator::Linux, rto_min: ms(200), ..Config::default() };

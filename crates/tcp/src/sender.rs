@@ -16,6 +16,7 @@ pub(crate) use choose::Outgoing;
 
 use crate::config::{Config, LossRecovery, RttSampling};
 use crate::congestion::Congestion;
+use crate::event::Timer;
 use crate::flight::Flight;
 use crate::host_cache::Learnt;
 use crate::rtt::Rtt;
@@ -143,9 +144,10 @@ pub(crate) struct Sender {
     /// F-RTO looks whether the timeout was spurious; only new data may leave at the moment.
     frto: bool,
     frto_new: bool,
-    /// Round-trip samples of data, and the retransmission timer has expired at least once.
+    /// What was first never sent at the last timeout.
+    timeout_recover: Option<u64>,
+    /// Round-trip samples of data.
     samples: u32,
-    timed_out: bool,
 }
 
 impl Sender {
@@ -195,7 +197,7 @@ impl Sender {
             frto: false,
             frto_new: false,
             samples: 0,
-            timed_out: false,
+            timeout_recover: None,
             config,
         }
     }
@@ -306,6 +308,16 @@ impl Sender {
 
     pub(crate) fn set_timer(&mut self, at: Option<Instant>) {
         self.timer = at;
+    }
+
+    /// What the timer is for.
+    pub(crate) fn timer_kind(&self) -> Timer {
+        match self.alarm {
+            _ if self.is_persisting() => Timer::Persist,
+            Alarm::Timeout => Timer::Retransmission,
+            Alarm::Probe => Timer::TailProbe,
+            Alarm::Reordering => Timer::Reordering,
+        }
     }
 
     /// Whether the timer is for a zero-window probe.

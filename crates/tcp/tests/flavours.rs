@@ -231,3 +231,89 @@ fn a_timestamp_undoes_a_needless_timeout() {
         }
     }
 }
+
+/// Every value at random, one by one or all at once, over a network that loses, repeats and reorders: all arrives.
+mod any_values {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// What each key that matters for loss recovery may be.
+    const CHOICES: &[(&str, &[&str])] = &[
+        ("recovery", &["rack", "rack", "rack", "sack6675", "newreno", "reno"]),
+        ("controller", &["reno", "bic", "cubic", "vegas"]),
+        ("reduction", &["at-once", "prr", "rate-halving"]),
+        ("rtt_estimator", &["rfc6298", "linux", "ticks"]),
+        ("rtt_sampling", &["timed", "every", "segments"]),
+        ("growth", &["bytes", "per-ack", "packets"]),
+        ("initial_window", &["1", "rfc3390", "rfc6928", "40"]),
+        ("timer_tick", &["0 s", "10 ms", "4 ms"]),
+        ("rto_min", &["3 ms", "200 ms", "1 s"]),
+        ("rto_slop", &["0 s", "200 ms"]),
+        ("receive_buffer", &["4 KiB", "20 KiB", "64 KiB", "1 MiB"]),
+    ];
+    const SWITCHES: &[&str] = &[
+        "sack",
+        "dsack",
+        "timestamps",
+        "tlp",
+        "frto",
+        "undo",
+        "fack",
+        "hystart",
+        "inflight_limit",
+        "host_cache",
+        "limited_transmit",
+        "delayed_ack",
+        "timer_wheel",
+        "rto_from_head",
+        "sack_restarts_timer",
+        "fin_beyond_window",
+        "keep_sack_on_timeout",
+        "scoreboard_starts_recovery",
+        "recovery_point",
+        "nagle",
+        "fast_retransmit_restarts_timer",
+        "rescue_retransmission",
+        "nextseg_rule3",
+        "duplicate_syn_restarts_timer",
+        "quirk_opportunistic_rto",
+        "quirk_window_update",
+        "quirk_initial_window",
+    ];
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(150))]
+        #[test]
+        fn all_arrives(
+            picks in prop::collection::vec(0_usize..12, CHOICES.len()),
+            switches in prop::collection::vec(any::<bool>(), SWITCHES.len()),
+            seed in any::<u64>(),
+            loss in 0_u64..12,
+        ) {
+            let mut config = Config { mss: 1000, ..Config::default() };
+            for ((key, values), pick) in CHOICES.iter().zip(picks) {
+                config.set(key, values[pick % values.len()]).unwrap();
+            }
+            for (key, on) in SWITCHES.iter().zip(switches) {
+                config.set(key, if on { "true" } else { "false" }).unwrap();
+            }
+            let data = payload(120_000);
+            let mut pair = Pair::same(&config).upload(&data);
+            let mut x = seed | 1;
+            pair.rule = Box::new(move |_| {
+                x ^= x << 13;
+                x ^= x >> 7;
+                x ^= x << 17;
+                match x % 100 {
+                    n if n < loss => Fate::Drop,
+                    20..25 => Fate::Delay(ms(x / 100 % 60)),
+                    25..27 => Fate::Twice,
+                    _ => Fate::Pass,
+                }
+            });
+            pair.rate = 4_000_000;
+            pair.finish();
+            prop_assert!(pair.server.received == data, "{:?}\n{:?}", pair.client_stats(), config);
+        }
+    }
+}

@@ -51,16 +51,37 @@ def look(samples: series.Samples) -> dict[str, float]:
 
 def together(samples: series.Samples) -> dict[str, float]:
     """How far the subflows of one sampled run are cut together."""
-    link, sender = samples.link(LINK), samples.sender("sf")
-    falls = cycles.cuts(sender.cwnd, 0.2 * float(sender.cwnd.max()))
     windows = [samples.sender("sf", number).cwnd for number in samples.subflows("sf")]
     pairs = [float(np.corrcoef(a, b)[0, 1]) for a, b in itertools.combinations(windows, 2)]
+    # The synchronisation index: mean correlation of the windows of two subflows.
+    return {"index": float(np.mean(pairs)) if pairs else np.nan}
+
+
+def closely(samples: series.Samples) -> dict[str, float]:
+    """What the overflows of one finely sampled run leave: of the windows, and of the queue.
+
+    Subflows are cut some tenths of a second apart, and those cut first grow meanwhile. So a fall of the aggregate is the sum of the
+    falls of its subflows, each from its highest to its lowest between the high and the low of the aggregate. A queue drains when it
+    gets shorter by a fifth of what it ever held; it ran empty when at most one packet was left.
+    """
+    link, sender = samples.link(LINK), samples.sender("sf")
+    windows = [samples.sender("sf", number).cwnd for number in samples.subflows("sf")]
+    marks = cycles.turns(sender.cwnd, 0.2 * float(sender.cwnd.max()))
+    halved = falls = 0
+    for high, low in itertools.pairwise(marks):
+        if sender.cwnd[low] >= sender.cwnd[high] or low == marks[-1]:
+            continue
+        falls += 1
+        before, after = (sum(float(pick(w[high : low + 1])) for w in windows) for pick in (np.max, np.min))
+        # Windows are whole bytes: half of an odd one is rounded.
+        halved += after <= 0.5 * before + len(windows)
+    marks = cycles.turns(link.queue, 0.2 * float(link.queue.max()))
+    lows = [i for j, i in itertools.pairwise(marks[:-1]) if link.queue[i] < link.queue[j]]
     return {
-        "falls": len(falls),
-        "halved": sum(left <= 0.5 for left in falls),
-        "regrowths": cycles.regrowths(cycles.phases(link.time, link.queue)),
-        # The synchronisation index: mean correlation of the windows of two subflows.
-        "index": float(np.mean(pairs)) if pairs else np.nan,
+        "falls": falls,
+        "halved": halved,
+        "drains": len(lows),
+        "emptied": sum(bool(link.queue[i] <= 1) for i in lows),
     }
 
 

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from anabranch_lab import grid, plots
 from anabranch_lab.catalogue import Book
-from anabranch_lab.claims import Claim, Explanation, Part, above, condition, number, number_in, trend
+from anabranch_lab.claims import Claim, Explanation, Part, above, condition, number, trend, within
 from anabranch_lab.experiment import Analysis, book
 from anabranch_lab.experiment import Figure as Entry
 from anabranch_lab.grid import Curve, Grid
@@ -118,11 +118,11 @@ def models(book: Book, runs: Grid) -> Claim:
 
     def judge(engine: str) -> list[Part]:
         return [
-            number(
+            within(
                 f"{name}, a = {a}: simulated / model",
-                1.0,
+                0.85,
+                1.15,
                 ratio(_at(runs, name, engine, a), _at(runs, f"model_{name}", engine, a)),
-                0.15,
             )
             for name in ("original", "shared", "sf_be", "sf_non_be")
             for a in runs.values("marked")
@@ -140,7 +140,7 @@ def false_sharing(book: Book, runs: Grid) -> Claim:
 
     def judge(engine: str) -> list[Part]:
         return [
-            number_in(
+            within(
                 f"shared / original, a = {a}",
                 0.9,
                 1.5,

@@ -17,7 +17,8 @@ def analyse(runner: Runner) -> Analysis:
     together = {
         sweep: series.measure(runner, sweep, bottleneck.together) for sweep in ("sampled", "sampled-red")
     }
-    claims = judge.claims(book(runner), runs, recovery, seen, trips, together)
+    closely = series.measure(runner, "closely", bottleneck.closely)
+    claims = judge.claims(book(runner), runs, recovery, seen, trips, together, closely)
     used = {engine: runs.curve("utilisation", over="n", engine=engine) for engine in runner.plan.engines}
     lost = runs.curve("drop_rate", over="n", engine=runner.plan.engines[0])
     return Analysis(

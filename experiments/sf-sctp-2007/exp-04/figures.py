@@ -25,6 +25,12 @@ def all_figures(runner: Runner, runs: Grid) -> list[Entry]:
             "Means and 95 % intervals for both engines; crosses are printed values.",
             lambda: figure_5_14(runs, runner.plan.engines),
         ),
+        Entry(
+            "figure-5-19",
+            "Fig. 5.19: windows of subflows 0 and 1 of four",
+            "30 s of one recorded run of the engine of the thesis.",
+            lambda: figure_5_19(runner),
+        ),
     ]
 
 
@@ -47,4 +53,27 @@ def figure_5_14(runs: Grid, engines: tuple[str, ...]) -> Figure:
     plots.label(a, "(a) utilisation", "number of subflows", "%")
     plots.label(b, "(b) drop rate", "number of subflows", "drops per packet")
     a.legend()
+    return figure
+
+
+def figure_5_19(runner: Runner) -> Figure:
+    """Drop-Tail (a) and RED (b)."""
+    figure, panels = plots.panels(2)
+    at = {"engine": runner.plan.engines[0], "n": 4}
+    told = (("sampled", "(a) experiment IV, Drop-Tail"), ("sampled-red", "(b) experiment VIII, RED"))
+    for axes, (sweep, title) in zip(panels, told, strict=True):
+        samples = next(iter(series.load(runner, sweep, at).values()))
+        for number, colour in enumerate((plots.SCTP, plots.TCP)):
+            sender = samples.sender("sf", number)
+            shown = sender.time >= sender.time[-1] - 30
+            axes.plot(
+                sender.time[shown],
+                sender.cwnd[shown] / bottleneck.MTU,
+                color=colour,
+                linewidth=1.0,
+                label=f"subflow {number}",
+            )
+        axes.set_ylim(bottom=0)
+        plots.label(axes, title, "time, s", "cwnd, packets of 1500 B")
+    panels[0].legend()
     return figure

@@ -3,13 +3,19 @@
 from collections.abc import Mapping
 
 from anabranch_lab.catalogue import Book
-from anabranch_lab.claims import Claim, Explanation, Part, above, number, share_above, within
+from anabranch_lab.claims import Claim, Explanation, Part, above, number, share_above
 from anabranch_lab.grid import Grid
 from anabranch_lab.stats import ratio
 
 
 def claims(
-    book: Book, runs: Grid, recovery: Grid, seen: Grid, trips: Grid, together: Mapping[str, Grid]
+    book: Book,
+    runs: Grid,
+    recovery: Grid,
+    seen: Grid,
+    trips: Grid,
+    together: Mapping[str, Grid],
+    closely: Grid,
 ) -> list[Claim]:
     """The claims of the catalogue that name this experiment."""
     return [
@@ -17,7 +23,7 @@ def claims(
         drops(book, runs),
         cycle(book, seen, trips),
         phases(book, seen),
-        synchronous(book, together["sampled"], together["sampled-red"]),
+        synchronous(book, together["sampled"], together["sampled-red"], closely),
     ]
 
 
@@ -97,27 +103,39 @@ def phases(book: Book, seen: Grid) -> Claim:
     return book.claim("Z-IV-4", judge, note="Mean lengths of single phases.")
 
 
-def synchronous(book: Book, droptail: Grid, red: Grid) -> Claim:
-    """Z-IV-5, for experiment IV."""
+def synchronous(book: Book, droptail: Grid, red: Grid, closely: Grid) -> Claim:
+    """Z-IV-5, for experiments IV to VII."""
 
     def judge(engine: str) -> list[Part]:
-        def total(name: str) -> int:
-            return round(sum(droptail.sample(name, engine=engine, n=4).values))
+        def total(name: str, place: str) -> int:
+            return round(sum(closely.sample(name, engine=engine, place=place).values))
 
         index, other = (grid.sample("index", engine=engine, n=4) for grid in (droptail, red))
         return [
-            share_above(
-                "falls of the aggregate to one half or less, n = 4", 0.95, total("halved"), total("falls")
-            ),
-            within(
-                "draining queues that grow again, a run, n = 4",
-                0.0,
-                0.0,
-                droptail.at("regrowths", engine=engine, n=4),
+            *(
+                part
+                for place in closely.values("place")
+                for part in (
+                    share_above(
+                        f"{place}: falls of the aggregate to one half or less, n = 4",
+                        0.95,
+                        total("halved", place),
+                        total("falls", place),
+                    ),
+                    share_above(
+                        f"{place}: draining queues that run empty before they grow, n = 4",
+                        0.95,
+                        total("emptied", place),
+                        total("drains", place),
+                    ),
+                )
             ),
             above("synchronisation, n = 4: Drop-Tail minus RED", 0.0, (index - other).estimate),
         ]
 
     return book.claim(
-        "Z-IV-5", judge, note="Synchronisation is the mean correlation of two windows of one association."
+        "Z-IV-5",
+        judge,
+        note="Synchronisation is the mean correlation of two windows of one association. A fall of the aggregate is that of its "
+        "subflows, each from its highest to its lowest: they are cut a few tenths of a second apart and grow meanwhile.",
     )

@@ -70,11 +70,12 @@ def single_look(name: str) -> Callable[[series.Samples], dict[str, float]]:
         ]
         errors = []
         for start, end in whole:
+            # From the cut on, as long as the model's cycle lasts; it is a little shorter.
             time = sender.time[start : end + 1] - sender.time[start]
-            # Cycles are compared phase by phase: the model's is a little shorter.
-            scaled = time * (model.length * (1 - 1e-9) / time[-1])
+            during = time < model.length
             errors.append(
-                float(np.sqrt(np.mean((window[start : end + 1] - model.window(scaled)) ** 2))) / full
+                float(np.sqrt(np.mean((window[start : end + 1][during] - model.window(time[during])) ** 2)))
+                / full
             )
         gaps = np.diff([sender.time[i] for i in highs])
         phases = cycles.phases(link.time, link.queue)

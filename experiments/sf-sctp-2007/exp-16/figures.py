@@ -37,10 +37,16 @@ def all_figures(runner: Runner, runs: dict[str, Grid], network: Network) -> list
             lambda: single(runner),
         ),
         Entry(
-            "figure-5-31", "Figs. 5.31a, 5.33a: four subflows in XVI", recorded, lambda: several(runner, 4)
+            "figure-5-31",
+            "Figs. 5.31, 5.33: windows and queue with four subflows",
+            recorded,
+            lambda: several(runner, 4),
         ),
         Entry(
-            "figure-5-32", "Figs. 5.32a, 5.34a: twelve subflows in XVI", recorded, lambda: several(runner, 12)
+            "figure-5-32",
+            "Figs. 5.32, 5.34: windows and queue with twelve subflows",
+            recorded,
+            lambda: several(runner, 12),
         ),
         Entry(
             "figure-5-35",
@@ -107,20 +113,23 @@ def single(runner: Runner) -> Figure:
 
 
 def several(runner: Runner, n: int) -> Figure:
-    """Aggregate window and queue for each Phi."""
-    figure, axes = plots.table(2, 4, width=3.2, share_x=True)
+    """Aggregate window and queue for each Phi: XVI in the upper two rows, XVII in the lower two."""
+    figure, axes = plots.table(4, 4, width=3.2, share_x=True)
     for column, name in enumerate(phi.NAMES):
         at = {"engine": runner.plan.engines[0], "n": n, "phi": name}
-        (samples,) = series.load(runner, "pictures", at).values()
-        sender, link = samples.sender("sf"), samples.link(LINK)
-        axes[0][column].plot(sender.time, sender.cwnd / UNIT / MTU, color=plots.SCTP, linewidth=1.0)
-        axes[1][column].plot(link.time, link.queue, color=plots.SCTP, linewidth=1.0)
-        axes[0][column].set_title(phi.LABELS[name])
-        axes[1][column].set_xlabel("time, s")
-        for row in range(2):
-            axes[row][column].set_ylim(bottom=0)
-    axes[0][0].set_ylabel("all windows, packets")
-    axes[1][0].set_ylabel("queue, packets")
+        for row, (sweep, told) in enumerate((("pictures", "(a) XVI"), ("pictures-small", "(b) XVII"))):
+            (samples,) = series.load(runner, sweep, at).values()
+            sender, link = samples.sender("sf"), samples.link(LINK)
+            window, queue = axes[2 * row][column], axes[2 * row + 1][column]
+            window.plot(sender.time, sender.cwnd / UNIT / MTU, color=plots.SCTP, linewidth=1.0)
+            queue.plot(link.time, link.queue, color=plots.SCTP, linewidth=1.0)
+            window.set_title(f"{told}, {phi.LABELS[name]}")
+            for each in (window, queue):
+                each.set_ylim(bottom=0)
+            if column == 0:
+                window.set_ylabel("all windows, packets")
+                queue.set_ylabel("queue, packets")
+        axes[3][column].set_xlabel("time, s")
     return figure
 
 

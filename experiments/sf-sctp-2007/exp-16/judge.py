@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from anabranch_lab.catalogue import Book
-from anabranch_lab.claims import Claim, Explanation, Part, above, below, number, within
+from anabranch_lab.claims import Claim, Explanation, Part, above, below, exact, number, within
 from anabranch_lab.grid import Grid
 from anabranch_lab.models.deterministic import Bottleneck, p_low, p_rr
 from anabranch_lab.stats import Estimate, estimate, exponent
@@ -57,10 +57,10 @@ def cycle(book: Book, runs: Runs, single: Runs, network: Network) -> Claim:
         for name, told in TOLD.items():
             model = network(name).low()
             longer = (single[name].sample("cycle", engine=engine, n=1) / model.length).estimate
-            # A fast retransmit for each cycle: the packets of a cycle say how rare they are.
-            rarer = (single[name].sample("cycle", engine=engine, n=1) * (-1.0 / model.length) + 2.0).estimate
+            # Eq. 4.55: one for each cycle.
+            rate = runs[name].sample("fr", engine=engine, n=1, phi="1") / p_low(network(name))
             parts.append(within(f"{told}: cycle / model", 1.0, 1.08, longer))
-            parts.append(within(f"{told}: fast retransmits / model, from the cycles", 0.92, 1.0, rarer))
+            parts.append(within(f"{told}: fast retransmits a packet / model", 0.92, 1.0, rate.estimate))
         return parts
 
     return book.claim("Z-XVI-2", judge)
@@ -69,9 +69,13 @@ def cycle(book: Book, runs: Runs, single: Runs, network: Network) -> Claim:
 def queue(book: Book, single: Runs) -> Claim:
     """Z-XVI-3."""
 
+    def emptied(engine: str) -> int:
+        least = single["large"].sample("queue_least", engine=engine, n=1).values
+        return sum(not value > 0 for value in least)
+
     def judge(engine: str) -> list[Part]:
         return [
-            above("XVI: least queue, packets", 0.0, single["large"].at("queue_least", engine=engine, n=1)),
+            exact("XVI: runs in which the queue ran empty", 0, emptied(engine)),
             above("XVII: share of the steady phase", 0.0, single["small"].at("steady", engine=engine, n=1)),
         ]
 
@@ -82,16 +86,21 @@ def cuts(book: Book, cut: Grid) -> Claim:
     """Z-XVI-4."""
 
     def judge(engine: str) -> list[Part]:
+        return [part for n in (4, 12) for part in several(engine, n)]
+
+    def several(engine: str, n: int) -> list[Part]:
         def at(measure: str, name: str):
-            return cut.sample(measure, engine=engine, n=4, phi=name)
+            return cut.sample(measure, engine=engine, n=n, phi=name)
 
         parts = [
-            number("median cut, Phi = 1", 0.50, at("cut", "1").estimate, 0.05),
-            above("median cut, Phi = n", 0.55, at("cut", "n").estimate),
+            number(f"n = {n}: median cut, Phi = 1", 0.50, at("cut", "1").estimate, 0.05),
+            above(f"n = {n}: median cut, Phi = n", 0.55, at("cut", "n").estimate),
         ]
-        for small, large in (("1", "n"), ("n", "n^2")):
+        for small, large in (("1", "n"), ("n", "n^2"), ("n^2", "2n^2")):
             smoother = (at("variation", small) - at("variation", large)).estimate
-            parts.append(above(f"coefficient of variation: Phi = {small} minus {large}", 0.0, smoother))
+            parts.append(
+                above(f"n = {n}: coefficient of variation: Phi = {small} minus {large}", 0.0, smoother)
+            )
         return parts
 
     return book.claim("Z-XVI-4", judge)
@@ -132,7 +141,7 @@ def bounds(book: Book, runs: Runs, recovery: Grid, network: Network) -> Claim:
 
     def parts_of(source: Grid, name: str, engine: str) -> list[Part]:
         parts: list[Part] = []
-        for n in MANY:
+        for n in (2, *MANY):
             for value in phi.NAMES:
                 model = network(name, n, value)
                 low, high = (model.low().throughput * 8e-6, model.up().throughput * 8e-6)

@@ -1,9 +1,9 @@
 """Experiment XIX (the thesis's IXX): from runs to verdicts, figures and a finding."""
 
 from anabranch_lab.catalogue import Book
-from anabranch_lab.claims import Claim, Part, number
+from anabranch_lab.claims import Claim, Part, above, number
 from anabranch_lab.experiment import Analysis, book
-from anabranch_lab.grid import Grid
+from anabranch_lab.grid import Grid, Sample
 from anabranch_lab.sweep import Runner
 
 from ..common import fair, phi
@@ -13,7 +13,7 @@ P = 1e-3
 
 def analyse(runner: Runner) -> Analysis:
     """What the lab asks an experiment for."""
-    equal, a, b = (runner.grid(name, fair.MEASURES) for name in ("equal", "a", "b"))
+    equal, a, b, without = (runner.grid(name, fair.MEASURES) for name in ("equal", "a", "b", "a-xviii"))
     engine = runner.plan.engines[0]
     rates = ", ".join(
         f"{1e3 * a.at('fr_sf', engine=engine, n=8, phi=name).mean:.2f}e-3 ({phi.LABELS[name]})"
@@ -21,7 +21,7 @@ def analyse(runner: Runner) -> Analysis:
     )
     alone = fair.share(equal, "single", engine=engine, n=1)
     return Analysis(
-        claims=[errors(book(runner), a, b)],
+        claims=[errors(book(runner), a, b, without)],
         figures=fair.figures(runner, a, b, "n", "number of subflows", phi.NAMES, ("5.39", "5.40")),
         findings=[
             f"Fast retransmits of eight subflows beside one SCTP, for each packet: {rates} ({engine}). One subflow gets "
@@ -30,11 +30,16 @@ def analyse(runner: Runner) -> Analysis:
     )
 
 
-def errors(book: Book, a: Grid, b: Grid) -> Claim:
+def errors(book: Book, a: Grid, b: Grid, without: Grid) -> Claim:
     """Z-XIX-1."""
 
+    def kept(engine: str, n: int, name: str) -> Sample:
+        """What SF-SCTP has with link errors, as a share of what it has in XVIII."""
+        with_errors, clean = (runs.sample("sf", engine=engine, n=n, phi=name) for runs in (a, without))
+        return with_errors / clean
+
     def judge(engine: str) -> list[Part]:
-        return [
+        rates = [
             number(
                 f"({scenario}) n = {n}, Phi = {name}",
                 P,
@@ -45,5 +50,15 @@ def errors(book: Book, a: Grid, b: Grid) -> Claim:
             for n in (4, 8, 15)
             for name in ("n^2", "2n^2")
         ]
+        suffers = [
+            above(
+                f"(a) n = {n}: share kept with Phi = {small} minus {large}",
+                0.0,
+                (kept(engine, n, small) - kept(engine, n, large)).estimate,
+            )
+            for n in (4, 8, 15)
+            for small, large in (("1", "n"), ("n", "n^2"), ("n^2", "2n^2"))
+        ]
+        return rates + suffers
 
     return book.claim("Z-XIX-1", judge)

@@ -11,6 +11,9 @@ from anabranch_lab.sweep import Runner
 
 from ..common import fair
 
+BEYOND = 10**-3.4
+"""The thesis's peak: beyond it both are to fall."""
+
 
 def analyse(runner: Runner) -> Analysis:
     """What the lab asks an experiment for."""
@@ -52,7 +55,7 @@ def root(book: Book, runs: Grid) -> Claim:
     def judge(engine: str) -> list[Part]:
         parts = []
         for measure, who in (("sf", "SF-SCTP"), ("single", "single SCTP")):
-            beyond = runs.curve(measure, over="p", engine=engine, phi="n^2").between(1.5e-3, 1e-2)
+            beyond = runs.curve(measure, over="p", engine=engine, phi="n^2").between(BEYOND, 1e-2)
             parts.append(number_in(f"log-log slope beyond the peak, {who}", -0.6, -0.4, beyond.exponent()))
         return parts
 

@@ -40,7 +40,7 @@ def loses(book: Book, a: Grid, without: Grid) -> Claim:
         parts: list[Part] = []
         for n in (4, 8, 15):
             kept = {name: left(a, without, engine, n, name) for name in phi.NAMES}
-            for small, large in (("1", "n"), ("n", "n^2")):
+            for small, large in (("1", "n"), ("n", "n^2"), ("n^2", "2n^2")):
                 more = (kept[small] - kept[large]).estimate
                 parts.append(above(f"n = {n}: share kept with Phi = {small} minus {large}", 0.0, more))
         return parts

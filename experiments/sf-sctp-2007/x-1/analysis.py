@@ -47,5 +47,8 @@ def recovered(book: Book, places: dict[str, Estimate]) -> Claim:
         return [above(f"share of the gain, {name}", 0.9, value) for name, value in places.items()]
 
     return book.claim(
-        "X-1", judge, note="With the rules of RFC 9260; the receiver of level 0 knows nothing of subflows."
+        "X-1",
+        judge,
+        engines=(ENGINE,),
+        note="With the rules of RFC 9260; the receiver of level 0 knows nothing of subflows.",
     )

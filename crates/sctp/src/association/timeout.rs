@@ -1,6 +1,6 @@
 //! Timers that expire.
 
-use anabranch_base::{Instant, TraceEvent};
+use anabranch_base::{Duration, Instant, TraceEvent};
 
 use super::{Association, State};
 use crate::config::FastRecovery;
@@ -77,6 +77,7 @@ impl Association {
         if let Some(coupler) = &mut self.coupler {
             coupler.on_timeout(index);
         }
+        let waited = lane.rtt.rto();
         if !self.config.quirks.faulty_recovery {
             lane.rtt.back_off();
         }
@@ -98,9 +99,24 @@ impl Association {
         }
         self.record(now, subflow, path, TraceEvent::Timeout { rto });
         self.record_window(now, index);
-        if !probing {
+        if !probing && self.is_another_error(now, path, waited) {
             self.count_error(path);
         }
+    }
+
+    /// Whether a T3-rtx that ran for `waited` says anything that was not counted yet.
+    ///
+    /// The RFC has one T3-rtx for each address, and counts "each time the T3-rtx timer expires" (8.2). Lanes have one each, and a
+    /// silence of the path lets all of them expire: it is one error, or as many subflows as Association.Max.Retrans allows
+    /// retransmissions would end the association at the first of them.
+    fn is_another_error(&mut self, now: Instant, path: u8, waited: Duration) -> bool {
+        let several = self.lanes.len() > 1;
+        let Some(path) = self.paths.get_mut(usize::from(path)) else { return true };
+        if several && path.error_at.is_some_and(|at| at + waited > now) {
+            return false;
+        }
+        path.error_at = Some(now);
+        true
     }
 
     /// Marks everything unacknowledged of a lane for retransmission.

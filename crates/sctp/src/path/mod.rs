@@ -12,6 +12,8 @@ pub(crate) struct Path {
     pub(crate) remote: SocketAddr,
     /// Path error counter; reset by what proves that the path works.
     pub(crate) errors: u32,
+    /// When a T3-rtx was last counted as an error.
+    pub(crate) error_at: Option<Instant>,
     pub(crate) active: bool,
     /// When a HEARTBEAT is due, or its answer overdue.
     pub(crate) heartbeat_at: Option<Instant>,
@@ -28,6 +30,7 @@ impl Path {
         Self {
             remote,
             errors: 0,
+            error_at: None,
             active: true,
             heartbeat_at: None,
             awaiting: None,

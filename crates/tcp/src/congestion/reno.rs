@@ -73,8 +73,8 @@ impl Reno {
     pub(super) fn on_fast_retransmit(&mut self, after: f64) {
         self.set_ssthresh(after);
         self.cwnd = match self.growth {
-            // ns-2 keeps the half packet in cwnd and cuts it from ssthresh; no floor for cwnd.
-            AckedGrowth::Packets => after,
+            // ns-2 keeps the half packet in cwnd and cuts it from ssthresh; less than one packet would be the end.
+            AckedGrowth::Packets => after.max(self.mss),
             AckedGrowth::Bytes | AckedGrowth::PerAck => self.ssthresh as f64,
         };
         self.counted = 0;

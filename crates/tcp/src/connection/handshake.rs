@@ -82,6 +82,11 @@ impl Connection {
         if once && (self.config.rtt_from_handshake || self.config.quirk_opportunistic_rto) {
             let took = self.sender.rtt().sample(self.syn_sent_at, out.now);
             self.sender.rtt().note_smallest(took, out.now);
+        } else if let Some(age) = self.echo_age(out.now, header) {
+            if self.config.rtt_from_repeated_handshake {
+                let took = self.sender.rtt().sample_span(age);
+                self.sender.rtt().note_smallest(took, out.now);
+            }
         }
         let options = if self.timestamp.is_some() { 12 } else { 0 };
         let mss = u64::from(self.config.mss).min(self.peer_mss).saturating_sub(options).max(1);

@@ -5,7 +5,7 @@ use crate::event::{Event, State};
 use crate::header::{Flags, Header};
 use crate::receiver::Arrival;
 use crate::sender::AckInfo;
-use anabranch_base::{Duration, TraceEvent};
+use anabranch_base::{Duration, Instant, TraceEvent};
 
 impl Connection {
     pub(crate) fn on_segment(&mut self, out: &mut Outside<'_>, header: &Header, payload: &[u8]) {
@@ -170,12 +170,7 @@ impl Connection {
             }
             // Below the acknowledgement: a report of a duplicate (RFC 2883), not of a hole.
         }
-        let echo =
-            header.options.timestamps.map(|(_, echo)| echo).filter(|e| *e != 0 && self.timestamp.is_some());
-        let age = echo
-            .map(|e| self.timestamp_now(out.now).wrapping_sub(e))
-            .filter(|age| *age < 1 << 31)
-            .map(|age| Duration::from_millis(u64::from(age)));
+        let age = self.echo_age(out.now, header);
         let shift = if header.flags.has(Flags::SYN) { 0 } else { self.scales.map_or(0, |s| s.0) };
         let info = AckInfo {
             ack,
@@ -196,6 +191,13 @@ impl Connection {
             self.on_fin_acknowledged(out);
         }
         self.state != State::Closed
+    }
+
+    /// How old the timestamp is that a segment echoes.
+    pub(super) fn echo_age(&self, now: Instant, header: &Header) -> Option<Duration> {
+        let (_, echo) = header.options.timestamps.filter(|(_, e)| *e != 0 && self.timestamp.is_some())?;
+        let age = self.timestamp_now(now).wrapping_sub(echo);
+        (age < 1 << 31).then(|| Duration::from_millis(u64::from(age)))
     }
 
     /// RFC 2883, section 4: the first block reports a duplicate when it lies below the acknowledgement, or within the second.

@@ -31,11 +31,34 @@ fn check(f: &Flight) -> Result<(), TestCaseError> {
 
 proptest! {
     #[test]
-    fn sums_hold_whatever_the_peer_reports(steps in prop::collection::vec((0_u8..7, 0_u64..2500, 0_u64..900), 1..80)) {
-        let mut f = filled(20);
+    fn sums_hold_whatever_the_peer_reports(steps in prop::collection::vec((0_u8..11, 0_u64..2500, 0_u64..900), 1..80)) {
+        let mut f = Flight::default();
+        f.track(true, true);
+        for i in 0..20 {
+            f.push(1 + i * MSS, MSS as u32, false, Instant::ZERO);
+        }
+        let mut now = Instant::ZERO;
         let (mut una, mut end) = (1, 1 + 20 * MSS);
         for (what, at, len) in steps {
+            // Now and then two things happen at the same moment.
+            now += Duration::from_millis(u64::from(len % 3 > 0));
             match what {
+                7 => {
+                    // RACK: what was sent before something sent `at` ago, `len` or more ago.
+                    let newest = Instant::from_nanos(now.as_nanos().saturating_sub(at * 10_000));
+                    f.lose_older((newest, len), Duration::from_micros(len * 10), now);
+                    // Nothing older than that is left without a judgement.
+                    let kept = |s: &Segment| s.sacked || (s.lost && !s.resent) || (s.sent_at, s.end()) >= (newest, len)
+                        || s.sent_at + Duration::from_micros(len * 10) > now;
+                    prop_assert!(f.ring.iter().all(kept));
+                }
+                8 => f.lose_at_timeout(Duration::from_micros(len * 10), now),
+                9 => f.forget_losses(),
+                10 => {
+                    if let Some(i) = f.last_unsacked() {
+                        f.rescue(i, now);
+                    }
+                }
                 0 => {
                     una = una.max(at.min(end));
                     f.acknowledge(una);
@@ -47,7 +70,7 @@ proptest! {
                 3 => f.mark_lost_below(f.lost_below(3, MSS)),
                 4 => {
                     if let Some(i) = f.next_lost().or_else(|| f.next_hole()) {
-                        f.resend(i, Instant::ZERO);
+                        f.resend(i, now);
                     }
                 }
                 5 => f.clear_sacks(),
@@ -55,7 +78,7 @@ proptest! {
                     if len < 200 {
                         f.mark_all_lost();
                     }
-                    f.push(end, MSS as u32, false, Instant::ZERO);
+                    f.push(end, MSS as u32, false, now);
                     end += MSS;
                 }
             }
@@ -99,6 +122,28 @@ fn work_per_segment_does_not_depend_on_the_window() {
         assert!(f.is_empty());
         f.steps as f64 / window as f64
     };
+    // The same by time: a millisecond between sendings, half of the holes within the reordering window for a while.
+    let by_time = |window: u64| {
+        let ms = Duration::from_millis;
+        let mut f = Flight::default();
+        f.track(true, true);
+        for i in 0..window {
+            f.push(1 + i * MSS, MSS as u32, false, Instant::ZERO + ms(i));
+        }
+        for i in (0..window).filter(|i| i % 10 != 0) {
+            f.forget_news();
+            f.sack(1 + i * MSS, 1 + (i + 1) * MSS);
+            let now = Instant::ZERO + ms(i + 100);
+            f.lose_older((Instant::ZERO + ms(i), 1 + (i + 1) * MSS), ms(105), now);
+        }
+        f.acknowledge(1 + window * MSS);
+        f.steps as f64 / window as f64
+    };
+    let small_by_time = by_time(10);
+    for window in [1_000, 100_000] {
+        let steps = by_time(window);
+        assert!(steps <= small_by_time + 4.0, "{window}: {steps} against {small_by_time}");
+    }
     let small = per_segment(10);
     for window in [1_000, 100_000] {
         assert!(per_segment(window) <= small + 1.0, "{window}: {} against {small}", per_segment(window));

@@ -68,8 +68,9 @@ impl Sender {
             self.flight.mark_lost_below(limit);
         }
         self.step_frto(cx, advanced > 0, sacked);
-        self.on_probe_ack(cx, info, advanced > 0, sacked);
-        self.rack_on_ack(cx, info.echo_any, info.duplicate.is_some());
+        let probed = self.on_probe_ack(cx, info, advanced > 0, sacked);
+        let spared = probed && self.config.rack_dsack_needs_reordering;
+        self.rack_on_ack(cx, info.echo_any, info.duplicate.is_some() && !spared);
         if let Some(reducing) = &mut self.reducing {
             let pipe = self.flight.pipe();
             reducing.on_ack(taken.newly + sacked, advanced > 0, pipe, self.congestion.ssthresh());
@@ -281,9 +282,7 @@ impl Sender {
             Phase::Open | Phase::Loss => {
                 self.duplicates += 1;
                 let threshold = self.config.duplicate_threshold;
-                let scoreboard = self.recovery == LossRecovery::Sack6675
-                    && !self.config.quirk_window_update
-                    && self.lost_limit() > self.una;
+                let scoreboard = self.scoreboard_says_lost();
                 // RACK enters recovery by time alone.
                 let enough = self.duplicates >= threshold && self.recovery != LossRecovery::Rack;
                 if (enough || scoreboard) && self.may_retransmit_fast() {
@@ -293,9 +292,21 @@ impl Sender {
         }
     }
 
+    /// The scoreboard alone is reason enough to start recovery: by RFC 6675's IsLost, or by FACK.
+    fn scoreboard_says_lost(&self) -> bool {
+        let (duplicate_threshold, fack) = (self.config.duplicate_threshold, self.config.fack);
+        if self.recovery != LossRecovery::Sack6675 || self.config.quirk_window_update {
+            return false;
+        }
+        let rfc6675 = self.config.scoreboard_starts_recovery
+            && self.flight.lost_below(duplicate_threshold, self.mss) > self.una;
+        let forward = self.flight.lost_below_forward(duplicate_threshold, self.mss);
+        rfc6675 || fack && self.flight.front().is_some_and(|front| front.end() <= forward)
+    }
+
     /// RFC 6582, section 3.2, step 2, against a second reduction for the same window of data.
     fn may_retransmit_fast(&self) -> bool {
-        if self.config.quirk_faulty_recovery && self.timed_out {
+        if self.config.quirk_faulty_recovery && self.timeout_recover == Some(self.una) {
             return false;
         }
         if !self.config.recovery_point {

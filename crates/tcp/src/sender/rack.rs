@@ -99,7 +99,8 @@ impl Sender {
         let news = self.flight.news();
         rack.update(news, cx.now, echo, min_rtt);
         rack.detect_reordering(news);
-        rack.adapt(duplicate, self.una, self.max);
+        let counts = rack.reordering_seen || !self.config.rack_dsack_needs_reordering;
+        rack.adapt(duplicate && counts, self.una, self.max);
         self.rack_detect_loss(cx);
     }
 
@@ -158,3 +159,6 @@ impl Sender {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -121,15 +121,16 @@ impl Sender {
         }
     }
 
-    /// Section 7.4.2: TLP_process_ack. Whether the probe repaired a loss that the window must answer for.
+    /// Section 7.4.2: TLP_process_ack: whether the probe repaired a loss that the window must answer for. Answers whether
+    /// the acknowledgement reports the probe itself as a duplicate.
     pub(super) fn on_probe_ack(
         &mut self,
         cx: &mut Context<'_>,
         info: &AckInfo<'_>,
         advanced: bool,
         sacked: u64,
-    ) {
-        let Some(probe) = self.probe.filter(|probe| info.ack >= probe.end) else { return };
+    ) -> bool {
+        let Some(probe) = self.probe.filter(|probe| info.ack >= probe.end) else { return false };
         let reported = info.duplicate.is_some_and(|(_, end)| end == probe.end);
         if !probe.resent || reported {
             self.probe = None;
@@ -142,5 +143,6 @@ impl Sender {
             // A duplicate acknowledgement: the original and the probe have arrived.
             self.probe = None;
         }
+        reported
     }
 }

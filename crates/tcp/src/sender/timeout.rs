@@ -38,7 +38,7 @@ impl Sender {
         let fresh = self.phase != Phase::Fast;
         self.phase = Phase::Loss;
         self.reducing = None;
-        self.timed_out = true;
+        self.timeout_recover = Some(self.max);
         self.recover = Some(self.max);
         self.answered = false;
         self.duplicates = 0;
