@@ -227,6 +227,17 @@ def exact(at: str, expected: Any, measured: Any) -> Part:
     return Part(at, str(expected), str(measured), None, expected == measured)
 
 
+def certain(at: str, expected: float, measured: float, tolerance: float, above: float | None = None) -> Part:
+    """A printed number against runs in which nothing is drawn: one run says it all, and there is no interval.
+
+    `above`: how far the measured value may lie above the printed one; `tolerance` is how far below.
+    """
+    over = tolerance if above is None else above
+    holds = expected - tolerance <= measured <= expected + over
+    found: float | str = measured if math.isfinite(measured) else "not a number"
+    return Part(at, expected, found, None, holds, f"printed - measured = {expected - measured:+.3g}")
+
+
 def arithmetic(at: str, printed: float, recomputed: float, tolerance: float) -> Part:
     """Two printed numbers that must agree with each other; nothing is measured."""
     holds = abs(printed - recomputed) <= tolerance

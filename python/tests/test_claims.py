@@ -1,4 +1,5 @@
 import json
+import math
 
 import pytest
 from hypothesis import given
@@ -98,3 +99,13 @@ def test_claims_json_has_every_field(tmp_path):
 def test_two_claims_with_one_id_are_refused(tmp_path):
     with pytest.raises(ValueError, match="one id"):
         claims.write([claim(claims.exact("", 1, 1)), claim(claims.exact("", 1, 1))], tmp_path / "c.json")
+
+
+def test_runs_without_chance_are_judged_by_one_value():
+    assert claims.certain("t", 3.0, 3.14, 0.15).holds
+    assert not claims.certain("t", 3.0, 3.16, 0.15).holds
+    assert not claims.certain("t", 3.0, 2.84, 0.15, above=1.0).holds
+    assert claims.certain("t", 3.0, 3.9, 0.15, above=1.0).holds
+    unmeasured = claims.certain("t", 3.0, math.nan, 0.15)
+    assert not unmeasured.holds
+    assert unmeasured.measured == "not a number"

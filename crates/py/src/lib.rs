@@ -52,6 +52,7 @@ mod _core {
                 record.trace = Selection::None;
                 record.queue_interval = None;
                 record.sample = None;
+                record.packets = Selection::None;
             }
             if !pcap {
                 record.pcap = Selection::None;

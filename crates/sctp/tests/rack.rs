@@ -118,7 +118,7 @@ fn a_reordering_window_is_kept_once_reordering_was_seen() {
         assert_eq!(pair.received.len(), 154);
         again.push(stats(&pair, a).retransmissions);
     }
-    assert!(again[0] <= 2 && again[1] > 2 * again[0] + 3, "{again:?}");
+    assert!(again[0] <= 1 && again[1] >= 4, "{again:?}");
 }
 
 /// The last packet is lost: a probe goes out after two round trips, is answered at once (it has the I bit), nothing times out.

@@ -86,7 +86,7 @@ pub(crate) fn world(
         }
     }
     // A capture and the samples of a queue are taken in the order of time.
-    if record.pcap.is_none() && record.queue_interval.is_none() {
+    if record.pcap.is_none() && record.packets.is_none() && record.queue_interval.is_none() {
         allow_sending_ahead(&mut wires, scenario);
     }
     let processors = scenario.hosts.iter().enumerate().map(|(node, host)| {
@@ -405,6 +405,7 @@ fn wires(scenario: &Scenario, seed: u64, record: &Record) -> Result<(Vec<Wire>, 
             link: built,
             to: to as u32,
             interface: record.pcap.contains(link.name.as_str()).then(|| interfaces.next()).flatten(),
+            traced: record.packets.contains(link.name.as_str()),
             fed_by_one: false,
             feeds_ahead: false,
             series: Ticks::new(record, scenario).map(LinkSeries::new).map(Box::new),

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use anabranch_base::{Dscp, Instant};
 use anabranch_link::{Frame, Link};
 
+use crate::engine::describe;
 use crate::event_queue::{Entity, EventQueue};
 use crate::objects::News;
 use crate::record::{LinkSeries, Packet, Recorder, Shares};
@@ -23,6 +24,8 @@ pub(crate) struct Wire {
     pub(crate) to: u32,
     /// Its number in the capture.
     pub(crate) interface: Option<u32>,
+    /// Whether its packets go into the trace.
+    pub(crate) traced: bool,
     /// Whether one other link is all that leads packets here: then they may come before their time (see
     /// [`Network::settle`]).
     pub(crate) fed_by_one: bool,
@@ -147,7 +150,7 @@ impl Network {
                         continue;
                     }
                 }
-            } else if wire.interface.is_some() {
+            } else if wire.interface.is_some() || wire.traced {
                 self.capture(now, hop, &frame);
             }
             if let Some(wire) = self.wires.get_mut(hop as usize) {
@@ -158,17 +161,23 @@ impl Network {
         }
     }
 
-    /// Captures a packet that enters a link. Where something is captured, nothing is told to links ahead of its time.
+    /// Records a packet that enters a link. Where something is recorded, nothing is told to links ahead of its time.
     #[cold]
     fn capture(&mut self, now: Instant, hop: u32, frame: &Frame) {
-        let interface = self.wires.get(hop as usize).and_then(|wire| wire.interface);
+        let Some(Wire { interface, traced, .. }) = self.wires.get(hop as usize) else { return };
+        let (interface, traced) = (*interface, *traced);
+        let protocol = self.protocols.get(frame.flow as usize).copied().unwrap_or_default();
+        if traced {
+            let (user, kind) = describe(protocol, frame);
+            self.recorder.offered(now, hop as u16, frame, user, kind);
+        }
         let (Some(interface), Some(capture)) = (interface, &mut self.recorder.capture) else { return };
         let address = |node: u32| self.addresses.get(node as usize).copied();
         if let (Some(source), Some(destination)) = (address(frame.source), address(frame.destination)) {
             let packet = Packet {
                 source,
                 destination,
-                protocol: self.protocols.get(frame.flow as usize).copied().unwrap_or_default(),
+                protocol,
                 dscp: frame.dscp,
                 ecn: frame.ecn,
                 id: frame.id as u16,

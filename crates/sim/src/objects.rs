@@ -7,7 +7,7 @@ use anabranch_base::Instant;
 use crate::app::Received;
 use crate::content::{content, is_content};
 use crate::engine::{Engine, Notice};
-use crate::scenario::{Connection, Flow, Order, Request, Traffic};
+use crate::scenario::{Closer, Connection, Flow, Order, Request, Traffic};
 
 /// An object on its way, as one of the two ends sees it.
 #[derive(Clone, Copy, Debug)]
@@ -69,6 +69,8 @@ pub(crate) struct Server {
     turn: VecDeque<u16>,
     /// Streams whose object has not been asked for, in the order of the objects.
     unasked: VecDeque<u16>,
+    /// Bytes handed over so far.
+    handed: u64,
     message: usize,
     order: Order,
     /// Bytes of a request; `None`: nobody asks.
@@ -77,7 +79,13 @@ pub(crate) struct Server {
     asked: u64,
     unordered: bool,
     connected: bool,
+    /// It has just been told that there is a connection.
+    fresh: bool,
     blocked: bool,
+    /// Whether it closes the connection; else the client does.
+    closes: bool,
+    /// Everything was handed over.
+    done: bool,
     closing: bool,
     /// When it was told that there is a connection.
     pub(crate) connected_at: Option<Instant>,
@@ -95,13 +103,17 @@ impl Server {
             lanes,
             turn: VecDeque::new(),
             unasked: (0..count).map(|place| (place % streams) as u16).collect(),
+            handed: 0,
             message: objects.map_or(1, |objects| objects.message.max(1)) as usize,
             order: objects.map_or(Order::default(), |objects| objects.order),
             request: objects.and_then(|objects| objects.request).map(|request| u64::from(request.size)),
             asked: 0,
             unordered: flow.unordered,
             connected: false,
+            fresh: false,
             blocked: false,
+            closes: objects.is_none_or(|objects| objects.closed_by != Closer::Client),
+            done: false,
             closing: false,
             connected_at: None,
             closed_at: None,
@@ -116,6 +128,7 @@ impl Server {
             match notice {
                 Notice::Connected => {
                     self.connected = true;
+                    self.fresh = true;
                     self.connected_at.get_or_insert(now);
                     self.blocked = false;
                     if self.request.is_none() {
@@ -124,7 +137,12 @@ impl Server {
                 }
                 Notice::Writable => self.blocked = false,
                 Notice::Readable => self.listen(now, engine),
-                Notice::PeerClosed => {}
+                Notice::PeerClosed => {
+                    if !self.closing {
+                        self.closing = true;
+                        engine.close(now);
+                    }
+                }
                 Notice::Closed => {
                     self.connected = false;
                     self.closed_at.get_or_insert(now);
@@ -135,14 +153,27 @@ impl Server {
                 }
             }
         }
+        if std::mem::take(&mut self.fresh) {
+            // A process is told of a connection when the transport has answered: a COOKIE ACK leaves before the first DATA.
+            return true;
+        }
         if self.connected && !self.closing {
+            let before = self.handed;
             if !self.blocked {
                 self.fill(now, engine);
             }
-            if self.turn.is_empty() && self.unasked.is_empty() {
+            // It writes, then it closes: what may leave has left before. So the end is a packet of its own, unless something
+            // still waits that it can ride with.
+            if self.done && self.closes {
                 self.closing = true;
                 engine.close(now);
+                return true;
             }
+            if !self.done && self.turn.is_empty() && self.unasked.is_empty() {
+                self.done = true;
+                return true;
+            }
+            told |= self.handed > before;
         }
         told
     }
@@ -177,6 +208,7 @@ impl Server {
             object.left -= taken as u64;
             let done = object.left == 0;
             lane.position += taken as u64;
+            self.handed += taken as u64;
             if taken < len {
                 self.blocked = true;
                 return;
@@ -203,6 +235,10 @@ pub(crate) struct Client {
     /// Objects that nothing was asked for yet.
     unasked: usize,
     check: bool,
+    /// Who closes the connection.
+    closed_by: Closer,
+    /// The server has closed, and this end waits for the other connections.
+    half_closed: bool,
     /// Bytes sent so far: their place in the stream of requests.
     position: u64,
     blocked: bool,
@@ -241,6 +277,8 @@ impl Client {
             to_ask: 0,
             unasked: missing,
             check: !flow.unordered,
+            closed_by: plan(flow).map_or(Closer::default(), |connection| connection.objects.closed_by),
+            half_closed: false,
             position: 0,
             blocked: false,
             taken: 0,
@@ -286,7 +324,12 @@ impl Client {
                 Notice::PeerClosed => {
                     self.take(now, engine);
                     self.received.ended_at.get_or_insert(now);
-                    engine.close(now);
+                    match self.closed_by {
+                        // It has done so.
+                        Closer::Client if self.missing == 0 => {}
+                        Closer::ServerFirst => self.half_closed = true,
+                        _ => engine.close(now),
+                    }
                 }
                 Notice::Closed => {}
                 Notice::Failed(why) => {
@@ -298,6 +341,16 @@ impl Client {
         }
         self.ask(now, engine);
         told
+    }
+
+    /// Every object of the list is there.
+    pub(crate) fn end(&mut self, now: Instant, engine: &mut Engine) {
+        if std::mem::take(&mut self.half_closed) {
+            engine.close(now);
+        }
+        if self.closed_by == Closer::ServerFirst {
+            self.closed_by = Closer::Server;
+        }
     }
 
     /// The next so many requests may go out.
@@ -363,6 +416,9 @@ impl Client {
             if self.missing == 0 {
                 self.received.complete_at.get_or_insert(now);
                 self.news.finished = true;
+                if self.closed_by == Closer::Client {
+                    engine.close(now);
+                }
             }
         }
     }

@@ -59,6 +59,11 @@ impl Page {
         }
     }
 
+    /// The flows of its connections, when all of them have brought their objects.
+    pub(crate) fn complete(&self) -> Option<std::ops::Range<usize>> {
+        (self.finished == self.connections).then(|| self.first..self.first + self.connections)
+    }
+
     /// The flow that has to be opened next, and when; `None` when that depends on connections that are open.
     pub(crate) fn next(&mut self, now: Instant) -> Option<(usize, Instant)> {
         let burst = self.opening.burst.max(1) as usize;

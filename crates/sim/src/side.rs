@@ -119,6 +119,15 @@ impl Side {
         net.queue.set(self.entity, self.due(now));
     }
 
+    /// Every object that its client fetches is there.
+    pub(crate) fn end_of_page(&mut self, now: Instant, net: &mut Network) {
+        if let App::Client(client) = &mut self.app {
+            client.end(now, &mut self.engine);
+            self.pump(now, net);
+            net.queue.set(self.entity, self.due(now));
+        }
+    }
+
     /// The end of the warm-up.
     pub(crate) fn start_counting(&mut self) {
         self.base = self.engine.counts();

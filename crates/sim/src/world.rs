@@ -109,6 +109,14 @@ impl World {
         while let Some((page, news)) = self.net.news.pop() {
             let Some(page) = self.pages.get_mut(page as usize) else { continue };
             page.take(now, news);
+            if let Some(flows) = page.complete().filter(|_| news.finished) {
+                for flow in flows {
+                    if let Some(side) = self.sides.get_mut(2 * flow + 1) {
+                        side.end_of_page(now, &mut self.net);
+                    }
+                }
+                continue;
+            }
             while let Some((flow, at)) = page.next(now) {
                 // Clients open them: the receivers.
                 if let Some(side) = self.sides.get_mut(2 * flow + 1) {

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use anabranch_base::Duration;
 use anabranch_sim::scenario::{
-    Connection, Flow, Loss, Objects, Opener, Opening, Order, Protocol, Record, Request, Scenario, Traffic,
+    Closer, Connection, EventKind, Flow, Loss, Objects, Opener, Opening, Order, Protocol, Record, Request,
+    Scenario, Selection, Traffic,
 };
 use anabranch_sim::{ObjectSummary, Summary, run};
 use common::{bernoulli, engine, flow, link, ms, scenario};
@@ -21,6 +22,7 @@ fn page(sizes: &[u64], connections: u32) -> Objects {
         connections,
         opening: SEQUENCE,
         order: Order::RoundRobin,
+        closed_by: Closer::Server,
         request: None,
     }
 }
@@ -190,4 +192,47 @@ fn a_download_is_a_transfer_the_other_way() {
         };
         assert!(time(Opener::Receiver) > 1.6 && time(Opener::Sender) > 1.6);
     }
+}
+
+/// Packets that the server sent without user data: flags or first chunk, and size.
+fn without_data(scenario: &Scenario) -> Vec<(u64, u32)> {
+    let record = Record { packets: Selection::Only(vec!["wan".into()]), ..Record::default() };
+    let trace = run(scenario, 1, &record).expect("it runs").trace.expect("a trace");
+    assert!(trace.kind.iter().all(|kind| *kind == EventKind::Offered as u8));
+    assert!(trace.time_ns.is_sorted());
+    let bytes: u64 = trace.a.iter().sum();
+    assert_eq!(bytes, 3000, "every byte of the objects, and no more");
+    (0..trace.len()).filter(|&i| trace.a[i] == 0).map(|i| (trace.b[i], trace.size[i])).collect()
+}
+
+#[test]
+fn what_a_connection_costs_besides_its_objects() {
+    const SYN_ACK: u64 = 0x12;
+    const ACK: u64 = 0x10;
+    const FIN_ACK: u64 = 0x11;
+    let page = page(&[1000; 3], 3);
+    // What is written before the close leaves before it: a FIN of its own, and the ACK of the client's.
+    let sent = without_data(&world(Protocol::Tcp, page.clone(), 0.0));
+    let count = |flags: u64, size: u32| sent.iter().filter(|each| **each == (flags, size)).count();
+    assert_eq!(sent.len(), 9, "{sent:?}");
+    assert_eq!((count(SYN_ACK, 60), count(FIN_ACK, 52), count(ACK, 52)), (3, 3, 3), "{sent:?}");
+    // The client closes: its FIN is acknowledged, and the server's follows.
+    let sent =
+        without_data(&world(Protocol::Tcp, Objects { closed_by: Closer::Client, ..page.clone() }, 0.0));
+    let fins = sent.iter().filter(|(flags, _)| *flags == FIN_ACK).count();
+    assert_eq!((fins, sent.iter().filter(|(flags, _)| *flags == SYN_ACK).count()), (3, 3), "{sent:?}");
+    // The client leaves its sides open until all is there: the ACKs of its FINs come after the last object.
+    let half = world(Protocol::Tcp, Objects { closed_by: Closer::ServerFirst, ..page.clone() }, 0.0);
+    let kinds: Vec<u64> = without_data(&half).iter().map(|(flags, _)| *flags).collect();
+    assert_eq!(kinds[..6].iter().filter(|flags| **flags == ACK).count(), 0, "{kinds:?}");
+    assert_eq!(kinds[6..], [ACK; 3]);
+    assert_complete(&summary(&half), &[1000; 3]);
+    // INIT ACK, COOKIE ACK, SHUTDOWN, SHUTDOWN COMPLETE.
+    let sent = without_data(&world(Protocol::Sctp, Objects { connections: 1, ..page.clone() }, 0.0));
+    let kinds: Vec<u64> = sent.iter().map(|(kind, _)| *kind).collect();
+    assert_eq!(kinds, [2, 11, 7, 14]);
+    let client = Objects { connections: 1, closed_by: Closer::Client, ..page };
+    let sent = without_data(&world(Protocol::Sctp, client, 0.0));
+    // INIT ACK, COOKIE ACK, SHUTDOWN ACK.
+    assert_eq!(sent.iter().map(|(kind, _)| *kind).collect::<Vec<_>>(), [2, 11, 8]);
 }

@@ -202,6 +202,45 @@ fn linux_2_4_answers_every_syn_and_repeats_by_itself() {
     assert_eq!(times(false).len(), 9);
 }
 
+/// Study 000, Table 5.1: two segments fill the window, the third and last brings the FIN and does not wait.
+#[test]
+fn a_last_segment_with_its_fin_does_not_wait_for_the_window() {
+    for ignores in [true, false] {
+        let base = Config::named("linux-2.4").unwrap();
+        assert!(base.fin_beyond_window);
+        let config = Config { fin_beyond_window: ignores, ..base };
+        let mut pair = Pair::same(&config).upload(&payload(3000));
+        pair.delay = ms(100);
+        pair.finish();
+        let times: Vec<u64> = data(&pair).iter().map(|p| millis(p.at)).collect();
+        let last = if ignores { 200 } else { 400 };
+        assert_eq!(times, [200, 200, last]);
+        assert!(data(&pair).last().is_some_and(|p| p.has(Flags::FIN)));
+    }
+}
+
+/// A round trip of 10 s: SYN and SYN-ACK are sent again, but the echo says how long the first took, and no data is sent
+/// twice. Without it the first timeout for data is 3 s.
+#[test]
+fn an_echo_times_a_handshake_that_was_repeated() {
+    for measures in [true, false] {
+        let base = Config::named("linux-2.4").unwrap();
+        assert!(base.rtt_from_repeated_handshake);
+        let config = Config { rtt_from_repeated_handshake: measures, undo: false, ..base };
+        let mut pair = Pair::same(&config).upload(&payload(20_000));
+        pair.delay = Duration::from_secs(5);
+        pair.finish();
+        assert_eq!(pair.server.received.len(), 20_000);
+        let stats = pair.client_stats();
+        assert_eq!(stats.handshake_timeouts, 2);
+        if measures {
+            assert_eq!((stats.timeouts, stats.retransmissions), (0, 0));
+        } else {
+            assert!(stats.timeouts >= 2, "{stats:?}");
+        }
+    }
+}
+
 /// A timeout that came too early: the acknowledgement echoes the original's timestamp, and everything is as before.
 #[test]
 fn a_timestamp_undoes_a_needless_timeout() {

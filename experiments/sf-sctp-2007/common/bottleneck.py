@@ -11,6 +11,8 @@ LINK = "bottleneck"
 MEASURES = {
     # Percent of the time in which the bottleneck sends.
     "utilisation": f"100 * {grid.of_link(LINK, 'utilisation')}",
+    # Percent of a link of 10 Mbit/s that user data takes: 952 of 1000 bytes.
+    "user_data": f"{grid.of_flow('sf', 'goodput_payload_bps')} / 1e5",
     # Packets that its queue dropped, for each packet that arrived there.
     "drop_rate": grid.drop_rate(LINK),
     # Eq. 5.1: (fast retransmits + timeouts) / packets sent.
@@ -42,6 +44,10 @@ def look(samples: series.Samples) -> dict[str, float]:
         "peak": float(np.mean(peaks)) / MTU if peaks else np.nan,
         # Mbit/s in the first whole interval of a steady phase.
         "rate": float(np.mean([_rate_after(sender, phase.start) for phase in steady])) / 1e6
+        if steady
+        else np.nan,
+        # The same in the interval after it: the first one holds the pause after the cut.
+        "second_rate": float(np.mean([_rate_after(sender, phase.start, 1) for phase in steady])) / 1e6
         if steady
         else np.nan,
         # What a fall of all windows together leaves of them.
@@ -85,9 +91,9 @@ def closely(samples: series.Samples) -> dict[str, float]:
     }
 
 
-def _rate_after(sender: series.Sender, start: float) -> float:
-    """The rate in the first interval that begins at `start` or later, bits per second."""
-    index = int(np.searchsorted(sender.time - sender.interval, start - 1e-9))
+def _rate_after(sender: series.Sender, start: float, later: int = 0) -> float:
+    """The rate in the first interval that begins at `start` or later, or some intervals after it, bits per second."""
+    index = int(np.searchsorted(sender.time - sender.interval, start - 1e-9)) + later
     return float(sender.rate[min(index, len(sender.rate) - 1)])
 
 

@@ -182,7 +182,7 @@ def eight(book: Book, runs: Grid, rates: Grid) -> Claim:
     return book.claim(
         "Z-I-3",
         judge,
-        note="The rates of Fig. 5.1 are lost; the bottleneck has 45 Mbit/s here.",
+        note="The rates of Fig. 5.1 are lost; the bottleneck has 130 Mbit/s here.",
         explanation=Explanation(
             "The rate of the bottleneck is not printed, and the ratio depends on it.",
             runs=("rates",),

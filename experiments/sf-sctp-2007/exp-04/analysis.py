@@ -11,14 +11,14 @@ from . import figures, judge
 def analyse(runner: Runner) -> Analysis:
     """What the lab asks an experiment for."""
     runs = runner.grid("subflows", bottleneck.MEASURES)
-    recovery = runner.grid("recovery", bottleneck.MEASURES)
+    recovery, spread = (runner.grid(name, bottleneck.MEASURES) for name in ("recovery", "spread"))
     seen = series.measure(runner, "sampled", bottleneck.look)
     trips = runner.grid("sampled", {"least": "min(a) FILTER (kind = 'rtt') / 1e9"}, kind="trace")
     together = {
         sweep: series.measure(runner, sweep, bottleneck.together) for sweep in ("sampled", "sampled-red")
     }
     closely = series.measure(runner, "closely", bottleneck.closely)
-    claims = judge.claims(book(runner), runs, recovery, seen, trips, together, closely)
+    claims = judge.claims(book(runner), runs, (recovery, spread), seen, trips, together, closely)
     used = {engine: runs.curve("utilisation", over="n", engine=engine) for engine in runner.plan.engines}
     lost = runs.curve("drop_rate", over="n", engine=runner.plan.engines[0])
     return Analysis(

@@ -125,6 +125,7 @@ fn record(arguments: &Arguments, scenario: &Scenario) -> Record {
         record.trace = Selection::None;
         record.queue_interval = None;
         record.sample = None;
+        record.packets = anabranch_sim::scenario::Selection::None;
     }
     if arguments.pcap.is_some() {
         if record.pcap.is_none() {

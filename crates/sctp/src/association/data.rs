@@ -28,24 +28,28 @@ pub(super) struct DataChunk<'a> {
 }
 
 impl Association {
-    #[inline]
+    #[allow(
+        clippy::inline_always,
+        reason = "the loop over the chunks of a packet is its only caller; measured"
+    )]
+    #[inline(always)]
     pub(super) fn on_data(&mut self, cx: &mut Context, data: &Data<'_>) -> Result<(), Violation> {
         if self.extensions.interleaving {
             // "if an endpoint that has indicated I-DATA support receives a DATA chunk ... it MUST abort" (RFC 8260, 2.2.1).
             return Err(Violation::Protocol("a DATA chunk where I-DATA was agreed"));
         }
-        self.take_chunk(
-            cx,
-            &DataChunk {
-                flags: data.flags,
-                tsn: data.tsn,
-                stream: data.stream,
-                mid: Mid::new(u32::from(data.ssn.get())),
-                fragment: 0,
-                ppid: data.ppid,
-                payload: data.payload,
-            },
-        )
+        let chunk = DataChunk {
+            flags: data.flags,
+            tsn: data.tsn,
+            stream: data.stream,
+            mid: Mid::new(u32::from(data.ssn.get())),
+            fragment: 0,
+            ppid: data.ppid,
+            payload: data.payload,
+        };
+        let Some(seq) = self.note_arrival(cx, &chunk)? else { return Ok(()) };
+        let ready = self.hand_in(seq, &chunk);
+        self.tell_readable(ready)
     }
 
     pub(super) fn on_i_data(&mut self, cx: &mut Context, data: &IData<'_>) -> Result<(), Violation> {
@@ -101,25 +105,38 @@ impl Association {
     /// compiled for itself.
     #[inline(never)]
     pub(super) fn on_chunk(&mut self, cx: &mut Context, data: &DataChunk<'_>) -> Result<(), Violation> {
-        self.take_chunk(cx, data)
+        let Some(seq) = self.note_arrival(cx, data)? else { return Ok(()) };
+        let ready = self.hand_in_extended(cx.space, seq, data);
+        self.tell_readable(ready)
     }
 
+    #[inline]
+    fn tell_readable(&mut self, ready: Result<bool, Inconsistent>) -> Result<(), Violation> {
+        match ready {
+            Ok(true) => self.events.push_back(Event::Readable),
+            Ok(false) => {}
+            Err(inconsistent) => return Err(Violation::Protocol(inconsistent.0)),
+        }
+        Ok(())
+    }
+
+    /// Notes that a chunk has arrived. Its sequence number, where it is new and its message is to be delivered.
     #[allow(clippy::inline_always, reason = "one copy for DATA, one for all others; measured")]
     #[inline(always)]
-    fn take_chunk(&mut self, cx: &mut Context, data: &DataChunk<'_>) -> Result<(), Violation> {
+    fn note_arrival(&mut self, cx: &mut Context, data: &DataChunk<'_>) -> Result<Option<u64>, Violation> {
         // "DATA chunks MUST only be received ... in the ESTABLISHED, SHUTDOWN-PENDING, and SHUTDOWN-SENT states.
         // ... in any other state SHOULD be discarded" (6).
         if !self.state.receives_data() && !self.takes_data_for_cookie_ack(cx.now) {
-            return Ok(());
+            return Ok(None);
         }
         if data.payload.is_empty() {
             return Err(Violation::NoUserData(data.tsn));
         }
-        let Some(space) = self.spaces.get_mut(cx.space) else { return Ok(()) };
+        let Some(space) = self.spaces.get_mut(cx.space) else { return Ok(None) };
         cx.summary.has_data = true;
         let Some(seq) = space.unwrap_received(data.tsn) else {
             // Before the peer's Initial TSN: not a TSN of this association.
-            return Ok(());
+            return Ok(None);
         };
         cx.summary.hole |= space.received.has_holes() && self.config.sack_filled_hole;
         let arrival = space.received.classify(seq);
@@ -133,22 +150,22 @@ impl Association {
                 0,
                 TraceEvent::Received { seq, len: data.payload.len() as u32, duplicate: true },
             );
-            return Ok(());
+            return Ok(None);
         }
         if self.reconfig.is_some() && cx.space == 0 {
             // After an SSN/TSN reset the old TSNs lie half of the numbers ahead: nobody sends that far ahead.
             let far = arrival == Arrival::BeyondHole && seq - self.received_next(0) > 1 << 30;
             if far || self.comes_too_early(seq, data.stream) {
-                return Ok(());
+                return Ok(None);
             }
         }
         if !self.make_room(cx.space, seq, arrival) {
             // "the receiver MUST immediately send back a SACK chunk with the current receive window".
             self.stats.dropped_no_buffer += 1;
             cx.summary.immediate = true;
-            return Ok(());
+            return Ok(None);
         }
-        let Some(space) = self.spaces.get_mut(cx.space) else { return Ok(()) };
+        let Some(space) = self.spaces.get_mut(cx.space) else { return Ok(None) };
         space.received.record(seq);
         if self.sf.is_some() && space.received.end() == seq + 1 {
             space.newest = Some(cx.now);
@@ -167,14 +184,9 @@ impl Association {
             // "it MUST acknowledge the reception of the DATA chunk following the normal procedure and immediately
             // send an ERROR chunk with cause set to 'Invalid Stream Identifier'" (6.5).
             self.control.report(causes::invalid_stream(data.stream));
-            return Ok(());
+            return Ok(None);
         }
-        match self.hand_in(cx.space, seq, data) {
-            Ok(true) => self.events.push_back(Event::Readable),
-            Ok(false) => {}
-            Err(inconsistent) => return Err(Violation::Protocol(inconsistent.0)),
-        }
-        Ok(())
+        Ok(Some(seq))
     }
 
     /// KAME: who sends DATA has our cookie, and a lost COOKIE ACK is not waited for. Whether the state allows DATA now.
@@ -192,12 +204,10 @@ impl Association {
         self.spaces.get(space).map_or(0, |s| s.received.next())
     }
 
-    /// Gives a new chunk to reassembly, as the encoding in use numbers messages.
-    #[inline]
-    fn hand_in(&mut self, space: usize, seq: u64, data: &DataChunk<'_>) -> Result<bool, Inconsistent> {
-        if self.chunk_header != Data::HEADER {
-            return self.hand_in_extended(space, seq, data);
-        }
+    /// Gives what came as DATA to reassembly.
+    #[allow(clippy::inline_always, reason = "used once; measured")]
+    #[inline(always)]
+    fn hand_in(&mut self, seq: u64, data: &DataChunk<'_>) -> Result<bool, Inconsistent> {
         let arrived = arrived(seq, data);
         if self.inbound.message_would_exceed(&arrived, self.config.max_message) {
             return Err(Inconsistent("a message is longer than this endpoint takes"));
@@ -205,6 +215,7 @@ impl Association {
         self.inbound.add(&arrived)
     }
 
+    /// Likewise for any other kind of chunk, as the encoding in use numbers messages.
     #[inline(never)]
     fn hand_in_extended(
         &mut self,

@@ -86,6 +86,7 @@ impl Association {
             control: Control::default(),
             forming: None,
             cookie_expires: None,
+            shutdown_at: Instant::ZERO,
             shutdown_wanted: false,
             t2: None,
             t5: None,

@@ -3,7 +3,7 @@
 use anabranch_base::Instant;
 use anabranch_wire::Tsn;
 use anabranch_wire::cause::{Causes, SfReason};
-use anabranch_wire::chunk::{Chunk, Init, kind};
+use anabranch_wire::chunk::{Chunk, Data, Init, kind};
 use anabranch_wire::{ChunkError, Chunks, RawChunk};
 
 use super::acknowledgement::Windows;
@@ -73,16 +73,21 @@ impl Association {
                     }
                 }
             }
-            let parsed = if raw.kind <= kind::SHUTDOWN_COMPLETE {
-                Chunk::parse(raw)
+            // Most chunks are DATA: they are read here, not by way of the type that can be any chunk.
+            let handled = if raw.kind == kind::DATA {
+                let Ok(data) = Data::parse(raw) else {
+                    outcome.malformed = true;
+                    break;
+                };
+                self.on_data(&mut cx, &data).map(|()| true)
             } else {
-                self.parse_extended(raw)
+                let Ok(chunk) = self.parse(raw) else {
+                    outcome.malformed = true;
+                    break;
+                };
+                self.handle_chunk(&mut cx, &chunk, &mut outcome)
             };
-            let Ok(chunk) = parsed else {
-                outcome.malformed = true;
-                break;
-            };
-            match self.handle_chunk(&mut cx, &chunk, &mut outcome) {
+            match handled {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(violation) => {
@@ -96,6 +101,10 @@ impl Association {
         }
         self.finish_packet(&cx, size);
         outcome
+    }
+
+    fn parse<'a>(&self, raw: RawChunk<'a>) -> Result<Chunk<'a>, ChunkError> {
+        if raw.kind <= kind::SHUTDOWN_COMPLETE { Chunk::parse(raw) } else { self.parse_extended(raw) }
     }
 
     /// Chunks beyond RFC 9260. What was not agreed is unknown, whatever it holds.
@@ -115,7 +124,7 @@ impl Association {
         if agreed { Chunk::parse_with(raw, codes) } else { Ok(Chunk::Unknown(raw)) }
     }
 
-    /// False when the rest of the packet must not be read.
+    /// Any chunk but DATA. False when the rest of the packet must not be read.
     fn handle_chunk(
         &mut self,
         cx: &mut Context,
@@ -124,7 +133,7 @@ impl Association {
     ) -> Result<bool, Violation> {
         let now = cx.now;
         match chunk {
-            Chunk::Data(data) => self.on_data(cx, data)?,
+            Chunk::Data(_) => {} // see `handle_chunks`
             Chunk::Sack(sack) => {
                 if self.state.sends_data() || self.state == State::ShutdownSent {
                     self.stats.sacks_received += 1;

@@ -10,6 +10,7 @@ mod handshake;
 mod heartbeat;
 pub(crate) mod init;
 mod input;
+mod new_data;
 mod output;
 mod rack;
 mod reconfig;
@@ -78,16 +79,18 @@ struct Control {
 }
 
 impl Control {
+    /// Asked several times a packet and hardly ever true: `|` makes one branch of all.
+    #[inline]
     fn any(&self) -> bool {
         self.init
-            || self.cookie_echo
-            || self.cookie_ack
-            || self.shutdown
-            || self.shutdown_ack
-            || self.shutdown_complete
-            || self.abort.is_some()
-            || !self.heartbeat_acks.is_empty()
-            || !self.errors.is_empty()
+            | self.cookie_echo
+            | self.cookie_ack
+            | self.shutdown
+            | self.shutdown_ack
+            | self.shutdown_complete
+            | self.abort.is_some()
+            | !self.heartbeat_acks.is_empty()
+            | !self.errors.is_empty()
     }
 
     fn report(&mut self, cause: Vec<u8>) {
@@ -145,6 +148,8 @@ pub struct Association {
     forming: Option<Box<Forming>>,
     /// When the last cookie of ours that was accepted stops being good.
     cookie_expires: Option<Instant>,
+    /// When the user asked for a shutdown that was not under way.
+    shutdown_at: Instant,
     /// The user asked for a shutdown while the handshake was running.
     shutdown_wanted: bool,
     /// T2-shutdown.
@@ -348,16 +353,33 @@ impl Association {
         // "send a window update only if the window can be increased by at least a quarter of the receive buffer
         // size of the association" (6.2).
         if self.state.receives_data() {
-            let window = self.advertised_window();
-            if self.spaces.len() > 1 {
-                self.update_windows(window);
-            } else if let Some(space) = self.spaces.first_mut() {
-                if window >= space.sack.last_advertised.saturating_add(self.config.receive_window / 4) {
-                    space.sack.demand();
-                }
-            }
+            self.offer_window();
         }
         Some(message)
+    }
+
+    /// Asks for a window update where the window has grown enough since the last SACK.
+    #[inline]
+    fn offer_window(&mut self) {
+        if self.spaces.len() > 1 {
+            self.update_windows(self.advertised_window());
+            return;
+        }
+        let Some(space) = self.spaces.first() else { return };
+        let whole = self.config.receive_window;
+        let enough = space.sack.last_advertised.saturating_add(whole / 4);
+        // Where the peer knows of most of the buffer not even an empty one would do: no need to count.
+        if enough <= whole && self.advertised_window() >= enough {
+            if let Some(space) = self.spaces.first_mut() {
+                space.sack.demand();
+            }
+        }
+    }
+
+    /// Whether an acknowledgement must leave now.
+    #[inline]
+    pub(crate) fn owes_sack(&self) -> bool {
+        any_of(&self.spaces, |space| space.sack.is_due_now())
     }
 
     /// a_rwnd: what is free of the receive buffer. Bookkeeping counts a third, so that messages of a byte cannot
@@ -391,8 +413,12 @@ impl Association {
 
     /// Memory that the peer makes us hold: what it sent and is not read, and the gaps between its TSNs (which cost
     /// something even when the DATA was thrown away, as it is on streams that do not exist).
+    #[inline]
     fn memory_held(&self) -> usize {
-        let gaps: usize = self.spaces.iter().map(|s| s.received.gaps()).sum();
+        let gaps = match self.spaces.as_slice() {
+            [space] => space.received.gaps(),
+            spaces => spaces.iter().map(|s| s.received.gaps()).sum(),
+        };
         self.inbound.memory() + gaps * GAP_OVERHEAD
     }
 
@@ -483,6 +509,15 @@ impl Association {
         let Some(lane) = self.lanes.get(lane_index) else { return };
         let subflow = lane.subflow;
         self.record(now, subflow, path, TraceEvent::Window { cwnd, ssthresh, flight });
+    }
+}
+
+/// Whether something `holds` for one of all: as a rule there is only one, and then there is no loop.
+#[inline]
+fn any_of<T>(all: &[T], holds: impl Fn(&T) -> bool) -> bool {
+    match all {
+        [one] => holds(one),
+        all => all.iter().any(holds),
     }
 }
 

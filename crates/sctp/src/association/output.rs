@@ -9,14 +9,11 @@ use anabranch_wire::chunk::{
 use anabranch_wire::param::HeartbeatInfo;
 use anabranch_wire::{ChecksumOut, PacketBuilder, padded};
 
-use super::framing::Framing;
 use super::init::OurInit;
-use super::{Association, State, causes};
-use crate::config::{Checksums, ImmediateBit, RttSampling};
-use crate::lane::rtt::TimedChunk;
+use super::{Association, State, any_of, causes};
+use crate::config::{Checksums, RttSampling};
 use crate::sf::offer::Offer;
-use crate::stream::outbound::Fragment;
-use crate::subflow::flight::{ChunkState, SentChunk};
+use crate::subflow::flight::ChunkState;
 use crate::subflow::gate::Candidate;
 
 /// Where one packet goes and how.
@@ -75,13 +72,11 @@ impl Association {
 
     /// Whether anything might leave now. Cheap; may be wrong in favour of asking.
     pub(crate) fn wants_to_transmit(&self) -> bool {
-        self.control.any()
-            || self.reconfig_due()
+        self.wants_control()
             || !self.stash.is_empty()
-            || self.spaces.iter().any(|s| s.sack.is_due_now())
-            || self.paths.iter().any(|p| p.heartbeat_wanted)
-            || self.subflows.iter().any(|s| !s.out.is_empty())
-            || self.lanes.iter().any(|l| l.loss.any())
+            || self.owes_sack()
+            || any_of(&self.subflows, |s| !s.out.is_empty())
+            || any_of(&self.lanes, |l| l.loss.any())
     }
 
     /// Appends one packet.
@@ -91,7 +86,9 @@ impl Association {
             return Some(self.stash_route);
         }
         let mut chosen = if self.state.sends_data() { self.choose(now) } else { None };
-        if chosen.is_none() && !self.must_send() {
+        let control = self.wants_control();
+        let sack = self.state.is_up() && self.owes_sack();
+        if chosen.is_none() && !control && !sack {
             return None;
         }
         let acknowledged = if self.spaces.len() > 1 && chosen.is_none() { self.acknowledged() } else { None };
@@ -103,11 +100,11 @@ impl Association {
         };
         let mut packet = PacketBuilder::new(buf, header);
         let limit = self.config.max_packet() as usize;
-        let more = self.write_control(now, &mut packet, limit, chosen.is_some());
+        let more = self.write_control(now, &mut packet, limit, control, chosen.is_some());
         if more {
             // In COOKIE-ECHOED only the packet with the COOKIE ECHO may carry DATA (5.1 C).
             if self.state == State::CookieEchoed && !packet.has_no_chunks() {
-                chosen = self.choose(now);
+                chosen = self.choose_with_cookie(now);
             }
             self.write_sack_and_data(now, &mut packet, limit, chosen);
         }
@@ -125,12 +122,10 @@ impl Association {
         Some(Route { path: 0, dscp: subflow.map_or(self.config.dscp, |s| s.dscp) })
     }
 
-    /// Whether a packet must leave even without data: control chunks, or a SACK that is due.
-    fn must_send(&self) -> bool {
-        self.control.any()
-            || self.reconfig_due()
-            || self.paths.iter().any(|p| p.heartbeat_wanted)
-            || (self.state.is_up() && self.spaces.iter().any(|s| s.sack.is_due_now()))
+    /// Whether control chunks are to leave.
+    #[inline]
+    fn wants_control(&self) -> bool {
+        self.control.any() || self.reconfig_due() || any_of(&self.paths, |p| p.heartbeat_wanted)
     }
 
     /// The subflow of the first space that owes an acknowledgement.
@@ -140,10 +135,21 @@ impl Association {
     }
 
     /// The subflow whose data the next packet carries.
+    #[inline]
     fn choose(&mut self, now: Instant) -> Option<u8> {
         if self.subflows.len() == 1 {
             return self.may_send(now, 0).is_some().then_some(0);
         }
+        self.choose_among(now)
+    }
+
+    #[inline(never)]
+    fn choose_with_cookie(&mut self, now: Instant) -> Option<u8> {
+        self.choose(now)
+    }
+
+    #[inline(never)]
+    fn choose_among(&mut self, now: Instant) -> Option<u8> {
         let mut candidates = self.gate.begin();
         for index in 0..self.subflows.len() {
             let Some(since) = self.may_send(now, index) else { continue };
@@ -156,7 +162,8 @@ impl Association {
 
     /// Whether a subflow has a chunk that may leave now, and since when it waits (0: it was lost). The question asked most
     /// often, answered without building a packet.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "asked for every packet of the only subflow; measured")]
+    #[inline(always)]
     fn may_send(&mut self, now: Instant, index: usize) -> Option<u64> {
         let subflow = self.subflows.get(index)?;
         let lane = self.lanes.get_mut(usize::from(subflow.lane))?;
@@ -183,20 +190,35 @@ impl Association {
         self.next_new(now, index, room).map(|_| since)
     }
 
-    /// Control chunks, "placed first in the outbound SCTP packet" (6); `with_data` tells whether data is to follow. False
-    /// when nothing may follow them.
+    /// Control chunks, if there are `any`, "placed first in the outbound SCTP packet" (6); `with_data` tells whether data is
+    /// to follow. False when nothing may follow them.
+    #[inline]
     fn write_control(
         &mut self,
         now: Instant,
         packet: &mut PacketBuilder<'_>,
         limit: usize,
+        any: bool,
         with_data: bool,
     ) -> bool {
         let echoes = with_data && self.reconfig.as_ref().is_some_and(|r| r.echo.is_some());
-        let reconfigures = echoes || self.reconfig_due();
-        if !self.control.any() && !reconfigures && !self.paths.iter().any(|p| p.heartbeat_wanted) {
-            return self.state != State::Closed;
+        if any || echoes {
+            self.write_controls(now, packet, limit, with_data, echoes)
+        } else {
+            self.state != State::Closed
         }
+    }
+
+    #[inline(never)]
+    fn write_controls(
+        &mut self,
+        now: Instant,
+        packet: &mut PacketBuilder<'_>,
+        limit: usize,
+        with_data: bool,
+        echoes: bool,
+    ) -> bool {
+        let reconfigures = echoes || self.reconfig_due();
         // INIT, INIT ACK and SHUTDOWN COMPLETE are never bundled (6.10).
         if self.control.init {
             self.control.init = false;
@@ -324,10 +346,10 @@ impl Association {
         chosen: Option<u8>,
     ) {
         if self.state.is_up() {
-            if self.spaces.len() == 1 && self.chunk_header == Data::HEADER {
-                self.write_sack(packet, limit, 0, chosen);
-            } else {
-                self.write_sacks(now, packet, limit, chosen);
+            match self.spaces.as_slice() {
+                [space] if !space.sack.is_pending() => {}
+                [_] if self.chunk_header == Data::HEADER => self.write_sack(packet, limit, 0, chosen),
+                _ => self.write_sacks(now, packet, limit, chosen),
             }
         }
         let Some(chosen) = chosen else { return };
@@ -432,30 +454,13 @@ impl Association {
         limit: usize,
         index: usize,
     ) -> DataWritten {
-        let mut written = DataWritten::default();
+        let mut chunks = 0;
         let lane = self.subflows.get(index).map_or(0, |s| usize::from(s.lane));
-        while let Some(seq) = self.next_retransmission(index, limit.saturating_sub(packet.len())) {
-            self.retransmit(now, lane, seq, packet.buffer());
-            written.chunks += 1;
+        if self.lanes.get(lane).is_some_and(|lane| lane.loss.any()) {
+            chunks = self.write_lost(now, packet, limit, index, lane);
         }
-        if written.chunks > 0 {
-            if let Some(lane) = self.lanes.get_mut(lane) {
-                lane.free_packet = false;
-            }
-        }
-        loop {
-            let room = limit.saturating_sub(packet.len());
-            let Some(payload) = self.next_new(now, index, room) else { break };
-            let space = self.subflows.get(index).map_or(0, |s| usize::from(s.space));
-            if !self.fits_peer_window(space, payload) {
-                self.begin_probe(space);
-            }
-            let Some(subflow) = self.subflows.get_mut(index) else { break };
-            let Some(fragment) = subflow.out.pop(payload, &mut self.numbering) else { break };
-            self.send_new(now, index, fragment, packet.buffer());
-            written.chunks += 1;
-            written.new = true;
-        }
+        let new = self.write_new(now, packet, limit, index);
+        let written = DataWritten { chunks: chunks + new, new: new > 0 };
         if written.new {
             if let Some(lane) = self.lanes.get_mut(lane) {
                 lane.count_new_packet();
@@ -468,6 +473,29 @@ impl Association {
             self.tell_writable();
         }
         written
+    }
+
+    /// Chunks marked for retransmission, while they fit and may leave; how many.
+    #[inline(never)]
+    fn write_lost(
+        &mut self,
+        now: Instant,
+        packet: &mut PacketBuilder<'_>,
+        limit: usize,
+        index: usize,
+        lane: usize,
+    ) -> u32 {
+        let mut chunks = 0;
+        while let Some(seq) = self.next_retransmission(index, limit.saturating_sub(packet.len())) {
+            self.retransmit(now, lane, seq, packet.buffer());
+            chunks += 1;
+        }
+        if chunks > 0 {
+            if let Some(lane) = self.lanes.get_mut(lane) {
+                lane.free_packet = false;
+            }
+        }
+        chunks
     }
 
     /// The marked chunk to send next, when it fits into `room` and may leave.
@@ -484,88 +512,6 @@ impl Association {
         // A packet carries data of one subflow.
         let mine = usize::from(chunk.subflow) == index;
         (mine && padded(header + chunk.fragment.payload.len()) <= room).then_some(seq)
-    }
-
-    /// Payload bytes of the next new chunk, when it fits into `room` and may leave.
-    fn next_new(&mut self, now: Instant, index: usize, room: usize) -> Option<usize> {
-        let (max_payload, header) = (self.max_payload(), self.chunk_header);
-        let subflow = self.subflows.get(index)?;
-        let lane = self.lanes.get_mut(usize::from(subflow.lane))?;
-        let at = usize::from(subflow.space);
-        let space = self.spaces.get(at)?;
-        // "before sending new DATA chunks, the sender MUST first transmit any DATA chunks that are marked".
-        if !lane.may_send_new() || (lane.loss.any() && lane.loss.next_lost(&space.flight).is_some()) {
-            return None;
-        }
-        let whole = subflow.out.peek(usize::MAX)?;
-        let fit = room.checked_sub(header)? & !3;
-        let payload = if !subflow.reserved.is_empty() {
-            // So its numbers were counted.
-            let next = whole.min(max_payload);
-            if next > fit {
-                return None;
-            }
-            next
-        } else if whole <= fit.min(max_payload) {
-            whole
-        } else if whole <= max_payload {
-            return None; // it fits a packet of its own: not worth cutting
-        } else if fit >= max_payload {
-            max_payload
-        } else if fit >= max_payload / 2 {
-            fit // it must be cut anyway: fill the packet
-        } else {
-            return None;
-        };
-        if self.subflows.len() > 1 && !self.may_begin_or_go_on(index) {
-            return None;
-        }
-        (self.fits_peer_window(at, payload) || self.window_probe(now, index)).then_some(payload)
-    }
-
-    /// Whether the peer has room for a chunk of this space: in its buffer, and in what it gives the subflow.
-    #[inline]
-    fn fits_peer_window(&self, space: usize, payload: usize) -> bool {
-        let bytes = payload as u64 + if self.config.rwnd_counts_headers { 16 } else { 0 };
-        if self.spaces.len() == 1 {
-            return bytes <= self.peer_rwnd;
-        }
-        let allowed = self.spaces.get(space).is_none_or(|s| bytes <= s.allowance.window);
-        allowed && bytes.saturating_add(self.floors_of_others(space)) <= self.peer_rwnd
-    }
-
-    /// The peer's window is closed. True when one chunk may leave all the same, as a probe: "SHOULD only be sent
-    /// when all outstanding DATA chunks have been cumulatively acknowledged", first "after 1 RTO" (6.1 A). Each sequence
-    /// space is probed for itself.
-    fn window_probe(&mut self, now: Instant, index: usize) -> bool {
-        let Some(subflow) = self.subflows.get(index) else { return false };
-        let Some(lane) = self.lanes.get(usize::from(subflow.lane)) else { return false };
-        let lanes_quiet = self.lanes.iter().all(|l| l.space != subflow.space || l.unacked == 0);
-        let Some(space) = self.spaces.get_mut(usize::from(subflow.space)) else { return false };
-        let quiet = match space.flight.first_reserved() {
-            None => space.flight.is_empty(),
-            // Only what comes next for the peer can make it move.
-            Some(first) => subflow.reserved.start == first && lanes_quiet,
-        };
-        if !quiet {
-            return false;
-        }
-        if space.probe.due {
-            return true;
-        }
-        if space.probe.at.is_none() {
-            space.probe.at = Some(now + lane.rtt.rto());
-        }
-        false
-    }
-
-    /// A chunk leaves although the window is closed.
-    fn begin_probe(&mut self, space: usize) {
-        let Some(space) = self.spaces.get_mut(space) else { return };
-        space.probe.due = false;
-        space.probe.in_flight = true;
-        space.probe.answered = false;
-        self.stats.window_probes += 1;
     }
 
     fn retransmit(&mut self, now: Instant, index: usize, seq: u64, out: &mut Vec<u8>) {
@@ -630,89 +576,7 @@ impl Association {
         self.record(now, owner, 0, TraceEvent::Sent { seq, len: len as u32, retransmit: Some(reason) });
     }
 
-    fn send_new(&mut self, now: Instant, index: usize, mut fragment: Fragment, out: &mut Vec<u8>) {
-        let headers = self.config.rwnd_counts_headers;
-        let established = self.state != State::CookieEchoed;
-        let pending = self.state == State::ShutdownPending;
-        let framing = self.framing(self.subflows.get(index).map_or(0, |s| usize::from(s.space)));
-        let Some(subflow) = self.subflows.get_mut(index) else { return };
-        let Some(lane) = self.lanes.get_mut(usize::from(subflow.lane)) else { return };
-        let Some(space) = self.spaces.get_mut(usize::from(subflow.space)) else { return };
-        if matches!(framing, Framing::Thesis { .. }) {
-            fragment.number = self.next_asn.get();
-            self.next_asn = self.next_asn.next();
-        }
-        let kept = subflow.reserved.next();
-        let seq = kept.unwrap_or(space.flight.next());
-        let tsn = space.tsn_of_sent(seq);
-        // "The sender is in the SHUTDOWN-PENDING state" is a reason to set the I bit (6.1).
-        let immediate = pending
-            && match self.config.immediate_bit {
-                ImmediateBit::Shutdown | ImmediateBit::ShutdownKept => true,
-                ImmediateBit::Last => subflow.out.is_empty(),
-                ImmediateBit::Off => false,
-            };
-        framing.emit(&fragment, tsn, immediate, out);
-        let len = fragment.payload.len();
-        let (stream, goes_on) = (fragment.stream, !fragment.ending);
-        let chunk = SentChunk {
-            fragment,
-            sent_at: now,
-            state: ChunkState::InFlight,
-            lane: subflow.lane,
-            subflow: index as u8,
-            missing: 0,
-            transmissions: 1,
-            fast_retransmitted: false,
-            lost_by_timeout: false,
-            header: lane.chunk_header,
-            probe: false,
-            immediate: immediate && self.config.immediate_bit == ImmediateBit::ShutdownKept,
-        };
-        lane.on_sent(now, chunk.size());
-        lane.unacked += 1;
-        match kept {
-            None => {
-                space.flight.push(chunk);
-            }
-            Some(seq) => space.flight.fill(seq, chunk),
-        }
-        if lane.loss.has_nothing_of_its_own() {
-            lane.earliest = seq;
-        }
-        lane.loss.sent(seq);
-        subflow.begun = goes_on;
-        subflow.stats.payload_bytes_sent += len as u64;
-        subflow.stats.payload_bytes_unique += len as u64;
-        subflow.stats.chunks_unique += 1;
-        if lane.timed.is_none() {
-            lane.timed = Some(TimedChunk { seq, sent_at: now });
-        }
-        let first_of_all = seq == 0;
-        // "if the T3-rtx timer of that address is not currently running, the sender MUST start that timer" (6.1).
-        if established && lane.t3.is_none() {
-            lane.arm_t3(now);
-        }
-        let charged = len as u64 + if headers { 16 } else { 0 };
-        space.allowance.take(charged);
-        self.peer_rwnd = self.peer_rwnd.saturating_sub(charged);
-        self.stats.chunks_sent += 1;
-        self.stats.payload_bytes_sent += len as u64;
-        self.stats.payload_bytes_unique += len as u64;
-        if self.subflows.len() > 1 {
-            self.keep_together(index);
-            if !goes_on && !self.moves.is_empty() {
-                self.move_waiting_stream(stream);
-            }
-        }
-        if self.config.needs_second_timer() {
-            self.sent_with_second_timer(now, index, first_of_all);
-        }
-        self.mark_path_used();
-        self.record(now, index as u8, 0, TraceEvent::Sent { seq, len: len as u32, retransmit: None });
-    }
-
-    fn mark_path_used(&mut self) {
+    pub(super) fn mark_path_used(&mut self) {
         if let Some(path) = self.paths.first_mut() {
             path.used = true;
         }

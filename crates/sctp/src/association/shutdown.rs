@@ -14,6 +14,7 @@ impl Association {
         match self.state {
             State::Established => {
                 self.state = State::ShutdownPending;
+                self.shutdown_at = now;
                 self.advance_shutdown(now);
             }
             // The peer knows nothing of us yet, and nothing was promised to anybody.

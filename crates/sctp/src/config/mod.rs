@@ -329,6 +329,7 @@ impl Config {
     }
 
     /// When a SACK may wait.
+    #[inline]
     pub(crate) fn sack_policy(&self) -> SackPolicy {
         SackPolicy {
             every: self.sack_every,

@@ -221,7 +221,8 @@ impl Endpoint {
     pub fn receive(&mut self, id: AssociationId) -> Option<Received> {
         let assoc = self.registry.get_mut(id)?;
         let message = assoc.receive()?;
-        if assoc.wants_to_transmit() && !self.registry.is_ready(id.index) {
+        // What reading can set off is a window update.
+        if assoc.owes_sack() && !self.registry.is_ready(id.index) {
             self.registry.set_ready(id.index, true);
             self.ready.push_back(id.index);
         }

@@ -27,7 +27,17 @@ impl Numbering {
 
     /// The number of a message whose first fragment leaves now. "the Stream Sequence Number ... SHOULD be ignored" for
     /// unordered data (RFC 9260, 3.3.1): with DATA it uses none up.
+    #[inline]
     pub(crate) fn take(&mut self, stream: u16, unordered: bool) -> Mid {
+        // Ordered and not the first of its stream: the usual case.
+        match self.next.get_mut(usize::from(stream)) {
+            Some(next) if !unordered => std::mem::replace(next, next.next()),
+            _ => self.take_rare(stream, unordered),
+        }
+    }
+
+    #[inline(never)]
+    fn take_rare(&mut self, stream: u16, unordered: bool) -> Mid {
         let id = usize::from(stream);
         let (list, counts) = match &mut self.unordered {
             Some(list) if unordered => (list, true),

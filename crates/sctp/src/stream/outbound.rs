@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use anabranch_wire::{Mid, Ssn};
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 
 use super::numbering::Numbering;
 use super::scheduler::{Left, Scheduler};
@@ -88,6 +88,8 @@ impl Outbound {
     }
 
     /// `arrival` counts the messages of the association.
+    #[allow(clippy::inline_always, reason = "used once for each message; measured")]
+    #[inline(always)]
     pub(crate) fn push(&mut self, message: Message, arrival: u64) {
         if let Some(arrivals) = &mut self.arrivals {
             arrivals.push_back(arrival);
@@ -111,43 +113,50 @@ impl Outbound {
         Some((message.payload.len() - stream.offset).min(limit))
     }
 
-    /// Takes the next fragment of at most `limit` bytes. The payload is shared with the message, not copied.
-    pub(crate) fn pop(&mut self, limit: usize, numbering: &mut Numbering) -> Option<Fragment> {
+    /// Takes the next fragment: as many bytes as `cut` makes of those that wait of its message, or nothing where it says
+    /// `None`. The payload is shared with the message, not copied.
+    #[inline]
+    pub(crate) fn pop(
+        &mut self,
+        numbering: &mut Numbering,
+        cut: impl FnOnce(usize) -> Option<usize>,
+    ) -> Option<Fragment> {
         let stream_id = self.scheduler.next()?;
         let stream = self.streams.get_mut(usize::from(stream_id))?;
-        let message = stream.queue.front_mut()?;
+        let message = stream.queue.front()?;
         let offset = stream.offset;
-        let len = (message.payload.len() - offset).min(limit);
+        let len = cut(message.payload.len() - offset)?;
         let ending = offset + len == message.payload.len();
         if offset == 0 {
             stream.mid = numbering.take(stream_id, message.unordered);
             stream.number = 0;
         }
-        let mut fragment = Fragment {
-            payload: Bytes::new(),
-            stream: stream_id,
-            mid: stream.mid,
-            number: stream.number,
-            ppid: message.ppid,
-            unordered: message.unordered,
-            beginning: offset == 0,
-            ending,
-            immediate: message.immediate && ending,
-        };
-        stream.number = stream.number.wrapping_add(1);
+        let (ppid, unordered, immediate) = (message.ppid, message.unordered, message.immediate && ending);
         self.queued_bytes -= len;
-        if ending {
-            let mut whole = std::mem::take(&mut message.payload);
-            fragment.payload = if offset == 0 { whole } else { whole.split_off(offset) };
-            stream.queue.pop_front();
+        let payload = if ending {
+            let mut payload = stream.queue.pop_front()?.payload;
+            payload.advance(offset);
             if let Some(arrivals) = &mut self.arrivals {
                 arrivals.pop_front();
             }
             stream.offset = 0;
+            payload
         } else {
-            fragment.payload = message.payload.slice(offset..offset + len);
             stream.offset += len;
-        }
+            message.payload.slice(offset..offset + len)
+        };
+        let fragment = Fragment {
+            payload,
+            stream: stream_id,
+            mid: stream.mid,
+            number: stream.number,
+            ppid,
+            unordered,
+            beginning: offset == 0,
+            ending,
+            immediate,
+        };
+        stream.number = stream.number.wrapping_add(1);
         let more = !stream.queue.is_empty();
         let interleaves = numbering.identifies();
         self.scheduler.left(Left { stream: stream_id, bytes: len, ending, more, interleaves });
@@ -233,7 +242,7 @@ mod tests {
         let mut numbering = Numbering::default();
         let mut all = Vec::new();
         while let Some(peek) = out.peek(limit) {
-            let f = out.pop(limit, &mut numbering).unwrap();
+            let f = out.pop(&mut numbering, |rest| Some(rest.min(limit))).unwrap();
             assert_eq!(peek, f.payload.len());
             let marks = format!(
                 "{}{}{}",
@@ -249,7 +258,7 @@ mod tests {
                 marks
             ));
         }
-        assert!(out.is_empty() && out.pop(limit, &mut numbering).is_none());
+        assert!(out.is_empty() && out.pop(&mut numbering, Some).is_none());
         all
     }
 

@@ -109,10 +109,18 @@ impl Reassembly {
         if c.beginning && c.ending {
             return Ok(Some(self.whole(c, waits)));
         }
+        // The message that grew last goes on, and nothing waits behind a hole: it grows where it is.
+        if !c.beginning && !c.ending && self.orphans.is_empty() {
+            if let Some(run) = self.current.as_mut().filter(|run| run.next_seq == c.seq) {
+                run.grow(c)?;
+                return Ok(None);
+            }
+        }
         let mut run = if c.beginning {
             self.open_run(c)
-        } else if let Some(run) = self.take_run(c.seq) {
-            self.grow(run, c)?
+        } else if let Some(mut run) = self.take_run(c.seq) {
+            run.grow(c)?;
+            run
         } else {
             self.orphans.insert(
                 c.seq,
@@ -191,20 +199,6 @@ impl Reassembly {
             len: c.payload.len(),
         }
     }
-
-    fn grow(&self, mut run: Run, c: &Arrived<'_>) -> Result<Run, Inconsistent> {
-        check(&run, c.stream, c.ssn, c.unordered)?;
-        if run.open.capacity() - run.open.len() < c.payload.len() {
-            // A new piece, not a larger buffer: growing would copy what is there.
-            let room = run.len.max(c.payload.len()).min(64 << 10).max(c.payload.len());
-            run.close_piece();
-            run.open = Vec::with_capacity(room);
-        }
-        run.open.extend_from_slice(c.payload);
-        run.len += c.payload.len();
-        run.next_seq += 1;
-        Ok(run)
-    }
 }
 
 /// RFC 9260, 6.9: the fragments of one message have one stream, one SSN and one U bit, and consecutive TSNs.
@@ -219,6 +213,21 @@ fn check(run: &Run, stream: u16, ssn: u16, unordered: bool) -> Result<(), Incons
 }
 
 impl Run {
+    #[inline]
+    fn grow(&mut self, c: &Arrived<'_>) -> Result<(), Inconsistent> {
+        check(self, c.stream, c.ssn, c.unordered)?;
+        if self.open.capacity() - self.open.len() < c.payload.len() {
+            // A new piece, not a larger buffer: growing would copy what is there.
+            let room = self.len.max(c.payload.len()).min(64 << 10).max(c.payload.len());
+            self.close_piece();
+            self.open = Vec::with_capacity(room);
+        }
+        self.open.extend_from_slice(c.payload);
+        self.len += c.payload.len();
+        self.next_seq += 1;
+        Ok(())
+    }
+
     fn close_piece(&mut self) {
         if !self.open.is_empty() {
             self.done.push(Bytes::from(std::mem::take(&mut self.open)));

@@ -236,12 +236,11 @@ impl Flight {
         }
     }
 
-    /// Adds a chunk that is being sent for the first time; its sequence number.
-    pub(crate) fn push(&mut self, chunk: SentChunk) -> u64 {
+    /// Adds a chunk that is being sent for the first time, under the number [`Flight::next`].
+    #[inline]
+    pub(crate) fn push(&mut self, chunk: SentChunk) {
         self.bytes += chunk.fragment.payload.len() as u64;
-        let seq = self.next();
         self.chunks.push_back(chunk);
-        seq
     }
 
     /// Every chunk. For rare events only.
@@ -330,17 +329,16 @@ impl Flight {
     }
 
     fn acknowledge_cumulatively(&mut self, next_expected: u64, out: &mut AckOutcome) {
-        out.advanced = next_expected > self.first;
-        while self.first < next_expected {
-            let Some(chunk) = self.chunks.pop_front() else { break };
-            #[cfg(test)]
-            {
-                self.visited += 1;
-            }
-            let seq = self.first;
-            self.first += 1;
-            self.bytes -= chunk.fragment.payload.len() as u64;
-            out.highest_acked = Some(seq);
+        let count = (next_expected.saturating_sub(self.first) as usize).min(self.chunks.len());
+        if count == 0 {
+            return;
+        }
+        out.advanced = true;
+        // They are read where they stand and leave together: taking each out would move it.
+        let mut bytes = 0;
+        for (seq, chunk) in (self.first..).zip(self.chunks.range(..count)) {
+            let len = chunk.fragment.payload.len() as u64;
+            bytes += len;
             let Some(lane) = out.lanes.get_mut(usize::from(chunk.lane)) else { continue };
             lane.earliest_acked = true;
             lane.fast_retransmitted_acked |= chunk.fast_retransmitted;
@@ -348,10 +346,18 @@ impl Flight {
                 lane.earlier_gap += chunk.size();
             } else {
                 lane.cumulative += chunk.size();
-                out.payload += chunk.fragment.payload.len() as u64;
-                newly(lane, seq, &chunk);
+                out.payload += len;
+                newly(lane, seq, chunk);
             }
         }
+        #[cfg(test)]
+        {
+            self.visited += count as u64;
+        }
+        self.chunks.drain(..count);
+        self.bytes -= bytes;
+        self.first += count as u64;
+        out.highest_acked = Some(self.first - 1);
         self.gap_acked.remove_below(self.first);
     }
 

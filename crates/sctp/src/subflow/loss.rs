@@ -53,12 +53,13 @@ impl Loss {
         self.own.is_some()
     }
 
-    /// A chunk is being sent for the first time.
+    /// A chunk is being sent for the first time. True where lanes share a space and nothing else of this one is
+    /// unacknowledged.
     #[inline]
-    pub(crate) fn sent(&mut self, seq: u64) {
-        if let Some(own) = &mut self.own {
-            own.push_back(seq);
-        }
+    pub(crate) fn sent(&mut self, seq: u64) -> bool {
+        let Some(own) = &mut self.own else { return false };
+        own.push_back(seq);
+        own.len() == 1
     }
 
     /// The lane's earliest chunk that is not acknowledged; the next sequence number of the space when there is none. It
@@ -72,11 +73,6 @@ impl Loss {
             own.pop_front();
         }
         flight.next()
-    }
-
-    /// Whether nothing of the lane is unacknowledged, as far as is known: true only where lanes share a space.
-    pub(crate) fn has_nothing_of_its_own(&self) -> bool {
-        self.own.as_ref().is_some_and(VecDeque::is_empty)
     }
 
     /// The highest sequence number that the lane has sent.

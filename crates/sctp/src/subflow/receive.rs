@@ -44,12 +44,20 @@ impl ReceiveMap {
     }
 
     /// What `seq` would be, without recording it.
+    #[inline]
     pub(crate) fn classify(&self, seq: u64) -> Arrival {
+        if seq == self.next && self.islands.is_empty() {
+            Arrival::InOrder
+        } else {
+            self.classify_out_of_order(seq)
+        }
+    }
+
+    #[inline(never)]
+    fn classify_out_of_order(&self, seq: u64) -> Arrival {
         if seq < self.next || (!self.islands.is_empty() && self.islands.contains(seq)) {
             Arrival::Duplicate
-        } else if seq == self.next {
-            if self.islands.is_empty() { Arrival::InOrder } else { Arrival::FillsHole }
-        } else if seq < self.end() {
+        } else if seq < self.end() || seq == self.next {
             Arrival::FillsHole
         } else {
             Arrival::BeyondHole
@@ -57,7 +65,17 @@ impl ReceiveMap {
     }
 
     /// Records a sequence number that is not a duplicate.
+    #[inline]
     pub(crate) fn record(&mut self, seq: u64) {
+        if seq == self.next && self.islands.is_empty() {
+            self.next += 1;
+        } else {
+            self.record_beside_holes(seq);
+        }
+    }
+
+    #[inline(never)]
+    fn record_beside_holes(&mut self, seq: u64) {
         if seq != self.next {
             self.islands.insert(seq);
             return;

@@ -54,6 +54,7 @@ pub(crate) struct PacketSummary {
 
 impl SackScheduler {
     /// A packet has been read to its end.
+    #[inline]
     pub(crate) fn on_packet(&mut self, now: Instant, packet: PacketSummary, policy: SackPolicy) {
         if !packet.has_data {
             return;

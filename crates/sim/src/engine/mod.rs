@@ -25,6 +25,17 @@ pub(crate) enum Engine {
     Toy(Box<toy::ToyEnd>),
 }
 
+/// Bytes of user data in a packet, and what it is: the flags of a TCP segment, the type of the first chunk of an SCTP
+/// packet, 0 for others.
+pub(crate) fn describe(protocol: u8, frame: &anabranch_link::Frame) -> (u64, u8) {
+    match protocol {
+        132 => sctp::describe(&frame.bytes),
+        6 => tcp::describe(&frame.bytes),
+        // A datagram is a size; it has 8 bytes of UDP header and at least 20 of IP.
+        _ => (u64::from(frame.size.saturating_sub(28)), 0),
+    }
+}
+
 /// What an engine tells its application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Notice {

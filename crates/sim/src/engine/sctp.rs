@@ -174,16 +174,31 @@ const DATA_CHUNKS: [u8; 3] = [0, 0x40, 0x5F];
 
 /// Whether one of the chunks carries user data.
 pub(super) fn carries_data(packet: &[u8]) -> bool {
+    chunks(packet).any(|(kind, _)| DATA_CHUNKS.contains(&kind))
+}
+
+/// Bytes of user data in all, and the type of the first chunk.
+pub(super) fn describe(packet: &[u8]) -> (u64, u8) {
+    let user = chunks(packet).map(|(kind, length)| match kind {
+        // Their headers have 16 and 20 bytes.
+        0 => length.saturating_sub(16),
+        0x40 | 0x5F => length.saturating_sub(20),
+        _ => 0,
+    });
+    (user.map(|bytes| bytes as u64).sum(), packet.get(12).copied().unwrap_or_default())
+}
+
+/// Type and length of each chunk.
+fn chunks(packet: &[u8]) -> impl Iterator<Item = (u8, usize)> {
     let mut rest = packet.get(12..).unwrap_or_default();
-    while let [kind, _, high, low, ..] = rest {
-        if DATA_CHUNKS.contains(kind) {
-            return true;
-        }
+    std::iter::from_fn(move || {
+        let [kind, _, high, low, ..] = rest else { return None };
         // A chunk is at least its header, and padded to four bytes.
-        let length = usize::from(u16::from_be_bytes([*high, *low])).max(4).next_multiple_of(4);
-        rest = rest.get(length..).unwrap_or_default();
-    }
-    false
+        let length = usize::from(u16::from_be_bytes([*high, *low])).max(4);
+        let chunk = (*kind, length);
+        rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
+        Some(chunk)
+    })
 }
 
 #[cfg(test)]
@@ -205,6 +220,14 @@ mod tests {
             assert!(carries_data(&packet));
             packet.truncate(packet.len() - 4);
         }
+        // A chunk of 4 bytes of SACK in front of 5 bytes of DATA and 3 of I-DATA.
+        let mut packet = vec![0; 12];
+        packet.extend([3, 0, 0, 4, 0, 3, 0, 21]);
+        packet.extend([0; 20]);
+        packet.extend([0x40, 3, 0, 23]);
+        packet.extend([0; 19]);
+        assert_eq!(describe(&packet), (8, 3));
+        assert_eq!(describe(&packet[..12]), (0, 0));
         // A length that lies must not hang.
         packet.splice(12.., [3, 0, 0, 0, 3, 0, 0, 1]);
         assert!(!carries_data(&packet));

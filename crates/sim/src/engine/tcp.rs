@@ -124,6 +124,12 @@ pub(super) fn carries_data(segment: &[u8]) -> bool {
     segment.get(12).is_some_and(|byte| segment.len() > usize::from(byte >> 4) * 4)
 }
 
+/// Bytes of payload, and the flags (RFC 9293, section 3.1).
+pub(super) fn describe(segment: &[u8]) -> (u64, u8) {
+    let header = segment.get(12).map_or(0, |byte| usize::from(byte >> 4) * 4);
+    (segment.len().saturating_sub(header) as u64, segment.get(13).copied().unwrap_or_default())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,5 +143,8 @@ mod tests {
         segment[12] = 6 << 4;
         assert!(!carries_data(&segment[..24]));
         assert!(!carries_data(&[]));
+        segment[13] = 0x12;
+        assert_eq!(describe(&segment), (1, 0x12));
+        assert_eq!(describe(&[]), (0, 0));
     }
 }

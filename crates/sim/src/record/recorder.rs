@@ -1,7 +1,7 @@
 //! Takes what engines and links report and sorts it into columns. Off, it holds nothing and costs a branch.
 
 use anabranch_base::{Instant, RetransmitReason, TraceEvent, TraceRecord};
-use anabranch_link::{DropReason, Dropped};
+use anabranch_link::{DropReason, Dropped, Frame};
 
 use super::columns::{Reason, Row};
 use super::{Capture, Columns};
@@ -19,6 +19,7 @@ impl Recorder {
     pub(crate) fn new(record: &Record, entities: Vec<String>, flows: Vec<String>) -> Self {
         let wanted = EventKind::ALL.map(|kind| match kind {
             EventKind::Sample => record.sample.is_some(),
+            EventKind::Offered => !record.packets.is_none(),
             _ => record.trace.contains(&kind),
         });
         let columns = wanted.contains(&true).then(|| Columns { entities, flows, ..Columns::default() });
@@ -95,6 +96,23 @@ impl Recorder {
             seq: u64::from(drop.frame.id),
             size: drop.frame.size,
             values: [u64::from(drop.frame.data), 0, 0],
+        });
+    }
+
+    /// A packet that a link was offered. `user` are its bytes of user data, `kind` the flags of a TCP segment or the type
+    /// of the first chunk of an SCTP packet.
+    pub(crate) fn offered(&mut self, now: Instant, entity: u16, frame: &Frame, user: u64, kind: u8) {
+        self.push(&Row {
+            time_ns: now.as_nanos(),
+            entity,
+            kind: EventKind::Offered,
+            flow: frame.flow,
+            subflow: 0,
+            path: 0,
+            reason: Reason::None,
+            seq: u64::from(frame.id),
+            size: frame.size,
+            values: [user, u64::from(kind), 0],
         });
     }
 

@@ -29,7 +29,7 @@ pub use error::{Place, ScenarioError};
 pub use flow::{Flow, Opener, Protocol, Traffic};
 pub use host::{Host, TimeDraw};
 pub use link::{Applies, Link, Loss, Rate};
-pub use objects::{Connection, Objects, Opening, Order, Request};
+pub use objects::{Closer, Connection, Objects, Opening, Order, Request};
 pub use pattern::{PatternUse, ReadFile};
 pub use record::{EventKind, Record, Selection};
 pub use route::Route;

@@ -30,6 +30,8 @@ pub struct Objects {
     pub opening: Opening,
     /// Whether the streams of an association take turns, or one object follows the other.
     pub order: Order,
+    /// Who closes a connection after its last object.
+    pub closed_by: Closer,
     /// How the client asks for objects; `None`: it does not, and the server sends all as soon as there is a connection.
     pub request: Option<Request>,
 }
@@ -53,6 +55,18 @@ pub enum Order {
     RoundRobin,
     /// All of an object before the next.
     OneByOne,
+}
+
+/// Who closes a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Closer {
+    /// The server, as soon as it has handed over the last object (HTTP/1.0); the client closes its side in turn.
+    #[default]
+    Server,
+    /// The server, but the client closes its sides only when it has every object of the list.
+    ServerFirst,
+    /// The client, when it has the last object.
+    Client,
 }
 
 /// How a client asks for objects.
@@ -95,6 +109,7 @@ pub(super) fn read(table: &Table) -> Result<Objects, Problem> {
             "open",
             "at_once",
             "order",
+            "closed_by",
             "request",
             "pipeline",
         ],
@@ -127,6 +142,13 @@ pub(super) fn read(table: &Table) -> Result<Objects, Problem> {
             field.choice("order", &[("round-robin", Order::RoundRobin), ("one-by-one", Order::OneByOne)])?
         }
     };
+    let closed_by = match keys.optional("closed_by") {
+        None => Closer::default(),
+        Some(field) => field.choice(
+            "closed_by",
+            &[("server", Closer::Server), ("server-first", Closer::ServerFirst), ("client", Closer::Client)],
+        )?,
+    };
     let request = match (keys.optional("request"), keys.optional("pipeline")) {
         (None, None) => None,
         (None, Some(field)) => {
@@ -144,6 +166,7 @@ pub(super) fn read(table: &Table) -> Result<Objects, Problem> {
         connections: connections.unwrap_or(0),
         opening: Opening { burst, gap, at_once },
         order,
+        closed_by,
         request,
     })
 }

@@ -22,6 +22,8 @@ pub struct Record {
     pub sample_from: Duration,
     /// When the last one has ended. `None`: at the end of the run.
     pub sample_until: Option<Duration>,
+    /// Links, by name, whose packets go into the trace one by one.
+    pub packets: Selection<String>,
     /// Links, by name, whose counts the summary gives flow by flow too.
     pub by_flow: Selection<String>,
 }
@@ -82,11 +84,13 @@ pub enum EventKind {
     Queue,
     /// What an end or a link did since the last sample.
     Sample,
+    /// A packet was offered to a link.
+    Offered,
 }
 
 impl EventKind {
     /// Every kind, in the order of the documentation.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Sent,
         Self::Received,
         Self::Ack,
@@ -97,6 +101,7 @@ impl EventKind {
         Self::Dropped,
         Self::Queue,
         Self::Sample,
+        Self::Offered,
     ];
 
     /// As the file writes it.
@@ -113,6 +118,7 @@ impl EventKind {
             Self::Dropped => "dropped",
             Self::Queue => "queue",
             Self::Sample => "sample",
+            Self::Offered => "offered",
         }
     }
 }
@@ -122,9 +128,14 @@ pub(super) fn read(table: &Table, links: &[&str]) -> Result<Record, Problem> {
     let keys = Keys::of(
         table,
         "[record]",
-        &["trace", "pcap", "queue_interval", "sample", "sample_from", "sample_until", "by_flow"],
+        &["trace", "pcap", "queue_interval", "sample", "sample_from", "sample_until", "packets", "by_flow"],
     )?;
-    let kinds = EventKind::ALL.map(|kind| (kind.name(), kind));
+    // Packets are asked for by link.
+    let kinds: Vec<_> = EventKind::ALL
+        .into_iter()
+        .filter(|kind| *kind != EventKind::Offered)
+        .map(|kind| (kind.name(), kind))
+        .collect();
     let links: Vec<(&str, &str)> = links.iter().map(|&name| (name, name)).collect();
     let trace = selection(&keys, "trace", "true, false or a list of events such as [\"window\"]", |item| {
         item.choice("event", &kinds)
@@ -132,6 +143,10 @@ pub(super) fn read(table: &Table, links: &[&str]) -> Result<Record, Problem> {
     let pcap = selection(&keys, "pcap", "true, false or a list of links such as [\"bottleneck\"]", |item| {
         item.choice("link", &links).map(str::to_owned)
     })?;
+    let packets =
+        selection(&keys, "packets", "true, false or a list of links such as [\"bottleneck\"]", |item| {
+            item.choice("link", &links).map(str::to_owned)
+        })?;
     let by_flow =
         selection(&keys, "by_flow", "true, false or a list of links such as [\"bottleneck\"]", |item| {
             item.choice("link", &links).map(str::to_owned)
@@ -157,7 +172,7 @@ pub(super) fn read(table: &Table, links: &[&str]) -> Result<Record, Problem> {
             return Err(field.problem("the samples end before they begin"));
         }
     }
-    Ok(Record { trace, pcap, queue_interval, sample, sample_from, sample_until, by_flow })
+    Ok(Record { trace, pcap, queue_interval, sample, sample_from, sample_until, packets, by_flow })
 }
 
 fn selection<T>(

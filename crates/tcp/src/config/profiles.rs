@@ -133,6 +133,8 @@ fn freebsd_6_0() -> Config {
         rescue_retransmission: false,
         keep_sack_on_timeout: false,
         ssthresh_held_on_backoff: false,
+        // The window of one segment comes with the server's own repetition, not with its answer to the client's.
+        handshake_losses_forgiven: 1,
         rto_initial: Duration::from_secs(3),
         // "3ms in FreeBSD", and 200 ms are added before it is looked at.
         rto_min: Duration::from_millis(3),
@@ -151,9 +153,15 @@ fn linux_2_4() -> Config {
     Config {
         // 1400 bytes of data and 12 of the timestamp option.
         mss: 1412,
-        window_scaling: false,
+        // A SYN has 60 bytes (76 in a capture, section 5.3.2): the scale is offered, and 0.
+        window_scaling: true,
         receive_buffer: 63 << 10,
         quick_acks: 16,
+        rtt_from_repeated_handshake: true,
+        // That came with Linux 3.1.
+        one_segment_after_handshake_loss: false,
+        // Table 5.1: three segments on one acknowledgement, the third with the FIN.
+        fin_beyond_window: true,
         initial_window: InitialWindow::Segments(2),
         ..linux_2_6_15_reno()
     }

@@ -78,8 +78,10 @@ impl Connection {
     /// The handshake is over.
     pub(super) fn establish(&mut self, out: &mut Outside<'_>, header: &Header, scaled: bool) {
         self.announced = true;
+        // A SYN-ACK that was sent twice can be timed by timestamps only; FreeBSD 6.0 does.
+        let by_timestamp = self.config.quirk_opportunistic_rto && self.timestamp.is_some();
         let once = self.syn_sends == 1;
-        if once && (self.config.rtt_from_handshake || self.config.quirk_opportunistic_rto) {
+        if (once && (self.config.rtt_from_handshake || self.config.quirk_opportunistic_rto)) || by_timestamp {
             let took = self.sender.rtt().sample(self.syn_sent_at, out.now);
             self.sender.rtt().note_smallest(took, out.now);
         } else if let Some(age) = self.echo_age(out.now, header) {

@@ -51,7 +51,7 @@ impl Connection {
     }
 
     /// First check: sequence number, then PAWS (RFC 7323, section 5.3).
-    fn is_acceptable(&mut self, out: &Outside<'_>, header: &Header, len: usize) -> bool {
+    fn is_acceptable(&mut self, out: &mut Outside<'_>, header: &Header, len: usize) -> bool {
         let flags = header.flags;
         if let (Some(recent), Some((value, _))) = (self.timestamp, header.options.timestamps) {
             if (value.wrapping_sub(recent) as i32) < 0 && !flags.has(Flags::RST) {
@@ -76,6 +76,12 @@ impl Connection {
             self.stats.packets_received += 1;
             self.stats.duplicates_received += u64::from(start + size <= next);
             self.note_duplicate(start, start + len as i64);
+            let (seq, len) = ((start - 1).max(0) as u64, len as u32);
+            if start + size <= next {
+                let stats = &mut self.stats;
+                let mut cx = crate::sender::Context { now: out.now, id: self.id, stats, trace: out.trace };
+                cx.record(|| TraceEvent::Received { seq, len, duplicate: true });
+            }
         }
         if flags.has(Flags::RST) {
             return false;

@@ -129,7 +129,9 @@ impl<'a> Data<'a> {
         out.reserve(padded(length));
         out.extend_from_slice(&[kind::DATA, flags, l0, l1, t0, t1, t2, t3, s0, s1, n0, n1, p0, p1, p2, p3]);
         out.extend_from_slice(payload);
-        out.extend_from_slice([0_u8; 3].get(..padded(length) - length).unwrap_or_default());
+        if length % 4 != 0 {
+            out.extend_from_slice([0_u8; 3].get(..padded(length) - length).unwrap_or_default());
+        }
     }
 }
 

@@ -16,8 +16,6 @@ pub(in crate::subflow) fn chunk() -> SentChunk {
             unordered: false,
             beginning: true,
             ending: true,
-            immediate: false,
-            probe: false,
         },
         sent_at: Instant::ZERO,
         state: ChunkState::InFlight,

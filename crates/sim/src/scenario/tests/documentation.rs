@@ -88,6 +88,7 @@ fn it_names_every_key_and_choice() {
         edited("\"greedy\"", "\"objects\", bytes = \"1 kB\", open = \"zzz\""),
         edited("\"greedy\"", "\"objects\", bytes = \"1 kB\", open = { zzz = 1 }"),
         edited("\"greedy\"", "\"objects\", bytes = \"1 kB\", order = \"zzz\""),
+        edited("\"greedy\"", "\"objects\", bytes = \"1 kB\", closed_by = \"zzz\""),
         edited("engine = \"rfc9260\"", "engine = \"rfc9260\"\nopened_by = \"zzz\""),
         edited("\"5 ms\"", "\"5 zzz\""),
         edited("\"1000 B\"", "\"5 zzz\""),

@@ -3,7 +3,7 @@
 use anabranch_base::Duration;
 
 use super::{edited, read};
-use crate::scenario::{Flow, Objects, Opener, Opening, Order, Request, Traffic};
+use crate::scenario::{Closer, Flow, Objects, Opener, Opening, Order, Request, Traffic};
 
 fn flows(protocol: &str, traffic: &str) -> Vec<Flow> {
     let text = edited("kind = \"greedy\", message = \"1000 B\"", &format!("kind = \"objects\", {traffic}"));
@@ -41,6 +41,7 @@ fn tcp_has_a_connection_for_each_object() {
             connections: 4,
             opening: Opening { burst: 1, gap: Duration::ZERO, at_once: u32::MAX },
             order: Order::RoundRobin,
+            closed_by: Closer::Server,
             request: None,
         }
     );
@@ -49,13 +50,13 @@ fn tcp_has_a_connection_for_each_object() {
 
 #[test]
 fn sctp_has_a_stream_for_each_object() {
-    let traffic = "sizes = [\"5 B\", \"1 kB\", \"7 B\"], message = \"1 kB\", order = \"one-by-one\", request = \"300 B\"";
+    let traffic = "sizes = [\"5 B\", \"1 kB\", \"7 B\"], message = \"1 kB\", order = \"one-by-one\", closed_by = \"client\", request = \"300 B\"";
     let flows = flows("sctp", traffic);
     assert_eq!(flows.len(), 1);
     assert_eq!((flows[0].name.as_str(), flows[0].streams), ("one-1", 3));
     assert_eq!(own(&flows[0]), [(0, 5), (1, 1000), (2, 7)]);
     let objects = objects(&flows[0]);
-    assert_eq!(objects.order, Order::OneByOne);
+    assert_eq!((objects.order, objects.closed_by), (Order::OneByOne, Closer::Client));
     assert_eq!(objects.request, Some(Request { size: 300, pipeline: false }));
 }
 

@@ -1,0 +1,137 @@
+"""What the runs of a sweep say, flow by flow: when it was over, how many packets it took, and how the loss was repaired."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from anabranch_lab import grid
+from anabranch_lab.sweep import Runner
+
+SETS = {"low": (40, 5), "medium": (1000, 40), "high": (10000, 300)}
+"""The display sets: kbit/s and ms of a link."""
+
+MEASURES = {
+    "time": "1000 * " + grid.of_flow("flow", "end_s"),
+    "last": "1000 * " + grid.of_flow("flow", "completion_s"),
+    "packets": grid.of_link("down", "arrivals"),
+    "fast": grid.of_flow("flow", "fast_retransmits"),
+    "timeouts": grid.of_flow("flow", "timeouts"),
+    "again": grid.of_flow("flow", "retransmissions"),
+}
+
+
+@dataclass(frozen=True)
+class Flow:
+    """One flow with one packet lost, or none."""
+
+    time: float
+    """Until the client knows that nothing more comes, from its opening, ms: the report's transmission time."""
+    last: float
+    """Until the client has the last byte, ms."""
+    packets: int
+    """All that the server sent."""
+    fast: int
+    """Fast retransmits."""
+    timeouts: int
+    """Expiries of the server's retransmission timer for data."""
+    again: int
+    """Packets (TCP) or chunks (SCTP) of data sent again."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """The flows of one place, by the position of the loss; position 0 is a flow without one."""
+
+    flows: Mapping[Any, Flow]
+
+    def __getitem__(self, position: Any) -> Flow:
+        """The flow that lost the packet at this position."""
+        return self.flows[position]
+
+    def __iter__(self) -> Iterator[Any]:
+        """The positions."""
+        return iter(self.flows)
+
+    @property
+    def positions(self) -> list[Any]:
+        """Where a packet was lost, in order, without 0."""
+        return [position for position in self.flows if position != 0]
+
+    def extra(self, position: Any) -> float:
+        """How much later than without a loss, ms."""
+        return self.flows[position].time - self.flows[0].time
+
+    def timed_out(self) -> list[Any]:
+        """Where data waited for the retransmission timer."""
+        return [position for position in self.positions if self.flows[position].timeouts]
+
+    def waits(self, least: float = 150.0) -> list[Any]:
+        """Where some timer was needed: that for data, or, without a fast retransmit, one for a packet without data."""
+        timed = set(self.timed_out())
+        return [k for k in self.positions if k in timed or (not self[k].fast and self.extra(k) > least)]
+
+    def fast(self) -> list[Any]:
+        """Where fast retransmit repaired it, and no timer was needed."""
+        return [k for k in self.positions if self.flows[k].fast and not self.flows[k].timeouts]
+
+    def free(self) -> list[Any]:
+        """What is no later than without a loss."""
+        return [k for k in self.positions if self.extra(k) <= 0.01]
+
+    def times(self) -> list[float]:
+        """Transmission times by position, 0 first."""
+        return [flow.time for flow in self.flows.values()]
+
+
+class Table:
+    """All flows of a sweep."""
+
+    def __init__(self, runner: Runner, sweep: str, over: str = "position"):
+        axes = [axis.name for axis in runner.plan.sweep(sweep).axes]
+        self.names = [name for name in axes if name != over]
+        found: dict[tuple, dict[Any, Flow]] = {}
+        for row in runner.rows(sweep, grid.sql(axes, MEASURES)):
+            place = tuple(row[name] for name in self.names)
+            found.setdefault(place, {})[row[over]] = _flow(row)
+        self.rows = {place: Row(dict(sorted(flows.items()))) for place, flows in found.items()}
+
+    def at(self, **at: Any) -> Row:
+        """One row; `set` stands for the bandwidth and delay of a display set."""
+        if "set" in at:
+            at["bandwidth"], at["delay"] = SETS[at.pop("set")]
+        return self.rows[tuple(at[name] for name in self.names)]
+
+    def has(self, **at: Any) -> bool:
+        """Whether that row is there: a quick look leaves some out."""
+        if "set" in at:
+            at["bandwidth"], at["delay"] = SETS[at.pop("set")]
+        return tuple(at[name] for name in self.names) in self.rows
+
+    def where(self, **at: Any) -> list[tuple[dict[str, Any], Row]]:
+        """The rows with these values, each with all of its own."""
+        places = [(dict(zip(self.names, place, strict=True)), row) for place, row in self.rows.items()]
+        return [(place, row) for place, row in places if all(place[name] == at[name] for name in at)]
+
+    def __len__(self) -> int:
+        """How many flows."""
+        return sum(len(row.flows) for row in self.rows.values())
+
+
+def _flow(row: Mapping[str, Any]) -> Flow:
+    whole = {name: int(row[name]) for name in ("packets", "fast", "timeouts", "again")}
+    # A flow that never ends, as far as the run goes, has no time.
+    missing = float("nan")
+    times = {name: missing if row[name] is None else float(row[name]) for name in ("time", "last")}
+    return Flow(**times, **whole)
+
+
+def text(positions: Sequence[Any]) -> str:
+    """`1, 15-19`."""
+    parts: list[str] = []
+    rest = list(positions)
+    while rest:
+        first = last = rest.pop(0)
+        while rest and rest[0] == last + 1:
+            last = rest.pop(0)
+        parts.append(str(first) if first == last else f"{first}-{last}")
+    return ", ".join(parts) or "none"

@@ -1,0 +1,116 @@
+"""Clean engines: from runs to verdicts, figures and a finding."""
+
+from anabranch_lab.experiment import Analysis, Table, book
+from anabranch_lab.sweep import Runner
+
+from ..common import flows, pictures
+from . import figures, judge
+
+NAMES = {
+    "sctp": {
+        "rfc2960": "SCTP, RFC 2960 (2000)",
+        "rfc9260": "SCTP, RFC 9260 (2022)",
+        "rfc9260-rack": "SCTP, RFC 9260 with RACK-TLP",
+        "linux-6.1": "SCTP of Linux 6.1",
+    },
+    "tcp": {
+        "newreno": "TCP, RFC 6582, no SACK",
+        "rfc": "TCP, RFC 5681, 6675, 6298",
+        "rack-cubic": "TCP, RFC 8985, 9438",
+        "linux-6.1": "TCP of Linux 6.1",
+    },
+}
+"""The flavours, the older first."""
+
+
+def analyse(runner: Runner) -> Analysis:
+    """What the lab asks an experiment for."""
+    runs = {protocol: flows.Table(runner, protocol) for protocol in NAMES}
+    runs |= {
+        "tcp-window": flows.Table(runner, "whole-window"),
+        "tcp-eager": flows.Table(runner, "eager-probe"),
+    }
+    spreads = {protocol: spread(runner, f"{protocol}-again") for protocol in NAMES}
+    events = runner.rows(
+        "window", "SELECT * FROM runs WHERE entity LIKE '%sender' ORDER BY time_ns", kind="trace"
+    )
+    return Analysis(
+        claims=judge.claims(book(runner), runs, spreads),
+        figures=figures.all_figures(runs, NAMES, events),
+        tables=[
+            tail(runs),
+            *(
+                pictures.ours(
+                    runs[protocol],
+                    {name: {"flavour": flavour} for flavour, name in flavours.items()},
+                    f"Our own transmission times: {protocol.upper()}",
+                )
+                for protocol, flavours in NAMES.items()
+            ),
+        ],
+        headline=tail(runs),
+        findings=findings(runs),
+    )
+
+
+def spread(runner: Runner, sweep: str) -> float:
+    """Largest difference between replications of a flow, ms."""
+    names = [axis.name for axis in runner.plan.sweep(sweep).axes]
+    runs = runner.grid(sweep, {"time": flows.MEASURES["time"]})
+    assert names == list(runs.axes)
+    return max(max(cell["time"]) - min(cell["time"]) for cell in runs.cells.values())
+
+
+def tail(runs: dict[str, flows.Table]) -> Table:
+    """What a loss near the end costs, flavour by flavour."""
+    places = [15, 16, 17, 18, 19, 20]
+    rows = []
+    for protocol, flavours in NAMES.items():
+        for flavour, name in flavours.items():
+            row = runs[protocol].at(flavour=flavour, set="medium")
+            rows.append(
+                [
+                    name,
+                    f"{row[0].time:.0f}",
+                    f"{row.extra(1):.0f}",
+                    *(f"{row.extra(k):.0f}" for k in places),
+                    f"{worst(runs[protocol], flavour):.0f}",
+                ]
+            )
+    return Table(
+        "Medium: what a lost packet costs at the end of a flow, ms",
+        ["flavour", "no loss", "1 lost", *(f"{k} lost" for k in places), "17 lost: mean of the grid"],
+        rows,
+        "SCTP: 15 to 18 are DATA, 19 is SHUTDOWN. TCP: 15 to 19 are data, the last with FIN. Position 20 is the last packet.",
+    )
+
+
+def worst(table: flows.Table, flavour: str) -> float:
+    """What the loss of 17 costs, over the whole grid, ms."""
+    rows = [row for _, row in table.where(flavour=flavour)]
+    return sum(row.extra(17) for row in rows) / len(rows)
+
+
+def findings(runs: dict[str, flows.Table]) -> list[str]:
+    """What twenty years of RFCs did to the tail."""
+
+    def cost(protocol: str, flavour: str) -> str:
+        row = runs[protocol].at(flavour=flavour, set="medium")
+        last = range(15, 19) if protocol == "sctp" else range(16, 20)
+        return f"{sum(row.extra(k) for k in last) / 4:.0f}"
+
+    def waits(protocol: str, flavour: str) -> str:
+        return flows.text(runs[protocol].at(flavour=flavour, set="medium").waits())
+
+    again = runs["sctp"].at(flavour="rfc9260", set="medium")
+    return [
+        "What twenty years of RFCs did to the tail: little in SCTP, until losses are found by time. At medium one of the last four DATA "
+        f"packets lost costs {cost('sctp', 'rfc2960')} ms on average by the rules of 2000, {cost('sctp', 'rfc9260')} ms by those of 2022, "
+        f"{cost('sctp', 'linux-6.1')} ms in Linux 6.1 and {cost('sctp', 'rfc9260-rack')} ms with RACK-TLP. One of TCP's last four costs "
+        f"{cost('tcp', 'newreno')} ms without SACK, {cost('tcp', 'rfc')} ms by RFC 6675 and {cost('tcp', 'rack-cubic')} ms with RACK-TLP.",
+        f"Positions that need a timer at medium: {waits('sctp', 'rfc2960')} (RFC 2960), {waits('sctp', 'rfc9260')} (RFC 9260), "
+        f"{waits('sctp', 'rfc9260-rack')} (with RACK-TLP); TCP: {waits('tcp', 'newreno')} (three duplicates), "
+        f"{waits('tcp', 'rfc')} (RFC 6675), {waits('tcp', 'rack-cubic')} (RACK-TLP).",
+        "What did change in SCTP is the head: a lost INIT ACK costs one second, not three, because RTO.Initial is one second, and "
+        f"a lost COOKIE ACK {again.extra(2) / 1000:.1f} s. A lost SHUTDOWN still costs a whole RTO: it is not DATA, and no probe stands for it.",
+    ]

@@ -1,0 +1,177 @@
+"""The claims about what the two stacks need a timer for, and how long it takes."""
+
+from collections.abc import Mapping
+
+from anabranch_lab.catalogue import Book
+from anabranch_lab.claims import Claim, certain, condition, exact
+
+from ..common.flows import SETS, Row, Table, text
+from .figures import surplus
+
+CASES = ("baseline", "initial RTO 1 s", "minimum RTO 200 ms", "minimum RTO 3 ms")
+KAME = ("kame-2006-bugs",)
+LKSCTP = ("lksctp-2006-bugs",)
+
+
+def claims(book: Book, stacks: Mapping[str, Table], mistakes: Mapping[str, Table]) -> list[Claim]:
+    """The claims of the catalogue that name this experiment, but for those about spurious retransmissions."""
+    kame, lksctp = stacks["KAME"], stacks["LKSCTP"]
+    return [
+        faster(book, stacks),
+        kame_baseline(book, kame, mistakes["KAME"]),
+        dip(book, kame),
+        lksctp_baseline(book, lksctp),
+        kame_initial(book, kame),
+        lksctp_initial(book, lksctp),
+        *tables(book, stacks),
+    ]
+
+
+def was(table: Table, case: str, display: str) -> Row:
+    """A stack with its mistakes."""
+    return table.at(stack="as it was", case=case, set=display)
+
+
+def trip(display: str) -> float:
+    """Milliseconds that a full packet and its SACK take: 1500 and 48 bytes."""
+    rate, delay = SETS[display]
+    return 2 * delay + (1500 + 48) * 8 / rate
+
+
+def dips(row: Row, least: float) -> list[int]:
+    """Positions whose flow is faster by `least` than those of both neighbours, or of a pair's two."""
+    found = []
+    for k in range(4, 15):
+        for width in (1, 2):
+            inside = range(k, k + width)
+            sides = (row[k - 1].time, row[k + width].time)
+            if all(row[each].time + least <= side for each in inside for side in sides):
+                found += [each for each in inside if each not in found]
+    return sorted(found)
+
+
+def faster(book: Book, stacks: Mapping[str, Table]) -> Claim:
+    """H-S-1."""
+    more = surplus(stacks)
+    cells = {(b, d): value for b, row in more.items() for d, value in row.items()}
+    most = max(cells, key=lambda cell: cells[cell])
+    return book.claim(
+        "H-S-1",
+        [
+            certain("10000 kbit/s, 5 ms: per cent more", 400.0, cells[10000, 5], 80.0),
+            exact("where most", (10000, 5), most),
+            condition("all 56 cells", "> 0", f"least {min(cells.values()):.1f} %", min(cells.values()) > 0),
+        ],
+        engines=(*KAME, *LKSCTP),
+    )
+
+
+def kame_baseline(book: Book, kame: Table, one: Table) -> Claim:
+    """H-S-2."""
+    rows = {display: was(kame, "baseline", display) for display in SETS}
+    wanted = {"low": 1000.0, "medium": 1000.0, "high": 2000.0}
+    parts = [
+        certain(
+            f"{display}, 3: extra time, ms", wanted[display], rows[display].extra(3), 0.15 * wanted[display]
+        )
+        for display in SETS
+    ]
+    parts += [
+        exact("medium: a timer needed behind 3", "16-19", text([k for k in rows["medium"].waits() if k > 3])),
+        condition(
+            "medium, 2: extra time, ms",
+            "none",
+            f"{rows['medium'].extra(2):.1f}",
+            abs(rows["medium"].extra(2)) < 1,
+        ),
+    ]
+    clean = {display: kame.at(stack="without mistakes", case="baseline", set=display) for display in SETS}
+    return book.claim(
+        "H-S-2",
+        parts,
+        engines=KAME,
+        note="Without the mistakes: "
+        + "; ".join(f"{display}, 3: {row.extra(3):+.0f} ms" for display, row in clean.items())
+        + f"; medium, 2: {clean['medium'].extra(2):+.0f} ms.",
+        evidence=("kame-mistakes",),
+    )
+
+
+def dip(book: Book, kame: Table) -> Claim:
+    """H-S-3."""
+    row = was(kame, "baseline", "high")
+    return book.claim(
+        "H-S-3",
+        [
+            certain(f"t({k}) - t(10), ms", trip("high"), row[k].time - row[10].time, 0.05 * trip("high"))
+            for k in (9, 11)
+        ],
+        engines=KAME,
+        note=f"Dips of at least half a round trip: {text(dips(row, trip('high') / 2))}.",
+    )
+
+
+def lksctp_baseline(book: Book, lksctp: Table) -> Claim:
+    """H-S-4."""
+    medium, high, low = (was(lksctp, "baseline", display) for display in ("medium", "high", "low"))
+    slow = [k for k in range(4, 15) if low.extra(k) > 1000]
+    return book.claim(
+        "H-S-4",
+        [
+            exact("medium: a timer needed", "1-3, 15-19", text(medium.waits())),
+            certain("medium, 2: extra time, ms", 3000.0, medium.extra(2), 450.0),
+            exact("high: dips", "8-9", text(dips(high, trip("high") / 2))),
+            exact("low: more than 1 s slower, before the tail", "5-8", text(slow)),
+        ],
+        engines=LKSCTP,
+        evidence=("lksctp-mistakes",),
+        note="7.2.1 of the report says 4 to 7, 6.2.2 says 5 to 8.",
+    )
+
+
+def kame_initial(book: Book, kame: Table) -> Claim:
+    """H-S-5."""
+    parts = []
+    for display in SETS:
+        plain, short = (was(kame, case, display) for case in ("baseline", "initial RTO 1 s"))
+        parts.append(certain(f"{display}, 1: ms less", 2000.0, plain[1].time - short[1].time, 100.0))
+        changed = [k for k in plain if k != 1 and abs(short[k].time / plain[k].time - 1) > 0.02]
+        parts.append(exact(f"{display}: others that change by more than 2 %", "none", text(changed)))
+    return book.claim("H-S-5", parts, engines=KAME)
+
+
+def lksctp_initial(book: Book, lksctp: Table) -> Claim:
+    """H-S-6."""
+    parts = []
+    for display in SETS:
+        plain, short = (was(lksctp, case, display) for case in ("baseline", "initial RTO 1 s"))
+        parts.append(certain(f"{display}, 1: ms less", 2000.0, plain[1].time - short[1].time, 100.0))
+    row = was(lksctp, "initial RTO 1 s", "medium")
+    parts.append(condition("medium, 3: extra time, ms", "> 1000", f"{row.extra(3):.0f}", row.extra(3) > 1050))
+    clean = lksctp.at(stack="without mistakes", case="initial RTO 1 s", set="medium")
+    return book.claim(
+        "H-S-6",
+        parts,
+        engines=LKSCTP,
+        evidence=("lksctp-mistakes",),
+        note=f"Without its mistakes 3 is fast retransmitted and costs {clean.extra(3):.0f} ms.",
+    )
+
+
+def tables(book: Book, stacks: Mapping[str, Table]) -> list[Claim]:
+    """H-TAB5 and H-TAB6."""
+    found = []
+    for identifier, name, run in (("H-TAB5", "KAME", 5), ("H-TAB6", "LKSCTP", 4)):
+        cells = {(place["bandwidth"], place["delay"]) for place, _ in stacks[name].where()}
+        found.append(
+            book.claim(
+                identifier,
+                [
+                    exact("7 x 8 x 21 x 3", 3528, 7 * 8 * 21 * 3),
+                    exact("places of the grid that were run", 56, len(cells)),
+                    exact("flows of a stack", run * 1176, len(stacks[name]) // 2),
+                ],
+                note="The tables print 3527: one too few.",
+            )
+        )
+    return found

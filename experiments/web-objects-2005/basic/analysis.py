@@ -1,0 +1,35 @@
+"""Basic 1 to 3: from runs to verdicts and Fig. 5.1."""
+
+from anabranch_lab import work
+from anabranch_lab.experiment import Analysis, book
+from anabranch_lab.sweep import Runner
+
+from ..common import pages
+from ..common.packets import CAPTURE_HEADER
+from . import figures, judge
+
+BYTES = f"""
+SELECT protocol, sum(size + {CAPTURE_HEADER}) FILTER (a > 0) AS data,
+       sum(size + {CAPTURE_HEADER}) FILTER (a = 0 AND seq < opened) AS opening
+FROM (SELECT *, min(seq) FILTER (a > 0) OVER (PARTITION BY protocol) AS opened FROM runs WHERE kind = 'offered')
+GROUP BY protocol
+"""
+"""Bytes of packets with user data, and of those before them: the handshake."""
+
+
+def analyse(runner: Runner) -> Analysis:
+    """What the lab asks an experiment for."""
+    runs = runner.grid("basic", pages.MEASURES)
+    wire = {row["protocol"]: row for row in runner.rows("bytes", BYTES, kind=work.TRACE)}
+    share = {s: [pages.share(runs, n, s).estimate.mean for n in pages.NETWORKS] for s in pages.BASIC}
+    return Analysis(
+        claims=judge.claims(book(runner), runs, wire),
+        figures=figures.all_figures(runs),
+        findings=[
+            "SCTP takes "
+            + "; ".join(
+                f"{min(v) - 100:+.1f} to {max(v) - 100:+.1f} % longer in {s}" for s, v in share.items()
+            )
+            + ". The thesis has +4 to +13, +3 to +6, and no difference.",
+        ],
+    )

@@ -1,0 +1,151 @@
+"""What section 5.3.1 makes of a log of packets with a spreadsheet: idle times of the line, the buffer in front of it, and
+what is no user data.
+
+A row is a packet that the server sent, with the time at which it reached the queue. Knowing the rate of the line one knows
+when it is sent: not before the packet in front of it has left.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from anabranch_lab import work
+from anabranch_lab.grid import Grid
+from anabranch_lab.sweep import Runner
+
+from .pages import LINK, NETWORKS
+
+CAPTURE_HEADER = 16
+"""Bytes that a Linux cooked capture adds to an IP packet; every size in the thesis has them (1468, 76, 68)."""
+FIN, SYN, ACK = 0x01, 0x02, 0x10
+"""Flags of a TCP header."""
+ALONE = 52
+"""Bytes of a TCP segment with timestamps and nothing else, with its IP header."""
+
+
+@dataclass(frozen=True)
+class Log:
+    """Packets in the order in which they reached the queue of a link; arrays of the same length."""
+
+    time: np.ndarray
+    """Seconds since the first of them."""
+    size: np.ndarray
+    """Bytes with the IP header."""
+    user: np.ndarray
+    """Bytes of user data."""
+    kind: np.ndarray
+    """Flags of a TCP segment, type of the first chunk of an SCTP packet."""
+    flow: np.ndarray
+    """Number of the connection, from 0."""
+    dropped: np.ndarray
+    """Whether the queue had no room."""
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Table 5.1, a row for each packet that was sent."""
+
+    time: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+    idle: np.ndarray
+    """Seconds for which the line had nothing to send before this packet; 0 for the first."""
+    waiting: np.ndarray
+    """Packets that have not left the line when this one comes."""
+
+
+def sheet(log: Log, rate: float, header: int = CAPTURE_HEADER) -> Sheet:
+    """The spreadsheet of a line of `rate` bits per second; packets that were dropped use none of it."""
+    kept = ~log.dropped
+    time, size = log.time[kept], log.size[kept] + header
+    start, end = np.empty(time.size), np.empty(time.size)
+    free = -np.inf
+    for row, (at, lasts) in enumerate(zip(time, size * 8 / rate, strict=True)):
+        start[row] = max(at, free)
+        free = end[row] = start[row] + lasts
+    idle = np.zeros(time.size)
+    idle[1:] = start[1:] - end[:-1]
+    # How many of those before have an end later than this one's arrival: ends rise.
+    waiting = np.arange(time.size) - np.searchsorted(end, time, side="right")
+    return Sheet(time, start, end, idle, np.maximum(waiting, 0))
+
+
+QUERY = f"""
+SELECT seed, time_ns / 1e9 AS time, kind = 'dropped' AS dropped, size, a AS user, b AS what, seq,
+       CAST(regexp_extract(flow, '[0-9]+$') AS INTEGER) - 1 AS connection
+FROM runs WHERE kind IN ('offered', 'dropped') AND entity = 'link:{LINK}'
+ORDER BY seed, time_ns, seq
+"""
+
+
+def logs(runner: Runner, sweep: str, at: Mapping[str, Any]) -> dict[int, Log]:
+    """What the server sent in every run at one point, by seed."""
+    table = runner.table(sweep, QUERY, kind=work.TRACE, at=at)
+    column = {name: table.column(name).to_numpy() for name in table.column_names}
+    found = {}
+    for seed in np.unique(column["seed"]):
+        of_seed = column["seed"] == seed
+        offered, lost = of_seed & ~column["dropped"], of_seed & column["dropped"]
+        time = column["time"][offered]
+        found[int(seed)] = Log(
+            time - time[0],
+            column["size"][offered].astype(int),
+            column["user"][offered].astype(int),
+            column["what"][offered].astype(int),
+            column["connection"][offered],
+            np.isin(column["seq"][offered], column["seq"][lost]),
+        )
+    return found
+
+
+def look(log: Log, rate: float) -> dict[str, float]:
+    """What is measured of one log."""
+    rows = sheet(log, rate)
+    data = np.flatnonzero(log.user[~log.dropped])
+    synacks = log.flow[(log.kind & (SYN | ACK)) == (SYN | ACK)]
+    others = len(np.unique(log.flow)) - 1
+    alone = float((log.size + CAPTURE_HEADER)[_opens_and_closes(log)].sum())
+    riding = np.count_nonzero((log.user > 0) & ((log.kind & FIN) != 0))
+    return {
+        # Seconds without work from the first packet to the last with user data.
+        "idle": float(rows.idle[: data[-1] + 1].sum()),
+        # The same once the first ten packets are under way.
+        "gaps": float(rows.idle[10 : data[-1] + 1].sum()),
+        # Bytes of packets that open and close connections.
+        "overhead": alone,
+        # The same as the thesis counts it (Fig. 5.3): a FIN that rides with data counts as a packet of its own.
+        "counted": alone + float((ALONE + CAPTURE_HEADER) * riding),
+        # Copies of the SYN-ACK for each connection but the first.
+        "synacks": float(np.count_nonzero(synacks > 0) / others) if others else np.nan,
+        "waiting": float(rows.waiting.max()),
+    }
+
+
+def _opens_and_closes(log: Log) -> np.ndarray:
+    """Packets without user data. Of the FINs and of the ACKs of a client's FIN the first counts: when clients close all
+    connections at the end, the way up has no room for so many packets at once, and both are sent again.
+    """
+    kept = log.user == 0
+    for what in (FIN, 0):
+        found = np.flatnonzero((log.user == 0) & ((log.kind & (SYN | FIN)) == what))
+        _, firsts = np.unique(log.flow[found], return_index=True)
+        kept[np.setdiff1d(found, found[firsts])] = False
+    return kept
+
+
+def measure(runner: Runner, sweep: str) -> Grid:
+    """The same for every run of a sweep with the axes network and scenario; TCP."""
+    cells: dict[tuple, dict[str, list]] = {}
+    names: tuple[str, ...] = ()
+    for point, _ in runner.points(runner.plan.sweep(sweep)):
+        cell: dict[str, list] = {"seed": []}
+        for seed, log in logs(runner, sweep, point.at).items():
+            seen = look(log, NETWORKS[point.at["network"]].down)
+            names = tuple(seen)
+            cell["seed"].append(seed)
+            for name, value in seen.items():
+                cell.setdefault(name, []).append(value)
+        cells[(point.at["network"], point.at["scenario"])] = cell
+    return Grid(("network", "scenario"), names, cells)

@@ -1,0 +1,71 @@
+"""The networks and scenarios of the thesis, and what is measured of a page (Tables 4.2 to 4.4, section 4.2.2)."""
+
+from dataclasses import dataclass
+
+from anabranch_lab import grid
+from anabranch_lab.grid import Grid, Sample
+
+PAGE = "page"
+"""The flow of every scenario."""
+LINK = "down"
+"""From the server to the client."""
+
+BASIC = {"Basic 1": 1_000, "Basic 2": 3_000, "Basic 3": 300_000}
+"""Bytes of the one object."""
+OBJECTS = {"MS 1": 1, "MS 2": 2, "MS 3": 5, "MS 4": 10, "MS 5": 30, "MS 6": 50, "MS 7": 100, "MS 8": 300}
+"""How many objects of the same size make 300 000 bytes."""
+PROTOCOLS = ("TCP", "SCTP")
+
+
+@dataclass(frozen=True)
+class Network:
+    """One line of Table 4.4."""
+
+    down: int
+    """Bits per second from the server to the client."""
+    up: int
+    """The other way."""
+    delay: float
+    """Seconds one way."""
+
+
+NETWORKS = {
+    "GSM": Network(7_680, 7_680, 0.310),
+    "Modem": Network(48_000, 33_600, 0.035),
+    "B1": Network(60_000, 60_000, 0.180),
+    "B2": Network(150_000, 150_000, 0.030),
+    "B3": Network(400_000, 400_000, 0.012),
+}
+
+MEASURES = {
+    # Seconds from just before the first connect to the first and to the last object; the end of connections not included.
+    "R1": grid.first_object(PAGE),
+    "R2": grid.last_object(PAGE),
+    # The object that is complete first, from 0.
+    "first": f"arg_min(object, completion_s) FILTER (kind = 'object' AND name = '{PAGE}')",
+    "drops": grid.of_link(LINK, "drops_queue"),
+    "losers": "count(*) FILTER (kind = 'flow' AND packets_lost > 0)",
+    "fast_retransmits": grid.of_flow("%", "fast_retransmits"),
+    "timeouts": grid.of_flow("%", "timeouts"),
+}
+"""Columns of a grid of pages."""
+
+
+def longer(runs: Grid, network: str, scenario: str, protocol: str = "TCP", than: str = "MS 1") -> Sample:
+    """How much longer R2 is than in another scenario, in percent: the circles of Fig. 5.2."""
+    mine = runs.sample("R2", network=network, scenario=scenario, protocol=protocol)
+    base = runs.sample("R2", network=network, scenario=than, protocol=protocol)
+    return ((mine - base) / base) * 100.0
+
+
+def share(runs: Grid, network: str, scenario: str, measure: str = "R2") -> Sample:
+    """SCTP's result as a percentage of TCP's: Figs. 5.1 and 5.5."""
+    sctp, tcp = (
+        runs.sample(measure, network=network, scenario=scenario, protocol=protocol)
+        for protocol in ("SCTP", "TCP")
+    )
+    return (sctp / tcp) * 100.0
+
+
+STACKS = ("linux-2.4", "sctplib-2001")
+"""What the thesis ran: TCP and SCTP."""
