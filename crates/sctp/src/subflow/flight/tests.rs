@@ -16,6 +16,7 @@ pub(in crate::subflow) fn chunk() -> SentChunk {
             unordered: false,
             beginning: true,
             ending: true,
+            immediate: false,
         },
         sent_at: Instant::ZERO,
         state: ChunkState::InFlight,
