@@ -218,7 +218,13 @@ def test_the_catalogue_of_the_thesis_is_whole():
     entries = catalogue.load(ROOT / "sf-sctp-2007" / "claims.toml")
     # 72 of the thesis and our own, and six about ns-2.35.
     assert len(entries) == 78
-    assert {entry.experiment for entry in entries.values()} >= {"fig-4-2", "exp-01", "exp-16", "x-9", "reference"}
+    assert {entry.experiment for entry in entries.values()} >= {
+        "fig-4-2",
+        "exp-01",
+        "exp-16",
+        "x-9",
+        "reference",
+    }
 
 
 def test_an_analysis_that_fails_keeps_no_other_from_its_verdict(checkout, capsys):

@@ -46,9 +46,9 @@ def look(samples: series.Samples) -> dict[str, float]:
         "rate": float(np.mean([_rate_after(sender, phase.start) for phase in steady])) / 1e6
         if steady
         else np.nan,
-        # The same in the interval after it: the first one holds the pause after the cut.
-        "second_rate": float(np.mean([_rate_after(sender, phase.start, 1) for phase in steady])) / 1e6
-        if steady
+        # The same in the interval after it, which holds nothing of the pause after the cut, where the window was cut once only.
+        "single_rate": float(np.mean(rates)) / 1e6
+        if (rates := [_rate_after(sender, phase.start, 1) for phase in steady if _cut_once(sender, phase)])
         else np.nan,
         # What a fall of all windows together leaves of them.
         "cut": float(np.median(cycles.cuts(sender.cwnd, 0.2 * float(sender.cwnd.max())) or [np.nan])),
@@ -89,6 +89,12 @@ def closely(samples: series.Samples) -> dict[str, float]:
         "drains": len(lows),
         "emptied": sum(bool(link.queue[i] <= 1) for i in lows),
     }
+
+
+def _cut_once(sender: series.Sender, phase: cycles.Phase) -> bool:
+    """Whether the window before a steady phase was halved once: in the first second at least 0.4 of the highest is left."""
+    first = sender.cwnd[(sender.time >= phase.start) & (sender.time < phase.start + 1.0)]
+    return bool(first.size and first.min() > 0.4 * sender.cwnd.max())
 
 
 def _rate_after(sender: series.Sender, start: float, later: int = 0) -> float:

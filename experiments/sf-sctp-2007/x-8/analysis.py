@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from anabranch_lab.claims import Claim, Part, condition
-from anabranch_lab.experiment import Analysis, Table, book, others
+from anabranch_lab.claims import Claim, Part, condition, exact
+from anabranch_lab.experiment import Analysis, Table, book, find, others, select
 from anabranch_lab.sweep import Runner
 from anabranch_lab.tables import report_number
 
@@ -27,7 +27,9 @@ def analyse(runner: Runner) -> Analysis:
                 str(len(compared)),
                 len(compared) == len(simulated) > 0,
                 f"not: {_names([each for each in simulated if each not in compared])}",
-            )
+            ),
+            # What an association that gave up does not send would look like a result.
+            exact("runs of the study in which an association ended before its time", "none", gave_up(runner)),
         ],
         engines=runner.plan.engines,
         note="Which claims differ is in the tables above.",
@@ -41,6 +43,19 @@ def analyse(runner: Runner) -> Analysis:
             f"{len(compared) - len(both) - len(lost) - len(won)} with neither.",
         ],
     )
+
+
+def gave_up(runner: Runner) -> str:
+    """The sweeps with runs in which a flow failed, and how many; `none` if there are none."""
+    found = []
+    for name in select(runner.plan.folder.parents[1], runner.plan.folder.parent.name):
+        other = runner.beside(find(runner.plan.folder.parents[1], name))
+        for sweep in other.plan.sweeps:
+            failed = other.grid(sweep.name, {"failed": "count(failed) FILTER (kind = 'flow')"})
+            runs = sum(value > 0 for cell in failed.cells.values() for value in cell["failed"])
+            if runs:
+                found.append(f"{name}, {sweep.name}: {runs}")
+    return "; ".join(found) or "none"
 
 
 def _holds(parts: Sequence[Part]) -> bool:
