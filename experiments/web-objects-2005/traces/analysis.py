@@ -12,13 +12,17 @@ def analyse(runner: Runner) -> Analysis:
     runs = runner.grid("ms", pages.MEASURES)
     seen = packets.measure(runner, "packets")
     variants = {"patient": packets.measure(runner, "patient")}
+    habits = {
+        sweep: (runner.grid(sweep, pages.MEASURES), packets.measure(runner, sweep))
+        for sweep in ("strict-window", "closes-in-turn")
+    }
     fifty = {"network": "B1", "scenario": "MS 6"}
     logs = {sweep: packets.logs(runner, sweep, fifty) for sweep in ("packets", "slow-server", "slow-line")}
     idle = {n: judge.idle(runs, seen, n, "MS 8").text(0) for n in pages.NETWORKS}
     return Analysis(
         claims=judge.claims(book(runner), runs, seen, variants, logs),
         figures=figures.all_figures(runner),
-        tables=tables.all_tables(runs, seen, logs["packets"]),
+        tables=[*tables.all_tables(runs, seen, logs["packets"]), tables.habits(runs, seen, habits)],
         findings=[
             "Opening connections one after the other leaves the line without work: with 300 of them for "
             + ", ".join(f"{found} % ({network})" for network, found in idle.items())

@@ -1,5 +1,7 @@
 """Tables 5.1, 5.2, 5.3 and 5.4, with ours beside the printed."""
 
+from collections.abc import Mapping
+
 from anabranch_lab.experiment import Table
 from anabranch_lab.grid import Grid
 
@@ -125,4 +127,23 @@ def counts(seen: Grid) -> Table:
     )
     return Table(
         "Section 5.3.4: bytes that are no user data, SYN-ACKs, packets in the buffer", head, lines, open=False
+    )
+
+
+def habits(runs: Grid, seen: Grid, variants: Mapping[str, tuple[Grid, Grid]]) -> Table:
+    """Table 5.4 again without each of the two habits that the log shows."""
+    names = {
+        "strict-window": "a last segment waits for the window",
+        "closes-in-turn": "the client closes in turn",
+    }
+    lines = []
+    for scenario in ("MS 7", "MS 8"):
+        values = printed.IDLE[scenario]
+        lines.append((f"{scenario}, printed", *(f"{values[network]:.0f}" for network in NETWORKS)))
+        rows = [("both habits", (runs, seen)), *((names[name], grids) for name, grids in variants.items())]
+        for text, (times, packets) in rows:
+            cells = (judge.idle(times, packets, network, scenario).text(1) for network in NETWORKS)
+            lines.append((f"{scenario}, {text}", *cells))
+    return Table(
+        "Table 5.4 without the habits of Linux 2.4 and of the client, percent idle", ("", *NETWORKS), lines
     )
