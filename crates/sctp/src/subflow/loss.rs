@@ -165,11 +165,17 @@ impl Loss {
     }
 
     /// Likewise, for [`super::rack`], with the list of suspects: ascending, so in the order of their sending.
-    pub(super) fn suspects_up_to(&mut self, flight: &mut Flight, limit: Option<u64>) -> &mut VecDeque<u64> {
+    /// Whether one was among them that has been passed by the cumulative point.
+    pub(super) fn suspects_up_to(
+        &mut self,
+        flight: &mut Flight,
+        limit: Option<u64>,
+    ) -> (&mut VecDeque<u64>, bool) {
+        let late = self.suspects.front().is_some_and(|seq| *seq < flight.first());
         if let Some(limit) = limit {
             self.collect(flight, limit);
         }
-        &mut self.suspects
+        (&mut self.suspects, late)
     }
 
     /// Marks one chunk of the lane that is in flight.

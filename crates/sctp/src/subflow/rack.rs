@@ -142,7 +142,8 @@ impl Rack {
         mut marked: impl FnMut(u64, &SentChunk),
     ) -> Option<Instant> {
         let newest = self.newest?;
-        let suspects = loss.suspects_up_to(flight, highest_acked);
+        let (suspects, late) = loss.suspects_up_to(flight, highest_acked);
+        self.reordering_seen |= late;
         // One that was acknowledged after all came late.
         while let Some(&seq) = suspects.front() {
             if flight.get(seq).is_some_and(|chunk| chunk.state == ChunkState::InFlight) {
