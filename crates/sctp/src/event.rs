@@ -233,6 +233,8 @@ pub enum Timer {
     T2Shutdown,
     /// Waiting for a SACK.
     T3Rtx,
+    /// A probe of the tail is due, or what may only be late is lost by then.
+    Lane,
     /// Bound on the whole shutdown.
     T5ShutdownGuard,
     /// A delayed SACK is due.

@@ -287,6 +287,10 @@ impl World {
             !matches!(state, State::Established | State::Closed) || (state == State::Established && owes);
         if waiting {
             let limit = self.now + self.plan.config.rto_max.max(self.plan.config.heartbeat_interval * 2);
+            // The wheel of a kernel expires late.
+            let late =
+                if self.plan.config.timer_wheel { self.plan.config.timer_tick * 64 } else { Duration::ZERO };
+            let limit = limit + late;
             let armed = timeout.is_some_and(|(at, _)| at <= limit);
             assert!(armed, "{side:?} in {state:?} owes something, no timer: {timeout:?} at {}", self.now);
         }

@@ -126,4 +126,6 @@ def bursts(book: Book, records: Mapping[str, Record]) -> Claim:
             for k, wanted in ((10, 4), (9, 5))
         ],
         engines=KAME,
+        note="A SACK that waits 200 ms for a second packet cuts a burst in two; the report counts bursts by eye.",
+        evidence=("kame-mistakes",),
     )

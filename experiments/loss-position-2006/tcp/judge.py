@@ -109,8 +109,7 @@ def medium(book: Book, runs: Table, some: Table) -> Claim:
             exact("free", "20", text(row.free())),
         ],
         engines=FREEBSD,
-        note=f"With SACK and no mistakes only {text(clean.timed_out())} wait for the timer: RFC 6675 calls a segment lost when more "
-        "than two segments' bytes above it are reported, and the FIN counts as one.",
+        note=f"With SACK and without the mistakes {text(clean.timed_out())} wait for the timer.",
     )
 
 

@@ -23,6 +23,17 @@ pub(super) struct Windows {
     pub(super) a_fwnd: Option<u32>,
 }
 
+/// Chunks that were marked lost together.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Marked {
+    /// Bytes and chunks that leave the flight.
+    pub(super) bytes: u64,
+    pub(super) chunks: u32,
+    /// The first and the last of them.
+    pub(super) earliest: u64,
+    pub(super) highest: u64,
+}
+
 impl Association {
     /// An acknowledgement for the sequence space `space_index`.
     pub(super) fn on_acknowledgement(
@@ -76,7 +87,14 @@ impl Association {
             if self.lanes.get(index).is_some_and(|lane| usize::from(lane.space) == space_index) {
                 self.sample_round_trip(now, index, &outcome);
                 self.update_lane(now, index, &outcome);
-                self.detect_losses(now, index, &outcome);
+                if self.lanes.get(index).is_some_and(|lane| lane.rack.is_some()) {
+                    self.detect_by_time(now, index, Some(&outcome));
+                } else {
+                    self.detect_losses(now, index, &outcome);
+                    if self.config.early_fast_retransmit.is_some() {
+                        self.arm_second_timer(now, index);
+                    }
+                }
             }
         }
         self.close_drained_subflows();
@@ -110,7 +128,7 @@ impl Association {
         let Some(lane) = self.lanes.get_mut(index) else { return };
         let Some(space) = self.spaces.get(usize::from(lane.space)) else { return };
         let sent_at = match self.config.rtt_sampling {
-            RttSampling::OncePerRoundTrip => lane.timed.and_then(|timed| {
+            RttSampling::OncePerRoundTrip | RttSampling::ThroughLoss => lane.timed.and_then(|timed| {
                 let acked = timed.seq < space.flight.first()
                     || space.flight.get(timed.seq).is_some_and(|c| c.state == ChunkState::GapAcked);
                 if !acked {
@@ -122,7 +140,7 @@ impl Association {
             RttSampling::EveryAck => outcome.lanes.get(index).and_then(|l| l.newest_once).map(|(_, at)| at),
         };
         let Some(sent_at) = sent_at else { return };
-        let sample = now - sent_at;
+        let sample = lane.clock.elapsed(sent_at, now);
         lane.rtt.sample(sample);
         lane.min_rtt = Some(lane.min_rtt.map_or(sample, |least| least.min(sample)));
         let (srtt, rto, path) = (lane.rtt.srtt().unwrap_or_default(), lane.rtt.rto(), lane.path);
@@ -220,7 +238,6 @@ impl Association {
             (space.flight.first(), outcome.advanced)
         };
         let in_recovery = rule != FastRecovery::Off && lane.in_recovery(first);
-        let credit_headers = self.config.rwnd_counts_headers;
         let mut highest: Option<u64> = None;
         let mut earliest: Option<u64> = None;
         let limit = lane.loss.limit(
@@ -238,6 +255,16 @@ impl Association {
             chunks += 1;
         });
         let (Some(highest), Some(earliest)) = (highest, earliest) else { return };
+        self.after_marking(now, index, &Marked { bytes, chunks, earliest, highest }, in_recovery);
+    }
+
+    /// Chunks were marked lost by a SACK, or because of the time: what that means for flight, windows and recovery.
+    pub(super) fn after_marking(&mut self, now: Instant, index: usize, marked: &Marked, in_recovery: bool) {
+        let &Marked { bytes, chunks, earliest, highest } = marked;
+        let rule = self.config.fast_recovery;
+        let credit_headers = self.config.rwnd_counts_headers;
+        let Some(lane) = self.lanes.get_mut(index) else { return };
+        let Some(space) = self.spaces.get_mut(usize::from(lane.space)) else { return };
         lane.on_lost(bytes, chunks);
         // 6.2.1 C: "add the data size of those chunks to the rwnd".
         let freed = lane.charged(bytes, chunks, credit_headers);
@@ -261,7 +288,9 @@ impl Association {
             lane.controller.on_congestion(Congestion::FastRetransmit);
             lane.recovery_exit = Some(lane.loss.newest(&space.flight));
             // C5: nothing sent before a retransmission is timed any more.
-            lane.timed = None;
+            if self.config.rtt_sampling != RttSampling::ThroughLoss {
+                lane.timed = None;
+            }
             lane.open_burst();
             self.stats.congestion_events += 1;
         }

@@ -1,11 +1,11 @@
 //! DATA that arrives (RFC 9260, 6.2).
 
-use anabranch_base::TraceEvent;
+use anabranch_base::{Instant, TraceEvent};
 use anabranch_wire::chunk::{Data, DataFlags, IData, IForwardTsn};
 use anabranch_wire::{Mid, Tsn};
 
 use super::input::{Context, Violation};
-use super::{Association, causes};
+use super::{Association, State, causes};
 use crate::event::Event;
 use crate::stream::inbound;
 use crate::stream::interleaved::Piece;
@@ -126,7 +126,7 @@ impl Association {
     fn note_arrival(&mut self, cx: &mut Context, data: &DataChunk<'_>) -> Result<Option<u64>, Violation> {
         // "DATA chunks MUST only be received ... in the ESTABLISHED, SHUTDOWN-PENDING, and SHUTDOWN-SENT states.
         // ... in any other state SHOULD be discarded" (6).
-        if !self.state.receives_data() {
+        if !self.state.receives_data() && !self.takes_data_for_cookie_ack(cx.now) {
             return Ok(None);
         }
         if data.payload.is_empty() {
@@ -138,7 +138,7 @@ impl Association {
             // Before the peer's Initial TSN: not a TSN of this association.
             return Ok(None);
         };
-        cx.summary.hole |= space.received.has_holes();
+        cx.summary.hole |= space.received.has_holes() && self.config.sack_filled_hole;
         let arrival = space.received.classify(seq);
         if arrival == Arrival::Duplicate {
             cx.summary.duplicate = true;
@@ -187,6 +187,17 @@ impl Association {
             return Ok(None);
         }
         Ok(Some(seq))
+    }
+
+    /// KAME: who sends DATA has our cookie, and a lost COOKIE ACK is not waited for. Whether the state allows DATA now.
+    #[cold]
+    fn takes_data_for_cookie_ack(&mut self, now: Instant) -> bool {
+        if self.state != State::CookieEchoed || !self.config.quirks.cookie_ack_optional {
+            return false;
+        }
+        self.control.cookie_echo = false;
+        self.enter_established(now);
+        true
     }
 
     fn received_next(&self, space: usize) -> u64 {

@@ -14,6 +14,7 @@ use super::{Association, Control, State, causes, random_tag};
 use crate::config::Config;
 use crate::cookie::Cookie;
 use crate::event::{AssociationId, CloseReason, Event};
+use crate::lane::clock::Clock;
 use crate::path::Path;
 use crate::sf::offer::{Extensions, Offer};
 use crate::stats::Stats;
@@ -85,6 +86,7 @@ impl Association {
             control: Control::default(),
             forming: None,
             cookie_expires: None,
+            shutdown_at: Instant::ZERO,
             shutdown_wanted: false,
             t2: None,
             t5: None,
@@ -114,12 +116,13 @@ impl Association {
         mut rng: Rng,
     ) -> Self {
         let initial_tsn = Tsn::new(rng.u32());
+        let clock = Clock::new(&config);
         let rto = config.rto_initial.min(config.rto_max);
         let mut assoc = Self::blank(id, config, ports, remote, initial_tsn, rng);
         assoc.local_tag = local_tag;
         assoc.control.init = true;
         assoc.forming = Some(Box::new(Forming {
-            t1: Some(now + rto),
+            t1: Some(clock.after(now, rto)),
             rto,
             retransmits: 0,
             stale: 0,
@@ -141,6 +144,7 @@ impl Association {
         let ports = (cookie.local_port, cookie.peer_port);
         let mut assoc = Self::blank(id, config, ports, remote, cookie.local_initial_tsn, rng);
         assoc.adopt_cookie(cookie);
+        assoc.sample_handshake(cookie.created, now);
         assoc.control.cookie_ack = true;
         assoc.events.push_back(Event::Accepted);
         assoc.enter_established(now);
@@ -177,6 +181,16 @@ impl Association {
             if self.lanes.get(index).is_some_and(|lane| lane.unacked == 0) {
                 self.renew_lane(index, a_rwnd);
             }
+        }
+    }
+
+    /// Where the handshake sets the RTO: the round trip of its packets is a sample.
+    fn sample_handshake(&mut self, sent: Instant, now: Instant) {
+        if !self.config.quirks.handshake_rto {
+            return;
+        }
+        for lane in &mut self.lanes {
+            lane.rtt.sample(lane.clock.elapsed(sent, now));
         }
     }
 
@@ -224,6 +238,11 @@ impl Association {
             }
         }
         self.learn_peer(init.a_rwnd, init.initial_tsn);
+        if let Some(forming) = self.forming.as_ref().filter(|forming| forming.retransmits == 0) {
+            if let Some(sent) = forming.t1.map(|t1| t1 - forming.rto) {
+                self.sample_handshake(sent, now);
+            }
+        }
         self.adopt_extensions(Offer::of(&self.config, true).agree(&init.offer));
         self.drop_ungranted_streams();
         if !init.unrecognized.is_empty() {
@@ -234,7 +253,7 @@ impl Association {
         self.control.cookie_echo = true;
         let rto = self.config.rto_initial.min(self.config.rto_max);
         let stale = self.forming.as_ref().map_or(0, |f| f.stale);
-        let t1 = Some(now + rto);
+        let t1 = Some(Clock::new(&self.config).after(now, rto));
         self.forming = Some(Box::new(Forming { t1, rto, retransmits: 0, stale, cookie, preservative: None }));
     }
 
@@ -269,7 +288,7 @@ impl Association {
         }
         // The increment covers the staleness, but an absurd value must not be asked for.
         forming.preservative = Some((staleness_us / 1000).saturating_add(1000).min(300_000));
-        forming.t1 = Some(now + forming.rto);
+        forming.t1 = Some(Clock::new(&self.config).after(now, forming.rto));
         self.state = State::CookieWait;
         self.control.cookie_echo = false;
         self.control.init = true;
@@ -337,7 +356,7 @@ impl Association {
             return;
         }
         forming.rto = (forming.rto * 2).min(self.config.rto_max);
-        forming.t1 = Some(now + forming.rto);
+        forming.t1 = Some(Clock::new(&self.config).after(now, forming.rto));
         if self.state == State::CookieWait {
             self.control.init = true;
         } else {

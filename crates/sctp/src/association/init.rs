@@ -16,6 +16,8 @@ use crate::sf::offer::{Extensions, Offer, PeerOffer};
 
 /// Smallest a_rwnd an INIT may have: "MUST NOT be less than 1500" (3.3.2).
 const LEAST_RWND: u32 = 1500;
+/// Padding parameter (RFC 4820, 4).
+const PADDING: u16 = 0x8005;
 /// Bytes of unrecognized parameters returned: the INIT ACK must fit a packet.
 const MAX_UNRECOGNIZED: usize = 256;
 /// Cookie life that a peer may ask for beyond ours, ms: "the receiver ... MAY choose to ignore the suggested cookie
@@ -180,13 +182,27 @@ impl OurInit {
         }
     }
 
-    /// Appends an INIT chunk.
-    pub(crate) fn write_init(&self, out: &mut Vec<u8>) {
+    /// Appends an INIT chunk, filled up to `size` bytes.
+    pub(crate) fn write_init(&self, out: &mut Vec<u8>, size: u16) {
+        let start = out.len();
+        self.write_filled(out, 0);
+        let missing = usize::from(size).saturating_sub(out.len() - start);
+        if missing >= 4 {
+            out.truncate(start);
+            self.write_filled(out, missing);
+        }
+    }
+
+    fn write_filled(&self, out: &mut Vec<u8>, filling: usize) {
         init::emit(out, InitKind::Init, &self.fixed(), |params| {
             if let Some(increment_ms) = self.preservative {
                 params.add(&Param::CookiePreservative(CookiePreservative { increment_ms }));
             }
             self.offer.write(params, None);
+            if let Some(value) = filling.checked_sub(4) {
+                // "This parameter is used to pad an INIT chunk" (RFC 4820, 4). Who does not know it skips it.
+                params.raw(PADDING, &vec![0; value]);
+            }
         });
     }
 

@@ -9,7 +9,7 @@ use anabranch_wire::{ChunkError, Chunks, RawChunk};
 use super::acknowledgement::Windows;
 use super::init::PeerInit;
 use super::{Association, State, causes};
-use crate::config::SubflowLevel;
+use crate::config::{LossDetection, SubflowLevel};
 use crate::event::{CloseReason, Event};
 use crate::subflow::sack::PacketSummary;
 
@@ -137,6 +137,9 @@ impl Association {
             Chunk::Sack(sack) => {
                 if self.state.sends_data() || self.state == State::ShutdownSent {
                     self.stats.sacks_received += 1;
+                    if self.config.loss_detection == LossDetection::Rack {
+                        self.note_duplicates(0, sack.duplicates());
+                    }
                     let windows = Windows { a_rwnd: Some(sack.a_rwnd), a_fwnd: None };
                     self.on_acknowledgement(now, 0, sack.cumulative, windows, sack.gaps(), None)?;
                     self.advance_shutdown(now);
@@ -271,6 +274,11 @@ impl Association {
         }
         if self.reconfig.is_some() {
             self.advance_reconfig();
+        }
+        if !self.config.timeout_waits_for_ack {
+            for lane in &mut self.lanes {
+                lane.single_packet = false;
+            }
         }
         self.heard_in_shutdown_sent(cx.now, has_data);
         if self.writable_owed {

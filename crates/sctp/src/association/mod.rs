@@ -12,6 +12,7 @@ pub(crate) mod init;
 mod input;
 mod new_data;
 mod output;
+mod rack;
 mod reconfig;
 mod sf;
 mod shutdown;
@@ -147,6 +148,8 @@ pub struct Association {
     forming: Option<Box<Forming>>,
     /// When the last cookie of ours that was accepted stops being good.
     cookie_expires: Option<Instant>,
+    /// When the user asked for a shutdown that was not under way.
+    shutdown_at: Instant,
     /// The user asked for a shutdown while the handshake was running.
     shutdown_wanted: bool,
     /// T2-shutdown.
@@ -435,6 +438,7 @@ impl Association {
         }
         for lane in &self.lanes {
             consider(lane.t3, Timer::T3Rtx);
+            consider(lane.second.map(|(at, _)| at), Timer::Lane);
         }
         for space in &self.spaces {
             consider(space.sack.timer(), Timer::Sack);
@@ -463,6 +467,7 @@ impl Association {
         self.t5 = None;
         for lane in &mut self.lanes {
             lane.t3 = None;
+            lane.second = None;
             lane.loss.restart();
         }
         for path in &mut self.paths {

@@ -112,7 +112,7 @@ impl Association {
         if first.is_none() && lane.loss.any() && lane.loss.next_lost(&space.flight).is_some() {
             return Run::default();
         }
-        let mut bytes = 0;
+        let (mut bytes, mut first_of_all) = (0, false);
         loop {
             let room = limit.saturating_sub(packet.len());
             if room <= cut.header || !(first.is_some() || lane.may_send_new()) {
@@ -138,6 +138,8 @@ impl Association {
             let immediate = pending
                 && match self.config.immediate_bit {
                     ImmediateBit::Shutdown => true,
+                    // A kernel sends what it may before the user can close.
+                    ImmediateBit::ShutdownKept => now > self.shutdown_at,
                     ImmediateBit::Last => subflow.out.is_empty(),
                     ImmediateBit::Off => false,
                 };
@@ -156,6 +158,8 @@ impl Association {
                 fast_retransmitted: false,
                 lost_by_timeout: false,
                 header: lane.chunk_header,
+                probe: false,
+                immediate: immediate && self.config.immediate_bit == ImmediateBit::ShutdownKept,
             };
             lane.on_sent(now, chunk.size());
             lane.unacked += 1;
@@ -181,6 +185,7 @@ impl Association {
             });
             run.chunks += 1;
             bytes += len;
+            first_of_all |= seq == 0;
             if !alone {
                 run.ended = ending.then_some(stream);
                 break;
@@ -195,6 +200,9 @@ impl Association {
             self.stats.payload_bytes_sent += bytes;
             self.stats.payload_bytes_unique += bytes;
             self.mark_path_used();
+            if self.config.needs_second_timer() {
+                self.sent_with_second_timer(now, index, first_of_all);
+            }
         }
         run
     }

@@ -11,7 +11,7 @@ use anabranch_wire::{ChecksumOut, PacketBuilder, padded};
 
 use super::init::OurInit;
 use super::{Association, State, any_of, causes};
-use crate::config::Checksums;
+use crate::config::{Checksums, RttSampling};
 use crate::sf::offer::Offer;
 use crate::subflow::flight::ChunkState;
 use crate::subflow::gate::Candidate;
@@ -335,7 +335,7 @@ impl Association {
             // The endpoint has refused what must not be offered.
             offer: Offer::of(&self.config, true),
         };
-        ours.write_init(out);
+        ours.write_init(out, self.config.init_size);
     }
 
     fn write_sack_and_data(
@@ -531,23 +531,35 @@ impl Association {
         let size = chunk.size();
         let reason = if chunk.lost_by_timeout {
             RetransmitReason::Timeout
+        } else if chunk.probe {
+            RetransmitReason::Probe
         } else if lane.free_packet {
             RetransmitReason::FastRetransmit
         } else {
             RetransmitReason::Recovery
         };
         let eligible = !chunk.fast_retransmitted;
-        framing.emit(&chunk.fragment, tsn, false, out);
+        // A probe wants its answer at once, not after SACK.Delay.
+        let probe = std::mem::take(&mut chunk.probe);
+        framing.emit(&chunk.fragment, tsn, chunk.immediate || probe, out);
         let len = chunk.fragment.payload.len();
-        lane.loss.retransmitted(seq, eligible);
+        match &mut lane.rack {
+            None => lane.loss.retransmitted(seq, eligible),
+            Some(rack) => {
+                rack.resent(now, seq);
+                lane.loss.retransmitted(seq, false);
+            }
+        }
         lane.on_sent(now, size);
         // C5: a chunk sent before this retransmission is not timed any more.
-        if lane.timed.is_some_and(|t| t.seq >= seq) {
+        let through = self.config.rtt_sampling == RttSampling::ThroughLoss;
+        if lane.timed.is_some_and(|t| t.seq >= seq && (t.seq == seq || !through)) {
             lane.timed = None;
         }
         // "If the timer for that address is already running, the sender MUST restart the timer if the earliest ...
         // outstanding DATA chunk sent to that address is being retransmitted" (6.1).
-        if established && (lane.t3.is_none() || earliest) {
+        let restarts = earliest && !self.config.quirks.t3_runs_on;
+        if established && (lane.t3.is_none() || restarts) {
             lane.arm_t3(now);
         }
         let charged = len as u64 + if headers { 16 } else { 0 };

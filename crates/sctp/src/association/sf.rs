@@ -13,7 +13,7 @@ use super::Association;
 use super::acknowledgement::Windows;
 use super::data::DataChunk;
 use super::input::{Context, Violation};
-use crate::config::{Coupling, SubflowLevel};
+use crate::config::{Coupling, LossDetection, SubflowLevel};
 use crate::sf::credit::{Allowance, Buffer};
 use crate::sf::fids::{Fids, Judged};
 use crate::sf::negotiation::Agreed;
@@ -297,6 +297,9 @@ impl Association {
         self.stats.sacks_received += 1;
         let windows = Windows { a_rwnd: Some(head.a_rwnd), a_fwnd: Some(head.a_fwnd) };
         let times = sack.times();
+        if self.config.loss_detection == LossDetection::Rack {
+            self.note_duplicates(space, sack.duplicates());
+        }
         self.on_acknowledgement(now, space, head.cumulative, windows, sack.gaps(), times).map_err(
             |violation| match violation {
                 Violation::Protocol(what) => {

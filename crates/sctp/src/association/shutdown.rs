@@ -14,6 +14,7 @@ impl Association {
         match self.state {
             State::Established => {
                 self.state = State::ShutdownPending;
+                self.shutdown_at = now;
                 self.advance_shutdown(now);
             }
             // The peer knows nothing of us yet, and nothing was promised to anybody.
@@ -76,7 +77,7 @@ impl Association {
 
     fn arm_t2(&mut self, now: Instant) {
         if let Some(lane) = self.lanes.first() {
-            self.t2 = Some(now + lane.rtt.rto());
+            self.t2 = Some(lane.clock.after(now, lane.rtt.rto()));
         }
     }
 

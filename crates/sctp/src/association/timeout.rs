@@ -19,6 +19,9 @@ impl Association {
             if self.lanes.get(index).is_some_and(|l| due(l.t3)) {
                 self.on_t3(now, index);
             }
+            if let Some(kind) = self.lanes.get(index).and_then(|l| l.second).filter(|(at, _)| *at <= now) {
+                self.on_second_timer(now, index, kind.1);
+            }
         }
         for space in &mut self.spaces {
             space.sack.on_timeout(now);
@@ -48,6 +51,11 @@ impl Association {
     fn on_t3(&mut self, now: Instant, index: usize) {
         let Some(lane) = self.lanes.get_mut(index) else { return };
         lane.t3 = None;
+        lane.second = None;
+        lane.free_new = 0;
+        if let Some(rack) = &mut lane.rack {
+            rack.forget();
+        }
         let (path, subflow) = (lane.path, lane.subflow);
         self.stats.timeouts += 1;
         if let Some(subflow) = self.subflows.get_mut(usize::from(subflow)) {
@@ -70,7 +78,9 @@ impl Association {
             coupler.on_timeout(index);
         }
         let waited = lane.rtt.rto();
-        lane.rtt.back_off();
+        if !self.config.quirks.faulty_recovery {
+            lane.rtt.back_off();
+        }
         lane.timed = None;
         lane.free_packet = false;
         lane.held = false;

@@ -169,6 +169,13 @@ static KEYS: &[Key] = &[
         SWITCH,
         "windows count DATA chunk headers (RFC 9260), or user data only"
     ),
+    key!(
+        growth_needs_advance,
+        switch,
+        shown,
+        SWITCH,
+        "cwnd grows only when the cumulative point moves (RFC 8540, 3.22 lets any new acknowledgement do)"
+    ),
     key!(heartbeat_interval, duration, show_duration, DURATION, "HB.interval; 0 s turns heartbeats off"),
     key!(
         hold_after_fast_retransmit,
@@ -188,7 +195,7 @@ static KEYS: &[Key] = &[
         immediate_bit,
         ImmediateBit::parse,
         shown,
-        "\"off\", \"shutdown\" or \"last\"",
+        "\"off\", \"shutdown\", \"shutdown-kept\" or \"last\"",
         "which DATA chunks ask for a SACK at once"
     ),
     key!(immediate_bit_obeyed, switch, shown, SWITCH, "a DATA chunk may ask for a SACK at once (RFC 7053)"),
@@ -199,6 +206,13 @@ static KEYS: &[Key] = &[
         shown,
         "a whole number of 1 to 255",
         "subflows that the peer may have open towards us (levels 1 and sf2007)"
+    ),
+    key!(
+        init_size,
+        cookie_size,
+        show_bytes,
+        "a size of 0 B to 480 B",
+        "the INIT chunk is filled up to this size; 0 B leaves it as it is"
     ),
     key!(
         initial_ssthresh,
@@ -273,15 +287,15 @@ static KEYS: &[Key] = &[
         "twice RTO.Min after a window of one packet was sent, three more leave without a SACK (KAME)"
     ),
     key!(quirk cookie_ack_optional, "DATA in COOKIE-ECHOED stands for a lost COOKIE ACK (KAME)"),
-    key!(quirk faulty_recovery, "a spurious expiry of T3-rtx is not backed off from (KAME)"),
+    key!(quirk faulty_recovery, "an expiry of T3-rtx does not back off the RTO (KAME, LKSCTP)"),
     key!(
         quirk first_chunk_by_timeout,
         "the first DATA chunk of an association is never fast retransmitted (LKSCTP)"
     ),
     key!(quirk handshake_rto, "the round trip of the handshake sets the RTO (KAME)"),
     key!(
-        quirk whole_flight_resent,
-        "a fast retransmit sends the whole flight again while no SACK of the path was ever delayed (LKSCTP)"
+        quirk t3_runs_on,
+        "a fast retransmit of the earliest chunk does not restart T3-rtx, which expires for no reason (LKSCTP)"
     ),
     key!(receive_window, bytes, shown, BYTES, "receive buffer, the first a_rwnd"),
     key!(reconfiguration, switch, shown, SWITCH, "RE-CONFIG is offered; level 1 offers it in any case"),
@@ -292,7 +306,7 @@ static KEYS: &[Key] = &[
         rtt_sampling,
         sampling,
         show_sampling,
-        "\"once-per-round-trip\" or \"every-ack\"",
+        "\"once-per-round-trip\", \"through-loss\" or \"every-ack\"",
         "which chunks give round-trip samples"
     ),
     key!(rwnd_counts_headers, switch, shown, SWITCH, "the peer's window is charged chunk headers too"),
@@ -310,6 +324,7 @@ static KEYS: &[Key] = &[
         "a whole number of 1 or more",
         "a SACK for every this many packets"
     ),
+    key!(sack_filled_hole, switch, shown, SWITCH, "a chunk that fills the last hole is acknowledged at once"),
     key!(
         sack_first_at_once,
         switch,
@@ -384,11 +399,11 @@ static KEYS: &[Key] = &[
         "the last packet is sent again after two round trips without a SACK (RFC 8985, 7)"
     ),
     key!(
-        timeout_spares_recent,
+        timeout_waits_for_ack,
         switch,
         shown,
         SWITCH,
-        "T3-rtx leaves alone what was sent less than an RTO ago (Linux)"
+        "after T3-rtx one packet is in flight until something is acknowledged, not until a packet comes"
     ),
     key!(
         timer_tick,

@@ -13,6 +13,7 @@ mod text;
 use anabranch_base::{Dscp, Duration};
 use anabranch_wire::sf::CodePoints;
 
+use crate::lane::clock::Clock;
 use crate::subflow::sack::SackPolicy;
 
 pub use coupling::{AdaptiveCut, Coupling, FccClock, FccCount, FccRounding, FccStep};
@@ -59,6 +60,8 @@ pub enum FastRecovery {
 pub enum RttSampling {
     /// One chunk a round trip is timed (RFC 9260, 6.3.1 C4).
     OncePerRoundTrip,
+    /// Likewise, but a measurement goes on when chunks before it are lost and sent again (Linux).
+    ThroughLoss,
     /// Every SACK that newly acknowledges a chunk sent once gives a sample.
     EveryAck,
 }
@@ -187,6 +190,9 @@ pub struct Config {
     /// Whether Phi divides the growth of slow start too (the thesis: of congestion avoidance only).
     pub fcc_slow_start: bool,
 
+    /// The INIT chunk is filled up to so many bytes, with a Padding parameter (RFC 4820, 4); 0 leaves it as it is. Other
+    /// stacks say more of themselves, and on slow links that takes time.
+    pub init_size: u16,
     /// The State Cookie is filled up to so many bytes; 0 leaves it as it is. Cookies of other stacks hold more, and on
     /// slow links that takes time (study 000: 240 bytes more than the handshake of TCP).
     pub cookie_size: u16,
@@ -221,6 +227,8 @@ pub struct Config {
     pub sack_every: u16,
     /// Whether the first DATA of an association is acknowledged at once (RFC 9260, 5.1).
     pub sack_first_at_once: bool,
+    /// Whether a chunk that fills the last hole is acknowledged at once (RFC 9260, 6.7), or like any other (Linux).
+    pub sack_filled_hole: bool,
     /// Which DATA chunks ask for a SACK at once.
     pub immediate_bit: ImmediateBit,
     /// Whether a DATA chunk may ask for a SACK at once (RFC 7053).
@@ -253,6 +261,8 @@ pub struct Config {
     /// Whether the last packet is sent again after two round trips without a SACK (RFC 8985, section 7): only with
     /// [`LossDetection::Rack`].
     pub tail_loss_probe: bool,
+    /// Whether cwnd grows only with SACKs that move the cumulative point; RFC 8540, 3.22, lets every new acknowledgement do.
+    pub growth_needs_advance: bool,
     /// Missing reports that make a fast retransmit (RFC 9260: 3; RFC 2960: 4).
     pub fast_retransmit_threshold: u8,
     /// How often one loss event may cut the window.
@@ -276,8 +286,9 @@ pub struct Config {
     /// KAME's early fast retransmit: a chunk that was reported missing at least once is sent again when it is so old, or
     /// older than the smoothed round trip and its variation, whichever is longer. `None`: off.
     pub early_fast_retransmit: Option<Duration>,
-    /// Whether an expiry of T3-rtx leaves alone what was sent less than an RTO ago (Linux).
-    pub timeout_spares_recent: bool,
+    /// Whether, after T3-rtx has expired, one packet is in flight until something is acknowledged (RFC 9260, 7.2.3), or
+    /// until any packet arrives (Linux).
+    pub timeout_waits_for_ack: bool,
     /// Bugs of the stacks that the studies ran; all off but in a profile that is named after such a stack and its bugs.
     pub quirks: Quirks,
 }
@@ -311,9 +322,21 @@ impl Config {
         self.interleaving || self.subflow_level == SubflowLevel::One
     }
 
+    /// Whether lanes have a timer besides T3-rtx that begins with a transmission.
+    #[inline]
+    pub(crate) fn needs_second_timer(&self) -> bool {
+        self.tail_loss_probe || self.quirks.burst_before_sack
+    }
+
     /// When a SACK may wait.
+    #[inline]
     pub(crate) fn sack_policy(&self) -> SackPolicy {
-        SackPolicy { every: self.sack_every, delay: self.sack_delay, first_at_once: self.sack_first_at_once }
+        SackPolicy {
+            every: self.sack_every,
+            delay: self.sack_delay,
+            clock: Clock::new(self),
+            first_at_once: self.sack_first_at_once,
+        }
     }
 
     /// Most user data that one DATA chunk carries, bytes.

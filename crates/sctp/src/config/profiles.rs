@@ -85,6 +85,7 @@ impl Config {
             fcc_count: FccCount::Configured,
             adaptive_cut: AdaptiveCut::Group,
             fcc_slow_start: false,
+            init_size: 0,
             cookie_size: 0,
             timer_tick: Duration::ZERO,
             timer_wheel: false,
@@ -100,6 +101,7 @@ impl Config {
             sack_delay: Duration::from_millis(200),
             sack_every: 2,
             sack_first_at_once: true,
+            sack_filled_hole: true,
             immediate_bit: ImmediateBit::Shutdown,
             immediate_bit_obeyed: true,
             data_with_cookie: true,
@@ -113,6 +115,7 @@ impl Config {
             backoff_keeps_ssthresh: false,
             slow_start_at_ssthresh: true,
             slow_start_limit: 1,
+            growth_needs_advance: true,
             loss_detection: LossDetection::MissingReports,
             tail_loss_probe: false,
             fast_retransmit_threshold: 3,
@@ -125,7 +128,7 @@ impl Config {
             idle_decay_floor: Some(4),
             rwnd_counts_headers: false,
             early_fast_retransmit: None,
-            timeout_spares_recent: false,
+            timeout_waits_for_ack: true,
             quirks: Quirks::default(),
         }
     }

@@ -5,7 +5,7 @@ use std::fmt;
 
 use anabranch_base::Duration;
 
-use super::{Config, FastRecovery, InitialWindow, MaxBurst};
+use super::{Config, FastRecovery, InitialWindow, MaxBurst, RttSampling};
 
 /// What windows are counted in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +23,9 @@ pub enum ImmediateBit {
     Off,
     /// All that leave in SHUTDOWN-PENDING (RFC 9260, 6.1).
     Shutdown,
+    /// Likewise, but for those that leave at the time of the close: a kernel has sent them before. Also when they are sent
+    /// again (Linux).
+    ShutdownKept,
     /// The last one before a shutdown.
     Last,
 }
@@ -60,7 +63,7 @@ macro_rules! words {
 }
 
 words!(WindowUnit, Pmdcs = "pmdcs", Mtu = "mtu");
-words!(ImmediateBit, Off = "off", Shutdown = "shutdown", Last = "last");
+words!(ImmediateBit, Off = "off", Shutdown = "shutdown", ShutdownKept = "shutdown-kept", Last = "last");
 words!(LossDetection, MissingReports = "missing-reports", Rack = "rack");
 
 /// Bugs that study 003 saw in the stacks of 2006 (its sections 6 and 7). No rule asks for any of them.
@@ -71,17 +74,20 @@ pub struct Quirks {
     pub handshake_rto: bool,
     /// KAME: "does not care if the COOKIE_ACK is lost": DATA that arrives in COOKIE-ECHOED ends the handshake (6.2.2).
     pub cookie_ack_optional: bool,
-    /// KAME: T3-rtx does not back off, so once the RTO is too short everything is sent twice: "the RTO timer did not
-    /// back-off accordingly" (6.4.1).
+    /// T3-rtx does not back off, so once the RTO is too short everything is sent twice. KAME: "the RTO timer did not
+    /// back-off accordingly" (6.4.1, one position only); LKSCTP: spurious retransmissions continue "throughout the entire
+    /// association" (7.2.1).
     pub faulty_recovery: bool,
     /// KAME: "when the first data packet is sent KAME waits for about 400ms [at an RTO.Min of 200 ms] and then sends three
     /// additional packets, even if no SACK has been received" (6.4.1).
     pub burst_before_sack: bool,
     /// LKSCTP: "unable to recover a loss of the first data packet with the fast retransmit mechanism" (6.2.2).
     pub first_chunk_by_timeout: bool,
-    /// LKSCTP: after a fast retransmit the whole flight is sent again, "throughout the entire association", unless SACKs
-    /// were delayed before and the RTO knows of it (7.2.1).
-    pub whole_flight_resent: bool,
+    /// LKSCTP: "starts to spuriously retransmit packets that are in flight when the retransmission of the fifth packet is
+    /// conducted", unless SACKs were delayed before (7.2.1). A fast retransmit does not restart T3-rtx, which then expires
+    /// before the answer can be there, and what is in flight is sent again; delayed SACKs in the samples make the RTO long
+    /// enough. The packet logs of Linux 6.1 show the same.
+    pub t3_runs_on: bool,
     /// "The implementation is unable to undo this exponential back-off when new acknowledgments are received" (7.1.2).
     pub backoff_stays: bool,
 }
@@ -106,15 +112,23 @@ impl Config {
             receive_window: 106_496,
             send_buffer: 212_992,
             rto_initial: Duration::from_secs(3),
-            cookie_size: 228,
+            init_size: 36,
+            // 228, and 8 bytes of other parameters in the INIT ACK: half of them here, as the cookie travels twice.
+            cookie_size: 232,
             timer_tick: Duration::from_millis(10),
             timer_wheel: true,
+            sack_filled_hole: false,
+            immediate_bit: ImmediateBit::ShutdownKept,
             data_with_cookie: false,
             window_unit: WindowUnit::Mtu,
             flight_counts_headers: false,
             initial_window: InitialWindow::Rfc4960,
             initial_ssthresh: None,
-            timeout_spares_recent: true,
+            rtt_sampling: RttSampling::ThroughLoss,
+            growth_needs_advance: false,
+            timeout_waits_for_ack: false,
+            // Its logs show it still: a fast retransmit does not restart T3-rtx.
+            quirks: Quirks { t3_runs_on: true, ..Quirks::default() },
             ..Self::rfc9260()
         }
     }
@@ -126,7 +140,8 @@ impl Config {
         Self {
             profile: "kame-2006",
             receive_window: 233_016,
-            window_unit: WindowUnit::Mtu,
+            // One packet, not one and what slops over.
+            window_unit: WindowUnit::Pmdcs,
             initial_window: InitialWindow::Packets(1),
             fast_retransmit_threshold: 3,
             immediate_bit: ImmediateBit::Off,
@@ -176,7 +191,12 @@ impl Config {
     pub fn lksctp_2006_bugs() -> Self {
         Self {
             profile: "lksctp-2006-bugs",
-            quirks: Quirks { first_chunk_by_timeout: true, whole_flight_resent: true, ..Quirks::default() },
+            quirks: Quirks {
+                first_chunk_by_timeout: true,
+                t3_runs_on: true,
+                faulty_recovery: true,
+                ..Quirks::default()
+            },
             ..Self::lksctp_2006()
         }
     }

@@ -296,6 +296,7 @@ pub(super) fn show_burst(value: &MaxBurst) -> String {
 pub(super) fn sampling(text: &str) -> Option<RttSampling> {
     match text {
         "once-per-round-trip" => Some(RttSampling::OncePerRoundTrip),
+        "through-loss" => Some(RttSampling::ThroughLoss),
         "every-ack" => Some(RttSampling::EveryAck),
         _ => None,
     }
@@ -304,6 +305,7 @@ pub(super) fn sampling(text: &str) -> Option<RttSampling> {
 pub(super) fn show_sampling(value: &RttSampling) -> String {
     match value {
         RttSampling::OncePerRoundTrip => "once-per-round-trip",
+        RttSampling::ThroughLoss => "through-loss",
         RttSampling::EveryAck => "every-ack",
     }
     .to_owned()

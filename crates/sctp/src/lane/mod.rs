@@ -1,15 +1,31 @@
 //! A lane: one subflow on one path. Its round-trip estimate, T3-rtx timer and congestion controller.
 
+pub(crate) mod clock;
 pub(crate) mod controller;
 pub(crate) mod rtt;
 
 use anabranch_base::{Duration, Instant};
 
-use crate::config::{Config, MaxBurst};
+use crate::config::{Config, LossDetection, MaxBurst};
 use crate::subflow::flight::LaneAck;
 use crate::subflow::loss::Loss;
+use crate::subflow::rack::Rack;
+use clock::Clock;
 use controller::{AnyController, Controller};
 use rtt::{RttEstimator, TimedChunk};
+
+/// What a lane's second timer is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SecondTimer {
+    /// Chunks that may only be late are lost by then (RFC 8985, 6.3).
+    Reordering,
+    /// The tail may be lost: a probe is due (RFC 8985, 7.3).
+    Probe,
+    /// KAME's early fast retransmit.
+    EarlyRetransmit,
+    /// KAME: packets that leave without a SACK.
+    Burst,
+}
 
 #[derive(Debug)]
 pub(crate) struct Lane {
@@ -20,8 +36,16 @@ pub(crate) struct Lane {
     pub(crate) subflow: u8,
     /// Which of its chunks are lost.
     pub(crate) loss: Loss,
+    /// What RACK knows, where it finds losses.
+    pub(crate) rack: Option<Box<Rack>>,
+    /// A timer besides T3-rtx, and what it is for.
+    pub(crate) second: Option<(Instant, SecondTimer)>,
+    /// So many packets of new data may leave whatever cwnd says.
+    pub(crate) free_new: u8,
     pub(crate) controller: AnyController,
     pub(crate) rtt: RttEstimator,
+    /// What timers follow.
+    pub(crate) clock: Clock,
     /// T3-rtx.
     pub(crate) t3: Option<Instant>,
     /// Bytes in flight, as windows count them: DATA chunk headers included, or not.
@@ -82,7 +106,10 @@ impl Lane {
             path,
             space: 0,
             subflow: 0,
-            loss: Loss::new(config.fast_retransmit_threshold),
+            loss: Loss::new(config.fast_retransmit_threshold, config.quirks.first_chunk_by_timeout),
+            rack: (config.loss_detection == LossDetection::Rack).then(|| Box::new(Rack::new())),
+            second: None,
+            free_new: 0,
             timed_open: false,
             earliest: 0,
             min_rtt: None,
@@ -91,6 +118,7 @@ impl Lane {
             cwnd_peak: controller.window(),
             controller,
             rtt: RttEstimator::new(config),
+            clock: Clock::new(config),
             t3: None,
             flight: 0,
             chunk_header: if config.flight_counts_headers { 16 } else { 0 },
@@ -122,6 +150,7 @@ impl Lane {
             && self.flight < self.controller.window()
             && self.flight < self.burst.window
             && !self.burst.blocked
+            || self.free_new > 0
     }
 
     /// Whether a marked chunk may be sent again now (6.1 C).
@@ -140,6 +169,7 @@ impl Lane {
 
     /// A packet with new data was begun.
     pub(crate) fn count_new_packet(&mut self) {
+        self.free_new = self.free_new.saturating_sub(1);
         if let MaxBurst::AfterRecovery(n) = self.burst.rule {
             self.burst.packets += 1;
             if self.burst.limited && self.burst.packets >= n {
@@ -183,6 +213,10 @@ impl Lane {
     /// Everything leaves for another lane: what was in flight, in bytes and chunks, and unacknowledged.
     pub(crate) fn hand_over(&mut self) -> (u64, u32, u32) {
         self.t3 = None;
+        self.second = None;
+        if let Some(rack) = &mut self.rack {
+            rack.forget();
+        }
         self.timed = None;
         self.recovery_exit = None;
         self.free_packet = false;
@@ -208,7 +242,7 @@ impl Lane {
     }
 
     pub(crate) fn arm_t3(&mut self, now: Instant) {
-        self.t3 = Some(now + self.rtt.rto());
+        self.t3 = Some(self.clock.after(now, self.rtt.rto()));
     }
 
     /// Halves cwnd for every RTO that passed without a transmission (7.2.1), before the next one.

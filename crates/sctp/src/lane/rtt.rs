@@ -2,6 +2,7 @@
 
 use anabranch_base::{Duration, Instant};
 
+use super::clock::Clock;
 use crate::config::Config;
 
 #[derive(Clone, Debug)]
@@ -11,6 +12,10 @@ pub(crate) struct RttEstimator {
     rto: Duration,
     min: Duration,
     max: Duration,
+    clock: Clock,
+    /// A sample does not undo the backing off; how often the RTO was doubled.
+    backoff_stays: bool,
+    backoffs: u32,
 }
 
 impl RttEstimator {
@@ -21,11 +26,19 @@ impl RttEstimator {
             rto: config.rto_initial.min(config.rto_max),
             min: config.rto_min,
             max: config.rto_max,
+            clock: Clock::new(config),
+            backoff_stays: config.quirks.backoff_stays,
+            backoffs: 0,
         }
     }
 
     pub(crate) fn srtt(&self) -> Option<Duration> {
         self.srtt
+    }
+
+    /// The smoothed round trip and its variation.
+    pub(crate) fn srtt_and_variation(&self) -> Duration {
+        self.srtt.unwrap_or_default() + self.rttvar
     }
 
     pub(crate) fn rto(&self) -> Duration {
@@ -37,23 +50,39 @@ impl RttEstimator {
         match self.srtt {
             None => {
                 self.srtt = Some(rtt);
-                self.rttvar = rtt / 2;
+                self.rttvar = self.clock.part(rtt, 1);
             }
             Some(srtt) => {
                 let error = srtt.abs_diff(rtt);
+                if self.clock.ticks() {
+                    // Whole ticks, each term rounded down.
+                    let rttvar = self.rttvar - self.clock.part(self.rttvar, 2);
+                    self.rttvar = rttvar + self.clock.part(error, 2);
+                    self.srtt = Some(srtt - self.clock.part(srtt, 3) + self.clock.part(rtt, 3));
+                    self.update();
+                    return;
+                }
                 self.rttvar = Duration::from_nanos((3 * self.rttvar.as_nanos() + error.as_nanos()) / 4);
                 self.srtt = Some(Duration::from_nanos((7 * srtt.as_nanos() + rtt.as_nanos()) / 8));
             }
         }
+        self.update();
+    }
+
+    fn update(&mut self) {
         // G1: "Whenever RTTVAR is computed, if RTTVAR == 0, then adjust RTTVAR = G."
-        self.rttvar = self.rttvar.max(Duration::from_nanos(1));
+        self.rttvar = self.rttvar.max(self.clock.granularity());
         let rto = self.srtt.unwrap_or_default() + self.rttvar * 4;
         self.rto = rto.max(self.min).min(self.max);
+        if self.backoff_stays {
+            self.rto = (self.rto * (1 << self.backoffs.min(16))).min(self.max);
+        }
     }
 
     /// E2: "back off the timer", up to RTO.Max.
     pub(crate) fn back_off(&mut self) {
         self.rto = (self.rto * 2).min(self.max);
+        self.backoffs = self.backoffs.saturating_add(1);
     }
 }
 

@@ -45,6 +45,10 @@ pub(crate) struct SentChunk {
     pub(crate) lost_by_timeout: bool,
     /// Bytes of header that count in flight.
     pub(crate) header: u8,
+    /// It asks for a SACK at once also when it is sent again.
+    pub(crate) immediate: bool,
+    /// It is sent again as a probe of the tail.
+    pub(crate) probe: bool,
 }
 
 impl SentChunk {
@@ -60,6 +64,8 @@ impl SentChunk {
             fast_retransmitted: false,
             lost_by_timeout: false,
             header: 0,
+            immediate: false,
+            probe: false,
         }
     }
 
@@ -96,6 +102,8 @@ pub(crate) struct LaneAck {
     pub(crate) highest_newly_acked: Option<u64>,
     /// Newest of the newly acknowledged that was sent once: sequence number and time of sending.
     pub(crate) newest_once: Option<(u64, Instant)>,
+    /// Newest of the newly acknowledged that was sent more than once: time of the last sending and sequence number.
+    pub(crate) newest_resent: Option<(Instant, u64)>,
     /// The cumulative TSN passed a chunk that had been fast retransmitted.
     pub(crate) fast_retransmitted_acked: bool,
 }
@@ -458,6 +466,8 @@ fn newly(lane: &mut LaneAck, seq: u64, chunk: &SentChunk) {
     // sample would include the wait of the peer's SACKs that we missed: leave it out, too.
     if chunk.transmissions == 1 && chunk.state == ChunkState::InFlight {
         lane.newest_once = Some((seq, chunk.sent_at));
+    } else if chunk.state == ChunkState::InFlight {
+        lane.newest_resent = lane.newest_resent.max(Some((chunk.sent_at, seq)));
     }
 }
 

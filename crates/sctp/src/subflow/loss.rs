@@ -5,6 +5,8 @@
 
 use std::collections::VecDeque;
 
+use anabranch_base::Instant;
+
 use super::flight::{ChunkState, Flight, SentChunk};
 
 #[derive(Debug, Default)]
@@ -24,11 +26,12 @@ pub(crate) struct Loss {
 }
 
 impl Loss {
-    pub(crate) fn new(threshold: u8) -> Self {
+    /// With `spare_first` the first chunk of all is never suspected.
+    pub(crate) fn new(threshold: u8, spare_first: bool) -> Self {
         Self {
             threshold,
             suspects: VecDeque::new(),
-            scanned: 0,
+            scanned: u64::from(spare_first),
             lost: VecDeque::new(),
             own: None,
             highest_acked: None,
@@ -38,6 +41,11 @@ impl Loss {
     /// From now on other lanes send under the same sequence space (`true`), or do not any more. `lane` is this one.
     pub(crate) fn share_space(&mut self, shared: bool, flight: &Flight, lane: u8) {
         self.own = shared.then(|| flight.of_lane(lane).collect());
+    }
+
+    /// Chunks of the lane from its earliest on, where lanes share a space.
+    pub(crate) fn own_len(&self) -> u64 {
+        self.own.as_ref().map_or(0, |own| own.len() as u64)
     }
 
     /// Whether it is told that the space is shared.
@@ -98,29 +106,7 @@ impl Loss {
         limit: u64,
         mut marked: impl FnMut(u64, &mut SentChunk),
     ) {
-        self.suspects_below(flight.first());
-        let from = self.scanned.max(flight.first());
-        let missing = |flight: &mut Flight, seq| {
-            flight.get_mut(seq).is_some_and(|c| c.state == ChunkState::InFlight && !c.fast_retransmitted)
-        };
-        match &self.own {
-            None => {
-                for seq in from..limit {
-                    if missing(flight, seq) {
-                        self.suspects.push_back(seq);
-                    }
-                }
-            }
-            Some(own) => {
-                let start = own.partition_point(|seq| *seq < from);
-                for &seq in own.range(start..).take_while(|seq| **seq < limit) {
-                    if missing(flight, seq) {
-                        self.suspects.push_back(seq);
-                    }
-                }
-            }
-        }
-        self.scanned = self.scanned.max(limit);
+        self.collect(flight, limit);
         let prefix = self.suspects.partition_point(|s| *s < limit);
         if prefix == 0 {
             return;
@@ -148,6 +134,81 @@ impl Loss {
             }
         }
         self.suspects.drain(kept..prefix);
+    }
+
+    /// Everything of the lane below `limit` that is in flight becomes a suspect, once.
+    #[inline]
+    fn collect(&mut self, flight: &mut Flight, limit: u64) {
+        self.suspects_below(flight.first());
+        let from = self.scanned.max(flight.first());
+        let missing = |flight: &mut Flight, seq| {
+            flight.get_mut(seq).is_some_and(|c| c.state == ChunkState::InFlight && !c.fast_retransmitted)
+        };
+        match &self.own {
+            None => {
+                for seq in from..limit {
+                    if missing(flight, seq) {
+                        self.suspects.push_back(seq);
+                    }
+                }
+            }
+            Some(own) => {
+                let start = own.partition_point(|seq| *seq < from);
+                for &seq in own.range(start..).take_while(|seq| **seq < limit) {
+                    if missing(flight, seq) {
+                        self.suspects.push_back(seq);
+                    }
+                }
+            }
+        }
+        self.scanned = self.scanned.max(limit);
+    }
+
+    /// Likewise, for [`super::rack`], with the list of suspects: ascending, so in the order of their sending.
+    /// Whether one was among them that has been passed by the cumulative point.
+    pub(super) fn suspects_up_to(
+        &mut self,
+        flight: &mut Flight,
+        limit: Option<u64>,
+    ) -> (&mut VecDeque<u64>, bool) {
+        let late = self.suspects.front().is_some_and(|seq| *seq < flight.first());
+        if let Some(limit) = limit {
+            self.collect(flight, limit);
+        }
+        (&mut self.suspects, late)
+    }
+
+    /// Marks one chunk of the lane that is in flight.
+    pub(crate) fn mark<'f>(&mut self, flight: &'f mut Flight, seq: u64) -> Option<&'f mut SentChunk> {
+        let chunk = flight.get_mut(seq).filter(|chunk| chunk.state == ChunkState::InFlight)?;
+        chunk.state = ChunkState::Lost;
+        chunk.fast_retransmitted = true;
+        chunk.lost_by_timeout = false;
+        insert_sorted(&mut self.lost, seq);
+        Some(chunk)
+    }
+
+    /// The newest chunk of the lane in flight.
+    pub(crate) fn newest_in_flight(&self, flight: &Flight) -> Option<u64> {
+        let in_flight = |seq: &u64| flight.get(*seq).is_some_and(|c| c.state == ChunkState::InFlight);
+        match &self.own {
+            None => (flight.first()..flight.next()).rev().find(in_flight),
+            Some(own) => own.iter().rev().copied().find(in_flight),
+        }
+    }
+
+    /// Suspects that were sent at `sent` or before.
+    pub(crate) fn suspects_sent_by(&self, flight: &Flight, sent: Instant) -> Vec<u64> {
+        let old = |seq: &u64| {
+            let chunk = flight.get(*seq);
+            chunk.is_some_and(|c| c.state == ChunkState::InFlight && c.missing > 0 && c.sent_at <= sent)
+        };
+        self.suspects.iter().copied().filter(old).collect()
+    }
+
+    /// Whether anything was reported missing, and is not marked.
+    pub(crate) fn suspects_any(&self) -> bool {
+        !self.suspects.is_empty()
     }
 
     /// Marks everything of `lane` that is in flight (E3 of 6.3.3: T3-rtx expired); calls `marked` for each.
@@ -228,7 +289,7 @@ impl Loss {
     /// Forgets everything (restart).
     pub(crate) fn restart(&mut self) {
         let own = self.own.is_some().then(VecDeque::new);
-        *self = Self { own, ..Self::new(self.threshold) };
+        *self = Self { own, ..Self::new(self.threshold, false) };
     }
 }
 

@@ -3,6 +3,8 @@
 use anabranch_base::{Duration, Instant};
 use anabranch_wire::Tsn;
 
+use crate::lane::clock::Clock;
+
 /// Most duplicates listed in one SACK: they are information, not state, and a flood of them must not grow memory.
 const MAX_DUPLICATES: usize = 16;
 
@@ -29,6 +31,8 @@ pub(crate) struct SackPolicy {
     pub(crate) every: u16,
     /// SACK.Delay.
     pub(crate) delay: Duration,
+    /// What its timer follows.
+    pub(crate) clock: Clock,
     /// The first DATA of all is acknowledged at once.
     pub(crate) first_at_once: bool,
 }
@@ -50,6 +54,7 @@ pub(crate) struct PacketSummary {
 
 impl SackScheduler {
     /// A packet has been read to its end.
+    #[inline]
     pub(crate) fn on_packet(&mut self, now: Instant, packet: PacketSummary, policy: SackPolicy) {
         if !packet.has_data {
             return;
@@ -67,7 +72,7 @@ impl SackScheduler {
         {
             self.now = true;
         } else if self.due.is_none() {
-            self.due = Some(now + policy.delay);
+            self.due = Some(policy.clock.after(now, policy.delay));
         }
         self.started = true;
     }
@@ -118,9 +123,13 @@ impl SackScheduler {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Config;
 
     const DELAY: Duration = Duration::from_millis(200);
-    const POLICY: SackPolicy = SackPolicy { every: 2, delay: DELAY, first_at_once: true };
+
+    fn policy() -> SackPolicy {
+        Config::rfc9260().sack_policy()
+    }
 
     fn data() -> PacketSummary {
         PacketSummary { has_data: true, new: true, ..PacketSummary::default() }
@@ -128,7 +137,7 @@ mod tests {
 
     fn started() -> SackScheduler {
         let mut s = SackScheduler::default();
-        s.on_packet(Instant::ZERO, data(), POLICY);
+        s.on_packet(Instant::ZERO, data(), policy());
         assert!(s.is_due_now(), "the first DATA chunk is acknowledged at once");
         s.sent(1000);
         s
@@ -137,14 +146,14 @@ mod tests {
     #[test]
     fn every_second_packet_or_200_ms() {
         let mut s = started();
-        s.on_packet(Instant::from_nanos(5), data(), POLICY);
+        s.on_packet(Instant::from_nanos(5), data(), policy());
         assert!(!s.is_due_now() && s.is_pending());
         assert_eq!(s.timer(), Some(Instant::from_nanos(5) + DELAY));
-        s.on_packet(Instant::from_nanos(6), data(), POLICY);
+        s.on_packet(Instant::from_nanos(6), data(), policy());
         assert!(s.is_due_now());
         s.sent(0);
         assert!(!s.is_pending() && s.timer().is_none());
-        s.on_packet(Instant::ZERO, data(), POLICY);
+        s.on_packet(Instant::ZERO, data(), policy());
         s.on_timeout(Instant::ZERO + DELAY);
         assert!(s.is_due_now());
     }
@@ -157,14 +166,14 @@ mod tests {
             PacketSummary { duplicate: true, new: false, ..data() },
         ] {
             let mut s = started();
-            s.on_packet(Instant::ZERO, packet, POLICY);
+            s.on_packet(Instant::ZERO, packet, policy());
             assert!(s.is_due_now(), "{packet:?}");
         }
         let mut s = started();
-        s.on_packet(Instant::ZERO, PacketSummary { duplicate: true, ..data() }, POLICY);
+        s.on_packet(Instant::ZERO, PacketSummary { duplicate: true, ..data() }, policy());
         assert!(!s.is_due_now(), "a duplicate beside new data may wait");
         let mut s = started();
-        s.on_packet(Instant::ZERO, PacketSummary::default(), POLICY);
+        s.on_packet(Instant::ZERO, PacketSummary::default(), policy());
         assert!(!s.is_pending());
         for _ in 0..100 {
             s.on_duplicate(Tsn::new(1));

@@ -2,6 +2,9 @@
 #![allow(dead_code, unreachable_pub, reason = "every test file uses its own part of the harness")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
+pub mod single_loss;
+
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -126,9 +129,12 @@ pub struct Pair {
     pub log: Vec<Logged>,
     pub events: Vec<(Side, AssociationId, Event)>,
     pub received: Vec<(Side, Received)>,
+    /// What Z sends on stream 0 as soon as it has accepted, before it shuts down: so many messages of so many bytes.
+    pub offer: Option<(usize, usize)>,
     /// Whether each side's user reads at once.
     pub reads: [bool; 2],
     pub max_packets: usize,
+    closing: Option<AssociationId>,
     in_flight: BTreeMap<(Instant, u64), (Side, Vec<u8>)>,
     sequence: u64,
     drop: Drop,
@@ -238,6 +244,8 @@ impl Pair {
             log: Vec::new(),
             events: Vec::new(),
             received: Vec::new(),
+            offer: None,
+            closing: None,
             reads: [true, true],
             max_packets: 1,
             in_flight: BTreeMap::new(),
@@ -287,6 +295,18 @@ impl Pair {
         self.drop = Box::new(drop);
     }
 
+    /// A link of `rate` bits per second and `delay` in each direction from now on; packets count with an IP header.
+    pub fn link(&mut self, rate: u64, delay: Duration) {
+        let free = [Cell::new(Instant::ZERO), Cell::new(Instant::ZERO)];
+        self.delay_by(move |p| {
+            let free = &free[p.from as usize];
+            let bits = 8 * (p.bytes.len() as u64 + 20);
+            let sent = free.get().max(p.at) + Duration::from_nanos(bits * 1_000_000_000 / rate);
+            free.set(sent);
+            sent + delay - p.at
+        });
+    }
+
     /// How long each packet takes from now on.
     pub fn delay_by(&mut self, delay: impl Fn(&Logged) -> Duration + 'static) {
         self.delay = Some(Box::new(delay));
@@ -332,8 +352,20 @@ impl Pair {
                     buf.clear();
                     progress = true;
                 }
+                if let Some(id) = self.closing.take() {
+                    let now = self.now;
+                    self.z.shutdown(now, id);
+                }
                 while let Some((id, event)) = self.endpoint(side).poll_event() {
+                    let accepted = matches!(event, Event::Accepted);
                     self.events.push((side, id, event));
+                    if let Some((count, len)) = self.offer.filter(|_| accepted && side == Side::Z) {
+                        for _ in 0..count {
+                            self.send(side, id, 0, &vec![7; len]);
+                        }
+                        // What may leave at once leaves before the user closes.
+                        self.closing = Some(id);
+                    }
                     progress = true;
                 }
                 if self.reads[side as usize] {
@@ -373,7 +405,7 @@ impl Pair {
     }
 
     /// The next thing that happens, if it happens before `limit`.
-    fn step(&mut self, limit: Instant) -> bool {
+    pub fn step(&mut self, limit: Instant) -> bool {
         self.pump();
         let arrival = self.in_flight.keys().next().map(|k| k.0);
         let timer = [self.a.poll_timeout(), self.z.poll_timeout()].into_iter().flatten().map(|t| t.0).min();

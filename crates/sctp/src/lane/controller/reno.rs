@@ -38,6 +38,7 @@ pub(crate) struct Reno {
     pba_needs_full_window: bool,
     pba_clamp: bool,
     pba_counts_twice: bool,
+    needs_advance: bool,
 }
 
 impl Reno {
@@ -73,6 +74,7 @@ impl Reno {
             pba_needs_full_window: config.pba_needs_full_window,
             pba_clamp: config.pba_clamp,
             pba_counts_twice: config.pba_counts_twice,
+            needs_advance: config.growth_needs_advance,
         }
     }
 
@@ -192,7 +194,7 @@ impl Controller for Reno {
         let newly = acked.cumulative + acked.gap;
         // "only if the current congestion window is being fully utilized and the data sender is not in Fast
         // Recovery"; the cumulative point must move, as every version of the rule has it.
-        if acked.cumulative_advanced && newly > 0 && !acked.in_recovery {
+        if (acked.cumulative_advanced || !self.needs_advance) && newly > 0 && !acked.in_recovery {
             if !self.in_slow_start() {
                 self.grow(newly, full);
             } else if full {

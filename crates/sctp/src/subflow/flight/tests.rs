@@ -27,6 +27,8 @@ pub(in crate::subflow) fn chunk() -> SentChunk {
         fast_retransmitted: false,
         lost_by_timeout: false,
         header: 16,
+        immediate: false,
+        probe: false,
     }
 }
 
@@ -153,7 +155,7 @@ fn work_per_sack_is_constant_at_any_window() {
     let mut per_packet = Vec::new();
     for window in [10_u64, 1_000, 100_000] {
         let mut flight = flight_of(window);
-        let mut loss = super::super::loss::Loss::new(3);
+        let mut loss = super::super::loss::Loss::new(3, false);
         let mut out = AckOutcome::default();
         flight.visited = 0;
         // Chunk 0 is lost; everything else arrives one by one, each with a SACK (up to the 16-bit offsets).
@@ -179,7 +181,7 @@ fn work_per_sack_is_constant_with_many_losses() {
     let mut per_packet = Vec::new();
     for window in [100_u64, 1_000, 50_000] {
         let mut flight = flight_of(window);
-        let mut loss = super::super::loss::Loss::new(3);
+        let mut loss = super::super::loss::Loss::new(3, false);
         let mut out = AckOutcome::default();
         flight.visited = 0;
         let mut gaps: Vec<GapBlock> = Vec::new();

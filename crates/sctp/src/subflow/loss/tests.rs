@@ -10,7 +10,7 @@ struct Run {
 
 impl Run {
     fn new(n: u64, threshold: u8) -> Self {
-        Self { flight: flight_of(n), loss: Loss::new(threshold), out: AckOutcome::default() }
+        Self { flight: flight_of(n), loss: Loss::new(threshold, false), out: AckOutcome::default() }
     }
 
     /// A SACK; what it marks.

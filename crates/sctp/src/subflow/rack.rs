@@ -1,0 +1,335 @@
+//! Which of the flight is lost, by time: RACK (RFC 8985, section 6) carried over to SCTP, for each lane on its own.
+//!
+//! Gap blocks and the cumulative TSN take the place of SACK blocks, duplicate TSNs that of DSACK. Chunks that were sent once
+//! were sent in the order of their numbers, so the suspects of [`Loss`] are in the order of time; those sent again have a list
+//! of their own. Each is looked at when it is the oldest: a constant number of times, whatever the window.
+
+use std::collections::VecDeque;
+
+use anabranch_base::{Duration, Instant};
+
+use super::flight::{ChunkState, Flight, LaneAck, SentChunk};
+use super::loss::Loss;
+
+/// "DupThresh": so many chunks acknowledged above a hole make reordering unlikely.
+const DUP_THRESHOLD: u64 = 3;
+/// Recoveries after which a window that grew is forgotten (RFC 8985, 6.2, step 4).
+const PERSIST: u8 = 16;
+
+/// A tail loss probe that is on its way (RFC 8985, 7.4).
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    /// One past what had been sent when it left.
+    end: u64,
+    /// The chunk that was sent again; `None`: new data.
+    resent: Option<u64>,
+}
+
+/// What a tail loss probe turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ProbeOutcome {
+    /// Nothing is known yet, or nothing was lost.
+    Nothing,
+    /// It repaired a loss: "TLP_process_ack ... invoke a congestion control response" (7.4.2).
+    Repaired,
+}
+
+#[derive(Debug)]
+pub(crate) struct Rack {
+    /// The newest transmission that was delivered, and its round trip (RACK.xmit_ts, RACK.end_seq, RACK.rtt).
+    newest: Option<(Instant, u64)>,
+    rtt: Duration,
+    /// Transmissions other than the first, in the order of time.
+    resent: VecDeque<(Instant, u64)>,
+    reordering_seen: bool,
+    /// RACK.reo_wnd_mult and RACK.reo_wnd_persist; until when further duplicates belong to the same round trip.
+    window_steps: u32,
+    persist: u8,
+    duplicates_until: u64,
+    probe: Option<Probe>,
+}
+
+/// What a lane knows besides.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Circumstances {
+    pub(crate) now: Instant,
+    pub(crate) min_rtt: Option<Duration>,
+    pub(crate) srtt: Option<Duration>,
+    pub(crate) in_recovery: bool,
+    /// Chunks acknowledged above the earliest one that is not.
+    pub(crate) acked_above: u64,
+}
+
+impl Rack {
+    pub(crate) fn new() -> Self {
+        Self {
+            newest: None,
+            rtt: Duration::ZERO,
+            resent: VecDeque::new(),
+            reordering_seen: false,
+            window_steps: 1,
+            persist: 0,
+            duplicates_until: 0,
+            probe: None,
+        }
+    }
+
+    /// A chunk is being sent again.
+    pub(crate) fn resent(&mut self, now: Instant, seq: u64) {
+        self.resent.push_back((now, seq));
+    }
+
+    /// Forgets transmissions and probe: T3-rtx has expired, or the chunks have gone to another lane.
+    pub(crate) fn forget(&mut self) {
+        self.resent.clear();
+        self.probe = None;
+    }
+
+    /// A duplicate was reported: something was sent again for nothing. Once a round trip the reordering window grows: "RACK.
+    /// reo_wnd_mult += 1" (6.2, step 4).
+    pub(crate) fn duplicate(&mut self, flight: &Flight, seq: u64) {
+        if self.probe.is_some_and(|probe| probe.resent == Some(seq)) {
+            self.probe = None; // the original had arrived
+            return;
+        }
+        // The original came after all. RFC 8985 takes this for reordering only where nothing was sent again.
+        self.reordering_seen = true;
+        if flight.first() >= self.duplicates_until {
+            self.window_steps += 1;
+            self.persist = PERSIST;
+            self.duplicates_until = flight.next();
+        }
+    }
+
+    /// A recovery is over.
+    pub(crate) fn recovered(&mut self) {
+        self.persist = self.persist.saturating_sub(1);
+        if self.persist == 0 {
+            self.window_steps = 1;
+        }
+    }
+
+    /// How much later than its followers a chunk may arrive (6.2, step 4).
+    fn window(&self, c: &Circumstances) -> Duration {
+        if !self.reordering_seen && (c.in_recovery || c.acked_above >= DUP_THRESHOLD) {
+            return Duration::ZERO;
+        }
+        let window = c.min_rtt.unwrap_or(self.rtt) / 4 * u64::from(self.window_steps);
+        window.min(c.srtt.unwrap_or(self.rtt))
+    }
+
+    /// What a SACK delivered (6.2, steps 2 and 3). The newest transmission counts.
+    pub(crate) fn delivered(&mut self, c: &Circumstances, ack: &LaneAck) {
+        let once = ack.newest_once.map(|(seq, sent)| (sent, seq));
+        // "If the RTT is less than the minimum, the ACK is for the original": no news of the retransmission.
+        let resent =
+            ack.newest_resent.filter(|(sent, _)| c.min_rtt.is_none_or(|least| c.now - *sent >= least));
+        for newest in [once, resent].into_iter().flatten() {
+            if self.newest.is_none_or(|known| newest > known) {
+                self.newest = Some(newest);
+                self.rtt = c.now - newest.0;
+            }
+        }
+    }
+
+    /// Marks what is lost (6.2, step 5); when to look again.
+    pub(crate) fn detect(
+        &mut self,
+        flight: &mut Flight,
+        loss: &mut Loss,
+        c: &Circumstances,
+        highest_acked: Option<u64>,
+        mut marked: impl FnMut(u64, &SentChunk),
+    ) -> Option<Instant> {
+        let newest = self.newest?;
+        let (suspects, late) = loss.suspects_up_to(flight, highest_acked);
+        self.reordering_seen |= late;
+        // One that was acknowledged after all came late.
+        while let Some(&seq) = suspects.front() {
+            if flight.get(seq).is_some_and(|chunk| chunk.state == ChunkState::InFlight) {
+                break;
+            }
+            let late = flight.get(seq).is_none_or(|chunk| chunk.state == ChunkState::GapAcked);
+            self.reordering_seen |= late;
+            suspects.pop_front();
+        }
+        let wait = self.rtt + self.window(c);
+        let mut lost = Vec::new();
+        while let Some(&seq) = suspects.front() {
+            let Some(chunk) = flight.get(seq).filter(|chunk| chunk.state == ChunkState::InFlight) else {
+                suspects.pop_front();
+                continue;
+            };
+            if (chunk.sent_at, seq) >= newest || chunk.sent_at + wait > c.now {
+                break;
+            }
+            lost.push(seq);
+            suspects.pop_front();
+        }
+        let deadline = |seq: &u64| {
+            let sent = flight.get(*seq)?.sent_at;
+            ((sent, *seq) < newest).then(|| sent + wait)
+        };
+        let first = suspects.front().and_then(deadline);
+        // "The timer ... is set to expire ... for the longest" of them (6.2, step 5): one expiry for all.
+        let mut look_again = suspects.back().and_then(deadline).max(first);
+        while let Some(&(sent, seq)) = self.resent.front() {
+            let current =
+                flight.get(seq).is_some_and(|c| c.state == ChunkState::InFlight && c.sent_at == sent);
+            if current && ((sent, seq) >= newest || sent + wait > c.now) {
+                break;
+            }
+            self.resent.pop_front();
+            if current {
+                lost.push(seq);
+            }
+        }
+        let older = self.resent.partition_point(|entry| *entry < newest);
+        if let Some((sent, _)) = older.checked_sub(1).and_then(|last| self.resent.get(last)) {
+            look_again = look_again.max(Some(*sent + wait));
+        }
+        lost.sort_unstable();
+        for seq in lost {
+            if let Some(chunk) = loss.mark(flight, seq) {
+                marked(seq, chunk);
+            }
+        }
+        look_again
+    }
+
+    pub(crate) fn probes(&self) -> bool {
+        self.probe.is_some()
+    }
+
+    /// A tail loss probe leaves.
+    pub(crate) fn probe(&mut self, flight: &Flight, resent: Option<u64>) {
+        self.probe = Some(Probe { end: flight.next(), resent });
+    }
+
+    /// What an acknowledgement says of the probe (7.4.2). As duplicates are reported, one that says nothing of a duplicate
+    /// and acknowledges more than had been sent by then shows that the probe was needed.
+    pub(crate) fn probe_answered(&mut self, flight: &Flight) -> ProbeOutcome {
+        let Some(probe) = self.probe else { return ProbeOutcome::Nothing };
+        let first = flight.first();
+        match probe.resent {
+            None if first >= probe.end => self.probe = None,
+            Some(_) if first > probe.end => {
+                self.probe = None;
+                return ProbeOutcome::Repaired;
+            }
+            _ => {}
+        }
+        ProbeOutcome::Nothing
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::flight::AckOutcome;
+    use super::super::flight::tests::{blocks, flight_of};
+    use super::*;
+
+    const RTT: Duration = Duration::from_millis(80);
+
+    struct Run {
+        flight: Flight,
+        loss: Loss,
+        rack: Rack,
+        acked_above: u64,
+    }
+
+    impl Run {
+        /// Chunk `i` was sent at `i` milliseconds.
+        fn new(n: u64) -> Self {
+            let mut flight = flight_of(n);
+            for (seq, chunk) in flight.iter_mut() {
+                chunk.sent_at = Instant::ZERO + Duration::from_millis(seq);
+            }
+            Self { flight, loss: Loss::new(3, false), rack: Rack::new(), acked_above: 0 }
+        }
+
+        fn circumstances(&self, ms: u64) -> Circumstances {
+            Circumstances {
+                now: Instant::ZERO + Duration::from_millis(ms),
+                min_rtt: Some(RTT),
+                srtt: Some(RTT),
+                in_recovery: false,
+                acked_above: self.acked_above,
+            }
+        }
+
+        /// A SACK at so many milliseconds: what is lost now, and when to look again.
+        fn sack(&mut self, ms: u64, next: u64, above: &[u64]) -> (Vec<u64>, Option<u64>) {
+            let mut out = AckOutcome::default();
+            let gaps = blocks(next, above.iter().copied());
+            self.flight.acknowledge(next, gaps.into_iter(), 1, &mut out).unwrap();
+            self.acked_above = above.len() as u64;
+            let c = self.circumstances(ms);
+            self.rack.delivered(&c, &out.lanes[0]);
+            self.detect(ms, out.lanes[0].highest_newly_acked)
+        }
+
+        fn detect(&mut self, ms: u64, highest: Option<u64>) -> (Vec<u64>, Option<u64>) {
+            let c = self.circumstances(ms);
+            let mut lost = Vec::new();
+            let again =
+                self.rack.detect(&mut self.flight, &mut self.loss, &c, highest, |seq, _| lost.push(seq));
+            (lost, again.map(|at| (at - Instant::ZERO).as_nanos() / 1_000_000))
+        }
+    }
+
+    /// A hole waits for a quarter of the shortest round trip after the newest delivery, and is lost then.
+    #[test]
+    fn a_hole_is_lost_after_the_reordering_window() {
+        let mut run = Run::new(10);
+        // Chunk 1, sent at 1 ms, was delivered in 80 ms: 0 has until 0 + 80 + 20 ms.
+        assert_eq!(run.sack(81, 0, &[1]), (vec![], Some(100)));
+        assert_eq!(run.detect(99, None), (vec![], Some(100)));
+        assert_eq!(run.detect(100, None), (vec![0], None));
+    }
+
+    /// Three chunks above it, and no reordering so far: at once.
+    #[test]
+    fn three_chunks_above_a_hole_make_it_lost_at_once() {
+        let mut run = Run::new(10);
+        assert_eq!(run.sack(82, 0, &[1, 2]), (vec![], Some(100)));
+        assert_eq!(run.sack(83, 0, &[1, 2, 3]), (vec![0], None));
+    }
+
+    /// One that came late makes the window stay; duplicates make it grow, once a round trip.
+    #[test]
+    fn reordering_and_duplicates_widen_the_window() {
+        let mut run = Run::new(40);
+        assert_eq!(run.sack(82, 0, &[1, 2]).0, []);
+        assert_eq!(run.sack(90, 3, &[]), (vec![], None));
+        assert!(run.rack.reordering_seen);
+        // Chunk 7 was delivered in 80 ms; 3 to 6 have 80 + 20 ms.
+        assert_eq!(run.sack(87, 3, &[7, 8, 9]).1, Some(6 + 78 + 20));
+        run.rack.duplicate(&run.flight, 1);
+        run.rack.duplicate(&run.flight, 2);
+        assert_eq!(run.rack.window_steps, 2);
+        assert_eq!(run.detect(88, None).1, Some(6 + 78 + 40));
+        for _ in 0..PERSIST {
+            run.rack.recovered();
+        }
+        assert_eq!(run.rack.window_steps, 1);
+    }
+
+    /// What was sent again is lost again when something sent later was delivered and a round trip has passed.
+    #[test]
+    fn a_lost_retransmission_is_found() {
+        let mut run = Run::new(10);
+        assert_eq!(run.sack(83, 0, &[1, 2, 3]).0, [0]);
+        let at = Instant::ZERO + Duration::from_millis(83);
+        assert_eq!(run.loss.next_lost(&run.flight), Some(0));
+        run.loss.retransmitted(0, false);
+        let chunk = run.flight.get_mut(0).unwrap();
+        (chunk.state, chunk.sent_at, chunk.transmissions) = (ChunkState::InFlight, at, 2);
+        run.rack.resent(at, 0);
+        // Older deliveries say nothing of it.
+        assert_eq!(run.sack(89, 0, &[1, 2, 3, 4, 5, 6, 7, 8]).0, []);
+        // Sent at 90 ms, after the retransmission, and delivered.
+        run.flight.get_mut(9).unwrap().sent_at = Instant::ZERO + Duration::from_millis(90);
+        assert_eq!(run.sack(170, 0, &[1, 2, 3, 4, 5, 6, 7, 8, 9]).0, [0]);
+    }
+}
