@@ -1,0 +1,123 @@
+//! `anabranch decode` on what `anabranch simulate` captures: what one says, the other must find.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Twelve packets of data, the sixth of which is lost once; `LEVEL` and `ENGINE` are filled in.
+const SCENARIO: &str = r#"
+duration = "20 s"
+
+[[link]]
+name  = "wire"
+from  = "a"
+to    = "b"
+rate  = "1 Mbit/s"
+delay = "40 ms"
+loss  = { kind = "positions", drop = [6], applies = "data" }
+both  = true
+back  = { loss = { kind = "none" } }
+
+[[flow]]
+name     = "flow"
+from     = "a"
+to       = "b"
+FLOW
+"#;
+
+const SCTP: &str = r#"
+protocol = "sctp"
+engine   = "ENGINE"
+streams  = 2
+subflows = [{ dscp = "BE", streams = [0] }, { dscp = "EF", streams = [1] }]
+traffic  = { kind = "transfer", bytes = "24000 B", message = "1000 B" }
+LEVEL
+"#;
+
+const TCP: &str = r#"
+protocol = "tcp"
+engine   = "rfc"
+traffic  = { kind = "transfer", bytes = "24000 B", message = "1000 B" }
+"#;
+
+fn program(place: &Path, arguments: &[&str]) -> Vec<u8> {
+    let output = Command::new(env!("CARGO_BIN_EXE_anabranch"))
+        .args(arguments)
+        .current_dir(place)
+        .output()
+        .expect("it starts");
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    output.stdout
+}
+
+fn json(bytes: &[u8]) -> Value {
+    serde_json::from_slice(bytes).expect("JSON")
+}
+
+/// Simulates a flow, captures it, and returns both programs' words about it.
+fn both(place: &Path, flow: &str) -> (Value, Value) {
+    std::fs::write(place.join("s.toml"), SCENARIO.replace("FLOW", flow)).expect("a file");
+    let told = json(&program(place, &["simulate", "s.toml", "--json", "--pcap", "s.pcapng"]));
+    let found = json(&program(
+        place,
+        &["decode", "s.pcapng", "--json", "--summary", "--retransmissions", "--packets"],
+    ));
+    (told["runs"][0]["flows"][0].clone(), found)
+}
+
+#[test]
+fn every_encoding_is_known_and_losses_are_found() {
+    let sctp = |engine: &str, level: &str| SCTP.replace("ENGINE", engine).replace("LEVEL", level);
+    for (name, flow, encoding) in [
+        ("level 0", sctp("rfc9260", ""), "plain"),
+        ("level 1", sctp("rfc9260", "level = 1"), "sf"),
+        ("sf2007", sctp("sf2007", ""), "sf2007"),
+        ("tcp", TCP.to_owned(), "plain"),
+    ] {
+        let place = tempfile::tempdir().expect("a directory");
+        let (told, found) = both(place.path(), &flow);
+        let flows = found["flows"].as_array().expect("flows");
+        assert_eq!(flows.len(), 1, "{name}");
+        assert_eq!(flows[0]["encoding"], encoding, "{name}");
+        let forward = &flows[0]["forward"];
+        assert_eq!(forward["purposes"]["payload"], 24_000, "{name}: {forward}");
+        // The packet that was lost, and at the end of a recovery perhaps one that was not.
+        assert!(forward["purposes"]["payload_again"].as_u64() >= Some(1000), "{name}: {forward}");
+        let all: u64 =
+            forward["purposes"].as_object().expect("purposes").values().filter_map(Value::as_u64).sum();
+        assert_eq!(forward["bytes"], all, "{name}");
+        let again = found["retransmissions"].as_array().expect("a list");
+        assert_eq!(again.len() as u64, told["retransmissions"].as_u64().expect("a number"), "{name}");
+        assert_eq!(again[0]["reason"], "fast-retransmit", "{name}: {}", again[0]);
+        assert_eq!(flows[0]["ending"], "closed", "{name}");
+    }
+}
+
+#[test]
+fn a_bottleneck_and_a_plot() {
+    let place = tempfile::tempdir().expect("a directory");
+    both(place.path(), TCP);
+    let found = json(&program(
+        place.path(),
+        &["decode", "s.pcapng", "--json", "--idle", "1 Mbit/s", "--direction", "10.0.1.1>*"],
+    ));
+    let line = &found["idle"][0];
+    let (busy, idle, total) = (
+        line["busy_s"].as_f64().expect("s"),
+        line["idle_s"].as_f64().expect("s"),
+        line["total_s"].as_f64().expect("s"),
+    );
+    assert!((busy + idle - total).abs() < 1e-9, "{line}");
+    assert!((busy - line["bytes"].as_f64().expect("bytes") * 8e-6).abs() < 1e-6, "{line}");
+    program(place.path(), &["decode", "s.pcapng", "--plot", "s.svg"]);
+    let plot = std::fs::read_to_string(place.path().join("s.svg")).expect("a plot");
+    assert!(plot.contains("<svg") && plot.trim_end().ends_with("</svg>"));
+    let refused = Command::new(env!("CARGO_BIN_EXE_anabranch"))
+        .args(["decode", "s.toml"])
+        .current_dir(place.path())
+        .output()
+        .expect("it starts");
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && said.contains("s.toml"), "{said}");
+}
