@@ -91,6 +91,6 @@ def comparison(stacks: Mapping[str, Table]) -> Figure:
             color=colour,
             label=f"{bandwidth} kbit/s",
         )
-    plots.label(axes, "KAME against LKSCTP", "link delay, ms", "additional time, %")
+    plots.label(axes, "Fig. 10: KAME against LKSCTP", "link delay, ms", "additional time, %")
     axes.legend()
     return figure
