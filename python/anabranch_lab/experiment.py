@@ -160,6 +160,12 @@ def analyse(runner: Runner) -> Analysis:
     return found
 
 
+def beside(runner: Runner, name: str) -> Runner:
+    """The runner of an experiment of the same study (`exp-17`), for one that needs its results; it may be the runner's own."""
+    study = _study_folder(runner.plan)
+    return runner.beside(find(study.parent, f"{study.name}/{name}"))
+
+
 def others(runner: Runner) -> dict[str, Analysis]:
     """What every other experiment of the study found, for an experiment that compares them."""
     folder = _study_folder(runner.plan)

@@ -1,30 +1,27 @@
 """The claims of experiments XVI and XVII."""
 
-from collections.abc import Callable
-
 from anabranch_lab.catalogue import Book
 from anabranch_lab.claims import Claim, Explanation, Part, above, below, exact, number, within
 from anabranch_lab.grid import Grid
-from anabranch_lab.models.deterministic import Bottleneck, p_low, p_rr
+from anabranch_lab.models.deterministic import p_low, p_rr
 from anabranch_lab.stats import Estimate, estimate, exponent
 
 from ..common import phi
+from ..common.deterministic import network
 
 Runs = dict[str, Grid]
-Network = Callable[..., Bottleneck]
-TOLD = {"large": "XVI", "small": "XVII"}
 MANY = (4, 12, 25)
 
 
-def claims(book: Book, runs: Runs, single: Runs, cut: Grid, recovery: Grid, network: Network) -> list[Claim]:
+def claims(book: Book, runs: Runs, single: Runs, cut: Grid, recovery: Grid) -> list[Claim]:
     """The claims of the catalogue that name this experiment."""
     return [
         window(book, single),
-        cycle(book, runs, single, network),
+        cycle(book, runs, single),
         queue(book, single),
         cuts(book, cut),
         goodput(book, runs, recovery),
-        bounds(book, runs, recovery, network),
+        bounds(book, runs, recovery),
         growth(book, runs),
     ]
 
@@ -34,31 +31,31 @@ def window(book: Book, single: Runs) -> Claim:
 
     def judge(engine: str) -> list[Part]:
         parts: list[Part] = []
-        for name, told in TOLD.items():
+        for told in single:
             parts += [
                 within(
                     f"{told}: RMS difference over a cycle, of W_Q",
                     0.0,
                     0.03,
-                    single[name].at("rms", engine=engine, n=1),
+                    single[told].at("rms", engine=engine, n=1),
                 ),
-                within(f"{told}: peak / W_Q", 1.0, 1.03, single[name].at("peak", engine=engine, n=1)),
+                within(f"{told}: peak / W_Q", 1.0, 1.03, single[told].at("peak", engine=engine, n=1)),
             ]
         return parts
 
     return book.claim("Z-XVI-1", judge)
 
 
-def cycle(book: Book, runs: Runs, single: Runs, network: Network) -> Claim:
+def cycle(book: Book, runs: Runs, single: Runs) -> Claim:
     """Z-XVI-2."""
 
     def judge(engine: str) -> list[Part]:
         parts: list[Part] = []
-        for name, told in TOLD.items():
-            model = network(name).low()
-            longer = (single[name].sample("cycle", engine=engine, n=1) / model.length).estimate
+        for told in runs:
+            model = network(told).low()
+            longer = (single[told].sample("cycle", engine=engine, n=1) / model.length).estimate
             # Eq. 4.55: one for each cycle.
-            rate = runs[name].sample("fr", engine=engine, n=1, phi="1") / p_low(network(name))
+            rate = runs[told].sample("fr", engine=engine, n=1, phi="1") / p_low(network(told))
             parts.append(within(f"{told}: cycle / model", 1.0, 1.08, longer))
             parts.append(within(f"{told}: fast retransmits a packet / model", 0.92, 1.0, rate.estimate))
         return parts
@@ -70,13 +67,13 @@ def queue(book: Book, single: Runs) -> Claim:
     """Z-XVI-3."""
 
     def emptied(engine: str) -> int:
-        least = single["large"].sample("queue_least", engine=engine, n=1).values
+        least = single["XVI"].sample("queue_least", engine=engine, n=1).values
         return sum(not value > 0 for value in least)
 
     def judge(engine: str) -> list[Part]:
         return [
             exact("XVI: runs in which the queue ran empty", 0, emptied(engine)),
-            above("XVII: share of the steady phase", 0.0, single["small"].at("steady", engine=engine, n=1)),
+            above("XVII: share of the steady phase", 0.0, single["XVII"].at("steady", engine=engine, n=1)),
         ]
 
     return book.claim("Z-XVI-3", judge)
@@ -119,14 +116,14 @@ def goodput(book: Book, runs: Runs, recovery: Grid) -> Claim:
             part
             for name in phi.NAMES
             for part in (
-                below(f"XVI, Phi = {name}: slope of the goodput", 0.0, slope(runs["large"], engine, name)),
-                above(f"XVII, Phi = {name}: slope of the goodput", 0.0, slope(runs["small"], engine, name)),
+                below(f"XVI, Phi = {name}: slope of the goodput", 0.0, slope(runs["XVI"], engine, name)),
+                above(f"XVII, Phi = {name}: slope of the goodput", 0.0, slope(runs["XVII"], engine, name)),
             )
         ]
 
     gained = (
         recovery.sample("goodput", engine="ns2-2.28", n=25, phi="1")
-        - runs["large"].sample("goodput", engine="ns2-2.28", n=25, phi="1")
+        - runs["XVI"].sample("goodput", engine="ns2-2.28", n=25, phi="1")
     ).estimate
     return book.claim(
         "Z-XVI-5",
@@ -136,19 +133,19 @@ def goodput(book: Book, runs: Runs, recovery: Grid) -> Claim:
     )
 
 
-def bounds(book: Book, runs: Runs, recovery: Grid, network: Network) -> Claim:
+def bounds(book: Book, runs: Runs, recovery: Grid) -> Claim:
     """Z-XVI-6."""
 
-    def parts_of(source: Grid, name: str, engine: str) -> list[Part]:
+    def parts_of(source: Grid, told: str, engine: str) -> list[Part]:
         parts: list[Part] = []
         for n in (2, *MANY):
             for value in phi.NAMES:
-                model = network(name, n, value)
+                model = network(told, n, value)
                 low, high = (model.low().throughput * 8e-6, model.up().throughput * 8e-6)
-                slack = 0.03 * high if name == "large" else 0.0
+                slack = 0.03 * high if told == "XVI" else 0.0
                 got = source.at("goodput", engine=engine, n=n, phi=value)
                 rate = source.at("fr", engine=engine, n=n, phi=value)
-                at = f"{TOLD[name]}, n = {n}, Phi = {value}"
+                at = f"{told}, n = {n}, Phi = {value}"
                 parts += [
                     within(f"{at}: goodput, Mbit/s", low - slack, high * 1.0005, got),
                     within(f"{at}: fast retransmits", p_rr(model), p_low(model), rate),
@@ -156,10 +153,10 @@ def bounds(book: Book, runs: Runs, recovery: Grid, network: Network) -> Claim:
         return parts
 
     def judge(engine: str) -> list[Part]:
-        return parts_of(runs["large"], "large", engine) + parts_of(runs["small"], "small", engine)
+        return parts_of(runs["XVI"], "XVI", engine) + parts_of(runs["XVII"], "XVII", engine)
 
     fewer = (
-        runs["large"].sample("fr", engine="ns2-2.28", n=12, phi="n")
+        runs["XVI"].sample("fr", engine="ns2-2.28", n=12, phi="n")
         - recovery.sample("fr", engine="ns2-2.28", n=12, phi="n")
     ).estimate
     return book.claim(
@@ -179,10 +176,10 @@ def growth(book: Book, runs: Runs) -> Claim:
 
     def judge(engine: str) -> list[Part]:
         parts = []
-        for name, told in TOLD.items():
+        for told in runs:
             places = [(n, value) for n in MANY for value in phi.NAMES]
             x = [n * n / phi.value(value, n) for n, value in places]
-            samples = [runs[name].sample("fr", engine=engine, n=n, phi=value).values for n, value in places]
+            samples = [runs[told].sample("fr", engine=engine, n=n, phi=value).values for n, value in places]
             found = []
             for row in zip(*samples, strict=True):
                 # A short run may have none at all with a large Phi.

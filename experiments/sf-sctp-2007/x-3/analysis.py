@@ -4,24 +4,17 @@ from anabranch_lab.catalogue import Book
 from anabranch_lab.claims import Claim, Part, within
 from anabranch_lab.experiment import Analysis, book
 from anabranch_lab.grid import Grid
-from anabranch_lab.models.deterministic import Bottleneck, p_low, p_rr, p_up
+from anabranch_lab.models.deterministic import p_low, p_rr, p_up
 from anabranch_lab.sweep import Runner
 
-from ..common import phi
+from ..common.deterministic import MEASURES, network, runners
 
-MEASURES = {"fr": "sum(fast_retransmits) FILTER (kind = 'flow') / sum(packets_sent) FILTER (kind = 'flow')"}
 FCC = ("n", "n^2", "2n^2")
-
-
-def network(name: str, n: int, growth: str) -> Bottleneck:
-    """The network of XVI (`large`) or XVII (`small`) in the model."""
-    rate, queue = (10e6, 100) if name == "large" else (20e6, 20)
-    return Bottleneck(rate / 8, 0.1, queue, n=n, phi=phi.value(growth, n))
 
 
 def analyse(runner: Runner) -> Analysis:
     """What the lab asks an experiment for."""
-    runs = {name: runner.grid(name, MEASURES) for name in ("large", "small")}
+    runs = {told: each.grid("subflows", MEASURES) for told, each in runners(runner).items()}
     engine = runner.plan.engines[-1]
     under = sum(
         runs[name].at("fr", engine=engine, n=n, phi=value).mean < p_up(network(name, n, value))
@@ -29,7 +22,7 @@ def analyse(runner: Runner) -> Analysis:
         for n in places(runs[name])
         for value in FCC
     )
-    whole = 2 * len(places(runs["large"])) * len(FCC)
+    whole = 2 * len(places(runs["XVI"])) * len(FCC)
     return Analysis(
         claims=[bound(book(runner), runs)],
         figures=[],

@@ -1,0 +1,89 @@
+"""Measures of experiments XVI and XVII: one association alone, beside the deterministic model of section 4.4."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from anabranch_lab import cycles, grid, series
+from anabranch_lab.experiment import beside
+from anabranch_lab.models.deterministic import Bottleneck
+from anabranch_lab.sweep import Runner
+
+from . import phi
+from .bottleneck import LINK
+
+UNIT = 1468.0 / 1500.0
+"""The engines count a window in DATA chunk bytes (1468 of the 1500 on the wire)."""
+
+FOLDERS = {"XVI": "exp-16", "XVII": "exp-17"}
+"""The experiments by the thesis's names; both have sweeps `subflows`, `single` and `pictures`."""
+
+MEASURES = {
+    # Mbit/s on the wire.
+    "goodput": f"{grid.of_flow('sf', 'goodput_wire_bps')} / 1e6",
+    "fr": "sum(fast_retransmits) FILTER (kind = 'flow') / sum(packets_sent) FILTER (kind = 'flow')",
+    "timeouts": grid.of_flow("sf", "timeouts"),
+}
+
+
+def runners(runner: Runner) -> dict[str, Runner]:
+    """Both experiments, seen from one of them or from another of the study."""
+    return {told: beside(runner, folder) for told, folder in FOLDERS.items()}
+
+
+def network(told: str, n: int = 1, growth: str = "1") -> Bottleneck:
+    """The network of XVI or XVII in the model."""
+    rate, queue = {"XVI": (10e6, 100), "XVII": (20e6, 20)}[told]
+    return Bottleneck(rate / 8, 0.1, queue, n=n, phi=phi.value(growth, n))
+
+
+def single_look(told: str) -> Callable[[series.Samples], dict[str, float]]:
+    """What a run with one subflow shows of its cycles, beside the model."""
+    model = network(told).low()
+    full = network(told).w_full
+
+    def look(samples: series.Samples) -> dict[str, float]:
+        sender, link = samples.sender("sf"), samples.link(LINK)
+        window = sender.cwnd / UNIT
+        marks = cycles.turns(window, 0.2 * float(window.max()))[1:-1]
+        highs = [i for i in marks if window[i] > window.mean()]
+        lows = [i for i in marks if window[i] < window.mean()]
+        whole = [
+            (a, b)
+            for a in lows
+            for b in (next((h for h in highs if h > a), None),)
+            if b is not None and b - a > 10
+        ]
+        errors = []
+        for start, end in whole:
+            # From the cut on, as long as the model's cycle lasts; it is a little shorter.
+            time = sender.time[start : end + 1] - sender.time[start]
+            during = time < model.length
+            errors.append(
+                float(np.sqrt(np.mean((window[start : end + 1][during] - model.window(time[during])) ** 2)))
+                / full
+            )
+        gaps = np.diff([sender.time[i] for i in highs])
+        phases = cycles.phases(link.time, link.queue)
+        total = sum(phase.length for phase in phases)
+        return {
+            "rms": float(np.mean(errors)) if errors else np.nan,
+            "peak": float(np.mean([window[i] for i in highs])) / full if highs else np.nan,
+            "cycle": float(np.mean(gaps)) if len(gaps) else np.nan,
+            "queue_least": float(link.queue.min()),
+            "steady": sum(phase.length for phase in phases if phase.state == cycles.QSD) / total
+            if total
+            else np.nan,
+        }
+
+    return look
+
+
+def cut_look(samples: series.Samples) -> dict[str, float]:
+    """What a full queue leaves of the aggregate window, and how smooth that is."""
+    window = samples.sender("sf").cwnd
+    found = cycles.cuts(window, 0.08 * float(window.max()))
+    return {
+        "cut": float(np.median(found)) if found else np.nan,
+        "variation": float(window.std() / window.mean()),
+    }
