@@ -217,6 +217,15 @@ class Grid:
     measures: tuple[str, ...]
     cells: Mapping[tuple, Mapping[str, Sequence]]
 
+    def joined(self, other: "Grid") -> "Grid":
+        """Both together: points that two sweeps of one plan run for different lengths, say. No point may be in both."""
+        if (self.axes, self.measures) != (other.axes, other.measures):
+            raise ValueError(f"grids of {self.axes}, {self.measures} and {other.axes}, {other.measures}")
+        both = self.cells.keys() & other.cells.keys()
+        if both:
+            raise ValueError(f"in both grids: {dict(zip(self.axes, min(both), strict=True))}")
+        return Grid(self.axes, self.measures, {**self.cells, **other.cells})
+
     def values(self, axis: str) -> list[Any]:
         """The values of an axis, in the order in which they occur."""
         index = self._index(axis)

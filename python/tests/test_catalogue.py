@@ -198,6 +198,13 @@ def test_a_wrong_catalogue_is_refused(checkout, change, message):
         catalogue.load(path)
 
 
+def test_an_experiment_may_use_the_runs_of_another(checkout):
+    runner = Runner(experiment.find(checkout / "experiments", "made-up/exp-1"), checkout / "out")
+    assert experiment.beside(runner, "exp-2").plan.name == "made-up/exp-2"
+    with pytest.raises(plan.PlanError, match="no experiment `made-up/exp-3`"):
+        experiment.beside(runner, "exp-3")
+
+
 def test_a_claim_or_a_variant_that_does_not_exist_is_named(checkout):
     runner = Runner(experiment.find(checkout / "experiments", "made-up/exp-1"), checkout / "out")
     book = experiment.book(runner)

@@ -37,6 +37,22 @@ def test_a_curve_has_a_value_for_each_seed_and_point(loaded):
     assert curve.between(2, 9).x == (2, 4)
 
 
+def test_two_sweeps_make_one_grid_if_no_point_is_in_both(loaded):
+    old, new = (
+        grid.Grid(
+            loaded.axes,
+            loaded.measures,
+            {place: cell for place, cell in loaded.cells.items() if place[0] == engine},
+        )
+        for engine in ("old", "new")
+    )
+    assert old.joined(new).cells == loaded.cells
+    with pytest.raises(ValueError, match="in both grids: {'engine': 'old', 'n': 1}"):
+        old.joined(loaded)
+    with pytest.raises(ValueError, match="grids of"):
+        old.joined(grid.Grid(("n",), loaded.measures, {}))
+
+
 def test_only_seeds_that_every_point_has_make_a_curve(loaded):
     assert loaded.curve("a", over="n", engine="new").seeds == (1, 2)
 

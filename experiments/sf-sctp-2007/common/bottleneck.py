@@ -67,20 +67,21 @@ def closely(samples: series.Samples) -> dict[str, float]:
     """What the overflows of one finely sampled run leave: of the windows, and of the queue.
 
     Subflows are cut some tenths of a second apart, and those cut first grow meanwhile. So a fall of the aggregate is the sum of the
-    falls of its subflows, each from its highest to its lowest between the high and the low of the aggregate. A queue drains when it
-    gets shorter by a fifth of what it ever held; it ran empty when at most one packet was left.
+    falls of its subflows, between the high and the low of the aggregate. A window grows by a packet between two samples; ssthresh
+    keeps what a cut made of it (RFC 2960, 7.2.3: half of it, and the window is set to that), so the window before a cut was twice that. A
+    queue drains when it gets shorter by a fifth of what it ever held; it ran empty when at most one packet was left.
     """
     link, sender = samples.link(LINK), samples.sender("sf")
-    windows = [samples.sender("sf", number).cwnd for number in samples.subflows("sf")]
+    subflows = [samples.sender("sf", number) for number in samples.subflows("sf")]
     marks = cycles.turns(sender.cwnd, 0.2 * float(sender.cwnd.max()))
     halved = falls = 0
     for high, low in itertools.pairwise(marks):
         if sender.cwnd[low] >= sender.cwnd[high] or low == marks[-1]:
             continue
         falls += 1
-        before, after = (sum(float(pick(w[high : low + 1])) for w in windows) for pick in (np.max, np.min))
+        before, after = (sum(ends) for ends in zip(*(fall(w, high, low) for w in subflows), strict=True))
         # Windows are whole bytes: half of an odd one is rounded.
-        halved += after <= 0.5 * before + len(windows)
+        halved += after <= 0.5 * before + len(subflows)
     marks = cycles.turns(link.queue, 0.2 * float(link.queue.max()))
     lows = [i for j, i in itertools.pairwise(marks[:-1]) if link.queue[i] < link.queue[j]]
     return {
@@ -89,6 +90,19 @@ def closely(samples: series.Samples) -> dict[str, float]:
         "drains": len(lows),
         "emptied": sum(bool(link.queue[i] <= 1) for i in lows),
     }
+
+
+def fall(sender: series.Sender, high: int, low: int) -> tuple[float, float]:
+    """The window of a subflow before its first cut between two samples, and the smallest from then on; without a cut at both ends."""
+    window = sender.cwnd[high : low + 1]
+    cuts = [
+        float(value)
+        for before, value in itertools.pairwise(sender.ssthresh[high : low + 1])
+        if value != before
+    ]
+    if not cuts:
+        return float(window[0]), float(window[-1])
+    return max(float(window.max()), 2 * cuts[0]), min(float(window.min()), *cuts)
 
 
 def _cut_once(sender: series.Sender, phase: cycles.Phase) -> bool:

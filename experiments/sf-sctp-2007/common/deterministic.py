@@ -1,16 +1,18 @@
 """Measures of experiments XVI and XVII: one association alone, beside the deterministic model of section 4.4."""
 
+import itertools
 from collections.abc import Callable
 
 import numpy as np
 
 from anabranch_lab import cycles, grid, series
 from anabranch_lab.experiment import beside
+from anabranch_lab.grid import Grid
 from anabranch_lab.models.deterministic import Bottleneck
 from anabranch_lab.sweep import Runner
 
 from . import phi
-from .bottleneck import LINK
+from .bottleneck import LINK, fall
 
 UNIT = 1468.0 / 1500.0
 """The engines count a window in DATA chunk bytes (1468 of the 1500 on the wire)."""
@@ -29,6 +31,11 @@ MEASURES = {
 def runners(runner: Runner) -> dict[str, Runner]:
     """Both experiments, seen from one of them or from another of the study."""
     return {told: beside(runner, folder) for told, folder in FOLDERS.items()}
+
+
+def measured(runner: Runner) -> Grid:
+    """Every number of subflows with every Phi: those that grow slowly run longer."""
+    return runner.grid("subflows", MEASURES).joined(runner.grid("slow", MEASURES))
 
 
 def network(told: str, n: int = 1, growth: str = "1") -> Bottleneck:
@@ -82,7 +89,14 @@ def single_look(told: str) -> Callable[[series.Samples], dict[str, float]]:
 def cut_look(samples: series.Samples) -> dict[str, float]:
     """What a full queue leaves of the aggregate window, and how smooth that is."""
     window = samples.sender("sf").cwnd
-    found = cycles.cuts(window, 0.08 * float(window.max()))
+    subflows = [samples.sender("sf", number) for number in samples.subflows("sf")]
+    marks = cycles.turns(window, 0.08 * float(window.max()))[:-1]
+    found = [
+        sum(after) / sum(before)
+        for high, low in itertools.pairwise(marks)
+        if window[low] < window[high]
+        for before, after in (zip(*(fall(each, high, low) for each in subflows), strict=True),)
+    ]
     return {
         "cut": float(np.median(found)) if found else np.nan,
         "variation": float(window.std() / window.mean()),

@@ -30,6 +30,11 @@ MEASURES = {
 }
 
 
+def measured(runner: Runner, name: str) -> Grid:
+    """Every Phi: those that grow slowly run longer, in the sweep `NAME-slow`."""
+    return runner.grid(name, MEASURES).joined(runner.grid(f"{name}-slow", MEASURES))
+
+
 def share(runs: Grid, other: str, **at: object) -> Estimate:
     """SF-SCTP over the single SCTP (`single`), or over all of them (`singles`)."""
     return ratio(runs.sample("sf", **at).values, runs.sample(other, **at).values)

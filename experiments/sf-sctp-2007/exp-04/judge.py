@@ -151,5 +151,5 @@ def synchronous(book: Book, droptail: Grid, red: Grid, closely: Grid) -> Claim:
         "Z-IV-5",
         judge,
         note="Synchronisation is the mean correlation of two windows of one association. A fall of the aggregate is that of its "
-        "subflows, each from its highest to its lowest: they are cut a few tenths of a second apart and grow meanwhile.",
+        "subflows: they are cut a few tenths of a second apart and grow meanwhile. What a cut leaves is read from ssthresh.",
     )

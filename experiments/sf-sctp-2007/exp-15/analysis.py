@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from anabranch_lab import grid, plots, stats
 from anabranch_lab.catalogue import Book
-from anabranch_lab.claims import Claim, Part, above, flat, number, number_in
+from anabranch_lab.claims import Claim, Explanation, Part, above, flat, number, number_in, within
 from anabranch_lab.experiment import Analysis, book
 from anabranch_lab.experiment import Figure as Entry
 from anabranch_lab.grid import Curve, Grid
@@ -18,6 +18,8 @@ from anabranch_lab.sweep import Runner
 from ..common import phi
 from ..common.estimates import jackknife
 
+THESIS = "ns2-2.28"
+"""The engine that the thesis ran."""
 P = 1e-4
 ONSET = 1.5 * P
 """Fast retransmits a packet from which on congestion costs as much as half of the link's own errors."""
@@ -31,7 +33,11 @@ MEASURES = {
 
 def analyse(runner: Runner) -> Analysis:
     """What the lab asks an experiment for."""
-    one, root, level, queues = (runner.grid(name, MEASURES) for name in ("one", "root", "flat", "queues"))
+    one, root, queues, longer, many, plain = (
+        runner.grid(name, MEASURES)
+        for name in ("one", "root", "queues", "root-queue", "flat-many", "plain-many")
+    )
+    level = runner.grid("flat", MEASURES).joined(many)
     claims = book(runner)
     engine = runner.plan.engines[0]
     used = {
@@ -43,10 +49,22 @@ def analyse(runner: Runner) -> Analysis:
     )
     return Analysis(
         claims=[
-            needed(claims, "Z-XV-1", one, 6, 8),
-            needed(claims, "Z-XV-2", root, 25, 38),
+            needed(
+                claims,
+                "Z-XV-1",
+                one,
+                (6, 8),
+                ("queues", queues.curve("utilisation", over="n", engine=THESIS, queue=200)),
+            ),
+            needed(
+                claims,
+                "Z-XV-2",
+                root,
+                (25, 38),
+                ("root-queue", longer.curve("utilisation", over="n", engine=THESIS)),
+            ),
             congestion(claims, one),
-            limited(claims, level),
+            limited(claims, level, plain),
         ],
         figures=[
             Entry(
@@ -80,14 +98,30 @@ def _first(x: Sequence[float], values: np.ndarray, threshold: float) -> float:
     return math.nan
 
 
-def needed(book: Book, name: str, runs: Grid, low: int, high: int) -> Claim:
-    """Z-XV-1 and Z-XV-2."""
+def needed(
+    book: Book, name: str, runs: Grid, range_of: tuple[int, int], longer: tuple[str, Curve]
+) -> Claim:
+    """Z-XV-1 and Z-XV-2; `longer` is the same with a queue of 200 packets, and its sweep."""
+    low, high = range_of
+    sweep, more = longer
 
     def judge(engine: str) -> list[Part]:
         used = runs.curve("utilisation", over="n", engine=engine)
         return [number_in("subflows for 90 %", low, high, reached(used, 90.0))]
 
-    return book.claim(name, judge)
+    used = runs.curve("utilisation", over="n", engine=THESIS)
+    return book.claim(
+        name,
+        judge,
+        note=f"With a queue of 100 packets at most {max(used.means):.1f} % are reached (n = {used.x[int(used.means.argmax())]:g}), with "
+        f"one of 200 packets {max(more.means):.1f} %.",
+        explanation=Explanation(
+            "The thesis does not print its queue. One of 100 packets is an eighth of what the path holds: every overflow leaves it idle, and "
+            "more subflows do not help. With 200 packets the printed number is enough.",
+            runs=(sweep,),
+            parts=(number_in("queue of 200 packets: subflows for 90 %", low, high, reached(more, 90.0)),),
+        ),
+    )
 
 
 def congestion(book: Book, runs: Grid) -> Claim:
@@ -108,7 +142,7 @@ def congestion(book: Book, runs: Grid) -> Claim:
     return book.claim("Z-XV-3", judge, evidence=("queues",))
 
 
-def limited(book: Book, runs: Grid) -> Claim:
+def limited(book: Book, runs: Grid, plain: Grid) -> Claim:
     """Z-XV-4."""
 
     def judge(engine: str) -> list[Part]:
@@ -130,7 +164,35 @@ def limited(book: Book, runs: Grid) -> Claim:
             )
         return parts
 
-    return book.claim("Z-XV-4", judge)
+    def times(source: Grid, name: str):
+        """25 subflows over one."""
+        many = source.sample("mbps", engine=THESIS, phi=name, n=25)
+        return many / runs.sample("mbps", engine=THESIS, phi=name, n=1)
+
+    shown = [(name, times(runs, name), times(plain, name)) for name in ("n^2", "2n^2")]
+    return book.claim(
+        "Z-XV-4",
+        judge,
+        note="; ".join(
+            f"Phi = {name}: 25 subflows get {with_it.estimate.text(2)} times what one gets, {without.estimate.text(2)} times by the model's "
+            "rules"
+            for name, with_it, without in shown
+        )
+        + ".",
+        explanation=Explanation(
+            "After a fast retransmit cwnd equals ssthresh, which is slow start: the next SACK adds a whole packet, as much as Phi round trips "
+            "do. And windows of five packets are not halved below the floor of two. Without both, 25 subflows get less.",
+            runs=("plain-many",),
+            parts=tuple(
+                part
+                for name, with_it, without in shown
+                for part in (
+                    above(f"Phi = {name}, n = 25 / n = 1: as it is minus by the model's rules", 0.0, (with_it - without).estimate),
+                    within(f"Phi = {name}, n = 25 / n = 1 by the model's rules", 0.75, 1.25, without.estimate),
+                )
+            ),
+        ),
+    )
 
 
 def figure_5_28(one: Grid, root: Grid, level: Grid, engines: tuple[str, ...]) -> Figure:

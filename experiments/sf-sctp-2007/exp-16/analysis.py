@@ -11,12 +11,14 @@ from . import judge
 def analyse(runner: Runner) -> Analysis:
     """What the lab asks an experiment for."""
     both = deterministic.runners(runner)
-    runs = {told: each.grid("subflows", deterministic.MEASURES) for told, each in both.items()}
+    runs = {told: deterministic.measured(each) for told, each in both.items()}
     single = {
         told: series.measure(each, "single", deterministic.single_look(told)) for told, each in both.items()
     }
     recovery = runner.grid("recovery", deterministic.MEASURES)
-    cut = series.measure(runner, "cuts", deterministic.cut_look)
+    cut = series.measure(runner, "cuts", deterministic.cut_look).joined(
+        series.measure(runner, "cuts-slow", deterministic.cut_look)
+    )
     engine = runner.plan.engines[0]
     length = single["XVI"].at("cycle", engine=engine, n=1)
     return Analysis(

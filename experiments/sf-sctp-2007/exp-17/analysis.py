@@ -10,7 +10,7 @@ from ..common import deterministic, deterministic_figures, phi
 def analyse(runner: Runner) -> Analysis:
     """What the lab asks an experiment for."""
     single = series.measure(runner, "single", deterministic.single_look("XVII"))
-    runs = runner.grid("subflows", deterministic.MEASURES)
+    runs = deterministic.measured(runner)
     engine = runner.plan.engines[0]
     length = single.at("cycle", engine=engine, n=1)
     rises = "; ".join(

@@ -13,7 +13,8 @@ P = 1e-3
 
 def analyse(runner: Runner) -> Analysis:
     """What the lab asks an experiment for."""
-    equal, a, b, without = (runner.grid(name, fair.MEASURES) for name in ("equal", "a", "b", "a-xviii"))
+    equal = runner.grid("equal", fair.MEASURES)
+    a, b, without = (fair.measured(runner, name) for name in ("a", "b", "a-xviii"))
     engine = runner.plan.engines[0]
     rates = ", ".join(
         f"{1e3 * a.at('fr_sf', engine=engine, n=8, phi=name).mean:.2f}e-3 ({phi.LABELS[name]})"

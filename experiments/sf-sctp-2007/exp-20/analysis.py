@@ -17,7 +17,7 @@ BEYOND = 10**-3.4
 
 def analyse(runner: Runner) -> Analysis:
     """What the lab asks an experiment for."""
-    a, b = (runner.grid(name, fair.MEASURES) for name in ("a", "b"))
+    a, b = (fair.measured(runner, name) for name in ("a", "b"))
     claims = book(runner)
     engine = runner.plan.engines[0]
     single = a.curve("single", over="p", engine=engine, phi="n^2")

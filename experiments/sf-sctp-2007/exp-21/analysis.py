@@ -1,7 +1,7 @@
 """Experiment XXI: from runs to verdicts, figures and a finding."""
 
 from anabranch_lab.catalogue import Book
-from anabranch_lab.claims import Claim, Explanation, Part, above, arithmetic
+from anabranch_lab.claims import Claim, Part, above, arithmetic
 from anabranch_lab.experiment import Analysis, book
 from anabranch_lab.grid import Grid
 from anabranch_lab.sweep import Runner
@@ -11,8 +11,8 @@ from ..common import fair, phi
 
 def analyse(runner: Runner) -> Analysis:
     """What the lab asks an experiment for."""
-    equal, a, b, without = (runner.grid(name, fair.MEASURES) for name in ("equal", "a", "b", "a-xviii"))
-    wide, quiet = (runner.grid(name, fair.MEASURES) for name in ("wide", "wide-xviii"))
+    equal = runner.grid("equal", fair.MEASURES)
+    a, b, without = (fair.measured(runner, name) for name in ("a", "b", "a-xviii"))
     claims = book(runner)
     engine = runner.plan.engines[0]
     kept = ", ".join(
@@ -20,7 +20,7 @@ def analyse(runner: Runner) -> Analysis:
     )
     alone = fair.share(equal, "single", engine=engine, n=1)
     return Analysis(
-        claims=[loses(claims, a, without, wide, quiet), wave(claims)],
+        claims=[loses(claims, a, without), wave(claims)],
         figures=fair.figures(runner, a, b, "n", "number of subflows", phi.NAMES, ("5.43", "5.44")),
         findings=[
             f"Of what eight subflows have without the square wave they keep {kept} ({engine}). One subflow gets {alone.text(2)} "
@@ -34,7 +34,7 @@ def left(a: Grid, without: Grid, engine: str, n: int, name: str):
     return a.sample("sf", engine=engine, n=n, phi=name) / without.sample("sf", engine=engine, n=n, phi=name)
 
 
-def loses(book: Book, a: Grid, without: Grid, wide: Grid, quiet: Grid) -> Claim:
+def loses(book: Book, a: Grid, without: Grid) -> Claim:
     """Z-XXI-1."""
 
     def judge(engine: str) -> list[Part]:
@@ -46,24 +46,7 @@ def loses(book: Book, a: Grid, without: Grid, wide: Grid, quiet: Grid) -> Claim:
                 parts.append(above(f"n = {n}: share kept with Phi = {small} minus {large}", 0.0, more))
         return parts
 
-    kept = {name: left(wide, quiet, "ns2-2.28", 8, name) for name in phi.NAMES}
-    return book.claim(
-        "Z-XXI-1",
-        judge,
-        explanation=Explanation(
-            "Eight subflows with a large Phi share a link of 10 Mbit/s with windows of a few packets each: a loss cannot cut them below the "
-            "floor of ssthresh, so they have little to lose. Where everything is four times as large, larger Phi loses more.",
-            runs=("wide", "wide-xviii"),
-            parts=tuple(
-                above(
-                    f"40 Mbit/s, n = 8: share kept with Phi = {small} minus {large}",
-                    0.0,
-                    (kept[small] - kept[large]).estimate,
-                )
-                for small, large in (("1", "n"), ("n", "2n^2"), ("n^2", "2n^2"))
-            ),
-        ),
-    )
+    return book.claim("Z-XXI-1", judge)
 
 
 def wave(book: Book) -> Claim:

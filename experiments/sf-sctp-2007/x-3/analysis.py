@@ -7,14 +7,14 @@ from anabranch_lab.grid import Grid
 from anabranch_lab.models.deterministic import p_low, p_rr, p_up
 from anabranch_lab.sweep import Runner
 
-from ..common.deterministic import MEASURES, network, runners
+from ..common.deterministic import measured, network, runners
 
 FCC = ("n", "n^2", "2n^2")
 
 
 def analyse(runner: Runner) -> Analysis:
     """What the lab asks an experiment for."""
-    runs = {told: each.grid("subflows", MEASURES) for told, each in runners(runner).items()}
+    runs = {told: measured(each) for told, each in runners(runner).items()}
     engine = runner.plan.engines[-1]
     under = sum(
         runs[name].at("fr", engine=engine, n=n, phi=value).mean < p_up(network(name, n, value))

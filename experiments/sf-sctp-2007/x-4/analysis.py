@@ -18,7 +18,7 @@ MEASURES = {"utilisation": f"100 * {grid.of_link('lossy', 'utilisation')}"}
 def analyse(runner: Runner) -> Analysis:
     """What the lab asks an experiment for."""
     wan = runner.grid("wan", MEASURES)
-    shared = runner.grid("fairness", fair.MEASURES)
+    shared = fair.measured(runner, "fairness")
     engine = runner.plan.engines[-1]
     return Analysis(
         claims=[both(book(runner), wan, shared)],
