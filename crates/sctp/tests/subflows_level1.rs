@@ -241,6 +241,35 @@ fn one_stalled_subflow_does_not_freeze_the_rest() {
     }
 }
 
+/// A subflow whose part of the peer's buffer is in use is not asked for data: its messages are older, but it cannot send them, and
+/// those of the other can go.
+#[test]
+fn one_without_room_does_not_keep_the_others_waiting() {
+    for slow in 0..2_u8 {
+        let config = Config { receive_window: 96 << 10, subflow_floor: 24 << 10, ..level1(2) };
+        let config = Config { inbound_subflows: 2, send_buffer: 4 << 20, ..config };
+        let (mut pair, a, _) = Pair::established(9, &config);
+        // Round trips of 500 and 20 ms.
+        pair.delay_by(move |p| {
+            let is_slow = p.from == Side::A && p.fids().iter().any(|(fid, _)| *fid == slow);
+            Duration::from_millis(if is_slow { 490 } else { 10 })
+        });
+        for n in 0..1500 {
+            pair.send_numbered(Side::A, a, u16::from(slow), n, 1400);
+        }
+        pair.run_for(Duration::from_secs(4));
+        // 1.4 MB in round trips of 20 ms and of a floor at least: 1.2 s.
+        for n in 0..1000 {
+            pair.send_numbered(Side::A, a, u16::from(1 - slow), n, 1400);
+        }
+        pair.run_for(Duration::from_secs(2));
+        let got = pair.in_order(Side::Z);
+        assert_eq!(got.get(&u16::from(1 - slow)), Some(&1000), "slow {slow}: {got:?}");
+        pair.run_for(Duration::from_secs(60));
+        assert_eq!(pair.in_order(Side::Z).get(&u16::from(slow)), Some(&1500), "slow {slow}");
+    }
+}
+
 /// The user does not read, every window closes; then he reads, and the window updates are lost: probes find out.
 #[test]
 fn closed_windows_are_probed_subflow_by_subflow() {

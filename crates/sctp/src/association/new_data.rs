@@ -236,6 +236,12 @@ impl Association {
     #[inline]
     fn fits_peer_window(&self, space: usize, payload: usize) -> bool {
         let bytes = payload as u64 + if self.config.rwnd_counts_headers { 16 } else { 0 };
+        self.has_room(space, bytes)
+    }
+
+    /// Whether the peer has room for so many bytes of this space, as windows count them.
+    #[inline]
+    pub(super) fn has_room(&self, space: usize, bytes: u64) -> bool {
         if self.spaces.len() == 1 {
             return bytes <= self.peer_rwnd;
         }

@@ -183,7 +183,7 @@ impl Association {
             return None;
         }
         // A wide open window needs no closer look.
-        if self.peer_rwnd >= u64::from(self.config.mtu) {
+        if self.has_room(usize::from(subflow.space), u64::from(self.config.mtu)) {
             return Some(since);
         }
         let room = self.config.max_packet() as usize - CommonHeader::LEN;
