@@ -15,14 +15,19 @@ def analyse(runner: Runner) -> Analysis:
     single = {
         told: series.measure(each, "single", deterministic.single_look(told)) for told, each in both.items()
     }
-    recovery = runner.grid("recovery", deterministic.MEASURES)
+    recovery = {told: each.grid("recovery", deterministic.MEASURES) for told, each in both.items()}
+    once = series.measure(both["XVII"], "single-recovery", deterministic.single_look("XVII"))
+    timeouts = runner.grid("timeouts", deterministic.MEASURES)
+    plain = {told: each.grid("no-slow-start", deterministic.MEASURES) for told, each in both.items()}
     cut = series.measure(runner, "cuts", deterministic.cut_look).joined(
         series.measure(runner, "cuts-slow", deterministic.cut_look)
     )
     engine = runner.plan.engines[0]
     length = single["XVI"].at("cycle", engine=engine, n=1)
     return Analysis(
-        claims=judge.claims(book(runner), runs, single, cut, recovery),
+        claims=judge.claims(
+            book(runner, both["XVII"]), runs, single, cut, judge.Variants(recovery, once, timeouts, plain)
+        ),
         figures=deterministic_figures.all_figures(both, runs),
         findings=[
             f"With one subflow a cycle lasts {length.text(2)} s ({engine}); the model says "
