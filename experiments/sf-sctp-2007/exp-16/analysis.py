@@ -19,14 +19,20 @@ def analyse(runner: Runner) -> Analysis:
     once = series.measure(both["XVII"], "single-recovery", deterministic.single_look("XVII"))
     timeouts = runner.grid("timeouts", deterministic.MEASURES)
     plain = {told: each.grid("no-slow-start", deterministic.MEASURES) for told, each in both.items()}
-    cut = series.measure(runner, "cuts", deterministic.cut_look).joined(
-        series.measure(runner, "cuts-slow", deterministic.cut_look)
+    cut, slow, late, cut_once = (
+        series.measure(runner, name, deterministic.cut_look)
+        for name in ("cuts", "cuts-slow", "cuts-late", "cuts-recovery")
     )
+    long = series.measure(runner, "single-recovery", deterministic.single_look("XVI"))
     engine = runner.plan.engines[0]
     length = single["XVI"].at("cycle", engine=engine, n=1)
     return Analysis(
         claims=judge.claims(
-            book(runner, both["XVII"]), runs, single, cut, judge.Variants(recovery, once, timeouts, plain)
+            book(runner, both["XVII"]),
+            runs,
+            single,
+            cut.joined(slow).joined(late),
+            judge.Variants(recovery, {"XVI": long, "XVII": once}, timeouts, plain, cut_once),
         ),
         figures=deterministic_figures.all_figures(both, runs),
         findings=[
