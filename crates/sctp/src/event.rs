@@ -243,6 +243,8 @@ pub enum Timer {
     Heartbeat,
     /// A closed window is due for a probe.
     WindowProbe,
+    /// The pacer lets the next packet of a lane leave.
+    Pacer,
     /// Waiting for the answer to a RE-CONFIG request.
     Reconfiguration,
 }

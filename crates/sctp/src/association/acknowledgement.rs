@@ -185,15 +185,19 @@ impl Association {
         if round_trip {
             lane.round_end = space.flight.next();
         }
-        let flight_before = lane.flight;
         let window_before = lane.controller.window();
+        // What only the pacer keeps back would have filled the window: "A sender SHOULD NOT consider itself application
+        // limited if it would have fully utilized the congestion window without pacing delay" (RFC 9002, 7.8).
+        let held_back = lane.is_held_back();
+        let flight_before = if held_back { lane.flight.max(window_before) } else { lane.flight };
         lane.on_acked(&ack);
         lane.held = false;
         if ack.acked_chunks > 0 {
             lane.single_packet = false;
         }
         // The packet that T3-rtx owes may still have to leave: a SACK without news does not take it away.
-        if !lane.single_packet {
+        // Nor does it one that waits for the pacer.
+        if !lane.single_packet && !(held_back && lane.loss.any()) {
             lane.free_packet = false;
         }
         if ack.fast_retransmitted_acked {

@@ -439,6 +439,7 @@ impl Association {
         for lane in &self.lanes {
             consider(lane.t3, Timer::T3Rtx);
             consider(lane.second.map(|(at, _)| at), Timer::Lane);
+            consider(lane.pacer.as_ref().and_then(|pacer| pacer.at), Timer::Pacer);
         }
         for space in &self.spaces {
             consider(space.sack.timer(), Timer::Sack);
@@ -468,6 +469,9 @@ impl Association {
         for lane in &mut self.lanes {
             lane.t3 = None;
             lane.second = None;
+            if let Some(pacer) = &mut lane.pacer {
+                pacer.at = None;
+            }
             lane.loss.restart();
         }
         for path in &mut self.paths {

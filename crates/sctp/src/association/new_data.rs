@@ -239,6 +239,13 @@ impl Association {
         self.has_room(space, bytes)
     }
 
+    /// Whether a chunk that may leave is a probe of a closed window.
+    #[inline(never)]
+    pub(super) fn is_window_probe(&self, index: usize, payload: usize) -> bool {
+        let space = self.subflows.get(index).map(|s| usize::from(s.space));
+        space.is_some_and(|space| !self.fits_peer_window(space, payload))
+    }
+
     /// Whether the peer has room for so many bytes of this space, as windows count them.
     #[inline]
     pub(super) fn has_room(&self, space: usize, bytes: u64) -> bool {

@@ -171,23 +171,33 @@ impl Association {
         // "before sending new DATA chunks, the sender MUST first transmit any DATA chunks that are marked" (6.1 C).
         if lane.loss.any() {
             if let Some(seq) = lane.loss.next_lost(&space.flight) {
-                let mine = space.flight.get(seq).is_some_and(|chunk| usize::from(chunk.subflow) == index);
-                return (mine && lane.may_retransmit()).then_some(0);
+                let chunk = space.flight.get(seq).filter(|chunk| usize::from(chunk.subflow) == index)?;
+                let paced = lane.pacer.is_some() && !chunk.probe;
+                return (lane.may_retransmit() && !(paced && lane.must_wait(now))).then_some(0);
             }
         }
         if subflow.out.is_empty() || !lane.may_send_new() {
             return None;
         }
         let since = subflow.out.waiting_since();
+        let paced = lane.pacer.is_some();
         if self.subflows.len() > 1 && !self.may_begin_or_go_on(index) {
             return None;
         }
         // A wide open window needs no closer look.
         if self.has_room(usize::from(subflow.space), u64::from(self.config.mtu)) {
-            return Some(since);
+            return (!paced || !self.is_paced_later(now, index)).then_some(since);
         }
         let room = self.config.max_packet() as usize - CommonHeader::LEN;
-        self.next_new(now, index, room).map(|_| since)
+        let payload = self.next_new(now, index, room)?;
+        (!paced || self.is_window_probe(index, payload) || !self.is_paced_later(now, index)).then_some(since)
+    }
+
+    /// Whether the pacer keeps the data of a subflow back that may leave otherwise.
+    #[inline(never)]
+    fn is_paced_later(&mut self, now: Instant, index: usize) -> bool {
+        let Some(lane) = self.subflows.get(index).map(|s| usize::from(s.lane)) else { return false };
+        self.lanes.get_mut(lane).is_some_and(|lane| lane.must_wait(now))
     }
 
     /// Control chunks, if there are `any`, "placed first in the outbound SCTP packet" (6); `with_data` tells whether data is
@@ -456,7 +466,11 @@ impl Association {
     ) -> DataWritten {
         let mut chunks = 0;
         let lane = self.subflows.get(index).map_or(0, |s| usize::from(s.lane));
-        if self.lanes.get(lane).is_some_and(|lane| lane.loss.any()) {
+        let (lost, paced_from) = match self.lanes.get(lane) {
+            Some(lane) => (lane.loss.any(), lane.pacer.is_some().then_some(lane.flight)),
+            None => (false, None),
+        };
+        if lost {
             chunks = self.write_lost(now, packet, limit, index, lane);
         }
         let new = self.write_new(now, packet, limit, index);
@@ -467,6 +481,11 @@ impl Association {
             }
             if let Some(subflow) = self.subflows.get_mut(index) {
                 subflow.out.packet_ended();
+            }
+        }
+        if let Some(flight_before) = paced_from {
+            if let Some(lane) = self.lanes.get_mut(lane).filter(|_| written.chunks > 0) {
+                lane.count_paced(now, flight_before);
             }
         }
         if self.writable_owed {

@@ -22,6 +22,11 @@ impl Association {
             if let Some(kind) = self.lanes.get(index).and_then(|l| l.second).filter(|(at, _)| *at <= now) {
                 self.on_second_timer(now, index, kind.1);
             }
+            // What the pacer kept back leaves when the association is asked for packets next.
+            let pacer = self.lanes.get_mut(index).and_then(|l| l.pacer.as_mut());
+            if let Some(pacer) = pacer.filter(|pacer| due(pacer.at)) {
+                pacer.at = None;
+            }
         }
         for space in &mut self.spaces {
             space.sack.on_timeout(now);

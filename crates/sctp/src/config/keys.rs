@@ -256,6 +256,34 @@ static KEYS: &[Key] = &[
     ),
     key!(mtu, count, shown, "576 to 65535", "largest IP packet of the path, bytes"),
     key!(outbound_streams, count, shown, COUNT, "outbound streams asked for"),
+    key!(
+        pacing,
+        switch,
+        shown,
+        SWITCH,
+        "packets are spread over the round trip, each subflow's for itself; stands for `max_burst` once a round trip is known"
+    ),
+    key!(
+        pacing_burst,
+        subflow_count,
+        shown,
+        "a number of packets of 1 to 255",
+        "pacing: full packets that may leave at once after a pause"
+    ),
+    key!(
+        pacing_gain,
+        pacing_gain,
+        shown,
+        "a percentage of 100 to 1000",
+        "pacing: the rate in percent of cwnd / SRTT (RFC 9002, 7.7)"
+    ),
+    key!(
+        pacing_gain_slow_start,
+        pacing_gain,
+        shown,
+        "a percentage of 100 to 1000",
+        "pacing: likewise while cwnd is below half of ssthresh"
+    ),
     key!(path_max_retrans, count, shown, COUNT, "Path.Max.Retrans"),
     key!(
         pba_clamp,

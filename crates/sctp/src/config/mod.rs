@@ -271,6 +271,15 @@ pub struct Config {
     pub hold_after_fast_retransmit: bool,
     /// What limits a burst of new packets.
     pub max_burst: MaxBurst,
+    /// Whether packets are spread over the round trip, on each lane for itself. Then the bucket of the pacer stands for
+    /// [`Config::max_burst`] as soon as a round trip is known.
+    pub pacing: bool,
+    /// How fast, in percent of cwnd / SRTT, 100 to 1000 (RFC 9002, 7.7: 125; Linux: 120).
+    pub pacing_gain: u16,
+    /// Likewise while cwnd is below half of ssthresh (Linux: 200).
+    pub pacing_gain_slow_start: u16,
+    /// Full packets that may leave at once after a pause, 1 to 255.
+    pub pacing_burst: u8,
     /// Whether partial_bytes_acked counts cumulatively acknowledged chunks only while the window is full (ns-2
     /// since 3.5), instead of all newly acknowledged bytes (RFC 9260, 7.2.2).
     pub pba_needs_full_window: bool,

@@ -122,6 +122,11 @@ impl Config {
             fast_recovery: FastRecovery::UntilExit,
             hold_after_fast_retransmit: false,
             max_burst: MaxBurst::Clamp(4),
+            pacing: false,
+            pacing_gain: 120,
+            pacing_gain_slow_start: 200,
+            // As many as Max.Burst (16), which it stands for.
+            pacing_burst: 4,
             pba_needs_full_window: false,
             pba_clamp: true,
             pba_counts_twice: false,

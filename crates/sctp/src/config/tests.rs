@@ -31,6 +31,10 @@ fn keys_are_sorted_and_errors_say_what_is_allowed() {
         ("max_burst", "clamp"),
         ("rto_initial", "3"),
         ("dscp", "64"),
+        ("pacing", "on"),
+        ("pacing_burst", "0"),
+        ("pacing_gain", "99"),
+        ("pacing_gain_slow_start", "1001"),
     ] {
         assert!(config.set(key, value).is_err(), "{key} = {value}");
     }

@@ -1,7 +1,8 @@
-//! A lane: one subflow on one path. Its round-trip estimate, T3-rtx timer and congestion controller.
+//! A lane: one subflow on one path. Its round-trip estimate, T3-rtx timer, congestion controller and pacer.
 
 pub(crate) mod clock;
 pub(crate) mod controller;
+pub(crate) mod pacer;
 pub(crate) mod rtt;
 
 use anabranch_base::{Duration, Instant};
@@ -12,6 +13,7 @@ use crate::subflow::loss::Loss;
 use crate::subflow::rack::Rack;
 use clock::Clock;
 use controller::{AnyController, Controller};
+use pacer::{Pacer, Rate};
 use rtt::{RttEstimator, TimedChunk};
 
 /// What a lane's second timer is for.
@@ -43,6 +45,8 @@ pub(crate) struct Lane {
     /// So many packets of new data may leave whatever cwnd says.
     pub(crate) free_new: u8,
     pub(crate) controller: AnyController,
+    /// When packets leave, where they are paced.
+    pub(crate) pacer: Option<Box<Pacer>>,
     pub(crate) rtt: RttEstimator,
     /// What timers follow.
     pub(crate) clock: Clock,
@@ -117,6 +121,7 @@ impl Lane {
             round_end: 0,
             cwnd_peak: controller.window(),
             controller,
+            pacer: config.pacing.then(|| Box::new(Pacer::new(config))),
             rtt: RttEstimator::new(config),
             clock: Clock::new(config),
             t3: None,
@@ -156,6 +161,38 @@ impl Lane {
     /// Whether a marked chunk may be sent again now (6.1 C).
     pub(crate) fn may_retransmit(&self) -> bool {
         self.free_packet || (!self.held && !self.single_packet && self.flight < self.controller.window())
+    }
+
+    /// How fast packets leave; `None` where they are not paced, or no round trip is known.
+    fn pacing_rate(&self) -> Option<Rate> {
+        let pacer = self.pacer.as_ref()?;
+        pacer.rate(self.controller.window(), self.controller.ssthresh(), self.rtt.srtt())
+    }
+
+    /// Whether the pacer keeps the next packet back; then its timer is set. The packet that T3-rtx owes and probes never wait.
+    #[inline(never)]
+    pub(crate) fn must_wait(&mut self, now: Instant) -> bool {
+        let Some(rate) = self.pacing_rate() else { return false };
+        let free = self.single_packet || self.free_new > 0;
+        !free && self.pacer.as_mut().is_some_and(|pacer| !pacer.lets(now, rate))
+    }
+
+    /// A packet left, with what has entered the flight since it had `flight_before` bytes.
+    #[inline(never)]
+    pub(crate) fn count_paced(&mut self, now: Instant, flight_before: u64) {
+        let Some(rate) = self.pacing_rate() else { return };
+        let bytes = self.flight.saturating_sub(flight_before);
+        if let Some(pacer) = &mut self.pacer {
+            pacer.sent(now, rate, bytes);
+        }
+        // "Senders MUST either use pacing or limit such bursts" (RFC 9002, 7.7): the bucket stands for Max.Burst.
+        self.open_burst();
+    }
+
+    /// Whether data waits for the pacer and for nothing else.
+    #[inline]
+    pub(crate) fn is_held_back(&self) -> bool {
+        self.pacer.as_ref().is_some_and(|pacer| pacer.at.is_some())
     }
 
     /// A new occasion to send: what Max.Burst allows begins anew.
@@ -214,6 +251,9 @@ impl Lane {
     pub(crate) fn hand_over(&mut self) -> (u64, u32, u32) {
         self.t3 = None;
         self.second = None;
+        if let Some(pacer) = &mut self.pacer {
+            pacer.at = None;
+        }
         if let Some(rack) = &mut self.rack {
             rack.forget();
         }
