@@ -154,7 +154,16 @@ impl Association {
         self.record(now, subflow, path, TraceEvent::Rtt { sample, srtt, rto });
     }
 
+    /// User data of a lane that waits to be sent, bytes.
+    #[inline(never)]
+    fn queued_on(&self, index: usize) -> u64 {
+        let mine = self.subflows.iter().filter(|subflow| usize::from(subflow.lane) == index);
+        mine.map(|subflow| subflow.out.queued_bytes() as u64).sum()
+    }
+
     fn update_lane(&mut self, now: Instant, index: usize, outcome: &AckOutcome) {
+        let held_back = self.lanes.get(index).is_some_and(Lane::is_held_back);
+        let waiting = if held_back { self.queued_on(index) } else { 0 };
         let (Some(lane), Some(ack)) = (self.lanes.get_mut(index), outcome.lanes.get(index)) else { return };
         let Some(space) = self.spaces.get(usize::from(lane.space)) else { return };
         // A SACK that says nothing of this lane is no news to it, where lanes share a space.
@@ -188,8 +197,7 @@ impl Association {
         let window_before = lane.controller.window();
         // What only the pacer keeps back would have filled the window: "A sender SHOULD NOT consider itself application
         // limited if it would have fully utilized the congestion window without pacing delay" (RFC 9002, 7.8).
-        let held_back = lane.is_held_back();
-        let flight_before = if held_back { lane.flight.max(window_before) } else { lane.flight };
+        let flight_before = lane.flight + waiting;
         lane.on_acked(&ack);
         lane.held = false;
         if ack.acked_chunks > 0 {

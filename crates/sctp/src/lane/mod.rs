@@ -304,3 +304,40 @@ impl Lane {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With an empty bucket.
+    #[test]
+    fn what_the_pacer_keeps_back_and_what_never_waits() {
+        let config = Config { pacing: true, ..Config::rfc9260() };
+        let mut lane = Lane::new(&config, 0, false, 1 << 20);
+        let now = Instant::from_nanos(5_000_000_000);
+        let send = |lane: &mut Lane| {
+            let before = lane.flight;
+            lane.on_sent(now, 4 * 1468);
+            lane.count_paced(now, before);
+        };
+        send(&mut lane);
+        assert!(!lane.must_wait(now), "no round trip is known");
+        lane.rtt.sample(Duration::from_millis(100));
+        assert!(!lane.must_wait(now) && !lane.is_held_back(), "the bucket is full");
+        send(&mut lane);
+        assert!(lane.must_wait(now) && lane.is_held_back());
+        lane.free_new = 1;
+        assert!(!lane.must_wait(now), "a probe");
+        lane.free_new = 0;
+        lane.single_packet = true;
+        assert!(!lane.must_wait(now), "what T3-rtx owes");
+        lane.single_packet = false;
+        assert!(lane.must_wait(now));
+        lane.hand_over();
+        assert!(!lane.is_held_back(), "no timer is left behind");
+        let mut off = Lane::new(&Config::rfc9260(), 0, false, 1 << 20);
+        off.rtt.sample(Duration::from_millis(100));
+        send(&mut off);
+        assert!(!off.must_wait(now));
+    }
+}
