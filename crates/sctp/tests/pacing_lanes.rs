@@ -266,9 +266,13 @@ fn a_short_queue_loses_less_and_nobody_is_slower() {
         let plain = Config { max_burst, sack_every: 2, send_buffer: 64 << 20, ..Config::rfc9260() };
         let (drops, time) = over_short_queue(&plain, 15, 40);
         let (paced_drops, paced_time) = over_short_queue(&Config { pacing: true, ..plain }, 15, 40);
-        eprintln!("{max_burst:?}: without {drops} lost, {time}; with {paced_drops} lost, {paced_time}");
-        assert!(paced_drops < drops, "{max_burst:?}: {paced_drops} {drops}");
-        assert!(paced_time <= time, "{max_burst:?}: {paced_time} {time}");
+        let what = format!("{max_burst:?}: lost {drops} {paced_drops}, time {time} {paced_time}");
+        assert!(paced_time < time, "{what}");
+        // Max.Burst alone avoids bursts after pauses as well, at the cost of time.
+        assert!(
+            if max_burst == MaxBurst::Off { paced_drops < drops } else { paced_drops <= drops },
+            "{what}"
+        );
     }
 }
 
@@ -288,6 +292,7 @@ fn random_lives() {
         config.mtu = [600, 1500][rng.below(2) as usize];
         config.receive_window = [1 << 18, 1 << 20][rng.below(2) as usize];
         config.sack_delay = Duration::from_millis([0, 200][rng.below(2) as usize]);
+        config.send_buffer = 16 << 20;
         config.association_max_retrans = 1000;
         config.rto_max = Duration::from_secs(4);
         config.heartbeat_interval = Duration::ZERO;
