@@ -292,6 +292,7 @@ fn random_lives() {
         config.mtu = [600, 1500][rng.below(2) as usize];
         config.receive_window = [1 << 18, 1 << 20][rng.below(2) as usize];
         config.sack_delay = Duration::from_millis([0, 200][rng.below(2) as usize]);
+        config.outbound_streams = 8;
         config.send_buffer = 16 << 20;
         config.association_max_retrans = 1000;
         config.rto_max = Duration::from_secs(4);
