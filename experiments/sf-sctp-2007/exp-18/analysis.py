@@ -2,7 +2,7 @@
 
 from anabranch_lab.catalogue import Book
 from anabranch_lab.claims import Claim, Explanation, Part, above, below, number, within
-from anabranch_lab.experiment import Analysis, book
+from anabranch_lab.experiment import Analysis, beside, book
 from anabranch_lab.grid import Grid
 from anabranch_lab.stats import estimate, jain
 from anabranch_lab.sweep import Runner
@@ -17,6 +17,7 @@ THESIS = "ns2-2.28"
 def analyse(runner: Runner) -> Analysis:
     """What the lab asks an experiment for."""
     runs = {name: fair.measured(runner, name) for name in ("a", "b")}
+    runs["xx"] = beside(runner, "exp-20").grid("b", fair.MEASURES)
     for name in ("equal", "equal-xix", "equal-xxi", "b-xix", "b-xxi"):
         runs[name] = runner.grid(name, fair.MEASURES)
     step, spaces, spaces_xix = (runner.grid(name, fair.MEASURES) for name in ("step", "spaces", "spaces-xix"))
@@ -75,6 +76,15 @@ def sums(book: Book, runs: dict[str, Grid], spaces: dict[str, Grid]) -> Claim:
             )
             for name, told in (("b", "XVIII"), ("b-xix", "XIX"), ("b-xxi", "XXI"))
             for n in PLACES
+        ] + [
+            number(
+                f"XX, n = 4, loss {p:g}",
+                1.0,
+                fair.share(runs["xx"], "singles", engine=engine, p=p, phi="1"),
+                0.05,
+            )
+            for p in runs["xx"].values("p")
+            if engine == THESIS
         ]
 
     return book.claim(
@@ -145,7 +155,7 @@ def retransmits(book: Book, runs: dict[str, Grid]) -> Claim:
                 def rate(measure: str, name: str, n: int = n, scenario: str = scenario):
                     return runs[scenario].sample(measure, engine=engine, n=n, phi=name)
 
-                for name in ("n", "n^2"):
+                for name in ("n", "n^2", "2n^2"):
                     for measure, who in (("fr_sf", "SF-SCTP"), ("fr_single", "SCTP")):
                         fewer = (rate(measure, "1") - rate(measure, name)).estimate
                         parts.append(above(f"({scenario}) n = {n}: {who}, Phi = 1 minus {name}", 0.0, fewer))
