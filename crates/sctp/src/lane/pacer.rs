@@ -141,10 +141,8 @@ mod tests {
             let rate = Rate { bytes, time };
             let now = at(1 << 50);
             pacer.sent(now, rate, 1 << 30);
-            if pacer.lets(now, rate) {
-                panic!("the bucket is empty");
-            }
-            let Some(until) = pacer.at else { panic!("no time") };
+            assert!(!pacer.lets(now, rate), "the bucket is empty");
+            let until = pacer.at.unwrap_or(now);
             assert!(!pacer.lets(until - Duration::from_nanos(1), rate), "{bytes}/{time}");
             assert!(pacer.lets(until, rate), "{bytes}/{time}");
         }
