@@ -205,7 +205,8 @@ impl Association {
         }
         // The packet that T3-rtx owes may still have to leave: a SACK without news does not take it away.
         // Nor does it one that waits for the pacer.
-        if !lane.single_packet && !(held_back && lane.loss.any()) {
+        let waits = held_back && lane.loss.any();
+        if !lane.single_packet && !waits {
             lane.free_packet = false;
         }
         if ack.fast_retransmitted_acked {
