@@ -246,7 +246,9 @@ impl Association {
             return bytes <= self.peer_rwnd;
         }
         let allowed = self.spaces.get(space).is_none_or(|s| bytes <= s.allowance.window);
-        allowed && bytes.saturating_add(self.floors_of_others(space)) <= self.peer_rwnd
+        allowed
+            && (bytes.saturating_add(self.floors_of_others(space)) <= self.peer_rwnd
+                || (bytes <= self.peer_rwnd && self.within_own_floor(space, bytes)))
     }
 
     /// The peer's window is closed. True when one chunk may leave all the same, as a probe: "SHOULD only be sent
