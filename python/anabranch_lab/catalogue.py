@@ -60,10 +60,11 @@ Judge = Callable[[str], Sequence[Part]]
 class Book:
     """Makes the claims of one experiment: words from the catalogue, verdicts from its judges."""
 
-    def __init__(self, study: str, plan: Plan, entries: Mapping[str, Entry]):
+    def __init__(self, study: str, plan: Plan, entries: Mapping[str, Entry], others: Sequence[Plan] = ()):
         self._study = study
         self._plan = plan
         self._entries = entries
+        self._others = {other.name.rpartition("/")[2]: other for other in others}
 
     def claim(
         self,
@@ -79,7 +80,7 @@ class Book:
 
         `judge` is called with each engine of the plan (or of `engines`): the first one's parts are the verdict, the others stand
         beside it. A claim that no engine has a part in (arithmetic, a model) gives its parts directly. `explanation` says why it
-        does not hold and which sweeps tested that; it counts only when its parts hold.
+        does not hold and which sweeps tested that (`exp-17/recovery` is one of another experiment); it counts only when its parts hold.
         """
         if identifier not in self._entries:
             raise KeyError(f"no claim {identifier} in the claims.toml of study {self._study}")
@@ -95,7 +96,8 @@ class Book:
             parts, beside, engine = list(judge), {}, " and ".join(engines)
         runs = [*evidence, *(explanation.runs if explanation else ())]
         for run in runs:
-            self._plan.sweep(run)
+            experiment, _, sweep = run.rpartition("/")
+            self._others.get(experiment, self._plan).sweep(sweep)
         return Claim(
             id=identifier,
             study=self._study,

@@ -147,10 +147,10 @@ def study_of(folder: Path, name: str) -> Study:
     return _study(folder / name.partition("/")[0])
 
 
-def book(runner: Runner) -> catalogue.Book:
-    """What the judges of an experiment make their claims with."""
+def book(runner: Runner, *others: Runner) -> catalogue.Book:
+    """What the judges of an experiment make their claims with; sweeps of the `others` may be evidence too."""
     study = _study(_study_folder(runner.plan))
-    return catalogue.Book(study.number, runner.plan, study.claims)
+    return catalogue.Book(study.number, runner.plan, study.claims, [other.plan for other in others])
 
 
 def analyse(runner: Runner) -> Analysis:

@@ -212,6 +212,13 @@ def test_a_claim_or_a_variant_that_does_not_exist_is_named(checkout):
         book.claim("C-x", [claims.exact("", 1, 1)])
     with pytest.raises(plan.PlanError, match="no sweep `nothing`"):
         book.claim("C-exp-1", [claims.exact("", 1, 1)], evidence=["nothing"])
+    both = experiment.book(runner, experiment.beside(runner, "exp-2"))
+    name = runner.beside(experiment.find(checkout / "experiments", "made-up/exp-2")).plan.sweeps[0].name
+    assert both.claim("C-exp-1", [claims.exact("", 1, 1)], evidence=[f"exp-2/{name}"]).evidence == [
+        f"exp-2/{name}"
+    ]
+    with pytest.raises(plan.PlanError, match="no sweep `nothing`"):
+        both.claim("C-exp-1", [claims.exact("", 1, 1)], evidence=["exp-2/nothing"])
 
 
 @pytest.mark.parametrize("study", [study for study in experiment.studies(ROOT) if study.claims])

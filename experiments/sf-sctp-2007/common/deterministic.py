@@ -6,9 +6,10 @@ from collections.abc import Callable
 import numpy as np
 
 from anabranch_lab import cycles, grid, series
+from anabranch_lab.claims import Part, within
 from anabranch_lab.experiment import beside
 from anabranch_lab.grid import Grid
-from anabranch_lab.models.deterministic import Bottleneck
+from anabranch_lab.models.deterministic import Bottleneck, p_low, p_rr
 from anabranch_lab.sweep import Runner
 
 from . import phi
@@ -25,6 +26,8 @@ MEASURES = {
     "goodput": f"{grid.of_flow('sf', 'goodput_wire_bps')} / 1e6",
     "fr": "sum(fast_retransmits) FILTER (kind = 'flow') / sum(packets_sent) FILTER (kind = 'flow')",
     "timeouts": grid.of_flow("sf", "timeouts"),
+    # Percent of the time in which the bottleneck sends.
+    "utilisation": f"100 * {grid.of_link(LINK, 'utilisation')}",
 }
 
 
@@ -35,7 +38,28 @@ def runners(runner: Runner) -> dict[str, Runner]:
 
 def measured(runner: Runner) -> Grid:
     """Every number of subflows with every Phi: those that grow slowly run longer."""
-    return runner.grid("subflows", MEASURES).joined(runner.grid("slow", MEASURES))
+    slow, many = runner.grid("slow", MEASURES), runner.grid("slow-many", MEASURES)
+    return runner.grid("subflows", MEASURES).joined(slow).joined(many)
+
+
+def between(told: str, runs: Grid, n: int, growth: str, engine: str, what: str = "") -> Part:
+    """Fast retransmits a packet between P_rr and P_low, as claims Z-XVI-6 and X-3 have it."""
+    model = network(told, n, growth)
+    return within(
+        f"{told}, n = {n}, Phi = {growth}{what}: fast retransmits",
+        p_rr(model),
+        p_low(model),
+        runs.at("fr", engine=engine, n=n, phi=growth),
+    )
+
+
+def no_slow_start(both: dict[str, Grid]) -> list[Part]:
+    """What bears out that slow start after a fast retransmit lifts the rate above P_low, with Phi = n and small windows."""
+    return [
+        between(told, runs, n, "n", "ns2-2.28", " without slow start")
+        for told, runs in both.items()
+        for n in (12, 25)
+    ]
 
 
 def network(told: str, n: int = 1, growth: str = "1") -> Bottleneck:
@@ -70,12 +94,16 @@ def single_look(told: str) -> Callable[[series.Samples], dict[str, float]]:
                 float(np.sqrt(np.mean((window[start : end + 1][during] - model.window(time[during])) ** 2)))
                 / full
             )
+        # The last growth before a cut falls between two samples.
+        peaks = [
+            fall(sender, high, low)[0] / UNIT for high, low in itertools.pairwise(marks) if high in highs
+        ]
         gaps = np.diff([sender.time[i] for i in highs])
         phases = cycles.phases(link.time, link.queue)
         total = sum(phase.length for phase in phases)
         return {
             "rms": float(np.mean(errors)) if errors else np.nan,
-            "peak": float(np.mean([window[i] for i in highs])) / full if highs else np.nan,
+            "peak": float(np.mean(peaks)) / full if peaks else np.nan,
             "cycle": float(np.mean(gaps)) if len(gaps) else np.nan,
             "queue_least": float(link.queue.min()),
             "steady": sum(phase.length for phase in phases if phase.state == cycles.QSD) / total

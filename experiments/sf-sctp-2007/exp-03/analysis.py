@@ -4,7 +4,7 @@ from anabranch_lab.catalogue import Book
 from anabranch_lab.claims import Claim, Part, above, below, flat, number, within
 from anabranch_lab.experiment import Analysis, book
 from anabranch_lab.grid import Grid
-from anabranch_lab.stats import ratio
+from anabranch_lab.stats import Estimate, estimate, exponent, ratio
 from anabranch_lab.sweep import Runner
 
 from ..common import paths
@@ -51,12 +51,20 @@ def trips(book: Book, runs: Grid) -> Claim:
         whole = {delay: runs.at("sf", engine=engine, delay=delay) for delay in (248, 748)}
         return [
             flat("SF_2 over RTT1", runs.curve("sf2", over="delay", engine=engine)),
+            number("SF_1 over RTT1: exponent", -1.0, by_trip(runs, engine), 0.05),
             number("SF_2 / SF_1 at RTT1 = 1 s", 2.0, ratio(second, first), 0.1),
             number("both at RTT1 = 0.5 s, packets/s", 489.9, whole[248], 0.0, above=0.12 * 489.9),
             number("both at RTT1 = 1 s, packets/s", 367.4, whole[748], 0.0, above=0.12 * 367.4),
         ]
 
     return book.claim("Z-III-1", judge)
+
+
+def by_trip(runs: Grid, engine: str) -> Estimate:
+    """The exponent of the first subflow's throughput over its round trip."""
+    curve = runs.curve("sf1", over="delay", engine=engine)
+    trips = [trip(int(delay)) for delay in curve.x]
+    return estimate([exponent(trips, row) for row in curve.values])
 
 
 def falsely(book: Book, runs: Grid) -> Claim:

@@ -91,7 +91,7 @@ def lengths(book: Book, runs: Grid, spread: Grid) -> Claim:
         for name in ("utilisation", "drop_rate"):
             one, four = (runs.curve(name, over="queue", engine=engine, n=n) for n in (1, 4))
             more = four - one
-            parts += [above(f"{name}, n = 4 minus n = 1, queue {q:g}", 0.0, more.at(q)) for q in (10, 50)]
+            parts += [above(f"{name}, n = 4 minus n = 1, queue {q:g}", 0.0, more.at(q)) for q in more.x]
         return parts
 
     return book.claim(

@@ -60,7 +60,11 @@ def rates(book: Book, runs: Grid, seen: Grid, spread: Grid) -> Claim:
             "at 10 Mbit/s once. With a spread of 1 ms in the receiving host both fall all the way.",
             runs=("spread",),
             parts=tuple(
-                rank(f"{name} over the rate, n = 1", spread.curve(name, over="rate", engine="ns2-2.28", n=1), -0.95)
+                rank(
+                    f"{name} over the rate, n = 1",
+                    spread.curve(name, over="rate", engine="ns2-2.28", n=1),
+                    -0.95,
+                )
                 for name in ("utilisation", "drop_rate")
             ),
         ),

@@ -98,9 +98,7 @@ def _first(x: Sequence[float], values: np.ndarray, threshold: float) -> float:
     return math.nan
 
 
-def needed(
-    book: Book, name: str, runs: Grid, range_of: tuple[int, int], longer: tuple[str, Curve]
-) -> Claim:
+def needed(book: Book, name: str, runs: Grid, range_of: tuple[int, int], longer: tuple[str, Curve]) -> Claim:
     """Z-XV-1 and Z-XV-2; `longer` is the same with a queue of 200 packets, and its sweep."""
     low, high = range_of
     sweep, more = longer
@@ -187,8 +185,14 @@ def limited(book: Book, runs: Grid, plain: Grid) -> Claim:
                 part
                 for name, with_it, without in shown
                 for part in (
-                    above(f"Phi = {name}, n = 25 / n = 1: as it is minus by the model's rules", 0.0, (with_it - without).estimate),
-                    within(f"Phi = {name}, n = 25 / n = 1 by the model's rules", 0.75, 1.25, without.estimate),
+                    above(
+                        f"Phi = {name}, n = 25 / n = 1: as it is minus by the model's rules",
+                        0.0,
+                        (with_it - without).estimate,
+                    ),
+                    within(
+                        f"Phi = {name}, n = 25 / n = 1 by the model's rules", 0.75, 1.25, without.estimate
+                    ),
                 )
             ),
         ),

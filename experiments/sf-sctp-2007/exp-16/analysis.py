@@ -15,14 +15,25 @@ def analyse(runner: Runner) -> Analysis:
     single = {
         told: series.measure(each, "single", deterministic.single_look(told)) for told, each in both.items()
     }
-    recovery = runner.grid("recovery", deterministic.MEASURES)
-    cut = series.measure(runner, "cuts", deterministic.cut_look).joined(
-        series.measure(runner, "cuts-slow", deterministic.cut_look)
+    recovery = {told: each.grid("recovery", deterministic.MEASURES) for told, each in both.items()}
+    once = series.measure(both["XVII"], "single-recovery", deterministic.single_look("XVII"))
+    timeouts = runner.grid("timeouts", deterministic.MEASURES)
+    plain = {told: each.grid("no-slow-start", deterministic.MEASURES) for told, each in both.items()}
+    cut, slow, late, cut_once = (
+        series.measure(runner, name, deterministic.cut_look)
+        for name in ("cuts", "cuts-slow", "cuts-late", "cuts-recovery")
     )
+    long = series.measure(runner, "single-recovery", deterministic.single_look("XVI"))
     engine = runner.plan.engines[0]
     length = single["XVI"].at("cycle", engine=engine, n=1)
     return Analysis(
-        claims=judge.claims(book(runner), runs, single, cut, recovery),
+        claims=judge.claims(
+            book(runner, both["XVII"]),
+            runs,
+            single,
+            cut.joined(slow).joined(late),
+            judge.Variants(recovery, {"XVI": long, "XVII": once}, timeouts, plain, cut_once),
+        ),
         figures=deterministic_figures.all_figures(both, runs),
         findings=[
             f"With one subflow a cycle lasts {length.text(2)} s ({engine}); the model says "

@@ -1,9 +1,9 @@
 """Experiment XXI: from runs to verdicts, figures and a finding."""
 
 from anabranch_lab.catalogue import Book
-from anabranch_lab.claims import Claim, Part, above, arithmetic
+from anabranch_lab.claims import Claim, Explanation, Part, above, arithmetic, within
 from anabranch_lab.experiment import Analysis, book
-from anabranch_lab.grid import Grid
+from anabranch_lab.grid import Grid, Sample
 from anabranch_lab.sweep import Runner
 
 from ..common import fair, phi
@@ -12,6 +12,7 @@ from ..common import fair, phi
 def analyse(runner: Runner) -> Analysis:
     """What the lab asks an experiment for."""
     equal = runner.grid("equal", fair.MEASURES)
+    floor = runner.grid("floor", fair.MEASURES)
     a, b, without = (fair.measured(runner, name) for name in ("a", "b", "a-xviii"))
     claims = book(runner)
     engine = runner.plan.engines[0]
@@ -20,7 +21,7 @@ def analyse(runner: Runner) -> Analysis:
     )
     alone = fair.share(equal, "single", engine=engine, n=1)
     return Analysis(
-        claims=[loses(claims, a, without), wave(claims)],
+        claims=[loses(claims, a, without, floor), wave(claims)],
         figures=fair.figures(runner, a, b, "n", "number of subflows", phi.NAMES, ("5.43", "5.44")),
         findings=[
             f"Of what eight subflows have without the square wave they keep {kept} ({engine}). One subflow gets {alone.text(2)} "
@@ -34,7 +35,7 @@ def left(a: Grid, without: Grid, engine: str, n: int, name: str):
     return a.sample("sf", engine=engine, n=n, phi=name) / without.sample("sf", engine=engine, n=n, phi=name)
 
 
-def loses(book: Book, a: Grid, without: Grid) -> Claim:
+def loses(book: Book, a: Grid, without: Grid, floor: Grid) -> Claim:
     """Z-XXI-1."""
 
     def judge(engine: str) -> list[Part]:
@@ -46,7 +47,39 @@ def loses(book: Book, a: Grid, without: Grid) -> Claim:
                 parts.append(above(f"n = {n}: share kept with Phi = {small} minus {large}", 0.0, more))
         return parts
 
-    return book.claim("Z-XXI-1", judge)
+    def got(source: Grid, n: int, name: str) -> Sample:
+        return source.sample("sf", engine="ns2-2.28", n=n, phi=name)
+
+    return book.claim(
+        "Z-XXI-1",
+        judge,
+        explanation=Explanation(
+            "Beside the wave eight and fifteen subflows with Phi = n^2 and 2 n^2 have windows on the floor of ssthresh, two packets: they do not grow "
+            "by one between two waves, and Phi is not seen. Both get the same there, and 2 n^2 keeps the larger share of the less that it has "
+            "without the wave. A lower floor takes from both.",
+            runs=("floor",),
+            parts=tuple(
+                part
+                for n in (8, 15)
+                for part in (
+                    within(
+                        f"n = {n}: beside the wave, 2n^2 / n^2",
+                        0.95,
+                        1.05,
+                        (got(a, n, "2n^2") / got(a, n, "n^2")).estimate,
+                    ),
+                    *(
+                        above(
+                            f"n = {n}, Phi = {name}: what the floor is worth, Mbit/s",
+                            0.0,
+                            (got(a, n, name) - got(floor, n, name)).estimate,
+                        )
+                        for name in ("n^2", "2n^2")
+                    ),
+                )
+            ),
+        ),
+    )
 
 
 def wave(book: Book) -> Claim:

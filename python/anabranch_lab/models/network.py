@@ -23,6 +23,8 @@ CASES = (ORIGINAL, SHARED, WITHOUT_FCC, WITH_FCC)
 STUDY = "study"
 TIMEOUTS = "study + timeouts"
 RENEWAL = "renewal"
+MOST = 256
+"""Subflows of an association: FIDs have 8 bits."""
 BOTTLENECK = "bottleneck"
 MODELS = (STUDY, TIMEOUTS, RENEWAL, BOTTLENECK)
 """(4.13) to (4.27); (4.2); the stationary window; (4.29) to (4.50)."""
@@ -70,8 +72,8 @@ class Network:
 
     def __post_init__(self) -> None:
         """Refuses what no model has an answer for."""
-        if self.n < 1 or self.n != int(self.n):
-            raise ValueError(f"subflows {self.n}: a whole number from 1 is needed")
+        if not 1 <= self.n <= MOST or self.n != int(self.n):
+            raise ValueError(f"subflows {self.n}: a whole number from 1 to {MOST} is needed (a FID has 8 bits)")
         for name in ("rtt", "loss", "share"):
             values = getattr(self, name)
             if len(values) not in (0, 1, self.n):
@@ -170,6 +172,8 @@ def _stochastic(network: Network, case: str, model: str) -> Answer:
         notes.append("round trips differ: an upper bound, reordering looks like loss")
     if model != RENEWAL and min(sizes) < 4:
         notes.append("E[W] < 4 MTU: outside Assumption 2")
+    if model == RENEWAL and min(sizes) < 4:
+        notes.append("windows below 4 MTU live on the floor of ssthresh: not compared with simulation there")
     if max(p for p, _, _ in windows) > 1e-2:
         notes.append("p > 1e-2: windows are small and timeouts frequent, too high")
     if network.rate is not None and sum(bits) > 8 * network.rate:
@@ -216,6 +220,8 @@ def _bottleneck(network: Network, case: str) -> Answer:
         notes.append("without the random losses")
     if place.low().small:
         notes.append("the queue runs empty after a cut of all")
+    if deterministic.p_low(place) > 1:
+        notes.append("more than a loss a packet: a window at its smallest overflows this bottleneck")
     return Answer(
         case,
         BOTTLENECK,
