@@ -228,7 +228,7 @@ fn life(seed: u64) {
         match pick(12) {
             0 => pair.reads = [true, pick(2) == 0],
             1 => {
-                drop(pair.a.set_stream_subflow(pair.now, a, pick(8) as u16, pick(u64::from(subflows)) as u8))
+                drop(pair.a.set_stream_subflow(pair.now, a, pick(8) as u16, pick(u64::from(subflows)) as u8));
             }
             2..=5 => pair.run_for(Duration::from_millis(pick(150) as u64)),
             6 => pair.send(Side::Z, z, pick(8) as u16, &[1; 700]),
