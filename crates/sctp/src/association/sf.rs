@@ -223,6 +223,11 @@ impl Association {
         kept
     }
 
+    /// What the floors of our subflows may need together.
+    pub(super) fn floors_at_most(&self) -> u64 {
+        self.sf.as_ref().map_or(0, |sf| u64::from(sf.peer_floor) * self.spaces.len() as u64)
+    }
+
     /// Whether so many bytes more of a space, which its credit allows, stay within the floor of its own. What the others hold
     /// does not matter then, and they may hold more than we know: of subflow 0 there is no credit that says what it has left.
     pub(super) fn within_own_floor(&self, space: usize, bytes: u64) -> bool {
