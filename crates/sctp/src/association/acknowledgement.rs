@@ -317,8 +317,13 @@ impl Association {
     fn update_peer_window(&mut self, a_rwnd: u32) {
         let outstanding = self.outstanding(None);
         self.peer_rwnd = u64::from(a_rwnd).saturating_sub(outstanding);
-        for space in &mut self.spaces {
-            if a_rwnd > 0 && space.allowance.window > 0 && space.probe.at.is_some() {
+        let full = self.config.pmdcs().into();
+        for index in 0..self.spaces.len() {
+            // The acknowledgements of one subflow must not put off for ever the probe of another that has room for nothing.
+            let probes = self.spaces.get(index).is_some_and(|space| space.probe.at.is_some());
+            let open = probes && a_rwnd > 0 && (self.spaces.len() == 1 || self.has_room(index, full));
+            let Some(space) = self.spaces.get_mut(index) else { continue };
+            if open {
                 space.probe = WindowProbe::default();
             }
             if space.flight.is_empty() {

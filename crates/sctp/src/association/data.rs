@@ -159,7 +159,7 @@ impl Association {
                 return Ok(None);
             }
         }
-        if !self.make_room(cx.space, seq, arrival) {
+        if !self.make_room(cx.space, seq, arrival, data.flags.beginning) {
             // "the receiver MUST immediately send back a SACK chunk with the current receive window".
             self.stats.dropped_no_buffer += 1;
             cx.summary.immediate = true;
@@ -246,15 +246,21 @@ impl Association {
     /// whole messages wait behind the hole they are kept and the chunk is taken on top, up to a second buffer:
     /// refusing it would leave them waiting for ever.
     #[inline]
-    fn make_room(&mut self, space: usize, seq: u64, arrival: Arrival) -> bool {
+    fn make_room(&mut self, space: usize, seq: u64, arrival: Arrival, beginning: bool) -> bool {
         // The common case, without a closer look: memory is more than what counts against the window.
         let plenty = self.config.receive_window as usize / if self.sf.is_some() { 2 } else { 1 };
-        self.memory_held() < plenty || self.find_room(space, seq, arrival)
+        self.memory_held() < plenty || self.find_room(space, seq, arrival, beginning)
     }
 
     #[inline(never)]
-    fn find_room(&mut self, space: usize, seq: u64, arrival: Arrival) -> bool {
+    fn find_room(&mut self, space: usize, seq: u64, arrival: Arrival, beginning: bool) -> bool {
         while self.window_of(space) == 0 {
+            // Likewise what a message in the making needs to become whole: others may wait for it, brought by other subflows, and
+            // fill the buffer.
+            let needed = self.sf.is_some() && arrival == Arrival::InOrder && !beginning;
+            if needed {
+                return self.held() < 2 * self.config.receive_window as usize;
+            }
             if arrival != Arrival::FillsHole {
                 return false;
             }

@@ -317,6 +317,7 @@ impl Association {
         self.spaces = vec![Space::new(cookie.local_initial_tsn, cookie.peer_initial_tsn)];
         self.subflows.clear();
         self.lanes.clear();
+        self.moves.clear();
         self.numbering.restart();
         self.inbound.restart();
         self.control = Control { cookie_ack: true, ..Control::default() };

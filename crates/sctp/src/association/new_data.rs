@@ -252,8 +252,13 @@ impl Association {
         if self.spaces.len() == 1 {
             return bytes <= self.peer_rwnd;
         }
-        let allowed = self.spaces.get(space).is_none_or(|s| bytes <= s.allowance.window);
-        allowed && bytes.saturating_add(self.floors_of_others(space)) <= self.peer_rwnd
+        if self.spaces.get(space).is_some_and(|s| bytes > s.allowance.window) {
+            return false;
+        }
+        // A wide open window has room for every floor, and they need not be looked at one by one.
+        bytes.saturating_add(self.floors_at_most()) <= self.peer_rwnd
+            || bytes.saturating_add(self.floors_of_others(space)) <= self.peer_rwnd
+            || (bytes <= self.peer_rwnd && self.within_own_floor(space, bytes))
     }
 
     /// The peer's window is closed. True when one chunk may leave all the same, as a probe: "SHOULD only be sent

@@ -109,6 +109,8 @@ impl Association {
             self.write_sack_and_data(now, &mut packet, limit, chosen);
         }
         if packet.has_no_chunks() {
+            // Nobody else would be asked: a subflow that is chosen must have something to send.
+            debug_assert!(chosen.is_none(), "subflow {chosen:?} was chosen and wrote nothing");
             packet.abandon();
             return None;
         }

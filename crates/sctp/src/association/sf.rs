@@ -9,12 +9,12 @@ use anabranch_wire::chunk::sack::GapBlock;
 use anabranch_wire::chunk::{ReceiveTime, SfData, SfSack, SfSackHead, sf_sack};
 use anabranch_wire::{PacketBuilder, Tsn};
 
-use super::Association;
 use super::acknowledgement::Windows;
 use super::data::DataChunk;
 use super::input::{Context, Violation};
+use super::{Association, GAP_OVERHEAD};
 use crate::config::{Coupling, LossDetection, SubflowLevel};
-use crate::sf::credit::{Allowance, Buffer};
+use crate::sf::credit::{Allowance, Buffer, Use};
 use crate::sf::fids::{Fids, Judged};
 use crate::sf::negotiation::Agreed;
 use crate::stream::inbound::Excess;
@@ -174,9 +174,9 @@ impl Association {
         for lane in &mut self.lanes {
             if lane.space != 0 {
                 lane.space = 0;
-                lane.t3 = None;
-                lane.timed = None;
-                lane.recovery_exit = None;
+                // What it was allowed, or waited for, was in numbers that are gone: it begins as after a merger.
+                lane.forget_recovery();
+                lane.round_end = 0;
                 lane.loss.restart();
             }
         }
@@ -209,17 +209,30 @@ impl Association {
         self.close_drained_subflows();
     }
 
-    /// Bytes of the peer's buffer that the floors of our other subflows need: they are left to them.
+    /// Bytes of the peer's buffer that the floors of our other subflows need: they are left to them. What one has of its own was
+    /// acknowledged, perhaps, and is still there: then its credit says so.
     pub(super) fn floors_of_others(&self, space: usize) -> u64 {
         let Some(sf) = &self.sf else { return 0 };
         let floor = u64::from(sf.peer_floor);
         let mut kept = 0;
         for (index, other) in self.spaces.iter().enumerate() {
             if index != space && sf.ours.epoch(other.fid).is_some() {
-                kept += floor.saturating_sub(other.flight.bytes());
+                kept += floor.saturating_sub(other.flight.bytes()).min(other.allowance.window);
             }
         }
         kept
+    }
+
+    /// What the floors of our subflows may need together.
+    pub(super) fn floors_at_most(&self) -> u64 {
+        self.sf.as_ref().map_or(0, |sf| u64::from(sf.peer_floor) * self.spaces.len() as u64)
+    }
+
+    /// Whether so many bytes more of a space, which its credit allows, stay within the floor of its own. What the others hold
+    /// does not matter then, and they may hold more than we know: of subflow 0 there is no credit that says what it has left.
+    pub(super) fn within_own_floor(&self, space: usize, bytes: u64) -> bool {
+        let (Some(sf), Some(space)) = (&self.sf, self.spaces.get(space)) else { return false };
+        space.allowance.is_limited() && space.flight.bytes() + bytes <= u64::from(sf.peer_floor)
     }
 
     /// How the receive buffer is divided: as our SF-CAP has told the peer.
@@ -230,17 +243,30 @@ impl Association {
 
     /// a_fwnd of a space: the part of the receive buffer that it may fill.
     pub(super) fn credit_of(&self, space: usize) -> u32 {
-        let Some(sf) = &self.sf else { return self.advertised_window() };
-        let buffer = self.buffer();
-        let quarter = self.config.receive_window as usize / 4;
-        let long = self.inbound.held_bytes() > quarter;
-        let held = |index: usize| {
-            let less = if long { self.excess_of(index).own } else { 0 };
-            self.inbound.held_of(index).saturating_sub(less) as u64
-        };
+        match &self.sf {
+            Some(sf) => self.credit_in(&self.use_of_buffer(sf), space),
+            None => self.advertised_window(),
+        }
+    }
+
+    fn use_of_buffer(&self, sf: &Sf) -> Use {
         let open = self.spaces.iter().enumerate().filter(|(_, s)| sf.theirs.epoch(s.fid).is_some());
-        let credit = buffer.credit(open.map(|(index, _)| held(index)), held(space));
-        u32::try_from(credit).unwrap_or(u32::MAX)
+        self.buffer().in_use(open.map(|(index, _)| self.held_by(index)))
+    }
+
+    fn credit_in(&self, buffer: &Use, space: usize) -> u32 {
+        u32::try_from(buffer.credit(self.held_by(space))).unwrap_or(u32::MAX)
+    }
+
+    /// What a space holds of the receive buffer, bytes.
+    fn held_by(&self, index: usize) -> u64 {
+        let long = self.inbound.held_bytes() > self.config.receive_window as usize / 4;
+        let less = if long { self.excess_of(index) } else { Excess::default() };
+        let bytes = self.inbound.held_of(index).saturating_sub(less.own);
+        // Bookkeeping counts a third, as in a_rwnd: messages of a few bytes must not take the floors of others.
+        let gaps = self.spaces.get(index).map_or(0, |space| space.received.gaps());
+        let memory = self.inbound.memory_of(index) + gaps * GAP_OVERHEAD;
+        bytes.max(memory.saturating_sub(less.own_memory) / 3) as u64
     }
 
     /// What messages in the making do not count for: one that grows where nothing is missing would close the window for ever
@@ -251,16 +277,41 @@ impl Association {
             Some(sf) => size / 4 / usize::from(sf.theirs.open()),
             None => size / 2,
         };
-        self.inbound.interleaved_excess(limit, space)
+        if self.extensions.thesis.is_none() {
+            return self.inbound.interleaved_excess(limit, space);
+        }
+        let mut all = Excess::default();
+        for (index, s) in self.spaces.iter().enumerate() {
+            let (bytes, memory) = self.inbound.excess_of_space(index, s.received.next(), limit);
+            all.bytes += bytes;
+            all.memory += memory;
+            if index == space {
+                (all.own, all.own_memory) = (bytes, memory);
+            }
+        }
+        all
     }
 
-    /// The user has read: windows that have grown by a quarter are told to the peer.
+    /// The user has read: windows that have grown by a quarter are told to the peer. Who has a floor only, because others hold the
+    /// rest of the buffer, is told of a quarter of that: or it would have its floor once a probe, not once a round trip.
     pub(super) fn update_windows(&mut self, window: u32) {
+        let floor = u32::try_from(self.buffer().floor).unwrap_or(u32::MAX);
+        let buffer = self.sf.as_ref().map(|sf| self.use_of_buffer(sf));
         for index in 0..self.spaces.len() {
             let limited = index > 0 || self.extensions.thesis.is_some();
-            let now = if limited { self.credit_of(index) } else { window };
+            let now = buffer.as_ref().filter(|_| limited).map_or(window, |b| self.credit_in(b, index));
+            // Subflow 0 is told what all may have. Where the others hold nothing it is as without them.
+            let floors = match &self.sf {
+                Some(_) if limited => floor,
+                Some(sf) if self.inbound.held_bytes() > self.inbound.held_of(0) => {
+                    floor.saturating_mul(u32::from(sf.theirs.open()))
+                }
+                _ => 0,
+            };
             if let Some(space) = self.spaces.get_mut(index) {
-                if now >= space.sack.last_advertised.saturating_add(self.config.receive_window / 4) {
+                let told = space.sack.last_advertised;
+                let step = if told < floors { floor / 4 } else { self.config.receive_window / 4 };
+                if now > told && now >= told.saturating_add(step) {
                     space.sack.demand();
                 }
             }

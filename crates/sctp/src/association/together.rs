@@ -9,6 +9,7 @@
 use super::framing::Framing;
 use super::{Association, State};
 use crate::config::Coupling;
+use crate::subflow::Subflow;
 
 /// Numbers that may be out at once while some are kept: a gap block cannot say more than 65,535.
 const MOST_NUMBERS: usize = 60_000;
@@ -29,7 +30,7 @@ impl Association {
         }
         let Some(space) = self.spaces.get(usize::from(subflow.space)) else { return false };
         if !self.needs_sequence(usize::from(subflow.space)) {
-            return true;
+            return subflow.begun || space.fid != 0 || self.may_begin_beside(index, subflow);
         }
         if space.talks.is_some_and(|talks| usize::from(talks) != index) {
             return false;
@@ -70,6 +71,23 @@ impl Association {
                 need as u64 + promised <= self.peer_rwnd
             }
         }
+    }
+
+    /// Whether there is room for a message of a subflow beside those that others under the same numbering have begun, where
+    /// fragments number themselves: they need not stay together, but parts of many could fill the buffer, and none could end.
+    fn may_begin_beside(&self, index: usize, subflow: &Subflow) -> bool {
+        // A wide open window needs no closer look.
+        if self.peer_rwnd >= self.subflows.len() as u64 * self.config.max_message as u64 {
+            return true;
+        }
+        let begun = self
+            .subflows
+            .iter()
+            .enumerate()
+            .filter(|(other, s)| s.begun && *other != index && s.space == subflow.space);
+        let promised: u64 = begun.map(|(_, s)| s.out.peek(usize::MAX).unwrap_or(0) as u64).sum();
+        let need = subflow.out.peek(usize::MAX).unwrap_or(0) as u64;
+        promised == 0 || need + promised <= self.peer_rwnd
     }
 
     /// Chunks that other lanes of a space have to send again: the room in the peer's buffer is theirs first, for what is behind

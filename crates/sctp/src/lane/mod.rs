@@ -247,8 +247,8 @@ impl Lane {
         self.unacked = (self.unacked + ack.reneged_chunks).saturating_sub(ack.acked_chunks);
     }
 
-    /// Everything leaves for another lane: what was in flight, in bytes and chunks, and unacknowledged.
-    pub(crate) fn hand_over(&mut self) -> (u64, u32, u32) {
+    /// Timers stop, and what losses have allowed or forbidden is over: its chunks go elsewhere, or get other numbers.
+    pub(crate) fn forget_recovery(&mut self) {
         self.t3 = None;
         self.second = None;
         if let Some(pacer) = &mut self.pacer {
@@ -262,6 +262,12 @@ impl Lane {
         self.free_packet = false;
         self.held = false;
         self.single_packet = false;
+        self.open_burst();
+    }
+
+    /// Everything leaves for another lane: what was in flight, in bytes and chunks, and unacknowledged.
+    pub(crate) fn hand_over(&mut self) -> (u64, u32, u32) {
+        self.forget_recovery();
         let all = (self.flight, self.flight_chunks, self.unacked);
         (self.flight, self.flight_chunks, self.unacked) = (0, 0, 0);
         self.open_burst();

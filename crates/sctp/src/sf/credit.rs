@@ -23,18 +23,37 @@ impl Buffer {
         Self { size, floor: u64::from(floor).min(most) }
     }
 
-    /// a_fwnd of one subflow: what is free, less what the others still have to themselves. `held` is what each open
-    /// subflow holds, and `own` the one asked about.
-    pub(crate) fn credit(&self, held: impl Iterator<Item = u64>, own: u64) -> u64 {
+    /// The buffer while each open subflow holds so much of it.
+    pub(crate) fn in_use(&self, held: impl Iterator<Item = u64>) -> Use {
         let (mut total, mut kept) = (0_u64, 0_u64);
         for bytes in held {
             total = total.saturating_add(bytes);
             kept = kept.saturating_add(self.floor.saturating_sub(bytes));
         }
+        Use { floor: self.floor, free: self.size.saturating_sub(total), kept }
+    }
+
+    /// a_fwnd of one subflow: `held` is what each open subflow holds, and `own` the one asked about.
+    pub(crate) fn credit(&self, held: impl Iterator<Item = u64>, own: u64) -> u64 {
+        self.in_use(held).credit(own)
+    }
+}
+
+/// What is in use of a receive buffer: looked up once, whomever it is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Use {
+    floor: u64,
+    free: u64,
+    /// What all open subflows still have to themselves.
+    kept: u64,
+}
+
+impl Use {
+    /// a_fwnd of a subflow that holds `own` bytes: what is free, less what the others still have to themselves.
+    pub(crate) fn credit(&self, own: u64) -> u64 {
         let own_floor = self.floor.saturating_sub(own);
         // `kept` counts the subflow's own floor too: that one is free for it.
-        let free = self.size.saturating_sub(total).saturating_sub(kept.saturating_sub(own_floor));
-        free.max(own_floor)
+        self.free.saturating_sub(self.kept.saturating_sub(own_floor)).max(own_floor)
     }
 }
 

@@ -28,8 +28,9 @@ pub(crate) struct Excess {
     pub(crate) bytes: usize,
     /// Payload and bookkeeping.
     pub(crate) memory: usize,
-    /// Payload of one space.
+    /// Payload of one space, and with bookkeeping.
     pub(crate) own: usize,
+    pub(crate) own_memory: usize,
 }
 
 /// Everything received and not yet taken by the user.
@@ -48,8 +49,19 @@ pub(crate) struct Inbound {
     held_bytes: usize,
     /// Pieces held, for the memory bound.
     held_pieces: usize,
-    /// Of this, what each sequence space but the first brought.
-    held_of_others: Vec<usize>,
+    /// Of this, what each sequence space but the first brought: bytes and pieces.
+    held_of_others: Vec<(usize, usize)>,
+}
+
+/// What a message of so many bytes and fragments has beyond `limit`: bytes of payload, and of memory.
+fn beyond(limit: usize, len: usize, fragments: usize) -> (usize, usize) {
+    let excess = len.saturating_sub(limit);
+    (excess, excess + (fragments as u64 * excess as u64 / len.max(1) as u64) as usize * OVERHEAD)
+}
+
+/// Likewise the message that grows at `next`.
+fn excess(growing: &Reassembly, next: u64, limit: usize) -> (usize, usize) {
+    growing.waiting_for(next).map_or((0, 0), |(len, fragments)| beyond(limit, len, fragments))
 }
 
 impl Inbound {
@@ -61,9 +73,20 @@ impl Inbound {
     /// User data held that a sequence space brought, bytes.
     pub(crate) fn held_of(&self, space: usize) -> usize {
         match space.checked_sub(1) {
-            Some(other) => self.held_of_others.get(other).copied().unwrap_or(0),
-            None => self.held_bytes.saturating_sub(self.held_of_others.iter().sum()),
+            Some(other) => self.held_of_others.get(other).map_or(0, |(bytes, _)| *bytes),
+            None => self.held_bytes.saturating_sub(self.held_of_others.iter().map(|(bytes, _)| bytes).sum()),
         }
+    }
+
+    /// Memory held for what a sequence space brought, payload and bookkeeping, bytes.
+    pub(crate) fn memory_of(&self, space: usize) -> usize {
+        let pieces = match space.checked_sub(1) {
+            Some(other) => self.held_of_others.get(other).map_or(0, |(_, pieces)| *pieces),
+            None => {
+                self.held_pieces.saturating_sub(self.held_of_others.iter().map(|(_, pieces)| pieces).sum())
+            }
+        };
+        self.held_of(space) + pieces * OVERHEAD
     }
 
     /// Accounts for bytes that a space brought.
@@ -72,10 +95,20 @@ impl Inbound {
         self.held_bytes += bytes;
         let Some(index) = usize::from(space).checked_sub(1) else { return };
         if index >= self.held_of_others.len() {
-            self.held_of_others.resize(index + 1, 0);
+            self.held_of_others.resize(index + 1, (0, 0));
         }
-        if let Some(held) = self.held_of_others.get_mut(index) {
+        if let Some((held, _)) = self.held_of_others.get_mut(index) {
             *held += bytes;
+        }
+    }
+
+    /// So many pieces more, and fewer, that a space brought.
+    #[inline]
+    fn count_pieces(&mut self, space: u8, more: usize, fewer: usize) {
+        self.held_pieces = (self.held_pieces + more).saturating_sub(fewer);
+        let other = usize::from(space).checked_sub(1);
+        if let Some((_, pieces)) = other.and_then(|index| self.held_of_others.get_mut(index)) {
+            *pieces = (*pieces + more).saturating_sub(fewer);
         }
     }
 
@@ -83,7 +116,7 @@ impl Inbound {
     fn let_go(&mut self, space: u8, bytes: usize) {
         self.held_bytes = self.held_bytes.saturating_sub(bytes);
         let Some(index) = usize::from(space).checked_sub(1) else { return };
-        if let Some(held) = self.held_of_others.get_mut(index) {
+        if let Some((held, _)) = self.held_of_others.get_mut(index) {
             *held = held.saturating_sub(bytes);
         }
     }
@@ -93,11 +126,11 @@ impl Inbound {
     pub(crate) fn interleaved_excess(&self, limit: usize, space: usize) -> Excess {
         let mut all = Excess::default();
         for (of, (len, fragments)) in self.interleaved.longest() {
-            let excess = len.saturating_sub(limit);
+            let (excess, memory) = beyond(limit, len, fragments);
             all.bytes += excess;
-            all.memory += excess + (fragments as u64 * excess as u64 / len.max(1) as u64) as usize * OVERHEAD;
+            all.memory += memory;
             if usize::from(of) == space {
-                all.own = excess;
+                (all.own, all.own_memory) = (excess, memory);
             }
         }
         all
@@ -106,9 +139,12 @@ impl Inbound {
     /// Of what is held, the part of the message growing at `next` that exceeds `limit`: bytes of payload, and of
     /// memory.
     pub(crate) fn excess(&self, next: u64, limit: usize) -> (usize, usize) {
-        let Some((len, fragments)) = self.reassembly.waiting_for(next) else { return (0, 0) };
-        let excess = len.saturating_sub(limit);
-        (excess, excess + (fragments as u64 * excess as u64 / len.max(1) as u64) as usize * OVERHEAD)
+        excess(&self.reassembly, next, limit)
+    }
+
+    /// Likewise of a sequence space that numbers its fragments one after the other.
+    pub(crate) fn excess_of_space(&self, space: usize, next: u64, limit: usize) -> (usize, usize) {
+        self.by_space.get(space).map_or((0, 0), |fragments| excess(fragments, next, limit))
     }
 
     /// Memory that is held, payload and bookkeeping, bytes.
@@ -192,7 +228,7 @@ impl Inbound {
             Added::Duplicate => return Ok(false),
             Added::Waits => {
                 self.hold(piece.space, piece.payload.len());
-                self.held_pieces += 1;
+                self.count_pieces(piece.space, 1, 0);
                 return Ok(false);
             }
             Added::Whole(whole) => whole,
@@ -226,9 +262,10 @@ impl Inbound {
         let was_empty = self.ready.is_empty();
         let whole = reassembly.add(chunk, true)?;
         self.hold(space, chunk.payload.len());
-        self.held_pieces += 1;
-        let Some(whole) = whole else { return Ok(false) };
-        self.held_pieces = self.held_pieces.saturating_sub(1);
+        let Some(whole) = whole else {
+            self.count_pieces(space, 1, 0);
+            return Ok(false);
+        };
         let next = self.order.next(chunk.stream);
         let ahead = whole.ssn.wrapping_sub(next as u16) as i16;
         let number = next.checked_add_signed(i64::from(ahead));
@@ -246,7 +283,7 @@ impl Inbound {
     /// A whole message whose last fragment has just been accounted for as bytes.
     fn finished(&mut self, stream: u16, number: u64, whole: Finished) {
         // From here on the message counts as one piece, and as brought by the space of its first fragment.
-        self.held_pieces = (self.held_pieces + 2).saturating_sub(whole.fragments);
+        self.count_pieces(whole.space, 2, whole.fragments);
         let ready = &mut self.ready;
         if whole.message.unordered {
             ready.push_back((whole.space, whole.message));
@@ -259,7 +296,7 @@ impl Inbound {
     pub(crate) fn pop(&mut self) -> Option<Received> {
         let (space, message) = self.ready.pop_front()?;
         self.let_go(space, message.len());
-        self.held_pieces = self.held_pieces.saturating_sub(1);
+        self.count_pieces(space, 0, 1);
         Some(message)
     }
 
@@ -277,7 +314,7 @@ impl Inbound {
         let Some(number) = self.interleaved.number(stream, unordered, mid) else { return false };
         for (space, bytes, pieces) in self.interleaved.give_up(stream, unordered, number) {
             self.let_go(space, bytes);
-            self.held_pieces = self.held_pieces.saturating_sub(pieces);
+            self.count_pieces(space, 0, pieces);
         }
         let was_empty = self.ready.is_empty();
         if !unordered {
@@ -303,11 +340,11 @@ impl Inbound {
             }
             for (space, bytes, pieces) in self.interleaved.begin_anew(id) {
                 self.let_go(space, bytes);
-                self.held_pieces = self.held_pieces.saturating_sub(pieces);
+                self.count_pieces(space, 0, pieces);
             }
             for (space, bytes) in self.order.begin_anew(id) {
                 self.let_go(space, bytes);
-                self.held_pieces = self.held_pieces.saturating_sub(1);
+                self.count_pieces(space, 0, 1);
             }
         }
     }
