@@ -73,7 +73,9 @@ class Network:
     def __post_init__(self) -> None:
         """Refuses what no model has an answer for."""
         if not 1 <= self.n <= MOST or self.n != int(self.n):
-            raise ValueError(f"subflows {self.n}: a whole number from 1 to {MOST} is needed (a FID has 8 bits)")
+            raise ValueError(
+                f"subflows {self.n}: a whole number from 1 to {MOST} is needed (a FID has 8 bits)"
+            )
         for name in ("rtt", "loss", "share"):
             values = getattr(self, name)
             if len(values) not in (0, 1, self.n):
