@@ -64,7 +64,8 @@ def figures(
                     plots.curve(axes, curve, f"{who}, {phi.LABELS[name]}", linestyle=line, **look)
         plots.label(left, "(a) goodput", label, "Mbit/s", log_x=log)
         plots.label(right, "(b) fast retransmits", label, "per packet", log_x=log, log_y=True)
-        left.legend(fontsize=7)
+        # Beside the panels: eight lines leave no room in them.
+        figure.legend(*left.get_legend_handles_labels(), loc="outside right upper", fontsize=8)
         return figure
 
     def entry(number: str, what: str, make: Callable[[], Figure]) -> Entry:
