@@ -8,7 +8,7 @@ use anabranch_wire::Tsn;
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 
-use crate::sf::offer::Extensions;
+use crate::negotiation::offer::Extensions;
 
 const MAC_LEN: usize = 32;
 /// Length of the filling, where cookies are filled up.

@@ -22,17 +22,21 @@
 
 mod association;
 pub mod config;
+mod context;
 mod cookie;
-mod coupling;
+mod encoding;
 mod endpoint;
 mod error;
 mod event;
-mod lane;
+mod ids;
+mod negotiation;
 mod path;
-mod sf;
+mod ranges;
+mod receiver;
+mod sender;
 mod stats;
 mod stream;
-mod subflow;
+mod violation;
 
 pub use association::{Association, State};
 pub use config::{Config, Coupling, SubflowLevel, SubflowScheduler, SubflowSpec};

@@ -1,75 +1,86 @@
 //! What was agreed beyond RFC 9260 takes effect here, once INIT ACK or cookie say it.
 
 use anabranch_wire::Tsn;
-use anabranch_wire::chunk::{Data, IData};
 
 use super::Association;
 use super::reconfig::Reconfig;
-use super::sf::Sf;
-use crate::sf::offer::Extensions;
-use crate::subflow::receive::{Arrival, ReceiveMap};
-
-/// Association sequence numbers received (encoding of the thesis). Nothing depends on them; a SACK says how far they go.
-#[derive(Debug)]
-pub(super) struct AsnMap {
-    base: Tsn,
-    map: ReceiveMap,
-}
-
-impl AsnMap {
-    fn new(base: Tsn) -> Self {
-        Self { base, map: ReceiveMap::default() }
-    }
-
-    /// One has arrived.
-    pub(super) fn record(&mut self, asn: Tsn) {
-        let near = self.map.next();
-        let distance = asn.signed_distance_from(self.base.add(near as u32));
-        let Some(seq) = near.checked_add_signed(i64::from(distance)) else { return };
-        // What is far off is a lie: no more is outstanding than a window holds.
-        if distance < 1 << 20 && self.map.classify(seq) != Arrival::Duplicate && self.map.gaps() < 4096 {
-            self.map.record(seq);
-        }
-    }
-
-    /// "Cumulative ASN Acknowledgment" (Fig. 3.2).
-    pub(super) fn cumulative(&self) -> Tsn {
-        self.base.add(self.map.next() as u32).sub(1)
-    }
-}
+use crate::encoding::Encoding;
+use crate::ids::{SpaceId, SubflowId};
+use crate::negotiation::fids::Fids;
+use crate::negotiation::offer::Extensions;
 
 impl Association {
     /// What both sides speak from now on. Nothing was sent yet, or a peer that had to be asked again answers otherwise:
     /// then what was sent leaves again on subflow 0.
-    pub(super) fn adopt_extensions(&mut self, new: Extensions) {
+    pub(super) fn adopt_extensions(&mut self, agreed: &Extensions) {
         self.forget_extensions();
-        let Some(first) = self.spaces.first() else { return };
-        let (send_base, receive_base) = (first.send_base, first.receive_base);
-        self.numbering.identify(new.interleaving);
-        let plain = !new.interleaving && new.thesis.is_none();
-        self.chunk_header = if plain { Data::HEADER } else { IData::HEADER };
-        self.reconfig = new.reconfiguration.then(|| Box::new(Reconfig::new(send_base, receive_base)));
-        if let Some(agreed) = &new.sf {
-            self.sf = Some(Box::new(Sf::new(agreed)));
-        }
-        if let Some((ours, theirs)) = new.thesis {
-            self.next_asn = send_base;
-            self.received_asn = Some(Box::new(AsnMap::new(receive_base)));
-            self.sf = Some(Box::new(Sf::of_thesis(ours, theirs)));
-        }
-        self.extensions = new;
-        self.open_spaces(send_base, receive_base);
+        let (ours, theirs) = (self.sender.base(), self.receiver.base());
+        self.encoding = Encoding::of(agreed);
+        self.reconfig = agreed.reconfiguration.then(|| Box::new(Reconfig::new(ours, theirs)));
+        let peer_fids = match (&agreed.sf, agreed.sf2007) {
+            (_, Some((_, count))) => Some(Fids::all(count)),
+            (Some(sf), None) => Some(Fids::new(sf.inbound, &sf.peer_opens)),
+            (None, None) => None,
+        };
+        self.receiver.adopt(self.encoding, agreed.reconfiguration, peer_fids);
+        self.sender.adopt(&self.cx, agreed);
+        self.open_spaces(ours, theirs);
     }
 
     /// Back to RFC 9260.
     pub(super) fn forget_extensions(&mut self) {
-        if self.spaces.len() > 1 {
-            self.fold_spaces();
-        }
-        self.extensions = Extensions::default();
-        self.sf = None;
+        self.sender.forget_extensions();
+        self.receiver.forget_extensions();
+        self.encoding = Encoding::Rfc9260;
         self.reconfig = None;
-        self.chunk_header = Data::HEADER;
-        self.received_asn = None;
+    }
+
+    /// Makes the spaces of the FIDs that are open from the start, and moves the subflows into theirs.
+    fn open_spaces(&mut self, ours: Tsn, theirs: Tsn) {
+        let (our_fids, peer_fids) = (self.sender.open_fids(), self.receiver.open_fids());
+        for fid in &our_fids {
+            self.open_sending(*fid, 0, ours);
+        }
+        for fid in peer_fids {
+            self.open_receiving(fid, 0, theirs);
+        }
+        for fid in our_fids {
+            self.sender.settle_subflow(&self.cx, SubflowId::new(fid));
+        }
+    }
+
+    /// The space of a FID, made if there is none: its two halves have the same place in the tables of sender and receiver.
+    fn make_space(&mut self, fid: u8) -> SpaceId {
+        self.sender.space_of(fid).unwrap_or_else(|| {
+            self.receiver.add_space(fid);
+            self.sender.add_space(fid)
+        })
+    }
+
+    /// We may send under a FID.
+    pub(super) fn open_sending(&mut self, fid: u8, epoch: u8, initial: Tsn) {
+        let at = self.make_space(fid);
+        self.sender.open_space(at, epoch, initial);
+    }
+
+    /// The peer may send under a FID.
+    pub(super) fn open_receiving(&mut self, fid: u8, epoch: u8, initial: Tsn) {
+        let at = self.make_space(fid);
+        self.receiver.open(&self.cx, at, epoch, initial);
+    }
+
+    /// The peer, or somebody before it, does not know SF-DATA although the extension was agreed: it is off from now on.
+    pub(super) fn downgrade(&mut self) {
+        if self.encoding != Encoding::Sf {
+            return;
+        }
+        self.sender.downgrade();
+        self.receiver.downgrade();
+        self.encoding = Encoding::Interleaved;
+        self.cx.stats.sf_downgrades += 1;
+        if let Some(reconfig) = &mut self.reconfig {
+            reconfig.forget_subflows();
+        }
+        self.close_drained_subflows();
     }
 }

@@ -11,8 +11,8 @@ use anabranch_wire::sf2007::{SUBFLOW_CAPABLE, SubflowCapable};
 
 use super::MAX_PEER_ADDRESSES;
 use super::causes;
-use crate::sf::negotiation::Capability;
-use crate::sf::offer::{Extensions, Offer, PeerOffer};
+use crate::negotiation::agreement::Capability;
+use crate::negotiation::offer::{Extensions, Offer, PeerOffer};
 
 /// Smallest a_rwnd an INIT may have: "MUST NOT be less than 1500" (3.3.2).
 const LEAST_RWND: u32 = 1500;
@@ -66,7 +66,7 @@ impl PeerInit {
             }
             if raw.kind == SUBFLOW_CAPABLE {
                 if let Ok(capable) = SubflowCapable::parse(raw) {
-                    peer.offer.thesis.get_or_insert(capable);
+                    peer.offer.sf2007.get_or_insert(capable);
                 }
             }
             let parsed = match raw.kind {

@@ -1,43 +1,22 @@
 //! A packet that arrived: each chunk goes to the procedure it belongs to.
 
-use anabranch_base::Instant;
+use anabranch_base::{Instant, Meta};
 use anabranch_wire::Tsn;
-use anabranch_wire::cause::{Causes, SfReason};
-use anabranch_wire::chunk::{Chunk, Data, Init, kind};
+use anabranch_wire::cause::{Causes, SfReason, SfViolation};
+use anabranch_wire::chunk::sack::GapBlock;
+use anabranch_wire::chunk::{Chunk, Data, Init, ReceiveTime, SfData, SfSack, kind};
 use anabranch_wire::{ChunkError, Chunks, RawChunk};
 
-use super::acknowledgement::Windows;
 use super::init::PeerInit;
 use super::{Association, State, causes};
 use crate::config::{LossDetection, SubflowLevel};
+use crate::encoding::{DataChunk, Encoding, sf2007};
 use crate::event::{CloseReason, Event};
-use crate::subflow::sack::PacketSummary;
-
-/// Events beyond which errors that a peer reports are not queued: the user is not reading.
-const MAX_WAITING_EVENTS: usize = 256;
-
-/// What is known while one packet is read.
-#[derive(Debug)]
-pub(super) struct Context {
-    pub(super) now: Instant,
-    pub(super) summary: PacketSummary,
-    /// The sequence space that the packet's data belongs to.
-    pub(super) space: usize,
-    /// What the packet brought for spaces that it has left.
-    had_data: bool,
-    had_new: bool,
-}
-
-/// The peer broke a rule that ends the association.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Violation {
-    /// "it SHOULD send an ABORT chunk with a 'No User Data' error cause" (6.2).
-    NoUserData(Tsn),
-    /// Anything else: ABORT with a Protocol Violation cause.
-    Protocol(&'static str),
-    /// Of the extension SF: ABORT with an SF-Violation cause.
-    Subflow { fid: u8, epoch: u8, reason: SfReason, what: &'static str },
-}
+use crate::ids::{PathId, SpaceId};
+use crate::negotiation::fids::Judged;
+use crate::receiver::{PacketRead, Taken};
+use crate::sender::{Heard, Windows};
+use crate::violation::Violation;
 
 /// What the endpoint must know of a packet it handed in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,44 +27,38 @@ pub(crate) struct PacketOutcome {
     pub(crate) stray_shutdown_ack: bool,
 }
 
+/// What is known of a packet while its chunks are read.
+#[derive(Debug, Default)]
+struct Reading {
+    /// Where it came from: answers go back there.
+    path: PathId,
+    /// What its data has brought.
+    data: PacketRead,
+    outcome: PacketOutcome,
+}
+
 impl Association {
     /// Reads the chunks of a packet whose verification tag is right. `size` is that of the SCTP packet.
-    pub(crate) fn handle_chunks(&mut self, now: Instant, chunks: Chunks<'_>, size: usize) -> PacketOutcome {
-        let mut cx =
-            Context { now, summary: PacketSummary::default(), space: 0, had_data: false, had_new: false };
-        let mut outcome = PacketOutcome::default();
+    pub(crate) fn handle_chunks(
+        &mut self,
+        now: Instant,
+        meta: &Meta,
+        chunks: Chunks<'_>,
+        size: usize,
+    ) -> PacketOutcome {
+        self.cx.now = now;
+        let path = self.note_source(meta);
+        let mut reading = Reading { path, data: PacketRead::on(path), outcome: PacketOutcome::default() };
         for raw in chunks {
             let Ok(raw) = raw else {
-                outcome.malformed = true;
+                reading.outcome.malformed = true;
                 break;
             };
-            if self.extensions.thesis.is_some() {
-                match self.on_thesis_chunk(&mut cx, raw) {
-                    Ok(Some(true)) => continue,
-                    Ok(Some(false)) => {
-                        outcome.malformed = true;
-                        break;
-                    }
-                    Ok(None) => {}
-                    Err(violation) => {
-                        self.abort_violation(violation);
-                        break;
-                    }
-                }
-            }
             // Most chunks are DATA: they are read here, not by way of the type that can be any chunk.
-            let handled = if raw.kind == kind::DATA {
-                let Ok(data) = Data::parse(raw) else {
-                    outcome.malformed = true;
-                    break;
-                };
-                self.on_data(&mut cx, &data).map(|()| true)
+            let handled = if raw.kind == kind::DATA && self.encoding == Encoding::Rfc9260 {
+                self.on_plain_data(&mut reading, raw)
             } else {
-                let Ok(chunk) = self.parse(raw) else {
-                    outcome.malformed = true;
-                    break;
-                };
-                self.handle_chunk(&mut cx, &chunk, &mut outcome)
+                self.on_any_chunk(&mut reading, raw)
             };
             match handled {
                 Ok(true) => {}
@@ -95,12 +68,102 @@ impl Association {
                     break;
                 }
             }
-            if self.state == State::Closed {
+            if self.cx.state == State::Closed {
                 break;
             }
         }
-        self.finish_packet(&cx, size);
-        outcome
+        self.finish_packet(&reading, size);
+        reading.outcome
+    }
+
+    /// The path of a packet: that of its source address, or the one in use. Answers leave from where it came to.
+    #[inline]
+    fn note_source(&mut self, meta: &Meta) -> PathId {
+        let from = meta.source.ip();
+        let known = |path: &crate::path::Path| path.remote.ip() == from;
+        let id = match self.cx.paths.rows() {
+            [_] => PathId::FIRST,
+            _ => self.cx.paths.iter().find(|(_, path)| known(path)).map_or(PathId::FIRST, |(id, _)| id),
+        };
+        if let Some(path) = self.cx.paths.get_mut(id).filter(|path| known(path)) {
+            path.local = Some(meta.destination);
+        }
+        id
+    }
+
+    /// DATA of RFC 9260.
+    #[allow(
+        clippy::inline_always,
+        reason = "the loop over the chunks of a packet is its only caller; measured"
+    )]
+    #[inline(always)]
+    fn on_plain_data(&mut self, reading: &mut Reading, raw: RawChunk<'_>) -> Result<bool, Violation> {
+        let Ok(data) = Data::parse(raw) else {
+            reading.outcome.malformed = true;
+            return Ok(false);
+        };
+        if self.takes_data() {
+            let chunk = DataChunk::from(&data);
+            let taken = self.receiver.take_plain(&mut self.cx, &mut reading.data, &chunk)?;
+            if taken == Taken::NoSuchStream {
+                self.control.report(reading.path, causes::invalid_stream(chunk.stream));
+            }
+        }
+        Ok(true)
+    }
+
+    /// "DATA chunks MUST only be received ... in the ESTABLISHED, SHUTDOWN-PENDING, and SHUTDOWN-SENT states.
+    /// ... in any other state SHOULD be discarded" (6).
+    #[inline]
+    fn takes_data(&mut self) -> bool {
+        self.cx.state.receives_data() || self.takes_data_for_cookie_ack()
+    }
+
+    /// KAME: who sends DATA has our cookie, and a lost COOKIE ACK is not waited for. Whether the state allows DATA now.
+    #[cold]
+    fn takes_data_for_cookie_ack(&mut self) -> bool {
+        if self.cx.state != State::CookieEchoed || !self.cx.config.quirks.cookie_ack_optional {
+            return false;
+        }
+        self.control.cookie_echo = None;
+        self.enter_established();
+        true
+    }
+
+    /// A data chunk of an encoding other than that of RFC 9260, in a sequence space.
+    fn on_data_chunk(
+        &mut self,
+        reading: &mut Reading,
+        at: SpaceId,
+        chunk: &DataChunk<'_>,
+    ) -> Result<(), Violation> {
+        self.receiver.enter_space(&self.cx, &mut reading.data, at);
+        if self.takes_data() {
+            let taken = self.receiver.take(&mut self.cx, &mut reading.data, chunk)?;
+            if taken == Taken::NoSuchStream {
+                self.control.report(reading.path, causes::invalid_stream(chunk.stream));
+            }
+        }
+        Ok(())
+    }
+
+    /// Any chunk but DATA of RFC 9260. False when the rest of the packet must not be read.
+    fn on_any_chunk(&mut self, reading: &mut Reading, raw: RawChunk<'_>) -> Result<bool, Violation> {
+        if self.encoding == Encoding::Sf2007 {
+            match sf2007::read(raw) {
+                Some(Ok(incoming)) => return self.on_sf2007_chunk(reading, &incoming).map(|()| true),
+                Some(Err(_)) => {
+                    reading.outcome.malformed = true;
+                    return Ok(false);
+                }
+                None => {}
+            }
+        }
+        let Ok(chunk) = self.parse(raw) else {
+            reading.outcome.malformed = true;
+            return Ok(false);
+        };
+        self.handle_chunk(reading, &chunk)
     }
 
     fn parse<'a>(&self, raw: RawChunk<'a>) -> Result<Chunk<'a>, ChunkError> {
@@ -110,56 +173,50 @@ impl Association {
     /// Chunks beyond RFC 9260. What was not agreed is unknown, whatever it holds.
     #[inline(never)]
     fn parse_extended<'a>(&self, raw: RawChunk<'a>) -> Result<Chunk<'a>, ChunkError> {
-        let codes = &self.config.sf_codes;
+        let config = &self.cx.config;
+        let interleaving = self.encoding.identifies_messages();
         let agreed = match raw.kind {
-            kind::I_DATA => self.extensions.interleaving,
+            kind::I_DATA => interleaving,
             kind::RE_CONFIG => self.reconfig.is_some(),
             // It is listed where level 1 is offered, and a peer may take us at our word.
-            kind::I_FORWARD_TSN => {
-                self.extensions.interleaving && self.config.subflow_level == SubflowLevel::One
+            kind::I_FORWARD_TSN => interleaving && config.subflow_level == SubflowLevel::One,
+            other if config.sf_codes.chunk_types().contains(&other) => {
+                matches!(self.encoding, Encoding::Sf | Encoding::Sf2007)
             }
-            other if codes.chunk_types().contains(&other) => self.sf.is_some(),
             _ => false,
         };
-        if agreed { Chunk::parse_with(raw, codes) } else { Ok(Chunk::Unknown(raw)) }
+        if agreed { Chunk::parse_with(raw, &config.sf_codes) } else { Ok(Chunk::Unknown(raw)) }
     }
 
-    /// Any chunk but DATA. False when the rest of the packet must not be read.
-    fn handle_chunk(
-        &mut self,
-        cx: &mut Context,
-        chunk: &Chunk<'_>,
-        outcome: &mut PacketOutcome,
-    ) -> Result<bool, Violation> {
-        let now = cx.now;
+    /// False when the rest of the packet must not be read.
+    fn handle_chunk(&mut self, reading: &mut Reading, chunk: &Chunk<'_>) -> Result<bool, Violation> {
         match chunk {
-            Chunk::Data(_) => {} // see `handle_chunks`
+            // "if an endpoint that has indicated I-DATA support receives a DATA chunk ... it MUST abort" (RFC 8260, 2.2.1).
+            Chunk::Data(_) => return Err(Violation::Protocol("a DATA chunk where I-DATA was agreed")),
             Chunk::Sack(sack) => {
-                if self.state.sends_data() || self.state == State::ShutdownSent {
-                    self.stats.sacks_received += 1;
-                    if self.config.loss_detection == LossDetection::Rack {
-                        self.note_duplicates(0, sack.duplicates());
+                if self.reads_acknowledgements() {
+                    self.cx.stats.sacks_received += 1;
+                    if self.cx.config.loss_detection == LossDetection::Rack {
+                        self.sender.note_duplicates(SpaceId::FIRST, sack.duplicates());
                     }
                     let windows = Windows { a_rwnd: Some(sack.a_rwnd), a_fwnd: None };
-                    self.on_acknowledgement(now, 0, sack.cumulative, windows, sack.gaps(), None)?;
-                    self.advance_shutdown(now);
+                    self.on_acknowledgement(SpaceId::FIRST, sack.cumulative, windows, sack.gaps(), None)?;
+                    self.advance_shutdown();
                 }
             }
-            Chunk::InitAck(init) => return Ok(self.on_init_ack_chunk(now, init, outcome)),
-            Chunk::CookieAck(_) => self.on_cookie_ack(now),
+            Chunk::InitAck(init) => return Ok(self.on_init_ack_chunk(reading, init)),
+            Chunk::CookieAck(_) => self.on_cookie_ack(),
             Chunk::Heartbeat(heartbeat) => {
                 // "The receiver of the HEARTBEAT chunk SHOULD immediately respond with a HEARTBEAT ACK chunk".
-                if self.state.is_up() || self.state == State::CookieEchoed {
-                    self.on_heartbeat(heartbeat);
+                if self.cx.state.is_up() || self.cx.state == State::CookieEchoed {
+                    self.on_heartbeat(reading.path, heartbeat);
                 }
             }
-            Chunk::HeartbeatAck(ack) => {
-                self.on_heartbeat_ack(now, ack.info.info);
-            }
-            Chunk::Shutdown(shutdown) => self.on_shutdown(now, shutdown.cumulative)?,
+            Chunk::HeartbeatAck(ack) => self.on_heartbeat_ack(ack.info.info),
+            Chunk::Shutdown(shutdown) => self.on_shutdown(shutdown.cumulative)?,
             Chunk::ShutdownAck(_) => {
-                if matches!(self.state, State::CookieWait | State::CookieEchoed) {
-                    outcome.stray_shutdown_ack = true;
+                if matches!(self.cx.state, State::CookieWait | State::CookieEchoed) {
+                    reading.outcome.stray_shutdown_ack = true;
                 } else {
                     self.on_shutdown_ack();
                 }
@@ -171,39 +228,43 @@ impl Association {
                 }
             }
             Chunk::Abort(abort) => {
-                // 8.5.1 B: likewise.
+                // 8.5.1 B: the same.
                 if !abort.reflected_tag {
                     self.on_abort(causes::codes(abort.causes));
                     return Ok(false);
                 }
             }
-            Chunk::Error(error) => self.on_error(now, error.causes),
+            Chunk::Error(error) => self.on_error(error.causes),
             // INIT rides alone with a tag of 0, COOKIE ECHO comes first: here they are out of place (6.10, 8.5.1).
             Chunk::Init(_) => return Ok(false),
             Chunk::CookieEcho(_) => {}
             // ECN is not negotiated: "the peer MUST NOT" send these.
             Chunk::Ecne(_) | Chunk::Cwr(_) => {}
-            Chunk::IData(data) => self.on_i_data(cx, data)?,
-            Chunk::ReConfig(chunk) => self.on_reconfig(now, chunk),
-            Chunk::SfData(data) => self.on_sf_data(cx, data)?,
+            Chunk::IData(data) => self.on_data_chunk(reading, SpaceId::FIRST, &DataChunk::from(data))?,
+            Chunk::ReConfig(chunk) => self.on_reconfig(chunk),
+            Chunk::SfData(data) => self.on_sf_data(reading, data)?,
             Chunk::SfSack(sack) => {
-                if self.state.sends_data() || self.state == State::ShutdownSent {
-                    self.on_sf_sack(now, sack)?;
-                    self.advance_shutdown(now);
+                if self.reads_acknowledgements() {
+                    self.on_sf_sack(reading.path, sack)?;
+                    self.advance_shutdown();
                 }
             }
             // Partial reliability was not agreed: nobody may give up anything.
             Chunk::SfForward(_) | Chunk::ForwardTsn(_) => {}
-            Chunk::IForwardTsn(forward) => self.on_i_forward_tsn(cx, forward),
+            Chunk::IForwardTsn(forward) => {
+                if self.cx.state.receives_data() {
+                    self.receiver.on_i_forward_tsn(&mut self.cx, &mut reading.data, forward);
+                }
+            }
             // "The same applies if I-DATA support has not been negotiated for an association and an I-DATA chunk is received"
             // (RFC 8260, 2.2.3); to an endpoint that does not offer it, it is unknown.
-            Chunk::Unknown(raw) if raw.kind == kind::I_DATA && self.config.offers_interleaving() => {
+            Chunk::Unknown(raw) if raw.kind == kind::I_DATA && self.cx.config.offers_interleaving() => {
                 return Err(Violation::Protocol("an I-DATA chunk where it was not agreed"));
             }
             Chunk::Unknown(raw) => {
                 let action = raw.unknown_action();
                 if action.reports() {
-                    self.control.report(causes::unrecognized_chunk(raw.bytes));
+                    self.control.report(reading.path, causes::unrecognized_chunk(raw.bytes));
                 }
                 return Ok(action.goes_on());
             }
@@ -211,19 +272,135 @@ impl Association {
         Ok(true)
     }
 
-    fn on_init_ack_chunk(&mut self, now: Instant, init: &Init<'_>, outcome: &mut PacketOutcome) -> bool {
-        let Some(peer) = PeerInit::read(init, &self.config.sf_codes) else {
-            outcome.malformed = true;
+    /// Whether there may be something to acknowledge.
+    fn reads_acknowledgements(&self) -> bool {
+        self.cx.state.sends_data() || self.cx.state == State::ShutdownSent
+    }
+
+    /// An acknowledgement for a sequence space.
+    pub(super) fn on_acknowledgement(
+        &mut self,
+        at: SpaceId,
+        cumulative: Tsn,
+        windows: Windows,
+        gaps: impl ExactSizeIterator<Item = GapBlock>,
+        times: Option<ReceiveTime>,
+    ) -> Result<(), Violation> {
+        let heard = self.sender.on_acknowledgement(&mut self.cx, at, cumulative, windows, gaps, times)?;
+        self.close_drained_subflows();
+        if let Heard::News(path) = heard {
+            self.clear_errors(path);
+        }
+        Ok(())
+    }
+
+    /// A chunk that the encoding of 2007 gives a layout of its own.
+    fn on_sf2007_chunk(
+        &mut self,
+        reading: &mut Reading,
+        incoming: &sf2007::Incoming<'_>,
+    ) -> Result<(), Violation> {
+        match incoming {
+            sf2007::Incoming::Data(data) => {
+                let Some(at) = self.receiver.open_space_of(data.fid) else {
+                    self.cx.stats.sf_unknown += 1;
+                    return Ok(());
+                };
+                if self.cx.state.receives_data() {
+                    self.receiver.record_asn(data.asn);
+                }
+                let chunk = sf2007::data_chunk(data, self.receiver.next_tsn(at));
+                self.on_data_chunk(reading, at, &chunk)
+            }
+            sf2007::Incoming::Sack(sack) => {
+                if self.reads_acknowledgements() {
+                    self.on_sf2007_sack(sack)?;
+                    self.advance_shutdown();
+                }
+                Ok(())
+            }
+            sf2007::Incoming::CookieAck(setup) => {
+                self.adopt_setup(*setup);
+                self.on_cookie_ack();
+                Ok(())
+            }
+        }
+    }
+
+    /// SF-DATA.
+    fn on_sf_data(&mut self, reading: &mut Reading, data: &SfData<'_>) -> Result<(), Violation> {
+        if !self.cx.state.receives_data() {
+            return Ok(());
+        }
+        let judged = self.receiver.judge(data.fid, data.epoch);
+        let Some(at) = self.judged(reading.path, judged, data.fid, data.epoch) else { return Ok(()) };
+        self.on_data_chunk(reading, at, &DataChunk::from(data))
+    }
+
+    /// SF-SACK.
+    fn on_sf_sack(&mut self, from: PathId, sack: &SfSack<'_>) -> Result<(), Violation> {
+        let head = &sack.head;
+        let judged = self.sender.judge(head.fid, head.epoch);
+        let Some(at) = self.judged(from, judged, head.fid, head.epoch) else { return Ok(()) };
+        self.cx.stats.sacks_received += 1;
+        if self.cx.config.loss_detection == LossDetection::Rack {
+            self.sender.note_duplicates(at, sack.duplicates());
+        }
+        let windows = Windows { a_rwnd: Some(head.a_rwnd), a_fwnd: Some(head.a_fwnd) };
+        let done = self.on_acknowledgement(at, head.cumulative, windows, sack.gaps(), sack.times());
+        done.map_err(|violation| match violation {
+            Violation::Protocol(what) => {
+                Violation::Subflow { fid: head.fid, epoch: head.epoch, reason: SfReason::NeverSent, what }
+            }
+            other => other,
+        })
+    }
+
+    /// The space of a chunk whose FID and epoch are good. Others are dropped: those of another incarnation are counted, of
+    /// a FID that was never open the peer is told.
+    fn judged(
+        &mut self,
+        from: PathId,
+        judged: Option<(Judged, Option<SpaceId>)>,
+        fid: u8,
+        epoch: u8,
+    ) -> Option<SpaceId> {
+        match judged? {
+            (Judged::Open, at) => at,
+            (Judged::Stale, _) => {
+                self.cx.stats.sf_stale += 1;
+                None
+            }
+            (Judged::Unknown, _) => {
+                self.cx.stats.sf_unknown += 1;
+                let reason = SfReason::UnknownSubflow;
+                self.control.report(from, self.sf_violation(fid, epoch, reason, b""));
+                None
+            }
+        }
+    }
+
+    /// An SF-Violation cause, encoded.
+    fn sf_violation(&self, fid: u8, epoch: u8, reason: SfReason, information: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        let cause = SfViolation { fid, epoch, reason, information };
+        cause.emit_as(self.cx.config.sf_codes.violation, &mut out);
+        out
+    }
+
+    fn on_init_ack_chunk(&mut self, reading: &mut Reading, init: &Init<'_>) -> bool {
+        let Some(peer) = PeerInit::read(init, &self.cx.config.sf_codes) else {
+            reading.outcome.malformed = true;
             return false;
         };
         // An Initiate Tag of 0 in an INIT ACK: the endpoint has checked the packet's tag, so it is the peer's own
         // fault; "the receiver ... SHOULD destroy the association" (3.3.3), and there is no tag to answer to.
-        if self.state == State::CookieWait && peer.tag == 0 {
+        if self.cx.state == State::CookieWait && peer.tag == 0 {
             self.close(CloseReason::ProtocolViolation { what: "an INIT ACK with an Initiate Tag of 0" });
             return false;
         }
         if let Err(cause) = peer.check(true) {
-            if self.state == State::CookieWait {
+            if self.cx.state == State::CookieWait {
                 self.peer_tag = peer.tag;
                 self.abort_with(
                     CloseReason::ProtocolViolation { what: "an INIT ACK that cannot be used" },
@@ -232,83 +409,56 @@ impl Association {
             }
             return false;
         }
-        self.on_init_ack(now, peer);
+        self.on_init_ack(peer);
         true
     }
 
     /// ERROR chunk: reported to the user; a stale cookie restarts the handshake.
-    fn on_error(&mut self, now: Instant, list: Causes<'_>) {
+    fn on_error(&mut self, list: Causes<'_>) {
         if let Some(staleness) = causes::stale_cookie(list) {
-            self.on_stale_cookie(now, staleness);
+            self.on_stale_cookie(staleness);
             return;
         }
-        if causes::names_unknown_chunk(list, self.config.sf_codes.data) {
+        if causes::names_unknown_chunk(list, self.cx.config.sf_codes.data) {
             self.downgrade();
         }
         // One event for a chunk: a peer must not fill the queue with a packet of tiny causes.
         if let Some(cause) = causes::codes(list).first().copied() {
-            if self.events.len() < MAX_WAITING_EVENTS {
-                self.events.push_back(Event::PeerError { cause });
-            }
+            self.cx.tell_if_read(Event::PeerError { cause });
         }
     }
 
     /// After the last chunk: when to acknowledge, and the counters of the packet.
-    fn finish_packet(&mut self, cx: &Context, size: usize) {
-        let has_data = cx.had_data || cx.summary.has_data;
+    fn finish_packet(&mut self, reading: &Reading, size: usize) {
+        let has_data = reading.data.has_data();
         if has_data {
-            self.stats.packets_received += 1;
-            if cx.had_new || cx.summary.new {
-                self.stats.packets_received_new += 1;
-                self.stats.packet_bytes_received_new += size as u64;
+            self.cx.stats.packets_received += 1;
+            if reading.data.has_new() {
+                self.cx.stats.packets_received_new += 1;
+                self.cx.stats.packet_bytes_received_new += size as u64;
             }
         }
         // The packet may have ended the association: nothing is acknowledged or promised any more.
-        if self.state == State::Closed {
+        if self.cx.state == State::Closed {
             return;
         }
-        if cx.summary.has_data {
-            if let Some(space) = self.spaces.get_mut(cx.space) {
-                space.sack.on_packet(cx.now, cx.summary, self.config.sack_policy());
-            }
-        }
+        self.receiver.finish_packet(&self.cx, &reading.data);
         if self.reconfig.is_some() {
             self.advance_reconfig();
         }
-        if !self.config.timeout_waits_for_ack {
-            for lane in &mut self.lanes {
-                lane.single_packet = false;
-            }
-        }
-        self.heard_in_shutdown_sent(cx.now, has_data);
-        if self.writable_owed {
-            self.tell_writable();
-        }
-    }
-
-    /// The packet goes on with another sequence space: what it brought for this one is complete.
-    pub(super) fn close_summary(&mut self, cx: &mut Context) {
-        let summary = std::mem::take(&mut cx.summary);
-        cx.had_data |= summary.has_data;
-        cx.had_new |= summary.new;
-        if let Some(space) = self.spaces.get_mut(cx.space) {
-            space.sack.on_packet(cx.now, summary, self.config.sack_policy());
-        }
+        self.sender.heard(&self.cx);
+        self.heard_in_shutdown_sent(has_data);
+        self.sender.tell_writable(&mut self.cx);
     }
 
     fn abort_violation(&mut self, violation: Violation) {
-        match violation {
-            Violation::NoUserData(tsn) => {
-                let what = "a DATA chunk without user data";
-                self.abort_with(CloseReason::ProtocolViolation { what }, causes::no_user_data(tsn));
-            }
-            Violation::Protocol(what) => {
-                self.abort_with(CloseReason::ProtocolViolation { what }, causes::protocol_violation(what));
-            }
+        let (what, cause) = match violation {
+            Violation::NoUserData(tsn) => ("a DATA chunk without user data", causes::no_user_data(tsn)),
+            Violation::Protocol(what) => (what, causes::protocol_violation(what)),
             Violation::Subflow { fid, epoch, reason, what } => {
-                let cause = self.violation(fid, epoch, reason, what.as_bytes());
-                self.abort_with(CloseReason::ProtocolViolation { what }, cause);
+                (what, self.sf_violation(fid, epoch, reason, what.as_bytes()))
             }
-        }
+        };
+        self.abort_with(CloseReason::ProtocolViolation { what }, cause);
     }
 }

@@ -3,25 +3,35 @@
 use anabranch_base::Instant;
 use anabranch_wire::Tsn;
 
-use super::acknowledgement::Windows;
-use super::input::Violation;
+use super::phase::{Phase, ShutdownTimers};
 use super::{Association, State};
+use crate::encoding::Encoding;
 use crate::event::{CloseReason, Event};
+use crate::ids::{PathId, SpaceId};
+use crate::sender::Windows;
+use crate::violation::Violation;
 
 impl Association {
     /// SHUTDOWN primitive of the user.
     pub(crate) fn shutdown(&mut self, now: Instant) {
-        match self.state {
-            State::Established => {
-                self.state = State::ShutdownPending;
-                self.shutdown_at = now;
-                self.advance_shutdown(now);
+        self.cx.now = now;
+        self.begin_shutdown();
+    }
+
+    pub(super) fn begin_shutdown(&mut self) {
+        match &mut self.phase {
+            Phase::Established => {
+                self.enter(Phase::ShutdownPending);
+                self.sender.note_shutdown(&self.cx);
+                self.advance_shutdown();
             }
             // The peer knows nothing of us yet, and nothing was promised to anybody.
-            State::CookieWait if self.nothing_outstanding() => self.close(CloseReason::AbortedLocally),
+            Phase::CookieWait(_) if self.sender.has_nothing_outstanding() => {
+                self.close(CloseReason::AbortedLocally);
+            }
             // What was accepted is delivered first, and the peer may be up already: it must hear of the end. A
             // handshake that fails ends it, too.
-            State::CookieWait | State::CookieEchoed => self.shutdown_wanted = true,
+            Phase::CookieWait(handshake) | Phase::CookieEchoed(handshake) => handshake.shutdown_wanted = true,
             // "it MUST ignore ULP shutdown requests" (SHUTDOWN-RECEIVED); in the others it runs already.
             _ => {}
         }
@@ -29,7 +39,7 @@ impl Association {
 
     /// ABORT primitive of the user; the reason travels as a User-Initiated Abort cause.
     pub(crate) fn abort(&mut self, reason: &[u8]) {
-        match self.state {
+        match self.cx.state {
             State::Closed => {}
             State::CookieWait => self.close(CloseReason::AbortedLocally),
             _ => {
@@ -41,106 +51,105 @@ impl Association {
 
     /// Sends ABORT with encoded causes and closes.
     pub(super) fn abort_with(&mut self, reason: CloseReason, causes: Vec<u8>) {
-        self.control.abort = Some(causes);
+        self.control.abort(PathId::FIRST, causes);
         self.close(reason);
     }
 
-    fn nothing_outstanding(&self) -> bool {
-        self.spaces.iter().all(|s| s.flight.is_empty())
-            && self.subflows.iter().all(|s| s.out.is_empty())
-            && self.reconfig.as_ref().is_none_or(|r| r.held.bytes() == 0)
-    }
-
     /// Goes on with a shutdown once everything outstanding has been acknowledged.
-    pub(super) fn advance_shutdown(&mut self, now: Instant) {
-        if !self.nothing_outstanding() {
+    pub(super) fn advance_shutdown(&mut self) {
+        if !matches!(self.cx.state, State::ShutdownPending | State::ShutdownReceived) {
             return;
         }
-        match self.state {
-            State::ShutdownPending => {
-                self.state = State::ShutdownSent;
-                self.control.shutdown = true;
-                self.arm_t2(now);
-                if self.config.shutdown_guard_rto_max > 0 {
-                    let guard = self.config.rto_max * u64::from(self.config.shutdown_guard_rto_max);
-                    self.t5 = Some(now + guard);
-                }
-            }
-            State::ShutdownReceived => {
-                self.state = State::ShutdownAckSent;
-                self.control.shutdown_ack = true;
-                self.arm_t2(now);
-            }
-            _ => {}
+        if !self.sender.has_nothing_outstanding() {
+            return;
+        }
+        let t2 = Some(self.t2_from_now());
+        if self.cx.state == State::ShutdownPending {
+            let config = &self.cx.config;
+            let guard = config.rto_max * u64::from(config.shutdown_guard_rto_max);
+            let t5 = (config.shutdown_guard_rto_max > 0).then(|| self.cx.now + guard);
+            self.control.shutdown = Some(PathId::FIRST);
+            self.enter(Phase::ShutdownSent(ShutdownTimers { t2, t5 }));
+        } else {
+            self.control.shutdown_ack = Some(PathId::FIRST);
+            self.enter(Phase::ShutdownAckSent(ShutdownTimers { t2, t5: None }));
         }
     }
 
-    fn arm_t2(&mut self, now: Instant) {
-        if let Some(lane) = self.lanes.first() {
-            self.t2 = Some(lane.clock.after(now, lane.rtt.rto()));
+    /// When T2-shutdown expires that is started now.
+    fn t2_from_now(&self) -> Instant {
+        self.cx.config.clock().after(self.cx.now, self.cx.path_rto(PathId::FIRST))
+    }
+
+    fn restart_t2(&mut self) {
+        let t2 = self.t2_from_now();
+        if let Some(timers) = self.phase.shutdown_timers_mut() {
+            timers.t2 = Some(t2);
         }
     }
 
     /// An INIT came in SHUTDOWN-ACK-SENT: "discard the INIT chunk and retransmit the SHUTDOWN ACK chunk" (9.2).
     pub(crate) fn resend_shutdown_ack(&mut self) {
-        self.control.shutdown_ack = true;
+        self.control.shutdown_ack = Some(PathId::FIRST);
     }
 
     /// A packet arrived in SHUTDOWN-SENT: "SHOULD clear the endpoint's retransmission count and restart the
     /// T2-shutdown timer".
-    pub(super) fn heard_in_shutdown_sent(&mut self, now: Instant, had_data: bool) {
-        if self.state != State::ShutdownSent {
+    #[inline]
+    pub(super) fn heard_in_shutdown_sent(&mut self, had_data: bool) {
+        if self.cx.state != State::ShutdownSent {
             return;
         }
         self.errors = 0;
-        self.arm_t2(now);
+        self.restart_t2();
         if had_data {
             // "MUST immediately respond to each received packet containing one or more DATA chunks with a SHUTDOWN
             // chunk", and a SACK where gaps or duplicates exist.
-            self.control.shutdown = true;
-            for (index, space) in self.spaces.iter_mut().enumerate() {
-                // The SHUTDOWN chunk speaks of subflow 0 only.
-                let unsaid = index > 0 && space.sack.is_pending();
-                if unsaid || space.received.has_holes() || !space.sack.duplicates.is_empty() {
-                    space.sack.demand();
-                }
-            }
+            self.control.shutdown = Some(PathId::FIRST);
+            self.receiver.demand_unsaid();
         }
     }
 
     /// SHUTDOWN chunk.
-    pub(super) fn on_shutdown(&mut self, now: Instant, cumulative: Tsn) -> Result<(), Violation> {
-        match self.state {
+    pub(super) fn on_shutdown(&mut self, cumulative: Tsn) -> Result<(), Violation> {
+        match self.cx.state {
             // "If a SHUTDOWN chunk is received in the COOKIE-WAIT or COOKIE ECHOED state, the SHUTDOWN chunk SHOULD
             // be silently discarded."
             State::CookieWait | State::CookieEchoed | State::Closed => return Ok(()),
             State::Established | State::ShutdownPending => {
-                self.state = State::ShutdownReceived;
-                self.events.push_back(Event::PeerShutdown);
+                self.enter(Phase::ShutdownReceived);
+                self.cx.tell(Event::PeerShutdown);
             }
             State::ShutdownSent => {
                 // "SHOULD respond immediately with a SHUTDOWN ACK chunk to its peer and move into the
                 // SHUTDOWN-ACK-SENT state, restarting its T2-shutdown timer."
-                self.state = State::ShutdownAckSent;
-                self.control.shutdown = false;
-                self.control.shutdown_ack = true;
-                self.arm_t2(now);
+                let timers = self.phase.shutdown_timers();
+                self.control.shutdown = None;
+                self.control.shutdown_ack = Some(PathId::FIRST);
+                self.enter(Phase::ShutdownAckSent(timers));
+                self.restart_t2();
             }
             State::ShutdownReceived => {}
-            State::ShutdownAckSent => self.control.shutdown_ack = true,
+            State::ShutdownAckSent => self.control.shutdown_ack = Some(PathId::FIRST),
         }
-        if self.extensions.thesis.is_none() {
-            // In the encoding of the thesis it is an association sequence number, which acknowledges nothing.
-            self.on_acknowledgement(now, 0, cumulative, Windows::default(), std::iter::empty(), None)?;
+        if self.encoding != Encoding::Sf2007 {
+            // In the encoding of 2007 it is an association sequence number, which acknowledges nothing.
+            self.on_acknowledgement(
+                SpaceId::FIRST,
+                cumulative,
+                Windows::default(),
+                std::iter::empty(),
+                None,
+            )?;
         }
-        self.advance_shutdown(now);
+        self.advance_shutdown();
         Ok(())
     }
 
     /// SHUTDOWN ACK chunk in a state where it belongs to this association.
     pub(super) fn on_shutdown_ack(&mut self) {
-        if matches!(self.state, State::ShutdownSent | State::ShutdownAckSent) {
-            self.control.shutdown_complete = true;
+        if matches!(self.cx.state, State::ShutdownSent | State::ShutdownAckSent) {
+            self.control.shutdown_complete = Some(PathId::FIRST);
             self.close(CloseReason::Graceful);
         }
     }
@@ -148,7 +157,7 @@ impl Association {
     /// SHUTDOWN COMPLETE chunk: "verifies that it is in the SHUTDOWN-ACK-SENT state; if it is not, the chunk SHOULD
     /// be discarded".
     pub(crate) fn on_shutdown_complete(&mut self) {
-        if self.state == State::ShutdownAckSent {
+        if self.cx.state == State::ShutdownAckSent {
             self.close(CloseReason::Graceful);
         }
     }
@@ -158,22 +167,23 @@ impl Association {
         self.close(CloseReason::AbortedByPeer { causes });
         // "MUST NOT respond to an ABORT" (9.1): whatever waited is gone.
         self.control = super::Control::default();
-        self.stash.clear();
+        self.deferred_packet = None;
     }
 
     /// T2-shutdown expired.
-    pub(super) fn on_t2(&mut self, now: Instant) {
-        self.t2 = None;
-        let path = 0;
-        if let Some(lane) = self.lanes.first_mut() {
-            lane.rtt.back_off();
+    pub(super) fn on_t2(&mut self) {
+        if let Some(timers) = self.phase.shutdown_timers_mut() {
+            timers.t2 = None;
         }
-        self.count_error(path);
-        match self.state {
-            State::ShutdownSent => self.control.shutdown = true,
-            State::ShutdownAckSent => self.control.shutdown_ack = true,
+        if let Some(path) = self.cx.paths.first_mut() {
+            path.rtt.back_off();
+        }
+        self.count_error(PathId::FIRST);
+        match self.cx.state {
+            State::ShutdownSent => self.control.shutdown = Some(PathId::FIRST),
+            State::ShutdownAckSent => self.control.shutdown_ack = Some(PathId::FIRST),
             _ => return,
         }
-        self.arm_t2(now);
+        self.restart_t2();
     }
 }

@@ -13,8 +13,8 @@ mod text;
 use anabranch_base::{Dscp, Duration};
 use anabranch_wire::sf::CodePoints;
 
-use crate::lane::clock::Clock;
-use crate::subflow::sack::SackPolicy;
+use crate::receiver::AckPolicy;
+use crate::sender::lane::clock::Clock;
 
 pub use coupling::{AdaptiveCut, Coupling, FccClock, FccCount, FccRounding, FccStep};
 pub use keys::{ConfigError, Key};
@@ -333,25 +333,25 @@ impl Config {
 
     /// Whether lanes have a timer besides T3-rtx that begins with a transmission.
     #[inline]
-    pub(crate) fn needs_second_timer(&self) -> bool {
+    pub(crate) fn needs_loss_timer(&self) -> bool {
         self.tail_loss_probe || self.quirks.burst_before_sack
+    }
+
+    /// The clock that timers follow.
+    #[inline]
+    pub(crate) fn clock(&self) -> Clock {
+        Clock::new(self)
     }
 
     /// When a SACK may wait.
     #[inline]
-    pub(crate) fn sack_policy(&self) -> SackPolicy {
-        SackPolicy {
+    pub(crate) fn ack_policy(&self) -> AckPolicy {
+        AckPolicy {
             every: self.sack_every,
             delay: self.sack_delay,
             clock: Clock::new(self),
             first_at_once: self.sack_first_at_once,
         }
-    }
-
-    /// Most user data that one DATA chunk carries, bytes.
-    #[must_use]
-    pub fn max_chunk_payload(&self) -> u32 {
-        self.pmdcs().saturating_sub(16)
     }
 }
 

@@ -18,7 +18,7 @@ use crate::association::init::{OurInit, PeerInit};
 use crate::association::{Association, State, causes, fresh_identity};
 use crate::config::{Checksums, Config};
 use crate::cookie::Cookie;
-use crate::sf::offer::Offer;
+use crate::negotiation::offer::Offer;
 
 impl Endpoint {
     pub(super) fn accept_datagram(&mut self, now: Instant, meta: &Meta, bytes: &[u8]) {
@@ -79,7 +79,7 @@ impl Endpoint {
 
     fn deliver(&mut self, now: Instant, index: u32, meta: &Meta, packet: &Packet<'_>) {
         let Some(assoc) = self.registry.at_mut(index) else { return };
-        let outcome = assoc.handle_chunks(now, packet.chunks(), packet.bytes().len());
+        let outcome = assoc.handle_chunks(now, meta, packet.chunks(), packet.bytes().len());
         if outcome.malformed {
             self.stats.bad_chunks += 1;
         }
@@ -170,7 +170,7 @@ impl Endpoint {
             Checksums::Crc32c => ChecksumOut::Compute,
             Checksums::Elided => ChecksumOut::Zero,
         });
-        if self.replies.push(meta.source, bytes) {
+        if self.replies.push(meta, bytes) {
             self.stats.stateless_replies += 1;
         } else {
             self.stats.replies_dropped += 1;
@@ -395,7 +395,7 @@ impl Endpoint {
         let size = packet.bytes().len();
         if let Some(assoc) = self.registry.at_mut(index) {
             assoc.adopt_setup(setup);
-            if assoc.handle_chunks(now, chunks, size).malformed {
+            if assoc.handle_chunks(now, meta, chunks, size).malformed {
                 self.stats.bad_chunks += 1;
             }
         }

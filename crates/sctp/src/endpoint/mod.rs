@@ -255,7 +255,7 @@ impl Endpoint {
         id: AssociationId,
         spec: &SubflowSpec,
     ) -> Result<u8, SubflowError> {
-        self.change(now, id, |assoc| assoc.add_subflow(spec))
+        self.change(now, id, |assoc| assoc.add_subflow(now, spec))
     }
 
     /// Closes a subflow; its streams move to subflow `to`. What it has in flight is acknowledged or sent again as before.
@@ -269,7 +269,7 @@ impl Endpoint {
         subflow: u8,
         to: u8,
     ) -> Result<(), SubflowError> {
-        self.change(now, id, |assoc| assoc.remove_subflow(subflow, to))
+        self.change(now, id, |assoc| assoc.remove_subflow(now, subflow, to))
     }
 
     /// Joins a subflow to another: streams, flight and window ([`Association::alike`] says whether two are alike).
@@ -298,7 +298,7 @@ impl Endpoint {
         stream: u16,
         dscp: Dscp,
     ) -> Result<u8, SubflowError> {
-        self.change(now, id, |assoc| assoc.set_stream_dscp(stream, dscp))
+        self.change(now, id, |assoc| assoc.set_stream_dscp(now, stream, dscp))
     }
 
     /// Moves a stream to a subflow, likewise.
@@ -312,7 +312,7 @@ impl Endpoint {
         stream: u16,
         subflow: u8,
     ) -> Result<(), SubflowError> {
-        self.change(now, id, |assoc| assoc.set_stream_subflow(stream, subflow))
+        self.change(now, id, |assoc| assoc.set_stream_subflow(now, stream, subflow))
     }
 
     fn change<T>(

@@ -1,9 +1,9 @@
 //! Answers that need no association, and who gets none.
 
 use std::collections::VecDeque;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
-use anabranch_base::{Dscp, Ecn, Transmit};
+use anabranch_base::{Dscp, Ecn, Meta, Transmit};
 
 /// Answers that may wait. Beyond it they are dropped: a flood gets no larger answer than this.
 const MAX_WAITING: usize = 1024;
@@ -11,27 +11,28 @@ const MAX_WAITING: usize = 1024;
 /// Packets waiting to be sent that belong to no association.
 #[derive(Debug, Default)]
 pub(super) struct Replies {
-    waiting: VecDeque<(SocketAddr, Vec<u8>)>,
+    waiting: VecDeque<(Meta, Vec<u8>)>,
 }
 
 impl Replies {
-    /// Queues a packet; false when there are too many.
-    pub(super) fn push(&mut self, to: SocketAddr, packet: Vec<u8>) -> bool {
+    /// Queues the answer to a packet that came with `question`; false when there are too many.
+    pub(super) fn push(&mut self, question: &Meta, packet: Vec<u8>) -> bool {
         if self.waiting.len() >= MAX_WAITING {
             return false;
         }
-        self.waiting.push_back((to, packet));
+        self.waiting.push_back((*question, packet));
         true
     }
 
     /// Appends the next packet to `buf`.
     pub(super) fn pop(&mut self, buf: &mut Vec<u8>) -> Option<Transmit> {
-        let (destination, packet) = self.waiting.pop_front()?;
+        let (question, packet) = self.waiting.pop_front()?;
         buf.extend_from_slice(&packet);
         let size = packet.len();
         Some(Transmit {
-            destination,
-            source: None,
+            destination: question.source,
+            // From where it came to: the peer would not know another address.
+            source: Some(question.destination),
             dscp: Dscp::DEFAULT,
             ecn: Ecn::NotEct,
             size,

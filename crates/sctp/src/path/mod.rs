@@ -1,34 +1,63 @@
-//! A path: one address of the peer. Reachability, error counts, heartbeats (RFC 9260, 8.1 to 8.3).
+//! A path: one address of the peer. Reachability, error counts, heartbeats (RFC 9260, 8.1 to 8.3), its round-trip estimate
+//! and the size of packets that it carries.
 
 use std::net::SocketAddr;
 
-use anabranch_base::{Instant, Rng};
+use anabranch_base::{Duration, Ecn, Instant, Rng, TraceEvent};
+use anabranch_wire::CommonHeader;
 
-use crate::config::Config;
-use anabranch_base::Duration;
+use crate::config::{Config, WindowUnit};
+use crate::context::Context;
+use crate::event::Event;
+use crate::ids::{PathId, SubflowId};
+use crate::sender::lane::rtt::RttEstimator;
+
+/// Bytes of our Heartbeat Info: path, nonce, time. Nothing in it is secret; the nonce makes it unguessable.
+pub(crate) const HEARTBEAT_INFO_LEN: usize = 1 + 8 + 8;
+/// The header of IPv6 is so much longer than that of IPv4, bytes.
+const IPV6_MORE: u16 = 20;
+/// The smallest packet that any path must carry, bytes.
+const SMALLEST_PACKET: u32 = 512;
 
 #[derive(Debug)]
 pub(crate) struct Path {
     pub(crate) remote: SocketAddr,
+    /// To which of our addresses the peer's packets come on this path: answers leave from there.
+    pub(crate) local: Option<SocketAddr>,
+    /// Field of the IP header for packets that leave: ECN is not negotiated.
+    pub(crate) ecn: Ecn,
+    /// Round trips as heartbeats and the first subflow on this path see them. T2-shutdown, RE-CONFIG and heartbeats go by its
+    /// RTO; further subflows on the path have estimates of their own.
+    pub(crate) rtt: RttEstimator,
+    /// Largest IP packet, bytes.
+    mtu: u16,
+    /// Largest SCTP packet, common header included, bytes.
+    max_packet: u32,
     /// Path error counter; reset by what proves that the path works.
-    pub(crate) errors: u32,
+    errors: u32,
     /// When a T3-rtx was last counted as an error.
-    pub(crate) error_at: Option<Instant>,
-    pub(crate) active: bool,
+    error_at: Option<Instant>,
+    active: bool,
     /// When a HEARTBEAT is due, or its answer overdue.
-    pub(crate) heartbeat_at: Option<Instant>,
+    heartbeat_at: Option<Instant>,
     /// Nonce of the HEARTBEAT without answer, and when it left.
-    pub(crate) awaiting: Option<(u64, Instant)>,
+    awaiting: Option<(u64, Instant)>,
     /// A HEARTBEAT must leave.
-    pub(crate) heartbeat_wanted: bool,
+    heartbeat_wanted: bool,
     /// DATA was sent here since the heartbeat timer was set: the path is not idle.
-    pub(crate) used: bool,
+    used: bool,
 }
 
 impl Path {
-    pub(crate) fn new(remote: SocketAddr) -> Self {
+    pub(crate) fn new(config: &Config, remote: SocketAddr) -> Self {
+        let overhead = config.ip_overhead + if remote.is_ipv6() { IPV6_MORE } else { 0 };
         Self {
             remote,
+            local: None,
+            ecn: Ecn::NotEct,
+            rtt: RttEstimator::new(config),
+            mtu: config.mtu,
+            max_packet: u32::from(config.mtu.saturating_sub(overhead)).max(SMALLEST_PACKET) & !3,
             errors: 0,
             error_at: None,
             active: true,
@@ -39,15 +68,175 @@ impl Path {
         }
     }
 
+    /// Largest IP packet, bytes.
+    #[inline]
+    pub(crate) fn mtu(&self) -> u16 {
+        self.mtu
+    }
+
+    /// Largest SCTP packet, common header included, bytes.
+    #[inline]
+    pub(crate) fn max_packet(&self) -> usize {
+        self.max_packet as usize
+    }
+
+    /// Path Maximum DATA Chunk Size: what remains for one DATA chunk, header included, in a packet without other
+    /// chunks (RFC 9260, 2.3). Rounded down to the 4-byte boundary that padding needs.
+    #[inline]
+    pub(crate) fn pmdcs(&self) -> u32 {
+        (self.max_packet - CommonHeader::LEN as u32) & !3
+    }
+
+    /// What windows are counted in, bytes.
+    pub(crate) fn window_unit(&self, config: &Config) -> u32 {
+        match config.window_unit {
+            WindowUnit::Pmdcs => self.pmdcs(),
+            WindowUnit::Mtu => u32::from(self.mtu),
+        }
+    }
+
+    /// DATA leaves on this path.
+    #[inline]
+    pub(crate) fn mark_used(&mut self) {
+        self.used = true;
+    }
+
+    /// When a HEARTBEAT is due, or its answer overdue.
+    pub(crate) fn heartbeat_timer(&self) -> Option<Instant> {
+        self.heartbeat_at
+    }
+
+    /// A HEARTBEAT must leave.
+    #[inline]
+    pub(crate) fn wants_heartbeat(&self) -> bool {
+        self.heartbeat_wanted
+    }
+
     /// "the sum of the RTO of that destination transport address and the protocol parameter 'HB.interval', with
     /// jittering of +/- 50% of the RTO value" (8.3).
-    pub(crate) fn arm_heartbeat(&mut self, now: Instant, rto: Duration, config: &Config, rng: &mut Rng) {
+    pub(crate) fn arm_heartbeat(&mut self, now: Instant, config: &Config, rng: &mut Rng) {
         if config.heartbeat_interval == Duration::ZERO {
             self.heartbeat_at = None;
             return;
         }
+        let rto = self.rtt.rto();
         let jitter = Duration::from_nanos(rng.below(rto.as_nanos().max(1)));
         self.heartbeat_at = Some(now + config.heartbeat_interval + rto / 2 + jitter);
         self.used = false;
+    }
+
+    /// The heartbeat timer ran out. True when an answer is overdue: an error of the path.
+    pub(crate) fn heartbeat_overdue(&mut self) -> bool {
+        let overdue = self.awaiting.take().is_some();
+        if overdue {
+            self.rtt.back_off();
+        }
+        overdue
+    }
+
+    /// The next heartbeat period begins. "A destination transport address is considered 'idle' if no new chunk that can be
+    /// used for updating path RTT ... and no HEARTBEAT chunk has been sent to it within the current heartbeat period": then a
+    /// HEARTBEAT leaves.
+    pub(crate) fn begin_heartbeat_period(&mut self, now: Instant, config: &Config, rng: &mut Rng) {
+        let idle = !self.used;
+        self.arm_heartbeat(now, config, rng);
+        if idle {
+            self.heartbeat_wanted = true;
+        }
+    }
+
+    /// No more heartbeats.
+    pub(crate) fn stop_heartbeats(&mut self) {
+        self.heartbeat_at = None;
+        self.heartbeat_wanted = false;
+    }
+
+    /// The heartbeat timer stops; a HEARTBEAT that must leave still does.
+    pub(crate) fn stop_heartbeat_timer(&mut self) {
+        self.heartbeat_at = None;
+    }
+
+    /// The info of a HEARTBEAT that leaves now; it is remembered.
+    pub(crate) fn heartbeat_info(
+        &mut self,
+        id: PathId,
+        now: Instant,
+        rng: &mut Rng,
+    ) -> [u8; HEARTBEAT_INFO_LEN] {
+        let nonce = rng.u64();
+        self.heartbeat_wanted = false;
+        self.awaiting = Some((nonce, now));
+        let mut info = [0; HEARTBEAT_INFO_LEN];
+        info[0] = id.get();
+        info[1..9].copy_from_slice(&nonce.to_be_bytes());
+        info[9..].copy_from_slice(&now.as_nanos().to_be_bytes());
+        info
+    }
+
+    /// HEARTBEAT ACK: when the HEARTBEAT that it answers left. Only the info we sent last, bit by bit, counts.
+    pub(crate) fn heartbeat_answered(&mut self, info: &[u8; HEARTBEAT_INFO_LEN]) -> Option<Instant> {
+        let (nonce, sent_at) = self.awaiting?;
+        if info[1..9] != nonce.to_be_bytes() || info[9..] != sent_at.as_nanos().to_be_bytes() {
+            return None;
+        }
+        self.awaiting = None;
+        Some(sent_at)
+    }
+
+    /// Heartbeats of before the peer restarted: the old peer will not answer, and the new one must not be charged for it.
+    pub(crate) fn forget_heartbeat(&mut self) {
+        self.awaiting = None;
+        self.heartbeat_wanted = false;
+    }
+}
+
+impl Context {
+    /// The RTO of a path.
+    pub(crate) fn path_rto(&self, path: PathId) -> Duration {
+        self.paths.get(path).map_or(self.config.rto_initial, |path| path.rtt.rto())
+    }
+
+    /// A round trip of a HEARTBEAT.
+    pub(crate) fn sample_path(&mut self, id: PathId, sample: Duration) {
+        let Some(path) = self.paths.get_mut(id) else { return };
+        path.rtt.sample(sample);
+        let (srtt, rto) = (path.rtt.srtt().unwrap_or_default(), path.rtt.rto());
+        self.record(SubflowId::FIRST, id, TraceEvent::Rtt { sample, srtt, rto });
+    }
+
+    /// Whether a T3-rtx that ran for `waited` says anything that was not counted yet.
+    ///
+    /// The RFC has one T3-rtx for each address, and counts "each time the T3-rtx timer expires" (8.2). Lanes have one each, and a
+    /// silence of the path lets all of them expire: it is one error, or as many subflows as Association.Max.Retrans allows
+    /// retransmissions would end the association at the first of them.
+    pub(crate) fn is_another_error(&mut self, id: PathId, waited: Duration, several: bool) -> bool {
+        let now = self.now;
+        let Some(path) = self.paths.get_mut(id) else { return true };
+        if several && path.error_at.is_some_and(|at| at + waited > now) {
+            return false;
+        }
+        path.error_at = Some(now);
+        true
+    }
+
+    /// Path error counter (8.2).
+    pub(crate) fn count_path_error(&mut self, id: PathId) {
+        let limit = self.config.path_max_retrans;
+        let Some(path) = self.paths.get_mut(id) else { return };
+        path.errors += 1;
+        if path.active && path.errors > limit {
+            path.active = false;
+            self.tell(Event::PathDown { path: id.get() });
+        }
+    }
+
+    /// Something proves that the path works.
+    pub(crate) fn clear_path_errors(&mut self, id: PathId) {
+        let Some(path) = self.paths.get_mut(id) else { return };
+        path.errors = 0;
+        if !path.active {
+            path.active = true;
+            self.tell(Event::PathUp { path: id.get() });
+        }
     }
 }

@@ -1,0 +1,146 @@
+//! What the user asks for while the association is up: subflows that are opened, closed and merged, and streams that move.
+
+use anabranch_base::{Dscp, Instant};
+use anabranch_wire::Tsn;
+
+use super::{Association, State};
+use crate::config::{Coupling, SubflowSpec};
+use crate::error::SubflowError;
+use crate::ids::SubflowId;
+
+impl Association {
+    /// Opens another subflow; its streams move there.
+    ///
+    /// # Errors
+    /// When the association is ending, or has as many subflows as `max_subflows` allows.
+    pub(crate) fn add_subflow(&mut self, now: Instant, spec: &SubflowSpec) -> Result<u8, SubflowError> {
+        self.cx.now = now;
+        self.check_changeable()?;
+        self.open_subflow(spec).map(SubflowId::get)
+    }
+
+    fn open_subflow(&mut self, spec: &SubflowSpec) -> Result<SubflowId, SubflowError> {
+        let id = self.sender.add_subflow(&mut self.cx, spec)?;
+        self.ask_for_fid(id);
+        for &stream in &spec.streams {
+            self.sender.move_stream(&self.cx, stream, id);
+        }
+        Ok(id)
+    }
+
+    /// Closes a subflow; its streams move to `to`. What it has in flight is acknowledged or sent again as before.
+    ///
+    /// # Errors
+    /// When the association is ending, one of them is not open, or they are the same.
+    pub(crate) fn remove_subflow(&mut self, now: Instant, index: u8, to: u8) -> Result<(), SubflowError> {
+        self.cx.now = now;
+        self.check_changeable()?;
+        self.sender.remove_subflow(&mut self.cx, SubflowId::new(index), SubflowId::new(to))?;
+        self.close_drained_subflows();
+        Ok(())
+    }
+
+    /// Joins subflow `index` to `into`: its streams, what it has in flight, and its window. Whether two are alike is for the
+    /// caller to judge: [`Association::alike`] helps.
+    ///
+    /// # Errors
+    /// As [`Association::remove_subflow`].
+    pub(crate) fn merge_subflows(&mut self, now: Instant, index: u8, into: u8) -> Result<(), SubflowError> {
+        self.remove_subflow(now, index, into)?;
+        self.sender.absorb_subflow(&self.cx, SubflowId::new(index), SubflowId::new(into));
+        self.close_drained_subflows();
+        Ok(())
+    }
+
+    /// Moves a stream to the subflow with this code point, which is opened if there is none.
+    ///
+    /// # Errors
+    /// As [`Association::add_subflow`]; and when there is no such stream.
+    pub(crate) fn set_stream_dscp(
+        &mut self,
+        now: Instant,
+        stream: u16,
+        dscp: Dscp,
+    ) -> Result<u8, SubflowError> {
+        self.cx.now = now;
+        self.check_changeable()?;
+        self.sender.check_stream(stream)?;
+        match self.sender.with_dscp(dscp) {
+            Some(id) => {
+                self.sender.move_stream(&self.cx, stream, id);
+                Ok(id.get())
+            }
+            None => {
+                let spec = SubflowSpec { streams: vec![stream], ..SubflowSpec::new(dscp) };
+                self.open_subflow(&spec).map(SubflowId::get)
+            }
+        }
+    }
+
+    /// Moves a stream to a subflow.
+    ///
+    /// # Errors
+    /// When the association is ending, the subflow is not open or there is no such stream.
+    pub(crate) fn set_stream_subflow(
+        &mut self,
+        now: Instant,
+        stream: u16,
+        subflow: u8,
+    ) -> Result<(), SubflowError> {
+        self.cx.now = now;
+        self.check_changeable()?;
+        self.sender.check_stream(stream)?;
+        let id = SubflowId::new(subflow);
+        self.sender.check_open(id)?;
+        self.sender.move_stream(&self.cx, stream, id);
+        Ok(())
+    }
+
+    fn check_changeable(&self) -> Result<(), SubflowError> {
+        match self.cx.state {
+            State::CookieWait | State::CookieEchoed | State::Established => Ok(()),
+            _ => Err(SubflowError::Closing),
+        }
+    }
+
+    /// Subflows that were removed are gone once nothing of theirs is in flight; the peer is told that their FIDs are free.
+    pub(super) fn close_drained_subflows(&mut self) {
+        let established = self.cx.state == State::Established;
+        let reconfig = &mut self.reconfig;
+        self.sender.close_drained_subflows(&mut self.cx, |open| {
+            let Some(reconfig) = reconfig.as_mut().filter(|_| established) else { return false };
+            reconfig.ask_to_close(open);
+            true
+        });
+    }
+
+    /// Asks the peer for the FID of a subflow that has none; until it has answered the subflow sends nothing. Where there
+    /// is no extension, or no FID left, the subflow goes on as at level 0.
+    fn ask_for_fid(&mut self, id: SubflowId) {
+        if self.cx.state != State::Established || self.cx.config.coupling == Coupling::Shared {
+            return;
+        }
+        let initial = Tsn::new(self.cx.rng.u32());
+        let Some(reconfig) = &mut self.reconfig else { return };
+        if !self.sender.lacks_fid(id) {
+            return;
+        }
+        // If it was asked for before, for a subflow that is gone again, this one takes it.
+        let asked = reconfig.fids_asked_for();
+        if !asked.contains(&id.get()) {
+            let Some(epoch) = self.sender.wanted_epoch(id, asked.len()) else { return };
+            reconfig.ask_to_open(id.get(), epoch, initial);
+        }
+        self.sender.await_fid(id);
+    }
+
+    /// After the handshake: FIDs for subflows that were opened meanwhile.
+    pub(super) fn ask_for_missing_fids(&mut self) {
+        if self.reconfig.is_none() {
+            return;
+        }
+        for id in self.sender.without_fid() {
+            self.ask_for_fid(id);
+        }
+    }
+}

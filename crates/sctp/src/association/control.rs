@@ -1,0 +1,146 @@
+//! Control chunks that must leave, each with the path that it leaves on.
+
+use std::collections::VecDeque;
+
+use crate::ids::PathId;
+
+/// Chunks that may wait (HEARTBEAT ACK, ERROR): a flood of requests must not grow a queue.
+const MAX_WAITING: usize = 8;
+
+/// At most one of each kind waits, but for answers, which are few.
+#[derive(Debug, Default)]
+pub(super) struct Control {
+    pub(super) init: Option<PathId>,
+    pub(super) cookie_echo: Option<PathId>,
+    pub(super) cookie_ack: Option<PathId>,
+    pub(super) shutdown: Option<PathId>,
+    pub(super) shutdown_ack: Option<PathId>,
+    pub(super) shutdown_complete: Option<PathId>,
+    rare: Option<Box<Rare>>,
+}
+
+/// What hardly any association ever sends.
+#[derive(Debug, Default)]
+struct Rare {
+    /// Error causes of the ABORT, encoded.
+    abort: Option<(PathId, Vec<u8>)>,
+    /// Heartbeat Info parameters to return, encoded.
+    heartbeat_acks: VecDeque<(PathId, Vec<u8>)>,
+    /// Error causes to report, encoded: one ERROR chunk each.
+    errors: VecDeque<(PathId, Vec<u8>)>,
+}
+
+impl Control {
+    /// Asked several times a packet and hardly ever true: `|` makes one branch of all.
+    #[inline]
+    pub(super) fn any(&self) -> bool {
+        self.init.is_some()
+            | self.cookie_echo.is_some()
+            | self.cookie_ack.is_some()
+            | self.shutdown.is_some()
+            | self.shutdown_ack.is_some()
+            | self.shutdown_complete.is_some()
+            | self.rare.is_some()
+    }
+
+    /// The path of what goes first.
+    pub(super) fn first_path(&self) -> Option<PathId> {
+        let rare = self.rare.as_ref();
+        let of = |queue: &VecDeque<(PathId, Vec<u8>)>| queue.front().map(|(path, _)| *path);
+        self.init
+            .or_else(|| rare.and_then(|rare| rare.abort.as_ref()).map(|(path, _)| *path))
+            .or(self.shutdown_complete)
+            .or(self.cookie_echo)
+            .or(self.cookie_ack)
+            .or_else(|| rare.and_then(|rare| of(&rare.errors)))
+            .or_else(|| rare.and_then(|rare| of(&rare.heartbeat_acks)))
+            .or(self.shutdown)
+            .or(self.shutdown_ack)
+    }
+
+    fn rare(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
+    }
+
+    fn tidy(&mut self) {
+        let empty = |rare: &mut Box<Rare>| {
+            rare.abort.is_none() && rare.heartbeat_acks.is_empty() && rare.errors.is_empty()
+        };
+        self.rare.take_if(empty);
+    }
+
+    /// An ABORT must leave, with encoded causes.
+    pub(super) fn abort(&mut self, path: PathId, causes: Vec<u8>) {
+        self.rare().abort = Some((path, causes));
+    }
+
+    /// The ABORT that must leave on a path.
+    pub(super) fn take_abort(&mut self, path: PathId) -> Option<Vec<u8>> {
+        let (_, causes) = self.rare.as_mut()?.abort.take_if(|(on, _)| *on == path)?;
+        self.tidy();
+        Some(causes)
+    }
+
+    /// An error is to be reported, with its encoded cause.
+    pub(super) fn report(&mut self, path: PathId, cause: Vec<u8>) {
+        let errors = &mut self.rare().errors;
+        if errors.len() < MAX_WAITING {
+            errors.push_back((path, cause));
+        }
+    }
+
+    /// The next error to report on a path, if `fits` says so of its length.
+    pub(super) fn next_error(&mut self, path: PathId, fits: impl FnOnce(usize) -> bool) -> Next {
+        let Some(rare) = &mut self.rare else { return Next::None };
+        let next = take_next(&mut rare.errors, path, fits);
+        self.tidy();
+        next
+    }
+
+    /// The info of a HEARTBEAT is to be returned.
+    pub(super) fn answer_heartbeat(&mut self, path: PathId, info: &[u8]) {
+        let answers = &mut self.rare().heartbeat_acks;
+        if answers.len() < MAX_WAITING {
+            answers.push_back((path, info.to_vec()));
+        }
+    }
+
+    /// The next heartbeat to answer on a path, likewise.
+    pub(super) fn next_heartbeat_ack(&mut self, path: PathId, fits: impl FnOnce(usize) -> bool) -> Next {
+        let Some(rare) = &mut self.rare else { return Next::None };
+        let next = take_next(&mut rare.heartbeat_acks, path, fits);
+        self.tidy();
+        next
+    }
+
+    /// The association has ended: only the last word may still leave.
+    pub(super) fn close(&mut self) {
+        let abort = self.rare.as_mut().and_then(|rare| rare.abort.take());
+        *self = Self { shutdown_complete: self.shutdown_complete, ..Self::default() };
+        if let Some((path, causes)) = abort {
+            self.abort(path, causes);
+        }
+    }
+}
+
+/// What waits at the head of a queue.
+pub(super) enum Next {
+    /// Nothing, for this path.
+    None,
+    /// Something that does not fit.
+    Full,
+    /// This, and it is taken out.
+    Ready(Vec<u8>),
+}
+
+fn take_next(
+    queue: &mut VecDeque<(PathId, Vec<u8>)>,
+    path: PathId,
+    fits: impl FnOnce(usize) -> bool,
+) -> Next {
+    let Some(index) = queue.iter().position(|(on, _)| *on == path) else { return Next::None };
+    if !queue.get(index).is_some_and(|(_, bytes)| fits(bytes.len())) {
+        return Next::Full;
+    }
+    queue.remove(index).map_or(Next::None, |(_, bytes)| Next::Ready(bytes))
+}

@@ -1,0 +1,94 @@
+//! Where an association stands, with what exists only there: the handshake, the timers of a shutdown.
+
+use anabranch_base::{Duration, Instant};
+
+use super::State;
+
+/// What exists only until the association is up.
+#[derive(Debug, Default)]
+pub(super) struct Handshake {
+    /// T1-init or T1-cookie.
+    pub(super) t1: Option<Instant>,
+    pub(super) rto: Duration,
+    pub(super) retransmits: u32,
+    /// Stale Cookie errors so far: each begins the handshake anew, and that must end, too.
+    pub(super) stale: u32,
+    /// The State Cookie to echo.
+    pub(super) cookie: Vec<u8>,
+    /// "Suggested Cookie Life-Span Increment" to ask for after a Stale Cookie error, ms.
+    pub(super) preservative: Option<u32>,
+    /// The user has asked for a shutdown.
+    pub(super) shutdown_wanted: bool,
+}
+
+/// Timers of a shutdown.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ShutdownTimers {
+    pub(super) t2: Option<Instant>,
+    /// T5-shutdown-guard.
+    pub(super) t5: Option<Instant>,
+}
+
+/// RFC 9260, section 4.
+#[derive(Debug)]
+pub(super) enum Phase {
+    /// INIT sent.
+    CookieWait(Box<Handshake>),
+    /// COOKIE ECHO sent.
+    CookieEchoed(Box<Handshake>),
+    /// Up.
+    Established,
+    /// Our user asked for shutdown; outstanding data comes first.
+    ShutdownPending,
+    /// SHUTDOWN sent.
+    ShutdownSent(ShutdownTimers),
+    /// SHUTDOWN received; outstanding data comes first.
+    ShutdownReceived,
+    /// SHUTDOWN ACK sent.
+    ShutdownAckSent(ShutdownTimers),
+    /// Gone.
+    Closed,
+}
+
+impl Phase {
+    pub(super) fn state(&self) -> State {
+        match self {
+            Self::CookieWait(_) => State::CookieWait,
+            Self::CookieEchoed(_) => State::CookieEchoed,
+            Self::Established => State::Established,
+            Self::ShutdownPending => State::ShutdownPending,
+            Self::ShutdownSent(_) => State::ShutdownSent,
+            Self::ShutdownReceived => State::ShutdownReceived,
+            Self::ShutdownAckSent(_) => State::ShutdownAckSent,
+            Self::Closed => State::Closed,
+        }
+    }
+
+    pub(super) fn handshake(&self) -> Option<&Handshake> {
+        match self {
+            Self::CookieWait(handshake) | Self::CookieEchoed(handshake) => Some(handshake),
+            _ => None,
+        }
+    }
+
+    pub(super) fn handshake_mut(&mut self) -> Option<&mut Handshake> {
+        match self {
+            Self::CookieWait(handshake) | Self::CookieEchoed(handshake) => Some(handshake),
+            _ => None,
+        }
+    }
+
+    pub(super) fn shutdown_timers(&self) -> ShutdownTimers {
+        match self {
+            Self::ShutdownSent(timers) | Self::ShutdownAckSent(timers) => *timers,
+            _ => ShutdownTimers::default(),
+        }
+    }
+
+    pub(super) fn shutdown_timers_mut(&mut self) -> Option<&mut ShutdownTimers> {
+        match self {
+            Self::ShutdownSent(timers) | Self::ShutdownAckSent(timers) => Some(timers),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,509 @@
+//! RE-CONFIG (RFC 6525): requests, answers, their numbers and the timer. One request of each side is outstanding at a time; it
+//! is sent again until it is answered, and answered again when it comes again.
+//!
+//! What the requests do is elsewhere: `stream_requests` has those of the RFC, `subflow_requests` those of the extension SF.
+
+mod answers;
+mod stream_requests;
+mod subflow_requests;
+
+use std::collections::VecDeque;
+
+use anabranch_base::Instant;
+use anabranch_wire::chunk::ReConfig;
+use anabranch_wire::param::{
+    AddDirection, AddStreams, AssociationReset, Param, Params, RawParam, ReconfigResponse, SfAdd, SfDel,
+    incoming_reset, kind, outgoing_reset,
+};
+use anabranch_wire::{PacketBuilder, Tsn};
+
+use super::{Association, State, causes};
+use crate::ids::{PathId, SubflowId};
+use crate::sender::OpenFid;
+use answers::{Answered, Answers, result};
+
+/// Requests that may wait.
+const MAX_WAITING: usize = 512;
+/// What is asked of the peer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Request {
+    /// SF-ADD of the subflow with this index.
+    Open { fid: u8, epoch: u8, initial: Tsn },
+    /// SF-DEL, likewise.
+    Close { fid: u8, epoch: u8, last: Tsn },
+    /// Our streams begin anew (none listed: all); in answer to the peer's request with this number.
+    ResetOutgoing { streams: Vec<u16>, answers: Option<u32> },
+    /// The peer's streams shall begin anew.
+    ResetIncoming { streams: Vec<u16> },
+    /// Everything begins anew, TSNs too.
+    ResetAssociation,
+    /// More streams of ours.
+    AddOutgoing(u16),
+    /// More streams of the peer's.
+    AddIncoming(u16),
+}
+
+/// A request that has a number.
+#[derive(Debug)]
+pub(super) struct Outstanding {
+    pub(super) request: Request,
+    pub(super) number: u32,
+    /// As it was sent first: it is sent again as it was.
+    bytes: Vec<u8>,
+    /// It must leave (again).
+    pub(super) due: bool,
+    /// When it is sent again.
+    timer: Option<Instant>,
+    /// The peer has it and works on it: that it does not answer for good is no error of the path.
+    in_progress: bool,
+}
+
+/// A request of the peer that cannot be performed yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pending {
+    /// Its streams are reset when everything up to a TSN has come ("deferred reset processing", E2): the receiver knows which.
+    Outgoing { number: u32 },
+    /// The association is reset when nothing of ours is under way.
+    Association { number: u32 },
+}
+
+/// RE-CONFIG on one association.
+#[derive(Debug)]
+pub(super) struct Reconfig {
+    /// Our next number: "initialized to the same value as the initial TSN".
+    next: u32,
+    /// The peer's next.
+    expected: u32,
+    /// Requests without a number yet, and the one that has one and no answer.
+    waiting: VecDeque<Request>,
+    outstanding: Option<Outstanding>,
+    answers: Answers,
+    pending: Option<Pending>,
+    /// After an SSN/TSN reset: the answer rides with our data until some of it is acknowledged, as the peer must not read
+    /// data of the new numbering before it. With the first number of that data.
+    repeated: Option<(Answered, u64)>,
+    /// When we last asked for an SSN/TSN reset, or were asked for one.
+    last_association_reset: Option<Instant>,
+}
+
+/// Bytes of the RE-CONFIG chunk with an answer that rides with data.
+const REPEATED_ANSWER: u16 = 4 + 20;
+
+impl Reconfig {
+    pub(super) fn new(ours: Tsn, peers: Tsn) -> Self {
+        Self {
+            next: ours.get(),
+            expected: peers.get(),
+            waiting: VecDeque::new(),
+            outstanding: None,
+            answers: Answers::default(),
+            pending: None,
+            repeated: None,
+            last_association_reset: None,
+        }
+    }
+
+    pub(super) fn timer(&self) -> Option<Instant> {
+        self.outstanding.as_ref().and_then(|outstanding| outstanding.timer)
+    }
+
+    /// Every request that has not been answered for good.
+    fn requests(&self) -> impl Iterator<Item = &Request> {
+        self.outstanding.iter().map(|outstanding| &outstanding.request).chain(&self.waiting)
+    }
+
+    /// How many more requests may wait.
+    fn room(&self) -> usize {
+        MAX_WAITING.saturating_sub(self.waiting.len())
+    }
+
+    /// The answer to a request is still to come; who asks again hears so.
+    fn answer_later(&mut self, number: u32) {
+        self.answers.remember(Answered { number, result: result::IN_PROGRESS, next_tsns: None });
+    }
+
+    fn ask(&mut self, request: Request) {
+        if self.room() > 0 {
+            self.waiting.push_back(request);
+        }
+    }
+
+    /// FIDs that the peer was asked to open and has not.
+    pub(super) fn fids_asked_for(&self) -> Vec<u8> {
+        let fid = |request: &Request| match request {
+            Request::Open { fid, .. } => Some(*fid),
+            _ => None,
+        };
+        self.requests().filter_map(fid).collect()
+    }
+
+    /// Asks for a FID.
+    pub(super) fn ask_to_open(&mut self, fid: u8, epoch: u8, initial: Tsn) {
+        self.ask(Request::Open { fid, epoch, initial });
+    }
+
+    /// Gives a FID back.
+    pub(super) fn ask_to_close(&mut self, open: OpenFid) {
+        self.ask(Request::Close { fid: open.fid, epoch: open.epoch, last: open.last });
+    }
+
+    /// The extension SF is gone: what was asked for it is not wanted any more. A request that is under way is still
+    /// answered: without its number the peer would not take the next one.
+    pub(super) fn forget_subflows(&mut self) {
+        self.waiting.retain(|request| !matches!(request, Request::Open { .. } | Request::Close { .. }));
+    }
+
+    /// An answer must ride with every packet of data.
+    #[inline]
+    pub(super) fn repeats_answer(&self) -> bool {
+        self.repeated.is_some()
+    }
+
+    /// Number of the last request that the peer made.
+    fn last_number(&self) -> u32 {
+        self.expected.wrapping_sub(1)
+    }
+}
+
+/// The combinations that a chunk may hold (3.1), and those of the extension SF: a request alone, or with an answer.
+fn is_allowed(kinds: &[u16], is_subflow: impl Fn(u16) -> bool) -> bool {
+    use kind::{
+        ADD_INCOMING_STREAMS as ADD_IN, ADD_OUTGOING_STREAMS as ADD_OUT, ASSOCIATION_RESET,
+        INCOMING_RESET as IN, OUTGOING_RESET as OUT, RECONFIG_RESPONSE as ANSWER,
+    };
+    match *kinds {
+        [OUT | IN | ASSOCIATION_RESET | ADD_OUT | ADD_IN | ANSWER] => true,
+        [OUT, IN] | [IN, OUT] | [ADD_OUT, ADD_IN] | [ADD_IN, ADD_OUT] => true,
+        [ANSWER, OUT] | [OUT, ANSWER] | [ANSWER, ANSWER] => true,
+        [one] => is_subflow(one),
+        [ANSWER, other] | [other, ANSWER] => is_subflow(other),
+        _ => false,
+    }
+}
+
+impl Association {
+    /// Whether a RE-CONFIG chunk must leave.
+    #[inline]
+    pub(super) fn reconfig_due(&self) -> bool {
+        self.reconfig.as_ref().is_some_and(|reconfig| {
+            !reconfig.answers.is_empty()
+                || match &reconfig.outstanding {
+                    Some(outstanding) => outstanding.due,
+                    None => reconfig.waiting.iter().any(|request| self.is_ready(request)),
+                }
+        })
+    }
+
+    /// RE-CONFIG chunks that are due, or that must ride with data: one of answers, one with a request. False when no data
+    /// may follow, as what must ride with it did not fit.
+    pub(super) fn write_reconfig(
+        &mut self,
+        packet: &mut PacketBuilder<'_>,
+        limit: usize,
+        with_data: bool,
+    ) -> bool {
+        let Some(reconfig) = &mut self.reconfig else { return true };
+        let mut room = limit.saturating_sub(packet.len());
+        let repeated = reconfig.repeated.map(|(answered, _)| answered).filter(|_| with_data);
+        if repeated.is_some() || !reconfig.answers.is_empty() {
+            if room < 4 + 2 * 20 {
+                return repeated.is_none(); // it leaves with the next packet
+            }
+            let answers = &mut reconfig.answers;
+            if let Some(repeated) = repeated {
+                answers.forget(repeated.number);
+            }
+            let first = repeated.or_else(|| answers.next());
+            let second = answers.next();
+            ReConfig { params: Params::EMPTY }.emit_with(packet.buffer(), |params| {
+                for answered in [first, second].into_iter().flatten() {
+                    params.add(&answered.response());
+                }
+            });
+            room = limit.saturating_sub(packet.len());
+        }
+        if reconfig.outstanding.is_none() {
+            self.begin_request();
+        }
+        let timer = self.request_timer();
+        let alone = packet.has_no_chunks();
+        let Some(outstanding) = self.reconfig.as_mut().and_then(|r| r.outstanding.as_mut()) else {
+            return true;
+        };
+        if !outstanding.due || (outstanding.bytes.len().next_multiple_of(4) + 4 > room && !alone) {
+            return true;
+        }
+        outstanding.due = false;
+        outstanding.timer = timer;
+        let params = Params::new(&outstanding.bytes);
+        ReConfig { params }.emit(packet.buffer());
+        true
+    }
+
+    /// When a request that leaves now is sent again.
+    fn request_timer(&self) -> Option<Instant> {
+        Some(self.cx.now + self.cx.path_rto(PathId::FIRST))
+    }
+
+    /// Gives a number to the first request that is ready.
+    fn begin_request(&mut self) {
+        let Some(reconfig) = &self.reconfig else { return };
+        // What answers a request of the peer goes first: the peer can ask for nothing else meanwhile.
+        let ready = |answers: bool| {
+            let is_answer =
+                |request: &Request| matches!(request, Request::ResetOutgoing { answers: Some(_), .. });
+            reconfig
+                .waiting
+                .iter()
+                .position(|request| is_answer(request) == answers && self.is_ready(request))
+        };
+        let Some(index) = ready(true).or_else(|| ready(false)) else { return };
+        let (codes, credit) = (self.cx.config.sf_codes, self.cx.config.receive_window);
+        let last_tsn = self.sender.next_tsn().1.sub(1);
+        let Some(reconfig) = &mut self.reconfig else { return };
+        let Some(request) = reconfig.waiting.remove(index) else { return };
+        let number = reconfig.next;
+        reconfig.next = number.wrapping_add(1);
+        let mut bytes = Vec::with_capacity(SfAdd::LEN);
+        match &request {
+            Request::Open { fid, epoch, initial } => {
+                let (dscp, weight) = self.sender.treatment(SubflowId::new(*fid));
+                SfAdd {
+                    request: number,
+                    fid: *fid,
+                    epoch: *epoch,
+                    dscp,
+                    weight,
+                    initial_stsn: *initial,
+                    a_fwnd: credit,
+                }
+                .emit_as(codes.add, &mut bytes);
+            }
+            Request::Close { fid, epoch, last } => {
+                SfDel { request: number, fid: *fid, epoch: *epoch, last_stsn: *last }
+                    .emit_as(codes.delete, &mut bytes);
+            }
+            Request::ResetOutgoing { streams, answers } => {
+                // "In other cases, it holds the next expected Re-configuration Request Sequence Number minus 1" (4.1).
+                let response = answers.unwrap_or(reconfig.last_number());
+                let value = outgoing_reset::value(number, response, last_tsn, streams);
+                tlv(&mut bytes, kind::OUTGOING_RESET, &value);
+            }
+            Request::ResetIncoming { streams } => {
+                tlv(&mut bytes, kind::INCOMING_RESET, &incoming_reset::value(number, streams));
+            }
+            Request::ResetAssociation => AssociationReset { request: number }.emit(&mut bytes),
+            Request::AddOutgoing(count) => {
+                AddStreams { request: number, count: *count }.emit(AddDirection::Outgoing, &mut bytes);
+            }
+            Request::AddIncoming(count) => {
+                AddStreams { request: number, count: *count }.emit(AddDirection::Incoming, &mut bytes);
+            }
+        }
+        reconfig.outstanding =
+            Some(Outstanding { request, number, bytes, due: true, timer: None, in_progress: false });
+    }
+
+    /// A request was not answered in time: it is sent again, and "increment the appropriate error counts (for both the
+    /// association and the destination)" (5.1.1), but not after "In progress" (H2).
+    pub(super) fn on_reconfig_timer(&mut self) {
+        let Some(outstanding) = self.reconfig.as_mut().and_then(|r| r.outstanding.as_mut()) else { return };
+        outstanding.timer = None;
+        outstanding.due = true;
+        if std::mem::take(&mut outstanding.in_progress) {
+            return;
+        }
+        // "MUST use exponential backoff, doubling the value at every expiration".
+        if let Some(path) = self.cx.paths.first_mut() {
+            path.rtt.back_off();
+        }
+        self.count_error(PathId::FIRST);
+    }
+
+    /// RE-CONFIG chunk.
+    pub(super) fn on_reconfig(&mut self, chunk: &ReConfig<'_>) {
+        // Where everything of ours was acknowledged already, the peer may still wait for an answer.
+        if !self.cx.state.is_up() {
+            return;
+        }
+        let mut raws = Vec::with_capacity(2);
+        for raw in chunk.params.iter().take(3) {
+            let Ok(raw) = raw else { return };
+            raws.push(raw);
+        }
+        let kinds: Vec<u16> = raws.iter().map(|raw| raw.kind).collect();
+        let codes = self.cx.config.sf_codes;
+        let is_subflow = |kind| kind == codes.add || kind == codes.delete;
+        if !is_allowed(&kinds, is_subflow) {
+            self.refuse_combination(&raws);
+            return;
+        }
+        let mut asked = false;
+        for raw in raws {
+            if raw.kind == kind::RECONFIG_RESPONSE {
+                if let Ok(response) = ReconfigResponse::parse(raw) {
+                    self.on_response(&response);
+                }
+            } else {
+                asked = true;
+                self.on_request(raw);
+            }
+            if self.cx.state == State::Closed {
+                return;
+            }
+        }
+        // "If the received RE-CONFIG chunk contains at least one request parameter, a selective acknowledgment (SACK)
+        // chunk SHOULD be sent back" (5.2.1).
+        if asked {
+            self.receiver.demand_sack();
+        }
+        self.refresh_deferred();
+    }
+
+    /// "If a sender transmits an unsupported combination, the receiver SHOULD send an ERROR chunk with a Protocol Violation
+    /// cause" (3.1). A parameter that is not known at all is reported if its type asks for it.
+    fn refuse_combination(&mut self, raws: &[RawParam<'_>]) {
+        let codes = self.cx.config.sf_codes;
+        let unknown = raws
+            .iter()
+            .find(|raw| !(13..=18).contains(&raw.kind) && raw.kind != codes.add && raw.kind != codes.delete);
+        match unknown {
+            Some(raw) if raw.unknown_action().reports() => {
+                self.control.report(PathId::FIRST, causes::unrecognized_parameter(raw.bytes));
+            }
+            Some(_) => {}
+            None => self.control.report(
+                PathId::FIRST,
+                causes::protocol_violation("a combination of requests that RE-CONFIG does not have"),
+            ),
+        }
+    }
+
+    fn on_request(&mut self, raw: RawParam<'_>) {
+        let Some(number) = raw.value.first_chunk::<4>().map(|bytes| u32::from_be_bytes(*bytes)) else {
+            return;
+        };
+        let Some(reconfig) = &mut self.reconfig else { return };
+        if let Some(before) = reconfig.answers.remembered(number) {
+            self.on_repeated_request(before, raw);
+            return;
+        }
+        if number != reconfig.expected {
+            reconfig.answers.say(Answered { number, result: result::BAD_NUMBER, next_tsns: None });
+            return;
+        }
+        reconfig.expected = number.wrapping_add(1);
+        // Until it is performed, or if it is malformed, that is the answer.
+        reconfig.answers.remember(Answered { number, result: result::DENIED, next_tsns: None });
+        let codes = self.cx.config.sf_codes;
+        if raw.kind == codes.add || raw.kind == codes.delete {
+            let result = self.perform_subflow_request(raw);
+            self.give_answer(Answered { number, result, next_tsns: None });
+            return;
+        }
+        match Param::parse(raw) {
+            Ok(request) => self.perform_stream_request(number, &request),
+            Err(_) => self.give_answer(Answered { number, result: result::DENIED, next_tsns: None }),
+        }
+    }
+
+    /// "If ... this is the last received RE-CONFIG chunk (i.e., a retransmission), the same RE-CONFIG chunk MUST to be sent
+    /// back in response, as it was earlier" (5.2.1), unless there is better news.
+    fn on_repeated_request(&mut self, before: Answered, raw: RawParam<'_>) {
+        if before.result == result::IN_PROGRESS {
+            if raw.kind == self.cx.config.sf_codes.delete {
+                let result = self.perform_subflow_request(raw);
+                self.give_answer(Answered { result, ..before });
+                return;
+            }
+            // A request of ours may be the answer.
+            let ours = self.reconfig.as_mut().and_then(|r| r.outstanding.as_mut());
+            let is_answer = |request: &Request| matches!(request, Request::ResetOutgoing { answers: Some(n), .. } if *n == before.number);
+            if let Some(ours) = ours.filter(|ours| is_answer(&ours.request)) {
+                ours.due = true;
+                return;
+            }
+        }
+        if let Some(reconfig) = &mut self.reconfig {
+            reconfig.answers.say(before);
+        }
+    }
+
+    fn give_answer(&mut self, answered: Answered) {
+        if let Some(reconfig) = &mut self.reconfig {
+            reconfig.answers.give(answered);
+        }
+    }
+
+    /// The peer has answered our request, or its own request says that it did (E1, H1).
+    fn on_response(&mut self, response: &ReconfigResponse) {
+        // "the timer for the Re-configuration Request Sequence Number is started again" (H2).
+        let timer = self.request_timer();
+        let Some(reconfig) = &mut self.reconfig else { return };
+        let answered = |outstanding: &mut Outstanding| outstanding.number == response.request;
+        if response.result == result::IN_PROGRESS {
+            let Some(outstanding) = reconfig.outstanding.as_mut().filter(|o| o.number == response.request)
+            else {
+                return;
+            };
+            outstanding.in_progress = true;
+            outstanding.due = false;
+            outstanding.timer = timer;
+            self.errors = 0;
+            return;
+        }
+        let Some(outstanding) = reconfig.outstanding.take_if(answered) else { return };
+        self.errors = 0;
+        match outstanding.request {
+            Request::Open { .. } | Request::Close { .. } => {
+                self.subflow_request_ended(&outstanding.request, response.result);
+            }
+            request => self.stream_request_ended(&request, response),
+        }
+    }
+}
+
+/// A parameter without its padding: "The Chunk Length field does not count" that of the last one.
+fn tlv(out: &mut Vec<u8>, kind: u16, value: &[u8]) {
+    out.extend_from_slice(&kind.to_be_bytes());
+    out.extend_from_slice(&(4 + value.len() as u16).to_be_bytes());
+    out.extend_from_slice(value);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_combinations_of_section_3_1() {
+        let sf = |kind| kind == 0x405F;
+        let allowed: &[&[u16]] = &[
+            &[13],
+            &[14],
+            &[13, 14],
+            &[15],
+            &[17],
+            &[18],
+            &[17, 18],
+            &[16],
+            &[16, 13],
+            &[16, 16],
+            &[0x405F],
+            &[16, 0x405F],
+        ];
+        let mut count = 0;
+        let kinds = [13, 14, 15, 16, 17, 18, 0x405F, 0x9999];
+        for a in kinds {
+            count += usize::from(is_allowed(&[a], sf));
+            for b in kinds {
+                let one = is_allowed(&[a, b], sf);
+                assert_eq!(one, is_allowed(&[b, a], sf), "the order says nothing: {a} {b}");
+                assert_eq!(one, allowed.contains(&&[a, b][..]) || allowed.contains(&&[b, a][..]), "{a} {b}");
+                count += usize::from(one && a <= b);
+                assert!(!is_allowed(&[a, b, 16], sf));
+            }
+        }
+        assert_eq!(count, allowed.len());
+        assert!(!is_allowed(&[], sf));
+    }
+}

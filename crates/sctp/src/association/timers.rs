@@ -1,0 +1,99 @@
+//! The timers of an association, with those of its owners. A timer is a line in [`Association::timers`] and one in
+//! [`Association::on_timer`]: when something is due, and what is done then, follows.
+
+use anabranch_base::Instant;
+
+use super::Association;
+use super::phase::Phase;
+use crate::event::{CloseReason, Timer};
+use crate::ids::{PathId, SpaceId};
+use crate::sender::SenderTimer;
+
+/// A timer that has expired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Expired {
+    /// T1-init or T1-cookie.
+    T1,
+    Sender(SenderTimer),
+    Sack(SpaceId),
+    Reconfiguration,
+    T2,
+    T5,
+    Heartbeat(PathId),
+}
+
+impl Association {
+    /// `visit` is told of each timer: when it expires, as what the user knows it, and which it is.
+    #[inline]
+    fn timers(&self, mut visit: impl FnMut(Option<Instant>, Timer, Expired)) {
+        match &self.phase {
+            Phase::CookieWait(handshake) => visit(handshake.t1, Timer::T1Init, Expired::T1),
+            Phase::CookieEchoed(handshake) => visit(handshake.t1, Timer::T1Cookie, Expired::T1),
+            _ => {}
+        }
+        self.sender.timers(|at, timer, which| visit(at, timer, Expired::Sender(which)));
+        self.receiver.timers(|at, timer, space| visit(at, timer, Expired::Sack(space)));
+        if let Some(reconfig) = &self.reconfig {
+            visit(reconfig.timer(), Timer::Reconfiguration, Expired::Reconfiguration);
+        }
+        let shutdown = self.phase.shutdown_timers();
+        visit(shutdown.t2, Timer::T2Shutdown, Expired::T2);
+        visit(shutdown.t5, Timer::T5ShutdownGuard, Expired::T5);
+        for (id, path) in self.cx.paths.iter() {
+            visit(path.heartbeat_timer(), Timer::Heartbeat, Expired::Heartbeat(id));
+        }
+    }
+
+    fn on_timer(&mut self, expired: Expired) {
+        match expired {
+            Expired::T1 => self.on_t1(),
+            Expired::Sender(timer) => {
+                if let Some(path) = self.sender.on_timer(&mut self.cx, timer) {
+                    self.count_error(path);
+                }
+            }
+            Expired::Sack(space) => self.receiver.on_sack_timer(&self.cx, space),
+            Expired::Reconfiguration => self.on_reconfig_timer(),
+            Expired::T2 => self.on_t2(),
+            Expired::T5 => self.abort_with(CloseReason::ShutdownGuard, Vec::new()),
+            Expired::Heartbeat(path) => self.on_heartbeat_timer(path),
+        }
+    }
+
+    /// When something is due, and what.
+    pub(crate) fn next_timeout(&self) -> Option<(Instant, Timer)> {
+        let mut next: Option<(Instant, Timer)> = None;
+        self.timers(|at, timer, _| {
+            if let Some(at) = at {
+                if next.is_none_or(|(t, _)| at < t) {
+                    next = Some((at, timer));
+                }
+            }
+        });
+        next
+    }
+
+    /// Runs whatever is due at `now`, each timer once.
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        self.cx.now = now;
+        // What one does may stop or start another: those that follow are looked at when it is their turn.
+        let mut done = 0;
+        while let Some((place, expired)) = self.first_due(done) {
+            self.on_timer(expired);
+            done = place + 1;
+        }
+    }
+
+    /// The first timer from the place `from` of the table on that is due.
+    fn first_due(&self, from: usize) -> Option<(usize, Expired)> {
+        let (mut place, mut due) = (0, None);
+        let now = self.cx.now;
+        self.timers(|at, _, expired| {
+            if due.is_none() && place >= from && at.is_some_and(|at| at <= now) {
+                due = Some((place, expired));
+            }
+            place += 1;
+        });
+        due
+    }
+}

@@ -1,0 +1,74 @@
+//! What the owners inside an association share while they work: the time, the configuration, the paths, and where
+//! counters, trace records and events go.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use anabranch_base::{Instant, Rng, Trace, TraceEvent, TraceRecord};
+
+use crate::association::State;
+use crate::config::Config;
+use crate::event::Event;
+use crate::ids::{PathId, SubflowId, Table};
+use crate::path::Path;
+use crate::stats::Stats;
+
+/// Events beyond which what a peer did is not told: the user is not reading.
+const MAX_WAITING_EVENTS: usize = 256;
+
+/// One argument of every call from the association to its sender, its receiver and its paths.
+#[derive(Debug)]
+pub(crate) struct Context {
+    /// Of the call that is being served: set where it enters the association.
+    pub(crate) now: Instant,
+    pub(crate) config: Arc<Config>,
+    /// Where the association stands; the association alone changes it.
+    pub(crate) state: State,
+    pub(crate) paths: Table<PathId, Path>,
+    pub(crate) stats: Stats,
+    pub(crate) events: VecDeque<Event>,
+    pub(crate) trace: Trace,
+    pub(crate) rng: Rng,
+    /// Number of the association, as trace records carry it.
+    pub(crate) association: u32,
+}
+
+impl Context {
+    pub(crate) fn new(association: u32, config: Arc<Config>, path: Path, rng: Rng) -> Self {
+        Self {
+            now: Instant::ZERO,
+            config,
+            state: State::CookieWait,
+            paths: Table::of(path),
+            stats: Stats::default(),
+            events: VecDeque::new(),
+            trace: Trace::default(),
+            rng,
+            association,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn record(&mut self, subflow: SubflowId, path: PathId, event: TraceEvent) {
+        let (at, association) = (self.now, self.association);
+        self.trace.record(|| TraceRecord {
+            at,
+            association,
+            subflow: subflow.get(),
+            path: path.get(),
+            event,
+        });
+    }
+
+    /// An event that the user must learn of: there are few.
+    pub(crate) fn tell(&mut self, event: Event) {
+        self.events.push_back(event);
+    }
+
+    /// An event that a peer can cause at will: not queued any more when the user is not reading.
+    pub(crate) fn tell_if_read(&mut self, event: Event) {
+        if self.events.len() < MAX_WAITING_EVENTS {
+            self.events.push_back(event);
+        }
+    }
+}

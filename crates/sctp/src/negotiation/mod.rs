@@ -1,0 +1,6 @@
+//! Extensions: what both sides offer in INIT and INIT ACK, what they agree to, and which subflows are open in which
+//! incarnation (docs/subflows.md).
+
+pub(crate) mod agreement;
+pub(crate) mod fids;
+pub(crate) mod offer;

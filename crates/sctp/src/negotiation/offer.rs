@@ -1,0 +1,274 @@
+//! What an endpoint says of its extensions in INIT and INIT ACK, and what is agreed.
+
+use anabranch_wire::chunk::kind;
+use anabranch_wire::param::{Param, ParamWriter, SfOpen, SupportedExtensions, sf_cap};
+use anabranch_wire::sf::CodePoints;
+use anabranch_wire::sf2007::{SUBFLOW_CAPABLE, SubflowCapable};
+
+use super::agreement::{self, Agreed, Capability};
+use crate::config::{Config, Coupling, SubflowLevel};
+use crate::receiver::buffer::Buffer;
+
+/// What the peer's INIT or INIT ACK said of extensions.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PeerOffer {
+    /// Chunk types of its Supported Extensions parameter.
+    pub(crate) chunk_types: Vec<u8>,
+    pub(crate) capability: Option<Capability>,
+    pub(crate) sf2007: Option<SubflowCapable>,
+}
+
+/// What both sides speak besides RFC 9260.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Extensions {
+    /// I-DATA takes the place of DATA.
+    pub(crate) interleaving: bool,
+    /// RE-CONFIG may be sent.
+    pub(crate) reconfiguration: bool,
+    /// The extension SF.
+    pub(crate) sf: Option<Box<Agreed>>,
+    /// The encoding of 2007: subflows that we may have and that the peer may have.
+    pub(crate) sf2007: Option<(u8, u8)>,
+}
+
+const INTERLEAVING: u8 = 1;
+const RECONFIGURATION: u8 = 2;
+const SF: u8 = 4;
+const SF2007: u8 = 8;
+
+impl Extensions {
+    /// For the State Cookie; nothing where there is nothing to say.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        if *self == Self::default() {
+            return;
+        }
+        let flag = |set, bit| if set { bit } else { 0 };
+        out.push(
+            flag(self.interleaving, INTERLEAVING)
+                | flag(self.reconfiguration, RECONFIGURATION)
+                | flag(self.sf.is_some(), SF)
+                | flag(self.sf2007.is_some(), SF2007),
+        );
+        if let Some(agreed) = &self.sf {
+            agreed.encode(out);
+        }
+        if let Some((ours, theirs)) = self.sf2007 {
+            out.extend_from_slice(&[ours, theirs]);
+        }
+    }
+
+    /// What [`Extensions::encode`] wrote, to its end.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+        let Some((&flags, mut rest)) = bytes.split_first() else { return Some(Self::default()) };
+        let mut extensions = Self {
+            interleaving: flags & INTERLEAVING != 0,
+            reconfiguration: flags & RECONFIGURATION != 0,
+            ..Self::default()
+        };
+        if flags & SF != 0 {
+            let (agreed, after) = Agreed::decode(rest)?;
+            extensions.sf = Some(Box::new(agreed));
+            rest = after;
+        }
+        if flags & SF2007 != 0 {
+            let (&[ours, theirs], after) = rest.split_first_chunk::<2>()?;
+            extensions.sf2007 = Some((ours, theirs));
+            rest = after;
+        }
+        (rest.is_empty() && flags < 16).then_some(extensions)
+    }
+}
+
+/// Everything that `config` would agree to.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Offer {
+    codes: CodePoints,
+    interleaving: bool,
+    reconfiguration: bool,
+    capability: Option<Capability>,
+    sf2007: Option<SubflowCapable>,
+}
+
+impl Offer {
+    pub(crate) fn of(config: &Config, sealed: bool) -> Self {
+        let level = config.subflow_level;
+        // With one window for all there is one sequence space: nothing of it goes on the wire.
+        let several = config.coupling != Coupling::Shared;
+        let outbound = if several { config.max_subflows } else { 1 };
+        let one = level == SubflowLevel::One;
+        Self {
+            codes: config.sf_codes,
+            interleaving: config.offers_interleaving(),
+            reconfiguration: config.reconfiguration || one,
+            capability: one.then(|| capability(config, outbound)),
+            sf2007: (level == SubflowLevel::Sf2007 && sealed).then(|| SubflowCapable {
+                outbound: configured(config).min(outbound),
+                max_inbound: config.inbound_subflows,
+            }),
+        }
+    }
+
+    /// What follows from the peer's offer.
+    pub(crate) fn agree(&self, peer: &PeerOffer) -> Extensions {
+        let lists = |kind| peer.chunk_types.contains(&kind);
+        if let (Some(ours), Some(theirs)) = (self.sf2007, peer.sf2007) {
+            // "If one of the peer cannot support even one subflow ... the communication as an original SCTP association".
+            let (out, inn) = (ours.outbound.min(theirs.max_inbound), theirs.outbound.min(ours.max_inbound));
+            if out > 0 && inn > 0 {
+                return Extensions { sf2007: Some((out, inn)), ..Extensions::default() };
+            }
+        }
+        let sf = match (&self.capability, &peer.capability) {
+            (Some(ours), Some(theirs)) => agreement::agree(&self.codes, ours, theirs, &peer.chunk_types),
+            _ => None,
+        };
+        Extensions {
+            interleaving: self.interleaving && lists(kind::I_DATA),
+            reconfiguration: self.reconfiguration && lists(kind::RE_CONFIG),
+            sf: sf.map(Box::new),
+            sf2007: None,
+        }
+    }
+
+    /// The parameters of an INIT, or of the INIT ACK that answers `agreed`: "who answers an INIT puts SF-CAP into the INIT
+    /// ACK only if the INIT had everything".
+    pub(crate) fn write(&self, params: &mut ParamWriter<'_>, answers: Option<&Extensions>) {
+        let sf = self.capability.as_ref().filter(|_| answers.is_none_or(|agreed| agreed.sf.is_some()));
+        let mut types = match sf {
+            Some(_) => agreement::chunk_types(&self.codes),
+            None => Vec::new(),
+        };
+        for (offered, kind) in [(self.interleaving, kind::I_DATA), (self.reconfiguration, kind::RE_CONFIG)] {
+            if offered && !types.contains(&kind) {
+                types.push(kind);
+            }
+        }
+        types.sort_unstable();
+        let sf2007 = self.sf2007.filter(|_| answers.is_none_or(|agreed| agreed.sf2007.is_some()));
+        if let Some(capable) = sf2007 {
+            params.raw(SUBFLOW_CAPABLE, &capable.value());
+        }
+        if answers.is_some_and(|agreed| agreed.sf2007.is_some()) {
+            return;
+        }
+        if !types.is_empty() {
+            params.add(&Param::SupportedExtensions(SupportedExtensions { chunk_types: &types }));
+        }
+        if let Some(capability) = sf {
+            params.raw(self.codes.capability, &sf_cap::value(&capability.head, &capability.opens));
+        }
+    }
+}
+
+fn configured(config: &Config) -> u8 {
+    u8::try_from(config.subflows.len().max(1)).unwrap_or(u8::MAX).min(config.max_subflows)
+}
+
+fn capability(config: &Config, outbound: u8) -> Capability {
+    let inbound = config.inbound_subflows;
+    let buffer = Buffer::new(config.receive_window, config.subflow_floor, usize::from(inbound));
+    let credit = buffer.credit(std::iter::repeat_n(0, usize::from(inbound)), 0);
+    let head = agreement::head(
+        outbound,
+        inbound,
+        u32::try_from(credit).unwrap_or(u32::MAX),
+        u32::try_from(buffer.floor).unwrap_or(u32::MAX),
+    );
+    let opens = if outbound < 2 { &[][..] } else { config.subflows.get(1..).unwrap_or_default() };
+    let open = |(fid, spec): (u8, &crate::config::SubflowSpec)| SfOpen {
+        fid,
+        dscp: spec.dscp.get(),
+        weight: spec.weight,
+    };
+    Capability { head, opens: (1..outbound).zip(opens).map(open).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use anabranch_base::Dscp;
+
+    use super::*;
+    use crate::config::SubflowSpec;
+
+    fn config(level: SubflowLevel, subflows: usize) -> Config {
+        let subflows = vec![SubflowSpec::new(Dscp::DEFAULT); subflows];
+        Config { subflow_level: level, subflows, ..Config::rfc9260() }
+    }
+
+    /// The parameters of an INIT as the other side reads them.
+    fn read(offer: &Offer, answers: Option<&Extensions>) -> PeerOffer {
+        let mut out = Vec::new();
+        let init = anabranch_wire::chunk::Init {
+            initiate_tag: 1,
+            a_rwnd: 1500,
+            outbound_streams: 1,
+            inbound_streams: 1,
+            initial_tsn: anabranch_wire::Tsn::new(1),
+            params: anabranch_wire::param::Params::EMPTY,
+        };
+        anabranch_wire::chunk::init::emit(&mut out, anabranch_wire::chunk::InitKind::Init, &init, |params| {
+            offer.write(params, answers);
+        });
+        let mut bytes = vec![0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0];
+        bytes.extend_from_slice(&out);
+        let packet = anabranch_wire::Packet::parse(&bytes, anabranch_wire::Checksum::Ignore).unwrap();
+        let raw = packet.chunks().next().unwrap().unwrap();
+        let init = anabranch_wire::chunk::Init::parse(raw).unwrap();
+        crate::association::init::PeerInit::read(&init, &CodePoints::DEFAULT).unwrap().offer
+    }
+
+    #[test]
+    fn every_pair_of_offers_is_agreed_on_by_both_or_none() {
+        let mut offers = Vec::new();
+        for (level, sealed) in [
+            (SubflowLevel::Zero, true),
+            (SubflowLevel::One, true),
+            (SubflowLevel::Sf2007, true),
+            (SubflowLevel::Sf2007, false),
+        ] {
+            for (interleaving, reconfiguration) in
+                [(false, false), (true, false), (false, true), (true, true)]
+            {
+                let config = Config { interleaving, reconfiguration, ..config(level, 3) };
+                offers.push(Offer::of(&config, sealed));
+            }
+        }
+        for a in &offers {
+            for b in &offers {
+                let at_b = b.agree(&read(a, None));
+                let at_a = a.agree(&read(b, Some(&at_b)));
+                assert_eq!(
+                    (at_a.interleaving, at_a.reconfiguration, at_a.sf.is_some(), at_a.sf2007.is_some()),
+                    (at_b.interleaving, at_b.reconfiguration, at_b.sf.is_some(), at_b.sf2007.is_some())
+                );
+                assert!(at_a.sf.is_none() || (at_a.interleaving && at_a.reconfiguration));
+                assert_eq!(at_a.sf2007, at_b.sf2007.map(|(x, y)| (y, x)));
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_configured_nothing_said() {
+        let offer = read(&Offer::of(&config(SubflowLevel::Zero, 3), true), None);
+        assert!(offer.chunk_types.is_empty() && offer.capability.is_none() && offer.sf2007.is_none());
+        let offer = read(&Offer::of(&config(SubflowLevel::Sf2007, 3), false), None);
+        assert!(offer.sf2007.is_none(), "never on a network that is not sealed");
+        let offer = read(&Offer::of(&config(SubflowLevel::One, 3), false), None);
+        assert_eq!(offer.chunk_types, [0x40, 0x5F, 0x82, 0x9F, 0xC2, 0xDF]);
+        assert_eq!(offer.capability.unwrap().opens.iter().map(|o| o.fid).collect::<Vec<_>>(), [1, 2]);
+    }
+
+    #[test]
+    fn through_the_cookie() {
+        for level in [SubflowLevel::Zero, SubflowLevel::One, SubflowLevel::Sf2007] {
+            let offer = Offer::of(&config(level, 3), true);
+            let agreed = offer.agree(&read(&offer, None));
+            let mut out = Vec::new();
+            agreed.encode(&mut out);
+            assert_eq!(out.is_empty(), level == SubflowLevel::Zero);
+            assert_eq!(Extensions::decode(&out), Some(agreed));
+            out.push(0);
+            assert!(level == SubflowLevel::Zero || Extensions::decode(&out).is_none());
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Acknowledgements on their way out: any packet may carry those that are due, and those that fit beside its data.
+
+use anabranch_wire::chunk::ReceiveTime;
+use anabranch_wire::chunk::sack::GapBlock;
+use anabranch_wire::{PacketBuilder, Tsn};
+
+use super::Receiver;
+use super::space::ReceiveSpace;
+use crate::context::Context;
+use crate::encoding::{AckLayout, Acknowledgement, micros};
+use crate::ids::SpaceId;
+
+/// Gap blocks that are listed without allocating.
+const FEW_BLOCKS: usize = 16;
+
+impl Receiver {
+    /// Writes the acknowledgements of every space that owes one. `data` is the length of the data chunk that is to follow:
+    /// "the sender SHOULD create a SACK chunk and bundle it with the outbound DATA chunk, as long as the size of the final
+    /// SCTP packet does not exceed the current PMTU" (6.1).
+    pub(crate) fn write_acknowledgements(
+        &mut self,
+        cx: &mut Context,
+        packet: &mut PacketBuilder<'_>,
+        limit: usize,
+        data: Option<usize>,
+    ) {
+        for at in self.spaces.ids() {
+            if self.spaces.get(at).is_some_and(|space| space.timing.is_pending()) {
+                self.write_acknowledgement(cx, packet, limit, at, data);
+            }
+        }
+    }
+
+    fn write_acknowledgement(
+        &mut self,
+        cx: &mut Context,
+        packet: &mut PacketBuilder<'_>,
+        limit: usize,
+        at: SpaceId,
+        data: Option<usize>,
+    ) {
+        let Some(space) = self.spaces.get(at) else { return };
+        let layout = self.encoding.acknowledgement(space.fid);
+        let lists = space.received.gaps() + space.timing.duplicates.len();
+        let rides = data.is_some_and(|len| packet.len() + layout.len(lists) + len <= limit);
+        if !space.timing.is_due_now() && !rides {
+            return;
+        }
+        if layout != AckLayout::Sack && packet.len() + layout.len(0) > limit {
+            return; // it leaves with the next packet
+        }
+        let room = limit.saturating_sub(packet.len() + layout.len(0)) / 4;
+        let a_rwnd = if layout == AckLayout::Sf2007 { 0 } else { self.advertised_window(cx) };
+        let a_fwnd = if layout == AckLayout::Sack { 0 } else { self.credit_of(cx, at) };
+        let asn = self.asn.as_ref().map_or(Tsn::new(0), |asn| asn.cumulative());
+        let Some(space) = self.spaces.get_mut(at) else { return };
+        let count = space.received.gaps().min(room);
+        let mut few = [GapBlock { start: 0, end: 0 }; FEW_BLOCKS];
+        let many: Vec<GapBlock>;
+        let gaps = if count <= few.len() {
+            let mut n = 0;
+            for (slot, block) in few.iter_mut().zip(blocks(space).take(count)) {
+                *slot = block;
+                n += 1;
+            }
+            few.get(..n).unwrap_or_default()
+        } else {
+            many = blocks(space).take(count).collect();
+            &many
+        };
+        let duplicates = space.timing.duplicates.len().min(room - count);
+        layout.emit(
+            &Acknowledgement {
+                cumulative: space.cumulative(),
+                asn,
+                fid: space.fid,
+                epoch: space.epoch,
+                a_rwnd,
+                a_fwnd,
+                gaps,
+                duplicates: space.timing.duplicates.get(..duplicates).unwrap_or_default(),
+                times: space.newest.map(|at| ReceiveTime {
+                    received_us: micros(at),
+                    ack_delay_us: micros(cx.now).wrapping_sub(micros(at)),
+                }),
+            },
+            &cx.config.sf_codes,
+            packet.buffer(),
+        );
+        space.timing.sent(if layout == AckLayout::Sack { a_rwnd } else { a_fwnd });
+        cx.stats.sacks_sent += 1;
+    }
+}
+
+fn blocks(space: &ReceiveSpace) -> impl Iterator<Item = GapBlock> + '_ {
+    space.received.gap_blocks().map(|(start, end)| GapBlock { start, end })
+}

@@ -1,0 +1,343 @@
+//! Data chunks that arrive (RFC 9260, 6.2): what is new, whether there is room for it, and when to acknowledge.
+
+use anabranch_base::TraceEvent;
+use anabranch_wire::chunk::IForwardTsn;
+
+use super::Receiver;
+use super::inbound::Arrived;
+use super::interleaved::Piece;
+use super::map::Arrival;
+use super::reassembly::Inconsistent;
+use super::timing::PacketSummary;
+use crate::context::Context;
+use crate::encoding::{DataChunk, Encoding};
+use crate::event::Event;
+use crate::ids::{PathId, SpaceId, SubflowId};
+use crate::violation::Violation;
+
+/// What is known of a packet while its chunks are read.
+#[derive(Debug, Default)]
+pub(crate) struct PacketRead {
+    /// Where it came from: its data is acknowledged there.
+    path: PathId,
+    /// The sequence space that the packet's data belongs to, and what it has brought for that.
+    space: SpaceId,
+    summary: PacketSummary,
+    /// What the packet brought for spaces that it has left.
+    had_data: bool,
+    had_new: bool,
+}
+
+impl PacketRead {
+    /// Of a packet that came on a path.
+    pub(crate) fn on(path: PathId) -> Self {
+        Self { path, ..Self::default() }
+    }
+
+    /// Whether the packet has brought data, new or not.
+    pub(crate) fn has_data(&self) -> bool {
+        self.had_data || self.summary.has_data
+    }
+
+    /// Whether the packet has brought new data.
+    pub(crate) fn has_new(&self) -> bool {
+        self.had_new || self.summary.new
+    }
+}
+
+/// A chunk that counts as arrived.
+enum Noted {
+    /// Its message is to be delivered; with its unwrapped number.
+    New(u64),
+    /// Nothing of it is to be delivered.
+    Done,
+    /// It belongs to a stream that there is not; it is acknowledged all the same.
+    NoSuchStream,
+}
+
+/// What became of a data chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// Nothing more is to be said of it.
+    Done,
+    /// "it MUST acknowledge the reception of the DATA chunk following the normal procedure and immediately send an
+    /// ERROR chunk with cause set to 'Invalid Stream Identifier'" (6.5).
+    NoSuchStream,
+}
+
+impl Receiver {
+    /// Takes a DATA chunk of RFC 9260.
+    ///
+    /// # Errors
+    /// When the association must be aborted.
+    #[allow(
+        clippy::inline_always,
+        reason = "the loop over the chunks of a packet is its only caller; measured"
+    )]
+    #[inline(always)]
+    pub(crate) fn take_plain(
+        &mut self,
+        cx: &mut Context,
+        read: &mut PacketRead,
+        chunk: &DataChunk<'_>,
+    ) -> Result<Taken, Violation> {
+        let seq = match self.note_arrival(cx, read, chunk)? {
+            Noted::New(seq) => seq,
+            Noted::Done => return Ok(Taken::Done),
+            Noted::NoSuchStream => return Ok(Taken::NoSuchStream),
+        };
+        let ready = self.reassemble_plain(cx, seq, chunk);
+        tell_readable(cx, ready)
+    }
+
+    /// Takes a data chunk of another encoding, of the space that the packet has entered. Apart from DATA, so that each is
+    /// compiled for itself.
+    ///
+    /// # Errors
+    /// When the association must be aborted.
+    #[inline(never)]
+    pub(crate) fn take(
+        &mut self,
+        cx: &mut Context,
+        read: &mut PacketRead,
+        chunk: &DataChunk<'_>,
+    ) -> Result<Taken, Violation> {
+        let seq = match self.note_arrival(cx, read, chunk)? {
+            Noted::New(seq) => seq,
+            Noted::Done => return Ok(Taken::Done),
+            Noted::NoSuchStream => return Ok(Taken::NoSuchStream),
+        };
+        let ready = self.reassemble(cx, read.space, seq, chunk);
+        tell_readable(cx, ready)
+    }
+
+    /// I-FORWARD-TSN (RFC 8260, 2.3.1): the peer gives up what it has not got through. Who is listed with I-FORWARD-TSN must
+    /// be able to read it, though nothing here sends it.
+    pub(crate) fn on_i_forward_tsn(
+        &mut self,
+        cx: &mut Context,
+        read: &mut PacketRead,
+        forward: &IForwardTsn<'_>,
+    ) {
+        self.enter_space(cx, read, SpaceId::FIRST);
+        let Some(space) = self.spaces.first_mut() else { return };
+        // "... the data receiver MUST ... send back a SACK", be the news old or not (RFC 3758, 3.6).
+        space.timing.demand();
+        let Some(last) = space.unwrap(forward.cumulative) else { return };
+        if last < space.received.next() {
+            return;
+        }
+        space.received.advance_to(last + 1);
+        for skipped in forward.skipped().filter(|skipped| skipped.stream < self.streams) {
+            if self.inbound.skip(skipped.stream, skipped.unordered, skipped.mid) {
+                cx.tell(Event::Readable);
+            }
+        }
+    }
+
+    /// What follows in the packet belongs to that sequence space: what it brought for the one before is complete.
+    pub(crate) fn enter_space(&mut self, cx: &Context, read: &mut PacketRead, at: SpaceId) {
+        if read.space == at {
+            return;
+        }
+        if read.summary.has_data {
+            let summary = std::mem::take(&mut read.summary);
+            read.had_data |= summary.has_data;
+            read.had_new |= summary.new;
+            if let Some(space) = self.spaces.get_mut(read.space) {
+                space.path = read.path;
+                space.timing.on_packet(cx.now, summary, cx.config.ack_policy());
+            }
+        }
+        read.space = at;
+    }
+
+    /// After the last chunk: when to acknowledge.
+    #[inline]
+    pub(crate) fn finish_packet(&mut self, cx: &Context, read: &PacketRead) {
+        if read.summary.has_data {
+            if let Some(space) = self.spaces.get_mut(read.space) {
+                space.path = read.path;
+                space.timing.on_packet(cx.now, read.summary, cx.config.ack_policy());
+            }
+        }
+    }
+
+    /// Notes that a chunk has arrived.
+    #[allow(clippy::inline_always, reason = "one copy for DATA, one for all others; measured")]
+    #[inline(always)]
+    fn note_arrival(
+        &mut self,
+        cx: &mut Context,
+        read: &mut PacketRead,
+        data: &DataChunk<'_>,
+    ) -> Result<Noted, Violation> {
+        if data.payload.is_empty() {
+            return Err(Violation::NoUserData(data.tsn));
+        }
+        let Some(space) = self.spaces.get_mut(read.space) else { return Ok(Noted::Done) };
+        read.summary.has_data = true;
+        let Some(seq) = space.unwrap(data.tsn) else {
+            // Before the peer's Initial TSN: not a TSN of this association.
+            return Ok(Noted::Done);
+        };
+        read.summary.hole |= space.received.has_holes() && cx.config.sack_filled_hole;
+        let arrival = space.received.classify(seq);
+        let len = data.payload.len();
+        if arrival == Arrival::Duplicate {
+            read.summary.duplicate = true;
+            space.timing.on_duplicate(data.tsn);
+            cx.stats.duplicates_received += 1;
+            let event = TraceEvent::Received { seq, len: len as u32, duplicate: true };
+            cx.record(SubflowId::FIRST, PathId::FIRST, event);
+            return Ok(Noted::Done);
+        }
+        if self.resets.is_some() && read.space == SpaceId::FIRST && self.comes_too_early(seq, arrival, data) {
+            return Ok(Noted::Done);
+        }
+        if !self.make_room(cx, read.space, seq, arrival, data.flags.beginning) {
+            // "the receiver MUST immediately send back a SACK chunk with the current receive window".
+            cx.stats.dropped_no_buffer += 1;
+            read.summary.immediate = true;
+            return Ok(Noted::Done);
+        }
+        let Some(space) = self.spaces.get_mut(read.space) else { return Ok(Noted::Done) };
+        space.received.record(seq);
+        if self.fids.is_some() && space.received.end() == seq + 1 {
+            space.newest = Some(cx.now);
+        }
+        read.summary.new = true;
+        read.summary.hole |= space.received.has_holes();
+        read.summary.immediate |= data.flags.immediate && cx.config.immediate_bit_obeyed;
+        cx.stats.payload_bytes_received_new += len as u64;
+        let event = TraceEvent::Received { seq, len: len as u32, duplicate: false };
+        cx.record(SubflowId::FIRST, PathId::FIRST, event);
+        Ok(if data.stream < self.streams { Noted::New(seq) } else { Noted::NoSuchStream })
+    }
+
+    /// Whether a chunk counts as not received, where streams may be reset (RFC 6525).
+    #[inline]
+    fn comes_too_early(&self, seq: u64, arrival: Arrival, data: &DataChunk<'_>) -> bool {
+        let next = self.spaces.first().map_or(0, |space| space.received.next());
+        // After an SSN/TSN reset the old TSNs lie half of the numbers ahead: nobody sends that far ahead.
+        if arrival == Arrival::BeyondHole && seq - next > 1 << 30 {
+            return true;
+        }
+        // Its stream is about to be reset, and the chunk is of the time after that (E2). "MUST be queued locally and held"
+        // has the same effect, for a sender that keeps to A1 has not sent it.
+        let boundary = self.resets.as_ref().and_then(|resets| resets.boundary.as_ref());
+        boundary.is_some_and(|(last, streams)| {
+            seq > *last && (streams.is_empty() || streams.contains(&data.stream))
+        })
+    }
+
+    /// Gives what came as DATA to reassembly.
+    #[allow(clippy::inline_always, reason = "used once; measured")]
+    #[inline(always)]
+    fn reassemble_plain(
+        &mut self,
+        cx: &Context,
+        seq: u64,
+        data: &DataChunk<'_>,
+    ) -> Result<bool, Inconsistent> {
+        let arrived = arrived(seq, data);
+        if self.inbound.message_would_exceed(&arrived, cx.config.max_message) {
+            return Err(Inconsistent("a message is longer than this endpoint takes"));
+        }
+        self.inbound.add(&arrived)
+    }
+
+    /// Likewise what came in another encoding, which numbers messages, or fragments, in its own way.
+    #[inline(never)]
+    fn reassemble(
+        &mut self,
+        cx: &Context,
+        space: SpaceId,
+        seq: u64,
+        data: &DataChunk<'_>,
+    ) -> Result<bool, Inconsistent> {
+        let limit = cx.config.max_message;
+        if self.encoding == Encoding::Sf2007 {
+            return self.inbound.add_of_space(space, &arrived(seq, data), limit);
+        }
+        let piece = Piece {
+            space,
+            stream: data.stream,
+            mid: data.mid,
+            fragment: data.fragment,
+            ppid: data.ppid,
+            unordered: data.flags.unordered,
+            beginning: data.flags.beginning,
+            ending: data.flags.ending,
+            payload: data.payload,
+        };
+        self.inbound.add_piece(&piece, limit)
+    }
+
+    /// Whether there is buffer for a new chunk. A chunk that fills a hole may push out what waits behind it: "the
+    /// receiver SHOULD drop the largest TSN held for reordering and accept the new incoming DATA chunk" (6.2). Where
+    /// whole messages wait behind the hole they are kept and the chunk is taken on top, up to a second buffer:
+    /// refusing it would leave them waiting for ever.
+    #[inline]
+    fn make_room(
+        &mut self,
+        cx: &Context,
+        space: SpaceId,
+        seq: u64,
+        arrival: Arrival,
+        beginning: bool,
+    ) -> bool {
+        // The common case, without a closer look: memory is more than what counts against the window.
+        let plenty = cx.config.receive_window as usize / if self.fids.is_some() { 2 } else { 1 };
+        self.memory() < plenty || self.find_room(cx, space, seq, arrival, beginning)
+    }
+
+    #[inline(never)]
+    fn find_room(&mut self, cx: &Context, at: SpaceId, seq: u64, arrival: Arrival, beginning: bool) -> bool {
+        let twice = 2 * cx.config.receive_window as usize;
+        while self.window_of(cx, at) == 0 {
+            // What a message in the making needs to become whole is taken on top, too: others may wait for it, brought by
+            // other subflows, and fill the buffer.
+            let needed = self.fids.is_some() && arrival == Arrival::InOrder && !beginning;
+            if needed {
+                return self.charged(cx) < twice;
+            }
+            if arrival != Arrival::FillsHole {
+                return false;
+            }
+            let plain = self.encoding == Encoding::Rfc9260;
+            let Some(space) = self.spaces.get_mut(at) else { return false };
+            let highest = space.received.end().saturating_sub(1);
+            if plain && highest > seq && self.inbound.forget_orphan(highest) {
+                space.received.forget_highest();
+                continue;
+            }
+            return self.charged(cx) < twice;
+        }
+        true
+    }
+}
+
+#[inline]
+fn tell_readable(cx: &mut Context, ready: Result<bool, Inconsistent>) -> Result<Taken, Violation> {
+    match ready {
+        Ok(true) => cx.tell(Event::Readable),
+        Ok(false) => {}
+        Err(inconsistent) => return Err(Violation::Protocol(inconsistent.0)),
+    }
+    Ok(Taken::Done)
+}
+
+#[inline]
+fn arrived<'a>(seq: u64, data: &DataChunk<'a>) -> Arrived<'a> {
+    Arrived {
+        seq,
+        stream: data.stream,
+        ssn: data.mid.get() as u16,
+        ppid: data.ppid,
+        unordered: data.flags.unordered,
+        beginning: data.flags.beginning,
+        ending: data.flags.ending,
+        payload: data.payload,
+    }
+}

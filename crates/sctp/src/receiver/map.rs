@@ -1,0 +1,172 @@
+//! Which of the peer's sequence numbers have arrived.
+
+use crate::ranges::RangeSet;
+
+/// What an arriving sequence number is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// The next in sequence.
+    InOrder,
+    /// New, with a hole before it.
+    BeyondHole,
+    /// New, and it closed (part of) a hole.
+    FillsHole,
+    /// It had arrived before.
+    Duplicate,
+}
+
+/// Received sequence numbers: everything below `next`, and the islands above.
+#[derive(Debug, Default)]
+pub(crate) struct ReceiveMap {
+    next: u64,
+    islands: RangeSet,
+}
+
+impl ReceiveMap {
+    /// The earliest sequence number that has not arrived.
+    pub(crate) fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Whether something is missing below the highest that arrived.
+    pub(crate) fn has_holes(&self) -> bool {
+        !self.islands.is_empty()
+    }
+
+    /// Number of islands: gap blocks that a SACK would need.
+    pub(crate) fn gaps(&self) -> usize {
+        self.islands.len()
+    }
+
+    /// One past the highest that arrived.
+    pub(crate) fn end(&self) -> u64 {
+        self.islands.end().unwrap_or(self.next)
+    }
+
+    /// What `seq` would be, without recording it.
+    #[inline]
+    pub(crate) fn classify(&self, seq: u64) -> Arrival {
+        if seq == self.next && self.islands.is_empty() {
+            Arrival::InOrder
+        } else {
+            self.classify_out_of_order(seq)
+        }
+    }
+
+    #[inline(never)]
+    fn classify_out_of_order(&self, seq: u64) -> Arrival {
+        if seq < self.next || (!self.islands.is_empty() && self.islands.contains(seq)) {
+            Arrival::Duplicate
+        } else if seq < self.end() || seq == self.next {
+            Arrival::FillsHole
+        } else {
+            Arrival::BeyondHole
+        }
+    }
+
+    /// Records a sequence number that is not a duplicate.
+    #[inline]
+    pub(crate) fn record(&mut self, seq: u64) {
+        if seq == self.next && self.islands.is_empty() {
+            self.next += 1;
+        } else {
+            self.record_beside_holes(seq);
+        }
+    }
+
+    #[inline(never)]
+    fn record_beside_holes(&mut self, seq: u64) {
+        if seq != self.next {
+            self.islands.insert(seq);
+            return;
+        }
+        self.next += 1;
+        if let Some((start, end)) = self.islands.first() {
+            if start == self.next {
+                self.next = end;
+                self.islands.remove_below(end);
+            }
+        }
+    }
+
+    /// Everything below `next` counts as received: the peer has given it up.
+    pub(crate) fn advance_to(&mut self, next: u64) {
+        self.next = self.next.max(next);
+        self.islands.remove_below(self.next);
+        if let Some((start, end)) = self.islands.first() {
+            if start == self.next {
+                self.next = end;
+                self.islands.remove_below(end);
+            }
+        }
+    }
+
+    /// Gap blocks as offsets from the cumulative TSN (which is `next - 1`), as many as 16-bit offsets reach.
+    pub(crate) fn gap_blocks(&self) -> impl Iterator<Item = (u16, u16)> + '_ {
+        self.islands.iter().map_while(|(start, end)| {
+            let first = u16::try_from(start - self.next + 1).ok()?;
+            // The last member's offset is (end - 1) - (next - 1).
+            let last = u16::try_from(end - self.next).unwrap_or(u16::MAX);
+            Some((first, last))
+        })
+    }
+
+    /// Ranges looked at so far.
+    #[cfg(test)]
+    pub(crate) fn work(&self) -> u64 {
+        self.islands.work
+    }
+
+    /// Un-receives the highest of the islands; its sequence number (6.2: "drop the largest TSN held for reordering").
+    pub(crate) fn forget_highest(&mut self) -> Option<u64> {
+        self.islands.pop_highest()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn any_order_with_duplicates(order in prop::collection::vec(0_u64..40, 1..200)) {
+            let (mut map, mut seen) = (ReceiveMap::default(), std::collections::BTreeSet::new());
+            for seq in order {
+                let arrival = map.classify(seq);
+                prop_assert_eq!(arrival == Arrival::Duplicate, !seen.insert(seq));
+                if arrival != Arrival::Duplicate {
+                    map.record(seq);
+                }
+                let next = (0..).find(|s| !seen.contains(s)).unwrap();
+                prop_assert_eq!(map.next(), next);
+                let listed: Vec<u64> = map.gap_blocks().flat_map(|(s, e)| u64::from(s)..=u64::from(e)).map(|o| next + o - 1).collect();
+                let above: Vec<u64> = seen.iter().copied().filter(|s| *s >= next).collect();
+                prop_assert_eq!(listed, above);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_given_up_counts_as_received() {
+        for (to, next, gaps) in
+            [(1, 2, 2), (3, 3, 2), (5, 7, 1), (6, 7, 1), (7, 7, 1), (8, 8, 1), (20, 20, 0)]
+        {
+            let mut map = ReceiveMap::default();
+            for seq in [0, 1, 5, 6, 9] {
+                map.record(seq);
+            }
+            map.advance_to(to);
+            assert_eq!((map.next(), map.gaps()), (next, gaps), "{to}");
+        }
+    }
+
+    #[test]
+    fn offsets_end_where_16_bits_end() {
+        let mut map = ReceiveMap::default();
+        for seq in [1, 65_534, 65_535, 70_000] {
+            map.record(seq);
+        }
+        assert_eq!(map.gap_blocks().collect::<Vec<_>>(), [(2, 2), (65_535, 65_535)]);
+    }
+}

@@ -1,0 +1,341 @@
+//! What an association receives: which chunks have arrived, when they are acknowledged, messages in the making and in
+//! order, and what all that takes of the receive buffer.
+
+mod acknowledge;
+mod arrivals;
+mod asn;
+pub(crate) mod buffer;
+mod inbound;
+mod interleaved;
+mod map;
+mod reassembly;
+mod space;
+mod timing;
+mod window;
+
+use anabranch_base::Instant;
+use anabranch_wire::Tsn;
+
+use crate::context::Context;
+use crate::encoding::Encoding;
+use crate::event::{Received, Timer};
+use crate::ids::{Id, PathId, SpaceId, Table, any_of};
+use crate::negotiation::fids::{Answer, Fids, Judged};
+use asn::AsnMap;
+use inbound::Inbound;
+use space::ReceiveSpace;
+
+pub(crate) use arrivals::{PacketRead, Taken};
+pub(crate) use timing::AckPolicy;
+
+/// What a peer that resets its streams makes us look at (RFC 6525).
+#[derive(Debug, Default)]
+struct Resets {
+    /// Streams (all, where none is listed) are reset behind this number: what is beyond has come too early.
+    boundary: Option<(u64, Vec<u16>)>,
+}
+
+/// The receiving half of an association.
+#[derive(Debug)]
+pub(crate) struct Receiver {
+    encoding: Encoding,
+    /// Streams on which the peer may send.
+    streams: u16,
+    spaces: Table<SpaceId, ReceiveSpace>,
+    inbound: Inbound,
+    /// FIDs under which the peer sends, where subflows have spaces of their own.
+    fids: Option<Box<Fids>>,
+    /// Association sequence numbers (encoding of 2007).
+    asn: Option<Box<AsnMap>>,
+    /// Where RE-CONFIG was agreed.
+    resets: Option<Box<Resets>>,
+}
+
+impl Receiver {
+    pub(crate) fn new(streams: u16) -> Self {
+        Self {
+            encoding: Encoding::Rfc9260,
+            streams,
+            spaces: Table::of(ReceiveSpace::new(0)),
+            inbound: Inbound::default(),
+            fids: None,
+            asn: None,
+            resets: None,
+        }
+    }
+
+    /// Streams on which the peer may send.
+    pub(crate) fn streams(&self) -> u16 {
+        self.streams
+    }
+
+    pub(crate) fn set_streams(&mut self, streams: u16) {
+        self.streams = streams;
+    }
+
+    /// What the peer's INIT or INIT ACK said.
+    pub(crate) fn learn_peer(&mut self, cx: &Context, initial_tsn: Tsn) {
+        if let Some(space) = self.spaces.first_mut() {
+            space.set_base(initial_tsn);
+            space.timing.last_advertised = cx.config.receive_window;
+        }
+    }
+
+    /// The peer's Initial TSN.
+    pub(crate) fn base(&self) -> Tsn {
+        self.spaces.first().map(ReceiveSpace::base).unwrap_or_default()
+    }
+
+    /// The peer has restarted: sequence spaces begin anew, what is ready stays readable.
+    pub(crate) fn restart(&mut self, initial_tsn: Tsn) {
+        self.forget_extensions();
+        let mut space = ReceiveSpace::new(0);
+        space.set_base(initial_tsn);
+        self.spaces = Table::of(space);
+        self.inbound.restart();
+    }
+
+    /// What both sides speak from now on.
+    pub(crate) fn adopt(&mut self, encoding: Encoding, resettable: bool, fids: Option<Fids>) {
+        self.encoding = encoding;
+        self.resets = resettable.then(Box::default);
+        self.fids = fids.map(Box::new);
+        self.asn = (encoding == Encoding::Sf2007).then(|| Box::new(AsnMap::new(self.base())));
+    }
+
+    /// Back to RFC 9260; spaces of other subflows are gone.
+    pub(crate) fn forget_extensions(&mut self) {
+        self.spaces.split_off_first();
+        self.encoding = Encoding::Rfc9260;
+        self.fids = None;
+        self.asn = None;
+        self.resets = None;
+    }
+
+    /// The extension SF ends: subflows go on as at level 0.
+    pub(crate) fn downgrade(&mut self) {
+        self.spaces.split_off_first();
+        self.encoding = Encoding::Interleaved;
+        self.fids = None;
+    }
+
+    /// A space for a FID: both halves of a space have the same place in their tables.
+    pub(crate) fn add_space(&mut self, fid: u8) {
+        self.spaces.push(ReceiveSpace::new(fid));
+    }
+
+    /// The FIDs that the peer has open, besides 0.
+    pub(crate) fn open_fids(&self) -> Vec<u8> {
+        self.fids.as_ref().map_or_else(Vec::new, |fids| fids.each().collect())
+    }
+
+    /// The peer begins to send under a FID.
+    pub(crate) fn open(&mut self, cx: &Context, at: SpaceId, epoch: u8, initial: Tsn) {
+        let Some(space) = self.spaces.get_mut(at) else { return };
+        space.restart(initial);
+        space.epoch = epoch;
+        space.newest = None;
+        let credit = self.credit_of(cx, at);
+        if let Some(space) = self.spaces.get_mut(at) {
+            space.timing.last_advertised = credit;
+        }
+    }
+
+    /// SF-ADD of the peer: whether it may have that FID. If it is open already, it must be with the same first number.
+    pub(crate) fn add_fid(&mut self, fid: u8, epoch: u8, initial: Tsn) -> Answer {
+        let Some(fids) = &mut self.fids else { return Answer::Denied };
+        let answer = fids.add(fid, epoch);
+        let known = self.space_of(fid).and_then(|at| self.spaces.get(at));
+        if answer == Answer::Nothing && known.is_none_or(|space| space.base() != initial) {
+            return Answer::Denied;
+        }
+        answer
+    }
+
+    /// SF-DEL of the peer.
+    pub(crate) fn delete_fid(&mut self, fid: u8, epoch: u8, last: Tsn) -> Answer {
+        let Some(space) = self.space_of(fid).and_then(|at| self.spaces.get(at)) else {
+            return Answer::Denied;
+        };
+        let received = space.cumulative();
+        let Some(fids) = &mut self.fids else { return Answer::Denied };
+        fids.delete(fid, epoch, received, last)
+    }
+
+    fn space_of(&self, fid: u8) -> Option<SpaceId> {
+        self.spaces.rows().iter().position(|space| space.fid == fid).map(SpaceId::at)
+    }
+
+    /// The space of data under a FID, if it is open in that incarnation.
+    pub(crate) fn judge(&self, fid: u8, epoch: u8) -> Option<(Judged, Option<SpaceId>)> {
+        let judged = self.fids.as_ref()?.judge(fid, epoch);
+        Some((judged, self.space_of(fid)))
+    }
+
+    /// The space of a FID that is open, in the encoding of 2007, which has no incarnations.
+    pub(crate) fn open_space_of(&self, fid: u8) -> Option<SpaceId> {
+        self.fids.as_ref()?.epoch(fid)?;
+        self.space_of(fid)
+    }
+
+    /// An association sequence number has arrived (encoding of 2007).
+    pub(crate) fn record_asn(&mut self, asn: Tsn) {
+        if let Some(map) = &mut self.asn {
+            map.record(asn);
+        }
+    }
+
+    /// The first number of a peer's FID, where nothing has come under it yet (encoding of 2007).
+    pub(crate) fn set_initial(&mut self, at: SpaceId, initial: Tsn) {
+        if let Some(space) = self.spaces.get_mut(at).filter(|space| space.received.end() == 0) {
+            space.set_base(initial);
+        }
+    }
+
+    /// The TSN that is expected next in a space.
+    pub(crate) fn next_tsn(&self, at: SpaceId) -> Tsn {
+        self.spaces.get(at).map_or(Tsn::new(0), |space| space.tsn_of(space.received.next()))
+    }
+
+    /// What a SHUTDOWN chunk acknowledges.
+    pub(crate) fn shutdown_cumulative(&self) -> Option<Tsn> {
+        match &self.asn {
+            Some(asn) => Some(asn.cumulative()),
+            None => self.cumulative(),
+        }
+    }
+
+    /// The last TSN of the association received in sequence.
+    pub(crate) fn cumulative(&self) -> Option<Tsn> {
+        self.spaces.first().map(ReceiveSpace::cumulative)
+    }
+
+    /// Everything of the TSN space begins anew with `next` (SSN/TSN reset).
+    pub(crate) fn reset_all(&mut self, next: Tsn) {
+        self.inbound.restart();
+        if let Some(space) = self.spaces.first_mut() {
+            let last_advertised = space.timing.last_advertised;
+            space.restart(next);
+            space.timing.last_advertised = last_advertised;
+        }
+    }
+
+    /// Some streams of the peer are reset, all where none is listed.
+    pub(crate) fn reset_streams(&mut self, streams: &[u16]) {
+        self.inbound.reset_streams(streams);
+    }
+
+    /// Streams that are reset behind `last`. False when everything up to there has come already.
+    pub(crate) fn reset_streams_after(&mut self, last: Tsn, streams: &[u16]) -> bool {
+        let (Some(space), Some(resets)) = (self.spaces.first(), &mut self.resets) else { return false };
+        match space.unwrap(last) {
+            Some(last) if last >= space.received.next() => {
+                resets.boundary = Some((last, streams.to_vec()));
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Streams whose deferred reset has become due.
+    pub(crate) fn take_due_reset(&mut self) -> Option<Vec<u16>> {
+        let (space, resets) = (self.spaces.first()?, self.resets.as_mut()?);
+        let (_, streams) = resets.boundary.take_if(|(last, _)| space.received.next() > *last)?;
+        Some(streams)
+    }
+
+    /// TSNs go on with `next`: a reset that waits for a TSN waits for it under the new numbering. If that TSN will never
+    /// come, the streams are reset now.
+    pub(crate) fn renumber_resets(&mut self, next: Tsn) -> Option<Vec<u16>> {
+        let (space, resets) = (self.spaces.first()?, self.resets.as_mut()?);
+        let (last, _) = resets.boundary.as_mut()?;
+        let distance = space.tsn_of(*last).signed_distance_from(next);
+        if let Ok(last_now) = u64::try_from(distance) {
+            *last = last_now;
+            return None;
+        }
+        resets.boundary.take().map(|(_, streams)| streams)
+    }
+
+    /// The next message for the user.
+    pub(crate) fn pop(&mut self, cx: &mut Context) -> Option<Received> {
+        let message = self.inbound.pop()?;
+        cx.stats.messages_delivered += 1;
+        cx.stats.payload_bytes_delivered += message.len() as u64;
+        // "send a window update only if the window can be increased by at least a quarter of the receive buffer
+        // size of the association" (6.2).
+        if cx.state.receives_data() {
+            self.offer_window(cx);
+        }
+        Some(message)
+    }
+
+    /// Whether an acknowledgement must leave now.
+    #[inline]
+    pub(crate) fn owes_sack(&self) -> bool {
+        any_of(self.spaces.rows(), |space| space.timing.is_due_now())
+    }
+
+    /// Whether an acknowledgement must leave now, or may ride with what leaves.
+    #[inline]
+    pub(crate) fn has_pending_sack(&self) -> bool {
+        any_of(self.spaces.rows(), |space| space.timing.is_pending())
+    }
+
+    /// The first space that owes an acknowledgement.
+    pub(crate) fn first_owing(&self) -> Option<SpaceId> {
+        self.spaces.rows().iter().position(|space| space.timing.is_due_now()).map(SpaceId::at)
+    }
+
+    /// The path on which the next acknowledgement leaves.
+    pub(crate) fn answer_path(&self) -> PathId {
+        let owing = self.first_owing().and_then(|at| self.spaces.get(at));
+        owing.map_or(PathId::FIRST, |space| space.path)
+    }
+
+    /// Asks for a SACK of the TSN space at once.
+    pub(crate) fn demand_sack(&mut self) {
+        if let Some(space) = self.spaces.first_mut() {
+            space.timing.demand();
+        }
+    }
+
+    /// A packet with data came in SHUTDOWN-SENT: "MUST immediately respond ... with a SHUTDOWN chunk", and a SACK where gaps
+    /// or duplicates exist (9.2). The SHUTDOWN chunk speaks of subflow 0 only.
+    pub(crate) fn demand_unsaid(&mut self) {
+        for (at, space) in self.spaces.iter_mut() {
+            let unsaid = at != SpaceId::FIRST && space.timing.is_pending();
+            if unsaid || space.received.has_holes() || !space.timing.duplicates.is_empty() {
+                space.timing.demand();
+            }
+        }
+    }
+
+    /// The timers of the receiver: `visit` is told of each, when it expires and what for.
+    pub(crate) fn timers(&self, mut visit: impl FnMut(Option<Instant>, Timer, SpaceId)) {
+        for (at, space) in self.spaces.iter() {
+            visit(space.timing.timer(), Timer::Sack, at);
+        }
+    }
+
+    /// The delayed SACK of a space is due.
+    pub(crate) fn on_sack_timer(&mut self, cx: &Context, at: SpaceId) {
+        if let Some(space) = self.spaces.get_mut(at) {
+            space.timing.on_timeout(cx.now);
+        }
+    }
+
+    /// The association has ended: nothing is acknowledged any more; what was received stays readable.
+    pub(crate) fn close(&mut self) {
+        for space in self.spaces.rows_mut() {
+            space.timing = timing::AckTiming::default();
+        }
+        self.resets = None;
+    }
+
+    /// Ranges in the receive map looked at so far.
+    #[cfg(test)]
+    pub(crate) fn work(&self) -> u64 {
+        self.spaces.rows().first().map_or(0, |space| space.received.work())
+    }
+}

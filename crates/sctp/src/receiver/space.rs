@@ -1,0 +1,71 @@
+//! The receiving half of a sequence space: which numbers of the peer have arrived, and what must be acknowledged.
+
+use anabranch_base::Instant;
+use anabranch_wire::Tsn;
+
+use super::map::ReceiveMap;
+use super::timing::AckTiming;
+use crate::ids::PathId;
+
+/// Numbers are unwrapped: 0 is the peer's Initial TSN.
+#[derive(Debug)]
+pub(super) struct ReceiveSpace {
+    pub(super) received: ReceiveMap,
+    pub(super) timing: AckTiming,
+    /// The peer's Initial TSN.
+    base: Tsn,
+    /// Its subflow identifier on the wire; 0 is the TSN space of the association.
+    pub(super) fid: u8,
+    /// Incarnation of the FID.
+    pub(super) epoch: u8,
+    /// On which path data came last: it is acknowledged there (RFC 9260, 6.2).
+    pub(super) path: PathId,
+    /// When the highest number so far arrived (the extension SF tells the peer).
+    pub(super) newest: Option<Instant>,
+}
+
+impl ReceiveSpace {
+    pub(super) fn new(fid: u8) -> Self {
+        Self {
+            received: ReceiveMap::default(),
+            timing: AckTiming::default(),
+            base: Tsn::new(0),
+            fid,
+            epoch: 0,
+            path: PathId::FIRST,
+            newest: None,
+        }
+    }
+
+    pub(super) fn base(&self) -> Tsn {
+        self.base
+    }
+
+    pub(super) fn set_base(&mut self, base: Tsn) {
+        self.base = base;
+    }
+
+    /// Nothing has arrived; the first number will be `base`.
+    pub(super) fn restart(&mut self, base: Tsn) {
+        self.received = ReceiveMap::default();
+        self.timing = AckTiming::default();
+        self.base = base;
+    }
+
+    /// The TSN that stands for an unwrapped number.
+    pub(super) fn tsn_of(&self, seq: u64) -> Tsn {
+        self.base.add(seq as u32)
+    }
+
+    /// The last TSN received in sequence: what a SACK or SHUTDOWN acknowledges.
+    pub(super) fn cumulative(&self) -> Tsn {
+        self.base.add((self.received.next() as u32).wrapping_sub(1))
+    }
+
+    /// Unwraps a TSN around what has been received; `None` before the peer's Initial TSN.
+    pub(super) fn unwrap(&self, tsn: Tsn) -> Option<u64> {
+        let reference = self.received.next();
+        let distance = tsn.signed_distance_from(self.tsn_of(reference));
+        reference.checked_add_signed(i64::from(distance))
+    }
+}

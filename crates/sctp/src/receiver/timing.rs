@@ -1,0 +1,183 @@
+//! When to acknowledge (RFC 9260, 6.2): for each sequence space on its own.
+
+use anabranch_base::{Duration, Instant};
+use anabranch_wire::Tsn;
+
+use crate::sender::lane::clock::Clock;
+
+/// Most duplicates listed in one SACK: they are information, not state, and a flood of them must not grow memory.
+const MAX_DUPLICATES: usize = 16;
+
+/// Decides when the next SACK leaves.
+#[derive(Debug, Default)]
+pub(crate) struct AckTiming {
+    /// Packets with DATA since the last SACK.
+    packets: u16,
+    /// A SACK must leave now.
+    now: bool,
+    /// The delayed SACK's time.
+    due: Option<Instant>,
+    pub(crate) duplicates: Vec<Tsn>,
+    /// a_rwnd of the last SACK.
+    pub(crate) last_advertised: u32,
+    /// Something was ever received: the first DATA chunk is acknowledged at once.
+    started: bool,
+}
+
+/// When a SACK may wait, and for how long.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AckPolicy {
+    /// A SACK for so many packets with DATA.
+    pub(crate) every: u16,
+    /// SACK.Delay.
+    pub(crate) delay: Duration,
+    /// What its timer follows.
+    pub(crate) clock: Clock,
+    /// The first DATA of all is acknowledged at once.
+    pub(crate) first_at_once: bool,
+}
+
+/// What a packet with DATA brought.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PacketSummary {
+    /// At least one DATA chunk was in it.
+    pub(crate) has_data: bool,
+    /// At least one was new.
+    pub(crate) new: bool,
+    /// At least one was a duplicate.
+    pub(crate) duplicate: bool,
+    /// A hole exists, or existed before the packet.
+    pub(crate) hole: bool,
+    /// The I bit was set, or a chunk was dropped for lack of buffer.
+    pub(crate) immediate: bool,
+}
+
+impl AckTiming {
+    /// A packet has been read to its end.
+    #[inline]
+    pub(crate) fn on_packet(&mut self, now: Instant, packet: PacketSummary, policy: AckPolicy) {
+        if !packet.has_data {
+            return;
+        }
+        self.packets = self.packets.saturating_add(1);
+        // "whenever an endpoint notices a hole ... it SHOULD start sending a SACK chunk back every time a packet
+        // arrives" (7.2.4); "duplicate DATA chunk(s) and with no new DATA chunk(s), the endpoint MUST immediately
+        // send a SACK chunk" (6.2); the first DATA chunk of an association likewise (5.1).
+        if packet.hole
+            || packet.immediate
+            || (packet.duplicate && !packet.new)
+            || (!self.started && policy.first_at_once)
+            || self.packets >= policy.every
+            || policy.delay == Duration::ZERO
+        {
+            self.now = true;
+        } else if self.due.is_none() {
+            self.due = Some(policy.clock.after(now, policy.delay));
+        }
+        self.started = true;
+    }
+
+    /// A duplicate arrived: "The duplicate TSN number(s) SHOULD be reported in the SACK chunk".
+    pub(crate) fn on_duplicate(&mut self, tsn: Tsn) {
+        if self.duplicates.len() < MAX_DUPLICATES {
+            self.duplicates.push(tsn);
+        }
+    }
+
+    /// Asks for a SACK at once (window update, SHUTDOWN-SENT).
+    pub(crate) fn demand(&mut self) {
+        self.now = true;
+    }
+
+    /// The delayed SACK's timer ran out.
+    pub(crate) fn on_timeout(&mut self, now: Instant) {
+        if self.due.is_some_and(|due| due <= now) {
+            self.due = None;
+            self.now = true;
+        }
+    }
+
+    pub(crate) fn is_due_now(&self) -> bool {
+        self.now
+    }
+
+    /// Whether received data waits for its acknowledgement: a SACK rides with any packet that leaves.
+    pub(crate) fn is_pending(&self) -> bool {
+        self.now || self.packets > 0
+    }
+
+    pub(crate) fn timer(&self) -> Option<Instant> {
+        self.due
+    }
+
+    /// A SACK has been written.
+    pub(crate) fn sent(&mut self, advertised: u32) {
+        self.packets = 0;
+        self.now = false;
+        self.due = None;
+        self.duplicates.clear();
+        self.last_advertised = advertised;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    const DELAY: Duration = Duration::from_millis(200);
+
+    fn policy() -> AckPolicy {
+        Config::rfc9260().ack_policy()
+    }
+
+    fn data() -> PacketSummary {
+        PacketSummary { has_data: true, new: true, ..PacketSummary::default() }
+    }
+
+    fn started() -> AckTiming {
+        let mut s = AckTiming::default();
+        s.on_packet(Instant::ZERO, data(), policy());
+        assert!(s.is_due_now(), "the first DATA chunk is acknowledged at once");
+        s.sent(1000);
+        s
+    }
+
+    #[test]
+    fn every_second_packet_or_200_ms() {
+        let mut s = started();
+        s.on_packet(Instant::from_nanos(5), data(), policy());
+        assert!(!s.is_due_now() && s.is_pending());
+        assert_eq!(s.timer(), Some(Instant::from_nanos(5) + DELAY));
+        s.on_packet(Instant::from_nanos(6), data(), policy());
+        assert!(s.is_due_now());
+        s.sent(0);
+        assert!(!s.is_pending() && s.timer().is_none());
+        s.on_packet(Instant::ZERO, data(), policy());
+        s.on_timeout(Instant::ZERO + DELAY);
+        assert!(s.is_due_now());
+    }
+
+    #[test]
+    fn holes_duplicates_and_the_i_bit_do_not_wait() {
+        for packet in [
+            PacketSummary { hole: true, ..data() },
+            PacketSummary { immediate: true, ..data() },
+            PacketSummary { duplicate: true, new: false, ..data() },
+        ] {
+            let mut s = started();
+            s.on_packet(Instant::ZERO, packet, policy());
+            assert!(s.is_due_now(), "{packet:?}");
+        }
+        let mut s = started();
+        s.on_packet(Instant::ZERO, PacketSummary { duplicate: true, ..data() }, policy());
+        assert!(!s.is_due_now(), "a duplicate beside new data may wait");
+        let mut s = started();
+        s.on_packet(Instant::ZERO, PacketSummary::default(), policy());
+        assert!(!s.is_pending());
+        for _ in 0..100 {
+            s.on_duplicate(Tsn::new(1));
+        }
+        assert_eq!(s.duplicates.len(), MAX_DUPLICATES);
+    }
+}

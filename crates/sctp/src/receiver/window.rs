@@ -1,0 +1,163 @@
+//! What is free of the receive buffer: a_rwnd, and the a_fwnd of each subflow.
+
+use super::Receiver;
+use super::buffer::{Buffer, Use};
+use super::inbound::Excess;
+use crate::context::Context;
+use crate::encoding::Encoding;
+use crate::ids::SpaceId;
+
+/// Memory charged for a gap in the sequence of received TSNs, bytes.
+const GAP_OVERHEAD: usize = 32;
+
+impl Receiver {
+    /// Asks for a window update where the window has grown enough since the last SACK.
+    #[inline]
+    pub(super) fn offer_window(&mut self, cx: &Context) {
+        if self.spaces.len() > 1 {
+            self.update_windows(cx, self.advertised_window(cx));
+            return;
+        }
+        let Some(space) = self.spaces.first() else { return };
+        let whole = cx.config.receive_window;
+        let enough = space.timing.last_advertised.saturating_add(whole / 4);
+        // Where the peer knows of most of the buffer not even an empty one would do: no need to count.
+        if enough <= whole && self.advertised_window(cx) >= enough {
+            if let Some(space) = self.spaces.first_mut() {
+                space.timing.demand();
+            }
+        }
+    }
+
+    /// a_rwnd: what is free of the receive buffer. Bookkeeping counts a third, so that messages of a byte cannot
+    /// make us hold more than three times what we advertise.
+    ///
+    /// A message that grows where nothing is missing counts for half of the buffer at most. The user can take nothing
+    /// of it before its end has come, so a message longer than the buffer would close the window for ever; RFC 9260,
+    /// 6.9, has partial delivery against that. `max_message` bounds what it can hold instead.
+    pub(crate) fn advertised_window(&self, cx: &Context) -> u32 {
+        let charged = self.charged(cx);
+        cx.config.receive_window.saturating_sub(u32::try_from(charged).unwrap_or(u32::MAX))
+    }
+
+    /// What counts against the receive buffer, as [`Receiver::advertised_window`] has it, bytes.
+    pub(super) fn charged(&self, cx: &Context) -> usize {
+        let (mut bytes, mut memory) = (self.inbound.buffered_bytes(), self.memory());
+        let share = cx.config.receive_window as usize / if self.fids.is_some() { 4 } else { 2 };
+        if bytes > share {
+            let excess = match self.encoding {
+                Encoding::Rfc9260 => {
+                    let next = self.spaces.first().map_or(0, |s| s.received.next());
+                    self.inbound.excess(next, share)
+                }
+                _ => {
+                    let excess = self.excess_of(cx, SpaceId::FIRST);
+                    (excess.bytes, excess.memory)
+                }
+            };
+            bytes -= excess.0;
+            memory -= excess.1;
+        }
+        bytes.max(memory / 3)
+    }
+
+    /// Memory that the peer makes us hold: what it sent and is not read, and the gaps between its TSNs (which cost
+    /// something even when the DATA was thrown away, as it is on streams that do not exist).
+    #[inline]
+    pub(super) fn memory(&self) -> usize {
+        let gaps = match self.spaces.rows() {
+            [space] => space.received.gaps(),
+            spaces => spaces.iter().map(|s| s.received.gaps()).sum(),
+        };
+        self.inbound.memory() + gaps * GAP_OVERHEAD
+    }
+
+    /// What a sequence space may still fill of the receive buffer.
+    pub(super) fn window_of(&self, cx: &Context, at: SpaceId) -> u32 {
+        if self.fids.is_some() { self.credit_of(cx, at) } else { self.advertised_window(cx) }
+    }
+
+    /// a_fwnd of a space: the part of the receive buffer that it may fill.
+    pub(crate) fn credit_of(&self, cx: &Context, at: SpaceId) -> u32 {
+        match self.use_of_buffer(cx) {
+            Some(buffer) => self.credit_in(cx, &buffer, at),
+            None => self.advertised_window(cx),
+        }
+    }
+
+    /// How the receive buffer is divided: as our SF-CAP has told the peer.
+    fn buffer(cx: &Context) -> Buffer {
+        let config = &cx.config;
+        Buffer::new(config.receive_window, config.subflow_floor, usize::from(config.inbound_subflows))
+    }
+
+    fn use_of_buffer(&self, cx: &Context) -> Option<Use> {
+        let fids = self.fids.as_ref()?;
+        let open = self.spaces.iter().filter(|(_, space)| fids.epoch(space.fid).is_some());
+        Some(Self::buffer(cx).in_use(open.map(|(at, _)| self.charged_to(cx, at))))
+    }
+
+    fn credit_in(&self, cx: &Context, buffer: &Use, at: SpaceId) -> u32 {
+        u32::try_from(buffer.credit(self.charged_to(cx, at))).unwrap_or(u32::MAX)
+    }
+
+    /// What a space takes of the receive buffer, bytes.
+    fn charged_to(&self, cx: &Context, at: SpaceId) -> u64 {
+        let long = self.inbound.buffered_bytes() > cx.config.receive_window as usize / 4;
+        let less = if long { self.excess_of(cx, at) } else { Excess::default() };
+        let bytes = self.inbound.buffered_of(at).saturating_sub(less.own);
+        // Bookkeeping counts a third, as in a_rwnd: messages of a few bytes must not take the floors of others.
+        let gaps = self.spaces.get(at).map_or(0, |space| space.received.gaps());
+        let memory = self.inbound.memory_of(at) + gaps * GAP_OVERHEAD;
+        bytes.max(memory.saturating_sub(less.own_memory) / 3) as u64
+    }
+
+    /// What messages in the making do not count for: one that grows where nothing is missing would close the window for ever
+    /// if it is longer than the buffer (see `advertised_window`). Subflows grow theirs side by side, so each has a share.
+    fn excess_of(&self, cx: &Context, at: SpaceId) -> Excess {
+        let size = cx.config.receive_window as usize;
+        let limit = match &self.fids {
+            Some(fids) => size / 4 / usize::from(fids.open()),
+            None => size / 2,
+        };
+        if self.encoding != Encoding::Sf2007 {
+            return self.inbound.interleaved_excess(limit, at);
+        }
+        let mut all = Excess::default();
+        for (of, space) in self.spaces.iter() {
+            let (bytes, memory) = self.inbound.excess_of_space(of, space.received.next(), limit);
+            all.bytes += bytes;
+            all.memory += memory;
+            if of == at {
+                (all.own, all.own_memory) = (bytes, memory);
+            }
+        }
+        all
+    }
+
+    /// The user has read: windows that have grown by a quarter are told to the peer. Who has a floor only, because others hold the
+    /// rest of the buffer, is told of a quarter of that: or it would have its floor once a probe, not once a round trip.
+    fn update_windows(&mut self, cx: &Context, window: u32) {
+        let floor = u32::try_from(Self::buffer(cx).floor).unwrap_or(u32::MAX);
+        let buffer = self.use_of_buffer(cx);
+        for at in self.spaces.ids() {
+            let limited = at != SpaceId::FIRST || self.encoding == Encoding::Sf2007;
+            let now = buffer.as_ref().filter(|_| limited).map_or(window, |b| self.credit_in(cx, b, at));
+            // Subflow 0 is told what all may have. Where the others hold nothing it is as without them.
+            let floors = match &self.fids {
+                Some(_) if limited => floor,
+                Some(fids) if self.inbound.buffered_bytes() > self.inbound.buffered_of(SpaceId::FIRST) => {
+                    floor.saturating_mul(u32::from(fids.open()))
+                }
+                _ => 0,
+            };
+            if let Some(space) = self.spaces.get_mut(at) {
+                let told = space.timing.last_advertised;
+                let step = if told < floors { floor / 4 } else { cx.config.receive_window / 4 };
+                if now > told && now >= told.saturating_add(step) {
+                    space.timing.demand();
+                }
+            }
+        }
+    }
+}

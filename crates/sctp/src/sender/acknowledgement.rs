@@ -1,0 +1,371 @@
+//! SACKs that arrive: flight, round trips, windows, losses (RFC 9260, 6.2.1, 6.3, 7.2).
+
+use anabranch_base::{TraceEvent, TraceRecord};
+use anabranch_wire::Tsn;
+use anabranch_wire::chunk::ReceiveTime;
+use anabranch_wire::chunk::sack::GapBlock;
+
+use super::Sender;
+use super::flight::{AckOutcome, ChunkState};
+use super::lane::Lane;
+use super::lane::controller::{Acked, Congestion, Controller};
+use super::space::WindowProbe;
+use crate::config::{FastRecovery, RttSampling};
+use crate::context::Context;
+use crate::encoding::{Encoding, micros};
+use crate::ids::{Id, LaneId, PathId, SpaceId};
+use crate::violation::Violation;
+
+/// Windows that an acknowledgement speaks of.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Windows {
+    /// Of the association; a SHUTDOWN chunk has none.
+    pub(crate) a_rwnd: Option<u32>,
+    /// Of the subflow.
+    pub(crate) a_fwnd: Option<u32>,
+}
+
+/// What an acknowledgement has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Heard {
+    /// Nothing: it is old, or says nothing new.
+    Nothing,
+    /// Chunks were acknowledged for the first time: proof that the path works.
+    News(PathId),
+}
+
+/// Chunks that were found lost together.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NewlyLost {
+    /// Bytes and chunks that leave the flight.
+    pub(super) bytes: u64,
+    pub(super) chunks: u32,
+    /// The first and the last of them.
+    pub(super) earliest: u64,
+    pub(super) highest: u64,
+}
+
+impl Sender {
+    /// An acknowledgement for a sequence space.
+    ///
+    /// # Errors
+    /// When it cannot be true.
+    pub(crate) fn on_acknowledgement(
+        &mut self,
+        cx: &mut Context,
+        at: SpaceId,
+        cumulative: Tsn,
+        windows: Windows,
+        gaps: impl ExactSizeIterator<Item = GapBlock>,
+        times: Option<ReceiveTime>,
+    ) -> Result<Heard, Violation> {
+        let Some(space) = self.spaces.get_mut(at) else { return Ok(Heard::Nothing) };
+        let Some(next_expected) = space.unwrap_ack(cumulative) else { return Ok(Heard::Nothing) };
+        // 6.2.1 D i: "If Cumulative TSN Ack is less than the Cumulative TSN Ack Point, then drop the SACK chunk."
+        if next_expected < space.flight.first() {
+            return Ok(Heard::Nothing);
+        }
+        // Half of the numbers ahead: an acknowledgement of before an SSN/TSN reset, that was late.
+        if next_expected - space.flight.first() > 1 << 30 && self.resettable {
+            return Ok(Heard::Nothing);
+        }
+        let gap_count = gaps.len();
+        let mut outcome = std::mem::take(&mut self.outcome);
+        for lane in self.lanes.rows_mut() {
+            lane.timed_open = lane.timed.is_some_and(|timed| {
+                let chunk = space.flight.get(timed.seq);
+                chunk.is_some_and(|c| c.state == ChunkState::InFlight && c.transmissions == 1)
+            });
+        }
+        let applied = space.flight.acknowledge(next_expected, gaps, self.lanes.len(), &mut outcome);
+        if let Err(bogus) = applied {
+            self.outcome = outcome;
+            return Err(Violation::Protocol(bogus.0));
+        }
+        space.probe.answered = true;
+        let at_time = (cx.now, cx.association);
+        cx.trace.record(|| TraceRecord {
+            at: at_time.0,
+            association: at_time.1,
+            subflow: at.get(),
+            path: PathId::FIRST.get(),
+            event: TraceEvent::AckReceived {
+                cumulative: next_expected,
+                newly_acked: outcome.payload as u32,
+                gaps: gap_count as u16,
+            },
+        });
+        self.couple(cx, at, &outcome, times);
+        for id in self.lanes.ids() {
+            if self.lanes.get(id).is_some_and(|lane| lane.space == at) {
+                self.acknowledge_lane(cx, id, &outcome);
+            }
+        }
+        if let Some(times) = times {
+            self.note_one_way_delay(cx, &outcome, times);
+        }
+        if let Some(a_fwnd) = windows.a_fwnd {
+            self.update_allowance(cx, at, a_fwnd);
+        }
+        if let Some(a_rwnd) = windows.a_rwnd {
+            self.update_peer_window(cx, a_rwnd);
+        }
+        let news = outcome.payload > 0;
+        self.outcome = outcome;
+        // "this counter MUST be reset each time a DATA chunk ... is acknowledged" (8.1, 8.2).
+        Ok(if news { Heard::News(PathId::FIRST) } else { Heard::Nothing })
+    }
+
+    fn acknowledge_lane(&mut self, cx: &mut Context, id: LaneId, outcome: &AckOutcome) {
+        self.sample_round_trip(cx, id, outcome);
+        self.update_lane(cx, id, outcome);
+        if self.lanes.get(id).is_some_and(|lane| lane.rack.is_some()) {
+            self.detect_by_time(cx, id, Some(outcome));
+        } else {
+            self.detect_losses(cx, id, outcome);
+            if cx.config.early_fast_retransmit.is_some() {
+                self.arm_loss_timer(cx, id);
+            }
+        }
+    }
+
+    /// A one-way delay, less the difference of the clocks: when the peer had the newest chunk that was sent once, and when we
+    /// sent it.
+    fn note_one_way_delay(&mut self, cx: &Context, outcome: &AckOutcome, times: ReceiveTime) {
+        let lanes = outcome.lanes.iter().enumerate();
+        let newest = lanes.filter_map(|(lane, ack)| Some((ack.newest_once?, lane))).max();
+        let Some(((_, sent_at), lane)) = newest else { return };
+        if let Some(lane) = self.lanes.get_mut(LaneId::at(lane)) {
+            let micros = times.received_us.wrapping_sub(micros(sent_at)) as i32;
+            lane.one_way_delay = Some((cx.now, i64::from(micros)));
+        }
+    }
+
+    fn sample_round_trip(&mut self, cx: &mut Context, id: LaneId, outcome: &AckOutcome) {
+        let Some(lane) = self.lanes.get_mut(id) else { return };
+        let Some(space) = self.spaces.get(lane.space) else { return };
+        let sent_at = match cx.config.rtt_sampling {
+            RttSampling::OncePerRoundTrip | RttSampling::ThroughLoss => lane.timed.and_then(|timed| {
+                let acked = timed.seq < space.flight.first()
+                    || space.flight.get(timed.seq).is_some_and(|c| c.state == ChunkState::GapAcked);
+                if !acked {
+                    return None;
+                }
+                lane.timed = None;
+                lane.timed_open.then_some(timed.sent_at)
+            }),
+            RttSampling::EveryAck => {
+                outcome.lanes.get(id.row()).and_then(|l| l.newest_once).map(|(_, at)| at)
+            }
+        };
+        let Some(sent_at) = sent_at else { return };
+        let sample = cx.config.clock().elapsed(sent_at, cx.now);
+        lane.min_rtt = Some(lane.min_rtt.map_or(sample, |least| least.min(sample)));
+        let (subflow, path) = (lane.subflow, lane.path);
+        let Some(rtt) = lane.rtt_mut(&mut cx.paths) else { return };
+        rtt.sample(sample);
+        let (srtt, rto) = (rtt.srtt().unwrap_or_default(), rtt.rto());
+        cx.stats.rtt_sum_ns += sample.as_nanos();
+        cx.stats.rtt_samples += 1;
+        if let Some(subflow) = self.subflows.get_mut(subflow) {
+            subflow.stats.rtt_sum_ns += sample.as_nanos();
+            subflow.stats.rtt_samples += 1;
+        }
+        cx.record(subflow, path, TraceEvent::Rtt { sample, srtt, rto });
+    }
+
+    /// User data of a lane that waits to be sent, bytes.
+    #[inline(never)]
+    fn queued_on(&self, id: LaneId) -> u64 {
+        let mine = self.subflows.rows().iter().filter(|subflow| subflow.lane == id);
+        mine.map(|subflow| subflow.out.queued_bytes() as u64).sum()
+    }
+
+    fn update_lane(&mut self, cx: &mut Context, id: LaneId, outcome: &AckOutcome) {
+        let paced = self.lanes.get(id).is_some_and(Lane::is_paced);
+        let waiting = if paced { self.queued_on(id) } else { 0 };
+        let (Some(lane), Some(ack)) = (self.lanes.get_mut(id), outcome.lanes.get(id.row())) else { return };
+        let Some(space) = self.spaces.get(lane.space) else { return };
+        // A SACK that says nothing of this lane is no news to it, where lanes share a space.
+        let mine = !space.shared || ack.acked_chunks > 0 || ack.reneged > 0 || ack.earliest_acked;
+        if !mine {
+            return;
+        }
+        let mut ack = *ack;
+        let mut advanced = outcome.advanced;
+        if ack.reneged > 0 {
+            lane.loss.reneged(&space.flight, id);
+        }
+        if space.shared {
+            // The lane's own earliest outstanding chunk stands for the cumulative point (the rule CUC).
+            let before = lane.earliest;
+            let earliest = lane.loss.earliest(&space.flight);
+            lane.earliest = earliest;
+            advanced = earliest > before;
+            ack.earliest_acked = advanced;
+            if ack.highest_newly_acked.is_some_and(|highest| highest < earliest) {
+                // No hole is left among the lane's own: for it everything new is cumulative.
+                ack.cumulative += ack.gap;
+                ack.gap = 0;
+            }
+        }
+        let first = if space.shared { lane.earliest } else { space.flight.first() };
+        let round_trip = first > lane.round_end;
+        if round_trip {
+            lane.round_end = space.flight.next();
+        }
+        let window_before = lane.controller.window();
+        // What only the pacer keeps back would have filled the window: "A sender SHOULD NOT consider itself application
+        // limited if it would have fully utilized the congestion window without pacing delay" (RFC 9002, 7.8).
+        let flight_before = lane.flight + waiting;
+        lane.on_acked(&ack);
+        lane.awaiting_sack = false;
+        if ack.acked_chunks > 0 {
+            lane.single_packet = false;
+        }
+        // The packet that T3-rtx owes may still have to leave: a SACK without news does not take it away.
+        // Nor does it one that waits for the pacer.
+        let waits = paced && lane.loss.any();
+        if !lane.single_packet && !waits {
+            lane.cwnd_exempt_packet = false;
+        }
+        if ack.fast_retransmitted_acked {
+            lane.limit_next_burst();
+        }
+        if ack.acked_chunks > 0 || advanced {
+            let recovers = cx.config.fast_recovery != FastRecovery::Off;
+            let acked = Acked {
+                cumulative: ack.cumulative,
+                gap: ack.gap,
+                earlier_gap: ack.earlier_gap,
+                flight_before,
+                cumulative_advanced: advanced,
+                in_recovery: recovers && lane.in_recovery(first),
+                all_acked: lane.unacked == 0,
+                round_trip,
+            };
+            lane.controller.on_ack(&acked);
+        }
+        // R2: "Whenever all outstanding data sent to an address have been acknowledged, turn off the T3-rtx timer".
+        // R3: "Whenever a SACK chunk is received that acknowledges the DATA chunk with the earliest outstanding TSN
+        // for that address, restart the T3-rtx timer". R4: a reneged chunk starts it when it does not run.
+        if lane.unacked == 0 {
+            lane.t3 = None;
+        } else if ack.earliest_acked || lane.t3.is_none() {
+            lane.arm_t3(cx);
+        }
+        lane.open_burst();
+        if cx.trace.is_on() || lane.controller.window() != window_before {
+            self.record_window(cx, id);
+        }
+    }
+
+    /// 7.2.4: missing reports, marking, and the cut.
+    fn detect_losses(&mut self, cx: &mut Context, id: LaneId, outcome: &AckOutcome) {
+        let (Some(lane), Some(ack)) = (self.lanes.get_mut(id), outcome.lanes.get(id.row())) else { return };
+        let Some(space) = self.spaces.get_mut(lane.space) else { return };
+        let rule = cx.config.fast_recovery;
+        let (first, advanced) = if space.shared {
+            (lane.earliest, ack.acked_chunks > 0)
+        } else {
+            (space.flight.first(), outcome.advanced)
+        };
+        let in_recovery = rule != FastRecovery::Off && lane.in_recovery(first);
+        let mut highest: Option<u64> = None;
+        let mut earliest: Option<u64> = None;
+        let limit = lane.loss.limit(
+            &space.flight,
+            ack.highest_newly_acked,
+            outcome.highest_acked,
+            in_recovery && advanced,
+        );
+        let Some(limit) = limit else { return };
+        let (mut bytes, mut chunks) = (0, 0);
+        lane.loss.report(&mut space.flight, limit, |seq, chunk| {
+            earliest.get_or_insert(seq);
+            highest = Some(seq);
+            bytes += chunk.size();
+            chunks += 1;
+        });
+        let (Some(highest), Some(earliest)) = (highest, earliest) else { return };
+        self.after_losses(cx, id, &NewlyLost { bytes, chunks, earliest, highest }, in_recovery);
+    }
+
+    /// Chunks were found lost by a SACK, or because of the time: what that means for flight, windows and recovery.
+    pub(super) fn after_losses(&mut self, cx: &mut Context, id: LaneId, lost: &NewlyLost, in_recovery: bool) {
+        let &NewlyLost { bytes, chunks, earliest, highest } = lost;
+        let rule = cx.config.fast_recovery;
+        let Some(lane) = self.lanes.get_mut(id) else { return };
+        let Some(space) = self.spaces.get_mut(lane.space) else { return };
+        lane.on_lost(bytes, chunks);
+        // 6.2.1 C: "add the data size of those chunks to the rwnd".
+        let freed = lane.charged(bytes, chunks, cx.config.rwnd_counts_headers);
+        space.allowance.give_back(freed);
+        self.peer_rwnd += freed;
+        cx.stats.fast_retransmits += 1;
+        let (subflow, path) = (lane.subflow, lane.path);
+        if let Some(subflow) = self.subflows.get_mut(subflow) {
+            subflow.stats.fast_retransmits += 1;
+        }
+        let cut = match rule {
+            FastRecovery::Off => true,
+            FastRecovery::UntilExit => !in_recovery,
+            FastRecovery::PerWindow => lane.recovery_exit.is_none_or(|exit| highest > exit),
+        };
+        // Step 3, "If not in Fast Recovery ... Retransmit those K DATA chunks in a single packet"; ns-2 does so
+        // with every SACK that marks.
+        lane.cwnd_exempt_packet = cut || rule != FastRecovery::UntilExit;
+        lane.awaiting_sack = cx.config.hold_after_fast_retransmit;
+        if cut {
+            lane.controller.on_congestion(Congestion::FastRetransmit);
+            lane.recovery_exit = Some(lane.loss.newest(&space.flight));
+            // C5: nothing sent before a retransmission is timed any more.
+            if cx.config.rtt_sampling != RttSampling::ThroughLoss {
+                lane.timed = None;
+            }
+            lane.open_burst();
+            cx.stats.congestion_events += 1;
+        }
+        self.couple_loss(cx, id, chunks, cut);
+        cx.record(subflow, path, TraceEvent::FastRetransmit { seq: earliest });
+        self.record_window(cx, id);
+    }
+
+    /// 6.2.1 D ii: "Set rwnd equal to the newly received a_rwnd minus the number of bytes still outstanding".
+    fn update_peer_window(&mut self, cx: &Context, a_rwnd: u32) {
+        let outstanding = self.outstanding(cx, None);
+        self.peer_rwnd = u64::from(a_rwnd).saturating_sub(outstanding);
+        let full = cx.paths.first().map_or(0, |path| path.pmdcs().into());
+        for at in self.spaces.ids() {
+            // The acknowledgements of one subflow must not put off for ever the probe of another that has room for nothing.
+            let probes = self.spaces.get(at).is_some_and(|space| space.probe.at.is_some());
+            let open = probes && a_rwnd > 0 && (self.spaces.len() == 1 || self.has_room(at, full));
+            let Some(space) = self.spaces.get_mut(at) else { continue };
+            if open {
+                space.probe = WindowProbe::default();
+            }
+            if space.flight.is_empty() {
+                space.probe.in_flight = false;
+            }
+        }
+    }
+
+    /// Likewise for the window of one subflow.
+    fn update_allowance(&mut self, cx: &Context, at: SpaceId, a_fwnd: u32) {
+        let outstanding = self.outstanding(cx, Some(at));
+        if let Some(space) = self.spaces.get_mut(at) {
+            space.allowance.set(a_fwnd, outstanding);
+            if a_fwnd > 0 && self.encoding == Encoding::Sf2007 && space.probe.at.is_some() {
+                space.probe = WindowProbe::default();
+            }
+        }
+    }
+
+    /// Bytes in flight, of one space or of all, as windows count them.
+    fn outstanding(&self, cx: &Context, at: Option<SpaceId>) -> u64 {
+        let headers = cx.config.rwnd_counts_headers;
+        let counts = |lane: &&Lane| at.is_none_or(|at| lane.space == at);
+        let bytes = |lane: &Lane| lane.charged(lane.flight, lane.flight_chunks, headers);
+        self.lanes.rows().iter().filter(counts).map(bytes).sum()
+    }
+}

@@ -1,0 +1,33 @@
+//! What the credit of a peer lets a subflow send (levels 1 and sf2007).
+
+/// What a sender may put onto a subflow of a peer with such a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Allowance {
+    /// What the peer's last SF-SACK of the subflow left us: a_fwnd less what was outstanding.
+    pub(crate) window: u64,
+}
+
+impl Allowance {
+    /// Of a subflow without a credit of its own.
+    pub(crate) const UNLIMITED: Self = Self { window: u64::MAX };
+
+    /// Whether there is a limit.
+    pub(crate) fn is_limited(self) -> bool {
+        self.window != u64::MAX
+    }
+
+    /// The peer said a_fwnd, and `outstanding` bytes were not acknowledged then.
+    pub(crate) fn set(&mut self, a_fwnd: u32, outstanding: u64) {
+        self.window = u64::from(a_fwnd).saturating_sub(outstanding);
+    }
+
+    pub(crate) fn take(&mut self, bytes: u64) {
+        if self.is_limited() {
+            self.window = self.window.saturating_sub(bytes);
+        }
+    }
+
+    pub(crate) fn give_back(&mut self, bytes: u64) {
+        self.window = self.window.saturating_add(bytes);
+    }
+}

@@ -1,0 +1,204 @@
+//! Losses found by time, and the timer besides T3-rtx: RACK-TLP (RFC 8985), and what KAME had of that kind.
+
+use anabranch_base::Duration;
+use anabranch_wire::Tsn;
+
+use super::Sender;
+use super::acknowledgement::NewlyLost;
+use super::flight::{AckOutcome, SentChunk};
+use super::lane::LossTimer;
+use super::lane::controller::{Congestion, Controller};
+use super::lane::rtt::RttEstimator;
+use super::rack::{Circumstances, ProbeOutcome};
+use crate::association::State;
+use crate::config::{FastRecovery, ImmediateBit};
+use crate::context::Context;
+use crate::ids::{Id, LaneId, SpaceId};
+
+/// "If ... no RTT sample has been taken, the PTO is 1 second" (RFC 8985, 7.2).
+const FIRST_PTO: Duration = Duration::from_secs(1);
+/// Packets that KAME sent without a SACK (study 003, 6.4.1).
+const KAME_BURST: u8 = 3;
+
+/// Adds a chunk to those that were found lost together.
+fn note(all: &mut Option<NewlyLost>, seq: u64, chunk: &SentChunk) {
+    let marked = all.get_or_insert(NewlyLost { bytes: 0, chunks: 0, earliest: seq, highest: seq });
+    marked.bytes += chunk.size();
+    marked.chunks += 1;
+    marked.highest = seq;
+}
+
+impl Sender {
+    /// Duplicate TSNs of a SACK: something arrived twice.
+    pub(crate) fn note_duplicates(&mut self, at: SpaceId, duplicates: impl Iterator<Item = Tsn>) {
+        let Some(space) = self.spaces.get(at) else { return };
+        for tsn in duplicates {
+            // `unwrap_ack` gives one past the TSN.
+            let Some(seq) = space.unwrap_ack(tsn).and_then(|next| next.checked_sub(1)) else { continue };
+            for lane in self.lanes.rows_mut().iter_mut().filter(|lane| lane.space == at) {
+                if let Some(rack) = &mut lane.rack {
+                    rack.duplicate(&space.flight, seq);
+                }
+            }
+        }
+    }
+
+    /// RACK, with a SACK or when its timer has expired.
+    pub(super) fn detect_by_time(&mut self, cx: &mut Context, id: LaneId, outcome: Option<&AckOutcome>) {
+        let Some(lane) = self.lanes.get_mut(id) else { return };
+        let Some(space) = self.spaces.get_mut(lane.space) else { return };
+        let first = if space.shared { lane.earliest } else { space.flight.first() };
+        let in_recovery = cx.config.fast_recovery != FastRecovery::Off && lane.in_recovery(first);
+        let sent =
+            if space.shared { lane.loss.own_len() } else { space.flight.next() - space.flight.first() };
+        let circumstances = Circumstances {
+            now: cx.now,
+            min_rtt: lane.min_rtt,
+            srtt: lane.srtt(cx),
+            in_recovery,
+            acked_above: sent.saturating_sub(u64::from(lane.unacked)),
+        };
+        let Some(rack) = &mut lane.rack else { return };
+        let ack = outcome.and_then(|outcome| outcome.lanes.get(id.row()));
+        let mut probe = ProbeOutcome::Nothing;
+        if let Some(ack) = ack {
+            rack.delivered(&circumstances, ack);
+            probe = rack.probe_answered(&space.flight);
+            if lane.recovery_exit.is_some() && !in_recovery && ack.earliest_acked {
+                lane.recovery_exit = None;
+                rack.recovered();
+            }
+        }
+        let highest = ack.and_then(|ack| ack.highest_newly_acked);
+        let mut marked = None;
+        let again = rack.detect(&mut space.flight, &mut lane.loss, &circumstances, highest, |seq, chunk| {
+            note(&mut marked, seq, chunk);
+        });
+        let soonest = cx.now + cx.config.clock().granularity();
+        lane.loss_timer = again.map(|at| (at.max(soonest), LossTimer::Reordering));
+        if let Some(marked) = marked {
+            self.after_losses(cx, id, &marked, in_recovery);
+        } else if probe == ProbeOutcome::Repaired && !in_recovery {
+            self.cut_after_probe(cx, id);
+        }
+        self.arm_loss_timer(cx, id);
+    }
+
+    /// The probe repaired a loss that nothing else has shown: the window shrinks as if it had been seen.
+    fn cut_after_probe(&mut self, cx: &mut Context, id: LaneId) {
+        let Some(lane) = self.lanes.get_mut(id) else { return };
+        lane.controller.on_congestion(Congestion::FastRetransmit);
+        lane.open_burst();
+        cx.stats.congestion_events += 1;
+        self.record_window(cx, id);
+    }
+
+    /// After a SACK: the timer for a probe, or for KAME's early fast retransmit.
+    pub(super) fn arm_loss_timer(&mut self, cx: &mut Context, id: LaneId) {
+        let Some(lane) = self.lanes.get_mut(id) else { return };
+        if let Some(least) = cx.config.early_fast_retransmit {
+            let variation = lane.rtt(&cx.paths).map_or(Duration::ZERO, RttEstimator::srtt_and_variation);
+            let wait = least.max(variation);
+            let running = lane.loss_timer.unwrap_or((cx.now + wait, LossTimer::EarlyRetransmit));
+            lane.loss_timer = lane.loss.suspects_any().then_some(running);
+            return;
+        }
+        if !cx.config.tail_loss_probe || lane.loss_timer.is_some_and(|(_, kind)| kind != LossTimer::Probe) {
+            return;
+        }
+        lane.loss_timer = None;
+        let Some(space) = self.spaces.get(lane.space) else { return };
+        let first = if space.shared { lane.earliest } else { space.flight.first() };
+        let probing = lane.rack.as_ref().is_none_or(|rack| rack.probes());
+        let recovering = lane.loss.any() || lane.in_recovery(first) || lane.single_packet;
+        if lane.flight_chunks == 0 || probing || recovering {
+            return;
+        }
+        // "PTO = 2 * SRTT. If FlightSize is one segment: PTO += TLP.max_ack_delay" (7.2).
+        let mut wait = lane.srtt(cx).map_or(FIRST_PTO, |srtt| srtt * 2);
+        // What asks for a SACK at once is not waited for.
+        let asks = cx.state == State::ShutdownPending && cx.config.immediate_bit != ImmediateBit::Off;
+        if lane.flight_chunks == 1 && !asks {
+            wait += cx.config.sack_delay;
+        }
+        let at = cx.now + wait;
+        if lane.t3.is_some_and(|t3| at < t3) {
+            lane.loss_timer = Some((at, LossTimer::Probe));
+        }
+    }
+
+    /// A new chunk has left.
+    #[inline(never)]
+    pub(super) fn sent_with_loss_timer(&mut self, cx: &mut Context, id: LaneId, first_of_all: bool) {
+        if cx.config.tail_loss_probe {
+            self.arm_loss_timer(cx, id);
+        } else if first_of_all {
+            if let Some(lane) = self.lanes.get_mut(id) {
+                lane.loss_timer = Some((cx.now + cx.config.rto_min * 2, LossTimer::Burst));
+            }
+        }
+    }
+
+    /// The timer besides T3-rtx expired.
+    pub(super) fn on_loss_timer(&mut self, cx: &mut Context, id: LaneId) {
+        let Some(lane) = self.lanes.get_mut(id) else { return };
+        let Some((_, kind)) = lane.loss_timer.take() else { return };
+        match kind {
+            LossTimer::Reordering => self.detect_by_time(cx, id, None),
+            LossTimer::Probe => self.probe_tail(cx, id),
+            LossTimer::EarlyRetransmit => self.retransmit_early(cx, id),
+            LossTimer::Burst => {
+                let Some(space) = self.spaces.get(lane.space) else { return };
+                if space.flight.first() == 0 && !space.flight.is_empty() {
+                    lane.cwnd_exempt_new = KAME_BURST;
+                }
+            }
+        }
+    }
+
+    /// TLP_send_probe (RFC 8985, 7.3): new data if there is some, else the last chunk once more.
+    fn probe_tail(&mut self, cx: &mut Context, id: LaneId) {
+        let Some(lane) = self.lanes.get_mut(id) else { return };
+        let Some(space) = self.spaces.get_mut(lane.space) else { return };
+        let Some(rack) = &mut lane.rack else { return };
+        let waits = self.subflows.rows().iter().any(|s| s.lane == id && !s.out.is_empty());
+        let packet = cx.paths.get(lane.path).map_or(0, |path| u64::from(path.mtu()));
+        if waits && self.peer_rwnd >= packet {
+            rack.probe(&space.flight, None);
+            lane.cwnd_exempt_new = 1;
+        } else {
+            let Some(seq) = lane.loss.newest_in_flight(&space.flight) else { return };
+            rack.probe(&space.flight, Some(seq));
+            let Some(chunk) = lane.loss.mark(&mut space.flight, seq) else { return };
+            chunk.probe = true;
+            let bytes = chunk.size();
+            lane.on_lost(bytes, 1);
+            lane.cwnd_exempt_packet = true;
+            let freed = lane.charged(bytes, 1, cx.config.rwnd_counts_headers);
+            space.allowance.give_back(freed);
+            self.peer_rwnd += freed;
+        }
+        // "When the PTO fires ... rearm the RTO timer".
+        lane.arm_t3(cx);
+    }
+
+    /// KAME: what was reported missing and is old enough goes again.
+    fn retransmit_early(&mut self, cx: &mut Context, id: LaneId) {
+        let Some(least) = cx.config.early_fast_retransmit else { return };
+        let Some(lane) = self.lanes.get_mut(id) else { return };
+        let Some(space) = self.spaces.get_mut(lane.space) else { return };
+        let first = if space.shared { lane.earliest } else { space.flight.first() };
+        let in_recovery = cx.config.fast_recovery != FastRecovery::Off && lane.in_recovery(first);
+        let variation = lane.rtt(&cx.paths).map_or(Duration::ZERO, RttEstimator::srtt_and_variation);
+        let sent = cx.now - least.max(variation);
+        let mut marked = None;
+        for seq in lane.loss.suspects_sent_by(&space.flight, sent) {
+            if let Some(chunk) = lane.loss.mark(&mut space.flight, seq) {
+                note(&mut marked, seq, chunk);
+            }
+        }
+        if let Some(marked) = marked {
+            self.after_losses(cx, id, &marked, in_recovery);
+        }
+    }
+}

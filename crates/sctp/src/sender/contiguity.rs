@@ -1,0 +1,126 @@
+//! Fragments that must stay together. DATA has no fragment numbers: "the TSNs for each fragment of a fragmented user message
+//! MUST be strictly sequential" (RFC 9260, 3.3.1). Where several subflows share a numbering, another's chunk must not take a
+//! number in the middle of a message.
+//!
+//! With a window for each subflow, the numbers of the whole message are kept when its first fragment leaves: the others go on
+//! with later numbers, whether the message is held up or not, as long as the peer's buffer has room for all of it. With one window for all, what holds up one holds up all: a
+//! message that has begun ends first. I-DATA and SF-DATA number fragments themselves and need neither.
+
+use super::Sender;
+use super::subflow::Subflow;
+use crate::association::State;
+use crate::config::Coupling;
+use crate::context::Context;
+use crate::ids::{LaneId, PathId, SpaceId, SubflowId};
+
+/// Numbers that may be out at once while some are kept: a gap block cannot say more than 65,535.
+const MOST_NUMBERS: usize = 60_000;
+/// A window of the peer, in bytes, from which on there is room for everybody.
+const SCARCE: u64 = 1 << 16;
+
+impl Sender {
+    fn needs_sequence(&self, at: SpaceId) -> bool {
+        let fid = self.spaces.get(at).map_or(0, |space| space.fid);
+        self.encoding.framing(fid).needs_sequence()
+    }
+
+    /// Whether a subflow, one of several, may send a new chunk as far as the messages of the others go.
+    #[inline(never)]
+    pub(super) fn may_begin_or_go_on(&self, cx: &Context, id: SubflowId) -> bool {
+        let Some(subflow) = self.subflows.get(id) else { return false };
+        if subflow.awaits_fid {
+            return false; // what it took over from another may still be sent again
+        }
+        let Some(space) = self.spaces.get(subflow.space) else { return false };
+        if !self.needs_sequence(subflow.space) {
+            return subflow.begun || space.fid != 0 || self.may_begin_beside(cx, id, subflow);
+        }
+        if space.exclusive_subflow.is_some_and(|exclusive| exclusive != id) {
+            return false;
+        }
+        let (most, next) = (self.max_payload_of(cx, subflow), subflow.out.peek(usize::MAX).unwrap_or(0));
+        let keeps = next > most && subflow.reserved.is_empty();
+        if self.peer_rwnd < SCARCE {
+            let lost = self.lost_of_others(subflow.lane, subflow.space);
+            if lost > 0 && lost * most as u64 >= self.peer_rwnd {
+                return false;
+            }
+        }
+        match space.flight.first_reserved() {
+            None if !keeps => true,
+            None => {
+                // Before the peer has granted our streams for good, nothing may be promised.
+                let granted = cx.state != State::CookieEchoed;
+                granted
+                    && (space.flight.is_empty() || space.flight.span() + next.div_ceil(most) < MOST_NUMBERS)
+            }
+            // What the peer waits for.
+            Some(first) if subflow.reserved.start == first => true,
+            Some(_) => {
+                let numbers = if keeps { next.div_ceil(most) } else { 1 };
+                if subflow.reserved.is_empty() && space.flight.span() + numbers >= MOST_NUMBERS {
+                    return false;
+                }
+                // A peer gives nothing of a message to its user before it is whole. Two halves could fill its buffer for ever:
+                // what the others have begun keeps its room.
+                let need = if keeps { next } else { next.min(most) };
+                let begun =
+                    self.subflows.iter().filter(|(other, s)| *other != id && s.space == subflow.space);
+                let promised: u64 =
+                    begun.map(|(_, s)| (s.reserved.end - s.reserved.start) * most as u64).sum();
+                need as u64 + promised <= self.peer_rwnd
+            }
+        }
+    }
+
+    /// Whether there is room for a message of a subflow beside those that others under the same numbering have begun, where
+    /// fragments number themselves: they need not stay together, but parts of many could fill the buffer, and none could end.
+    fn may_begin_beside(&self, cx: &Context, id: SubflowId, subflow: &Subflow) -> bool {
+        // A wide open window needs no closer look.
+        if self.peer_rwnd >= self.subflows.len() as u64 * cx.config.max_message as u64 {
+            return true;
+        }
+        let begun =
+            self.subflows.iter().filter(|(other, s)| s.begun && *other != id && s.space == subflow.space);
+        let promised: u64 = begun.map(|(_, s)| s.out.peek(usize::MAX).unwrap_or(0) as u64).sum();
+        let need = subflow.out.peek(usize::MAX).unwrap_or(0) as u64;
+        promised == 0 || need + promised <= self.peer_rwnd
+    }
+
+    /// Chunks that other lanes of a space have to send again: the room in the peer's buffer is theirs first, for what is behind
+    /// them stays there until they come.
+    fn lost_of_others(&self, lane: LaneId, space: SpaceId) -> u64 {
+        let others = self.lanes.iter().filter(|(other, l)| *other != lane && l.space == space);
+        others.map(|(_, l)| u64::from(l.unacked.saturating_sub(l.flight_chunks))).sum()
+    }
+
+    /// Most payload of a chunk of a subflow, bytes.
+    fn max_payload_of(&self, cx: &Context, subflow: &Subflow) -> usize {
+        let path = self.lanes.get(subflow.lane).map_or(PathId::FIRST, |lane| lane.path);
+        self.max_payload(cx, path).max(1)
+    }
+
+    /// Keeps numbers for the rest of the message that a subflow, one of several, has begun, or the numbering as a whole.
+    #[inline(never)]
+    pub(super) fn keep_contiguous(&mut self, cx: &Context, id: SubflowId) {
+        let Some(subflow) = self.subflows.get(id) else { return };
+        let (begun, at) = (subflow.begun, subflow.space);
+        let needed = begun
+            && self.needs_sequence(at)
+            && self.subflows.rows().iter().filter(|other| other.space == at).count() > 1;
+        let most = self.max_payload_of(cx, subflow);
+        let Some(space) = self.spaces.get_mut(at) else { return };
+        let Some(subflow) = self.subflows.get_mut(id) else { return };
+        if cx.config.coupling == Coupling::Shared {
+            if needed {
+                space.exclusive_subflow = Some(id);
+            } else if space.exclusive_subflow == Some(id) {
+                space.exclusive_subflow = None;
+            }
+        } else if needed && subflow.reserved.is_empty() {
+            let rest = subflow.out.peek(usize::MAX).unwrap_or(0).div_ceil(most) as u64;
+            let first = space.flight.reserve(rest, subflow.lane, id);
+            subflow.reserved = first..first + rest;
+        }
+    }
+}

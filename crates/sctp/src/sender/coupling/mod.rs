@@ -1,0 +1,191 @@
+//! How the windows of an association's lanes hold together (docs/couplings.md).
+//!
+//! A coupling sees all lanes and answers how each of them grows in congestion avoidance; what a loss costs, and slow start,
+//! stay the controller's own business. With one lane, or when Phi is a constant, there is nothing here to do and
+//! [`Coupler::new`] gives nothing.
+
+mod adaptive;
+mod bottleneck;
+mod grouping;
+mod linked;
+mod ranks;
+
+use anabranch_base::{Dscp, Duration, Instant};
+
+use crate::config::{AdaptiveCut, Config, Coupling, FccCount};
+use crate::ids::PathId;
+use crate::sender::lane::controller::Growth;
+use adaptive::Adaptive;
+use linked::Losses;
+
+/// What a coupling sees of a lane.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LaneView {
+    /// It carries an open subflow.
+    pub(crate) open: bool,
+    /// It has something to send or in flight.
+    pub(crate) active: bool,
+    /// The path it uses.
+    pub(crate) path: PathId,
+    /// Code point of its packets.
+    pub(crate) dscp: Dscp,
+    /// cwnd, bytes.
+    pub(crate) cwnd: u64,
+    /// Bytes in flight.
+    pub(crate) flight: u64,
+    /// Smoothed round-trip time.
+    pub(crate) srtt: Option<Duration>,
+}
+
+/// The time a chunk took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Delay {
+    /// To the peer and back, ns.
+    RoundTrip(i64),
+    /// To the peer, ns, less the difference of the clocks.
+    OneWay(i64),
+}
+
+/// What a SACK says of a lane.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Heard {
+    /// Bytes acknowledged for the first time.
+    pub(crate) bytes: u64,
+    /// Chunks acknowledged for the first time.
+    pub(crate) chunks: u64,
+    /// Of the newest chunk that was sent only once.
+    pub(crate) delay: Option<Delay>,
+}
+
+/// A coupling whose answer changes with what happens.
+#[derive(Debug)]
+pub(crate) struct Coupler {
+    rule: Rule,
+    count: FccCount,
+    cut: AdaptiveCut,
+    pmdcs: u64,
+    /// One a lane, brought up to date by the association before it asks.
+    pub(crate) views: Vec<LaneView>,
+}
+
+#[derive(Debug)]
+enum Rule {
+    /// Fractional congestion control that counts active subflows.
+    Counted(Coupling),
+    Lia,
+    Olia(Vec<Losses>),
+    Adaptive(Box<Adaptive>),
+}
+
+impl Coupler {
+    /// What the configuration asks for; `None` when Phi is a constant until subflows are opened or closed.
+    pub(crate) fn new(config: &Config, pmdcs: u32) -> Option<Box<Self>> {
+        let rule = match config.coupling {
+            Coupling::Independent | Coupling::Shared | Coupling::Fcc(_) => return None,
+            Coupling::FccN | Coupling::FccN2 | Coupling::Fcc2N2
+                if config.fcc_count == FccCount::Configured =>
+            {
+                return None;
+            }
+            fcc @ (Coupling::FccN | Coupling::FccN2 | Coupling::Fcc2N2) => Rule::Counted(fcc),
+            Coupling::Lia => Rule::Lia,
+            Coupling::Olia => Rule::Olia(Vec::new()),
+            Coupling::Adaptive => Rule::Adaptive(Box::default()),
+        };
+        let pmdcs = u64::from(pmdcs);
+        Some(Box::new(Self {
+            rule,
+            count: config.fcc_count,
+            cut: config.adaptive_cut,
+            pmdcs,
+            views: Vec::new(),
+        }))
+    }
+
+    /// A lane begins anew.
+    pub(crate) fn renew(&mut self, lane: usize) {
+        match &mut self.rule {
+            Rule::Olia(losses) => {
+                if let Some(slot) = losses.get_mut(lane) {
+                    *slot = Losses::default();
+                }
+            }
+            Rule::Adaptive(adaptive) => adaptive.renew(lane),
+            Rule::Counted(_) | Rule::Lia => {}
+        }
+    }
+
+    /// A SACK spoke of `lane`.
+    pub(crate) fn on_ack(&mut self, now: Instant, lane: usize, heard: &Heard) {
+        match &mut self.rule {
+            Rule::Olia(losses) => Losses::of(losses, lane).acked(heard.bytes),
+            Rule::Adaptive(adaptive) => adaptive.on_ack(now, lane, heard, &self.views, self.pmdcs),
+            Rule::Counted(_) | Rule::Lia => {}
+        }
+    }
+
+    /// `chunks` were marked lost; whether the window is `cut` for it. True when the lanes that share a full bottleneck with
+    /// this one ([`Coupler::share`]) are to be cut with it.
+    pub(crate) fn on_loss(&mut self, now: Instant, lane: usize, chunks: u64, cut: bool) -> bool {
+        match &mut self.rule {
+            Rule::Olia(losses) => {
+                if cut {
+                    Losses::of(losses, lane).lost();
+                }
+                false
+            }
+            Rule::Adaptive(adaptive) => {
+                let overflow = adaptive.on_loss(now, lane, chunks, cut, &self.views);
+                overflow && self.cut == AdaptiveCut::Group
+            }
+            Rule::Counted(_) | Rule::Lia => false,
+        }
+    }
+
+    /// Whether two lanes share a bottleneck that is full.
+    pub(crate) fn share(&self, lane: usize, other: usize) -> bool {
+        matches!(&self.rule, Rule::Adaptive(adaptive) if adaptive.share(lane, other))
+    }
+
+    /// T3-rtx of `lane` expired.
+    pub(crate) fn on_timeout(&mut self, lane: usize) {
+        if let Rule::Olia(losses) = &mut self.rule {
+            Losses::of(losses, lane).lost();
+        }
+    }
+
+    /// How `lane` grows now. O(lanes).
+    pub(crate) fn growth(&self, lane: usize) -> Growth {
+        match &self.rule {
+            Rule::Counted(fcc) => Growth::Phi(fcc.phi(self.counted(|_, _| true))),
+            Rule::Lia => linked::lia(&self.views, lane),
+            Rule::Olia(losses) => linked::olia(&self.views, losses, lane),
+            Rule::Adaptive(adaptive) => {
+                if !adaptive.is_saturated(lane) {
+                    return Growth::Phi(1.0);
+                }
+                let n = f64::from(self.counted(|other, _| other == lane || adaptive.share(lane, other)));
+                // Cuts that all lanes make together are those of one flow, and so is one packet for all of them.
+                let together = self.cut == AdaptiveCut::Group && adaptive.overflows(lane);
+                Growth::Phi(if together { n } else { n * n })
+            }
+        }
+    }
+
+    /// Open lanes that `which` selects, as the configuration counts them.
+    fn counted(&self, which: impl Fn(usize, &LaneView) -> bool) -> u32 {
+        let counts = |view: &LaneView| view.open && (self.count == FccCount::Configured || view.active);
+        let lanes = self.views.iter().enumerate();
+        lanes.filter(|&(lane, view)| counts(view) && which(lane, view)).count().max(1) as u32
+    }
+
+    /// Once in a while: what takes longer than a SACK.
+    pub(crate) fn review(&mut self, now: Instant) {
+        if let Rule::Adaptive(adaptive) = &mut self.rule {
+            adaptive.review(now, &self.views, self.pmdcs);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,334 @@
+use super::*;
+use bottleneck::{Estimates, Statistics};
+use grouping::Pair;
+use ranks::{Delays, LossCause};
+
+const MS: u64 = 1_000_000;
+
+fn lane(cwnd: u64, rtt_ms: u64) -> LaneView {
+    LaneView {
+        open: true,
+        active: true,
+        cwnd,
+        flight: cwnd,
+        srtt: Some(Duration::from_millis(rtt_ms)),
+        ..LaneView::default()
+    }
+}
+
+fn packets(growth: Growth) -> f64 {
+    match growth {
+        Growth::Linked(packets) => packets,
+        Growth::Phi(phi) => 1.0 / phi,
+    }
+}
+
+fn near(a: f64, b: f64) -> bool {
+    (a - b).abs() < 1e-9 * b.abs().max(1.0)
+}
+
+#[test]
+fn a_constant_phi_needs_no_coupler() {
+    for (text, needed) in [
+        ("independent", false),
+        ("shared", false),
+        ("fcc(n^2)", false),
+        ("fcc(3.5)", false),
+        ("lia", true),
+        ("olia", true),
+        ("adaptive", true),
+    ] {
+        let mut config = Config::rfc9260();
+        config.set("coupling", text).unwrap();
+        assert_eq!(Coupler::new(&config, config.pmdcs()).is_some(), needed, "{text}");
+        assert_eq!(config.get("coupling").unwrap(), text);
+    }
+    let mut config = Config::rfc9260();
+    config.set("coupling", "fcc(n^2)").unwrap();
+    config.set("fcc_count", "active").unwrap();
+    let mut coupler = Coupler::new(&config, config.pmdcs()).unwrap();
+    coupler.views = vec![lane(10_000, 100); 4];
+    assert_eq!(coupler.growth(0), Growth::Phi(16.0));
+    coupler.views[1].active = false;
+    coupler.views[2].open = false;
+    assert_eq!(coupler.growth(0), Growth::Phi(4.0), "two of four have something to send");
+}
+
+/// RFC 6356: equal round trips and windows: alpha = 1 / n, so each grows by 1 / n^2 packets in a round trip.
+#[test]
+fn lia_with_equal_lanes_is_fcc_n_squared() {
+    let views = vec![lane(30_000, 100); 3];
+    assert!(near(packets(linked::lia(&views, 1)), 1.0 / 9.0));
+}
+
+/// Equations 1 and 2 of RFC 6356 worked out: windows 40,000 and 10,000 B, round trips 0.1 and 0.05 s. alpha = 50,000 *
+/// max(4e6, 4e6) / (400,000 + 200,000)^2 = 0.5556. Lane 0 adds alpha * 40,000 / 50,000 in a round trip.
+#[test]
+fn lia_follows_its_equations() {
+    let views = [lane(40_000, 100), lane(10_000, 50)];
+    let alpha = 50_000.0 * 4e6 / 600_000.0_f64.powi(2);
+    assert!(near(packets(linked::lia(&views, 0)), alpha * 0.8));
+    assert!(near(packets(linked::lia(&views, 1)), alpha * 0.2));
+    // The second argument of min: a long lane is not more aggressive than Reno.
+    let views = [lane(40_000, 1000), lane(1500, 10)];
+    assert!(near(packets(linked::lia(&views, 0)), 1.0));
+    // What is not open, or was never measured, does not count.
+    let views =
+        [lane(40_000, 100), LaneView { open: false, ..lane(1, 1) }, LaneView { srtt: None, ..lane(9, 9) }];
+    assert!(near(packets(linked::lia(&views, 0)), 1.0));
+    assert!(near(packets(linked::lia(&views, 2)), 1.0));
+    // A lane without anything to send counts with what it has in flight.
+    let views = [lane(40_000, 100), LaneView { active: false, flight: 0, ..lane(40_000, 100) }];
+    assert!(packets(linked::lia(&views, 0)) > 0.999);
+}
+
+/// OLIA: lane 1 is as good as lane 0 (same bytes between losses, same round trip) and has the smaller window: growth moves
+/// from lane 0 to lane 1 by 1 / (2 * 1).
+#[test]
+fn olia_moves_growth_to_good_lanes_with_small_windows() {
+    let views = [lane(30_000, 100), lane(10_000, 100)];
+    let mut losses = Vec::new();
+    for lane in 0..2 {
+        Losses::of(&mut losses, lane).acked(1_000_000);
+        Losses::of(&mut losses, lane).lost();
+        Losses::of(&mut losses, lane).acked(7);
+    }
+    assert!(near(packets(linked::olia(&views, &losses, 0)), 0.75 * 0.75 - 0.5));
+    assert!(near(packets(linked::olia(&views, &losses, 1)), 0.25 * 0.25 + 0.5));
+    // A worse lane gets nothing: l / rtt^2 decides.
+    let mut worse = losses.clone();
+    worse[1] = Losses::default();
+    worse[1].acked(500_000);
+    assert!(near(packets(linked::olia(&views, &worse, 0)), 0.5625));
+    assert!(near(packets(linked::olia(&views, &worse, 1)), 0.0625));
+    // With equal windows there is nobody to collect for.
+    let even = [lane(10_000, 100); 2];
+    assert!(near(packets(linked::olia(&even, &losses, 0)), 0.25));
+}
+
+/// Section 3.2 of RFC 8382 on numbers that can be checked by hand.
+#[test]
+fn skewness_variability_and_loss_of_a_small_example() {
+    let mut s = Statistics::default();
+    // The first interval has no mean to compare with: 10, 10, 10, 30, mean 15.
+    for delay in [10.0, 10.0, 10.0, 30.0] {
+        s.sample(delay);
+    }
+    s.end_interval();
+    assert_eq!((s.estimates().skew, s.estimates().variability), (0.0, 0.0));
+    // Against 15: three below, one above: +2. |10 - 15| * 3 + |30 - 15| = 30.
+    for delay in [10.0, 10.0, 10.0, 30.0] {
+        s.sample(delay);
+    }
+    s.acked(6);
+    s.lost(2);
+    s.end_interval();
+    assert!(near(s.estimates().skew, 2.0 / 8.0));
+    assert!(near(s.estimates().variability, 30.0 / 8.0));
+    assert!(near(s.estimates().loss, 0.25));
+}
+
+#[test]
+fn oscillation_counts_crossings_of_the_mean() {
+    let mut s = Statistics::default();
+    for round in 0..50 {
+        for sample in 0..4 {
+            // Two intervals low, two high: a crossing every second interval.
+            s.sample(if round % 4 < 2 { 0.0 } else { 100.0 } + f64::from(sample));
+        }
+        s.end_interval();
+    }
+    let oscillation = s.estimates().oscillation;
+    assert!((0.44..=0.5).contains(&oscillation), "{oscillation}");
+}
+
+#[test]
+fn a_full_queue_is_a_bottleneck_and_an_empty_one_with_bursts_is_not() {
+    let (mut full, mut empty) = (Statistics::default(), Statistics::default());
+    for round in 0..100 {
+        for sample in 0..20 {
+            // A sawtooth over seconds; and a queue that is empty but for one packet in ten.
+            full.sample(f64::from((round * 20 + sample) % 400));
+            empty.sample(if sample % 10 == 0 { 50.0 } else { 0.0 });
+        }
+        full.end_interval();
+        empty.end_interval();
+    }
+    assert!(full.sees_bottleneck());
+    assert!(!empty.sees_bottleneck(), "skew {}", empty.estimates().skew);
+}
+
+#[test]
+fn flows_are_divided_by_each_estimate() {
+    let base = Estimates { skew: 0.0, variability: 100.0, oscillation: 0.3, loss: 0.0 };
+    let flows = [
+        base,
+        Estimates { oscillation: 0.5, ..base },
+        Estimates { variability: 85.0, ..base },
+        Estimates { variability: 95.0, ..base },
+        Estimates { skew: -0.2, ..base },
+        Estimates { loss: 0.04, ..base },
+        Estimates { loss: 0.3, ..base },
+    ];
+    let groups = grouping::group(&flows);
+    let same = |a: usize, b: usize| groups[a] == groups[b];
+    assert!(!same(0, 1), "oscillation");
+    assert!(same(0, 3), "5 % of variability");
+    assert!(!same(0, 2), "85 is more than 10 % below 95");
+    assert!(!same(0, 4), "skewness");
+    assert!(same(0, 5), "a loss below p_l is not reliable");
+    assert!(!same(0, 6), "a loss above it is");
+    assert_eq!(grouping::group(&[]), Vec::<usize>::new());
+}
+
+#[test]
+fn verdicts_on_a_pair_have_inertia() {
+    let mut pair = Pair::default();
+    for _ in 0..20 {
+        pair.seen(false);
+    }
+    assert!(pair.is_together(), "twenty verdicts are not enough");
+    for _ in 0..60 {
+        pair.seen(false);
+    }
+    assert!(!pair.is_together());
+    for _ in 0..8 {
+        pair.seen(true);
+    }
+    assert!(!pair.is_together());
+    for _ in 0..60 {
+        pair.seen(true);
+    }
+    assert!(pair.is_together());
+}
+
+#[test]
+fn losses_at_the_top_are_the_queues_and_losses_anywhere_are_the_links() {
+    let mut delays = Delays::default();
+    assert_eq!(delays.rank(5), None, "too few");
+    for delay in 0..100 {
+        delays.note(delay);
+    }
+    assert!(near(delays.rank(99).unwrap(), 0.995));
+    assert!(near(delays.rank(-1).unwrap(), 0.0));
+    let mut cause = LossCause::default();
+    cause.note(0.95);
+    assert!(!cause.is_congestion(), "one loss proves nothing");
+    cause.note(0.95);
+    cause.note(0.97);
+    assert!(cause.is_congestion(), "{}", cause.mean());
+    for rank in [0.1, 0.9, 0.4, 0.6, 0.3, 0.7, 0.5, 0.2] {
+        cause.note(rank);
+    }
+    assert!(!cause.is_congestion(), "{}", cause.mean());
+    // All delays equal: every loss has the middle rank.
+    let mut flat = Delays::default();
+    for _ in 0..300 {
+        flat.note(7);
+    }
+    assert!(near(flat.rank(7).unwrap(), 0.5));
+}
+
+struct Sawtooth {
+    coupler: Box<Coupler>,
+    now: u64,
+}
+
+impl Sawtooth {
+    fn new(lanes: usize) -> Self {
+        let mut config = Config::rfc9260();
+        config.coupling = Coupling::Adaptive;
+        let mut coupler = Coupler::new(&config, config.pmdcs()).unwrap();
+        coupler.views = vec![lane(20 * 1468, 100); lanes];
+        Self { coupler, now: 0 }
+    }
+
+    /// Every lane hears of one delay.
+    fn delay(&mut self, ms: u64) {
+        self.now += 10 * MS;
+        let now = Instant::from_nanos(self.now);
+        for lane in 0..self.coupler.views.len() {
+            let delay = Some(Delay::RoundTrip((ms * MS) as i64));
+            self.coupler.on_ack(now, lane, &Heard { bytes: 1468, chunks: 1, delay });
+        }
+        self.coupler.review(now);
+    }
+
+    fn lose(&mut self, lane: usize) -> bool {
+        self.coupler.on_loss(Instant::from_nanos(self.now), lane, 1, true)
+    }
+}
+
+#[test]
+fn adaptive_has_phi_1_without_a_queue_whatever_is_lost() {
+    let mut s = Sawtooth::new(4);
+    for step in 0..10_000 {
+        // Jitter without a pattern: losses meet every delay.
+        s.delay(100 + ((step * 2_654_435_761_u64) >> 7) % 5);
+        if step % 397 == 396 {
+            assert!(!s.lose((step % 4) as usize), "nobody else is cut");
+        }
+    }
+    for lane in 0..4 {
+        assert_eq!(s.coupler.growth(lane), Growth::Phi(1.0));
+    }
+}
+
+#[test]
+fn adaptive_has_phi_n_squared_when_the_queue_overflows_and_1_when_room_has_come() {
+    let mut s = Sawtooth::new(3);
+    for step in 0..2000 {
+        // 100 to 180 ms in 4 s; lost at the top, in turn.
+        s.delay(100 + 80 * (step % 400) / 400);
+        if step % 400 == 399 {
+            s.lose((step / 400 % 3) as usize);
+        }
+    }
+    // Right after the overflow the queue is empty, but overflows are what limits these lanes: as one flow, all cut together.
+    s.delay(100);
+    assert_eq!(s.coupler.growth(0), Growth::Phi(3.0));
+    assert!(s.coupler.share(0, 2));
+    s.coupler.cut = AdaptiveCut::Lane;
+    assert_eq!(s.coupler.growth(0), Growth::Phi(9.0));
+    // Nothing for 60 round trips of 60 packets: the bottleneck has room.
+    for _ in 0..800 {
+        s.delay(100);
+    }
+    assert_eq!(s.coupler.growth(0), Growth::Phi(1.0));
+}
+
+#[test]
+fn adaptive_counts_lanes_of_other_code_points_until_their_delays_differ() {
+    let mut s = Sawtooth::new(2);
+    s.coupler.views[1].dscp = Dscp::new(46).unwrap();
+    for step in 0..1200 {
+        s.delay(100 + 80 * (step % 400) / 400);
+        if step % 400 == 399 {
+            s.lose(0);
+            s.lose(1);
+        }
+    }
+    for _ in 0..20 {
+        s.delay(180);
+    }
+    assert_eq!(s.coupler.growth(0), Growth::Phi(2.0), "together until shown apart");
+    // Lane 1 meets another queue from now on, which is always nearly full.
+    for step in 0..20_000_u64 {
+        s.now += 10 * MS;
+        let now = Instant::from_nanos(s.now);
+        let slow = 100 + 80 * (step % 400) / 400;
+        let full = 160 + 4 * (step % 3);
+        for (lane, ms) in [slow, full].into_iter().enumerate() {
+            let delay = Some(Delay::RoundTrip((ms * MS) as i64));
+            s.coupler.on_ack(now, lane, &Heard { bytes: 1468, chunks: 1, delay });
+        }
+        s.coupler.review(now);
+        if step % 400 == 399 {
+            s.lose(0);
+        }
+        if step % 100 == 99 {
+            s.lose(1);
+        }
+    }
+    assert_eq!(s.coupler.growth(0), Growth::Phi(1.0), "alone: n = 1");
+}

@@ -1,0 +1,478 @@
+//! What a subflow has sent and not yet had acknowledged for good.
+//!
+//! A ring of chunks, indexed by sequence number, and the set of those that gap blocks have acknowledged. Reading a
+//! SACK costs what is new in it plus the number of its blocks; nothing ever scans the window.
+
+use std::collections::VecDeque;
+
+use anabranch_base::Instant;
+use anabranch_wire::chunk::sack::GapBlock;
+
+use crate::ids::{Id, LaneId, SubflowId};
+use crate::ranges::RangeSet;
+use crate::stream::outbound::Fragment;
+
+/// Where a chunk stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ChunkState {
+    /// In the network, as far as we know.
+    InFlight,
+    /// Marked for retransmission.
+    Lost,
+    /// Acknowledged by a gap block; the peer may still take that back.
+    GapAcked,
+    /// A number without a chunk: the message that it is kept for has begun to leave, and its fragments have consecutive
+    /// numbers.
+    Reserved,
+}
+
+/// A chunk that has been sent.
+#[derive(Debug)]
+pub(crate) struct SentChunk {
+    pub(crate) fragment: Fragment,
+    pub(crate) sent_at: Instant,
+    pub(crate) state: ChunkState,
+    /// Lane that carried it last.
+    pub(crate) lane: LaneId,
+    /// Subflow that it belongs to.
+    pub(crate) subflow: SubflowId,
+    /// Missing reports so far.
+    pub(crate) missing: u8,
+    /// Times sent, saturating.
+    pub(crate) transmissions: u8,
+    /// Fast retransmitted once: "ineligible for a subsequent Fast Retransmit" (RFC 9260, 7.2.4).
+    pub(crate) fast_retransmitted: bool,
+    /// Why it is marked, for the trace.
+    pub(crate) lost_by_timeout: bool,
+    /// Bytes of header that count in flight.
+    pub(crate) header: u8,
+    /// It asks for a SACK at once also when it is sent again.
+    pub(crate) immediate: bool,
+    /// It is sent again as a probe of the tail.
+    pub(crate) probe: bool,
+}
+
+impl SentChunk {
+    fn reserved(lane: LaneId, subflow: SubflowId) -> Self {
+        Self {
+            fragment: Fragment::default(),
+            sent_at: Instant::ZERO,
+            state: ChunkState::Reserved,
+            lane,
+            subflow,
+            missing: 0,
+            transmissions: 0,
+            fast_retransmitted: false,
+            lost_by_timeout: false,
+            header: 0,
+            immediate: false,
+            probe: false,
+        }
+    }
+
+    /// Bytes that count in flight: the chunk, as a rule with its header.
+    pub(crate) fn size(&self) -> u64 {
+        u64::from(self.header) + self.fragment.payload.len() as u64
+    }
+}
+
+/// Blocks in a SACK from which on it may have been cut to the size of a packet: the smallest packet, 512 bytes, has
+/// room for some 120.
+const MANY_BLOCKS: usize = 100;
+
+/// What one SACK changed, on one lane.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LaneAck {
+    /// Bytes acknowledged for the first time by the cumulative TSN.
+    pub(crate) cumulative: u64,
+    /// Bytes acknowledged for the first time by gap blocks.
+    pub(crate) gap: u64,
+    /// Bytes passed by the cumulative TSN that gap blocks had acknowledged.
+    pub(crate) earlier_gap: u64,
+    /// Bytes and chunks that left the flight (what was marked lost had left before).
+    pub(crate) left_flight: u64,
+    pub(crate) left_chunks: u32,
+    /// Bytes and chunks that came back into flight because the peer reneged.
+    pub(crate) reneged: u64,
+    pub(crate) reneged_chunks: u32,
+    /// Chunks acknowledged for the first time, by whatever means.
+    pub(crate) acked_chunks: u32,
+    /// Whether a chunk was passed by the cumulative TSN (T3 restarts, rule R3).
+    pub(crate) earliest_acked: bool,
+    /// Highest sequence number of the lane newly acknowledged (HTNA).
+    pub(crate) highest_newly_acked: Option<u64>,
+    /// Newest of the newly acknowledged that was sent once: sequence number and time of sending.
+    pub(crate) newest_once: Option<(u64, Instant)>,
+    /// Newest of the newly acknowledged that was sent more than once: time of the last sending and sequence number.
+    pub(crate) newest_resent: Option<(Instant, u64)>,
+    /// The cumulative TSN passed a chunk that had been fast retransmitted.
+    pub(crate) fast_retransmitted_acked: bool,
+}
+
+/// What one SACK changed.
+#[derive(Debug, Default)]
+pub(crate) struct AckOutcome {
+    /// By lane.
+    pub(crate) lanes: Vec<LaneAck>,
+    /// Highest sequence number that the SACK acknowledges at all.
+    pub(crate) highest_acked: Option<u64>,
+    /// The cumulative point moved.
+    pub(crate) advanced: bool,
+    /// Payload bytes newly acknowledged.
+    pub(crate) payload: u64,
+}
+
+impl AckOutcome {
+    fn reset(&mut self, lanes: usize) {
+        self.lanes.clear();
+        // As a rule there is one lane: room for just as many as there are.
+        self.lanes.reserve_exact(lanes);
+        self.lanes.resize(lanes, LaneAck::default());
+        self.highest_acked = None;
+        self.advanced = false;
+        self.payload = 0;
+    }
+}
+
+/// A SACK that cannot be true: it acknowledges what was never sent, or its blocks are out of shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BogusSack(pub(crate) &'static str);
+
+/// Sent chunks from the cumulative point on.
+#[derive(Debug, Default)]
+pub(crate) struct Flight {
+    first: u64,
+    chunks: VecDeque<SentChunk>,
+    /// User data in `chunks`.
+    bytes: u64,
+    gap_acked: RangeSet,
+    /// Numbers without a chunk yet, ascending.
+    reserved: VecDeque<u64>,
+    scratch: Vec<(u64, u64)>,
+    /// Chunks looked at, for the test that the work per packet does not grow with the window.
+    #[cfg(test)]
+    pub(crate) visited: u64,
+}
+
+impl Flight {
+    /// The earliest sequence number not cumulatively acknowledged.
+    pub(crate) fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// The next sequence number to send.
+    pub(crate) fn next(&self) -> u64 {
+        self.first + self.chunks.len() as u64
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.chunks.is_empty()
+    }
+
+    /// Whether it holds anything of some streams; of any, where none is listed. It looks at everything: for rare events only.
+    pub(crate) fn carries(&self, streams: &[u16]) -> bool {
+        self.chunks.iter().any(|chunk| streams.is_empty() || streams.contains(&chunk.fragment.stream))
+    }
+
+    pub(crate) fn get(&self, seq: u64) -> Option<&SentChunk> {
+        self.chunks.get(usize::try_from(seq.checked_sub(self.first)?).ok()?)
+    }
+
+    pub(crate) fn get_mut(&mut self, seq: u64) -> Option<&mut SentChunk> {
+        #[cfg(test)]
+        {
+            self.visited += 1;
+        }
+        self.chunks.get_mut(usize::try_from(seq.checked_sub(self.first)?).ok()?)
+    }
+
+    /// The unacknowledged chunks of a lane, ascending. It looks at everything: for rare events only.
+    pub(crate) fn of_lane(&self, lane: LaneId) -> impl Iterator<Item = u64> + '_ {
+        let mine = move |chunk: &SentChunk| {
+            chunk.lane == lane && matches!(chunk.state, ChunkState::InFlight | ChunkState::Lost)
+        };
+        self.chunks.iter().enumerate().filter(move |(_, c)| mine(c)).map(|(i, _)| self.first + i as u64)
+    }
+
+    /// User data that is not acknowledged cumulatively, bytes; looked at where subflows share the peer's buffer.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Everything, in order, to send it elsewhere. The numbers given so far stay given.
+    pub(crate) fn take_all(&mut self) -> VecDeque<SentChunk> {
+        self.first = self.next();
+        self.gap_acked = RangeSet::default();
+        self.bytes = 0;
+        self.reserved.clear();
+        std::mem::take(&mut self.chunks)
+    }
+
+    /// Numbers from the cumulative point to the last one given.
+    pub(crate) fn span(&self) -> usize {
+        self.chunks.len()
+    }
+
+    /// Keeps the next `count` numbers for the rest of a message that `lane` sends; the first of them.
+    pub(crate) fn reserve(&mut self, count: u64, lane: LaneId, subflow: SubflowId) -> u64 {
+        let first = self.next();
+        for seq in first..first + count {
+            self.reserved.push_back(seq);
+            self.chunks.push_back(SentChunk::reserved(lane, subflow));
+        }
+        first
+    }
+
+    /// The earliest number without a chunk.
+    pub(crate) fn first_reserved(&self) -> Option<u64> {
+        self.reserved.front().copied()
+    }
+
+    /// The chunk for which `seq` was kept is being sent.
+    pub(crate) fn fill(&mut self, seq: u64, chunk: SentChunk) {
+        if let Ok(index) = self.reserved.binary_search(&seq) {
+            self.reserved.remove(index);
+        }
+        self.bytes += chunk.fragment.payload.len() as u64;
+        if let Some(place) = self.get_mut(seq) {
+            *place = chunk;
+        }
+    }
+
+    /// Adds a chunk that is being sent for the first time, under the number [`Flight::next`].
+    #[inline]
+    pub(crate) fn push(&mut self, chunk: SentChunk) {
+        self.bytes += chunk.fragment.payload.len() as u64;
+        self.chunks.push_back(chunk);
+    }
+
+    /// Every chunk. For rare events only.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &SentChunk> {
+        self.chunks.iter()
+    }
+
+    /// Every chunk with its sequence number. For the rare events only: a timeout looks at all of a lane.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (u64, &mut SentChunk)> {
+        let first = self.first;
+        self.chunks.iter_mut().enumerate().map(move |(i, c)| (first + i as u64, c))
+    }
+
+    /// Applies a SACK. `next_expected` is one past its Cumulative TSN Ack, unwrapped; the caller has dropped those
+    /// that are older than [`Flight::first`].
+    pub(crate) fn acknowledge(
+        &mut self,
+        next_expected: u64,
+        gaps: impl Iterator<Item = GapBlock>,
+        lanes: usize,
+        out: &mut AckOutcome,
+    ) -> Result<(), BogusSack> {
+        out.reset(lanes);
+        let never_sent = self.reserved.front().is_some_and(|seq| *seq < next_expected);
+        if next_expected > self.next() || never_sent {
+            return Err(BogusSack("a SACK acknowledges a TSN that was never sent"));
+        }
+        self.read_blocks(next_expected, gaps)?;
+        if !self.reserved.is_empty() {
+            self.check_reserved()?;
+        }
+        self.acknowledge_cumulatively(next_expected, out);
+        self.acknowledge_gaps(out);
+        Ok(())
+    }
+
+    /// Fills `scratch` with the SACK's blocks as unwrapped, sorted, merged ranges.
+    fn read_blocks(
+        &mut self,
+        next_expected: u64,
+        gaps: impl Iterator<Item = GapBlock>,
+    ) -> Result<(), BogusSack> {
+        self.scratch.clear();
+        let mut sorted = true;
+        for block in gaps {
+            // Offsets count from the Cumulative TSN Ack, which is next_expected - 1; 0 would be that TSN itself.
+            if block.start == 0 || block.end < block.start {
+                return Err(BogusSack("a gap block ends before it starts, or starts at the cumulative TSN"));
+            }
+            let (start, end) =
+                (next_expected + u64::from(block.start) - 1, next_expected + u64::from(block.end));
+            if end > self.next() {
+                return Err(BogusSack("a gap block acknowledges a TSN that was never sent"));
+            }
+            match self.scratch.last_mut() {
+                Some(last) if start == last.1 => last.1 = end,
+                last => {
+                    sorted &= last.is_none_or(|last| start > last.1);
+                    self.scratch.push((start, end));
+                }
+            }
+        }
+        if !sorted {
+            // No rule asks for an order; every stack keeps one.
+            self.scratch.sort_unstable();
+            self.scratch.dedup_by(|next, kept| {
+                let joins = next.0 <= kept.1;
+                if joins {
+                    kept.1 = kept.1.max(next.1);
+                }
+                joins
+            });
+        }
+        Ok(())
+    }
+
+    /// No block may cover a number under which nothing has left.
+    fn check_reserved(&self) -> Result<(), BogusSack> {
+        for &(start, end) in &self.scratch {
+            let next = self.reserved.partition_point(|seq| *seq < start);
+            if self.reserved.get(next).is_some_and(|seq| *seq < end) {
+                return Err(BogusSack("a gap block acknowledges a TSN that was never sent"));
+            }
+        }
+        Ok(())
+    }
+
+    fn acknowledge_cumulatively(&mut self, next_expected: u64, out: &mut AckOutcome) {
+        let count = (next_expected.saturating_sub(self.first) as usize).min(self.chunks.len());
+        if count == 0 {
+            return;
+        }
+        out.advanced = true;
+        // They are read where they stand and leave together: taking each out would move it.
+        let mut bytes = 0;
+        for (seq, chunk) in (self.first..).zip(self.chunks.range(..count)) {
+            let len = chunk.fragment.payload.len() as u64;
+            bytes += len;
+            let Some(lane) = out.lanes.get_mut(chunk.lane.row()) else { continue };
+            lane.earliest_acked = true;
+            lane.fast_retransmitted_acked |= chunk.fast_retransmitted;
+            if chunk.state == ChunkState::GapAcked {
+                lane.earlier_gap += chunk.size();
+            } else {
+                lane.cumulative += chunk.size();
+                out.payload += len;
+                newly(lane, seq, chunk);
+            }
+        }
+        #[cfg(test)]
+        {
+            self.visited += count as u64;
+        }
+        self.chunks.drain(..count);
+        self.bytes -= bytes;
+        self.first += count as u64;
+        out.highest_acked = Some(self.first - 1);
+        self.gap_acked.remove_below(self.first);
+    }
+
+    /// Walks the SACK's blocks and the known ones side by side: what is in only one of them is news.
+    fn acknowledge_gaps(&mut self, out: &mut AckOutcome) {
+        let mut blocks = std::mem::take(&mut self.scratch);
+        if let Some(&(_, end)) = blocks.last() {
+            out.highest_acked = Some(end - 1);
+        }
+        let known = std::mem::take(&mut self.gap_acked);
+        let mut old = known.iter().peekable();
+        let mut at = self.first;
+        for &(start, end) in &blocks {
+            // Known ranges before this block are not in the SACK any more.
+            while let Some(&(s, e)) = old.peek() {
+                if e > start {
+                    break;
+                }
+                self.renege(s.max(at), e, out);
+                old.next();
+            }
+            let mut from = start;
+            while let Some(&(s, e)) = old.peek() {
+                if s >= end {
+                    break;
+                }
+                if s.max(at) < start {
+                    self.renege(s.max(at), start, out);
+                }
+                self.gap_ack(from, s.max(from), out);
+                from = from.max(e.min(end));
+                if e > end {
+                    break;
+                }
+                old.next();
+            }
+            self.gap_ack(from, end, out);
+            at = end;
+        }
+        // A SACK holds "as many Gap Ack Blocks as can fit" (6.2). One with many may have been cut short: what lies above
+        // its last block keeps its state until a SACK can tell.
+        let cut_short = blocks.len() >= MANY_BLOCKS;
+        for (s, e) in old {
+            let s = s.max(at);
+            if !cut_short {
+                self.renege(s, e, out);
+            } else if let Some(last) = blocks.last_mut().filter(|last| last.1 == s) {
+                last.1 = e;
+            } else if s < e {
+                blocks.push((s, e));
+            }
+        }
+        self.gap_acked = known;
+        self.gap_acked.assign(&blocks);
+        self.scratch = blocks;
+    }
+
+    fn gap_ack(&mut self, start: u64, end: u64, out: &mut AckOutcome) {
+        for seq in start..end {
+            let Some(chunk) = self.get_mut(seq) else { continue };
+            let Some(lane) = out.lanes.get_mut(chunk.lane.row()) else { continue };
+            if chunk.state == ChunkState::GapAcked {
+                continue;
+            }
+            newly(lane, seq, chunk);
+            chunk.state = ChunkState::GapAcked;
+            lane.gap += chunk.size();
+            out.payload += chunk.fragment.payload.len() as u64;
+        }
+    }
+
+    /// 6.2.1 D iii: what was gap-acked and is not any more counts as outstanding again.
+    fn renege(&mut self, start: u64, end: u64, out: &mut AckOutcome) {
+        for seq in start..end {
+            let Some(chunk) = self.get_mut(seq) else { continue };
+            if chunk.state != ChunkState::GapAcked {
+                continue;
+            }
+            chunk.state = ChunkState::InFlight;
+            if let Some(lane) = out.lanes.get_mut(chunk.lane.row()) {
+                lane.reneged += chunk.size();
+                lane.reneged_chunks += 1;
+            }
+        }
+    }
+
+    /// Highest sequence number that a gap block acknowledges, if any.
+    pub(crate) fn highest_gap_acked(&self) -> Option<u64> {
+        self.gap_acked.end().map(|e| e - 1)
+    }
+
+    /// Forgets everything and begins at 0 (restart).
+    pub(crate) fn restart(&mut self) {
+        *self = Self::default();
+    }
+}
+
+fn newly(lane: &mut LaneAck, seq: u64, chunk: &SentChunk) {
+    lane.acked_chunks += 1;
+    lane.highest_newly_acked = lane.highest_newly_acked.max(Some(seq));
+    if chunk.state == ChunkState::InFlight {
+        lane.left_flight += chunk.size();
+        lane.left_chunks += 1;
+    }
+    // Karn's algorithm (C5): only chunks sent once. A chunk marked lost may have been sent once, and then its
+    // sample would include the wait of the peer's SACKs that we missed: leave it out, too.
+    if chunk.transmissions == 1 && chunk.state == ChunkState::InFlight {
+        lane.newest_once = Some((seq, chunk.sent_at));
+    } else if chunk.state == ChunkState::InFlight {
+        lane.newest_resent = lane.newest_resent.max(Some((chunk.sent_at, seq)));
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests;

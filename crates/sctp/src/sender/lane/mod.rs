@@ -1,0 +1,429 @@
+//! A lane: one subflow on one path. What it has in flight, its T3-rtx timer, losses, congestion controller and pacer.
+
+pub(crate) mod clock;
+pub(crate) mod controller;
+pub(crate) mod pacer;
+pub(crate) mod rtt;
+
+use anabranch_base::{Duration, Instant};
+
+use super::flight::LaneAck;
+use super::loss::Loss;
+use super::rack::Rack;
+use crate::config::{Config, LossDetection, MaxBurst};
+use crate::context::Context;
+use crate::encoding::Encoding;
+use crate::ids::{PathId, SpaceId, SubflowId, Table};
+use crate::path::Path;
+use clock::Clock;
+use controller::{AnyController, Controller};
+use pacer::{Pacer, Rate};
+use rtt::{RttEstimator, TimedChunk};
+
+/// What a lane's timer of losses is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LossTimer {
+    /// Chunks that may only be late are lost by then (RFC 8985, 6.3).
+    Reordering,
+    /// The tail may be lost: a probe is due (RFC 8985, 7.3).
+    Probe,
+    /// KAME's early fast retransmit.
+    EarlyRetransmit,
+    /// KAME: packets that leave without a SACK.
+    Burst,
+}
+
+/// What every packet asks for stands first.
+#[derive(Debug)]
+pub(super) struct Lane {
+    /// Bytes in flight, as windows count them: DATA chunk headers included, or not.
+    pub(super) flight: u64,
+    /// Chunks in flight.
+    pub(super) flight_chunks: u32,
+    /// Chunks neither cumulatively nor gap acknowledged: in flight or marked lost.
+    pub(super) unacked: u32,
+    burst: Burst,
+    /// The sequence space under which it sends.
+    pub(super) space: SpaceId,
+    pub(super) path: PathId,
+    /// The subflow that it carries; the first of them where several share it.
+    pub(super) subflow: SubflowId,
+    /// Bytes of header that count for each chunk.
+    pub(super) chunk_header: u8,
+    /// So many packets of new data may leave whatever cwnd says.
+    pub(super) cwnd_exempt_new: u8,
+    /// One packet of marked chunks may leave whatever cwnd says (7.2.4, step 3).
+    pub(super) cwnd_exempt_packet: bool,
+    /// Marked chunks wait for the next SACK.
+    pub(super) awaiting_sack: bool,
+    /// After T3-rtx expired: "no more than one SCTP packet will be in flight ... until the endpoint receives
+    /// acknowledgement" (7.2.3).
+    pub(super) single_packet: bool,
+    /// The chunk being timed was still unacknowledged before the SACK that is being read.
+    pub(super) timed_open: bool,
+    /// T3-rtx.
+    pub(super) t3: Option<Instant>,
+    /// Time of the last DATA sent.
+    pub(super) last_sent: Option<Instant>,
+    /// The chunk being timed.
+    pub(super) timed: Option<TimedChunk>,
+    pub(super) controller: AnyController,
+    /// Which of its chunks are lost.
+    pub(super) loss: Loss,
+    /// What RACK knows, where it finds losses.
+    pub(super) rack: Option<Box<Rack>>,
+    /// When packets leave, where they are paced.
+    pub(super) pacer: Option<Box<Pacer>>,
+    /// Its round trips, where it is not the first subflow on its path: that one goes by the path's.
+    own_rtt: Option<Box<RttEstimator>>,
+    /// A timer besides T3-rtx, and what it is for.
+    pub(super) loss_timer: Option<(Instant, LossTimer)>,
+    /// The Fast Recovery exit point, or the last one.
+    pub(super) recovery_exit: Option<u64>,
+    /// What the next round trip must acknowledge to have ended.
+    pub(super) round_end: u64,
+    /// The lane's earliest unacknowledged chunk, kept where lanes share a space.
+    pub(super) earliest: u64,
+    /// Shortest round trip so far.
+    pub(super) min_rtt: Option<Duration>,
+    /// The last one-way delay that the peer's timestamps gave (level 1), in microseconds less the difference of the clocks,
+    /// and when it was learnt.
+    pub(super) one_way_delay: Option<(Instant, i64)>,
+    pub(super) cwnd_peak: u64,
+}
+
+/// What Max.Burst still allows before the next SACK.
+#[derive(Debug)]
+struct Burst {
+    rule: MaxBurst,
+    /// What windows are counted in, bytes.
+    unit: u64,
+    /// Clamp: no new data once this much is in flight.
+    window: u64,
+    /// After recovery: the limit applies; packets sent since the last SACK.
+    limited: bool,
+    packets: u16,
+    blocked: bool,
+}
+
+impl Lane {
+    /// A lane of a subflow on a path; `peer_rwnd` is the peer's first a_rwnd where it is known.
+    pub(super) fn new(
+        cx: &Context,
+        encoding: Encoding,
+        subflow: SubflowId,
+        path: PathId,
+        peer_rwnd: u32,
+    ) -> Self {
+        let config = &*cx.config;
+        let on = cx.paths.get(path);
+        let ipv6 = on.is_some_and(|path| path.remote.is_ipv6());
+        let unit = on.map_or(config.window_unit(), |path| path.window_unit(config));
+        let pmdcs = on.map_or(config.pmdcs(), Path::pmdcs);
+        let controller = AnyController::new(config, unit, ipv6, peer_rwnd);
+        let own_rtt = subflow != SubflowId::FIRST;
+        let mut lane = Self {
+            flight: 0,
+            flight_chunks: 0,
+            unacked: 0,
+            burst: Burst {
+                rule: config.max_burst,
+                unit: u64::from(unit),
+                window: u64::MAX,
+                limited: false,
+                packets: 0,
+                blocked: false,
+            },
+            space: SpaceId::FIRST,
+            path,
+            subflow,
+            chunk_header: counted_header(config, encoding),
+            cwnd_exempt_new: 0,
+            cwnd_exempt_packet: false,
+            awaiting_sack: false,
+            single_packet: false,
+            timed_open: false,
+            t3: None,
+            last_sent: None,
+            timed: None,
+            cwnd_peak: controller.window(),
+            controller,
+            loss: Loss::new(config.fast_retransmit_threshold, config.quirks.first_chunk_by_timeout),
+            rack: (config.loss_detection == LossDetection::Rack).then(|| Box::new(Rack::new())),
+            pacer: config.pacing.then(|| Box::new(Pacer::new(config, pmdcs))),
+            own_rtt: own_rtt.then(|| Box::new(RttEstimator::new(config))),
+            loss_timer: None,
+            recovery_exit: None,
+            round_end: 0,
+            earliest: 0,
+            min_rtt: None,
+            one_way_delay: None,
+        };
+        lane.open_burst();
+        lane
+    }
+
+    /// Its round-trip estimate: the path's, or its own.
+    #[inline]
+    pub(super) fn rtt<'a>(&'a self, paths: &'a Table<PathId, Path>) -> Option<&'a RttEstimator> {
+        match &self.own_rtt {
+            None => paths.get(self.path).map(|path| &path.rtt),
+            Some(own) => Some(own),
+        }
+    }
+
+    #[inline]
+    pub(super) fn rtt_mut<'a>(
+        &'a mut self,
+        paths: &'a mut Table<PathId, Path>,
+    ) -> Option<&'a mut RttEstimator> {
+        match &mut self.own_rtt {
+            None => paths.get_mut(self.path).map(|path| &mut path.rtt),
+            Some(own) => Some(own),
+        }
+    }
+
+    #[inline]
+    pub(super) fn srtt(&self, cx: &Context) -> Option<Duration> {
+        self.rtt(&cx.paths).and_then(RttEstimator::srtt)
+    }
+
+    #[inline]
+    pub(super) fn rto(&self, cx: &Context) -> Duration {
+        self.rtt(&cx.paths).map_or(cx.config.rto_initial, RttEstimator::rto)
+    }
+
+    /// Keeps of the lane whose place it takes its round-trip estimate and what it has sent.
+    pub(super) fn inherit(&mut self, old: &mut Self) {
+        self.own_rtt = old.own_rtt.take();
+        self.space = old.space;
+        self.loss = std::mem::take(&mut old.loss);
+        self.earliest = old.earliest;
+    }
+
+    /// Whether one more new chunk may enter the flight: "if the flightsize does not currently reach cwnd" (6.1 B),
+    /// and Max.Burst (6.1 D).
+    pub(super) fn may_send_new(&self) -> bool {
+        !self.single_packet
+            && self.flight < self.controller.window()
+            && self.flight < self.burst.window
+            && !self.burst.blocked
+            || self.cwnd_exempt_new > 0
+    }
+
+    /// Whether a marked chunk may be sent again now (6.1 C).
+    pub(super) fn may_retransmit(&self) -> bool {
+        self.cwnd_exempt_packet
+            || (!self.awaiting_sack && !self.single_packet && self.flight < self.controller.window())
+    }
+
+    /// How fast packets leave; `None` where they are not paced, or no round trip is known.
+    fn pacing_rate(&self, cx: &Context) -> Option<Rate> {
+        let pacer = self.pacer.as_ref()?;
+        pacer.rate(self.controller.window(), self.controller.ssthresh(), self.srtt(cx))
+    }
+
+    /// Whether the pacer keeps the next packet back; then its timer is set. The packet that T3-rtx owes and probes never wait.
+    #[inline(never)]
+    pub(super) fn must_wait(&mut self, cx: &Context) -> bool {
+        let Some(rate) = self.pacing_rate(cx) else { return false };
+        let free = self.single_packet || self.cwnd_exempt_new > 0;
+        !free && self.pacer.as_mut().is_some_and(|pacer| !pacer.lets(cx.now, rate))
+    }
+
+    /// A packet left, with what has entered the flight since it had `flight_before` bytes.
+    #[inline(never)]
+    pub(super) fn count_paced(&mut self, cx: &Context, flight_before: u64) {
+        let Some(rate) = self.pacing_rate(cx) else { return };
+        let bytes = self.flight.saturating_sub(flight_before);
+        if let Some(pacer) = &mut self.pacer {
+            pacer.sent(cx.now, rate, bytes);
+        }
+        // "Senders MUST either use pacing or limit such bursts" (RFC 9002, 7.7): the bucket stands for Max.Burst.
+        self.open_burst();
+    }
+
+    /// Whether data waits for the pacer and for nothing else.
+    #[inline]
+    pub(super) fn is_paced(&self) -> bool {
+        self.pacer.as_ref().is_some_and(|pacer| pacer.at.is_some())
+    }
+
+    /// A new occasion to send: what Max.Burst allows begins anew.
+    pub(super) fn open_burst(&mut self) {
+        self.burst.packets = 0;
+        self.burst.blocked = false;
+        if let MaxBurst::Clamp(n) = self.burst.rule {
+            self.burst.window = self.flight + u64::from(n) * self.burst.unit;
+        }
+    }
+
+    /// A packet with new data was begun.
+    pub(super) fn count_new_packet(&mut self) {
+        self.cwnd_exempt_new = self.cwnd_exempt_new.saturating_sub(1);
+        if let MaxBurst::AfterRecovery(n) = self.burst.rule {
+            self.burst.packets += 1;
+            if self.burst.limited && self.burst.packets >= n {
+                self.burst.limited = false;
+                self.burst.blocked = true;
+            }
+        }
+    }
+
+    /// The cumulative TSN passed a fast retransmitted chunk: the rule [`MaxBurst::AfterRecovery`] applies next.
+    pub(super) fn limit_next_burst(&mut self) {
+        self.burst.limited = true;
+    }
+
+    /// A chunk enters the flight.
+    pub(super) fn on_sent(&mut self, now: Instant, size: u64) {
+        self.flight += size;
+        self.flight_chunks += 1;
+        self.last_sent = Some(now);
+    }
+
+    /// Chunks were marked lost: "marked for retransmission" is not in flight any more.
+    pub(super) fn on_lost(&mut self, bytes: u64, chunks: u32) {
+        self.flight = self.flight.saturating_sub(bytes);
+        self.flight_chunks = self.flight_chunks.saturating_sub(chunks);
+    }
+
+    /// What the peer's window is charged for chunks that windows of ours count with `bytes`.
+    pub(super) fn charged(&self, bytes: u64, chunks: u32, with_headers: bool) -> u64 {
+        let header = if with_headers { 16 } else { 0 };
+        bytes + header * u64::from(chunks) - u64::from(self.chunk_header) * u64::from(chunks)
+    }
+
+    /// Applies what a SACK took out of the flight, or put back.
+    pub(super) fn on_acked(&mut self, ack: &LaneAck) {
+        self.flight = (self.flight + ack.reneged).saturating_sub(ack.left_flight);
+        self.flight_chunks = (self.flight_chunks + ack.reneged_chunks).saturating_sub(ack.left_chunks);
+        self.unacked = (self.unacked + ack.reneged_chunks).saturating_sub(ack.acked_chunks);
+    }
+
+    /// Timers stop, and what losses have allowed or forbidden is over: its chunks go elsewhere, or get other numbers.
+    pub(super) fn forget_recovery(&mut self) {
+        self.t3 = None;
+        self.loss_timer = None;
+        if let Some(pacer) = &mut self.pacer {
+            pacer.at = None;
+        }
+        if let Some(rack) = &mut self.rack {
+            rack.forget();
+        }
+        self.timed = None;
+        self.recovery_exit = None;
+        self.cwnd_exempt_packet = false;
+        self.awaiting_sack = false;
+        self.single_packet = false;
+        self.open_burst();
+    }
+
+    /// The association has ended: no timer is left.
+    pub(super) fn stop(&mut self) {
+        self.t3 = None;
+        self.loss_timer = None;
+        if let Some(pacer) = &mut self.pacer {
+            pacer.at = None;
+        }
+        self.loss.restart();
+    }
+
+    /// Everything leaves for another lane: what was in flight, in bytes and chunks, and unacknowledged.
+    pub(super) fn hand_over(&mut self) -> (u64, u32, u32) {
+        self.forget_recovery();
+        let all = (self.flight, self.flight_chunks, self.unacked);
+        (self.flight, self.flight_chunks, self.unacked) = (0, 0, 0);
+        self.open_burst();
+        all
+    }
+
+    /// What another lane handed over.
+    pub(super) fn take_over(&mut self, (flight, chunks, unacked): &(u64, u32, u32)) {
+        self.flight += flight;
+        self.flight_chunks += chunks;
+        self.unacked += unacked;
+        self.open_burst();
+    }
+
+    /// Whether `cumulative` (the earliest sequence number not acknowledged) is still at or below the exit point.
+    pub(super) fn in_recovery(&self, cumulative: u64) -> bool {
+        self.recovery_exit.is_some_and(|exit| cumulative <= exit)
+    }
+
+    #[inline]
+    pub(super) fn arm_t3(&mut self, cx: &Context) {
+        self.t3 = Some(Clock::new(&cx.config).after(cx.now, self.rto(cx)));
+    }
+
+    /// Halves cwnd for every RTO that passed without a transmission (7.2.1), before the next one.
+    pub(super) fn decay_if_idle(&mut self, cx: &Context) {
+        let Some(last) = self.last_sent else { return };
+        if self.unacked > 0 {
+            return;
+        }
+        let rto = self.rto(cx).max(Duration::from_millis(1));
+        let mut idle = (cx.now - last).as_nanos() / rto.as_nanos();
+        // Thirty halvings reach any floor.
+        idle = idle.min(30);
+        for _ in 0..idle {
+            self.controller.on_idle();
+        }
+        if idle > 0 {
+            self.last_sent = Some(cx.now);
+            self.open_burst();
+        }
+    }
+}
+
+/// Bytes of header that windows count for a data chunk.
+pub(super) fn counted_header(config: &Config, _encoding: Encoding) -> u8 {
+    if config.flight_counts_headers { 16 } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With an empty bucket.
+    #[test]
+    fn what_the_pacer_keeps_back_and_what_never_waits() {
+        let mut cx = context(Config { pacing: true, ..Config::rfc9260() });
+        let new_lane =
+            |cx: &Context| Lane::new(cx, Encoding::Rfc9260, SubflowId::FIRST, PathId::FIRST, 1 << 20);
+        let mut lane = new_lane(&cx);
+        let send = |lane: &mut Lane, cx: &Context| {
+            let before = lane.flight;
+            lane.on_sent(cx.now, 4 * 1468);
+            lane.count_paced(cx, before);
+        };
+        send(&mut lane, &cx);
+        assert!(!lane.must_wait(&cx), "no round trip is known");
+        cx.sample_path(PathId::FIRST, Duration::from_millis(100));
+        assert!(!lane.must_wait(&cx) && !lane.is_paced(), "the bucket is full");
+        send(&mut lane, &cx);
+        assert!(lane.must_wait(&cx) && lane.is_paced());
+        lane.cwnd_exempt_new = 1;
+        assert!(!lane.must_wait(&cx), "a probe");
+        lane.cwnd_exempt_new = 0;
+        lane.single_packet = true;
+        assert!(!lane.must_wait(&cx), "what T3-rtx owes");
+        lane.single_packet = false;
+        assert!(lane.must_wait(&cx));
+        lane.hand_over();
+        assert!(!lane.is_paced(), "no timer is left behind");
+        let mut cx = context(Config::rfc9260());
+        let mut off = new_lane(&cx);
+        cx.sample_path(PathId::FIRST, Duration::from_millis(100));
+        send(&mut off, &cx);
+        assert!(!off.must_wait(&cx));
+    }
+
+    fn context(config: Config) -> Context {
+        let path = Path::new(&config, ([10, 0, 0, 1], 0).into());
+        let rng = anabranch_base::Rng::stream(1, "test", "lane");
+        let mut cx = Context::new(0, std::sync::Arc::new(config), path, rng);
+        cx.now = Instant::from_nanos(5_000_000_000);
+        cx
+    }
+}

@@ -1,0 +1,170 @@
+//! When the next packet of a lane may leave: a token bucket in virtual time.
+//!
+//! The bucket fills at rate = gain * cwnd / SRTT (RFC 9002, 7.7) and holds a few packets, so that what comes after a pause
+//! leaves at once. Nothing is counted up as time goes by: what has flowed in since the last packet is worked out when it is
+//! asked for, from the window and the round trip of that moment.
+
+use anabranch_base::{Duration, Instant};
+
+use crate::config::Config;
+
+/// Parts of a byte that the bucket knows: what rounding loses with a packet is less than one.
+const PARTS: u64 = 1 << 16;
+
+/// How fast the bucket fills: `bytes` in `time` nanoseconds, both above zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rate {
+    bytes: u128,
+    time: u128,
+}
+
+#[derive(Debug)]
+pub(crate) struct Pacer {
+    /// Percent of cwnd / SRTT, in slow start and later.
+    gain_slow_start: u16,
+    gain: u16,
+    /// Parts of a byte: a full packet, a full bucket, and what was in it after the last packet.
+    packet: u64,
+    full: u64,
+    level: u64,
+    /// When that packet left.
+    since: Instant,
+    /// Data waits until then, and for nothing else.
+    pub(crate) at: Option<Instant>,
+}
+
+impl Pacer {
+    /// For packets with `pmdcs` bytes of chunks.
+    pub(crate) fn new(config: &Config, pmdcs: u32) -> Self {
+        let packet = u64::from(pmdcs) * PARTS;
+        let full = packet * u64::from(config.pacing_burst);
+        Self {
+            gain_slow_start: config.pacing_gain_slow_start,
+            gain: config.pacing_gain,
+            packet,
+            full,
+            level: full,
+            since: Instant::ZERO,
+            at: None,
+        }
+    }
+
+    /// The rate for a window and a threshold in bytes; `None` while no round trip is known: nothing waits then.
+    ///
+    /// "N * congestion_window / smoothed_rtt", N "small, but at least 1" (RFC 9002, 7.7). A window that doubles within a
+    /// round trip needs more. From half of ssthresh on the end of slow start is near, and the smaller gain holds, as in Linux.
+    pub(crate) fn rate(&self, cwnd: u64, ssthresh: u64, srtt: Option<Duration>) -> Option<Rate> {
+        let time = srtt?.as_nanos();
+        let gain = if cwnd < ssthresh / 2 { self.gain_slow_start } else { self.gain };
+        let rate = Rate { bytes: u128::from(cwnd) * u128::from(gain), time: u128::from(time) * 100 };
+        (rate.bytes > 0 && rate.time > 0).then_some(rate)
+    }
+
+    /// What is in the bucket.
+    fn level(&self, now: Instant, rate: Rate) -> u64 {
+        let elapsed = u128::from(now.saturating_since(self.since).as_nanos());
+        let gained = (elapsed * u128::from(PARTS)).saturating_mul(rate.bytes) / rate.time;
+        u64::try_from(gained).map_or(self.full, |gained| self.level.saturating_add(gained).min(self.full))
+    }
+
+    /// Whether a packet may leave. If not, `at` is when it may, should the rate stay as it is: the first nanosecond at which
+    /// the bucket holds a full packet.
+    pub(crate) fn lets(&mut self, now: Instant, rate: Rate) -> bool {
+        if self.level(now, rate) >= self.packet {
+            return true;
+        }
+        let missing = u128::from(self.packet.saturating_sub(self.level));
+        let wait = missing.saturating_mul(rate.time).div_ceil(rate.bytes * u128::from(PARTS));
+        let wait = u64::try_from(wait).unwrap_or(u64::MAX);
+        self.at = Some(Instant::from_nanos(self.since.as_nanos().saturating_add(wait)));
+        false
+    }
+
+    /// A packet left with so many bytes, as the window counts them. One that did not ask takes no more than there is.
+    pub(crate) fn sent(&mut self, now: Instant, rate: Rate, bytes: u64) {
+        self.level = self.level(now, rate).saturating_sub(bytes.saturating_mul(PARTS));
+        self.since = now;
+        self.at = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pacer(burst: u8) -> Pacer {
+        {
+            let config = Config { pacing: true, pacing_burst: burst, ..Config::rfc9260() };
+            Pacer::new(&config, config.pmdcs())
+        }
+    }
+
+    fn at(ns: u64) -> Instant {
+        Instant::from_nanos(ns)
+    }
+
+    #[test]
+    fn the_rate_is_a_multiple_of_the_window_in_a_round_trip() {
+        let pacer = pacer(1);
+        let srtt = Some(Duration::from_millis(100));
+        let rate =
+            |cwnd, ssthresh| pacer.rate(cwnd, ssthresh, srtt).map(|r| r.bytes * 1_000_000_000 / r.time);
+        // Bytes per second: twice 10 kB in 100 ms while ssthresh is far, 1.2 times later.
+        assert_eq!(rate(10_000, 1 << 30), Some(200_000));
+        assert_eq!(rate(10_000, 20_002), Some(200_000));
+        assert_eq!(rate(10_000, 20_000), Some(120_000));
+        assert_eq!(rate(10_000, 5_000), Some(120_000));
+        assert_eq!(pacer.rate(10_000, 5_000, None), None);
+        assert_eq!(pacer.rate(10_000, 5_000, Some(Duration::ZERO)), None, "a clock too coarse to tell");
+        assert_eq!(pacer.rate(0, 5_000, srtt), None);
+    }
+
+    #[test]
+    fn a_burst_and_then_one_packet_at_a_time() {
+        let mut pacer = pacer(3);
+        // A packet of 1468 bytes in 1 ms, and the time it takes when it is asked too early or too often.
+        let rate = Rate { bytes: 1468, time: 1_000_000 };
+        let due = |packets: usize| 5_000_000 + (packets as u64 - 2) * 1_000_000;
+        let mut left = Vec::new();
+        for ns in (5_000_000..15_000_000).step_by(1_000) {
+            if pacer.lets(at(ns), rate) {
+                pacer.sent(at(ns), rate, 1468);
+                left.push(ns);
+            } else {
+                let until = pacer.at.map_or(0, Instant::as_nanos);
+                // The bucket is booked in whole parts of a byte.
+                assert!((due(left.len())..due(left.len()) + 10).contains(&until), "{until}");
+            }
+        }
+        assert_eq!(left[..3], [5_000_000, 5_001_000, 5_002_000]);
+        for (k, ns) in left.iter().enumerate().skip(3) {
+            assert!((due(k)..=due(k) + 1_000).contains(ns), "packet {k} at {ns}");
+        }
+        assert_eq!(left.len(), 12);
+    }
+
+    #[test]
+    fn the_time_it_names_is_the_first_that_will_do() {
+        let mut pacer = pacer(1);
+        for (bytes, time) in [(1468 * 7, 1_000_003), (1, 977), (123_457, 1_000_000_007), (1 << 40, 3)] {
+            let rate = Rate { bytes, time };
+            let now = at(1 << 50);
+            pacer.sent(now, rate, 1 << 30);
+            assert!(!pacer.lets(now, rate), "the bucket is empty");
+            let until = pacer.at.unwrap_or(now);
+            assert!(!pacer.lets(until - Duration::from_nanos(1), rate), "{bytes}/{time}");
+            assert!(pacer.lets(until, rate), "{bytes}/{time}");
+        }
+    }
+
+    #[test]
+    fn a_faster_lane_waits_less_and_nothing_overflows() {
+        let mut pacer = pacer(2);
+        let slow = Rate { bytes: 1, time: u128::from(u64::MAX) * 100 };
+        pacer.sent(at(0), slow, u64::MAX);
+        assert!(!pacer.lets(at(1), slow));
+        assert_eq!(pacer.at, Some(at(u64::MAX)));
+        let fast = Rate { bytes: u128::from(u64::MAX) * 1000, time: 100 };
+        assert!(pacer.lets(at(u64::MAX), fast), "full, not wrapped around");
+    }
+}

@@ -1,0 +1,315 @@
+//! Which of the flight is lost, and why we think so: missing reports by the HTNA rule (RFC 9260, 7.2.4).
+//!
+//! A chunk below the highest newly acknowledged TSN becomes a suspect once, and is looked at until it has enough
+//! missing reports or is acknowledged: a constant number of times, whatever the window.
+
+use std::collections::VecDeque;
+
+use anabranch_base::Instant;
+
+use super::flight::{ChunkState, Flight, SentChunk};
+use crate::ids::LaneId;
+
+#[derive(Debug, Default)]
+pub(crate) struct Loss {
+    threshold: u8,
+    /// In flight, below what has been acknowledged, fewer reports than the threshold; ascending.
+    suspects: VecDeque<u64>,
+    /// Everything below has been looked at once: it is acknowledged, lost or a suspect.
+    scanned: u64,
+    /// Marked for retransmission, ascending.
+    lost: VecDeque<u64>,
+    /// Where lanes share a sequence space: what this one has sent and is not acknowledged, ascending. `None`: every chunk
+    /// of the space is this lane's.
+    own: Option<VecDeque<u64>>,
+    /// Highest sequence number of the lane that was ever acknowledged (kept where lanes share a space).
+    highest_acked: Option<u64>,
+}
+
+impl Loss {
+    /// With `spare_first` the first chunk of all is never suspected.
+    pub(crate) fn new(threshold: u8, spare_first: bool) -> Self {
+        Self {
+            threshold,
+            suspects: VecDeque::new(),
+            scanned: u64::from(spare_first),
+            lost: VecDeque::new(),
+            own: None,
+            highest_acked: None,
+        }
+    }
+
+    /// From now on other lanes send under the same sequence space (`true`), or do not any more. `lane` is this one.
+    pub(crate) fn share_space(&mut self, shared: bool, flight: &Flight, lane: LaneId) {
+        self.own = shared.then(|| flight.of_lane(lane).collect());
+    }
+
+    /// Chunks of the lane from its earliest on, where lanes share a space.
+    pub(crate) fn own_len(&self) -> u64 {
+        self.own.as_ref().map_or(0, |own| own.len() as u64)
+    }
+
+    /// Whether it is told that the space is shared.
+    pub(crate) fn shares_space(&self) -> bool {
+        self.own.is_some()
+    }
+
+    /// A chunk is being sent for the first time. True where lanes share a space and nothing else of this one is
+    /// unacknowledged.
+    #[inline]
+    pub(crate) fn sent(&mut self, seq: u64) -> bool {
+        let Some(own) = &mut self.own else { return false };
+        own.push_back(seq);
+        own.len() == 1
+    }
+
+    /// The lane's earliest chunk that is not acknowledged; the next sequence number of the space when there is none. It
+    /// stands for the cumulative point where lanes share a space (the rule CUC of concurrent multipath transfer).
+    pub(crate) fn earliest(&mut self, flight: &Flight) -> u64 {
+        let Some(own) = &mut self.own else { return flight.first() };
+        while let Some(&seq) = own.front() {
+            if flight.get(seq).is_some_and(|c| c.state != ChunkState::GapAcked) {
+                return seq;
+            }
+            own.pop_front();
+        }
+        flight.next()
+    }
+
+    /// The highest sequence number that the lane has sent.
+    pub(crate) fn newest(&self, flight: &Flight) -> u64 {
+        let last = flight.next().saturating_sub(1);
+        self.own.as_ref().map_or(last, |own| own.back().copied().unwrap_or(last))
+    }
+
+    /// Up to where a SACK reports chunks missing: the highest newly acknowledged of the lane, or, with `all_missing`, the
+    /// highest that was acknowledged at all. That one is set while in Fast Recovery when the cumulative point advanced:
+    /// then "the miss indications are incremented for all TSNs reported missing in the SACK".
+    pub(crate) fn limit(
+        &mut self,
+        flight: &Flight,
+        newly: Option<u64>,
+        highest_acked: Option<u64>,
+        all_missing: bool,
+    ) -> Option<u64> {
+        if self.own.is_some() {
+            self.highest_acked = self.highest_acked.max(newly);
+            return if all_missing { self.highest_acked } else { newly };
+        }
+        if all_missing { highest_acked.max(flight.highest_gap_acked()) } else { newly }
+    }
+
+    /// Counts the missing reports of a SACK for everything of the lane below `limit`. Returns the chunks that reached the
+    /// threshold now, through `marked`, earliest first.
+    pub(crate) fn report(
+        &mut self,
+        flight: &mut Flight,
+        limit: u64,
+        mut marked: impl FnMut(u64, &mut SentChunk),
+    ) {
+        self.collect(flight, limit);
+        let prefix = self.suspects.partition_point(|s| *s < limit);
+        if prefix == 0 {
+            return;
+        }
+        // Every suspect below the limit is visited; those that stay are put back in order.
+        let mut kept = 0;
+        for i in 0..prefix {
+            let Some(&seq) = self.suspects.get(i) else { break };
+            let Some(chunk) = flight.get_mut(seq) else { continue };
+            if chunk.state != ChunkState::InFlight || chunk.fast_retransmitted {
+                continue;
+            }
+            chunk.missing = chunk.missing.saturating_add(1);
+            if chunk.missing >= self.threshold {
+                chunk.state = ChunkState::Lost;
+                chunk.fast_retransmitted = true;
+                chunk.lost_by_timeout = false;
+                insert_sorted(&mut self.lost, seq);
+                marked(seq, chunk);
+            } else {
+                if let Some(slot) = self.suspects.get_mut(kept) {
+                    *slot = seq;
+                }
+                kept += 1;
+            }
+        }
+        self.suspects.drain(kept..prefix);
+    }
+
+    /// Everything of the lane below `limit` that is in flight becomes a suspect, once.
+    #[inline]
+    fn collect(&mut self, flight: &mut Flight, limit: u64) {
+        self.suspects_below(flight.first());
+        let from = self.scanned.max(flight.first());
+        let missing = |flight: &mut Flight, seq| {
+            flight.get_mut(seq).is_some_and(|c| c.state == ChunkState::InFlight && !c.fast_retransmitted)
+        };
+        match &self.own {
+            None => {
+                for seq in from..limit {
+                    if missing(flight, seq) {
+                        self.suspects.push_back(seq);
+                    }
+                }
+            }
+            Some(own) => {
+                let start = own.partition_point(|seq| *seq < from);
+                for &seq in own.range(start..).take_while(|seq| **seq < limit) {
+                    if missing(flight, seq) {
+                        self.suspects.push_back(seq);
+                    }
+                }
+            }
+        }
+        self.scanned = self.scanned.max(limit);
+    }
+
+    /// Likewise, for [`super::rack`], with the list of suspects: ascending, so in the order of their sending.
+    /// Whether one was among them that has been passed by the cumulative point.
+    pub(super) fn suspects_up_to(
+        &mut self,
+        flight: &mut Flight,
+        limit: Option<u64>,
+    ) -> (&mut VecDeque<u64>, bool) {
+        let late = self.suspects.front().is_some_and(|seq| *seq < flight.first());
+        if let Some(limit) = limit {
+            self.collect(flight, limit);
+        }
+        (&mut self.suspects, late)
+    }
+
+    /// Marks one chunk of the lane that is in flight.
+    pub(crate) fn mark<'f>(&mut self, flight: &'f mut Flight, seq: u64) -> Option<&'f mut SentChunk> {
+        let chunk = flight.get_mut(seq).filter(|chunk| chunk.state == ChunkState::InFlight)?;
+        chunk.state = ChunkState::Lost;
+        chunk.fast_retransmitted = true;
+        chunk.lost_by_timeout = false;
+        insert_sorted(&mut self.lost, seq);
+        Some(chunk)
+    }
+
+    /// The newest chunk of the lane in flight.
+    pub(crate) fn newest_in_flight(&self, flight: &Flight) -> Option<u64> {
+        let in_flight = |seq: &u64| flight.get(*seq).is_some_and(|c| c.state == ChunkState::InFlight);
+        match &self.own {
+            None => (flight.first()..flight.next()).rev().find(in_flight),
+            Some(own) => own.iter().rev().copied().find(in_flight),
+        }
+    }
+
+    /// Suspects that were sent at `sent` or before.
+    pub(crate) fn suspects_sent_by(&self, flight: &Flight, sent: Instant) -> Vec<u64> {
+        let old = |seq: &u64| {
+            let chunk = flight.get(*seq);
+            chunk.is_some_and(|c| c.state == ChunkState::InFlight && c.missing > 0 && c.sent_at <= sent)
+        };
+        self.suspects.iter().copied().filter(old).collect()
+    }
+
+    /// Whether anything was reported missing, and is not marked.
+    pub(crate) fn suspects_any(&self) -> bool {
+        !self.suspects.is_empty()
+    }
+
+    /// Marks everything of `lane` that is in flight (E3 of 6.3.3: T3-rtx expired); calls `marked` for each.
+    pub(crate) fn mark_lane(
+        &mut self,
+        flight: &mut Flight,
+        lane: LaneId,
+        mut marked: impl FnMut(&SentChunk),
+    ) {
+        // One pass sees every marked chunk, old and new, in order: the list is written anew.
+        self.lost.clear();
+        for (seq, chunk) in flight.iter_mut() {
+            if chunk.lane == lane && matches!(chunk.state, ChunkState::InFlight | ChunkState::Lost) {
+                chunk.missing = 0;
+                chunk.lost_by_timeout = true;
+                if chunk.state == ChunkState::InFlight {
+                    chunk.state = ChunkState::Lost;
+                    marked(chunk);
+                }
+            }
+            if chunk.state == ChunkState::Lost && chunk.lane == lane {
+                self.lost.push_back(seq);
+            }
+        }
+        self.suspects.clear();
+    }
+
+    /// Whether something may be marked; true also for what has been acknowledged since.
+    pub(crate) fn any(&self) -> bool {
+        !self.lost.is_empty()
+    }
+
+    /// The earliest chunk marked for retransmission.
+    pub(crate) fn next_lost(&mut self, flight: &Flight) -> Option<u64> {
+        while let Some(&seq) = self.lost.front() {
+            if flight.get(seq).is_some_and(|c| c.state == ChunkState::Lost) {
+                return Some(seq);
+            }
+            self.lost.pop_front(); // acknowledged meanwhile
+        }
+        None
+    }
+
+    /// The chunk that [`Loss::next_lost`] named is being sent again.
+    pub(crate) fn retransmitted(&mut self, seq: u64, eligible: bool) {
+        if self.lost.front() == Some(&seq) {
+            self.lost.pop_front();
+        }
+        if eligible && seq < self.scanned {
+            insert_sorted(&mut self.suspects, seq);
+        }
+    }
+
+    fn suspects_below(&mut self, first: u64) {
+        while self.suspects.front().is_some_and(|s| *s < first) {
+            self.suspects.pop_front();
+        }
+    }
+
+    /// A reneged chunk must be looked at again.
+    pub(crate) fn reneged(&mut self, flight: &Flight, lane: LaneId) {
+        self.look_again(flight, lane);
+        self.suspects.clear();
+    }
+
+    /// Chunks have come from another lane: which are this one's is found anew.
+    pub(crate) fn took_over(&mut self, flight: &Flight, lane: LaneId) {
+        self.look_again(flight, lane);
+        self.lost = flight
+            .of_lane(lane)
+            .filter(|seq| flight.get(*seq).is_some_and(|c| c.state == ChunkState::Lost))
+            .collect();
+        self.suspects.clear();
+    }
+
+    fn look_again(&mut self, flight: &Flight, lane: LaneId) {
+        self.scanned = self.scanned.min(flight.first());
+        if self.own.is_some() {
+            self.own = Some(flight.of_lane(lane).collect());
+        }
+    }
+
+    /// Forgets everything (restart).
+    pub(crate) fn restart(&mut self) {
+        let own = self.own.is_some().then(VecDeque::new);
+        *self = Self { own, ..Self::new(self.threshold, false) };
+    }
+}
+
+fn insert_sorted(list: &mut VecDeque<u64>, seq: u64) {
+    match list.back() {
+        Some(&last) if last >= seq => {
+            let i = list.partition_point(|s| *s < seq);
+            if list.get(i) != Some(&seq) {
+                list.insert(i, seq);
+            }
+        }
+        _ => list.push_back(seq),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,257 @@
+//! What an association sends: subflows and their scheduler, what is in flight under which numbers, what of it is lost, and
+//! when something may leave.
+//!
+//! The tables: a [`Subflow`] names its sequence space and its lane; a [`Lane`] is a subflow on a path. RFC 9260 on one path is
+//! one row in each.
+
+mod acknowledgement;
+mod allowance;
+mod by_time;
+mod choose;
+mod contiguity;
+mod coupled;
+mod coupling;
+mod credit;
+mod deferred;
+mod flight;
+pub(crate) mod lane;
+mod loss;
+mod new_data;
+mod queue;
+mod rack;
+mod retransmission;
+mod scheduler;
+mod space;
+mod spaces;
+mod subflow;
+mod subflow_changes;
+mod table;
+mod timers;
+mod views;
+
+use anabranch_base::Instant;
+use anabranch_wire::Tsn;
+
+use crate::context::Context;
+use crate::encoding::Encoding;
+use crate::ids::{LaneId, PathId, SpaceId, SubflowId, Table, any_of};
+use crate::stream::numbering::Numbering;
+use coupling::Coupler;
+use credit::Credit;
+use deferred::Deferred;
+use flight::AckOutcome;
+use lane::Lane;
+use scheduler::SubflowScheduler;
+use space::SendSpace;
+use subflow::Subflow;
+
+pub(crate) use acknowledgement::{Heard, Windows};
+pub(crate) use choose::Next;
+pub(crate) use credit::OpenFid;
+pub(crate) use timers::SenderTimer;
+
+/// The sending half of an association.
+#[derive(Debug)]
+pub(crate) struct Sender {
+    /// Our view of the peer's free receive buffer, bytes.
+    peer_rwnd: u64,
+    encoding: Encoding,
+    /// Streams on which messages may be sent.
+    streams: u16,
+    /// `send` said Full: Writable is owed.
+    writable_owed: bool,
+    /// Bytes of a chunk that must ride with every packet of data.
+    beside_data: u16,
+    subflows: Table<SubflowId, Subflow>,
+    lanes: Table<LaneId, Lane>,
+    spaces: Table<SpaceId, SendSpace>,
+    numbering: Numbering,
+    /// What one SACK changed: kept for its memory.
+    outcome: AckOutcome,
+    scheduler: SubflowScheduler,
+    /// The subflow of each stream; streams beyond the end belong to the first.
+    stream_map: Vec<SubflowId>,
+    /// Streams that move to a subflow as soon as the message that has begun to leave has left whole.
+    moves: Vec<(u16, SubflowId)>,
+    /// What makes the lanes' windows hold together, where that changes from SACK to SACK.
+    coupler: Option<Box<Coupler>>,
+    /// Messages that wait for the answer to a stream reset.
+    deferred: Option<Box<Deferred>>,
+    /// FIDs under which we send, where subflows have spaces of their own.
+    credit: Option<Box<Credit>>,
+    /// Largest window of all lanes together, where there are several.
+    window_peak: u64,
+    /// The association sequence number of the next chunk (encoding of 2007).
+    next_asn: Tsn,
+    /// When the user asked for a shutdown.
+    shutdown_at: Instant,
+    /// Old acknowledgements may come, of before an SSN/TSN reset.
+    resettable: bool,
+}
+
+impl Sender {
+    /// With the subflows that the configuration asks for, or the one of RFC 9260.
+    pub(crate) fn new(cx: &mut Context, base: Tsn) -> Self {
+        let mut new = Self {
+            peer_rwnd: 0,
+            encoding: Encoding::Rfc9260,
+            streams: cx.config.outbound_streams,
+            writable_owed: false,
+            beside_data: 0,
+            subflows: Table::default(),
+            lanes: Table::default(),
+            spaces: Table::of(SendSpace::new(0, base)),
+            numbering: Numbering::default(),
+            outcome: AckOutcome::default(),
+            scheduler: SubflowScheduler::new(cx.config.subflow_scheduler),
+            stream_map: Vec::new(),
+            moves: Vec::new(),
+            coupler: None,
+            deferred: None,
+            credit: None,
+            window_peak: 0,
+            next_asn: base,
+            shutdown_at: Instant::ZERO,
+            resettable: false,
+        };
+        new.open_subflows(cx);
+        new
+    }
+
+    /// Our Initial TSN.
+    pub(crate) fn base(&self) -> Tsn {
+        self.spaces.first().map(|space| space.base).unwrap_or_default()
+    }
+
+    /// Streams on which messages may be sent.
+    pub(crate) fn streams(&self) -> u16 {
+        self.streams
+    }
+
+    pub(crate) fn set_streams(&mut self, streams: u16) {
+        self.streams = streams;
+    }
+
+    /// Whether subflows have sequence spaces of their own.
+    #[inline]
+    pub(crate) fn has_several_spaces(&self) -> bool {
+        self.spaces.len() > 1
+    }
+
+    /// What the peer's INIT or INIT ACK said of its window.
+    pub(crate) fn learn_peer(&mut self, cx: &mut Context, a_rwnd: u32) {
+        self.peer_rwnd = u64::from(a_rwnd);
+        for id in self.lanes.ids() {
+            // The first ssthresh may be the peer's window, which is known only now.
+            if self.lanes.get(id).is_some_and(|lane| lane.unacked == 0) {
+                self.renew_lane(cx, id, a_rwnd);
+            }
+        }
+    }
+
+    /// There is no window of the association (encoding of 2007).
+    pub(crate) fn forget_peer_window(&mut self) {
+        self.peer_rwnd = u64::MAX / 2;
+    }
+
+    /// The peer has restarted: everything begins anew. "All the congestion control parameters ... related to this peer MUST be
+    /// reset to their initial values" (RFC 9260, 5.2.4.1).
+    pub(crate) fn restart(&mut self, cx: &mut Context, base: Tsn, peer_rwnd: u32) {
+        self.spaces = Table::of(SendSpace::new(0, base));
+        self.subflows.clear();
+        self.lanes.clear();
+        self.moves.clear();
+        self.numbering.restart();
+        self.forget_extensions();
+        self.next_asn = base;
+        self.open_subflows(cx);
+        for id in self.lanes.ids() {
+            self.renew_lane(cx, id, peer_rwnd);
+        }
+    }
+
+    /// The association has ended: what waits or is under way is dropped.
+    pub(crate) fn close(&mut self) {
+        for lane in self.lanes.rows_mut() {
+            lane.stop();
+        }
+        for subflow in self.subflows.rows_mut() {
+            subflow.out.clear();
+        }
+        self.moves.clear();
+        self.deferred = None;
+        for space in self.spaces.rows_mut() {
+            space.flight.restart();
+            space.probe = space::WindowProbe::default();
+        }
+    }
+
+    /// The handshake is over: timers of what rode with it run from now on.
+    pub(crate) fn established(&mut self, cx: &Context) {
+        for lane in self.lanes.rows_mut() {
+            if lane.unacked > 0 {
+                lane.arm_t3(cx);
+            }
+            lane.open_burst();
+        }
+    }
+
+    /// The first windows, for traces.
+    pub(crate) fn record_windows(&mut self, cx: &mut Context) {
+        for id in self.lanes.ids() {
+            self.record_window(cx, id);
+        }
+    }
+
+    /// The user has asked for a shutdown.
+    pub(crate) fn note_shutdown(&mut self, cx: &Context) {
+        self.shutdown_at = cx.now;
+    }
+
+    /// Where the round trip of the handshake is a sample.
+    pub(crate) fn sample_handshake(&mut self, cx: &mut Context, sent: Instant) {
+        let sample = cx.config.clock().elapsed(sent, cx.now);
+        for lane in self.lanes.rows_mut() {
+            if let Some(rtt) = lane.rtt_mut(&mut cx.paths) {
+                rtt.sample(sample);
+            }
+        }
+    }
+
+    /// Nothing waits to be sent, or to be acknowledged.
+    pub(crate) fn has_nothing_outstanding(&self) -> bool {
+        self.spaces.rows().iter().all(|space| space.flight.is_empty())
+            && self.subflows.rows().iter().all(|subflow| subflow.out.is_empty())
+            && self.deferred.as_ref().is_none_or(|deferred| deferred.bytes() == 0)
+    }
+
+    /// Whether data might leave. Cheap; may be wrong in favour of asking.
+    #[inline]
+    pub(crate) fn may_have_data(&self) -> bool {
+        any_of(self.subflows.rows(), |subflow| !subflow.out.is_empty())
+            || any_of(self.lanes.rows(), |lane| lane.loss.any())
+    }
+
+    /// Any packet has arrived: where a timeout lets one packet be in flight until then, more may follow.
+    #[inline]
+    pub(crate) fn heard(&mut self, cx: &Context) {
+        if !cx.config.timeout_waits_for_ack {
+            for lane in self.lanes.rows_mut() {
+                lane.single_packet = false;
+            }
+        }
+    }
+
+    /// Most user data that one chunk of a subflow carries, bytes.
+    #[inline]
+    fn max_payload(&self, cx: &Context, path: PathId) -> usize {
+        let pmdcs = cx.paths.get(path).map_or(0, |path| path.pmdcs() as usize);
+        pmdcs.saturating_sub(self.encoding.header_len() + usize::from(self.beside_data))
+    }
+
+    /// Chunks visited in the flight so far.
+    #[cfg(test)]
+    pub(crate) fn work(&self) -> u64 {
+        self.spaces.rows().first().map_or(0, |space| space.flight.visited)
+    }
+}

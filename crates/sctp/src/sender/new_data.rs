@@ -1,0 +1,360 @@
+//! New data on its way into a packet. What the chunks of a packet need is looked up once for all of them; only what concerns
+//! other subflows, or a closed window, is looked at chunk by chunk.
+
+use anabranch_base::{TraceEvent, TraceRecord};
+use anabranch_wire::PacketBuilder;
+
+use super::Sender;
+use super::choose::{First, Next};
+use super::flight::{ChunkState, SentChunk};
+use super::lane::rtt::TimedChunk;
+use super::subflow::Subflow;
+use crate::association::State;
+use crate::config::ImmediateBit;
+use crate::context::Context;
+use crate::encoding::Framing;
+use crate::ids::SpaceId;
+
+/// Bytes of header that the peer's window is charged for a chunk, where it is charged any.
+pub(super) const WINDOW_HEADER: u64 = 16;
+
+/// What data a packet got.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Written {
+    chunks: u32,
+    new: bool,
+}
+
+/// Chunks that were written one after the other.
+#[derive(Clone, Copy, Debug, Default)]
+struct Run {
+    chunks: u32,
+    /// Whether more may leave is a question to the sender as a whole.
+    undecided: bool,
+    /// The stream whose message the last chunk ended.
+    ended: Option<u16>,
+}
+
+/// How messages are cut into chunks, bytes.
+#[derive(Clone, Copy, Debug)]
+struct Cut {
+    header: usize,
+    /// Most payload of a chunk.
+    most: usize,
+    /// A message that does not fit a packet of its own may be cut where this packet ends.
+    anywhere: bool,
+}
+
+impl Cut {
+    /// Payload of the next chunk, when `whole` bytes of its message wait and the packet has `room` for chunks.
+    #[inline]
+    fn payload(self, whole: usize, room: usize) -> Option<usize> {
+        let fit = room.checked_sub(self.header)? & !3;
+        if whole <= fit && whole <= self.most {
+            Some(whole)
+        } else if whole <= self.most {
+            None // it fits a packet of its own: not worth cutting
+        } else if fit >= self.most {
+            Some(self.most)
+        } else if fit >= self.most / 2 && self.anywhere {
+            Some(fit) // it must be cut anyway: fill the packet
+        } else {
+            None
+        }
+    }
+}
+
+impl Sender {
+    /// Data that was chosen to leave: first what is marked for retransmission (6.1 C), then new chunks, while they fit and may
+    /// leave. False when nothing was written.
+    pub(crate) fn write_data(
+        &mut self,
+        cx: &mut Context,
+        packet: &mut PacketBuilder<'_>,
+        limit: usize,
+        next: &Next,
+    ) -> bool {
+        let before = packet.len();
+        let written = self.write_chunks(cx, packet, limit, next);
+        if written.chunks == 0 {
+            return false;
+        }
+        cx.stats.packets_sent += 1;
+        cx.stats.packets_sent_unique += u64::from(written.new);
+        if let Some(subflow) = self.subflows.get_mut(next.subflow) {
+            subflow.stats.packets_sent += 1;
+            subflow.stats.packets_sent_unique += u64::from(written.new);
+            self.scheduler.sent(next.subflow, subflow.weight, (packet.len() - before) as u64);
+        }
+        true
+    }
+
+    fn write_chunks(
+        &mut self,
+        cx: &mut Context,
+        packet: &mut PacketBuilder<'_>,
+        limit: usize,
+        next: &Next,
+    ) -> Written {
+        let Some(lane) = self.lanes.get(next.lane) else { return Written::default() };
+        let paced_from = lane.pacer.is_some().then_some(lane.flight);
+        let lost = if lane.loss.any() { self.write_lost(cx, packet, limit, next) } else { 0 };
+        let new = self.write_new(cx, packet, limit, next);
+        let written = Written { chunks: lost + new, new: new > 0 };
+        if written.new {
+            if let Some(lane) = self.lanes.get_mut(next.lane) {
+                lane.count_new_packet();
+            }
+            if let Some(subflow) = self.subflows.get_mut(next.subflow) {
+                subflow.out.packet_ended();
+            }
+        }
+        if let Some(flight_before) = paced_from {
+            if let Some(lane) = self.lanes.get_mut(next.lane).filter(|_| written.chunks > 0) {
+                lane.count_paced(cx, flight_before);
+            }
+        }
+        self.tell_writable(cx);
+        written
+    }
+
+    /// New chunks, while they fit and may leave; how many.
+    fn write_new(
+        &mut self,
+        cx: &mut Context,
+        packet: &mut PacketBuilder<'_>,
+        limit: usize,
+        next: &Next,
+    ) -> u32 {
+        let several = self.subflows.len() > 1;
+        let alone = !several && self.spaces.len() == 1;
+        let mut run = if alone {
+            self.write_run(cx, packet, limit, next, None)
+        } else {
+            Run { undecided: true, ..Run::default() }
+        };
+        let mut chunks = run.chunks;
+        // What was asked when the packet's data was chosen need not be asked again for its first chunk.
+        let (mut decided, mut roomy) = match next.first {
+            First::New { roomy } => (true, roomy),
+            First::Lost(_) => (false, false),
+        };
+        while run.undecided {
+            let room = limit.saturating_sub(packet.len());
+            if several && !std::mem::take(&mut decided) && !self.may_begin_or_go_on(cx, next.subflow) {
+                break;
+            }
+            let roomy = std::mem::take(&mut roomy) && chunks == 0;
+            let Some(payload) = self.next_new_payload(cx, next, room, roomy) else { break };
+            if !roomy && !self.fits_peer_window(cx, next.space, payload) {
+                self.begin_probe(cx, next.space);
+            }
+            run = self.write_run(cx, packet, limit, next, Some(payload));
+            chunks += run.chunks;
+            if several {
+                self.keep_contiguous(cx, next.subflow);
+                if let Some(stream) = run.ended.filter(|_| !self.moves.is_empty()) {
+                    self.move_waiting_stream(cx, stream);
+                }
+            }
+        }
+        chunks
+    }
+
+    /// New chunks of one subflow: one of `first` bytes, which may leave, and where it is the only subflow all that follow.
+    /// The others must be asked between two chunks.
+    #[inline(never)]
+    fn write_run(
+        &mut self,
+        cx: &mut Context,
+        packet: &mut PacketBuilder<'_>,
+        limit: usize,
+        next: &Next,
+        mut first: Option<usize>,
+    ) -> Run {
+        let alone = self.subflows.len() == 1 && self.spaces.len() == 1;
+        let mut run = Run { undecided: !alone, ..Run::default() };
+        let header_charge = if cx.config.rwnd_counts_headers { WINDOW_HEADER } else { 0 };
+        let established = cx.state != State::CookieEchoed;
+        let pending = cx.state == State::ShutdownPending;
+        let most = self.max_payload(cx, next.path);
+        let Some(subflow) = self.subflows.get_mut(next.subflow) else { return Run::default() };
+        let cut = Cut::of(subflow, self.encoding.header_len(), most);
+        let Some(lane) = self.lanes.get_mut(next.lane) else { return Run::default() };
+        let Some(space) = self.spaces.get_mut(next.space) else { return Run::default() };
+        let framing = self.encoding.framing(space.fid);
+        // "before sending new DATA chunks, the sender MUST first transmit any DATA chunks that are marked".
+        if first.is_none() && lane.loss.any() && lane.loss.next_lost(&space.flight).is_some() {
+            return Run::default();
+        }
+        let (mut bytes, mut first_of_all) = (0, false);
+        loop {
+            let room = limit.saturating_sub(packet.len());
+            if room <= cut.header || !(first.is_some() || lane.may_send_new()) {
+                break;
+            }
+            let open = self.peer_rwnd;
+            let fragment = subflow.out.pop(&mut self.numbering, |whole| {
+                if let Some(decided) = first.take() {
+                    return Some(decided.min(whole));
+                }
+                let payload = cut.payload(whole, room)?;
+                run.undecided = payload as u64 + header_charge > open;
+                (!run.undecided).then_some(payload)
+            });
+            let Some(mut fragment) = fragment else { break };
+            if framing == Framing::Sf2007 {
+                fragment.number = self.next_asn.get();
+                self.next_asn = self.next_asn.next();
+            }
+            let kept = subflow.reserved.next();
+            let seq = kept.unwrap_or(space.flight.next());
+            // "The sender is in the SHUTDOWN-PENDING state" is a reason to set the I bit (6.1).
+            let immediate = pending
+                && match cx.config.immediate_bit {
+                    ImmediateBit::Shutdown => true,
+                    // A kernel sends what it may before the user can close.
+                    ImmediateBit::ShutdownKept => cx.now > self.shutdown_at,
+                    ImmediateBit::Last => subflow.out.is_empty(),
+                    ImmediateBit::Off => false,
+                };
+            framing.emit(&fragment, space.label(seq, immediate), &cx.config.sf_codes, packet.buffer());
+            let len = fragment.payload.len() as u64;
+            let (stream, ending) = (fragment.stream, fragment.ending);
+            subflow.begun = !ending;
+            let chunk = SentChunk {
+                fragment,
+                sent_at: cx.now,
+                state: ChunkState::InFlight,
+                lane: next.lane,
+                subflow: next.subflow,
+                missing: 0,
+                transmissions: 1,
+                fast_retransmitted: false,
+                lost_by_timeout: false,
+                header: lane.chunk_header,
+                probe: false,
+                immediate: immediate && cx.config.immediate_bit == ImmediateBit::ShutdownKept,
+            };
+            lane.on_sent(cx.now, chunk.size());
+            lane.unacked += 1;
+            match kept {
+                None => space.flight.push(chunk),
+                Some(seq) => space.flight.fill(seq, chunk),
+            }
+            if lane.loss.sent(seq) {
+                lane.earliest = seq;
+            }
+            if lane.timed.is_none() {
+                lane.timed = Some(TimedChunk { seq, sent_at: cx.now });
+            }
+            // "if the T3-rtx timer of that address is not currently running, the sender MUST start that timer" (6.1).
+            if established && lane.t3.is_none() {
+                lane.arm_t3(cx);
+            }
+            space.allowance.take(len + header_charge);
+            self.peer_rwnd = self.peer_rwnd.saturating_sub(len + header_charge);
+            let (at, association) = (cx.now, cx.association);
+            cx.trace.record(|| {
+                let event = TraceEvent::Sent { seq, len: len as u32, retransmit: None };
+                let (subflow, path) = (next.subflow.get(), next.path.get());
+                TraceRecord { at, association, subflow, path, event }
+            });
+            run.chunks += 1;
+            bytes += len;
+            first_of_all |= seq == 0;
+            if !alone {
+                run.ended = ending.then_some(stream);
+                break;
+            }
+        }
+        if run.chunks > 0 {
+            let chunks = u64::from(run.chunks);
+            subflow.stats.payload_bytes_sent += bytes;
+            subflow.stats.payload_bytes_unique += bytes;
+            subflow.stats.chunks_unique += chunks;
+            cx.stats.chunks_sent += chunks;
+            cx.stats.payload_bytes_sent += bytes;
+            cx.stats.payload_bytes_unique += bytes;
+            if let Some(path) = cx.paths.get_mut(next.path) {
+                path.mark_used();
+            }
+            if cx.config.needs_loss_timer() {
+                self.sent_with_loss_timer(cx, next.lane, first_of_all);
+            }
+        }
+        run
+    }
+
+    /// Payload bytes of the next new chunk, when it fits into `room` and may leave as far as windows go; where it is `roomy`,
+    /// the peer's was asked before.
+    pub(super) fn next_new_payload(
+        &mut self,
+        cx: &Context,
+        next: &Next,
+        room: usize,
+        roomy: bool,
+    ) -> Option<usize> {
+        let most = self.max_payload(cx, next.path);
+        let subflow = self.subflows.get(next.subflow)?;
+        let cut = Cut::of(subflow, self.encoding.header_len(), most);
+        let lane = self.lanes.get_mut(next.lane)?;
+        let space = self.spaces.get(next.space)?;
+        // "before sending new DATA chunks, the sender MUST first transmit any DATA chunks that are marked".
+        if !lane.may_send_new() || (lane.loss.any() && lane.loss.next_lost(&space.flight).is_some()) {
+            return None;
+        }
+        let payload = cut.payload(subflow.out.peek(usize::MAX)?, room)?;
+        let may = roomy || self.fits_peer_window(cx, next.space, payload) || self.window_probe(cx, next);
+        may.then_some(payload)
+    }
+
+    /// Whether the peer has room for a chunk of this space: in its buffer, and in what it gives the subflow.
+    #[inline]
+    pub(super) fn fits_peer_window(&self, cx: &Context, at: SpaceId, payload: usize) -> bool {
+        let header = if cx.config.rwnd_counts_headers { WINDOW_HEADER } else { 0 };
+        self.has_room(at, payload as u64 + header)
+    }
+
+    /// The peer's window is closed. True when one chunk may leave all the same, as a probe: "SHOULD only be sent
+    /// when all outstanding DATA chunks have been cumulatively acknowledged", first "after 1 RTO" (6.1 A). Each sequence
+    /// space is probed for itself.
+    fn window_probe(&mut self, cx: &Context, next: &Next) -> bool {
+        let Some(subflow) = self.subflows.get(next.subflow) else { return false };
+        let Some(lane) = self.lanes.get(next.lane) else { return false };
+        let lanes_quiet = self.lanes.rows().iter().all(|l| l.space != next.space || l.unacked == 0);
+        let Some(space) = self.spaces.get_mut(next.space) else { return false };
+        let quiet = match space.flight.first_reserved() {
+            None => space.flight.is_empty(),
+            // Only what comes next for the peer can make it move.
+            Some(first) => subflow.reserved.start == first && lanes_quiet,
+        };
+        if !quiet {
+            return false;
+        }
+        if space.probe.due {
+            return true;
+        }
+        if space.probe.at.is_none() {
+            space.probe.at = Some(cx.now + lane.rto(cx));
+        }
+        false
+    }
+
+    /// A chunk leaves although the window is closed.
+    fn begin_probe(&mut self, cx: &mut Context, at: SpaceId) {
+        let Some(space) = self.spaces.get_mut(at) else { return };
+        space.probe.due = false;
+        space.probe.in_flight = true;
+        space.probe.answered = false;
+        cx.stats.window_probes += 1;
+    }
+}
+
+impl Cut {
+    #[inline]
+    fn of(subflow: &Subflow, header: usize, most: usize) -> Self {
+        // The numbers that are kept for the rest of a message were counted for chunks of full size.
+        Self { header, most, anywhere: subflow.reserved.is_empty() }
+    }
+}

@@ -1,0 +1,124 @@
+//! Messages on their way from the user to their subflow.
+
+use std::sync::Arc;
+
+use super::Sender;
+use crate::context::Context;
+use crate::error::SendError;
+use crate::event::{Event, Message};
+use crate::ids::SubflowId;
+
+impl Sender {
+    /// Takes a message; the association has looked whether it is open.
+    ///
+    /// # Errors
+    /// Says why it is not taken.
+    pub(crate) fn send(&mut self, cx: &mut Context, message: Message) -> Result<(), SendError> {
+        let Message { stream, .. } = message;
+        let len = message.payload.len();
+        if len == 0 {
+            return Err(SendError::Empty);
+        }
+        if len > cx.config.max_message {
+            return Err(SendError::TooLong { len, limit: cx.config.max_message });
+        }
+        if stream >= self.streams {
+            return Err(SendError::NoSuchStream { stream, streams: self.streams });
+        }
+        let id = self.subflow_of(stream);
+        let Some(subflow) = self.subflows.get_mut(id) else { return Err(SendError::Closing) };
+        let waiting =
+            subflow.out.queued_bytes() + self.deferred.as_ref().map_or(0, |deferred| deferred.bytes());
+        if waiting >= cx.config.send_buffer {
+            subflow.writable_owed = true;
+            self.writable_owed = true;
+            return Err(SendError::Full);
+        }
+        if let Some(deferred) = self.deferred.as_mut().filter(|deferred| deferred.defers(stream)) {
+            deferred.push(message);
+            cx.stats.messages_accepted += 1;
+            return Ok(());
+        }
+        subflow.out.push(message, cx.stats.messages_accepted);
+        cx.stats.messages_accepted += 1;
+        if let Some(lane) = self.lanes.get_mut(subflow.lane) {
+            if lane.unacked == 0 {
+                lane.decay_if_idle(cx);
+                lane.open_burst();
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets the value (priority or weight) of a stream for the scheduling of streams.
+    ///
+    /// # Errors
+    /// When there is no such stream.
+    pub(crate) fn set_stream_value(
+        &mut self,
+        cx: &mut Context,
+        stream: u16,
+        value: u16,
+    ) -> Result<(), SendError> {
+        if stream >= self.streams {
+            return Err(SendError::NoSuchStream { stream, streams: self.streams });
+        }
+        // Subflows that are opened later begin with it, too.
+        let values = &mut Arc::make_mut(&mut cx.config).stream_values;
+        values.retain(|(id, _)| *id != stream);
+        values.push((stream, value));
+        for subflow in self.subflows.rows_mut() {
+            subflow.out.set_stream_value(stream, value);
+        }
+        Ok(())
+    }
+
+    /// The subflow of a stream.
+    #[inline]
+    pub(super) fn subflow_of(&self, stream: u16) -> SubflowId {
+        self.stream_map.get(usize::from(stream)).copied().unwrap_or(SubflowId::FIRST)
+    }
+
+    /// Bytes accepted and not yet sent.
+    pub(crate) fn queued_bytes(&self) -> usize {
+        self.subflows.rows().iter().map(|s| s.out.queued_bytes()).sum::<usize>() + self.deferred_bytes()
+    }
+
+    /// `send` said Full and there is room again: tells the user once.
+    #[inline]
+    pub(crate) fn tell_writable(&mut self, cx: &mut Context) {
+        if self.writable_owed {
+            self.tell_writable_if_room(cx);
+        }
+    }
+
+    #[inline(never)]
+    fn tell_writable_if_room(&mut self, cx: &mut Context) {
+        let limit = cx.config.send_buffer / 2;
+        if self.deferred_bytes() > limit {
+            return;
+        }
+        let (mut told, mut owed) = (false, false);
+        for subflow in self.subflows.rows_mut() {
+            if subflow.writable_owed && subflow.out.queued_bytes() <= limit {
+                subflow.writable_owed = false;
+                told = true;
+            }
+            owed |= subflow.writable_owed;
+        }
+        self.writable_owed = owed;
+        if told {
+            cx.tell(Event::Writable);
+        }
+    }
+
+    /// Messages on streams that the peer did not grant can never be sent (5.1.1).
+    pub(crate) fn drop_ungranted_streams(&mut self, cx: &mut Context) {
+        let limit = self.streams;
+        let dropped: usize =
+            self.subflows.rows_mut().iter_mut().map(|s| s.out.drop_streams_from(limit)).sum();
+        if dropped > 0 {
+            cx.tell(Event::StreamsReduced { messages_dropped: dropped });
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Chunks that are sent again.
+
+use anabranch_base::{RetransmitReason, TraceEvent};
+use anabranch_wire::{PacketBuilder, padded};
+
+use super::Sender;
+use super::choose::{First, Next};
+use super::flight::ChunkState;
+use super::new_data::WINDOW_HEADER;
+use crate::association::State;
+use crate::config::RttSampling;
+use crate::context::Context;
+
+impl Sender {
+    /// Chunks marked for retransmission, while they fit and may leave; how many.
+    #[inline(never)]
+    pub(super) fn write_lost(
+        &mut self,
+        cx: &mut Context,
+        packet: &mut PacketBuilder<'_>,
+        limit: usize,
+        next: &Next,
+    ) -> u32 {
+        let mut chunks = 0;
+        // The first was decided on when the packet's data was chosen.
+        let mut decided = match next.first {
+            First::Lost(seq) => Some(seq),
+            First::New { .. } => None,
+        };
+        loop {
+            let room = limit.saturating_sub(packet.len());
+            let Some(seq) = decided.take().or_else(|| self.next_lost(next)) else { break };
+            if !self.fits(next, seq, room) {
+                break;
+            }
+            self.retransmit(cx, next, seq, packet.buffer());
+            chunks += 1;
+        }
+        if chunks > 0 {
+            if let Some(lane) = self.lanes.get_mut(next.lane) {
+                lane.cwnd_exempt_packet = false;
+            }
+        }
+        chunks
+    }
+
+    /// The marked chunk to send next, when it may leave. A packet carries data of one subflow.
+    fn next_lost(&mut self, next: &Next) -> Option<u64> {
+        let lane = self.lanes.get_mut(next.lane)?;
+        let space = self.spaces.get(next.space)?;
+        let seq = lane.loss.next_lost(&space.flight)?;
+        let mine = space.flight.get(seq)?.subflow == next.subflow;
+        (mine && lane.may_retransmit()).then_some(seq)
+    }
+
+    fn fits(&self, next: &Next, seq: u64, room: usize) -> bool {
+        let chunk = self.spaces.get(next.space).and_then(|space| space.flight.get(seq));
+        let header = self.encoding.header_len();
+        chunk.is_some_and(|chunk| padded(header + chunk.fragment.payload.len()) <= room)
+    }
+
+    fn retransmit(&mut self, cx: &mut Context, next: &Next, seq: u64, out: &mut Vec<u8>) {
+        let established = cx.state != State::CookieEchoed;
+        let Some(lane) = self.lanes.get_mut(next.lane) else { return };
+        let Some(space) = self.spaces.get_mut(lane.space) else { return };
+        let framing = self.encoding.framing(space.fid);
+        let mut label = space.label(seq, false);
+        let first = if space.shared { lane.loss.earliest(&space.flight) } else { space.flight.first() };
+        let earliest = seq == first;
+        let Some(chunk) = space.flight.get_mut(seq) else { return };
+        chunk.state = ChunkState::InFlight;
+        chunk.transmissions = chunk.transmissions.saturating_add(1);
+        chunk.sent_at = cx.now;
+        let owner = chunk.subflow;
+        let size = chunk.size();
+        let reason = if chunk.lost_by_timeout {
+            RetransmitReason::Timeout
+        } else if chunk.probe {
+            RetransmitReason::Probe
+        } else if lane.cwnd_exempt_packet {
+            RetransmitReason::FastRetransmit
+        } else {
+            RetransmitReason::Recovery
+        };
+        let eligible = !chunk.fast_retransmitted;
+        // A probe wants its answer at once, not after SACK.Delay.
+        let probe = std::mem::take(&mut chunk.probe);
+        label.immediate = chunk.immediate || probe;
+        framing.emit(&chunk.fragment, label, &cx.config.sf_codes, out);
+        let len = chunk.fragment.payload.len();
+        match &mut lane.rack {
+            None => lane.loss.retransmitted(seq, eligible),
+            Some(rack) => {
+                rack.resent(cx.now, seq);
+                lane.loss.retransmitted(seq, false);
+            }
+        }
+        lane.on_sent(cx.now, size);
+        // C5: a chunk sent before this retransmission is not timed any more.
+        let through = cx.config.rtt_sampling == RttSampling::ThroughLoss;
+        if lane.timed.is_some_and(|t| t.seq >= seq && (t.seq == seq || !through)) {
+            lane.timed = None;
+        }
+        // "If the timer for that address is already running, the sender MUST restart the timer if the earliest ...
+        // outstanding DATA chunk sent to that address is being retransmitted" (6.1).
+        let restarts = earliest && !cx.config.quirks.t3_runs_on;
+        if established && (lane.t3.is_none() || restarts) {
+            lane.arm_t3(cx);
+        }
+        let charged = len as u64 + if cx.config.rwnd_counts_headers { WINDOW_HEADER } else { 0 };
+        space.allowance.take(charged);
+        self.peer_rwnd = self.peer_rwnd.saturating_sub(charged);
+        cx.stats.chunks_sent += 1;
+        cx.stats.retransmissions += 1;
+        cx.stats.payload_bytes_sent += len as u64;
+        if let Some(subflow) = self.subflows.get_mut(owner) {
+            subflow.stats.retransmissions += 1;
+            subflow.stats.payload_bytes_sent += len as u64;
+        }
+        if let Some(path) = cx.paths.get_mut(next.path) {
+            path.mark_used();
+        }
+        cx.record(owner, next.path, TraceEvent::Sent { seq, len: len as u32, retransmit: Some(reason) });
+    }
+}

@@ -1,0 +1,222 @@
+//! The sequence spaces of subflows: made when the handshake or the peer opens their FIDs, and folded into one when the
+//! extension ends.
+
+use anabranch_wire::Tsn;
+
+use super::Sender;
+use super::allowance::Allowance;
+use super::credit::Credit;
+use super::flight::ChunkState;
+use super::lane::counted_header;
+use super::space::SendSpace;
+use super::subflow::Life;
+use crate::config::Coupling;
+use crate::context::Context;
+use crate::encoding::Encoding;
+use crate::ids::{SpaceId, SubflowId};
+use crate::negotiation::offer::Extensions;
+
+impl Sender {
+    /// What both sides speak from now on. Nothing was sent yet, or a peer that had to be asked again answers otherwise:
+    /// then what was sent leaves again on subflow 0.
+    pub(crate) fn adopt(&mut self, cx: &Context, agreed: &Extensions) {
+        self.encoding = Encoding::of(agreed);
+        self.numbering.identify(self.encoding.identifies_messages());
+        self.resettable = agreed.reconfiguration;
+        self.credit = match (&agreed.sf, agreed.sf2007) {
+            (_, Some((ours, _))) => Some(Box::new(Credit::of_sf2007(ours))),
+            (Some(sf), None) => Some(Box::new(Credit::new(sf))),
+            (None, None) => None,
+        };
+        self.next_asn = self.base();
+        for lane in self.lanes.rows_mut() {
+            lane.chunk_header = counted_header(&cx.config, self.encoding);
+        }
+    }
+
+    /// Back to RFC 9260.
+    pub(crate) fn forget_extensions(&mut self) {
+        if self.spaces.len() > 1 {
+            self.fold_spaces();
+        }
+        self.encoding = Encoding::Rfc9260;
+        self.credit = None;
+        self.deferred = None;
+        self.beside_data = 0;
+        self.resettable = false;
+    }
+
+    /// The FIDs that we have open, besides 0.
+    pub(crate) fn open_fids(&self) -> Vec<u8> {
+        self.credit.as_ref().map_or_else(Vec::new, |credit| credit.fids.each().collect())
+    }
+
+    /// A space for a FID: both halves of a space have the same place in their tables.
+    pub(crate) fn add_space(&mut self, fid: u8) -> SpaceId {
+        self.spaces.push(SendSpace::new(fid, Tsn::new(0)))
+    }
+
+    /// We may send under a FID, from `initial` on.
+    pub(crate) fn open_space(&mut self, at: SpaceId, epoch: u8, initial: Tsn) {
+        let initial_credit = self.credit.as_ref().map_or(0, |credit| credit.initial);
+        let Some(space) = self.spaces.get_mut(at) else { return };
+        space.flight.restart();
+        space.base = initial;
+        space.epoch = epoch;
+        space.allowance = if self.encoding == Encoding::Sf2007 {
+            Allowance::UNLIMITED
+        } else {
+            Allowance { window: u64::from(initial_credit) }
+        };
+    }
+
+    /// What the peer grants a FID at first, where nothing was sent under it yet (encoding of 2007).
+    pub(crate) fn set_initial_credit(&mut self, at: SpaceId, a_fwnd: u32) {
+        if let Some(space) = self.spaces.get_mut(at).filter(|space| space.flight.next() == 0) {
+            space.allowance = Allowance { window: u64::from(a_fwnd) };
+        }
+    }
+
+    /// The first number of a FID.
+    pub(crate) fn initial_of(&self, at: SpaceId) -> Tsn {
+        self.spaces.get(at).map_or(Tsn::new(0), |space| space.base)
+    }
+
+    /// Moves a subflow into the space of its FID, if it has one, and nothing of it is under way elsewhere.
+    pub(crate) fn settle_subflow(&mut self, cx: &Context, id: SubflowId) {
+        if cx.config.coupling == Coupling::Shared {
+            return;
+        }
+        let Some(at) = self.space_of(id.get()) else { return };
+        let Some(subflow) = self.subflows.get_mut(id) else { return };
+        let Some(lane) = self.lanes.get_mut(subflow.lane) else { return };
+        subflow.awaits_fid = false;
+        if subflow.life != Life::Open || lane.unacked > 0 {
+            return;
+        }
+        subflow.space = at;
+        lane.space = at;
+        lane.timed = None;
+        lane.recovery_exit = None;
+        lane.loss.restart();
+        self.share_spaces();
+    }
+
+    /// The extension SF ends: subflows go on as at level 0.
+    pub(crate) fn downgrade(&mut self) {
+        self.fold_spaces();
+        self.encoding = Encoding::Interleaved;
+        self.credit = None;
+        for subflow in self.subflows.rows_mut() {
+            if subflow.life == Life::Deleting {
+                subflow.life = Life::Free;
+            }
+        }
+    }
+
+    /// Subflows go on as at level 0, and what was sent under other FIDs and not acknowledged leaves
+    /// again under subflow 0, with new TSNs. A peer that has it already knows an ordered message by its identifier; an
+    /// unordered one may then be delivered twice.
+    fn fold_spaces(&mut self) {
+        for space in &mut self.spaces.split_off_first() {
+            for mut chunk in space.flight.take_all() {
+                if chunk.state == ChunkState::GapAcked {
+                    continue; // it is there
+                }
+                let Some(lane) = self.lanes.get_mut(chunk.lane) else { continue };
+                if chunk.state == ChunkState::InFlight {
+                    lane.on_lost(chunk.size(), 1);
+                }
+                chunk.state = ChunkState::Lost;
+                chunk.lost_by_timeout = true;
+                chunk.missing = 0;
+                if let Some(zero) = self.spaces.first_mut() {
+                    zero.flight.push(chunk);
+                }
+            }
+        }
+        for subflow in self.subflows.rows_mut() {
+            subflow.space = SpaceId::FIRST;
+            subflow.awaits_fid = false;
+        }
+        for lane in self.lanes.rows_mut() {
+            if lane.space != SpaceId::FIRST {
+                lane.space = SpaceId::FIRST;
+                // What it was allowed, or waited for, was in numbers that are gone: it begins as after a merger.
+                lane.forget_recovery();
+                lane.round_end = 0;
+                lane.loss.restart();
+            }
+        }
+        self.share_spaces();
+        for (id, lane) in self.lanes.iter_mut() {
+            if let Some(zero) = self.spaces.first() {
+                lane.loss.took_over(&zero.flight, id);
+                lane.earliest = lane.loss.earliest(&zero.flight);
+            }
+        }
+    }
+
+    /// All streams are numbered anew, or those that are listed (stream reset).
+    pub(crate) fn reset_numbering(&mut self, streams: &[u16]) {
+        self.numbering.begin_anew(streams);
+    }
+
+    /// Whether the next message of each of some streams (of all, if none is listed) is its first.
+    pub(crate) fn is_fresh(&self, streams: &[u16]) -> bool {
+        self.numbering.is_fresh(streams)
+    }
+
+    /// An SSN/TSN reset was performed: "new data MUST be sent from the Receiver's Next TSN" (RFC 6525, 5.2.7, H5).
+    pub(crate) fn reset_all(&mut self, base: Tsn) {
+        self.numbering.begin_anew(&[]);
+        if let Some(space) = self.spaces.first_mut() {
+            space.flight.restart();
+            space.base = base;
+        }
+        for lane in self.lanes.rows_mut() {
+            lane.timed = None;
+            lane.recovery_exit = None;
+            lane.earliest = 0;
+            lane.loss.restart();
+        }
+    }
+
+    /// The last number of a space that is acknowledged cumulatively.
+    pub(crate) fn acknowledged_tsn(&self, at: SpaceId) -> Tsn {
+        self.spaces.get(at).map_or(Tsn::new(0), |space| space.tsn_of(space.flight.first()).sub(1))
+    }
+
+    /// The number of the next chunk of the TSN space, unwrapped and as a TSN.
+    pub(crate) fn next_tsn(&self) -> (u64, Tsn) {
+        self.spaces.first().map_or((0, Tsn::new(0)), |space| {
+            let next = space.flight.next();
+            (next, space.tsn_of(next))
+        })
+    }
+
+    /// Whether a chunk of the TSN space at or beyond `seq` is acknowledged cumulatively.
+    pub(crate) fn is_acknowledged(&self, seq: u64) -> bool {
+        self.spaces.first().is_some_and(|space| space.flight.first() > seq)
+    }
+
+    /// Bytes of a chunk that must ride with every packet of data.
+    pub(crate) fn keep_room_beside_data(&mut self, bytes: u16) {
+        self.beside_data = bytes;
+    }
+
+    /// Whether all messages of some streams (none listed: of all) that may have numbers have left.
+    pub(crate) fn have_left(&self, streams: &[u16]) -> bool {
+        let queued = self.subflows.rows().iter().any(|subflow| match streams {
+            [] => !subflow.out.is_empty(),
+            _ => streams.iter().any(|stream| subflow.out.waits(*stream)),
+        });
+        // The last TSN, which the request names, says nothing of other sequence spaces: what went there must be acknowledged.
+        !queued && !self.spaces.rows().iter().skip(1).any(|space| space.flight.carries(streams))
+    }
+
+    /// Nothing of ours that may have a number waits or is under way.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.have_left(&[]) && self.spaces.rows().iter().all(|space| space.flight.is_empty())
+    }
+}

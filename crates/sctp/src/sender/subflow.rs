@@ -1,0 +1,68 @@
+//! A subflow: the streams that share one DSCP, and what they have to send. Its sequence space is its own or shared with
+//! others (`space`); its round-trip estimate, losses and window are those of its lane. RFC 9260 is the case of one subflow.
+
+use std::ops::Range;
+
+use anabranch_base::Dscp;
+
+use crate::config::{Config, SubflowSpec};
+use crate::ids::{LaneId, SpaceId};
+use crate::stats::SubflowStats;
+use crate::stream::outbound::Outbound;
+
+/// Where a subflow stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Life {
+    /// In use.
+    Open,
+    /// It takes no streams any more; what it has in flight is still acknowledged.
+    Closing,
+    /// Everything was acknowledged; the peer is being told that its FID is free (level 1).
+    Deleting,
+    /// Nothing of it is left; its place may be taken.
+    Free,
+}
+
+/// A set of streams with one DSCP.
+#[derive(Debug)]
+pub(super) struct Subflow {
+    pub(super) out: Outbound,
+    /// Its lane on the path in use.
+    pub(super) lane: LaneId,
+    /// Its sequence space.
+    pub(super) space: SpaceId,
+    pub(super) life: Life,
+    /// The peer has not opened its FID yet: it may not send (level 1).
+    pub(super) awaits_fid: bool,
+    /// A message has begun to leave and has not ended.
+    pub(super) begun: bool,
+    /// `send` said Full on one of its streams: Writable is owed.
+    pub(super) writable_owed: bool,
+    pub(super) dscp: Dscp,
+    /// The smaller, the sooner (strict priority).
+    pub(super) priority: u8,
+    /// Share of what the scheduler gives out (weighted schedulers).
+    pub(super) weight: u16,
+    /// Sequence numbers kept for the rest of the message that is leaving.
+    pub(super) reserved: Range<u64>,
+    pub(super) stats: SubflowStats,
+}
+
+impl Subflow {
+    pub(super) fn new(config: &Config, spec: &SubflowSpec, lane: LaneId) -> Self {
+        Self {
+            out: Outbound::new(config),
+            lane,
+            space: SpaceId::FIRST,
+            life: Life::Open,
+            awaits_fid: false,
+            begun: false,
+            writable_owed: false,
+            dscp: spec.dscp,
+            priority: spec.priority,
+            weight: spec.weight.max(1),
+            reserved: 0..0,
+            stats: SubflowStats::default(),
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! Subflows that are opened, closed, merged or given other streams while data flows.
+
+use anabranch_base::{Dscp, Duration};
+use anabranch_wire::Tsn;
+
+use super::Sender;
+use super::credit::OpenFid;
+use super::flight::ChunkState;
+use super::lane::controller::Controller;
+use super::subflow::Life;
+use crate::config::{Coupling, SubflowSpec};
+use crate::context::Context;
+use crate::error::SubflowError;
+use crate::ids::{SpaceId, SubflowId};
+
+impl Sender {
+    /// Opens another subflow; its streams move there with [`Sender::move_stream`]. It starts like a new association: in slow
+    /// start.
+    ///
+    /// # Errors
+    /// When there are as many subflows as `max_subflows` allows.
+    pub(crate) fn add_subflow(
+        &mut self,
+        cx: &mut Context,
+        spec: &SubflowSpec,
+    ) -> Result<SubflowId, SubflowError> {
+        let limit = cx.config.max_subflows;
+        if self.subflows.rows().iter().filter(|s| s.life != Life::Free).count() >= usize::from(limit) {
+            return Err(SubflowError::TooMany { limit });
+        }
+        let id = self.place_subflow(cx, spec);
+        let rwnd = u32::try_from(self.peer_rwnd).unwrap_or(u32::MAX);
+        if cx.config.coupling != Coupling::Shared {
+            if let Some(lane) = self.subflows.get(id).map(|subflow| subflow.lane) {
+                self.renew_lane(cx, lane, rwnd);
+            }
+        }
+        Ok(id)
+    }
+
+    /// Closes a subflow; its streams move to `to`. What it has in flight is acknowledged or sent again as before.
+    ///
+    /// # Errors
+    /// When one of them is not open, or they are the same.
+    pub(crate) fn remove_subflow(
+        &mut self,
+        cx: &mut Context,
+        id: SubflowId,
+        to: SubflowId,
+    ) -> Result<(), SubflowError> {
+        self.check_open(id)?;
+        self.check_open(to)?;
+        if id == to {
+            return Err(SubflowError::Same { index: id.get() });
+        }
+        self.move_all_streams(cx, id, to);
+        let lane_of = |subflow| self.subflows.get(subflow).map(|s| s.lane);
+        if lane_of(id) == lane_of(to) {
+            self.relabel(id, to);
+        }
+        if let Some(subflow) = self.subflows.get_mut(id) {
+            subflow.life = Life::Closing;
+        }
+        self.set_phi(cx);
+        Ok(())
+    }
+
+    /// Joins what subflow `id`, which has just been removed, has in flight and its window to those of `into`: windows add up,
+    /// and what is in the network stays the same (study 004, 3.2, "combines subflows with the similar congestion state
+    /// parameters").
+    pub(crate) fn absorb_subflow(&mut self, cx: &Context, id: SubflowId, into: SubflowId) {
+        let lane_of = |subflow| self.subflows.get(subflow).map(|s| s.lane);
+        let (Some(from), Some(to)) = (lane_of(id), lane_of(into)) else { return };
+        let space_of = |lane| self.lanes.get(lane).map(|lane| lane.space);
+        let same_space = space_of(from) == space_of(to);
+        if from == to {
+            return;
+        }
+        let Some(old) = self.lanes.get_mut(from) else { return };
+        let (window, ssthresh) = (old.controller.window(), old.controller.ssthresh());
+        let moved = same_space.then(|| old.hand_over());
+        if let Some(lane) = self.lanes.get_mut(to) {
+            lane.controller.absorb(window, ssthresh);
+            if let Some(moved) = moved {
+                if let Some(space) = self.spaces.get_mut(lane.space) {
+                    for (_, chunk) in space
+                        .flight
+                        .iter_mut()
+                        .filter(|(_, chunk)| chunk.lane == from && chunk.state != ChunkState::Reserved)
+                    {
+                        chunk.lane = to;
+                        chunk.subflow = into;
+                    }
+                    lane.take_over(&moved);
+                    lane.loss.took_over(&space.flight, to);
+                    lane.earliest = lane.loss.earliest(&space.flight);
+                    if lane.unacked > 0 && lane.t3.is_none() {
+                        lane.arm_t3(cx);
+                    }
+                }
+            }
+        }
+        if let (true, Some(old)) = (same_space, self.lanes.get_mut(from)) {
+            if let Some(space) = self.spaces.get(old.space) {
+                old.loss.took_over(&space.flight, from);
+                old.earliest = old.loss.earliest(&space.flight);
+            }
+        }
+    }
+
+    /// Whether the congestion state of two subflows is alike: both estimates of the round trip and both windows within
+    /// `tolerance` of each other, as a share (0.25: a quarter).
+    pub(crate) fn alike(&self, cx: &Context, a: SubflowId, b: SubflowId, tolerance: f64) -> bool {
+        let (Some(a), Some(b)) = (self.subflow_stats(cx, a), self.subflow_stats(cx, b)) else { return false };
+        let near = |x: f64, y: f64| (x - y).abs() <= tolerance * x.max(y);
+        let seconds = |rtt: Option<Duration>| rtt.map(Duration::as_secs_f64);
+        let (Some(x), Some(y)) = (seconds(a.srtt), seconds(b.srtt)) else { return false };
+        a.open && b.open && near(x, y) && near(a.cwnd as f64, b.cwnd as f64)
+    }
+
+    /// The open subflow with a code point.
+    pub(crate) fn with_dscp(&self, dscp: Dscp) -> Option<SubflowId> {
+        let mut all = self.subflows.iter();
+        all.find(|(_, subflow)| subflow.life == Life::Open && subflow.dscp == dscp).map(|(id, _)| id)
+    }
+
+    /// Subflows that were removed are gone once nothing of theirs is in flight. `give_back` tells the peer of a FID that is
+    /// free again; false when there is nobody to tell.
+    pub(crate) fn close_drained_subflows(
+        &mut self,
+        cx: &mut Context,
+        mut give_back: impl FnMut(OpenFid) -> bool,
+    ) {
+        if self.subflows.len() == 1 {
+            return;
+        }
+        let mut gone = false;
+        for id in self.subflows.ids() {
+            let Some(subflow) = self.subflows.get(id) else { continue };
+            if subflow.life != Life::Closing || !subflow.out.is_empty() {
+                continue;
+            }
+            let drained = if cx.config.coupling == Coupling::Shared {
+                // What it had was relabelled, but for the rest of a message that was leaving.
+                let mine = |space: &super::SendSpace| space.flight.iter().any(|chunk| chunk.subflow == id);
+                !self.spaces.rows().iter().any(mine)
+            } else {
+                self.lanes.get(subflow.lane).is_none_or(|lane| lane.unacked == 0)
+            };
+            if !drained {
+                continue;
+            }
+            let space = self.spaces.get(subflow.space).filter(|space| space.fid != 0);
+            let deleting = space.is_some_and(|space| {
+                give_back(OpenFid { fid: space.fid, epoch: space.epoch, last: space.last_tsn() })
+            });
+            if let Some(subflow) = self.subflows.get_mut(id) {
+                subflow.life = if deleting { Life::Deleting } else { Life::Free };
+                gone = true;
+            }
+        }
+        if gone {
+            self.set_phi(cx);
+        }
+    }
+
+    /// The epoch in which the peer is to be asked for the FID of a subflow that has none; `asked` requests for FIDs have no
+    /// answer yet. `None` where there is no extension, no FID left, or nothing to ask for: then the subflow goes on as at
+    /// level 0.
+    pub(crate) fn wanted_epoch(&self, id: SubflowId, asked: usize) -> Option<u8> {
+        let credit = self.credit.as_ref()?;
+        if usize::from(credit.fids.open()) + asked >= usize::from(credit.fids.limit()) {
+            return None;
+        }
+        credit.fids.next_epoch(id.get())
+    }
+
+    /// Whether a subflow has no FID of its own, and does not wait for one.
+    pub(crate) fn lacks_fid(&self, id: SubflowId) -> bool {
+        let lacks = |s: &super::Subflow| !s.awaits_fid && s.space == SpaceId::FIRST;
+        self.credit.is_some() && id != SubflowId::FIRST && self.subflows.get(id).is_some_and(lacks)
+    }
+
+    /// Open subflows besides the first that send in the TSN space.
+    pub(crate) fn without_fid(&self) -> Vec<SubflowId> {
+        let open = self.subflows.iter().skip(1).filter(|(_, s)| s.life == Life::Open);
+        open.filter(|(_, s)| s.space == SpaceId::FIRST).map(|(id, _)| id).collect()
+    }
+
+    /// The peer was asked for the FID of a subflow: until it has answered the subflow sends nothing.
+    pub(crate) fn await_fid(&mut self, id: SubflowId) {
+        if let Some(subflow) = self.subflows.get_mut(id) {
+            subflow.awaits_fid = true;
+        }
+    }
+
+    /// The peer does not open the FID of a subflow: it goes on without a space of its own, as at level 0.
+    pub(crate) fn fid_denied(&mut self, id: SubflowId) {
+        if let Some(subflow) = self.subflows.get_mut(id) {
+            subflow.awaits_fid = false;
+        }
+    }
+
+    /// The peer has opened a FID: its subflow may send under it. False when the subflow is gone by now: then the FID must be
+    /// given back.
+    pub(crate) fn fid_opened(&mut self, cx: &Context, id: SubflowId) -> bool {
+        let Some(subflow) = self.subflows.get_mut(id) else { return true };
+        subflow.awaits_fid = false;
+        match subflow.life {
+            Life::Open => {
+                self.settle_subflow(cx, id);
+                return true;
+            }
+            Life::Free => subflow.life = Life::Deleting,
+            Life::Closing | Life::Deleting => {}
+        }
+        false
+    }
+
+    /// A FID is open from now on.
+    pub(crate) fn record_fid(&mut self, fid: u8, epoch: u8) {
+        if let Some(credit) = &mut self.credit {
+            credit.fids.add(fid, epoch);
+        }
+    }
+
+    /// The peer knows that a FID is free. One that denies has lost count; the FID is not used in this incarnation any more
+    /// either way.
+    pub(crate) fn fid_closed(&mut self, cx: &mut Context, id: SubflowId, epoch: u8, last: Tsn) {
+        if let Some(credit) = &mut self.credit {
+            credit.fids.delete(id.get(), epoch, last, last);
+        }
+        if let Some(subflow) = self.subflows.get_mut(id) {
+            if subflow.life == Life::Deleting {
+                subflow.life = Life::Free;
+                subflow.space = SpaceId::FIRST;
+            }
+        }
+        // The lane of a subflow that is gone belongs to space 0 until somebody needs it.
+        let lane = self.subflows.get(id).map(|s| s.lane).unwrap_or_default();
+        if let Some(lane) = self.lanes.get_mut(lane) {
+            if lane.unacked == 0 && lane.space != SpaceId::FIRST {
+                lane.space = SpaceId::FIRST;
+                lane.loss.restart();
+            }
+        }
+        self.share_spaces();
+        self.set_phi(cx);
+    }
+
+    /// What a peer is told of a subflow for which it opens a FID: code point and weight.
+    pub(crate) fn treatment(&self, id: SubflowId) -> (u8, u16) {
+        self.subflows.get(id).map_or((0, 1), |subflow| (subflow.dscp.get(), subflow.weight))
+    }
+
+    /// What one subflow has in flight counts for another from now on.
+    fn relabel(&mut self, from: SubflowId, to: SubflowId) {
+        for space in self.spaces.rows_mut() {
+            for (_, chunk) in space.flight.iter_mut().filter(|(_, chunk)| chunk.subflow == from) {
+                chunk.subflow = to;
+            }
+        }
+    }
+
+    /// Messages that wait move along. One that has begun to leave ends where it began, and the others follow when it has
+    /// left whole: later messages in the peer's buffer could not be read before it, and might take the room that it needs.
+    pub(crate) fn move_stream(&mut self, cx: &Context, stream: u16, to: SubflowId) {
+        self.moves.retain(|(moving, _)| *moving != stream);
+        let from = self.subflow_of(stream);
+        if from == to {
+            return;
+        }
+        if self.subflows.get(from).is_some_and(|subflow| subflow.out.has_begun(stream)) {
+            self.moves.push((stream, to));
+            return;
+        }
+        self.map_stream(stream, to);
+        let moved = match self.subflows.get_mut(from) {
+            Some(subflow) => subflow.out.take_stream(stream),
+            None => return,
+        };
+        let arrival = cx.stats.messages_accepted;
+        if let Some(subflow) = self.subflows.get_mut(to) {
+            for message in moved {
+                subflow.out.push(message, arrival);
+            }
+        }
+    }
+
+    /// A message has left whole: its stream may be waiting to move. A subflow that is drained by it is not gone before its last
+    /// chunk is acknowledged.
+    #[inline(never)]
+    pub(super) fn move_waiting_stream(&mut self, cx: &Context, stream: u16) {
+        if let Some(&(_, to)) = self.moves.iter().find(|(moving, _)| *moving == stream) {
+            self.move_stream(cx, stream, to);
+        }
+    }
+
+    fn move_all_streams(&mut self, cx: &Context, from: SubflowId, to: SubflowId) {
+        for (_, target) in self.moves.iter_mut().filter(|(_, target)| *target == from) {
+            *target = to;
+        }
+        let mut streams: Vec<u16> =
+            self.subflows.get(from).map_or_else(Vec::new, |subflow| subflow.out.waiting_streams().collect());
+        if from == SubflowId::FIRST {
+            // Streams that nobody has named belong to the first.
+            self.stream_map.resize(usize::from(self.streams).max(self.stream_map.len()), SubflowId::FIRST);
+        }
+        let mapped = self.stream_map.iter().enumerate().filter(|(_, subflow)| **subflow == from);
+        streams.extend(mapped.map(|(stream, _)| stream as u16));
+        streams.sort_unstable();
+        streams.dedup();
+        for stream in streams {
+            if self.subflow_of(stream) == from {
+                self.move_stream(cx, stream, to);
+            }
+        }
+    }
+
+    /// # Errors
+    /// When a subflow is not open.
+    pub(crate) fn check_open(&self, id: SubflowId) -> Result<(), SubflowError> {
+        match self.subflows.get(id) {
+            Some(subflow) if subflow.life == Life::Open => Ok(()),
+            _ => Err(SubflowError::NotOpen { index: id.get() }),
+        }
+    }
+
+    /// # Errors
+    /// When there is no such stream.
+    pub(crate) fn check_stream(&self, stream: u16) -> Result<(), SubflowError> {
+        if stream < self.streams {
+            return Ok(());
+        }
+        Err(SubflowError::NoSuchStream { stream, streams: self.streams })
+    }
+}

@@ -1,0 +1,129 @@
+//! The table of subflows, sequence spaces and lanes: how rows are opened.
+
+use std::sync::Arc;
+
+use super::Sender;
+use super::lane::Lane;
+use super::lane::rtt::RttEstimator;
+use super::subflow::{Life, Subflow};
+use crate::config::{Coupling, SubflowSpec};
+use crate::context::Context;
+use crate::ids::{Id, LaneId, PathId, SubflowId};
+
+impl Sender {
+    /// Makes the subflows that the configuration asks for, or the one of RFC 9260.
+    pub(super) fn open_subflows(&mut self, cx: &mut Context) {
+        let config = Arc::clone(&cx.config);
+        if config.subflows.is_empty() {
+            self.place_subflow(cx, &SubflowSpec::new(config.dscp));
+        }
+        for spec in config.subflows.iter().take(usize::from(config.max_subflows.max(1))) {
+            self.place_subflow(cx, spec);
+        }
+        self.stream_map.clear();
+        let specs = &config.subflows[..];
+        if specs.iter().all(|spec| spec.streams.is_empty()) {
+            let count = self.subflows.len();
+            if count > 1 {
+                let streams = usize::from(config.outbound_streams);
+                self.stream_map = (0..streams).map(|stream| SubflowId::at(stream % count)).collect();
+            }
+        } else {
+            for (id, spec) in self.subflows.ids().zip(specs) {
+                for &stream in &spec.streams {
+                    self.map_stream(stream, id);
+                }
+            }
+        }
+    }
+
+    /// A subflow in a free place, with a lane unless all share one.
+    pub(super) fn place_subflow(&mut self, cx: &mut Context, spec: &SubflowSpec) -> SubflowId {
+        let free = self.subflows.iter().find(|(_, subflow)| subflow.life == Life::Free);
+        let id = free.map_or(SubflowId::at(self.subflows.len()), |(id, _)| id);
+        let one_lane = cx.config.coupling == Coupling::Shared && self.lanes.len() > 0;
+        let lane = if one_lane { LaneId::FIRST } else { self.place_lane(cx, id) };
+        self.subflows.set(id, Subflow::new(&cx.config, spec, lane));
+        self.share_spaces();
+        if let Some(coupler) = &mut self.coupler {
+            coupler.renew(lane.row());
+        }
+        self.set_phi(cx);
+        // A message that was leaving all by itself has company now.
+        for begun in self.subflows.ids() {
+            self.keep_contiguous(cx, begun);
+        }
+        id
+    }
+
+    /// A lane for a subflow on the first path, in the place of the one that it had before.
+    fn place_lane(&mut self, cx: &mut Context, subflow: SubflowId) -> LaneId {
+        let path = PathId::FIRST;
+        if subflow == SubflowId::FIRST {
+            // It measures the path.
+            let rtt = RttEstimator::new(&cx.config);
+            if let Some(path) = cx.paths.get_mut(path) {
+                path.rtt = rtt;
+            }
+        }
+        let lane = Lane::new(cx, self.encoding, subflow, path, 0);
+        match self.lane_on(subflow, path) {
+            Some(id) => {
+                self.lanes.set(id, lane);
+                id
+            }
+            None => self.lanes.push(lane),
+        }
+    }
+
+    /// The lane of a subflow on a path.
+    pub(super) fn lane_on(&self, subflow: SubflowId, path: PathId) -> Option<LaneId> {
+        let mine = |lane: &Lane| lane.subflow == subflow && lane.path == path;
+        self.lanes.iter().find(|(_, lane)| mine(lane)).map(|(id, _)| id)
+    }
+
+    /// Begins a lane anew, but for its round-trip estimate and what it has sent.
+    pub(super) fn renew_lane(&mut self, cx: &mut Context, id: LaneId, peer_rwnd: u32) {
+        if let Some(lane) = self.lanes.get_mut(id) {
+            let mut new = Lane::new(cx, self.encoding, lane.subflow, lane.path, peer_rwnd);
+            new.inherit(lane);
+            *lane = new;
+        }
+        if let Some(coupler) = &mut self.coupler {
+            coupler.renew(id.row());
+        }
+        self.set_phi(cx);
+    }
+
+    /// Where several lanes send under one numbering, each must know its own chunks; where one does, nothing is kept.
+    pub(super) fn share_spaces(&mut self) {
+        for (at, space) in self.spaces.iter_mut() {
+            space.shared = self.lanes.rows().iter().filter(|lane| lane.space == at).count() > 1;
+        }
+        for (id, lane) in self.lanes.iter_mut() {
+            let Some(space) = self.spaces.get(lane.space) else { continue };
+            if lane.loss.shares_space() != space.shared {
+                lane.loss.share_space(space.shared, &space.flight, id);
+            }
+            lane.earliest = lane.loss.earliest(&space.flight);
+        }
+        let arrivals = self.subflows.len() > 1 && self.scheduler.wants_arrivals();
+        for subflow in self.subflows.rows_mut() {
+            subflow.out.keep_arrivals(arrivals);
+        }
+    }
+
+    pub(super) fn open_subflow_count(&self) -> u32 {
+        self.subflows.rows().iter().filter(|subflow| subflow.life == Life::Open).count() as u32
+    }
+
+    pub(super) fn map_stream(&mut self, stream: u16, subflow: SubflowId) {
+        let index = usize::from(stream);
+        if index >= self.stream_map.len() {
+            self.stream_map.resize(index + 1, SubflowId::FIRST);
+        }
+        if let Some(slot) = self.stream_map.get_mut(index) {
+            *slot = subflow;
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! The timers of the sender. A timer is a line in [`Sender::timers`] and one in [`Sender::on_timer`].
+
+use anabranch_base::{Instant, TraceEvent};
+
+use super::Sender;
+use super::lane::controller::{Congestion, Controller};
+use crate::config::FastRecovery;
+use crate::context::Context;
+use crate::event::Timer;
+use crate::ids::{LaneId, PathId, SpaceId};
+
+/// A timer of the sender that has expired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SenderTimer {
+    T3(LaneId),
+    Loss(LaneId),
+    Pacer(LaneId),
+    WindowProbe(SpaceId),
+}
+
+impl Sender {
+    /// `visit` is told of each timer: when it expires, as what the user knows it, and which it is.
+    #[inline]
+    pub(crate) fn timers(&self, mut visit: impl FnMut(Option<Instant>, Timer, SenderTimer)) {
+        for (id, lane) in self.lanes.iter() {
+            visit(lane.t3, Timer::T3Rtx, SenderTimer::T3(id));
+            visit(lane.loss_timer.map(|(at, _)| at), Timer::Lane, SenderTimer::Loss(id));
+            visit(lane.pacer.as_ref().and_then(|pacer| pacer.at), Timer::Pacer, SenderTimer::Pacer(id));
+        }
+        for (at, space) in self.spaces.iter() {
+            visit(space.probe.at, Timer::WindowProbe, SenderTimer::WindowProbe(at));
+        }
+    }
+
+    /// A timer has expired. A path on which that is an error is given back.
+    pub(crate) fn on_timer(&mut self, cx: &mut Context, timer: SenderTimer) -> Option<PathId> {
+        match timer {
+            SenderTimer::T3(lane) => return self.on_t3(cx, lane),
+            SenderTimer::Loss(lane) => self.on_loss_timer(cx, lane),
+            // What the pacer kept back leaves when the association is asked for packets next.
+            SenderTimer::Pacer(lane) => {
+                if let Some(pacer) = self.lanes.get_mut(lane).and_then(|lane| lane.pacer.as_mut()) {
+                    pacer.at = None;
+                }
+            }
+            SenderTimer::WindowProbe(at) => {
+                if let Some(space) = self.spaces.get_mut(at) {
+                    space.probe.at = None;
+                    space.probe.due = true;
+                }
+            }
+        }
+        None
+    }
+
+    /// T3-rtx expired (6.3.3, 7.2.3). The path, where it is another error of it.
+    fn on_t3(&mut self, cx: &mut Context, id: LaneId) -> Option<PathId> {
+        let several = self.lanes.len() > 1;
+        let lane = self.lanes.get_mut(id)?;
+        lane.t3 = None;
+        lane.loss_timer = None;
+        lane.cwnd_exempt_new = 0;
+        if let Some(rack) = &mut lane.rack {
+            rack.forget();
+        }
+        let (path, subflow) = (lane.path, lane.subflow);
+        cx.stats.timeouts += 1;
+        if let Some(subflow) = self.subflows.get_mut(subflow) {
+            subflow.stats.timeouts += 1;
+        }
+        // "Zero window probing does not affect the calculation of cwnd", and "If the sender continues to receive
+        // SACK chunks from the peer while doing zero window probing, the unacknowledged window probes SHOULD NOT
+        // increment the error counter" (6.1 A).
+        let space = self.spaces.get_mut(lane.space)?;
+        let probing = space.probe.in_flight && space.probe.answered;
+        space.probe.answered = false;
+        if !space.probe.in_flight {
+            lane.controller.on_congestion(Congestion::Timeout);
+        }
+        if let Some(coupler) = &mut self.coupler {
+            coupler.on_timeout(usize::from(id.get()));
+        }
+        let waited = lane.rto(cx);
+        if !cx.config.quirks.faulty_recovery {
+            if let Some(rtt) = lane.rtt_mut(&mut cx.paths) {
+                rtt.back_off();
+            }
+        }
+        lane.timed = None;
+        lane.cwnd_exempt_packet = false;
+        lane.awaiting_sack = false;
+        // "SCTP SHOULD perform slow start" (7.2.3), in which the window grows with every SACK; in Fast Recovery it
+        // would not. Slow start takes its place.
+        if cx.config.fast_recovery == FastRecovery::UntilExit {
+            lane.recovery_exit = None;
+        }
+        lane.open_burst();
+        let rto = lane.rto(cx);
+        self.mark_all_lost(cx, id);
+        if let Some(lane) = self.lanes.get_mut(id) {
+            // One packet, whatever else waits, until something is acknowledged.
+            lane.cwnd_exempt_packet = true;
+            lane.single_packet = true;
+        }
+        cx.record(subflow, path, TraceEvent::Timeout { rto });
+        self.record_window(cx, id);
+        (!probing && cx.is_another_error(path, waited, several)).then_some(path)
+    }
+
+    /// Marks everything unacknowledged of a lane for retransmission.
+    fn mark_all_lost(&mut self, cx: &Context, id: LaneId) {
+        let Some(lane) = self.lanes.get_mut(id) else { return };
+        let Some(space) = self.spaces.get_mut(lane.space) else { return };
+        let headers = cx.config.rwnd_counts_headers;
+        let (mut bytes, mut chunks) = (0, 0);
+        lane.loss.mark_lane(&mut space.flight, id, |chunk| {
+            bytes += chunk.size();
+            chunks += 1;
+        });
+        lane.on_lost(bytes, chunks);
+        let freed = lane.charged(bytes, chunks, headers);
+        space.allowance.give_back(freed);
+        self.peer_rwnd += freed;
+    }
+
+    /// Everything unacknowledged leaves again.
+    pub(crate) fn mark_every_lane_lost(&mut self, cx: &Context) {
+        for id in self.lanes.ids() {
+            self.mark_all_lost(cx, id);
+        }
+    }
+}

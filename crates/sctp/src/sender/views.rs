@@ -1,0 +1,151 @@
+//! What statistics, traces and tests see of the sender.
+
+use anabranch_base::{Dscp, Duration, TraceEvent};
+
+use super::Sender;
+use super::flight::ChunkState;
+use super::lane::Lane;
+use super::lane::controller::Controller;
+use super::subflow::Life;
+use crate::context::Context;
+use crate::ids::{LaneId, SpaceId, SubflowId};
+use crate::stats::{Stats, SubflowStats};
+
+impl Sender {
+    /// Fills in the gauges of the association.
+    pub(crate) fn fill_stats(&self, cx: &Context, stats: &mut Stats) {
+        if let Some(lane) = self.lanes.first() {
+            stats.srtt = lane.srtt(cx);
+            stats.rto = lane.rto(cx);
+            stats.cwnd = self.total_window();
+            stats.ssthresh = lane.controller.ssthresh();
+            stats.cwnd_peak = if self.lanes.len() == 1 { lane.cwnd_peak } else { self.window_peak };
+        }
+    }
+
+    /// Congestion window (of all subflows together) and smoothed round-trip time of the first.
+    pub(crate) fn window_and_srtt(&self, cx: &Context) -> (u64, Option<Duration>) {
+        match self.lanes.rows() {
+            [] => (0, None),
+            [lane] => (lane.controller.window(), lane.srtt(cx)),
+            [lane, ..] => (self.total_window(), lane.srtt(cx)),
+        }
+    }
+
+    /// Largest windows count from now on.
+    pub(crate) fn reset_peaks(&mut self) {
+        for lane in self.lanes.rows_mut() {
+            lane.cwnd_peak = lane.controller.window();
+        }
+        self.window_peak = self.total_window();
+    }
+
+    /// Code point of the packets of a subflow.
+    #[inline]
+    pub(crate) fn dscp(&self, id: SubflowId) -> Dscp {
+        self.subflows.get(id).map(|subflow| subflow.dscp).unwrap_or_default()
+    }
+
+    /// Code point of a packet that acknowledges what came in a space, or nothing: that of the subflow which sends in the space,
+    /// or of the first.
+    pub(crate) fn dscp_of_space(&self, at: Option<SpaceId>) -> Dscp {
+        let several = self.spaces.len() > 1;
+        let mut subflows = self.subflows.iter();
+        let sends_there = subflows.find(|(_, s)| several && Some(s.space) == at).map(|(id, _)| id);
+        self.dscp(sends_there.unwrap_or(SubflowId::FIRST))
+    }
+
+    /// Bytes in flight, DATA chunk headers included.
+    pub(crate) fn flight_bytes(&self) -> u64 {
+        self.lanes.rows().iter().map(|lane| lane.flight).sum()
+    }
+
+    /// Number of subflows that take streams.
+    pub(crate) fn open_subflows_now(&self) -> usize {
+        self.open_subflow_count() as usize
+    }
+
+    /// What a subflow has done and where it stands; `None` when there never was one.
+    pub(crate) fn subflow_stats(&self, cx: &Context, id: SubflowId) -> Option<SubflowStats> {
+        let subflow = self.subflows.get(id)?;
+        let mut stats = subflow.stats.clone();
+        stats.dscp = subflow.dscp;
+        stats.open = subflow.life == Life::Open;
+        stats.queued_bytes = subflow.out.queued_bytes() as u64;
+        if let Some(lane) = self.lanes.get(subflow.lane) {
+            stats.flight = lane.flight;
+            stats.srtt = lane.srtt(cx);
+            stats.min_rtt = lane.min_rtt;
+            stats.one_way_delay_us = lane.one_way_delay.map(|(_, micros)| micros);
+            stats.rto = lane.rto(cx);
+            stats.cwnd = lane.controller.window();
+            stats.cwnd_peak = lane.cwnd_peak;
+            stats.ssthresh = lane.controller.ssthresh();
+        }
+        Some(stats)
+    }
+
+    /// Congestion windows of all lanes in use together, bytes.
+    pub(crate) fn total_window(&self) -> u64 {
+        let open = |id| self.subflows.get(id).is_some_and(|subflow| subflow.life == Life::Open);
+        self.lanes.rows().iter().filter(|lane| open(lane.subflow)).map(|lane| lane.controller.window()).sum()
+    }
+
+    /// Chunks that were sent and are not acknowledged, those that are to be sent again included.
+    pub(crate) fn unacknowledged_chunks(&self) -> usize {
+        self.lanes.rows().iter().map(|lane| lane.unacked as usize).sum()
+    }
+
+    /// Notes the window of a lane in trace and peak.
+    pub(super) fn record_window(&mut self, cx: &mut Context, id: LaneId) {
+        let Some(lane) = self.lanes.get_mut(id) else { return };
+        let (cwnd, ssthresh, flight) = (lane.controller.window(), lane.controller.ssthresh(), lane.flight);
+        let (subflow, path) = (lane.subflow, lane.path);
+        lane.cwnd_peak = lane.cwnd_peak.max(cwnd);
+        if self.lanes.len() > 1 {
+            self.window_peak = self.window_peak.max(self.total_window());
+        }
+        cx.record(subflow, path, TraceEvent::Window { cwnd, ssthresh, flight });
+    }
+
+    /// Whether every lane's counts agree with what is in flight: for tests, after every step of a life.
+    ///
+    /// # Errors
+    /// The first lane whose numbers differ from what a count gives, in words.
+    pub(crate) fn audit(&self) -> Result<(), String> {
+        for (id, lane) in self.lanes.iter() {
+            let known = (lane.unacked, lane.flight_chunks, lane.flight);
+            let counted = self.count(id, lane)?;
+            if known != counted {
+                return Err(format!(
+                    "lane {} believes (unacked, in flight, bytes) {known:?}, counted {counted:?}",
+                    id.get()
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn count(&self, id: LaneId, lane: &Lane) -> Result<(u32, u32, u64), String> {
+        let (mut unacked, mut flight, mut bytes) = (0, 0, 0);
+        for (at, space) in self.spaces.iter() {
+            for chunk in space.flight.iter().filter(|chunk| chunk.lane == id) {
+                let outstanding = matches!(chunk.state, ChunkState::InFlight | ChunkState::Lost);
+                if outstanding && at != lane.space {
+                    return Err(format!(
+                        "lane {} of space {} has a chunk in space {}",
+                        id.get(),
+                        lane.space.get(),
+                        at.get()
+                    ));
+                }
+                unacked += u32::from(outstanding);
+                if chunk.state == ChunkState::InFlight {
+                    flight += 1;
+                    bytes += chunk.size();
+                }
+            }
+        }
+        Ok((unacked, flight, bytes))
+    }
+}

@@ -1,0 +1,21 @@
+//! The peer broke a rule that ends the association.
+
+use anabranch_wire::Tsn;
+use anabranch_wire::cause::SfReason;
+
+/// What the ABORT says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Violation {
+    /// "it SHOULD send an ABORT chunk with a 'No User Data' error cause" (RFC 9260, 6.2).
+    NoUserData(Tsn),
+    /// Anything else: ABORT with a Protocol Violation cause.
+    Protocol(&'static str),
+    /// Of the extension SF: ABORT with an SF-Violation cause.
+    Subflow {
+        /// The subflow identifier, and its incarnation.
+        fid: u8,
+        epoch: u8,
+        reason: SfReason,
+        what: &'static str,
+    },
+}
