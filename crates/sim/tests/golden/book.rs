@@ -93,12 +93,12 @@ pub fn check(path: &Path, today: &Book) {
             continue;
         }
         count += 1;
-        let _ = write!(
-            differences,
-            "\n{name}\n  golden: {}\n  today:  {}",
-            was.unwrap_or("not there"),
-            is.unwrap_or("not there")
-        );
+        let (was, is) = (was.unwrap_or("not there"), is.unwrap_or("not there"));
+        // A reader needs every name, but not every hash.
+        let _ = match count {
+            1..=20 => write!(differences, "\n{name}\n  golden: {was}\n  today:  {is}"),
+            _ => write!(differences, "\n{name}"),
+        };
     }
     assert!(count == 0, "{count} of {} runs differ from {}:{differences}", today.len(), path.display());
 }
