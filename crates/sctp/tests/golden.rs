@@ -3,7 +3,7 @@
 //! Networks lose, duplicate, reorder, replay and forge; users write, pause, reset streams, change subflows, close and abort. Each
 //! life has a line in `golden/hashes.txt`: name, packets, time of the last one, number of events, then two hashes. The first is of
 //! every packet: when, by whom, to whom, code point, ECN field, bytes. The second is of every event and what came of the users'
-//! wishes, in debug form. When a timer asks to be woken is in neither: it may be early.
+//! wishes, in debug form. What chance does not bring, such as restarts, is in `golden/scripts.rs`. When a timer asks to be woken is in neither: it may be early.
 //!
 //! How to accept changes, and to write the packets of a life out, says `crates/sim/tests/golden.rs`; here it is `cargo test -p
 //! anabranch-sctp --test golden`.
@@ -14,6 +14,8 @@ mod book;
 mod common;
 #[path = "common/life.rs"]
 mod life;
+#[path = "golden/scripts.rs"]
+mod scripts;
 
 use std::path::Path;
 
@@ -21,7 +23,8 @@ use anabranch_base::{Dscp, Duration, Instant, Rng};
 use anabranch_sctp::config::{Coupling, LossDetection, StreamScheduling, SubflowLevel, SubflowScheduler};
 use anabranch_sctp::{Config, SubflowSpec};
 use book::{Book, Fnv};
-use life::{Plan, World};
+use common::Side;
+use life::{Plan, Sent, World};
 
 /// Every profile; a new one wants lives of its own.
 const PROFILES: [&str; 12] = [
@@ -154,65 +157,76 @@ fn lives() -> Vec<Life> {
     lives
 }
 
-fn live(life: Life, idle_wake_ups: bool) -> World {
+/// What is hashed: packets with their text for a dump, and events.
+struct Told {
+    packets: Vec<Sent>,
+    events: Vec<(Instant, Side, String)>,
+}
+
+impl Told {
+    fn line(&self) -> String {
+        let (mut packets, mut events) = (Fnv::default(), Fnv::default());
+        for sent in &self.packets {
+            packets.number(sent.at.as_nanos());
+            packets.number(sent.from as u64);
+            packets.part(sent.destination.to_string().as_bytes());
+            packets.number(u64::from(sent.dscp.get()));
+            packets.number(sent.ecn as u64);
+            packets.part(&sent.bytes);
+        }
+        for (at, side, told) in &self.events {
+            events.number(at.as_nanos());
+            events.number(*side as u64);
+            events.part(told.as_bytes());
+        }
+        let last = self.packets.last().map_or(0, |sent| sent.at.as_nanos());
+        format!(
+            "packets={} last={}.{:09} events={} {} {}",
+            self.packets.len(),
+            last / 1_000_000_000,
+            last % 1_000_000_000,
+            self.events.len(),
+            packets.text(),
+            events.text()
+        )
+    }
+
+    fn text(&self) -> String {
+        let packets = self.packets.iter().map(|sent| {
+            let Sent { at, from, destination, dscp, ecn, bytes } = sent;
+            let (at, dscp, bytes) = (at.as_nanos(), dscp.get(), book::hex(bytes));
+            format!("{at:>15} {from:?} {destination} dscp {dscp} {ecn:?} {bytes}\n")
+        });
+        let events =
+            self.events.iter().map(|(at, side, told)| format!("{:>15} {side:?} {told}\n", at.as_nanos()));
+        packets.chain(events).collect()
+    }
+}
+
+fn live(life: Life, idle_wake_ups: bool) -> (Told, u64) {
     let mut world = World::new(life.seed, life.plan, life.rng);
     world.idle_wake_ups = idle_wake_ups.then(|| Rng::stream(life.seed, "test", "idle wake-ups"));
     world.run(Duration::from_secs(60));
-    world
-}
-
-fn line(world: &World) -> String {
-    let (mut packets, mut events) = (Fnv::default(), Fnv::default());
-    for sent in &world.seen {
-        packets.number(sent.at.as_nanos());
-        packets.number(sent.from as u64);
-        packets.part(sent.destination.to_string().as_bytes());
-        packets.number(u64::from(sent.dscp.get()));
-        packets.number(sent.ecn as u64);
-        packets.part(&sent.bytes);
-    }
-    for (at, side, told) in &world.told {
-        events.number(at.as_nanos());
-        events.number(*side as u64);
-        events.part(told.as_bytes());
-    }
-    let last = world.seen.last().map_or(0, |sent| sent.at.as_nanos());
-    format!(
-        "packets={} last={}.{:09} events={} {} {}",
-        world.seen.len(),
-        last / 1_000_000_000,
-        last % 1_000_000_000,
-        world.told.len(),
-        packets.text(),
-        events.text()
-    )
-}
-
-fn text(world: &World) -> String {
-    let packets = world.seen.iter().map(|sent| {
-        let (at, dscp) = (sent.at.as_nanos(), sent.dscp.get());
-        format!(
-            "{at:>15} {:?} {} dscp {dscp} {:?} {}\n",
-            sent.from,
-            sent.destination,
-            sent.ecn,
-            book::hex(&sent.bytes)
-        )
-    });
-    let events = world.told.iter().map(|(at, side, told)| format!("{:>15} {side:?} {told}\n", at.as_nanos()));
-    packets.chain(events).collect()
+    (Told { packets: world.seen, events: world.told }, world.steps)
 }
 
 #[test]
 fn packets_and_events_are_those_of_the_golden_set() {
     if let Some(wanted) = book::dumped() {
-        let life = lives().into_iter().find(|life| life.name == wanted);
-        let world = live(life.unwrap_or_else(|| panic!("no life is called {wanted}")), false);
-        let said = book::dump(&wanted, &[("txt", text(&world).as_bytes())]);
-        eprintln!("{said}\n{wanted} {}", line(&world));
+        let life = lives().into_iter().find(|life| life.name == wanted).map(|life| live(life, false).0);
+        let script = || scripts::ALL.iter().find(|(name, _)| *name == wanted).map(|(_, play)| play());
+        let told = life.or_else(script).unwrap_or_else(|| panic!("no life is called {wanted}"));
+        let said = book::dump(&wanted, &[("txt", told.text().as_bytes())]);
+        eprintln!("{said}\n{wanted} {}", told.line());
         return;
     }
-    let today: Book = lives().into_iter().map(|life| (life.name.clone(), line(&live(life, false)))).collect();
+    let mut today = Book::new();
+    for life in lives() {
+        today.insert(life.name.clone(), book::line(|| live(life, false).0.line()));
+    }
+    for (name, play) in scripts::ALL {
+        today.insert((*name).to_owned(), book::line(|| play().line()));
+    }
     book::check(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/hashes.txt"), &today);
 }
 
@@ -222,9 +236,9 @@ fn idle_wake_ups_change_nothing() {
     let mut differ = Vec::new();
     for (asked, idle) in lives().into_iter().zip(lives()) {
         let name = asked.name.clone();
-        let (asked, idle) = (live(asked, false), live(idle, true));
-        assert!(idle.steps > asked.steps, "{name}: nobody was woken without a reason");
-        if line(&asked) != line(&idle) {
+        let ((asked, steps), (idle, more)) = (live(asked, false), live(idle, true));
+        assert!(more > steps, "{name}: nobody was woken without a reason");
+        if asked.line() != idle.line() {
             differ.push(name);
         }
     }

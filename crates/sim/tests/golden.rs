@@ -125,7 +125,7 @@ fn packets_are_those_of_the_golden_set() {
         eprintln!("{}\n{wanted} {line}", book::dump(&wanted, &files));
         return;
     }
-    let today: Book = all.iter().map(|run| (run.name.clone(), play(run).0)).collect();
+    let today: Book = all.iter().map(|run| (run.name.clone(), book::line(|| play(run).0))).collect();
     book::check(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/hashes.txt"), &today);
 }
 

@@ -49,6 +49,22 @@ impl Fnv {
 /// What is noted of a run: facts for a reader, then hashes.
 pub type Book = BTreeMap<String, String>;
 
+/// What a run without an end has instead.
+const PANIC: &str = "panicked: ";
+
+/// The line of a run; of one that panics it says so, and the others go on.
+pub fn line(run: impl FnOnce() -> String) -> String {
+    let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
+    done.unwrap_or_else(|why| {
+        let why = match (why.downcast_ref::<String>(), why.downcast_ref::<&str>()) {
+            (Some(why), _) => why.as_str(),
+            (None, Some(why)) => why,
+            (None, None) => "",
+        };
+        format!("{PANIC}{}", why.replace('\n', " "))
+    })
+}
+
 /// The run whose packets shall be written out, if one is named.
 pub fn dumped() -> Option<String> {
     std::env::var(DUMP).ok().filter(|name| !name.is_empty())
@@ -77,6 +93,8 @@ pub fn hex(bytes: &[u8]) -> String {
 /// Compares with the file at `path`, or writes it.
 pub fn check(path: &Path, today: &Book) {
     if std::env::var(MODE).is_ok_and(|mode| mode == "accept") {
+        let failed: Vec<_> = today.iter().filter(|(_, facts)| facts.starts_with(PANIC)).collect();
+        assert!(failed.is_empty(), "nothing is accepted from runs that fail: {failed:?}");
         let lines: String = today.iter().map(|(name, facts)| format!("{name} {facts}\n")).collect();
         std::fs::write(path, lines).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         return;

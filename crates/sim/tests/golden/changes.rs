@@ -35,7 +35,9 @@ pub(crate) fn runs() -> Vec<Run> {
     {
         for coupling in ["independent", "shared", "fcc(n^2)", "adaptive"] {
             for (case, events) in CASES {
-                for (net, message) in [("bern1", "1100 B"), ("tight", "6 kB"), ("bern5", "400 B")] {
+                for (net, message) in
+                    [("bern1", "1100 B"), ("tight", "6 kB"), ("bern5", "400 B"), ("bern20", "1100 B")]
+                {
                     let more = format!(
                         "level = {number}\nstreams = 4\ncoupling = \"{coupling}\"\nevents = [ {events} ]\n\
                          subflows = [ {{ dscp = \"EF\", streams = [0, 2] }}, {{ dscp = \"AF11\", streams = [1, 3] }} ]"

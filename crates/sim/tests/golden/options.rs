@@ -87,6 +87,7 @@ const SCTP: &[&str] = &[
     "timer_tick = \"10 ms\"",
     "timer_tick = \"10 ms\", timer_wheel = true",
     "timer_tick = \"500 ms\"",
+    "valid_cookie_life = \"10 ms\"",
     "window_unit = \"mtu\"",
 ];
 

@@ -166,6 +166,30 @@ fn agreement(runs: &mut Vec<Run>) {
     }
 }
 
+/// The adaptive coupling takes its time to know a bottleneck: one that overflows, one that errs, and one for each class.
+fn adaptive(runs: &mut Vec<Run>) {
+    let links = [
+        (
+            "overflows",
+            "rate = \"2 Mbit/s\"\ndelay = \"20 ms\"\nqueue = { kind = \"droptail\", packets = 25 }"
+                .to_owned(),
+        ),
+        ("errs", network("bern1")),
+        ("classes", CLASSES.to_owned()),
+    ];
+    for (name, engine, number) in LEVELS {
+        for cut in ["group", "lane"] {
+            for (net, link) in &links {
+                let flow = format!(
+                    "protocol = \"sctp\"\nengine = \"{engine}\"\nlevel = {number}\ncoupling = \"adaptive\"\n{THREE}\n\
+                     traffic = {{ kind = \"greedy\", message = \"1400 B\" }}\noptions = {{ adaptive_cut = \"{cut}\" }}"
+                );
+                runs.push(run(format!("adaptive/{name}/{cut}/{net}"), "60 s", link, flow));
+            }
+        }
+    }
+}
+
 /// Every profile with subflows, where the engine allows it at level 0.
 fn profiles(runs: &mut Vec<Run>) {
     for profile in crate::runs::SCTP {
@@ -188,5 +212,6 @@ pub(crate) fn runs() -> Vec<Run> {
     streams(&mut runs);
     agreement(&mut runs);
     profiles(&mut runs);
+    adaptive(&mut runs);
     runs
 }
