@@ -2,9 +2,9 @@
 //!
 //! Each run is a scenario as `anabranch simulate` takes it. Every packet that either side hands to the network is hashed:
 //! when, in which direction, with which code point and ECN field, and all its bytes, checksums included. `golden/hashes.txt`
-//! has a line for each run: name, number of packets, time of the last one, bytes delivered, hash. What a summary computes from
-//! counters is not in the hash. CUBIC, the couplings and some sources compute with floating-point numbers: a platform with another
-//! library of mathematical functions may round otherwise.
+//! has a line for each run: name, number of packets, time of the last one, bytes delivered, flows that failed, hash. What a
+//! summary computes from counters is not in the hash. CUBIC, the couplings and some sources compute with floating-point numbers: a
+//! platform with another library of mathematical functions may round otherwise.
 //!
 //! A change of the protocols that is meant to change nothing on the wire leaves all lines as they are. One that is meant to
 //! change some is looked at line by line, and then accepted:
@@ -17,7 +17,8 @@
 //! compare; without `ANABRANCH_GOLDEN_OUT` the files go where temporary files go:
 //!
 //! ```text
-//! ANABRANCH_GOLDEN_DUMP=sctp/rfc9260/bern1 ANABRANCH_GOLDEN_OUT=/tmp/before cargo test -p anabranch-sim --test golden
+//! export ANABRANCH_GOLDEN_DUMP=sctp/rfc9260/bern1 ANABRANCH_GOLDEN_OUT=/tmp/before
+//! cargo test -p anabranch-sim --test golden -- --nocapture
 //! ```
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
@@ -95,8 +96,14 @@ fn play(run: &Run) -> (String, Vec<u8>) {
         last = packet.at;
     }
     let delivered: u64 = output.summary.flows.iter().map(|flow| flow.measures.delivered_bytes).sum();
+    let failed = output.summary.flows.iter().filter(|flow| flow.failed.is_some()).count();
     let end = format!("{}.{:09}", last / 1_000_000_000, last % 1_000_000_000);
-    (format!("packets={count} last={end} delivered={delivered} {}", hash.text()), capture)
+    let facts = format!("packets={count} last={end} delivered={delivered} failed={failed}");
+    let mut reasons = output.summary.flows.iter().filter_map(|flow| flow.failed.as_deref());
+    let event = reasons.find(|why| why.contains("the event"));
+    // A change that the engine refuses tests nothing.
+    assert!(event.is_none(), "{}: {event:?}", run.name);
+    (format!("{facts} {}", hash.text()), capture)
 }
 
 fn text(capture: &[u8]) -> String {

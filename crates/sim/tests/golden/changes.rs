@@ -1,7 +1,7 @@
 //! Subflows that are added, removed, merged and whose streams move while data flows.
 
 use crate::options::slug;
-use crate::runs::{Run, network, run, transfer};
+use crate::runs::{Run, network, run};
 
 const CASES: [(&str, &str); 7] = [
     (
@@ -24,7 +24,7 @@ const CASES: [(&str, &str); 7] = [
         "everything",
         "{ at = \"0 s\", stream = 3, dscp = \"CS1\" }, { at = \"150 ms\", merge = 1, to = 0 }, \
          { at = \"300 ms\", add = { dscp = \"AF31\", streams = [1] } }, { at = \"450 ms\", stream = 2, subflow = 0 }, \
-         { at = \"600 ms\", remove = 0, to = 1 }, { at = \"3 s\", stream = 0, dscp = \"EF\" }",
+         { at = \"600 ms\", remove = 0, to = 2 }, { at = \"1500 ms\", stream = 0, dscp = \"EF\" }",
     ),
 ];
 
@@ -42,7 +42,11 @@ pub(crate) fn runs() -> Vec<Run> {
                         "level = {number}\nstreams = 4\ncoupling = \"{coupling}\"\nevents = [ {events} ]\n\
                          subflows = [ {{ dscp = \"EF\", streams = [0, 2] }}, {{ dscp = \"AF11\", streams = [1, 3] }} ]"
                     );
-                    let flow = transfer("sctp", engine, "300 kB", message, &more);
+                    // With a short send buffer, or there would be nothing left to hand over when a change comes.
+                    let flow = format!(
+                        "protocol = \"sctp\"\nengine = \"{engine}\"\nstop = \"2500 ms\"\n{more}\n\
+                         traffic = {{ kind = \"greedy\", message = \"{message}\" }}\noptions = {{ send_buffer = \"30 kB\" }}"
+                    );
                     let title = format!("changes/{name}/{}/{case}/{net}", slug(coupling));
                     runs.push(run(title, "40 s", &network(net), flow));
                 }
