@@ -1,0 +1,246 @@
+//! The golden set of lives: two endpoints whose packets and events must not change.
+//!
+//! Networks lose, duplicate, reorder, replay and forge; users write, pause, reset streams, change subflows, close and abort. Each
+//! life has a line in `golden/hashes.txt`: name, packets, time of the last one, number of events, then two hashes. The first is of
+//! every packet: when, by whom, to whom, code point, ECN field, bytes. The second is of every event and what came of the users'
+//! wishes, in debug form. What chance does not bring, such as restarts, is in `golden/scripts.rs`. When a timer asks to be woken is in neither: it may be early.
+//!
+//! How to accept changes, and to write the packets of a life out, says `crates/sim/tests/golden.rs`; here it is `cargo test -p
+//! anabranch-sctp --test golden`.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
+
+#[path = "../../sim/tests/golden/book.rs"]
+mod book;
+mod common;
+#[path = "common/life.rs"]
+mod life;
+#[path = "golden/scripts.rs"]
+mod scripts;
+
+use std::path::Path;
+
+use anabranch_base::{Dscp, Duration, Instant, Rng};
+use anabranch_sctp::config::{Coupling, LossDetection, StreamScheduling, SubflowLevel, SubflowScheduler};
+use anabranch_sctp::{Config, SubflowSpec};
+use book::{Book, Fnv};
+use common::Side;
+use life::{Plan, Sent, World};
+
+/// Every profile; a new one wants lives of its own.
+const PROFILES: [&str; 12] = [
+    "kame-2006",
+    "kame-2006-bugs",
+    "linux-6.1",
+    "lksctp-2006",
+    "lksctp-2006-bugs",
+    "ns2-2.28",
+    "ns2-2.35",
+    "rfc2960",
+    "rfc9260",
+    "rfc9260-rack",
+    "sctplib-2001",
+    "sf2007",
+];
+
+/// Lives of each profile.
+const LIVES: u64 = 8;
+
+/// One life.
+struct Life {
+    name: String,
+    seed: u64,
+    plan: Plan,
+    rng: Rng,
+}
+
+fn one_of<T: Clone>(rng: &mut Rng, values: &[T]) -> T {
+    values[rng.below(values.len() as u64) as usize].clone()
+}
+
+fn config(rng: &mut Rng, profile: &str, number: u64) -> Config {
+    let mut config = Config::named(profile).unwrap();
+    let is_sf2007 = profile == "sf2007";
+    if !is_sf2007 {
+        config.subflow_level = if number % 2 == 1 { SubflowLevel::One } else { SubflowLevel::Zero };
+        config.interleaving = number % 4 == 2;
+        config.reconfiguration = number % 4 != 0;
+    }
+    config.peer_resets_association = rng.chance(0.5);
+    config.coupling = one_of(
+        rng,
+        &[
+            Coupling::Independent,
+            Coupling::Independent,
+            Coupling::Shared,
+            Coupling::FccN,
+            Coupling::FccN2,
+            Coupling::Lia,
+            Coupling::Olia,
+            Coupling::Adaptive,
+        ],
+    );
+    let subflows = if number == 0 { 0 } else { 1 + rng.below(4) as u8 };
+    let spec = |i: u8| SubflowSpec { weight: 1 + u16::from(i), ..SubflowSpec::new(Dscp::new(i).unwrap()) };
+    config.subflows = (0..subflows).map(spec).collect();
+    config.subflow_scheduler = one_of(
+        rng,
+        &[
+            SubflowScheduler::Fcfs,
+            SubflowScheduler::WeightedRoundRobin,
+            SubflowScheduler::WeightedFair,
+            SubflowScheduler::Priority,
+        ],
+    );
+    config.stream_scheduling = one_of(rng, &StreamScheduling::ALL);
+    config.outbound_streams = 16;
+    config.max_outbound_streams = 20;
+    config.mtu = one_of(rng, &[576, 600, 1280, 1500, 9000]);
+    config.receive_window = one_of(rng, &[6000, 30_000, 1 << 20]);
+    if config.subflow_level != SubflowLevel::Zero {
+        // Each subflow has a part of the buffer for itself: it must hold the longest message.
+        config.receive_window = config.receive_window.max(1 << 18);
+    }
+    config.send_buffer = one_of(rng, &[5_000, 256 << 10]);
+    config.rto_max = Duration::from_secs(5);
+    config.rto_min = Duration::from_millis(one_of(rng, &[10, 200, 1000]));
+    config.sack_delay = Duration::from_millis(one_of(rng, &[0, 20, 200]));
+    config.heartbeat_interval = Duration::from_secs(one_of(rng, &[0, 1, 30]));
+    config.data_with_cookie = rng.chance(0.5);
+    config.pacing = rng.chance(0.25);
+    if rng.chance(0.25) {
+        config.loss_detection = LossDetection::Rack;
+        config.tail_loss_probe = true;
+    }
+    // In some lives somebody gives up.
+    if number % 4 != 3 {
+        config.association_max_retrans = 1000;
+        config.max_init_retransmits = 1000;
+    }
+    config
+}
+
+fn lives() -> Vec<Life> {
+    assert_eq!(PROFILES, Config::PROFILES, "a new profile wants lives of its own");
+    let mut lives = Vec::new();
+    for profile in PROFILES {
+        for number in 0..LIVES {
+            let mut rng = Rng::stream(number, profile, "golden");
+            let config = config(&mut rng, profile, number);
+            let level = match config.subflow_level {
+                SubflowLevel::Zero => "level0",
+                SubflowLevel::One => "level1",
+                SubflowLevel::Sf2007 => "sf2007",
+            };
+            let mut sometimes = |p: f64, most: f64| if rng.chance(p) { rng.f64() * most } else { 0.0 };
+            let (loss, duplicate, reorder) = (sometimes(0.8, 0.3), sometimes(0.5, 0.3), sometimes(0.5, 0.5));
+            let (replay, forge) = (sometimes(0.4, 0.2), sometimes(0.4, 0.2));
+            let plan = Plan {
+                loss,
+                duplicate,
+                reorder,
+                replay,
+                forge,
+                both_connect: rng.chance(0.3),
+                messages: 20 + rng.below(120),
+                largest: one_of(&mut rng, &[10, 2000, 20_000]),
+                streams: 1 + rng.below(16) as u16,
+                heals_at: Instant::ZERO + Duration::from_secs(10),
+                closes_early: rng.chance(0.4),
+                aborts: rng.chance(0.25),
+                resets: if config.reconfiguration || level == "level1" { 0.02 } else { 0.0 },
+                changes: if config.subflows.is_empty() { 0.0 } else { 0.03 },
+                config,
+            };
+            lives.push(Life { name: format!("{profile}/{number}-{level}"), seed: number, plan, rng });
+        }
+    }
+    lives
+}
+
+/// What is hashed: packets with their text for a dump, and events.
+struct Told {
+    packets: Vec<Sent>,
+    events: Vec<(Instant, Side, String)>,
+}
+
+impl Told {
+    fn line(&self) -> String {
+        let (mut packets, mut events) = (Fnv::default(), Fnv::default());
+        for sent in &self.packets {
+            packets.number(sent.at.as_nanos());
+            packets.number(sent.from as u64);
+            packets.part(sent.destination.to_string().as_bytes());
+            packets.number(u64::from(sent.dscp.get()));
+            packets.number(sent.ecn as u64);
+            packets.part(&sent.bytes);
+        }
+        for (at, side, told) in &self.events {
+            events.number(at.as_nanos());
+            events.number(*side as u64);
+            events.part(told.as_bytes());
+        }
+        let last = self.packets.last().map_or(0, |sent| sent.at.as_nanos());
+        format!(
+            "packets={} last={}.{:09} events={} {} {}",
+            self.packets.len(),
+            last / 1_000_000_000,
+            last % 1_000_000_000,
+            self.events.len(),
+            packets.text(),
+            events.text()
+        )
+    }
+
+    fn text(&self) -> String {
+        let packets = self.packets.iter().map(|sent| {
+            let Sent { at, from, destination, dscp, ecn, bytes } = sent;
+            let (at, dscp, bytes) = (at.as_nanos(), dscp.get(), book::hex(bytes));
+            format!("{at:>15} {from:?} {destination} dscp {dscp} {ecn:?} {bytes}\n")
+        });
+        let events =
+            self.events.iter().map(|(at, side, told)| format!("{:>15} {side:?} {told}\n", at.as_nanos()));
+        packets.chain(events).collect()
+    }
+}
+
+fn live(life: Life, idle_wake_ups: bool) -> (Told, u64) {
+    let mut world = World::new(life.seed, life.plan, life.rng);
+    world.idle_wake_ups = idle_wake_ups.then(|| Rng::stream(life.seed, "test", "idle wake-ups"));
+    world.run(Duration::from_secs(60));
+    (Told { packets: world.seen, events: world.told }, world.steps)
+}
+
+#[test]
+fn packets_and_events_are_those_of_the_golden_set() {
+    if let Some(wanted) = book::dumped() {
+        let life = lives().into_iter().find(|life| life.name == wanted).map(|life| live(life, false).0);
+        let script = || scripts::ALL.iter().find(|(name, _)| *name == wanted).map(|(_, play)| play());
+        let told = life.or_else(script).unwrap_or_else(|| panic!("no life is called {wanted}"));
+        let said = book::dump(&wanted, &[("txt", told.text().as_bytes())]);
+        eprintln!("{said}\n{wanted} {}", told.line());
+        return;
+    }
+    let mut today = Book::new();
+    for life in lives() {
+        today.insert(life.name.clone(), book::line(|| live(life, false).0.line()));
+    }
+    for (name, play) in scripts::ALL {
+        today.insert((*name).to_owned(), book::line(|| play().line()));
+    }
+    book::check(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/hashes.txt"), &today);
+}
+
+/// A timer may ask to be woken too early. Whoever is woken without a reason sends nothing that it would not have sent.
+#[test]
+fn idle_wake_ups_change_nothing() {
+    let mut differ = Vec::new();
+    for (asked, idle) in lives().into_iter().zip(lives()) {
+        let name = asked.name.clone();
+        let ((asked, steps), (idle, more)) = (live(asked, false), live(idle, true));
+        assert!(more > steps, "{name}: nobody was woken without a reason");
+        if asked.line() != idle.line() {
+            differ.push(name);
+        }
+    }
+    assert!(differ.is_empty(), "{differ:?}");
+}

@@ -1,0 +1,125 @@
+//! What chance hardly brings: restarts, nobody listening, strangers, readers who never read, cookies that are too old.
+
+use std::sync::Arc;
+
+use anabranch_base::{Duration, Ecn, Rng};
+use anabranch_sctp::{Config, Endpoint, EndpointConfig, SubflowLevel};
+
+use crate::Told;
+use crate::common::{PORT, Pair, Side, address, subflow_config};
+use crate::life::Sent;
+
+type Script = fn() -> Told;
+
+/// Every script by its name.
+pub(crate) const ALL: &[(&str, Script)] = &[
+    ("script/aborted", || aborted(SubflowLevel::Zero)),
+    ("script/aborted-level1", || aborted(SubflowLevel::One)),
+    ("script/nobody-listens", nobody_listens),
+    ("script/reader-pauses", || reader_pauses(SubflowLevel::Zero)),
+    ("script/reader-pauses-level1", || reader_pauses(SubflowLevel::One)),
+    ("script/reader-pauses-sf2007", || reader_pauses(SubflowLevel::Sf2007)),
+    ("script/restart", || restart(SubflowLevel::Zero)),
+    ("script/restart-level1", || restart(SubflowLevel::One)),
+    ("script/restart-sf2007", || restart(SubflowLevel::Sf2007)),
+    ("script/stale-cookie", stale_cookie),
+    ("script/unknown-chunks", unknown_chunks),
+];
+
+fn config(level: SubflowLevel) -> Config {
+    let base = if level == SubflowLevel::Sf2007 { Config::sf2007() } else { Config::rfc9260() };
+    Config { subflows: subflow_config(level, 3).subflows, subflow_level: level, ..base }
+}
+
+/// What a pair has sent, and been told; when it was told is not kept.
+fn told(pair: Pair) -> Told {
+    let packets = pair.log.into_iter().map(|logged| Sent {
+        at: logged.at,
+        from: logged.from,
+        destination: address(logged.from.other()),
+        dscp: logged.dscp,
+        ecn: Ecn::NotEct,
+        bytes: logged.bytes,
+    });
+    let packets = packets.collect();
+    let event = |(side, id, event): (Side, anabranch_sctp::AssociationId, _)| {
+        (anabranch_base::Instant::ZERO, side, format!("{} {event:?}", id.index()))
+    };
+    Told { packets, events: pair.events.into_iter().map(event).collect() }
+}
+
+/// A has forgotten everything, and calls again.
+fn restart(level: SubflowLevel) -> Told {
+    let config = config(level);
+    let (mut pair, a, z) = Pair::between(1, &config, &config);
+    pair.send_all(Side::A, a, 3, 20, 2000);
+    pair.send_all(Side::Z, z, 3, 20, 700);
+    pair.run_for(Duration::from_millis(35));
+    let sealed = EndpointConfig { sealed: true, ..EndpointConfig::new(address(Side::A), PORT) };
+    pair.a = Endpoint::new(sealed, Rng::stream(1, "a", "restarted"));
+    pair.events.clear();
+    let a = pair.a.connect(pair.now, address(Side::Z), PORT, Arc::new(config)).unwrap();
+    pair.run_for(Duration::from_millis(500));
+    pair.send_all(Side::A, a, 3, 10, 900);
+    pair.run_for(Duration::from_secs(5));
+    pair.a.shutdown(pair.now, a);
+    pair.run_for(Duration::from_secs(5));
+    told(pair)
+}
+
+fn aborted(level: SubflowLevel) -> Told {
+    let config = config(level);
+    let (mut pair, a, z) = Pair::between(2, &config, &config);
+    pair.send_all(Side::A, a, 3, 20, 2000);
+    pair.run_for(Duration::from_millis(45));
+    pair.z.abort(pair.now, z, b"enough");
+    pair.run_for(Duration::from_secs(5));
+    told(pair)
+}
+
+/// The endpoint knows nobody: ABORT.
+fn nobody_listens() -> Told {
+    let mut pair = Pair::new(3);
+    pair.a.connect(pair.now, address(Side::Z), PORT, Arc::new(Config::rfc9260())).unwrap();
+    pair.run_for(Duration::from_secs(10));
+    told(pair)
+}
+
+/// A closed window, probes, and the window that opens again.
+fn reader_pauses(level: SubflowLevel) -> Told {
+    let config = Config { receive_window: 20_000, ..config(level) };
+    let (mut pair, a, _) = Pair::between(4, &config, &config);
+    pair.reads[1] = false;
+    pair.send_all(Side::A, a, 3, 30, 1400);
+    pair.run_for(Duration::from_secs(20));
+    pair.reads[1] = true;
+    pair.run_for(Duration::from_secs(20));
+    pair.a.shutdown(pair.now, a);
+    pair.run_for(Duration::from_secs(5));
+    told(pair)
+}
+
+/// The cookie has expired when it comes back: a new INIT asks for a longer life.
+fn stale_cookie() -> Told {
+    let config = Config { valid_cookie_life: Duration::from_millis(15), ..Config::rfc9260() };
+    let (mut pair, a) = Pair::connecting(5, &config);
+    pair.send(Side::A, a, 0, b"hello");
+    pair.run_for(Duration::from_secs(10));
+    told(pair)
+}
+
+/// Somebody puts chunks in front that nobody knows, of each of the four kinds: the upper bits say what to do.
+fn unknown_chunks() -> Told {
+    let (mut pair, a, _) = Pair::established(6, &Config::rfc9260());
+    for kind in [0x3e, 0x7e, 0xbe, 0xfe] {
+        pair.send(Side::A, a, 0, &[kind; 100]);
+        let mut changed = false;
+        pair.tamper(move |from, bytes| {
+            if from == Side::A && !std::mem::replace(&mut changed, true) {
+                bytes.splice(12..12, [kind, 0, 0, 8, 1, 2, 3, 4]);
+            }
+        });
+        pair.run_for(Duration::from_secs(3));
+    }
+    told(pair)
+}
