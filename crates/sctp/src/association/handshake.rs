@@ -14,7 +14,6 @@ use super::{Association, Control, State, causes, random_tag};
 use crate::config::Config;
 use crate::cookie::Cookie;
 use crate::event::{AssociationId, CloseReason, Event};
-use crate::lane::clock::Clock;
 use crate::path::Path;
 use crate::sf::offer::{Extensions, Offer};
 use crate::stats::Stats;
@@ -116,7 +115,7 @@ impl Association {
         mut rng: Rng,
     ) -> Self {
         let initial_tsn = Tsn::new(rng.u32());
-        let clock = Clock::new(&config);
+        let clock = config.clock();
         let rto = config.rto_initial.min(config.rto_max);
         let mut assoc = Self::blank(id, config, ports, remote, initial_tsn, rng);
         assoc.local_tag = local_tag;
@@ -253,7 +252,7 @@ impl Association {
         self.control.cookie_echo = true;
         let rto = self.config.rto_initial.min(self.config.rto_max);
         let stale = self.forming.as_ref().map_or(0, |f| f.stale);
-        let t1 = Some(Clock::new(&self.config).after(now, rto));
+        let t1 = Some(self.config.clock().after(now, rto));
         self.forming = Some(Box::new(Forming { t1, rto, retransmits: 0, stale, cookie, preservative: None }));
     }
 
@@ -288,7 +287,7 @@ impl Association {
         }
         // The increment covers the staleness, but an absurd value must not be asked for.
         forming.preservative = Some((staleness_us / 1000).saturating_add(1000).min(300_000));
-        forming.t1 = Some(Clock::new(&self.config).after(now, forming.rto));
+        forming.t1 = Some(self.config.clock().after(now, forming.rto));
         self.state = State::CookieWait;
         self.control.cookie_echo = false;
         self.control.init = true;
@@ -357,7 +356,7 @@ impl Association {
             return;
         }
         forming.rto = (forming.rto * 2).min(self.config.rto_max);
-        forming.t1 = Some(Clock::new(&self.config).after(now, forming.rto));
+        forming.t1 = Some(self.config.clock().after(now, forming.rto));
         if self.state == State::CookieWait {
             self.control.init = true;
         } else {

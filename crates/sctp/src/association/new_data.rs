@@ -7,7 +7,7 @@ use anabranch_wire::PacketBuilder;
 use super::framing::Framing;
 use super::{Association, State};
 use crate::config::ImmediateBit;
-use crate::lane::rtt::TimedChunk;
+use crate::lane::TimedChunk;
 use crate::subflow::Subflow;
 use crate::subflow::flight::{ChunkState, SentChunk};
 

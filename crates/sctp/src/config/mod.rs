@@ -5,6 +5,7 @@
 
 mod coupling;
 mod keys;
+mod parts;
 mod profiles;
 mod stacks;
 mod subflows;
@@ -13,7 +14,6 @@ mod text;
 use anabranch_base::{Dscp, Duration};
 use anabranch_wire::sf::CodePoints;
 
-use crate::lane::clock::Clock;
 use crate::subflow::sack::SackPolicy;
 
 pub use coupling::{AdaptiveCut, Coupling, FccClock, FccCount, FccRounding, FccStep};
@@ -343,7 +343,7 @@ impl Config {
         SackPolicy {
             every: self.sack_every,
             delay: self.sack_delay,
-            clock: Clock::new(self),
+            clock: self.clock(),
             first_at_once: self.sack_first_at_once,
         }
     }

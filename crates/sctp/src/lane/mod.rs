@@ -1,20 +1,17 @@
 //! A lane: one subflow on one path. Its round-trip estimate, T3-rtx timer, congestion controller and pacer.
 
-pub(crate) mod clock;
 pub(crate) mod controller;
-pub(crate) mod pacer;
-pub(crate) mod rtt;
 
 use anabranch_base::{Duration, Instant};
+use anabranch_transport::clock::Clock;
+use anabranch_transport::pacer::{Pacer, Rate};
+use anabranch_transport::rtt::RttEstimator;
 
 use crate::config::{Config, LossDetection, MaxBurst};
 use crate::subflow::flight::LaneAck;
 use crate::subflow::loss::Loss;
 use crate::subflow::rack::Rack;
-use clock::Clock;
 use controller::{AnyController, Controller};
-use pacer::{Pacer, Rate};
-use rtt::{RttEstimator, TimedChunk};
 
 /// What a lane's second timer is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +24,13 @@ pub(crate) enum SecondTimer {
     EarlyRetransmit,
     /// KAME: packets that leave without a SACK.
     Burst,
+}
+
+/// The chunk being timed when one measurement is made per round trip (RFC 9260, 6.3.1, C4).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TimedChunk {
+    pub(crate) seq: u64,
+    pub(crate) sent_at: Instant,
 }
 
 #[derive(Debug)]
@@ -121,9 +125,9 @@ impl Lane {
             round_end: 0,
             cwnd_peak: controller.window(),
             controller,
-            pacer: config.pacing.then(|| Box::new(Pacer::new(config))),
-            rtt: RttEstimator::new(config),
-            clock: Clock::new(config),
+            pacer: config.pacing.then(|| Box::new(Pacer::new(&config.pacer_rules()))),
+            rtt: RttEstimator::new(&config.rtt_rules()),
+            clock: config.clock(),
             t3: None,
             flight: 0,
             chunk_header: if config.flight_counts_headers { 16 } else { 0 },

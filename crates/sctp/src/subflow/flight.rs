@@ -6,9 +6,9 @@
 use std::collections::VecDeque;
 
 use anabranch_base::Instant;
+use anabranch_transport::ranges::RangeSet;
 use anabranch_wire::chunk::sack::GapBlock;
 
-use super::ranges::RangeSet;
 use crate::stream::outbound::Fragment;
 
 /// Where a chunk stands.

@@ -5,7 +5,6 @@ pub(crate) mod flight;
 pub(crate) mod gate;
 pub(crate) mod loss;
 pub(crate) mod rack;
-pub(crate) mod ranges;
 pub(crate) mod receive;
 pub(crate) mod sack;
 pub(crate) mod space;

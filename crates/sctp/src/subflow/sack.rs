@@ -1,9 +1,8 @@
 //! When to acknowledge (RFC 9260, 6.2).
 
 use anabranch_base::{Duration, Instant};
+use anabranch_transport::clock::Clock;
 use anabranch_wire::Tsn;
-
-use crate::lane::clock::Clock;
 
 /// Most duplicates listed in one SACK: they are information, not state, and a flood of them must not grow memory.
 const MAX_DUPLICATES: usize = 16;
