@@ -31,7 +31,6 @@ mod event;
 mod ids;
 mod negotiation;
 mod path;
-mod ranges;
 mod receiver;
 mod sender;
 mod stats;

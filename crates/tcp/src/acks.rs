@@ -44,7 +44,7 @@ impl Acks {
         if at_once {
             self.now = true;
         } else if self.timer.is_none() {
-            self.timer = Some(config.due(now, config.ack_delay));
+            self.timer = Some(config.clock().after(now, config.ack_delay));
         }
     }
 

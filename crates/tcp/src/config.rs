@@ -3,6 +3,7 @@
 //! The struct, its defaults, the list of keys and the text interface are generated from one table, so that a value
 //! cannot be forgotten in one of them.
 
+mod parts;
 mod profiles;
 mod value;
 

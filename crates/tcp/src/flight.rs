@@ -1,8 +1,8 @@
 //! What has been sent and not acknowledged: a ring of segments, the SACK scoreboard, and the sums that loss
 //! recovery needs, kept up to date so that nobody walks the window.
 
-use crate::ranges::RangeSet;
 use anabranch_base::{Duration, Instant};
+use anabranch_transport::ranges::RangeSet;
 use std::collections::VecDeque;
 
 /// One segment as it was first sent; retransmissions keep its boundaries.
@@ -181,7 +181,7 @@ impl Flight {
                 taken.sent_once = Some(front.sent_at);
             }
         }
-        self.sacks.trim(ack);
+        self.sacks.remove_below(ack);
         self.cursor = self.cursor.max(self.base);
         self.judged = self.judged.max(self.base);
         taken
@@ -222,7 +222,7 @@ impl Flight {
     pub(crate) fn sack(&mut self, start: u64, end: u64) -> u64 {
         let mut fresh: [Option<(u64, u64)>; 8] = [None; 8];
         let mut more = 0;
-        let merged = self.sacks.insert(start, end, |a, b| match fresh.get_mut(more) {
+        let merged = self.sacks.insert_range(start, end, |a, b| match fresh.get_mut(more) {
             Some(slot) => {
                 *slot = Some((a, b));
                 more += 1;
@@ -283,7 +283,7 @@ impl Flight {
 
     /// The same by FACK: what lies `duplicates` segments or more below the end of the highest one SACKed.
     pub(crate) fn lost_below_forward(&self, duplicates: u32, mss: u64) -> u64 {
-        self.sacks.end().saturating_sub(u64::from(duplicates) * mss)
+        self.sacks.end().unwrap_or(0).saturating_sub(u64::from(duplicates) * mss)
     }
 
     /// Marks every segment below `limit` that is not SACKed as lost. Each is judged once.
@@ -448,7 +448,7 @@ impl Flight {
     /// The next segment that is not SACKed while something above it is (NextSeg rule 3; ns-2's idea of lost).
     pub(crate) fn next_hole(&mut self) -> Option<u64> {
         self.skip(|s| s.sacked);
-        let top = self.sacks.end();
+        let top = self.sacks.end().unwrap_or(0);
         self.get(self.cursor).filter(|s| s.seq < top).map(|_| self.cursor)
     }
 

@@ -22,8 +22,7 @@
 //! | `sender/` | may a segment leave, and which? |
 //! | `flight.rs` | what is outstanding, SACKed, lost, sent again? |
 //! | `congestion.rs` | how much may be outstanding? |
-//! | `rtt.rs` | how long to wait? |
-//! | `ticks.rs` | when does a timer really expire? |
+//! | `anabranch_transport` | how long to wait, when does a timer really expire, which numbers are there? |
 //! | `host_cache.rs` | what did earlier connections to this host learn? |
 //! | `receiver.rs` | what has arrived, what is the window? |
 //! | `acks.rs` | when to acknowledge? |
@@ -42,14 +41,11 @@ mod event;
 mod flight;
 pub mod header;
 mod host_cache;
-mod ranges;
 mod receiver;
-mod rtt;
 mod send_queue;
 mod sender;
 mod stack;
 mod stats;
-mod ticks;
 
 pub use config::{
     AckedGrowth, Config, ConfigError, Controller, InitialWindow, Key, LossRecovery, PROFILES, Reduction,

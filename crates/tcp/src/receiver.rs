@@ -1,6 +1,6 @@
 //! What has arrived: in order for the user, out of order until its hole is filled, the window, the SACK blocks.
 
-use crate::ranges::RangeSet;
+use anabranch_transport::ranges::RangeSet;
 use bytes::{Bytes, BytesMut};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -141,7 +141,7 @@ impl Receiver {
                 _ => break,
             }
         }
-        self.ranges.trim(self.next);
+        self.ranges.remove_below(self.next);
         if self.ranges.is_empty() {
             self.recent.clear();
         }
@@ -156,7 +156,7 @@ impl Receiver {
             return arrival;
         }
         let mut fresh = Vec::new();
-        self.ranges.insert(seq, seq + data.len() as u64, |a, b| fresh.push((a, b)));
+        self.ranges.insert_range(seq, seq + data.len() as u64, |a, b| fresh.push((a, b)));
         for (a, b) in fresh {
             arrival.new += b - a;
             let part = data.get((a - seq) as usize..(b - seq) as usize).unwrap_or(&[]);
@@ -186,7 +186,7 @@ impl Receiver {
             self.fin = Some(at);
             if at > self.next {
                 // SACKed like data: else the segment that carries it would never count as arrived.
-                self.ranges.insert(at, at + 1, |_, _| {});
+                self.ranges.insert(at);
                 self.recent.push_front(at);
             }
         }
@@ -199,7 +199,7 @@ impl Receiver {
         }
         self.fin_taken = true;
         self.next += 1;
-        self.ranges.trim(self.next);
+        self.ranges.remove_below(self.next);
         true
     }
 

@@ -19,16 +19,19 @@ use crate::congestion::Congestion;
 use crate::event::Timer;
 use crate::flight::Flight;
 use crate::host_cache::Learnt;
-use crate::rtt::Rtt;
 use crate::send_queue::SendQueue;
 use crate::stats::Stats;
-use anabranch_base::{Instant, RetransmitReason, Trace, TraceEvent, TraceRecord};
+use anabranch_base::{Duration, Instant, RetransmitReason, Trace, TraceEvent, TraceRecord};
+use anabranch_transport::rtt::{MinRtt, RttEstimator};
 use inflight::Inflight;
 use rack::Rack;
 use reduce::Reducing;
 use spurious::Doubt;
 use std::sync::Arc;
 use tail::Probe;
+
+/// For so long the smallest round trip counts, as in Linux.
+const MIN_RTT_WINDOW: Duration = Duration::from_secs(300);
 
 /// What every handler needs beside its own state.
 pub(crate) struct Context<'a> {
@@ -90,7 +93,8 @@ pub(crate) struct Sender {
     max: u64,
     flight: Flight,
     congestion: Congestion,
-    rtt: Rtt,
+    rtt: RttEstimator,
+    min_rtt: MinRtt,
     /// Retransmission or persist timer; never both.
     timer: Option<Instant>,
     alarm: Alarm,
@@ -163,7 +167,8 @@ impl Sender {
             max: 1,
             flight: Flight::default(),
             congestion: Congestion::new(&config, mss),
-            rtt: Rtt::new(&config),
+            rtt: RttEstimator::new(&config.rtt_rules()),
+            min_rtt: MinRtt::new(MIN_RTT_WINDOW),
             timer: None,
             alarm: Alarm::Timeout,
             timeout_at: Instant::ZERO,
@@ -298,8 +303,13 @@ impl Sender {
         &self.queue
     }
 
-    pub(crate) fn rtt(&mut self) -> &mut Rtt {
+    pub(crate) fn rtt(&mut self) -> &mut RttEstimator {
         &mut self.rtt
+    }
+
+    /// A round trip was measured.
+    pub(crate) fn note_round_trip(&mut self, sample: Duration, now: Instant) {
+        self.min_rtt.note(sample, now);
     }
 
     pub(crate) fn timer(&self) -> Option<Instant> {

@@ -36,7 +36,6 @@ pub mod report;
 
 mod analysis;
 mod plot;
-mod ranges;
 mod space;
 mod trace;
 

@@ -6,9 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use anabranch_transport::ranges::RangeSet;
 use serde::Serialize;
-
-use crate::ranges::Ranges;
 
 /// Why data was sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -185,7 +184,7 @@ pub(crate) struct Space {
     pub(crate) highest: i64,
     /// Expected next by the receiver; `None` before the first acknowledgement.
     pub(crate) next: Option<i64>,
-    sacked: Ranges,
+    sacked: RangeSet<i64>,
     /// Acknowledgements that told of something new above a hole.
     reports: u64,
     duplicates: u32,
@@ -213,7 +212,7 @@ impl Space {
             pieces: BTreeMap::new(),
             highest: 0,
             next: None,
-            sacked: Ranges::default(),
+            sacked: RangeSet::default(),
             reports: 0,
             duplicates: 0,
             window: None,
@@ -302,14 +301,14 @@ impl Space {
         self.sent.push(Sent { time_ns: out.time_ns, start: out.start, end: out.end, again });
         self.last_sent_ns = out.time_ns;
         let reports = self.reports;
-        let mut covered = Ranges::default();
+        let mut covered = RangeSet::default();
         if let Some((&start, piece)) = self.pieces.range(..out.start).next_back() {
             if piece.end > out.start {
-                covered.insert(start, piece.end);
+                covered.insert_range(start, piece.end, |_, _| {});
             }
         }
         for (&start, piece) in self.pieces.range(out.start..out.end) {
-            covered.insert(start, piece.end);
+            covered.insert_range(start, piece.end, |_, _| {});
         }
         let seen_before = covered.covers(out.start, out.end);
         let from = self.pieces.range(..=out.start).next_back().map_or(out.start, |(&start, _)| start);
@@ -360,7 +359,7 @@ impl Space {
         let waited = now.saturating_sub(self.timer_ns.max(piece.last_ns));
         let silence = now.saturating_sub(self.last_ack_ns.max(self.last_sent_ns));
         let ran_out = first && waited >= timeout_ns && silence > 0;
-        let below = self.sacked.highest().is_some_and(|highest| highest > out.start);
+        let below = self.sacked.end().is_some_and(|highest| highest > out.start);
         let reports = if below { self.reports - piece.reports } else { 0 };
         let duplicates = if first { u64::from(self.duplicates) } else { 0 };
         let told = reports.max(duplicates);
@@ -397,6 +396,13 @@ impl Space {
         Reason::Unknown
     }
 
+    /// Notes that `start..end` has arrived; the parts of it that are news, in order.
+    fn newly_sacked(&mut self, start: i64, end: i64) -> Vec<(i64, i64)> {
+        let mut fresh = Vec::new();
+        self.sacked.insert_range(start, end, |start, end| fresh.push((start, end)));
+        fresh
+    }
+
     /// Takes an acknowledgement.
     pub(crate) fn acknowledge(&mut self, ack: Ack) {
         let before = self.next;
@@ -413,14 +419,14 @@ impl Space {
         let mut told = false;
         for &(start, end) in &ack.blocks {
             let end = end.min(self.highest);
-            for (start, end) in self.sacked.insert(start.max(ack.next), end) {
+            for (start, end) in self.newly_sacked(start.max(ack.next), end) {
                 told = true;
                 self.arrived(start, end, &ack);
             }
         }
         self.reports += u64::from(told);
         if ack.next > old {
-            for (start, end) in self.sacked.insert(old, ack.next) {
+            for (start, end) in self.newly_sacked(old, ack.next) {
                 self.arrived(start, end, &ack);
             }
             self.measure(old, &ack);

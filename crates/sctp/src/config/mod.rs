@@ -5,6 +5,7 @@
 
 mod coupling;
 mod keys;
+mod parts;
 mod profiles;
 mod stacks;
 mod subflows;
@@ -14,7 +15,6 @@ use anabranch_base::{Dscp, Duration};
 use anabranch_wire::sf::CodePoints;
 
 use crate::receiver::AckPolicy;
-use crate::sender::lane::clock::Clock;
 
 pub use coupling::{AdaptiveCut, Coupling, FccClock, FccCount, FccRounding, FccStep};
 pub use keys::{ConfigError, Key};
@@ -337,19 +337,13 @@ impl Config {
         self.tail_loss_probe || self.quirks.burst_before_sack
     }
 
-    /// The clock that timers follow.
-    #[inline]
-    pub(crate) fn clock(&self) -> Clock {
-        Clock::new(self)
-    }
-
     /// When a SACK may wait.
     #[inline]
     pub(crate) fn ack_policy(&self) -> AckPolicy {
         AckPolicy {
             every: self.sack_every,
             delay: self.sack_delay,
-            clock: Clock::new(self),
+            clock: self.clock(),
             first_at_once: self.sack_first_at_once,
         }
     }

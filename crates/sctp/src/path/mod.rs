@@ -4,13 +4,13 @@
 use std::net::SocketAddr;
 
 use anabranch_base::{Duration, Ecn, Instant, Rng, TraceEvent};
+use anabranch_transport::rtt::RttEstimator;
 use anabranch_wire::CommonHeader;
 
 use crate::config::{Config, WindowUnit};
 use crate::context::Context;
 use crate::event::Event;
 use crate::ids::{PathId, SubflowId};
-use crate::sender::lane::rtt::RttEstimator;
 
 /// Bytes of our Heartbeat Info: path, nonce, time. Nothing in it is secret; the nonce makes it unguessable.
 pub(crate) const HEARTBEAT_INFO_LEN: usize = 1 + 8 + 8;
@@ -55,7 +55,7 @@ impl Path {
             remote,
             local: None,
             ecn: Ecn::NotEct,
-            rtt: RttEstimator::new(config),
+            rtt: RttEstimator::new(&config.rtt_rules()),
             mtu: config.mtu,
             max_packet: u32::from(config.mtu.saturating_sub(overhead)).max(SMALLEST_PACKET) & !3,
             errors: 0,

@@ -3,7 +3,7 @@
 use anabranch_base::{Duration, Instant};
 use anabranch_wire::Tsn;
 
-use crate::sender::lane::clock::Clock;
+use anabranch_transport::clock::Clock;
 
 /// Most duplicates listed in one SACK: they are information, not state, and a flood of them must not grow memory.
 const MAX_DUPLICATES: usize = 16;

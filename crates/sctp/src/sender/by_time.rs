@@ -1,6 +1,7 @@
 //! Losses found by time, and the timer besides T3-rtx: RACK-TLP (RFC 8985), and what KAME had of that kind.
 
 use anabranch_base::Duration;
+use anabranch_transport::rtt::RttEstimator;
 use anabranch_wire::Tsn;
 
 use super::Sender;
@@ -8,7 +9,6 @@ use super::acknowledgement::NewlyLost;
 use super::flight::{AckOutcome, SentChunk};
 use super::lane::LossTimer;
 use super::lane::controller::{Congestion, Controller};
-use super::lane::rtt::RttEstimator;
 use super::rack::{Circumstances, ProbeOutcome};
 use crate::association::State;
 use crate::config::{FastRecovery, ImmediateBit};

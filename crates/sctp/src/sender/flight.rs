@@ -6,10 +6,10 @@
 use std::collections::VecDeque;
 
 use anabranch_base::Instant;
+use anabranch_transport::ranges::RangeSet;
 use anabranch_wire::chunk::sack::GapBlock;
 
 use crate::ids::{Id, LaneId, SubflowId};
-use crate::ranges::RangeSet;
 use crate::stream::outbound::Fragment;
 
 /// Where a chunk stands.

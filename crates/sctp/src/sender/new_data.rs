@@ -7,7 +7,7 @@ use anabranch_wire::PacketBuilder;
 use super::Sender;
 use super::choose::{First, Next};
 use super::flight::{ChunkState, SentChunk};
-use super::lane::rtt::TimedChunk;
+use super::lane::TimedChunk;
 use super::subflow::Subflow;
 use crate::association::State;
 use crate::config::ImmediateBit;

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::Sender;
 use super::lane::Lane;
-use super::lane::rtt::RttEstimator;
 use super::subflow::{Life, Subflow};
 use crate::config::{Coupling, SubflowSpec};
 use crate::context::Context;
 use crate::ids::{Id, LaneId, PathId, SubflowId};
+use anabranch_transport::rtt::RttEstimator;
 
 impl Sender {
     /// Makes the subflows that the configuration asks for, or the one of RFC 9260.
@@ -61,7 +61,7 @@ impl Sender {
         let path = PathId::FIRST;
         if subflow == SubflowId::FIRST {
             // It measures the path.
-            let rtt = RttEstimator::new(&cx.config);
+            let rtt = RttEstimator::new(&cx.config.rtt_rules());
             if let Some(path) = cx.paths.get_mut(path) {
                 path.rtt = rtt;
             }

@@ -82,12 +82,12 @@ impl Connection {
         let by_timestamp = self.config.quirk_opportunistic_rto && self.timestamp.is_some();
         let once = self.syn_sends == 1;
         if (once && (self.config.rtt_from_handshake || self.config.quirk_opportunistic_rto)) || by_timestamp {
-            let took = self.sender.rtt().sample(self.syn_sent_at, out.now);
-            self.sender.rtt().note_smallest(took, out.now);
+            let took = self.sender.rtt().sample_between(self.syn_sent_at, out.now);
+            self.sender.note_round_trip(took, out.now);
         } else if let Some(age) = self.echo_age(out.now, header) {
             if self.config.rtt_from_repeated_handshake {
-                let took = self.sender.rtt().sample_span(age);
-                self.sender.rtt().note_smallest(took, out.now);
+                let took = self.sender.rtt().sample(age);
+                self.sender.note_round_trip(took, out.now);
             }
         }
         let options = if self.timestamp.is_some() { 12 } else { 0 };
@@ -124,7 +124,7 @@ impl Connection {
         self.syn_sent_at = now;
         self.syn_sends += 1;
         let rto = self.sender.rtt().rto();
-        self.sender.set_timer(Some(self.config.due(now, rto)));
+        self.sender.set_timer(Some(self.config.clock().after(now, rto)));
     }
 
     /// A SYN that had been seen before, in SYN-RECEIVED: our SYN-ACK was lost, or is still on its way.

@@ -173,9 +173,9 @@ impl Sender {
     fn measure(&mut self, cx: &mut Context<'_>, info: &AckInfo<'_>, taken: Taken) -> Option<Duration> {
         self.rtt.at_sequence(self.una, self.max);
         let sample = if let Some(sent) = self.timed_segment() {
-            Some(self.rtt.sample(sent, cx.now))
+            Some(self.rtt.sample_between(sent, cx.now))
         } else if let Some(age) = info.echo_age {
-            Some(self.rtt.sample_span(age))
+            Some(self.rtt.sample(age))
         } else {
             let sent = match self.config.rtt_sampling {
                 RttSampling::Timed => {
@@ -188,13 +188,13 @@ impl Sender {
                 RttSampling::Every => taken.sent_once,
                 RttSampling::Segments => None,
             };
-            sent.map(|at| self.rtt.sample(at, cx.now))
+            sent.map(|at| self.rtt.sample_between(at, cx.now))
         };
         if let (Some(sample), Some(srtt)) = (sample, self.rtt.srtt()) {
             let rto = self.rtt.rto();
             cx.record(|| TraceEvent::Rtt { sample, srtt, rto });
             self.samples = self.samples.saturating_add(1);
-            self.rtt.note_smallest(sample, cx.now);
+            self.note_round_trip(sample, cx.now);
         }
         sample
     }

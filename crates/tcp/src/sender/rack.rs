@@ -93,7 +93,7 @@ fn floor_millis(at: Instant) -> Instant {
 impl Sender {
     /// Steps 2 to 5 for an acknowledgement. `echo` is the age of the timestamp that it echoes.
     pub(super) fn rack_on_ack(&mut self, cx: &mut Context<'_>, echo: Option<Duration>, duplicate: bool) {
-        let min_rtt = self.rtt.smallest();
+        let min_rtt = self.min_rtt.get();
         let Some(rack) = &mut self.rack else { return };
         let echo = echo.map(|age| Instant::ZERO + (floor_millis(cx.now) - Instant::ZERO).saturating_sub(age));
         let news = self.flight.news();
@@ -112,7 +112,7 @@ impl Sender {
                 return Duration::ZERO;
             }
         }
-        let window = self.rtt.smallest().map_or(Duration::ZERO, |min| min * rack.reo_wnd_mult / 4);
+        let window = self.min_rtt.get().map_or(Duration::ZERO, |min| min * rack.reo_wnd_mult / 4);
         self.rtt.srtt().map_or(window, |srtt| window.min(srtt))
     }
 

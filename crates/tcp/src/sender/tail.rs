@@ -15,7 +15,7 @@ pub(super) struct Probe {
 impl Sender {
     /// Arms the one timer.
     pub(super) fn arm(&mut self, now: Instant, span: Duration, alarm: Alarm) {
-        self.timer = Some(self.config.due(now, span));
+        self.timer = Some(self.config.clock().after(now, span));
         self.alarm = alarm;
     }
 

@@ -1,11 +1,10 @@
 //! A lane: one subflow on one path. What it has in flight, its T3-rtx timer, losses, congestion controller and pacer.
 
-pub(crate) mod clock;
 pub(crate) mod controller;
-pub(crate) mod pacer;
-pub(crate) mod rtt;
 
 use anabranch_base::{Duration, Instant};
+use anabranch_transport::pacer::{Pacer, Rate};
+use anabranch_transport::rtt::RttEstimator;
 
 use super::flight::LaneAck;
 use super::loss::Loss;
@@ -15,10 +14,14 @@ use crate::context::Context;
 use crate::encoding::Encoding;
 use crate::ids::{PathId, SpaceId, SubflowId, Table};
 use crate::path::Path;
-use clock::Clock;
 use controller::{AnyController, Controller};
-use pacer::{Pacer, Rate};
-use rtt::{RttEstimator, TimedChunk};
+
+/// The chunk being timed when one measurement is made per round trip (RFC 9260, 6.3.1, C4).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TimedChunk {
+    pub(super) seq: u64,
+    pub(super) sent_at: Instant,
+}
 
 /// What a lane's timer of losses is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,8 +153,8 @@ impl Lane {
             controller,
             loss: Loss::new(config.fast_retransmit_threshold, config.quirks.first_chunk_by_timeout),
             rack: (config.loss_detection == LossDetection::Rack).then(|| Box::new(Rack::new())),
-            pacer: config.pacing.then(|| Box::new(Pacer::new(config, pmdcs))),
-            own_rtt: own_rtt.then(|| Box::new(RttEstimator::new(config))),
+            pacer: config.pacing.then(|| Box::new(Pacer::new(&config.pacer_rules(pmdcs)))),
+            own_rtt: own_rtt.then(|| Box::new(RttEstimator::new(&config.rtt_rules()))),
             loss_timer: None,
             recovery_exit: None,
             round_end: 0,
@@ -353,7 +356,7 @@ impl Lane {
 
     #[inline]
     pub(super) fn arm_t3(&mut self, cx: &Context) {
-        self.t3 = Some(Clock::new(&cx.config).after(cx.now, self.rto(cx)));
+        self.t3 = Some(cx.config.clock().after(cx.now, self.rto(cx)));
     }
 
     /// Halves cwnd for every RTO that passed without a transmission (7.2.1), before the next one.

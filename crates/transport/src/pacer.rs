@@ -1,4 +1,4 @@
-//! When the next packet of a lane may leave: a token bucket in virtual time.
+//! When the next packet may leave: a token bucket in virtual time.
 //!
 //! The bucket fills at rate = gain * cwnd / SRTT (RFC 9002, 7.7) and holds a few packets, so that what comes after a pause
 //! leaves at once. Nothing is counted up as time goes by: what has flowed in since the last packet is worked out when it is
@@ -6,20 +6,32 @@
 
 use anabranch_base::{Duration, Instant};
 
-use crate::config::Config;
-
 /// Parts of a byte that the bucket knows: what rounding loses with a packet is less than one.
 const PARTS: u64 = 1 << 16;
 
 /// How fast the bucket fills: `bytes` in `time` nanoseconds, both above zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Rate {
+pub struct Rate {
     bytes: u128,
     time: u128,
 }
 
+/// What a pacer is told.
+#[derive(Clone, Copy, Debug)]
+pub struct PacerRules {
+    /// Rate in percent of cwnd / SRTT (RFC 9002, 7.7: 125; Linux: 120).
+    pub gain: u16,
+    /// Likewise while cwnd is below half of ssthresh (Linux: 200).
+    pub gain_slow_start: u16,
+    /// A full packet, as the window counts it, bytes.
+    pub packet: u32,
+    /// Full packets that may leave at once after a pause.
+    pub burst: u8,
+}
+
+/// The token bucket of one sender; on a lane of SCTP, of that lane.
 #[derive(Debug)]
-pub(crate) struct Pacer {
+pub struct Pacer {
     /// Percent of cwnd / SRTT, in slow start and later.
     gain_slow_start: u16,
     gain: u16,
@@ -30,17 +42,18 @@ pub(crate) struct Pacer {
     /// When that packet left.
     since: Instant,
     /// Data waits until then, and for nothing else.
-    pub(crate) at: Option<Instant>,
+    pub at: Option<Instant>,
 }
 
 impl Pacer {
-    /// For packets with `pmdcs` bytes of chunks.
-    pub(crate) fn new(config: &Config, pmdcs: u32) -> Self {
-        let packet = u64::from(pmdcs) * PARTS;
-        let full = packet * u64::from(config.pacing_burst);
+    /// With a full bucket.
+    #[must_use]
+    pub fn new(rules: &PacerRules) -> Self {
+        let packet = u64::from(rules.packet) * PARTS;
+        let full = packet * u64::from(rules.burst);
         Self {
-            gain_slow_start: config.pacing_gain_slow_start,
-            gain: config.pacing_gain,
+            gain_slow_start: rules.gain_slow_start,
+            gain: rules.gain,
             packet,
             full,
             level: full,
@@ -53,7 +66,8 @@ impl Pacer {
     ///
     /// "N * congestion_window / smoothed_rtt", N "small, but at least 1" (RFC 9002, 7.7). A window that doubles within a
     /// round trip needs more. From half of ssthresh on the end of slow start is near, and the smaller gain holds, as in Linux.
-    pub(crate) fn rate(&self, cwnd: u64, ssthresh: u64, srtt: Option<Duration>) -> Option<Rate> {
+    #[must_use]
+    pub fn rate(&self, cwnd: u64, ssthresh: u64, srtt: Option<Duration>) -> Option<Rate> {
         let time = srtt?.as_nanos();
         let gain = if cwnd < ssthresh / 2 { self.gain_slow_start } else { self.gain };
         let rate = Rate { bytes: u128::from(cwnd) * u128::from(gain), time: u128::from(time) * 100 };
@@ -69,7 +83,7 @@ impl Pacer {
 
     /// Whether a packet may leave. If not, `at` is when it may, should the rate stay as it is: the first nanosecond at which
     /// the bucket holds a full packet.
-    pub(crate) fn lets(&mut self, now: Instant, rate: Rate) -> bool {
+    pub fn lets(&mut self, now: Instant, rate: Rate) -> bool {
         if self.level(now, rate) >= self.packet {
             return true;
         }
@@ -81,7 +95,7 @@ impl Pacer {
     }
 
     /// A packet left with so many bytes, as the window counts them. One that did not ask takes no more than there is.
-    pub(crate) fn sent(&mut self, now: Instant, rate: Rate, bytes: u64) {
+    pub fn sent(&mut self, now: Instant, rate: Rate, bytes: u64) {
         self.level = self.level(now, rate).saturating_sub(bytes.saturating_mul(PARTS));
         self.since = now;
         self.at = None;
@@ -93,10 +107,7 @@ mod tests {
     use super::*;
 
     fn pacer(burst: u8) -> Pacer {
-        {
-            let config = Config { pacing: true, pacing_burst: burst, ..Config::rfc9260() };
-            Pacer::new(&config, config.pmdcs())
-        }
+        Pacer::new(&PacerRules { gain: 120, gain_slow_start: 200, packet: 1468, burst })
     }
 
     fn at(ns: u64) -> Instant {

@@ -1,0 +1,31 @@
+//! What the parts that SCTP has too are told (`anabranch_transport`).
+
+use super::Config;
+use super::value::RttEstimator;
+use anabranch_base::Duration;
+use anabranch_transport::clock::Clock;
+use anabranch_transport::rtt::{Arithmetic, BackOff, RttRules};
+
+impl Config {
+    /// What timers follow.
+    pub(crate) fn clock(&self) -> Clock {
+        Clock::new(self.timer_tick, self.timer_wheel, true)
+    }
+
+    /// How round trips become a timeout.
+    pub(crate) fn rtt_rules(&self) -> RttRules {
+        RttRules {
+            arithmetic: match self.rtt_estimator {
+                RttEstimator::Rfc6298 => Arithmetic::Rfc6298,
+                RttEstimator::Ticks => Arithmetic::FixedPoint,
+                RttEstimator::Linux => Arithmetic::Linux,
+            },
+            granularity: self.rto_granularity.max(Duration::from_nanos(1)),
+            initial: self.rto_initial.max(self.rto_min),
+            min: self.rto_min,
+            max: self.rto_max,
+            slop: self.rto_slop,
+            back_off: if self.quirk_faulty_recovery { BackOff::Stays } else { BackOff::UntilSample },
+        }
+    }
+}

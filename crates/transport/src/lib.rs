@@ -1,0 +1,21 @@
+//! What SCTP and TCP both have, written once: sets of numbers, the clock of timers, round-trip estimates, congestion
+//! controllers, the core of RACK, pacing.
+//!
+//! Nothing here knows a packet, and nothing asks which protocol it serves: where the two differ, or stacks of one of them,
+//! the difference is a value. Times are virtual ([`anabranch_base::Instant`]), windows are bytes, and nothing on the way of a
+//! packet takes memory.
+//!
+//! | file | question | source |
+//! |---|---|---|
+//! | [`ranges`] | which numbers of a sequence arrived, or are acknowledged? | |
+//! | [`clock`] | when does a timer really expire? | |
+//! | [`rtt`] | how long to wait for an acknowledgement? | RFC 6298; RFC 9260, 6.3.1 |
+//! | [`congestion`] | how much may be in flight? | RFC 9260, 7.2; RFC 5681, 9438, 9406; BIC, Vegas |
+//! | [`rack`] | how late may something be before it is lost? | RFC 8985 |
+//! | [`pacer`] | when may the next packet leave? | RFC 9002, 7.7 |
+#![forbid(unsafe_code)]
+
+pub mod clock;
+pub mod pacer;
+pub mod ranges;
+pub mod rtt;
