@@ -11,6 +11,7 @@ use crate::config::Config;
 use crate::event::Event;
 use crate::ids::{PathId, SubflowId, Table};
 use crate::path::Path;
+use crate::room;
 use crate::stats::Stats;
 
 /// Events beyond which what a peer did is not told: the user is not reading.
@@ -62,7 +63,7 @@ impl Context {
 
     /// An event that the user must learn of: there are few.
     pub(crate) fn tell(&mut self, event: Event) {
-        self.events.push_back(event);
+        room::push(&mut self.events, event);
     }
 
     /// An event that a peer can cause at will: not queued any more when the user is not reading.

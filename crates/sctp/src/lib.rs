@@ -32,6 +32,7 @@ mod ids;
 mod negotiation;
 mod path;
 mod receiver;
+mod room;
 mod sender;
 mod stats;
 mod stream;

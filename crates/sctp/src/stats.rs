@@ -117,6 +117,40 @@ pub struct SubflowStats {
     pub ssthresh: u64,
 }
 
+/// The counters of a subflow, without what is looked up when somebody asks.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SubflowCounters {
+    pub(crate) packets_sent: u64,
+    pub(crate) packets_sent_unique: u64,
+    pub(crate) payload_bytes_sent: u64,
+    pub(crate) payload_bytes_unique: u64,
+    pub(crate) retransmissions: u64,
+    pub(crate) fast_retransmits: u64,
+    pub(crate) timeouts: u64,
+    pub(crate) chunks_unique: u64,
+    pub(crate) rtt_sum_ns: u64,
+    pub(crate) rtt_samples: u64,
+}
+
+impl SubflowCounters {
+    /// With the gauges still to be filled in.
+    pub(crate) fn stats(&self) -> SubflowStats {
+        SubflowStats {
+            packets_sent: self.packets_sent,
+            packets_sent_unique: self.packets_sent_unique,
+            payload_bytes_sent: self.payload_bytes_sent,
+            payload_bytes_unique: self.payload_bytes_unique,
+            retransmissions: self.retransmissions,
+            fast_retransmits: self.fast_retransmits,
+            timeouts: self.timeouts,
+            chunks_unique: self.chunks_unique,
+            rtt_sum_ns: self.rtt_sum_ns,
+            rtt_samples: self.rtt_samples,
+            ..SubflowStats::default()
+        }
+    }
+}
+
 /// What an endpoint has seen that belongs to no association.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EndpointStats {

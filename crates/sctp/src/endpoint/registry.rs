@@ -60,6 +60,10 @@ pub(super) struct Registry {
 impl Registry {
     pub(super) fn insert(&mut self, make: impl FnOnce(AssociationId) -> Association) -> AssociationId {
         let index = self.free.pop().unwrap_or_else(|| {
+            if self.slots.capacity() == 0 {
+                // A client's endpoint has one association.
+                self.slots.reserve_exact(1);
+            }
             self.slots.push(Slot::default());
             self.slots.len() as u32 - 1
         });
@@ -204,6 +208,9 @@ impl Registry {
             #[cfg(test)]
             {
                 self.pushes += 1;
+            }
+            if self.timers.capacity() == 0 {
+                self.timers.reserve_exact(2);
             }
             self.timers.push(Reverse((at, index, timer)));
             self.drop_stale_entries();

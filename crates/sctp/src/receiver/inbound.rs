@@ -9,6 +9,7 @@ pub(crate) use super::reassembly::Arrived;
 use super::reassembly::{Inconsistent, Reassembly, Whole};
 use crate::event::Received;
 use crate::ids::{Id, SpaceId};
+use crate::room::{grow, push};
 
 /// Memory charged for a message beside its payload, so that tiny messages cannot hold more than they advertise.
 const OVERHEAD: usize = 128;
@@ -34,16 +35,23 @@ pub(crate) struct Excess {
     pub(crate) own_memory: usize,
 }
 
+/// Messages of encodings that number them, or their fragments, in another way than by TSN.
+#[derive(Debug, Default)]
+struct Numbered {
+    /// Messages with numbers of their own (I-DATA, SF-DATA).
+    interleaved: Interleaved,
+    order: Order,
+    /// Fragments by sequence space, where each numbers its own and messages have no other number (encoding of 2007).
+    by_space: Vec<Reassembly>,
+}
+
 /// Everything received and not yet taken by the user.
 #[derive(Debug, Default)]
 pub(crate) struct Inbound {
     reassembly: Reassembly,
     streams: Vec<Stream>,
-    /// Messages with numbers of their own (I-DATA, SF-DATA).
-    interleaved: Interleaved,
-    order: Order,
-    /// Fragments by sequence space, where each numbers its own and messages have no other number (encoding of the thesis).
-    by_space: Vec<Reassembly>,
+    /// For encodings other than that of RFC 9260; made when it is needed first.
+    numbered: Option<Box<Numbered>>,
     /// What the user may take, with the sequence space that brought it.
     ready: VecDeque<(SpaceId, Received)>,
     /// User data held, in reassembly, in order or ready, bytes.
@@ -128,7 +136,8 @@ impl Inbound {
     /// and of memory in all, and bytes of the space asked about. For messages with numbers of their own.
     pub(crate) fn interleaved_excess(&self, limit: usize, space: SpaceId) -> Excess {
         let mut all = Excess::default();
-        for (of, (len, fragments)) in self.interleaved.longest() {
+        let Some(numbered) = &self.numbered else { return all };
+        for (of, (len, fragments)) in numbered.interleaved.longest() {
             let (excess, memory) = beyond(limit, len, fragments);
             all.bytes += excess;
             all.memory += memory;
@@ -147,7 +156,8 @@ impl Inbound {
 
     /// Likewise of a sequence space that numbers its fragments one after the other.
     pub(crate) fn excess_of_space(&self, space: SpaceId, next: u64, limit: usize) -> (usize, usize) {
-        self.by_space.get(space.row()).map_or((0, 0), |fragments| excess(fragments, next, limit))
+        let fragments = self.numbered.as_ref().and_then(|numbered| numbered.by_space.get(space.row()));
+        fragments.map_or((0, 0), |fragments| excess(fragments, next, limit))
     }
 
     /// Memory that is held, payload and bookkeeping, bytes.
@@ -179,7 +189,7 @@ impl Inbound {
         // From here on the message counts as one piece however many fragments it came in.
         self.buffered_pieces = self.buffered_pieces.saturating_sub(whole.fragments - 1);
         if whole.message.unordered {
-            self.ready.push_back((SpaceId::FIRST, whole.message));
+            push(&mut self.ready, (SpaceId::FIRST, whole.message));
         } else {
             self.deliver_in_order(whole);
         }
@@ -188,15 +198,13 @@ impl Inbound {
 
     fn deliver_in_order(&mut self, whole: Whole) {
         let id = usize::from(whole.message.stream);
-        if id >= self.streams.len() {
-            self.streams.resize_with(id + 1, Stream::default);
-        }
+        grow(&mut self.streams, id + 1);
         let Some(stream) = self.streams.get_mut(id) else { return };
         if whole.ssn == stream.next
             && stream.waiting.first_key_value().is_none_or(|(seq, _)| *seq > whole.first_seq)
         {
             stream.next = stream.next.wrapping_add(1);
-            self.ready.push_back((SpaceId::FIRST, whole.message));
+            push(&mut self.ready, (SpaceId::FIRST, whole.message));
         } else {
             stream.waiting.insert(whole.first_seq, whole);
         }
@@ -205,7 +213,7 @@ impl Inbound {
                 break;
             }
             stream.next = stream.next.wrapping_add(1);
-            self.ready.push_back((SpaceId::FIRST, entry.remove().message));
+            push(&mut self.ready, (SpaceId::FIRST, entry.remove().message));
         }
     }
 
@@ -214,20 +222,21 @@ impl Inbound {
     /// # Errors
     /// When fragments contradict each other, or the message is longer than `limit`.
     pub(crate) fn add_piece(&mut self, piece: &Piece<'_>, limit: usize) -> Result<bool, Inconsistent> {
-        let number = self.interleaved.number(piece.stream, piece.unordered, piece.mid);
+        let numbered = self.numbered.get_or_insert_default();
+        let number = numbered.interleaved.number(piece.stream, piece.unordered, piece.mid);
         // Before the first message of the stream, delivered, or here and waiting: it came again under another number of
         // a sequence space, as it does when a subflow's data is sent again on another.
         let Some(number) = number else { return Ok(false) };
-        if !piece.unordered && self.order.knows(piece.stream, number) {
+        if !piece.unordered && numbered.order.knows(piece.stream, number) {
             return Ok(false);
         }
-        let so_far = self.interleaved.length_so_far(piece.stream, piece.unordered, number);
+        let so_far = numbered.interleaved.length_so_far(piece.stream, piece.unordered, number);
         if so_far > 0 && so_far + piece.payload.len() > limit {
             return Err(Inconsistent("a message is longer than this endpoint takes"));
         }
         let was_empty = self.ready.is_empty();
-        let waits = !piece.unordered && self.order.next(piece.stream) != number;
-        let whole = match self.interleaved.add(piece, number, waits)? {
+        let waits = !piece.unordered && numbered.order.next(piece.stream) != number;
+        let whole = match numbered.interleaved.add(piece, number, waits)? {
             Added::Duplicate => return Ok(false),
             Added::Waits => {
                 self.charge(piece.space, piece.payload.len());
@@ -254,10 +263,9 @@ impl Inbound {
         limit: usize,
     ) -> Result<bool, Inconsistent> {
         let index = space.row();
-        if index >= self.by_space.len() {
-            self.by_space.resize_with(index + 1, Reassembly::default);
-        }
-        let Some(reassembly) = self.by_space.get_mut(index) else { return Ok(false) };
+        let numbered = self.numbered.get_or_insert_default();
+        grow(&mut numbered.by_space, index + 1);
+        let Some(reassembly) = numbered.by_space.get_mut(index) else { return Ok(false) };
         let so_far = reassembly.waiting_for(chunk.seq).map_or(0, |(len, _)| len);
         if !chunk.beginning && so_far + chunk.payload.len() > limit {
             return Err(Inconsistent("a message is longer than this endpoint takes"));
@@ -269,13 +277,14 @@ impl Inbound {
             self.count_pieces(space, 1, 0);
             return Ok(false);
         };
-        let next = self.order.next(chunk.stream);
+        let order = &self.numbered.get_or_insert_default().order;
+        let next = order.next(chunk.stream);
         let ahead = whole.ssn.wrapping_sub(next as u16) as i16;
         let number = next.checked_add_signed(i64::from(ahead));
         let finished = Finished { space, message: whole.message, fragments: whole.fragments };
         match number {
             _ if finished.message.unordered => self.finished(chunk.stream, 0, finished),
-            Some(number) if !self.order.knows(chunk.stream, number) => {
+            Some(number) if !order.knows(chunk.stream, number) => {
                 self.finished(chunk.stream, number, finished);
             }
             _ => return Err(Inconsistent("two messages with one stream sequence number")),
@@ -291,7 +300,8 @@ impl Inbound {
         if whole.message.unordered {
             ready.push_back((whole.space, whole.message));
         } else {
-            self.order.add(stream, number, whole, |space, message| ready.push_back((space, message)));
+            let order = &mut self.numbered.get_or_insert_default().order;
+            order.add(stream, number, whole, |space, message| ready.push_back((space, message)));
         }
     }
 
@@ -314,15 +324,17 @@ impl Inbound {
     /// The peer gives up the messages of a stream, ordered or unordered, up to `mid`. True when a message became ready where
     /// none was.
     pub(crate) fn skip(&mut self, stream: u16, unordered: bool, mid: Mid) -> bool {
-        let Some(number) = self.interleaved.number(stream, unordered, mid) else { return false };
-        for (space, bytes, pieces) in self.interleaved.give_up(stream, unordered, number) {
+        let numbered = self.numbered.get_or_insert_default();
+        let Some(number) = numbered.interleaved.number(stream, unordered, mid) else { return false };
+        for (space, bytes, pieces) in numbered.interleaved.give_up(stream, unordered, number) {
             self.release(space, bytes);
             self.count_pieces(space, 0, pieces);
         }
         let was_empty = self.ready.is_empty();
         if !unordered {
             let ready = &mut self.ready;
-            self.order.skip(stream, number, |space, message| ready.push_back((space, message)));
+            let order = &mut self.numbered.get_or_insert_default().order;
+            order.skip(stream, number, |space, message| ready.push_back((space, message)));
         }
         was_empty && !self.ready.is_empty()
     }
@@ -330,7 +342,8 @@ impl Inbound {
     /// The next message of some streams (of all, if none is listed) has the number 0. Nothing of them can wait for another,
     /// unless the peer left out numbers: that is given up.
     pub(crate) fn reset_streams(&mut self, streams: &[u16]) {
-        let last = self.streams.len().max(self.interleaved.streams());
+        let numbered = self.numbered.as_ref().map_or(0, |numbered| numbered.interleaved.streams());
+        let last = self.streams.len().max(numbered);
         let all = 0..u16::try_from(last).unwrap_or(u16::MAX);
         let (listed, all) = if streams.is_empty() { (&[][..], all) } else { (streams, 0..0) };
         for id in listed.iter().copied().chain(all) {
@@ -341,11 +354,13 @@ impl Inbound {
                     self.buffered_pieces = self.buffered_pieces.saturating_sub(1);
                 }
             }
-            for (space, bytes, pieces) in self.interleaved.reset(id) {
+            let Some(numbered) = &mut self.numbered else { continue };
+            let (given_up, waiting) = (numbered.interleaved.reset(id), numbered.order.reset(id));
+            for (space, bytes, pieces) in given_up {
                 self.release(space, bytes);
                 self.count_pieces(space, 0, pieces);
             }
-            for (space, bytes) in self.order.reset(id) {
+            for (space, bytes) in waiting {
                 self.release(space, bytes);
                 self.count_pieces(space, 0, 1);
             }
@@ -356,9 +371,7 @@ impl Inbound {
     pub(crate) fn restart(&mut self) {
         self.reassembly = Reassembly::default();
         self.streams.clear();
-        self.interleaved = Interleaved::default();
-        self.order = Order::default();
-        self.by_space.clear();
+        self.numbered = None;
         // What is ready belongs to no space any more: none is charged for it.
         self.buffered_of_others.clear();
         for (space, _) in &mut self.ready {

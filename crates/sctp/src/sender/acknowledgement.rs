@@ -168,8 +168,8 @@ impl Sender {
         cx.stats.rtt_sum_ns += sample.as_nanos();
         cx.stats.rtt_samples += 1;
         if let Some(subflow) = self.subflows.get_mut(subflow) {
-            subflow.stats.rtt_sum_ns += sample.as_nanos();
-            subflow.stats.rtt_samples += 1;
+            subflow.counters.rtt_sum_ns += sample.as_nanos();
+            subflow.counters.rtt_samples += 1;
         }
         cx.record(subflow, path, TraceEvent::Rtt { sample, srtt, rto });
     }
@@ -305,7 +305,7 @@ impl Sender {
         cx.stats.fast_retransmits += 1;
         let (subflow, path) = (lane.subflow, lane.path);
         if let Some(subflow) = self.subflows.get_mut(subflow) {
-            subflow.stats.fast_retransmits += 1;
+            subflow.counters.fast_retransmits += 1;
         }
         let cut = match rule {
             FastRecovery::Off => true,

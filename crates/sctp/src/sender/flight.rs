@@ -10,6 +10,7 @@ use anabranch_transport::ranges::RangeSet;
 use anabranch_wire::chunk::sack::GapBlock;
 
 use crate::ids::{Id, LaneId, SubflowId};
+use crate::room;
 use crate::stream::outbound::Fragment;
 
 /// Where a chunk stands.
@@ -243,7 +244,7 @@ impl Flight {
     #[inline]
     pub(crate) fn push(&mut self, chunk: SentChunk) {
         self.bytes += chunk.fragment.payload.len() as u64;
-        self.chunks.push_back(chunk);
+        room::push(&mut self.chunks, chunk);
     }
 
     /// Every chunk. For rare events only.

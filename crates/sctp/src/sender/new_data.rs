@@ -82,8 +82,8 @@ impl Sender {
         cx.stats.packets_sent += 1;
         cx.stats.packets_sent_unique += u64::from(written.new);
         if let Some(subflow) = self.subflows.get_mut(next.subflow) {
-            subflow.stats.packets_sent += 1;
-            subflow.stats.packets_sent_unique += u64::from(written.new);
+            subflow.counters.packets_sent += 1;
+            subflow.counters.packets_sent_unique += u64::from(written.new);
             self.scheduler.sent(next.subflow, subflow.weight, (packet.len() - before) as u64);
         }
         true
@@ -270,9 +270,9 @@ impl Sender {
         }
         if run.chunks > 0 {
             let chunks = u64::from(run.chunks);
-            subflow.stats.payload_bytes_sent += bytes;
-            subflow.stats.payload_bytes_unique += bytes;
-            subflow.stats.chunks_unique += chunks;
+            subflow.counters.payload_bytes_sent += bytes;
+            subflow.counters.payload_bytes_unique += bytes;
+            subflow.counters.chunks_unique += chunks;
             cx.stats.chunks_sent += chunks;
             cx.stats.payload_bytes_sent += bytes;
             cx.stats.payload_bytes_unique += bytes;

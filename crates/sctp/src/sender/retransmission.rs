@@ -114,8 +114,8 @@ impl Sender {
         cx.stats.retransmissions += 1;
         cx.stats.payload_bytes_sent += len as u64;
         if let Some(subflow) = self.subflows.get_mut(owner) {
-            subflow.stats.retransmissions += 1;
-            subflow.stats.payload_bytes_sent += len as u64;
+            subflow.counters.retransmissions += 1;
+            subflow.counters.payload_bytes_sent += len as u64;
         }
         if let Some(path) = cx.paths.get_mut(next.path) {
             path.mark_used();

@@ -21,9 +21,17 @@ pub(super) struct SubflowScheduler {
     /// Whose turn it was last, and how many packets of that turn are left.
     last: Option<SubflowId>,
     left: u16,
+    /// Made when it is needed first.
+    several: Option<Box<Several>>,
+}
+
+/// What several subflows need, or shares by weight.
+#[derive(Debug, Default)]
+struct Several {
     /// Bytes sent over weight, for each subflow; the virtual time of fair queueing.
     served: Vec<u64>,
     now: u64,
+    /// Kept for its memory.
     candidates: Vec<Candidate>,
 }
 
@@ -32,7 +40,7 @@ const UNIT: u64 = 1 << 16;
 
 impl SubflowScheduler {
     pub(super) fn new(rule: Rule) -> Self {
-        Self { rule, last: None, left: 0, served: Vec::new(), now: 0, candidates: Vec::new() }
+        Self { rule, last: None, left: 0, several: None }
     }
 
     /// Whether the rule looks at when messages came.
@@ -42,7 +50,7 @@ impl SubflowScheduler {
 
     /// A list to fill with candidates, in the order of the subflows.
     pub(super) fn begin(&mut self) -> Vec<Candidate> {
-        let mut list = std::mem::take(&mut self.candidates);
+        let mut list = std::mem::take(&mut self.several.get_or_insert_default().candidates);
         list.clear();
         list
     }
@@ -58,10 +66,13 @@ impl SubflowScheduler {
                 let after = || self.last.and_then(|last| list.iter().find(|c| c.next.subflow > last));
                 goes_on.or_else(after).or_else(|| list.first())
             }
-            Rule::WeightedFair => list.iter().min_by_key(|c| self.served(c.next.subflow).max(self.now)),
+            Rule::WeightedFair => {
+                let several = &*self.several.get_or_insert_default();
+                list.iter().min_by_key(|c| several.served(c.next.subflow).max(several.now))
+            }
         };
         let chosen = chosen.copied();
-        self.candidates = list;
+        self.several.get_or_insert_default().candidates = list;
         chosen.map(|c| c.next)
     }
 
@@ -77,17 +88,24 @@ impl SubflowScheduler {
                 self.left -= 1;
             }
             Rule::WeightedFair => {
-                // Who was idle gets no credit for it: its time starts now.
-                let start = self.served(subflow).max(self.now);
-                self.now = start;
-                let index = subflow.row();
-                if index >= self.served.len() {
-                    self.served.resize(index + 1, 0);
-                }
-                if let Some(served) = self.served.get_mut(index) {
-                    *served = start.saturating_add(bytes * UNIT / u64::from(weight.max(1)));
-                }
+                let cost = bytes * UNIT / u64::from(weight.max(1));
+                self.several.get_or_insert_default().serve(subflow, cost);
             }
+        }
+    }
+}
+
+impl Several {
+    /// Counts what was sent. Who was idle gets no credit for it: its time starts now.
+    fn serve(&mut self, subflow: SubflowId, cost: u64) {
+        let start = self.served(subflow).max(self.now);
+        self.now = start;
+        let index = subflow.row();
+        if index >= self.served.len() {
+            self.served.resize(index + 1, 0);
+        }
+        if let Some(served) = self.served.get_mut(index) {
+            *served = start.saturating_add(cost);
         }
     }
 

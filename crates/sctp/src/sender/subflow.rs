@@ -7,7 +7,7 @@ use anabranch_base::Dscp;
 
 use crate::config::{Config, SubflowSpec};
 use crate::ids::{LaneId, SpaceId};
-use crate::stats::SubflowStats;
+use crate::stats::SubflowCounters;
 use crate::stream::outbound::Outbound;
 
 /// Where a subflow stands.
@@ -45,7 +45,7 @@ pub(super) struct Subflow {
     pub(super) weight: u16,
     /// Sequence numbers kept for the rest of the message that is leaving.
     pub(super) reserved: Range<u64>,
-    pub(super) stats: SubflowStats,
+    pub(super) counters: SubflowCounters,
 }
 
 impl Subflow {
@@ -62,7 +62,7 @@ impl Subflow {
             priority: spec.priority,
             weight: spec.weight.max(1),
             reserved: 0..0,
-            stats: SubflowStats::default(),
+            counters: SubflowCounters::default(),
         }
     }
 }

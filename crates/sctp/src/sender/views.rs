@@ -68,7 +68,7 @@ impl Sender {
     /// What a subflow has done and where it stands; `None` when there never was one.
     pub(crate) fn subflow_stats(&self, cx: &Context, id: SubflowId) -> Option<SubflowStats> {
         let subflow = self.subflows.get(id)?;
-        let mut stats = subflow.stats.clone();
+        let mut stats = subflow.counters.stats();
         stats.dscp = subflow.dscp;
         stats.open = subflow.life == Life::Open;
         stats.queued_bytes = subflow.out.queued_bytes() as u64;

@@ -9,6 +9,7 @@ use super::numbering::Numbering;
 use super::scheduler::{Left, Scheduler};
 use crate::config::Config;
 use crate::event::Message;
+use crate::room::{grow, push};
 
 /// One DATA chunk's worth of a message, before it has a TSN.
 #[derive(Clone, Debug, Default)]
@@ -95,13 +96,11 @@ impl Outbound {
             arrivals.push_back(arrival);
         }
         let id = usize::from(message.stream);
-        if id >= self.streams.len() {
-            self.streams.resize_with(id + 1, Stream::default);
-        }
+        grow(&mut self.streams, id + 1);
         if let Some(stream) = self.streams.get_mut(id) {
             self.queued_bytes += message.payload.len();
             self.scheduler.queued(message.stream, stream.queue.is_empty());
-            stream.queue.push_back(message);
+            push(&mut stream.queue, message);
         }
     }
 
