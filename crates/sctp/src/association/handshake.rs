@@ -24,6 +24,9 @@ use crate::subflow::flight::AckOutcome;
 use crate::subflow::gate::Gate;
 use crate::subflow::space::Space;
 
+/// So many bytes the header of IPv6 is longer than that of IPv4.
+const IPV6_LONGER: u16 = 20;
+
 /// What exists only until the association is up.
 #[derive(Debug)]
 pub(crate) struct Forming {
@@ -49,8 +52,8 @@ impl Association {
         rng: Rng,
     ) -> Self {
         let config = if remote.is_ipv6() {
-            // `ip_overhead` is that of IPv4; the header of IPv6 is 20 bytes longer.
-            Arc::new(Config { ip_overhead: config.ip_overhead + 20, ..(*config).clone() })
+            // `ip_overhead` is that of IPv4.
+            Arc::new(Config { ip_overhead: config.ip_overhead + IPV6_LONGER, ..(*config).clone() })
         } else {
             config
         };
@@ -132,18 +135,20 @@ impl Association {
         assoc
     }
 
-    /// The side that answers: a valid cookie came back.
+    /// The side that answers: a valid cookie came back from `source`.
     pub(crate) fn accept(
         id: AssociationId,
         now: Instant,
         config: Arc<Config>,
         cookie: &Cookie,
-        remote: SocketAddr,
+        source: SocketAddr,
         rng: Rng,
     ) -> Self {
         let ports = (cookie.local_port, cookie.peer_port);
+        let remote = destination(cookie, source);
         let mut assoc = Self::blank(id, config, ports, remote, cookie.local_initial_tsn, rng);
         assoc.adopt_cookie(cookie);
+        assoc.doubt(source);
         assoc.sample_handshake(cookie.created, now);
         assoc.control.cookie_ack = true;
         assoc.events.push_back(Event::Accepted);
@@ -167,6 +172,14 @@ impl Association {
         }
         self.learn_peer(cookie.peer_rwnd, cookie.peer_initial_tsn);
         self.adopt_extensions(cookie.extensions.clone());
+    }
+
+    /// A COOKIE ECHO came from there. Where the INIT ACK went elsewhere, that says nothing: who has a cookie may send it with
+    /// the address of anybody it listed. So it is asked (5.4).
+    fn doubt(&mut self, source: SocketAddr) {
+        if self.paths.len() == 1 && !self.shown_addresses().any(|shown| shown == source.ip()) {
+            self.paths.push(Path::unconfirmed(source));
+        }
     }
 
     /// What the peer's INIT or INIT ACK said of its window and sequence space.
@@ -211,6 +224,9 @@ impl Association {
         }
         if let (Some(lane), Some(path)) = (self.lanes.first(), self.paths.first_mut()) {
             path.arm_heartbeat(now, lane.rtt.rto(), &self.config, &mut self.rng);
+        }
+        for index in 1..self.paths.len() {
+            self.probe(now, index);
         }
         for index in 0..self.lanes.len() {
             self.record_window(now, index);
@@ -297,7 +313,7 @@ impl Association {
     }
 
     /// COOKIE ECHO of an existing association, actions B and D of 5.2.4: both sides are right, the handshake is over.
-    pub(crate) fn confirm(&mut self, now: Instant, cookie: &Cookie) {
+    pub(crate) fn confirm(&mut self, now: Instant, cookie: &Cookie, source: SocketAddr) {
         let forming = matches!(self.state, State::CookieWait | State::CookieEchoed);
         if forming {
             if self.state == State::CookieWait || self.peer_tag != cookie.peer_tag {
@@ -306,6 +322,7 @@ impl Association {
             }
             self.control.init = false;
             self.control.cookie_echo = false;
+            self.doubt(source);
             self.enter_established(now);
         }
         self.peer_tag = cookie.peer_tag;
@@ -313,7 +330,8 @@ impl Association {
     }
 
     /// COOKIE ECHO of an existing association, action A of 5.2.4: the peer has restarted.
-    pub(crate) fn restart(&mut self, now: Instant, cookie: &Cookie) {
+    pub(crate) fn restart(&mut self, now: Instant, cookie: &Cookie, source: SocketAddr) {
+        self.move_to(destination(cookie, source));
         self.spaces = vec![Space::new(cookie.local_initial_tsn, cookie.peer_initial_tsn)];
         self.subflows.clear();
         self.lanes.clear();
@@ -337,8 +355,24 @@ impl Association {
             path.awaiting = None;
             path.heartbeat_wanted = false;
         }
+        self.doubt(source);
         self.events.push_back(Event::Restarted);
         self.enter_established(now);
+    }
+
+    /// The restarted peer is where the INIT ACK went; that its other addresses are still its own must show anew (5.4).
+    fn move_to(&mut self, remote: SocketAddr) {
+        self.paths.truncate(1);
+        let Some(path) = self.paths.first_mut() else { return };
+        let before = std::mem::replace(&mut path.remote, remote);
+        if before.is_ipv6() != remote.is_ipv6() {
+            let config = Arc::make_mut(&mut self.config);
+            config.ip_overhead = if remote.is_ipv6() {
+                config.ip_overhead + IPV6_LONGER
+            } else {
+                config.ip_overhead.saturating_sub(IPV6_LONGER)
+            };
+        }
     }
 
     /// SHUTDOWN-ACK-SENT and the peer has restarted: "it MUST NOT set up a new association but instead resend the
@@ -366,6 +400,12 @@ impl Association {
             self.mark_every_lane_lost();
         }
     }
+}
+
+/// Where the peer of a cookie is: where the INIT ACK went. If its COOKIE ECHO comes from there, its source says it better:
+/// an address of a link alone has a scope, which no cookie holds.
+fn destination(cookie: &Cookie, source: SocketAddr) -> SocketAddr {
+    cookie.shown().filter(|at| (at.ip(), at.port()) != (source.ip(), source.port())).unwrap_or(source)
 }
 
 /// Tag and Initial TSN for an answer to an INIT from a stranger.

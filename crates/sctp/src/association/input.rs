@@ -46,6 +46,8 @@ pub(crate) struct PacketOutcome {
     pub(crate) malformed: bool,
     /// SHUTDOWN ACK while the handshake runs: to be answered as out of the blue (8.5.1 E).
     pub(crate) stray_shutdown_ack: bool,
+    /// Another address of the peer has been confirmed (5.4).
+    pub(crate) confirmed: bool,
 }
 
 impl Association {
@@ -154,7 +156,7 @@ impl Association {
                 }
             }
             Chunk::HeartbeatAck(ack) => {
-                self.on_heartbeat_ack(now, ack.info.info);
+                outcome.confirmed |= self.on_heartbeat_ack(now, ack.info.info);
             }
             Chunk::Shutdown(shutdown) => self.on_shutdown(now, shutdown.cumulative)?,
             Chunk::ShutdownAck(_) => {

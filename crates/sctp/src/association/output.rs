@@ -99,6 +99,12 @@ impl Association {
             verification_tag: if self.control.init { 0 } else { self.peer_tag },
         };
         let mut packet = PacketBuilder::new(buf, header);
+        if control && self.paths.len() > 1 {
+            if let Some(path) = self.write_probe(now, &mut packet) {
+                self.seal(packet);
+                return Some(Route { path, dscp: self.config.dscp });
+            }
+        }
         let limit = self.config.max_packet() as usize;
         let more = self.write_control(now, &mut packet, limit, control, chosen.is_some());
         if more {
@@ -114,14 +120,30 @@ impl Association {
             packet.abandon();
             return None;
         }
-        let checksum = match self.config.checksums {
-            Checksums::Crc32c => ChecksumOut::Compute,
-            Checksums::Elided => ChecksumOut::Zero,
-        };
-        packet.finish(checksum);
+        self.seal(packet);
         // A packet without data goes like one of the subflow that it acknowledges, or of the first.
         let subflow = self.subflows.get(usize::from(chosen.or(acknowledged).unwrap_or(0)));
         Some(Route { path: 0, dscp: subflow.map_or(self.config.dscp, |s| s.dscp) })
+    }
+
+    #[inline]
+    fn seal(&self, packet: PacketBuilder<'_>) {
+        packet.finish(match self.config.checksums {
+            Checksums::Crc32c => ChecksumOut::Compute,
+            Checksums::Elided => ChecksumOut::Zero,
+        });
+    }
+
+    /// A HEARTBEAT to an address other than the one in use, which gets nothing else (5.4); its path.
+    #[inline(never)]
+    fn write_probe(&mut self, now: Instant, packet: &mut PacketBuilder<'_>) -> Option<u8> {
+        if !self.state.sends_data() {
+            return None;
+        }
+        let index = self.paths.iter().skip(1).position(|p| p.heartbeat_wanted)? + 1;
+        let info = self.heartbeat_info(now, index)?;
+        Heartbeat { info: HeartbeatInfo { info: &info } }.emit(HeartbeatKind::Request, packet.buffer());
+        Some(index as u8)
     }
 
     /// Whether control chunks are to leave.
@@ -288,11 +310,9 @@ impl Association {
             return false;
         }
         let out = packet.buffer();
-        for index in 0..self.paths.len() {
-            if self.paths.get(index).is_some_and(|p| p.heartbeat_wanted) {
-                if let Some(info) = self.heartbeat_info(now, index) {
-                    Heartbeat { info: HeartbeatInfo { info: &info } }.emit(HeartbeatKind::Request, out);
-                }
+        if self.paths.first().is_some_and(|p| p.heartbeat_wanted) {
+            if let Some(info) = self.heartbeat_info(now, 0) {
+                Heartbeat { info: HeartbeatInfo { info: &info } }.emit(HeartbeatKind::Request, out);
             }
         }
         if self.control.shutdown {

@@ -15,6 +15,8 @@ pub(crate) struct Path {
     /// When a T3-rtx was last counted as an error.
     pub(crate) error_at: Option<Instant>,
     pub(crate) active: bool,
+    /// The peer is known to be there. "An endpoint MUST NOT send any chunks to an UNCONFIRMED address", but HEARTBEAT (5.4).
+    pub(crate) confirmed: bool,
     /// When a HEARTBEAT is due, or its answer overdue.
     pub(crate) heartbeat_at: Option<Instant>,
     /// Nonce of the HEARTBEAT without answer, and when it left.
@@ -32,11 +34,17 @@ impl Path {
             errors: 0,
             error_at: None,
             active: true,
+            confirmed: true,
             heartbeat_at: None,
             awaiting: None,
             heartbeat_wanted: false,
             used: false,
         }
+    }
+
+    /// A path that the peer only says it has.
+    pub(crate) fn unconfirmed(remote: SocketAddr) -> Self {
+        Self { confirmed: false, ..Self::new(remote) }
     }
 
     /// "the sum of the RTO of that destination transport address and the protocol parameter 'HB.interval', with
