@@ -1,7 +1,7 @@
 //! The State Cookie (RFC 9260, 5.1.3): everything needed to set up an association, under a MAC, so that answering
 //! an INIT keeps no state. The MAC is checked before a byte of the contents is read.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use anabranch_base::{Duration, Instant, Rng};
 use anabranch_wire::Tsn;
@@ -15,6 +15,8 @@ const MAC_LEN: usize = 32;
 const FILLING_LEN: usize = 2;
 const FIXED_LEN: usize = 8 + 8 + 4 * 7 + 2 * 4 + 1;
 const ADDRESS_LEN: usize = 17;
+/// In the number of addresses: a UDP port follows. Without UDP encapsulation there is none, and no byte for it.
+const WITH_UDP_PORT: u8 = 0x80;
 
 /// What a cookie says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,8 +35,10 @@ pub(crate) struct Cookie {
     pub(crate) inbound_streams: u16,
     pub(crate) local_port: u16,
     pub(crate) peer_port: u16,
-    /// Addresses of the peer, the source of its INIT first.
+    /// Addresses of the peer. The source of its INIT, where the INIT ACK goes, comes first.
     pub(crate) addresses: Vec<IpAddr>,
+    /// UDP port that the INIT ACK goes to under UDP encapsulation (RFC 6951), else 0.
+    pub(crate) udp_port: u16,
     /// What was agreed beyond RFC 9260: answering an INIT keeps no other memory of it.
     pub(crate) extensions: Extensions,
 }
@@ -94,6 +98,12 @@ impl CookieKey {
 }
 
 impl Cookie {
+    /// Where the INIT ACK went. Who echoes the cookie has been there: "For the receiver of the COOKIE ECHO chunk, the only
+    /// CONFIRMED address is the address to which the packet containing the INIT ACK chunk was sent" (5.4).
+    pub(crate) fn shown(&self) -> Option<SocketAddr> {
+        self.addresses.first().map(|address| SocketAddr::new(*address, self.udp_port))
+    }
+
     fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(FIXED_LEN + self.addresses.len() * ADDRESS_LEN + MAC_LEN);
         out.extend_from_slice(&self.created.as_nanos().to_be_bytes());
@@ -116,7 +126,12 @@ impl Cookie {
         // The INIT ACK must fit a packet and stay small: "An implementation SHOULD make the cookie as small as
         // possible".
         let addresses = &self.addresses[..self.addresses.len().min(super::association::MAX_PEER_ADDRESSES)];
-        out.push(addresses.len() as u8);
+        if self.udp_port == 0 {
+            out.push(addresses.len() as u8);
+        } else {
+            out.push(addresses.len() as u8 | WITH_UDP_PORT);
+            out.extend_from_slice(&self.udp_port.to_be_bytes());
+        }
         for address in addresses {
             match address {
                 IpAddr::V4(v4) => {
@@ -145,6 +160,13 @@ impl Cookie {
         let mut half = || take(b).map(u16::from_be_bytes);
         let (outbound_streams, inbound_streams, local_port, peer_port) = (half()?, half()?, half()?, half()?);
         let [count] = take(b)?;
+        let udp_port = if count & WITH_UDP_PORT == 0 {
+            0
+        } else {
+            // One way to write each: 0 has no bytes.
+            Some(u16::from_be_bytes(take(b)?)).filter(|port| *port != 0)?
+        };
+        let count = count & !WITH_UDP_PORT;
         let mut addresses =
             Vec::with_capacity(usize::from(count).min(super::association::MAX_PEER_ADDRESSES));
         for _ in 0..count {
@@ -173,6 +195,7 @@ impl Cookie {
             local_port,
             peer_port,
             addresses,
+            udp_port,
             extensions,
         })
     }
@@ -205,6 +228,7 @@ mod tests {
             local_port: 10,
             peer_port: 11,
             addresses: vec![IpAddr::from([10, 0, 0, 1]), IpAddr::V6(Ipv6Addr::LOCALHOST)],
+            udp_port: 0,
             extensions: Extensions { interleaving: true, ..Extensions::default() },
         }
     }
@@ -235,6 +259,18 @@ mod tests {
         longer.push(0);
         assert_eq!(key.open(&longer), None);
         assert_eq!(CookieKey::new(&mut Rng::stream(2, "test", "cookie")).open(&sealed), None);
+    }
+
+    #[test]
+    fn a_udp_port_costs_two_bytes_where_there_is_one() {
+        let key = CookieKey::new(&mut Rng::stream(3, "test", "cookie"));
+        let most = vec![IpAddr::V6(Ipv6Addr::LOCALHOST); super::super::association::MAX_PEER_ADDRESSES];
+        let plain = Cookie { addresses: most, ..cookie() };
+        let encapsulated = Cookie { udp_port: 9899, ..plain.clone() };
+        let sealed = key.seal(&encapsulated, 0);
+        assert_eq!(sealed.len(), key.seal(&plain, 0).len() + 2);
+        assert!(sealed.len() <= 512);
+        assert_eq!(key.open(&sealed).and_then(|c| c.shown()), Some((Ipv6Addr::LOCALHOST, 9899).into()));
     }
 
     proptest! {

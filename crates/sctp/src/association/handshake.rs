@@ -78,18 +78,20 @@ impl Association {
         Handshake { t1: Some(config.clock().after(self.cx.now, rto)), rto, ..Handshake::default() }
     }
 
-    /// The side that answers: a valid cookie came back.
+    /// The side that answers: a valid cookie came back from `source`.
     pub(crate) fn accept(
         id: AssociationId,
         now: Instant,
         config: Arc<Config>,
         cookie: &Cookie,
-        remote: SocketAddr,
+        source: SocketAddr,
         rng: Rng,
     ) -> Self {
         let ports = (cookie.local_port, cookie.peer_port);
+        let remote = destination(cookie, source);
         let mut assoc = Self::blank(id, now, config, ports, remote, cookie.local_initial_tsn, rng);
         assoc.adopt_cookie(cookie);
+        assoc.doubt(source);
         assoc.sample_handshake(cookie.created);
         assoc.control.cookie_ack = Some(PathId::FIRST);
         assoc.cx.tell(Event::Accepted);
@@ -112,6 +114,15 @@ impl Association {
         }
         self.learn_peer(cookie.peer_rwnd, cookie.peer_initial_tsn);
         self.adopt_extensions(&cookie.extensions);
+    }
+
+    /// A COOKIE ECHO came from there. Where the INIT ACK went elsewhere, that says nothing: who has a cookie may send it with
+    /// the address of anybody it listed. So it is asked (5.4).
+    fn doubt(&mut self, source: SocketAddr) {
+        if self.cx.paths.len() == 1 && !self.is_shown(source.ip()) {
+            let path = Path::unconfirmed(&self.cx.config, source);
+            self.cx.paths.push(path);
+        }
     }
 
     /// What the peer's INIT or INIT ACK said of its window and sequence space.
@@ -139,6 +150,9 @@ impl Association {
         let (now, rng) = (self.cx.now, &mut self.cx.rng);
         if let Some(path) = self.cx.paths.first_mut() {
             path.arm_heartbeat(now, &self.cx.config, rng);
+        }
+        for path in self.cx.paths.ids().skip(1) {
+            self.probe(path);
         }
         self.sender.record_windows(&mut self.cx);
         self.ask_for_missing_fids();
@@ -211,7 +225,7 @@ impl Association {
     }
 
     /// COOKIE ECHO of an existing association, actions B and D of 5.2.4: both sides are right, the handshake is over.
-    pub(crate) fn confirm(&mut self, now: Instant, cookie: &Cookie) {
+    pub(crate) fn confirm(&mut self, now: Instant, cookie: &Cookie, source: SocketAddr) {
         self.cx.now = now;
         if self.phase.handshake().is_some() {
             if self.cx.state == State::CookieWait || self.peer_tag != cookie.peer_tag {
@@ -220,6 +234,7 @@ impl Association {
             }
             self.control.init = None;
             self.control.cookie_echo = None;
+            self.doubt(source);
             self.enter_established();
         }
         self.peer_tag = cookie.peer_tag;
@@ -227,8 +242,13 @@ impl Association {
     }
 
     /// COOKIE ECHO of an existing association, action A of 5.2.4: the peer has restarted.
-    pub(crate) fn restart(&mut self, now: Instant, cookie: &Cookie) {
+    pub(crate) fn restart(&mut self, now: Instant, cookie: &Cookie, source: SocketAddr) {
         self.cx.now = now;
+        // The restarted peer is where the INIT ACK went; that its other addresses are still its own must show anew (5.4).
+        self.cx.paths.split_off_first();
+        if let Some(path) = self.cx.paths.first_mut() {
+            path.move_to(&self.cx.config, destination(cookie, source));
+        }
         self.control = Control::default();
         self.control.cookie_ack = Some(PathId::FIRST);
         self.deferred_packet = None;
@@ -240,6 +260,7 @@ impl Association {
         for path in self.cx.paths.rows_mut() {
             path.forget_heartbeat();
         }
+        self.doubt(source);
         self.cx.tell(Event::Restarted);
         self.enter_established();
     }
@@ -270,6 +291,12 @@ impl Association {
             self.sender.mark_every_lane_lost(&self.cx);
         }
     }
+}
+
+/// Where the peer of a cookie is: where the INIT ACK went. If its COOKIE ECHO comes from there, its source says it better:
+/// an address of a link alone has a scope, which no cookie holds.
+fn destination(cookie: &Cookie, source: SocketAddr) -> SocketAddr {
+    cookie.shown().filter(|at| (at.ip(), at.port()) != (source.ip(), source.port())).unwrap_or(source)
 }
 
 /// Tag and Initial TSN for an answer to an INIT from a stranger.

@@ -7,8 +7,25 @@ use crate::ids::PathId;
 use crate::path::HEARTBEAT_INFO_LEN;
 
 impl Association {
+    /// Asks whether the peer is where it only says it is. "These probing procedures are started when an association moves to
+    /// the ESTABLISHED state and are ended when all paths are confirmed", and "In each RTO, a probe MAY be sent" (5.4).
+    pub(super) fn probe(&mut self, id: PathId) {
+        let again = self.cx.now + self.cx.path_rto(PathId::FIRST);
+        if let Some(path) = self.cx.paths.get_mut(id) {
+            path.probe(again);
+        }
+    }
+
     /// The heartbeat timer of a path ran out: an answer is overdue, or the path has been idle.
     pub(super) fn on_heartbeat_timer(&mut self, id: PathId) {
+        if self.cx.paths.get(id).is_some_and(|path| !path.is_confirmed()) {
+            let limit = self.cx.config.path_max_retrans;
+            let goes_on = self.cx.paths.get_mut(id).is_some_and(|path| path.probe_unanswered(limit));
+            if goes_on && self.cx.state.sends_data() {
+                self.probe(id);
+            }
+            return;
+        }
         if self.cx.paths.get_mut(id).is_some_and(crate::path::Path::heartbeat_overdue) {
             self.count_error(id);
         }
@@ -28,17 +45,18 @@ impl Association {
         self.control.answer_heartbeat(from, heartbeat.info.info);
     }
 
-    /// HEARTBEAT ACK.
-    pub(super) fn on_heartbeat_ack(&mut self, info: &[u8]) {
-        let Ok(info) = <&[u8; HEARTBEAT_INFO_LEN]>::try_from(info) else { return };
+    /// HEARTBEAT ACK. True when it has confirmed a path.
+    pub(super) fn on_heartbeat_ack(&mut self, info: &[u8]) -> bool {
+        let Ok(info) = <&[u8; HEARTBEAT_INFO_LEN]>::try_from(info) else { return false };
         let id = PathId::new(info[0]);
-        let Some(sent_at) = self.cx.paths.get_mut(id).and_then(|path| path.heartbeat_answered(info)) else {
-            return;
-        };
+        let Some(path) = self.cx.paths.get_mut(id) else { return false };
+        let Some(sent_at) = path.heartbeat_answered(info) else { return false };
+        let confirmed = path.confirm();
         // "the endpoint SHOULD clear the error counter of the destination transport address ... and mark it as
         // active"; the association's counter is cleared, too (8.1).
         self.clear_errors(id);
         let sample = self.cx.now - sent_at;
         self.cx.sample_path(id, sample);
+        confirmed
     }
 }

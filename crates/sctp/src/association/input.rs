@@ -25,6 +25,8 @@ pub(crate) struct PacketOutcome {
     pub(crate) malformed: bool,
     /// SHUTDOWN ACK while the handshake runs: to be answered as out of the blue (8.5.1 E).
     pub(crate) stray_shutdown_ack: bool,
+    /// Another address of the peer has been confirmed (5.4).
+    pub(crate) confirmed: bool,
 }
 
 /// What is known of a packet while its chunks are read.
@@ -76,7 +78,8 @@ impl Association {
         reading.outcome
     }
 
-    /// The path of a packet: that of its source address, or the one in use. Answers leave from where it came to.
+    /// The path on which a packet is answered: that of its source address, if that is confirmed, or the one in use. Answers
+    /// leave from where it came to.
     #[inline]
     fn note_source(&mut self, meta: &Meta) -> PathId {
         let from = meta.source.ip();
@@ -85,10 +88,9 @@ impl Association {
             [_] => PathId::FIRST,
             _ => self.cx.paths.iter().find(|(_, path)| known(path)).map_or(PathId::FIRST, |(id, _)| id),
         };
-        if let Some(path) = self.cx.paths.get_mut(id).filter(|path| known(path)) {
-            path.local = Some(meta.destination);
-        }
-        id
+        let Some(path) = self.cx.paths.get_mut(id).filter(|path| known(path)) else { return PathId::FIRST };
+        path.local = Some(meta.destination);
+        if path.is_confirmed() { id } else { PathId::FIRST }
     }
 
     /// DATA of RFC 9260.
@@ -212,7 +214,7 @@ impl Association {
                     self.on_heartbeat(reading.path, heartbeat);
                 }
             }
-            Chunk::HeartbeatAck(ack) => self.on_heartbeat_ack(ack.info.info),
+            Chunk::HeartbeatAck(ack) => reading.outcome.confirmed |= self.on_heartbeat_ack(ack.info.info),
             Chunk::Shutdown(shutdown) => self.on_shutdown(shutdown.cumulative)?,
             Chunk::ShutdownAck(_) => {
                 if matches!(self.cx.state, State::CookieWait | State::CookieEchoed) {

@@ -180,10 +180,26 @@ impl Association {
         self.peer_port
     }
 
-    /// Addresses that the peer has shown to be its own: those of its paths. What an INIT only claims would let anybody
-    /// occupy the address of another (RFC 5062, address camping).
+    /// Addresses that are CONFIRMED (5.4): our user named them, the handshake went there, or a HEARTBEAT came back. What an
+    /// INIT only claims would let anybody occupy the address of another (RFC 5062, address camping).
     pub(crate) fn shown_addresses(&self) -> impl Iterator<Item = IpAddr> + '_ {
-        self.cx.paths.rows().iter().map(|path| path.remote.ip())
+        self.cx.paths.rows().iter().filter(|path| path.is_confirmed()).map(|path| path.remote.ip())
+    }
+
+    /// Whether an address of the peer is confirmed.
+    pub(crate) fn is_shown(&self, address: IpAddr) -> bool {
+        self.shown_addresses().any(|shown| shown == address)
+    }
+
+    /// Those of `addresses` that the peer would add to the association: what it never listed, and the `source` of its packet
+    /// as long as nothing but its list speaks for it.
+    pub(crate) fn added_addresses(&self, source: IpAddr, addresses: &[IpAddr]) -> Vec<IpAddr> {
+        let mut added: Vec<IpAddr> = Vec::new();
+        if !self.is_shown(source) {
+            added.push(source);
+        }
+        added.extend(addresses.iter().filter(|a| **a != source && !self.knows_address(**a)));
+        added
     }
 
     /// Our tag in a State Cookie that has made or confirmed this association, and when the cookie stops being good.
@@ -202,7 +218,7 @@ impl Association {
 
     /// Whether packets from an address may belong to this association.
     pub(crate) fn knows_address(&self, address: IpAddr) -> bool {
-        self.shown_addresses().any(|shown| shown == address) || self.listed_addresses.contains(&address)
+        self.is_shown(address) || self.listed_addresses.contains(&address)
     }
 
     /// Chunks visited in the flight and ranges in the receive map so far.

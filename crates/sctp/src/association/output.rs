@@ -189,6 +189,13 @@ impl Association {
         with_data: bool,
         repeats_answer: bool,
     ) -> bool {
+        if self.cx.paths.get(path).is_some_and(|path| !path.is_confirmed()) {
+            // "An endpoint MUST NOT send any chunks to an UNCONFIRMED address", but HEARTBEAT (5.4).
+            if self.cx.state.is_up() {
+                self.write_heartbeat(packet.buffer(), path);
+            }
+            return false;
+        }
         let on = |chunk: &mut Option<PathId>| chunk.take_if(|on| *on == path).is_some();
         // INIT, INIT ACK and SHUTDOWN COMPLETE are never bundled (6.10).
         if on(&mut self.control.init) {

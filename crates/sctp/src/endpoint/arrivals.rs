@@ -1,6 +1,6 @@
 //! Which association a packet belongs to, and what to do when it belongs to none.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use anabranch_base::{Instant, Meta};
@@ -59,10 +59,10 @@ impl Endpoint {
         let header = packet.header();
         let address = meta.source.ip();
         if let Some(index) = self.registry.by_tag(header.verification_tag) {
-            let ours = self
-                .registry
-                .at(index)
-                .is_some_and(|a| a.peer_port() == header.source_port && a.knows_address(address));
+            let ours = self.registry.at(index).is_some_and(|a| {
+                a.peer_port() == header.source_port
+                    && (a.knows_address(address) || is_init_ack_of_its_peer(a, address, packet))
+            });
             if ours {
                 self.deliver(now, index, meta, packet);
                 return;
@@ -85,6 +85,9 @@ impl Endpoint {
         }
         if outcome.stray_shutdown_ack {
             self.answer_shutdown_ack(meta, packet);
+        }
+        if outcome.confirmed {
+            self.registry.map(index);
         }
         self.settle(now, index);
     }
@@ -208,11 +211,16 @@ impl Endpoint {
         }
         let source = meta.source.ip();
         let port = packet.header().source_port;
+        // "treated as belonging to an already established association (or one in the process of being established) if the
+        // use of any of the valid address parameters contained within the chunk would identify an existing TCB" (5.1.2 D).
         let existing = std::iter::once(source)
             .chain(peer.addresses.iter().copied())
             .find_map(|address| self.registry.by_peer(address, port));
         match existing {
-            Some(index) => self.on_unexpected_init(now, index, meta, packet, &peer),
+            Some(index) if self.is_shown(index, source) => {
+                self.on_unexpected_init(now, index, meta, packet, &peer);
+            }
+            Some(index) => self.on_init_of_a_stranger(now, index, meta, packet, peer),
             None => match self.listening.clone() {
                 Some(config) => {
                     let (tag, tsn) = fresh_identity(&mut self.rng);
@@ -226,6 +234,56 @@ impl Endpoint {
         }
     }
 
+    /// Whether an association has that address for sure: only what comes from there, or was answered there, may touch it.
+    fn is_shown(&self, index: u32, address: IpAddr) -> bool {
+        self.registry.at(index).is_some_and(|a| a.shown_addresses().any(|shown| shown == address))
+    }
+
+    /// An INIT that lists the address of a peer of ours but does not come from it. Anybody can write that, so it touches no
+    /// association, and whoever sent it is not told our tag.
+    fn on_init_of_a_stranger(
+        &mut self,
+        now: Instant,
+        index: u32,
+        meta: &Meta,
+        packet: &Packet<'_>,
+        mut peer: PeerInit,
+    ) {
+        let Some(assoc) = self.registry.at(index) else { return };
+        let source = meta.source.ip();
+        let state = assoc.state();
+        match (state, assoc.remote()) {
+            // "The packet containing the INIT ACK chunk MUST only be sent to an address passed by the upper layer in the
+            // request to initialize the association", and "reported in the incoming INIT chunk" (5.2.1). A peer that asks
+            // from another of its addresses gets it there; nobody else does. An address that the forming association does
+            // not have is none of the peer's, and an ABORT could only harm a peer who is about to answer us.
+            (State::CookieWait | State::CookieEchoed, Some(passed))
+                if state == State::CookieWait
+                    || peer.addresses.iter().chain([&source]).all(|a| assoc.knows_address(*a)) =>
+            {
+                peer.addresses.retain(|address| *address != source);
+                peer.addresses.insert(0, source);
+                self.on_unexpected_init(now, index, &Meta { source: passed, ..*meta }, packet, &peer);
+            }
+            // Our SHUTDOWN ACK is sent again anyway, and makes room for what the peer may want now (9.2).
+            (State::CookieWait | State::CookieEchoed | State::ShutdownAckSent, _) => {
+                self.stats.out_of_the_blue += 1;
+            }
+            // "If new addresses are added to the association, the endpoint MUST respond with an ABORT chunk" (5.2.2).
+            _ => {
+                let added = assoc.added_addresses(source, &peer.addresses);
+                self.refuse_addresses(meta, packet, &peer, &added);
+            }
+        }
+    }
+
+    /// ABORT with the INIT's own tag, which can harm nobody else.
+    fn refuse_addresses(&mut self, meta: &Meta, packet: &Packet<'_>, peer: &PeerInit, added: &[IpAddr]) {
+        self.reply(meta, peer.tag, packet, |out| {
+            causes::write_abort(out, false, &causes::restart_with_new_addresses(added));
+        });
+    }
+
     /// The numbers of the extension SF for an INIT from that address: those of the association with it, or of whoever
     /// listens.
     fn codes_for(&self, address: IpAddr, port: u16) -> CodePoints {
@@ -236,7 +294,7 @@ impl Endpoint {
             .map_or(CodePoints::DEFAULT, |c| c.sf_codes)
     }
 
-    /// 5.2.1, 5.2.2 and 9.2: an INIT from the peer of an association. The association does not change.
+    /// 5.2.1, 5.2.2 and 9.2: an INIT from a confirmed address of the peer of an association. The association does not change.
     fn on_unexpected_init(
         &mut self,
         now: Instant,
@@ -259,14 +317,9 @@ impl Endpoint {
                 self.answer_init(now, meta, packet, peer, &config, identity, (0, 0));
             }
             state => {
-                let added: Vec<IpAddr> = std::iter::once(meta.source.ip())
-                    .chain(peer.addresses.iter().copied())
-                    .filter(|a| !assoc.knows_address(*a))
-                    .collect();
+                let added = assoc.added_addresses(meta.source.ip(), &peer.addresses);
                 if !added.is_empty() {
-                    self.reply(meta, peer.tag, packet, |out| {
-                        causes::write_abort(out, false, &causes::restart_with_new_addresses(&added));
-                    });
+                    self.refuse_addresses(meta, packet, peer, &added);
                     return;
                 }
                 let identity = if state == State::CookieEchoed {
@@ -315,6 +368,7 @@ impl Endpoint {
             local_port: packet.header().destination_port,
             peer_port: packet.header().source_port,
             addresses,
+            udp_port: meta.source.port(),
             extensions: offer.agree(&peer.offer),
         };
         let sealed = self.key.seal(&cookie, config.cookie_size);
@@ -337,8 +391,8 @@ impl Endpoint {
         let header = packet.header();
         let mut chunks = packet.chunks();
         let Some(Ok(raw)) = chunks.next() else { return };
-        // 5.1.5, steps 1 to 3: MAC, ports, tag; and the address that the INIT came from.
-        // The encoding of the thesis has parameters behind the cookie.
+        // 5.1.5, steps 1 to 3: MAC, ports, tag; and an address that the INIT came from or listed.
+        // The encoding of 2007 has parameters behind the cookie.
         let (opaque, setup) =
             if self.config.sealed { split_cookie(raw.value) } else { (raw.value, SetupParams::new(&[])) };
         let cookie = self.key.open(opaque).filter(|c| {
@@ -347,12 +401,18 @@ impl Endpoint {
                 && c.local_tag == header.verification_tag
                 && c.addresses.contains(&meta.source.ip())
         });
-        let Some(cookie) = cookie else {
+        let Some((cookie, shown)) = cookie.and_then(|c| c.shown().map(|at| (c, at))) else {
             self.stats.bad_cookies += 1;
             return;
         };
         let existing =
             cookie.addresses.iter().find_map(|address| self.registry.by_peer(*address, cookie.peer_port));
+        // Whoever got our INIT ACK somewhere else has no say in an association, whatever it lists; nor has its cookie from
+        // a time when there was none. Where the COOKIE ECHO comes from proves nothing: the cookie says who was asked.
+        if existing.is_some_and(|index| !self.is_shown(index, shown.ip())) {
+            self.stats.bad_cookies += 1;
+            return;
+        }
         let tags_match = existing
             .and_then(|i| self.registry.at(i))
             .is_some_and(|a| a.tags() == (cookie.local_tag, cookie.peer_tag));
@@ -361,13 +421,15 @@ impl Endpoint {
         if age > cookie.life && !tags_match {
             self.stats.stale_cookies += 1;
             let staleness = u32::try_from((age - cookie.life).as_nanos() / 1000).unwrap_or(u32::MAX);
-            self.reply(meta, cookie.peer_tag, packet, |out| {
+            // The source may be anybody whom the INIT listed (5.4).
+            let at = if shown.ip() == meta.source.ip() { meta.source } else { shown };
+            self.reply(&Meta { source: at, ..*meta }, cookie.peer_tag, packet, |out| {
                 causes::write_error(out, &causes::stale_cookie_cause(staleness));
             });
             return;
         }
         let index = match existing {
-            Some(index) => match self.on_duplicate_cookie(now, index, &cookie) {
+            Some(index) => match self.on_duplicate_cookie(now, index, &cookie, meta.source) {
                 Some(index) => index,
                 None => return,
             },
@@ -395,35 +457,49 @@ impl Endpoint {
         let size = packet.bytes().len();
         if let Some(assoc) = self.registry.at_mut(index) {
             assoc.adopt_setup(setup);
-            if assoc.handle_chunks(now, meta, chunks, size).malformed {
+            let outcome = assoc.handle_chunks(now, meta, chunks, size);
+            if outcome.malformed {
                 self.stats.bad_chunks += 1;
+            }
+            if outcome.confirmed {
+                self.registry.map(index);
             }
         }
         self.settle(now, index);
     }
 
     /// Table 12 of 5.2.4. The association whose rest of the packet is to be read, if any.
-    fn on_duplicate_cookie(&mut self, now: Instant, index: u32, cookie: &Cookie) -> Option<u32> {
+    fn on_duplicate_cookie(
+        &mut self,
+        now: Instant,
+        index: u32,
+        cookie: &Cookie,
+        source: SocketAddr,
+    ) -> Option<u32> {
         let assoc = self.registry.at(index)?;
         let (local, peer) = assoc.tags();
         let (local_matches, peer_matches) = (cookie.local_tag == local, cookie.peer_tag == peer);
         let ties_match = cookie.local_tie == local && cookie.peer_tie == peer;
         if !local_matches && !peer_matches && ties_match {
-            // (A) the peer restarted.
+            // (A) the peer restarted. The INIT was checked for new addresses (5.2.2); the association may have others now.
+            if cookie.addresses.iter().any(|address| !assoc.knows_address(*address)) {
+                self.stats.bad_cookies += 1;
+                return None;
+            }
             if assoc.state() == State::ShutdownAckSent {
                 self.registry.at_mut(index)?.refuse_restart();
                 self.settle(now, index);
                 return None;
             }
             self.registry.unmap(index);
-            self.registry.at_mut(index)?.restart(now, cookie);
+            self.registry.at_mut(index)?.restart(now, cookie, source);
             self.registry.map(index);
             return Some(index);
         }
         if local_matches {
             // (B) both asked at the same time, or (D) the same cookie again.
             self.registry.unmap(index);
-            self.registry.at_mut(index)?.confirm(now, cookie);
+            self.registry.at_mut(index)?.confirm(now, cookie, source);
             self.registry.map(index);
             return Some(index);
         }
@@ -431,4 +507,20 @@ impl Endpoint {
         self.stats.bad_cookies += 1;
         None
     }
+}
+
+/// INIT ACK from another address of the peer that we asked, which lists both: "An INIT or INIT ACK chunk MUST be treated as
+/// belonging to an already established association (or one in the process of being established) if the use of any of the
+/// valid address parameters contained within the chunk would identify an existing TCB" (5.1.2 D). It carries our tag, which
+/// only the peer was told.
+fn is_init_ack_of_its_peer(assoc: &Association, source: IpAddr, packet: &Packet<'_>) -> bool {
+    if assoc.state() != State::CookieWait {
+        return false;
+    }
+    let first = packet.chunks().next().and_then(Result::ok).and_then(|raw| Chunk::parse(raw).ok());
+    let Some(Chunk::InitAck(ack)) = first else { return false };
+    PeerInit::read(&ack, &assoc.config().sf_codes).is_some_and(|peer| {
+        peer.addresses.contains(&source)
+            && assoc.shown_addresses().any(|shown| peer.addresses.contains(&shown))
+    })
 }

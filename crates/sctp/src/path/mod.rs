@@ -38,6 +38,8 @@ pub(crate) struct Path {
     /// When a T3-rtx was last counted as an error.
     error_at: Option<Instant>,
     active: bool,
+    /// The peer is known to be there. "An endpoint MUST NOT send any chunks to an UNCONFIRMED address", but HEARTBEAT (5.4).
+    confirmed: bool,
     /// When a HEARTBEAT is due, or its answer overdue.
     heartbeat_at: Option<Instant>,
     /// Nonce of the HEARTBEAT without answer, and when it left.
@@ -50,22 +52,65 @@ pub(crate) struct Path {
 
 impl Path {
     pub(crate) fn new(config: &Config, remote: SocketAddr) -> Self {
-        let overhead = config.ip_overhead + if remote.is_ipv6() { IPV6_MORE } else { 0 };
         Self {
             remote,
             local: None,
             ecn: Ecn::NotEct,
             rtt: RttEstimator::new(&config.rtt_rules()),
             mtu: config.mtu,
-            max_packet: u32::from(config.mtu.saturating_sub(overhead)).max(SMALLEST_PACKET) & !3,
+            max_packet: max_packet(config, remote),
             errors: 0,
             error_at: None,
             active: true,
+            confirmed: true,
             heartbeat_at: None,
             awaiting: None,
             heartbeat_wanted: false,
             used: false,
         }
+    }
+
+    /// A path that the peer only says it has.
+    pub(crate) fn unconfirmed(config: &Config, remote: SocketAddr) -> Self {
+        Self { confirmed: false, ..Self::new(config, remote) }
+    }
+
+    /// The peer is at another address now.
+    pub(crate) fn move_to(&mut self, config: &Config, remote: SocketAddr) {
+        self.remote = remote;
+        self.max_packet = max_packet(config, remote);
+    }
+
+    /// Whether the peer is known to be there (5.4).
+    #[inline]
+    pub(crate) fn is_confirmed(&self) -> bool {
+        self.confirmed
+    }
+
+    /// "When this match occurs, the address that the original HEARTBEAT was sent to is now considered CONFIRMED" (5.4). True
+    /// when it was not before.
+    pub(crate) fn confirm(&mut self) -> bool {
+        let confirmed = !std::mem::replace(&mut self.confirmed, true);
+        if confirmed {
+            // The path is not used, so its idleness is no news.
+            self.heartbeat_at = None;
+        }
+        confirmed
+    }
+
+    /// Asks whether the peer is there; if nothing comes back, again at that time.
+    pub(crate) fn probe(&mut self, again: Instant) {
+        self.heartbeat_wanted = true;
+        self.heartbeat_at = Some(again);
+    }
+
+    /// A probe was not answered in time. It counts for the path only: "When probing UNCONFIRMED addresses ... the association
+    /// overall error count is not incremented" (5.4). False when the path has been silent long enough to be left alone: whoever
+    /// is there has nothing to do with us (RFC 5062, 6).
+    pub(crate) fn probe_unanswered(&mut self, limit: u32) -> bool {
+        self.heartbeat_at = None;
+        self.errors += 1;
+        self.errors <= limit
     }
 
     /// Largest IP packet, bytes.
@@ -188,6 +233,12 @@ impl Path {
         self.awaiting = None;
         self.heartbeat_wanted = false;
     }
+}
+
+/// Largest SCTP packet to an address, common header included, bytes.
+fn max_packet(config: &Config, remote: SocketAddr) -> u32 {
+    let overhead = config.ip_overhead + if remote.is_ipv6() { IPV6_MORE } else { 0 };
+    u32::from(config.mtu.saturating_sub(overhead)).max(SMALLEST_PACKET) & !3
 }
 
 impl Context {
