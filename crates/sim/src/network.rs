@@ -5,9 +5,9 @@ use std::net::IpAddr;
 use anabranch_base::{Dscp, Instant};
 use anabranch_link::{Frame, Link};
 
+use crate::app::News;
 use crate::engine::describe;
 use crate::event_queue::{Entity, EventQueue};
-use crate::objects::News;
 use crate::record::{LinkSeries, Packet, Recorder, Shares};
 
 /// No link leads there.

@@ -4,11 +4,10 @@ use anabranch_base::{Duration, Instant, Meta};
 use anabranch_link::Frame;
 use anabranch_sctp::SubflowStats;
 
-use crate::app::App;
+use crate::app::{App, News};
 use crate::engine::{Counts, Engine};
 use crate::event_queue::Entity;
 use crate::network::Network;
-use crate::objects::News;
 
 /// One end of a flow.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use anabranch_base::Instant;
 
-use super::QueueDiscipline;
+use super::discipline::QueueDiscipline;
 use crate::{DropReason, Dropped, Frame};
 
 /// First in, first out, with a limit in frames, in bytes, in both (both hold) or in neither.

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use anabranch_base::{Duration, Instant, Rng};
 
-use super::QueueDiscipline;
 use super::average::{Average, LinkFacts, Weight};
+use super::discipline::QueueDiscipline;
 use crate::stats::Span;
 use crate::tally::Watch;
 use crate::{AverageStats, DropReason, Dropped, Frame};

@@ -9,7 +9,7 @@ use anabranch_sctp::{
 };
 use bytes::Bytes;
 
-use super::{Counts, Gauges, Notice};
+use super::report::{Counts, Gauges, Notice};
 use crate::scenario::Change;
 
 #[derive(Debug)]

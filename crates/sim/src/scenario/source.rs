@@ -4,7 +4,9 @@ use anabranch_base::{Duration, Rng};
 
 use super::error::Problem;
 use super::keys::{Field, Keys};
-use super::{Protocol, Rate, units};
+use super::protocol::Protocol;
+use super::rate::Rate;
+use super::units;
 
 /// A source of packets that nobody acknowledges and nothing slows down.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -7,7 +7,7 @@ use anabranch_base::{Dscp, Instant, Meta, Rng, Trace, TraceEvent, TraceRecord, T
 use anabranch_link::Frame;
 use bytes::Bytes;
 
-use super::{Counts, Gauges, Notice};
+use super::report::{Counts, Gauges, Notice};
 use crate::scenario::PacketSource;
 use schedule::Schedule;
 

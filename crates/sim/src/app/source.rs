@@ -1,24 +1,12 @@
-//! What runs above a transport: somebody who sends, somebody who receives.
+//! The application that sends messages.
 
 use std::collections::VecDeque;
 
 use anabranch_base::Instant;
 
-use crate::content::{content, is_content};
+use crate::content::content;
 use crate::engine::{Engine, Notice};
-use crate::objects::{Client, Server};
 use crate::scenario::{Flow, TimedChange, Traffic};
-
-/// An application on one end of a flow.
-#[derive(Debug)]
-pub(crate) enum App {
-    Source(Source),
-    Sink(Sink),
-    /// Sends objects.
-    Server(Box<Server>),
-    /// Fetches them.
-    Client(Box<Client>),
-}
 
 /// Sends messages as fast as the transport takes them.
 #[derive(Debug)]
@@ -48,57 +36,6 @@ pub(crate) struct Source {
     pub(crate) connected_at: Option<Instant>,
     pub(crate) closed_at: Option<Instant>,
     pub(crate) failed: Option<String>,
-}
-
-/// Takes everything at once.
-#[derive(Debug)]
-pub(crate) struct Sink {
-    /// Bytes of a transfer.
-    expected: Option<u64>,
-    /// Whether what arrives is compared with what was sent: only for a transfer in order.
-    check: bool,
-    /// Bytes taken so far, for each stream.
-    streams: Vec<u64>,
-    pub(crate) taken: u64,
-    pub(crate) intact: bool,
-    pub(crate) received: Received,
-    pub(crate) failed: Option<String>,
-}
-
-/// What a receiving application has been told, and when.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Received {
-    /// That there is a connection.
-    pub(crate) connected_at: Option<Instant>,
-    /// The first byte was there.
-    pub(crate) first_byte_at: Option<Instant>,
-    /// The last byte of a transfer was there.
-    pub(crate) complete_at: Option<Instant>,
-    /// That nothing more comes.
-    pub(crate) ended_at: Option<Instant>,
-}
-
-impl App {
-    /// What runs at one end of a flow.
-    pub(crate) fn new(flow: &Flow, is_sender: bool) -> Self {
-        match (&flow.traffic, is_sender) {
-            (Traffic::Objects(_), true) => Self::Server(Box::new(Server::new(flow))),
-            (Traffic::Objects(_), false) => Self::Client(Box::new(Client::new(flow))),
-            (_, true) => Self::Source(Source::new(flow)),
-            (_, false) => Self::Sink(Sink::new(flow)),
-        }
-    }
-
-    /// Does what there is to do after the engine has changed. False when the engine had told it nothing.
-    #[inline]
-    pub(crate) fn run(&mut self, now: Instant, engine: &mut Engine) -> bool {
-        match self {
-            Self::Source(source) => source.run(now, engine),
-            Self::Sink(sink) => sink.run(now, engine),
-            Self::Server(server) => server.run(now, engine),
-            Self::Client(client) => client.run(now, engine),
-        }
-    }
 }
 
 impl Source {
@@ -155,7 +92,7 @@ impl Source {
         }
     }
 
-    fn run(&mut self, now: Instant, engine: &mut Engine) -> bool {
+    pub(crate) fn run(&mut self, now: Instant, engine: &mut Engine) -> bool {
         let mut told = false;
         while let Some(notice) = engine.poll_notice() {
             told = true;
@@ -236,76 +173,6 @@ impl Source {
                 return;
             }
             self.next_stream = after;
-        }
-    }
-}
-
-impl Sink {
-    pub(crate) fn new(flow: &Flow) -> Self {
-        let expected = match flow.traffic {
-            Traffic::Greedy { .. } | Traffic::Packets(_) | Traffic::Objects(_) => None,
-            Traffic::Transfer { bytes, .. } => Some(bytes),
-        };
-        Self {
-            expected,
-            check: expected.is_some() && !flow.unordered,
-            streams: vec![0; usize::from(flow.streams.max(1))],
-            taken: 0,
-            intact: true,
-            received: Received::default(),
-            failed: None,
-        }
-    }
-
-    /// Whether every byte of a transfer came and was right; `None` when nobody looked, and while some are missing.
-    pub(crate) fn verdict(&self) -> Option<bool> {
-        let whole = Some(self.taken) == self.expected;
-        let too_much = self.expected.is_some_and(|expected| self.taken > expected);
-        if !self.check || (self.intact && !whole && !too_much) { None } else { Some(self.intact && whole) }
-    }
-
-    fn run(&mut self, now: Instant, engine: &mut Engine) -> bool {
-        let mut told = false;
-        while let Some(notice) = engine.poll_notice() {
-            told = true;
-            match notice {
-                Notice::Readable => self.take(now, engine),
-                Notice::PeerClosed => {
-                    self.take(now, engine);
-                    self.received.ended_at.get_or_insert(now);
-                    engine.close(now);
-                }
-                Notice::Connected => {
-                    self.received.connected_at.get_or_insert(now);
-                }
-                Notice::Writable | Notice::Closed => {}
-                Notice::Failed(why) => {
-                    self.take(now, engine);
-                    self.failed.get_or_insert(why);
-                }
-            }
-        }
-        told
-    }
-
-    fn take(&mut self, now: Instant, engine: &mut Engine) {
-        engine.take_all(now, |stream, piece| {
-            self.taken += piece.len() as u64;
-            if self.check {
-                match self.streams.get_mut(usize::from(stream)) {
-                    Some(position) => {
-                        self.intact &= is_content(stream, *position, piece);
-                        *position += piece.len() as u64;
-                    }
-                    None => self.intact = false,
-                }
-            }
-        });
-        if self.taken > 0 {
-            self.received.first_byte_at.get_or_insert(now);
-        }
-        if Some(self.taken) == self.expected {
-            self.received.complete_at.get_or_insert(now);
         }
     }
 }
