@@ -113,6 +113,7 @@ impl Association {
             return Run::default();
         }
         let (mut bytes, mut first_of_all) = (0, false);
+        let before = packet.len();
         loop {
             let room = limit.saturating_sub(packet.len());
             if room <= cut.header || !(first.is_some() || lane.may_send_new()) {
@@ -196,6 +197,9 @@ impl Association {
             subflow.stats.payload_bytes_sent += bytes;
             subflow.stats.payload_bytes_unique += bytes;
             subflow.stats.chunks_unique += chunks;
+            let on_wire = (packet.len() - before) as u64;
+            subflow.stats.chunk_bytes_sent += on_wire;
+            subflow.stats.chunk_bytes_unique += on_wire;
             self.stats.chunks_sent += chunks;
             self.stats.payload_bytes_sent += bytes;
             self.stats.payload_bytes_unique += bytes;

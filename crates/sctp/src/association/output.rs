@@ -562,7 +562,9 @@ impl Association {
         let eligible = !chunk.fast_retransmitted;
         // A probe wants its answer at once, not after SACK.Delay.
         let probe = std::mem::take(&mut chunk.probe);
+        let before = out.len();
         framing.emit(&chunk.fragment, tsn, chunk.immediate || probe, out);
+        let on_wire = (out.len() - before) as u64;
         let len = chunk.fragment.payload.len();
         match &mut lane.rack {
             None => lane.loss.retransmitted(seq, eligible),
@@ -592,6 +594,7 @@ impl Association {
         if let Some(subflow) = self.subflows.get_mut(usize::from(owner)) {
             subflow.stats.retransmissions += 1;
             subflow.stats.payload_bytes_sent += len as u64;
+            subflow.stats.chunk_bytes_sent += on_wire;
         }
         self.mark_path_used();
         self.record(now, owner, 0, TraceEvent::Sent { seq, len: len as u32, retransmit: Some(reason) });
