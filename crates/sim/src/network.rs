@@ -127,7 +127,7 @@ impl Network {
                 self.sample(now, hop);
             }
             let Some(wire) = self.wires.get_mut(hop as usize) else {
-                // Nobody there: a packet for an address that is no host's.
+                // No host has the address that the packet is for.
                 self.recycle(frame.bytes);
                 return;
             };

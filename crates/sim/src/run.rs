@@ -1,4 +1,4 @@
-//! From a scenario to what came of it.
+//! Runs a scenario and sums up what happened.
 
 use anabranch_base::{Duration, Instant};
 use anabranch_sctp::SubflowStats;
@@ -17,7 +17,7 @@ use crate::world::World;
 
 mod groups;
 
-/// What came of a run.
+/// The results of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunOutput {
     /// The summary.

@@ -243,7 +243,7 @@ impl<Q: QueueDiscipline> QueueDiscipline for Classes<Q> {
                 }
             }
             self.sending = Some(index);
-            // Busy for as long as nobody says otherwise.
+            // Busy until the link says when the frame has been sent.
             if let Some(class) = self.classes.get_mut(index) {
                 class.free_at = Instant::FAR_FUTURE;
             }

@@ -145,7 +145,7 @@ enum Fate {
     Waits,
     Marked,
     Dropped,
-    /// Somebody is dropped.
+    /// A packet is dropped.
     Forced(DropReason),
 }
 
@@ -293,7 +293,7 @@ impl Red {
         if full { Fate::Forced(DropReason::QueueFull) } else { fate }
     }
 
-    /// Drops somebody, `frame` or one that waits.
+    /// Drops a packet: `frame` or one that waits.
     fn force(&mut self, now: Instant, frame: Frame, reason: DropReason, dropped: &mut Vec<Dropped>) {
         self.count = 0;
         self.count_bytes = 0;

@@ -32,11 +32,11 @@ pub(crate) struct Client {
     pub(crate) intact: bool,
     pub(crate) received: Received,
     pub(crate) failed: Option<String>,
-    /// What whoever opens the next connection has to know, until it has been told.
+    /// What decides when the next connection opens, until the page has taken it.
     news: News,
 }
 
-/// What has become of a connection.
+/// Changes of a connection that decide when the next one opens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct News {
     /// It is established, or has failed.
@@ -81,7 +81,7 @@ impl Client {
         streams.flat_map(|(stream, carried)| carried.objects.iter().map(move |object| (stream, object)))
     }
 
-    /// Whether every byte came and was right; `None` when nobody looked, and while some are missing.
+    /// Whether every byte came and was right; `None` when content is not checked, and while bytes are missing.
     pub(crate) fn verdict(&self) -> Option<bool> {
         let whole = self.missing == 0;
         if !self.check || (self.intact && !whole) { None } else { Some(self.intact && whole) }

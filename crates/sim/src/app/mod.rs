@@ -1,4 +1,4 @@
-//! What runs above a transport: somebody who sends, somebody who receives.
+//! The applications above a transport: those that send and those that receive.
 
 mod client;
 mod received;

@@ -21,7 +21,7 @@ pub(crate) struct Server {
     handed: u64,
     message: usize,
     order: Order,
-    /// Bytes of a request; `None`: nobody asks.
+    /// Bytes of a request; `None` when objects are sent without one.
     request: Option<u64>,
     /// Bytes of requests that came and do not make a whole one yet.
     asked: u64,

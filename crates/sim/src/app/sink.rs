@@ -39,7 +39,7 @@ impl Sink {
         }
     }
 
-    /// Whether every byte of a transfer came and was right; `None` when nobody looked, and while some are missing.
+    /// Whether every byte of a transfer came and was right; `None` when content is not checked, and while bytes are missing.
     pub(crate) fn verdict(&self) -> Option<bool> {
         let whole = Some(self.taken) == self.expected;
         let too_much = self.expected.is_some_and(|expected| self.taken > expected);

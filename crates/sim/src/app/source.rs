@@ -105,7 +105,7 @@ impl Source {
                     self.unblock();
                 }
                 Notice::Writable => self.unblock(),
-                // Nobody sends to a sender; what comes is thrown away.
+                // A receiver of a source sends no data; if data come all the same, they are thrown away.
                 Notice::Readable => engine.take_all(now, |_, _| ()),
                 Notice::PeerClosed => {}
                 Notice::Closed => {

@@ -107,7 +107,7 @@ fn smallest_mtu(
         Some(ways) => {
             Ok(ways.iter().flatten().map(|&link| scenario.links[link].mtu).min().unwrap_or(u32::MAX))
         }
-        // Nobody answers, so there need not be a way back.
+        // The receiver of such a flow sends nothing, so there need not be a way back.
         None if !is_sender && !flow.protocol.is_transport() => Ok(u32::MAX),
         None => Err(RunError::NoRoute {
             flow: flow.name.clone(),

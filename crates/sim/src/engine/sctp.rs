@@ -28,7 +28,7 @@ impl SctpEnd {
         let config = Arc::new(config);
         let mut told = EndpointConfig::new(SocketAddr::new(local.ip(), 0), local.port());
         told.checksums = config.checksums;
-        // A simulated network has nobody else on it.
+        // A simulated network has no other users.
         told.sealed = true;
         let mut endpoint = Endpoint::new(told, rng);
         if !opens {

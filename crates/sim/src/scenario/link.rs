@@ -64,7 +64,7 @@ pub(super) struct Declared<'t> {
     pub(super) flows: NamedFlows<'t>,
     /// Flows that the reverse names.
     pub(super) back_flows: NamedFlows<'t>,
-    /// The patterns if bits are flipped, for a check that somebody looks at checksums.
+    /// The patterns if bits are flipped, for a check that checksums are verified.
     pub(super) bit_errors: Option<Field<'t>>,
 }
 

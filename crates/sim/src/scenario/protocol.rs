@@ -32,7 +32,7 @@ impl Protocol {
         }
     }
 
-    /// Whether there is an association or connection: somebody who answers, an engine, something to recover.
+    /// Whether there is an association or connection: an engine at both ends, acknowledgements, recovery of losses.
     #[must_use]
     pub const fn is_transport(self) -> bool {
         matches!(self, Self::Sctp | Self::Tcp)

@@ -98,7 +98,7 @@ impl Scenario {
         let mut classes = [0; CODE_POINTS];
         let mut examples: Vec<Dscp> = Vec::new();
         let mut sets: Vec<Vec<usize>> = Vec::new();
-        // First some code point that nobody names, so that its class is 0.
+        // First some code point that no route names, so that its class is 0.
         let named = |dscp: &Dscp| self.routes.iter().any(|route| route.dscp.contains(dscp));
         let all = || (0..CODE_POINTS as u8).filter_map(Dscp::new);
         for dscp in all().filter(|dscp| !named(dscp)).chain(all().filter(named)) {
