@@ -3,31 +3,31 @@
 from matplotlib.figure import Figure
 
 from anabranch_lab import grid, plots
-from anabranch_lab.catalogue import Book
+from anabranch_lab.catalogue import ClaimBuilder
 from anabranch_lab.claims import Claim, Part, above, below
-from anabranch_lab.experiment import Analysis, book
+from anabranch_lab.experiment import Analysis, claim_builder
 from anabranch_lab.experiment import Figure as Entry
 from anabranch_lab.grid import Grid, Sample
-from anabranch_lab.sweep import Runner
+from anabranch_lab.results import Results
 
 from ..common import fair
 
 MEASURES = {"utilisation": f"100 * {grid.of_link('lossy', 'utilisation')}"}
 
 
-def analyse(runner: Runner) -> Analysis:
+def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
-    wan = runner.grid("wan", MEASURES)
-    shared = fair.measured(runner, "fairness")
-    engine = runner.plan.engines[-1]
+    wan = results.grid("wan", MEASURES)
+    shared = fair.measured(results, "fairness")
+    engine = results.plan.engines[-1]
     return Analysis(
-        claims=[both(book(runner), wan, shared)],
+        claims=[both(claim_builder(results), wan, shared)],
         figures=[
             Entry(
                 "couplings",
                 "X-4: utilisation of experiment XV and fairness of experiment XVIII",
                 "Means and 95 % intervals. Best is at the upper left: a full link, and one share beside one SCTP.",
-                lambda: figure(runner, wan, shared),
+                lambda: figure(results, wan, shared),
             )
         ],
         findings=[
@@ -44,7 +44,7 @@ def times(runs: Grid, engine: str, n: int, coupling: str) -> Sample:
     return runs.sample("sf", **at) / runs.sample("single", **at)
 
 
-def both(book: Book, wan: Grid, shared: Grid) -> Claim:
+def both(builder: ClaimBuilder, wan: Grid, shared: Grid) -> Claim:
     """X-4."""
 
     def judge(engine: str) -> list[Part]:
@@ -60,13 +60,13 @@ def both(book: Book, wan: Grid, shared: Grid) -> Claim:
             )
         return parts
 
-    return book.claim("X-4", judge)
+    return builder.claim("X-4", judge)
 
 
-def figure(runner: Runner, wan: Grid, shared: Grid) -> Figure:
+def figure(results: Results, wan: Grid, shared: Grid) -> Figure:
     """A panel for each engine, a point for each coupling."""
-    drawn, panels = plots.panels(len(runner.plan.engines))
-    for axes, engine in zip(panels, runner.plan.engines, strict=True):
+    drawn, panels = plots.panels(len(results.plan.engines))
+    for axes, engine in zip(panels, results.plan.engines, strict=True):
         for coupling, colour in zip(wan.values("coupling"), plots.CYCLE, strict=False):
             used = wan.at("utilisation", engine=engine, coupling=coupling)
             ratio = times(shared, engine, 8, coupling).estimate

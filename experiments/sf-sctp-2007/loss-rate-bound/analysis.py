@@ -1,23 +1,23 @@
 """X-3: is P_rr a lower bound of the rate of fast retransmits, where P_up is none? The runs are those of XVI and XVII."""
 
-from anabranch_lab.catalogue import Book
+from anabranch_lab.catalogue import ClaimBuilder
 from anabranch_lab.claims import Claim, Explanation, Part
-from anabranch_lab.experiment import Analysis, book
+from anabranch_lab.experiment import Analysis, claim_builder
 from anabranch_lab.grid import Grid
 from anabranch_lab.models.deterministic import p_up
-from anabranch_lab.sweep import Runner
+from anabranch_lab.results import Results
 
-from ..common.deterministic import MEASURES, between, measured, network, no_slow_start, runners
+from ..common.deterministic import MEASURES, between, every, measured, network, no_slow_start
 
 FCC = ("n", "n^2", "2n^2")
 
 
-def analyse(runner: Runner) -> Analysis:
+def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
-    both = runners(runner)
+    both = every(results)
     runs = {told: measured(each) for told, each in both.items()}
     plain = {told: each.grid("no-slow-start", MEASURES) for told, each in both.items()}
-    engine = runner.plan.engines[-1]
+    engine = results.plan.engines[-1]
     under = sum(
         runs[name].at("fr", engine=engine, n=n, phi=value).mean < p_up(network(name, n, value))
         for name in runs
@@ -26,7 +26,7 @@ def analyse(runner: Runner) -> Analysis:
     )
     whole = 2 * len(places(runs["XVI"])) * len(FCC)
     return Analysis(
-        claims=[bound(book(runner, *both.values()), runs, plain)],
+        claims=[bound(claim_builder(results, *both.values()), runs, plain)],
         figures=[],
         findings=[
             f"With {engine} the measured rate lies below P_up, the thesis's lower bound, at {under} of {whole} points."
@@ -39,7 +39,7 @@ def places(runs: Grid) -> list[int]:
     return [int(n) for n in runs.values("n") if n > 1]
 
 
-def bound(book: Book, runs: dict[str, Grid], plain: dict[str, Grid]) -> Claim:
+def bound(builder: ClaimBuilder, runs: dict[str, Grid], plain: dict[str, Grid]) -> Claim:
     """X-3."""
 
     def judge(engine: str) -> list[Part]:
@@ -50,7 +50,7 @@ def bound(book: Book, runs: dict[str, Grid], plain: dict[str, Grid]) -> Claim:
             for value in FCC
         ]
 
-    return book.claim(
+    return builder.claim(
         "X-3",
         judge,
         explanation=Explanation(

@@ -3,12 +3,12 @@
 from matplotlib.figure import Figure
 
 from anabranch_lab import grid, plots
-from anabranch_lab.catalogue import Book
+from anabranch_lab.catalogue import ClaimBuilder
 from anabranch_lab.claims import Claim, Part, above
-from anabranch_lab.experiment import Analysis, book
+from anabranch_lab.experiment import Analysis, claim_builder
 from anabranch_lab.experiment import Figure as Entry
 from anabranch_lab.grid import Grid
-from anabranch_lab.sweep import Runner
+from anabranch_lab.results import Results
 
 MEASURES = {
     # Mbit/s.
@@ -19,20 +19,20 @@ MEASURES = {
 ENGINE = "rfc9260"
 
 
-def analyse(runner: Runner) -> Analysis:
+def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
-    runs = runner.grid("memory", MEASURES)
-    lossy = runner.grid("lossy", MEASURES)
+    runs = results.grid("memory", MEASURES)
+    lossy = results.grid("lossy", MEASURES)
     told = "; ".join(
         f"{memory} kB: {runs.at('fast', engine=ENGINE, level=0, memory=memory).text(2)} and "
         f"{runs.at('fast', engine=ENGINE, level=1, memory=memory).text(2)}"
         for memory in runs.values("memory")
     )
     return Analysis(
-        claims=[memory_cost(book(runner), runs, lossy)],
+        claims=[memory_cost(claim_builder(results), runs, lossy)],
         figures=[
             Entry(
-                "figure-x-9",
+                "figure-receive-credit",
                 "X-9: throughput over the memory of the receiver",
                 "Means and 95 % intervals; (a) the fast subflow, (b) the slow one.",
                 lambda: figure(runs),
@@ -44,7 +44,7 @@ def analyse(runner: Runner) -> Analysis:
     )
 
 
-def memory_cost(book: Book, runs: Grid, lossy: Grid) -> Claim:
+def memory_cost(builder: ClaimBuilder, runs: Grid, lossy: Grid) -> Claim:
     """X-9, at the memories that are scarce: less than what both paths hold (about 0.7 MB)."""
 
     def gain(grid: Grid, engine: str, memory: int):
@@ -67,7 +67,7 @@ def memory_cost(book: Book, runs: Grid, lossy: Grid) -> Claim:
     note = "With ten times the losses on the slow path: " + ", ".join(
         f"{gain(lossy, ENGINE, memory).text(3)} Mbit/s at {memory} kB" for memory in lossy.values("memory")
     )
-    return book.claim("X-9", judge, engines=(ENGINE,), note=note + ".")
+    return builder.claim("X-9", judge, engines=(ENGINE,), note=note + ".")
 
 
 def figure(runs: Grid) -> Figure:

@@ -3,22 +3,22 @@
 from collections.abc import Sequence
 
 from anabranch_lab.claims import Claim, Part, condition, exact
-from anabranch_lab.experiment import Analysis, Table, book, find, others, select
-from anabranch_lab.sweep import Runner
+from anabranch_lab.experiment import Analysis, Table, claim_builder, find, other_analyses, select
+from anabranch_lab.results import Results
 from anabranch_lab.tables import report_number
 
 
-def analyse(runner: Runner) -> Analysis:
+def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
-    thesis, today = runner.plan.engines
-    every = [claim for analysis in others(runner).values() for claim in analysis.claims]
+    thesis, today = results.plan.engines
+    every = [claim for analysis in other_analyses(results).values() for claim in analysis.claims]
     # Arithmetic and models know no engine; the project's own claims are about today's rules anyway.
     simulated = [claim for claim in every if claim.seeds and claim.id.startswith("Z-")]
     compared = [claim for claim in simulated if today in claim.beside]
     both = [claim for claim in compared if _holds(claim.parts) and _holds(claim.beside[today])]
     lost = [claim for claim in compared if _holds(claim.parts) and not _holds(claim.beside[today])]
     won = [claim for claim in compared if not _holds(claim.parts) and _holds(claim.beside[today])]
-    claim = book(runner).claim(
+    claim = claim_builder(results).claim(
         "X-8",
         [
             condition(
@@ -29,9 +29,11 @@ def analyse(runner: Runner) -> Analysis:
                 f"not: {_names([each for each in simulated if each not in compared])}",
             ),
             # What an association that gave up does not send would look like a result.
-            exact("runs of the study in which an association ended before its time", "none", gave_up(runner)),
+            exact(
+                "runs of the study in which an association ended before its time", "none", gave_up(results)
+            ),
         ],
-        engines=runner.plan.engines,
+        engines=results.plan.engines,
         note="Which claims differ is in the tables above.",
     )
     return Analysis(
@@ -45,11 +47,11 @@ def analyse(runner: Runner) -> Analysis:
     )
 
 
-def gave_up(runner: Runner) -> str:
+def gave_up(results: Results) -> str:
     """The sweeps with runs in which a flow failed, and how many; `none` if there are none."""
     found = []
-    for name in select(runner.plan.folder.parents[1], runner.plan.folder.parent.name):
-        other = runner.beside(find(runner.plan.folder.parents[1], name))
+    for name in select(results.plan.folder.parents[1], results.plan.folder.parent.name):
+        other = results.of(find(results.plan.folder.parents[1], name))
         for sweep in other.plan.sweeps:
             failed = other.grid(sweep.name, {"failed": "count(failed) FILTER (kind = 'flow')"})
             runs = sum(value > 0 for cell in failed.cells.values() for value in cell["failed"])

@@ -1,26 +1,26 @@
 """X-1: how much of the gain of subflows needs no change on the wire."""
 
-from anabranch_lab.catalogue import Book
+from anabranch_lab.catalogue import ClaimBuilder
 from anabranch_lab.claims import Claim, Part, above
-from anabranch_lab.experiment import Analysis, book
+from anabranch_lab.experiment import Analysis, claim_builder
 from anabranch_lab.grid import Grid, Sample
+from anabranch_lab.results import Results
 from anabranch_lab.stats import Estimate, ratio
-from anabranch_lab.sweep import Runner
 
 from ..common import paths
 
 ENGINE = "rfc9260"
 
 
-def analyse(runner: Runner) -> Analysis:
+def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
-    losses, delays = (runner.grid(name, paths.MEASURES) for name in ("losses", "delays"))
+    losses, delays = (results.grid(name, paths.MEASURES) for name in ("losses", "delays"))
     places = {
         **{f"II, p2 = {p2:g}": gain(losses, p2=p2) for p2 in (1e-5, 1e-4)},
         **{f"III, RTT1 = {(d + 252) / 1000:g} s": gain(delays, delay=d) for d in (348, 748)},
     }
     return Analysis(
-        claims=[recovered(book(runner), places)],
+        claims=[recovered(claim_builder(results), places)],
         figures=[],
         findings=[
             "Level 0 has so much of what level 1 gains over the shared association: "
@@ -40,13 +40,13 @@ def gain(runs: Grid, **at: float) -> Estimate:
     return ratio(over_shared("0").values, over_shared("1").values)
 
 
-def recovered(book: Book, places: dict[str, Estimate]) -> Claim:
+def recovered(builder: ClaimBuilder, places: dict[str, Estimate]) -> Claim:
     """X-1."""
 
     def judge(_engine: str) -> list[Part]:
         return [above(f"share of the gain, {name}", 0.9, value) for name, value in places.items()]
 
-    return book.claim(
+    return builder.claim(
         "X-1",
         judge,
         engines=(ENGINE,),

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from matplotlib.figure import Figure
 
 from anabranch_lab import grid, plots
-from anabranch_lab.catalogue import Book
+from anabranch_lab.catalogue import ClaimBuilder
 from anabranch_lab.claims import Claim, Part, within
-from anabranch_lab.experiment import Analysis, Table, book
+from anabranch_lab.experiment import Analysis, Table, claim_builder
 from anabranch_lab.experiment import Figure as Entry
 from anabranch_lab.grid import Grid, Sample
 from anabranch_lab.models import renewal, stochastic
+from anabranch_lab.results import Results
 from anabranch_lab.stats import Estimate
-from anabranch_lab.sweep import Runner
 
 RTT = 0.5
 SWEEPS = {"p-1e-3": (1e-3, 2), "p-1e-4": (1e-4, 1), "p-1e-4-slow": (1e-4, 2), "nine": (1e-4, 9)}
@@ -58,16 +58,16 @@ class Place:
         return (self.level * (1 / model)).estimate
 
 
-def analyse(runner: Runner) -> Analysis:
+def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
-    places = [place for sweep in SWEEPS for place in _places(runner, sweep)]
-    claim = _claim(book(runner), places, runner.plan.engines)
+    places = [place for sweep in SWEEPS for place in _places(results, sweep)]
+    claim = _claim(claim_builder(results), places, results.plan.engines)
     return Analysis(
         claims=[claim],
         tables=[_table(places)],
         figures=[
             Entry(
-                "x-5",
+                "stochastic-model",
                 "X-5: simulated throughput over modelled",
                 "Means and 95 % intervals with the luck of the losses taken out. The band is 3 %.",
                 lambda: _figure(places),
@@ -80,10 +80,10 @@ def analyse(runner: Runner) -> Analysis:
     )
 
 
-def _places(runner: Runner, sweep: str) -> list[Place]:
+def _places(results: Results, sweep: str) -> list[Place]:
     p, n = SWEEPS[sweep]
-    runs: Grid = runner.grid(sweep, measures(p))
-    plan = runner.plan.sweep(sweep)
+    runs: Grid = results.grid(sweep, measures(p))
+    plan = results.plan.sweep(sweep)
     found = []
     axes = {axis.name: axis.values for axis in plan.axes}
     for engine in axes["engine"]:
@@ -97,7 +97,7 @@ def _places(runner: Runner, sweep: str) -> list[Place]:
     return found
 
 
-def _claim(claims: Book, places: Sequence[Place], engines: Sequence[str]) -> Claim:
+def _claim(claims: ClaimBuilder, places: Sequence[Place], engines: Sequence[str]) -> Claim:
     def judge(engine: str) -> list[Part]:
         mine = [place for place in places if place.engine == engine]
         return [

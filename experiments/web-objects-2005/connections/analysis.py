@@ -1,21 +1,21 @@
 """Ways to fetch a page over lines of any bandwidth-delay product."""
 
-from anabranch_lab.experiment import Analysis, Table, book
+from anabranch_lab.experiment import Analysis, Table, claim_builder
 from anabranch_lab.grid import Grid
-from anabranch_lab.sweep import Runner
+from anabranch_lab.results import Results
 
 from ..common import pages
 from . import figures, judge
 
 
-def analyse(runner: Runner) -> Analysis:
+def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
-    runs = runner.grid("products", pages.MEASURES)
-    large = runner.grid("large-buffer", pages.MEASURES)
+    runs = results.grid("products", pages.MEASURES)
+    large = results.grid("large-buffer", pages.MEASURES)
     curve = judge.ratio(runs)
     today, wide = (judge.ratio(each, "SCTP of today", "TCP of today in parallel") for each in (runs, large))
     return Analysis(
-        claims=judge.claims(book(runner), runs, large),
+        claims=judge.claims(claim_builder(results), runs, large),
         figures=figures.all_figures(runs, large),
         tables=[table("buffer of 50 packets", runs), table("buffer of 500 packets", large)],
         findings=[

@@ -2,7 +2,7 @@
 
 import math
 
-from anabranch_lab.catalogue import Book
+from anabranch_lab.catalogue import ClaimBuilder
 from anabranch_lab.claims import Claim, Part, above, below
 from anabranch_lab.grid import Curve, Grid
 
@@ -25,7 +25,7 @@ def crossover(curve: Curve) -> float:
     return math.nan
 
 
-def claims(book: Book, runs: Grid, large: Grid) -> list[Claim]:
+def claims(builder: ClaimBuilder, runs: Grid, large: Grid) -> list[Claim]:
     """A-X1."""
     parts: list[Part] = []
     for text, grid in (("buffer of 50", runs), ("buffer of 500", large)):
@@ -37,7 +37,7 @@ def claims(book: Book, runs: Grid, large: Grid) -> list[Claim]:
         f"{crossover(ratio(grid)):.0f} kbit/s ({text})" for text, grid in (("50", runs), ("500", large))
     )
     return [
-        book.claim(
+        builder.claim(
             "A-X1", parts, engines=STACKS, note=f"The crossover at 100 ms one way: {where} packets of buffer."
         )
     ]

@@ -1,8 +1,8 @@
 """Losses, head-of-line blocking, priorities, subflows."""
 
 from anabranch_lab import grid
-from anabranch_lab.experiment import Analysis, Table, book
-from anabranch_lab.sweep import Runner
+from anabranch_lab.experiment import Analysis, Table, claim_builder
+from anabranch_lab.results import Results
 
 from ..common import pages
 from . import figures, judge
@@ -16,9 +16,9 @@ MEASURES = {
 }
 
 
-def analyse(runner: Runner) -> Analysis:
+def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
-    losses, priorities = (runner.grid(sweep, MEASURES) for sweep in ("losses", "priorities"))
+    losses, priorities = (results.grid(sweep, MEASURES) for sweep in ("losses", "priorities"))
     most = max(losses.values("p"))
     means = {way: losses.at("mean", p=most, way=way).text(2) for way in losses.values("way")}
     rows = [
@@ -26,7 +26,7 @@ def analyse(runner: Runner) -> Analysis:
         for name in priorities.values("scheduler")
     ]
     return Analysis(
-        claims=judge.claims(book(runner), losses, priorities),
+        claims=judge.claims(claim_builder(results), losses, priorities),
         figures=figures.all_figures(losses),
         tables=[
             Table(

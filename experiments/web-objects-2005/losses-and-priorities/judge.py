@@ -1,18 +1,18 @@
 """Own claims: streams against head-of-line blocking, priorities for the index."""
 
-from anabranch_lab.catalogue import Book
+from anabranch_lab.catalogue import ClaimBuilder
 from anabranch_lab.claims import Claim, Part, below, equal
 from anabranch_lab.grid import Grid
 
 ENGINES = ("rfc9260", "rfc")
 
 
-def claims(book: Book, losses: Grid, priorities: Grid) -> list[Claim]:
+def claims(builder: ClaimBuilder, losses: Grid, priorities: Grid) -> list[Claim]:
     """A-X2 and A-X3."""
-    return [blocking(book, losses), index_first(book, priorities)]
+    return [blocking(builder, losses), index_first(builder, priorities)]
 
 
-def blocking(book: Book, losses: Grid) -> Claim:
+def blocking(builder: ClaimBuilder, losses: Grid) -> Claim:
     """A-X2."""
     parts: list[Part] = []
     streams, one = (losses.curve("mean", over="p", way=way) for way in ("SCTP, 50 streams", "SCTP, 1 stream"))
@@ -22,10 +22,10 @@ def blocking(book: Book, losses: Grid) -> Claim:
         for p in streams.x
         if p > 0
     ]
-    return book.claim("A-X2", parts, engines=ENGINES)
+    return builder.claim("A-X2", parts, engines=ENGINES)
 
 
-def index_first(book: Book, priorities: Grid) -> Claim:
+def index_first(builder: ClaimBuilder, priorities: Grid) -> Claim:
     """A-X3."""
     turn, first = (priorities.sample("index", scheduler=name) for name in ("in turn", "index first"))
     last = [priorities.sample("R2", scheduler=name) for name in ("in turn", "index first")]
@@ -33,4 +33,4 @@ def index_first(book: Book, priorities: Grid) -> Claim:
         below("index: with priority / in turn", 0.5, (first / turn).estimate),
         equal("R2: with priority - in turn, s", (last[1] - last[0]).estimate, 0.05),
     ]
-    return book.claim("A-X3", parts, engines=ENGINES)
+    return builder.claim("A-X3", parts, engines=ENGINES)

@@ -1,43 +1,18 @@
-"""An experiment in a run: its jobs, where their results are, and questions to them."""
+"""Results of an experiment: which runs it has, where they are on disk, and questions to them."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from . import campaign, costs, grid, simulation, stats, store, work
+from . import grid, simulation, stats, store, work
 from .plan import Adaptive, Plan, PlanError, Point, Sweep
 
 
-@dataclass(frozen=True)
-class Job:
-    """One run, or one batch of them, that is or will be a file."""
-
-    experiment: str
-    sweep: Sweep
-    point: Point
-    seed: int
-    key: str
-
-    batch: tuple[tuple[tuple[str, str], ...], ...] = ()
-    """Of a batch: what each of its runs sets over the scenario; empty for a run by itself."""
-
-    @property
-    def runs(self) -> int:
-        """How many runs it stands for."""
-        return max(1, len(self.batch))
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """Which files it writes."""
-        return (work.TRACE, work.RUNS) if self.sweep.trace else (work.RUNS,)
-
-
-class Runner:
-    """A plan, where its results are, and which code makes them."""
+class Results:
+    """The results of a plan, by one build of the simulator."""
 
     def __init__(
         self,
@@ -47,32 +22,28 @@ class Runner:
         seeds: Sequence[int] | None = None,
         quick: bool = False,
         code: str | None = None,
-        simulate: work.Simulate = simulation.simulate,
         analyses: dict[str, Any] | None = None,
     ):
         self.plan = plan
         self.folder = folder
         self.code = simulation.code_version() if code is None else code
         self.store = store.Store(folder, self.code)
-        self.costs = costs.Costs(folder / "costs.json")
         self.quick = quick
-        self.simulate = simulate
         self.analyses = {} if analyses is None else analyses
-        """What experiments found, by name: shared by the runners of one command, so that each is analysed once."""
+        """What experiments found, by name: shared by all results of one command, so that each experiment is analysed once."""
         self.given_seeds = tuple(seeds) if seeds is not None else None
         """Seeds instead of the plan's."""
         self._halves: dict[tuple[str, str, int], float] = {}
         self._points: dict[str, list[tuple[Point, str]]] = {}
 
-    def beside(self, plan: Plan) -> "Runner":
-        """The runner of another experiment, in the same place with the same seeds and code."""
-        return Runner(
+    def of(self, plan: Plan) -> "Results":
+        """The results of another experiment, in the same place with the same seeds and code."""
+        return Results(
             plan,
             self.folder,
             seeds=self.given_seeds,
             quick=self.quick,
             code=self.code,
-            simulate=self.simulate,
             analyses=self.analyses,
         )
 
@@ -133,33 +104,13 @@ class Runner:
             self._points[sweep.name] = found
         return self._points[sweep.name]
 
-    def jobs(self, sweeps: Iterable[Sweep] | None = None) -> list[Job]:
-        """Every run of the plan, in the order of the plan."""
-        jobs = []
-        for sweep in self.plan.sweeps if sweeps is None else sweeps:
-            points = self.points(sweep)
-            batches: dict[str, list[Point]] = {}
-            for point, key in points if sweep.batch else ():
-                if point.run == 0:
-                    batches[key] = []
-                batches[key].append(point)
-            for point, key in points:
-                if point.run:
-                    continue
-                batch = tuple(each.overrides for each in batches.get(key, ()))
-                jobs += [
-                    Job(self.plan.name, sweep, point, seed, key, batch)
-                    for seed in self.seeds_at(sweep, point, key)
-                ]
-        return jobs
-
-    def cost(self, job: Job) -> float:
-        """What a job is thought to take, seconds of a processor."""
-        return self.costs.of(job.key, job.point.scenario, job.runs)
-
-    def run(self, workers: int | None = None, progress: campaign.Progress | None = None) -> int:
-        """Makes what is not on disk yet; returns how many runs that were."""
-        return campaign.run([self], campaign.Threads(workers), progress)
+    def run_count(self) -> int:
+        """How many runs all points of all sweeps have together."""
+        return sum(
+            len(self.seeds_at(sweep, point, key))
+            for sweep in self.plan.sweeps
+            for point, key in self.points(sweep)
+        )
 
     def rows(
         self, sweep: str, sql: str, kind: str = work.RUNS, at: Mapping[str, Any] | None = None

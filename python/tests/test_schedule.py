@@ -3,11 +3,13 @@ import os
 import threading
 
 import pytest
+from fake import run
 from fake import simulate as fake_simulate
 
-from anabranch_lab import campaign
+from anabranch_lab import campaign, simulation
 from anabranch_lab.plan import Adaptive, load
-from anabranch_lab.sweep import Runner
+from anabranch_lab.results import Results
+from anabranch_lab.schedule import Schedule
 
 
 class Counted:
@@ -33,15 +35,15 @@ def small(satellite):
     return dataclasses.replace(satellite, sweeps=kept)
 
 
-def make(plan, folder, simulate, **more):
-    return Runner(plan, folder, seeds=(1, 2, 3), code=more.pop("code", "c"), simulate=simulate, **more)
+def results_of(plan, folder, code="c"):
+    return Results(plan, folder, seeds=(1, 2, 3), code=code)
 
 
 def test_a_second_run_makes_nothing(small, tmp_path):
     first, second = Counted(), Counted()
-    assert make(small, tmp_path, first).run(2) == 24
+    assert run(results_of(small, tmp_path), 2, first) == 24
     assert len(first.calls) == 24
-    assert make(small, tmp_path, second).run(2) == 0
+    assert run(results_of(small, tmp_path), 2, second) == 0
     assert second.calls == []
 
 
@@ -49,51 +51,50 @@ def test_a_second_run_makes_nothing(small, tmp_path):
 def test_an_interrupt_keeps_every_finished_run(small, tmp_path, error):
     broken, rest = Counted(stop_after=10, error=error), Counted()
     with pytest.raises(error):
-        make(small, tmp_path, broken).run(2)
+        run(results_of(small, tmp_path), 2, broken)
     done = list(tmp_path.glob("*/*/*-?.parquet"))
     assert len(done) == len(broken.calls) == 10
     assert not list(tmp_path.glob("**/*.part"))
-    assert make(small, tmp_path, rest).run(2) == 14
+    assert run(results_of(small, tmp_path), 2, rest) == 14
     assert len(rest.calls) == 14
 
 
 def test_other_code_another_seed_or_another_value_is_another_run(small, tmp_path):
-    make(small, tmp_path, Counted()).run(1)
-    assert make(small, tmp_path, Counted(), code="d").run(1) == 24
-    four = Runner(small, tmp_path, seeds=(1, 2, 3, 4), code="c", simulate=Counted())
-    assert four.run(1) == 8
+    run(results_of(small, tmp_path), 1, Counted())
+    assert run(results_of(small, tmp_path, "d"), 1, Counted()) == 24
+    four = Results(small, tmp_path, seeds=(1, 2, 3, 4), code="c")
+    assert run(four, 1, Counted()) == 8
     changed = dataclasses.replace(small.sweeps[0], set={"duration": "999 s"})
     plan = dataclasses.replace(small, sweeps=(changed,))
-    assert make(plan, tmp_path, Counted()).run(1) == 21
+    assert run(results_of(plan, tmp_path), 1, Counted()) == 21
 
 
 def test_what_a_killed_process_left_is_made_again(small, tmp_path):
-    runner = make(small, tmp_path, Counted())
-    runner.run(2)
+    run(results_of(small, tmp_path), 2, Counted())
     whole = sorted(tmp_path.glob("c/*/*-2.parquet"))[0]
     # No process has this number: it is above the most that Linux gives.
     whole.rename(whole.with_name(whole.name + ".4194305.part"))
     living = whole.with_name(f"other.parquet.{os.getppid()}.part")
     living.touch()
-    assert make(small, tmp_path, Counted()).run(2) == 1
+    assert run(results_of(small, tmp_path), 2, Counted()) == 1
     assert whole.is_file()
     assert list(tmp_path.glob("**/*.part")) == [living]
 
 
 def test_a_recorded_run_without_its_trace_is_made_again(small, tmp_path):
-    make(small, tmp_path, Counted()).run(2)
+    run(results_of(small, tmp_path), 2, Counted())
     next(tmp_path.glob("c/*/*.trace.parquet")).unlink()
-    assert make(small, tmp_path, Counted()).run(2) == 1
+    assert run(results_of(small, tmp_path), 2, Counted()) == 1
 
 
 def test_one_and_four_workers_write_the_same(small, tmp_path):
-    results = []
+    answers = []
     for workers in (1, 4):
-        runner = make(small, tmp_path / str(workers), Counted())
-        runner.run(workers)
-        results.append(runner.rows("study", "SELECT * FROM runs ORDER BY p, seed, kind, name, subflow"))
-    assert results[0] == results[1]
-    assert len(results[0]) == 7 * 3 * (2 + 2 + 8)
+        results = results_of(small, tmp_path / str(workers))
+        run(results, workers, Counted())
+        answers.append(results.rows("study", "SELECT * FROM runs ORDER BY p, seed, kind, name, subflow"))
+    assert answers[0] == answers[1]
+    assert len(answers[0]) == 7 * 3 * (2 + 2 + 8)
 
 
 def test_progress_is_told_of_every_run(small, tmp_path):
@@ -110,7 +111,7 @@ def test_progress_is_told_of_every_run(small, tmp_path):
             self.cost -= cost
 
     watch = Watch()
-    make(small, tmp_path, Counted()).run(2, watch)
+    run(results_of(small, tmp_path), 2, Counted(), watch)
     assert (watch.begun, watch.steps) == ((24, 0), 24)
     assert watch.cost == pytest.approx(0)
 
@@ -120,7 +121,7 @@ def test_a_sweep_that_wants_a_trace_and_gets_none_says_so(small, tmp_path):
         return dataclasses.replace(fake_simulate(scenario, seed, trace=trace), trace=None)
 
     with pytest.raises(ValueError, match="records none"):
-        make(small, tmp_path, without).run(1)
+        run(results_of(small, tmp_path), 1, without)
 
 
 def test_points_with_a_wide_interval_get_more_seeds_and_always_the_same(satellite, tmp_path):
@@ -134,19 +135,19 @@ def test_points_with_a_wide_interval_get_more_seeds_and_always_the_same(satellit
             flow["sent_unique_payload_bps"] = 5.0 if calm else 5.0 + (seed % 2)
         return outcome
 
-    def runner(folder, upto):
+    def results(folder, upto):
         rule = Adaptive(measure, 0.15, upto)
         study = dataclasses.replace(satellite.sweep("study"), seeds=tuple(range(1, 31)), adaptive=rule)
         plan = dataclasses.replace(satellite, sweeps=(study,))
-        return Runner(plan, folder, code="c", simulate=noisy)
+        return Results(plan, folder, code="c")
 
     # Zeros and ones have a half width of 2 s / sqrt(n): 30 seeds give 0.19, 50 give 0.143.
-    first, second = runner(tmp_path / "1", 100), runner(tmp_path / "2", 100)
-    assert first.run(1) == second.run(4) == 3 * 30 + 4 * 50
+    first, second = results(tmp_path / "1", 100), results(tmp_path / "2", 100)
+    assert run(first, 1, noisy) == run(second, 4, noisy) == 3 * 30 + 4 * 50
     assert first.seed_counts(first.plan.sweeps[0]) == "30 to 50"
-    assert first.run(2) == 0
-    assert [job.seed for job in first.jobs()] == [job.seed for job in second.jobs()]
-    assert runner(tmp_path / "3", 45).run(2) == 3 * 30 + 4 * 45
+    assert run(first, 2, noisy) == 0
+    assert [job.seed for job in Schedule(first).jobs()] == [job.seed for job in Schedule(second).jobs()]
+    assert run(results(tmp_path / "3", 45), 2, noisy) == 3 * 30 + 4 * 45
 
 
 SHORT = """
@@ -191,13 +192,15 @@ def test_a_batch_says_the_same_as_its_runs_one_by_one(tmp_path):
     answers, made = [], []
     for batch in ("", 'batch = ["delay"]\n', 'batch = ["rate", "delay"]\n'):
         (tmp_path / "plan.toml").write_text(BATCHED + batch)
-        runner = Runner(load(tmp_path), tmp_path / "results")
-        assert sum(job.runs for job in runner.jobs()) == 10
-        made.append(runner.run(2))
-        assert runner.run(2) == 0
-        answers.append(runner.rows("s", "SELECT * FROM runs ORDER BY seed, rate, delay, kind, name, subflow"))
+        results = Results(load(tmp_path), tmp_path / "results")
+        assert sum(job.runs for job in Schedule(results).jobs()) == 10
+        made.append(run(results, 2, simulation.simulate))
+        assert run(results, 2, simulation.simulate) == 0
+        answers.append(
+            results.rows("s", "SELECT * FROM runs ORDER BY seed, rate, delay, kind, name, subflow")
+        )
         assert answers[-1] == answers[0]
-        one = runner.grid("s", {"time": "max(completion_s)"}).at("time", rate=2, delay=20)
+        one = results.grid("s", {"time": "max(completion_s)"}).at("time", rate=2, delay=20)
         assert one.n == 2
         assert one.mean > 0.1
     assert len(answers[0]) == 10 * 4
