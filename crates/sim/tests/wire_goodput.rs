@@ -16,15 +16,16 @@ fn counted(level: SubflowLevel, message: u32) -> (f64, u64) {
     let links = link("wan", ("a", "b"), 100.0, ms(10), 1000, Loss::None).to_vec();
     let mut one = flow("f", ("a", "b"), Protocol::Sctp, engine("rfc9260", &[]), Traffic::Greedy { message });
     one.level = level;
-    one.subflows = [18, 20].map(|dscp| SubflowSpec::new(anabranch_base::Dscp::new(dscp).unwrap())).to_vec();
+    one.subflows =
+        [18, 20].map(|dscp| SubflowSpec::new(anabranch_base::Dscp::new(dscp).unwrap_or_default())).to_vec();
     one.scheduler = SubflowScheduler::WeightedRoundRobin;
     one.streams = 2;
     let mut scenario = scenario(Duration::from_millis(1500), links, vec![one]);
     // The handshake is over by then; chunks that ride with a COOKIE ECHO are in no one's goodput.
     scenario.warmup = ms(500);
     let record = Record { packets: Selection::Only(vec![0]), ..Record::default() };
-    let output = run(&scenario, 1, &record).unwrap();
-    let trace = output.trace.unwrap();
+    let output = run(&scenario, 1, &record).expect("it runs");
+    let trace = output.trace.expect("packets were recorded");
     let flow = &output.summary.flows[0];
     assert_eq!(flow.subflows.len(), 2, "{level:?}");
     assert_eq!(flow.packets_lost, 0);
