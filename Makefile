@@ -28,7 +28,7 @@ test-rust:
 	cargo test --workspace --locked
 
 test-python: build
-	$(PY) -m pytest
+	$(PY) -m pytest --numprocesses $(JOBS) --dist loadgroup
 
 build: venv ## the Python module, and with it the simulator
 	@echo "building the simulator for Python"
@@ -38,12 +38,13 @@ build: venv ## the Python module, and with it the simulator
 venv: ## .venv with the pinned Python packages
 	@bash tools/prepare.sh
 
-lint: venv ## formatting, lints and documentation; warnings are errors
+lint: venv ## formatting, lints, documentation, circles of imports; warnings are errors
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 	$(PY) -m ruff check
 	$(PY) -m ruff format --check
+	$(PY) tools/check_circles.py
 
 bench: ## speed: the simulator beside ns-2, and the stack in memory
 	@bash benches/run.sh

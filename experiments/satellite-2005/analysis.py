@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from anabranch_lab.experiment import Analysis, Table
+from anabranch_lab.experiment import Analysis, Table, claim_builder
+from anabranch_lab.results import Results
 from anabranch_lab.stats import Estimate, paired
-from anabranch_lab.sweep import Runner
 
 from . import data, figures, judge
 
@@ -15,25 +15,25 @@ MEASURES = {
 }
 
 
-def analyse(runner: Runner) -> Analysis:
+def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
     sweeps = {
-        sweep.name: data.cells(runner, sweep.name)
-        for sweep in runner.plan.sweeps
+        sweep.name: data.cells(results, sweep.name)
+        for sweep in results.plan.sweeps
         if sweep.axes and not sweep.trace
     }
     main = table_2(sweeps)
-    claims = judge.all_claims(runner, sweeps)
+    claims = judge.all_claims(claim_builder(results), results, sweeps)
     return Analysis(
         claims=claims,
         tables=[
             main,
-            engines(runner, sweeps, "share"),
-            engines(runner, sweeps, "delta"),
-            engines(runner, sweeps, "util"),
+            engines(results, sweeps, "share"),
+            engines(results, sweeps, "delta"),
+            engines(results, sweeps, "util"),
             ns2(sweeps),
         ],
-        figures=figures.all_figures(runner, sweeps),
+        figures=figures.all_figures(results, sweeps),
         findings=findings(sweeps, claims),
         headline=headline(sweeps),
     )
@@ -101,12 +101,12 @@ def headline(sweeps: Mapping[str, data.Cells]) -> Table:
     )
 
 
-def engines(runner: Runner, sweeps: Mapping[str, data.Cells], measure: str) -> Table:
+def engines(results: Results, sweeps: Mapping[str, data.Cells], measure: str) -> Table:
     """One measure for every sweep."""
     title, column = MEASURES[measure]
     head = ["sweep", *(f"{p:g}" for p in data.published()), "TCP", "SCTP"]
     rows = [["printed", *(f"{row[column]:.1f}" for row in data.published().values()), "", ""]]
-    for sweep in runner.plan.sweeps:
+    for sweep in results.plan.sweeps:
         if sweep.name in sweeps:
             cells = sweeps[sweep.name]
             rows.append(

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from anabranch_lab.results import Results
 from anabranch_lab.stats import Estimate, estimate
-from anabranch_lab.sweep import Runner
 
 BOTTLENECK = 3e6
 """Rate of the satellite link L2, bits per second."""
@@ -45,10 +45,10 @@ class Cell:
 Cells = Mapping[float, Cell]
 
 
-def cells(runner: Runner, sweep: str) -> Cells:
+def cells(results: Results, sweep: str) -> Cells:
     """The runs of a sweep by loss probability."""
     grouped: dict[float, list[dict]] = {}
-    for row in runner.rows(sweep, SHARES):
+    for row in results.rows(sweep, SHARES):
         grouped.setdefault(row["p"], []).append(row)
     return {
         p: Cell(

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from anabranch_lab import plots
 from anabranch_lab.experiment import Figure as Entry
-from anabranch_lab.sweep import Runner
+from anabranch_lab.results import Results
 
 from . import data, recorded
 
@@ -16,9 +16,9 @@ SEED = 1
 COLOUR = {"tcp": plots.TCP, "sctp": plots.SCTP}
 
 
-def all_figures(runner: Runner, sweeps: Mapping[str, data.Cells]) -> list[Entry]:
+def all_figures(results: Results, sweeps: Mapping[str, data.Cells]) -> list[Entry]:
     """Every figure, in the order of the study."""
-    seed = runner.seeds(runner.plan.sweep("recorded"))[0]
+    seed = results.seeds(results.plan.sweep("recorded"))[0]
     runs = f"One recorded run at p = 0.01, seed {seed}."
     return [
         Entry(
@@ -39,40 +39,40 @@ def all_figures(runner: Runner, sweeps: Mapping[str, data.Cells]) -> list[Entry]
             "figure-4",
             "Fig. 4: total throughput, 100 to 140 s",
             f"Payload sent for the first time in bins of 0.1 s. {runs}",
-            lambda: figure_4(runner, seed),
+            lambda: figure_4(results, seed),
         ),
         Entry(
             "figure-5",
             "Fig. 5: packets sent at p = 0.01",
             "Every packet of both protocols against time in one recorded run, and faintly the other runs: which protocol "
             f"is ahead differs from run to run. {runs}",
-            lambda: figure_5(runner, seed),
+            lambda: figure_5(results, seed),
         ),
         Entry(
             "figure-6",
             "Fig. 6: window and threshold of TCP",
             f"In packets of 1448 bytes. {runs}",
-            lambda: figure_6_7(runner, seed, "tcp"),
+            lambda: figure_6_7(results, seed, "tcp"),
         ),
         Entry(
             "figure-7",
             "Fig. 7: window and threshold of SCTP",
             f"In DATA chunks of 1464 bytes, as ns-2 counts. {runs}",
-            lambda: figure_6_7(runner, seed, "sctp"),
+            lambda: figure_6_7(results, seed, "sctp"),
         ),
         Entry(
             "figure-8",
             "Fig. 8: TCP loses packet 7",
             "Two duplicate acknowledgements send nothing, the third sends packet 7 again, the fifth to the seventh let new "
             "packets go. One recorded run with one forced loss.",
-            lambda: close_up(recorded.close_up(runner, "figure-8", "tcp"), "tcp"),
+            lambda: close_up(recorded.close_up(results, "figure-8", "tcp"), "tcp"),
         ),
         Entry(
             "figure-9",
             "Fig. 9: SCTP loses packet 63",
             "Each of the first three reports lets a new packet go, the fourth sends packet 63 again although the window is "
             "full. One recorded run with one forced loss.",
-            lambda: close_up(recorded.close_up(runner, "figure-9", "sctp"), "sctp"),
+            lambda: close_up(recorded.close_up(results, "figure-9", "sctp"), "sctp"),
         ),
     ]
 
@@ -165,9 +165,9 @@ def figure_delta(sweeps: Mapping[str, data.Cells]) -> Figure:
     return figure
 
 
-def figure_4(runner: Runner, seed: int) -> Figure:
+def figure_4(results: Results, seed: int) -> Figure:
     """Total throughput in bins of 0.1 s."""
-    rows = runner.rows(
+    rows = results.rows(
         "recorded",
         "SELECT CAST(floor(time_ns / 1e8) AS BIGINT) AS bin, CAST(sum(size) AS DOUBLE) AS bytes FROM runs "
         f"WHERE seed = {seed} AND kind = 'sent' AND reason = '' AND time_ns >= 100e9 AND time_ns < 140e9 "
@@ -189,9 +189,9 @@ def figure_4(runner: Runner, seed: int) -> Figure:
     return figure
 
 
-def figure_5(runner: Runner, seed: int) -> Figure:
+def figure_5(results: Results, seed: int) -> Figure:
     """Sequence plot."""
-    table = runner.rows(
+    table = results.rows(
         "recorded",
         f"SELECT seed, flow, time_ns / 1e9 AS t, CASE WHEN flow = 'tcp' THEN seq / {data.PAYLOAD} ELSE seq END AS packet "
         "FROM (SELECT *, row_number() OVER (PARTITION BY seed, flow) AS n FROM runs WHERE kind = 'sent' AND reason = '') "
@@ -221,10 +221,10 @@ def figure_5(runner: Runner, seed: int) -> Figure:
     return figure
 
 
-def figure_6_7(runner: Runner, seed: int, flow: str) -> Figure:
+def figure_6_7(results: Results, seed: int, flow: str) -> Figure:
     """Window and threshold."""
     unit = recorded.UNIT[flow]
-    rows = runner.rows(
+    rows = results.rows(
         "recorded",
         f"SELECT time_ns / 1e9 AS t, a / {unit} AS cwnd, b / {unit} AS ssthresh FROM runs "
         f"WHERE seed = {seed} AND entity = '{flow}:sender' AND kind = 'window'",

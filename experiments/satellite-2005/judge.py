@@ -1,38 +1,47 @@
 """The claims L-* of study 002, each judged by its own tolerance."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from anabranch_lab import claims
+from anabranch_lab.catalogue import ClaimBuilder
 from anabranch_lab.claims import Claim, Part
+from anabranch_lab.results import Results
 from anabranch_lab.stats import Estimate, estimate, paired, prediction_half
-from anabranch_lab.sweep import Runner
 
 from . import data, recorded
 
-STUDY = "002"
 ENGINES = "SCTP ns2-2.28, TCP study-2005"
 OTHERS = ("study-common", "same-scheme", "ns2", "ns2-satellite-loss", "ns2-reno", "rfc9260", "today")
 """Sweeps in which an option of the study's set-up is switched."""
 
 
-def all_claims(runner: Runner, sweeps: Mapping[str, data.Cells]) -> list[Claim]:
+def all_claims(builder: ClaimBuilder, results: Results, sweeps: Mapping[str, data.Cells]) -> list[Claim]:
     """Every claim, in the order of the study."""
     return [
-        utilisation(sweeps),
-        share(sweeps),
-        delta(),
-        peak(sweeps),
-        zero_bins(runner),
-        sequence(runner),
-        windows(runner),
-        tcp_close_up(runner),
-        sctp_close_up(runner),
-        ablation(sweeps),
+        utilisation(builder, sweeps),
+        share(builder, sweeps),
+        delta(builder),
+        peak(builder, sweeps),
+        zero_bins(builder, results),
+        sequence(builder, results),
+        windows(builder, results),
+        tcp_close_up(builder, results),
+        sctp_close_up(builder, results),
+        ablation(builder, sweeps),
     ]
 
 
-def utilisation(sweeps: Mapping[str, data.Cells]) -> Claim:
+def _claim(
+    builder: ClaimBuilder, identifier: str, *, engine: str, seeds: int, parts: Sequence[Part], **more: Any
+) -> Claim:
+    """A claim of claims.toml, whose sweeps have engines of their own, and what else is known of it."""
+    return replace(builder.claim(identifier, parts, engines=(engine,)), seeds=seeds, **more)
+
+
+def utilisation(builder: ClaimBuilder, sweeps: Mapping[str, data.Cells]) -> Claim:
     """L-T2-util."""
     study = sweeps["study"]
     parts = [
@@ -40,13 +49,9 @@ def utilisation(sweeps: Mapping[str, data.Cells]) -> Claim:
         for p, row in data.published().items()
     ]
     return _with_single_run_test(
-        Claim(
-            id="L-T2-util",
-            study=STUDY,
-            where="Table 2",
-            statement="Utilisation of the satellite link falls from 20.9 % at a loss probability of 0.008 to 9.8 % at 0.03.",
-            kind="N",
-            tolerance="±1.0 percentage points, mean of at least 30 seeds",
+        _claim(
+            builder,
+            "L-T2-util",
             engine=ENGINES,
             seeds=_seeds(study),
             parts=parts,
@@ -57,7 +62,7 @@ def utilisation(sweeps: Mapping[str, data.Cells]) -> Claim:
     )
 
 
-def share(sweeps: Mapping[str, data.Cells]) -> Claim:
+def share(builder: ClaimBuilder, sweeps: Mapping[str, data.Cells]) -> Claim:
     """L-T2-gam."""
     study = sweeps["study"]
     parts = [
@@ -66,13 +71,9 @@ def share(sweeps: Mapping[str, data.Cells]) -> Claim:
     ]
     parts += [claims.above(f"p = {p:g}, always more than half", 50.0, study[p].of("share")) for p in study]
     return _with_single_run_test(
-        Claim(
-            id="L-T2-gam",
-            study=STUDY,
-            where="Table 2",
-            statement="SCTP gets 50.2, 53.3, 56.3, 55.9, 54.2, 53.3 and 53.2 % of the throughput of both; always more than half.",
-            kind="N",
-            tolerance="±2 percentage points; always above 50 % at 95 %",
+        _claim(
+            builder,
+            "L-T2-gam",
             engine=ENGINES,
             seeds=_seeds(study),
             parts=parts,
@@ -141,7 +142,7 @@ def _tolerance(measure: str) -> float:
     return {"util": 1.0, "share": 2.0}[measure]
 
 
-def delta() -> Claim:
+def delta(builder: ClaimBuilder) -> Claim:
     """L-T2-del: arithmetic of the printed table, nothing is simulated."""
     parts, low, high = [], 0.0, math.inf
     for p, row in data.published().items():
@@ -164,13 +165,9 @@ def delta() -> Claim:
             f"{high:.4f}: the shares count about 0.9 to 1 % more for SCTP than the delta column does. "
             "No such factor mends row 0.008."
         )
-    return Claim(
-        id="L-T2-del",
-        study=STUDY,
-        where="Table 2",
-        statement="The column delta follows from the shares by Eq. (2).",
-        kind="T",
-        tolerance="rounding of the printed digits",
+    return _claim(
+        builder,
+        "L-T2-del",
         engine="none: arithmetic of the table",
         seeds=0,
         parts=parts,
@@ -194,20 +191,16 @@ def factor(row: Mapping[str, float]) -> tuple[float, float]:
     return low, high
 
 
-def peak(sweeps: Mapping[str, data.Cells]) -> Claim:
+def peak(builder: ClaimBuilder, sweeps: Mapping[str, data.Cells]) -> Claim:
     """L-F3."""
     study = sweeps["study"]
     parts = [
         claims.above(f"share at 0.01 - share at {p:g}", 0.0, difference, "> 0 pp")
         for p, difference in peak_over(study).items()
     ]
-    claim = Claim(
-        id="L-F3",
-        study=STUDY,
-        where="Fig. 3",
-        statement="The share of SCTP has its peak at a loss probability of 0.01.",
-        kind="S",
-        tolerance="the share at 0.01 is larger than at every other probability, at 95 %",
+    claim = _claim(
+        builder,
+        "L-F3",
         engine=ENGINES,
         seeds=_seeds(study),
         parts=parts,
@@ -265,17 +258,13 @@ def peak_by_chance(cells: data.Cells) -> float:
     return total / len(mine)
 
 
-def zero_bins(runner: Runner) -> Claim:
+def zero_bins(builder: ClaimBuilder, results: Results) -> Claim:
     """L-F4."""
-    rows = runner.rows("recorded", recorded.BINS, kind="trace")
+    rows = results.rows("recorded", recorded.BINS, kind="trace")
     zeros = estimate([row["zero"] for row in rows])
-    return Claim(
-        id="L-F4",
-        study=STUDY,
-        where="Fig. 4",
-        statement="From 100 to 140 s, in bins of 0.1 s, the total throughput touches zero.",
-        kind="S",
-        tolerance="at least one empty bin, at 95 %",
+    return _claim(
+        builder,
+        "L-F4",
         engine=ENGINES,
         seeds=len(rows),
         parts=[claims.above("empty bins of 400", 1.0, zeros, ">= 1")],
@@ -284,18 +273,14 @@ def zero_bins(runner: Runner) -> Claim:
     )
 
 
-def sequence(runner: Runner) -> Claim:
+def sequence(builder: ClaimBuilder, results: Results) -> Claim:
     """L-F5."""
-    rows = runner.rows("recorded", recorded.AHEAD, kind="trace")
+    rows = results.rows("recorded", recorded.AHEAD, kind="trace")
     ahead = estimate([float(row["packets"]) for row in rows])
     wins = sum(row["packets"] > 0 for row in rows)
-    return Claim(
-        id="L-F5",
-        study=STUDY,
-        where="Fig. 5",
-        statement="At p = 0.01 the sequence numbers of SCTP run ahead of those of TCP.",
-        kind="S",
-        tolerance="more packets after 300 s, at 95 %",
+    return _claim(
+        builder,
+        "L-F5",
         engine=ENGINES,
         seeds=len(rows),
         parts=[claims.above("packets ahead after 300 s", 0.0, ahead)],
@@ -303,9 +288,9 @@ def sequence(runner: Runner) -> Claim:
     )
 
 
-def windows(runner: Runner) -> Claim:
+def windows(builder: ClaimBuilder, results: Results) -> Claim:
     """L-F67."""
-    rows = runner.rows("recorded", recorded.WINDOWS, kind="trace")
+    rows = results.rows("recorded", recorded.WINDOWS, kind="trace")
     parts: list[Part] = []
     notes = []
     in_flight = {"tcp": 10.4, "sctp": 13.4}
@@ -341,20 +326,15 @@ def windows(runner: Runner) -> Claim:
             f"{name}: window averaged over time {window.text()} packets; {within} of {len(mine)} runs stay within 25 "
             f"(their peaks: {min(row['high'] for row in mine):.0f} to {max(row['high'] for row in mine):.0f})"
         )
-    claim = Claim(
-        id="L-F67",
-        study=STUDY,
-        where="Figs. 6 and 7",
-        statement="In the first 300 s at p = 0.01 both windows stay within about 1 to 19 packets; their average is about 8.",
-        kind="N",
-        tolerance="range 1 to 25; average over events 8 ± 2; in flight over time 13.4 (SCTP) and 10.4 (TCP), derived "
-        "from Table 2, within what its tolerances leave",
+    claim = _claim(
+        builder,
+        "L-F67",
         engine=ENGINES,
         seeds=len(rows) // 2,
         parts=parts,
     )
     like, averages = [], []
-    for p, mine in windows_by_p(runner).items():
+    for p, mine in windows_by_p(results).items():
         events = {
             flow: estimate([row["by_event"] for row in mine if row["flow"] == flow])
             for flow in ("tcp", "sctp")
@@ -390,28 +370,23 @@ def windows(runner: Runner) -> Claim:
     return claim
 
 
-def windows_by_p(runner: Runner) -> Mapping[float, list[dict]]:
+def windows_by_p(results: Results) -> Mapping[float, list[dict]]:
     """The windows of sweep recorded-windows, by loss probability."""
-    sweep = runner.plan.sweep("recorded-windows")
+    sweep = results.plan.sweep("recorded-windows")
     grouped: dict[float, list[dict]] = {}
     for point in sweep.points():
-        grouped[point.at["p"]] = runner.rows(sweep.name, recorded.WINDOWS, kind="trace", at=point.at)
+        grouped[point.at["p"]] = results.rows(sweep.name, recorded.WINDOWS, kind="trace", at=point.at)
     return grouped
 
 
-def tcp_close_up(runner: Runner) -> Claim:
+def tcp_close_up(builder: ClaimBuilder, results: Results) -> Claim:
     """L-F8."""
-    seen = recorded.close_up(runner, "figure-8", "tcp")
+    seen = recorded.close_up(results, "figure-8", "tcp")
     answers = seen.answers()
     expected = [[], [], [("again", 7)], [], [("new", 15)], [("new", 16)], [("new", 17)]]
-    return Claim(
-        id="L-F8",
-        study=STUDY,
-        where="Fig. 8",
-        statement="TCP with a window of 8 loses packet 7: seven duplicate acknowledgements, fast retransmit on the third, "
-        "window 8 to 4, new data only on the fifth, sixth and seventh (15, 16, 17).",
-        kind="N",
-        tolerance="exact order of packets; 3.967 ms between duplicate acknowledgements, as printed",
+    return _claim(
+        builder,
+        "L-F8",
         engine="TCP study-2005",
         seeds=1,
         parts=[
@@ -431,21 +406,16 @@ def tcp_close_up(runner: Runner) -> Claim:
     )
 
 
-def sctp_close_up(runner: Runner) -> Claim:
+def sctp_close_up(builder: ClaimBuilder, results: Results) -> Claim:
     """L-F9."""
-    seen = recorded.close_up(runner, "figure-9", "sctp")
+    seen = recorded.close_up(results, "figure-9", "sctp")
     answers = seen.answers()
     expected = [[("new", 81)], [("new", 82)], [("new", 83)], [("again", 63)]]
     third = seen.reports[2]
     fourth = seen.reports[3]
-    return Claim(
-        id="L-F9",
-        study=STUDY,
-        where="Fig. 9",
-        statement="SCTP with a window of 17 loses packet 63: packets 81, 82 and 83 leave on the first three reports, 63 is "
-        "sent again on the fourth although the flight fills the window, and the window goes from 17 to 8.",
-        kind="N",
-        tolerance="exact order of packets; 4.0 ms between reports, as printed",
+    return _claim(
+        builder,
+        "L-F9",
         engine="SCTP ns2-2.28",
         seeds=1,
         parts=[
@@ -507,7 +477,7 @@ def _order(answers: list[list[tuple[str, int]]]) -> str:
     return "; ".join(parts)
 
 
-def ablation(sweeps: Mapping[str, data.Cells]) -> Claim:
+def ablation(builder: ClaimBuilder, sweeps: Mapping[str, data.Cells]) -> Claim:
     """L-C1."""
     base = sweeps["study-common"]
     shrunk = {
@@ -527,14 +497,9 @@ def ablation(sweeps: Mapping[str, data.Cells]) -> Claim:
             "Growth of the window has a larger part: counting gap-acknowledged bytes once takes away "
             f"{shrunk['pba-once'].text(2)} points."
         )
-    return Claim(
-        id="L-C1",
-        study=STUDY,
-        where="conclusion",
-        statement="The advantage of SCTP is due to its retransmission scheme: give TCP limited transmit and SCTP three "
-        "reports, and it shrinks.",
-        kind="S",
-        tolerance="delta is smaller, seed by seed over all probabilities, at 95 %",
+    return _claim(
+        builder,
+        "L-C1",
         engine=ENGINES + ", common losses",
         seeds=_seeds(base),
         parts=[claims.above("delta lost by both changes, percentage points", 0.0, both)],

@@ -3,7 +3,7 @@
 import dataclasses
 from dataclasses import dataclass
 
-from anabranch_lab.sweep import Runner
+from anabranch_lab.results import Results
 
 from .data import PAYLOAD
 
@@ -102,9 +102,9 @@ class CloseUp:
         return 1e3 * (reports[-1].time - reports[0].time) / (len(reports) - 1)
 
 
-def close_up(runner: Runner, sweep: str, flow: str) -> CloseUp:
+def close_up(results: Results, sweep: str, flow: str) -> CloseUp:
     """Reads the events around the only loss of a recorded run."""
-    rows = runner.rows(
+    rows = results.rows(
         sweep,
         f"SELECT time_ns / 1e9 AS t, kind, reason, seq, size, a, b, c FROM runs "
         f"WHERE flow = '{flow}' AND entity = '{flow}:sender' "

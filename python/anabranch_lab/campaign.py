@@ -5,16 +5,14 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from . import simulation, work
-
-if TYPE_CHECKING:
-    from .sweep import Runner
+from .schedule import Schedule
 
 
 class Progress(Protocol):
-    """Somebody who is told how far it is."""
+    """Receives reports on how many runs are done."""
 
     def begin(self, total: int, on_disk: int, cost: float) -> None:
         """So many runs, of which so many need not be made; the others will take so many seconds of a processor."""
@@ -24,7 +22,7 @@ class Progress(Protocol):
 
 
 class Silent:
-    """Nobody looks."""
+    """Ignores the reports."""
 
     def begin(self, total: int, on_disk: int, cost: float) -> None:
         """Says nothing."""
@@ -37,7 +35,7 @@ class Silent:
 class Task:
     """One run, or one batch of them, that must be made, for whichever experiments need it."""
 
-    runner: "Runner"
+    schedule: Schedule
     name: str
     scenario: str
     key: str
@@ -54,7 +52,7 @@ class Task:
 
     def paths(self) -> list[tuple[str, Path]]:
         """The files that it writes, the one that says that it is done last."""
-        return [(kind, self.runner.store.path(self.key, self.seed, kind)) for kind in self.kinds]
+        return [(kind, self.schedule.results.store.path(self.key, self.seed, kind)) for kind in self.kinds]
 
 
 class Executor(Protocol):
@@ -64,12 +62,12 @@ class Executor(Protocol):
     """How many at the same time."""
 
     def submit(self, task: Task) -> Any:
-        """Begins a run; returns a future of `work.Made`."""
+        """Begins a run; returns a future of `work.RunResult`."""
 
     def wait(self, futures: Sequence[Any]) -> Sequence[Any]:
         """Returns those that are done, at least one."""
 
-    def stop(self, futures: Sequence[Any]) -> Sequence[tuple[Any, work.Made]]:
+    def stop(self, futures: Sequence[Any]) -> Sequence[tuple[Any, work.RunResult]]:
         """Ends, with these under way or waiting: begins no more; returns those that are done all the same."""
 
 
@@ -83,43 +81,43 @@ class Threads:
     def submit(self, task: Task) -> concurrent.futures.Future:
         """Begins a run when a thread is free."""
         return self._pool.submit(
-            work.make,
+            work.execute,
             task.scenario,
             task.seed,
             task.kinds,
             batch=task.batch,
-            simulate=task.runner.simulate,
-            code=task.runner.code,
+            simulate=task.schedule.simulate,
+            code=task.schedule.results.code,
         )
 
     def wait(self, futures: Sequence[concurrent.futures.Future]) -> Sequence[concurrent.futures.Future]:
         """Returns those that are done, at least one."""
         return list(concurrent.futures.wait(futures, return_when=concurrent.futures.FIRST_COMPLETED).done)
 
-    def stop(self, futures: Sequence[concurrent.futures.Future]) -> Sequence[tuple[Any, work.Made]]:
+    def stop(self, futures: Sequence[concurrent.futures.Future]) -> Sequence[tuple[Any, work.RunResult]]:
         """Waits for the runs under way: they cannot be broken off, and seconds of work are worth keeping."""
         self._pool.shutdown(wait=True, cancel_futures=True)
         done = [each for each in futures if not each.cancelled() and each.exception() is None]
         return [(each, each.result()) for each in done]
 
 
-def tasks(runners: Sequence["Runner"]) -> tuple[list[Task], int]:
+def tasks(schedules: Sequence[Schedule]) -> tuple[list[Task], int]:
     """The runs that are missing, the longest first, and how many there are with those on disk."""
     wanted: dict[tuple[Path, int], Task] = {}
-    for runner in runners:
-        for job in runner.jobs():
-            place = (runner.store.path(job.key, job.seed), job.seed)
+    for schedule in schedules:
+        for job in schedule.jobs():
+            place = (schedule.results.store.path(job.key, job.seed), job.seed)
             known = wanted.get(place)
             if known is None or set(job.kinds) - set(known.kinds):
-                name = f"{job.experiment}: {job.sweep.name}" if len(runners) > 1 else job.sweep.name
+                name = f"{job.experiment}: {job.sweep.name}" if len(schedules) > 1 else job.sweep.name
                 wanted[place] = Task(
-                    runner,
+                    schedule,
                     name,
                     job.point.scenario,
                     job.key,
                     job.seed,
                     job.kinds,
-                    runner.cost(job),
+                    schedule.cost(job),
                     job.batch,
                 )
     missing = [task for task in wanted.values() if not all(path.is_file() for _, path in task.paths())]
@@ -128,7 +126,7 @@ def tasks(runners: Sequence["Runner"]) -> tuple[list[Task], int]:
 
 
 def run(
-    runners: Sequence["Runner"], executor: Executor | None = None, progress: Progress | None = None
+    schedules: Sequence[Schedule], executor: Executor | None = None, progress: Progress | None = None
 ) -> int:
     """Makes what is not on disk yet; returns how many runs that were.
 
@@ -137,13 +135,13 @@ def run(
     """
     progress = progress or Silent()
     executor = executor or Threads()
-    for runner in runners:
-        runner.store.clean()
+    for schedule in schedules:
+        schedule.results.store.clean()
     made = 0
     running: dict[Any, Task] = {}
     try:
         while True:
-            missing, total = tasks(runners)
+            missing, total = tasks(schedules)
             if made and not missing:
                 break
             _check(missing)
@@ -164,8 +162,8 @@ def run(
     finally:
         for future, done in executor.stop(list(running)):
             _keep(running[future], done)
-        for runner in runners:
-            runner.costs.save()
+        for schedule in schedules:
+            schedule.costs.save()
     return made
 
 
@@ -173,7 +171,7 @@ def _check(missing: Sequence[Task]) -> None:
     """A scenario that is wrong stops everything before the first run, not after an hour."""
     seen = set()
     for task in missing:
-        if task.key not in seen and task.runner.simulate is simulation.simulate:
+        if task.key not in seen and task.schedule.simulate is simulation.simulate:
             seen.add(task.key)
             # Of a batch its two ends: thousands of runs that differ in a number would take longer to check than to make.
             for overrides in {task.batch[0], task.batch[-1]} if task.batch else [()]:
@@ -189,12 +187,12 @@ def _fill(running: dict[Any, Task], executor: Executor, queue: Iterator[Task]) -
         running[executor.submit(task)] = task
 
 
-def _keep(task: Task, made: work.Made) -> None:
-    if made.code != task.runner.code:
+def _keep(task: Task, made: work.RunResult) -> None:
+    if made.code != task.schedule.results.code:
         raise ValueError(
-            f"a worker has another simulator (build {made.code}) than this process (build {task.runner.code}): "
+            f"a worker has another simulator (build {made.code}) than this process (build {task.schedule.results.code}): "
             "install the same one everywhere"
         )
     for kind, path in task.paths():
-        task.runner.store.write(made.files[kind], path)
-    task.runner.costs.learn(task.key, made.seconds)
+        task.schedule.results.store.write(made.files[kind], path)
+    task.schedule.costs.learn(task.key, made.seconds)

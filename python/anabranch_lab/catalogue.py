@@ -57,7 +57,7 @@ Judge = Callable[[str], Sequence[Part]]
 """Judges one claim for one engine."""
 
 
-class Book:
+class ClaimBuilder:
     """Makes the claims of one experiment: words from the catalogue, verdicts from its judges."""
 
     def __init__(self, study: str, plan: Plan, entries: Mapping[str, Entry], others: Sequence[Plan] = ()):

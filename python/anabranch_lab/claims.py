@@ -278,7 +278,7 @@ def _judge(at: str, expected: float | str, measured: Estimate, holds: bool) -> P
 
 
 def _part(at: str, expected: float | str, measured: Estimate, holds: bool, detail: str) -> Part:
-    # What cannot be measured (a division by 0) holds for nobody; NaN is not JSON either.
+    # A part whose measure does not exist (a division by 0) does not hold; NaN is not JSON either.
     mean = measured.mean if math.isfinite(measured.mean) else "not a number"
     half = _finite(measured.half)
     return Part(at, expected, mean, half, holds and isinstance(mean, float), detail, measured.n)

@@ -13,7 +13,8 @@ from rich.console import Console
 from . import campaign, catalogue, claims, experiment, judging, plan, report, simulation, store, tables
 from .models import command as model
 from .progress import Bar, duration
-from .sweep import Runner
+from .results import Results
+from .schedule import Schedule
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -110,7 +111,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _runners(options: argparse.Namespace) -> list[Runner]:
+def _chosen(options: argparse.Namespace) -> list[Results]:
     folder = experiment.root() / "experiments"
     study, one = options.study, options.experiment
     if options.name is not None:
@@ -122,13 +123,13 @@ def _runners(options: argparse.Namespace) -> list[Runner]:
         else:
             one = options.experiment = options.name
     seeds = plan.parse_seeds(options.seeds) if options.seeds else None
-    runners = [
-        Runner(experiment.find(folder, name), _out(options) / "results", seeds=seeds, quick=options.quick)
+    chosen = [
+        Results(experiment.find(folder, name), _out(options) / "results", seeds=seeds, quick=options.quick)
         for name in experiment.select(folder, study, one)
     ]
-    if not runners:
+    if not chosen:
         raise plan.PlanError(f"study `{study}` has no experiment yet")
-    return runners
+    return chosen
 
 
 def _out(options: argparse.Namespace) -> Path:
@@ -136,17 +137,17 @@ def _out(options: argparse.Namespace) -> Path:
 
 
 def _list(options: argparse.Namespace, console: Console) -> int:
-    for runner in _runners(options):
-        console.print(tables.sweeps(runner))
+    for results in _chosen(options):
+        console.print(tables.sweeps(Schedule(results)))
     return 0
 
 
 def _plan(options: argparse.Namespace, console: Console) -> int:
     _check_jobs(options)
-    runners = _runners(options)
-    for runner in runners:
-        console.print(tables.costs(runner) if options.cost else tables.sweeps(runner))
-    missing, total = campaign.tasks(runners)
+    schedules = [Schedule(results) for results in _chosen(options)]
+    for schedule in schedules:
+        console.print(tables.costs(schedule) if options.cost else tables.sweeps(schedule))
+    missing, total = campaign.tasks(schedules)
     cost = sum(task.cost for task in missing)
     console.print(
         f"{total} runs, {total - len(missing)} of them on disk. The others take {duration(cost)} of one processor, "
@@ -163,12 +164,13 @@ def _prune(options: argparse.Namespace, console: Console) -> int:
 
 def _run(options: argparse.Namespace, console: Console) -> int:
     _check_jobs(options)
-    _make(_runners(options), options, console)
+    _make(_chosen(options), options, console)
     return 0
 
 
-def _make(runners: Sequence[Runner], options: argparse.Namespace, console: Console) -> None:
-    title = runners[0].plan.name if len(runners) == 1 else f"{len(runners)} experiments"
+def _make(chosen: Sequence[Results], options: argparse.Namespace, console: Console) -> None:
+    title = chosen[0].plan.name if len(chosen) == 1 else f"{len(chosen)} experiments"
+    schedules = [Schedule(results) for results in chosen]
     if options.dask:
         from . import cluster
 
@@ -176,8 +178,8 @@ def _make(runners: Sequence[Runner], options: argparse.Namespace, console: Conso
     else:
         executor = campaign.Threads(options.jobs)
     with Bar(title, console, executor.width) as bar:
-        made = campaign.run(runners, executor, bar)
-    console.print(f"{title}: {made} runs made, all {campaign.tasks(runners)[1]} on disk")
+        made = campaign.run(schedules, executor, bar)
+    console.print(f"{title}: {made} runs made, all {campaign.tasks(schedules)[1]} on disk")
 
 
 def _check_jobs(options: argparse.Namespace) -> None:
@@ -187,67 +189,67 @@ def _check_jobs(options: argparse.Namespace) -> None:
 
 def _claims(options: argparse.Namespace, console: Console) -> int:
     _check_jobs(options)
-    runners = _runners(options)
+    chosen = _chosen(options)
     found: list[claims.Claim] = []
     failed = False
-    for runner, analysis in _analyses(runners, None, options):
+    for results, analysis in _analyses(chosen, None, options):
         if analysis is None:
             failed = True
             continue
         found += analysis.claims
         if options.table and analysis.headline:
             console.print(tables.headline(analysis.headline))
-        console.print(tables.claims(runner.plan.title, analysis.claims))
-    return max(_verdicts(runners, found, options, console), int(failed))
+        console.print(tables.claims(results.plan.title, analysis.claims))
+    return max(_verdicts(chosen, found, options, console), int(failed))
 
 
 def _report(options: argparse.Namespace, console: Console) -> int:
     _check_jobs(options)
-    return _draw(_runners(options), options, console)
+    return _draw(_chosen(options), options, console)
 
 
 def _studies(options: argparse.Namespace, console: Console) -> int:
     _check_jobs(options)
-    runners = _runners(options)
-    _make(runners, options, console)
-    return _draw(runners, options, console)
+    chosen = _chosen(options)
+    _make(chosen, options, console)
+    return _draw(chosen, options, console)
 
 
-def _draw(runners: Sequence[Runner], options: argparse.Namespace, console: Console) -> int:
+def _draw(chosen: Sequence[Results], options: argparse.Namespace, console: Console) -> int:
     folder = _out(options) / "report"
     pages = report.Pages(folder)
     found: list[claims.Claim] = []
     failed = False
-    for runner, analysis in _analyses(runners, folder, options):
+    for results, analysis in _analyses(chosen, folder, options):
         if analysis is None:
             failed = True
             continue
-        console.print(f"{runner.plan.name}: judged and drawn")
-        pages.add(runner, analysis)
+        console.print(f"{results.plan.name}: judged and drawn")
+        pages.add(results, analysis)
         found += analysis.claims
         if analysis.headline:
             console.print(tables.headline(analysis.headline))
         if options.readme:
-            report.write_finding(runner.plan.folder / "README.md", analysis.findings)
+            report.write_finding(results.plan.folder / "README.md", analysis.findings)
     path = pages.finish()
-    code = _verdicts(runners, found, options, console)
+    code = _verdicts(chosen, found, options, console)
     console.print(f"The report begins at {path}")
     return max(code, int(failed))
 
 
 def _analyses(
-    runners: Sequence[Runner], page: Path | None, options: argparse.Namespace
-) -> Iterator[tuple[Runner, experiment.Analysis | None]]:
+    chosen: Sequence[Results], page: Path | None, options: argparse.Namespace
+) -> Iterator[tuple[Results, experiment.Analysis | None]]:
     """What each experiment found; nothing, and a complaint, when it could not be analysed."""
-    by_name = {runner.plan.name: runner for runner in runners}
-    for answer in judging.all_of(runners, page, options.jobs):
-        if answer.analysis is None:
-            print(f"anabranch-lab: {answer.name}: {answer.trouble}", file=sys.stderr)
-        yield by_name[answer.name], answer.analysis
+    by_name = {results.plan.name: results for results in chosen}
+    for result in judging.analyse_all(chosen, page, options.jobs):
+        if result.analysis is None:
+            print(f"anabranch-lab: {result.name}: {result.problem}", file=sys.stderr)
+        yield by_name[result.name], result.analysis
 
 
 def _verdicts(
-    runners: Sequence[Runner], found: Sequence[claims.Claim], options: argparse.Namespace, console: Console
+    chosen: Sequence[Results], found: Sequence[claims.Claim], options: argparse.Namespace, console: Console
 ) -> int:
     """Writes claims.json and says what is wrong with it; 1 when a claim has no verdict."""
     path = _out(options) / "claims.json"
@@ -255,7 +257,7 @@ def _verdicts(
     counted = ", ".join(f"{number} {verdict}" for verdict, number in claims.count(found).items())
     console.print(f"{len(found)} claims: {counted}. Written: {path}")
     code = 0
-    missing = _missing(runners, found, options)
+    missing = _missing(chosen, found, options)
     if missing:
         console.print(f"[red]{len(missing)} claims have no verdict:[/] {', '.join(missing)}")
         code = 1
@@ -267,14 +269,14 @@ def _verdicts(
 
 
 def _missing(
-    runners: Sequence[Runner], found: Sequence[claims.Claim], options: argparse.Namespace
+    chosen: Sequence[Results], found: Sequence[claims.Claim], options: argparse.Namespace
 ) -> list[str]:
     """Claims without a verdict: of whole studies, or only of the experiments that the command names."""
     folder = experiment.root() / "experiments"
-    chosen = {runner.plan.name for runner in runners}
+    names = {results.plan.name for results in chosen}
     missing = []
     for study in experiment.studies(folder):
-        mine = [name for name in study.experiments if name in chosen]
+        mine = [name for name in study.experiments if name in names]
         if not mine:
             continue
         whole = set(mine) == set(study.experiments) and options.experiment is None

@@ -12,11 +12,11 @@ from .campaign import Task
 from .plan import PlanError
 
 
-def make(
+def execute(
     scenario: str, seed: int, kinds: Sequence[str], batch: Sequence[Sequence[tuple[str, str]]] = ()
-) -> work.Made:
+) -> work.RunResult:
     """What a worker does: a run, or a batch of them, with the simulator that is installed there."""
-    return work.make(scenario, seed, kinds, batch=batch)
+    return work.execute(scenario, seed, kinds, batch=batch)
 
 
 def build() -> str:
@@ -27,13 +27,16 @@ def build() -> str:
 class Cluster:
     """Runs are made by the workers of a scheduler."""
 
-    def __init__(self, address: str, timeout: float = 10.0):
+    TIMEOUT = 10.0
+    """How long a scheduler may take to answer, seconds."""
+
+    def __init__(self, address: str):
         try:
             import distributed
         except ImportError:
             raise PlanError("--dask needs Dask.distributed: install the extra, anabranch-lab[dask]") from None
         try:
-            self._client = distributed.Client(address, timeout=timeout, set_as_default=False)
+            self._client = distributed.Client(address, timeout=self.TIMEOUT, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
             raise PlanError(f"--dask {address}: no scheduler answers there ({error})") from None
         threads = self._client.nthreads()
@@ -61,12 +64,12 @@ class Cluster:
 
     def submit(self, task: Task) -> Any:
         """Sends a run to whichever worker is free; a worker that dies loses nothing, another one makes it again."""
-        if task.runner.simulate is not simulation.simulate:
+        if task.schedule.simulate is not simulation.simulate:
             raise ValueError("a cluster runs its own simulator, not a stand-in")
         # Pure: two submissions of one run are one run. The keys of Dask are opaque names.
-        name = f"run-{task.runner.code}-{task.key}-{task.seed}-{'-'.join(task.kinds)}"
+        name = f"run-{task.schedule.results.code}-{task.key}-{task.seed}-{'-'.join(task.kinds)}"
         return self._client.submit(
-            make, task.scenario, task.seed, task.kinds, task.batch, key=name, pure=True
+            execute, task.scenario, task.seed, task.kinds, task.batch, key=name, pure=True
         )
 
     def wait(self, futures: Sequence[Any]) -> Sequence[Any]:
@@ -76,7 +79,7 @@ class Cluster:
         with self._client.as_current():
             return list(distributed.wait(list(futures), return_when="FIRST_COMPLETED").done)
 
-    def stop(self, futures: Sequence[Any]) -> Sequence[tuple[Any, work.Made]]:
+    def stop(self, futures: Sequence[Any]) -> Sequence[tuple[Any, work.RunResult]]:
         """Takes leave: what is under way is given up, what is done is fetched first."""
         try:
             done = [future for future in futures if future.status == "finished"]

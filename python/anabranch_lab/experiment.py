@@ -14,7 +14,7 @@ import matplotlib.figure
 
 from . import catalogue, plan
 from .claims import Claim
-from .sweep import Runner
+from .results import Results
 
 
 @dataclass(frozen=True)
@@ -147,34 +147,34 @@ def study_of(folder: Path, name: str) -> Study:
     return _study(folder / name.partition("/")[0])
 
 
-def book(runner: Runner, *others: Runner) -> catalogue.Book:
+def claim_builder(results: Results, *others: Results) -> catalogue.ClaimBuilder:
     """What the judges of an experiment make their claims with; sweeps of the `others` may be evidence too."""
-    study = _study(_study_folder(runner.plan))
-    return catalogue.Book(study.number, runner.plan, study.claims, [other.plan for other in others])
+    study = _study(_study_folder(results.plan))
+    return catalogue.ClaimBuilder(study.number, results.plan, study.claims, [other.plan for other in others])
 
 
-def analyse(runner: Runner) -> Analysis:
+def analyse(results: Results) -> Analysis:
     """Runs the experiment's own analysis over what is on disk."""
-    found = _module(runner.plan).analyse(runner)
-    runner.analyses[runner.plan.name] = found
+    found = _module(results.plan).analyse(results)
+    results.analyses[results.plan.name] = found
     return found
 
 
-def beside(runner: Runner, name: str) -> Runner:
-    """The runner of an experiment of the same study (`exp-17`), for one that needs its results; it may be the runner's own."""
-    study = _study_folder(runner.plan)
-    return runner.beside(find(study.parent, f"{study.name}/{name}"))
+def results_of(results: Results, name: str) -> Results:
+    """The results of an experiment of the same study (`exp-17`), for one that needs its results; it may be the results's own."""
+    study = _study_folder(results.plan)
+    return results.of(find(study.parent, f"{study.name}/{name}"))
 
 
-def others(runner: Runner) -> dict[str, Analysis]:
+def other_analyses(results: Results) -> dict[str, Analysis]:
     """What every other experiment of the study found, for an experiment that compares them."""
-    folder = _study_folder(runner.plan)
+    folder = _study_folder(results.plan)
     found = {}
     for name in _study(folder).experiments:
-        if name == runner.plan.name:
+        if name == results.plan.name:
             continue
-        known = runner.analyses.get(name)
-        found[name] = known if known is not None else analyse(runner.beside(find(folder.parent, name)))
+        known = results.analyses.get(name)
+        found[name] = known if known is not None else analyse(results.of(find(folder.parent, name)))
     return found
 
 

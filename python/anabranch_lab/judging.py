@@ -9,12 +9,12 @@ from pathlib import Path
 
 from . import experiment, report
 from .plan import PlanError
-from .sweep import Runner
+from .results import Results
 
 
 @dataclass(frozen=True)
-class Order:
-    """An experiment to analyse, in words that another process understands."""
+class AnalysisJob:
+    """An experiment to analyse, in values that another process can be sent."""
 
     name: str
     experiments: Path
@@ -26,61 +26,62 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What came of it: an analysis without its figures, which are drawn by then, or why there is none."""
+class AnalysisResult:
+    """The analysis of an experiment, without its figures (they have been drawn), or why there is none."""
 
     name: str
     analysis: experiment.Analysis | None
-    trouble: str = ""
+    problem: str = ""
 
 
-def carry_out(order: Order, analyses: dict[str, experiment.Analysis] | None = None) -> Answer:
-    """Analyses one experiment here and writes its page."""
+def run_job(job: AnalysisJob, analyses: dict[str, experiment.Analysis] | None = None) -> AnalysisResult:
+    """Analyses one experiment in this process and writes its page."""
     try:
-        runner = Runner(
-            experiment.find(order.experiments, order.name),
-            order.results,
-            seeds=order.seeds,
-            quick=order.quick,
+        results = Results(
+            experiment.find(job.experiments, job.name),
+            job.results,
+            seeds=job.seeds,
+            quick=job.quick,
             analyses=analyses,
         )
-        found = experiment.analyse(runner)
-        if order.page is not None:
-            report.write_page(order.page, runner, found)
+        found = experiment.analyse(results)
+        if job.page is not None:
+            report.write_page(job.page, results, found)
     except (PlanError, FileNotFoundError) as error:
-        return Answer(order.name, None, str(error))
+        return AnalysisResult(job.name, None, str(error))
     except Exception as error:
-        return Answer(order.name, None, f"its analysis failed: {error!r}\n{traceback.format_exc()}")
-    return Answer(order.name, replace(found, figures=[]))
+        return AnalysisResult(job.name, None, f"its analysis failed: {error!r}\n{traceback.format_exc()}")
+    return AnalysisResult(job.name, replace(found, figures=[]))
 
 
-def all_of(runners: Sequence[Runner], page: Path | None, jobs: int) -> Iterator[Answer]:
-    """Analyses every experiment, `jobs` at a time; answers come in the order of the runners.
+def analyse_all(every: Sequence[Results], page: Path | None, jobs: int) -> Iterator[AnalysisResult]:
+    """Analyses every experiment, `jobs` at a time, and gives the analyses in the order of the experiments.
 
     Experiments that compare the others (`compares` in their plan) come after them.
     """
     analyses: dict[str, experiment.Analysis] = {}
     folder = experiment.root() / "experiments"
-    first = [runner for runner in runners if not runner.plan.compares]
-    last = [runner for runner in runners if runner.plan.compares]
-    orders = [_order(runner, folder, page) for runner in first]
-    if jobs > 1 and len(orders) > 1:
+    first = [_job(results, folder, page) for results in every if not results.plan.compares]
+    last = [_job(results, folder, page) for results in every if results.plan.compares]
+    if jobs > 1 and len(first) > 1:
         # Fresh processes: a fork would copy the threads of DuckDB and Arrow half alive.
         context = multiprocessing.get_context("spawn")
-        with concurrent.futures.ProcessPoolExecutor(min(jobs, len(orders)), mp_context=context) as pool:
-            answers: Iterator[Answer] = pool.map(carry_out, orders)
-            yield from _kept(answers, analyses)
+        with concurrent.futures.ProcessPoolExecutor(min(jobs, len(first)), mp_context=context) as pool:
+            yield from _remembered(pool.map(run_job, first), analyses)
     else:
-        yield from _kept((carry_out(order, analyses) for order in orders), analyses)
-    yield from _kept((carry_out(_order(runner, folder, page), analyses) for runner in last), analyses)
+        yield from _remembered((run_job(job, analyses) for job in first), analyses)
+    yield from _remembered((run_job(job, analyses) for job in last), analyses)
 
 
-def _order(runner: Runner, folder: Path, page: Path | None) -> Order:
-    return Order(runner.plan.name, folder, runner.folder, runner.given_seeds, runner.quick, page)
+def _job(results: Results, folder: Path, page: Path | None) -> AnalysisJob:
+    return AnalysisJob(results.plan.name, folder, results.folder, results.given_seeds, results.quick, page)
 
 
-def _kept(answers: Iterator[Answer], analyses: dict[str, experiment.Analysis]) -> Iterator[Answer]:
-    for answer in answers:
-        if answer.analysis is not None:
-            analyses[answer.name] = answer.analysis
-        yield answer
+def _remembered(
+    found: Iterator[AnalysisResult], analyses: dict[str, experiment.Analysis]
+) -> Iterator[AnalysisResult]:
+    """The same, each kept in `analyses` for the experiments that compare."""
+    for result in found:
+        if result.analysis is not None:
+            analyses[result.name] = result.analysis
+        yield result

@@ -7,7 +7,7 @@ from rich.console import Console
 
 
 class Bar:
-    """A progress bar with the time that is left; plain lines where nobody can see a bar.
+    """A progress bar with the time that is left; plain lines where output is not a terminal.
 
     The time left comes from what the runs were thought to cost: the longest go first, so counting them would mislead.
     """

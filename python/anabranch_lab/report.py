@@ -15,7 +15,7 @@ import jinja2
 
 from . import _core, catalogue, claims, plots
 from .experiment import Analysis, Study, root, study_of
-from .sweep import Runner
+from .results import Results
 from .tables import report_number
 
 CLASSES = {claims.REPRODUCED: "yes", claims.NOT_REPRODUCED: "no", claims.EXPLAINED: "differs"}
@@ -27,15 +27,15 @@ LEAD = (
 
 @dataclass(frozen=True)
 class _Page:
-    runner: Runner
+    results: Results
     title: str
     analysis_claims: Sequence[claims.Claim]
     findings: Sequence[str]
 
 
-def write_page(folder: Path, runner: Runner, analysis: Analysis) -> Path:
+def write_page(folder: Path, results: Results, analysis: Analysis) -> Path:
     """Draws an experiment's figures and writes its page into a report."""
-    name = runner.plan.name
+    name = results.plan.name
     study = study_of(root() / "experiments", name)
     figures = []
     for figure in analysis.figures:
@@ -54,17 +54,17 @@ def write_page(folder: Path, runner: Runner, analysis: Analysis) -> Path:
     return _write(
         folder / address(name),
         "experiment.html.j2",
-        title=f"anabranch: {runner.plan.title}",
-        heading=runner.plan.title,
-        lead=f"Study {study.number}: {runner.plan.reference}",
+        title=f"anabranch: {results.plan.title}",
+        heading=results.plan.title,
+        lead=f"Study {study.number}: {results.plan.reference}",
         up=up,
         here=name.rpartition("/")[2],
         analysis=analysis,
         figures=figures,
-        runner=runner,
-        plan=runner.plan,
+        results=results,
+        plan=results.plan,
         found=analysis.claims,
-        facts=facts([runner]),
+        facts=facts([results]),
     )
 
 
@@ -76,12 +76,12 @@ class Pages:
         self._pages: dict[str, _Page] = {}
         self._studies: dict[str, Study] = {}
 
-    def add(self, runner: Runner, analysis: Analysis) -> None:
+    def add(self, results: Results, analysis: Analysis) -> None:
         """An experiment whose page is written."""
-        name = runner.plan.name
+        name = results.plan.name
         study = study_of(root() / "experiments", name)
         self._studies[study.name] = study
-        self._pages[name] = _Page(runner, runner.plan.title, analysis.claims, analysis.findings)
+        self._pages[name] = _Page(results, results.plan.title, analysis.claims, analysis.findings)
 
     def finish(self) -> Path:
         """Writes the pages of the studies and the overview; returns the overview's path."""
@@ -108,7 +108,7 @@ class Pages:
                     )
                     if whole
                     else [],
-                    runners=[self._pages[name].runner for name in mine],
+                    every=[self._pages[name].results for name in mine],
                 )
             overview.append(
                 {
@@ -130,7 +130,7 @@ class Pages:
             here="",
             claims=[],
             missing=[],
-            runners=[page.runner for page in self._pages.values()],
+            every=[page.results for page in self._pages.values()],
         )
 
     def _entry(self, name: str, where: str) -> dict[str, Any]:
@@ -149,7 +149,7 @@ class Pages:
         entries: Sequence[Mapping[str, Any]],
         found: Sequence[claims.Claim],
         *,
-        runners: Sequence[Runner],
+        every: Sequence[Results],
         **values: Any,
     ) -> Path:
         return _write(
@@ -157,7 +157,7 @@ class Pages:
             "list.html.j2",
             entries=entries,
             found=found,
-            facts=facts(runners),
+            facts=facts(every),
             **values,
         )
 
@@ -216,14 +216,14 @@ def write_finding(path: Path, findings: Sequence[str]) -> bool:
     return bool(found)
 
 
-def facts(runners: Sequence[Runner]) -> list[tuple[str, str]]:
+def facts(every: Sequence[Results]) -> list[tuple[str, str]]:
     """What the report was made with."""
-    runs = sum(job.runs for runner in runners for job in runner.jobs())
-    quick = any(runner.quick for runner in runners)
+    runs = sum(results.run_count() for results in every)
+    quick = any(results.quick for results in every)
     return [
         ("runs", f"{runs:,}" + (" (quick: too few to judge a number)" if quick else "")),
         ("commit", _commit()),
-        ("simulator", f"anabranch {_core.__version__}, build {runners[0].code if runners else 'none'}"),
+        ("simulator", f"anabranch {_core.__version__}, build {every[0].code if every else 'none'}"),
         (
             "lab",
             f"Python {platform.python_version()}, "

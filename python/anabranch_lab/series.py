@@ -3,16 +3,14 @@
 import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from . import work
 from .grid import Grid
 from .plan import PlanError
-
-if TYPE_CHECKING:
-    from .sweep import Runner
+from .results import Results
 
 QUERY = """
     SELECT seed, entity, subflow, time_ns, seq, size, a, b, c FROM runs
@@ -153,9 +151,9 @@ class Samples:
         return ", ".join(dict.fromkeys(entity for entity, _ in self._columns)) or "none"
 
 
-def load(runner: "Runner", sweep: str, at: Mapping[str, Any]) -> dict[int, Samples]:
+def load(results: Results, sweep: str, at: Mapping[str, Any]) -> dict[int, Samples]:
     """The samples of every run at one point of a sweep with `trace = true`, by seed."""
-    table = runner.table(sweep, QUERY, kind=work.TRACE, at=at)
+    table = results.table(sweep, QUERY, kind=work.TRACE, at=at)
     columns = {name: table.column(name).to_numpy() for name in ("seed", "subflow")}
     entity = np.asarray(table.column("entity").to_pylist(), dtype=object)
     numbers = {
@@ -181,15 +179,15 @@ def load(runner: "Runner", sweep: str, at: Mapping[str, Any]) -> dict[int, Sampl
     return {seed: Samples(seed, entities) for seed, entities in found.items()}
 
 
-def measure(runner: "Runner", sweep: str, look: Callable[[Samples], Mapping[str, float]]) -> Grid:
-    """Measures that `look` takes from the samples of each run, as a grid: like `Runner.grid`, for what happens over time."""
-    found = runner.plan.sweep(sweep)
+def measure(results: Results, sweep: str, look: Callable[[Samples], Mapping[str, float]]) -> Grid:
+    """Measures that `look` takes from the samples of each run, as a grid: like `Results.grid`, for what happens over time."""
+    found = results.plan.sweep(sweep)
     axes = tuple(axis.name for axis in found.axes)
     cells: dict[tuple, dict[str, list]] = {}
     names: tuple[str, ...] = ()
-    for point, _ in runner.points(found):
+    for point, _ in results.points(found):
         cell: dict[str, list] = {"seed": []}
-        for seed, samples in sorted(load(runner, sweep, point.at).items()):
+        for seed, samples in sorted(load(results, sweep, point.at).items()):
             seen = look(samples)
             names = tuple(seen)
             cell["seed"].append(seed)

@@ -8,37 +8,38 @@ from rich.table import Table as RichTable
 from . import claims as judged
 from . import experiment
 from .progress import duration
-from .sweep import Runner
+from .results import Results
+from .schedule import Schedule
 
 STYLE = {judged.REPRODUCED: "green", judged.NOT_REPRODUCED: "red", judged.EXPLAINED: "yellow"}
 
 
-def sweeps(runner: Runner) -> RichTable:
+def sweeps(schedule: Schedule) -> RichTable:
     """Every sweep, and how many of its runs are on disk."""
-    table = RichTable("sweep", "runs", "on disk", "what", title=_title(runner))
-    for sweep in runner.plan.sweeps:
-        jobs = runner.jobs([sweep])
-        done = sum(job.runs for job in jobs if runner.store.has(job.key, job.seed, job.kinds))
+    table = RichTable("sweep", "runs", "on disk", "what", title=_title(schedule.results))
+    for sweep in schedule.results.plan.sweeps:
+        jobs = schedule.jobs([sweep])
+        done = sum(job.runs for job in jobs if schedule.results.store.has(job.key, job.seed, job.kinds))
         table.add_row(sweep.name, str(sum(job.runs for job in jobs)), str(done), escape(sweep.about))
     return table
 
 
-def costs(runner: Runner) -> RichTable:
+def costs(schedule: Schedule) -> RichTable:
     """Every sweep, and the processor time of its runs."""
-    table = RichTable(title=_title(runner))
+    table = RichTable(title=_title(schedule.results))
     for name in ("sweep", "points", "seeds", "runs", "on disk", "a run", "longest", "all runs", "known from"):
         table.add_column(name, justify="left" if name == "sweep" else "right")
-    for sweep in runner.plan.sweeps:
-        points = runner.points(sweep)
-        jobs = runner.jobs([sweep])
+    for sweep in schedule.results.plan.sweeps:
+        points = schedule.results.points(sweep)
+        jobs = schedule.jobs([sweep])
         runs = sum(job.runs for job in jobs)
-        each = [runner.cost(job) for job in jobs]
-        known = sum(job.runs for job in jobs if runner.costs.known(job.key))
-        done = sum(job.runs for job in jobs if runner.store.has(job.key, job.seed, job.kinds))
+        each = [schedule.cost(job) for job in jobs]
+        known = sum(job.runs for job in jobs if schedule.costs.known(job.key))
+        done = sum(job.runs for job in jobs if schedule.results.store.has(job.key, job.seed, job.kinds))
         table.add_row(
             sweep.name,
             str(len(points)),
-            runner.seed_counts(sweep),
+            schedule.results.seed_counts(sweep),
             str(runs),
             str(done),
             f"{sum(each) / max(1, runs):.2g} s",
@@ -85,8 +86,8 @@ def headline(table: experiment.Table) -> RichTable:
     return rich
 
 
-def _title(runner: Runner) -> str:
-    return escape(f"{runner.plan.name}: {runner.plan.title}")
+def _title(results: Results) -> str:
+    return escape(f"{results.plan.name}: {results.plan.title}")
 
 
 def _text(value: float | str) -> str:

@@ -18,15 +18,15 @@ TRACE = "trace"
 
 
 @dataclass(frozen=True)
-class Made:
-    """What one run left: file contents by kind, and how long it took, which no file holds."""
+class RunResult:
+    """The result of one run, or of one batch: file contents by kind, and how long it took, which no file holds."""
 
     files: Mapping[str, bytes]
     seconds: float
     code: str
 
 
-def make(
+def execute(
     scenario: str,
     seed: int,
     kinds: Sequence[str],
@@ -34,7 +34,7 @@ def make(
     batch: Sequence[Sequence[tuple[str, str]]] = (),
     simulate: Simulate = simulation.simulate,
     code: str | None = None,
-) -> Made:
+) -> RunResult:
     """Runs a scenario with one seed; with a `batch` once for each of its entries, which say what is set over the scenario.
 
     A batch is one file, whose column `run` says which run a row is of: a file for each of many short runs would take longer
@@ -47,7 +47,7 @@ def make(
         for run, overrides in enumerate(batch):
             outcome = simulate(scenario, seed, overrides=overrides)
             rows += [{"run": run} | row for row in _rows(outcome.summary, seed)]
-        return Made({RUNS: store.encode(_table(rows))}, time.perf_counter() - start, code)
+        return RunResult({RUNS: store.encode(_table(rows))}, time.perf_counter() - start, code)
     outcome = simulate(scenario, seed, trace=TRACE in kinds)
     files = {}
     if TRACE in kinds:
@@ -58,7 +58,7 @@ def make(
         files[TRACE] = store.encode(trace)
     # The file that says that the run is done comes last.
     files[RUNS] = store.encode(rows_of(outcome.summary, seed))
-    return Made(files, time.perf_counter() - start, code)
+    return RunResult(files, time.perf_counter() - start, code)
 
 
 def rows_of(summary: Mapping[str, Any], seed: int) -> pa.Table:

@@ -1,17 +1,31 @@
+import fake
 import pytest
-from fake import simulate as fake_simulate
 
 from anabranch_lab import experiment
-from anabranch_lab.sweep import Runner
+from anabranch_lab.results import Results
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def satellite():
     """The plan of the satellite study."""
     return experiment.find(experiment.root() / "experiments", "satellite-2005")
 
 
 @pytest.fixture
-def runner(satellite, tmp_path):
-    """The satellite study with a simulator that makes numbers up: for what does not depend on them."""
-    return Runner(satellite, tmp_path / "results", code="fake", simulate=fake_simulate)
+def results(satellite, tmp_path):
+    """Results of the satellite study that are not made yet, for a simulator that makes numbers up (`fake.run`)."""
+    return Results(satellite, tmp_path / "results", code="fake")
+
+
+@pytest.fixture(scope="session")
+def made_up(satellite, tmp_path_factory):
+    """Results of the satellite study with numbers made up: made once, for tests that only read them."""
+    results = Results(satellite, tmp_path_factory.mktemp("satellite") / "results", code="fake")
+    fake.run(results, 4)
+    return results
+
+
+@pytest.fixture(scope="session")
+def analysed(made_up):
+    """What the analysis of the satellite study finds in numbers made up."""
+    return experiment.analyse(made_up)

@@ -9,6 +9,8 @@ import zlib
 
 import pyarrow as pa
 
+from anabranch_lab import campaign
+from anabranch_lab.schedule import Schedule
 from anabranch_lab.simulation import Outcome
 
 RTT = 0.508
@@ -39,6 +41,11 @@ def simulate(scenario, seed, *, trace=False):
         else:
             events = table(recorded(rng))
     return Outcome({"seed": seed, "flows": flows, "links": links}, events)
+
+
+def run(results, workers=2, simulate=simulate, progress=None):
+    """Makes what is missing of these results, with numbers made up or by another simulator; returns how many runs that were."""
+    return campaign.run([Schedule(results, simulate)], campaign.Threads(workers), progress)
 
 
 def event(time, flow, kind, seq=0, *, reason="", size=1448, a=0, b=0, c=0):

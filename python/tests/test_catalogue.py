@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from anabranch_lab import catalogue, claims, cli, experiment, plan
-from anabranch_lab.sweep import Runner
+from anabranch_lab import campaign, catalogue, claims, cli, experiment, plan
+from anabranch_lab.results import Results
+from anabranch_lab.schedule import Schedule
 
 ROOT = experiment.root() / "experiments"
 
@@ -64,16 +65,16 @@ ANALYSIS = '''
 """Judges."""
 from anabranch_lab import grid
 from anabranch_lab.claims import Explanation, above, number
-from anabranch_lab.experiment import Analysis, Figure, book
+from anabranch_lab.experiment import Analysis, Figure, claim_builder
 from ..common import LINK
 
-def analyse(runner):
-    runs = runner.grid("losses", {"utilisation": grid.of_link(LINK, "utilisation")})
-    variant = runner.grid("variant", {"utilisation": grid.of_link(LINK, "utilisation")})
+def analyse(results):
+    runs = results.grid("losses", {"utilisation": grid.of_link(LINK, "utilisation")})
+    variant = results.grid("variant", {"utilisation": grid.of_link(LINK, "utilisation")})
     def judge(engine):
         return [number("p = 0.02", EXPECTED, runs.at("utilisation", engine=engine, p=0.02), 0.01)]
     why = Explanation("why", ("variant",), (above("u", BAR, variant.at("utilisation", p=0.02)),))
-    return Analysis([book(runner).claim("C-NAME", judge, explanation=why)], findings=["found NAME"])
+    return Analysis([claim_builder(results).claim("C-NAME", judge, explanation=why)], findings=["found NAME"])
 '''
 
 CLAIM = """
@@ -170,17 +171,23 @@ def test_strict_wants_a_tested_explanation(checkout):
 
 
 def test_quick_is_short_and_judges_nothing(checkout):
-    runner = Runner(experiment.find(checkout / "experiments", "made-up/exp-1"), checkout / "out", quick=True)
-    assert len(runner.jobs()) == (2 + 1) * 2
-    assert all('duration = "2 s"' in job.point.scenario for job in runner.jobs())
-    runner.run(2)
-    assert experiment.analyse(runner).claims[0].verdict == claims.NOT_REPRODUCED
+    results = Results(
+        experiment.find(checkout / "experiments", "made-up/exp-1"), checkout / "out", quick=True
+    )
+    assert len(Schedule(results).jobs()) == (2 + 1) * 2
+    assert all('duration = "2 s"' in job.point.scenario for job in Schedule(results).jobs())
+    campaign.run([Schedule(results)], campaign.Threads(2))
+    assert experiment.analyse(results).claims[0].verdict == claims.NOT_REPRODUCED
 
 
 def test_an_experiment_may_look_at_the_others(checkout):
-    runner = Runner(experiment.find(checkout / "experiments", "made-up/exp-1"), checkout / "out", quick=True)
-    runner.run(2)
-    assert [claim.id for each in experiment.others(runner).values() for claim in each.claims] == ["C-exp-2"]
+    results = Results(
+        experiment.find(checkout / "experiments", "made-up/exp-1"), checkout / "out", quick=True
+    )
+    campaign.run([Schedule(results)], campaign.Threads(2))
+    assert [claim.id for each in experiment.other_analyses(results).values() for claim in each.claims] == [
+        "C-exp-2"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -199,21 +206,21 @@ def test_a_wrong_catalogue_is_refused(checkout, change, message):
 
 
 def test_an_experiment_may_use_the_runs_of_another(checkout):
-    runner = Runner(experiment.find(checkout / "experiments", "made-up/exp-1"), checkout / "out")
-    assert experiment.beside(runner, "exp-2").plan.name == "made-up/exp-2"
+    results = Results(experiment.find(checkout / "experiments", "made-up/exp-1"), checkout / "out")
+    assert experiment.results_of(results, "exp-2").plan.name == "made-up/exp-2"
     with pytest.raises(plan.PlanError, match="no experiment `made-up/exp-3`"):
-        experiment.beside(runner, "exp-3")
+        experiment.results_of(results, "exp-3")
 
 
 def test_a_claim_or_a_variant_that_does_not_exist_is_named(checkout):
-    runner = Runner(experiment.find(checkout / "experiments", "made-up/exp-1"), checkout / "out")
-    book = experiment.book(runner)
+    results = Results(experiment.find(checkout / "experiments", "made-up/exp-1"), checkout / "out")
+    builder = experiment.claim_builder(results)
     with pytest.raises(KeyError, match="no claim C-x"):
-        book.claim("C-x", [claims.exact("", 1, 1)])
+        builder.claim("C-x", [claims.exact("", 1, 1)])
     with pytest.raises(plan.PlanError, match="no sweep `nothing`"):
-        book.claim("C-exp-1", [claims.exact("", 1, 1)], evidence=["nothing"])
-    both = experiment.book(runner, experiment.beside(runner, "exp-2"))
-    name = runner.beside(experiment.find(checkout / "experiments", "made-up/exp-2")).plan.sweeps[0].name
+        builder.claim("C-exp-1", [claims.exact("", 1, 1)], evidence=["nothing"])
+    both = experiment.claim_builder(results, experiment.results_of(results, "exp-2"))
+    name = results.of(experiment.find(checkout / "experiments", "made-up/exp-2")).plan.sweeps[0].name
     assert both.claim("C-exp-1", [claims.exact("", 1, 1)], evidence=[f"exp-2/{name}"]).evidence == [
         f"exp-2/{name}"
     ]
@@ -236,14 +243,14 @@ def test_the_catalogue_of_the_thesis_is_whole():
         "fig-4-2",
         "exp-01",
         "exp-16",
-        "x-9",
+        "receive-credit",
         "reference",
     }
 
 
 def test_an_analysis_that_fails_keeps_no_other_from_its_verdict(checkout, capsys):
     analysis = checkout / "experiments" / "made-up" / "exp-1" / "analysis.py"
-    analysis.write_text(analysis.read_text() + "\ndef analyse(runner):\n    return 1 / 0\n")
+    analysis.write_text(analysis.read_text() + "\ndef analyse(results):\n    return 1 / 0\n")
     assert command("studies", "made-up", "--quick") == 1
     output = capsys.readouterr()
     assert "made-up/exp-1: its analysis failed: ZeroDivisionError" in output.err
@@ -259,12 +266,12 @@ def test_one_that_compares_comes_last_and_sees_what_the_others_found(checkout):
     (folder / "plan.toml").write_text('title = "Comparison"\ncompares = true\n')
     (folder / "analysis.py").write_text(
         "from anabranch_lab.claims import exact\n"
-        "from anabranch_lab.experiment import Analysis, book, others\n"
-        "def analyse(runner):\n"
-        "    found = others(runner)\n"
+        "from anabranch_lab.experiment import Analysis, claim_builder, other_analyses\n"
+        "def analyse(results):\n"
+        "    found = other_analyses(results)\n"
         "    seen = sorted(claim.id for each in found.values() for claim in each.claims)\n"
         "    parts = [exact('seen', ['C-exp-1', 'C-exp-2'], seen)]\n"
-        "    return Analysis([book(runner).claim('C-all', parts)])\n"
+        "    return Analysis([claim_builder(results).claim('C-all', parts)])\n"
     )
     catalogued = study / "claims.toml"
     catalogued.write_text(catalogued.read_text() + CLAIM.format(id="C-all", experiment="a-first-by-name"))

@@ -9,7 +9,8 @@ import sys
 import pytest
 
 from anabranch_lab import campaign, cli, cluster, experiment, plan
-from anabranch_lab.sweep import Runner
+from anabranch_lab.results import Results
+from anabranch_lab.schedule import Schedule
 
 PLAN = """
 title = "Small"
@@ -100,7 +101,7 @@ def contents(folder):
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_here_and_there_are_the_same_bytes(small, tmp_path, address):
-    here, there = Runner(small, tmp_path / "here"), Runner(small, tmp_path / "there")
+    here, there = (Schedule(Results(small, tmp_path / place)) for place in ("here", "there"))
     assert campaign.run([here], campaign.Threads(2)) == 2 * 2 * 2 * 4
     workers = cluster.Cluster(address)
     assert workers.width == 2
@@ -117,19 +118,20 @@ def test_a_run_that_fails_there_says_why_here(small, tmp_path, address, monkeypa
     monkeypatch.setattr(campaign, "_check", lambda missing: None)
     (small.folder / "scenario.toml").write_text(SCENARIO.replace("2 Mbit/s", "2 apples"))
     with pytest.raises(ValueError, match="apples"):
-        campaign.run([Runner(small, tmp_path / "out")], cluster.Cluster(address))
+        campaign.run([Schedule(Results(small, tmp_path / "out"))], cluster.Cluster(address))
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_worker_with_another_simulator_makes_nothing(small, tmp_path, address):
-    other = Runner(small, tmp_path / "out", code="another")
+    other = Schedule(Results(small, tmp_path / "out", code="another"))
     with pytest.raises(ValueError, match="another simulator"):
         campaign.run([other], cluster.Cluster(address))
     assert contents(tmp_path / "out") == {}
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_nobody_at_the_address_is_one_line(capsys):
+def test_nobody_at_the_address_is_one_line(capsys, monkeypatch):
+    monkeypatch.setattr(cluster.Cluster, "TIMEOUT", 1.0)
     pytest.importorskip("distributed")
     name = experiment.names(experiment.root() / "experiments")[0]
     assert cli.main(["run", name, "--dask", "tcp://127.0.0.1:1", "--quick"]) == 1

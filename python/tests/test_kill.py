@@ -9,7 +9,7 @@ import time
 import pytest
 
 SCENARIO = """
-duration = "120 s"
+duration = "40 s"
 [[link]]
 name = "wire"
 from = "a"

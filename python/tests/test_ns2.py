@@ -13,12 +13,15 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 import tomli_w
 
-from anabranch_lab import experiment, plan, simulation
+from anabranch_lab import campaign, experiment, plan, simulation
+from anabranch_lab.results import Results
+from anabranch_lab.schedule import Schedule
 from anabranch_lab.stats import Estimate, estimate
-from anabranch_lab.sweep import Runner
 
 pytestmark = pytest.mark.reference
 
@@ -71,12 +74,12 @@ def test_the_cycle_of_one_flow_is_within_two_percent(name, values):
 def cuts(trace, after):
     """When the window of a flow is cut from its peak, and how large it was."""
     drops, peaks, last = [], [], None
-    for row in trace.to_pylist():
-        if row["kind"] == "window":
-            if last is not None and row["a"] < 0.7 * last and row["time_ns"] >= after * 1e9:
-                drops.append(row["time_ns"] / 1e9)
-                peaks.append(last)
-            last = row["a"]
+    windows = trace.filter(pc.equal(trace["kind"].cast(pa.string()), "window"))
+    for time, cwnd in zip(windows["time_ns"].to_pylist(), windows["a"].to_pylist(), strict=True):
+        if last is not None and cwnd < 0.7 * last and time >= after * 1e9:
+            drops.append(time / 1e9)
+            peaks.append(last)
+        last = cwnd
     return drops, peaks
 
 
@@ -134,9 +137,9 @@ def test_satellite_shares_and_utilisation_are_within_the_intervals(sweep, satell
     data = sys.modules["anabranch_experiments_satellite_2005.data"]
     wanted = [p for p in data.published() if FULL or p in (0.008, 0.01, 0.02)]
     only = dataclasses.replace(satellite, sweeps=(at(satellite.sweep(sweep), wanted),))
-    runner = Runner(only, tmp_path, seeds=range(1, 31 if FULL else 11))
-    runner.run(WORKERS)
-    cells, rows = data.cells(runner, sweep), data.ns2(sweep)
+    results = Results(only, tmp_path, seeds=range(1, 31 if FULL else 11))
+    campaign.run([Schedule(results)], campaign.Threads(WORKERS))
+    cells, rows = data.cells(results, sweep), data.ns2(sweep)
     assert sorted(cells) == wanted
     for p, cell in cells.items():
         for measure, short in (("share", "sctp"), ("util", "util")):

@@ -30,11 +30,18 @@ class Page(HTMLParser):
             assert self.open.pop() == tag
 
 
-def test_a_report_is_one_file_with_everything_in_it(runner, tmp_path):
-    runner.run(4)
-    analysis = experiment.analyse(runner)
-    path = report.write_page(tmp_path / "report", runner, analysis)
-    text = path.read_text(encoding="utf-8")
+@pytest.fixture(scope="module")
+def written(made_up, analysed, tmp_path_factory):
+    """The folder of a report, with the page of the satellite study."""
+    folder = tmp_path_factory.mktemp("report")
+    report.write_page(folder, made_up, analysed)
+    return folder
+
+
+@pytest.mark.xdist_group("satellite")
+def test_a_report_is_one_file_with_everything_in_it(written, analysed):
+    analysis = analysed
+    text = (written / "satellite-2005.html").read_text(encoding="utf-8")
     page = Page()
     page.feed(text)
     assert page.open == []
@@ -48,28 +55,26 @@ def test_a_report_is_one_file_with_everything_in_it(runner, tmp_path):
         assert needed in text or needed.capitalize() in text
     assert not re.search(r"\{\{|\}\}|nan\b", text)
     for figure in analysis.figures:
-        png = tmp_path / "report" / "figures" / f"satellite-2005-{figure.name}.png"
+        png = written / "figures" / f"satellite-2005-{figure.name}.png"
         assert png.read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_overview_leads_to_every_page(runner, tmp_path):
-    runner.run(4)
-    analysis = experiment.analyse(runner)
-    report.write_page(tmp_path, runner, analysis)
-    pages = report.Pages(tmp_path)
-    pages.add(runner, analysis)
+@pytest.mark.xdist_group("satellite")
+def test_the_overview_leads_to_every_page(written, made_up, analysed):
+    pages = report.Pages(written)
+    pages.add(made_up, analysed)
     page = Page()
     page.feed(pages.finish().read_text(encoding="utf-8"))
     assert page.links == ["satellite-2005.html"]
-    assert all((tmp_path / link).is_file() for link in page.links)
+    assert all((written / link).is_file() for link in page.links)
 
 
-def test_what_is_not_on_disk_is_asked_for(runner):
+def test_what_is_not_on_disk_is_asked_for(results):
     with pytest.raises(FileNotFoundError, match="run the experiment first"):
-        experiment.analyse(runner)
+        experiment.analyse(results)
 
 
-def test_text_from_a_claim_cannot_break_the_page(runner, tmp_path):
+def test_text_from_a_claim_cannot_break_the_page(results, tmp_path):
     analysis = experiment.Analysis(
         claims=[
             claims.Claim(
@@ -87,7 +92,7 @@ def test_text_from_a_claim_cannot_break_the_page(runner, tmp_path):
         tables=[],
         figures=[],
     )
-    html = report.write_page(tmp_path, runner, analysis).read_text(encoding="utf-8")
+    html = report.write_page(tmp_path, results, analysis).read_text(encoding="utf-8")
     assert "<script>" not in html
     assert "a &lt; b &amp; c" in html
 

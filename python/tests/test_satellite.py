@@ -1,16 +1,29 @@
 """The satellite study's judges, on made-up runs: right ones pass, wrong ones fail."""
 
+import dataclasses
 import sys
 
 import fake
 import pytest
 
 from anabranch_lab import claims, experiment
+from anabranch_lab.results import Results
+
+# Tests of one group run in one process, and share what it has made.
+pytestmark = pytest.mark.xdist_group("satellite")
 
 IDS = ["L-T2-util", "L-T2-gam", "L-T2-del", "L-F3", "L-F4", "L-F5", "L-F67", "L-F8", "L-F9", "L-C1"]
 
 
-@pytest.fixture
+def close_up(satellite, tmp_path, sweep):
+    """Results of one sweep of the study alone."""
+    only = dataclasses.replace(satellite, sweeps=(satellite.sweep(sweep),))
+    results = Results(only, tmp_path / "results", code="fake")
+    fake.run(results)
+    return results
+
+
+@pytest.fixture(scope="session")
 def modules(satellite):
     """The experiment's own modules."""
     experiment._module(satellite)
@@ -20,10 +33,10 @@ def modules(satellite):
     }
 
 
-@pytest.fixture
-def analysed(runner):
-    runner.run(4)
-    return experiment.analyse(runner)
+@pytest.fixture(scope="session")
+def builder(made_up):
+    """What the judges make their claims with."""
+    return experiment.claim_builder(made_up)
 
 
 def cell(modules, share, n=30, spread=0.2, util=10.0):
@@ -53,39 +66,39 @@ def test_every_claim_is_judged(analysed):
         assert claim.record()["verdict"] in claims.VERDICTS
 
 
-def test_shares_as_printed_are_reproduced_and_shares_of_one_half_are_not(modules):
+def test_shares_as_printed_are_reproduced_and_shares_of_one_half_are_not(modules, builder):
     judge = modules["judge"]
-    assert judge.share(same_as_printed(modules, share=0.6)).verdict == claims.REPRODUCED
-    assert judge.share(same_as_printed(modules, share=-6)).verdict == claims.NOT_REPRODUCED
+    assert judge.share(builder, same_as_printed(modules, share=0.6)).verdict == claims.REPRODUCED
+    assert judge.share(builder, same_as_printed(modules, share=-6)).verdict == claims.NOT_REPRODUCED
 
 
-def test_utilisation_has_its_own_tolerance(modules):
+def test_utilisation_has_its_own_tolerance(modules, builder):
     sweeps = same_as_printed(modules)
-    assert modules["judge"].utilisation(sweeps).verdict == claims.REPRODUCED
+    assert modules["judge"].utilisation(builder, sweeps).verdict == claims.REPRODUCED
     sweeps = {name: {p: cell(modules, 55, util=25.0) for p in cells} for name, cells in sweeps.items()}
-    assert modules["judge"].utilisation(sweeps).verdict == claims.NOT_REPRODUCED
+    assert modules["judge"].utilisation(builder, sweeps).verdict == claims.NOT_REPRODUCED
 
 
-def test_a_peak_is_seen_where_there_is_one_and_not_where_there_is_none(modules):
+def test_a_peak_is_seen_where_there_is_one_and_not_where_there_is_none(modules, builder):
     judge = modules["judge"]
-    assert judge.peak(same_as_printed(modules)).verdict != claims.NOT_REPRODUCED
+    assert judge.peak(builder, same_as_printed(modules)).verdict != claims.NOT_REPRODUCED
     assert judge.has_peak(same_as_printed(modules)["study"]) is True
     flat = {
         name: {p: cell(modules, 54, spread=1.0) for p in cells}
         for name, cells in same_as_printed(modules).items()
     }
-    assert judge.peak(flat).verdict != claims.REPRODUCED
+    assert judge.peak(builder, flat).verdict != claims.REPRODUCED
 
 
-def test_few_seeds_reproduce_nothing(modules):
+def test_few_seeds_reproduce_nothing(modules, builder):
     data = modules["data"]
     study = {p: cell(modules, row["sctp_pct"] + 0.6, n=5) for p, row in data.published().items()}
     sweeps = dict.fromkeys(same_as_printed(modules), study)
-    assert modules["judge"].share(sweeps).verdict == claims.NOT_REPRODUCED
+    assert modules["judge"].share(builder, sweeps).verdict == claims.NOT_REPRODUCED
 
 
-def test_the_erratum_of_table_2(modules):
-    claim = modules["judge"].delta()
+def test_the_erratum_of_table_2(modules, builder):
+    claim = modules["judge"].delta(builder)
     by_row = {part.at: part for part in claim.parts}
     assert by_row["p = 0.008"].measured == pytest.approx(0.8, abs=0.05)
     assert not by_row["p = 0.008"].holds
@@ -93,11 +106,11 @@ def test_the_erratum_of_table_2(modules):
     assert "51.5" in claim.note
 
 
-def test_an_advantage_that_shrinks_and_one_that_does_not(modules):
+def test_an_advantage_that_shrinks_and_one_that_does_not(modules, builder):
     judge, sweeps = modules["judge"], same_as_printed(modules)
-    assert judge.ablation(sweeps).verdict == claims.NOT_REPRODUCED
+    assert judge.ablation(builder, sweeps).verdict == claims.NOT_REPRODUCED
     weaker = {p: cell(modules, row["sctp_pct"] - 3) for p, row in modules["data"].published().items()}
-    assert judge.ablation({**sweeps, "same-scheme": weaker}).verdict == claims.REPRODUCED
+    assert judge.ablation(builder, {**sweeps, "same-scheme": weaker}).verdict == claims.REPRODUCED
 
 
 def test_the_close_ups_of_the_text_are_reproduced(analysed):
@@ -106,29 +119,27 @@ def test_the_close_ups_of_the_text_are_reproduced(analysed):
     assert by_id["L-F9"].verdict == claims.REPRODUCED, [p for p in by_id["L-F9"].parts if not p.holds]
 
 
-def test_limited_transmit_is_not_figure_8(runner, modules, monkeypatch):
+def test_limited_transmit_is_not_figure_8(satellite, tmp_path, modules, monkeypatch, builder):
     original = fake.figure_8
     monkeypatch.setattr(fake, "figure_8", lambda: original(limited_transmit=True))
-    runner.run(4)
-    claim = modules["judge"].tcp_close_up(runner)
+    claim = modules["judge"].tcp_close_up(builder, close_up(satellite, tmp_path, "figure-8"))
     assert claim.verdict == claims.NOT_REPRODUCED
     assert [part.at for part in claim.parts if not part.holds] == ["sent after each duplicate"]
 
 
-def test_three_reports_are_not_figure_9(runner, modules, monkeypatch):
+def test_three_reports_are_not_figure_9(satellite, tmp_path, modules, monkeypatch, builder):
     original = fake.figure_9
     monkeypatch.setattr(fake, "figure_9", lambda: original(retransmit_on=3))
-    runner.run(4)
-    assert modules["judge"].sctp_close_up(runner).verdict == claims.NOT_REPRODUCED
+    claim = modules["judge"].sctp_close_up(builder, close_up(satellite, tmp_path, "figure-9"))
+    assert claim.verdict == claims.NOT_REPRODUCED
 
 
-def test_an_empty_bin_is_counted(runner):
-    runner.run(4)
+def test_an_empty_bin_is_counted(made_up):
     from anabranch_experiments_satellite_2005 import recorded
 
-    rows = runner.rows("recorded", recorded.BINS, kind="trace")
+    rows = made_up.rows("recorded", recorded.BINS, kind="trace")
     assert [row["bins"] for row in rows] == [400] * 30
-    sent = runner.rows("recorded", "SELECT seed, time_ns FROM runs WHERE kind = 'sent'", kind="trace")
+    sent = made_up.rows("recorded", "SELECT seed, time_ns FROM runs WHERE kind = 'sent'", kind="trace")
     full = {(row["seed"], row["time_ns"] // 100_000_000) for row in sent}
     for row in rows:
         busy = sum((row["seed"], index) in full for index in range(1000, 1400))

@@ -4,9 +4,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from anabranch_lab import grid, plan, series, work
+from anabranch_lab import campaign, grid, plan, series, work
+from anabranch_lab.results import Results
+from anabranch_lab.schedule import Schedule
 from anabranch_lab.simulation import Outcome
-from anabranch_lab.sweep import Runner
 
 PLAN = """
 title = "t"
@@ -60,16 +61,16 @@ def simulate(scenario, seed, *, trace=False):
 
 
 @pytest.fixture
-def runner(tmp_path):
+def results(tmp_path):
     (tmp_path / "plan.toml").write_text(PLAN)
     (tmp_path / "scenario.toml").write_text(SCENARIO)
-    made = Runner(plan.load(tmp_path), tmp_path / "out", code="c", simulate=simulate)
-    made.run(2)
+    made = Results(plan.load(tmp_path), tmp_path / "out", code="c")
+    campaign.run([Schedule(made, simulate)], campaign.Threads(2))
     return made
 
 
-def test_every_seed_has_its_series(runner):
-    found = series.load(runner, "s", {"n": 1})
+def test_every_seed_has_its_series(results):
+    found = series.load(results, "s", {"n": 1})
     assert sorted(found) == [1, 2]
     link = found[2].link("wire")
     assert link.time.tolist() == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5])
@@ -79,8 +80,8 @@ def test_every_seed_has_its_series(runner):
     assert link.drops.tolist() == [0, 1, 2, 3, 4]
 
 
-def test_subflows_are_summed_or_asked_for(runner):
-    samples = series.load(runner, "s", {"n": 2})[1]
+def test_subflows_are_summed_or_asked_for(results):
+    samples = series.load(results, "s", {"n": 2})[1]
     assert samples.subflows("sf") == [0, 1]
     both, second = samples.sender("sf"), samples.sender("sf", 1)
     assert both.cwnd.tolist() == [6000 + 2 * k for k in range(5)]
@@ -91,18 +92,18 @@ def test_subflows_are_summed_or_asked_for(runner):
     assert isinstance(both.time, np.ndarray)
 
 
-def test_what_was_not_sampled_is_named(runner):
-    samples = series.load(runner, "s", {"n": 1})[1]
+def test_what_was_not_sampled_is_named(results):
+    samples = series.load(results, "s", {"n": 1})[1]
     with pytest.raises(KeyError, match=r"no samples of `link:nothing`.*link:wire"):
         samples.link("nothing")
     with pytest.raises(KeyError, match="no samples of a sender `x`"):
         samples.sender("x")
     with pytest.raises(plan.PlanError, match=r"no point \{'n': 7\}"):
-        series.load(runner, "s", {"n": 7})
+        series.load(results, "s", {"n": 7})
 
 
-def test_groups_and_shares_are_rows_too(runner):
-    found = runner.grid(
+def test_groups_and_shares_are_rows_too(results):
+    found = results.grid(
         "s",
         {
             "jain": grid.of_group("many", "jain"),

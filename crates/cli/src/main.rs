@@ -22,7 +22,7 @@ use clap::{Parser, Subcommand};
 
 use failure::Failure;
 
-/// SCTP in virtual time: runs scenario files and says what came of them.
+/// SCTP in virtual time: runs scenario files and prints the results.
 #[derive(Parser, Debug)]
 #[command(name = "anabranch", version)]
 struct Arguments {
@@ -48,7 +48,7 @@ fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
-            // Help that nobody can read is no reason to fail.
+            // Help that cannot be printed is no reason to fail.
             let _ = error.print();
             return ExitCode::SUCCESS;
         }

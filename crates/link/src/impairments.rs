@@ -58,7 +58,7 @@ impl Impairments {
         for (pattern, applies) in patterns {
             let player = Player::new(pattern, applies);
             if player.is_schedule() {
-                // An endless rate sends at once; so does one that nobody reaches.
+                // An endless rate sends at once; so does a rate that no packet reaches.
                 new.schedule = Some(Schedule::new(player, own_rate.unwrap_or(u64::MAX)));
             } else if player.kind() == Kind::Bandwidth {
                 new.rate = Some(player);
@@ -143,7 +143,7 @@ impl Impairments {
         }
     }
 
-    /// Those that have waited long enough go on although nobody passed them.
+    /// Those that have waited long enough go on although no packet passed them.
     pub(crate) fn release(&mut self, now: u64, line: &mut Line) {
         let mut index = 0;
         while let Some(held) = self.held.get(index) {

@@ -6,6 +6,7 @@ use anabranch_base::{Duration, Instant};
 
 use crate::impairments::{self, Impairments};
 use crate::pattern::{Pattern, Signal};
+use crate::queue::Counted;
 use crate::stats::{Counters, Span};
 use crate::transmitter::Transmitter;
 use crate::{

@@ -15,7 +15,7 @@ mod _core {
     use pyo3::exceptions::{PyRuntimeError, PyValueError};
     use pyo3::prelude::*;
 
-    /// What came of a run.
+    /// The results of a run.
     #[pyclass(frozen, module = "anabranch_lab._core")]
     struct Outcome {
         /// The summary as JSON, as `anabranch simulate --json` prints it for one seed.

@@ -1,6 +1,7 @@
 //! Counters. They only grow; take two copies and subtract to see a span of time.
 
 use anabranch_base::{Dscp, Duration};
+use anabranch_wire::CommonHeader;
 
 /// What an association has done. Counters since its start; the last five are gauges.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -84,6 +85,10 @@ pub struct SubflowStats {
     pub payload_bytes_sent: u64,
     /// User data sent for the first time, bytes.
     pub payload_bytes_unique: u64,
+    /// DATA chunks sent, bytes: headers, user data and padding, retransmissions included.
+    pub chunk_bytes_sent: u64,
+    /// Of these, in chunks sent for the first time.
+    pub chunk_bytes_unique: u64,
     /// DATA chunks sent again.
     pub retransmissions: u64,
     /// SACKs that marked chunks for fast retransmission. With one lane for all subflows they count for the first.
@@ -117,6 +122,21 @@ pub struct SubflowStats {
     pub ssthresh: u64,
 }
 
+impl SubflowStats {
+    /// Bytes of its packets without IP headers: common headers and DATA chunks. Other chunks that rode with them belong to no
+    /// subflow.
+    #[must_use]
+    pub const fn packet_bytes_sent(&self) -> u64 {
+        self.packets_sent * CommonHeader::LEN as u64 + self.chunk_bytes_sent
+    }
+
+    /// Of these, common headers of packets with something new, and what was new in them.
+    #[must_use]
+    pub const fn packet_bytes_unique(&self) -> u64 {
+        self.packets_sent_unique * CommonHeader::LEN as u64 + self.chunk_bytes_unique
+    }
+}
+
 /// The counters of a subflow, without what is looked up when somebody asks.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SubflowCounters {
@@ -124,6 +144,8 @@ pub(crate) struct SubflowCounters {
     pub(crate) packets_sent_unique: u64,
     pub(crate) payload_bytes_sent: u64,
     pub(crate) payload_bytes_unique: u64,
+    pub(crate) chunk_bytes_sent: u64,
+    pub(crate) chunk_bytes_unique: u64,
     pub(crate) retransmissions: u64,
     pub(crate) fast_retransmits: u64,
     pub(crate) timeouts: u64,
@@ -140,6 +162,8 @@ impl SubflowCounters {
             packets_sent_unique: self.packets_sent_unique,
             payload_bytes_sent: self.payload_bytes_sent,
             payload_bytes_unique: self.payload_bytes_unique,
+            chunk_bytes_sent: self.chunk_bytes_sent,
+            chunk_bytes_unique: self.chunk_bytes_unique,
             retransmissions: self.retransmissions,
             fast_retransmits: self.fast_retransmits,
             timeouts: self.timeouts,

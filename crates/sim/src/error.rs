@@ -4,13 +4,29 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// A name that no host has.
-    #[error("{what} names the host `{host}`, which does not exist")]
+    /// A place in the list of hosts where there is none.
+    #[error("{what} names host {host}, which does not exist")]
     NoSuchHost {
-        /// Who names it.
+        /// What names it.
         what: String,
-        /// The name.
-        host: String,
+        /// The place in `hosts`.
+        host: usize,
+    },
+    /// A place in the list of links where there is none.
+    #[error("{what} names link {link}, which does not exist")]
+    NoSuchLink {
+        /// What names it.
+        what: String,
+        /// The place in `links`.
+        link: usize,
+    },
+    /// A place in the list of flows where there is none.
+    #[error("{what} names flow {flow}, which does not exist")]
+    NoSuchFlow {
+        /// What names it.
+        what: String,
+        /// The place in `flows`.
+        flow: usize,
     },
     /// No links lead from one end of a flow to the other.
     #[error("flow `{flow}`: no links lead from `{from}` to `{to}`")]
@@ -29,14 +45,6 @@ pub enum RunError {
         flow: String,
         /// What is wrong and what is allowed.
         problem: String,
-    },
-    /// A name in a list of links, or in a loss, that nothing has.
-    #[error("{what} names `{name}`, which does not exist")]
-    NoSuchName {
-        /// Who names it.
-        what: String,
-        /// The name.
-        name: String,
     },
     /// Addresses of both kinds on one flow, or more than this simulator can number.
     #[error("{0}")]

@@ -102,7 +102,7 @@ impl Tournament {
         let mut i = leaf;
         while i > 1 {
             i /= 2;
-            // Ties go to the left: the lower number. An index and no branch: nobody can predict who wins.
+            // Ties go to the left: the lower number. An index and no branch: the outcome cannot be predicted.
             let right_wins = self.nodes[2 * i + 1].at < self.nodes[2 * i].at;
             self.nodes[i] = self.nodes[2 * i + usize::from(right_wins)];
         }

@@ -22,7 +22,6 @@ mod engine;
 mod error;
 mod event_queue;
 mod network;
-mod objects;
 mod page;
 mod record;
 mod run;

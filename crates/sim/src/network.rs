@@ -5,9 +5,9 @@ use std::net::IpAddr;
 use anabranch_base::{Dscp, Instant};
 use anabranch_link::{Frame, Link};
 
+use crate::app::News;
 use crate::engine::describe;
 use crate::event_queue::{Entity, EventQueue};
-use crate::objects::News;
 use crate::record::{LinkSeries, Packet, Recorder, Shares};
 
 /// No link leads there.
@@ -127,7 +127,7 @@ impl Network {
                 self.sample(now, hop);
             }
             let Some(wire) = self.wires.get_mut(hop as usize) else {
-                // Nobody there: a packet for an address that is no host's.
+                // No host has the address that the packet is for.
                 self.recycle(frame.bytes);
                 return;
             };

@@ -2,7 +2,7 @@
 
 use anabranch_base::Instant;
 
-use crate::objects::News;
+use crate::app::News;
 use crate::scenario::{Flow, Opening, Traffic};
 
 /// The connections for one list of objects. The first opens by itself, at the flow's `start`.

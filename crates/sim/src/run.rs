@@ -1,4 +1,4 @@
-//! From a scenario to what came of it.
+//! Runs a scenario and sums up what happened.
 
 use anabranch_base::{Duration, Instant};
 use anabranch_sctp::SubflowStats;
@@ -17,7 +17,7 @@ use crate::world::World;
 
 mod groups;
 
-/// What came of a run.
+/// The results of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunOutput {
     /// The summary.
@@ -244,15 +244,14 @@ fn subflows(flow: &Flow, sender: &Side, whole: &Measures, span: Duration) -> Vec
         let packets_sent = stats.packets_sent - base.packets_sent;
         let packets_unique = stats.packets_sent_unique - base.packets_sent_unique;
         let payload = stats.payload_bytes_unique - base.payload_bytes_unique;
-        // Headers: IP and SCTP (12 bytes) for a packet, 16 for a chunk.
-        let headers = packets_unique * (u64::from(sender.ip_header) + 12)
-            + 16 * (stats.chunks_unique - base.chunks_unique);
+        let on_wire = stats.packet_bytes_unique() - base.packet_bytes_unique()
+            + packets_unique * u64::from(sender.ip_header);
         let fast_retransmits = stats.fast_retransmits - base.fast_retransmits;
         let timeouts = stats.timeouts - base.timeouts;
         let samples = stats.rtt_samples - base.rtt_samples;
         let measures = Measures {
             goodput_payload_bps: rate(payload),
-            goodput_wire_bps: rate(payload + headers),
+            goodput_wire_bps: rate(on_wire),
             sent_unique_payload_bps: rate(payload),
             packets_sent,
             packets_unique,

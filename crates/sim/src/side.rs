@@ -4,11 +4,10 @@ use anabranch_base::{Duration, Instant, Meta};
 use anabranch_link::Frame;
 use anabranch_sctp::SubflowStats;
 
-use crate::app::App;
+use crate::app::{App, News};
 use crate::engine::{Counts, Engine};
 use crate::event_queue::Entity;
 use crate::network::Network;
-use crate::objects::News;
 
 /// One end of a flow.
 #[derive(Debug)]
@@ -148,11 +147,9 @@ impl Side {
         let subflows = self.engine.subflows();
         if subflows.len() > 1 {
             for (index, stats) in subflows.iter().enumerate() {
-                // IP and SCTP (12 bytes) for a packet, 16 for a chunk.
-                let headers =
-                    stats.packets_sent * (header + 12) + 16 * (stats.chunks_unique + stats.retransmissions);
+                let bytes = stats.packet_bytes_sent() + stats.packets_sent * header;
                 let values = [stats.cwnd, stats.ssthresh, stats.srtt.map_or(0, Duration::as_nanos)];
-                sink(index as u8, stats.packets_sent, stats.payload_bytes_sent + headers, values);
+                sink(index as u8, stats.packets_sent, bytes, values);
             }
             return;
         }

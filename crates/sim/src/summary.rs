@@ -1,4 +1,4 @@
-//! What a run says at its end.
+//! The summary of a run.
 
 use anabranch_link::ClassStats;
 use serde::Serialize;
@@ -115,7 +115,7 @@ pub struct SubflowSummary {
     pub measures: Measures,
 }
 
-/// What a sender and its receiver counted. `None` where there is nobody who could count it: a flow without a transport.
+/// What a sender and its receiver counted. `None` for what a flow without a transport does not have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Measures {
     /// User data that arrived for the first time, bits per second.

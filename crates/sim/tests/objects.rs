@@ -196,7 +196,7 @@ fn a_download_is_a_transfer_the_other_way() {
 
 /// Packets that the server sent without user data: flags or first chunk, and size.
 fn without_data(scenario: &Scenario) -> Vec<(u64, u32)> {
-    let record = Record { packets: Selection::Only(vec!["wan".into()]), ..Record::default() };
+    let record = Record { packets: Selection::Only(vec![0]), ..Record::default() };
     let trace = run(scenario, 1, &record).expect("it runs").trace.expect("a trace");
     assert!(trace.kind.iter().all(|kind| *kind == EventKind::Offered as u8));
     assert!(trace.time_ns.is_sorted());

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from anabranch_lab import grid
-from anabranch_lab.sweep import Runner
+from anabranch_lab.results import Results
 
 SETS = {"low": (40, 5), "medium": (1000, 40), "high": (10000, 300)}
 """The display sets: kbit/s and ms of a link."""
@@ -86,11 +86,11 @@ class Row:
 class Table:
     """All flows of a sweep."""
 
-    def __init__(self, runner: Runner, sweep: str, over: str = "position"):
-        axes = [axis.name for axis in runner.plan.sweep(sweep).axes]
+    def __init__(self, results: Results, sweep: str, over: str = "position"):
+        axes = [axis.name for axis in results.plan.sweep(sweep).axes]
         self.names = [name for name in axes if name != over]
         found: dict[tuple, dict[Any, Flow]] = {}
-        for row in runner.rows(sweep, grid.sql(axes, MEASURES)):
+        for row in results.rows(sweep, grid.sql(axes, MEASURES)):
             place = tuple(row[name] for name in self.names)
             found.setdefault(place, {})[row[over]] = _flow(row)
         self.rows = {place: Row(dict(sorted(flows.items()))) for place, flows in found.items()}

@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 from anabranch_lab import plots
 from anabranch_lab.experiment import Figure as Entry
 from anabranch_lab.experiment import Table as Sheet
-from anabranch_lab.sweep import Runner
+from anabranch_lab.results import Results
 
 from .flows import SETS, Row, Table
 
@@ -156,6 +156,6 @@ def sequence(
     return Entry(name, title, caption, draw)
 
 
-def recorded(runner: Runner, sweep: str, unit: int, **at: Any) -> Record:
+def recorded(results: Results, sweep: str, unit: int, **at: Any) -> Record:
     """The events of one point of a recorded sweep; `unit` is what a packet of data adds to a sequence number."""
-    return Record(runner.rows(sweep, "SELECT * FROM runs", kind="trace", at=at), unit)
+    return Record(results.rows(sweep, "SELECT * FROM runs", kind="trace", at=at), unit)

@@ -1,7 +1,7 @@
 """Clean engines: from runs to verdicts, figures and a finding."""
 
-from anabranch_lab.experiment import Analysis, Table, book
-from anabranch_lab.sweep import Runner
+from anabranch_lab.experiment import Analysis, Table, claim_builder
+from anabranch_lab.results import Results
 
 from ..common import flows, pictures
 from . import figures, judge
@@ -23,19 +23,19 @@ NAMES = {
 """The flavours, the older first."""
 
 
-def analyse(runner: Runner) -> Analysis:
+def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
-    runs = {protocol: flows.Table(runner, protocol) for protocol in NAMES}
+    runs = {protocol: flows.Table(results, protocol) for protocol in NAMES}
     runs |= {
-        "tcp-window": flows.Table(runner, "whole-window"),
-        "tcp-eager": flows.Table(runner, "eager-probe"),
+        "tcp-window": flows.Table(results, "whole-window"),
+        "tcp-eager": flows.Table(results, "eager-probe"),
     }
-    spreads = {protocol: spread(runner, f"{protocol}-again") for protocol in NAMES}
-    events = runner.rows(
+    spreads = {protocol: spread(results, f"{protocol}-again") for protocol in NAMES}
+    events = results.rows(
         "window", "SELECT * FROM runs WHERE entity LIKE '%sender' ORDER BY time_ns", kind="trace"
     )
     return Analysis(
-        claims=judge.claims(book(runner), runs, spreads),
+        claims=judge.claims(claim_builder(results), runs, spreads),
         figures=figures.all_figures(runs, NAMES, events),
         tables=[
             tail(runs),
@@ -53,10 +53,10 @@ def analyse(runner: Runner) -> Analysis:
     )
 
 
-def spread(runner: Runner, sweep: str) -> float:
+def spread(results: Results, sweep: str) -> float:
     """Largest difference between replications of a flow, ms."""
-    names = [axis.name for axis in runner.plan.sweep(sweep).axes]
-    runs = runner.grid(sweep, {"time": flows.MEASURES["time"]})
+    names = [axis.name for axis in results.plan.sweep(sweep).axes]
+    runs = results.grid(sweep, {"time": flows.MEASURES["time"]})
     assert names == list(runs.axes)
     return max(max(cell["time"]) - min(cell["time"]) for cell in runs.cells.values())
 

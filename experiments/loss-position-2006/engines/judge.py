@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from anabranch_lab.catalogue import Book
+from anabranch_lab.catalogue import ClaimBuilder
 from anabranch_lab.claims import Claim, Explanation, Part, certain, condition, exact
 
 from ..common.flows import Table, text
@@ -11,12 +11,12 @@ INITIAL = {"rfc2960": 3000.0, "rfc9260": 1000.0, "newreno": 1000.0}
 """Initial RTO, ms: RFC 2960, RFC 9260, RFC 6298."""
 
 
-def claims(book: Book, runs: Mapping[str, Table], spreads: Mapping[str, float]) -> list[Claim]:
+def claims(builder: ClaimBuilder, runs: Mapping[str, Table], spreads: Mapping[str, float]) -> list[Claim]:
     """The claims of the catalogue that name this experiment."""
-    return [*slips(book), inherent(book, runs), replications(book, spreads), probes(book, runs)]
+    return [*slips(builder), inherent(builder, runs), replications(builder, spreads), probes(builder, runs)]
 
 
-def slips(book: Book) -> list[Claim]:
+def slips(builder: ClaimBuilder) -> list[Claim]:
     """H-E-1 to H-E-5: what the report prints against itself and the rules."""
     mss, window = 1460, 20 * 1460
     # A round trip has window / mss acknowledgements.
@@ -25,7 +25,7 @@ def slips(book: Book) -> list[Claim]:
     data = 20 - len(handshake) - len(("SHUTDOWN", "SHUTDOWN COMPLETE"))
     peaks = (range(5, 9), range(4, 8))
     return [
-        book.claim(
+        builder.claim(
             "H-E-1",
             [
                 exact(
@@ -34,19 +34,19 @@ def slips(book: Book) -> list[Claim]:
                 exact("by the rule: segments", 10, max(window // 2, 2 * mss) // mss),
             ],
         ),
-        book.claim(
+        builder.claim(
             "H-E-2",
             [
                 certain("as printed, a round trip: bytes", 0.0, trip * (1 / window), 0.01),
                 certain("in segments, a round trip: bytes", mss, trip * (mss / window) * mss, 1e-6),
             ],
         ),
-        book.claim(
+        builder.claim(
             "H-E-3",
             [exact("DATA", 16, data), exact("of these beyond pairs", 0, data % 2)],
             note="With the first DATA acknowledged at once 15 are left to pair off, and the last SACK is delayed after all.",
         ),
-        book.claim(
+        builder.claim(
             "H-E-4",
             [
                 exact(
@@ -58,7 +58,7 @@ def slips(book: Book) -> list[Claim]:
             ],
             note="The sections are 6.2.2 and 7.2.1.",
         ),
-        book.claim(
+        builder.claim(
             "H-E-5",
             [condition("text, tables", "differ", "200 ms, 3 ms", 200 != 3)],
             note="Figures 15 and 16 follow the text; the 3 ms of the tables were run as well.",
@@ -66,7 +66,7 @@ def slips(book: Book) -> list[Claim]:
     ]
 
 
-def inherent(book: Book, runs: Mapping[str, Table]) -> Claim:
+def inherent(builder: ClaimBuilder, runs: Mapping[str, Table]) -> Claim:
     """H-G-1."""
     parts: list[Part] = []
     for protocol, flavour, timers in (
@@ -88,7 +88,7 @@ def inherent(book: Book, runs: Mapping[str, Table]) -> Claim:
             condition(f"{flavour}: 20 lost", "free", f"{row.extra(20):+.2f} ms", 20 in row.free()),
         ]
     modern = runs["tcp"].at(flavour="rfc", set="medium")
-    return book.claim(
+    return builder.claim(
         "H-G-1",
         parts,
         engines=("rfc2960", "rfc9260", "newreno"),
@@ -98,9 +98,9 @@ def inherent(book: Book, runs: Mapping[str, Table]) -> Claim:
     )
 
 
-def replications(book: Book, spreads: Mapping[str, float]) -> Claim:
+def replications(builder: ClaimBuilder, spreads: Mapping[str, float]) -> Claim:
     """H-X-1."""
-    return book.claim(
+    return builder.claim(
         "H-X-1",
         [
             exact(f"{protocol.upper()}: largest difference of three seeds, ms", 0.0, spread)
@@ -112,7 +112,7 @@ def replications(book: Book, spreads: Mapping[str, float]) -> Claim:
     )
 
 
-def probes(book: Book, runs: Mapping[str, Table]) -> Claim:
+def probes(builder: ClaimBuilder, runs: Mapping[str, Table]) -> Claim:
     """X-2."""
     parts: list[Part] = []
     tails: dict[str, list[Part]] = {}
@@ -137,7 +137,7 @@ def probes(book: Book, runs: Mapping[str, Table]) -> Claim:
     half = 0.5 * runs["tcp"].at(flavour="rfc", set="medium").extra(19)
     # What remains when SHUTDOWN and the probe's allowance are taken away.
     rest = [part for part in parts if part.at[:8] not in ("SCTP, 19", "TCP, 19:")]
-    return book.claim(
+    return builder.claim(
         "X-2",
         parts,
         engines=("rfc9260-rack", "rack-cubic"),

@@ -3,11 +3,11 @@
 from matplotlib.figure import Figure
 
 from anabranch_lab import plots
-from anabranch_lab.catalogue import Book
+from anabranch_lab.catalogue import ClaimBuilder
 from anabranch_lab.claims import Claim, condition, exact
-from anabranch_lab.experiment import Analysis, book
+from anabranch_lab.experiment import Analysis, claim_builder
 from anabranch_lab.experiment import Figure as Entry
-from anabranch_lab.sweep import Runner
+from anabranch_lab.results import Results
 
 from ..common import flows, pictures
 from ..common.flows import Table, text
@@ -19,14 +19,14 @@ CLEAN = {"sctp": "rfc9260", "tcp": "rfc"}
 SHORT = {"sctp": "rfc9260, RTO.Min 200 ms", "tcp": "rfc, minimum RTO 200 ms"}
 
 
-def analyse(runner: Runner) -> Analysis:
+def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
     runs = {
-        (protocol, kind): flows.Table(runner, f"{protocol}-{kind}")
+        (protocol, kind): flows.Table(results, f"{protocol}-{kind}")
         for protocol in PROTOCOLS
         for kind in ("damaged", "lost", "late", "slow")
     }
-    made = book(runner)
+    made = claim_builder(results)
     return Analysis(
         claims=[damaged(made, runs), late(made, runs), slow(made, runs)],
         figures=[
@@ -52,7 +52,7 @@ def analyse(runner: Runner) -> Analysis:
     )
 
 
-def damaged(made: Book, runs: dict[tuple[str, str], Table]) -> Claim:
+def damaged(made: ClaimBuilder, runs: dict[tuple[str, str], Table]) -> Claim:
     """H-X-3."""
     parts = []
     for protocol in PROTOCOLS:
@@ -66,7 +66,7 @@ def damaged(made: Book, runs: dict[tuple[str, str], Table]) -> Claim:
     return made.claim("H-X-3", parts, engines=("all",))
 
 
-def late(made: Book, runs: dict[tuple[str, str], Table]) -> Claim:
+def late(made: ClaimBuilder, runs: dict[tuple[str, str], Table]) -> Claim:
     """H-X-4."""
     parts = []
     for protocol in PROTOCOLS:
@@ -82,7 +82,7 @@ def late(made: Book, runs: dict[tuple[str, str], Table]) -> Claim:
     return made.claim("H-X-4", parts, engines=("rfc9260", "rfc"))
 
 
-def slow(made: Book, runs: dict[tuple[str, str], Table]) -> Claim:
+def slow(made: ClaimBuilder, runs: dict[tuple[str, str], Table]) -> Claim:
     """H-X-5."""
     parts = []
     for protocol in PROTOCOLS:

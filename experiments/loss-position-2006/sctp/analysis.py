@@ -1,24 +1,24 @@
 """SCTP: from runs to verdicts, figures and a finding."""
 
-from anabranch_lab.experiment import Analysis, book
-from anabranch_lab.sweep import Runner
+from anabranch_lab.experiment import Analysis, claim_builder
+from anabranch_lab.results import Results
 
 from ..common import flows, pictures
 from . import figures, judge, spurious
 
 
-def analyse(runner: Runner) -> Analysis:
+def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
-    stacks = {"KAME": flows.Table(runner, "kame"), "LKSCTP": flows.Table(runner, "lksctp")}
+    stacks = {"KAME": flows.Table(results, "kame"), "LKSCTP": flows.Table(results, "lksctp")}
     mistakes = {
-        "KAME": flows.Table(runner, "kame-mistakes"),
-        "LKSCTP": flows.Table(runner, "lksctp-mistakes"),
+        "KAME": flows.Table(results, "kame-mistakes"),
+        "LKSCTP": flows.Table(results, "lksctp-mistakes"),
     }
     records = {
-        point.at["place"]: pictures.recorded(runner, "recorded", 1, **point.at)
-        for point, _ in runner.points(runner.plan.sweep("recorded"))
+        point.at["place"]: pictures.recorded(results, "recorded", 1, **point.at)
+        for point, _ in results.points(results.plan.sweep("recorded"))
     }
-    races = runner.grid("race", {"time": flows.MEASURES["time"]})
+    races = results.grid("race", {"time": flows.MEASURES["time"]})
     late = {
         case: (
             races.sample("time", case=case, position=2) - races.sample("time", case=case, position=0)
@@ -31,8 +31,8 @@ def analyse(runner: Runner) -> Analysis:
     }
     return Analysis(
         claims=[
-            *judge.claims(book(runner), stacks, mistakes),
-            *spurious.claims(book(runner), stacks, mistakes, records, late),
+            *judge.claims(claim_builder(results), stacks, mistakes),
+            *spurious.claims(claim_builder(results), stacks, mistakes, records, late),
         ],
         figures=figures.all_figures(stacks, records),
         tables=[

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from anabranch_lab.catalogue import Book
+from anabranch_lab.catalogue import ClaimBuilder
 from anabranch_lab.claims import Claim, certain, condition, exact
 
 from ..common.flows import SETS, Row, Table, text
@@ -13,17 +13,17 @@ KAME = ("kame-2006-bugs",)
 LKSCTP = ("lksctp-2006-bugs",)
 
 
-def claims(book: Book, stacks: Mapping[str, Table], mistakes: Mapping[str, Table]) -> list[Claim]:
+def claims(builder: ClaimBuilder, stacks: Mapping[str, Table], mistakes: Mapping[str, Table]) -> list[Claim]:
     """The claims of the catalogue that name this experiment, but for those about spurious retransmissions."""
     kame, lksctp = stacks["KAME"], stacks["LKSCTP"]
     return [
-        faster(book, stacks),
-        kame_baseline(book, kame, mistakes["KAME"]),
-        dip(book, kame),
-        lksctp_baseline(book, lksctp),
-        kame_initial(book, kame),
-        lksctp_initial(book, lksctp),
-        *tables(book, stacks),
+        faster(builder, stacks),
+        kame_baseline(builder, kame, mistakes["KAME"]),
+        dip(builder, kame),
+        lksctp_baseline(builder, lksctp),
+        kame_initial(builder, kame),
+        lksctp_initial(builder, lksctp),
+        *tables(builder, stacks),
     ]
 
 
@@ -50,12 +50,12 @@ def dips(row: Row, least: float) -> list[int]:
     return sorted(found)
 
 
-def faster(book: Book, stacks: Mapping[str, Table]) -> Claim:
+def faster(builder: ClaimBuilder, stacks: Mapping[str, Table]) -> Claim:
     """H-S-1."""
     more = surplus(stacks)
     cells = {(b, d): value for b, row in more.items() for d, value in row.items()}
     most = max(cells, key=lambda cell: cells[cell])
-    return book.claim(
+    return builder.claim(
         "H-S-1",
         [
             certain("10000 kbit/s, 5 ms: per cent more", 400.0, cells[10000, 5], 80.0),
@@ -66,7 +66,7 @@ def faster(book: Book, stacks: Mapping[str, Table]) -> Claim:
     )
 
 
-def kame_baseline(book: Book, kame: Table, one: Table) -> Claim:
+def kame_baseline(builder: ClaimBuilder, kame: Table, one: Table) -> Claim:
     """H-S-2."""
     rows = {display: was(kame, "baseline", display) for display in SETS}
     wanted = {"low": 1000.0, "medium": 1000.0, "high": 2000.0}
@@ -86,7 +86,7 @@ def kame_baseline(book: Book, kame: Table, one: Table) -> Claim:
         ),
     ]
     clean = {display: kame.at(stack="without mistakes", case="baseline", set=display) for display in SETS}
-    return book.claim(
+    return builder.claim(
         "H-S-2",
         parts,
         engines=KAME,
@@ -97,10 +97,10 @@ def kame_baseline(book: Book, kame: Table, one: Table) -> Claim:
     )
 
 
-def dip(book: Book, kame: Table) -> Claim:
+def dip(builder: ClaimBuilder, kame: Table) -> Claim:
     """H-S-3."""
     row = was(kame, "baseline", "high")
-    return book.claim(
+    return builder.claim(
         "H-S-3",
         [
             certain(f"t({k}) - t(10), ms", trip("high"), row[k].time - row[10].time, 0.05 * trip("high"))
@@ -113,11 +113,11 @@ def dip(book: Book, kame: Table) -> Claim:
     )
 
 
-def lksctp_baseline(book: Book, lksctp: Table) -> Claim:
+def lksctp_baseline(builder: ClaimBuilder, lksctp: Table) -> Claim:
     """H-S-4."""
     medium, high, low = (was(lksctp, "baseline", display) for display in ("medium", "high", "low"))
     slow = [k for k in range(4, 15) if low.extra(k) > 1000]
-    return book.claim(
+    return builder.claim(
         "H-S-4",
         [
             exact("medium: a timer needed", "1-3, 15-19", text(medium.waits())),
@@ -136,7 +136,7 @@ def lksctp_baseline(book: Book, lksctp: Table) -> Claim:
     )
 
 
-def kame_initial(book: Book, kame: Table) -> Claim:
+def kame_initial(builder: ClaimBuilder, kame: Table) -> Claim:
     """H-S-5."""
     parts = []
     for display in SETS:
@@ -144,10 +144,10 @@ def kame_initial(book: Book, kame: Table) -> Claim:
         parts.append(certain(f"{display}, 1: ms less", 2000.0, plain[1].time - short[1].time, 100.0))
         changed = [k for k in plain if k != 1 and abs(short[k].time / plain[k].time - 1) > 0.02]
         parts.append(exact(f"{display}: others that change by more than 2 %", "none", text(changed)))
-    return book.claim("H-S-5", parts, engines=KAME)
+    return builder.claim("H-S-5", parts, engines=KAME)
 
 
-def lksctp_initial(book: Book, lksctp: Table) -> Claim:
+def lksctp_initial(builder: ClaimBuilder, lksctp: Table) -> Claim:
     """H-S-6."""
     parts = []
     for display in SETS:
@@ -156,7 +156,7 @@ def lksctp_initial(book: Book, lksctp: Table) -> Claim:
     row = was(lksctp, "initial RTO 1 s", "medium")
     parts.append(condition("medium, 3: extra time, ms", "> 1000", f"{row.extra(3):.0f}", row.extra(3) > 1050))
     clean = lksctp.at(stack="without mistakes", case="initial RTO 1 s", set="medium")
-    return book.claim(
+    return builder.claim(
         "H-S-6",
         parts,
         engines=LKSCTP,
@@ -165,13 +165,13 @@ def lksctp_initial(book: Book, lksctp: Table) -> Claim:
     )
 
 
-def tables(book: Book, stacks: Mapping[str, Table]) -> list[Claim]:
+def tables(builder: ClaimBuilder, stacks: Mapping[str, Table]) -> list[Claim]:
     """H-TAB5 and H-TAB6."""
     found = []
     for identifier, name, run in (("H-TAB5", "KAME", 5), ("H-TAB6", "LKSCTP", 4)):
         cells = {(place["bandwidth"], place["delay"]) for place, _ in stacks[name].where()}
         found.append(
-            book.claim(
+            builder.claim(
                 identifier,
                 [
                     exact("7 x 8 x 21 x 3", 3528, 7 * 8 * 21 * 3),

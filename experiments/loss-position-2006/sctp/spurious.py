@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from anabranch_lab.catalogue import Book
+from anabranch_lab.catalogue import ClaimBuilder
 from anabranch_lab.claims import Claim, condition, exact
 
 from ..common.flows import Table, text
@@ -11,7 +11,7 @@ from .judge import KAME, LKSCTP, was
 
 
 def claims(
-    book: Book,
+    builder: ClaimBuilder,
     stacks: Mapping[str, Table],
     mistakes: Mapping[str, Table],
     records: Mapping[str, Record],
@@ -19,14 +19,14 @@ def claims(
 ) -> list[Claim]:
     """The claims of the catalogue that name this experiment."""
     return [
-        kame_minimum(book, stacks["KAME"]),
-        lksctp_minimum(book, stacks["LKSCTP"], late),
-        whole_flight(book, records),
-        bursts(book, records),
+        kame_minimum(builder, stacks["KAME"]),
+        lksctp_minimum(builder, stacks["LKSCTP"], late),
+        whole_flight(builder, records),
+        bursts(builder, records),
     ]
 
 
-def kame_minimum(book: Book, kame: Table) -> Claim:
+def kame_minimum(builder: ClaimBuilder, kame: Table) -> Claim:
     """H-S-7."""
     case = "minimum RTO 200 ms"
     low, medium, high = (
@@ -62,15 +62,15 @@ def kame_minimum(book: Book, kame: Table) -> Claim:
             high[1][0].time < high[0][0].time,
         ),
     ]
-    return book.claim("H-S-7", parts, engines=KAME, evidence=("kame-mistakes",))
+    return builder.claim("H-S-7", parts, engines=KAME, evidence=("kame-mistakes",))
 
 
-def lksctp_minimum(book: Book, lksctp: Table, late: Mapping[str, Sequence[float]]) -> Claim:
+def lksctp_minimum(builder: ClaimBuilder, lksctp: Table, late: Mapping[str, Sequence[float]]) -> Claim:
     """H-S-8."""
     plain, short = (was(lksctp, case, "medium") for case in ("baseline", "minimum RTO 200 ms"))
     faster = [k for k in range(15, 20) if short[k].time < plain[k].time]
     spread = {case: max(values) - min(values) for case, values in late.items()}
-    return book.claim(
+    return builder.claim(
         "H-S-8",
         [
             exact("medium: faster", "15-19", text(faster)),
@@ -97,12 +97,12 @@ def spurious(record: Record) -> list[int]:
     return sorted(arrived)
 
 
-def whole_flight(book: Book, records: Mapping[str, Record]) -> Claim:
+def whole_flight(builder: ClaimBuilder, records: Mapping[str, Record]) -> Claim:
     """H-F20."""
     fifth, eighth = (records[f"LKSCTP, low, {k} lost"] for k in (5, 8))
     found = spurious(fifth)
     again = [event["number"] for event in eighth.sent if event["reason"]]
-    return book.claim(
+    return builder.claim(
         "H-F20",
         [
             condition(
@@ -116,9 +116,9 @@ def whole_flight(book: Book, records: Mapping[str, Record]) -> Claim:
     )
 
 
-def bursts(book: Book, records: Mapping[str, Record]) -> Claim:
+def bursts(builder: ClaimBuilder, records: Mapping[str, Record]) -> Claim:
     """H-F22."""
-    return book.claim(
+    return builder.claim(
         "H-F22",
         [
             # A burst is what leaves within half a round trip.

@@ -1,27 +1,27 @@
 """TCP: from runs to verdicts, figures and a finding."""
 
-from anabranch_lab.experiment import Analysis, book
-from anabranch_lab.sweep import Runner
+from anabranch_lab.experiment import Analysis, claim_builder
+from anabranch_lab.results import Results
 
 from ..common import flows, pictures
 from . import figures, judge
 
 
-def analyse(runner: Runner) -> Analysis:
+def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
-    runs = flows.Table(runner, "freebsd")
-    some = flows.Table(runner, "some-mistakes")
-    linux = flows.Table(runner, "linux")
-    counted = flows.Table(runner, "bytes-counted")
+    runs = flows.Table(results, "freebsd")
+    some = flows.Table(results, "some-mistakes")
+    linux = flows.Table(results, "linux")
+    counted = flows.Table(results, "bytes-counted")
     records = {
-        point.at["place"]: pictures.recorded(runner, "recorded", 1448, **point.at)
-        for point, _ in runner.points(runner.plan.sweep("recorded"))
+        point.at["place"]: pictures.recorded(results, "recorded", 1448, **point.at)
+        for point, _ in results.points(results.plan.sweep("recorded"))
     }
     medium = runs.at(stack="as it was", case="baseline", set="medium")
     clean = runs.at(stack="without mistakes", case="baseline", set="medium")
     low = {case: runs.at(stack="as it was", case=case, set="low") for case in judge.CASES}
     return Analysis(
-        claims=judge.claims(book(runner), runs, some, linux, counted, records, races(runner)),
+        claims=judge.claims(claim_builder(results), runs, some, linux, counted, records, races(results)),
         figures=figures.all_figures(runs, records),
         tables=[
             pictures.ours(
@@ -46,9 +46,9 @@ def analyse(runner: Runner) -> Analysis:
     )
 
 
-def races(runner: Runner) -> dict[str, judge.Races]:
+def races(results: Results) -> dict[str, judge.Races]:
     """What a lost SYN-ACK costs at high when the hosts' timing varies."""
-    runs = runner.grid("race", {name: flows.MEASURES[name] for name in ("time", "packets")})
+    runs = results.grid("race", {name: flows.MEASURES[name] for name in ("time", "packets")})
     found = {}
     for case in ("baseline", "inflight"):
         lost, whole = (runs.sample("time", case=case, position=k) for k in (1, 0))

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from anabranch_lab.catalogue import Book
+from anabranch_lab.catalogue import ClaimBuilder
 from anabranch_lab.claims import Claim, Explanation, Part, arithmetic, certain, condition, exact
 
 from ..common.flows import SETS, Row, Table, text
@@ -26,7 +26,7 @@ FREEBSD = ("freebsd-6.0",)
 
 
 def claims(
-    book: Book,
+    builder: ClaimBuilder,
     runs: Table,
     some: Table,
     linux: Table,
@@ -36,19 +36,19 @@ def claims(
 ) -> list[Claim]:
     """The claims of the catalogue that name this experiment."""
     return [
-        first_packet(book, runs, races["baseline"]),
-        medium(book, runs, some),
-        low(book, runs, some),
-        opportunistic(book, runs),
-        high(book, runs),
-        inflight(book, runs, races),
-        limited_transmit(book, runs, counted),
-        minimum(book, runs, some, records),
-        initial_window(book, runs, some),
-        order(book, records["low, none lost"]),
-        backed_off(book, records["low, 12 lost"], records["low, 8 lost"]),
-        *tables(book, runs),
-        similar(book, runs, linux),
+        first_packet(builder, runs, races["baseline"]),
+        medium(builder, runs, some),
+        low(builder, runs, some),
+        opportunistic(builder, runs),
+        high(builder, runs),
+        inflight(builder, runs, races),
+        limited_transmit(builder, runs, counted),
+        minimum(builder, runs, some, records),
+        initial_window(builder, runs, some),
+        order(builder, records["low, none lost"]),
+        backed_off(builder, records["low, 12 lost"], records["low, 8 lost"]),
+        *tables(builder, runs),
+        similar(builder, runs, linux),
     ]
 
 
@@ -72,7 +72,7 @@ def peaks(row: Row) -> list[int]:
     ]
 
 
-def first_packet(book: Book, runs: Table, races: Races) -> Claim:
+def first_packet(builder: ClaimBuilder, runs: Table, races: Races) -> Claim:
     """H-T-1."""
     parts = []
     for display in SETS:
@@ -80,7 +80,7 @@ def first_packet(book: Book, runs: Table, races: Races) -> Claim:
         extra = was(runs, "baseline", display).extra(1)
         parts.append(certain(f"{display}, ms", 3000.0, extra, 150.0, above=150.0 + more))
     spread = max(races.extra) - min(races.extra)
-    return book.claim(
+    return builder.claim(
         "H-T-1",
         parts,
         engines=FREEBSD,
@@ -91,12 +91,12 @@ def first_packet(book: Book, runs: Table, races: Races) -> Claim:
     )
 
 
-def medium(book: Book, runs: Table, some: Table) -> Claim:
+def medium(builder: ClaimBuilder, runs: Table, some: Table) -> Claim:
     """H-T-2."""
     row = was(runs, "baseline", "medium")
     theory = some.at(stack="no SACK, no mistakes", case="baseline", display="medium")
     clean = runs.at(stack="without mistakes", case="baseline", set="medium")
-    return book.claim(
+    return builder.claim(
         "H-T-2",
         [
             exact("fast retransmit", text(range(2, 16)), text(row.fast())),
@@ -113,13 +113,13 @@ def medium(book: Book, runs: Table, some: Table) -> Claim:
     )
 
 
-def low(book: Book, runs: Table, some: Table) -> Claim:
+def low(builder: ClaimBuilder, runs: Table, some: Table) -> Claim:
     """H-T-3."""
     row = was(runs, "baseline", "low")
     clean = runs.at(stack="without mistakes", case="baseline", set="low")
     heals = some.at(stack="recovers after a spurious timeout", case="baseline", display="low")
     found = peaks(row)
-    return book.claim(
+    return builder.claim(
         "H-T-3",
         [
             exact("peaks", "12, 17", text(found)),
@@ -147,12 +147,12 @@ def low(book: Book, runs: Table, some: Table) -> Claim:
     )
 
 
-def opportunistic(book: Book, runs: Table) -> Claim:
+def opportunistic(builder: ClaimBuilder, runs: Table) -> Claim:
     """H-T-4."""
     handshake = (78 + 66) * 8 / 40
     segment = (1500 + 66) * 8 / 40
     row = was(runs, "baseline", "low")
-    return book.claim(
+    return builder.claim(
         "H-T-4",
         [
             arithmetic("round trip of the handshake, ms", 28.8, handshake, 0.05),
@@ -172,12 +172,12 @@ def opportunistic(book: Book, runs: Table) -> Claim:
     )
 
 
-def high(book: Book, runs: Table) -> Claim:
+def high(builder: ClaimBuilder, runs: Table) -> Claim:
     """H-T-5."""
     row = was(runs, "baseline", "high")
     early, middle = [row[k].time for k in range(2, 5)], [row[k].time for k in range(6, 15)]
     usual = sorted(row.extra(k) for k in range(10, 14))[1]
-    return book.claim(
+    return builder.claim(
         "H-T-5",
         [
             condition(
@@ -201,7 +201,7 @@ def high(book: Book, runs: Table) -> Claim:
     )
 
 
-def inflight(book: Book, runs: Table, races: Mapping[str, Races]) -> Claim:
+def inflight(builder: ClaimBuilder, runs: Table, races: Mapping[str, Races]) -> Claim:
     """H-T-6."""
 
     def gains(stack: str, display: str) -> dict[int, float]:
@@ -215,7 +215,7 @@ def inflight(book: Book, runs: Table, races: Mapping[str, Races]) -> Claim:
     gained = max(races["baseline"].extra) - min(races["inflight"].extra)
     slower = condition("medium, losses at 6 to 15: mean", "slower", f"{loss:+.1f} ms", loss > 0)
     clean = faster("without mistakes", "low")
-    return book.claim(
+    return builder.claim(
         "H-T-6",
         [
             slower,
@@ -237,7 +237,7 @@ def inflight(book: Book, runs: Table, races: Mapping[str, Races]) -> Claim:
     )
 
 
-def limited_transmit(book: Book, runs: Table, counted: Table) -> Claim:
+def limited_transmit(builder: ClaimBuilder, runs: Table, counted: Table) -> Claim:
     """H-T-7."""
 
     def slower(plain: Row, off: Row) -> list[int]:
@@ -263,7 +263,7 @@ def limited_transmit(book: Book, runs: Table, counted: Table) -> Claim:
                 max(found) < 9,
             )
         )
-    return book.claim(
+    return builder.claim(
         "H-T-7",
         parts,
         engines=FREEBSD,
@@ -276,7 +276,7 @@ def limited_transmit(book: Book, runs: Table, counted: Table) -> Claim:
     )
 
 
-def minimum(book: Book, runs: Table, some: Table, records: Mapping[str, Record]) -> Claim:
+def minimum(builder: ClaimBuilder, runs: Table, some: Table, records: Mapping[str, Record]) -> Claim:
     """H-T-8."""
     row = was(runs, "minimum RTO 1 s", "low")
     plain, raised = (was(runs, case, "medium") for case in ("baseline", "minimum RTO 1 s"))
@@ -291,7 +291,7 @@ def minimum(book: Book, runs: Table, some: Table, records: Mapping[str, Record])
         growth = raised[k].time - plain[k].time
         parts.append(certain(f"medium, {k}: growth / (1 s - {old:.0f} ms)", 1.0, growth / (1000 - old), 0.05))
     update = some.at(stack="window updates count", case="minimum RTO 1 s", display="low")
-    return book.claim(
+    return builder.claim(
         "H-T-8",
         parts,
         engines=FREEBSD,
@@ -313,7 +313,7 @@ def minimum(book: Book, runs: Table, some: Table, records: Mapping[str, Record])
     )
 
 
-def initial_window(book: Book, runs: Table, some: Table) -> Claim:
+def initial_window(builder: ClaimBuilder, runs: Table, some: Table) -> Claim:
     """H-T-9."""
     heals = some.at(stack="recovers after a spurious timeout", case="initial window 1", display="low")
     healed = peaks(heals)
@@ -335,7 +335,7 @@ def initial_window(book: Book, runs: Table, some: Table) -> Claim:
     mean = sum(small.times()) / sum(plain.times())
     parts.append(condition("low: mean time, share of the baseline's", "< 1", f"{mean:.2f}", mean < 1))
     parts.append(exact("low: peaks at 12 and 17", "none", text([k for k in peaks(small) if k in (12, 17)])))
-    return book.claim(
+    return builder.claim(
         "H-T-9",
         parts,
         engines=FREEBSD,
@@ -365,12 +365,12 @@ def initial_window(book: Book, runs: Table, some: Table) -> Claim:
     )
 
 
-def order(book: Book, record: Record) -> Claim:
+def order(builder: ClaimBuilder, record: Record) -> Claim:
     """H-F17."""
     first = [event["number"] for event in record.sent if not event["reason"]][:3]
     again = [event["number"] for event in record.sent if event["reason"]]
     twice = [event["number"] for event in record.of("receiver", "received") if event["reason"] == "duplicate"]
-    return book.claim(
+    return builder.claim(
         "H-F17",
         [
             exact("sent first", [1, 2, 3], first),
@@ -401,7 +401,7 @@ def lost_segment(record: Record) -> tuple[float, str, float]:
     return 1000 * (second["time"] - first["time"]), second["reason"], base
 
 
-def backed_off(book: Book, twelfth: Record, eighth: Record) -> Claim:
+def backed_off(builder: ClaimBuilder, twelfth: Record, eighth: Record) -> Claim:
     """H-F19."""
 
     def parts(at: str, record: Record) -> list[Part]:
@@ -416,7 +416,7 @@ def backed_off(book: Book, twelfth: Record, eighth: Record) -> Claim:
             exact(f"{at}: what sends it again", "timeout", reason),
         ]
 
-    return book.claim(
+    return builder.claim(
         "H-F19",
         parts("12 lost", twelfth),
         engines=FREEBSD,
@@ -429,17 +429,17 @@ def backed_off(book: Book, twelfth: Record, eighth: Record) -> Claim:
     )
 
 
-def tables(book: Book, runs: Table) -> list[Claim]:
+def tables(builder: ClaimBuilder, runs: Table) -> list[Claim]:
     """H-TAB1 to H-TAB4: what the tables count."""
     four, whole = 2 * 2 * 21 * 3, 10 * 11 * 21 * 3
     cells = len({(place["bandwidth"], place["delay"]) for place, _ in runs.where()})
     return [
-        book.claim(
+        builder.claim(
             "H-TAB1",
             [exact("2 x 2 x 21 x 3", 252, four)],
             note="Not run: here every flow has a stack of its own.",
         ),
-        book.claim(
+        builder.claim(
             "H-TAB2",
             [
                 exact("10 x 11 x 21 x 3", 6930, whole),
@@ -447,7 +447,7 @@ def tables(book: Book, runs: Table) -> list[Claim]:
                 exact("7 x 8 x 101 x 3", 16968, 7 * 8 * 101 * 3),
             ],
         ),
-        book.claim(
+        builder.claim(
             "H-TAB3",
             [
                 exact("7 x 8 x 21 x 3, each of five", 3528, 7 * 8 * 21 * 3),
@@ -456,11 +456,11 @@ def tables(book: Book, runs: Table) -> list[Claim]:
             ],
             note="The tables print 3527: one too few.",
         ),
-        book.claim("H-TAB4", [exact("10 x 11 x 21 x 3, each of three", 6930, whole)]),
+        builder.claim("H-TAB4", [exact("10 x 11 x 21 x 3, each of three", 6930, whole)]),
     ]
 
 
-def similar(book: Book, runs: Table, linux: Table) -> Claim:
+def similar(builder: ClaimBuilder, runs: Table, linux: Table) -> Claim:
     """H-LX."""
 
     def differ(a: Sequence[int], b: Sequence[int]) -> list[int]:
@@ -478,4 +478,4 @@ def similar(book: Book, runs: Table, linux: Table) -> Claim:
                 f"{display}: not fast retransmitted", f"nearly {text(ours)}", text(theirs), len(other) <= 2
             )
         )
-    return book.claim("H-LX", parts, engines=("linux-2.6.15",))
+    return builder.claim("H-LX", parts, engines=("linux-2.6.15",))

@@ -6,9 +6,9 @@ from matplotlib.figure import Figure
 
 from anabranch_lab import plots
 from anabranch_lab.claims import Claim, certain
-from anabranch_lab.experiment import Analysis, Table, book
+from anabranch_lab.experiment import Analysis, Table, claim_builder
 from anabranch_lab.experiment import Figure as Entry
-from anabranch_lab.sweep import Runner
+from anabranch_lab.results import Results
 
 from ..common import flows
 
@@ -18,9 +18,9 @@ PROTOCOLS = ("sctp", "tcp")
 class Pairs:
     """Both sweeps of a protocol: extra times of pairs and of single losses."""
 
-    def __init__(self, runner: Runner, protocol: str):
-        self.pairs = flows.Table(runner, f"{protocol}-pairs", over="pair")
-        self.single = flows.Table(runner, f"{protocol}-single")
+    def __init__(self, results: Results, protocol: str):
+        self.pairs = flows.Table(results, f"{protocol}-pairs", over="pair")
+        self.single = flows.Table(results, f"{protocol}-single")
         self.flavours = list(dict.fromkeys(place["flavour"] for place, _ in self.pairs.where()))
 
     def extra(self, flavour: str, display: str) -> dict[tuple[int, int], float]:
@@ -45,9 +45,9 @@ class Pairs:
         return [(base + extra) / (base + worse[pair]) for pair, extra in self.extra(flavour, display).items()]
 
 
-def analyse(runner: Runner) -> Analysis:
+def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
-    found = {protocol: Pairs(runner, protocol) for protocol in PROTOCOLS}
+    found = {protocol: Pairs(results, protocol) for protocol in PROTOCOLS}
     middle = {
         (protocol, flavour, display): median(pairs.ratios(flavour, display))
         for protocol, pairs in found.items()
@@ -60,7 +60,7 @@ def analyse(runner: Runner) -> Analysis:
         for flavour in pairs.flavours
     }
     return Analysis(
-        claims=[claim(runner, middle)],
+        claims=[claim(results, middle)],
         figures=[
             Entry(
                 f"{protocol}-pairs",
@@ -82,9 +82,9 @@ def analyse(runner: Runner) -> Analysis:
     )
 
 
-def claim(runner: Runner, middle: dict[tuple[str, str, str], float]) -> Claim:
+def claim(results: Results, middle: dict[tuple[str, str, str], float]) -> Claim:
     """H-X-2."""
-    return book(runner).claim(
+    return claim_builder(results).claim(
         "H-X-2",
         [
             certain(

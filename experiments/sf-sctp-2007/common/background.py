@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 from anabranch_lab import grid, plots, series
 from anabranch_lab.experiment import Figure as Entry
 from anabranch_lab.grid import Grid
-from anabranch_lab.sweep import Runner
+from anabranch_lab.results import Results
 
 from .bottleneck import LINK, MTU
 
@@ -22,14 +22,14 @@ MEASURES = {
 }
 
 
-def over_time(runner: Runner, kind: str, name: str, title: str) -> Entry:
+def over_time(results: Results, kind: str, name: str, title: str) -> Entry:
     """Window, rates and queue, one subflow and four."""
 
     def draw() -> Figure:
         figure, axes = plots.table(3, 2, share_x=True)
         for column, n in enumerate((1, 4)):
-            at = {"engine": runner.plan.engines[0], "n": n, "background": kind}
-            (samples,) = series.load(runner, "pictures", at).values()
+            at = {"engine": results.plan.engines[0], "n": n, "background": kind}
+            (samples,) = series.load(results, "pictures", at).values()
             sender, other, link = samples.sender("sf"), samples.receiver("background"), samples.link(LINK)
             axes[0][column].plot(sender.time, sender.cwnd / MTU, color=plots.SCTP, linewidth=1.0)
             axes[1][column].plot(
@@ -51,12 +51,12 @@ def over_time(runner: Runner, kind: str, name: str, title: str) -> Entry:
     return Entry(name, title, "One recorded run of the engine of the thesis.", draw)
 
 
-def bars(runner: Runner, runs: Grid, name: str, title: str) -> Entry:
+def bars(results: Results, runs: Grid, name: str, title: str) -> Entry:
     """Share (a) and drop rate (b) of SF-SCTP over the number of subflows, a curve for each kind of background."""
 
     def draw() -> Figure:
         figure, (a, b) = plots.panels(2)
-        engine = runner.plan.engines[0]
+        engine = results.plan.engines[0]
         for kind, colour in zip(KINDS, plots.CYCLE, strict=False):
             for axes, measure in ((a, "share"), (b, "drop_rate")):
                 curve = runs.curve(measure, over="n", engine=engine, background=kind)
@@ -69,5 +69,5 @@ def bars(runner: Runner, runs: Grid, name: str, title: str) -> Entry:
         return figure
 
     return Entry(
-        name, title, f"Means and 95 % intervals, {runner.plan.engines[0]}; crosses are printed values.", draw
+        name, title, f"Means and 95 % intervals, {results.plan.engines[0]}; crosses are printed values.", draw
     )

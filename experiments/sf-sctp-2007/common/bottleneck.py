@@ -22,7 +22,7 @@ MEASURES = {
     "cwnd_peak": f"{grid.of_flow('sf', 'cwnd_peak_bytes')} / 1500",
     "queue_max": grid.of_link(LINK, "queue_max_packets"),
 }
-"""Columns of the grid that most of these experiments need; `runner.grid(sweep, MEASURES)` computes them."""
+"""Columns of the grid that most of these experiments need; `results.grid(sweep, MEASURES)` computes them."""
 
 MTU = 1500
 """Bytes: the unit of the windows in the figures."""

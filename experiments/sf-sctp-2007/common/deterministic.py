@@ -7,10 +7,10 @@ import numpy as np
 
 from anabranch_lab import cycles, grid, series
 from anabranch_lab.claims import Part, within
-from anabranch_lab.experiment import beside
+from anabranch_lab.experiment import results_of
 from anabranch_lab.grid import Grid
 from anabranch_lab.models.deterministic import Bottleneck, p_low, p_rr
-from anabranch_lab.sweep import Runner
+from anabranch_lab.results import Results
 
 from . import phi
 from .bottleneck import LINK, fall
@@ -31,15 +31,15 @@ MEASURES = {
 }
 
 
-def runners(runner: Runner) -> dict[str, Runner]:
+def every(results: Results) -> dict[str, Results]:
     """Both experiments, seen from one of them or from another of the study."""
-    return {told: beside(runner, folder) for told, folder in FOLDERS.items()}
+    return {told: results_of(results, folder) for told, folder in FOLDERS.items()}
 
 
-def measured(runner: Runner) -> Grid:
+def measured(results: Results) -> Grid:
     """Every number of subflows with every Phi: those that grow slowly run longer."""
-    slow, many = runner.grid("slow", MEASURES), runner.grid("slow-many", MEASURES)
-    return runner.grid("subflows", MEASURES).joined(slow).joined(many)
+    slow, many = results.grid("slow", MEASURES), results.grid("slow-many", MEASURES)
+    return results.grid("subflows", MEASURES).joined(slow).joined(many)
 
 
 def between(told: str, runs: Grid, n: int, growth: str, engine: str, what: str = "") -> Part:

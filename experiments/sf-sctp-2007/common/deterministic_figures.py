@@ -7,7 +7,7 @@ from anabranch_lab import cycles, plots, series
 from anabranch_lab.experiment import Figure as Entry
 from anabranch_lab.grid import Grid
 from anabranch_lab.models.deterministic import p_low, p_rr
-from anabranch_lab.sweep import Runner
+from anabranch_lab.results import Results
 
 from . import phi
 from .bottleneck import LINK
@@ -16,7 +16,7 @@ from .deterministic import UNIT, network
 MTU = 1500.0
 
 
-def all_figures(both: dict[str, Runner], runs: dict[str, Grid]) -> list[Entry]:
+def all_figures(both: dict[str, Results], runs: dict[str, Grid]) -> list[Entry]:
     """In the order of the thesis; of XVI and XVII, or of one of them."""
     told = "Means and 95 % intervals; dotted lines are the bounds of the model."
     recorded = "One recorded run of the engine of the thesis."
@@ -60,21 +60,21 @@ def all_figures(both: dict[str, Runner], runs: dict[str, Grid]) -> list[Entry]:
     ]
 
 
-def _titles(both: dict[str, Runner]) -> list[tuple[str, Runner, str]]:
-    """The thesis's name, the runner and the title of each panel; (b) is XVII, alone or not."""
-    return [(told, runner, f"({'a' if told == 'XVI' else 'b'}) {told}") for told, runner in both.items()]
+def _titles(both: dict[str, Results]) -> list[tuple[str, Results, str]]:
+    """The thesis's name, the results and the title of each panel; (b) is XVII, alone or not."""
+    return [(told, results, f"({'a' if told == 'XVI' else 'b'}) {told}") for told, results in both.items()]
 
 
-def _one(runner: Runner) -> series.Samples:
+def _one(results: Results) -> series.Samples:
     """The first seed of the runs with one subflow."""
-    return next(iter(series.load(runner, "single", {"engine": runner.plan.engines[0], "n": 1}).values()))
+    return next(iter(series.load(results, "single", {"engine": results.plan.engines[0], "n": 1}).values()))
 
 
-def windows(both: dict[str, Runner]) -> Figure:
+def windows(both: dict[str, Results]) -> Figure:
     """Two cycles from a cut on, and the model's beside them."""
     figure, panels = plots.panels(len(both))
-    for axes, (told, runner, title) in zip(panels, _titles(both), strict=True):
-        sender = _one(runner).sender("sf")
+    for axes, (told, results, title) in zip(panels, _titles(both), strict=True):
+        sender = _one(results).sender("sf")
         model = network(told).low()
         window = sender.cwnd / UNIT
         marks = cycles.turns(window, 0.2 * float(window.max()))[1:-1]
@@ -91,11 +91,11 @@ def windows(both: dict[str, Runner]) -> Figure:
     return figure
 
 
-def single(both: dict[str, Runner]) -> Figure:
+def single(both: dict[str, Results]) -> Figure:
     """Window, rate and queue: a column for each experiment."""
     figure, axes = plots.table(3, len(both), share_x=True)
-    for column, (_, runner, title) in enumerate(_titles(both)):
-        samples = _one(runner)
+    for column, (_, results, title) in enumerate(_titles(both)):
+        samples = _one(results)
         sender, link = samples.sender("sf"), samples.link(LINK)
         rows = (
             (sender.time, sender.cwnd / UNIT / MTU, "cwnd, packets of 1500 B"),
@@ -112,13 +112,13 @@ def single(both: dict[str, Runner]) -> Figure:
     return figure
 
 
-def several(both: dict[str, Runner], n: int) -> Figure:
+def several(both: dict[str, Results], n: int) -> Figure:
     """Aggregate window and queue for each Phi: two rows for each experiment."""
     figure, axes = plots.table(2 * len(both), 4, width=3.2, share_x=True)
     for column, name in enumerate(phi.NAMES):
-        for row, (_, runner, title) in enumerate(_titles(both)):
-            at = {"engine": runner.plan.engines[0], "n": n, "phi": name}
-            (samples,) = series.load(runner, "pictures", at).values()
+        for row, (_, results, title) in enumerate(_titles(both)):
+            at = {"engine": results.plan.engines[0], "n": n, "phi": name}
+            (samples,) = series.load(results, "pictures", at).values()
             sender, link = samples.sender("sf"), samples.link(LINK)
             window, queue = axes[2 * row][column], axes[2 * row + 1][column]
             window.plot(sender.time, sender.cwnd / UNIT / MTU, color=plots.SCTP, linewidth=1.0)
@@ -133,12 +133,12 @@ def several(both: dict[str, Runner], n: int) -> Figure:
     return figure
 
 
-def over_n(both: dict[str, Runner], runs: dict[str, Grid], measure: str, unit: str) -> Figure:
+def over_n(both: dict[str, Results], runs: dict[str, Grid], measure: str, unit: str) -> Figure:
     """A panel for each experiment."""
     figure, panels = plots.panels(len(both))
-    for axes, (told, runner, title) in zip(panels, _titles(both), strict=True):
+    for axes, (told, results, title) in zip(panels, _titles(both), strict=True):
         for value in phi.NAMES:
-            for engine, line in zip(runner.plan.engines, ("-", "--"), strict=False):
+            for engine, line in zip(results.plan.engines, ("-", "--"), strict=False):
                 curve = runs[told].curve(measure, over="n", engine=engine, phi=value)
                 plots.curve(axes, curve, f"{phi.LABELS[value]}, {engine}", linestyle=line, **phi.LOOK[value])
             if measure == "fr":

@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 from anabranch_lab import grid, plots
 from anabranch_lab.experiment import Figure as Entry
 from anabranch_lab.grid import Curve, Grid
+from anabranch_lab.results import Results
 from anabranch_lab.stats import Estimate, ratio
-from anabranch_lab.sweep import Runner
 
 from . import phi
 
@@ -30,9 +30,9 @@ MEASURES = {
 }
 
 
-def measured(runner: Runner, name: str) -> Grid:
+def measured(results: Results, name: str) -> Grid:
     """Every Phi: those that grow slowly run longer, in the sweep `NAME-slow`."""
-    return runner.grid(name, MEASURES).joined(runner.grid(f"{name}-slow", MEASURES))
+    return results.grid(name, MEASURES).joined(results.grid(f"{name}-slow", MEASURES))
 
 
 def share(runs: Grid, other: str, **at: object) -> Estimate:
@@ -41,7 +41,7 @@ def share(runs: Grid, other: str, **at: object) -> Estimate:
 
 
 def figures(
-    runner: Runner,
+    results: Results,
     a: Grid,
     b: Grid,
     axis: str,
@@ -55,7 +55,7 @@ def figures(
 
     def draw(runs: Grid, other: str) -> Figure:
         figure, (left, right) = plots.panels(2)
-        engine = runner.plan.engines[0]
+        engine = results.plan.engines[0]
         for name in names:
             look = phi.LOOK[name]
             for axes, measures in ((left, ("sf", other)), (right, ("fr_sf", "fr_single"))):
@@ -72,7 +72,7 @@ def figures(
         return Entry(
             f"figure-{number.replace('.', '-')}",
             f"Fig. {number}: {what}",
-            f"Means and 95 % intervals, {runner.plan.engines[0]}; broken lines are the single SCTPs.",
+            f"Means and 95 % intervals, {results.plan.engines[0]}; broken lines are the single SCTPs.",
             make,
         )
 

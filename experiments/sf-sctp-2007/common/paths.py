@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from anabranch_lab import grid, plots
 from anabranch_lab.experiment import Figure as Entry
 from anabranch_lab.grid import Grid
+from anabranch_lab.results import Results
 from anabranch_lab.stats import Estimate
-from anabranch_lab.sweep import Runner
 
 from .estimates import jackknife
 
@@ -70,7 +70,7 @@ def fitted(runs: Grid, flows: Mapping[str, tuple[float, float]], **at: object) -
 
 
 def figures(
-    runner: Runner,
+    results: Results,
     runs: Grid,
     axis: str,
     part: str,
@@ -83,8 +83,8 @@ def figures(
     """Figs. 5.5 to 5.7, panel (a) or (b)."""
 
     def draw(measures: Mapping[str, str], y: str, log_y: bool) -> Figure:
-        figure, panels = plots.panels(len(runner.plan.engines))
-        for axes, engine in zip(panels, runner.plan.engines, strict=True):
+        figure, panels = plots.panels(len(results.plan.engines))
+        for axes, engine in zip(panels, results.plan.engines, strict=True):
             for (measure, name), colour in zip(measures.items(), plots.CYCLE, strict=False):
                 curve = runs.curve(measure, over=axis, engine=engine)
                 x = [to_x(v) for v in curve.x]

@@ -7,32 +7,34 @@ from matplotlib.figure import Figure
 from anabranch_lab import plots, series
 from anabranch_lab.experiment import Figure as Entry
 from anabranch_lab.grid import Grid
-from anabranch_lab.sweep import Runner
+from anabranch_lab.results import Results
 
 from . import bottleneck
 
 
 def over_time(
-    runner: Runner, name: str, title: str, start: float, end: float, subflows: Sequence[int] = (1, 4)
+    results: Results, name: str, title: str, start: float, end: float, subflows: Sequence[int] = (1, 4)
 ) -> Entry:
     """Window, rate and queue of the sweep `pictures`, a column for each number of subflows."""
 
     def draw() -> Figure:
         columns = []
         for letter, n in zip("abcd", subflows, strict=False):
-            (samples,) = series.load(runner, "pictures", {"engine": runner.plan.engines[0], "n": n}).values()
+            (samples,) = series.load(
+                results, "pictures", {"engine": results.plan.engines[0], "n": n}
+            ).values()
             columns.append((f"({letter}) {n} subflow{'s' if n > 1 else ''}", samples))
         return bottleneck.picture(columns, start, end)
 
     return Entry(name, title, "One recorded run of the engine of the thesis.", draw)
 
 
-def over_axis(runner: Runner, runs: Grid, axis: str, label: str, name: str, title: str) -> Entry:
+def over_axis(results: Results, runs: Grid, axis: str, label: str, name: str, title: str) -> Entry:
     """Utilisation and drop rate along an axis, one subflow and four, both engines."""
 
     def draw() -> Figure:
         figure, (a, b) = plots.panels(2)
-        for engine in runner.plan.engines:
+        for engine in results.plan.engines:
             for n, fill in ((1, "full"), (4, "none")):
                 for axes, measure in ((a, "utilisation"), (b, "drop_rate")):
                     curve = runs.curve(measure, over=axis, engine=engine, n=n)

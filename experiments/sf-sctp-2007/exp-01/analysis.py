@@ -7,13 +7,13 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from anabranch_lab import grid, plots
-from anabranch_lab.catalogue import Book
+from anabranch_lab.catalogue import ClaimBuilder
 from anabranch_lab.claims import Claim, Explanation, Part, above, condition, number, trend, within
-from anabranch_lab.experiment import Analysis, book
+from anabranch_lab.experiment import Analysis, claim_builder
 from anabranch_lab.experiment import Figure as Entry
 from anabranch_lab.grid import Curve, Grid, Sample
+from anabranch_lab.results import Results
 from anabranch_lab.stats import Estimate, estimate, ratio
-from anabranch_lab.sweep import Runner
 
 PACKET = 12_000.0
 """Bits of a packet of 1500 bytes."""
@@ -55,12 +55,12 @@ MEASURES = {
 }
 
 
-def analyse(runner: Runner) -> Analysis:
+def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
-    runs = runner.grid("shares", MEASURES)
-    rates = runner.grid("rates", MEASURES)
-    claims = book(runner)
-    engine = runner.plan.engines[0]
+    runs = results.grid("shares", MEASURES)
+    rates = results.grid("rates", MEASURES)
+    claims = claim_builder(results)
+    engine = results.plan.engines[0]
     times = ratio(_at(runs, "sf", engine, "0.9"), _at(runs, "shared", engine, "0.9"))
     low, high = (_curve(runs, name, engine).at(0.9) for name in ("p_be", "p_non_be"))
     return Analysis(
@@ -76,13 +76,13 @@ def analyse(runner: Runner) -> Analysis:
                 "figure-5-2",
                 "Fig. 5.2: throughput of BE and non-BE flows",
                 "Means and 95 % intervals; dotted lines are the models.",
-                lambda: figure_5_2(runs, runner.plan.engines),
+                lambda: figure_5_2(runs, results.plan.engines),
             ),
             Entry(
                 "figure-5-3",
                 "Fig. 5.3: throughput of the associations",
                 "Means and 95 % intervals.",
-                lambda: figure_5_3(runs, runner.plan.engines),
+                lambda: figure_5_3(runs, results.plan.engines),
             ),
         ],
         findings=[
@@ -115,7 +115,7 @@ def _parity(runs: Grid, engine: str) -> float | None:
     return None
 
 
-def models(book: Book, runs: Grid) -> Claim:
+def models(builder: ClaimBuilder, runs: Grid) -> Claim:
     """Z-I-1."""
 
     def judge(engine: str) -> list[Part]:
@@ -130,14 +130,14 @@ def models(book: Book, runs: Grid) -> Claim:
             for a in runs.values("marked")
         ]
 
-    return book.claim(
+    return builder.claim(
         "Z-I-1",
         judge,
         note="The model has no timeouts: it is for rates of loss well below those of short queues.",
     )
 
 
-def false_sharing(book: Book, runs: Grid) -> Claim:
+def false_sharing(builder: ClaimBuilder, runs: Grid) -> Claim:
     """Z-I-2."""
 
     def judge(engine: str) -> list[Part]:
@@ -163,7 +163,7 @@ def false_sharing(book: Book, runs: Grid) -> Claim:
         )
         return (measured / model).estimate
 
-    return book.claim(
+    return builder.claim(
         "Z-I-2",
         judge,
         explanation=Explanation(
@@ -187,7 +187,7 @@ def false_sharing(book: Book, runs: Grid) -> Claim:
     )
 
 
-def eight(book: Book, runs: Grid, rates: Grid) -> Claim:
+def eight(builder: ClaimBuilder, runs: Grid, rates: Grid) -> Claim:
     """Z-I-3."""
 
     def judge(engine: str) -> list[Part]:
@@ -214,7 +214,7 @@ def eight(book: Book, runs: Grid, rates: Grid) -> Claim:
         )
         for rate in rates.values("rate")
     )
-    return book.claim(
+    return builder.claim(
         "Z-I-3",
         judge,
         note="The rates of Fig. 5.1 are lost; the bottleneck has 130 Mbit/s here.",
@@ -226,7 +226,7 @@ def eight(book: Book, runs: Grid, rates: Grid) -> Claim:
     )
 
 
-def parity(book: Book, runs: Grid) -> Claim:
+def parity(builder: ClaimBuilder, runs: Grid) -> Claim:
     """Z-I-4."""
 
     def judge(engine: str) -> list[Part]:
@@ -241,7 +241,7 @@ def parity(book: Book, runs: Grid) -> Claim:
         return parts
 
     found = _parity(runs, "ns2-2.28")
-    return book.claim(
+    return builder.claim(
         "Z-I-4",
         judge,
         note="No parity was found."
@@ -250,7 +250,7 @@ def parity(book: Book, runs: Grid) -> Claim:
     )
 
 
-def classes(book: Book, runs: Grid) -> Claim:
+def classes(builder: ClaimBuilder, runs: Grid) -> Claim:
     """Z-I-5."""
 
     def judge(engine: str) -> list[Part]:
@@ -271,7 +271,7 @@ def classes(book: Book, runs: Grid) -> Claim:
             trend("non-BE throughput over a", mine, +1),
         ]
 
-    return book.claim("Z-I-5", judge)
+    return builder.claim("Z-I-5", judge)
 
 
 def _draw(runs: Grid, engines: tuple[str, ...], shown: dict[str, str], modelled: bool) -> Figure:

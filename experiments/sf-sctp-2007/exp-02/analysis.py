@@ -1,11 +1,11 @@
 """Experiment II: from runs to verdicts, figures and a finding."""
 
-from anabranch_lab.catalogue import Book
+from anabranch_lab.catalogue import ClaimBuilder
 from anabranch_lab.claims import Claim, Explanation, Part, flat, number, within
-from anabranch_lab.experiment import Analysis, book
+from anabranch_lab.experiment import Analysis, claim_builder
 from anabranch_lab.grid import Grid
+from anabranch_lab.results import Results
 from anabranch_lab.stats import ratio
-from anabranch_lab.sweep import Runner
 
 from ..common import paths
 
@@ -17,11 +17,11 @@ SHARED = {1e-5: 109.0, 1e-4: 104.5, 1e-3: 77.5}
 """Packets a second of the shared association by its model (Eq. 4.18 with the mean loss)."""
 
 
-def analyse(runner: Runner) -> Analysis:
+def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
-    runs = runner.grid("losses", paths.MEASURES)
-    claims = book(runner)
-    engine = runner.plan.engines[0]
+    runs = results.grid("losses", paths.MEASURES)
+    claims = claim_builder(results)
+    engine = results.plan.engines[0]
     times = ratio(
         runs.sample("sf2", engine=engine, p2=1e-5).values, runs.sample("sf1", engine=engine, p2=1e-5).values
     )
@@ -42,7 +42,7 @@ def analyse(runner: Runner) -> Analysis:
             timers(claims, runs),
         ],
         figures=paths.figures(
-            runner, runs, "p2", "a", lambda p: p, "loss of the second path", models, log=True
+            results, runs, "p2", "a", lambda p: p, "loss of the second path", models, log=True
         ),
         findings=[
             f"With a hundredth of the losses the second subflow gets {times.text(1)} times what the first gets ({engine}); "
@@ -51,7 +51,7 @@ def analyse(runner: Runner) -> Analysis:
     )
 
 
-def constant(book: Book, runs: Grid) -> Claim:
+def constant(builder: ClaimBuilder, runs: Grid) -> Claim:
     """Z-II-1."""
 
     def judge(engine: str) -> list[Part]:
@@ -60,20 +60,20 @@ def constant(book: Book, runs: Grid) -> Claim:
             within(f"SF_1 at p2 = {p2:g}, packets/s", 77.5, 1.12 * 77.5, first.at(p2)) for p2 in first.x
         ] + [flat("SF_1 over p2", first)]
 
-    return book.claim("Z-II-1", judge)
+    return builder.claim("Z-II-1", judge)
 
 
-def better(book: Book, runs: Grid) -> Claim:
+def better(builder: ClaimBuilder, runs: Grid) -> Claim:
     """Z-II-2."""
 
     def judge(engine: str) -> list[Part]:
         second, first = (runs.sample(name, engine=engine, p2=1e-5).values for name in ("sf2", "sf1"))
         return [number("SF_2 / SF_1", 10.0, ratio(second, first), 0.8)]
 
-    return book.claim("Z-II-2", judge)
+    return builder.claim("Z-II-2", judge)
 
 
-def mean_loss(book: Book, runs: Grid) -> Claim:
+def mean_loss(builder: ClaimBuilder, runs: Grid) -> Claim:
     """Z-II-3."""
 
     def judge(engine: str) -> list[Part]:
@@ -99,10 +99,10 @@ def mean_loss(book: Book, runs: Grid) -> Claim:
             )
         return parts
 
-    return book.claim("Z-II-3", judge)
+    return builder.claim("Z-II-3", judge)
 
 
-def gain(book: Book, runs: Grid) -> Claim:
+def gain(builder: ClaimBuilder, runs: Grid) -> Claim:
     """Z-II-4."""
 
     def judge(engine: str) -> list[Part]:
@@ -112,10 +112,10 @@ def gain(book: Book, runs: Grid) -> Claim:
             parts.append(number(f"SF-SCTP / shared, p2 = {p2:g}", times, ratio(both, shared), 0.1 * times))
         return parts
 
-    return book.claim("Z-II-4", judge)
+    return builder.claim("Z-II-4", judge)
 
 
-def timers(book: Book, runs: Grid) -> Claim:
+def timers(builder: ClaimBuilder, runs: Grid) -> Claim:
     """Z-II-5."""
 
     def judge(engine: str) -> list[Part]:
@@ -133,7 +133,7 @@ def timers(book: Book, runs: Grid) -> Claim:
         squares = {"original": P1**2, "sf1": P1**2, "sf2": p2**2, "shared": (P1**2 + p2**2) / 2}
         return COUNTED * sum(rates[name] * squares[name] for name in rates)
 
-    return book.claim(
+    return builder.claim(
         "Z-II-5",
         judge,
         explanation=Explanation(

@@ -1,11 +1,11 @@
 """Experiment III: from runs to verdicts, figures and a finding; and how well the models of II and III fit."""
 
-from anabranch_lab.catalogue import Book
+from anabranch_lab.catalogue import ClaimBuilder
 from anabranch_lab.claims import Claim, Part, above, below, flat, number, within
-from anabranch_lab.experiment import Analysis, book
+from anabranch_lab.experiment import Analysis, claim_builder
 from anabranch_lab.grid import Grid
+from anabranch_lab.results import Results
 from anabranch_lab.stats import Estimate, estimate, exponent, ratio
-from anabranch_lab.sweep import Runner
 
 from ..common import paths
 
@@ -17,12 +17,12 @@ def trip(delay: float) -> float:
     return (delay + 252.0) / 1000.0
 
 
-def analyse(runner: Runner) -> Analysis:
+def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
-    runs = runner.grid("delays", paths.MEASURES)
-    second = runner.grid("losses", paths.MEASURES)
-    claims = book(runner)
-    engine = runner.plan.engines[0]
+    runs = results.grid("delays", paths.MEASURES)
+    second = results.grid("losses", paths.MEASURES)
+    claims = claim_builder(results)
+    engine = results.plan.engines[0]
     shared = runs.curve("shared", over="delay", engine=engine)
     models = {
         "sf1": lambda t: paths.root_law(P, t),
@@ -34,7 +34,7 @@ def analyse(runner: Runner) -> Analysis:
     return Analysis(
         claims=[trips(claims, runs), falsely(claims, runs), equal(claims, runs), fit(claims, runs, second)],
         figures=paths.figures(
-            runner, runs, "delay", "b", trip, "round trip of the first path, s", models, log=False
+            results, runs, "delay", "b", trip, "round trip of the first path, s", models, log=False
         ),
         findings=[
             f"As soon as the round trips differ the shared association falls from {shared.at(248).text()} to "
@@ -43,7 +43,7 @@ def analyse(runner: Runner) -> Analysis:
     )
 
 
-def trips(book: Book, runs: Grid) -> Claim:
+def trips(builder: ClaimBuilder, runs: Grid) -> Claim:
     """Z-III-1."""
 
     def judge(engine: str) -> list[Part]:
@@ -57,7 +57,7 @@ def trips(book: Book, runs: Grid) -> Claim:
             number("both at RTT1 = 1 s, packets/s", 367.4, whole[748], 0.0, above=0.12 * 367.4),
         ]
 
-    return book.claim("Z-III-1", judge)
+    return builder.claim("Z-III-1", judge)
 
 
 def by_trip(runs: Grid, engine: str) -> Estimate:
@@ -67,7 +67,7 @@ def by_trip(runs: Grid, engine: str) -> Estimate:
     return estimate([exponent(trips, row) for row in curve.values])
 
 
-def falsely(book: Book, runs: Grid) -> Claim:
+def falsely(builder: ClaimBuilder, runs: Grid) -> Claim:
     """Z-III-2."""
 
     def judge(engine: str) -> list[Part]:
@@ -89,10 +89,10 @@ def falsely(book: Book, runs: Grid) -> Claim:
             ]
         return parts
 
-    return book.claim("Z-III-2", judge)
+    return builder.claim("Z-III-2", judge)
 
 
-def equal(book: Book, runs: Grid) -> Claim:
+def equal(builder: ClaimBuilder, runs: Grid) -> Claim:
     """Z-III-3."""
 
     def judge(engine: str) -> list[Part]:
@@ -105,12 +105,12 @@ def equal(book: Book, runs: Grid) -> Claim:
             )
         ]
 
-    return book.claim(
+    return builder.claim(
         "Z-III-3", judge, note="The losses that happened to fall are replaced by those to be expected, 1e-4."
     )
 
 
-def fit(book: Book, runs: Grid, second: Grid) -> Claim:
+def fit(builder: ClaimBuilder, runs: Grid, second: Grid) -> Claim:
     """Z-II/III-6."""
 
     def judge(engine: str) -> list[Part]:
@@ -131,7 +131,7 @@ def fit(book: Book, runs: Grid, second: Grid) -> Claim:
                 parts.append(within(f"III, {name}, RTT1 = {trip(delay):g} s", 1.0, 1.12, found))
         return parts
 
-    return book.claim(
+    return builder.claim(
         "Z-II/III-6",
         judge,
         note="Simulated / model, with the losses that were to be expected instead of those that fell.",

@@ -1,29 +1,29 @@
 """Experiment IV: from runs to verdicts, figures and a finding."""
 
 from anabranch_lab import series
-from anabranch_lab.experiment import Analysis, book
-from anabranch_lab.sweep import Runner
+from anabranch_lab.experiment import Analysis, claim_builder
+from anabranch_lab.results import Results
 
 from ..common import bottleneck
 from . import figures, judge
 
 
-def analyse(runner: Runner) -> Analysis:
+def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
-    runs = runner.grid("subflows", bottleneck.MEASURES)
-    recovery, spread = (runner.grid(name, bottleneck.MEASURES) for name in ("recovery", "spread"))
-    seen = series.measure(runner, "sampled", bottleneck.look)
-    trips = runner.grid("sampled", {"least": "min(a) FILTER (kind = 'rtt') / 1e9"}, kind="trace")
+    runs = results.grid("subflows", bottleneck.MEASURES)
+    recovery, spread = (results.grid(name, bottleneck.MEASURES) for name in ("recovery", "spread"))
+    seen = series.measure(results, "sampled", bottleneck.look)
+    trips = results.grid("sampled", {"least": "min(a) FILTER (kind = 'rtt') / 1e9"}, kind="trace")
     together = {
-        sweep: series.measure(runner, sweep, bottleneck.together) for sweep in ("sampled", "sampled-red")
+        sweep: series.measure(results, sweep, bottleneck.together) for sweep in ("sampled", "sampled-red")
     }
-    closely = series.measure(runner, "closely", bottleneck.closely)
-    claims = judge.claims(book(runner), runs, (recovery, spread), seen, trips, together, closely)
-    used = {engine: runs.curve("utilisation", over="n", engine=engine) for engine in runner.plan.engines}
-    lost = runs.curve("drop_rate", over="n", engine=runner.plan.engines[0])
+    closely = series.measure(results, "closely", bottleneck.closely)
+    claims = judge.claims(claim_builder(results), runs, (recovery, spread), seen, trips, together, closely)
+    used = {engine: runs.curve("utilisation", over="n", engine=engine) for engine in results.plan.engines}
+    lost = runs.curve("drop_rate", over="n", engine=results.plan.engines[0])
     return Analysis(
         claims=claims,
-        figures=figures.all_figures(runner, runs),
+        figures=figures.all_figures(results, runs),
         findings=[
             "Of the link "
             + "; ".join(

@@ -5,40 +5,40 @@ from matplotlib.figure import Figure
 from anabranch_lab import plots, series
 from anabranch_lab.experiment import Figure as Entry
 from anabranch_lab.grid import Grid
-from anabranch_lab.sweep import Runner
+from anabranch_lab.results import Results
 
 from ..common import bottleneck
 
 
-def all_figures(runner: Runner, runs: Grid) -> list[Entry]:
+def all_figures(results: Results, runs: Grid) -> list[Entry]:
     """In the order of the thesis."""
     return [
         Entry(
             "figure-5-9",
             "Fig. 5.9: window, rate and queue with one subflow and with four",
             "One recorded run of the engine of the thesis, its last 30 s.",
-            lambda: figure_5_9(runner),
+            lambda: figure_5_9(results),
         ),
         Entry(
             "figure-5-14",
             "Fig. 5.14: utilisation and drop rate over the number of subflows",
             "Means and 95 % intervals for both engines; crosses are printed values.",
-            lambda: figure_5_14(runs, runner.plan.engines),
+            lambda: figure_5_14(runs, results.plan.engines),
         ),
         Entry(
             "figure-5-19",
             "Fig. 5.19: windows of subflows 0 and 1 of four",
             "30 s of one recorded run of the engine of the thesis.",
-            lambda: figure_5_19(runner),
+            lambda: figure_5_19(results),
         ),
     ]
 
 
-def figure_5_9(runner: Runner) -> Figure:
+def figure_5_9(results: Results) -> Figure:
     """One subflow (a) and four (b)."""
     columns = []
     for title, n in (("(a) one subflow", 1), ("(b) four subflows", 4)):
-        (samples,) = series.load(runner, "pictures", {"engine": runner.plan.engines[0], "n": n}).values()
+        (samples,) = series.load(results, "pictures", {"engine": results.plan.engines[0], "n": n}).values()
         columns.append((title, samples))
     return bottleneck.picture(columns, 1170.0, 1200.0)
 
@@ -56,13 +56,13 @@ def figure_5_14(runs: Grid, engines: tuple[str, ...]) -> Figure:
     return figure
 
 
-def figure_5_19(runner: Runner) -> Figure:
+def figure_5_19(results: Results) -> Figure:
     """Drop-Tail (a) and RED (b)."""
     figure, panels = plots.panels(2)
-    at = {"engine": runner.plan.engines[0], "n": 4}
+    at = {"engine": results.plan.engines[0], "n": 4}
     told = (("sampled", "(a) experiment IV, Drop-Tail"), ("sampled-red", "(b) experiment VIII, RED"))
     for axes, (sweep, title) in zip(panels, told, strict=True):
-        samples = next(iter(series.load(runner, sweep, at).values()))
+        samples = next(iter(series.load(results, sweep, at).values()))
         for number, colour in enumerate((plots.SCTP, plots.TCP)):
             sender = samples.sender("sf", number)
             shown = sender.time >= sender.time[-1] - 30

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from anabranch_lab.catalogue import Book
+from anabranch_lab.catalogue import ClaimBuilder
 from anabranch_lab.claims import Claim, Explanation, Part, above, number, share_above
 from anabranch_lab.grid import Grid
 from anabranch_lab.stats import Estimate, ratio
@@ -12,7 +12,7 @@ THESIS = "ns2-2.28"
 
 
 def claims(
-    book: Book,
+    builder: ClaimBuilder,
     runs: Grid,
     variants: tuple[Grid, Grid],
     seen: Grid,
@@ -22,15 +22,15 @@ def claims(
 ) -> list[Claim]:
     """The claims of the catalogue that name this experiment; `variants` are the sweeps `recovery` and `spread`."""
     return [
-        utilisation(book, runs, variants),
-        drops(book, runs),
-        cycle(book, seen, trips),
-        phases(book, seen),
-        synchronous(book, together["sampled"], together["sampled-red"], closely),
+        utilisation(builder, runs, variants),
+        drops(builder, runs),
+        cycle(builder, seen, trips),
+        phases(builder, seen),
+        synchronous(builder, together["sampled"], together["sampled-red"], closely),
     ]
 
 
-def utilisation(book: Book, runs: Grid, variants: tuple[Grid, Grid]) -> Claim:
+def utilisation(builder: ClaimBuilder, runs: Grid, variants: tuple[Grid, Grid]) -> Claim:
     """Z-IV-1."""
 
     def judge(engine: str) -> list[Part]:
@@ -46,7 +46,7 @@ def utilisation(book: Book, runs: Grid, variants: tuple[Grid, Grid]) -> Claim:
     without = runs.curve("utilisation", over="n", engine=THESIS)
     gains = {n: (with_it.sample(n) - without.sample(n)).estimate for n in (1, 12)}
     used = spread.curve("user_data", over="n", engine=THESIS)
-    return book.claim(
+    return builder.claim(
         "Z-IV-1",
         judge,
         note="A recovery point changes the utilisation by "
@@ -68,17 +68,17 @@ def utilisation(book: Book, runs: Grid, variants: tuple[Grid, Grid]) -> Claim:
     )
 
 
-def drops(book: Book, runs: Grid) -> Claim:
+def drops(builder: ClaimBuilder, runs: Grid) -> Claim:
     """Z-IV-2."""
 
     def judge(engine: str) -> list[Part]:
         measured = runs.curve("drop_rate", over="n", engine=engine)
         return [number("log-log slope", 2.0, measured.exponent(), 0.4)]
 
-    return book.claim("Z-IV-2", judge)
+    return builder.claim("Z-IV-2", judge)
 
 
-def cycle(book: Book, seen: Grid, trips: Grid) -> Claim:
+def cycle(builder: ClaimBuilder, seen: Grid, trips: Grid) -> Claim:
     """Z-IV-3."""
 
     def judge(engine: str) -> list[Part]:
@@ -91,10 +91,10 @@ def cycle(book: Book, seen: Grid, trips: Grid) -> Claim:
             number("rate when the steady phase begins, Mbit/s", 9.0, rate, 0.03 * 9.0),
         ]
 
-    return book.claim("Z-IV-3", judge)
+    return builder.claim("Z-IV-3", judge)
 
 
-def phases(book: Book, seen: Grid) -> Claim:
+def phases(builder: ClaimBuilder, seen: Grid) -> Claim:
     """Z-IV-4."""
 
     def judge(engine: str) -> list[Part]:
@@ -111,10 +111,10 @@ def phases(book: Book, seen: Grid) -> Claim:
             for state in ("QBU", "QSD")
         ]
 
-    return book.claim("Z-IV-4", judge, note="Mean lengths of single phases.")
+    return builder.claim("Z-IV-4", judge, note="Mean lengths of single phases.")
 
 
-def synchronous(book: Book, droptail: Grid, red: Grid, closely: Grid) -> Claim:
+def synchronous(builder: ClaimBuilder, droptail: Grid, red: Grid, closely: Grid) -> Claim:
     """Z-IV-5, for experiments IV to VII."""
 
     def difference(engine: str) -> Estimate:
@@ -147,7 +147,7 @@ def synchronous(book: Book, droptail: Grid, red: Grid, closely: Grid) -> Claim:
             above("synchronisation, n = 4: Drop-Tail minus RED", 0.0, difference(engine)),
         ]
 
-    return book.claim(
+    return builder.claim(
         "Z-IV-5",
         judge,
         note="Synchronisation is the mean correlation of two windows of one association. A fall of the aggregate is that of its "

@@ -1,11 +1,11 @@
 """Experiment V: from runs to verdicts, figures and a finding."""
 
 from anabranch_lab import series
-from anabranch_lab.catalogue import Book
+from anabranch_lab.catalogue import ClaimBuilder
 from anabranch_lab.claims import Claim, Explanation, Part, above, below, number, rank
-from anabranch_lab.experiment import Analysis, book
+from anabranch_lab.experiment import Analysis, claim_builder
 from anabranch_lab.grid import Grid
-from anabranch_lab.sweep import Runner
+from anabranch_lab.results import Results
 
 from ..common import bottleneck, pictures
 
@@ -13,19 +13,19 @@ W_Q = 116.7
 """Packets of 1500 bytes that fill link and a queue of 50 (claims of study 004, 0.1)."""
 
 
-def analyse(runner: Runner) -> Analysis:
+def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
-    runs = runner.grid("queues", bottleneck.MEASURES)
-    spread = runner.grid("spread", bottleneck.MEASURES)
-    seen = series.measure(runner, "sampled", bottleneck.look)
-    engine = runner.plan.engines[0]
+    runs = results.grid("queues", bottleneck.MEASURES)
+    spread = results.grid("spread", bottleneck.MEASURES)
+    seen = series.measure(results, "sampled", bottleneck.look)
+    engine = results.plan.engines[0]
     used = runs.curve("utilisation", over="queue", engine=engine, n=1)
     return Analysis(
-        claims=[shorter(book(runner), seen), lengths(book(runner), runs, spread)],
+        claims=[shorter(claim_builder(results), seen), lengths(claim_builder(results), runs, spread)],
         figures=[
-            pictures.over_time(runner, "figure-5-10", "Fig. 5.10: a queue of 50 packets", 1170.0, 1200.0),
+            pictures.over_time(results, "figure-5-10", "Fig. 5.10: a queue of 50 packets", 1170.0, 1200.0),
             pictures.over_axis(
-                runner,
+                results,
                 runs,
                 "queue",
                 "queue, packets",
@@ -40,7 +40,7 @@ def analyse(runner: Runner) -> Analysis:
     )
 
 
-def shorter(book: Book, seen: Grid) -> Claim:
+def shorter(builder: ClaimBuilder, seen: Grid) -> Claim:
     """Z-V-1."""
 
     def judge(engine: str) -> list[Part]:
@@ -60,7 +60,7 @@ def shorter(book: Book, seen: Grid) -> Claim:
 
     engine = "ns2-2.28"
     rate = seen.sample("single_rate", engine=engine, queue=50).estimate
-    return book.claim(
+    return builder.claim(
         "Z-V-1",
         judge,
         explanation=Explanation(
@@ -76,7 +76,7 @@ def shorter(book: Book, seen: Grid) -> Claim:
     )
 
 
-def lengths(book: Book, runs: Grid, spread: Grid) -> Claim:
+def lengths(builder: ClaimBuilder, runs: Grid, spread: Grid) -> Claim:
     """Z-V-2."""
 
     def judge(engine: str, runs: Grid = runs) -> list[Part]:
@@ -94,7 +94,7 @@ def lengths(book: Book, runs: Grid, spread: Grid) -> Claim:
             parts += [above(f"{name}, n = 4 minus n = 1, queue {q:g}", 0.0, more.at(q)) for q in more.x]
         return parts
 
-    return book.claim(
+    return builder.claim(
         "Z-V-2",
         judge,
         explanation=Explanation(

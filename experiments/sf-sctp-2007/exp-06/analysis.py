@@ -1,28 +1,30 @@
 """Experiment VI: from runs to verdicts, figures and a finding."""
 
 from anabranch_lab import series
-from anabranch_lab.catalogue import Book
+from anabranch_lab.catalogue import ClaimBuilder
 from anabranch_lab.claims import Claim, Explanation, Part, above, rank
-from anabranch_lab.experiment import Analysis, book
+from anabranch_lab.experiment import Analysis, claim_builder
 from anabranch_lab.grid import Grid
-from anabranch_lab.sweep import Runner
+from anabranch_lab.results import Results
 
 from ..common import bottleneck, pictures
 
 
-def analyse(runner: Runner) -> Analysis:
+def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
-    runs = runner.grid("rates", bottleneck.MEASURES)
-    spread = runner.grid("spread", bottleneck.MEASURES)
-    seen = series.measure(runner, "sampled", bottleneck.look)
-    engine = runner.plan.engines[0]
+    runs = results.grid("rates", bottleneck.MEASURES)
+    spread = results.grid("spread", bottleneck.MEASURES)
+    seen = series.measure(results, "sampled", bottleneck.look)
+    engine = results.plan.engines[0]
     used = runs.curve("utilisation", over="rate", engine=engine, n=1)
     return Analysis(
-        claims=[rates(book(runner), runs, seen, spread)],
+        claims=[rates(claim_builder(results), runs, seen, spread)],
         figures=[
-            pictures.over_time(runner, "figure-5-11", "Fig. 5.11: a bottleneck of 20 Mbit/s", 1170.0, 1200.0),
+            pictures.over_time(
+                results, "figure-5-11", "Fig. 5.11: a bottleneck of 20 Mbit/s", 1170.0, 1200.0
+            ),
             pictures.over_axis(
-                runner,
+                results,
                 runs,
                 "rate",
                 "bottleneck, Mbit/s",
@@ -38,7 +40,7 @@ def analyse(runner: Runner) -> Analysis:
     )
 
 
-def rates(book: Book, runs: Grid, seen: Grid, spread: Grid) -> Claim:
+def rates(builder: ClaimBuilder, runs: Grid, seen: Grid, spread: Grid) -> Claim:
     """Z-VI-1."""
 
     def judge(engine: str) -> list[Part]:
@@ -52,7 +54,7 @@ def rates(book: Book, runs: Grid, seen: Grid, spread: Grid) -> Claim:
             parts.append(above(f"{name}: 20 minus 10 Mbit/s, s", 0.0, longer.estimate))
         return parts
 
-    return book.claim(
+    return builder.claim(
         "Z-VI-1",
         judge,
         explanation=Explanation(

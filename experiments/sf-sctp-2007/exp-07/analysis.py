@@ -1,21 +1,21 @@
 """Experiment VII: from runs to verdicts, figures and a finding."""
 
 from anabranch_lab import series
-from anabranch_lab.catalogue import Book
+from anabranch_lab.catalogue import ClaimBuilder
 from anabranch_lab.claims import Claim, Explanation, Part, above, number, rank, trend
-from anabranch_lab.experiment import Analysis, book
+from anabranch_lab.experiment import Analysis, claim_builder
 from anabranch_lab.grid import Grid
-from anabranch_lab.sweep import Runner
+from anabranch_lab.results import Results
 
 from ..common import bottleneck, pictures
 
 
-def analyse(runner: Runner) -> Analysis:
+def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
-    runs = runner.grid("delays", bottleneck.MEASURES)
-    spread = runner.grid("spread", bottleneck.MEASURES)
-    seen = series.measure(runner, "sampled", bottleneck.look)
-    trips = runner.grid(
+    runs = results.grid("delays", bottleneck.MEASURES)
+    spread = results.grid("spread", bottleneck.MEASURES)
+    seen = series.measure(results, "sampled", bottleneck.look)
+    trips = results.grid(
         "sampled",
         {
             "least": "min(a) FILTER (kind = 'rtt') / 1e9",
@@ -23,14 +23,14 @@ def analyse(runner: Runner) -> Analysis:
         },
         kind="trace",
     )
-    engine = runner.plan.engines[0]
+    engine = results.plan.engines[0]
     used = runs.curve("utilisation", over="delay", engine=engine, n=1)
     return Analysis(
-        claims=[share(book(runner), trips), delays(book(runner), runs, seen, spread)],
+        claims=[share(claim_builder(results), trips), delays(claim_builder(results), runs, seen, spread)],
         figures=[
-            pictures.over_time(runner, "figure-5-12", "Fig. 5.12: a bottleneck of 70 ms", 1140.0, 1200.0),
+            pictures.over_time(results, "figure-5-12", "Fig. 5.12: a bottleneck of 70 ms", 1140.0, 1200.0),
             pictures.over_axis(
-                runner,
+                results,
                 runs,
                 "delay",
                 "delay of the bottleneck, ms",
@@ -45,7 +45,7 @@ def analyse(runner: Runner) -> Analysis:
     )
 
 
-def share(book: Book, trips: Grid) -> Claim:
+def share(builder: ClaimBuilder, trips: Grid) -> Claim:
     """Z-VII-1: what a full queue makes of the longest round trip."""
 
     def judge(engine: str) -> list[Part]:
@@ -55,12 +55,12 @@ def share(book: Book, trips: Grid) -> Claim:
 
         return [number("20 ms, %", 44.4, at(20), 0.5), number("70 ms, %", 28.6, at(70), 0.5)]
 
-    return book.claim(
+    return builder.claim(
         "Z-VII-1", judge, note="From the shortest and the longest measured round trip of each run."
     )
 
 
-def delays(book: Book, runs: Grid, seen: Grid, spread: Grid) -> Claim:
+def delays(builder: ClaimBuilder, runs: Grid, seen: Grid, spread: Grid) -> Claim:
     """Z-VII-2."""
 
     def judge(engine: str) -> list[Part]:
@@ -74,7 +74,7 @@ def delays(book: Book, runs: Grid, seen: Grid, spread: Grid) -> Claim:
             parts.append(above(f"{name}: 70 minus 20 ms, s", 0.0, longer.estimate))
         return parts
 
-    return book.claim(
+    return builder.claim(
         "Z-VII-2",
         judge,
         explanation=Explanation(

@@ -5,13 +5,13 @@ import math
 from matplotlib.figure import Figure
 
 from anabranch_lab import cycles, plots, series
-from anabranch_lab.catalogue import Book
+from anabranch_lab.catalogue import ClaimBuilder
 from anabranch_lab.claims import Claim, Explanation, Part, above, below, number, number_in
-from anabranch_lab.experiment import Analysis, book
+from anabranch_lab.experiment import Analysis, claim_builder
 from anabranch_lab.experiment import Figure as Entry
 from anabranch_lab.grid import Grid, Sample
+from anabranch_lab.results import Results
 from anabranch_lab.stats import Estimate, ratio
-from anabranch_lab.sweep import Runner
 
 from ..common import bottleneck, pictures
 
@@ -28,17 +28,17 @@ MODEL_CYCLE = 10.17
 """Seconds of a cycle of one subflow under Drop-Tail (Eq. 4.53 with K = 1000 and M = 1500 bytes)."""
 
 
-def analyse(runner: Runner) -> Analysis:
+def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
-    runs = runner.grid("subflows", bottleneck.MEASURES)
-    droptail = runner.grid("droptail", bottleneck.MEASURES)
-    recovery = runner.grid("recovery", bottleneck.MEASURES)
-    varied = runner.grid("sensitivity", bottleneck.MEASURES)
-    seen = series.measure(runner, "sampled", look)
-    seen_varied = series.measure(runner, "sampled-sensitivity", look)
-    seen_droptail = series.measure(runner, "sampled-droptail", look)
-    claims = book(runner)
-    engine = runner.plan.engines[0]
+    runs = results.grid("subflows", bottleneck.MEASURES)
+    droptail = results.grid("droptail", bottleneck.MEASURES)
+    recovery = results.grid("recovery", bottleneck.MEASURES)
+    varied = results.grid("sensitivity", bottleneck.MEASURES)
+    seen = series.measure(results, "sampled", look)
+    seen_varied = series.measure(results, "sampled-sensitivity", look)
+    seen_droptail = series.measure(results, "sampled-droptail", look)
+    claims = claim_builder(results)
+    engine = results.plan.engines[0]
     used = runs.curve("utilisation", over="n", engine=engine)
     changes = "; ".join(
         f"{name}: {varied.at('utilisation', engine=engine, red=name, n=1).text()} and "
@@ -54,12 +54,12 @@ def analyse(runner: Runner) -> Analysis:
             periodic(claims, seen, seen_droptail, seen_varied),
         ],
         figures=[
-            pictures.over_time(runner, "figure-5-13", "Fig. 5.13: RED instead of Drop-Tail", 1170.0, 1200.0),
+            pictures.over_time(results, "figure-5-13", "Fig. 5.13: RED instead of Drop-Tail", 1170.0, 1200.0),
             Entry(
                 "figure-5-18",
                 "Fig. 5.18: utilisation and drop rate over the number of subflows under RED",
                 "Means and 95 % intervals for both engines; crosses are printed values.",
-                lambda: figure_5_18(runs, runner.plan.engines),
+                lambda: figure_5_18(runs, results.plan.engines),
             ),
         ],
         findings=[
@@ -78,7 +78,7 @@ def look(samples: series.Samples) -> dict[str, float]:
     return {**bottleneck.look(samples), "period": period, "height": height}
 
 
-def utilisation(book: Book, runs: Grid, recovery: Grid, varied: Grid) -> Claim:
+def utilisation(builder: ClaimBuilder, runs: Grid, recovery: Grid, varied: Grid) -> Claim:
     """Z-VIII-1."""
 
     def judge(engine: str) -> list[Part]:
@@ -94,7 +94,7 @@ def utilisation(book: Book, runs: Grid, recovery: Grid, varied: Grid) -> Claim:
         recovery.sample("utilisation", engine=engine, n=1) - runs.sample("utilisation", engine=engine, n=1)
     ).estimate
     one, twelve = (varied.sample("user_data", engine=engine, red=DEFAULTS, n=n) for n in (1, 12))
-    return book.claim(
+    return builder.claim(
         "Z-VIII-1",
         judge,
         note=f"A recovery point changes the utilisation of one subflow by {gained.text(2)} points.",
@@ -112,7 +112,7 @@ def utilisation(book: Book, runs: Grid, recovery: Grid, varied: Grid) -> Claim:
     )
 
 
-def drops(book: Book, runs: Grid, droptail: Grid, varied: Grid) -> Claim:
+def drops(builder: ClaimBuilder, runs: Grid, droptail: Grid, varied: Grid) -> Claim:
     """Z-VIII-2."""
 
     def judge(engine: str) -> list[Part]:
@@ -129,7 +129,7 @@ def drops(book: Book, runs: Grid, droptail: Grid, varied: Grid) -> Claim:
         more = drop_rate / lower
         return Sample(more.seeds, tuple(PIPE * math.sqrt(value) for value in more.values))
 
-    return book.claim(
+    return builder.claim(
         "Z-VIII-2",
         judge,
         explanation=Explanation(
@@ -145,7 +145,7 @@ def drops(book: Book, runs: Grid, droptail: Grid, varied: Grid) -> Claim:
     )
 
 
-def queue(book: Book, runs: Grid, seen: Grid) -> Claim:
+def queue(builder: ClaimBuilder, runs: Grid, seen: Grid) -> Claim:
     """Z-VIII-3. A run of 160 s has room for five spans of 30 s."""
 
     def judge(engine: str) -> list[Part]:
@@ -158,10 +158,10 @@ def queue(book: Book, runs: Grid, seen: Grid) -> Claim:
             ),
         ]
 
-    return book.claim("Z-VIII-3", judge)
+    return builder.claim("Z-VIII-3", judge)
 
 
-def gain(book: Book, runs: Grid, droptail: Grid) -> Claim:
+def gain(builder: ClaimBuilder, runs: Grid, droptail: Grid) -> Claim:
     """Z-VIII-4."""
 
     def judge(engine: str) -> list[Part]:
@@ -175,10 +175,10 @@ def gain(book: Book, runs: Grid, droptail: Grid) -> Claim:
             )
         ]
 
-    return book.claim("Z-VIII-4", judge)
+    return builder.claim("Z-VIII-4", judge)
 
 
-def periodic(book: Book, seen: Grid, droptail: Grid, varied: Grid) -> Claim:
+def periodic(builder: ClaimBuilder, seen: Grid, droptail: Grid, varied: Grid) -> Claim:
     """Z-5x-1."""
 
     def judge(engine: str) -> list[Part]:
@@ -200,7 +200,7 @@ def periodic(book: Book, seen: Grid, droptail: Grid, varied: Grid) -> Claim:
         under_red = varied.sample("height", engine="ns2-2.28", n=1, red=name)
         return (droptail.sample("height", engine="ns2-2.28", n=1) - under_red).estimate
 
-    return book.claim(
+    return builder.claim(
         "Z-5x-1",
         judge,
         note="Drop-Tail minus RED with other parameters: "

@@ -1,24 +1,24 @@
 """Experiment X: from runs to verdicts, figures and a finding."""
 
-from anabranch_lab.catalogue import Book
+from anabranch_lab.catalogue import ClaimBuilder
 from anabranch_lab.claims import Claim, Part, above, below, ordered
-from anabranch_lab.experiment import Analysis, book
+from anabranch_lab.experiment import Analysis, claim_builder
 from anabranch_lab.grid import Grid
-from anabranch_lab.sweep import Runner
+from anabranch_lab.results import Results
 
 from ..common import background
 
 
-def analyse(runner: Runner) -> Analysis:
+def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
-    runs = runner.grid("runs", background.MEASURES)
-    engine = runner.plan.engines[0]
+    runs = results.grid("runs", background.MEASURES)
+    engine = results.plan.engines[0]
     taken = runs.curve("share", over="n", engine=engine, background="square")
     return Analysis(
-        claims=[order(book(runner), runs)],
+        claims=[order(claim_builder(results), runs)],
         figures=[
             background.over_time(
-                runner, "square", "figure-5-21", "Fig. 5.21: beside a square wave of 8 Mbit/s"
+                results, "square", "figure-5-21", "Fig. 5.21: beside a square wave of 8 Mbit/s"
             )
         ],
         findings=[
@@ -29,7 +29,7 @@ def analyse(runner: Runner) -> Analysis:
     )
 
 
-def order(book: Book, runs: Grid) -> Claim:
+def order(builder: ClaimBuilder, runs: Grid) -> Claim:
     """Z-X-1."""
 
     def judge(engine: str) -> list[Part]:
@@ -44,4 +44,4 @@ def order(book: Book, runs: Grid) -> Claim:
             below("beside CBR minus beside the square wave, n = 4, pp", 0.0, less[4]),
         ]
 
-    return book.claim("Z-X-1", judge)
+    return builder.claim("Z-X-1", judge)

@@ -1,29 +1,29 @@
 """Experiment XI: from runs to verdicts, figures and a finding."""
 
 from anabranch_lab import cycles, series
-from anabranch_lab.catalogue import Book
+from anabranch_lab.catalogue import ClaimBuilder
 from anabranch_lab.claims import Claim, Part, above, ordered
-from anabranch_lab.experiment import Analysis, book
+from anabranch_lab.experiment import Analysis, claim_builder
 from anabranch_lab.grid import Grid
-from anabranch_lab.sweep import Runner
+from anabranch_lab.results import Results
 
 from ..common import background
 
 
-def analyse(runner: Runner) -> Analysis:
+def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
-    runs = runner.grid("runs", background.MEASURES)
-    seen = series.measure(runner, "sampled", look)
-    engine = runner.plan.engines[0]
+    runs = results.grid("runs", background.MEASURES)
+    seen = series.measure(results, "sampled", look)
+    engine = results.plan.engines[0]
     taken = runs.curve("share", over="n", engine=engine, background="exponential")
     heights = {
         kind: seen.at("height", engine=engine, background=kind, n=1) for kind in ("cbr", "exponential")
     }
     return Analysis(
-        claims=[order(book(runner), runs, seen)],
+        claims=[order(claim_builder(results), runs, seen)],
         figures=[
             background.over_time(
-                runner, "exponential", "figure-5-22", "Fig. 5.22: beside exponential on/off traffic"
+                results, "exponential", "figure-5-22", "Fig. 5.22: beside exponential on/off traffic"
             )
         ],
         findings=[
@@ -42,7 +42,7 @@ def look(samples: series.Samples) -> dict[str, float]:
     return {"height": cycles.period([float(v) for v in sender.cwnd], sender.interval, 3.0, 30.0)[1]}
 
 
-def order(book: Book, runs: Grid, seen: Grid) -> Claim:
+def order(builder: ClaimBuilder, runs: Grid, seen: Grid) -> Claim:
     """Z-XI-1."""
 
     def judge(engine: str) -> list[Part]:
@@ -55,4 +55,4 @@ def order(book: Book, runs: Grid, seen: Grid) -> Claim:
             above("autocorrelation: beside CBR minus here", 0.0, (steady - random).estimate),
         ]
 
-    return book.claim("Z-XI-1", judge)
+    return builder.claim("Z-XI-1", judge)

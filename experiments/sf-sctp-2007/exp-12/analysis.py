@@ -2,7 +2,7 @@
 
 import statistics
 
-from anabranch_lab.catalogue import Book
+from anabranch_lab.catalogue import ClaimBuilder
 from anabranch_lab.claims import (
     Claim,
     Explanation,
@@ -15,9 +15,9 @@ from anabranch_lab.claims import (
     sign_test,
     trend,
 )
-from anabranch_lab.experiment import Analysis, book
+from anabranch_lab.experiment import Analysis, claim_builder
 from anabranch_lab.grid import Grid
-from anabranch_lab.sweep import Runner
+from anabranch_lab.results import Results
 
 from ..common import background
 
@@ -28,12 +28,12 @@ EDGES = 360.0 / 10.0
 """On-edges of the background in the 360 s that count: one in 10 s, on average."""
 
 
-def analyse(runner: Runner) -> Analysis:
+def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
-    runs = runner.grid("runs", background.MEASURES)
-    full, long = (runner.grid(name, background.MEASURES) for name in ("full", "long"))
-    claims = book(runner)
-    engine = runner.plan.engines[0]
+    runs = results.grid("runs", background.MEASURES)
+    full, long = (results.grid(name, background.MEASURES) for name in ("full", "long"))
+    claims = claim_builder(results)
+    engine = results.plan.engines[0]
     taken = runs.curve("share", over="n", engine=engine, background="pareto")
     return Analysis(
         claims=[
@@ -44,9 +44,9 @@ def analyse(runner: Runner) -> Analysis:
             offered(claims),
         ],
         figures=[
-            background.over_time(runner, "pareto", "figure-5-23", "Fig. 5.23: beside Pareto on/off traffic"),
+            background.over_time(results, "pareto", "figure-5-23", "Fig. 5.23: beside Pareto on/off traffic"),
             background.bars(
-                runner, runs, "figure-5-24", "Fig. 5.24: share and drop rate beside four kinds of traffic"
+                results, runs, "figure-5-24", "Fig. 5.24: share and drop rate beside four kinds of traffic"
             ),
         ],
         findings=[
@@ -57,7 +57,7 @@ def analyse(runner: Runner) -> Analysis:
     )
 
 
-def share(book: Book, runs: Grid, long: Grid) -> Claim:
+def share(builder: ClaimBuilder, runs: Grid, long: Grid) -> Claim:
     """Z-XII-1."""
 
     def judge(engine: str) -> list[Part]:
@@ -76,7 +76,7 @@ def share(book: Book, runs: Grid, long: Grid) -> Claim:
             low - 8.0 <= printed <= high + 8.0,
         )
 
-    return book.claim(
+    return builder.claim(
         "Z-XII-1",
         judge,
         note="One run of a heavy tail says little: the interval is that of 30.",
@@ -89,7 +89,7 @@ def share(book: Book, runs: Grid, long: Grid) -> Claim:
     )
 
 
-def compared(book: Book, runs: Grid, long: Grid) -> Claim:
+def compared(builder: ClaimBuilder, runs: Grid, long: Grid) -> Claim:
     """Z-XII-2."""
 
     def judge(engine: str) -> list[Part]:
@@ -108,7 +108,7 @@ def compared(book: Book, runs: Grid, long: Grid) -> Claim:
 
     square = runs.at("share", engine=THESIS, n=1, background="square").mean
     draws = long.sample("share", engine=THESIS, background="pareto", n=1).values
-    return book.claim(
+    return builder.claim(
         "Z-XII-2",
         judge,
         explanation=Explanation(
@@ -127,7 +127,7 @@ def compared(book: Book, runs: Grid, long: Grid) -> Claim:
     )
 
 
-def drops(book: Book, runs: Grid) -> Claim:
+def drops(builder: ClaimBuilder, runs: Grid) -> Claim:
     """Z-XII-3."""
 
     def judge(engine: str) -> list[Part]:
@@ -140,10 +140,10 @@ def drops(book: Book, runs: Grid) -> Claim:
             for kind in background.KINDS
         ]
 
-    return book.claim("Z-XII-3", judge)
+    return builder.claim("Z-XII-3", judge)
 
 
-def edges(book: Book, runs: Grid, full: Grid) -> Claim:
+def edges(builder: ClaimBuilder, runs: Grid, full: Grid) -> Claim:
     """Z-XII-4."""
 
     def judge(engine: str) -> list[Part]:
@@ -155,7 +155,7 @@ def edges(book: Book, runs: Grid, full: Grid) -> Claim:
             parts.append(above(f"loss rate of the background, {kind}", 0.0, lost))
         return parts
 
-    return book.claim(
+    return builder.claim(
         "Z-XII-4",
         judge,
         explanation=Explanation(
@@ -174,7 +174,7 @@ def edges(book: Book, runs: Grid, full: Grid) -> Claim:
     )
 
 
-def offered(book: Book) -> Claim:
+def offered(builder: ClaimBuilder) -> Claim:
     """Z-XII-5."""
 
     def judge(_engine: str) -> list[Part]:
@@ -183,4 +183,4 @@ def offered(book: Book) -> Claim:
             arithmetic("square wave, exponential, Pareto, Mbit/s", 4.0, 8.0 * 5.0 / (5.0 + 5.0), 0.0),
         ]
 
-    return book.claim("Z-XII-5", judge)
+    return builder.claim("Z-XII-5", judge)

@@ -5,13 +5,13 @@ import math
 from matplotlib.figure import Figure
 
 from anabranch_lab import grid, plots, stats
-from anabranch_lab.catalogue import Book
+from anabranch_lab.catalogue import ClaimBuilder
 from anabranch_lab.claims import Claim, Part, number
-from anabranch_lab.experiment import Analysis, book
+from anabranch_lab.experiment import Analysis, claim_builder
 from anabranch_lab.experiment import Figure as Entry
 from anabranch_lab.grid import Grid, Sample
+from anabranch_lab.results import Results
 from anabranch_lab.stats import ratio
-from anabranch_lab.sweep import Runner
 
 LOSSES = (1e-5, 1e-4, 1e-3)
 PHI = (1, 2, 4, 8)
@@ -26,14 +26,14 @@ def model(p: float, phi: float, n: int) -> float:
     return n * math.sqrt(1.5 / (p * phi)) * PACKET / RTT / 1e6
 
 
-def analyse(runner: Runner) -> Analysis:
+def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
     runs = {
-        p: runner.grid(f"p-{name}", MEASURES)
+        p: results.grid(f"p-{name}", MEASURES)
         for p, name in zip(LOSSES, ("1e-5", "1e-4", "1e-3"), strict=True)
     }
-    claims = book(runner)
-    engine = runner.plan.engines[0]
+    claims = claim_builder(results)
+    engine = results.plan.engines[0]
     return Analysis(
         claims=[shares(claims, runs), root(claims, runs)],
         figures=[
@@ -41,7 +41,7 @@ def analyse(runner: Runner) -> Analysis:
                 "figure-5-26",
                 "Fig. 5.26: throughput of two subflows and of a single SCTP over the loss rate",
                 "Means and 95 % intervals; dotted lines are Eq. 4.14.",
-                lambda: figure_5_26(runs, runner.plan.engines),
+                lambda: figure_5_26(runs, results.plan.engines),
             )
         ],
         findings=[
@@ -58,7 +58,7 @@ def times(runs: Grid, engine: str, phi: int) -> stats.Estimate:
     return ratio(both, single)
 
 
-def shares(book: Book, runs: Runs) -> Claim:
+def shares(builder: ClaimBuilder, runs: Runs) -> Claim:
     """Z-XIII-1."""
 
     def judge(engine: str) -> list[Part]:
@@ -72,10 +72,10 @@ def shares(book: Book, runs: Runs) -> Claim:
                 )
         return parts
 
-    return book.claim("Z-XIII-1", judge)
+    return builder.claim("Z-XIII-1", judge)
 
 
-def root(book: Book, runs: Runs) -> Claim:
+def root(builder: ClaimBuilder, runs: Runs) -> Claim:
     """Z-XIII-2."""
 
     def judge(engine: str) -> list[Part]:
@@ -88,7 +88,7 @@ def root(book: Book, runs: Runs) -> Claim:
             parts.append(number(f"exponent, Phi = {phi}", -0.5, stats.estimate(slopes), 0.03))
         return parts
 
-    return book.claim("Z-XIII-2", judge)
+    return builder.claim("Z-XIII-2", judge)
 
 
 def figure_5_26(runs: Runs, engines: tuple[str, ...]) -> Figure:

@@ -5,13 +5,13 @@ import math
 from matplotlib.figure import Figure
 
 from anabranch_lab import grid, plots
-from anabranch_lab.catalogue import Book
+from anabranch_lab.catalogue import ClaimBuilder
 from anabranch_lab.claims import Claim, Explanation, Part, above, number, within
-from anabranch_lab.experiment import Analysis, book
+from anabranch_lab.experiment import Analysis, claim_builder
 from anabranch_lab.experiment import Figure as Entry
 from anabranch_lab.grid import Grid
+from anabranch_lab.results import Results
 from anabranch_lab.stats import ratio
-from anabranch_lab.sweep import Runner
 
 from ..common import phi
 
@@ -22,15 +22,15 @@ MEASURES = {
 }
 
 
-def analyse(runner: Runner) -> Analysis:
+def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
     one, root, plain, flat, floor = (
-        runner.grid(name, MEASURES) for name in ("one", "root", "no-slow-start", "flat", "floor")
+        results.grid(name, MEASURES) for name in ("one", "root", "no-slow-start", "flat", "floor")
     )
-    flat = flat.joined(runner.grid("flat-many", MEASURES))
+    flat = flat.joined(results.grid("flat-many", MEASURES))
     growing = one.joined(root)
-    claims = book(runner)
-    engine = runner.plan.engines[0]
+    claims = claim_builder(results)
+    engine = results.plan.engines[0]
     level_1, level_n = (growing.curve("mbps", over="n", engine=engine, phi=name) for name in ("1", "n"))
     square = flat.curve("mbps", over="n", engine=engine, phi="n^2")
     return Analysis(
@@ -40,7 +40,7 @@ def analyse(runner: Runner) -> Analysis:
                 "figure-5-27",
                 "Fig. 5.27: throughput over the number of subflows",
                 "Means and 95 % intervals; dotted lines are Eqs. 4.14 to 4.18.",
-                lambda: figure_5_27(growing, flat, runner.plan.engines),
+                lambda: figure_5_27(growing, flat, results.plan.engines),
             )
         ],
         findings=[
@@ -50,7 +50,7 @@ def analyse(runner: Runner) -> Analysis:
     )
 
 
-def exponents(book: Book, runs: Grid, plain: Grid) -> Claim:
+def exponents(builder: ClaimBuilder, runs: Grid, plain: Grid) -> Claim:
     """Z-XIV-1."""
 
     def judge(engine: str) -> list[Part]:
@@ -58,7 +58,7 @@ def exponents(book: Book, runs: Grid, plain: Grid) -> Claim:
         return [number("Phi = 1", 1.0, one.exponent(), 0.03), number("Phi = n", 0.5, root.exponent(), 0.05)]
 
     without = plain.curve("mbps", over="n", engine="ns2-2.28", phi="n").exponent()
-    return book.claim(
+    return builder.claim(
         "Z-XIV-1",
         judge,
         note=f"Without what slow start adds after a fast retransmit the exponent with Phi = n is {without.text(3)}.",
@@ -71,7 +71,7 @@ def exponents(book: Book, runs: Grid, plain: Grid) -> Claim:
     )
 
 
-def level(book: Book, runs: Grid, floor: Grid) -> Claim:
+def level(builder: ClaimBuilder, runs: Grid, floor: Grid) -> Claim:
     """Z-XIV-2."""
 
     def times(source: Grid, engine: str, name: str, n: int):
@@ -92,7 +92,7 @@ def level(book: Book, runs: Grid, floor: Grid) -> Claim:
         floor.sample("mbps", engine=engine, phi="n^2", n=27)
         - runs.sample("mbps", engine=engine, phi="n^2", n=27)
     ).estimate
-    return book.claim(
+    return builder.claim(
         "Z-XIV-2",
         judge,
         note=f"A floor of 4 packets instead of 2 lifts n = 27 with Phi = n^2 by {lifted.text(2)} Mbit/s.",

@@ -7,13 +7,13 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from anabranch_lab import grid, plots, stats
-from anabranch_lab.catalogue import Book
+from anabranch_lab.catalogue import ClaimBuilder
 from anabranch_lab.claims import Claim, Explanation, Part, above, flat, number, number_in, within
-from anabranch_lab.experiment import Analysis, book
+from anabranch_lab.experiment import Analysis, claim_builder
 from anabranch_lab.experiment import Figure as Entry
 from anabranch_lab.grid import Curve, Grid
+from anabranch_lab.results import Results
 from anabranch_lab.stats import ratio
-from anabranch_lab.sweep import Runner
 
 from ..common import phi
 from ..common.estimates import jackknife
@@ -31,15 +31,15 @@ MEASURES = {
 }
 
 
-def analyse(runner: Runner) -> Analysis:
+def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
     one, root, queues, longer, many, plain = (
-        runner.grid(name, MEASURES)
+        results.grid(name, MEASURES)
         for name in ("one", "root", "queues", "root-queue", "flat-many", "plain-many")
     )
-    level = runner.grid("flat", MEASURES).joined(many)
-    claims = book(runner)
-    engine = runner.plan.engines[0]
+    level = results.grid("flat", MEASURES).joined(many)
+    claims = claim_builder(results)
+    engine = results.plan.engines[0]
     used = {
         name: runs.curve("utilisation", over="n", engine=engine) for name, runs in (("1", one), ("n", root))
     }
@@ -71,7 +71,7 @@ def analyse(runner: Runner) -> Analysis:
                 "figure-5-28",
                 "Fig. 5.28: throughput and fast retransmits over the number of subflows",
                 "Means and 95 % intervals. Dotted: 90 % of the link, and the losses of the link.",
-                lambda: figure_5_28(one, root, level, runner.plan.engines),
+                lambda: figure_5_28(one, root, level, results.plan.engines),
             )
         ],
         findings=[
@@ -98,7 +98,9 @@ def _first(x: Sequence[float], values: np.ndarray, threshold: float) -> float:
     return math.nan
 
 
-def needed(book: Book, name: str, runs: Grid, range_of: tuple[int, int], longer: tuple[str, Curve]) -> Claim:
+def needed(
+    builder: ClaimBuilder, name: str, runs: Grid, range_of: tuple[int, int], longer: tuple[str, Curve]
+) -> Claim:
     """Z-XV-1 and Z-XV-2; `longer` is the same with a queue of 200 packets, and its sweep."""
     low, high = range_of
     sweep, more = longer
@@ -108,7 +110,7 @@ def needed(book: Book, name: str, runs: Grid, range_of: tuple[int, int], longer:
         return [number_in("subflows for 90 %", low, high, reached(used, 90.0))]
 
     used = runs.curve("utilisation", over="n", engine=THESIS)
-    return book.claim(
+    return builder.claim(
         name,
         judge,
         note=f"With a queue of 100 packets at most {max(used.means):.1f} % are reached (n = {used.x[int(used.means.argmax())]:g}), with "
@@ -122,7 +124,7 @@ def needed(book: Book, name: str, runs: Grid, range_of: tuple[int, int], longer:
     )
 
 
-def congestion(book: Book, runs: Grid) -> Claim:
+def congestion(builder: ClaimBuilder, runs: Grid) -> Claim:
     """Z-XV-3."""
 
     def judge(engine: str) -> list[Part]:
@@ -137,10 +139,10 @@ def congestion(book: Book, runs: Grid) -> Claim:
             above("fast retransmits, n = 25 / n = 5", 10.0, more),
         ]
 
-    return book.claim("Z-XV-3", judge, evidence=("queues",))
+    return builder.claim("Z-XV-3", judge, evidence=("queues",))
 
 
-def limited(book: Book, runs: Grid, plain: Grid) -> Claim:
+def limited(builder: ClaimBuilder, runs: Grid, plain: Grid) -> Claim:
     """Z-XV-4."""
 
     def judge(engine: str) -> list[Part]:
@@ -168,7 +170,7 @@ def limited(book: Book, runs: Grid, plain: Grid) -> Claim:
         return many / runs.sample("mbps", engine=THESIS, phi=name, n=1)
 
     shown = [(name, times(runs, name), times(plain, name)) for name in ("n^2", "2n^2")]
-    return book.claim(
+    return builder.claim(
         "Z-XV-4",
         judge,
         note="; ".join(

@@ -1,34 +1,34 @@
 """Experiment XVI, and the claims about XVI and XVII: from runs to verdicts, figures and a finding."""
 
 from anabranch_lab import series
-from anabranch_lab.experiment import Analysis, book
-from anabranch_lab.sweep import Runner
+from anabranch_lab.experiment import Analysis, claim_builder
+from anabranch_lab.results import Results
 
 from ..common import deterministic, deterministic_figures
 from . import judge
 
 
-def analyse(runner: Runner) -> Analysis:
+def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
-    both = deterministic.runners(runner)
+    both = deterministic.every(results)
     runs = {told: deterministic.measured(each) for told, each in both.items()}
     single = {
         told: series.measure(each, "single", deterministic.single_look(told)) for told, each in both.items()
     }
     recovery = {told: each.grid("recovery", deterministic.MEASURES) for told, each in both.items()}
     once = series.measure(both["XVII"], "single-recovery", deterministic.single_look("XVII"))
-    timeouts = runner.grid("timeouts", deterministic.MEASURES)
+    timeouts = results.grid("timeouts", deterministic.MEASURES)
     plain = {told: each.grid("no-slow-start", deterministic.MEASURES) for told, each in both.items()}
     cut, slow, late, cut_once = (
-        series.measure(runner, name, deterministic.cut_look)
+        series.measure(results, name, deterministic.cut_look)
         for name in ("cuts", "cuts-slow", "cuts-late", "cuts-recovery")
     )
-    long = series.measure(runner, "single-recovery", deterministic.single_look("XVI"))
-    engine = runner.plan.engines[0]
+    long = series.measure(results, "single-recovery", deterministic.single_look("XVI"))
+    engine = results.plan.engines[0]
     length = single["XVI"].at("cycle", engine=engine, n=1)
     return Analysis(
         claims=judge.claims(
-            book(runner, both["XVII"]),
+            claim_builder(results, both["XVII"]),
             runs,
             single,
             cut.joined(slow).joined(late),

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from anabranch_lab.catalogue import Book
+from anabranch_lab.catalogue import ClaimBuilder
 from anabranch_lab.claims import Claim, Explanation, Part, above, below, exact, number, within
 from anabranch_lab.grid import Grid
 from anabranch_lab.models.deterministic import p_low
@@ -35,20 +35,20 @@ class Variants:
 MANY = (4, 12, 25)
 
 
-def claims(book: Book, runs: Runs, single: Runs, cut: Grid, variants: Variants) -> list[Claim]:
+def claims(builder: ClaimBuilder, runs: Runs, single: Runs, cut: Grid, variants: Variants) -> list[Claim]:
     """The claims of the catalogue that name this experiment."""
     return [
-        window(book, single, variants),
-        cycle(book, runs, single, variants),
-        queue(book, single, variants),
-        cuts(book, cut, variants),
-        goodput(book, runs, variants),
-        bounds(book, runs, variants),
-        growth(book, runs),
+        window(builder, single, variants),
+        cycle(builder, runs, single, variants),
+        queue(builder, single, variants),
+        cuts(builder, cut, variants),
+        goodput(builder, runs, variants),
+        bounds(builder, runs, variants),
+        growth(builder, runs),
     ]
 
 
-def window(book: Book, single: Runs, variants: Variants) -> Claim:
+def window(builder: ClaimBuilder, single: Runs, variants: Variants) -> Claim:
     """Z-XVI-1."""
 
     def judge(engine: str) -> list[Part]:
@@ -66,7 +66,7 @@ def window(book: Book, single: Runs, variants: Variants) -> Claim:
         return parts
 
     once = variants.once["XVII"]
-    return book.claim(
+    return builder.claim(
         "Z-XVI-1",
         judge,
         explanation=Explanation(
@@ -88,7 +88,7 @@ def window(book: Book, single: Runs, variants: Variants) -> Claim:
     )
 
 
-def cycle(book: Book, runs: Runs, single: Runs, variants: Variants) -> Claim:
+def cycle(builder: ClaimBuilder, runs: Runs, single: Runs, variants: Variants) -> Claim:
     """Z-XVI-2."""
 
     def judge(engine: str) -> list[Part]:
@@ -108,7 +108,7 @@ def cycle(book: Book, runs: Runs, single: Runs, variants: Variants) -> Claim:
     # One cut for each cycle of so many packets of 1500 bytes.
     packets = length * got * (1e6 / 12_000.0)
     cuts_a_packet = estimate([1.0 / value / p_low(network("XVII")) for value in packets.values])
-    return book.claim(
+    return builder.claim(
         "Z-XVI-2",
         judge,
         note="ns-2.35's own runs of XVII with one association have 44 fast retransmits in 413,000 packets, 1.39 times the model's rate.",
@@ -124,7 +124,7 @@ def cycle(book: Book, runs: Runs, single: Runs, variants: Variants) -> Claim:
     )
 
 
-def queue(book: Book, single: Runs, variants: Variants) -> Claim:
+def queue(builder: ClaimBuilder, single: Runs, variants: Variants) -> Claim:
     """Z-XVI-3."""
 
     def emptied(engine: str, source: Grid = single["XVI"]) -> int:
@@ -137,7 +137,7 @@ def queue(book: Book, single: Runs, variants: Variants) -> Claim:
             above("XVII: share of the steady phase", 0.0, single["XVII"].at("steady", engine=engine, n=1)),
         ]
 
-    return book.claim(
+    return builder.claim(
         "Z-XVI-3",
         judge,
         explanation=Explanation(
@@ -155,7 +155,7 @@ def queue(book: Book, single: Runs, variants: Variants) -> Claim:
     )
 
 
-def cuts(book: Book, cut: Grid, variants: Variants) -> Claim:
+def cuts(builder: ClaimBuilder, cut: Grid, variants: Variants) -> Claim:
     """Z-XVI-4."""
 
     def judge(engine: str) -> list[Part]:
@@ -176,7 +176,7 @@ def cuts(book: Book, cut: Grid, variants: Variants) -> Claim:
             )
         return parts
 
-    return book.claim(
+    return builder.claim(
         "Z-XVI-4",
         judge,
         explanation=Explanation(
@@ -199,7 +199,7 @@ def slope(runs: Grid, engine: str, name: str) -> Estimate:
     return runs.curve("goodput", over="n", engine=engine, phi=name).slope()
 
 
-def goodput(book: Book, runs: Runs, variants: Variants) -> Claim:
+def goodput(builder: ClaimBuilder, runs: Runs, variants: Variants) -> Claim:
     """Z-XVI-5."""
 
     def judge(engine: str) -> list[Part]:
@@ -217,7 +217,7 @@ def goodput(book: Book, runs: Runs, variants: Variants) -> Claim:
         - runs["XVI"].sample("goodput", engine=THESIS, n=25, phi="1")
     ).estimate
     late = variants.timeouts
-    return book.claim(
+    return builder.claim(
         "Z-XVI-5",
         judge,
         note=f"A recovery point changes the goodput of 25 subflows (XVI, Phi = 1) by {gained.text(3)} Mbit/s. ns-2.35's own runs of XVI with "
@@ -243,7 +243,7 @@ def goodput(book: Book, runs: Runs, variants: Variants) -> Claim:
     )
 
 
-def bounds(book: Book, runs: Runs, variants: Variants) -> Claim:
+def bounds(builder: ClaimBuilder, runs: Runs, variants: Variants) -> Claim:
     """Z-XVI-6."""
 
     def throughput(source: Grid, told: str, n: int, value: str, engine: str, what: str = "") -> Part:
@@ -268,7 +268,7 @@ def bounds(book: Book, runs: Runs, variants: Variants) -> Claim:
             )
         ]
 
-    return book.claim(
+    return builder.claim(
         "Z-XVI-6",
         judge,
         note="Without slow start after a fast retransmit: sweeps `no-slow-start`.",
@@ -285,7 +285,7 @@ def bounds(book: Book, runs: Runs, variants: Variants) -> Claim:
     )
 
 
-def growth(book: Book, runs: Runs) -> Claim:
+def growth(builder: ClaimBuilder, runs: Runs) -> Claim:
     """Z-XVI-7."""
 
     def judge(engine: str) -> list[Part]:
@@ -302,4 +302,4 @@ def growth(book: Book, runs: Runs) -> Claim:
             parts.append(number(f"{told}: exponent", 1.0, estimate(found), 0.3))
         return parts
 
-    return book.claim("Z-XVI-7", judge)
+    return builder.claim("Z-XVI-7", judge)

@@ -2,16 +2,16 @@
 
 from anabranch_lab import series
 from anabranch_lab.experiment import Analysis
-from anabranch_lab.sweep import Runner
+from anabranch_lab.results import Results
 
 from ..common import deterministic, deterministic_figures, phi
 
 
-def analyse(runner: Runner) -> Analysis:
+def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
-    single = series.measure(runner, "single", deterministic.single_look("XVII"))
-    runs = deterministic.measured(runner)
-    engine = runner.plan.engines[0]
+    single = series.measure(results, "single", deterministic.single_look("XVII"))
+    runs = deterministic.measured(results)
+    engine = results.plan.engines[0]
     length = single.at("cycle", engine=engine, n=1)
     rises = "; ".join(
         f"{runs.at('goodput', engine=engine, n=1, phi=name).text(2)} and {runs.at('goodput', engine=engine, n=25, phi=name).text(2)} "
@@ -20,7 +20,7 @@ def analyse(runner: Runner) -> Analysis:
     )
     return Analysis(
         claims=[],
-        figures=deterministic_figures.all_figures({"XVII": runner}, {"XVII": runs}),
+        figures=deterministic_figures.all_figures({"XVII": results}, {"XVII": runs}),
         findings=[
             f"With one subflow a cycle lasts {length.text(2)} s ({engine}); the model says "
             f"{deterministic.network('XVII').low().length:.2f} s, ns-2.35 has 9.65 s.",

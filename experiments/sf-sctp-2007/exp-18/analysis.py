@@ -1,11 +1,11 @@
 """Experiment XVIII: from runs to verdicts, figures and a finding; and what XVIII to XXI have in common."""
 
-from anabranch_lab.catalogue import Book
+from anabranch_lab.catalogue import ClaimBuilder
 from anabranch_lab.claims import Claim, Explanation, Part, above, below, number, within
-from anabranch_lab.experiment import Analysis, beside, book
+from anabranch_lab.experiment import Analysis, claim_builder, results_of
 from anabranch_lab.grid import Grid
+from anabranch_lab.results import Results
 from anabranch_lab.stats import estimate, jain
-from anabranch_lab.sweep import Runner
 
 from ..common import fair, phi
 
@@ -14,17 +14,17 @@ THESIS = "ns2-2.28"
 """The engine that the thesis ran."""
 
 
-def analyse(runner: Runner) -> Analysis:
+def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
-    runs = {name: fair.measured(runner, name) for name in ("a", "b")}
-    runs["xx"] = beside(runner, "exp-20").grid("b", fair.MEASURES)
+    runs = {name: fair.measured(results, name) for name in ("a", "b")}
+    runs["xx"] = results_of(results, "exp-20").grid("b", fair.MEASURES)
     for name in ("equal", "equal-xix", "equal-xxi", "b-xix", "b-xxi"):
-        runs[name] = runner.grid(name, fair.MEASURES)
+        runs[name] = results.grid(name, fair.MEASURES)
     step, spaces, once, once_xix = (
-        runner.grid(name, fair.MEASURES) for name in ("step", "spaces", "recovery", "recovery-xix")
+        results.grid(name, fair.MEASURES) for name in ("step", "spaces", "recovery", "recovery-xix")
     )
-    claims = book(runner)
-    engine = runner.plan.engines[0]
+    claims = claim_builder(results)
+    engine = results.plan.engines[0]
     shares = ", ".join(
         f"{fair.share(runs['a'], 'single', engine=engine, n=8, phi=name).text(1)} ({phi.LABELS[name]})"
         for name in phi.NAMES
@@ -38,7 +38,7 @@ def analyse(runner: Runner) -> Analysis:
             no_order(claims, runs, step),
         ],
         figures=fair.figures(
-            runner, runs["a"], runs["b"], "n", "number of subflows", phi.NAMES, ("5.37", "5.38")
+            results, runs["a"], runs["b"], "n", "number of subflows", phi.NAMES, ("5.37", "5.38")
         ),
         findings=[
             f"Eight subflows get so many times what a single SCTP beside them gets: {shares} ({engine}).",
@@ -49,7 +49,7 @@ def analyse(runner: Runner) -> Analysis:
     )
 
 
-def alike(book: Book, runs: dict[str, Grid]) -> Claim:
+def alike(builder: ClaimBuilder, runs: dict[str, Grid]) -> Claim:
     """Z-XVIII-1."""
 
     def judge(engine: str) -> list[Part]:
@@ -65,10 +65,10 @@ def alike(book: Book, runs: dict[str, Grid]) -> Claim:
             ]
         return parts
 
-    return book.claim("Z-XVIII-1", judge)
+    return builder.claim("Z-XVIII-1", judge)
 
 
-def sums(book: Book, runs: dict[str, Grid], spaces: Grid, once: dict[str, Grid]) -> Claim:
+def sums(builder: ClaimBuilder, runs: dict[str, Grid], spaces: Grid, once: dict[str, Grid]) -> Claim:
     """Z-XVIII-2."""
 
     def judge(engine: str) -> list[Part]:
@@ -92,7 +92,7 @@ def sums(book: Book, runs: dict[str, Grid], spaces: Grid, once: dict[str, Grid])
     shares = ", ".join(
         f"{fair.share(spaces, 'singles', engine=THESIS, n=n, phi='1').text(2)} (n = {n})" for n in PLACES
     )
-    return book.claim(
+    return builder.claim(
         "Z-XVIII-2",
         judge,
         note=f"In the thesis's own encoding XVIII has {shares}.",
@@ -115,7 +115,7 @@ def sums(book: Book, runs: dict[str, Grid], spaces: Grid, once: dict[str, Grid])
     )
 
 
-def fairer(book: Book, runs: dict[str, Grid]) -> Claim:
+def fairer(builder: ClaimBuilder, runs: dict[str, Grid]) -> Claim:
     """Z-XVIII-3."""
 
     def judge(engine: str) -> list[Part]:
@@ -147,10 +147,10 @@ def fairer(book: Book, runs: dict[str, Grid]) -> Claim:
             )
         return parts
 
-    return book.claim("Z-XVIII-3", judge)
+    return builder.claim("Z-XVIII-3", judge)
 
 
-def retransmits(book: Book, runs: dict[str, Grid]) -> Claim:
+def retransmits(builder: ClaimBuilder, runs: dict[str, Grid]) -> Claim:
     """Z-XVIII-4."""
 
     def judge(engine: str) -> list[Part]:
@@ -169,10 +169,10 @@ def retransmits(book: Book, runs: dict[str, Grid]) -> Claim:
                     parts.append(above(f"({scenario}) n = {n}, Phi = {name}: SCTP minus SF-SCTP", 0.0, less))
         return parts
 
-    return book.claim("Z-XVIII-4", judge)
+    return builder.claim("Z-XVIII-4", judge)
 
 
-def no_order(book: Book, runs: dict[str, Grid], step: Grid) -> Claim:
+def no_order(builder: ClaimBuilder, runs: dict[str, Grid], step: Grid) -> Claim:
     """Z-XVIII-5."""
 
     def judge(engine: str) -> list[Part]:
@@ -187,7 +187,7 @@ def no_order(book: Book, runs: dict[str, Grid], step: Grid) -> Claim:
                 )
         return parts
 
-    return book.claim(
+    return builder.claim(
         "Z-XVIII-5",
         judge,
         explanation=Explanation(

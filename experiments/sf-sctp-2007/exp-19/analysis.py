@@ -1,30 +1,30 @@
 """Experiment XIX (the thesis's IXX): from runs to verdicts, figures and a finding."""
 
-from anabranch_lab.catalogue import Book
+from anabranch_lab.catalogue import ClaimBuilder
 from anabranch_lab.claims import Claim, Explanation, Part, above, number, within
-from anabranch_lab.experiment import Analysis, book
+from anabranch_lab.experiment import Analysis, claim_builder
 from anabranch_lab.grid import Grid, Sample
-from anabranch_lab.sweep import Runner
+from anabranch_lab.results import Results
 
 from ..common import fair, phi
 
 P = 1e-3
 
 
-def analyse(runner: Runner) -> Analysis:
+def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
-    equal = runner.grid("equal", fair.MEASURES)
-    a, b, without = (fair.measured(runner, name) for name in ("a", "b", "a-xviii"))
-    step = runner.grid("step", fair.MEASURES)
-    engine = runner.plan.engines[0]
+    equal = results.grid("equal", fair.MEASURES)
+    a, b, without = (fair.measured(results, name) for name in ("a", "b", "a-xviii"))
+    step = results.grid("step", fair.MEASURES)
+    engine = results.plan.engines[0]
     rates = ", ".join(
         f"{1e3 * a.at('fr_sf', engine=engine, n=8, phi=name).mean:.2f}e-3 ({phi.LABELS[name]})"
         for name in phi.NAMES
     )
     alone = fair.share(equal, "single", engine=engine, n=1)
     return Analysis(
-        claims=[errors(book(runner), a, b, without, step)],
-        figures=fair.figures(runner, a, b, "n", "number of subflows", phi.NAMES, ("5.39", "5.40")),
+        claims=[errors(claim_builder(results), a, b, without, step)],
+        figures=fair.figures(results, a, b, "n", "number of subflows", phi.NAMES, ("5.39", "5.40")),
         findings=[
             f"Fast retransmits of eight subflows beside one SCTP, for each packet: {rates} ({engine}). One subflow gets "
             f"{alone.text(2)} times what one SCTP gets.",
@@ -32,7 +32,7 @@ def analyse(runner: Runner) -> Analysis:
     )
 
 
-def errors(book: Book, a: Grid, b: Grid, without: Grid, step: Grid) -> Claim:
+def errors(builder: ClaimBuilder, a: Grid, b: Grid, without: Grid, step: Grid) -> Claim:
     """Z-XIX-1."""
 
     def kept(engine: str, n: int, name: str) -> Sample:
@@ -63,7 +63,7 @@ def errors(book: Book, a: Grid, b: Grid, without: Grid, step: Grid) -> Claim:
         ]
         return rates + suffers
 
-    return book.claim(
+    return builder.claim(
         "Z-XIX-1",
         judge,
         explanation=Explanation(

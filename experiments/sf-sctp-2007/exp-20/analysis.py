@@ -3,11 +3,11 @@
 import math
 
 from anabranch_lab import stats
-from anabranch_lab.catalogue import Book
+from anabranch_lab.catalogue import ClaimBuilder
 from anabranch_lab.claims import Claim, Explanation, Part, number, number_in, rank
-from anabranch_lab.experiment import Analysis, book
+from anabranch_lab.experiment import Analysis, claim_builder
 from anabranch_lab.grid import Grid
-from anabranch_lab.sweep import Runner
+from anabranch_lab.results import Results
 
 from ..common import fair
 
@@ -15,18 +15,18 @@ BEYOND = 10**-3.4
 """The thesis's peak: beyond it both are to fall."""
 
 
-def analyse(runner: Runner) -> Analysis:
+def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
-    a, b = (fair.measured(runner, name) for name in ("a", "b"))
-    plain = runner.grid("plain", fair.MEASURES)
-    claims = book(runner)
-    engine = runner.plan.engines[0]
+    a, b = (fair.measured(results, name) for name in ("a", "b"))
+    plain = results.grid("plain", fair.MEASURES)
+    claims = claim_builder(results)
+    engine = results.plan.engines[0]
     single = a.curve("single", over="p", engine=engine, phi="n^2")
     top = single.x[int(single.means.argmax())]
     return Analysis(
         claims=[peak(claims, a), root(claims, a, plain)],
         figures=fair.figures(
-            runner, a, b, "p", "loss rate of the link", ("1", "n^2"), ("5.41", "5.42"), log=True
+            results, a, b, "p", "loss rate of the link", ("1", "n^2"), ("5.41", "5.42"), log=True
         ),
         findings=[
             f"Beside four subflows with Phi = n² the single SCTP gets most at a loss of 10^{math.log10(top):.1f}, "
@@ -35,7 +35,7 @@ def analyse(runner: Runner) -> Analysis:
     )
 
 
-def peak(book: Book, runs: Grid) -> Claim:
+def peak(builder: ClaimBuilder, runs: Grid) -> Claim:
     """Z-XX-1."""
 
     def judge(engine: str) -> list[Part]:
@@ -47,10 +47,10 @@ def peak(book: Book, runs: Grid) -> Claim:
             rank("SF-SCTP over the loss", falls, -0.95),
         ]
 
-    return book.claim("Z-XX-1", judge)
+    return builder.claim("Z-XX-1", judge)
 
 
-def root(book: Book, runs: Grid, plain: Grid) -> Claim:
+def root(builder: ClaimBuilder, runs: Grid, plain: Grid) -> Claim:
     """Z-XX-2."""
 
     def judge(engine: str) -> list[Part]:
@@ -61,7 +61,7 @@ def root(book: Book, runs: Grid, plain: Grid) -> Claim:
         return parts
 
     slope = plain.curve("sf", over="p", engine="ns2-2.28", phi="n^2").exponent()
-    return book.claim(
+    return builder.claim(
         "Z-XX-2",
         judge,
         explanation=Explanation(

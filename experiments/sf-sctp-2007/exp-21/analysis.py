@@ -1,28 +1,28 @@
 """Experiment XXI: from runs to verdicts, figures and a finding."""
 
-from anabranch_lab.catalogue import Book
+from anabranch_lab.catalogue import ClaimBuilder
 from anabranch_lab.claims import Claim, Explanation, Part, above, arithmetic, within
-from anabranch_lab.experiment import Analysis, book
+from anabranch_lab.experiment import Analysis, claim_builder
 from anabranch_lab.grid import Grid, Sample
-from anabranch_lab.sweep import Runner
+from anabranch_lab.results import Results
 
 from ..common import fair, phi
 
 
-def analyse(runner: Runner) -> Analysis:
+def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
-    equal = runner.grid("equal", fair.MEASURES)
-    floor = runner.grid("floor", fair.MEASURES)
-    a, b, without = (fair.measured(runner, name) for name in ("a", "b", "a-xviii"))
-    claims = book(runner)
-    engine = runner.plan.engines[0]
+    equal = results.grid("equal", fair.MEASURES)
+    floor = results.grid("floor", fair.MEASURES)
+    a, b, without = (fair.measured(results, name) for name in ("a", "b", "a-xviii"))
+    claims = claim_builder(results)
+    engine = results.plan.engines[0]
     kept = ", ".join(
         f"{left(a, without, engine, 8, name).estimate.text(2)} ({phi.LABELS[name]})" for name in phi.NAMES
     )
     alone = fair.share(equal, "single", engine=engine, n=1)
     return Analysis(
         claims=[loses(claims, a, without, floor), wave(claims)],
-        figures=fair.figures(runner, a, b, "n", "number of subflows", phi.NAMES, ("5.43", "5.44")),
+        figures=fair.figures(results, a, b, "n", "number of subflows", phi.NAMES, ("5.43", "5.44")),
         findings=[
             f"Of what eight subflows have without the square wave they keep {kept} ({engine}). One subflow gets {alone.text(2)} "
             "times what one SCTP gets.",
@@ -35,7 +35,7 @@ def left(a: Grid, without: Grid, engine: str, n: int, name: str):
     return a.sample("sf", engine=engine, n=n, phi=name) / without.sample("sf", engine=engine, n=n, phi=name)
 
 
-def loses(book: Book, a: Grid, without: Grid, floor: Grid) -> Claim:
+def loses(builder: ClaimBuilder, a: Grid, without: Grid, floor: Grid) -> Claim:
     """Z-XXI-1."""
 
     def judge(engine: str) -> list[Part]:
@@ -50,7 +50,7 @@ def loses(book: Book, a: Grid, without: Grid, floor: Grid) -> Claim:
     def got(source: Grid, n: int, name: str) -> Sample:
         return source.sample("sf", engine="ns2-2.28", n=n, phi=name)
 
-    return book.claim(
+    return builder.claim(
         "Z-XXI-1",
         judge,
         explanation=Explanation(
@@ -82,10 +82,10 @@ def loses(book: Book, a: Grid, without: Grid, floor: Grid) -> Claim:
     )
 
 
-def wave(book: Book) -> Claim:
+def wave(builder: ClaimBuilder) -> Claim:
     """Z-XXI-2."""
 
     def judge(_engine: str) -> list[Part]:
         return [arithmetic("share of the bottleneck when it is on", 0.8, 8.0 / 10.0, 0.0)]
 
-    return book.claim("Z-XXI-2", judge)
+    return builder.claim("Z-XXI-2", judge)

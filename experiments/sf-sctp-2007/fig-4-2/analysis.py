@@ -1,17 +1,17 @@
 """Fig. 4.2 and the audit of chapter 4: from equations to verdicts, a figure and a finding."""
 
-from anabranch_lab.experiment import Analysis, Table, book
+from anabranch_lab.experiment import Analysis, Table, claim_builder
 from anabranch_lab.models import audit
-from anabranch_lab.sweep import Runner
+from anabranch_lab.results import Results
 
 from . import figures, judge
 
 
-def analyse(runner: Runner) -> Analysis:
+def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
     wrong = [row for row in audit.ROWS if row.verdict in (audit.WRONG, audit.MISPRINT)]
     return Analysis(
-        claims=judge.claims(book(runner)),
+        claims=judge.claims(claim_builder(results)),
         tables=[_equations(), _overestimates()],
         figures=figures.all_figures(),
         findings=[

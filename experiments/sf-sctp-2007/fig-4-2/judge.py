@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from anabranch_lab.catalogue import Book
+from anabranch_lab.catalogue import ClaimBuilder
 from anabranch_lab.claims import Claim, Part, condition, exact
 from anabranch_lab.models import audit, deterministic, renewal, shared, stochastic
 
@@ -27,16 +27,16 @@ def ratio(p2: float) -> float:
     return with_fcc(p2) / together(p2)
 
 
-def claims(book: Book) -> list[Claim]:
+def claims(builder: ClaimBuilder) -> list[Claim]:
     """Every claim of the catalogue that names this experiment."""
     rising = np.diff([ratio(p2) for p2 in P2])
     return [
-        book.claim("Z-EQ-1", equations()),
-        book.claim(
+        builder.claim("Z-EQ-1", equations()),
+        builder.claim(
             "Z-F42-1",
             [_number("ratio at p1 = p2", 1.0, ratio(P1), 1e-12)],
         ),
-        book.claim(
+        builder.claim(
             "Z-F42-2",
             [
                 condition(
@@ -48,7 +48,7 @@ def claims(book: Book) -> list[Claim]:
             ],
             note="It is 2.91 times more: 3.91 times as much.",
         ),
-        book.claim(
+        builder.claim(
             "Z-F42-3",
             [
                 _number("ratio at p2 = 1e-4", 1.543, ratio(1e-4), 1e-3),

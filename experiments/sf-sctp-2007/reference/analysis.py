@@ -1,15 +1,14 @@
 """The reference: from runs to verdicts, a table and a figure."""
 
-from dataclasses import dataclass
-
 from anabranch_lab import grid
-from anabranch_lab.experiment import Analysis, Table, book
+from anabranch_lab.experiment import Analysis, Table, claim_builder
 from anabranch_lab.experiment import Figure as Entry
 from anabranch_lab.grid import Grid, Sample
+from anabranch_lab.results import Results
 from anabranch_lab.stats import Estimate
-from anabranch_lab.sweep import Runner
 
 from . import figures, judge, table
+from .point import Point
 
 ENGINE = "ns2-2.35"
 LINK = "bottleneck"
@@ -27,28 +26,6 @@ MEASURES = {
 SUBFLOWS, ASSOCIATIONS = "subflows", "associations"
 
 
-@dataclass(frozen=True)
-class Point:
-    """One point: what ns-2 has, and what we have."""
-
-    experiment: str
-    n: int
-    p: float
-    who: str
-    ns2: table.Row
-    far: table.Row | None
-    goodput: Sample
-    fr: Estimate
-    timeouts: Estimate
-
-    @property
-    def name(self) -> str:
-        """For tables."""
-        loss = f", p = {self.p:g}" if self.p else ""
-        what = "" if self.n == 1 else f" {self.who}"
-        return f"n = {self.n}{what}{loss}"
-
-
 def retransmits(runs: Grid, p: float = 0.0, **at: object) -> Estimate:
     """Fast retransmits for each packet that comes to the queue, as the reference counts them."""
     fast, lost, arrivals = (
@@ -57,7 +34,7 @@ def retransmits(runs: Grid, p: float = 0.0, **at: object) -> Estimate:
     return table.retransmits(fast, lost, arrivals, p)
 
 
-def points(runner: Runner) -> list[Point]:
+def points(results: Results) -> list[Point]:
     """Everything that both have."""
     rows = table.read()
     found: list[Point] = []
@@ -82,27 +59,27 @@ def points(runner: Runner) -> list[Point]:
 
     for experiment in ("XVI", "XVII", "XVIIIb"):
         for who, suffix in ((SUBFLOWS, ""), (ASSOCIATIONS, "-associations")):
-            runs = runner.grid(experiment + suffix, MEASURES)
+            runs = results.grid(experiment + suffix, MEASURES)
             for n in sorted(runs.values("n"), key=int):
                 add(runs, experiment, int(n), 0.0, who, {"n": n})
-    runs = runner.grid("WAN", MEASURES)
+    runs = results.grid("WAN", MEASURES)
     for place in runs.values("place"):
         n, p = (part.rpartition("= ")[2] for part in place.split(", "))
         add(runs, "WAN", int(n), float(p), SUBFLOWS, {"place": place})
-    runs = runner.grid("XV", MEASURES)
+    runs = results.grid("XV", MEASURES)
     for n in sorted(runs.values("n"), key=int):
         add(runs, "XV", int(n), 1e-4, SUBFLOWS, {"n": n})
     return found
 
 
-def analyse(runner: Runner) -> Analysis:
+def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
-    found = points(runner)
+    found = points(results)
     variants = {
-        name: runner.grid(name, MEASURES)
+        name: results.grid(name, MEASURES)
         for name in ("no-heartbeats", "at-once", "many-heartbeats", "two-packets")
     }
-    claims = judge.claims(book(runner), found, variants)
+    claims = judge.claims(claim_builder(results), found, variants)
     agree, all_parts = (
         sum(part.holds for claim in claims for part in claim.parts),
         sum(len(claim.parts) for claim in claims),

@@ -1,17 +1,12 @@
 """The figure of the reference."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from anabranch_lab import plots
 from anabranch_lab.stats import Estimate
 
-if TYPE_CHECKING:
-    from .analysis import Point
+from .point import Point
 
 
 def ratios(found: list[Point]) -> Figure:

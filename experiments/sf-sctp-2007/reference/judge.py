@@ -1,18 +1,12 @@
 """The claims about ns-2.35: inside its interval, or within 3 % of its mean."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from anabranch_lab.catalogue import Book
+from anabranch_lab.catalogue import ClaimBuilder
 from anabranch_lab.claims import MIN_SEEDS, Claim, Explanation, Part, equal, too_few
 from anabranch_lab.grid import Grid, Sample
 from anabranch_lab.stats import Estimate
 
 from . import table
-
-if TYPE_CHECKING:
-    from .analysis import Point
+from .point import Point
 
 ENGINE = "ns2-2.35"
 NEAR = 0.03
@@ -45,11 +39,11 @@ def parts(point: Point) -> list[Part]:
     ]
 
 
-def claims(book: Book, found: list[Point], variants: dict[str, Grid]) -> list[Claim]:
+def claims(builder: ClaimBuilder, found: list[Point], variants: dict[str, Grid]) -> list[Claim]:
     """Every claim of the catalogue that names this experiment."""
 
     def judge(identifier: str, chosen: list[Point], **more: object) -> Claim:
-        return book.claim(
+        return builder.claim(
             identifier,
             lambda _engine: [part for point in chosen for part in parts(point)],
             **more,  # type: ignore[arg-type]

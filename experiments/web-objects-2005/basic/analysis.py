@@ -1,8 +1,8 @@
 """Basic 1 to 3: from runs to verdicts and Fig. 5.1."""
 
 from anabranch_lab import work
-from anabranch_lab.experiment import Analysis, book
-from anabranch_lab.sweep import Runner
+from anabranch_lab.experiment import Analysis, claim_builder
+from anabranch_lab.results import Results
 
 from ..common import pages
 from ..common.packets import CAPTURE_HEADER
@@ -17,13 +17,13 @@ GROUP BY protocol
 """Bytes of packets with user data, and of those before them: the handshake."""
 
 
-def analyse(runner: Runner) -> Analysis:
+def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
-    runs = runner.grid("basic", pages.MEASURES)
-    wire = {row["protocol"]: row for row in runner.rows("bytes", BYTES, kind=work.TRACE)}
+    runs = results.grid("basic", pages.MEASURES)
+    wire = {row["protocol"]: row for row in results.rows("bytes", BYTES, kind=work.TRACE)}
     share = {s: [pages.share(runs, n, s).estimate.mean for n in pages.NETWORKS] for s in pages.BASIC}
     return Analysis(
-        claims=judge.claims(book(runner), runs, wire),
+        claims=judge.claims(claim_builder(results), runs, wire),
         figures=figures.all_figures(runs),
         findings=[
             "SCTP takes "

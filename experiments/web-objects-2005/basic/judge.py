@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from anabranch_lab.catalogue import Book
+from anabranch_lab.catalogue import ClaimBuilder
 from anabranch_lab.claims import Claim, Part, exact, number, number_in, within
 from anabranch_lab.grid import Grid
 
@@ -12,7 +12,7 @@ BASIC_1 = {"GSM": 9.7, "Modem": 13.4, "B1": 3.6, "B2": 6.8, "B3": 6.5}
 """How much longer SCTP takes, percent: from the sizes of the packets that the thesis shows."""
 
 
-def claims(book: Book, runs: Grid, wire: Mapping[str, Mapping[str, int]]) -> list[Claim]:
+def claims(builder: ClaimBuilder, runs: Grid, wire: Mapping[str, Mapping[str, int]]) -> list[Claim]:
     """The claims of the catalogue that name this experiment."""
     longer = {
         (network, scenario): (share(runs, network, scenario) - 100.0).estimate
@@ -50,9 +50,9 @@ def claims(book: Book, runs: Grid, wire: Mapping[str, Mapping[str, int]]) -> lis
         exact("bytes in all, TCP - SCTP", 620, data - opening),
     ]
     return [
-        book.claim("A-B1", one, engines=STACKS),
-        book.claim("A-B2", three, engines=STACKS),
-        book.claim(
+        builder.claim("A-B1", one, engines=STACKS),
+        builder.claim("A-B2", three, engines=STACKS),
+        builder.claim(
             "A-B3",
             all_of_it,
             engines=STACKS,

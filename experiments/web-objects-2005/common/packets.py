@@ -13,7 +13,7 @@ import numpy as np
 
 from anabranch_lab import work
 from anabranch_lab.grid import Grid
-from anabranch_lab.sweep import Runner
+from anabranch_lab.results import Results
 
 from .pages import LINK, NETWORKS
 
@@ -80,9 +80,9 @@ ORDER BY seed, time_ns, seq
 """
 
 
-def logs(runner: Runner, sweep: str, at: Mapping[str, Any]) -> dict[int, Log]:
+def logs(results: Results, sweep: str, at: Mapping[str, Any]) -> dict[int, Log]:
     """What the server sent in every run at one point, by seed."""
-    table = runner.table(sweep, QUERY, kind=work.TRACE, at=at)
+    table = results.table(sweep, QUERY, kind=work.TRACE, at=at)
     column = {name: table.column(name).to_numpy() for name in table.column_names}
     found = {}
     for seed in np.unique(column["seed"]):
@@ -135,13 +135,13 @@ def _opens_and_closes(log: Log) -> np.ndarray:
     return kept
 
 
-def measure(runner: Runner, sweep: str) -> Grid:
+def measure(results: Results, sweep: str) -> Grid:
     """The same for every run of a sweep with the axes network and scenario; TCP."""
     cells: dict[tuple, dict[str, list]] = {}
     names: tuple[str, ...] = ()
-    for point, _ in runner.points(runner.plan.sweep(sweep)):
+    for point, _ in results.points(results.plan.sweep(sweep)):
         cell: dict[str, list] = {"seed": []}
-        for seed, log in logs(runner, sweep, point.at).items():
+        for seed, log in logs(results, sweep, point.at).items():
             seen = look(log, NETWORKS[point.at["network"]].down)
             names = tuple(seen)
             cell["seed"].append(seed)

@@ -1,18 +1,18 @@
 """MS 1 to 8: from runs to verdicts, figures and the table of all results."""
 
-from anabranch_lab.experiment import Analysis, book
-from anabranch_lab.sweep import Runner
+from anabranch_lab.experiment import Analysis, claim_builder
+from anabranch_lab.results import Results
 
 from ..common import packets, pages
 from . import checklist, figures, judge
 
 
-def analyse(runner: Runner) -> Analysis:
+def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
-    runs = runner.grid("ms", pages.MEASURES)
-    basic = runner.grid("basic", pages.MEASURES)
-    variants = {sweep: runner.grid(sweep, pages.MEASURES) for sweep in ("no-delay", "buffer-40")}
-    claims = judge.claims(book(runner), runs, packets.measure(runner, "packets"), variants)
+    runs = results.grid("ms", pages.MEASURES)
+    basic = results.grid("basic", pages.MEASURES)
+    variants = {sweep: results.grid(sweep, pages.MEASURES) for sweep in ("no-delay", "buffer-40")}
+    claims = judge.claims(claim_builder(results), runs, packets.measure(results, "packets"), variants)
     fifty = {n: pages.longer(runs, n, "MS 6").estimate for n in pages.NETWORKS}
     many = {n: pages.share(runs, n, "MS 8").estimate for n in pages.NETWORKS}
     return Analysis(

@@ -1,6 +1,6 @@
 """The claims of MS 1 to 8 about the times R1 and R2."""
 
-from anabranch_lab.catalogue import Book
+from anabranch_lab.catalogue import ClaimBuilder
 from anabranch_lab.claims import (
     Claim,
     Explanation,
@@ -21,15 +21,15 @@ MS_6 = {"GSM": 4.0, "Modem": 4.0, "B1": 21.0, "B2": 4.0, "B3": 4.0}
 """R2 with 50 connections, percent longer than with one: from the sizes of the packets; B1 is printed."""
 
 
-def claims(book: Book, runs: Grid, packets: Grid, variants: dict[str, Grid]) -> list[Claim]:
+def claims(builder: ClaimBuilder, runs: Grid, packets: Grid, variants: dict[str, Grid]) -> list[Claim]:
     """The claims of the catalogue that name this experiment. `variants` by the name of their sweep."""
     return [
-        streams(book, runs),
-        few(book, runs, packets, variants),
-        thirty(book, runs),
-        fifty(book, runs, packets),
-        first(book, runs, variants),
-        compared(book, runs),
+        streams(builder, runs),
+        few(builder, runs, packets, variants),
+        thirty(builder, runs),
+        fifty(builder, runs, packets),
+        first(builder, runs, variants),
+        compared(builder, runs),
     ]
 
 
@@ -37,7 +37,7 @@ def _r(runs: Grid, measure: str, network: str, scenario: str, protocol: str) -> 
     return runs.sample(measure, network=network, scenario=scenario, protocol=protocol)
 
 
-def streams(book: Book, runs: Grid) -> Claim:
+def streams(builder: ClaimBuilder, runs: Grid) -> Claim:
     """A-MS-S."""
     parts: list[Part] = []
     for network in NETWORKS:
@@ -46,10 +46,10 @@ def streams(book: Book, runs: Grid) -> Claim:
         names = [list(OBJECTS)[means.index(each)] for each in (high, low)]
         ratio = _r(runs, "R2", network, names[0], "SCTP") / _r(runs, "R2", network, names[1], "SCTP")
         parts.append(below(f"{network}, {names[0]} / {names[1]}", 1.02, ratio.estimate))
-    return book.claim("A-MS-S", parts, engines=STACKS)
+    return builder.claim("A-MS-S", parts, engines=STACKS)
 
 
-def few(book: Book, runs: Grid, packets: Grid, variants: dict[str, Grid]) -> Claim:
+def few(builder: ClaimBuilder, runs: Grid, packets: Grid, variants: dict[str, Grid]) -> Claim:
     """A-MS1..4."""
     parts: list[Part] = []
     for network in NETWORKS:
@@ -92,7 +92,7 @@ def few(book: Book, runs: Grid, packets: Grid, variants: dict[str, Grid]) -> Cla
     alone = 100 * (6800 - 212) * 8 / NETWORKS["GSM"].down / base
     at = "GSM, MS 4: the printed 6.8 KB alone, % of R2"
     tested.append(condition(at, "> 1", f"{alone:.2f}", alone > 1.0))
-    return book.claim(
+    return builder.claim(
         "A-MS1..4",
         parts,
         engines=STACKS,
@@ -107,7 +107,7 @@ def few(book: Book, runs: Grid, packets: Grid, variants: dict[str, Grid]) -> Cla
     )
 
 
-def thirty(book: Book, runs: Grid) -> Claim:
+def thirty(builder: ClaimBuilder, runs: Grid) -> Claim:
     """A-MS5."""
     parts: list[Part] = [
         within("GSM, % longer", 2.0, 5.0, longer(runs, "GSM", "MS 5").estimate),
@@ -117,10 +117,10 @@ def thirty(book: Book, runs: Grid) -> Claim:
             if network != "GSM"
         ),
     ]
-    return book.claim("A-MS5", parts, engines=STACKS)
+    return builder.claim("A-MS5", parts, engines=STACKS)
 
 
-def fifty(book: Book, runs: Grid, packets: Grid) -> Claim:
+def fifty(builder: ClaimBuilder, runs: Grid, packets: Grid) -> Claim:
     """A-MS6."""
     parts: list[Part] = [
         number(f"{network}, % longer", printed, longer(runs, network, "MS 6").estimate, 3.0)
@@ -132,10 +132,10 @@ def fifty(book: Book, runs: Grid, packets: Grid) -> Claim:
         )
         printed = 16.0 if network == "B1" else 0.0
         parts.append(number(f"{network}, % idle", printed, (idle * 100.0).estimate, 3.0))
-    return book.claim("A-MS6", parts, engines=STACKS)
+    return builder.claim("A-MS6", parts, engines=STACKS)
 
 
-def first(book: Book, runs: Grid, variants: dict[str, Grid]) -> Claim:
+def first(builder: ClaimBuilder, runs: Grid, variants: dict[str, Grid]) -> Claim:
     """A-R1."""
     parts: list[Part] = []
     for network in NETWORKS:
@@ -160,7 +160,7 @@ def first(book: Book, runs: Grid, variants: dict[str, Grid]) -> Claim:
                 parts.append(within(f"{network}, {scenario}, {protocol}: first object", 0.0, 0.0, winner))
     early = _r(variants["no-delay"], "R1", "B3", "MS 2", "TCP") / _r(runs, "R1", "B3", "MS 2", "SCTP")
     winner = _r(variants["no-delay"], "first", "B3", "MS 2", "TCP").estimate
-    return book.claim(
+    return builder.claim(
         "A-R1",
         parts,
         engines=STACKS,
@@ -176,7 +176,7 @@ def first(book: Book, runs: Grid, variants: dict[str, Grid]) -> Claim:
     )
 
 
-def compared(book: Book, runs: Grid) -> Claim:
+def compared(builder: ClaimBuilder, runs: Grid) -> Claim:
     """A-F55."""
     shares = {
         (network, scenario): share(runs, network, scenario).estimate
@@ -189,7 +189,7 @@ def compared(book: Book, runs: Grid) -> Claim:
         number(f"{worst}, MS 6 (the worst), %", 90.0, shares[worst, "MS 6"], 3.0),
         number("B1, MS 8, %", 27.0, shares["B1", "MS 8"], 3.0),
     ]
-    return book.claim(
+    return builder.claim(
         "A-F55",
         parts,
         engines=STACKS,

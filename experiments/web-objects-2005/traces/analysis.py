@@ -1,27 +1,27 @@
 """What packets say: from recorded runs to Tables 5.1 to 5.4 and their claims."""
 
-from anabranch_lab.experiment import Analysis, book
-from anabranch_lab.sweep import Runner
+from anabranch_lab.experiment import Analysis, claim_builder
+from anabranch_lab.results import Results
 
 from ..common import packets, pages
 from . import figures, judge, tables
 
 
-def analyse(runner: Runner) -> Analysis:
+def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
-    runs = runner.grid("ms", pages.MEASURES)
-    seen = packets.measure(runner, "packets")
-    variants = {"patient": packets.measure(runner, "patient")}
+    runs = results.grid("ms", pages.MEASURES)
+    seen = packets.measure(results, "packets")
+    variants = {"patient": packets.measure(results, "patient")}
     habits = {
-        sweep: (runner.grid(sweep, pages.MEASURES), packets.measure(runner, sweep))
+        sweep: (results.grid(sweep, pages.MEASURES), packets.measure(results, sweep))
         for sweep in ("strict-window", "closes-in-turn")
     }
     fifty = {"network": "B1", "scenario": "MS 6"}
-    logs = {sweep: packets.logs(runner, sweep, fifty) for sweep in ("packets", "slow-server", "slow-line")}
+    logs = {sweep: packets.logs(results, sweep, fifty) for sweep in ("packets", "slow-server", "slow-line")}
     idle = {n: judge.idle(runs, seen, n, "MS 8").text(0) for n in pages.NETWORKS}
     return Analysis(
-        claims=judge.claims(book(runner), runs, seen, variants, logs),
-        figures=figures.all_figures(runner),
+        claims=judge.claims(claim_builder(results), runs, seen, variants, logs),
+        figures=figures.all_figures(results),
         tables=[*tables.all_tables(runs, seen, logs["packets"]), tables.habits(runs, seen, habits)],
         findings=[
             "Opening connections one after the other leaves the line without work: with 300 of them for "

@@ -5,31 +5,31 @@ from matplotlib.figure import Figure
 
 from anabranch_lab import plots
 from anabranch_lab.experiment import Figure as Entry
-from anabranch_lab.sweep import Runner
+from anabranch_lab.results import Results
 
 from ..common import packets
 from ..common.pages import NETWORKS, OBJECTS
 
 
-def all_figures(runner: Runner) -> list[Entry]:
+def all_figures(results: Results) -> list[Entry]:
     """One figure that the thesis describes and does not draw."""
     return [
         Entry(
             "section-5-3-4-buffer",
             "Section 5.3.4: packets in the buffer in MS 2 to MS 7 (B1), as the spreadsheet computes them",
             "One run each. Two connections fill the buffer of 50 packets, ten do not; with 50 and 100 the line has pauses.",
-            lambda: buffers(runner),
+            lambda: buffers(results),
         )
     ]
 
 
-def buffers(runner: Runner) -> Figure:
+def buffers(results: Results) -> Figure:
     """Packets that have not left, when a packet comes."""
     figure, axes = plots.table(2, 3, width=3.6, height=2.2)
     shown = [scenario for scenario in OBJECTS if scenario not in ("MS 1", "MS 8")]
     for place, scenario in enumerate(shown):
         panel = axes[place // 3][place % 3]
-        logs = packets.logs(runner, "packets", {"network": "B1", "scenario": scenario})
+        logs = packets.logs(results, "packets", {"network": "B1", "scenario": scenario})
         # IP packets, as the queue sees them.
         log = next(iter(logs.values()))
         rows = packets.sheet(log, NETWORKS["B1"].down, header=0)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from anabranch_lab import stats
-from anabranch_lab.catalogue import Book
+from anabranch_lab.catalogue import ClaimBuilder
 from anabranch_lab.claims import Claim, Explanation, Part, arithmetic, condition, exact, number
 from anabranch_lab.grid import Grid
 
@@ -13,17 +13,21 @@ from . import printed
 
 
 def claims(
-    book: Book, runs: Grid, packets: Grid, variants: dict[str, Grid], logs: dict[str, dict[int, Log]]
+    builder: ClaimBuilder,
+    runs: Grid,
+    packets: Grid,
+    variants: dict[str, Grid],
+    logs: dict[str, dict[int, Log]],
 ) -> list[Claim]:
     """The claims of the catalogue that name this experiment."""
     return [
-        hundred(book, runs, packets),
-        three_hundred(book, runs, packets),
-        overhead(book, packets, variants),
-        synacks(book, packets),
-        table_5_1(book, logs),
-        table_5_2(book),
-        table_5_3(book),
+        hundred(builder, runs, packets),
+        three_hundred(builder, runs, packets),
+        overhead(builder, packets, variants),
+        synacks(builder, packets),
+        table_5_1(builder, logs),
+        table_5_2(builder),
+        table_5_3(builder),
     ]
 
 
@@ -33,16 +37,16 @@ def idle(runs: Grid, packets: Grid, network: str, scenario: str) -> stats.Estima
     return (packets.sample("idle", network=network, scenario=scenario) / whole * 100.0).estimate
 
 
-def hundred(book: Book, runs: Grid, packets: Grid) -> Claim:
+def hundred(builder: ClaimBuilder, runs: Grid, packets: Grid) -> Claim:
     """A-MS7."""
     parts: list[Part] = [
         number(f"{network}, % idle", value, idle(runs, packets, network, "MS 7"), 8.0)
         for network, value in printed.IDLE["MS 7"].items()
     ]
-    return book.claim("A-MS7", parts, engines=STACKS)
+    return builder.claim("A-MS7", parts, engines=STACKS)
 
 
-def three_hundred(book: Book, runs: Grid, packets: Grid) -> Claim:
+def three_hundred(builder: ClaimBuilder, runs: Grid, packets: Grid) -> Claim:
     """A-MS8."""
     parts: list[Part] = [
         number(f"{network}, R2, % longer", value, longer(runs, network, "MS 8").estimate, 4.0)
@@ -52,10 +56,10 @@ def three_hundred(book: Book, runs: Grid, packets: Grid) -> Claim:
         number(f"{network}, % idle", value, idle(runs, packets, network, "MS 8"), 4.0)
         for network, value in printed.IDLE["MS 8"].items()
     ]
-    return book.claim("A-MS8", parts, engines=STACKS)
+    return builder.claim("A-MS8", parts, engines=STACKS)
 
 
-def overhead(book: Book, packets: Grid, variants: dict[str, Grid]) -> Claim:
+def overhead(builder: ClaimBuilder, packets: Grid, variants: dict[str, Grid]) -> Claim:
     """A-OV."""
     parts: list[Part] = []
     for network in NETWORKS:
@@ -76,7 +80,7 @@ def overhead(book: Book, packets: Grid, variants: dict[str, Grid]) -> Claim:
             counted = patient.sample("counted", network=network, scenario=scenario).estimate
             at = f"SYNs wait 60 s for its answer: {network}, {scenario}, B"
             tested.append(number(at, 212.0 * OBJECTS[scenario], counted, 0.0))
-    return book.claim(
+    return builder.claim(
         "A-OV",
         parts,
         engines=STACKS,
@@ -90,7 +94,7 @@ def overhead(book: Book, packets: Grid, variants: dict[str, Grid]) -> Claim:
     )
 
 
-def synacks(book: Book, packets: Grid) -> Claim:
+def synacks(builder: ClaimBuilder, packets: Grid) -> Claim:
     """A-SA."""
     parts: list[Part] = [
         number(
@@ -101,7 +105,7 @@ def synacks(book: Book, packets: Grid) -> Claim:
         )
         for scenario, value in printed.SYNACKS_GSM.items()
     ]
-    return book.claim("A-SA", parts, engines=STACKS)
+    return builder.claim("A-SA", parts, engines=STACKS)
 
 
 def rows_5_1(log: Log) -> dict[str, float]:
@@ -117,7 +121,7 @@ def rows_5_1(log: Log) -> dict[str, float]:
     }
 
 
-def table_5_1(book: Book, logs: dict[str, dict[int, Log]]) -> Claim:
+def table_5_1(builder: ClaimBuilder, logs: dict[str, dict[int, Log]]) -> Claim:
     """A-T51."""
     seen = {name: [rows_5_1(log) for log in found.values()] for name, found in logs.items()}
 
@@ -134,7 +138,7 @@ def table_5_1(book: Book, logs: dict[str, dict[int, Log]]) -> Claim:
     parts: list[Part] = [
         number(f"{texts[name]}, s", value, measured("packets", name), 0.002) for name, value in values.items()
     ]
-    return book.claim(
+    return builder.claim(
         "A-T51",
         parts,
         engines=STACKS,
@@ -169,7 +173,7 @@ def table_5_1(book: Book, logs: dict[str, dict[int, Log]]) -> Claim:
     )
 
 
-def table_5_2(book: Book) -> Claim:
+def table_5_2(builder: ClaimBuilder) -> Claim:
     """A-T52: every row again, but the one that cannot be."""
     parts: list[Part] = []
     for name, (product, *data, both) in printed.TABLE_5_2.items():
@@ -192,10 +196,10 @@ def table_5_2(book: Book) -> Claim:
         arithmetic("Modem, 3 data packets at the rate of the uplink, s", 1.068, with_uplink, 0.000501)
     )
     kept.append(condition("rows that cannot be computed", wrong, missed, missed == wrong))
-    return book.claim("A-T52", kept)
+    return builder.claim("A-T52", kept)
 
 
-def table_5_3(book: Book) -> Claim:
+def table_5_3(builder: ClaimBuilder) -> Claim:
     """A-T53."""
     parts: list[Part] = []
     for chunks, (tcp, sctp, percent) in printed.TABLE_5_3.items():
@@ -203,4 +207,4 @@ def table_5_3(book: Book) -> Claim:
         mine = (32 * chunks, 12 + 16 * chunks)
         parts.append(exact(f"{chunks} chunks, B", (tcp, sctp), mine))
         parts.append(exact(f"{chunks} chunks, %", percent, round(100 * (mine[0] - mine[1]) / mine[1])))
-    return book.claim("A-T53", parts)
+    return builder.claim("A-T53", parts)

@@ -1,4 +1,4 @@
-//! `anabranch simulate FILE.toml`: one run for each seed, and what came of them.
+//! `anabranch simulate FILE.toml`: one run for each seed, and their results.
 
 use std::io::Write;
 use std::num::NonZeroUsize;
@@ -113,7 +113,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     outcome
 }
 
-/// Records what somebody will see: what the file asks for when there is a directory for it, and what an option asks
+/// Records only what is written in the end: what the file asks for when there is a directory for it, and what an option asks
 /// for, everything if the file does not say what.
 fn record(arguments: &Arguments, scenario: &Scenario) -> Record {
     let mut record = scenario.record.clone();

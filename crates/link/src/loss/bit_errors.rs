@@ -2,7 +2,7 @@
 
 use anabranch_base::Rng;
 
-use super::{Applies, LossModel};
+use super::model::{Applies, LossModel};
 use crate::Frame;
 
 /// Every bit is wrong with the same probability, on its own, and a frame with a wrong bit is lost: the link has a checksum.

@@ -2,7 +2,7 @@
 
 use anabranch_base::Rng;
 
-use super::{Applies, LossModel};
+use super::model::{Applies, LossModel};
 use crate::Frame;
 
 /// A link that is now in a good state and now in a bad one. With each frame it may change its state; then the frame is lost

@@ -31,7 +31,7 @@ pub enum Kind {
     Reorder,
     /// Packets arrive more than once.
     Duplicate,
-    /// A number is reported to whoever runs the link.
+    /// A number is reported to the driver of the link.
     Trigger,
 }
 
@@ -215,7 +215,7 @@ impl Pattern {
         Ok(Self { kind, driven, length, repeat, hold: HOLD_LIMIT, entries })
     }
 
-    /// The same, but a packet that nobody passes waits `hold` at most (kind reorder).
+    /// The same, but a packet that no other passes waits `hold` at most (kind reorder).
     #[must_use]
     pub fn holding(self, hold: Duration) -> Self {
         Self { hold, ..self }

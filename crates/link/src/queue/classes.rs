@@ -2,18 +2,19 @@
 
 use anabranch_base::{Instant, Rng};
 
-use super::{LinkFacts, Queue, QueueConfig, QueueDiscipline};
+use super::average::LinkFacts;
+use super::discipline::{Counted, QueueDiscipline};
 use crate::stats::Span;
 use crate::tally::Tally;
 use crate::{ClassStats, Colour, Dropped, DscpSet, Frame};
 
-/// Class queues.
+/// Class queues. `C` says what the queue of a class is, such as [`QueueConfig`](crate::QueueConfig).
 #[derive(Clone, Debug, PartialEq)]
-pub struct ClassesConfig {
+pub struct ClassesConfig<C> {
     /// Whose turn it is.
     pub scheduler: Scheduler,
     /// At most 64. A frame belongs to the first class that takes it, or else to the last.
-    pub classes: Vec<ClassConfig>,
+    pub classes: Vec<ClassConfig<C>>,
 }
 
 /// Whose turn it is.
@@ -33,7 +34,7 @@ pub enum Scheduler {
 
 /// One class.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ClassConfig {
+pub struct ClassConfig<C> {
     /// For the statistics.
     pub name: String,
     /// Frames with these code points.
@@ -41,16 +42,16 @@ pub struct ClassConfig {
     /// And of this colour; `None` for any.
     pub colour: Option<Colour>,
     /// Where they wait.
-    pub queue: QueueConfig,
+    pub queue: C,
     /// Its share of a round, at least 1.
     pub weight: u32,
 }
 
-/// Class queues at work.
+/// Class queues at work. `Q` is the queue of a class, such as [`Queue`](crate::Queue).
 #[derive(Clone, Debug)]
-pub struct Classes {
+pub struct Classes<Q> {
     scheduler: Scheduler,
-    classes: Vec<Class>,
+    classes: Vec<Class<Q>>,
     class_of: ClassTable,
     frames: usize,
     bytes: u64,
@@ -61,9 +62,9 @@ pub struct Classes {
 }
 
 #[derive(Clone, Debug)]
-struct Class {
+struct Class<Q> {
     name: String,
-    queue: Queue,
+    queue: Q,
     weight: u32,
     /// What it may still send in this round: bytes or frames.
     deficit: i64,
@@ -98,16 +99,21 @@ impl ClassTable {
     }
 }
 
-impl Classes {
-    /// Empty queues in front of `link`. What they draw comes from `rng`. Classes beyond the 64th are left out.
-    #[must_use]
-    pub fn new(config: &ClassesConfig, link: LinkFacts, rng: &mut Rng) -> Self {
+impl<Q: QueueDiscipline> Classes<Q> {
+    /// Empty queues in front of `link`, each made by `build`. What they draw comes from `rng`. Classes beyond the 64th are
+    /// left out.
+    pub fn new<C>(
+        config: &ClassesConfig<C>,
+        link: LinkFacts,
+        rng: &mut Rng,
+        build: impl Fn(&C, LinkFacts, Rng) -> Q,
+    ) -> Self {
         let classes = config.classes.get(..config.classes.len().min(64)).unwrap_or_default();
         let table: Vec<_> = classes.iter().map(|class| (class.dscp, class.colour)).collect();
-        let mut build = |class: &ClassConfig| Class {
+        let mut class = |class: &ClassConfig<C>| Class {
             name: class.name.clone(),
             // A stream of its own for each, so that one class does not change what another draws.
-            queue: class.queue.build(link, Rng::stream(rng.u64(), &class.name, "queue")),
+            queue: build(&class.queue, link, Rng::stream(rng.u64(), &class.name, "queue")),
             weight: class.weight.max(1),
             deficit: 0,
             free_at: Instant::ZERO,
@@ -115,7 +121,7 @@ impl Classes {
         };
         Self {
             scheduler: config.scheduler,
-            classes: classes.iter().map(&mut build).collect::<Vec<_>>(),
+            classes: classes.iter().map(&mut class).collect::<Vec<_>>(),
             class_of: ClassTable::new(&table),
             frames: 0,
             bytes: 0,
@@ -125,18 +131,27 @@ impl Classes {
         }
     }
 
-    pub(crate) fn count(&mut self, now: Instant, span: Span) {
+    pub(crate) fn count(&mut self, now: Instant, span: Span)
+    where
+        Q: Counted,
+    {
         for class in &mut self.classes {
             class.tally = Tally::start(now.as_nanos(), span, class.queue.len() as u64);
             class.queue.count(now, span);
         }
     }
 
-    pub(crate) fn marks(&self) -> u64 {
+    pub(crate) fn marks(&self) -> u64
+    where
+        Q: Counted,
+    {
         self.classes.iter().map(|class| class.queue.marks()).sum()
     }
 
-    pub(crate) fn classes(&self, now: Instant) -> Vec<ClassStats> {
+    pub(crate) fn classes(&self, now: Instant) -> Vec<ClassStats>
+    where
+        Q: Counted,
+    {
         let mut all = Vec::new();
         for class in &self.classes {
             all.push(ClassStats {
@@ -194,7 +209,7 @@ impl Classes {
     }
 }
 
-impl QueueDiscipline for Classes {
+impl<Q: QueueDiscipline> QueueDiscipline for Classes<Q> {
     fn enqueue(&mut self, now: Instant, free_at: Instant, frame: Frame, dropped: &mut Vec<Dropped>) {
         let index = self.class_of.of(&frame);
         // The class whose frame was sent last knows now when that was; the others have known it since the next was sent.
@@ -228,7 +243,7 @@ impl QueueDiscipline for Classes {
                 }
             }
             self.sending = Some(index);
-            // Busy for as long as nobody says otherwise.
+            // Busy until the link says when the frame has been sent.
             if let Some(class) = self.classes.get_mut(index) {
                 class.free_at = Instant::FAR_FUTURE;
             }

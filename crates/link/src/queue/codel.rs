@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use anabranch_base::{Duration, Instant};
 
-use super::QueueDiscipline;
+use super::discipline::QueueDiscipline;
 use crate::stats::Span;
 use crate::tally::Watch;
 use crate::{DropReason, Dropped, Frame};

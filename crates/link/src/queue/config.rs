@@ -28,7 +28,7 @@ pub enum QueueConfig {
     /// Controlled delay, flow by flow.
     FqCoDel(FqCoDelConfig),
     /// A queue for each class.
-    Classes(ClassesConfig),
+    Classes(ClassesConfig<QueueConfig>),
 }
 
 impl QueueConfig {
@@ -45,7 +45,9 @@ impl QueueConfig {
             }
             Self::CoDel(config) => Queue::CoDel(Box::new(CoDel::new(*config))),
             Self::FqCoDel(config) => Queue::FqCoDel(Box::new(FqCoDel::new(*config, rng))),
-            Self::Classes(config) => Queue::Classes(Box::new(Classes::new(config, link, &mut rng))),
+            Self::Classes(config) => {
+                Queue::Classes(Box::new(Classes::new(config, link, &mut rng, Self::build)))
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use anabranch_base::Instant;
 
-use super::QueueDiscipline;
+use super::discipline::QueueDiscipline;
 use crate::{DropReason, Dropped, Frame};
 
 /// First in, first out, with a limit in frames, in bytes, in both (both hold) or in neither.
@@ -21,11 +21,11 @@ pub struct DropTail {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Counts {
     /// As ns-2.35 does (`queue/drop-tail.cc`): a frame is dropped when *waiting + 1 >= limit*. A busy transmitter holds
-    /// one more frame, so a limit of n frames means n in all, the one being sent included. Bytes likewise: dropped
-    /// when *waiting + size >= limit*, where waiting leaves out the frame being sent.
+    /// one more frame, so a limit of n frames means n in all, the one being sent included. With a limit in
+    /// bytes a frame is dropped when *waiting + size >= limit*, where waiting leaves out the frame being sent.
     ///
     /// One deviation: a frame that meets an idle transmitter and an empty queue is always taken. ns-2 drops every
-    /// frame at a limit of 1 frame, which helps nobody.
+    /// frame at a limit of 1 frame, which would be of no use.
     #[default]
     Ns2,
     /// Only what waits: n frames or bytes besides the frame being sent.

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use anabranch_base::{Instant, Rng};
 
-use super::QueueDiscipline;
 use super::codel::{CoDelConfig, Line, State};
+use super::discipline::QueueDiscipline;
 use crate::stats::Span;
 use crate::tally::Watch;
 use crate::{DropReason, Dropped, Frame};

@@ -4,6 +4,7 @@ mod average;
 mod classes;
 mod codel;
 mod config;
+mod discipline;
 mod droptail;
 mod fq_codel;
 mod red;
@@ -13,6 +14,8 @@ pub use average::{LinkFacts, Weight};
 pub use classes::{ClassConfig, Classes, ClassesConfig, Scheduler};
 pub use codel::{CoDel, CoDelConfig};
 pub use config::QueueConfig;
+pub(crate) use discipline::Counted;
+pub use discipline::QueueDiscipline;
 pub use droptail::{Counts, DropTail};
 pub use fq_codel::{FqCoDel, FqCoDelConfig};
 pub use red::{AdaptiveRed, Measure, Red, RedConfig, Victim};
@@ -22,35 +25,6 @@ use anabranch_base::Instant;
 
 use crate::stats::Span;
 use crate::{AverageStats, ClassStats, Dropped, Frame};
-
-/// A queue discipline. `now` is the exact virtual time of the step, which may lie before the time of the call that
-/// caused it: a link catches up with what has happened since the last call.
-pub trait QueueDiscipline {
-    /// Takes a frame, or drops it, or drops another. `free_at`: when the transmitter has sent the frame that left the queue
-    /// last. Until then it is busy; afterwards, and with nothing waiting, the link has been idle since then.
-    fn enqueue(&mut self, now: Instant, free_at: Instant, frame: Frame, dropped: &mut Vec<Dropped>);
-
-    /// The next frame to send. It may drop frames on the way, all of them if it likes; `None` only when nothing waits
-    /// any more.
-    fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Dropped>) -> Option<Frame>;
-
-    /// Whether a frame of `size` bytes that finds nothing waiting and the transmitter idle may pass without being
-    /// enqueued and dequeued, because that would change nothing. Saves most of the work on links that are not full.
-    fn lets_pass(&self, _size: u32) -> bool {
-        false
-    }
-
-    /// Frames that wait, without the one being sent.
-    fn len(&self) -> usize;
-
-    /// Bytes that wait, without those of the frame being sent.
-    fn bytes(&self) -> u64;
-
-    /// Whether nothing waits.
-    fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-}
 
 /// One of the disciplines. An enum: a call per frame through a table of functions would be slower. The large ones are
 /// boxed, so that the small one stays small.
@@ -68,7 +42,7 @@ pub enum Queue {
     /// Controlled delay, flow by flow.
     FqCoDel(Box<FqCoDel>),
     /// A queue for each class.
-    Classes(Box<Classes>),
+    Classes(Box<Classes<Queue>>),
 }
 
 /// The same call for whatever it is.
@@ -85,9 +59,8 @@ macro_rules! each {
     };
 }
 
-impl Queue {
-    /// Starts counting anew, within `span`.
-    pub(crate) fn count(&mut self, now: Instant, span: Span) {
+impl Counted for Queue {
+    fn count(&mut self, now: Instant, span: Span) {
         match self {
             Self::DropTail(_) => {}
             Self::Red(queue) => queue.count(span),
@@ -98,8 +71,7 @@ impl Queue {
         }
     }
 
-    /// Frames marked instead of dropped.
-    pub(crate) fn marks(&self) -> u64 {
+    fn marks(&self) -> u64 {
         match self {
             Self::DropTail(_) => 0,
             Self::Red(queue) => queue.marks(),
@@ -110,16 +82,14 @@ impl Queue {
         }
     }
 
-    /// The average of a discipline that has one.
-    pub(crate) fn average(&self) -> Option<AverageStats> {
+    fn average(&self) -> Option<AverageStats> {
         match self {
             Self::Red(queue) => Some(queue.average()),
             _ => None,
         }
     }
 
-    /// Counts class by class.
-    pub(crate) fn classes(&self, now: Instant) -> Vec<ClassStats> {
+    fn classes(&self, now: Instant) -> Vec<ClassStats> {
         match self {
             Self::VirtualRed(queue) => queue.classes(now),
             Self::Classes(queue) => queue.classes(now),

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use anabranch_base::{Duration, Instant, Rng};
 
-use super::QueueDiscipline;
 use super::average::{Average, LinkFacts, Weight};
+use super::discipline::QueueDiscipline;
 use crate::stats::Span;
 use crate::tally::Watch;
 use crate::{AverageStats, DropReason, Dropped, Frame};
@@ -145,7 +145,7 @@ enum Fate {
     Waits,
     Marked,
     Dropped,
-    /// Somebody is dropped.
+    /// A packet is dropped.
     Forced(DropReason),
 }
 
@@ -293,7 +293,7 @@ impl Red {
         if full { Fate::Forced(DropReason::QueueFull) } else { fate }
     }
 
-    /// Drops somebody, `frame` or one that waits.
+    /// Drops a packet: `frame` or one that waits.
     fn force(&mut self, now: Instant, frame: Frame, reason: DropReason, dropped: &mut Vec<Dropped>) {
         self.count = 0;
         self.count_bytes = 0;

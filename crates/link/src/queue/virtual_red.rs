@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 
 use anabranch_base::{Duration, Instant, Rng};
 
-use super::QueueDiscipline;
 use super::average::{Average, LinkFacts, Weight};
 use super::classes::ClassTable;
+use super::discipline::QueueDiscipline;
 use crate::stats::Span;
 use crate::tally::Tally;
 use crate::{ClassStats, Colour, DropReason, Dropped, DscpSet, Frame};

@@ -188,6 +188,7 @@ impl Sender {
             return Run::default();
         }
         let (mut bytes, mut first_of_all) = (0, false);
+        let before = packet.len();
         loop {
             let room = limit.saturating_sub(packet.len());
             if room <= cut.header || !(first.is_some() || lane.may_send_new()) {
@@ -273,6 +274,9 @@ impl Sender {
             subflow.counters.payload_bytes_sent += bytes;
             subflow.counters.payload_bytes_unique += bytes;
             subflow.counters.chunks_unique += chunks;
+            let on_wire = (packet.len() - before) as u64;
+            subflow.counters.chunk_bytes_sent += on_wire;
+            subflow.counters.chunk_bytes_unique += on_wire;
             cx.stats.chunks_sent += chunks;
             cx.stats.payload_bytes_sent += bytes;
             cx.stats.payload_bytes_unique += bytes;

@@ -86,7 +86,9 @@ impl Sender {
         // A probe wants its answer at once, not after SACK.Delay.
         let probe = std::mem::take(&mut chunk.probe);
         label.immediate = chunk.immediate || probe;
+        let before = out.len();
         framing.emit(&chunk.fragment, label, &cx.config.sf_codes, out);
+        let on_wire = (out.len() - before) as u64;
         let len = chunk.fragment.payload.len();
         match &mut lane.rack {
             None => lane.loss.retransmitted(seq, eligible),
@@ -116,6 +118,7 @@ impl Sender {
         if let Some(subflow) = self.subflows.get_mut(owner) {
             subflow.counters.retransmissions += 1;
             subflow.counters.payload_bytes_sent += len as u64;
+            subflow.counters.chunk_bytes_sent += on_wire;
         }
         if let Some(path) = cx.paths.get_mut(next.path) {
             path.mark_used();

@@ -1,17 +1,19 @@
 //! The transports that a host can run, behind one interface: each value is one end of one flow.
 
 mod datagrams;
+mod report;
 mod sctp;
 mod tcp;
 #[cfg(test)]
 pub(crate) mod toy;
 
-use anabranch_base::{Duration, Instant, Meta, TraceRecord, Transmit};
+use anabranch_base::{Instant, Meta, TraceRecord, Transmit};
 use anabranch_sctp::SubflowStats;
 use bytes::Bytes;
 
 use crate::scenario::Change;
 pub(crate) use datagrams::DatagramEnd;
+pub(crate) use report::{Counts, Gauges, Notice};
 pub(crate) use sctp::SctpEnd;
 pub(crate) use tcp::TcpEnd;
 
@@ -34,45 +36,6 @@ pub(crate) fn describe(protocol: u8, frame: &anabranch_link::Frame) -> (u64, u8)
         // A datagram is a size; it has 8 bytes of UDP header and at least 20 of IP.
         _ => (u64::from(frame.size.saturating_sub(28)), 0),
     }
-}
-
-/// What an engine tells its application.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Notice {
-    /// Data can be sent.
-    Connected,
-    /// There is something to take.
-    Readable,
-    /// There is room again after an offer was not taken whole.
-    Writable,
-    /// The peer sends nothing more.
-    PeerClosed,
-    /// The end, in good order.
-    Closed,
-    /// The end, otherwise.
-    Failed(String),
-}
-
-/// Counters since the start of a flow, of one of its ends.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Counts {
-    pub(crate) packets_sent: u64,
-    pub(crate) packets_sent_unique: u64,
-    pub(crate) payload_bytes_unique: u64,
-    pub(crate) retransmissions: u64,
-    pub(crate) fast_retransmits: u64,
-    pub(crate) timeouts: u64,
-    pub(crate) packets_received_new: u64,
-    pub(crate) packet_bytes_received_new: u64,
-    pub(crate) payload_bytes_received_new: u64,
-    pub(crate) payload_bytes_delivered: u64,
-}
-
-/// What a sender's state is now.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Gauges {
-    pub(crate) cwnd: u64,
-    pub(crate) srtt: Option<Duration>,
 }
 
 macro_rules! each {

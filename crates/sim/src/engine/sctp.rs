@@ -9,7 +9,7 @@ use anabranch_sctp::{
 };
 use bytes::Bytes;
 
-use super::{Counts, Gauges, Notice};
+use super::report::{Counts, Gauges, Notice};
 use crate::scenario::Change;
 
 #[derive(Debug)]
@@ -28,7 +28,7 @@ impl SctpEnd {
         let config = Arc::new(config);
         let mut told = EndpointConfig::new(SocketAddr::new(local.ip(), 0), local.port());
         told.checksums = config.checksums;
-        // A simulated network has nobody else on it.
+        // A simulated network has no other users.
         told.sealed = true;
         let mut endpoint = Endpoint::new(told, rng);
         if !opens {

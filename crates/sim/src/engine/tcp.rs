@@ -7,7 +7,7 @@ use anabranch_base::{Instant, Meta, Rng, TraceRecord, Transmit};
 use anabranch_tcp::{Config, ConnectionId, Event, Stack};
 use bytes::Bytes;
 
-use super::{Counts, Gauges, Notice};
+use super::report::{Counts, Gauges, Notice};
 
 #[derive(Debug)]
 pub(crate) struct TcpEnd {

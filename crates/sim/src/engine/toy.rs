@@ -5,7 +5,7 @@ use anabranch_base::{Dscp, Duration, Ecn, Instant, Meta, TraceEvent, TraceRecord
 use bytes::Bytes;
 use std::net::SocketAddr;
 
-use super::{Counts, Gauges, Notice};
+use super::report::{Counts, Gauges, Notice};
 
 #[derive(Debug)]
 pub(crate) struct ToyEnd {

@@ -1,13 +1,17 @@
 //! What a run keeps besides its summary.
 
 mod columns;
+mod end_series;
+mod link_series;
 mod pcapng;
 mod recorder;
-mod series;
 mod shares;
+mod ticks;
 
 pub use columns::Columns;
+pub(crate) use end_series::EndSeries;
+pub(crate) use link_series::LinkSeries;
 pub(crate) use pcapng::{Capture, Interface, Packet};
 pub(crate) use recorder::Recorder;
-pub(crate) use series::{EndSeries, LinkSeries, Ticks};
 pub(crate) use shares::{Share, Shares};
+pub(crate) use ticks::Ticks;

@@ -3,8 +3,8 @@
 use anabranch_base::{Instant, RetransmitReason, TraceEvent, TraceRecord};
 use anabranch_link::{DropReason, Dropped, Frame};
 
-use super::columns::{Reason, Row};
-use super::{Capture, Columns};
+use super::columns::{Columns, Reason, Row};
+use super::pcapng::Capture;
 use crate::scenario::{EventKind, Record};
 
 /// What records a run.
@@ -132,6 +132,27 @@ impl Recorder {
         });
     }
 
+    /// One row of a sample.
+    pub(super) fn sample(
+        &mut self,
+        now: Instant,
+        (entity, flow, subflow): (u16, u32, u8),
+        (packets, bytes): (u64, u64),
+        values: [u64; 3],
+    ) {
+        self.push(&Row {
+            time_ns: now.as_nanos(),
+            entity,
+            kind: EventKind::Sample,
+            flow,
+            subflow,
+            path: 0,
+            reason: Reason::None,
+            seq: packets,
+            size: u32::try_from(bytes).unwrap_or(u32::MAX),
+            values,
+        });
+    }
     /// The trace and the capture.
     pub(crate) fn finish(self) -> (Option<Columns>, Option<Vec<u8>>) {
         let columns = self.columns.map(|mut columns| {

@@ -1,6 +1,6 @@
 //! Tests of routes by code point, worked out by hand.
 
-use super::tests::{MS, flow, line, link};
+use super::tests::{MS, flow, host, line, link};
 use super::*;
 use crate::scenario::{EventKind, Host, Loss, PacketSource, Protocol, Rhythm, Route, Selection};
 use anabranch_base::Dscp;
@@ -16,8 +16,8 @@ fn two_paths(flows: Vec<Flow>) -> Scenario {
     for (name, from, to) in [("r-s", "r", "s"), ("s-b", "s", "b")] {
         scenario.links.push(link(name, from, to, Loss::None));
     }
-    let [at, to, via] = ["r", "b", "r-s"].map(str::to_owned);
-    scenario.routes.push(Route { at, to, dscp: vec![dscp(1)], via });
+    let via = scenario.links.len() - 2;
+    scenario.routes.push(Route { at: host("r"), to: host("b"), dscp: vec![dscp(1)], via });
     scenario
 }
 

@@ -57,7 +57,7 @@ fn samples_have_the_queue_and_the_drops_of_their_moment() {
     let mut scenario = line(Loss::None, fast);
     scenario.duration = Duration::from_millis(100);
     scenario.record.sample = Some(Duration::from_millis(10));
-    scenario.record.by_flow = Selection::Only(vec!["a-r".into()]);
+    scenario.record.by_flow = Selection::Only(vec![0]);
     let (trace, summary) = sampled(&scenario);
     let link = rows(&trace, "link:a-r");
     // Six packets each 2 ms; five fit at first, then two each time. At 10 ms three are left, one of which is being sent.

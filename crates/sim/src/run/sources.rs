@@ -87,12 +87,8 @@ fn it_needs_no_way_back_but_packets_that_fit() {
 #[test]
 fn its_packets_are_in_traces_and_captures() {
     let drop = vec![3];
-    let loss = Loss::Positions {
-        drop,
-        applies: Applies::Data,
-        dscp: anabranch_link::DscpSet::ALL,
-        flow: Some("cbr".into()),
-    };
+    let loss =
+        Loss::Positions { drop, applies: Applies::Data, dscp: anabranch_link::DscpSet::ALL, flow: Some(0) };
     let mut scenario = line(loss, vec![source("cbr", Rhythm::Steady)]);
     scenario.duration = Duration::from_millis(40);
     scenario.record.trace = Selection::All;

@@ -11,11 +11,16 @@ use anabranch_base::Dscp;
 
 pub(super) const MS: u64 = 1_000_000;
 
+/// The place of a host: a, r, b, and the one that a test adds behind them.
+pub(super) fn host(name: &str) -> usize {
+    ["a", "r", "b"].iter().position(|host| *host == name).unwrap_or(3)
+}
+
 pub(super) fn link(name: &str, from: &str, to: &str, loss: Loss) -> Link {
     Link {
         name: name.into(),
-        from: from.into(),
-        to: to.into(),
+        from: host(from),
+        to: host(to),
         // 1000 bytes take 1 ms.
         rate: Rate::BitsPerSecond(8_000_000),
         delay: Duration::from_millis(10),
@@ -32,8 +37,8 @@ pub(super) fn flow(name: &str, from: &str, to: &str, start_ms: u64) -> Flow {
     Flow {
         name: name.into(),
         group: None,
-        from: from.into(),
-        to: to.into(),
+        from: host(from),
+        to: host(to),
         protocol: Protocol::Sctp,
         sender: crate::scenario::Engine::default(),
         receiver: crate::scenario::Engine::default(),
@@ -186,11 +191,17 @@ fn another_flow_and_another_link_change_no_draws() {
     // What the link r-b loses of a flow that has it for itself.
     let alone = line(bernoulli(0.2), vec![flow("f", "a", "b", 0)]);
     let mut crowded = alone.clone();
-    crowded.hosts.insert(0, Host { name: "c".into(), ..Host::default() });
+    crowded.hosts.push(Host { name: "c".into(), ..Host::default() });
     crowded.links.insert(0, link("c-r", "c", "r", bernoulli(0.5)));
     crowded.links.insert(0, link("r-c", "r", "c", bernoulli(0.5)));
     crowded.flows.insert(0, flow("other", "a", "c", 0));
     crowded.flows[0].start = TimeDraw::Uniform(Duration::ZERO, Duration::from_millis(10));
+    // The new host comes first, so that all others have other numbers.
+    crowded.hosts.rotate_right(1);
+    let ends = crowded.links.iter_mut().flat_map(|link| [&mut link.from, &mut link.to]);
+    for place in ends.chain(crowded.flows.iter_mut().flat_map(|flow| [&mut flow.from, &mut flow.to])) {
+        *place = (*place + 1) % 4;
+    }
     // Slow enough that they do not meet in a queue.
     let (_, before) = run_toys(&alone, 3, 10_000, u64::MAX);
     let (_, after) = run_toys(&crowded, 3, 10_000, u64::MAX);
@@ -248,7 +259,7 @@ fn what_cannot_be_run_is_refused_with_a_sentence() {
         change(&mut scenario);
         check(&scenario).unwrap_err().to_string()
     };
-    assert_eq!(refusal(|s| s.flows[0].to = "x".into()), "flow `f` names the host `x`, which does not exist");
+    assert_eq!(refusal(|s| s.flows[0].to = 9), "flow `f` names host 9, which does not exist");
     assert_eq!(refusal(|s| s.links.truncate(1)), "flow `f`: no links lead from `a` to `b`");
     assert_eq!(refusal(|s| s.links.truncate(2)), "flow `f`: no links lead from `b` to `a`");
     assert_eq!(
@@ -258,14 +269,14 @@ fn what_cannot_be_run_is_refused_with_a_sentence() {
                 drop,
                 applies: Applies::All,
                 dscp: anabranch_link::DscpSet::ALL,
-                flow: Some("y".into()),
+                flow: Some(7),
             };
         }),
-        "the loss of link `a-r` names `y`, which does not exist"
+        "the loss of link `a-r` names flow 7, which does not exist"
     );
     assert_eq!(
-        refusal(|s| s.record.pcap = Selection::Only(vec!["z".into()])),
-        "the list of links to capture names `z`, which does not exist"
+        refusal(|s| s.record.pcap = Selection::Only(vec![5])),
+        "the list of links to capture names link 5, which does not exist"
     );
     let wrong = refusal(|s| {
         s.flows[0].sender.options.push(("rto_mni".into(), "1 s".into()));
@@ -281,7 +292,7 @@ fn a_capture_has_every_packet_that_entered_the_links_asked_for() {
     let make = |plan: &assemble::EndPlan<'_>| {
         Ok(Engine::Toy(Box::new(ToyEnd::new(plan.remote, Duration::from_millis(1), 10))))
     };
-    let record = Record { pcap: Selection::Only(vec!["b-r".into()]), ..Record::default() };
+    let record = Record { pcap: Selection::Only(vec![2]), ..Record::default() };
     let (output, _) = run_with(&scenario, 1, &record, &make).unwrap();
     let file = output.pcapng.unwrap();
     assert!(output.trace.is_none());

@@ -3,11 +3,12 @@
 use anabranch_base::{Dscp, Duration};
 use anabranch_link::{Action, ConditionerConfig, Conditioning, DscpSet, MeterConfig};
 
+use super::dscp::{dscp, dscps};
 use super::error::Problem;
 use super::keys::{Field, Keys};
-use super::queue::dscps;
+use super::rate::Rate;
 use super::tree::{Table, Value};
-use super::{Rate, flow, units};
+use super::units;
 
 const KINDS: [&str; 6] = ["rewrite", "bleach", "token-bucket", "srtcm", "trtcm", "tsw"];
 
@@ -74,7 +75,7 @@ fn rewrite(table: &Table) -> Result<ConditionerConfig, Problem> {
     for item in keys.required("rules", "[{ dscp = [\"EF\"], to = 0 }]")?.items("a list of tables")? {
         let table = item.table("a table such as { dscp = [\"EF\"], to = 0 }")?;
         let keys = Keys::of(table, "a rule of a condition", &["dscp", "to"])?;
-        rules.push((dscps(&keys)?, flow::dscp(&keys.required("to", "0")?)?));
+        rules.push((dscps(&keys)?, dscp(&keys.required("to", "0")?)?));
     }
     Ok(ConditionerConfig { dscp: DscpSet::ALL, what: Conditioning::Rewrite(rules) })
 }
@@ -90,7 +91,7 @@ fn action(keys: &Keys<'_>, key: &'static str) -> Result<Action, Problem> {
     match &field.node.value {
         Value::Text(text) if text == "pass" => Ok(Action::Pass),
         Value::Text(text) if text == "drop" => Ok(Action::Drop),
-        _ => flow::dscp(&field).map(Action::Mark),
+        _ => dscp(&field).map(Action::Mark),
     }
 }
 

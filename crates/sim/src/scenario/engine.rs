@@ -1,8 +1,8 @@
 //! Which rules a transport follows: a profile and options on top of it.
 
-use super::Protocol;
 use super::error::{Place, Problem, escape, hint, list, one_line, quote};
 use super::keys::{Field, Keys};
+use super::protocol::Protocol;
 use super::tree::{Node, Value};
 
 /// Which rules a transport follows: `Config::named(name)`, then `set(key, value)` for each option, in this order.

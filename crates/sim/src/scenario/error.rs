@@ -53,7 +53,7 @@ impl Problem {
     }
 }
 
-/// Somebody else's words on one line.
+/// The text of another library's error on one line.
 pub(super) fn one_line(text: &str) -> String {
     text.chars().take(200).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

@@ -5,14 +5,20 @@ use std::net::IpAddr;
 
 use anabranch_base::Duration;
 
+use super::definition::{Checksums, RandomNumbers, Scenario};
 use super::engine::EngineChoice;
-use super::error::{Problem, hint, list, quote};
+use super::error::{Problem, ScenarioError, hint, list, quote};
+use super::flow::{self, Flow};
+use super::host::{self, Host};
 use super::keys::{Field, Keys};
+use super::link::{self, Link};
+use super::names::Names;
+use super::pattern::{self, ReadFile};
+use super::protocol::Protocol;
+use super::record::{self, Record};
+use super::traffic::Traffic;
 use super::tree::{self, Table, Value};
-use super::{
-    Checksums, Flow, Host, Link, Protocol, RandomNumbers, ReadFile, Record, Scenario, ScenarioError,
-};
-use super::{flow, host, link, pattern, record, route, seeds, units};
+use super::{route, seeds, units};
 
 impl Scenario {
     /// Reads a scenario file. `origin` is the name of the file for errors. `overrides` are paths and values that are
@@ -96,31 +102,22 @@ fn read(text: &str, overrides: &[(String, String)], files: ReadFile<'_>) -> Resu
     }
 
     let hosts = nodes(&declared_hosts, &declared_links, &declared_flows)?;
-    let links = links(&declared_links)?;
-    let flows = flows(&declared_hosts, &declared_flows)?;
-    for field in declared_links.iter().flat_map(|link| &link.loss_flows) {
-        let wanted = field.name()?;
-        if !flows.iter().any(|flow| flow.name == wanted) {
-            let names = || flows.iter().map(|flow| flow.name.as_str());
-            return Err(field.problem(format!(
-                "no flow is called {}{}; there are: {}",
-                quote(&wanted),
-                hint(&wanted, names()),
-                list(names())
-            )));
-        }
-    }
+    let host_names = Names::new(hosts.iter().map(|host| host.name.as_str()));
+    let mut links = links(&declared_links, &host_names)?;
+    let flows = flows(&declared_hosts, &declared_flows, &host_names)?;
+    let flow_names = Names::new(flows.iter().map(|flow| flow.name.as_str()));
+    name_flows(&mut links, &declared_links, &flow_names)?;
     let record = match keys.optional("record") {
         None => Record::default(),
         Some(field) => {
-            let names: Vec<&str> = links.iter().map(|link| link.name.as_str()).collect();
+            let names = Names::new(links.iter().map(|link| link.name.as_str()));
             record::read(field.table("a table such as { trace = true }")?, &names)?
         }
     };
     let declared_routes = elements(&keys, "route")?;
     let mut routes = Vec::new();
     for table in &declared_routes {
-        routes.push(route::read(table, &hosts, &links, &routes)?);
+        routes.push(route::read(table, &host_names, &links, &routes)?);
     }
     let scenario =
         Scenario { duration, warmup, seeds, random, checksums, hosts, links, routes, flows, record };
@@ -182,11 +179,10 @@ fn nodes(
         }
         all.push(host.clone());
     }
-    let flow_ends: BTreeSet<&str> =
-        flows.iter().flat_map(|declared| [declared.flow.from.as_str(), declared.flow.to.as_str()]).collect();
+    let flow_ends: BTreeSet<&str> = flows.iter().flat_map(|declared| declared.hosts).collect();
     let mut links_at: BTreeMap<&str, usize> = BTreeMap::new();
     for declared in links {
-        for end in [&declared.link.from, &declared.link.to] {
+        for end in declared.nodes {
             *links_at.entry(end).or_default() += 1;
         }
     }
@@ -205,10 +201,8 @@ fn nodes(
             }
         }
     }
-    let from_links =
-        links.iter().flat_map(|declared| [declared.link.from.as_str(), declared.link.to.as_str()]);
-    let from_flows =
-        flows.iter().flat_map(|declared| [declared.flow.from.as_str(), declared.flow.to.as_str()]);
+    let from_links = links.iter().flat_map(|declared| declared.nodes);
+    let from_flows = flows.iter().flat_map(|declared| declared.hosts);
     for name in from_links.chain(from_flows) {
         if known.insert(name) {
             all.push(Host { name: name.to_owned(), ..Host::default() });
@@ -228,40 +222,82 @@ fn nodes(
     Ok(all)
 }
 
-fn links(declared: &[link::Declared<'_>]) -> Result<Vec<Link>, Problem> {
+/// The place of a host in the scenario.
+fn place(hosts: &Names<'_>, field: &Field<'_>) -> Result<usize, Problem> {
+    let name = field.text()?;
+    hosts.place(name).ok_or_else(|| field.problem(format!("there is no node {}", quote(name))))
+}
+
+/// Every link, in both directions where the file says so. The flows that they name have no numbers yet.
+fn links(declared: &[link::Declared<'_>], hosts: &Names<'_>) -> Result<Vec<Link>, Problem> {
     let mut all = Vec::new();
     let mut names = BTreeSet::new();
     for declared in declared {
-        for link in [Some(&declared.link), declared.back.as_ref()].into_iter().flatten() {
+        let (from, to) = (place(hosts, &declared.from)?, place(hosts, &declared.to)?);
+        let ways = [Some((&declared.link, from, to)), declared.back.as_ref().map(|back| (back, to, from))];
+        for (link, from, to) in ways.into_iter().flatten() {
             if !names.insert(link.name.as_str()) {
                 return Err(declared.name.problem(format!(
                     "two links are called {} (the reverse of a link with both = true is called NAME-back)",
                     quote(&link.name)
                 )));
             }
-            all.push(link.clone());
+            all.push(Link { from, to, ..link.clone() });
         }
     }
     Ok(all)
 }
 
-fn flows(hosts: &[host::Declared<'_>], declared: &[flow::Declared<'_>]) -> Result<Vec<Flow>, Problem> {
+/// Writes the numbers of the flows that losses and patterns name into the links.
+fn name_flows(links: &mut [Link], declared: &[link::Declared<'_>], flows: &Names<'_>) -> Result<(), Problem> {
+    let number = |field: &Field<'_>| {
+        let wanted = field.name()?;
+        flows.place(&wanted).ok_or_else(|| {
+            field.problem(format!(
+                "no flow is called {}{}; there are: {}",
+                quote(&wanted),
+                hint(&wanted, flows.iter()),
+                list(flows.iter())
+            ))
+        })
+    };
+    let mut links = links.iter_mut();
+    for declared in declared {
+        if let Some(link) = links.next() {
+            declared.flows.resolve(link, number)?;
+        }
+        if let Some(link) = declared.back.as_ref().and_then(|_| links.next()) {
+            declared.back_flows.resolve(link, number)?;
+        }
+    }
+    Ok(())
+}
+
+fn flows(
+    hosts: &[host::Declared<'_>],
+    declared: &[flow::Declared<'_>],
+    host_names: &Names<'_>,
+) -> Result<Vec<Flow>, Problem> {
     let mut all = Vec::new();
     let mut names = BTreeSet::new();
     for declared in declared {
-        let mut flow = declared.flow.clone();
+        let mut flow = Flow {
+            from: place(host_names, &declared.from)?,
+            to: place(host_names, &declared.to)?,
+            ..declared.flow.clone()
+        };
         if flow.protocol.is_transport() {
             let (sender, receiver) = engines(hosts, declared)?;
             flow.sender = sender.finish(flow.protocol)?;
             flow.receiver = receiver.finish(flow.protocol)?;
         }
         let connections = match &flow.traffic {
-            super::Traffic::Objects(connection) => Some(u64::from(connection.objects.connections)),
+            Traffic::Objects(connection) => Some(u64::from(connection.objects.connections)),
             _ => None,
         };
         for number in 1..=declared.count.or(connections).unwrap_or(1) {
             let mut one = flow.clone();
-            if let super::Traffic::Objects(connection) = &mut one.traffic {
+            if let Traffic::Objects(connection) = &mut one.traffic {
                 connection.number = (number - 1) as u32;
             }
             if declared.count.or(connections).is_some() {
@@ -296,9 +332,10 @@ fn engines(
     let end = |host: &str, over: EngineChoice| {
         if over.is_named() { over } else { default(host).overlaid(&over) }
     };
-    let sender = end(&declared.flow.from, declared.both.clone());
-    let receiver = end(&declared.flow.to, declared.both.overlaid(&declared.receiver));
-    for (choice, host) in [(&sender, &declared.flow.from), (&receiver, &declared.flow.to)] {
+    let [from, to] = declared.hosts;
+    let sender = end(from, declared.both.clone());
+    let receiver = end(to, declared.both.overlaid(&declared.receiver));
+    for (choice, host) in [(&sender, from), (&receiver, to)] {
         if !choice.is_named() {
             let protocol = declared.flow.protocol.name();
             return Err(Problem::new(
@@ -319,10 +356,12 @@ fn engines(
 
 /// Data must find its way, and so must acknowledgements.
 fn reachable(scenario: &Scenario, declared: &[flow::Declared<'_>]) -> Result<(), Problem> {
+    let hosts = Names::new(scenario.hosts.iter().map(|host| host.name.as_str()));
     let (_, classes) = scenario.route_classes();
     let mut checked: BTreeMap<usize, Vec<Option<usize>>> = BTreeMap::new();
-    let mut way = |from: &str, to: &str, field: &Field<'_>| {
-        let (Some(start), Some(end)) = (scenario.host_index(from), scenario.host_index(to)) else {
+    let mut way = |from: &Field<'_>, to: &Field<'_>, field: &Field<'_>| {
+        let (from, to) = (from.text()?, to.text()?);
+        let (Some(start), Some(end)) = (hosts.place(from), hosts.place(to)) else {
             return Ok(());
         };
         let next = checked.entry(end).or_insert_with(|| scenario.next_hops(end));
@@ -345,9 +384,9 @@ fn reachable(scenario: &Scenario, declared: &[flow::Declared<'_>]) -> Result<(),
         Err(field.problem(format!("no links lead from {} to {}{back}", quote(from), quote(to))))
     };
     for declared in declared {
-        way(&declared.flow.from, &declared.flow.to, &declared.to)?;
+        way(&declared.from, &declared.to, &declared.to)?;
         if declared.flow.protocol.is_transport() {
-            way(&declared.flow.to, &declared.flow.from, &declared.from)?;
+            way(&declared.to, &declared.from, &declared.from)?;
         }
     }
     Ok(())

@@ -2,11 +2,10 @@
 
 use std::net::IpAddr;
 
-use anabranch_base::{Duration, Rng};
-
 use super::engine::EngineChoice;
 use super::error::{Problem, quote};
 use super::keys::{Field, Keys};
+use super::time_draw::TimeDraw;
 use super::tree::Table;
 use super::units;
 
@@ -19,30 +18,6 @@ pub struct Host {
     pub addresses: Vec<IpAddr>,
     /// How long the host takes to hand an arriving packet to its transport. `None`: no time at all.
     pub processing: Option<TimeDraw>,
-}
-
-/// A time, fixed or drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TimeDraw {
-    /// Always the same.
-    Fixed(Duration),
-    /// Uniform between the two, the first included.
-    Uniform(Duration, Duration),
-    /// Exponential with this mean.
-    Exponential(Duration),
-}
-
-impl TimeDraw {
-    /// One draw. A fixed time takes no random number.
-    pub fn draw(&self, rng: &mut Rng) -> Duration {
-        match *self {
-            Self::Fixed(time) => time,
-            Self::Uniform(low, high) => {
-                low + Duration::from_nanos(rng.below(high.saturating_sub(low).as_nanos()))
-            }
-            Self::Exponential(mean) => Duration::from_secs_f64(rng.exponential(mean.as_secs_f64())),
-        }
-    }
 }
 
 /// A host as the file declares it.

@@ -2,23 +2,25 @@
 
 use anabranch_base::Duration;
 use anabranch_link::pattern::Kind;
-use anabranch_link::{BurstParameters, ConditionerConfig, DscpSet, LossAt, QueueConfig as Queue};
+use anabranch_link::{ConditionerConfig, LossAt, QueueConfig as Queue};
 
 use super::error::{Problem, quote};
 use super::keys::{Field, Keys};
-use super::pattern::PatternUse;
+use super::loss::{self, Loss};
+use super::pattern::{self, PatternUse};
+use super::rate::Rate;
 use super::tree::Table;
-use super::{condition, pattern, queue, units};
+use super::{condition, queue, units};
 
 /// One direction between two nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
     /// Its name, unique among the links. The reverse that `both = true` makes is called `NAME-back`.
     pub name: String,
-    /// The node that sends into it.
-    pub from: String,
-    /// The node that it leads to.
-    pub to: String,
+    /// The node that sends into it, by its place in `hosts`.
+    pub from: usize,
+    /// The node that it leads to, by its place in `hosts`.
+    pub to: usize,
     /// How fast bits leave it.
     pub rate: Rate,
     /// Propagation delay.
@@ -37,88 +39,6 @@ pub struct Link {
     pub patterns: Vec<PatternUse>,
 }
 
-/// How fast a link sends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rate {
-    /// Bits per second, at least 1.
-    BitsPerSecond(u64),
-    /// A packet leaves in no time; nothing ever waits.
-    Infinite,
-}
-
-impl Rate {
-    /// Bits per second, or `None` when infinite.
-    #[must_use]
-    pub const fn bits_per_second(self) -> Option<u64> {
-        match self {
-            Self::BitsPerSecond(bits) => Some(bits),
-            Self::Infinite => None,
-        }
-    }
-}
-
-/// What a link loses.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Loss {
-    /// Nothing.
-    None,
-    /// Every packet on its own, with one probability.
-    Bernoulli {
-        /// Probability, 0 to 1.
-        p: f64,
-        /// Which packets can be lost; the others take no random number.
-        applies: Applies,
-        /// Packets with these code points; the others too take no random number.
-        dscp: DscpSet,
-        /// Links that name the same stream see the same sequence of losses (with common random numbers).
-        stream: Option<String>,
-    },
-    /// Losses in bursts: the link is now good and now bad.
-    GilbertElliott {
-        /// Probabilities.
-        parameters: BurstParameters,
-        /// As for Bernoulli.
-        applies: Applies,
-        /// As for Bernoulli.
-        dscp: DscpSet,
-        /// As for Bernoulli.
-        stream: Option<String>,
-    },
-    /// Packets with a wrong bit.
-    BitErrors {
-        /// Probability that a bit is wrong, 0 to 1.
-        rate: f64,
-        /// As for Bernoulli.
-        applies: Applies,
-        /// As for Bernoulli.
-        dscp: DscpSet,
-        /// As for Bernoulli.
-        stream: Option<String>,
-    },
-    /// The packets at given places.
-    Positions {
-        /// Packet numbers from 1, rising, none twice. Counted are the packets that `applies`, `dscp` and `flow` select.
-        drop: Vec<u64>,
-        /// Which packets are counted.
-        applies: Applies,
-        /// Count only packets with these code points.
-        dscp: DscpSet,
-        /// Count only the packets of this flow, in the direction of the link. `None`: all.
-        flow: Option<String>,
-    },
-}
-
-/// Which packets a loss looks at.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Applies {
-    /// Every packet.
-    #[default]
-    All,
-    /// Packets that carry user data: an SCTP packet with a DATA chunk, a TCP segment with payload.
-    Data,
-}
-
 /// What one direction of a link says; each key once in the link and, for the reverse, perhaps again in `back`.
 const SHARED: [&str; 8] = ["rate", "delay", "queue", "loss", "loss_at", "mtu", "condition", "pattern"];
 
@@ -131,16 +51,47 @@ const DEFAULT_MTU: u32 = 1_500;
 
 /// A link as the file declares it.
 pub(super) struct Declared<'t> {
+    /// Its nodes, and the flows that it names, have no numbers yet.
     pub(super) link: Link,
     /// The reverse, of a link with `both = true`.
     pub(super) back: Option<Link>,
+    /// The names of its nodes.
+    pub(super) nodes: [&'t str; 2],
     pub(super) name: Field<'t>,
     pub(super) from: Field<'t>,
     pub(super) to: Field<'t>,
-    /// `flow` of the losses, for a check that there is such a flow.
-    pub(super) loss_flows: Vec<Field<'t>>,
-    /// The patterns if bits are flipped, for a check that somebody looks at checksums.
+    /// Flows that the link names.
+    pub(super) flows: NamedFlows<'t>,
+    /// Flows that the reverse names.
+    pub(super) back_flows: NamedFlows<'t>,
+    /// The patterns if bits are flipped, for a check that checksums are verified.
     pub(super) bit_errors: Option<Field<'t>>,
+}
+
+/// The flows that one direction of a link names.
+#[derive(Default)]
+pub(super) struct NamedFlows<'t> {
+    /// `flow` of the loss.
+    loss: Option<Field<'t>>,
+    /// `flow` of each pattern.
+    patterns: Vec<Option<Field<'t>>>,
+}
+
+impl NamedFlows<'_> {
+    /// Writes the numbers of the flows into the link; `number` finds them.
+    pub(super) fn resolve(
+        &self,
+        link: &mut Link,
+        number: impl Fn(&Field<'_>) -> Result<usize, Problem>,
+    ) -> Result<(), Problem> {
+        if let (Loss::Positions { flow, .. }, Some(field)) = (&mut link.loss, &self.loss) {
+            *flow = Some(number(field)?);
+        }
+        for (used, field) in link.patterns.iter_mut().zip(&self.patterns) {
+            used.flow = field.as_ref().map(&number).transpose()?;
+        }
+        Ok(())
+    }
 }
 
 pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
@@ -151,13 +102,17 @@ pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
     let name = keys.required("name", "\"bottleneck\"")?;
     let from = keys.required("from", "\"r1\"")?;
     let to = keys.required("to", "\"r2\"")?;
-    let mut loss_flows = Vec::new();
+    let (mut flows, mut back_flows) = (NamedFlows::default(), NamedFlows::default());
     keys.required("rate", "\"10 Mbit/s\"")?;
     keys.required("delay", "\"48 ms\"")?;
+    let own_name = name.name()?;
+    from.name()?;
+    to.name()?;
+    let nodes = [from.text()?, to.text()?];
     let mut link = Link {
-        name: name.name()?,
-        from: from.name()?,
-        to: to.name()?,
+        name: own_name,
+        from: 0,
+        to: 0,
         rate: Rate::Infinite,
         delay: Duration::ZERO,
         queue: Queue::default(),
@@ -167,16 +122,11 @@ pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
         conditions: Vec::new(),
         patterns: Vec::new(),
     };
-    if link.from == link.to {
-        return Err(to.problem(format!("a link needs two nodes, and both ends are {}", quote(&link.to))));
+    if nodes[0] == nodes[1] {
+        return Err(to.problem(format!("a link needs two nodes, and both ends are {}", quote(nodes[1]))));
     }
-    let mut back = Link {
-        name: format!("{}-back", link.name),
-        from: link.to.clone(),
-        to: link.from.clone(),
-        ..link.clone()
-    };
-    direction(&keys, &mut link, &mut loss_flows)?;
+    let mut back = Link { name: format!("{}-back", link.name), ..link.clone() };
+    direction(&keys, &mut link, &mut flows)?;
     let flips = |link: &Link| link.patterns.iter().any(|used| used.pattern.kind() == Kind::BitError);
     let patterns = keys.optional("pattern");
     let both = keys.optional("both").map_or(Ok(false), |field| field.boolean())?;
@@ -186,10 +136,10 @@ pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
         }
         _ if !both => {
             let bit_errors = patterns.filter(|_| flips(&link));
-            return Ok(Declared { link, back: None, name, from, to, loss_flows, bit_errors });
+            return Ok(Declared { link, back: None, nodes, name, from, to, flows, back_flows, bit_errors });
         }
         over => {
-            direction(&keys, &mut back, &mut Vec::new())?;
+            direction(&keys, &mut back, &mut back_flows)?;
             // The reverse loses like the link, but not the same packets.
             if let Loss::Bernoulli { stream: Some(stream), .. }
             | Loss::GilbertElliott { stream: Some(stream), .. }
@@ -199,17 +149,17 @@ pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
             }
             if let Some(field) = over {
                 let table = field.table("a table such as { rate = \"1 Mbit/s\" }")?;
-                direction(&Keys::of(table, "back", &SHARED)?, &mut back, &mut loss_flows)?;
+                direction(&Keys::of(table, "back", &SHARED)?, &mut back, &mut back_flows)?;
             }
         }
     }
     let bit_errors = if flips(&back) { keys.optional("back").or(patterns) } else { None };
     let bit_errors = patterns.filter(|_| flips(&link)).or(bit_errors);
-    Ok(Declared { link, back: Some(back), name, from, to, loss_flows, bit_errors })
+    Ok(Declared { link, back: Some(back), nodes, name, from, to, flows, back_flows, bit_errors })
 }
 
 /// Reads the keys of one direction that are there.
-fn direction<'t>(keys: &Keys<'t>, link: &mut Link, loss_flows: &mut Vec<Field<'t>>) -> Result<(), Problem> {
+fn direction<'t>(keys: &Keys<'t>, link: &mut Link, flows: &mut NamedFlows<'t>) -> Result<(), Problem> {
     if let Some(field) = keys.optional("rate") {
         link.rate = field.quantity("\"10 Mbit/s\"", units::rate)?;
     }
@@ -220,7 +170,7 @@ fn direction<'t>(keys: &Keys<'t>, link: &mut Link, loss_flows: &mut Vec<Field<'t
         link.queue = queue::read(&field)?;
     }
     if let Some(field) = keys.optional("loss") {
-        link.loss = loss(&field, loss_flows)?;
+        (link.loss, flows.loss) = loss::read(&field)?;
     }
     if let Some(field) = keys.optional("loss_at") {
         link.loss_at = field.choice("place", &[("exit", LossAt::Exit), ("entry", LossAt::Entry)])?;
@@ -229,7 +179,7 @@ fn direction<'t>(keys: &Keys<'t>, link: &mut Link, loss_flows: &mut Vec<Field<'t
         link.conditions = condition::read(&field)?;
     }
     if let Some(field) = keys.optional("pattern") {
-        link.patterns = pattern::read(&field, loss_flows)?;
+        (link.patterns, flows.patterns) = pattern::read(&field)?.into_iter().unzip();
     }
     if let Some(field) = keys.optional("mtu") {
         let mtu = field.quantity("\"1500 B\"", units::size)?;
@@ -240,77 +190,4 @@ fn direction<'t>(keys: &Keys<'t>, link: &mut Link, loss_flows: &mut Vec<Field<'t
         link.mtu = u32::try_from(mtu).unwrap_or(DEFAULT_MTU);
     }
     Ok(())
-}
-
-fn loss<'t>(field: &Field<'t>, flows: &mut Vec<Field<'t>>) -> Result<Loss, Problem> {
-    const KINDS: [&str; 5] = ["none", "bernoulli", "gilbert-elliott", "bit-errors", "positions"];
-    let table = field.table("a table such as { kind = \"bernoulli\", p = 1e-4 }")?;
-    let stream = |keys: &Keys<'_>| keys.optional("stream").map(|field| field.name()).transpose();
-    match Keys::kind(table, "loss", "\"bernoulli\"", &KINDS)? {
-        "bernoulli" => {
-            let keys =
-                Keys::of(table, "a loss of kind \"bernoulli\"", &["kind", "p", "applies", "dscp", "stream"])?;
-            Ok(Loss::Bernoulli {
-                p: keys.required("p", "1e-4")?.probability()?,
-                applies: applies(&keys)?,
-                dscp: queue::dscps(&keys)?,
-                stream: stream(&keys)?,
-            })
-        }
-        "gilbert-elliott" => {
-            let own = ["kind", "p", "r", "good", "bad", "applies", "dscp", "stream"];
-            let keys = Keys::of(table, "a loss of kind \"gilbert-elliott\"", &own)?;
-            let or = |key, usual| keys.optional(key).map_or(Ok(usual), |field| field.probability());
-            Ok(Loss::GilbertElliott {
-                parameters: BurstParameters {
-                    to_bad: keys.required("p", "0.001")?.probability()?,
-                    to_good: keys.required("r", "0.2")?.probability()?,
-                    good: or("good", 0.0)?,
-                    bad: or("bad", 1.0)?,
-                },
-                applies: applies(&keys)?,
-                dscp: queue::dscps(&keys)?,
-                stream: stream(&keys)?,
-            })
-        }
-        "bit-errors" => {
-            let own = ["kind", "ber", "applies", "dscp", "stream"];
-            let keys = Keys::of(table, "a loss of kind \"bit-errors\"", &own)?;
-            Ok(Loss::BitErrors {
-                rate: keys.required("ber", "1e-6")?.probability()?,
-                applies: applies(&keys)?,
-                dscp: queue::dscps(&keys)?,
-                stream: stream(&keys)?,
-            })
-        }
-        "positions" => {
-            let own = ["kind", "drop", "applies", "dscp", "flow"];
-            let keys = Keys::of(table, "a loss of kind \"positions\"", &own)?;
-            let list = keys.required("drop", "[3, 17]")?;
-            let mut drop = Vec::new();
-            for item in list.items("a list of packet numbers such as [3, 17]")? {
-                let number = item.integer(1, i64::MAX.unsigned_abs())?;
-                if drop.last().is_some_and(|&last| last >= number) {
-                    return Err(item.problem(format!("{number} is out of order; packet numbers rise")));
-                }
-                drop.push(number);
-            }
-            let flow = keys.optional("flow");
-            flows.extend(flow);
-            Ok(Loss::Positions {
-                drop,
-                applies: applies(&keys)?,
-                dscp: queue::dscps(&keys)?,
-                flow: flow.map(|field| field.name()).transpose()?,
-            })
-        }
-        _ => Keys::of(table, "a loss of kind \"none\"", &["kind"]).map(|_| Loss::None),
-    }
-}
-
-pub(super) fn applies(keys: &Keys<'_>) -> Result<Applies, Problem> {
-    match keys.optional("applies") {
-        None => Ok(Applies::All),
-        Some(field) => field.choice("kind of packets", &[("all", Applies::All), ("data", Applies::Data)]),
-    }
 }

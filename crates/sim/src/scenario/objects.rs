@@ -7,6 +7,7 @@ use anabranch_base::Duration;
 
 use super::error::Problem;
 use super::keys::{Field, Keys};
+use super::message;
 use super::tree::{Table, Value};
 use super::units;
 
@@ -115,7 +116,7 @@ pub(super) fn read(table: &Table) -> Result<Objects, Problem> {
         ],
     )?;
     let sizes = sizes(&keys)?;
-    let message = super::flow::message(&keys.required("message", "\"1400 B\"")?)?;
+    let message = message::read(&keys.required("message", "\"1400 B\"")?)?;
     let count = sizes.len() as u64;
     let connections = match keys.optional("connections") {
         None => None,
@@ -155,7 +156,7 @@ pub(super) fn read(table: &Table) -> Result<Objects, Problem> {
             return Err(field.problem("without a request there is nothing to pipeline; leave it out"));
         }
         (Some(field), pipeline) => Some(Request {
-            size: super::flow::message(&field)?,
+            size: message::read(&field)?,
             pipeline: pipeline.map_or(Ok(false), |field| field.boolean())?,
         }),
     };

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use anabranch_link::Pattern;
 use anabranch_link::pattern::Kind;
 
+use super::applies::{self, Applies};
 use super::error::{Problem, quote};
 use super::keys::{Field, Keys};
-use super::link::{self, Applies};
 use super::tree::{Table, Value};
 
 /// A pattern and the packets that it counts and acts on.
@@ -17,8 +17,8 @@ pub struct PatternUse {
     pub pattern: Pattern,
     /// Which packets count.
     pub applies: Applies,
-    /// Only the packets of this flow, in the direction of the link. `None`: all.
-    pub flow: Option<String>,
+    /// Only the packets of this flow (its place in `flows`), in the direction of the link. `None`: all.
+    pub flow: Option<usize>,
 }
 
 /// Reads the text of a file that a scenario names; one sentence when that fails.
@@ -69,16 +69,19 @@ fn tables(value: &mut Value) -> Vec<&mut Table> {
 
 const WRITTEN: [&str; 7] = ["kind", "driven", "length", "repeat", "hold", "at", "text"];
 
+/// A pattern, and the name of the flow that it counts: the number of the flow is not known yet.
+type Named<'t> = (PatternUse, Option<Field<'t>>);
+
 /// One pattern, or a list of them.
-pub(super) fn read<'t>(field: &Field<'t>, flows: &mut Vec<Field<'t>>) -> Result<Vec<PatternUse>, Problem> {
+pub(super) fn read<'t>(field: &Field<'t>) -> Result<Vec<Named<'t>>, Problem> {
     const WHAT: &str = "a table such as { kind = \"loss\", at = [\"3\", \"5-7\"] }, or a list of them";
     match &field.node.value {
-        Value::Array(_) => field.items(WHAT)?.map(|item| one(&item, flows)).collect(),
-        _ => one(field, flows).map(|pattern| vec![pattern]),
+        Value::Array(_) => field.items(WHAT)?.map(|item| one(&item)).collect(),
+        _ => one(field).map(|pattern| vec![pattern]),
     }
 }
 
-fn one<'t>(field: &Field<'t>, flows: &mut Vec<Field<'t>>) -> Result<PatternUse, Problem> {
+fn one<'t>(field: &Field<'t>) -> Result<Named<'t>, Problem> {
     let table = field.table("a table such as { kind = \"loss\", at = [\"3\", \"5-7\"] }")?;
     let mut allowed = vec!["file"];
     allowed.extend(WRITTEN);
@@ -101,12 +104,9 @@ fn one<'t>(field: &Field<'t>, flows: &mut Vec<Field<'t>>) -> Result<PatternUse, 
     };
     let pattern: Pattern = text.parse().map_err(|error| field.problem(format!("{error}")))?;
     let flow = keys.optional("flow");
-    flows.extend(flow);
-    Ok(PatternUse {
-        pattern,
-        applies: link::applies(&keys)?,
-        flow: flow.map(|field| field.name()).transpose()?,
-    })
+    let applies = applies::read(&keys)?;
+    flow.map(|field| field.name()).transpose()?;
+    Ok((PatternUse { pattern, applies, flow: None }, flow))
 }
 
 /// The text of a pattern whose parts are keys.

@@ -1,16 +1,17 @@
 //! The queue in front of a link.
 
-use anabranch_base::{Dscp, Duration};
+use anabranch_base::Duration;
 use anabranch_link::{
-    AdaptiveRed, ClassConfig, ClassesConfig, CoDelConfig, Colour, DscpSet, FqCoDelConfig, Measure,
+    AdaptiveRed, ClassConfig, ClassesConfig, CoDelConfig, Colour, FqCoDelConfig, Measure,
     QueueConfig as Queue, RedConfig, Scheduler, Victim, VirtualClass, VirtualConfig, VirtualMode,
     VirtualQuirks, Weight,
 };
 
+use super::dscp::dscps;
 use super::error::Problem;
 use super::keys::{Field, Keys};
 use super::tree::{Table, Value};
-use super::{flow, units};
+use super::units;
 
 const KINDS: [&str; 8] = ["droptail", "red", "rio-c", "rio-d", "wred", "codel", "fq-codel", "classes"];
 /// More would be a slip of the pen.
@@ -183,7 +184,7 @@ fn classes(table: &Table) -> Result<Queue, Problem> {
         return Err(field.problem("only the scheduler \"drr\" has a quantum"));
     }
     let list = keys.required("classes", "[{ dscp = [\"EF\"], queue = { kind = \"droptail\" } }]")?;
-    let mut classes: Vec<ClassConfig> = Vec::new();
+    let mut classes: Vec<ClassConfig<Queue>> = Vec::new();
     for item in list.items("a list of tables such as [{ dscp = [\"EF\"] }]")? {
         let table = item.table("a table such as { dscp = [\"EF\"] }")?;
         let keys = Keys::of(table, "a class", &["name", "dscp", "colour", "queue", "weight"])?;
@@ -267,20 +268,6 @@ fn named_once<'n>(
         true => Err(item.problem(format!("two classes are called \"{name}\""))),
         false => Ok(()),
     }
-}
-
-/// The code points that `dscp` names; all without it.
-pub(super) fn dscps(keys: &Keys<'_>) -> Result<DscpSet, Problem> {
-    let Some(field) = keys.optional("dscp") else { return Ok(DscpSet::ALL) };
-    if !matches!(field.node.value, Value::Array(_)) {
-        return Ok(std::iter::once(flow::dscp(&field)?).collect());
-    }
-    let points = field.items("a list of code points such as [0, \"AF11\"]")?;
-    let set = points.map(|item| flow::dscp(&item)).collect::<Result<Vec<Dscp>, Problem>>()?;
-    if set.is_empty() {
-        return Err(field.problem("an empty list selects nothing; leave dscp out for all code points"));
-    }
-    Ok(set.into_iter().collect())
 }
 
 fn colour(field: &Field<'_>) -> Result<Colour, Problem> {

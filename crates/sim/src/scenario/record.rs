@@ -4,6 +4,7 @@ use anabranch_base::Duration;
 
 use super::error::Problem;
 use super::keys::{Field, Keys};
+use super::names::Names;
 use super::tree::{Table, Value};
 use super::units;
 
@@ -12,8 +13,8 @@ use super::units;
 pub struct Record {
     /// Kinds of events that go into the trace.
     pub trace: Selection<EventKind>,
-    /// Links whose packets go into the capture, by name.
-    pub pcap: Selection<String>,
+    /// Links whose packets go into the capture, by their places in `links`.
+    pub pcap: Selection<usize>,
     /// Record the length of every queue at this interval.
     pub queue_interval: Option<Duration>,
     /// Record what every end and every link did, and where it stands, at this interval.
@@ -22,10 +23,10 @@ pub struct Record {
     pub sample_from: Duration,
     /// When the last one has ended. `None`: at the end of the run.
     pub sample_until: Option<Duration>,
-    /// Links, by name, whose packets go into the trace one by one.
-    pub packets: Selection<String>,
-    /// Links, by name, whose counts the summary gives flow by flow too.
-    pub by_flow: Selection<String>,
+    /// Links, by their places in `links`, whose packets go into the trace one by one.
+    pub packets: Selection<usize>,
+    /// Links, by their places in `links`, whose counts the summary gives flow by flow too.
+    pub by_flow: Selection<usize>,
 }
 
 /// None, all or some.
@@ -40,16 +41,13 @@ pub enum Selection<T> {
     Only(Vec<T>),
 }
 
-impl<T> Selection<T> {
+impl<T: PartialEq> Selection<T> {
     /// Whether `item` is selected.
-    pub fn contains<Q: ?Sized + PartialEq>(&self, item: &Q) -> bool
-    where
-        T: std::borrow::Borrow<Q>,
-    {
+    pub fn contains(&self, item: &T) -> bool {
         match self {
             Self::None => false,
             Self::All => true,
-            Self::Only(items) => items.iter().any(|kept| kept.borrow() == item),
+            Self::Only(items) => items.contains(item),
         }
     }
 
@@ -124,7 +122,7 @@ impl EventKind {
 }
 
 /// Reads `[record]`; `links` are the names of all links.
-pub(super) fn read(table: &Table, links: &[&str]) -> Result<Record, Problem> {
+pub(super) fn read(table: &Table, links: &Names<'_>) -> Result<Record, Problem> {
     let keys = Keys::of(
         table,
         "[record]",
@@ -136,20 +134,20 @@ pub(super) fn read(table: &Table, links: &[&str]) -> Result<Record, Problem> {
         .filter(|kind| *kind != EventKind::Offered)
         .map(|kind| (kind.name(), kind))
         .collect();
-    let links: Vec<(&str, &str)> = links.iter().map(|&name| (name, name)).collect();
+    let links: Vec<(&str, usize)> = links.iter().zip(0..).collect();
     let trace = selection(&keys, "trace", "true, false or a list of events such as [\"window\"]", |item| {
         item.choice("event", &kinds)
     })?;
     let pcap = selection(&keys, "pcap", "true, false or a list of links such as [\"bottleneck\"]", |item| {
-        item.choice("link", &links).map(str::to_owned)
+        item.choice("link", &links)
     })?;
     let packets =
         selection(&keys, "packets", "true, false or a list of links such as [\"bottleneck\"]", |item| {
-            item.choice("link", &links).map(str::to_owned)
+            item.choice("link", &links)
         })?;
     let by_flow =
         selection(&keys, "by_flow", "true, false or a list of links such as [\"bottleneck\"]", |item| {
-            item.choice("link", &links).map(str::to_owned)
+            item.choice("link", &links)
         })?;
     let interval = |key: &'static str| match keys.optional(key) {
         None => Ok(None),

@@ -4,9 +4,11 @@ use anabranch_base::{Duration, Rng};
 
 use super::error::Problem;
 use super::keys::{Field, Keys};
-use super::{Protocol, Rate, units};
+use super::protocol::Protocol;
+use super::rate::Rate;
+use super::units;
 
-/// A source of packets that nobody acknowledges and nothing slows down.
+/// A source of packets that are not acknowledged and whose rate does not depend on the network.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PacketSource {
     /// Bits per second while it sends, IP headers included.

@@ -3,8 +3,8 @@
 use anabranch_base::{Dscp, Duration};
 use anabranch_sctp::SubflowSpec;
 
+use super::dscp::dscp;
 use super::error::Problem;
-use super::flow::dscp;
 use super::keys::{Field, Keys};
 use super::tree::Value;
 use super::units;

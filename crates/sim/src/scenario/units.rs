@@ -4,7 +4,8 @@ use anabranch_base::units;
 pub(super) use anabranch_base::units::{size, time};
 
 use super::error::quote;
-use super::{Rate, TimeDraw};
+use super::rate::Rate;
+use super::time_draw::TimeDraw;
 
 /// A rate such as `10 Mbit/s`, or `infinite`.
 pub(super) fn rate(text: &str) -> Result<Rate, String> {

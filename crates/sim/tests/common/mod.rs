@@ -15,6 +15,14 @@ pub(crate) fn bernoulli(p: f64) -> Loss {
     Loss::Bernoulli { p, applies: Applies::All, dscp: Default::default(), stream: None }
 }
 
+/// The nodes that tests name.
+const NODES: [&str; 8] = ["a", "b", "c", "d", "r", "r1", "r2", "s"];
+
+/// The place of a node in [`NODES`]; [`scenario`] keeps those that links name.
+fn node(name: &str) -> usize {
+    NODES.iter().position(|node| *node == name).expect("a node of the tests")
+}
+
 /// Links both ways between two nodes; the loss is on the way there.
 pub(crate) fn link(
     name: &str,
@@ -26,8 +34,8 @@ pub(crate) fn link(
 ) -> [Link; 2] {
     let one = |name: String, (from, to): (&str, &str), loss| Link {
         name,
-        from: from.to_owned(),
-        to: to.to_owned(),
+        from: node(from),
+        to: node(to),
         rate: Rate::BitsPerSecond((mbit * 1e6) as u64),
         delay,
         queue: Queue::DropTail { packets: Some(packets), bytes: None },
@@ -55,8 +63,8 @@ pub(crate) fn flow(
     Flow {
         name: name.to_owned(),
         group: None,
-        from: ends.0.to_owned(),
-        to: ends.1.to_owned(),
+        from: node(ends.0),
+        to: node(ends.1),
         opened_by: Default::default(),
         protocol,
         sender: engine.clone(),
@@ -76,14 +84,20 @@ pub(crate) fn flow(
 }
 
 /// A scenario whose hosts are those that its links name.
-pub(crate) fn scenario(duration: Duration, links: Vec<Link>, flows: Vec<Flow>) -> Scenario {
-    let mut hosts: Vec<Host> = Vec::new();
-    for link in &links {
-        for name in [&link.from, &link.to] {
-            if hosts.iter().all(|host| host.name != *name) {
-                hosts.push(Host { name: name.clone(), ..Host::default() });
-            }
+pub(crate) fn scenario(duration: Duration, mut links: Vec<Link>, mut flows: Vec<Flow>) -> Scenario {
+    let mut used: Vec<usize> = Vec::new();
+    for node in links.iter().flat_map(|link| [link.from, link.to]) {
+        if !used.contains(&node) {
+            used.push(node);
         }
+    }
+    let hosts = used.iter().map(|&node| Host { name: NODES[node].to_owned(), ..Host::default() }).collect();
+    let place = |node: usize| used.iter().position(|&other| other == node).expect("a link leads there");
+    for link in &mut links {
+        (link.from, link.to) = (place(link.from), place(link.to));
+    }
+    for flow in &mut flows {
+        (flow.from, flow.to) = (place(flow.from), place(flow.to));
     }
     Scenario {
         duration,

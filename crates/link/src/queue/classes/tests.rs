@@ -1,5 +1,8 @@
 use super::*;
-use crate::{DropReason, RedConfig, VirtualClass, VirtualConfig, VirtualMode, VirtualQuirks, Weight};
+use crate::{
+    DropReason, Queue, QueueConfig, RedConfig, VirtualClass, VirtualConfig, VirtualMode, VirtualQuirks,
+    Weight,
+};
 use anabranch_base::{Dscp, Duration};
 
 const TEN_MBIT: LinkFacts = LinkFacts { rate: Some(10_000_000), delay: Duration::from_millis(20) };
@@ -8,7 +11,7 @@ fn dscp(value: u8) -> DscpSet {
     std::iter::once(Dscp::new(value).unwrap()).collect()
 }
 
-fn class(name: &str, value: u8, weight: u32) -> ClassConfig {
+fn class(name: &str, value: u8, weight: u32) -> ClassConfig<QueueConfig> {
     ClassConfig {
         name: name.to_owned(),
         dscp: dscp(value),
@@ -18,23 +21,23 @@ fn class(name: &str, value: u8, weight: u32) -> ClassConfig {
     }
 }
 
-fn queue(scheduler: Scheduler, classes: Vec<ClassConfig>) -> Classes {
+fn queue(scheduler: Scheduler, classes: Vec<ClassConfig<QueueConfig>>) -> Classes<Queue> {
     let config = ClassesConfig { scheduler, classes };
-    Classes::new(&config, TEN_MBIT, &mut Rng::stream(1, "link:test", "queue"))
+    Classes::new(&config, TEN_MBIT, &mut Rng::stream(1, "link:test", "queue"), QueueConfig::build)
 }
 
 fn frame(value: u8, id: u32, size: u32) -> Frame {
     Frame { dscp: Dscp::new(value).unwrap(), id, size, ..Frame::default() }
 }
 
-fn offer(queue: &mut Classes, frame: Frame) -> Vec<Dropped> {
+fn offer(queue: &mut Classes<Queue>, frame: Frame) -> Vec<Dropped> {
     let mut dropped = Vec::new();
     queue.enqueue(Instant::ZERO, Instant::ZERO, frame, &mut dropped);
     dropped
 }
 
 /// Code points and numbers of what leaves.
-fn order(queue: &mut Classes, count: usize) -> Vec<(u8, u32)> {
+fn order(queue: &mut Classes<Queue>, count: usize) -> Vec<(u8, u32)> {
     let next = || queue.dequeue(Instant::ZERO, &mut Vec::new());
     std::iter::from_fn(next).take(count).map(|frame| (frame.dscp.get(), frame.id)).collect()
 }
@@ -122,7 +125,7 @@ fn a_class_knows_how_long_it_has_been_idle() {
     let mut queue =
         queue(Scheduler::Priority, vec![ClassConfig { queue: red, ..class("a", 1, 1) }, class("b", 2, 1)]);
     let ms = |ms: u64| Instant::from_nanos(ms * 1_000_000);
-    let average = |queue: &Classes| match &queue.classes[0].queue {
+    let average = |queue: &Classes<Queue>| match &queue.classes[0].queue {
         Queue::Red(red) => red.average_now(),
         other => panic!("{other:?}"),
     };

@@ -1,5 +1,5 @@
-//! No transport at all: packets that leave by a schedule, and somebody who counts those that arrive. A packet is only its
-//! size; bytes are made up when somebody captures them.
+//! Flows without a transport: a sender whose packets leave by a schedule, and a receiver that counts those that arrive. A
+//! packet is only its size; its bytes are made up for captures.
 
 mod schedule;
 
@@ -7,7 +7,7 @@ use anabranch_base::{Dscp, Instant, Meta, Rng, Trace, TraceEvent, TraceRecord, T
 use anabranch_link::Frame;
 use bytes::Bytes;
 
-use super::{Counts, Gauges, Notice};
+use super::report::{Counts, Gauges, Notice};
 use crate::scenario::PacketSource;
 use schedule::Schedule;
 

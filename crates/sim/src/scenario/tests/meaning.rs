@@ -18,8 +18,8 @@ fn the_smallest_file() {
     assert_eq!((scenario.random, scenario.checksums), (RandomNumbers::Common, Checksums::Verify));
     assert_eq!(scenario.hosts.iter().map(|host| host.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
     let [link, back] = scenario.links.as_slice() else { panic!("{:?}", scenario.links) };
-    assert_eq!((link.name.as_str(), link.from.as_str(), link.to.as_str()), ("wire", "a", "b"));
-    assert_eq!((back.name.as_str(), back.from.as_str(), back.to.as_str()), ("wire-back", "b", "a"));
+    assert_eq!((link.name.as_str(), link.from, link.to), ("wire", 0, 1));
+    assert_eq!((back.name.as_str(), back.from, back.to), ("wire-back", 1, 0));
     for link in [link, back] {
         assert_eq!(link.rate, Rate::BitsPerSecond(10_000_000));
         assert_eq!(link.delay, Duration::from_millis(5));
@@ -36,7 +36,7 @@ fn the_smallest_file() {
         assert_eq!(link.mtu, 1500);
     }
     let [flow] = scenario.flows.as_slice() else { panic!("{:?}", scenario.flows) };
-    assert_eq!((flow.name.as_str(), flow.from.as_str(), flow.to.as_str()), ("one", "a", "b"));
+    assert_eq!((flow.name.as_str(), flow.from, flow.to), ("one", 0, 1));
     assert_eq!((flow.protocol, &flow.traffic), (Protocol::Sctp, &Traffic::Greedy { message: 1000 }));
     assert_eq!((flow.subflows.len(), flow.streams, flow.unordered), (1, 1, false));
     assert_eq!((flow.coupling, flow.dscp), (Coupling::Independent, Dscp::DEFAULT));
@@ -59,18 +59,26 @@ fn the_satellite_example_means_what_it_meant() {
         scenario.random,
         scenario.checksums
     );
+    let host = |place: usize| &scenario.hosts[place].name;
     for link in &scenario.links {
         text += &format!(
             "{} {} -> {}: {:?} {} {:?} {:?} {}\n",
-            link.name, link.from, link.to, link.rate, link.delay, link.queue, link.loss, link.mtu
+            link.name,
+            host(link.from),
+            host(link.to),
+            link.rate,
+            link.delay,
+            link.queue,
+            link.loss,
+            link.mtu
         );
     }
     for flow in &scenario.flows {
         text += &format!(
             "{} {} -> {}: {} {:?} {:?} {:?}\n",
             flow.name,
-            flow.from,
-            flow.to,
+            host(flow.from),
+            host(flow.to),
             flow.protocol.name(),
             flow.sender,
             flow.traffic,
@@ -222,7 +230,7 @@ fn hosts_and_records() {
         scenario.record.trace.contains(&EventKind::Rtt) && !scenario.record.trace.contains(&EventKind::Sent)
     );
     assert_eq!(scenario.record.pcap, Selection::All);
-    assert!(scenario.record.pcap.contains("wire"));
+    assert!(scenario.record.pcap.contains(&0));
     assert_eq!(scenario.record.queue_interval, Some(Duration::from_millis(10)));
 }
 
@@ -249,7 +257,7 @@ fn overrides_come_before_the_checks() {
     assert_eq!(scenario.flows[0].sender.options, [("sack_delay".to_owned(), "0 ms".to_owned())]);
     assert_eq!(scenario.seeds, [5, 6, 9]);
     assert_eq!(scenario.duration, Duration::from_secs(3600));
-    assert_eq!(scenario.record.pcap, Selection::Only(vec!["wire".to_owned()]));
+    assert_eq!(scenario.record.pcap, Selection::Only(vec![0]));
     // The last of two wins.
     assert_eq!(read_with(&[("seeds", "1"), ("seeds", "2")]).unwrap().seeds, [2]);
 }

@@ -1,0 +1,52 @@
+//! The applications above a transport: those that send and those that receive.
+
+mod client;
+mod received;
+mod server;
+mod sink;
+mod source;
+mod streams;
+
+use anabranch_base::Instant;
+
+use crate::engine::Engine;
+use crate::scenario::{Flow, Traffic};
+pub(crate) use client::{Client, News};
+pub(crate) use received::Received;
+pub(crate) use server::Server;
+pub(crate) use sink::Sink;
+pub(crate) use source::Source;
+
+/// An application on one end of a flow.
+#[derive(Debug)]
+pub(crate) enum App {
+    Source(Source),
+    Sink(Sink),
+    /// Sends objects.
+    Server(Box<Server>),
+    /// Fetches them.
+    Client(Box<Client>),
+}
+
+impl App {
+    /// What runs at one end of a flow.
+    pub(crate) fn new(flow: &Flow, is_sender: bool) -> Self {
+        match (&flow.traffic, is_sender) {
+            (Traffic::Objects(_), true) => Self::Server(Box::new(Server::new(flow))),
+            (Traffic::Objects(_), false) => Self::Client(Box::new(Client::new(flow))),
+            (_, true) => Self::Source(Source::new(flow)),
+            (_, false) => Self::Sink(Sink::new(flow)),
+        }
+    }
+
+    /// Does what there is to do after the engine has changed. False when the engine had told it nothing.
+    #[inline]
+    pub(crate) fn run(&mut self, now: Instant, engine: &mut Engine) -> bool {
+        match self {
+            Self::Source(source) => source.run(now, engine),
+            Self::Sink(sink) => sink.run(now, engine),
+            Self::Server(server) => server.run(now, engine),
+            Self::Client(client) => client.run(now, engine),
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! The transport at one end of a flow, configured as the scenario says.
+
+use std::net::{IpAddr, SocketAddr};
+
+use anabranch_base::{Instant, Rng};
+
+use crate::engine::{DatagramEnd, Engine, SctpEnd, TcpEnd};
+use crate::scenario::{self, Checksums, Flow, Protocol, Traffic};
+
+/// Makes the engine of one end of a flow.
+pub(crate) type MakeEngine<'a> = dyn Fn(&EndPlan<'_>) -> Result<Engine, String> + 'a;
+
+/// What an engine has to know.
+pub(crate) struct EndPlan<'a> {
+    pub(crate) flow: &'a Flow,
+    pub(crate) is_sender: bool,
+    /// Whether this end opens the flow; the other listens.
+    pub(crate) opens: bool,
+    /// With the transport's port.
+    pub(crate) local: SocketAddr,
+    /// With the transport's port.
+    pub(crate) remote: SocketAddr,
+    /// Smallest MTU on the way there.
+    pub(crate) mtu: u32,
+    pub(crate) checksums: Checksums,
+    pub(crate) rng: Rng,
+    /// Of the application: the same whatever the transport is, with common random numbers.
+    pub(crate) traffic_rng: Rng,
+}
+
+/// The real engines.
+pub(crate) fn engine(plan: &EndPlan<'_>) -> Result<Engine, String> {
+    match plan.flow.protocol {
+        Protocol::Sctp => sctp(plan),
+        Protocol::Tcp => tcp(plan),
+        Protocol::Cbr | Protocol::Square | Protocol::OnOff => datagrams(plan),
+    }
+}
+
+fn sctp(plan: &EndPlan<'_>) -> Result<Engine, String> {
+    let told = told(plan);
+    let mut config = anabranch_sctp::Config::named(&told.name)
+        .ok_or_else(|| format!("there is no SCTP engine `{}`", told.name))?;
+    config.ip_overhead = ip_header(plan.remote.ip()) as u16;
+    config.mtu = config.mtu.min(u16::try_from(plan.mtu).unwrap_or(u16::MAX));
+    config.outbound_streams = config.outbound_streams.max(plan.flow.streams);
+    config.inbound_streams = config.inbound_streams.max(plan.flow.streams);
+    config.dscp = plan.flow.dscp;
+    if plan.flow.level != anabranch_sctp::SubflowLevel::Zero {
+        config.subflow_level = plan.flow.level;
+    }
+    config.inbound_subflows = config.inbound_subflows.max(plan.flow.subflows.len() as u8);
+    if plan.is_sender {
+        if plan.flow.subflows.len() > 1 || !plan.flow.events.is_empty() {
+            config.subflows.clone_from(&plan.flow.subflows);
+            config.max_subflows = config.max_subflows.max(plan.flow.subflows.len() as u8);
+        }
+        config.subflow_scheduler = plan.flow.scheduler;
+        config.coupling = plan.flow.coupling;
+    }
+    for (key, value) in &told.options {
+        config.set(key, value).map_err(|error| error.to_string())?;
+    }
+    if plan.checksums == Checksums::Elide {
+        config.checksums = anabranch_sctp::config::Checksums::Elided;
+    }
+    let end = SctpEnd::new(plan.local, plan.remote, config, plan.opens, plan.rng.clone());
+    Ok(Engine::Sctp(Box::new(end)))
+}
+
+fn tcp(plan: &EndPlan<'_>) -> Result<Engine, String> {
+    let told = told(plan);
+    let mut config = anabranch_tcp::Config::named(&told.name)
+        .ok_or_else(|| format!("there is no TCP engine `{}`", told.name))?;
+    // 20 bytes of TCP header (RFC 9293, section 3.7.1).
+    config.mss = config.mss.min(plan.mtu.saturating_sub(ip_header(plan.remote.ip()) + 20));
+    config.dscp = u32::from(plan.flow.dscp.get());
+    for (key, value) in &told.options {
+        config.set(key, value).map_err(|error| error.to_string())?;
+    }
+    if plan.checksums == Checksums::Elide {
+        config.checksum = false;
+    }
+    let end = TcpEnd::new(plan.local, plan.remote, config, plan.opens, plan.rng.clone());
+    Ok(Engine::Tcp(Box::new(end)))
+}
+
+fn datagrams(plan: &EndPlan<'_>) -> Result<Engine, String> {
+    let Traffic::Packets(source) = plan.flow.traffic else {
+        return Err("a protocol without a transport needs a rate and a size of packets".into());
+    };
+    if plan.is_sender && source.packet > plan.mtu {
+        return Err(format!(
+            "packets of {} B do not fit the MTU of {} B on the way",
+            source.packet, plan.mtu
+        ));
+    }
+    Ok(Engine::Datagrams(Box::new(DatagramEnd::new(
+        source,
+        plan.flow.dscp,
+        (plan.local.port(), plan.remote.port()),
+        ip_header(plan.local.ip()),
+        plan.flow.stop.map(|after| Instant::ZERO + after),
+        plan.traffic_rng.clone(),
+    ))))
+}
+
+/// What the scenario says about the engine of this end.
+fn told<'a>(plan: &'a EndPlan<'_>) -> &'a scenario::Engine {
+    if plan.is_sender { &plan.flow.sender } else { &plan.flow.receiver }
+}
+
+/// Bytes of an IP header without options.
+pub(super) const fn ip_header(address: IpAddr) -> u32 {
+    if address.is_ipv4() { 20 } else { 40 }
+}

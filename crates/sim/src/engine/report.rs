@@ -1,0 +1,42 @@
+//! What an engine says of itself: notices for its application, counters, and where a sender stands.
+
+use anabranch_base::Duration;
+
+/// What an engine tells its application.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Notice {
+    /// Data can be sent.
+    Connected,
+    /// There is something to take.
+    Readable,
+    /// There is room again after an offer was not taken whole.
+    Writable,
+    /// The peer sends nothing more.
+    PeerClosed,
+    /// The end, in good order.
+    Closed,
+    /// The end, otherwise.
+    Failed(String),
+}
+
+/// Counters since the start of a flow, of one of its ends.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) packets_sent: u64,
+    pub(crate) packets_sent_unique: u64,
+    pub(crate) payload_bytes_unique: u64,
+    pub(crate) retransmissions: u64,
+    pub(crate) fast_retransmits: u64,
+    pub(crate) timeouts: u64,
+    pub(crate) packets_received_new: u64,
+    pub(crate) packet_bytes_received_new: u64,
+    pub(crate) payload_bytes_received_new: u64,
+    pub(crate) payload_bytes_delivered: u64,
+}
+
+/// What a sender's state is now.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Gauges {
+    pub(crate) cwnd: u64,
+    pub(crate) srtt: Option<Duration>,
+}

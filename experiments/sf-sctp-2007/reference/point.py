@@ -1,0 +1,30 @@
+"""One point of the comparison with ns-2."""
+
+from dataclasses import dataclass
+
+from anabranch_lab.grid import Sample
+from anabranch_lab.stats import Estimate
+
+from . import table
+
+
+@dataclass(frozen=True)
+class Point:
+    """One point: what ns-2 has, and what we have."""
+
+    experiment: str
+    n: int
+    p: float
+    who: str
+    ns2: table.Row
+    far: table.Row | None
+    goodput: Sample
+    fr: Estimate
+    timeouts: Estimate
+
+    @property
+    def name(self) -> str:
+        """For tables."""
+        loss = f", p = {self.p:g}" if self.p else ""
+        what = "" if self.n == 1 else f" {self.who}"
+        return f"n = {self.n}{what}{loss}"

@@ -1,0 +1,110 @@
+"""X-8: the claims of all experiments with both engines, side by side."""
+
+from collections.abc import Sequence
+
+from anabranch_lab.claims import Claim, Part, condition, exact
+from anabranch_lab.experiment import Analysis, Table, claim_builder, find, other_analyses, select
+from anabranch_lab.results import Results
+from anabranch_lab.tables import report_number
+
+
+def analyse(results: Results) -> Analysis:
+    """What the lab asks an experiment for."""
+    thesis, today = results.plan.engines
+    every = [claim for analysis in other_analyses(results).values() for claim in analysis.claims]
+    # Arithmetic and models know no engine; the project's own claims are about today's rules anyway.
+    simulated = [claim for claim in every if claim.seeds and claim.id.startswith("Z-")]
+    compared = [claim for claim in simulated if today in claim.beside]
+    both = [claim for claim in compared if _holds(claim.parts) and _holds(claim.beside[today])]
+    lost = [claim for claim in compared if _holds(claim.parts) and not _holds(claim.beside[today])]
+    won = [claim for claim in compared if not _holds(claim.parts) and _holds(claim.beside[today])]
+    claim = claim_builder(results).claim(
+        "X-8",
+        [
+            condition(
+                "simulated claims judged with both engines",
+                f"all {len(simulated)}",
+                str(len(compared)),
+                len(compared) == len(simulated) > 0,
+                f"not: {_names([each for each in simulated if each not in compared])}",
+            ),
+            # What an association that gave up does not send would look like a result.
+            exact(
+                "runs of the study in which an association ended before its time", "none", gave_up(results)
+            ),
+        ],
+        engines=results.plan.engines,
+        note="Which claims differ is in the tables above.",
+    )
+    return Analysis(
+        claims=[claim],
+        tables=[_claims(compared, thesis, today), _parts(compared, thesis, today)],
+        findings=[
+            f"Of {len(compared)} claims that are simulated, {len(both)} hold with both engines, {len(lost)} only with {thesis} "
+            f"({_names(lost)}), {len(won)} only with {today} ({_names(won)}), "
+            f"{len(compared) - len(both) - len(lost) - len(won)} with neither.",
+        ],
+    )
+
+
+def gave_up(results: Results) -> str:
+    """The sweeps with runs in which a flow failed, and how many; `none` if there are none."""
+    found = []
+    for name in select(results.plan.folder.parents[1], results.plan.folder.parent.name):
+        other = results.of(find(results.plan.folder.parents[1], name))
+        for sweep in other.plan.sweeps:
+            failed = other.grid(sweep.name, {"failed": "count(failed) FILTER (kind = 'flow')"})
+            runs = sum(value > 0 for cell in failed.cells.values() for value in cell["failed"])
+            if runs:
+                found.append(f"{name}, {sweep.name}: {runs}")
+    return "; ".join(found) or "none"
+
+
+def _holds(parts: Sequence[Part]) -> bool:
+    return all(part.holds for part in parts)
+
+
+def _names(found: Sequence[Claim]) -> str:
+    return ", ".join(claim.id for claim in found) or "none"
+
+
+def _claims(compared: Sequence[Claim], thesis: str, today: str) -> Table:
+    rows = []
+    for claim in compared:
+        mine, yours = claim.parts, claim.beside[today]
+        rows.append(
+            [
+                claim.id,
+                claim.where,
+                f"{sum(part.holds for part in mine)} of {len(mine)}",
+                f"{sum(part.holds for part in yours)} of {len(yours)}",
+                "" if _holds(mine) == _holds(yours) else "differs",
+            ]
+        )
+    return Table("Parts of each claim that hold", ["claim", "where", thesis, today, ""], rows)
+
+
+def _parts(compared: Sequence[Claim], thesis: str, today: str) -> Table:
+    """Every part whose verdict depends on the engine."""
+    rows = []
+    for claim in compared:
+        yours = {part.at: part for part in claim.beside[today]}
+        for part in claim.parts:
+            other = yours.get(part.at)
+            if other is not None and other.holds != part.holds:
+                rows.append([claim.id, part.at, _text(part.expected), _measured(part), _measured(other)])
+    return Table(
+        "Parts that one engine shows and the other does not",
+        ["claim", "at", "expected", thesis, today],
+        rows,
+        note="Means over the seeds, ± 95 %.",
+    )
+
+
+def _measured(part: Part) -> str:
+    half = "" if part.ci95 is None else f" ± {report_number(part.ci95)}"
+    return f"{_text(part.measured)}{half}: {'holds' if part.holds else 'fails'}"
+
+
+def _text(value: float | str) -> str:
+    return value if isinstance(value, str) else report_number(value)

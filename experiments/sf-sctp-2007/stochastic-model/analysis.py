@@ -1,0 +1,172 @@
+"""X-5: from runs to a verdict, a figure and a finding."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from matplotlib.figure import Figure
+
+from anabranch_lab import grid, plots
+from anabranch_lab.catalogue import ClaimBuilder
+from anabranch_lab.claims import Claim, Part, within
+from anabranch_lab.experiment import Analysis, Table, claim_builder
+from anabranch_lab.experiment import Figure as Entry
+from anabranch_lab.grid import Grid, Sample
+from anabranch_lab.models import renewal, stochastic
+from anabranch_lab.results import Results
+from anabranch_lab.stats import Estimate
+
+RTT = 0.5
+SWEEPS = {"p-1e-3": (1e-3, 2), "p-1e-4": (1e-4, 1), "p-1e-4-slow": (1e-4, 2), "nine": (1e-4, 9)}
+"""Loss and subflows of every sweep."""
+
+
+def measures(p: float) -> dict[str, str]:
+    """Goodput as it fell, and with the luck of the losses taken out (5.1 counts them)."""
+    goodput, losses = grid.of_flow("sf", "goodput_wire_bps"), grid.of_flow("sf", "loss_indication_rate")
+    return {"goodput": goodput, "level": f"{goodput} * sqrt({losses} / {p})"}
+
+
+@dataclass(frozen=True)
+class Place:
+    """One point of a sweep, for one engine: simulated over modelled."""
+
+    sweep: str
+    engine: str
+    p: float
+    n: int
+    phi: float
+    level: Sample
+    goodput: Sample
+
+    @property
+    def name(self) -> str:
+        """For tables."""
+        return f"p = {self.p:g}, n = {self.n}, Φ = {self.phi:g}"
+
+    @property
+    def thesis(self) -> float:
+        """(4.16), bits per second."""
+        return 8 * float(stochastic.equal_subflows(self.n, self.p, RTT, self.phi))
+
+    @property
+    def ours(self) -> float:
+        """The renewal model with the engine's rules, bits per second."""
+        return 8 * self.n * renewal.steady(self.p, RTT, phi=self.phi, engine=self.engine).throughput
+
+    def over(self, model: float) -> Estimate:
+        """Simulated over a model."""
+        return (self.level * (1 / model)).estimate
+
+
+def analyse(results: Results) -> Analysis:
+    """What the lab asks an experiment for."""
+    places = [place for sweep in SWEEPS for place in _places(results, sweep)]
+    claim = _claim(claim_builder(results), places, results.plan.engines)
+    return Analysis(
+        claims=[claim],
+        tables=[_table(places)],
+        figures=[
+            Entry(
+                "stochastic-model",
+                "X-5: simulated throughput over modelled",
+                "Means and 95 % intervals with the luck of the losses taken out. The band is 3 %.",
+                lambda: _figure(places),
+            )
+        ],
+        findings=[
+            f"Simulated throughput is {_span(places, 'thesis')} of the thesis's models and {_span(places, 'ours')} of the renewal model, "
+            f"over {len(places)} combinations of loss, subflows, Φ and engine."
+        ],
+    )
+
+
+def _places(results: Results, sweep: str) -> list[Place]:
+    p, n = SWEEPS[sweep]
+    runs: Grid = results.grid(sweep, measures(p))
+    plan = results.plan.sweep(sweep)
+    found = []
+    axes = {axis.name: axis.values for axis in plan.axes}
+    for engine in axes["engine"]:
+        for phi in axes["phi"]:
+            at = {"engine": engine, "phi": phi}
+            found.append(
+                Place(
+                    sweep, engine, p, n, float(phi), runs.sample("level", **at), runs.sample("goodput", **at)
+                )
+            )
+    return found
+
+
+def _claim(claims: ClaimBuilder, places: Sequence[Place], engines: Sequence[str]) -> Claim:
+    def judge(engine: str) -> list[Part]:
+        mine = [place for place in places if place.engine == engine]
+        return [
+            within(f"{place.name}: simulated / model", 0.97, 1.03, place.over(place.ours)) for place in mine
+        ]
+
+    return claims.claim(
+        "X-5",
+        judge,
+        engines=engines,
+        note=f"Over the thesis's models it is {_span(places, 'thesis')}.",
+    )
+
+
+def _span(places: Sequence[Place], model: str) -> str:
+    ratios = [place.over(getattr(place, model)).mean for place in places]
+    return f"{min(ratios):.3f} to {max(ratios):.3f}"
+
+
+def _table(places: Sequence[Place]) -> Table:
+    return Table(
+        "Simulated and modelled throughput, Mbit/s",
+        [
+            "engine",
+            "point",
+            "simulated",
+            "without luck",
+            "thesis",
+            "renewal",
+            "sim. / thesis",
+            "sim. / renewal",
+        ],
+        [
+            [
+                place.engine,
+                place.name,
+                (place.goodput * 1e-6).estimate.text(3),
+                (place.level * 1e-6).estimate.text(3),
+                f"{place.thesis / 1e6:.3f}",
+                f"{place.ours / 1e6:.3f}",
+                place.over(place.thesis).text(3),
+                place.over(place.ours).text(3),
+            ]
+            for place in places
+        ],
+    )
+
+
+def _figure(places: Sequence[Place]) -> Figure:
+    figure, (axes,) = plots.panels(1)
+    figure.set_size_inches(8.4, 4.0)
+    engines = list(dict.fromkeys(place.engine for place in places))
+    names = list(dict.fromkeys(place.name for place in places))
+    for engine in engines:
+        mine = [place for place in places if place.engine == engine]
+        for model, fill in (("thesis", "none"), ("ours", "full")):
+            ratios = [place.over(getattr(place, model)) for place in mine]
+            axes.errorbar(
+                [names.index(place.name) + 0.12 * engines.index(engine) for place in mine],
+                [ratio.mean for ratio in ratios],
+                yerr=[ratio.half for ratio in ratios],
+                fillstyle=fill,
+                capsize=2.5,
+                label=f"{engine}, over the {'thesis' if model == 'thesis' else 'renewal'} model",
+                **{**plots.ENGINES[engine], "linestyle": "none"},
+            )
+    axes.axhspan(0.97, 1.03, color=plots.OTHER, alpha=0.15, linewidth=0)
+    axes.axhline(1, color=plots.PUBLISHED, linewidth=0.8)
+    axes.set_xticks(range(len(names)), [name.replace(", n", "\nn") for name in names], fontsize=8)
+    plots.label(axes, "simulated / model", "", "ratio")
+    axes.legend()
+    return figure
