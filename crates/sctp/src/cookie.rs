@@ -125,7 +125,8 @@ impl Cookie {
         }
         // The INIT ACK must fit a packet and stay small: "An implementation SHOULD make the cookie as small as
         // possible".
-        let addresses = &self.addresses[..self.addresses.len().min(super::association::MAX_PEER_ADDRESSES)];
+        let addresses =
+            &self.addresses[..self.addresses.len().min(super::association::init::MAX_PEER_ADDRESSES)];
         if self.udp_port == 0 {
             out.push(addresses.len() as u8);
         } else {
@@ -168,7 +169,7 @@ impl Cookie {
         };
         let count = count & !WITH_UDP_PORT;
         let mut addresses =
-            Vec::with_capacity(usize::from(count).min(super::association::MAX_PEER_ADDRESSES));
+            Vec::with_capacity(usize::from(count).min(super::association::init::MAX_PEER_ADDRESSES));
         for _ in 0..count {
             let [family] = take(b)?;
             let octets: [u8; 16] = take(b)?;
@@ -264,7 +265,7 @@ mod tests {
     #[test]
     fn a_udp_port_costs_two_bytes_where_there_is_one() {
         let key = CookieKey::new(&mut Rng::stream(3, "test", "cookie"));
-        let most = vec![IpAddr::V6(Ipv6Addr::LOCALHOST); super::super::association::MAX_PEER_ADDRESSES];
+        let most = vec![IpAddr::V6(Ipv6Addr::LOCALHOST); super::super::association::init::MAX_PEER_ADDRESSES];
         let plain = Cookie { addresses: most, ..cookie() };
         let encapsulated = Cookie { udp_port: 9899, ..plain.clone() };
         let sealed = key.seal(&encapsulated, 0);

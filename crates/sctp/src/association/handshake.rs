@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anabranch_base::{Instant, Rng};
 use anabranch_wire::Tsn;
 
-use super::init::PeerInit;
+use super::init::{MAX_PEER_ADDRESSES, PeerInit};
 use super::phase::{Handshake, Phase};
 use super::{Association, Control, State, causes, random_tag};
 use crate::config::Config;
@@ -172,7 +172,7 @@ impl Association {
         self.sender.set_streams(config.outbound_streams.min(init.inbound_streams));
         self.receiver.set_streams(config.inbound_streams.min(init.outbound_streams));
         for address in init.addresses {
-            if !self.knows_address(address) && self.listed_addresses.len() + 1 < super::MAX_PEER_ADDRESSES {
+            if !self.knows_address(address) && self.listed_addresses.len() + 1 < MAX_PEER_ADDRESSES {
                 self.listed_addresses.push(address);
             }
         }

@@ -9,10 +9,13 @@ use anabranch_wire::param::{CookiePreservative, Param, Params, SfCap, StateCooki
 use anabranch_wire::sf::CodePoints;
 use anabranch_wire::sf2007::{SUBFLOW_CAPABLE, SubflowCapable};
 
-use super::MAX_PEER_ADDRESSES;
 use super::causes;
 use crate::negotiation::agreement::Capability;
 use crate::negotiation::offer::{Extensions, Offer, PeerOffer};
+
+/// Addresses of a peer beyond which an INIT's list is cut: nobody has more interfaces, an attacker may claim
+/// them. So many keep a State Cookie within 512 bytes.
+pub(crate) const MAX_PEER_ADDRESSES: usize = 24;
 
 /// Smallest a_rwnd an INIT may have: "MUST NOT be less than 1500" (3.3.2).
 const LEAST_RWND: u32 = 1500;

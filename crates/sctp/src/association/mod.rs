@@ -4,6 +4,7 @@
 pub(crate) mod causes;
 mod commands;
 mod control;
+mod deferred_packet;
 mod extensions;
 mod handshake;
 mod heartbeat;
@@ -33,15 +34,11 @@ use crate::receiver::Receiver;
 use crate::sender::Sender;
 use crate::stats::{Stats, SubflowStats};
 use control::Control;
+use deferred_packet::DeferredPacket;
 pub(crate) use handshake::fresh_identity;
-use output::DeferredPacket;
 use phase::Phase;
 use reconfig::Reconfig;
 pub use state::State;
-
-/// Addresses of a peer beyond which an INIT's list is cut: nobody has more interfaces, an attacker may claim
-/// them. So many keep a State Cookie within 512 bytes.
-pub(crate) const MAX_PEER_ADDRESSES: usize = 24;
 
 /// One SCTP association, without sockets and without a clock.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! Packets on their way out: what is bundled, and in which order. What data may leave is for the sender to say, and what is
 //! acknowledged for the receiver.
 
-use anabranch_base::{Dscp, Transmit};
+use anabranch_base::Transmit;
 use anabranch_wire::chunk::{
     CookieAck, CookieEcho, Heartbeat, HeartbeatKind, Shutdown, ShutdownAck, ShutdownComplete,
 };
@@ -9,6 +9,7 @@ use anabranch_wire::param::HeartbeatInfo;
 use anabranch_wire::{ChecksumOut, CommonHeader, PacketBuilder};
 
 use super::control::Next as NextControl;
+use super::deferred_packet::Route;
 use super::init::OurInit;
 use super::{Association, State, causes};
 use crate::config::Checksums;
@@ -16,20 +17,6 @@ use crate::encoding::Encoding;
 use crate::ids::{PathId, any_of};
 use crate::negotiation::offer::Offer;
 use crate::sender::Next;
-
-/// Where one packet goes and how.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Route {
-    path: PathId,
-    dscp: Dscp,
-}
-
-/// A packet that was built and did not fit the batch: it leaves first next time.
-#[derive(Debug, Default)]
-pub(super) struct DeferredPacket {
-    bytes: Vec<u8>,
-    route: Route,
-}
 
 impl Association {
     /// Appends up to `max_packets` packets of equal size (the last may be shorter) to `buf`.

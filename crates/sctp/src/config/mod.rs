@@ -4,6 +4,7 @@
 //! only exist because older stacks behave differently say which stack.
 
 mod coupling;
+mod emulation;
 mod keys;
 mod parts;
 mod profiles;
@@ -17,8 +18,8 @@ use anabranch_wire::sf::CodePoints;
 use crate::receiver::AckPolicy;
 
 pub use coupling::{AdaptiveCut, Coupling, FccClock, FccCount, FccRounding, FccStep};
+pub use emulation::{ImmediateBit, LossDetection, Quirks, WindowUnit};
 pub use keys::{ConfigError, Key};
-pub use stacks::{ImmediateBit, LossDetection, Quirks, WindowUnit};
 pub use subflows::{SubflowLevel, SubflowScheduler, SubflowSpec};
 
 /// How the first congestion window is chosen.

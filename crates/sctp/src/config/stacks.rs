@@ -1,96 +1,9 @@
-//! Stacks that other people wrote: what the studies of 2005 and 2006 ran, Linux of today, and RACK-TLP. Their profiles, and
-//! the values that exist because of them.
-
-use std::fmt;
+//! Stacks that other people wrote: what the studies of 2005 and 2006 ran, Linux of today, and RACK-TLP. Their profiles.
 
 use anabranch_base::Duration;
 
+use super::emulation::{ImmediateBit, LossDetection, Quirks, WindowUnit};
 use super::{Config, FastRecovery, InitialWindow, MaxBurst, RttSampling};
-
-/// What windows are counted in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WindowUnit {
-    /// Path Maximum DATA Chunk Size (RFC 9260, 7.2).
-    Pmdcs,
-    /// The MTU of the path, IP header included (RFC 2960 and RFC 4960).
-    Mtu,
-}
-
-/// Which DATA chunks ask for a SACK at once (the I bit, RFC 7053).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ImmediateBit {
-    /// None.
-    Off,
-    /// All that leave in SHUTDOWN-PENDING (RFC 9260, 6.1).
-    Shutdown,
-    /// Likewise, but for those that leave at the time of the close: a kernel has sent them before. Also when they are sent
-    /// again (Linux).
-    ShutdownKept,
-    /// The last one before a shutdown.
-    Last,
-}
-
-/// How loss is found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LossDetection {
-    /// A number of missing reports (RFC 9260, 7.2.4).
-    MissingReports,
-    /// Time: what was sent a reordering window before something that has arrived is lost (RFC 8985).
-    Rack,
-}
-
-macro_rules! words {
-    ($kind:ident, $($variant:ident = $word:literal),+) => {
-        impl $kind {
-            /// The value of that name.
-            #[must_use]
-            pub fn parse(text: &str) -> Option<Self> {
-                match text {
-                    $($word => Some(Self::$variant),)+
-                    _ => None,
-                }
-            }
-        }
-
-        impl fmt::Display for $kind {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(match self {
-                    $(Self::$variant => $word,)+
-                })
-            }
-        }
-    };
-}
-
-words!(WindowUnit, Pmdcs = "pmdcs", Mtu = "mtu");
-words!(ImmediateBit, Off = "off", Shutdown = "shutdown", ShutdownKept = "shutdown-kept", Last = "last");
-words!(LossDetection, MissingReports = "missing-reports", Rack = "rack");
-
-/// Bugs that study 003 saw in the stacks of 2006 (its sections 6 and 7). No rule asks for any of them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Quirks {
-    /// KAME: the round trip of the handshake sets the RTO. Its packets are small, so on slow links the RTO is too short for
-    /// the first DATA (6.2.1, 6.4.1).
-    pub handshake_rto: bool,
-    /// KAME: "does not care if the COOKIE_ACK is lost": DATA that arrives in COOKIE-ECHOED ends the handshake (6.2.2).
-    pub cookie_ack_optional: bool,
-    /// T3-rtx does not back off, so once the RTO is too short everything is sent twice. KAME: "the RTO timer did not
-    /// back-off accordingly" (6.4.1, one position only); LKSCTP: spurious retransmissions continue "throughout the entire
-    /// association" (7.2.1).
-    pub faulty_recovery: bool,
-    /// KAME: "when the first data packet is sent KAME waits for about 400ms [at an RTO.Min of 200 ms] and then sends three
-    /// additional packets, even if no SACK has been received" (6.4.1).
-    pub burst_before_sack: bool,
-    /// LKSCTP: "unable to recover a loss of the first data packet with the fast retransmit mechanism" (6.2.2).
-    pub first_chunk_by_timeout: bool,
-    /// LKSCTP: "starts to spuriously retransmit packets that are in flight when the retransmission of the fifth packet is
-    /// conducted", unless SACKs were delayed before (7.2.1). A fast retransmit does not restart T3-rtx, which then expires
-    /// before the answer can be there, and what is in flight is sent again; delayed SACKs in the samples make the RTO long
-    /// enough. The packet logs of Linux 6.1 show the same.
-    pub t3_runs_on: bool,
-    /// "The implementation is unable to undo this exponential back-off when new acknowledgments are received" (7.1.2).
-    pub backoff_stays: bool,
-}
 
 impl Config {
     /// RFC 9260 with RACK-TLP (RFC 8985 carried over to SCTP): loss is found by time, a probe goes out for a lost tail.

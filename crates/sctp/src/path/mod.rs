@@ -1,16 +1,16 @@
 //! A path: one address of the peer. Reachability, error counts, heartbeats (RFC 9260, 8.1 to 8.3), its round-trip estimate
 //! and the size of packets that it carries.
 
+mod accounting;
+
 use std::net::SocketAddr;
 
-use anabranch_base::{Duration, Ecn, Instant, Rng, TraceEvent};
+use anabranch_base::{Duration, Ecn, Instant, Rng};
 use anabranch_transport::rtt::RttEstimator;
 use anabranch_wire::CommonHeader;
 
 use crate::config::{Config, WindowUnit};
-use crate::context::Context;
-use crate::event::Event;
-use crate::ids::{PathId, SubflowId};
+use crate::ids::PathId;
 
 /// Bytes of our Heartbeat Info: path, nonce, time. Nothing in it is secret; the nonce makes it unguessable.
 pub(crate) const HEARTBEAT_INFO_LEN: usize = 1 + 8 + 8;
@@ -239,55 +239,4 @@ impl Path {
 fn max_packet(config: &Config, remote: SocketAddr) -> u32 {
     let overhead = config.ip_overhead + if remote.is_ipv6() { IPV6_MORE } else { 0 };
     u32::from(config.mtu.saturating_sub(overhead)).max(SMALLEST_PACKET) & !3
-}
-
-impl Context {
-    /// The RTO of a path.
-    pub(crate) fn path_rto(&self, path: PathId) -> Duration {
-        self.paths.get(path).map_or(self.config.rto_initial, |path| path.rtt.rto())
-    }
-
-    /// A round trip of a HEARTBEAT.
-    pub(crate) fn sample_path(&mut self, id: PathId, sample: Duration) {
-        let Some(path) = self.paths.get_mut(id) else { return };
-        path.rtt.sample(sample);
-        let (srtt, rto) = (path.rtt.srtt().unwrap_or_default(), path.rtt.rto());
-        self.record(SubflowId::FIRST, id, TraceEvent::Rtt { sample, srtt, rto });
-    }
-
-    /// Whether a T3-rtx that ran for `waited` says anything that was not counted yet.
-    ///
-    /// The RFC has one T3-rtx for each address, and counts "each time the T3-rtx timer expires" (8.2). Lanes have one each, and a
-    /// silence of the path lets all of them expire: it is one error, or as many subflows as Association.Max.Retrans allows
-    /// retransmissions would end the association at the first of them.
-    pub(crate) fn is_another_error(&mut self, id: PathId, waited: Duration, several: bool) -> bool {
-        let now = self.now;
-        let Some(path) = self.paths.get_mut(id) else { return true };
-        if several && path.error_at.is_some_and(|at| at + waited > now) {
-            return false;
-        }
-        path.error_at = Some(now);
-        true
-    }
-
-    /// Path error counter (8.2).
-    pub(crate) fn count_path_error(&mut self, id: PathId) {
-        let limit = self.config.path_max_retrans;
-        let Some(path) = self.paths.get_mut(id) else { return };
-        path.errors += 1;
-        if path.active && path.errors > limit {
-            path.active = false;
-            self.tell(Event::PathDown { path: id.get() });
-        }
-    }
-
-    /// Something proves that the path works.
-    pub(crate) fn clear_path_errors(&mut self, id: PathId) {
-        let Some(path) = self.paths.get_mut(id) else { return };
-        path.errors = 0;
-        if !path.active {
-            path.active = true;
-            self.tell(Event::PathUp { path: id.get() });
-        }
-    }
 }

@@ -3,30 +3,10 @@
 use anabranch_wire::{CommonHeader, padded};
 
 use super::Sender;
+use super::next::{First, Next};
 use super::scheduler::Candidate;
 use crate::context::Context;
-use crate::ids::{LaneId, PathId, SpaceId, SubflowId};
-
-/// What the next packet with data begins with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Next {
-    pub(crate) subflow: SubflowId,
-    pub(crate) path: PathId,
-    pub(super) lane: LaneId,
-    pub(super) space: SpaceId,
-    pub(super) first: First,
-    /// When its earliest message came; 0 for a retransmission, which has waited longest.
-    pub(super) since: u64,
-}
-
-/// The chunk that goes first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum First {
-    /// The chunk with this number is sent again.
-    Lost(u64),
-    /// A new chunk. Whether any of a packet fits the peer's window, so that it need not be asked again.
-    New { roomy: bool },
-}
+use crate::ids::{LaneId, SubflowId};
 
 impl Sender {
     /// The subflow whose data the next packet carries, if any may leave.

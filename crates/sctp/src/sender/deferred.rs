@@ -2,8 +2,6 @@
 
 use std::collections::VecDeque;
 
-use super::Sender;
-use crate::context::Context;
 use crate::event::Message;
 
 /// Which streams wait, and what waits on them.
@@ -17,9 +15,24 @@ pub(super) struct Deferred {
 }
 
 impl Deferred {
+    /// For all streams, or some, which are sorted.
+    pub(super) fn of(all: bool, streams: Vec<u16>) -> Self {
+        Self { all, streams, ..Self::default() }
+    }
+
     /// Whether new messages of a stream must wait.
     pub(super) fn defers(&self, stream: u16) -> bool {
         self.all || self.streams.binary_search(&stream).is_ok()
+    }
+
+    /// Whether any stream waits.
+    pub(super) fn is_any(&self) -> bool {
+        self.all || !self.streams.is_empty()
+    }
+
+    /// What waits, to be looked at anew.
+    pub(super) fn into_messages(self) -> VecDeque<Message> {
+        self.messages
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -29,37 +42,5 @@ impl Deferred {
     pub(super) fn push(&mut self, message: Message) {
         self.bytes += message.payload.len();
         self.messages.push_back(message);
-    }
-}
-
-impl Sender {
-    /// Bytes of messages that wait for a stream reset.
-    pub(crate) fn deferred_bytes(&self) -> usize {
-        self.deferred.as_ref().map_or(0, |deferred| deferred.bytes)
-    }
-
-    /// Which streams must wait has changed, perhaps: messages that need not wait any more go on.
-    pub(crate) fn defer(&mut self, cx: &Context, all: bool, mut streams: Vec<u16>) {
-        if self.deferred.is_none() && !all && streams.is_empty() {
-            return;
-        }
-        streams.sort_unstable();
-        streams.dedup();
-        let mut deferred = Deferred { all, streams, ..Deferred::default() };
-        let before = self.deferred.take().map(|before| before.messages).unwrap_or_default();
-        let arrival = cx.stats.messages_accepted;
-        for message in before {
-            if deferred.defers(message.stream) {
-                deferred.push(message);
-                continue;
-            }
-            let subflow = self.subflow_of(message.stream);
-            if let Some(subflow) = self.subflows.get_mut(subflow) {
-                subflow.out.push(message, arrival);
-            }
-        }
-        if deferred.all || !deferred.streams.is_empty() {
-            self.deferred = Some(Box::new(deferred));
-        }
     }
 }

@@ -17,6 +17,8 @@ mod flight;
 pub(crate) mod lane;
 mod loss;
 mod new_data;
+mod next;
+mod peer_buffer;
 mod queue;
 mod rack;
 mod retransmission;
@@ -46,8 +48,8 @@ use space::SendSpace;
 use subflow::Subflow;
 
 pub(crate) use acknowledgement::{Heard, Windows};
-pub(crate) use choose::Next;
 pub(crate) use credit::OpenFid;
+pub(crate) use next::Next;
 pub(crate) use timers::SenderTimer;
 
 /// The sending half of an association.

@@ -5,9 +5,9 @@ use anabranch_base::{TraceEvent, TraceRecord};
 use anabranch_wire::PacketBuilder;
 
 use super::Sender;
-use super::choose::{First, Next};
 use super::flight::{ChunkState, SentChunk};
 use super::lane::TimedChunk;
+use super::next::{First, Next};
 use super::subflow::Subflow;
 use crate::association::State;
 use crate::config::ImmediateBit;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Sender;
+use super::deferred::Deferred;
 use crate::context::Context;
 use crate::error::SendError;
 use crate::event::{Event, Message};
@@ -119,6 +120,36 @@ impl Sender {
             self.subflows.rows_mut().iter_mut().map(|s| s.out.drop_streams_from(limit)).sum();
         if dropped > 0 {
             cx.tell(Event::StreamsReduced { messages_dropped: dropped });
+        }
+    }
+
+    /// Bytes of messages that wait for a stream reset.
+    pub(crate) fn deferred_bytes(&self) -> usize {
+        self.deferred.as_ref().map_or(0, |deferred| deferred.bytes())
+    }
+
+    /// Which streams must wait has changed, perhaps: messages that need not wait any more go on.
+    pub(crate) fn defer(&mut self, cx: &Context, all: bool, mut streams: Vec<u16>) {
+        if self.deferred.is_none() && !all && streams.is_empty() {
+            return;
+        }
+        streams.sort_unstable();
+        streams.dedup();
+        let mut deferred = Deferred::of(all, streams);
+        let before = self.deferred.take().map(|before| before.into_messages()).unwrap_or_default();
+        let arrival = cx.stats.messages_accepted;
+        for message in before {
+            if deferred.defers(message.stream) {
+                deferred.push(message);
+                continue;
+            }
+            let subflow = self.subflow_of(message.stream);
+            if let Some(subflow) = self.subflows.get_mut(subflow) {
+                subflow.out.push(message, arrival);
+            }
+        }
+        if deferred.is_any() {
+            self.deferred = Some(Box::new(deferred));
         }
     }
 }

@@ -4,9 +4,9 @@ use anabranch_base::{RetransmitReason, TraceEvent};
 use anabranch_wire::{PacketBuilder, padded};
 
 use super::Sender;
-use super::choose::{First, Next};
 use super::flight::ChunkState;
 use super::new_data::WINDOW_HEADER;
+use super::next::{First, Next};
 use crate::association::State;
 use crate::config::RttSampling;
 use crate::context::Context;

@@ -1,7 +1,7 @@
 //! Whose packet is next when several subflows may send. Windows have been asked before: a subflow that its own window stops is
 //! not among the candidates, so it stops nobody else.
 
-use super::choose::Next;
+use super::next::Next;
 use crate::config::SubflowScheduler as Rule;
 use crate::ids::{Id, SubflowId};
 
@@ -116,7 +116,7 @@ impl Several {
 
 #[cfg(test)]
 mod tests {
-    use super::super::choose::First;
+    use super::super::next::First;
     use super::*;
     use crate::ids::{LaneId, PathId, SpaceId};
 

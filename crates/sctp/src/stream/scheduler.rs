@@ -6,6 +6,7 @@
 mod fair;
 mod per_packet;
 mod priority;
+mod turn;
 
 use std::collections::VecDeque;
 
@@ -13,27 +14,7 @@ use crate::config::{Config, StreamScheduling};
 use fair::Fair;
 use per_packet::PerPacket;
 use priority::Priority;
-
-/// A chunk that has left, as far as schedulers care.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Left {
-    pub(crate) stream: u16,
-    /// User data, bytes.
-    pub(crate) bytes: usize,
-    /// It was the last of its message.
-    pub(crate) ending: bool,
-    /// Its stream has more to say, be it of this message or of another.
-    pub(crate) more: bool,
-    /// Another stream may speak before the message has ended.
-    pub(crate) interleaves: bool,
-}
-
-impl Left {
-    /// Whether another stream may speak now.
-    fn may_change(self) -> bool {
-        self.ending || self.interleaves
-    }
-}
+pub(crate) use turn::Left;
 
 /// Order among the streams that have something to say. A stream is named here once for each of its messages (first come,
 /// first served) or once in all (the others).
@@ -160,34 +141,6 @@ impl Scheduler {
 
     pub(crate) fn clear(&mut self) {
         self.retain(|_| false);
-    }
-}
-
-/// Values of streams: priorities or weights. Those that nobody has set are 1.
-#[derive(Debug)]
-struct Values(Vec<u16>);
-
-impl Values {
-    fn new(set: &[(u16, u16)]) -> Self {
-        let mut values = Self(Vec::new());
-        for &(stream, value) in set {
-            values.set(stream, value);
-        }
-        values
-    }
-
-    fn set(&mut self, stream: u16, value: u16) {
-        let id = usize::from(stream);
-        if id >= self.0.len() {
-            self.0.resize(id + 1, 1);
-        }
-        if let Some(slot) = self.0.get_mut(id) {
-            *slot = value;
-        }
-    }
-
-    fn get(&self, stream: u16) -> u16 {
-        self.0.get(usize::from(stream)).copied().unwrap_or(1)
     }
 }
 

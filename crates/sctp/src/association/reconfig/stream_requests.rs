@@ -9,7 +9,7 @@ use anabranch_wire::param::{OutgoingReset, Param, ReconfigResponse};
 
 use super::super::{Association, State, causes};
 use super::answers::{Answered, result};
-use super::{Pending, REPEATED_ANSWER, Request};
+use super::requests::{Pending, REPEATED_ANSWER, Request};
 use crate::encoding::Encoding;
 use crate::error::ReconfigError;
 use crate::event::{CloseReason, Direction, Event, Reconfigured};

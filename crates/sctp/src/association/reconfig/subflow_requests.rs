@@ -3,8 +3,8 @@
 use anabranch_wire::param::{RawParam, SfAdd, SfDel};
 
 use super::super::Association;
-use super::Request;
 use super::answers::result;
+use super::requests::Request;
 use crate::encoding::Encoding;
 use crate::ids::SubflowId;
 use crate::negotiation::fids::Answer;

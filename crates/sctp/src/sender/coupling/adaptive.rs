@@ -10,7 +10,7 @@ use anabranch_base::{Dscp, Duration, Instant};
 use super::bottleneck::{Estimates, Statistics};
 use super::grouping::{self, Pair};
 use super::ranks::{Delays, LossCause};
-use super::{Delay, Heard, LaneView};
+use super::view::{Delay, Heard, LaneView};
 
 /// The base interval T of RFC 8382, or a round trip if that takes longer.
 const INTERVAL: Duration = Duration::from_millis(350);

@@ -3,7 +3,7 @@
 //! Both say what an acknowledgement adds to a window. Here that is divided by what one window of acknowledgements brings:
 //! packets a round trip, 1 of which is Reno. Paths of an association have one maximum segment size.
 
-use super::LaneView;
+use super::view::LaneView;
 use crate::sender::lane::controller::Growth;
 
 /// cwnd and round trip (s) of the lanes that take part: open, and measured once.

@@ -9,53 +9,15 @@ mod bottleneck;
 mod grouping;
 mod linked;
 mod ranks;
+mod view;
 
-use anabranch_base::{Dscp, Duration, Instant};
+use anabranch_base::Instant;
 
 use crate::config::{AdaptiveCut, Config, Coupling, FccCount};
-use crate::ids::PathId;
 use crate::sender::lane::controller::Growth;
 use adaptive::Adaptive;
 use linked::Losses;
-
-/// What a coupling sees of a lane.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct LaneView {
-    /// It carries an open subflow.
-    pub(crate) open: bool,
-    /// It has something to send or in flight.
-    pub(crate) active: bool,
-    /// The path it uses.
-    pub(crate) path: PathId,
-    /// Code point of its packets.
-    pub(crate) dscp: Dscp,
-    /// cwnd, bytes.
-    pub(crate) cwnd: u64,
-    /// Bytes in flight.
-    pub(crate) flight: u64,
-    /// Smoothed round-trip time.
-    pub(crate) srtt: Option<Duration>,
-}
-
-/// The time a chunk took.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Delay {
-    /// To the peer and back, ns.
-    RoundTrip(i64),
-    /// To the peer, ns, less the difference of the clocks.
-    OneWay(i64),
-}
-
-/// What a SACK says of a lane.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Heard {
-    /// Bytes acknowledged for the first time.
-    pub(crate) bytes: u64,
-    /// Chunks acknowledged for the first time.
-    pub(crate) chunks: u64,
-    /// Of the newest chunk that was sent only once.
-    pub(crate) delay: Option<Delay>,
-}
+pub(super) use view::{Delay, Heard, LaneView};
 
 /// A coupling whose answer changes with what happens.
 #[derive(Debug)]

@@ -1,3 +1,5 @@
+use anabranch_base::{Dscp, Duration};
+
 use super::*;
 use bottleneck::{Estimates, Statistics};
 use grouping::Pair;

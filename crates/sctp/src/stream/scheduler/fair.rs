@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Left, Values};
+use super::turn::{Left, Values};
 
 /// A byte at weight 1. Weights divide it without much loss.
 const UNIT: u64 = 1 << 16;

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::Left;
+use super::turn::Left;
 
 #[derive(Debug, Default)]
 pub(crate) struct PerPacket {

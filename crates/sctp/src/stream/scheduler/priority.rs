@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::{Left, Values};
+use super::turn::{Left, Values};
 
 #[derive(Debug)]
 pub(crate) struct Priority {

@@ -1,0 +1,19 @@
+//! A packet that was built and must wait.
+
+use anabranch_base::Dscp;
+
+use crate::ids::PathId;
+
+/// Where one packet goes and how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Route {
+    pub(super) path: PathId,
+    pub(super) dscp: Dscp,
+}
+
+/// A packet that was built and did not fit the batch: it leaves first next time.
+#[derive(Debug, Default)]
+pub(super) struct DeferredPacket {
+    pub(super) bytes: Vec<u8>,
+    pub(super) route: Route,
+}

@@ -1,0 +1,63 @@
+//! What the peer has room for: in its buffer as a whole, and for each FID (levels 1 and sf2007).
+
+use super::Sender;
+use crate::ids::{Id, SpaceId};
+use crate::negotiation::fids::Judged;
+
+impl Sender {
+    /// The space of what the peer says of a FID, if it is open in that incarnation.
+    pub(crate) fn judge(&self, fid: u8, epoch: u8) -> Option<(Judged, Option<SpaceId>)> {
+        let judged = self.credit.as_ref()?.fids.judge(fid, epoch);
+        Some((judged, self.space_of(fid)))
+    }
+
+    /// The space of a FID that is open, in the encoding of 2007, which has no incarnations.
+    pub(crate) fn open_space_of(&self, fid: u8) -> Option<SpaceId> {
+        self.credit.as_ref()?.fids.epoch(fid)?;
+        self.space_of(fid)
+    }
+
+    /// The sequence space of a FID. Both halves of a space have the same place in their tables.
+    pub(crate) fn space_of(&self, fid: u8) -> Option<SpaceId> {
+        self.spaces.rows().iter().position(|space| space.fid == fid).map(SpaceId::at)
+    }
+
+    /// Whether the peer has room for so many bytes of this space, as windows count them: in its buffer, and in what it gives
+    /// the subflow.
+    #[inline]
+    pub(super) fn has_room(&self, at: SpaceId, bytes: u64) -> bool {
+        if self.spaces.len() == 1 {
+            return bytes <= self.peer_rwnd;
+        }
+        if self.spaces.get(at).is_some_and(|space| bytes > space.allowance.window) {
+            return false;
+        }
+        // A wide open window has room for every floor, and they need not be looked at one by one.
+        bytes.saturating_add(self.floors_at_most()) <= self.peer_rwnd
+            || bytes.saturating_add(self.floors_of_others(at)) <= self.peer_rwnd
+            || (bytes <= self.peer_rwnd && self.within_own_floor(at, bytes))
+    }
+
+    /// Bytes of the peer's buffer that the floors of our other subflows need: they are left to them. What one has of its own was
+    /// acknowledged, perhaps, and is still there: then its credit says so.
+    fn floors_of_others(&self, at: SpaceId) -> u64 {
+        let Some(credit) = &self.credit else { return 0 };
+        let floor = u64::from(credit.floor);
+        let others = self.spaces.iter().filter(|(other, _)| *other != at);
+        let open = others.filter(|(_, space)| credit.fids.epoch(space.fid).is_some());
+        open.map(|(_, space)| floor.saturating_sub(space.flight.bytes()).min(space.allowance.window)).sum()
+    }
+
+    /// What the floors of our subflows may need together.
+    fn floors_at_most(&self) -> u64 {
+        self.credit.as_ref().map_or(0, |credit| u64::from(credit.floor) * self.spaces.len() as u64)
+    }
+
+    /// Whether so many bytes more of a space, which its credit allows, stay within the floor of its own. What the others have
+    /// in the buffer does not matter then, and it may be more than we know: of subflow 0 there is no credit that says what it
+    /// has left.
+    fn within_own_floor(&self, at: SpaceId, bytes: u64) -> bool {
+        let (Some(credit), Some(space)) = (&self.credit, self.spaces.get(at)) else { return false };
+        space.allowance.is_limited() && space.flight.bytes() + bytes <= u64::from(credit.floor)
+    }
+}
