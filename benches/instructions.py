@@ -1,10 +1,10 @@
-"""Instruction counts of fixed work, against those of the last accepted change.
+"""Instruction counts of fixed work and the memory of an idle association, against those of the last accepted change.
 
 usage: instructions.py BINARIES [--accept]
 
 Counts come from valgrind's callgrind: the same for the same binary whatever else the machine does, so a regression
-shows in CI where times would not. A count may grow by TOLERANCE before this fails; `--accept` writes the new counts.
-valgrind has no AVX-512, so CRC32c runs its SSE path here.
+shows in CI where times would not. So are allocated bytes. A count may grow by TOLERANCE before this fails; `--accept` writes the
+new counts. valgrind has no AVX-512, so CRC32c runs its SSE path here.
 """
 
 import argparse
@@ -30,6 +30,19 @@ WORK = {
         2 * 100e6 / 12000,
     ),
 }
+
+# Bytes allocated for each end of an idle association: the program `memory` prints them.
+MEMORY = "memory: idle association, for each end"
+MEMORY_LIMIT = 4096
+
+
+def memory(binary: pathlib.Path) -> int:
+    """Bytes allocated for each end of an idle association."""
+    done = subprocess.run([str(binary), "10000"], check=True, capture_output=True, text=True)
+    found = re.search(r"(\d+) bytes allocated for each end", done.stdout)
+    if not found:
+        raise SystemExit(f"{binary} printed no number of bytes")
+    return int(found.group(1))
 
 
 def count(binary: pathlib.Path, arguments: list[str]) -> int:
@@ -59,6 +72,7 @@ def main() -> int:
     for name, (program, long, short, units) in WORK.items():
         difference = count(args.binaries / program, long) - count(args.binaries / program, short)
         counts[name] = round(difference / units)
+    counts[MEMORY] = memory(args.binaries / "memory")
     if args.accept:
         ACCEPTED.write_text(json.dumps({"compiler": compiler(), "counts": counts}, indent=2) + "\n")
     record = json.loads(ACCEPTED.read_text())
@@ -70,10 +84,11 @@ def main() -> int:
     for name, now in counts.items():
         before = accepted.get(name, now)
         change = now / before - 1
-        too_much = change > TOLERANCE
+        too_much = change > TOLERANCE or (name == MEMORY and now > MEMORY_LIMIT)
+        unit = "bytes" if name == MEMORY else "instructions"
         worse += too_much
         print(
-            f"{name}: {now} instructions, accepted {before}, {change:+.1%}{'  TOO MUCH' if too_much else ''}"
+            f"{name}: {now} {unit}, accepted {before}, {change:+.1%}{'  TOO MUCH' if too_much else ''}"
         )
     print(f"{len(counts) - worse} passed, {worse} failed")
     return 1 if worse else 0

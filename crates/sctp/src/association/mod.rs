@@ -224,6 +224,24 @@ impl Association {
         (self.sender.work(), self.receiver.work())
     }
 
+    /// Another address of the peer, as if it had been confirmed: nothing uses it by itself.
+    #[cfg(test)]
+    pub(crate) fn add_path(&mut self, remote: SocketAddr) -> PathId {
+        let path = crate::path::Path::new(&self.cx.config, remote);
+        let (now, rng) = (self.cx.now, &mut self.cx.rng);
+        let id = self.cx.paths.push(path);
+        if let Some(path) = self.cx.paths.get_mut(id) {
+            path.arm_heartbeat(now, &self.cx.config, rng);
+        }
+        id
+    }
+
+    /// The data of a subflow leaves on another path. False while some of it is under way on the one in use.
+    #[cfg(test)]
+    pub(crate) fn use_path(&mut self, subflow: u8, path: PathId) -> bool {
+        self.sender.use_path(&mut self.cx, SubflowId::new(subflow), path)
+    }
+
     pub(crate) fn set_trace(&mut self, on: bool) {
         self.cx.trace = if on { Trace::on() } else { Trace::default() };
     }

@@ -478,3 +478,5 @@ impl Endpoint {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod two_paths;

@@ -42,7 +42,7 @@ impl Sender {
         let free = self.subflows.iter().find(|(_, subflow)| subflow.life == Life::Free);
         let id = free.map_or(SubflowId::at(self.subflows.len()), |(id, _)| id);
         let one_lane = cx.config.coupling == Coupling::Shared && self.lanes.len() > 0;
-        let lane = if one_lane { LaneId::FIRST } else { self.place_lane(cx, id) };
+        let lane = if one_lane { LaneId::FIRST } else { self.place_lane(cx, id, PathId::FIRST) };
         self.subflows.set(id, Subflow::new(&cx.config, spec, lane));
         self.share_spaces();
         if let Some(coupler) = &mut self.coupler {
@@ -56,9 +56,8 @@ impl Sender {
         id
     }
 
-    /// A lane for a subflow on the first path, in the place of the one that it had before.
-    fn place_lane(&mut self, cx: &mut Context, subflow: SubflowId) -> LaneId {
-        let path = PathId::FIRST;
+    /// A lane for a subflow on a path, in the place of the one that it had there before.
+    fn place_lane(&mut self, cx: &mut Context, subflow: SubflowId, path: PathId) -> LaneId {
         if subflow == SubflowId::FIRST {
             // It measures the path.
             let rtt = RttEstimator::new(&cx.config.rtt_rules());
@@ -80,6 +79,29 @@ impl Sender {
     pub(super) fn lane_on(&self, subflow: SubflowId, path: PathId) -> Option<LaneId> {
         let mine = |lane: &Lane| lane.subflow == subflow && lane.path == path;
         self.lanes.iter().find(|(_, lane)| mine(lane)).map(|(id, _)| id)
+    }
+
+    /// The data of a subflow leaves on another path from now on. False while some of it is under way on the one in use.
+    #[cfg(test)]
+    pub(crate) fn use_path(&mut self, cx: &mut Context, id: SubflowId, path: PathId) -> bool {
+        let Some(lane) = self.subflows.get(id).and_then(|subflow| self.lanes.get(subflow.lane)) else {
+            return false;
+        };
+        if lane.unacked > 0 {
+            return false;
+        }
+        let space = lane.space;
+        let on = self.lane_on(id, path).unwrap_or_else(|| self.place_lane(cx, id, path));
+        if let Some(lane) = self.lanes.get_mut(on) {
+            lane.space = space;
+        }
+        if let Some(subflow) = self.subflows.get_mut(id) {
+            subflow.lane = on;
+        }
+        self.share_spaces();
+        let rwnd = u32::try_from(self.peer_rwnd).unwrap_or(u32::MAX);
+        self.renew_lane(cx, on, rwnd);
+        true
     }
 
     /// Begins a lane anew, but for its round-trip estimate and what it has sent.

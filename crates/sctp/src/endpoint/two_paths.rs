@@ -1,0 +1,179 @@
+//! The table of subflows and paths: an association with two of each. A path has a delay of its own, and what happens on one
+//! path, or to one subflow, is no business of the others. Nothing moves from path to path by itself yet.
+
+use std::collections::BTreeMap;
+
+use anabranch_base::{Dscp, Duration, Ecn};
+use bytes::Bytes;
+
+use super::*;
+use crate::ids::PathId;
+
+/// Our address, and the two of the peer.
+const OURS: ([u8; 4], u16) = ([10, 0, 0, 1], 0);
+const NEAR: ([u8; 4], u16) = ([10, 0, 0, 2], 0);
+const FAR: ([u8; 4], u16) = ([10, 0, 1, 2], 0);
+
+/// One way to the near and to the far address.
+const DELAYS: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(50)];
+
+struct World {
+    now: Instant,
+    ends: [Endpoint; 2],
+    id: AssociationId,
+    /// What is under way: when it arrives, in which order it left, and at which end.
+    wire: BTreeMap<(Instant, u64), (usize, Meta, Vec<u8>)>,
+    count: u64,
+    /// Data packets to each of the peer's addresses, by code point.
+    sent: BTreeMap<(SocketAddr, u8), u64>,
+    /// So many packets to the far address are lost.
+    lose: u64,
+    delivered: [u64; 2],
+}
+
+impl World {
+    fn new() -> Self {
+        let subflow = |dscp: u8, stream| SubflowSpec {
+            streams: vec![stream],
+            ..SubflowSpec::new(Dscp::new(dscp).expect("a code point"))
+        };
+        let config = Arc::new(Config { subflows: vec![subflow(46, 0), subflow(10, 1)], ..Config::rfc9260() });
+        let end = |at: ([u8; 4], u16), name| {
+            Endpoint::new(EndpointConfig::new(at.into(), 9), Rng::stream(7, name, "two paths"))
+        };
+        let mut ends = [end(OURS, "ours"), end(NEAR, "peer")];
+        ends[1].listen(Arc::clone(&config)).unwrap();
+        let id = ends[0].connect(Instant::ZERO, NEAR.into(), 9, config).unwrap();
+        Self {
+            now: Instant::ZERO,
+            ends,
+            id,
+            wire: BTreeMap::new(),
+            count: 0,
+            sent: BTreeMap::new(),
+            lose: 0,
+            delivered: [0; 2],
+        }
+    }
+
+    fn ours(&mut self) -> &mut Association {
+        self.ends[0].registry.get_mut(self.id).unwrap()
+    }
+
+    fn transmit(&mut self) {
+        for side in 0..2 {
+            let mut buf = Vec::new();
+            while let Some(transmit) = self.ends[side].poll_transmit(self.now, 1, &mut buf) {
+                let bytes = std::mem::take(&mut buf);
+                let source = if side == 0 { OURS.into() } else { transmit.source.unwrap_or(NEAR.into()) };
+                let theirs = if side == 0 { transmit.destination } else { source };
+                let far = theirs == FAR.into();
+                if side == 0 && bytes.get(12) == Some(&0) {
+                    *self.sent.entry((theirs, transmit.dscp.get())).or_default() += 1;
+                    if far && self.lose > 0 {
+                        self.lose -= 1;
+                        continue;
+                    }
+                }
+                let meta =
+                    Meta { source, destination: transmit.destination, dscp: transmit.dscp, ecn: Ecn::NotEct };
+                self.count += 1;
+                let arrives = self.now + DELAYS[usize::from(far)];
+                self.wire.insert((arrives, self.count), (1 - side, meta, bytes));
+            }
+            while self.ends[side].poll_event().is_some() {}
+        }
+        let receiver = AssociationId { index: 0, generation: 0 };
+        while let Some(message) = self.ends[1].receive(receiver) {
+            self.delivered[usize::from(message.stream)] += message.len() as u64;
+        }
+    }
+
+    fn run(&mut self, time: Duration) {
+        let end = self.now + time;
+        loop {
+            self.transmit();
+            let arrival = self.wire.first_key_value().map(|((at, _), _)| *at);
+            let timer = self.ends.iter_mut().filter_map(Endpoint::poll_timeout).map(|t| t.0).min();
+            let next = arrival.into_iter().chain(timer).min().unwrap_or(end);
+            if next > end {
+                self.now = end;
+                return;
+            }
+            self.now = next;
+            while let Some(entry) = self.wire.first_entry().filter(|e| e.key().0 <= next) {
+                let (side, meta, bytes) = entry.remove();
+                self.ends[side].handle_datagram(next, meta, &bytes);
+                self.transmit();
+            }
+            self.ends.iter_mut().for_each(|e| e.handle_timeout(next));
+        }
+    }
+
+    fn send(&mut self, messages: usize) {
+        for _ in 0..messages {
+            for stream in 0..2 {
+                let message = Message::new(stream, Bytes::from(vec![stream as u8; 1000]));
+                self.ends[0].send(self.now, self.id, message).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_subflow_on_a_path_is_a_lane() {
+    let mut world = World::new();
+    world.run(Duration::from_secs(1));
+    let far = world.ours().add_path(FAR.into());
+    assert!(world.ours().use_path(1, far));
+    world.send(100);
+    world.transmit();
+    assert!(!world.ours().use_path(1, PathId::FIRST), "not while data is under way");
+    world.run(Duration::from_secs(5));
+    assert_eq!(world.delivered, [100_000, 100_000]);
+    // Each code point went to one address only.
+    let to = |at: ([u8; 4], u16), dscp| world.sent.get(&(at.into(), dscp)).copied().unwrap_or(0);
+    assert!(to(NEAR, 46) >= 100 && to(FAR, 10) >= 100, "{:?}", world.sent);
+    assert_eq!((to(NEAR, 10), to(FAR, 46)), (0, 0), "{:?}", world.sent);
+    // Each lane has the round trip of its path.
+    let stats = |world: &mut World, subflow| world.ours().subflow_stats(subflow).unwrap();
+    let rtt = |world: &mut World, subflow| stats(world, subflow).srtt.unwrap().as_nanos() / 1_000_000;
+    let (near_ms, far_ms) = (rtt(&mut world, 0), rtt(&mut world, 1));
+    assert!(near_ms < far_ms && far_ms >= 60, "{near_ms} {far_ms}");
+    // An acknowledgement leaves from the address to which data came last, and that may be the near one.
+    assert_eq!(stats(&mut world, 0).min_rtt, Some(DELAYS[0] * 2));
+    assert!(stats(&mut world, 1).min_rtt >= Some(DELAYS[0] + DELAYS[1]));
+    // A loss on one path costs the other nothing.
+    let before = stats(&mut world, 0);
+    world.lose = 3;
+    world.send(100);
+    world.run(Duration::from_secs(20));
+    assert_eq!(world.delivered, [200_000, 200_000]);
+    let (quiet, cut) = (stats(&mut world, 0), stats(&mut world, 1));
+    assert!(quiet.cwnd >= before.cwnd && quiet.retransmissions == 0, "{quiet:?}");
+    assert!(cut.retransmissions >= 3, "{cut:?}");
+    world.ours().audit().unwrap();
+}
+
+#[test]
+fn heartbeats_and_timers_are_those_of_their_path() {
+    let mut world = World::new();
+    world.run(Duration::from_secs(1));
+    let far = world.ours().add_path(FAR.into());
+    // The first subflow measures the path it is on; nothing of it is known on the other.
+    assert!(world.ours().use_path(0, far));
+    world.send(20);
+    world.run(Duration::from_secs(5));
+    assert_eq!(world.delivered, [20_000, 20_000]);
+    assert!(world.ours().subflow_stats(0).unwrap().min_rtt >= Some(DELAYS[0] + DELAYS[1]));
+    // Both paths are idle now: each is asked for itself, and each answers.
+    world.run(Duration::from_secs(200));
+    let down = world.ends[0].associations() == 0;
+    assert!(!down, "both paths answer");
+    // The far address falls silent: its path is lost, and the association goes on.
+    world.lose = u64::MAX;
+    assert!(world.ours().use_path(0, PathId::FIRST));
+    world.send(20);
+    world.run(Duration::from_secs(5));
+    assert_eq!(world.delivered, [40_000, 40_000]);
+}
