@@ -7,21 +7,34 @@ use std::collections::VecDeque;
 #[inline]
 pub(crate) fn grow<T: Default>(list: &mut Vec<T>, len: usize) {
     if len > list.len() {
-        if list.capacity() == 0 {
-            list.reserve_exact(len);
-        }
-        list.resize_with(len, T::default);
+        grow_slowly(list, len);
     }
+}
+
+#[cold]
+fn grow_slowly<T: Default>(list: &mut Vec<T>, len: usize) {
+    if list.capacity() == 0 {
+        list.reserve_exact(len);
+    }
+    list.resize_with(len, T::default);
 }
 
 /// Queues up to this length have room for just as many, or twice as many.
 const SHORT: usize = 4;
 
 /// Appends to a queue, which has room for one at first, then for two, and so on.
-#[inline]
+#[allow(clippy::inline_always, reason = "what is appended is not moved twice; measured")]
+#[inline(always)]
 pub(crate) fn push<T>(queue: &mut VecDeque<T>, value: T) {
-    if queue.len() == queue.capacity() && queue.len() < SHORT {
-        queue.reserve_exact(queue.len().max(1));
+    if queue.len() == queue.capacity() {
+        make_room(queue);
     }
     queue.push_back(value);
+}
+
+#[cold]
+fn make_room<T>(queue: &mut VecDeque<T>) {
+    if queue.len() < SHORT {
+        queue.reserve_exact(queue.len().max(1));
+    }
 }
