@@ -7,15 +7,38 @@ use crate::ids::PathId;
 /// Chunks that may wait (HEARTBEAT ACK, ERROR): a flood of requests must not grow a queue.
 const MAX_WAITING: usize = 8;
 
+/// Chunks of which one waits at most, in the order in which they leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Init,
+    ShutdownComplete,
+    CookieEcho,
+    CookieAck,
+    Shutdown,
+    ShutdownAck,
+}
+
+impl Kind {
+    const ALL: [Self; 6] = [
+        Self::Init,
+        Self::ShutdownComplete,
+        Self::CookieEcho,
+        Self::CookieAck,
+        Self::Shutdown,
+        Self::ShutdownAck,
+    ];
+
+    const fn bit(self) -> u8 {
+        1 << self as u8
+    }
+}
+
 /// At most one of each kind waits, but for answers, which are few.
 #[derive(Debug, Default)]
 pub(super) struct Control {
-    pub(super) init: Option<PathId>,
-    pub(super) cookie_echo: Option<PathId>,
-    pub(super) cookie_ack: Option<PathId>,
-    pub(super) shutdown: Option<PathId>,
-    pub(super) shutdown_ack: Option<PathId>,
-    pub(super) shutdown_complete: Option<PathId>,
+    /// A bit for each kind that must leave, and its path.
+    due: u8,
+    paths: [PathId; Kind::ALL.len()],
     rare: Option<Box<Rare>>,
 }
 
@@ -31,31 +54,52 @@ struct Rare {
 }
 
 impl Control {
-    /// Asked several times a packet and hardly ever true: `|` makes one branch of all.
+    /// Whether anything must leave.
     #[inline]
     pub(super) fn any(&self) -> bool {
-        self.init.is_some()
-            | self.cookie_echo.is_some()
-            | self.cookie_ack.is_some()
-            | self.shutdown.is_some()
-            | self.shutdown_ack.is_some()
-            | self.shutdown_complete.is_some()
-            | self.rare.is_some()
+        self.due != 0 || self.rare.is_some()
+    }
+
+    /// A chunk must leave on a path.
+    pub(super) fn ask(&mut self, kind: Kind, path: PathId) {
+        self.due |= kind.bit();
+        self.paths[kind as usize] = path;
+    }
+
+    /// It need not leave any more.
+    pub(super) fn cancel(&mut self, kind: Kind) {
+        self.due &= !kind.bit();
+    }
+
+    /// Whether a chunk must leave, on whatever path.
+    #[inline]
+    pub(super) fn is_due(&self, kind: Kind) -> bool {
+        self.due & kind.bit() != 0
+    }
+
+    /// Whether a chunk must leave on a path; then it does now.
+    pub(super) fn take(&mut self, kind: Kind, path: PathId) -> bool {
+        let leaves = self.is_due(kind) && self.paths[kind as usize] == path;
+        if leaves {
+            self.cancel(kind);
+        }
+        leaves
     }
 
     /// The path of what goes first.
     pub(super) fn first_path(&self) -> Option<PathId> {
+        let first = |kinds: &[Kind]| {
+            let due = kinds.iter().find(|kind| self.is_due(**kind));
+            due.map(|kind| self.paths[*kind as usize])
+        };
         let rare = self.rare.as_ref();
         let of = |queue: &VecDeque<(PathId, Vec<u8>)>| queue.front().map(|(path, _)| *path);
-        self.init
+        first(&[Kind::Init])
             .or_else(|| rare.and_then(|rare| rare.abort.as_ref()).map(|(path, _)| *path))
-            .or(self.shutdown_complete)
-            .or(self.cookie_echo)
-            .or(self.cookie_ack)
+            .or_else(|| first(&[Kind::ShutdownComplete, Kind::CookieEcho, Kind::CookieAck]))
             .or_else(|| rare.and_then(|rare| of(&rare.errors)))
             .or_else(|| rare.and_then(|rare| of(&rare.heartbeat_acks)))
-            .or(self.shutdown)
-            .or(self.shutdown_ack)
+            .or_else(|| first(&[Kind::Shutdown, Kind::ShutdownAck]))
     }
 
     fn rare(&mut self) -> &mut Rare {
@@ -116,7 +160,7 @@ impl Control {
     /// The association has ended: only the last word may still leave.
     pub(super) fn close(&mut self) {
         let abort = self.rare.as_mut().and_then(|rare| rare.abort.take());
-        *self = Self { shutdown_complete: self.shutdown_complete, ..Self::default() };
+        *self = Self { due: self.due & Kind::ShutdownComplete.bit(), paths: self.paths, rare: None };
         if let Some((path, causes)) = abort {
             self.abort(path, causes);
         }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use anabranch_base::{Instant, Rng};
 use anabranch_wire::Tsn;
 
+use super::control::Kind;
 use super::init::{MAX_PEER_ADDRESSES, PeerInit};
 use super::phase::{Handshake, Phase};
 use super::{Association, Control, State, causes, random_tag};
@@ -65,7 +66,7 @@ impl Association {
         let initial_tsn = Tsn::new(rng.u32());
         let mut assoc = Self::blank(id, now, config, ports, remote, initial_tsn, rng);
         assoc.local_tag = local_tag;
-        assoc.control.init = Some(PathId::FIRST);
+        assoc.control.ask(Kind::Init, PathId::FIRST);
         let handshake = Box::new(assoc.new_handshake());
         assoc.enter(Phase::CookieWait(handshake));
         assoc
@@ -93,7 +94,7 @@ impl Association {
         assoc.adopt_cookie(cookie);
         assoc.doubt(source);
         assoc.sample_handshake(cookie.created);
-        assoc.control.cookie_ack = Some(PathId::FIRST);
+        assoc.control.ask(Kind::CookieAck, PathId::FIRST);
         assoc.cx.tell(Event::Accepted);
         assoc.enter_established();
         assoc
@@ -185,8 +186,8 @@ impl Association {
         if !init.unrecognized.is_empty() {
             self.control.report(PathId::FIRST, causes::unrecognized_parameter(&init.unrecognized));
         }
-        self.control.init = None;
-        self.control.cookie_echo = Some(PathId::FIRST);
+        self.control.cancel(Kind::Init);
+        self.control.ask(Kind::CookieEcho, PathId::FIRST);
         let handshake = Handshake {
             stale: before.stale,
             shutdown_wanted: before.shutdown_wanted,
@@ -200,7 +201,7 @@ impl Association {
     pub(super) fn on_cookie_ack(&mut self) {
         // 5.2.5: "At any state other than COOKIE-ECHOED, an endpoint SHOULD silently discard a received COOKIE ACK".
         if self.cx.state == State::CookieEchoed {
-            self.control.cookie_echo = None;
+            self.control.cancel(Kind::CookieEcho);
             self.enter_established();
         }
     }
@@ -218,8 +219,8 @@ impl Association {
         handshake.preservative = Some((staleness_us / 1000).saturating_add(1000).min(300_000));
         handshake.t1 = Some(self.cx.config.clock().after(self.cx.now, handshake.rto));
         self.enter(Phase::CookieWait(handshake));
-        self.control.cookie_echo = None;
-        self.control.init = Some(PathId::FIRST);
+        self.control.cancel(Kind::CookieEcho);
+        self.control.ask(Kind::Init, PathId::FIRST);
         // The packet was thrown away with its DATA: that rides with the next COOKIE ECHO.
         self.sender.mark_every_lane_lost(&self.cx);
     }
@@ -232,13 +233,13 @@ impl Association {
                 self.adopt_cookie(cookie);
                 self.sender.drop_ungranted_streams(&mut self.cx);
             }
-            self.control.init = None;
-            self.control.cookie_echo = None;
+            self.control.cancel(Kind::Init);
+            self.control.cancel(Kind::CookieEcho);
             self.doubt(source);
             self.enter_established();
         }
         self.peer_tag = cookie.peer_tag;
-        self.control.cookie_ack = Some(PathId::FIRST);
+        self.control.ask(Kind::CookieAck, PathId::FIRST);
     }
 
     /// COOKIE ECHO of an existing association, action A of 5.2.4: the peer has restarted.
@@ -250,7 +251,7 @@ impl Association {
             path.move_to(&self.cx.config, destination(cookie, source));
         }
         self.control = Control::default();
-        self.control.cookie_ack = Some(PathId::FIRST);
+        self.control.ask(Kind::CookieAck, PathId::FIRST);
         self.deferred_packet = None;
         self.encoding = Encoding::Rfc9260;
         self.reconfig = None;
@@ -268,7 +269,7 @@ impl Association {
     /// SHUTDOWN-ACK-SENT and the peer has restarted: "it MUST NOT set up a new association but instead resend the
     /// SHUTDOWN ACK chunk and send an ERROR chunk with a 'Cookie Received While Shutting Down' error cause".
     pub(crate) fn refuse_restart(&mut self) {
-        self.control.shutdown_ack = Some(PathId::FIRST);
+        self.control.ask(Kind::ShutdownAck, PathId::FIRST);
         self.control.report(PathId::FIRST, causes::cookie_while_shutting_down());
     }
 
@@ -284,9 +285,9 @@ impl Association {
         handshake.rto = (handshake.rto * 2).min(config.rto_max);
         handshake.t1 = Some(config.clock().after(now, handshake.rto));
         if self.cx.state == State::CookieWait {
-            self.control.init = Some(PathId::FIRST);
+            self.control.ask(Kind::Init, PathId::FIRST);
         } else {
-            self.control.cookie_echo = Some(PathId::FIRST);
+            self.control.ask(Kind::CookieEcho, PathId::FIRST);
             // DATA that rode with the first COOKIE ECHO rides again.
             self.sender.mark_every_lane_lost(&self.cx);
         }

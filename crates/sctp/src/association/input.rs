@@ -7,6 +7,7 @@ use anabranch_wire::chunk::sack::GapBlock;
 use anabranch_wire::chunk::{Chunk, Data, Init, ReceiveTime, SfData, SfSack, kind};
 use anabranch_wire::{ChunkError, Chunks, RawChunk};
 
+use super::control::Kind;
 use super::init::PeerInit;
 use super::{Association, State, causes};
 use crate::config::{LossDetection, SubflowLevel};
@@ -82,15 +83,21 @@ impl Association {
     /// leave from where it came to.
     #[inline]
     fn note_source(&mut self, meta: &Meta) -> PathId {
-        let from = meta.source.ip();
-        let known = |path: &crate::path::Path| path.remote.ip() == from;
         let id = match self.cx.paths.rows() {
             [_] => PathId::FIRST,
-            _ => self.cx.paths.iter().find(|(_, path)| known(path)).map_or(PathId::FIRST, |(id, _)| id),
+            _ => match self.path_of(meta.source.ip()) {
+                Some(id) => id,
+                None => return PathId::FIRST,
+            },
         };
-        let Some(path) = self.cx.paths.get_mut(id).filter(|path| known(path)) else { return PathId::FIRST };
+        let Some(path) = self.cx.paths.get_mut(id) else { return PathId::FIRST };
         path.local = Some(meta.destination);
         if path.is_confirmed() { id } else { PathId::FIRST }
+    }
+
+    #[inline(never)]
+    fn path_of(&self, address: std::net::IpAddr) -> Option<PathId> {
+        self.cx.paths.iter().find(|(_, path)| path.remote.ip() == address).map(|(id, _)| id)
     }
 
     /// DATA of RFC 9260.
@@ -127,7 +134,7 @@ impl Association {
         if self.cx.state != State::CookieEchoed || !self.cx.config.quirks.cookie_ack_optional {
             return false;
         }
-        self.control.cookie_echo = None;
+        self.control.cancel(Kind::CookieEcho);
         self.enter_established();
         true
     }

@@ -214,7 +214,16 @@ impl Association {
     }
 
     /// Whether packets from an address may belong to this association.
+    #[inline]
     pub(crate) fn knows_address(&self, address: IpAddr) -> bool {
+        // As a rule it is that of the first path.
+        let first =
+            self.cx.paths.first().is_some_and(|path| path.remote.ip() == address && path.is_confirmed());
+        first || self.knows_other_address(address)
+    }
+
+    #[inline(never)]
+    fn knows_other_address(&self, address: IpAddr) -> bool {
         self.is_shown(address) || self.listed_addresses.contains(&address)
     }
 

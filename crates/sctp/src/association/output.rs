@@ -8,7 +8,7 @@ use anabranch_wire::chunk::{
 use anabranch_wire::param::HeartbeatInfo;
 use anabranch_wire::{ChecksumOut, CommonHeader, PacketBuilder};
 
-use super::control::Next as NextControl;
+use super::control::{Kind, Next as NextControl};
 use super::deferred_packet::Route;
 use super::init::OurInit;
 use super::{Association, State, causes};
@@ -89,12 +89,13 @@ impl Association {
         let path = self.path_of_packet(control, chosen.as_ref());
         // What was chosen leaves with the next packet, if this one goes elsewhere.
         chosen = chosen.filter(|next| next.path == path);
-        let acknowledged = if chosen.is_none() { self.receiver.first_owing() } else { None };
+        let several = self.sender.has_several_spaces();
+        let acknowledged = if several && chosen.is_none() { self.receiver.first_owing() } else { None };
         let header = CommonHeader {
             source_port: self.local_port,
             destination_port: self.peer_port,
             // "the Verification Tag of the packet containing the INIT chunk MUST be set to 0" (8.5.1 A).
-            verification_tag: if self.control.init.is_some() { 0 } else { self.peer_tag },
+            verification_tag: if self.control.is_due(Kind::Init) { 0 } else { self.peer_tag },
         };
         let mut packet = PacketBuilder::new(buf, header);
         let limit = self.cx.paths.get(path)?.max_packet();
@@ -102,7 +103,7 @@ impl Association {
         if more {
             // In COOKIE-ECHOED only the packet with the COOKIE ECHO may carry DATA (5.1 C).
             if self.cx.state == State::CookieEchoed && !packet.has_no_chunks() {
-                chosen = self.sender.choose(&self.cx).filter(|next| next.path == path);
+                chosen = self.sender.choose_with_cookie(&self.cx).filter(|next| next.path == path);
             }
             self.write_sack_and_data(&mut packet, limit, chosen.as_ref());
         }
@@ -183,22 +184,21 @@ impl Association {
             }
             return false;
         }
-        let on = |chunk: &mut Option<PathId>| chunk.take_if(|on| *on == path).is_some();
         // INIT, INIT ACK and SHUTDOWN COMPLETE are never bundled (6.10).
-        if on(&mut self.control.init) {
+        if self.control.take(Kind::Init, path) {
             self.write_init(packet.buffer());
             return false;
         }
         if let Some(causes) = self.control.take_abort(path) {
             causes::write_abort(packet.buffer(), false, &causes);
-            self.control.shutdown_complete = None;
+            self.control.cancel(Kind::ShutdownComplete);
             return false;
         }
-        if on(&mut self.control.shutdown_complete) {
+        if self.control.take(Kind::ShutdownComplete, path) {
             ShutdownComplete { reflected_tag: false }.emit(packet.buffer());
             return false;
         }
-        if on(&mut self.control.cookie_echo) {
+        if self.control.take(Kind::CookieEcho, path) {
             self.write_cookie_echo(packet.buffer());
             // "SHOULD bundle the ERROR chunk ... with the chunk sent in response (e.g., COOKIE ECHO)" (3.2.2).
             self.write_errors(packet, limit, path);
@@ -213,7 +213,7 @@ impl Association {
             self.write_heartbeat_acks(packet, limit, path);
             return false;
         }
-        if on(&mut self.control.cookie_ack) {
+        if self.control.take(Kind::CookieAck, path) {
             if self.encoding == Encoding::Sf2007 {
                 self.write_sf2007_cookie_ack(packet.buffer());
                 // "the modified SCTP will not allow any data chunks to be transmitted inside the Cookie Echo/ACK chunks".
@@ -229,12 +229,12 @@ impl Association {
             return false;
         }
         self.write_heartbeat(packet.buffer(), path);
-        if on(&mut self.control.shutdown) {
+        if self.control.take(Kind::Shutdown, path) {
             if let Some(cumulative) = self.receiver.shutdown_cumulative() {
                 Shutdown { cumulative }.emit(packet.buffer());
             }
         }
-        if on(&mut self.control.shutdown_ack) {
+        if self.control.take(Kind::ShutdownAck, path) {
             ShutdownAck.emit(packet.buffer());
         }
         true

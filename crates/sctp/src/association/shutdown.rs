@@ -3,6 +3,7 @@
 use anabranch_base::Instant;
 use anabranch_wire::Tsn;
 
+use super::control::Kind;
 use super::phase::{Phase, ShutdownTimers};
 use super::{Association, State};
 use crate::encoding::Encoding;
@@ -68,10 +69,10 @@ impl Association {
             let config = &self.cx.config;
             let guard = config.rto_max * u64::from(config.shutdown_guard_rto_max);
             let t5 = (config.shutdown_guard_rto_max > 0).then(|| self.cx.now + guard);
-            self.control.shutdown = Some(PathId::FIRST);
+            self.control.ask(Kind::Shutdown, PathId::FIRST);
             self.enter(Phase::ShutdownSent(ShutdownTimers { t2, t5 }));
         } else {
-            self.control.shutdown_ack = Some(PathId::FIRST);
+            self.control.ask(Kind::ShutdownAck, PathId::FIRST);
             self.enter(Phase::ShutdownAckSent(ShutdownTimers { t2, t5: None }));
         }
     }
@@ -90,7 +91,7 @@ impl Association {
 
     /// An INIT came in SHUTDOWN-ACK-SENT: "discard the INIT chunk and retransmit the SHUTDOWN ACK chunk" (9.2).
     pub(crate) fn resend_shutdown_ack(&mut self) {
-        self.control.shutdown_ack = Some(PathId::FIRST);
+        self.control.ask(Kind::ShutdownAck, PathId::FIRST);
     }
 
     /// A packet arrived in SHUTDOWN-SENT: "SHOULD clear the endpoint's retransmission count and restart the
@@ -105,7 +106,7 @@ impl Association {
         if had_data {
             // "MUST immediately respond to each received packet containing one or more DATA chunks with a SHUTDOWN
             // chunk", and a SACK where gaps or duplicates exist.
-            self.control.shutdown = Some(PathId::FIRST);
+            self.control.ask(Kind::Shutdown, PathId::FIRST);
             self.receiver.demand_unsaid();
         }
     }
@@ -124,13 +125,13 @@ impl Association {
                 // "SHOULD respond immediately with a SHUTDOWN ACK chunk to its peer and move into the
                 // SHUTDOWN-ACK-SENT state, restarting its T2-shutdown timer."
                 let timers = self.phase.shutdown_timers();
-                self.control.shutdown = None;
-                self.control.shutdown_ack = Some(PathId::FIRST);
+                self.control.cancel(Kind::Shutdown);
+                self.control.ask(Kind::ShutdownAck, PathId::FIRST);
                 self.enter(Phase::ShutdownAckSent(timers));
                 self.restart_t2();
             }
             State::ShutdownReceived => {}
-            State::ShutdownAckSent => self.control.shutdown_ack = Some(PathId::FIRST),
+            State::ShutdownAckSent => self.control.ask(Kind::ShutdownAck, PathId::FIRST),
         }
         if self.encoding != Encoding::Sf2007 {
             // In the encoding of 2007 it is an association sequence number, which acknowledges nothing.
@@ -149,7 +150,7 @@ impl Association {
     /// SHUTDOWN ACK chunk in a state where it belongs to this association.
     pub(super) fn on_shutdown_ack(&mut self) {
         if matches!(self.cx.state, State::ShutdownSent | State::ShutdownAckSent) {
-            self.control.shutdown_complete = Some(PathId::FIRST);
+            self.control.ask(Kind::ShutdownComplete, PathId::FIRST);
             self.close(CloseReason::Graceful);
         }
     }
@@ -180,8 +181,8 @@ impl Association {
         }
         self.count_error(PathId::FIRST);
         match self.cx.state {
-            State::ShutdownSent => self.control.shutdown = Some(PathId::FIRST),
-            State::ShutdownAckSent => self.control.shutdown_ack = Some(PathId::FIRST),
+            State::ShutdownSent => self.control.ask(Kind::Shutdown, PathId::FIRST),
+            State::ShutdownAckSent => self.control.ask(Kind::ShutdownAck, PathId::FIRST),
             _ => return,
         }
         self.restart_t2();

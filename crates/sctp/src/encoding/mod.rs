@@ -57,6 +57,11 @@ impl Encoding {
     /// The layout of what is sent under a FID.
     #[inline]
     pub(crate) fn framing(self, fid: u8) -> Framing {
+        if self == Self::Rfc9260 { Framing::Data } else { self.other_framing(fid) }
+    }
+
+    #[inline(never)]
+    fn other_framing(self, fid: u8) -> Framing {
         match self {
             Self::Rfc9260 => Framing::Data,
             Self::Sf2007 => Framing::Sf2007,

@@ -77,6 +77,7 @@ impl Endpoint {
         }
     }
 
+    #[inline]
     fn deliver(&mut self, now: Instant, index: u32, meta: &Meta, packet: &Packet<'_>) {
         let Some(assoc) = self.registry.at_mut(index) else { return };
         let outcome = assoc.handle_chunks(now, meta, packet.chunks(), packet.bytes().len());

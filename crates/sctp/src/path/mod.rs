@@ -129,7 +129,8 @@ impl Path {
     /// chunks (RFC 9260, 2.3). Rounded down to the 4-byte boundary that padding needs.
     #[inline]
     pub(crate) fn pmdcs(&self) -> u32 {
-        (self.max_packet - CommonHeader::LEN as u32) & !3
+        // Both are multiples of 4.
+        self.max_packet - CommonHeader::LEN as u32
     }
 
     /// What windows are counted in, bytes.

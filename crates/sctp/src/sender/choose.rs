@@ -10,12 +10,19 @@ use crate::ids::{LaneId, SubflowId};
 
 impl Sender {
     /// The subflow whose data the next packet carries, if any may leave.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "asked for every packet; measured")]
+    #[inline(always)]
     pub(crate) fn choose(&mut self, cx: &Context) -> Option<Next> {
         if self.subflows.len() == 1 {
             return self.may_send(cx, SubflowId::FIRST);
         }
         self.choose_among(cx)
+    }
+
+    /// The same for the packet with a COOKIE ECHO: apart, as it is rare.
+    #[inline(never)]
+    pub(crate) fn choose_with_cookie(&mut self, cx: &Context) -> Option<Next> {
+        self.choose(cx)
     }
 
     #[inline(never)]
@@ -35,46 +42,40 @@ impl Sender {
     #[allow(clippy::inline_always, reason = "asked for every packet of the only subflow; measured")]
     #[inline(always)]
     fn may_send(&mut self, cx: &Context, id: SubflowId) -> Option<Next> {
-        let several = self.subflows.len() > 1;
         let subflow = self.subflows.get(id)?;
-        let lane = self.lanes.get_mut(subflow.lane)?;
-        let space = self.spaces.get(subflow.space)?;
+        let (lane_id, at) = (subflow.lane, subflow.space);
+        let lane = self.lanes.get_mut(lane_id)?;
         let path = lane.path;
-        let next = Next {
-            subflow: id,
-            path,
-            lane: subflow.lane,
-            space: subflow.space,
-            first: First::New { roomy: true },
-            since: 0,
-        };
+        let next = |first, since| Next { subflow: id, path, lane: lane_id, space: at, first, since };
         // "before sending new DATA chunks, the sender MUST first transmit any DATA chunks that are marked" (6.1 C).
         if lane.loss.any() {
+            let space = self.spaces.get(at)?;
             if let Some(seq) = lane.loss.next_lost(&space.flight) {
                 let chunk = space.flight.get(seq).filter(|chunk| chunk.subflow == id)?;
                 let paced = lane.pacer.is_some() && !chunk.probe;
                 let may = lane.may_retransmit() && !(paced && lane.must_wait(cx));
-                return may.then_some(Next { first: First::Lost(seq), ..next });
+                return may.then(|| next(First::Lost(seq), 0));
             }
         }
         if subflow.out.is_empty() || !lane.may_send_new() {
             return None;
         }
-        let next = Next { since: subflow.out.waiting_since(), ..next };
-        let (id_of_lane, at, paced) = (next.lane, next.space, lane.pacer.is_some());
-        if several && !self.may_begin_or_go_on(cx, id) {
+        let (since, paced) = (subflow.out.waiting_since(), lane.pacer.is_some());
+        if self.subflows.len() > 1 && !self.may_begin_or_go_on(cx, id) {
             return None;
         }
         let on = cx.paths.get(path)?;
         // A wide open window needs no closer look.
         if self.has_room(at, u64::from(on.mtu())) {
-            return (!paced || !self.waits_for_pacer(cx, id_of_lane)).then_some(next);
+            let waits = paced && self.waits_for_pacer(cx, lane_id);
+            return (!waits).then(|| next(First::New { roomy: true }, since));
         }
         let room = on.max_packet() - CommonHeader::LEN;
+        let next = next(First::New { roomy: false }, since);
         let payload = self.next_new_payload(cx, &next, room, false)?;
         let probe = !self.fits_peer_window(cx, at, payload);
-        let may = !paced || probe || !self.waits_for_pacer(cx, id_of_lane);
-        may.then_some(Next { first: First::New { roomy: false }, ..next })
+        let may = !paced || probe || !self.waits_for_pacer(cx, lane_id);
+        may.then_some(next)
     }
 
     /// Whether the pacer keeps the data of a lane back that may leave otherwise.

@@ -18,13 +18,6 @@ use crate::ids::SpaceId;
 /// Bytes of header that the peer's window is charged for a chunk, where it is charged any.
 pub(super) const WINDOW_HEADER: u64 = 16;
 
-/// What data a packet got.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Written {
-    chunks: u32,
-    new: bool,
-}
-
 /// Chunks that were written one after the other.
 #[derive(Clone, Copy, Debug, Default)]
 struct Run {
@@ -66,59 +59,46 @@ impl Cut {
 
 impl Sender {
     /// Data that was chosen to leave: first what is marked for retransmission (6.1 C), then new chunks, while they fit and may
-    /// leave. False when nothing was written.
+    /// leave.
+    #[inline]
     pub(crate) fn write_data(
         &mut self,
         cx: &mut Context,
         packet: &mut PacketBuilder<'_>,
         limit: usize,
         next: &Next,
-    ) -> bool {
+    ) {
         let before = packet.len();
-        let written = self.write_chunks(cx, packet, limit, next);
-        if written.chunks == 0 {
-            return false;
-        }
-        cx.stats.packets_sent += 1;
-        cx.stats.packets_sent_unique += u64::from(written.new);
-        if let Some(subflow) = self.subflows.get_mut(next.subflow) {
-            subflow.counters.packets_sent += 1;
-            subflow.counters.packets_sent_unique += u64::from(written.new);
-            self.scheduler.sent(next.subflow, subflow.weight, (packet.len() - before) as u64);
-        }
-        true
-    }
-
-    fn write_chunks(
-        &mut self,
-        cx: &mut Context,
-        packet: &mut PacketBuilder<'_>,
-        limit: usize,
-        next: &Next,
-    ) -> Written {
-        let Some(lane) = self.lanes.get(next.lane) else { return Written::default() };
+        let Some(lane) = self.lanes.get(next.lane) else { return };
         let paced_from = lane.pacer.is_some().then_some(lane.flight);
         let lost = if lane.loss.any() { self.write_lost(cx, packet, limit, next) } else { 0 };
         let new = self.write_new(cx, packet, limit, next);
-        let written = Written { chunks: lost + new, new: new > 0 };
-        if written.new {
-            if let Some(lane) = self.lanes.get_mut(next.lane) {
-                lane.count_new_packet();
-            }
+        if lost + new > 0 {
+            let is_new = new > 0;
+            cx.stats.packets_sent += 1;
+            cx.stats.packets_sent_unique += u64::from(is_new);
             if let Some(subflow) = self.subflows.get_mut(next.subflow) {
-                subflow.out.packet_ended();
+                subflow.counters.packets_sent += 1;
+                subflow.counters.packets_sent_unique += u64::from(is_new);
+                self.scheduler.sent(next.subflow, subflow.weight, (packet.len() - before) as u64);
+                if is_new {
+                    subflow.out.packet_ended();
+                }
             }
-        }
-        if let Some(flight_before) = paced_from {
-            if let Some(lane) = self.lanes.get_mut(next.lane).filter(|_| written.chunks > 0) {
-                lane.count_paced(cx, flight_before);
+            if let Some(lane) = self.lanes.get_mut(next.lane) {
+                if is_new {
+                    lane.count_new_packet();
+                }
+                if let Some(flight_before) = paced_from {
+                    lane.count_paced(cx, flight_before);
+                }
             }
         }
         self.tell_writable(cx);
-        written
     }
 
     /// New chunks, while they fit and may leave; how many.
+    #[inline]
     fn write_new(
         &mut self,
         cx: &mut Context,
@@ -126,36 +106,49 @@ impl Sender {
         limit: usize,
         next: &Next,
     ) -> u32 {
+        if self.subflows.len() > 1 || self.spaces.len() > 1 {
+            return self.write_new_asking(cx, packet, limit, next);
+        }
+        let run = self.write_run(cx, packet, limit, next, None);
+        if run.undecided { run.chunks + self.write_new_asking(cx, packet, limit, next) } else { run.chunks }
+    }
+
+    /// New chunks where other subflows, or a closed window, must be asked between two chunks.
+    #[inline(never)]
+    fn write_new_asking(
+        &mut self,
+        cx: &mut Context,
+        packet: &mut PacketBuilder<'_>,
+        limit: usize,
+        next: &Next,
+    ) -> u32 {
         let several = self.subflows.len() > 1;
-        let alone = !several && self.spaces.len() == 1;
-        let mut run = if alone {
-            self.write_run(cx, packet, limit, next, None)
-        } else {
-            Run { undecided: true, ..Run::default() }
-        };
-        let mut chunks = run.chunks;
         // What was asked when the packet's data was chosen need not be asked again for its first chunk.
         let (mut decided, mut roomy) = match next.first {
-            First::New { roomy } => (true, roomy),
+            First::New { roomy } => (true, roomy && several),
             First::Lost(_) => (false, false),
         };
-        while run.undecided {
+        let mut chunks = 0;
+        loop {
             let room = limit.saturating_sub(packet.len());
             if several && !std::mem::take(&mut decided) && !self.may_begin_or_go_on(cx, next.subflow) {
                 break;
             }
-            let roomy = std::mem::take(&mut roomy) && chunks == 0;
+            let roomy = std::mem::take(&mut roomy);
             let Some(payload) = self.next_new_payload(cx, next, room, roomy) else { break };
             if !roomy && !self.fits_peer_window(cx, next.space, payload) {
                 self.begin_probe(cx, next.space);
             }
-            run = self.write_run(cx, packet, limit, next, Some(payload));
+            let run = self.write_run(cx, packet, limit, next, Some(payload));
             chunks += run.chunks;
             if several {
                 self.keep_contiguous(cx, next.subflow);
                 if let Some(stream) = run.ended.filter(|_| !self.moves.is_empty()) {
                     self.move_waiting_stream(cx, stream);
                 }
+            }
+            if !run.undecided {
+                break;
             }
         }
         chunks

@@ -49,9 +49,8 @@ impl Sender {
     /// Code point of a packet that acknowledges what came in a space, or nothing: that of the subflow which sends in the space,
     /// or of the first.
     pub(crate) fn dscp_of_space(&self, at: Option<SpaceId>) -> Dscp {
-        let several = self.spaces.len() > 1;
         let mut subflows = self.subflows.iter();
-        let sends_there = subflows.find(|(_, s)| several && Some(s.space) == at).map(|(id, _)| id);
+        let sends_there = subflows.find(|(_, s)| Some(s.space) == at).map(|(id, _)| id);
         self.dscp(sends_there.unwrap_or(SubflowId::FIRST))
     }
 
