@@ -1,7 +1,7 @@
 //! Writing one packet.
 
 use crate::crc32c;
-use crate::packet::{CHECKSUM, CommonHeader};
+use crate::header::{CHECKSUM, CommonHeader};
 
 /// What [`PacketBuilder::finish`] puts into the checksum field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

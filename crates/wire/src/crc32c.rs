@@ -5,7 +5,7 @@
 
 use crc_fast::{CrcAlgorithm, Digest, checksum};
 
-use crate::packet::{CHECKSUM, CommonHeader};
+use crate::header::{CHECKSUM, CommonHeader};
 
 /// CRC32c of `bytes` as they are.
 #[inline]

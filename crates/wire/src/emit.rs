@@ -2,7 +2,7 @@
 //! the whole padded with zeros. The start of each is a multiple of four away from the start of the packet, so
 //! padding depends on its own length only.
 
-use crate::packet::padded;
+use crate::padding::padded;
 
 /// The largest number a length field holds.
 pub(crate) const MAX_LENGTH: usize = u16::MAX as usize;

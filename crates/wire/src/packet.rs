@@ -17,49 +17,11 @@
 //! ```
 
 use core::iter::FusedIterator;
-use core::ops::Range;
 
+use crate::chunk::raw::RawChunk;
 use crate::crc32c;
 use crate::error::{ChunkError, PacketError};
-use crate::unknown::UnknownAction;
-
-/// Where the checksum field stands.
-pub(crate) const CHECKSUM: Range<usize> = 8..12;
-
-/// Ports and tag of a packet (RFC 9260 section 3.1); the checksum is nobody's business but the codec's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct CommonHeader {
-    /// The sender's port, never 0.
-    pub source_port: u16,
-    /// The receiver's port, never 0.
-    pub destination_port: u16,
-    /// What the receiver chose as its Initiate Tag; 0 in a packet with an INIT.
-    pub verification_tag: u32,
-}
-
-impl CommonHeader {
-    /// Bytes of the header on the wire.
-    pub const LEN: usize = 12;
-
-    #[inline]
-    fn read(b: &[u8; Self::LEN]) -> Self {
-        Self {
-            source_port: u16::from_be_bytes([b[0], b[1]]),
-            destination_port: u16::from_be_bytes([b[2], b[3]]),
-            verification_tag: u32::from_be_bytes([b[4], b[5], b[6], b[7]]),
-        }
-    }
-
-    /// The header with a checksum field of zero.
-    #[inline]
-    pub(crate) fn write(self) -> [u8; Self::LEN] {
-        let mut b = [0; Self::LEN];
-        b[0..2].copy_from_slice(&self.source_port.to_be_bytes());
-        b[2..4].copy_from_slice(&self.destination_port.to_be_bytes());
-        b[4..8].copy_from_slice(&self.verification_tag.to_be_bytes());
-        b
-    }
-}
+use crate::header::CommonHeader;
 
 /// What [`Packet::parse`] does with the checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,59 +103,6 @@ impl<'a> Packet<'a> {
     }
 }
 
-/// A chunk by its header only: type, flags, and where it begins and ends (RFC 9260 section 3.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RawChunk<'a> {
-    /// Chunk type: see [`chunk::kind`](crate::chunk::kind).
-    pub kind: u8,
-    /// Chunk flags.
-    pub flags: u8,
-    /// What follows the chunk header, without padding.
-    pub value: &'a [u8],
-    /// Chunk header and value, without padding: what an error cause echoes.
-    pub bytes: &'a [u8],
-}
-
-impl<'a> RawChunk<'a> {
-    /// Bytes of a chunk header.
-    pub const HEADER: usize = 4;
-
-    /// Reads one chunk from the start of `bytes`, and says how many bytes it takes with its padding.
-    #[inline]
-    pub(crate) fn split(bytes: &'a [u8]) -> Result<(Self, &'a [u8]), ChunkError> {
-        let &[kind, flags, hi, lo, ..] = bytes else {
-            return Err(ChunkError::HeaderCut { left: bytes.len() });
-        };
-        let length = u16::from_be_bytes([hi, lo]);
-        let end = usize::from(length);
-        if end < Self::HEADER {
-            return Err(ChunkError::LengthBelowHeader { kind, length });
-        }
-        let left = bytes.len();
-        let (Some(whole), Some(value)) = (bytes.get(..end), bytes.get(Self::HEADER..end)) else {
-            return Err(ChunkError::LengthPastEnd { kind, length, left });
-        };
-        // The padding of the last chunk may be missing.
-        let rest = bytes.get(padded(end)..).unwrap_or_default();
-        let chunk = Self { kind, flags, value, bytes: whole };
-        Ok((chunk, rest))
-    }
-
-    /// What to do with this chunk if its type is not known.
-    #[inline]
-    #[must_use]
-    pub const fn unknown_action(&self) -> UnknownAction {
-        crate::chunk::unknown_action(self.kind)
-    }
-
-    /// Appends the chunk as it is, padded.
-    pub fn emit(&self, out: &mut Vec<u8>) {
-        let start = crate::emit::begin_chunk(out, self.kind, self.flags);
-        out.extend_from_slice(self.value);
-        crate::emit::end(out, start, 0);
-    }
-}
-
 /// The chunks of a packet. After the first malformed one there are no more: what follows it has no known
 /// beginning.
 #[derive(Clone, Debug)]
@@ -223,14 +132,6 @@ impl<'a> Iterator for Chunks<'a> {
 }
 
 impl FusedIterator for Chunks<'_> {}
-
-/// A length rounded up to the next multiple of four: what a chunk, a parameter or a cause of `len` bytes takes
-/// with its padding.
-#[inline]
-#[must_use]
-pub const fn padded(len: usize) -> usize {
-    len.next_multiple_of(4)
-}
 
 #[cfg(test)]
 mod tests;

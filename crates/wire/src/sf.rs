@@ -5,7 +5,7 @@
 //! numbers, because one of these was given to somebody else, replaces the table on both sides;
 //! [`CodePoints::check`] says whether the new ones keep those bits and stay clear of everything known.
 
-use crate::unknown::UnknownAction;
+use crate::unknown::{self, UnknownAction};
 
 /// Numbers by which both sides know what belongs to the extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -129,7 +129,7 @@ impl CodePoints {
     /// What a peer that does not know SF-DATA does with it: it stops and reports.
     #[must_use]
     pub const fn data_unknown(&self) -> UnknownAction {
-        crate::chunk::unknown_action(self.data)
+        unknown::chunk_action(self.data)
     }
 }
 

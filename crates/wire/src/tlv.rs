@@ -15,8 +15,8 @@ use core::iter::FusedIterator;
 
 use crate::emit;
 use crate::error::TlvError;
-use crate::packet::padded;
-use crate::unknown::UnknownAction;
+use crate::padding::padded;
+use crate::unknown::{self, UnknownAction};
 
 /// A parameter or cause by its header only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl<'a> RawTlv<'a> {
     /// What to do with this PARAMETER if its type is not known. Cause codes have no such bits.
     #[must_use]
     pub const fn unknown_action(&self) -> UnknownAction {
-        crate::param::unknown_action(self.kind)
+        unknown::param_action(self.kind)
     }
 
     /// Appends it as it is, padded.
@@ -82,6 +82,12 @@ impl<'a> RawTlv<'a> {
         TlvError::WrongLength { kind: self.kind, length: self.bytes.len(), expected }
     }
 }
+
+/// A parameter by its header only.
+pub type RawParam<'a> = RawTlv<'a>;
+
+/// A cause by its header only.
+pub type RawCause<'a> = RawTlv<'a>;
 
 /// Parameters or causes one after the other. After the first malformed one there are no more.
 #[derive(Clone, Debug)]

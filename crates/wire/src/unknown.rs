@@ -15,7 +15,7 @@ pub enum UnknownAction {
 }
 
 impl UnknownAction {
-    pub(crate) const fn from_upper_bits(bits: u8) -> Self {
+    const fn from_upper_bits(bits: u8) -> Self {
         match bits & 3 {
             0 => Self::Stop,
             1 => Self::StopReport,
@@ -35,4 +35,17 @@ impl UnknownAction {
     pub const fn reports(self) -> bool {
         matches!(self, Self::StopReport | Self::SkipReport)
     }
+}
+
+/// What a receiver that does not know chunk type `kind` does with it (section 3.2, table 2).
+#[inline]
+#[must_use]
+pub const fn chunk_action(kind: u8) -> UnknownAction {
+    UnknownAction::from_upper_bits(kind >> 6)
+}
+
+/// What a receiver that does not know parameter type `kind` does with it (section 3.2.1, table 3).
+#[must_use]
+pub const fn param_action(kind: u16) -> UnknownAction {
+    UnknownAction::from_upper_bits((kind >> 14) as u8)
 }

@@ -5,7 +5,8 @@
 //! seconds (4) | fraction (4) | captured (4) | original (4) | bytes ...
 //! ```
 
-use super::{Capture, Format, Frame, Interface, Order};
+use super::contents::{Capture, Format, Frame, Interface};
+use super::order::Order;
 
 const HEADER: usize = 24;
 const RECORD: usize = 16;

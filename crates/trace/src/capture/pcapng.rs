@@ -2,7 +2,9 @@
 //!
 //! Sections have a byte order each, and interfaces of their own. Blocks of other kinds are skipped.
 
-use super::{Capture, CaptureError, Format, Frame, Interface, Order};
+use super::contents::{Capture, Format, Frame, Interface};
+use super::error::CaptureError;
+use super::order::Order;
 
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE_DESCRIPTION: u32 = 1;

@@ -1,6 +1,7 @@
 //! Every error cause of RFC 9260 (sections 3.3.10.1 to 3.3.10.13) and that of the subflow extension SF, one file
 //! each. They stand in ERROR and ABORT chunks.
 
+pub mod code;
 mod cookie_while_shutting_down;
 mod invalid_mandatory_parameter;
 mod invalid_stream;
@@ -31,44 +32,11 @@ pub use unrecognized_parameters::UnrecognizedParameters;
 pub use unresolvable_address::UnresolvableAddress;
 pub use user_initiated_abort::UserInitiatedAbort;
 
+pub use crate::tlv::RawCause;
+
 use crate::error::TlvError;
 use crate::param::{ParamWriter, Params};
-use crate::tlv::{RawTlv, Tlvs};
-
-/// A cause by its header only.
-pub type RawCause<'a> = RawTlv<'a>;
-
-/// Cause codes (RFC 9260 table 11).
-pub mod code {
-    /// Invalid Stream Identifier.
-    pub const INVALID_STREAM: u16 = 1;
-    /// Missing Mandatory Parameter.
-    pub const MISSING_PARAMETERS: u16 = 2;
-    /// Stale Cookie.
-    pub const STALE_COOKIE: u16 = 3;
-    /// Out of Resource.
-    pub const OUT_OF_RESOURCE: u16 = 4;
-    /// Unresolvable Address.
-    pub const UNRESOLVABLE_ADDRESS: u16 = 5;
-    /// Unrecognized Chunk Type.
-    pub const UNRECOGNIZED_CHUNK: u16 = 6;
-    /// Invalid Mandatory Parameter.
-    pub const INVALID_MANDATORY_PARAMETER: u16 = 7;
-    /// Unrecognized Parameters.
-    pub const UNRECOGNIZED_PARAMETERS: u16 = 8;
-    /// No User Data.
-    pub const NO_USER_DATA: u16 = 9;
-    /// Cookie Received While Shutting Down.
-    pub const COOKIE_WHILE_SHUTTING_DOWN: u16 = 10;
-    /// Restart of an Association with New Addresses.
-    pub const RESTART_WITH_NEW_ADDRESSES: u16 = 11;
-    /// User-Initiated Abort.
-    pub const USER_INITIATED_ABORT: u16 = 12;
-    /// Protocol Violation.
-    pub const PROTOCOL_VIOLATION: u16 = 13;
-    /// SF-Violation (extension SF, [`CodePoints`](crate::sf::CodePoints)).
-    pub const SF_VIOLATION: u16 = crate::sf::CodePoints::DEFAULT.violation;
-}
+use crate::tlv::Tlvs;
 
 /// Any error cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,10 +11,10 @@
 //! ```
 
 use super::kind;
+use super::raw::RawChunk;
 use crate::cause::{CauseWriter, Causes};
 use crate::emit::{begin_chunk, end};
 use crate::error::ChunkError;
-use crate::packet::RawChunk;
 
 /// An ABORT chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,8 +9,8 @@
 //! ```
 
 use super::kind;
+use super::raw::RawChunk;
 use crate::error::ChunkError;
-use crate::packet::RawChunk;
 
 /// A COOKIE ACK chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

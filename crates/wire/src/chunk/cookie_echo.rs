@@ -11,9 +11,9 @@
 //! ```
 
 use super::kind;
+use super::raw::RawChunk;
 use crate::emit::{begin_chunk, end};
 use crate::error::ChunkError;
-use crate::packet::RawChunk;
 
 /// A COOKIE ECHO chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,9 +17,10 @@
 //! ```
 
 use super::kind;
+use super::raw::RawChunk;
 use crate::emit::MAX_LENGTH;
 use crate::error::ChunkError;
-use crate::packet::{RawChunk, padded};
+use crate::padding::padded;
 use crate::serial::{Ssn, Tsn};
 
 const IMMEDIATE: u8 = 8;

@@ -14,9 +14,9 @@
 //! FreeBSD and usrsctp append a packet counter; therefore more bytes may follow the TSN. They are kept.
 
 use super::kind;
+use super::raw::RawChunk;
 use crate::emit::{begin_chunk, end};
 use crate::error::ChunkError;
-use crate::packet::RawChunk;
 use crate::serial::Tsn;
 
 macro_rules! reserved {

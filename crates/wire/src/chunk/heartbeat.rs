@@ -13,9 +13,9 @@
 //! ```
 
 use super::kind;
+use super::raw::RawChunk;
 use crate::emit::{begin_chunk, end};
 use crate::error::ChunkError;
-use crate::packet::RawChunk;
 use crate::param::{HeartbeatInfo, ParamWriter, Params};
 
 /// Which of the two chunks.

@@ -18,10 +18,11 @@
 //! +---------------------------------------------------------------+
 //! ```
 
+use super::raw::RawChunk;
 use super::{DataFlags, kind};
 use crate::emit::MAX_LENGTH;
 use crate::error::ChunkError;
-use crate::packet::{RawChunk, padded};
+use crate::padding::padded;
 use crate::serial::{Mid, Tsn};
 
 /// An I-DATA chunk.

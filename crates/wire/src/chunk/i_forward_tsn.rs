@@ -18,9 +18,9 @@ use core::iter::FusedIterator;
 use core::slice::ChunksExact;
 
 use super::kind;
+use super::raw::RawChunk;
 use crate::emit::MAX_LENGTH;
 use crate::error::ChunkError;
-use crate::packet::RawChunk;
 use crate::serial::{Mid, Tsn};
 
 /// The last message of a stream that is skipped.

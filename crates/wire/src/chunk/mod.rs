@@ -14,6 +14,8 @@ mod heartbeat;
 mod i_data;
 pub mod i_forward_tsn;
 pub mod init;
+pub mod kind;
+pub(crate) mod raw;
 mod re_config;
 pub mod sack;
 mod sf_data;
@@ -43,65 +45,11 @@ pub use shutdown::Shutdown;
 pub use shutdown_ack::ShutdownAck;
 pub use shutdown_complete::ShutdownComplete;
 
+pub use crate::unknown::chunk_action as unknown_action;
+
 use crate::error::ChunkError;
-use crate::packet::RawChunk;
 use crate::sf::CodePoints;
-use crate::unknown::UnknownAction;
-
-/// Chunk types (RFC 9260 table 1).
-pub mod kind {
-    /// Payload data.
-    pub const DATA: u8 = 0;
-    /// Initiation.
-    pub const INIT: u8 = 1;
-    /// Initiation acknowledgement.
-    pub const INIT_ACK: u8 = 2;
-    /// Selective acknowledgement.
-    pub const SACK: u8 = 3;
-    /// Heartbeat request.
-    pub const HEARTBEAT: u8 = 4;
-    /// Heartbeat acknowledgement.
-    pub const HEARTBEAT_ACK: u8 = 5;
-    /// Abort association.
-    pub const ABORT: u8 = 6;
-    /// Shutdown association.
-    pub const SHUTDOWN: u8 = 7;
-    /// Shutdown acknowledgement.
-    pub const SHUTDOWN_ACK: u8 = 8;
-    /// Operation error.
-    pub const ERROR: u8 = 9;
-    /// State cookie.
-    pub const COOKIE_ECHO: u8 = 10;
-    /// Cookie acknowledgement.
-    pub const COOKIE_ACK: u8 = 11;
-    /// Explicit congestion notification echo (reserved).
-    pub const ECNE: u8 = 12;
-    /// Congestion window reduced (reserved).
-    pub const CWR: u8 = 13;
-    /// Shutdown complete.
-    pub const SHUTDOWN_COMPLETE: u8 = 14;
-    /// Payload data with a message identifier (RFC 8260).
-    pub const I_DATA: u8 = 0x40;
-    /// Re-configuration (RFC 6525).
-    pub const RE_CONFIG: u8 = 0x82;
-    /// What a sender of DATA gives up (RFC 3758).
-    pub const FORWARD_TSN: u8 = 0xC0;
-    /// I-DATA's FORWARD-TSN (RFC 8260).
-    pub const I_FORWARD_TSN: u8 = 0xC2;
-    /// Payload data of a subflow (extension SF, [`CodePoints`](crate::sf::CodePoints)).
-    pub const SF_DATA: u8 = crate::sf::CodePoints::DEFAULT.data;
-    /// Selective acknowledgement of a subflow (extension SF).
-    pub const SF_SACK: u8 = crate::sf::CodePoints::DEFAULT.sack;
-    /// Forward the cumulative STSN of a subflow (extension SF).
-    pub const SF_FORWARD: u8 = crate::sf::CodePoints::DEFAULT.forward;
-}
-
-/// What a receiver that does not know chunk type `kind` does with it (section 3.2, table 2).
-#[inline]
-#[must_use]
-pub const fn unknown_action(kind: u8) -> UnknownAction {
-    UnknownAction::from_upper_bits(kind >> 6)
-}
+use raw::RawChunk;
 
 /// Any chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -235,28 +183,6 @@ impl<'a> Chunk<'a> {
             Self::SfForward(chunk) => chunk.emit(out),
             Self::Unknown(raw) => raw.emit(out),
         }
-    }
-}
-
-impl<'a> RawChunk<'a> {
-    /// The value as an array of exactly `N` bytes, for chunks whose length the RFC fixes.
-    #[inline]
-    pub(crate) fn exactly<const N: usize>(&self) -> Result<&'a [u8; N], ChunkError> {
-        self.value.try_into().map_err(|_| ChunkError::WrongLength {
-            kind: self.kind,
-            length: self.bytes.len(),
-            expected: Self::HEADER + N,
-        })
-    }
-
-    /// The first `N` bytes of the value, and the others.
-    #[inline]
-    pub(crate) fn at_least<const N: usize>(&self) -> Result<(&'a [u8; N], &'a [u8]), ChunkError> {
-        self.value.split_first_chunk().ok_or(ChunkError::TooShort {
-            kind: self.kind,
-            length: self.bytes.len(),
-            least: Self::HEADER + N,
-        })
     }
 }
 

@@ -12,9 +12,9 @@
 //! ```
 
 use super::kind;
+use super::raw::RawChunk;
 use crate::emit::{begin_chunk, end};
 use crate::error::ChunkError;
-use crate::packet::RawChunk;
 use crate::param::{ParamWriter, Params};
 
 /// A RE-CONFIG chunk.

@@ -26,9 +26,9 @@ use core::iter::FusedIterator;
 use core::slice::ChunksExact;
 
 use super::kind;
+use super::raw::RawChunk;
 use crate::emit::MAX_LENGTH;
 use crate::error::ChunkError;
-use crate::packet::RawChunk;
 use crate::serial::Tsn;
 
 /// TSNs received beyond the cumulative TSN ack: first and last of a run, as offsets from it. What a peer sends

@@ -23,9 +23,10 @@
 //! name of its own because "FSN" is taken by RFC 8260's fragment number.
 
 use super::DataFlags;
+use super::raw::RawChunk;
 use crate::emit::MAX_LENGTH;
 use crate::error::ChunkError;
-use crate::packet::{RawChunk, padded};
+use crate::padding::padded;
 use crate::serial::{Mid, Tsn};
 use crate::sf::CodePoints;
 

@@ -18,9 +18,9 @@
 //! ```
 
 pub use super::i_forward_tsn::{Skipped, SkippedMessages};
+use super::raw::RawChunk;
 use crate::emit::MAX_LENGTH;
 use crate::error::ChunkError;
-use crate::packet::RawChunk;
 use crate::serial::Tsn;
 use crate::sf::CodePoints;
 

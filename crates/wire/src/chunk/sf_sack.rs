@@ -27,10 +27,10 @@
 //! +---------------------------------------------------------------+
 //! ```
 
+use super::raw::RawChunk;
 use super::sack::{Duplicates, GapBlock, Gaps};
 use crate::emit::MAX_LENGTH;
 use crate::error::ChunkError;
-use crate::packet::RawChunk;
 use crate::serial::Tsn;
 use crate::sf::CodePoints;
 

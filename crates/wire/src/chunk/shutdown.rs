@@ -11,8 +11,8 @@
 //! ```
 
 use super::kind;
+use super::raw::RawChunk;
 use crate::error::ChunkError;
-use crate::packet::RawChunk;
 use crate::serial::Tsn;
 
 /// A SHUTDOWN chunk.

@@ -1,5 +1,6 @@
 use super::*;
-use crate::packet::padded;
+use crate::padding::padded;
+use crate::unknown::UnknownAction;
 
 /// The first chunk in `bytes`.
 #[track_caller]

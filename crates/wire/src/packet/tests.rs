@@ -1,5 +1,6 @@
 use super::*;
 use crate::builder::{ChecksumOut, PacketBuilder};
+use crate::unknown::UnknownAction;
 
 const HEADER: CommonHeader =
     CommonHeader { source_port: 0x1234, destination_port: 0x5678, verification_tag: 0x9ABC_DEF0 };

@@ -11,6 +11,7 @@ mod host_name;
 pub mod incoming_reset;
 mod ipv4;
 mod ipv6;
+pub mod kind;
 pub mod outgoing_reset;
 mod reconfig_response;
 mod sf_add;
@@ -41,64 +42,13 @@ pub use supported_address_types::SupportedAddressTypes;
 pub use supported_extensions::SupportedExtensions;
 pub use unrecognized::UnrecognizedParameter;
 
+pub use crate::tlv::RawParam;
+pub use crate::unknown::param_action as unknown_action;
+
 use crate::emit;
 use crate::error::TlvError;
-use crate::packet::padded;
-use crate::tlv::{RawTlv, Tlvs};
-use crate::unknown::UnknownAction;
-
-/// A parameter by its header only.
-pub type RawParam<'a> = RawTlv<'a>;
-
-/// Parameter types (RFC 9260 tables 6 to 10).
-pub mod kind {
-    /// Heartbeat Info.
-    pub const HEARTBEAT_INFO: u16 = 1;
-    /// IPv4 Address.
-    pub const IPV4_ADDRESS: u16 = 5;
-    /// IPv6 Address.
-    pub const IPV6_ADDRESS: u16 = 6;
-    /// State Cookie.
-    pub const STATE_COOKIE: u16 = 7;
-    /// Unrecognized Parameter.
-    pub const UNRECOGNIZED: u16 = 8;
-    /// Cookie Preservative.
-    pub const COOKIE_PRESERVATIVE: u16 = 9;
-    /// Host Name Address (deprecated).
-    pub const HOST_NAME: u16 = 11;
-    /// Supported Address Types.
-    pub const SUPPORTED_ADDRESS_TYPES: u16 = 12;
-    /// Outgoing SSN Reset Request (RFC 6525).
-    pub const OUTGOING_RESET: u16 = 13;
-    /// Incoming SSN Reset Request (RFC 6525).
-    pub const INCOMING_RESET: u16 = 14;
-    /// SSN/TSN Reset Request (RFC 6525).
-    pub const ASSOCIATION_RESET: u16 = 15;
-    /// Re-configuration Response (RFC 6525).
-    pub const RECONFIG_RESPONSE: u16 = 16;
-    /// Add Outgoing Streams Request (RFC 6525).
-    pub const ADD_OUTGOING_STREAMS: u16 = 17;
-    /// Add Incoming Streams Request (RFC 6525).
-    pub const ADD_INCOMING_STREAMS: u16 = 18;
-    /// ECN Capable (reserved).
-    pub const ECN_CAPABLE: u16 = 0x8000;
-    /// Supported Extensions (RFC 5061).
-    pub const SUPPORTED_EXTENSIONS: u16 = 0x8008;
-    /// Forward-TSN-Supported (RFC 3758).
-    pub const FORWARD_TSN_SUPPORTED: u16 = 0xC000;
-    /// What the sender can do with subflows (extension SF, [`CodePoints`](crate::sf::CodePoints)).
-    pub const SF_CAP: u16 = crate::sf::CodePoints::DEFAULT.capability;
-    /// Request to open a subflow (extension SF).
-    pub const SF_ADD: u16 = crate::sf::CodePoints::DEFAULT.add;
-    /// Request to close a subflow (extension SF).
-    pub const SF_DEL: u16 = crate::sf::CodePoints::DEFAULT.delete;
-}
-
-/// What a receiver that does not know parameter type `kind` does with it (section 3.2.1, table 3).
-#[must_use]
-pub const fn unknown_action(kind: u16) -> UnknownAction {
-    UnknownAction::from_upper_bits((kind >> 14) as u8)
-}
+use crate::padding::padded;
+use crate::tlv::Tlvs;
 
 /// Any parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,9 @@
 use core::fmt::Debug;
 
 use super::*;
-use crate::packet::padded;
+use crate::padding::padded;
+use crate::tlv::{RawTlv, Tlvs};
+use crate::unknown::UnknownAction;
 
 /// The first parameter or cause in `bytes`.
 #[track_caller]

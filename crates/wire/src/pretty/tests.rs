@@ -1,5 +1,6 @@
 use crate::builder::{ChecksumOut, PacketBuilder};
-use crate::packet::{Checksum, CommonHeader, Packet};
+use crate::header::CommonHeader;
+use crate::packet::{Checksum, Packet};
 
 fn line(chunks: &[u8]) -> String {
     let header = CommonHeader { source_port: 5000, destination_port: 9, verification_tag: 42 };

@@ -19,10 +19,11 @@
 //! ```
 
 use super::Fsn;
+use crate::chunk::raw::RawChunk;
 use crate::chunk::{DataFlags, kind};
 use crate::emit::MAX_LENGTH;
 use crate::error::ChunkError;
-use crate::packet::{RawChunk, padded};
+use crate::padding::padded;
 use crate::serial::{Ssn, Tsn};
 
 /// A data chunk with a subflow.

@@ -22,10 +22,10 @@
 
 use super::Fsn;
 use crate::chunk::kind;
+use crate::chunk::raw::RawChunk;
 use crate::chunk::sack::{Duplicates, GapBlock, Gaps};
 use crate::emit::MAX_LENGTH;
 use crate::error::ChunkError;
-use crate::packet::RawChunk;
 use crate::serial::Tsn;
 
 /// Bytes before the gap blocks, chunk header included.

@@ -3,9 +3,10 @@
 use core::fmt::{self, Display, Formatter};
 
 use super::{Data, Sack, SubflowCapable, split_cookie};
+use crate::chunk::raw::RawChunk;
 use crate::chunk::{Chunk, Init, kind};
 use crate::error::ChunkError;
-use crate::packet::{Packet, RawChunk};
+use crate::packet::Packet;
 use crate::param::Param;
 use crate::pretty::letters;
 
@@ -119,7 +120,8 @@ fn setup(f: &mut Formatter<'_>, all: Option<Vec<super::Setup>>) -> fmt::Result {
 mod tests {
     use super::*;
     use crate::builder::{ChecksumOut, PacketBuilder};
-    use crate::packet::{Checksum, CommonHeader};
+    use crate::header::CommonHeader;
+    use crate::packet::Checksum;
 
     fn line(chunks: &[u8]) -> String {
         let header = CommonHeader { source_port: 5000, destination_port: 9, verification_tag: 42 };

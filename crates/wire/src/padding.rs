@@ -1,0 +1,9 @@
+//! How far chunks, parameters and causes are padded (RFC 9260 section 3.2).
+
+/// A length rounded up to the next multiple of four: what a chunk, a parameter or a cause of `len` bytes takes
+/// with its padding.
+#[inline]
+#[must_use]
+pub const fn padded(len: usize) -> usize {
+    len.next_multiple_of(4)
+}
