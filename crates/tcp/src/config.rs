@@ -7,10 +7,9 @@ mod parts;
 mod profiles;
 mod value;
 
+pub use anabranch_transport::congestion::{AckedGrowth, Algorithm};
 pub use profiles::PROFILES;
-pub use value::{
-    AckedGrowth, Controller, InitialWindow, LossRecovery, Reduction, RttEstimator, RttSampling, SsthreshBase,
-};
+pub use value::{InitialWindow, LossRecovery, Reduction, RttEstimator, RttSampling, SsthreshBase};
 
 use anabranch_base::Duration;
 use value::Value;
@@ -143,7 +142,7 @@ config! {
 
     // ---- congestion control
     /// Congestion controller.
-    controller: Controller = Controller::Reno;
+    controller: Algorithm = Algorithm::Reno;
     /// Leave slow start by HyStart++ when the round-trip time grows (RFC 9406); not with vegas, which has its own way.
     hystart: bool = false;
     /// Hold the window at the bandwidth measured times the round-trip time, plus two segments (FreeBSD's inflight limiting, near Vegas).

@@ -15,13 +15,13 @@ pub(crate) use ack::AckInfo;
 pub(crate) use choose::Outgoing;
 
 use crate::config::{Config, LossRecovery, RttSampling};
-use crate::congestion::Congestion;
 use crate::event::Timer;
 use crate::flight::Flight;
 use crate::host_cache::Learnt;
 use crate::send_queue::SendQueue;
 use crate::stats::Stats;
 use anabranch_base::{Duration, Instant, RetransmitReason, Trace, TraceEvent, TraceRecord};
+use anabranch_transport::congestion::Controller;
 use anabranch_transport::rtt::{MinRtt, RttEstimator};
 use inflight::Inflight;
 use rack::Rack;
@@ -92,7 +92,7 @@ pub(crate) struct Sender {
     /// First sequence number never sent (the largest SND.NXT so far).
     max: u64,
     flight: Flight,
-    congestion: Congestion,
+    congestion: Controller,
     rtt: RttEstimator,
     min_rtt: MinRtt,
     /// Retransmission or persist timer; never both.
@@ -166,7 +166,7 @@ impl Sender {
             una: 0,
             max: 1,
             flight: Flight::default(),
-            congestion: Congestion::new(&config, mss),
+            congestion: config.congestion(mss),
             rtt: RttEstimator::new(&config.rtt_rules()),
             min_rtt: MinRtt::new(MIN_RTT_WINDOW),
             timer: None,
@@ -218,14 +218,14 @@ impl Sender {
         self.rack = rack.then(Rack::new);
         let news = rack || self.config.frto || self.config.rtt_sampling == RttSampling::Segments;
         self.flight.track(news, rack);
-        self.congestion = Congestion::new(&self.config, self.mss);
+        self.congestion = self.config.congestion(self.mss);
         self.una = 1;
         self.timer = None;
         if handshake_losses > 0 {
             self.rtt.restart_at(self.config.rto_after_handshake_loss.max(self.config.rto_initial));
             let forgiven = handshake_losses <= self.config.handshake_losses_forgiven;
             if self.config.one_segment_after_handshake_loss && !forgiven {
-                self.congestion.restart(crate::config::InitialWindow::Segments(1));
+                self.congestion.restart(self.mss);
             }
         }
     }

@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 pub mod clock;
+pub mod congestion;
 pub mod pacer;
 pub mod ranges;
 pub mod rtt;

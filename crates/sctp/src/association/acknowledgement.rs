@@ -1,6 +1,7 @@
 //! SACKs that arrive: flight, round trips, windows, losses (RFC 9260, 6.2.1, 6.3, 7.2).
 
 use anabranch_base::{Instant, TraceEvent};
+use anabranch_transport::congestion::{Acked, Base, Congestion};
 use anabranch_wire::Tsn;
 use anabranch_wire::chunk::ReceiveTime;
 use anabranch_wire::chunk::sack::GapBlock;
@@ -10,7 +11,6 @@ use super::input::Violation;
 use crate::config::{FastRecovery, RttSampling};
 use crate::event::Event;
 use crate::lane::Lane;
-use crate::lane::controller::{Acked, Congestion, Controller};
 use crate::subflow::flight::{AckOutcome, ChunkState};
 use crate::subflow::space::WindowProbe;
 
@@ -223,6 +223,12 @@ impl Association {
                 in_recovery: recovers && lane.in_recovery(first),
                 all_acked: lane.unacked == 0,
                 round_trip,
+                now,
+                // The newest of what was sent once, whatever is timed for the RTO.
+                rtt: ack.newest_once.map(|(_, sent_at)| now - sent_at),
+                srtt: lane.rtt.srtt(),
+                una: first,
+                max: space.flight.next(),
             };
             lane.controller.on_ack(&acked);
         }
@@ -298,7 +304,7 @@ impl Association {
         lane.free_packet = cut || rule != FastRecovery::UntilExit;
         lane.held = self.config.hold_after_fast_retransmit;
         if cut {
-            lane.controller.on_congestion(Congestion::FastRetransmit);
+            lane.controller.on_congestion(Congestion::FastRetransmit(Base::CWND));
             lane.recovery_exit = Some(lane.loss.newest(&space.flight));
             // C5: nothing sent before a retransmission is timed any more.
             if self.config.rtt_sampling != RttSampling::ThroughLoss {

@@ -1,11 +1,11 @@
 //! What the coupling of the lanes is told, and what it answers.
 
 use anabranch_base::Instant;
+use anabranch_transport::congestion::{Congestion, Growth};
 use anabranch_wire::chunk::ReceiveTime;
 
 use super::Association;
 use crate::coupling::{Coupler, Delay, Heard, LaneView};
-use crate::lane::controller::{Congestion, Controller, Growth};
 use crate::subflow::Life;
 use crate::subflow::flight::AckOutcome;
 

@@ -36,7 +36,6 @@ use crate::config::Config;
 use crate::error::SendError;
 use crate::event::{AssociationId, CloseReason, Event, Message, Received, Timer};
 use crate::lane::Lane;
-use crate::lane::controller::Controller;
 use crate::path::Path;
 use crate::sf::offer::Extensions;
 use crate::stats::Stats;

@@ -1,13 +1,13 @@
 //! Losses found by time, and the timer besides T3-rtx: RACK-TLP (RFC 8985), and what KAME had of that kind.
 
 use anabranch_base::{Duration, Instant};
+use anabranch_transport::congestion::{Base, Congestion};
 use anabranch_wire::Tsn;
 
 use super::acknowledgement::Marked;
 use super::{Association, State};
 use crate::config::{FastRecovery, ImmediateBit};
 use crate::lane::SecondTimer;
-use crate::lane::controller::{Congestion, Controller};
 use crate::subflow::flight::{AckOutcome, SentChunk};
 use crate::subflow::rack::{Circumstances, ProbeOutcome};
 
@@ -82,7 +82,7 @@ impl Association {
     /// The probe repaired a loss that nothing else has shown: the window shrinks as if it had been seen.
     fn cut_after_probe(&mut self, now: Instant, index: usize) {
         let Some(lane) = self.lanes.get_mut(index) else { return };
-        lane.controller.on_congestion(Congestion::FastRetransmit);
+        lane.controller.on_congestion(Congestion::FastRetransmit(Base::CWND));
         lane.open_burst();
         self.stats.congestion_events += 1;
         self.record_window(now, index);

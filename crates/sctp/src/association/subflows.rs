@@ -7,7 +7,6 @@ use crate::config::{Coupling, SubflowSpec};
 use crate::error::SubflowError;
 use crate::event::Event;
 use crate::lane::Lane;
-use crate::lane::controller::Controller;
 use crate::stats::SubflowStats;
 use crate::subflow::flight::ChunkState;
 use crate::subflow::{Life, Subflow};

@@ -1,11 +1,11 @@
 //! Timers that expire.
 
 use anabranch_base::{Duration, Instant, TraceEvent};
+use anabranch_transport::congestion::{Base, Congestion};
 
 use super::{Association, State};
 use crate::config::FastRecovery;
 use crate::event::{CloseReason, Event};
-use crate::lane::controller::{Congestion, Controller};
 use crate::subflow::space::WindowProbe;
 
 impl Association {
@@ -77,7 +77,7 @@ impl Association {
         let probing = probe.in_flight && probe.answered;
         probe.answered = false;
         if !probe.in_flight {
-            lane.controller.on_congestion(Congestion::Timeout);
+            lane.controller.on_congestion(Congestion::Timeout(Some(Base::CWND)));
         }
         if let Some(coupler) = &mut self.coupler {
             coupler.on_timeout(index);

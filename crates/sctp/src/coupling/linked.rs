@@ -3,8 +3,9 @@
 //! Both say what an acknowledgement adds to a window. Here that is divided by what one window of acknowledgements brings:
 //! packets a round trip, 1 of which is Reno. Paths of an association have one maximum segment size.
 
+use anabranch_transport::congestion::Growth;
+
 use super::LaneView;
-use crate::lane::controller::Growth;
 
 /// cwnd and round trip (s) of the lanes that take part: open, and measured once.
 fn lanes(views: &[LaneView]) -> impl Iterator<Item = (usize, f64, f64)> + '_ {

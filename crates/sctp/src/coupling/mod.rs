@@ -11,9 +11,9 @@ mod linked;
 mod ranks;
 
 use anabranch_base::{Dscp, Duration, Instant};
+use anabranch_transport::congestion::Growth;
 
 use crate::config::{AdaptiveCut, Config, Coupling, FccCount};
-use crate::lane::controller::Growth;
 use adaptive::Adaptive;
 use linked::Losses;
 

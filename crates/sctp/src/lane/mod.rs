@@ -1,9 +1,8 @@
 //! A lane: one subflow on one path. Its round-trip estimate, T3-rtx timer, congestion controller and pacer.
 
-pub(crate) mod controller;
-
 use anabranch_base::{Duration, Instant};
 use anabranch_transport::clock::Clock;
+use anabranch_transport::congestion::Controller;
 use anabranch_transport::pacer::{Pacer, Rate};
 use anabranch_transport::rtt::RttEstimator;
 
@@ -11,7 +10,6 @@ use crate::config::{Config, LossDetection, MaxBurst};
 use crate::subflow::flight::LaneAck;
 use crate::subflow::loss::Loss;
 use crate::subflow::rack::Rack;
-use controller::{AnyController, Controller};
 
 /// What a lane's second timer is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +46,7 @@ pub(crate) struct Lane {
     pub(crate) second: Option<(Instant, SecondTimer)>,
     /// So many packets of new data may leave whatever cwnd says.
     pub(crate) free_new: u8,
-    pub(crate) controller: AnyController,
+    pub(crate) controller: Controller,
     /// When packets leave, where they are paced.
     pub(crate) pacer: Option<Box<Pacer>>,
     pub(crate) rtt: RttEstimator,
@@ -108,7 +106,7 @@ struct Burst {
 
 impl Lane {
     pub(crate) fn new(config: &Config, path: u8, ipv6: bool, peer_rwnd: u32) -> Self {
-        let controller = AnyController::new(config, ipv6, peer_rwnd);
+        let controller = config.controller(ipv6, peer_rwnd);
         let unit = u64::from(config.window_unit());
         let mut lane = Self {
             path,

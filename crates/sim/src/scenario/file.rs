@@ -10,7 +10,7 @@ use super::error::{Problem, hint, list, quote};
 use super::keys::{Field, Keys};
 use super::tree::{self, Table, Value};
 use super::{
-    Checksums, Flow, Host, Link, Protocol, RandomNumbers, ReadFile, Record, Scenario, ScenarioError,
+    Checksums, Coupling, Flow, Host, Link, Protocol, RandomNumbers, ReadFile, Record, Scenario, ScenarioError,
 };
 use super::{flow, host, link, pattern, record, route, seeds, units};
 
@@ -252,8 +252,8 @@ fn flows(hosts: &[host::Declared<'_>], declared: &[flow::Declared<'_>]) -> Resul
         let mut flow = declared.flow.clone();
         if flow.protocol.is_transport() {
             let (sender, receiver) = engines(hosts, declared)?;
-            flow.sender = sender.finish(flow.protocol)?;
-            flow.receiver = receiver.finish(flow.protocol)?;
+            flow.sender = sender.finish(flow.protocol, flow.coupling)?;
+            flow.receiver = receiver.finish(flow.protocol, Coupling::default())?;
         }
         let connections = match &flow.traffic {
             super::Traffic::Objects(connection) => Some(u64::from(connection.objects.connections)),

@@ -2,9 +2,9 @@
 
 use super::{Alarm, Context, LossRecovery, Phase, Reducing, Sender};
 use crate::config::{RttSampling, SsthreshBase};
-use crate::congestion::{Acked, Base};
 use crate::flight::Taken;
 use anabranch_base::{Duration, Instant, RetransmitReason, TraceEvent};
+use anabranch_transport::congestion::{Acked, Base, Congestion};
 
 /// What an acknowledgement says, unwrapped and checked: `ack` is at most what has been sent.
 pub(crate) struct AckInfo<'a> {
@@ -220,8 +220,17 @@ impl Sender {
 
     fn grow(&mut self, cx: &Context<'_>, bytes: u64, rtt: Option<Duration>) {
         if !self.config.growth_needs_full_window || self.una <= self.cwnd_limited_to {
-            let (now, srtt) = (cx.now, self.rtt.srtt());
-            self.congestion.on_ack(Acked { bytes, now, rtt, srtt, una: self.una, max: self.max });
+            self.congestion.on_ack(&Acked {
+                cumulative: bytes,
+                flight_before: u64::MAX,
+                cumulative_advanced: true,
+                now: cx.now,
+                rtt,
+                srtt: self.rtt.srtt(),
+                una: self.una,
+                max: self.max,
+                ..Acked::default()
+            });
         }
     }
 
@@ -241,8 +250,9 @@ impl Sender {
         }
         // RFC 6582, section 3.2, step 3: "min (ssthresh, max(FlightSize, SMSS) + SMSS)".
         let deflate = self.recovery == LossRecovery::NewReno && self.config.deflate_to_flight;
-        let limit = deflate.then(|| self.flight.outstanding().max(self.mss) + self.mss);
-        self.congestion.on_recovered(limit);
+        if deflate {
+            self.congestion.limit_window(self.flight.outstanding().max(self.mss) + self.mss);
+        }
     }
 
     fn on_partial_ack(&mut self, cx: &Context<'_>, advanced: u64) {
@@ -323,7 +333,7 @@ impl Sender {
         let base = self.loss_base();
         let before = self.congestion.window();
         self.doubt();
-        self.congestion.on_fast_retransmit(base);
+        self.congestion.on_congestion(Congestion::FastRetransmit(base));
         if self.recovery.has_scoreboard() {
             self.reducing = Reducing::new(self.config.reduction, before, self.mss);
         }

@@ -202,7 +202,7 @@ impl Sender {
             && self.last_sent.is_some_and(|at| now - at > self.rtt.rto());
         if idle && self.queue.end() > self.max {
             self.last_sent = None;
-            self.congestion.restart(self.config.initial_window);
+            self.congestion.restart(self.config.initial_window.bytes(self.mss));
         }
     }
 

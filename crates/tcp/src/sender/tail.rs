@@ -2,6 +2,7 @@
 
 use super::{AckInfo, Alarm, Context, Phase, Sender};
 use anabranch_base::{Duration, Instant, RetransmitReason};
+use anabranch_transport::congestion::Congestion;
 
 /// A probe that has not been answered.
 #[derive(Clone, Copy, Debug)]
@@ -137,7 +138,7 @@ impl Sender {
         } else if info.ack > probe.end {
             self.probe = None;
             let base = self.loss_base();
-            self.congestion.on_fast_retransmit(base);
+            self.congestion.on_congestion(Congestion::FastRetransmit(base));
             self.record_window(cx);
         } else if !advanced && sacked == 0 && info.empty {
             // A duplicate acknowledgement: the original and the probe have arrived.

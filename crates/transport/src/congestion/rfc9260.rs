@@ -1,7 +1,44 @@
 //! Slow start, congestion avoidance and the two cuts of RFC 9260, section 7.2, and of RFC 2960 before it.
 
-use super::{Acked, Congestion, Controller, Growth};
-use crate::config::{Config, FccClock, FccRounding, FccStep, InitialWindow};
+use super::event::{Acked, Base, Congestion};
+use super::growth::{FccClock, FccRounding, FccStep, Growth};
+
+/// What the controller of RFC 9260 is told.
+#[derive(Clone, Copy, Debug)]
+pub struct ChunkRules {
+    /// What the window is counted in, bytes: PMDCS, or the MTU.
+    pub unit: u64,
+    /// The first window, bytes.
+    pub initial_window: u64,
+    /// The first threshold, bytes.
+    pub initial_ssthresh: u64,
+    /// The least threshold that a loss leaves, bytes.
+    pub floor: u64,
+    /// Most growth in slow start for one SACK, bytes (L PMDCS).
+    pub slow_start_limit: u64,
+    /// The window halves for every RTO without a transmission, down to so many bytes.
+    pub idle_floor: Option<u64>,
+    /// A further timeout at a window of one unit leaves ssthresh alone (ns-2, RFC 5681).
+    pub backoff_keeps_ssthresh: bool,
+    /// A window equal to ssthresh is in slow start (RFC 9260, 7.2.1).
+    pub slow_start_at_ssthresh: bool,
+    /// The window grows only with SACKs that move the cumulative point.
+    pub needs_advance: bool,
+    /// partial_bytes_acked counts cumulatively acknowledged bytes only while the window is full (ns-2 since 3.5).
+    pub pba_needs_full_window: bool,
+    /// partial_bytes_acked is brought back to cwnd while the window is not full (RFC 9260, 7.2.2).
+    pub pba_clamp: bool,
+    /// Bytes gap-acked earlier count again when the cumulative point passes them (ns-2 before 3.3).
+    pub pba_counts_twice: bool,
+    /// Fractional congestion control: the size of a step.
+    pub fcc_step: FccStep,
+    /// What makes a round trip.
+    pub fcc_clock: FccClock,
+    /// What becomes of a Phi that is no whole number.
+    pub fcc_rounding: FccRounding,
+    /// Phi divides the growth of slow start too.
+    pub fcc_slow_start: bool,
+}
 
 /// Fractional congestion control (study 004, 3.4): what a Phi above 1 needs.
 #[derive(Clone, Debug)]
@@ -18,8 +55,9 @@ struct Fcc {
     was_full: bool,
 }
 
+/// The controller of RFC 9260.
 #[derive(Clone, Debug)]
-pub(crate) struct Reno {
+pub struct Chunks {
     cwnd: u64,
     ssthresh: u64,
     partial_bytes_acked: u64,
@@ -41,40 +79,33 @@ pub(crate) struct Reno {
     needs_advance: bool,
 }
 
-impl Reno {
-    pub(crate) fn new(config: &Config, ipv6: bool, peer_rwnd: u32) -> Self {
-        let unit = u64::from(config.window_unit());
-        let cwnd = match config.initial_window {
-            InitialWindow::Packets(n) => unit * u64::from(n),
-            InitialWindow::Rfc4960 => (4 * unit).min((2 * unit).max(4380)),
-            // "min(4 * PMDCS, max(2 * PMDCS, 4404)) bytes if the peer address is an IPv4 address", 4344 for IPv6.
-            InitialWindow::Rfc9260 => (4 * unit).min((2 * unit).max(if ipv6 { 4344 } else { 4404 })),
-        };
+impl Chunks {
+    pub(super) fn new(rules: &ChunkRules) -> Self {
         Self {
-            cwnd,
-            ssthresh: config.initial_ssthresh.unwrap_or(u64::from(peer_rwnd)),
+            cwnd: rules.initial_window,
+            ssthresh: rules.initial_ssthresh,
             partial_bytes_acked: 0,
             growth: Growth::Phi(1.0),
             fcc: Fcc {
-                step: config.fcc_step,
-                clock: config.fcc_clock,
-                rounding: config.fcc_rounding,
-                slow_start: config.fcc_slow_start,
+                step: rules.fcc_step,
+                clock: rules.fcc_clock,
+                rounding: rules.fcc_rounding,
+                slow_start: rules.fcc_slow_start,
                 owed: 0.0,
                 rounds: 0.0,
                 was_full: false,
             },
             idle: false,
-            unit,
-            floor: unit * u64::from(config.ssthresh_floor),
-            slow_start_limit: unit * u64::from(config.slow_start_limit),
-            idle_floor: config.idle_decay_floor.map(|n| unit * u64::from(n)),
-            backoff_keeps_ssthresh: config.backoff_keeps_ssthresh,
-            slow_start_at_ssthresh: config.slow_start_at_ssthresh,
-            pba_needs_full_window: config.pba_needs_full_window,
-            pba_clamp: config.pba_clamp,
-            pba_counts_twice: config.pba_counts_twice,
-            needs_advance: config.growth_needs_advance,
+            unit: rules.unit,
+            floor: rules.floor,
+            slow_start_limit: rules.slow_start_limit,
+            idle_floor: rules.idle_floor,
+            backoff_keeps_ssthresh: rules.backoff_keeps_ssthresh,
+            slow_start_at_ssthresh: rules.slow_start_at_ssthresh,
+            pba_needs_full_window: rules.pba_needs_full_window,
+            pba_clamp: rules.pba_clamp,
+            pba_counts_twice: rules.pba_counts_twice,
+            needs_advance: rules.needs_advance,
         }
     }
 
@@ -182,10 +213,8 @@ impl Reno {
             self.partial_bytes_acked += acked.earlier_gap;
         }
     }
-}
 
-impl Controller for Reno {
-    fn on_ack(&mut self, acked: &Acked) {
+    pub(super) fn on_ack(&mut self, acked: &Acked) {
         self.idle = false;
         let full = acked.flight_before >= self.cwnd;
         if !self.in_slow_start() {
@@ -212,10 +241,19 @@ impl Controller for Reno {
         }
     }
 
-    fn on_congestion(&mut self, event: Congestion) {
+    /// "ssthresh = max(cwnd / 2, 4 * PMDCS)" (7.2.3), or with another floor.
+    fn half(&self, of: Base) -> u64 {
+        let bytes = match of {
+            Base::Flight(bytes) => bytes,
+            Base::Window(limit) => self.cwnd.min(limit),
+        };
+        (bytes / 2).max(self.floor)
+    }
+
+    pub(super) fn on_congestion(&mut self, event: Congestion) {
         match event {
-            Congestion::FastRetransmit => {
-                self.ssthresh = (self.cwnd / 2).max(self.floor);
+            Congestion::FastRetransmit(of) | Congestion::Ecn(of) => {
+                self.ssthresh = self.half(of);
                 self.cwnd = self.ssthresh;
             }
             Congestion::OtherLane => {
@@ -223,9 +261,10 @@ impl Controller for Reno {
                 // Congestion avoidance: nothing of this lane was lost, and each lane would gain a packet at once.
                 self.ssthresh = self.cwnd - 1;
             }
-            Congestion::Timeout => {
-                if self.cwnd > self.unit || !self.backoff_keeps_ssthresh {
-                    self.ssthresh = (self.cwnd / 2).max(self.floor);
+            Congestion::Timeout(of) => {
+                let held = self.cwnd <= self.unit && self.backoff_keeps_ssthresh;
+                if let Some(of) = of.filter(|_| !held) {
+                    self.ssthresh = self.half(of);
                 }
                 self.cwnd = self.unit;
             }
@@ -236,7 +275,7 @@ impl Controller for Reno {
         self.fcc.was_full = false;
     }
 
-    fn on_idle(&mut self) {
+    pub(super) fn on_idle(&mut self) {
         let Some(floor) = self.idle_floor else { return };
         if !self.idle {
             // "Before the first cwnd adjustment, the ssthresh SHOULD be set to the cwnd."
@@ -247,7 +286,7 @@ impl Controller for Reno {
         self.cwnd = self.cwnd.min((self.cwnd / 2).max(floor));
     }
 
-    fn set_growth(&mut self, growth: Growth) {
+    pub(super) fn set_growth(&mut self, growth: Growth) {
         let growth = match growth {
             Growth::Phi(phi) => Growth::Phi(self.fcc.rounding.apply(phi)),
             linked @ Growth::Linked(_) => linked,
@@ -267,16 +306,30 @@ impl Controller for Reno {
         self.fcc.rounds = rounds * self.phi();
     }
 
-    fn absorb(&mut self, window: u64, ssthresh: u64) {
+    pub(super) fn absorb(&mut self, window: u64, ssthresh: u64) {
         self.cwnd = self.cwnd.saturating_add(window);
         self.ssthresh = self.ssthresh.saturating_add(ssthresh);
     }
 
-    fn window(&self) -> u64 {
+    pub(super) fn set_window(&mut self, bytes: u64) {
+        self.cwnd = bytes;
+    }
+
+    pub(super) fn limit_window(&mut self, bytes: u64) {
+        self.cwnd = self.cwnd.min(bytes);
+    }
+
+    pub(super) fn seed_ssthresh(&mut self, bytes: u64) {
+        self.ssthresh = bytes.max(self.floor);
+    }
+
+    #[inline]
+    pub(super) fn window(&self) -> u64 {
         self.cwnd
     }
 
-    fn ssthresh(&self) -> u64 {
+    #[inline]
+    pub(super) fn ssthresh(&self) -> u64 {
         self.ssthresh
     }
 }

@@ -1,6 +1,6 @@
 //! CUBIC (RFC 9438), windows in segments and time in seconds, as the RFC writes its equations.
 
-use super::Acked;
+use super::event::Acked;
 use super::reno::Reno;
 use anabranch_base::{Duration, Instant};
 
@@ -38,14 +38,14 @@ impl Cubic {
         Self { maximum: 0.0, prior: 0.0, epoch: None, forget: false }
     }
 
-    pub(super) fn avoid(&mut self, base: &mut Reno, acked: &Acked) {
+    pub(super) fn avoid(&mut self, base: &mut Reno, acked: &Acked, bytes: u64) {
         let cwnd = base.cwnd / base.mss;
         let epoch = self.epoch.get_or_insert_with(|| {
             let maximum = if self.forget || self.maximum < cwnd { cwnd } else { self.maximum };
             // Equation 2: K = cbrt((W_max - cwnd_epoch) / C).
             Epoch { start: acked.now, k: ((maximum - cwnd) / C).cbrt(), maximum, estimate: cwnd }
         });
-        let segments = acked.bytes as f64 / base.mss;
+        let segments = bytes as f64 / base.mss;
         // Section 4.3: once W_est has reached cwnd_prior, alpha is that of Reno, 1.
         let alpha = if epoch.estimate < self.prior { ALPHA } else { 1.0 };
         epoch.estimate += alpha * segments / cwnd;

@@ -2,24 +2,57 @@ use super::*;
 
 const PMDCS: u64 = 1468;
 
-fn reno(change: impl FnOnce(&mut Config)) -> Reno {
-    let mut config = Config::rfc9260();
-    change(&mut config);
-    Reno::new(&config, false, 65_536)
+/// RFC 9260 with an IPv4 peer; the first threshold is far away.
+fn rfc9260() -> ChunkRules {
+    ChunkRules {
+        unit: PMDCS,
+        initial_window: 4404,
+        initial_ssthresh: 1 << 30,
+        floor: 4 * PMDCS,
+        slow_start_limit: PMDCS,
+        idle_floor: Some(4 * PMDCS),
+        backoff_keeps_ssthresh: false,
+        slow_start_at_ssthresh: true,
+        needs_advance: true,
+        pba_needs_full_window: false,
+        pba_clamp: true,
+        pba_counts_twice: false,
+        fcc_step: FccStep::Packet,
+        fcc_clock: FccClock::Bytes,
+        fcc_rounding: FccRounding::Exact,
+        fcc_slow_start: false,
+    }
 }
 
-fn full(c: &Reno, cumulative: u64) -> Acked {
+/// RFC 2960.
+fn rfc2960() -> ChunkRules {
+    ChunkRules { initial_window: 2 * PMDCS, floor: 2 * PMDCS, pba_clamp: false, ..rfc9260() }
+}
+
+/// The modules of ns-2: since 3.5, and before 3.3.
+fn ns2(old: bool) -> ChunkRules {
+    ChunkRules {
+        initial_window: 2 * PMDCS,
+        initial_ssthresh: 65_536,
+        backoff_keeps_ssthresh: true,
+        pba_needs_full_window: !old,
+        pba_clamp: false,
+        pba_counts_twice: old,
+        ..rfc9260()
+    }
+}
+
+fn reno(change: impl FnOnce(&mut ChunkRules)) -> Chunks {
+    let mut rules = rfc9260();
+    change(&mut rules);
+    Chunks::new(&rules)
+}
+
+const LOSS: Congestion = Congestion::FastRetransmit(Base::CWND);
+const TIMEOUT: Congestion = Congestion::Timeout(Some(Base::CWND));
+
+fn full(c: &Chunks, cumulative: u64) -> Acked {
     Acked { cumulative, flight_before: c.window(), cumulative_advanced: true, ..Acked::default() }
-}
-
-#[test]
-fn initial_windows() {
-    assert_eq!(reno(|_| {}).window(), 4404, "min(4 x 1468, max(2 x 1468, 4404))");
-    assert_eq!(Reno::new(&Config::rfc9260(), true, 0).window(), 4344);
-    assert_eq!(reno(|c| c.mtu = 9000).window(), 2 * 8968);
-    assert_eq!(reno(|c| c.mtu = 600).window(), 4 * 568);
-    assert_eq!(Reno::new(&Config::rfc2960(), false, 65_536).window(), 2 * PMDCS);
-    assert_eq!(Reno::new(&Config::rfc2960(), false, 65_536).ssthresh(), 65_536, "the peer's rwnd");
 }
 
 #[test]
@@ -40,7 +73,7 @@ fn slow_start_grows_by_what_was_acked_but_at_most_one_pmdcs() {
 
 #[test]
 fn congestion_avoidance_adds_one_pmdcs_for_a_window_of_bytes() {
-    let mut c = reno(|c| c.initial_ssthresh = Some(4404));
+    let mut c = reno(|c| c.initial_ssthresh = 4404);
     let acked = full(&c, 1468);
     c.on_ack(&acked);
     assert_eq!(c.window(), 4404 + PMDCS, "cwnd = ssthresh is slow start");
@@ -57,7 +90,7 @@ fn congestion_avoidance_adds_one_pmdcs_for_a_window_of_bytes() {
 
 #[test]
 fn partial_bytes_acked_is_held_at_cwnd_while_the_window_is_not_full() {
-    let mut c = reno(|c| c.initial_ssthresh = Some(1000));
+    let mut c = reno(|c| c.initial_ssthresh = 1000);
     c.on_ack(&Acked { cumulative: 10_000, flight_before: 10, cumulative_advanced: true, ..Acked::default() });
     assert_eq!((c.window(), c.partial_bytes_acked), (4404, 4404));
     c.on_ack(&Acked { all_acked: true, ..full(&c, 10) });
@@ -66,13 +99,13 @@ fn partial_bytes_acked_is_held_at_cwnd_while_the_window_is_not_full() {
 
 #[test]
 fn ns2_counts_cumulative_bytes_only_while_full_and_the_old_module_counts_gaps_twice() {
-    let mut c = Reno::new(&Config::ns2_2_35(), false, 65_536);
+    let mut c = Chunks::new(&ns2(false));
     c.ssthresh = 1000;
     c.on_ack(&Acked { cumulative: 1468, flight_before: 10, cumulative_advanced: true, ..Acked::default() });
     assert_eq!(c.partial_bytes_acked, 0);
     c.on_ack(&Acked { gap: 500, earlier_gap: 700, cumulative_advanced: true, ..Acked::default() });
     assert_eq!(c.partial_bytes_acked, 500);
-    let mut old = Reno::new(&Config::ns2_2_28(), false, 65_536);
+    let mut old = Chunks::new(&ns2(true));
     old.ssthresh = 1000;
     old.on_ack(&Acked { gap: 500, earlier_gap: 700, cumulative_advanced: true, ..Acked::default() });
     assert_eq!(old.partial_bytes_acked, 1200);
@@ -82,27 +115,43 @@ fn ns2_counts_cumulative_bytes_only_while_full_and_the_old_module_counts_gaps_tw
 fn the_two_cuts_and_their_floors() {
     let mut c = reno(|_| {});
     c.cwnd = 100_000;
-    c.on_congestion(Congestion::FastRetransmit);
+    c.on_congestion(LOSS);
     assert_eq!((c.window(), c.ssthresh()), (50_000, 50_000));
-    c.on_congestion(Congestion::Timeout);
+    c.on_congestion(TIMEOUT);
     assert_eq!((c.window(), c.ssthresh()), (PMDCS, 25_000));
-    c.on_congestion(Congestion::Timeout);
+    c.on_congestion(TIMEOUT);
     assert_eq!(
         (c.window(), c.ssthresh()),
         (PMDCS, 4 * PMDCS),
         "7.2.3 makes no exception for the next expiry"
     );
-    let mut ns = Reno::new(&Config::ns2_2_35(), false, 65_536);
+    let mut ns = Chunks::new(&ns2(false));
     ns.cwnd = 100_000;
-    ns.on_congestion(Congestion::Timeout);
-    ns.on_congestion(Congestion::Timeout);
+    ns.on_congestion(TIMEOUT);
+    ns.on_congestion(TIMEOUT);
     assert_eq!((ns.window(), ns.ssthresh()), (PMDCS, 50_000), "ns-2 keeps it");
     c.cwnd = 2 * PMDCS;
-    c.on_congestion(Congestion::FastRetransmit);
+    c.on_congestion(LOSS);
     assert_eq!(c.window(), 4 * PMDCS, "RFC 9260: floor 4");
-    let mut old = Reno::new(&Config::rfc2960(), false, 65_536);
-    old.on_congestion(Congestion::FastRetransmit);
+    let mut old = Chunks::new(&rfc2960());
+    old.on_congestion(LOSS);
     assert_eq!(old.window(), 2 * PMDCS, "RFC 2960: floor 2");
+}
+
+#[test]
+fn what_is_reduced_may_be_the_flight_and_a_mark_counts_as_a_loss() {
+    for event in [Congestion::FastRetransmit(Base::Flight(30_000)), Congestion::Ecn(Base::Window(30_000))] {
+        let mut c = reno(|_| {});
+        c.cwnd = 100_000;
+        c.on_congestion(event);
+        assert_eq!((c.window(), c.ssthresh()), (15_000, 15_000), "{event:?}");
+    }
+    let mut c = reno(|_| {});
+    c.cwnd = 100_000;
+    c.on_congestion(Congestion::Timeout(None));
+    assert_eq!((c.window(), c.ssthresh()), (PMDCS, 1 << 30), "held");
+    c.on_congestion(Congestion::OtherLane);
+    assert_eq!((c.window(), c.ssthresh()), (PMDCS, PMDCS - 1), "no raise, and no slow start");
 }
 
 #[test]
@@ -123,7 +172,7 @@ fn an_idle_lane_decays_to_its_floor_and_never_grows() {
 
 /// In congestion avoidance with 10 packets of window, and SACKs of one packet each; gives cwnd in packets after each round
 /// trip (ten SACKs and more, as the window grows).
-fn staircase(change: impl FnOnce(&mut Config), growth: Growth, rounds: usize) -> Vec<f64> {
+fn staircase(change: impl FnOnce(&mut ChunkRules), growth: Growth, rounds: usize) -> Vec<f64> {
     let mut c = reno(change);
     c.cwnd = 10 * PMDCS;
     c.ssthresh = 1000;
@@ -149,7 +198,7 @@ fn phi_of_1_is_reno_whatever_the_choices() {
         (FccStep::Fraction, FccClock::Bytes),
         (FccStep::Fraction, FccClock::RoundTrips),
     ] {
-        let choose = |c: &mut Config| {
+        let choose = |c: &mut ChunkRules| {
             c.fcc_step = step;
             c.fcc_clock = clock;
             c.fcc_slow_start = true;
@@ -168,7 +217,7 @@ fn the_staircase_of_phi_4() {
 
 #[test]
 fn a_quarter_of_a_packet_every_round_trip() {
-    let choose = |c: &mut Config| {
+    let choose = |c: &mut ChunkRules| {
         c.fcc_step = FccStep::Fraction;
         c.fcc_clock = FccClock::RoundTrips;
     };
@@ -178,7 +227,7 @@ fn a_quarter_of_a_packet_every_round_trip() {
 
 #[test]
 fn fractions_of_a_byte_are_not_lost() {
-    let choose = |c: &mut Config| {
+    let choose = |c: &mut ChunkRules| {
         c.fcc_step = FccStep::Fraction;
         c.fcc_clock = FccClock::RoundTrips;
     };
@@ -213,7 +262,7 @@ fn after_a_fast_retransmit_slow_start_or_not() {
         let mut c = reno(|c| c.slow_start_at_ssthresh = counts);
         c.cwnd = 10 * PMDCS;
         c.ssthresh = 1000;
-        c.on_congestion(Congestion::FastRetransmit);
+        c.on_congestion(LOSS);
         let acked = full(&c, PMDCS);
         c.on_ack(&acked);
         assert_eq!(c.cwnd as f64 / PMDCS as f64, after, "cwnd = ssthresh is slow start: {counts}");

@@ -1,24 +1,49 @@
+use super::super::reno::AckedGrowth;
 use super::*;
-use crate::config::AckedGrowth;
+use anabranch_base::{Duration, Instant};
 
 fn at(n: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(n)
 }
 
 fn acked(bytes: u64) -> Acked {
-    Acked { bytes, now: Instant::ZERO, rtt: None, srtt: None, una: 0, max: 0 }
+    Acked { cumulative: bytes, ..Acked::default() }
 }
 
 /// An ACK for a segment at `ms`, which took `rtt` milliseconds.
 fn timed(ms: u64, rtt: u64, una: u64, max: u64) -> Acked {
     let rtt = Duration::from_millis(rtt);
-    Acked { bytes: 1000, now: at(ms), rtt: Some(rtt), srtt: Some(rtt), una, max }
+    Acked { cumulative: 1000, now: at(ms), rtt: Some(rtt), srtt: Some(rtt), una, max, ..Acked::default() }
 }
 
-fn law(controller: Controller, cwnd: u64, ssthresh: u64) -> Congestion {
-    let config = Config { controller, undo: true, ..Config::default() };
-    Congestion { base: Reno::at(AckedGrowth::Bytes, cwnd, ssthresh), ..Congestion::new(&config, 1000) }
+/// Segments of 1000 bytes; what remembers needs nobody to look.
+fn rules(algorithm: Algorithm) -> SegmentRules {
+    SegmentRules {
+        algorithm,
+        hystart: false,
+        window: WindowRules {
+            segment: 1000,
+            growth: AckedGrowth::Bytes,
+            limit: 2,
+            initial_window: 10_000,
+            initial_ssthresh: u64::MAX,
+            floor: 2000,
+            loss_window: 1,
+        },
+        undo: true,
+        needs_full_window: false,
+        needs_advance: false,
+        backoff_keeps_ssthresh: false,
+        idle_floor: None,
+    }
 }
+
+fn law(algorithm: Algorithm, cwnd: u64, ssthresh: u64) -> Segments {
+    let window = WindowRules { initial_window: cwnd, initial_ssthresh: ssthresh, ..rules(algorithm).window };
+    Segments::new(&SegmentRules { window, ..rules(algorithm) })
+}
+
+const LOSS: Congestion = Congestion::FastRetransmit(Base::CWND);
 
 #[test]
 fn slow_start_by_bytes_acked_at_most_two_segments() {
@@ -46,30 +71,30 @@ fn congestion_avoidance_adds_a_segment_a_round_trip() {
 
 #[test]
 fn packets_keep_the_half_of_an_odd_window() {
-    let mut c = law(Controller::Reno, 9000, 1000);
+    let mut c = law(Algorithm::Reno, 9000, 1000);
     c.base = Reno::at(AckedGrowth::Packets, 9000, 1000);
-    c.on_fast_retransmit(Base::Window(45_000));
+    c.on_congestion(Congestion::FastRetransmit(Base::Window(45_000)));
     assert_eq!((c.window(), c.ssthresh()), (4000, 4000));
     for _ in 0..3 {
-        c.on_ack(acked(1000));
+        c.on_ack(&acked(1000));
     }
     assert_eq!(c.window(), 5000, "4.5 + 1/4.5 + 1/4.7 + 1/4.9");
-    c.on_timeout(Some(Base::Window(45_000)));
+    c.on_congestion(Congestion::Timeout(Some(Base::Window(45_000))));
     assert_eq!((c.window(), c.ssthresh()), (1000, 2000));
 }
 
 /// RFC 9438, equations 1 and 2: 100 segments, a loss, 70, and 100 again after K = cbrt(30 / 0.4) = 4.217 s.
 #[test]
 fn cubic_is_back_at_the_old_maximum_after_k_seconds() {
-    let mut c = law(Controller::Cubic, 100_000, 1000);
-    c.on_fast_retransmit(Base::Window(u64::MAX));
+    let mut c = law(Algorithm::Cubic, 100_000, 1000);
+    c.on_congestion(LOSS);
     assert_eq!((c.window(), c.ssthresh()), (70_000, 70_000), "beta is 0.7");
     // 200 ms a round trip, an ACK for each segment.
     let (mut now, mut trace) = (0.0, Vec::new());
     while now < 8000.0 {
         let acks = c.window() / 1000;
         for i in 0..acks {
-            c.on_ack(timed((now + 200.0 * i as f64 / acks as f64) as u64, 200, 0, 0));
+            c.on_ack(&timed((now + 200.0 * i as f64 / acks as f64) as u64, 200, 0, 0));
         }
         now += 200.0;
         trace.push((now, c.base.cwnd / 1000.0));
@@ -84,12 +109,12 @@ fn cubic_is_back_at_the_old_maximum_after_k_seconds() {
 #[test]
 fn cubic_is_as_fast_as_reno_where_reno_is_faster() {
     // RTT 10 ms, 10 segments: the cubic curve hardly moves, W_est gains 0.529 a round trip until 14.3, then 1.
-    let mut c = law(Controller::Cubic, 20_000, 1000);
-    c.on_fast_retransmit(Base::Window(u64::MAX));
+    let mut c = law(Algorithm::Cubic, 20_000, 1000);
+    c.on_congestion(LOSS);
     let (mut now, mut reached) = (0, None);
     for round in 1..30 {
         for _ in 0..c.window() / 1000 {
-            c.on_ack(timed(now, 10, 0, 0));
+            c.on_ack(&timed(now, 10, 0, 0));
         }
         now += 10;
         if c.window() >= 20_000 {
@@ -103,9 +128,9 @@ fn cubic_is_as_fast_as_reno_where_reno_is_faster() {
 
 #[test]
 fn cubic_lets_others_in_when_it_loses_below_its_maximum() {
-    let mut c = law(Controller::Cubic, 100_000, 1000);
-    c.on_fast_retransmit(Base::Window(u64::MAX));
-    c.on_fast_retransmit(Base::Window(u64::MAX));
+    let mut c = law(Algorithm::Cubic, 100_000, 1000);
+    c.on_congestion(LOSS);
+    c.on_congestion(LOSS);
     // Section 4.7: 70 is below 100, so W_max is 70 * (1 + 0.7) / 2 = 59.5.
     let Law::Cubic(cubic) = &c.law else { unreachable!() };
     assert_eq!(format!("{cubic:?}").split(',').next(), Some("Cubic { maximum: 59.5"));
@@ -114,15 +139,15 @@ fn cubic_lets_others_in_when_it_loses_below_its_maximum() {
 /// Xu et al., section III: additive increase far from the maximum, binary search near it.
 #[test]
 fn bic_searches_for_the_maximum_then_probes_beyond() {
-    let mut c = law(Controller::Bic, 200_000, 1000);
-    c.on_fast_retransmit(Base::Window(u64::MAX));
+    let mut c = law(Algorithm::Bic, 200_000, 1000);
+    c.on_congestion(LOSS);
     assert_eq!(c.window(), 200_000 * 819 / 1024);
     let mut now = 0;
     let mut grown = Vec::new();
     for _ in 0..16 {
         let before = c.base.cwnd;
         for _ in 0..(c.window() / 1000) {
-            c.on_ack(timed(now, 100, 0, 0));
+            c.on_ack(&timed(now, 100, 0, 0));
         }
         now += 100;
         grown.push(((c.base.cwnd - before) / 1000.0).round() as u32);
@@ -133,21 +158,21 @@ fn bic_searches_for_the_maximum_then_probes_beyond() {
     assert!(grown.iter().skip(6).any(|g| *g <= 1), "slow near the maximum: {grown:?}");
     assert!(c.window() > 190_000 && c.window() <= 205_000, "{}", c.window());
     // Below 14 segments it is Reno.
-    let mut c = law(Controller::Bic, 10_000, 1000);
-    c.on_fast_retransmit(Base::Window(u64::MAX));
+    let mut c = law(Algorithm::Bic, 10_000, 1000);
+    c.on_congestion(LOSS);
     assert_eq!(c.window(), 5000);
 }
 
 #[test]
 fn vegas_keeps_two_to_four_segments_in_the_queue() {
     // A path that holds 20 segments at 100 ms; every segment more waits 5 ms.
-    let mut c = law(Controller::Vegas, 10_000, 8000);
+    let mut c = law(Algorithm::Vegas, 10_000, 8000);
     let (mut now, mut sent) = (0, 0);
     for _ in 0..60 {
         let window = c.window() / 1000;
         let rtt = 100 + 5 * window.saturating_sub(20);
         for i in 0..window {
-            c.on_ack(timed(now, rtt, sent + i * 1000, sent + (window + i) * 1000));
+            c.on_ack(&timed(now, rtt, sent + i * 1000, sent + (window + i) * 1000));
         }
         sent += window * 1000;
         now += rtt;
@@ -157,13 +182,13 @@ fn vegas_keeps_two_to_four_segments_in_the_queue() {
 
 #[test]
 fn vegas_leaves_slow_start_when_the_queue_grows() {
-    let mut c = law(Controller::Vegas, 4000, u64::MAX);
+    let mut c = law(Algorithm::Vegas, 4000, u64::MAX);
     let (mut now, mut sent) = (0, 0);
     for _ in 0..12 {
         let window = c.window() / 1000;
         let rtt = 100 + 5 * window.saturating_sub(20);
         for i in 0..window {
-            c.on_ack(timed(now, rtt, sent + i * 1000, sent + (window + i) * 1000));
+            c.on_ack(&timed(now, rtt, sent + i * 1000, sent + (window + i) * 1000));
         }
         sent += window * 1000;
         now += rtt;
@@ -176,14 +201,12 @@ fn vegas_leaves_slow_start_when_the_queue_grows() {
 #[test]
 fn hystart_leaves_slow_start_before_the_loss() {
     let run = |rtts: &[u64]| {
-        let config = Config { hystart: true, ..Config::default() };
-        let mut c = Congestion::new(&config, 1000);
-        c.base = Reno::at(AckedGrowth::Bytes, 10_000, u64::MAX);
+        let mut c = Segments::new(&SegmentRules { hystart: true, ..rules(Algorithm::Reno) });
         let (mut sent, mut windows) = (0, Vec::new());
         for rtt in rtts {
             let window = c.window() / 1000;
             for i in 0..window {
-                c.on_ack(timed(0, *rtt, sent + i * 1000, sent + (window + i) * 1000));
+                c.on_ack(&timed(0, *rtt, sent + i * 1000, sent + (window + i) * 1000));
             }
             sent += window * 1000;
             windows.push(c.window() / 1000);
@@ -205,11 +228,74 @@ fn hystart_leaves_slow_start_before_the_loss() {
 
 #[test]
 fn a_needless_reduction_is_undone() {
-    let mut c = law(Controller::Cubic, 50_000, 40_000);
-    c.on_fast_retransmit(Base::Window(u64::MAX));
+    let mut c = law(Algorithm::Cubic, 50_000, 40_000);
+    c.on_congestion(LOSS);
     assert_eq!(c.window(), 35_000);
     c.undo();
     assert_eq!((c.window(), c.ssthresh()), (50_000, 40_000));
     c.undo();
     assert_eq!(c.window(), 50_000, "once");
+}
+
+/// What SCTP asks for: a full window, an advance, no growth in recovery.
+#[test]
+fn the_window_grows_when_the_rules_let_it() {
+    for algorithm in [Algorithm::Reno, Algorithm::Cubic, Algorithm::Bic, Algorithm::Vegas] {
+        let strict = SegmentRules { needs_full_window: true, needs_advance: true, ..rules(algorithm) };
+        let full = Acked { cumulative_advanced: true, flight_before: 10_000, ..timed(100, 50, 0, 0) };
+        let grows = |acked: Acked| {
+            let mut c = Segments::new(&strict);
+            c.on_ack(&acked);
+            c.window() > 10_000
+        };
+        assert!(grows(full), "{algorithm:?}");
+        assert!(!grows(Acked { flight_before: 9_999, ..full }), "{algorithm:?}");
+        assert!(!grows(Acked { cumulative_advanced: false, ..full }), "{algorithm:?}");
+        assert!(!grows(Acked { in_recovery: true, ..full }), "{algorithm:?}");
+        assert!(!grows(Acked { cumulative: 0, ..full }), "{algorithm:?}");
+    }
+}
+
+#[test]
+fn a_mark_counts_as_a_loss_and_another_lanes_loss_raises_nothing() {
+    let mut c = law(Algorithm::Cubic, 50_000, 1000);
+    c.on_congestion(Congestion::Ecn(Base::CWND));
+    assert_eq!((c.window(), c.ssthresh()), (35_000, 35_000));
+    c.on_congestion(Congestion::OtherLane);
+    assert_eq!((c.window(), c.ssthresh()), (24_500, 24_500));
+    let mut small = law(Algorithm::Reno, 1000, 500);
+    small.on_congestion(Congestion::OtherLane);
+    assert_eq!((small.window(), small.ssthresh()), (1000, 1000));
+}
+
+#[test]
+fn timeouts_and_ssthresh() {
+    let timeout = Congestion::Timeout(Some(Base::CWND));
+    let mut c = law(Algorithm::Cubic, 50_000, 1000);
+    c.on_congestion(timeout);
+    assert_eq!((c.window(), c.ssthresh()), (1000, 35_000));
+    c.on_congestion(Congestion::Timeout(None));
+    assert_eq!((c.window(), c.ssthresh()), (1000, 35_000), "held by the caller");
+    c.on_congestion(timeout);
+    assert_eq!((c.window(), c.ssthresh()), (1000, 2000), "the floor");
+    let mut keeps = Segments::new(&SegmentRules { backoff_keeps_ssthresh: true, ..rules(Algorithm::Reno) });
+    keeps.on_congestion(timeout);
+    keeps.on_congestion(timeout);
+    assert_eq!((keeps.window(), keeps.ssthresh()), (1000, 5000), "held by the rule");
+}
+
+#[test]
+fn an_idle_sender_decays_to_its_floor_and_another_lane_is_taken_in() {
+    let mut c = Segments::new(&SegmentRules { idle_floor: Some(4000), ..rules(Algorithm::Cubic) });
+    c.base.ssthresh = 5000;
+    c.on_idle();
+    assert_eq!((c.window(), c.ssthresh()), (5000, 10_000), "ssthresh remembers the window");
+    c.on_idle();
+    c.on_idle();
+    assert_eq!((c.window(), c.ssthresh()), (4000, 10_000));
+    c.absorb(3000, u64::MAX);
+    assert_eq!((c.window(), c.ssthresh()), (7000, u64::MAX));
+    let mut off = law(Algorithm::Cubic, 10_000, 5000);
+    off.on_idle();
+    assert_eq!(off.window(), 10_000);
 }
