@@ -18,5 +18,6 @@
 pub mod clock;
 pub mod congestion;
 pub mod pacer;
+pub mod rack;
 pub mod ranges;
 pub mod rtt;

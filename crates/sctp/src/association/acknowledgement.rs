@@ -1,7 +1,7 @@
 //! SACKs that arrive: flight, round trips, windows, losses (RFC 9260, 6.2.1, 6.3, 7.2).
 
 use anabranch_base::{Instant, TraceEvent};
-use anabranch_transport::congestion::{Acked, Base, Congestion};
+use anabranch_transport::congestion::{Acked, Base, Congestion, Timing};
 use anabranch_wire::Tsn;
 use anabranch_wire::chunk::ReceiveTime;
 use anabranch_wire::chunk::sack::GapBlock;
@@ -223,14 +223,11 @@ impl Association {
                 in_recovery: recovers && lane.in_recovery(first),
                 all_acked: lane.unacked == 0,
                 round_trip,
-                now,
-                // The newest of what was sent once, whatever is timed for the RTO.
-                rtt: ack.newest_once.map(|(_, sent_at)| now - sent_at),
-                srtt: lane.rtt.srtt(),
-                una: first,
-                max: space.flight.next(),
             };
-            lane.controller.on_ack(&acked);
+            let (srtt, max) = (lane.rtt.srtt(), space.flight.next());
+            // Of the newest that was sent once, whatever is timed for the RTO.
+            let rtt = || ack.newest_once.map(|(_, sent_at)| now - sent_at);
+            lane.controller.on_ack(&acked, || Timing { now, rtt: rtt(), srtt, una: first, max });
         }
         // R2: "Whenever all outstanding data sent to an address have been acknowledged, turn off the T3-rtx timer".
         // R3: "Whenever a SACK chunk is received that acknowledges the DATA chunk with the earliest outstanding TSN

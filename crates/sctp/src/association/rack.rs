@@ -2,6 +2,7 @@
 
 use anabranch_base::{Duration, Instant};
 use anabranch_transport::congestion::{Base, Congestion};
+use anabranch_transport::rack::ProbeAnswer;
 use anabranch_wire::Tsn;
 
 use super::acknowledgement::Marked;
@@ -9,7 +10,7 @@ use super::{Association, State};
 use crate::config::{FastRecovery, ImmediateBit};
 use crate::lane::SecondTimer;
 use crate::subflow::flight::{AckOutcome, SentChunk};
-use crate::subflow::rack::{Circumstances, ProbeOutcome};
+use crate::subflow::rack::Circumstances;
 
 /// "If ... no RTT sample has been taken, the PTO is 1 second" (RFC 8985, 7.2).
 const FIRST_PTO: Duration = Duration::from_secs(1);
@@ -56,7 +57,7 @@ impl Association {
         };
         let Some(rack) = &mut lane.rack else { return };
         let ack = outcome.and_then(|outcome| outcome.lanes.get(index));
-        let mut probe = ProbeOutcome::Nothing;
+        let mut probe = ProbeAnswer::Open;
         if let Some(ack) = ack {
             rack.delivered(&circumstances, ack);
             probe = rack.probe_answered(&space.flight);
@@ -73,7 +74,7 @@ impl Association {
         lane.second = again.map(|at| (at.max(now + lane.clock.granularity()), SecondTimer::Reordering));
         if let Some(marked) = marked {
             self.after_marking(now, index, &marked, in_recovery);
-        } else if probe == ProbeOutcome::Repaired && !in_recovery {
+        } else if probe == ProbeAnswer::Repaired && !in_recovery {
             self.cut_after_probe(now, index);
         }
         self.arm_second_timer(now, index);

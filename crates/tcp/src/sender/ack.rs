@@ -4,7 +4,7 @@ use super::{Alarm, Context, LossRecovery, Phase, Reducing, Sender};
 use crate::config::{RttSampling, SsthreshBase};
 use crate::flight::Taken;
 use anabranch_base::{Duration, Instant, RetransmitReason, TraceEvent};
-use anabranch_transport::congestion::{Acked, Base, Congestion};
+use anabranch_transport::congestion::{Acked, Base, Congestion, Timing};
 
 /// What an acknowledgement says, unwrapped and checked: `ack` is at most what has been sent.
 pub(crate) struct AckInfo<'a> {
@@ -220,17 +220,14 @@ impl Sender {
 
     fn grow(&mut self, cx: &Context<'_>, bytes: u64, rtt: Option<Duration>) {
         if !self.config.growth_needs_full_window || self.una <= self.cwnd_limited_to {
-            self.congestion.on_ack(&Acked {
+            let acked = Acked {
                 cumulative: bytes,
                 flight_before: u64::MAX,
                 cumulative_advanced: true,
-                now: cx.now,
-                rtt,
-                srtt: self.rtt.srtt(),
-                una: self.una,
-                max: self.max,
                 ..Acked::default()
-            });
+            };
+            let (now, srtt, una, max) = (cx.now, self.rtt.srtt(), self.una, self.max);
+            self.congestion.on_ack(&acked, || Timing { now, rtt, srtt, una, max });
         }
     }
 

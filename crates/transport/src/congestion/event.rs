@@ -22,7 +22,12 @@ pub struct Acked {
     pub all_acked: bool,
     /// A round trip has ended: what was sent after the end of the last one is acknowledged.
     pub round_trip: bool,
-    /// When it arrived.
+}
+
+/// When that was. Only some controllers ask: Reno of either protocol does without.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Timing {
+    /// When the acknowledgement arrived.
     pub now: Instant,
     /// The round trip that it tells of, if any; of something sent once.
     pub rtt: Option<Duration>,

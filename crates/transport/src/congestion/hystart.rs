@@ -1,6 +1,6 @@
 //! HyStart++ (RFC 9406): leaves slow start when the round-trip time begins to grow, by way of a conservative phase.
 
-use super::event::Acked;
+use super::event::Timing;
 use super::reno::Reno;
 use anabranch_base::Duration;
 
@@ -30,9 +30,9 @@ impl HyStart {
     }
 
     /// An acknowledgement of so many bytes in slow start. Answers how many it counts for.
-    pub(super) fn on_ack(&mut self, base: &mut Reno, acked: &Acked, bytes: u64) -> u64 {
-        if acked.una >= self.ends {
-            self.ends = acked.max;
+    pub(super) fn on_ack(&mut self, base: &mut Reno, timing: &Timing, bytes: u64) -> u64 {
+        if timing.una >= self.ends {
+            self.ends = timing.max;
             self.last = self.current.take();
             self.samples = 0;
             if let Some((_, rounds)) = &mut self.conservative {
@@ -44,7 +44,7 @@ impl HyStart {
                 }
             }
         }
-        if let Some(rtt) = acked.rtt {
+        if let Some(rtt) = timing.rtt {
             self.current = Some(self.current.map_or(rtt, |smallest| smallest.min(rtt)));
             self.samples += 1;
         }

@@ -19,7 +19,7 @@ pub mod segments;
 mod vegas;
 mod words;
 
-pub use event::{Acked, Base, Congestion};
+pub use event::{Acked, Base, Congestion, Timing};
 pub use growth::{FccClock, FccRounding, FccStep, Growth};
 pub use reno::{AckedGrowth, WindowRules};
 use rfc9260::{ChunkRules, Chunks};
@@ -72,9 +72,13 @@ impl Controller {
         either!(self, controller => controller.ssthresh())
     }
 
-    /// An acknowledgement of new data.
-    pub fn on_ack(&mut self, acked: &Acked) {
-        either!(self, controller => controller.on_ack(acked));
+    /// An acknowledgement of new data. `timing` is asked for where it is needed.
+    #[inline]
+    pub fn on_ack(&mut self, acked: &Acked, timing: impl FnOnce() -> Timing) {
+        match self {
+            Self::Chunks(controller) => controller.on_ack(acked),
+            Self::Segments(controller) => controller.on_ack(acked, &timing()),
+        }
     }
 
     /// The network lost something, or is about to.

@@ -214,6 +214,7 @@ impl Chunks {
         }
     }
 
+    #[inline]
     pub(super) fn on_ack(&mut self, acked: &Acked) {
         self.idle = false;
         let full = acked.flight_before >= self.cwnd;

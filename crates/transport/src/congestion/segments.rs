@@ -3,7 +3,7 @@
 
 use super::bic::Bic;
 use super::cubic::Cubic;
-use super::event::{Acked, Base, Congestion};
+use super::event::{Acked, Base, Congestion, Timing};
 use super::hystart::HyStart;
 use super::reno::{Reno, WindowRules};
 use super::vegas::Vegas;
@@ -107,17 +107,18 @@ impl Segments {
         }
     }
 
-    #[inline]
+    #[inline(never)]
     pub(super) fn window(&self) -> u64 {
         self.base.window()
     }
 
-    #[inline]
+    #[inline(never)]
     pub(super) fn ssthresh(&self) -> u64 {
         self.base.ssthresh
     }
 
-    pub(super) fn on_ack(&mut self, acked: &Acked) {
+    #[inline(never)]
+    pub(super) fn on_ack(&mut self, acked: &Acked, timing: &Timing) {
         self.idle = false;
         let full = !self.needs_full_window || acked.flight_before >= self.window();
         let advanced = !self.needs_advance || acked.cumulative_advanced;
@@ -127,14 +128,14 @@ impl Segments {
         }
         let Self { base, law, hystart, .. } = self;
         if let (Some(hystart), true) = (hystart, base.in_slow_start()) {
-            bytes = hystart.on_ack(base, acked, bytes);
+            bytes = hystart.on_ack(base, timing, bytes);
         }
         match law {
-            Law::Vegas(vegas) => vegas.on_ack(base, acked, bytes),
+            Law::Vegas(vegas) => vegas.on_ack(base, timing, bytes),
             _ if base.in_slow_start() => base.slow_start(bytes),
             Law::Reno => base.avoid(bytes),
-            Law::Bic(bic) => bic.avoid(base, acked, bytes),
-            Law::Cubic(cubic) => cubic.avoid(base, acked, bytes),
+            Law::Bic(bic) => bic.avoid(base, timing, bytes),
+            Law::Cubic(cubic) => cubic.avoid(base, timing, bytes),
         }
     }
 

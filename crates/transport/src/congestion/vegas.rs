@@ -1,7 +1,7 @@
 //! Vegas (Brakmo, O'Malley, Peterson: "TCP Vegas: new techniques for congestion detection and avoidance", 1994), with
 //! the constants of Linux: once a round trip it compares the window with what the smallest round-trip time needs.
 
-use super::event::Acked;
+use super::event::Timing;
 use super::reno::Reno;
 use anabranch_base::Duration;
 
@@ -32,16 +32,16 @@ impl Vegas {
         (self.round, self.samples, self.ends) = (None, 0, 0);
     }
 
-    pub(super) fn on_ack(&mut self, base: &mut Reno, acked: &Acked, bytes: u64) {
-        if let Some(rtt) = acked.rtt {
+    pub(super) fn on_ack(&mut self, base: &mut Reno, timing: &Timing, bytes: u64) {
+        if let Some(rtt) = timing.rtt {
             let smaller = |old: Option<Duration>| Some(old.map_or(rtt, |old| old.min(rtt)));
             self.smallest = smaller(self.smallest);
             self.round = smaller(self.round);
             self.samples += 1;
         }
-        if acked.una >= self.ends {
+        if timing.una >= self.ends {
             let (round, samples) = (self.round.take(), std::mem::take(&mut self.samples));
-            self.ends = acked.max;
+            self.ends = timing.max;
             match (round, self.smallest) {
                 // Two samples may both be of delayed acknowledgements: as Reno then.
                 (Some(round), Some(smallest)) if samples > 2 && smallest > Duration::ZERO => {
