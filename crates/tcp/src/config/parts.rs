@@ -1,6 +1,6 @@
 //! What the parts that SCTP has too are told (`anabranch_transport`).
 
-use super::Config;
+use super::table::Config;
 use super::value::RttEstimator;
 use anabranch_base::Duration;
 use anabranch_transport::clock::Clock;

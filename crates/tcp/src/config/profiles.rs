@@ -1,10 +1,9 @@
 //! Profiles: named sets of values. No code asks for a profile's name.
 
-use super::{
-    AckedGrowth, Algorithm, Config, InitialWindow, LossRecovery, Reduction, RttEstimator, RttSampling,
-    SsthreshBase,
-};
+use super::table::Config;
+use super::value::{InitialWindow, LossRecovery, Reduction, RttEstimator, RttSampling, SsthreshBase};
 use anabranch_base::Duration;
+use anabranch_transport::congestion::{AckedGrowth, Algorithm};
 
 /// Every profile with a line about it.
 pub const PROFILES: &[(&str, &str)] = &[

@@ -1,7 +1,8 @@
 //! An acknowledgement arrived.
 
-use super::{Alarm, Context, LossRecovery, Phase, Reducing, Sender};
-use crate::config::{RttSampling, SsthreshBase};
+use super::reduce::Reducing;
+use super::state::{Alarm, Context, Phase, Sender};
+use crate::config::{LossRecovery, RttSampling, SsthreshBase};
 use crate::flight::Taken;
 use anabranch_base::{Duration, Instant, RetransmitReason, TraceEvent};
 use anabranch_transport::congestion::{Acked, Base, Congestion, Timing};
@@ -161,7 +162,7 @@ impl Sender {
                 if self.phase == Phase::Loss && finished {
                     self.settle_doubt();
                     if let Some(rack) = &mut self.rack {
-                        rack.on_recovered();
+                        rack.core.recovered();
                     }
                     self.phase = Phase::Open;
                 }
@@ -236,7 +237,7 @@ impl Sender {
         self.reducing = None;
         self.settle_doubt();
         if let Some(rack) = &mut self.rack {
-            rack.on_recovered();
+            rack.core.recovered();
         }
         self.recover = None;
         self.inflation = 0;

@@ -1,6 +1,7 @@
 //! What leaves next: a retransmission, new data, or nothing.
 
-use super::{Alarm, Context, Fin, LossRecovery, Phase, Sender};
+use super::state::{Alarm, Context, Fin, Phase, Sender};
+use crate::config::LossRecovery;
 use anabranch_base::{Instant, RetransmitReason, TraceEvent};
 
 /// The segment that may leave now.

@@ -1,6 +1,6 @@
 //! The retransmission timer expired, or the persist timer, which is the same timer with a shut window.
 
-use super::{Alarm, Context, Phase, Sender};
+use super::state::{Alarm, Context, Phase, Sender};
 use anabranch_base::{RetransmitReason, TraceEvent};
 use anabranch_transport::congestion::Congestion;
 
