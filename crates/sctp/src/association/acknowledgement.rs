@@ -224,10 +224,14 @@ impl Association {
                 all_acked: lane.unacked == 0,
                 round_trip,
             };
-            let (srtt, max) = (lane.rtt.srtt(), space.flight.next());
-            // Of the newest that was sent once, whatever is timed for the RTO.
-            let rtt = || ack.newest_once.map(|(_, sent_at)| now - sent_at);
-            lane.controller.on_ack(&acked, || Timing { now, rtt: rtt(), srtt, una: first, max });
+            lane.controller.on_ack(&acked, || Timing {
+                now,
+                // Of the newest that was sent once, whatever is timed for the RTO.
+                rtt: ack.newest_once.map(|(_, sent_at)| now - sent_at),
+                srtt: lane.rtt.srtt(),
+                una: first,
+                max: space.flight.next(),
+            });
         }
         // R2: "Whenever all outstanding data sent to an address have been acknowledged, turn off the T3-rtx timer".
         // R3: "Whenever a SACK chunk is received that acknowledges the DATA chunk with the earliest outstanding TSN

@@ -2,6 +2,7 @@
 
 use super::event::{Acked, Base, Congestion};
 use super::growth::{FccClock, FccRounding, FccStep, Growth};
+use super::window::Window;
 
 /// What the controller of RFC 9260 is told.
 #[derive(Clone, Copy, Debug)]
@@ -55,11 +56,9 @@ struct Fcc {
     was_full: bool,
 }
 
-/// The controller of RFC 9260.
+/// The controller of RFC 9260, but for its window.
 #[derive(Clone, Debug)]
 pub struct Chunks {
-    cwnd: u64,
-    ssthresh: u64,
     partial_bytes_acked: u64,
     /// Growth in congestion avoidance; Phi is rounded already.
     growth: Growth,
@@ -82,8 +81,6 @@ pub struct Chunks {
 impl Chunks {
     pub(super) fn new(rules: &ChunkRules) -> Self {
         Self {
-            cwnd: rules.initial_window,
-            ssthresh: rules.initial_ssthresh,
             partial_bytes_acked: 0,
             growth: Growth::Phi(1.0),
             fcc: Fcc {
@@ -110,8 +107,8 @@ impl Chunks {
     }
 
     /// "When cwnd is less than or equal to ssthresh, an SCTP endpoint MUST use the slow-start algorithm" (7.2.1).
-    fn in_slow_start(&self) -> bool {
-        self.cwnd < self.ssthresh || (self.slow_start_at_ssthresh && self.cwnd == self.ssthresh)
+    fn in_slow_start(&self, window: &Window) -> bool {
+        window.cwnd < window.ssthresh || (self.slow_start_at_ssthresh && window.cwnd == window.ssthresh)
     }
 
     /// Phi; 1 where another rule decides.
@@ -124,78 +121,81 @@ impl Chunks {
 
     /// Bytes to be acknowledged before cwnd grows: "whenever partial_bytes_acked is equal to or greater than cwnd", and
     /// in the staircase of fractional congestion control Phi times that.
-    fn growth_threshold(&self) -> u64 {
+    fn growth_threshold(&self, window: &Window) -> u64 {
         let phi = self.phi();
         if phi > 1.0 && self.fcc.step == FccStep::Packet {
-            (self.cwnd as f64 * phi) as u64
+            (window.cwnd as f64 * phi) as u64
         } else {
-            self.cwnd
+            window.cwnd
         }
     }
 
     /// Adds a part of a packet, or takes it away; at least one packet remains.
-    fn add_packets(&mut self, packets: f64) {
+    fn add_packets(&mut self, window: &mut Window, packets: f64) {
         let bytes = self.fcc.owed + packets * self.unit as f64;
         let whole = bytes.floor();
         self.fcc.owed = bytes - whole;
-        let cwnd = self.cwnd.saturating_add_signed(whole as i64);
-        self.cwnd = if whole < 0.0 { cwnd.max(self.unit.min(self.cwnd)) } else { cwnd };
+        let cwnd = window.cwnd.saturating_add_signed(whole as i64);
+        window.cwnd = if whole < 0.0 { cwnd.max(self.unit.min(window.cwnd)) } else { cwnd };
     }
 
     /// A SACK that lets the window grow, in congestion avoidance.
-    fn grow(&mut self, newly: u64, full: bool) {
+    #[inline]
+    fn grow(&mut self, window: &mut Window, newly: u64, full: bool) {
         if let Growth::Linked(packets) = self.growth {
             if full {
-                self.add_packets(packets * newly as f64 / self.cwnd as f64);
+                self.add_packets(window, packets * newly as f64 / window.cwnd as f64);
             }
             return;
         }
         if self.phi() > 1.0 && self.fcc.clock == FccClock::RoundTrips {
             return; // by `count_round_trip`
         }
-        if self.partial_bytes_acked >= self.growth_threshold() && full {
-            self.partial_bytes_acked -= self.growth_threshold();
+        if self.partial_bytes_acked >= self.growth_threshold(window) && full {
+            self.partial_bytes_acked -= self.growth_threshold(window);
             if self.phi() > 1.0 && self.fcc.step == FccStep::Fraction {
-                self.add_packets(1.0 / self.phi());
+                self.add_packets(window, 1.0 / self.phi());
             } else {
-                self.cwnd += self.unit;
+                window.cwnd += self.unit;
             }
         }
     }
 
     /// Steps that are counted in round trips; one counts when the window was full in it.
-    fn count_round_trip(&mut self, acked: &Acked, full: bool) {
+    fn count_round_trip(&mut self, window: &mut Window, acked: &Acked, full: bool) {
         self.fcc.was_full |= full;
         if !acked.round_trip {
             return;
         }
         let was_full = std::mem::take(&mut self.fcc.was_full);
-        if !was_full || acked.in_recovery || self.in_slow_start() {
+        if !was_full || acked.in_recovery || self.in_slow_start(window) {
             return;
         }
         let phi = self.phi();
         match self.fcc.step {
-            FccStep::Fraction => self.add_packets(1.0 / phi),
+            FccStep::Fraction => self.add_packets(window, 1.0 / phi),
             FccStep::Packet => {
                 self.fcc.rounds += 1.0;
                 if self.fcc.rounds >= phi {
                     self.fcc.rounds -= phi;
-                    self.cwnd += self.unit;
+                    window.cwnd += self.unit;
                 }
             }
         }
     }
 
-    fn slow_start(&mut self, newly: u64) {
+    #[inline]
+    fn slow_start(&mut self, window: &mut Window, newly: u64) {
         let bytes = newly.min(self.slow_start_limit);
         let phi = self.phi();
         if self.fcc.slow_start && phi > 1.0 {
-            self.add_packets(bytes as f64 / self.unit as f64 / phi);
+            self.add_packets(window, bytes as f64 / self.unit as f64 / phi);
         } else {
-            self.cwnd += bytes;
+            window.cwnd += bytes;
         }
     }
 
+    #[inline]
     fn count_partial_bytes(&mut self, acked: &Acked, full: bool) {
         if self.pba_needs_full_window {
             // ns-2: cumulatively acknowledged bytes while the window is full, gap-acked ones when the point moves.
@@ -215,27 +215,27 @@ impl Chunks {
     }
 
     #[inline]
-    pub(super) fn on_ack(&mut self, acked: &Acked) {
+    pub(super) fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
         self.idle = false;
-        let full = acked.flight_before >= self.cwnd;
-        if !self.in_slow_start() {
+        let full = acked.flight_before >= window.cwnd;
+        if !self.in_slow_start(window) {
             self.count_partial_bytes(acked, full);
         }
         let newly = acked.cumulative + acked.gap;
         // "only if the current congestion window is being fully utilized and the data sender is not in Fast
         // Recovery"; the cumulative point must move, as every version of the rule has it.
         if (acked.cumulative_advanced || !self.needs_advance) && newly > 0 && !acked.in_recovery {
-            if !self.in_slow_start() {
-                self.grow(newly, full);
+            if !self.in_slow_start(window) {
+                self.grow(window, newly, full);
             } else if full {
-                self.slow_start(newly);
+                self.slow_start(window, newly);
             }
         }
         if self.phi() > 1.0 && self.fcc.clock == FccClock::RoundTrips {
-            self.count_round_trip(acked, full);
+            self.count_round_trip(window, acked, full);
         }
         if self.pba_clamp && !full {
-            self.partial_bytes_acked = self.partial_bytes_acked.min(self.growth_threshold());
+            self.partial_bytes_acked = self.partial_bytes_acked.min(self.growth_threshold(window));
         }
         if acked.all_acked {
             self.partial_bytes_acked = 0;
@@ -243,31 +243,31 @@ impl Chunks {
     }
 
     /// "ssthresh = max(cwnd / 2, 4 * PMDCS)" (7.2.3), or with another floor.
-    fn half(&self, of: Base) -> u64 {
+    fn half(&self, window: &Window, of: Base) -> u64 {
         let bytes = match of {
             Base::Flight(bytes) => bytes,
-            Base::Window(limit) => self.cwnd.min(limit),
+            Base::Window(limit) => window.cwnd.min(limit),
         };
         (bytes / 2).max(self.floor)
     }
 
-    pub(super) fn on_congestion(&mut self, event: Congestion) {
+    pub(super) fn on_congestion(&mut self, window: &mut Window, event: Congestion) {
         match event {
             Congestion::FastRetransmit(of) | Congestion::Ecn(of) => {
-                self.ssthresh = self.half(of);
-                self.cwnd = self.ssthresh;
+                window.ssthresh = self.half(window, of);
+                window.cwnd = window.ssthresh;
             }
             Congestion::OtherLane => {
-                self.cwnd = (self.cwnd / 2).max(self.floor).min(self.cwnd);
+                window.cwnd = (window.cwnd / 2).max(self.floor).min(window.cwnd);
                 // Congestion avoidance: nothing of this lane was lost, and each lane would gain a packet at once.
-                self.ssthresh = self.cwnd - 1;
+                window.ssthresh = window.cwnd - 1;
             }
             Congestion::Timeout(of) => {
-                let held = self.cwnd <= self.unit && self.backoff_keeps_ssthresh;
+                let held = window.cwnd <= self.unit && self.backoff_keeps_ssthresh;
                 if let Some(of) = of.filter(|_| !held) {
-                    self.ssthresh = self.half(of);
+                    window.ssthresh = self.half(window, of);
                 }
-                self.cwnd = self.unit;
+                window.cwnd = self.unit;
             }
         }
         self.partial_bytes_acked = 0;
@@ -276,18 +276,18 @@ impl Chunks {
         self.fcc.was_full = false;
     }
 
-    pub(super) fn on_idle(&mut self) {
+    pub(super) fn on_idle(&mut self, window: &mut Window) {
         let Some(floor) = self.idle_floor else { return };
         if !self.idle {
             // "Before the first cwnd adjustment, the ssthresh SHOULD be set to the cwnd."
-            self.ssthresh = self.ssthresh.max(self.cwnd);
+            window.ssthresh = window.ssthresh.max(window.cwnd);
             self.idle = true;
         }
         // "SHOULD be adjusted to max(cwnd / 2, 4 * PMDCS) once per RTO"; never a raise.
-        self.cwnd = self.cwnd.min((self.cwnd / 2).max(floor));
+        window.cwnd = window.cwnd.min((window.cwnd / 2).max(floor));
     }
 
-    pub(super) fn set_growth(&mut self, growth: Growth) {
+    pub(super) fn set_growth(&mut self, window: &Window, growth: Growth) {
         let growth = match growth {
             Growth::Phi(phi) => Growth::Phi(self.fcc.rounding.apply(phi)),
             linked @ Growth::Linked(_) => linked,
@@ -296,10 +296,10 @@ impl Chunks {
             return;
         }
         // The part of a step that was waited for is kept, not the bytes: a Phi that falls must not pay out many at once.
-        let before = self.growth_threshold();
+        let before = self.growth_threshold(window);
         let rounds = self.fcc.rounds / self.phi();
         self.growth = growth;
-        let after = self.growth_threshold();
+        let after = self.growth_threshold(window);
         if after != before && before > 0 {
             let part = self.partial_bytes_acked as f64 / before as f64;
             self.partial_bytes_acked = (part * after as f64) as u64;
@@ -307,31 +307,9 @@ impl Chunks {
         self.fcc.rounds = rounds * self.phi();
     }
 
-    pub(super) fn absorb(&mut self, window: u64, ssthresh: u64) {
-        self.cwnd = self.cwnd.saturating_add(window);
-        self.ssthresh = self.ssthresh.saturating_add(ssthresh);
-    }
-
-    pub(super) fn set_window(&mut self, bytes: u64) {
-        self.cwnd = bytes;
-    }
-
-    pub(super) fn limit_window(&mut self, bytes: u64) {
-        self.cwnd = self.cwnd.min(bytes);
-    }
-
-    pub(super) fn seed_ssthresh(&mut self, bytes: u64) {
-        self.ssthresh = bytes.max(self.floor);
-    }
-
-    #[inline]
-    pub(super) fn window(&self) -> u64 {
-        self.cwnd
-    }
-
-    #[inline]
-    pub(super) fn ssthresh(&self) -> u64 {
-        self.ssthresh
+    /// What an earlier connection left, but no less than the floor.
+    pub(super) fn seed_ssthresh(&self, window: &mut Window, bytes: u64) {
+        window.ssthresh = bytes.max(self.floor);
     }
 }
 

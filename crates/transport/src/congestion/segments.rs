@@ -7,6 +7,7 @@ use super::event::{Acked, Base, Congestion, Timing};
 use super::hystart::HyStart;
 use super::reno::{Reno, WindowRules};
 use super::vegas::Vegas;
+use super::window::Window;
 use super::words::words;
 
 words! {
@@ -107,20 +108,14 @@ impl Segments {
         }
     }
 
-    #[inline(never)]
-    pub(super) fn window(&self) -> u64 {
-        self.base.window()
-    }
-
-    #[inline(never)]
-    pub(super) fn ssthresh(&self) -> u64 {
-        self.base.ssthresh
+    pub(super) fn window(&self) -> Window {
+        Window { cwnd: self.base.window(), ssthresh: self.base.ssthresh }
     }
 
     #[inline(never)]
     pub(super) fn on_ack(&mut self, acked: &Acked, timing: &Timing) {
         self.idle = false;
-        let full = !self.needs_full_window || acked.flight_before >= self.window();
+        let full = !self.needs_full_window || acked.flight_before >= self.base.window();
         let advanced = !self.needs_advance || acked.cumulative_advanced;
         let mut bytes = acked.newly();
         if !full || !advanced || acked.in_recovery || bytes == 0 {
@@ -152,7 +147,7 @@ impl Segments {
                 self.base.on_fast_retransmit(after);
                 // Nothing of this lane was lost: no raise, and congestion avoidance.
                 self.base.cwnd = self.base.cwnd.min(before);
-                self.base.ssthresh = self.window();
+                self.base.ssthresh = self.base.window();
             }
             Congestion::Timeout(of) => self.on_timeout(of),
         }
@@ -202,7 +197,7 @@ impl Segments {
         let Some(floor) = self.idle_floor else { return };
         if !self.idle {
             // "Before the first cwnd adjustment, the ssthresh SHOULD be set to the cwnd" (RFC 9260, 7.2.1).
-            self.base.ssthresh = self.base.ssthresh.max(self.window());
+            self.base.ssthresh = self.base.ssthresh.max(self.base.window());
             self.idle = true;
         }
         let cwnd = self.base.cwnd;
@@ -216,11 +211,11 @@ impl Segments {
         self.law.restart();
     }
 
-    pub(super) fn set_window(&mut self, bytes: u64) {
+    pub(super) fn set_cwnd(&mut self, bytes: u64) {
         self.base.cwnd = bytes as f64;
     }
 
-    pub(super) fn limit_window(&mut self, bytes: u64) {
+    pub(super) fn limit_cwnd(&mut self, bytes: u64) {
         self.base.cwnd = self.base.cwnd.min(bytes as f64);
     }
 

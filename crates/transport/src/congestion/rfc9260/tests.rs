@@ -1,3 +1,4 @@
+use super::super::{Controller, Rules, Timing};
 use super::*;
 
 const PMDCS: u64 = 1468;
@@ -42,16 +43,21 @@ fn ns2(old: bool) -> ChunkRules {
     }
 }
 
-fn reno(change: impl FnOnce(&mut ChunkRules)) -> Chunks {
+fn reno(change: impl FnOnce(&mut ChunkRules)) -> Controller {
     let mut rules = rfc9260();
     change(&mut rules);
-    Chunks::new(&rules)
+    Controller::chunks(&rules)
+}
+
+fn pba(c: &Controller) -> u64 {
+    let Rules::Chunks(chunks) = &c.rules else { unreachable!() };
+    chunks.partial_bytes_acked
 }
 
 const LOSS: Congestion = Congestion::FastRetransmit(Base::CWND);
 const TIMEOUT: Congestion = Congestion::Timeout(Some(Base::CWND));
 
-fn full(c: &Chunks, cumulative: u64) -> Acked {
+fn full(c: &Controller, cumulative: u64) -> Acked {
     Acked { cumulative, flight_before: c.window(), cumulative_advanced: true, ..Acked::default() }
 }
 
@@ -59,15 +65,15 @@ fn full(c: &Chunks, cumulative: u64) -> Acked {
 fn slow_start_grows_by_what_was_acked_but_at_most_one_pmdcs() {
     let mut c = reno(|_| {});
     let acked = full(&c, 100);
-    c.on_ack(&acked);
+    c.on_ack(&acked, Timing::default);
     assert_eq!(c.window(), 4504, "100 bytes acknowledged: ACK splitting gains nothing");
     let acked = full(&c, 5000);
-    c.on_ack(&acked);
+    c.on_ack(&acked, Timing::default);
     assert_eq!(c.window(), 4504 + PMDCS);
     let before = c.window();
-    c.on_ack(&Acked { flight_before: before - 1, ..full(&c, 1468) });
-    c.on_ack(&Acked { in_recovery: true, ..full(&c, 1468) });
-    c.on_ack(&Acked { cumulative_advanced: false, gap: 1468, cumulative: 0, ..full(&c, 0) });
+    c.on_ack(&Acked { flight_before: before - 1, ..full(&c, 1468) }, Timing::default);
+    c.on_ack(&Acked { in_recovery: true, ..full(&c, 1468) }, Timing::default);
+    c.on_ack(&Acked { cumulative_advanced: false, gap: 1468, cumulative: 0, ..full(&c, 0) }, Timing::default);
     assert_eq!(c.window(), before, "window not full, in recovery, or cumulative point at rest: no growth");
 }
 
@@ -75,46 +81,58 @@ fn slow_start_grows_by_what_was_acked_but_at_most_one_pmdcs() {
 fn congestion_avoidance_adds_one_pmdcs_for_a_window_of_bytes() {
     let mut c = reno(|c| c.initial_ssthresh = 4404);
     let acked = full(&c, 1468);
-    c.on_ack(&acked);
+    c.on_ack(&acked, Timing::default);
     assert_eq!(c.window(), 4404 + PMDCS, "cwnd = ssthresh is slow start");
     for _ in 0..3 {
         let acked = full(&c, 1468);
-        c.on_ack(&acked);
+        c.on_ack(&acked, Timing::default);
         assert_eq!(c.window(), 4404 + PMDCS);
     }
     let acked = full(&c, 1468);
-    c.on_ack(&acked);
+    c.on_ack(&acked, Timing::default);
     assert_eq!(c.window(), 4404 + 2 * PMDCS, "4 x 1468 = cwnd bytes acknowledged");
-    assert_eq!(c.partial_bytes_acked, 0);
+    assert_eq!(pba(&c), 0);
 }
 
 #[test]
 fn partial_bytes_acked_is_held_at_cwnd_while_the_window_is_not_full() {
     let mut c = reno(|c| c.initial_ssthresh = 1000);
-    c.on_ack(&Acked { cumulative: 10_000, flight_before: 10, cumulative_advanced: true, ..Acked::default() });
-    assert_eq!((c.window(), c.partial_bytes_acked), (4404, 4404));
-    c.on_ack(&Acked { all_acked: true, ..full(&c, 10) });
-    assert_eq!(c.partial_bytes_acked, 0, "all acknowledged");
+    c.on_ack(
+        &Acked { cumulative: 10_000, flight_before: 10, cumulative_advanced: true, ..Acked::default() },
+        Timing::default,
+    );
+    assert_eq!((c.window(), pba(&c)), (4404, 4404));
+    c.on_ack(&Acked { all_acked: true, ..full(&c, 10) }, Timing::default);
+    assert_eq!(pba(&c), 0, "all acknowledged");
 }
 
 #[test]
 fn ns2_counts_cumulative_bytes_only_while_full_and_the_old_module_counts_gaps_twice() {
-    let mut c = Chunks::new(&ns2(false));
-    c.ssthresh = 1000;
-    c.on_ack(&Acked { cumulative: 1468, flight_before: 10, cumulative_advanced: true, ..Acked::default() });
-    assert_eq!(c.partial_bytes_acked, 0);
-    c.on_ack(&Acked { gap: 500, earlier_gap: 700, cumulative_advanced: true, ..Acked::default() });
-    assert_eq!(c.partial_bytes_acked, 500);
-    let mut old = Chunks::new(&ns2(true));
-    old.ssthresh = 1000;
-    old.on_ack(&Acked { gap: 500, earlier_gap: 700, cumulative_advanced: true, ..Acked::default() });
-    assert_eq!(old.partial_bytes_acked, 1200);
+    let mut c = Controller::chunks(&ns2(false));
+    c.window.ssthresh = 1000;
+    c.on_ack(
+        &Acked { cumulative: 1468, flight_before: 10, cumulative_advanced: true, ..Acked::default() },
+        Timing::default,
+    );
+    assert_eq!(pba(&c), 0);
+    c.on_ack(
+        &Acked { gap: 500, earlier_gap: 700, cumulative_advanced: true, ..Acked::default() },
+        Timing::default,
+    );
+    assert_eq!(pba(&c), 500);
+    let mut old = Controller::chunks(&ns2(true));
+    old.window.ssthresh = 1000;
+    old.on_ack(
+        &Acked { gap: 500, earlier_gap: 700, cumulative_advanced: true, ..Acked::default() },
+        Timing::default,
+    );
+    assert_eq!(pba(&old), 1200);
 }
 
 #[test]
 fn the_two_cuts_and_their_floors() {
     let mut c = reno(|_| {});
-    c.cwnd = 100_000;
+    c.window.cwnd = 100_000;
     c.on_congestion(LOSS);
     assert_eq!((c.window(), c.ssthresh()), (50_000, 50_000));
     c.on_congestion(TIMEOUT);
@@ -125,15 +143,15 @@ fn the_two_cuts_and_their_floors() {
         (PMDCS, 4 * PMDCS),
         "7.2.3 makes no exception for the next expiry"
     );
-    let mut ns = Chunks::new(&ns2(false));
-    ns.cwnd = 100_000;
+    let mut ns = Controller::chunks(&ns2(false));
+    ns.window.cwnd = 100_000;
     ns.on_congestion(TIMEOUT);
     ns.on_congestion(TIMEOUT);
     assert_eq!((ns.window(), ns.ssthresh()), (PMDCS, 50_000), "ns-2 keeps it");
-    c.cwnd = 2 * PMDCS;
+    c.window.cwnd = 2 * PMDCS;
     c.on_congestion(LOSS);
     assert_eq!(c.window(), 4 * PMDCS, "RFC 9260: floor 4");
-    let mut old = Chunks::new(&rfc2960());
+    let mut old = Controller::chunks(&rfc2960());
     old.on_congestion(LOSS);
     assert_eq!(old.window(), 2 * PMDCS, "RFC 2960: floor 2");
 }
@@ -142,12 +160,12 @@ fn the_two_cuts_and_their_floors() {
 fn what_is_reduced_may_be_the_flight_and_a_mark_counts_as_a_loss() {
     for event in [Congestion::FastRetransmit(Base::Flight(30_000)), Congestion::Ecn(Base::Window(30_000))] {
         let mut c = reno(|_| {});
-        c.cwnd = 100_000;
+        c.window.cwnd = 100_000;
         c.on_congestion(event);
         assert_eq!((c.window(), c.ssthresh()), (15_000, 15_000), "{event:?}");
     }
     let mut c = reno(|_| {});
-    c.cwnd = 100_000;
+    c.window.cwnd = 100_000;
     c.on_congestion(Congestion::Timeout(None));
     assert_eq!((c.window(), c.ssthresh()), (PMDCS, 1 << 30), "held");
     c.on_congestion(Congestion::OtherLane);
@@ -157,15 +175,15 @@ fn what_is_reduced_may_be_the_flight_and_a_mark_counts_as_a_loss() {
 #[test]
 fn an_idle_lane_decays_to_its_floor_and_never_grows() {
     let mut c = reno(|_| {});
-    c.cwnd = 20 * PMDCS;
-    c.ssthresh = 5000;
+    c.window.cwnd = 20 * PMDCS;
+    c.window.ssthresh = 5000;
     c.on_idle();
     assert_eq!((c.window(), c.ssthresh()), (10 * PMDCS, 20 * PMDCS));
     for _ in 0..5 {
         c.on_idle();
     }
     assert_eq!(c.window(), 4 * PMDCS);
-    c.cwnd = PMDCS;
+    c.window.cwnd = PMDCS;
     c.on_idle();
     assert_eq!(c.window(), PMDCS);
 }
@@ -174,17 +192,17 @@ fn an_idle_lane_decays_to_its_floor_and_never_grows() {
 /// trip (ten SACKs and more, as the window grows).
 fn staircase(change: impl FnOnce(&mut ChunkRules), growth: Growth, rounds: usize) -> Vec<f64> {
     let mut c = reno(change);
-    c.cwnd = 10 * PMDCS;
-    c.ssthresh = 1000;
+    c.window.cwnd = 10 * PMDCS;
+    c.window.ssthresh = 1000;
     c.set_growth(growth);
     let mut seen = Vec::new();
     for _ in 0..rounds {
-        let sacks = c.cwnd.div_ceil(PMDCS);
+        let sacks = c.window.cwnd.div_ceil(PMDCS);
         for sack in 0..sacks {
             let acked = Acked { round_trip: sack + 1 == sacks, ..full(&c, PMDCS) };
-            c.on_ack(&acked);
+            c.on_ack(&acked, Timing::default);
         }
-        seen.push(c.cwnd as f64 / PMDCS as f64);
+        seen.push(c.window.cwnd as f64 / PMDCS as f64);
     }
     seen
 }
@@ -260,12 +278,12 @@ fn a_phi_that_is_no_whole_number() {
 fn after_a_fast_retransmit_slow_start_or_not() {
     for (counts, after) in [(true, 6.0), (false, 5.0)] {
         let mut c = reno(|c| c.slow_start_at_ssthresh = counts);
-        c.cwnd = 10 * PMDCS;
-        c.ssthresh = 1000;
+        c.window.cwnd = 10 * PMDCS;
+        c.window.ssthresh = 1000;
         c.on_congestion(LOSS);
         let acked = full(&c, PMDCS);
-        c.on_ack(&acked);
-        assert_eq!(c.cwnd as f64 / PMDCS as f64, after, "cwnd = ssthresh is slow start: {counts}");
+        c.on_ack(&acked, Timing::default);
+        assert_eq!(c.window.cwnd as f64 / PMDCS as f64, after, "cwnd = ssthresh is slow start: {counts}");
     }
 }
 
@@ -273,53 +291,53 @@ fn after_a_fast_retransmit_slow_start_or_not() {
 fn slow_start_is_divided_when_asked_for() {
     let mut c = reno(|c| c.fcc_slow_start = true);
     c.set_growth(Growth::Phi(4.0));
-    let before = c.cwnd;
+    let before = c.window.cwnd;
     let acked = full(&c, PMDCS);
-    c.on_ack(&acked);
-    assert_eq!(c.cwnd - before, PMDCS / 4);
+    c.on_ack(&acked, Timing::default);
+    assert_eq!(c.window.cwnd - before, PMDCS / 4);
     let mut plain = reno(|_| {});
     plain.set_growth(Growth::Phi(4.0));
     let acked = full(&plain, PMDCS);
-    plain.on_ack(&acked);
-    assert_eq!(plain.cwnd - before, PMDCS, "the thesis: congestion avoidance only");
+    plain.on_ack(&acked, Timing::default);
+    assert_eq!(plain.window.cwnd - before, PMDCS, "the thesis: congestion avoidance only");
 }
 
 #[test]
 fn a_phi_that_falls_pays_out_no_burst() {
     let mut c = reno(|_| {});
-    c.cwnd = 10 * PMDCS;
-    c.ssthresh = 1000;
+    c.window.cwnd = 10 * PMDCS;
+    c.window.ssthresh = 1000;
     c.set_growth(Growth::Phi(49.0));
     for _ in 0..480 {
         let acked = full(&c, PMDCS);
-        c.on_ack(&acked);
+        c.on_ack(&acked, Timing::default);
     }
-    assert_eq!(c.cwnd, 10 * PMDCS, "480 of 490 packets");
+    assert_eq!(c.window.cwnd, 10 * PMDCS, "480 of 490 packets");
     c.set_growth(Growth::Phi(1.0));
     for sack in 0..12 {
         let acked = full(&c, PMDCS);
-        c.on_ack(&acked);
-        assert!(c.cwnd <= 12 * PMDCS, "after {sack} SACKs {}", c.cwnd);
+        c.on_ack(&acked, Timing::default);
+        assert!(c.window.cwnd <= 12 * PMDCS, "after {sack} SACKs {}", c.window.cwnd);
     }
 }
 
 #[test]
 fn linked_growth_may_take_away_but_leaves_a_packet() {
     let mut c = reno(|_| {});
-    c.cwnd = 10 * PMDCS;
-    c.ssthresh = 1000;
+    c.window.cwnd = 10 * PMDCS;
+    c.window.ssthresh = 1000;
     c.set_growth(Growth::Linked(0.5));
     for _ in 0..10 {
         let acked = Acked { flight_before: 1 << 30, ..full(&c, PMDCS) };
-        c.on_ack(&acked);
+        c.on_ack(&acked, Timing::default);
     }
-    let grown = c.cwnd as f64 / PMDCS as f64;
+    let grown = c.window.cwnd as f64 / PMDCS as f64;
     assert!((10.45..=10.5).contains(&grown), "{grown}: half a packet for a window, a bit less as it grows");
     c.set_growth(Growth::Linked(-0.5));
     for _ in 0..100_000 {
         let acked = Acked { flight_before: 1 << 30, ..full(&c, PMDCS) };
-        c.ssthresh = 1000;
-        c.on_ack(&acked);
+        c.window.ssthresh = 1000;
+        c.on_ack(&acked, Timing::default);
     }
-    assert_eq!(c.cwnd, PMDCS);
+    assert_eq!(c.window.cwnd, PMDCS);
 }
