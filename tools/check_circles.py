@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-ALLOWED_CRATES = frozenset({"tcp"})
+ALLOWED_CRATES: frozenset[str] = frozenset()
 """Crates whose circles are not reported yet. A crate whose circles are gone is taken out."""
 
 Needs = dict[Path, dict[Path, set[str]]]

@@ -7,7 +7,7 @@ mod output;
 
 use crate::acks::Acks;
 use crate::config::Config;
-use crate::event::{Event, Failure, State, Timer};
+use crate::event::{ConnectionId, Event, Failure, State, Timer};
 use crate::host_cache::Learnt;
 use crate::receiver::Receiver;
 use crate::sender::{Context, Sender};
@@ -29,7 +29,7 @@ pub(crate) struct Addresses {
 pub(crate) struct Outside<'a> {
     pub(crate) now: Instant,
     pub(crate) trace: &'a mut Trace,
-    pub(crate) events: &'a mut VecDeque<(crate::ConnectionId, Event)>,
+    pub(crate) events: &'a mut VecDeque<(ConnectionId, Event)>,
 }
 
 #[derive(Debug)]
@@ -217,7 +217,7 @@ impl Connection {
         if !self.is_announced() {
             return;
         }
-        out.events.push_back((crate::ConnectionId(self.id), event));
+        out.events.push_back((ConnectionId(self.id), event));
     }
 
     /// Queues data; `None` when the connection takes no more.

@@ -21,8 +21,7 @@
 //! |---|---|
 //! | `sender/` | may a segment leave, and which? |
 //! | `flight.rs` | what is outstanding, SACKed, lost, sent again? |
-//! | `congestion.rs` | how much may be outstanding? |
-//! | `anabranch_transport` | how long to wait, when does a timer really expire, which numbers are there? |
+//! | `anabranch_transport` | how much may be outstanding, how long to wait, when does a timer really expire, which numbers are there? |
 //! | `host_cache.rs` | what did earlier connections to this host learn? |
 //! | `receiver.rs` | what has arrived, what is the window? |
 //! | `acks.rs` | when to acknowledge? |
@@ -35,7 +34,6 @@
 
 mod acks;
 mod config;
-mod congestion;
 mod connection;
 mod event;
 mod flight;
@@ -48,7 +46,7 @@ mod stack;
 mod stats;
 
 pub use config::{
-    AckedGrowth, Config, ConfigError, Controller, InitialWindow, Key, LossRecovery, PROFILES, Reduction,
+    AckedGrowth, Algorithm, Config, ConfigError, InitialWindow, Key, LossRecovery, PROFILES, Reduction,
     RttEstimator, RttSampling, SsthreshBase,
 };
 pub use event::{ConnectionId, Event, Failure, SendError, State, Timer};

@@ -4,7 +4,7 @@ mod common;
 
 use anabranch_base::{Duration, Instant, TraceEvent};
 use anabranch_tcp::header::Flags;
-use anabranch_tcp::{Config, Controller, InitialWindow, PROFILES, Reduction};
+use anabranch_tcp::{Algorithm, Config, InitialWindow, PROFILES, Reduction};
 use common::{Fate, Packet, Pair, ms, payload};
 
 fn config() -> Config {
@@ -53,7 +53,7 @@ fn every_profile_delivers() {
 /// Every controller as well, with gradual reductions, against losses and reordering.
 #[test]
 fn every_controller_and_reduction_delivers() {
-    for controller in [Controller::Reno, Controller::Bic, Controller::Cubic, Controller::Vegas] {
+    for controller in [Algorithm::Reno, Algorithm::Bic, Algorithm::Cubic, Algorithm::Vegas] {
         for reduction in [Reduction::AtOnce, Reduction::Prr, Reduction::RateHalving] {
             let config =
                 Config { controller, reduction, fack: true, hystart: true, undo: true, ..Config::default() };

@@ -16,6 +16,8 @@
 #![forbid(unsafe_code)]
 
 pub mod clock;
+pub mod congestion;
 pub mod pacer;
+pub mod rack;
 pub mod ranges;
 pub mod rtt;

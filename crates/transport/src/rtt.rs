@@ -52,8 +52,11 @@ pub struct RttRules {
 /// Estimate, timeout and backing off: of one connection, or of one lane.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
-    srtt: Option<Duration>,
+    /// Zero before there is one.
+    srtt: Duration,
     rttvar: Duration,
+    /// What follows from all that is below; armed far more often than measured.
+    rto: Duration,
     /// Timeout before backing off, and above the floor unless there is a slop.
     base: Duration,
     min: Duration,
@@ -63,6 +66,8 @@ pub struct RttEstimator {
     backed_off: u32,
     arithmetic: Arithmetic,
     back_off: BackOff,
+    /// There is an SRTT.
+    measured: bool,
     /// What few stacks have.
     extra: Option<Box<Extra>>,
 }
@@ -90,8 +95,9 @@ impl RttEstimator {
         let extra = (needs_more || rules.slop > Duration::ZERO)
             .then(|| Box::new(Extra { slop: rules.slop, ..Extra::default() }));
         Self {
-            srtt: None,
+            srtt: Duration::ZERO,
             rttvar: Duration::ZERO,
+            rto: rules.initial.min(rules.max),
             base: rules.initial,
             min: rules.min,
             max: rules.max,
@@ -99,6 +105,7 @@ impl RttEstimator {
             backed_off: 0,
             arithmetic: rules.arithmetic,
             back_off: rules.back_off,
+            measured: false,
             extra,
         }
     }
@@ -107,7 +114,7 @@ impl RttEstimator {
     #[inline]
     #[must_use]
     pub fn srtt(&self) -> Option<Duration> {
-        self.srtt
+        self.measured.then_some(self.srtt)
     }
 
     /// RTTVAR.
@@ -119,45 +126,48 @@ impl RttEstimator {
     /// The smoothed round trip and its variation.
     #[must_use]
     pub fn srtt_and_variation(&self) -> Duration {
-        self.srtt.unwrap_or_default() + self.rttvar
+        self.srtt + self.rttvar
     }
 
     /// The timeout to arm the timer with. The floor comes before backing off, the ceiling after.
     #[inline]
     #[must_use]
     pub fn rto(&self) -> Duration {
-        match &self.extra {
-            Some(extra) if extra.slop > Duration::ZERO && self.srtt.is_some() => {
-                // BSD: the slop goes on top of all, and the floor is looked at last.
-                (self.backed_off() + extra.slop).max(self.min).min(self.max)
-            }
-            _ => self.backed_off().min(self.max),
-        }
+        self.rto
     }
 
+    /// Timeout before backing off. BSD: the slop goes on top of all, and the floor is looked at last.
     #[inline]
-    fn backed_off(&self) -> Duration {
-        self.base * (1 << self.backed_off.min(63))
-    }
-
     fn set_base(&mut self, base: Duration) {
         let slop = self.extra.as_ref().is_some_and(|extra| extra.slop > Duration::ZERO);
         self.base = if slop { base } else { base.max(self.min) };
+        self.update();
+    }
+
+    #[inline]
+    fn update(&mut self) {
+        let backed_off = self.base * (1 << self.backed_off.min(63));
+        self.rto = match &self.extra {
+            Some(extra) if extra.slop > Duration::ZERO && self.measured => {
+                (backed_off + extra.slop).max(self.min).min(self.max)
+            }
+            _ => backed_off.min(self.max),
+        };
     }
 
     /// What an earlier connection to the same host measured; counts until there is a sample.
     pub fn seed(&mut self, srtt: Duration, rttvar: Duration) {
-        if self.srtt.is_none() {
-            self.srtt = Some(srtt);
-            self.rttvar = rttvar;
+        if !self.measured {
+            (self.srtt, self.rttvar, self.measured) = (srtt, rttvar, true);
             self.set_base(srtt + self.granularity.max(rttvar * 4));
         }
     }
 
     /// "The host MUST set RTO <- RTO * 2" (RFC 6298, 5.5; RFC 9260, 6.3.3 E2), up to the longest timeout.
     pub fn back_off(&mut self) {
-        if self.back_off == BackOff::StaysAndCounts || self.rto() < self.max {
+        if self.back_off == BackOff::StaysAndCounts || self.rto < self.max {
             self.backed_off = self.backed_off.saturating_add(1);
+            self.update();
         }
         let far = self.backed_off > 3 && self.arithmetic == Arithmetic::FixedPoint;
         if let Some(extra) = self.extra.as_mut().filter(|_| far) {
@@ -169,17 +179,19 @@ impl RttEstimator {
 
     /// Backing off is over, where something ends it.
     pub fn clear_back_off(&mut self) {
-        if self.back_off == BackOff::UntilSample {
+        if self.back_off == BackOff::UntilSample && self.backed_off > 0 {
             self.backed_off = 0;
+            self.update();
         }
     }
 
     /// RFC 6298, 5.7: the timeout of a connection whose SYN had to be sent again and was never measured.
     pub fn restart_at(&mut self, rto: Duration) {
-        if self.srtt.is_none() {
+        if !self.measured {
             self.base = rto.max(self.min);
         }
         self.backed_off = 0;
+        self.update();
     }
 
     /// Where the connection stands when the next sample is taken: first sequence number not acknowledged, first never sent.
@@ -213,7 +225,7 @@ impl RttEstimator {
     /// RFC 6298, 2.2 and 2.3.
     #[inline]
     fn exact(&mut self, rtt: Duration) {
-        let srtt = match self.srtt {
+        let srtt = match self.srtt() {
             None => {
                 self.rttvar = rtt / 2;
                 rtt
@@ -235,9 +247,11 @@ impl RttEstimator {
 
     #[inline]
     fn conclude(&mut self, srtt: Duration, variance: Duration) {
-        self.srtt = Some(srtt);
+        (self.srtt, self.measured) = (srtt, true);
+        if self.back_off == BackOff::UntilSample {
+            self.backed_off = 0;
+        }
         self.set_base(srtt + variance);
-        self.clear_back_off();
     }
 
     #[inline(never)]
@@ -246,7 +260,7 @@ impl RttEstimator {
         // 1 / 2^shift of a time.
         let part =
             |time: Duration, shift: u32| Duration::from_nanos(((time.as_nanos() / tick) >> shift) * tick);
-        let srtt = match self.srtt {
+        let srtt = match self.srtt() {
             None => {
                 self.rttvar = part(rtt, 1);
                 rtt
@@ -265,10 +279,11 @@ impl RttEstimator {
     /// sample below the mean moves it by an eighth only.
     #[inline(never)]
     fn linux(&mut self, rtt: Duration) {
+        let before = self.srtt();
         let Some(extra) = &mut self.extra else { return };
         let (una, max) = extra.sequence;
         let Extra { deviation, largest, variance, round, .. } = &mut **extra;
-        let srtt = match self.srtt {
+        let srtt = match before {
             None => {
                 *deviation = rtt * 2;
                 *variance = (*deviation).max(self.min);
@@ -313,7 +328,7 @@ impl RttEstimator {
             *rttvar = (*rttvar + delta.abs() - (*rttvar >> 2)).max(1);
         }
         let base = g * (((*rttvar << 3) + *srtt) >> 3) as u64;
-        self.srtt = Some(g * *srtt as u64 / 8);
+        (self.srtt, self.measured) = (g * *srtt as u64 / 8, true);
         self.set_base(base);
         self.clear_back_off();
         g * ticks as u64

@@ -2,7 +2,7 @@
 
 #[allow(clippy::wildcard_imports, reason = "the table names nearly all of them")]
 use super::text::*;
-use super::{Config, Coupling, ImmediateBit, LossDetection, SubflowLevel, WindowUnit};
+use super::{Config, CongestionControl, Coupling, ImmediateBit, LossDetection, SubflowLevel, WindowUnit};
 
 /// A value that cannot be set as asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -95,6 +95,13 @@ static KEYS: &[Key] = &[
         show_checksums,
         "\"crc32c\" or \"elided\"",
         "whether CRC32c is computed and verified"
+    ),
+    key!(
+        congestion_control,
+        CongestionControl::parse,
+        shown,
+        CongestionControl::EXPECTED,
+        "how the window of a lane grows and shrinks: RFC 9260, or in the words of TCP's `controller` and `hystart`"
     ),
     key!(
         cookie_size,
@@ -477,7 +484,8 @@ impl Config {
             && changed.inbound_streams > 0
             && changed.send_buffer > 0
             && changed.max_message > 0
-            && changed.ip_overhead <= 120;
+            && changed.ip_overhead <= 120
+            && changed.controller_fits_coupling();
         if !ok {
             return Err(ConfigError::BadValue {
                 key: entry.name,

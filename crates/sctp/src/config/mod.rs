@@ -3,6 +3,7 @@
 //! Where RFC 9260 names a parameter, the field has its name and the default is the RFC's (section 16). Values that
 //! only exist because older stacks behave differently say which stack.
 
+mod congestion;
 mod coupling;
 mod emulation;
 mod keys;
@@ -17,7 +18,9 @@ use anabranch_wire::sf::CodePoints;
 
 use crate::receiver::AckPolicy;
 
-pub use coupling::{AdaptiveCut, Coupling, FccClock, FccCount, FccRounding, FccStep};
+pub use anabranch_transport::congestion::{Algorithm, FccClock, FccRounding, FccStep};
+pub use congestion::CongestionControl;
+pub use coupling::{AdaptiveCut, Coupling, FccCount};
 pub use emulation::{ImmediateBit, LossDetection, Quirks, WindowUnit};
 pub use keys::{ConfigError, Key};
 pub use subflows::{SubflowLevel, SubflowScheduler, SubflowSpec};
@@ -239,6 +242,9 @@ pub struct Config {
     /// T5-shutdown-guard, in multiples of RTO.Max (5 is recommended); zero turns it off.
     pub shutdown_guard_rto_max: u32,
 
+    /// How the window of a lane grows and shrinks. Only [`CongestionControl::RENO`] knows couplings other than
+    /// [`Coupling::Independent`] and [`Coupling::Shared`].
+    pub congestion_control: CongestionControl,
     /// What windows are counted in.
     pub window_unit: WindowUnit,
     /// Whether cwnd and the flight count DATA chunk headers (RFC 9260), or user data only (Linux).

@@ -4,9 +4,9 @@ use anabranch_base::{Dscp, Duration};
 use anabranch_wire::sf::CodePoints;
 
 use super::{
-    AdaptiveCut, Checksums, Config, Coupling, FastRecovery, FccClock, FccCount, FccRounding, FccStep,
-    ImmediateBit, InitialWindow, LossDetection, MaxBurst, Quirks, RttSampling, StreamScheduling,
-    SubflowLevel, SubflowScheduler, WindowUnit,
+    AdaptiveCut, Checksums, Config, CongestionControl, Coupling, FastRecovery, FccClock, FccCount,
+    FccRounding, FccStep, ImmediateBit, InitialWindow, LossDetection, MaxBurst, Quirks, RttSampling,
+    StreamScheduling, SubflowLevel, SubflowScheduler, WindowUnit,
 };
 
 impl Config {
@@ -106,6 +106,7 @@ impl Config {
             immediate_bit_obeyed: true,
             data_with_cookie: true,
             shutdown_guard_rto_max: 5,
+            congestion_control: CongestionControl::RENO,
             window_unit: WindowUnit::Pmdcs,
             flight_counts_headers: true,
             initial_window: InitialWindow::Rfc9260,

@@ -46,3 +46,20 @@ fn an_ethernet_packet_carries_1468_bytes_of_chunk() {
     let config = Config::default();
     assert_eq!((config.max_packet(), config.pmdcs()), (1480, 1468));
 }
+
+#[test]
+fn controllers_in_the_words_of_tcp() {
+    for text in ["reno", "reno+hystart", "bic", "bic+hystart", "cubic", "cubic+hystart", "vegas"] {
+        let mut config = Config::default();
+        config.set("congestion_control", text).unwrap();
+        assert_eq!(config.get("congestion_control").as_deref(), Some(text));
+        assert_eq!(config.set("coupling", "shared"), Ok(()), "{text}");
+        assert_eq!(config.set("coupling", "fcc(n)").is_ok(), text == "reno", "{text} has no Phi");
+        let mut coupled = Config { coupling: Coupling::Lia, ..Config::default() };
+        assert_eq!(coupled.set("congestion_control", text).is_ok(), text == "reno", "{text}");
+    }
+    for text in ["vegas+hystart", "hystart", "cubic+", "Reno", ""] {
+        let error = Config::default().set("congestion_control", text).unwrap_err().to_string();
+        assert!(error.contains("\"cubic\"") && error.contains("+hystart"), "{error}");
+    }
+}

@@ -1,6 +1,7 @@
 //! SACKs that arrive: flight, round trips, windows, losses (RFC 9260, 6.2.1, 6.3, 7.2).
 
 use anabranch_base::{TraceEvent, TraceRecord};
+use anabranch_transport::congestion::{Acked, Base, Congestion, Timing};
 use anabranch_wire::Tsn;
 use anabranch_wire::chunk::ReceiveTime;
 use anabranch_wire::chunk::sack::GapBlock;
@@ -8,7 +9,6 @@ use anabranch_wire::chunk::sack::GapBlock;
 use super::Sender;
 use super::flight::{AckOutcome, ChunkState};
 use super::lane::Lane;
-use super::lane::controller::{Acked, Congestion, Controller};
 use super::space::WindowProbe;
 use crate::config::{FastRecovery, RttSampling};
 use crate::context::Context;
@@ -244,7 +244,15 @@ impl Sender {
                 all_acked: lane.unacked == 0,
                 round_trip,
             };
-            lane.controller.on_ack(&acked);
+            let (now, srtt, max) = (cx.now, lane.srtt(cx), space.flight.next());
+            lane.controller.on_ack(&acked, || Timing {
+                now,
+                // Of the newest that was sent once, whatever is timed for the RTO.
+                rtt: ack.newest_once.map(|(_, sent_at)| now - sent_at),
+                srtt,
+                una: first,
+                max,
+            });
         }
         // R2: "Whenever all outstanding data sent to an address have been acknowledged, turn off the T3-rtx timer".
         // R3: "Whenever a SACK chunk is received that acknowledges the DATA chunk with the earliest outstanding TSN
@@ -317,7 +325,7 @@ impl Sender {
         lane.cwnd_exempt_packet = cut || rule != FastRecovery::UntilExit;
         lane.awaiting_sack = cx.config.hold_after_fast_retransmit;
         if cut {
-            lane.controller.on_congestion(Congestion::FastRetransmit);
+            lane.controller.on_congestion(Congestion::FastRetransmit(Base::CWND));
             lane.recovery_exit = Some(lane.loss.newest(&space.flight));
             // C5: nothing sent before a retransmission is timed any more.
             if cx.config.rtt_sampling != RttSampling::ThroughLoss {

@@ -1,6 +1,8 @@
 //! Losses found by time, and the timer besides T3-rtx: RACK-TLP (RFC 8985), and what KAME had of that kind.
 
 use anabranch_base::Duration;
+use anabranch_transport::congestion::{Base, Congestion};
+use anabranch_transport::rack::ProbeAnswer;
 use anabranch_transport::rtt::RttEstimator;
 use anabranch_wire::Tsn;
 
@@ -8,8 +10,7 @@ use super::Sender;
 use super::acknowledgement::NewlyLost;
 use super::flight::{AckOutcome, SentChunk};
 use super::lane::LossTimer;
-use super::lane::controller::{Congestion, Controller};
-use super::rack::{Circumstances, ProbeOutcome};
+use super::rack::Circumstances;
 use crate::association::State;
 use crate::config::{FastRecovery, ImmediateBit};
 use crate::context::Context;
@@ -60,7 +61,7 @@ impl Sender {
         };
         let Some(rack) = &mut lane.rack else { return };
         let ack = outcome.and_then(|outcome| outcome.lanes.get(id.row()));
-        let mut probe = ProbeOutcome::Nothing;
+        let mut probe = ProbeAnswer::Open;
         if let Some(ack) = ack {
             rack.delivered(&circumstances, ack);
             probe = rack.probe_answered(&space.flight);
@@ -78,7 +79,7 @@ impl Sender {
         lane.loss_timer = again.map(|at| (at.max(soonest), LossTimer::Reordering));
         if let Some(marked) = marked {
             self.after_losses(cx, id, &marked, in_recovery);
-        } else if probe == ProbeOutcome::Repaired && !in_recovery {
+        } else if probe == ProbeAnswer::Repaired && !in_recovery {
             self.cut_after_probe(cx, id);
         }
         self.arm_loss_timer(cx, id);
@@ -87,7 +88,7 @@ impl Sender {
     /// The probe repaired a loss that nothing else has shown: the window shrinks as if it had been seen.
     fn cut_after_probe(&mut self, cx: &mut Context, id: LaneId) {
         let Some(lane) = self.lanes.get_mut(id) else { return };
-        lane.controller.on_congestion(Congestion::FastRetransmit);
+        lane.controller.on_congestion(Congestion::FastRetransmit(Base::CWND));
         lane.open_burst();
         cx.stats.congestion_events += 1;
         self.record_window(cx, id);

@@ -1,12 +1,12 @@
 //! What the coupling of the lanes is told, and what it answers.
 
 use anabranch_base::Instant;
+use anabranch_transport::congestion::{Congestion, Growth};
 use anabranch_wire::chunk::ReceiveTime;
 
 use super::Sender;
 use super::coupling::{Coupler, Delay, Heard, LaneView};
 use super::flight::AckOutcome;
-use super::lane::controller::{Congestion, Controller, Growth};
 use super::subflow::Life;
 use crate::context::Context;
 use crate::encoding::micros;

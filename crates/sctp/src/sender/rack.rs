@@ -7,45 +7,19 @@
 use std::collections::VecDeque;
 
 use anabranch_base::{Duration, Instant};
+use anabranch_transport::rack::{Probe, ProbeAnswer, Rack as Core};
 
 use super::flight::{ChunkState, Flight, LaneAck, SentChunk};
 use super::loss::Loss;
 
 /// "DupThresh": so many chunks acknowledged above a hole make reordering unlikely.
 const DUP_THRESHOLD: u64 = 3;
-/// Recoveries after which a window that grew is forgotten (RFC 8985, 6.2, step 4).
-const PERSIST: u8 = 16;
-
-/// A tail loss probe that is on its way (RFC 8985, 7.4).
-#[derive(Clone, Copy, Debug)]
-struct Probe {
-    /// One past what had been sent when it left.
-    end: u64,
-    /// The chunk that was sent again; `None`: new data.
-    resent: Option<u64>,
-}
-
-/// What a tail loss probe turned out to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ProbeOutcome {
-    /// Nothing is known yet, or nothing was lost.
-    Nothing,
-    /// It repaired a loss: "TLP_process_ack ... invoke a congestion control response" (7.4.2).
-    Repaired,
-}
 
 #[derive(Debug)]
 pub(crate) struct Rack {
-    /// The newest transmission that was delivered, and its round trip (RACK.xmit_ts, RACK.end_seq, RACK.rtt).
-    newest: Option<(Instant, u64)>,
-    rtt: Duration,
+    core: Core,
     /// Transmissions other than the first, in the order of time.
     resent: VecDeque<(Instant, u64)>,
-    reordering_seen: bool,
-    /// RACK.reo_wnd_mult and RACK.reo_wnd_persist; until when further duplicates belong to the same round trip.
-    window_steps: u32,
-    persist: u8,
-    duplicates_until: u64,
     probe: Option<Probe>,
 }
 
@@ -62,16 +36,7 @@ pub(crate) struct Circumstances {
 
 impl Rack {
     pub(crate) fn new() -> Self {
-        Self {
-            newest: None,
-            rtt: Duration::ZERO,
-            resent: VecDeque::new(),
-            reordering_seen: false,
-            window_steps: 1,
-            persist: 0,
-            duplicates_until: 0,
-            probe: None,
-        }
+        Self { core: Core::new(true), resent: VecDeque::new(), probe: None }
     }
 
     /// A chunk is being sent again.
@@ -93,42 +58,30 @@ impl Rack {
             return;
         }
         // The original came after all. RFC 8985 takes this for reordering only where nothing was sent again.
-        self.reordering_seen = true;
-        if flight.first() >= self.duplicates_until {
-            self.window_steps += 1;
-            self.persist = PERSIST;
-            self.duplicates_until = flight.next();
-        }
+        self.core.note_reordering();
+        self.core.duplicate(flight.first(), flight.next());
     }
 
     /// A recovery is over.
     pub(crate) fn recovered(&mut self) {
-        self.persist = self.persist.saturating_sub(1);
-        if self.persist == 0 {
-            self.window_steps = 1;
-        }
+        self.core.recovered();
     }
 
     /// How much later than its followers a chunk may arrive (6.2, step 4).
     fn window(&self, c: &Circumstances) -> Duration {
-        if !self.reordering_seen && (c.in_recovery || c.acked_above >= DUP_THRESHOLD) {
-            return Duration::ZERO;
-        }
-        let window = c.min_rtt.unwrap_or(self.rtt) / 4 * u64::from(self.window_steps);
-        window.min(c.srtt.unwrap_or(self.rtt))
+        let hurry = c.in_recovery || c.acked_above >= DUP_THRESHOLD;
+        // A quarter of it is a whole number of nanoseconds.
+        let least = Duration::from_nanos(c.min_rtt.unwrap_or(self.core.rtt()).as_nanos() & !3);
+        self.core.window(hurry, Some(least), Some(c.srtt.unwrap_or(self.core.rtt())))
     }
 
     /// What a SACK delivered (6.2, steps 2 and 3). The newest transmission counts.
     pub(crate) fn delivered(&mut self, c: &Circumstances, ack: &LaneAck) {
         let once = ack.newest_once.map(|(seq, sent)| (sent, seq));
-        // "If the RTT is less than the minimum, the ACK is for the original": no news of the retransmission.
         let resent =
-            ack.newest_resent.filter(|(sent, _)| c.min_rtt.is_none_or(|least| c.now - *sent >= least));
-        for newest in [once, resent].into_iter().flatten() {
-            if self.newest.is_none_or(|known| newest > known) {
-                self.newest = Some(newest);
-                self.rtt = c.now - newest.0;
-            }
+            ack.newest_resent.filter(|(sent, _)| !Core::<u64>::is_of_original(*sent, c.now, c.min_rtt));
+        if let Some((sent, seq)) = once.max(resent) {
+            self.core.delivered(sent, seq, c.now);
         }
     }
 
@@ -141,42 +94,43 @@ impl Rack {
         highest_acked: Option<u64>,
         mut marked: impl FnMut(u64, &SentChunk),
     ) -> Option<Instant> {
-        let newest = self.newest?;
+        self.core.newest()?;
         let (suspects, late) = loss.suspects_up_to(flight, highest_acked);
-        self.reordering_seen |= late;
+        if late {
+            self.core.note_reordering();
+        }
         // One that was acknowledged after all came late.
         while let Some(&seq) = suspects.front() {
             if flight.get(seq).is_some_and(|chunk| chunk.state == ChunkState::InFlight) {
                 break;
             }
-            let late = flight.get(seq).is_none_or(|chunk| chunk.state == ChunkState::GapAcked);
-            self.reordering_seen |= late;
+            if flight.get(seq).is_none_or(|chunk| chunk.state == ChunkState::GapAcked) {
+                self.core.note_reordering();
+            }
             suspects.pop_front();
         }
-        let wait = self.rtt + self.window(c);
+        let wait = self.core.rtt() + self.window(c);
+        let core = &self.core;
         let mut lost = Vec::new();
         while let Some(&seq) = suspects.front() {
             let Some(chunk) = flight.get(seq).filter(|chunk| chunk.state == ChunkState::InFlight) else {
                 suspects.pop_front();
                 continue;
             };
-            if (chunk.sent_at, seq) >= newest || chunk.sent_at + wait > c.now {
+            if core.deadline(chunk.sent_at, seq, wait).is_none_or(|at| at > c.now) {
                 break;
             }
             lost.push(seq);
             suspects.pop_front();
         }
-        let deadline = |seq: &u64| {
-            let sent = flight.get(*seq)?.sent_at;
-            ((sent, *seq) < newest).then(|| sent + wait)
-        };
+        let deadline = |seq: &u64| core.deadline(flight.get(*seq)?.sent_at, *seq, wait);
         let first = suspects.front().and_then(deadline);
         // "The timer ... is set to expire ... for the longest" of them (6.2, step 5): one expiry for all.
         let mut look_again = suspects.back().and_then(deadline).max(first);
         while let Some(&(sent, seq)) = self.resent.front() {
             let current =
                 flight.get(seq).is_some_and(|c| c.state == ChunkState::InFlight && c.sent_at == sent);
-            if current && ((sent, seq) >= newest || sent + wait > c.now) {
+            if current && core.deadline(sent, seq, wait).is_none_or(|at| at > c.now) {
                 break;
             }
             self.resent.pop_front();
@@ -184,7 +138,7 @@ impl Rack {
                 lost.push(seq);
             }
         }
-        let older = self.resent.partition_point(|entry| *entry < newest);
+        let older = self.resent.partition_point(|(sent, seq)| core.deadline(*sent, *seq, wait).is_some());
         if let Some((sent, _)) = older.checked_sub(1).and_then(|last| self.resent.get(last)) {
             look_again = look_again.max(Some(*sent + wait));
         }
@@ -208,18 +162,13 @@ impl Rack {
 
     /// What an acknowledgement says of the probe (7.4.2). As duplicates are reported, one that says nothing of a duplicate
     /// and acknowledges more than had been sent by then shows that the probe was needed.
-    pub(crate) fn probe_answered(&mut self, flight: &Flight) -> ProbeOutcome {
-        let Some(probe) = self.probe else { return ProbeOutcome::Nothing };
-        let first = flight.first();
-        match probe.resent {
-            None if first >= probe.end => self.probe = None,
-            Some(_) if first > probe.end => {
-                self.probe = None;
-                return ProbeOutcome::Repaired;
-            }
-            _ => {}
+    pub(crate) fn probe_answered(&mut self, flight: &Flight) -> ProbeAnswer {
+        let Some(probe) = self.probe else { return ProbeAnswer::Open };
+        let answer = probe.answer(flight.first(), false);
+        if answer != ProbeAnswer::Open {
+            self.probe = None;
         }
-        ProbeOutcome::Nothing
+        answer
     }
 }
 
@@ -302,17 +251,16 @@ mod tests {
         let mut run = Run::new(40);
         assert_eq!(run.sack(82, 0, &[1, 2]).0, []);
         assert_eq!(run.sack(90, 3, &[]), (vec![], None));
-        assert!(run.rack.reordering_seen);
+        assert!(run.rack.core.reordering_seen());
         // Chunk 7 was delivered in 80 ms; 3 to 6 have 80 + 20 ms.
         assert_eq!(run.sack(87, 3, &[7, 8, 9]).1, Some(6 + 78 + 20));
         run.rack.duplicate(&run.flight, 1);
         run.rack.duplicate(&run.flight, 2);
-        assert_eq!(run.rack.window_steps, 2);
         assert_eq!(run.detect(88, None).1, Some(6 + 78 + 40));
-        for _ in 0..PERSIST {
+        for _ in 0..16 {
             run.rack.recovered();
         }
-        assert_eq!(run.rack.window_steps, 1);
+        assert_eq!(run.detect(88, None).1, Some(6 + 78 + 20));
     }
 
     /// What was sent again is lost again when something sent later was delivered and a round trip has passed.

@@ -6,7 +6,6 @@ use anabranch_wire::Tsn;
 use super::Sender;
 use super::credit::OpenFid;
 use super::flight::ChunkState;
-use super::lane::controller::Controller;
 use super::subflow::Life;
 use crate::config::{Coupling, SubflowSpec};
 use crate::context::Context;

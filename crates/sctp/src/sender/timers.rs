@@ -1,9 +1,9 @@
 //! The timers of the sender. A timer is a line in [`Sender::timers`] and one in [`Sender::on_timer`].
 
 use anabranch_base::{Instant, TraceEvent};
+use anabranch_transport::congestion::{Base, Congestion};
 
 use super::Sender;
-use super::lane::controller::{Congestion, Controller};
 use crate::config::FastRecovery;
 use crate::context::Context;
 use crate::event::Timer;
@@ -75,7 +75,7 @@ impl Sender {
         let probing = space.probe.in_flight && space.probe.answered;
         space.probe.answered = false;
         if !space.probe.in_flight {
-            lane.controller.on_congestion(Congestion::Timeout);
+            lane.controller.on_congestion(Congestion::Timeout(Some(Base::CWND)));
         }
         if let Some(coupler) = &mut self.coupler {
             coupler.on_timeout(usize::from(id.get()));

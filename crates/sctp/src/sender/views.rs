@@ -5,7 +5,6 @@ use anabranch_base::{Dscp, Duration, TraceEvent};
 use super::Sender;
 use super::flight::ChunkState;
 use super::lane::Lane;
-use super::lane::controller::Controller;
 use super::subflow::Life;
 use crate::context::Context;
 use crate::ids::{LaneId, SpaceId, SubflowId};

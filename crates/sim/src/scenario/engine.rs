@@ -4,6 +4,7 @@ use super::error::{Place, Problem, escape, hint, list, one_line, quote};
 use super::keys::{Field, Keys};
 use super::protocol::Protocol;
 use super::tree::{Node, Value};
+use anabranch_sctp::Coupling;
 
 /// Which rules a transport follows: `Config::named(name)`, then `set(key, value)` for each option, in this order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -85,8 +86,8 @@ impl EngineChoice {
         both
     }
 
-    /// The engine, if its own crate accepts its name and every option.
-    pub(super) fn finish(self, protocol: Protocol) -> Result<Engine, Problem> {
+    /// The engine, if its own crate accepts its name and every option; some options exclude couplings.
+    pub(super) fn finish(self, protocol: Protocol, coupling: Coupling) -> Result<Engine, Problem> {
         let Some((name, node)) = self.name else { return Ok(Engine::default()) };
         let mut config = AnyConfig::named(protocol, &name).ok_or_else(|| {
             let profiles = AnyConfig::profiles(protocol);
@@ -101,6 +102,7 @@ impl EngineChoice {
                 ),
             )
         })?;
+        config.couple(coupling);
         let keys = AnyConfig::keys(protocol);
         let mut options = Vec::new();
         for option in self.options {
@@ -140,6 +142,12 @@ impl AnyConfig {
             Protocol::Sctp => anabranch_sctp::Config::named(name).map(|config| Self::Sctp(Box::new(config))),
             Protocol::Tcp => anabranch_tcp::Config::named(name).map(|config| Self::Tcp(Box::new(config))),
             _ => None,
+        }
+    }
+
+    fn couple(&mut self, coupling: Coupling) {
+        if let Self::Sctp(config) = self {
+            config.coupling = coupling;
         }
     }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use anabranch_base::Duration;
+use anabranch_sctp::Coupling;
 
 use super::definition::{Checksums, RandomNumbers, Scenario};
 use super::engine::EngineChoice;
@@ -288,8 +289,8 @@ fn flows(
         };
         if flow.protocol.is_transport() {
             let (sender, receiver) = engines(hosts, declared)?;
-            flow.sender = sender.finish(flow.protocol)?;
-            flow.receiver = receiver.finish(flow.protocol)?;
+            flow.sender = sender.finish(flow.protocol, flow.coupling)?;
+            flow.receiver = receiver.finish(flow.protocol, Coupling::default())?;
         }
         let connections = match &flow.traffic {
             Traffic::Objects(connection) => Some(u64::from(connection.objects.connections)),

@@ -1,9 +1,11 @@
 //! What the parts that SCTP has too are told (`anabranch_transport`).
 
-use super::Config;
+use super::table::Config;
 use super::value::RttEstimator;
 use anabranch_base::Duration;
 use anabranch_transport::clock::Clock;
+use anabranch_transport::congestion::segments::SegmentRules;
+use anabranch_transport::congestion::{Controller, WindowRules};
 use anabranch_transport::rtt::{Arithmetic, BackOff, RttRules};
 
 impl Config {
@@ -27,5 +29,29 @@ impl Config {
             slop: self.rto_slop,
             back_off: if self.quirk_faulty_recovery { BackOff::Stays } else { BackOff::UntilSample },
         }
+    }
+
+    /// The controller of a connection with full segments of so many bytes of payload.
+    pub(crate) fn congestion(&self, mss: u64) -> Controller {
+        Controller::segments(&SegmentRules {
+            algorithm: self.controller,
+            hystart: self.hystart,
+            window: WindowRules {
+                segment: mss,
+                growth: self.growth,
+                limit: self.growth_limit,
+                initial_window: self.initial_window.bytes(mss),
+                initial_ssthresh: self.initial_ssthresh.unwrap_or(u64::MAX),
+                floor: 2 * mss,
+                loss_window: self.loss_window,
+            },
+            undo: self.undo,
+            // What a connection has asked for decides (`growth_needs_full_window`), and how often a timer has expired
+            // (`ssthresh_held_on_backoff`): the sender looks.
+            needs_full_window: false,
+            needs_advance: false,
+            backoff_keeps_ssthresh: false,
+            idle_floor: None,
+        })
     }
 }

@@ -1,10 +1,9 @@
 //! Profiles: named sets of values. No code asks for a profile's name.
 
-use super::{
-    AckedGrowth, Config, Controller, InitialWindow, LossRecovery, Reduction, RttEstimator, RttSampling,
-    SsthreshBase,
-};
+use super::table::Config;
+use super::value::{InitialWindow, LossRecovery, Reduction, RttEstimator, RttSampling, SsthreshBase};
 use anabranch_base::Duration;
+use anabranch_transport::congestion::{AckedGrowth, Algorithm};
 
 /// Every profile with a line about it.
 pub const PROFILES: &[(&str, &str)] = &[
@@ -169,7 +168,7 @@ fn linux_2_4() -> Config {
 
 /// Study 003, appendix C.2.
 fn linux_2_6_15() -> Config {
-    Config { controller: Controller::Bic, quick_acks: 16, ..linux_2_6_15_reno() }
+    Config { controller: Algorithm::Bic, quick_acks: 16, ..linux_2_6_15_reno() }
 }
 
 /// What Linux 2.4 and 2.6.15 have in common.
@@ -204,7 +203,7 @@ fn linux_6_1() -> Config {
         receive_buffer: 131_072,
         ack_delay: Duration::from_millis(40),
         quick_acks: 16,
-        controller: Controller::Cubic,
+        controller: Algorithm::Cubic,
         growth_limit: u32::MAX,
         fin_beyond_window: true,
         ssthresh_base: SsthreshBase::Cwnd,
@@ -233,7 +232,7 @@ fn linux_6_1() -> Config {
 
 fn rack_cubic() -> Config {
     Config {
-        controller: Controller::Cubic,
+        controller: Algorithm::Cubic,
         recovery: LossRecovery::Rack,
         reduction: Reduction::Prr,
         dsack: true,

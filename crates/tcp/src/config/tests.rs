@@ -1,4 +1,5 @@
 use super::*;
+use anabranch_base::Duration;
 
 #[test]
 fn every_profile_exists_and_every_value_reads_back_as_written() {

@@ -1,6 +1,7 @@
 //! The types of configuration values and how they are written.
 
 use anabranch_base::Duration;
+use anabranch_transport::congestion::{AckedGrowth, Algorithm};
 
 /// A type that a configuration value can have.
 pub(super) trait Value: Sized {
@@ -86,6 +87,22 @@ fn split(text: &str) -> (&str, &str) {
     (number, unit.trim())
 }
 
+macro_rules! words {
+    ($($type:ty),+) => {
+        $(impl Value for $type {
+            const ALLOWED: &'static str = <$type>::ALLOWED;
+            fn parse(text: &str) -> Option<Self> {
+                <$type>::parse(text)
+            }
+            fn show(&self) -> String {
+                self.word().to_owned()
+            }
+        })+
+    };
+}
+
+words!(AckedGrowth, Algorithm);
+
 macro_rules! names {
     ($(#[$meta:meta])* $type:ident {
         $(#[$fmeta:meta])* $first:ident = $fname:literal,
@@ -105,20 +122,6 @@ macro_rules! names {
             }
         }
     };
-}
-
-names! {
-    /// Congestion controllers.
-    Controller {
-        /// RFC 5681.
-        Reno = "reno",
-        /// Binary increase (Xu, Harfoush, Rhee 2004), as in Linux 2.6.15.
-        Bic = "bic",
-        /// RFC 9438.
-        Cubic = "cubic",
-        /// Brakmo, O'Malley, Peterson 1994, as in Linux 2.6.15.
-        Vegas = "vegas",
-    }
 }
 
 names! {
@@ -146,18 +149,6 @@ names! {
         Rack = "rack",
         /// The pipe of ns-2's Sack1 agent: a counter, less one an ACK and two a partial ACK; go-back-N after a timeout.
         Ns2Sack1 = "ns2-sack1",
-    }
-}
-
-names! {
-    /// How cwnd grows with an acknowledgement of new data.
-    AckedGrowth {
-        /// Appropriate byte counting: by the bytes acknowledged (RFC 5681's recommendation, RFC 3465).
-        Bytes = "bytes",
-        /// One segment an ACK in slow start, SMSS*SMSS/cwnd an ACK after it (RFC 5681, equations 2 and 3).
-        PerAck = "per-ack",
-        /// As ns-2: cwnd is a fraction of packets, grows by 1 or 1/cwnd an ACK, and its whole part counts.
-        Packets = "packets",
     }
 }
 

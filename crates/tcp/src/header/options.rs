@@ -1,6 +1,6 @@
 //! TCP options: MSS (RFC 9293), window scale and timestamps (RFC 7323), SACK (RFC 2018).
 
-use super::ParseError;
+use super::error::ParseError;
 
 const END: u8 = 0;
 const NOP: u8 = 1;

@@ -1,10 +1,11 @@
 //! An acknowledgement arrived.
 
-use super::{Alarm, Context, LossRecovery, Phase, Reducing, Sender};
-use crate::config::{RttSampling, SsthreshBase};
-use crate::congestion::{Acked, Base};
+use super::reduce::Reducing;
+use super::state::{Alarm, Context, Phase, Sender};
+use crate::config::{LossRecovery, RttSampling, SsthreshBase};
 use crate::flight::Taken;
 use anabranch_base::{Duration, Instant, RetransmitReason, TraceEvent};
+use anabranch_transport::congestion::{Acked, Base, Congestion, Timing};
 
 /// What an acknowledgement says, unwrapped and checked: `ack` is at most what has been sent.
 pub(crate) struct AckInfo<'a> {
@@ -161,7 +162,7 @@ impl Sender {
                 if self.phase == Phase::Loss && finished {
                     self.settle_doubt();
                     if let Some(rack) = &mut self.rack {
-                        rack.on_recovered();
+                        rack.core.recovered();
                     }
                     self.phase = Phase::Open;
                 }
@@ -220,8 +221,14 @@ impl Sender {
 
     fn grow(&mut self, cx: &Context<'_>, bytes: u64, rtt: Option<Duration>) {
         if !self.config.growth_needs_full_window || self.una <= self.cwnd_limited_to {
-            let (now, srtt) = (cx.now, self.rtt.srtt());
-            self.congestion.on_ack(Acked { bytes, now, rtt, srtt, una: self.una, max: self.max });
+            let acked = Acked {
+                cumulative: bytes,
+                flight_before: u64::MAX,
+                cumulative_advanced: true,
+                ..Acked::default()
+            };
+            let (now, srtt, una, max) = (cx.now, self.rtt.srtt(), self.una, self.max);
+            self.congestion.on_ack(&acked, || Timing { now, rtt, srtt, una, max });
         }
     }
 
@@ -230,7 +237,7 @@ impl Sender {
         self.reducing = None;
         self.settle_doubt();
         if let Some(rack) = &mut self.rack {
-            rack.on_recovered();
+            rack.core.recovered();
         }
         self.recover = None;
         self.inflation = 0;
@@ -241,8 +248,9 @@ impl Sender {
         }
         // RFC 6582, section 3.2, step 3: "min (ssthresh, max(FlightSize, SMSS) + SMSS)".
         let deflate = self.recovery == LossRecovery::NewReno && self.config.deflate_to_flight;
-        let limit = deflate.then(|| self.flight.outstanding().max(self.mss) + self.mss);
-        self.congestion.on_recovered(limit);
+        if deflate {
+            self.congestion.limit_window(self.flight.outstanding().max(self.mss) + self.mss);
+        }
     }
 
     fn on_partial_ack(&mut self, cx: &Context<'_>, advanced: u64) {
@@ -323,7 +331,7 @@ impl Sender {
         let base = self.loss_base();
         let before = self.congestion.window();
         self.doubt();
-        self.congestion.on_fast_retransmit(base);
+        self.congestion.on_congestion(Congestion::FastRetransmit(base));
         if self.recovery.has_scoreboard() {
             self.reducing = Reducing::new(self.config.reduction, before, self.mss);
         }

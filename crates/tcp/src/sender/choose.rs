@@ -1,6 +1,7 @@
 //! What leaves next: a retransmission, new data, or nothing.
 
-use super::{Alarm, Context, Fin, LossRecovery, Phase, Sender};
+use super::state::{Alarm, Context, Fin, Phase, Sender};
+use crate::config::LossRecovery;
 use anabranch_base::{Instant, RetransmitReason, TraceEvent};
 
 /// The segment that may leave now.
@@ -202,7 +203,7 @@ impl Sender {
             && self.last_sent.is_some_and(|at| now - at > self.rtt.rto());
         if idle && self.queue.end() > self.max {
             self.last_sent = None;
-            self.congestion.restart(self.config.initial_window);
+            self.congestion.restart(self.config.initial_window.bytes(self.mss));
         }
     }
 

@@ -2,27 +2,10 @@
 //! data after a timeout (F-RTO, RFC 5682), or by a DSACK for each of them (RFC 3708). The answer restores the window and
 //! forgets the losses (RFC 4015).
 
-use super::{AckInfo, Context, Phase, Sender};
+use super::ack::AckInfo;
+use super::doubt::Doubt;
+use super::state::{Context, Phase, Sender};
 use anabranch_base::Instant;
-
-/// A reduction that may prove needless.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Doubt {
-    /// When the first retransmission of this episode left.
-    first: Option<Instant>,
-    /// Retransmissions that no DSACK has reported.
-    unreported: u32,
-    /// Retransmissions end here.
-    end: u64,
-}
-
-impl Doubt {
-    pub(super) fn on_resent(&mut self, now: Instant, end: u64) {
-        self.first.get_or_insert(now);
-        self.unreported += 1;
-        self.end = self.end.max(end);
-    }
-}
 
 impl Sender {
     /// The window is about to be reduced for a loss.

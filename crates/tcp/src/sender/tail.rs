@@ -1,16 +1,10 @@
 //! Tail loss probe (RFC 8985, section 7), and the one timer that serves timeout, probe and reordering (section 8).
 
-use super::{AckInfo, Alarm, Context, Phase, Sender};
+use super::ack::AckInfo;
+use super::state::{Alarm, Context, Phase, Sender};
 use anabranch_base::{Duration, Instant, RetransmitReason};
-
-/// A probe that has not been answered.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Probe {
-    /// TLP.end_seq.
-    end: u64,
-    /// TLP.is_retrans.
-    resent: bool,
-}
+use anabranch_transport::congestion::Congestion;
+use anabranch_transport::rack::{Probe, ProbeAnswer};
 
 impl Sender {
     /// Arms the one timer.
@@ -108,7 +102,7 @@ impl Sender {
         } else {
             let last = self.flight.last_unsacked().unwrap_or(self.flight.front_index());
             self.forced = Some((last, RetransmitReason::Probe));
-            self.probe = Some(Probe { end: self.max, resent: true });
+            self.probe = Some(Probe { end: self.max, resent: Some(self.max) });
         }
         self.timeout_at = cx.now + self.rtt.rto();
         self.arm(cx.now, self.rtt.rto(), Alarm::Timeout);
@@ -117,7 +111,7 @@ impl Sender {
     /// The probe with new data has left.
     pub(super) fn probe_left(&mut self) {
         if std::mem::take(&mut self.probing_new) {
-            self.probe = Some(Probe { end: self.max, resent: false });
+            self.probe = Some(Probe { end: self.max, resent: None });
         }
     }
 
@@ -132,16 +126,15 @@ impl Sender {
     ) -> bool {
         let Some(probe) = self.probe.filter(|probe| info.ack >= probe.end) else { return false };
         let reported = info.duplicate.is_some_and(|(_, end)| end == probe.end);
-        if !probe.resent || reported {
+        let repeated = !advanced && sacked == 0 && info.empty;
+        let answer = if reported { ProbeAnswer::Needless } else { probe.answer(info.ack, repeated) };
+        if answer != ProbeAnswer::Open {
             self.probe = None;
-        } else if info.ack > probe.end {
-            self.probe = None;
+        }
+        if answer == ProbeAnswer::Repaired {
             let base = self.loss_base();
-            self.congestion.on_fast_retransmit(base);
+            self.congestion.on_congestion(Congestion::FastRetransmit(base));
             self.record_window(cx);
-        } else if !advanced && sacked == 0 && info.empty {
-            // A duplicate acknowledgement: the original and the probe have arrived.
-            self.probe = None;
         }
         reported
     }

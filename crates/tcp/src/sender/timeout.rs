@@ -1,7 +1,8 @@
 //! The retransmission timer expired, or the persist timer, which is the same timer with a shut window.
 
-use super::{Alarm, Context, Phase, Sender};
+use super::state::{Alarm, Context, Phase, Sender};
 use anabranch_base::{RetransmitReason, TraceEvent};
+use anabranch_transport::congestion::Congestion;
 
 impl Sender {
     /// Answers false when it is time to give up.
@@ -33,7 +34,7 @@ impl Sender {
         if base.is_some() {
             self.doubt();
         }
-        self.congestion.on_timeout(base);
+        self.congestion.on_congestion(Congestion::Timeout(base));
         self.rtt.back_off();
         let fresh = self.phase != Phase::Fast;
         self.phase = Phase::Loss;

@@ -4,7 +4,7 @@
 //! packets a round trip, 1 of which is Reno. Paths of an association have one maximum segment size.
 
 use super::view::LaneView;
-use crate::sender::lane::controller::Growth;
+use anabranch_transport::congestion::Growth;
 
 /// cwnd and round trip (s) of the lanes that take part: open, and measured once.
 fn lanes(views: &[LaneView]) -> impl Iterator<Item = (usize, f64, f64)> + '_ {

@@ -12,9 +12,9 @@ mod ranks;
 mod view;
 
 use anabranch_base::Instant;
+use anabranch_transport::congestion::Growth;
 
 use crate::config::{AdaptiveCut, Config, Coupling, FccCount};
-use crate::sender::lane::controller::Growth;
 use adaptive::Adaptive;
 use linked::Losses;
 pub(super) use view::{Delay, Heard, LaneView};

@@ -1,8 +1,7 @@
 //! A lane: one subflow on one path. What it has in flight, its T3-rtx timer, losses, congestion controller and pacer.
 
-pub(crate) mod controller;
-
 use anabranch_base::{Duration, Instant};
+use anabranch_transport::congestion::Controller;
 use anabranch_transport::pacer::{Pacer, Rate};
 use anabranch_transport::rtt::RttEstimator;
 
@@ -14,7 +13,6 @@ use crate::context::Context;
 use crate::encoding::Encoding;
 use crate::ids::{PathId, SpaceId, SubflowId, Table};
 use crate::path::Path;
-use controller::{AnyController, Controller};
 
 /// The chunk being timed when one measurement is made per round trip (RFC 9260, 6.3.1, C4).
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +68,7 @@ pub(super) struct Lane {
     pub(super) last_sent: Option<Instant>,
     /// The chunk being timed.
     pub(super) timed: Option<TimedChunk>,
-    pub(super) controller: AnyController,
+    pub(super) controller: Controller,
     /// Which of its chunks are lost.
     pub(super) loss: Loss,
     /// What RACK knows, where it finds losses.
@@ -123,7 +121,7 @@ impl Lane {
         let ipv6 = on.is_some_and(|path| path.remote.is_ipv6());
         let unit = on.map_or(config.window_unit(), |path| path.window_unit(config));
         let pmdcs = on.map_or(config.pmdcs(), Path::pmdcs);
-        let controller = AnyController::new(config, unit, ipv6, peer_rwnd);
+        let controller = config.controller(unit, ipv6, peer_rwnd);
         let own_rtt = subflow != SubflowId::FIRST;
         let mut lane = Self {
             flight: 0,

@@ -184,6 +184,11 @@ fn numbers_out_of_range() {
         "coupling = \"fcc(m)\"\nengine =",
         "f.toml:20:12: coupling: unknown coupling \"fcc(m)\" (did you mean \"fcc(n)\"?); allowed: independent, shared, fcc(n), fcc(n^2), fcc(2n^2), fcc(NUMBER), lia, olia, adaptive",
     );
+    edit(
+        "engine =",
+        "coupling = \"lia\"\noptions = { congestion_control = \"cubic\" }\nengine =",
+        "f.toml:21:34: congestion_control: \"cubic\" does not fit; expected \"reno\", \"bic\", \"cubic\" or \"vegas\"; the first three also with \"+hystart\"; other than reno with coupling independent or shared",
+    );
 }
 
 #[test]

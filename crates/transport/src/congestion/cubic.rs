@@ -1,6 +1,6 @@
 //! CUBIC (RFC 9438), windows in segments and time in seconds, as the RFC writes its equations.
 
-use super::Acked;
+use super::event::Timing;
 use super::reno::Reno;
 use anabranch_base::{Duration, Instant};
 
@@ -38,19 +38,19 @@ impl Cubic {
         Self { maximum: 0.0, prior: 0.0, epoch: None, forget: false }
     }
 
-    pub(super) fn avoid(&mut self, base: &mut Reno, acked: &Acked) {
+    pub(super) fn avoid(&mut self, base: &mut Reno, timing: &Timing, bytes: u64) {
         let cwnd = base.cwnd / base.mss;
         let epoch = self.epoch.get_or_insert_with(|| {
             let maximum = if self.forget || self.maximum < cwnd { cwnd } else { self.maximum };
             // Equation 2: K = cbrt((W_max - cwnd_epoch) / C).
-            Epoch { start: acked.now, k: ((maximum - cwnd) / C).cbrt(), maximum, estimate: cwnd }
+            Epoch { start: timing.now, k: ((maximum - cwnd) / C).cbrt(), maximum, estimate: cwnd }
         });
-        let segments = acked.bytes as f64 / base.mss;
+        let segments = bytes as f64 / base.mss;
         // Section 4.3: once W_est has reached cwnd_prior, alpha is that of Reno, 1.
         let alpha = if epoch.estimate < self.prior { ALPHA } else { 1.0 };
         epoch.estimate += alpha * segments / cwnd;
-        let t = (acked.now - epoch.start).as_secs_f64();
-        let rtt = acked.srtt.map_or(0.0, Duration::as_secs_f64);
+        let t = (timing.now - epoch.start).as_secs_f64();
+        let rtt = timing.srtt.map_or(0.0, Duration::as_secs_f64);
         // Equation 1: W_cubic(t) = C * (t - K)^3 + W_max.
         let curve = |t: f64| C * (t - epoch.k).powi(3) + epoch.maximum;
         let next = if curve(t) < epoch.estimate {

@@ -1,6 +1,6 @@
 //! HyStart++ (RFC 9406): leaves slow start when the round-trip time begins to grow, by way of a conservative phase.
 
-use super::Acked;
+use super::event::Timing;
 use super::reno::Reno;
 use anabranch_base::Duration;
 
@@ -29,10 +29,10 @@ impl HyStart {
         Self { last: None, current: None, samples: 0, ends: 0, conservative: None }
     }
 
-    /// An acknowledgement in slow start. Answers how many bytes it counts for.
-    pub(super) fn on_ack(&mut self, base: &mut Reno, acked: &Acked) -> u64 {
-        if acked.una >= self.ends {
-            self.ends = acked.max;
+    /// An acknowledgement of so many bytes in slow start. Answers how many it counts for.
+    pub(super) fn on_ack(&mut self, base: &mut Reno, timing: &Timing, bytes: u64) -> u64 {
+        if timing.una >= self.ends {
+            self.ends = timing.max;
             self.last = self.current.take();
             self.samples = 0;
             if let Some((_, rounds)) = &mut self.conservative {
@@ -40,11 +40,11 @@ impl HyStart {
                 if *rounds > CSS_ROUNDS {
                     // "If CSS_ROUNDS rounds are complete, enter congestion avoidance": ssthresh = cwnd.
                     base.ssthresh = base.window().max(2 * base.mss as u64);
-                    return acked.bytes;
+                    return bytes;
                 }
             }
         }
-        if let Some(rtt) = acked.rtt {
+        if let Some(rtt) = timing.rtt {
             self.current = Some(self.current.map_or(rtt, |smallest| smallest.min(rtt)));
             self.samples += 1;
         }
@@ -61,7 +61,7 @@ impl HyStart {
                 _ => {}
             }
         }
-        let counted = acked.bytes.min(LIMIT * base.mss as u64);
+        let counted = bytes.min(LIMIT * base.mss as u64);
         if self.conservative.is_some() { counted / CSS_GROWTH_DIVISOR } else { counted }
     }
 }

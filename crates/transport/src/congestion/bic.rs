@@ -1,7 +1,7 @@
 //! BIC (Xu, Harfoush, Rhee: "Binary increase congestion control for fast long-distance networks", INFOCOM 2004), with
 //! the constants of Linux 2.6.15, whose default it was.
 
-use super::Acked;
+use super::event::Timing;
 use super::reno::Reno;
 use anabranch_base::{Duration, Instant};
 
@@ -33,13 +33,13 @@ impl Bic {
         Self { maximum: 0.0, step: 1.0, computed: None, counted: 0.0 }
     }
 
-    pub(super) fn avoid(&mut self, base: &mut Reno, acked: &Acked) {
+    pub(super) fn avoid(&mut self, base: &mut Reno, timing: &Timing, bytes: u64) {
         let cwnd = (base.cwnd / base.mss).floor().max(1.0);
-        if self.computed.is_none_or(|(window, at)| window != cwnd || acked.now - at > PERIOD) {
-            self.computed = Some((cwnd, acked.now));
+        if self.computed.is_none_or(|(window, at)| window != cwnd || timing.now - at > PERIOD) {
+            self.computed = Some((cwnd, timing.now));
             self.step = self.step_at(cwnd).max(1.0);
         }
-        self.counted += acked.bytes as f64 / base.mss;
+        self.counted += bytes as f64 / base.mss;
         while self.counted >= self.step {
             self.counted -= self.step;
             base.cwnd += base.mss;

@@ -1,13 +1,45 @@
 //! RFC 5681 in its three common ways of counting; slow start and floors of every controller.
 
-use super::Base;
-use crate::config::{AckedGrowth, Config};
+use super::event::Base;
+use super::words::words;
+
+words! {
+    /// How cwnd grows with an acknowledgement of new data.
+    AckedGrowth {
+        /// Appropriate byte counting: by the bytes acknowledged (RFC 5681's recommendation, RFC 3465; RFC 9260, 7.2).
+        Bytes = "bytes",
+        /// One segment an ACK in slow start, SMSS*SMSS/cwnd an ACK after it (RFC 5681, equations 2 and 3).
+        PerAck = "per-ack",
+        /// As ns-2: cwnd is a fraction of packets, grows by 1 or 1/cwnd an ACK, and its whole part counts.
+        Packets = "packets",
+    }
+}
+
+/// What the window of segments is told.
+#[derive(Clone, Copy, Debug)]
+pub struct WindowRules {
+    /// What the window is counted in, bytes: SMSS, for SCTP PMDCS or the MTU.
+    pub segment: u64,
+    /// How acknowledgements are counted.
+    pub growth: AckedGrowth,
+    /// With [`AckedGrowth::Bytes`]: most segments that one acknowledgement adds in slow start (RFC 3465's L).
+    pub limit: u32,
+    /// The first window, bytes.
+    pub initial_window: u64,
+    /// The first threshold, bytes.
+    pub initial_ssthresh: u64,
+    /// The least threshold that a loss leaves, bytes.
+    pub floor: u64,
+    /// The window after a timeout, segments.
+    pub loss_window: u32,
+}
 
 #[derive(Clone, Debug)]
 pub(super) struct Reno {
     growth: AckedGrowth,
     limit: u64,
     loss_window: u64,
+    floor: f64,
     pub(super) mss: f64,
     /// Bytes. A fraction of a byte only when growth counts packets: halving an odd window, adding mss/cwnd.
     pub(super) cwnd: f64,
@@ -17,14 +49,15 @@ pub(super) struct Reno {
 }
 
 impl Reno {
-    pub(super) fn new(config: &Config, mss: u64) -> Self {
+    pub(super) fn new(rules: &WindowRules) -> Self {
         Self {
-            growth: config.growth,
-            limit: u64::from(config.growth_limit.max(1)),
-            loss_window: u64::from(config.loss_window.max(1)),
-            mss: mss as f64,
-            cwnd: config.initial_window.bytes(mss) as f64,
-            ssthresh: config.initial_ssthresh.unwrap_or(u64::MAX),
+            growth: rules.growth,
+            limit: u64::from(rules.limit.max(1)),
+            loss_window: u64::from(rules.loss_window.max(1)),
+            floor: rules.floor as f64,
+            mss: rules.segment as f64,
+            cwnd: rules.initial_window as f64,
+            ssthresh: rules.initial_ssthresh,
             counted: 0,
         }
     }
@@ -97,13 +130,13 @@ impl Reno {
         }
     }
 
-    /// RFC 5681, equation 4: "ssthresh = max (FlightSize / 2, 2*SMSS)".
+    /// RFC 5681, equation 4: "ssthresh = max (FlightSize / 2, 2*SMSS)", or another floor.
     fn set_ssthresh(&mut self, after: f64) {
         let after = match self.growth {
             AckedGrowth::Packets => (after / self.mss + 1e-9).floor() * self.mss,
             AckedGrowth::Bytes | AckedGrowth::PerAck => after,
         };
-        self.ssthresh = after.max(2.0 * self.mss) as u64;
+        self.ssthresh = after.max(self.floor) as u64;
     }
 }
 
@@ -111,7 +144,14 @@ impl Reno {
 impl Reno {
     /// A window and a threshold of so many bytes, segments of 1000.
     pub(super) fn at(growth: AckedGrowth, cwnd: u64, ssthresh: u64) -> Self {
-        let config = Config { growth, initial_ssthresh: Some(ssthresh), ..Config::default() };
-        Self { cwnd: cwnd as f64, ..Self::new(&config, 1000) }
+        Self::new(&WindowRules {
+            segment: 1000,
+            growth,
+            limit: 2,
+            initial_window: cwnd,
+            initial_ssthresh: ssthresh,
+            floor: 2000,
+            loss_window: 1,
+        })
     }
 }

@@ -1,7 +1,45 @@
 //! Slow start, congestion avoidance and the two cuts of RFC 9260, section 7.2, and of RFC 2960 before it.
 
-use super::{Acked, Congestion, Controller, Growth};
-use crate::config::{Config, FccClock, FccRounding, FccStep, InitialWindow};
+use super::event::{Acked, Base, Congestion};
+use super::growth::{FccClock, FccRounding, FccStep, Growth};
+use super::window::Window;
+
+/// What the controller of RFC 9260 is told.
+#[derive(Clone, Copy, Debug)]
+pub struct ChunkRules {
+    /// What the window is counted in, bytes: PMDCS, or the MTU.
+    pub unit: u64,
+    /// The first window, bytes.
+    pub initial_window: u64,
+    /// The first threshold, bytes.
+    pub initial_ssthresh: u64,
+    /// The least threshold that a loss leaves, bytes.
+    pub floor: u64,
+    /// Most growth in slow start for one SACK, bytes (L PMDCS).
+    pub slow_start_limit: u64,
+    /// The window halves for every RTO without a transmission, down to so many bytes.
+    pub idle_floor: Option<u64>,
+    /// A further timeout at a window of one unit leaves ssthresh alone (ns-2, RFC 5681).
+    pub backoff_keeps_ssthresh: bool,
+    /// A window equal to ssthresh is in slow start (RFC 9260, 7.2.1).
+    pub slow_start_at_ssthresh: bool,
+    /// The window grows only with SACKs that move the cumulative point.
+    pub needs_advance: bool,
+    /// partial_bytes_acked counts cumulatively acknowledged bytes only while the window is full (ns-2 since 3.5).
+    pub pba_needs_full_window: bool,
+    /// partial_bytes_acked is brought back to cwnd while the window is not full (RFC 9260, 7.2.2).
+    pub pba_clamp: bool,
+    /// Bytes gap-acked earlier count again when the cumulative point passes them (ns-2 before 3.3).
+    pub pba_counts_twice: bool,
+    /// Fractional congestion control: the size of a step.
+    pub fcc_step: FccStep,
+    /// What makes a round trip.
+    pub fcc_clock: FccClock,
+    /// What becomes of a Phi that is no whole number.
+    pub fcc_rounding: FccRounding,
+    /// Phi divides the growth of slow start too.
+    pub fcc_slow_start: bool,
+}
 
 /// Fractional congestion control (study 004, 3.4): what a Phi above 1 needs.
 #[derive(Clone, Debug)]
@@ -18,10 +56,9 @@ struct Fcc {
     was_full: bool,
 }
 
+/// The controller of RFC 9260, but for its window.
 #[derive(Clone, Debug)]
-pub(crate) struct Reno {
-    cwnd: u64,
-    ssthresh: u64,
+pub struct Chunks {
     partial_bytes_acked: u64,
     /// Growth in congestion avoidance; Phi is rounded already.
     growth: Growth,
@@ -41,46 +78,37 @@ pub(crate) struct Reno {
     needs_advance: bool,
 }
 
-impl Reno {
-    pub(crate) fn new(config: &Config, unit: u32, ipv6: bool, peer_rwnd: u32) -> Self {
-        let unit = u64::from(unit);
-        let cwnd = match config.initial_window {
-            InitialWindow::Packets(n) => unit * u64::from(n),
-            InitialWindow::Rfc4960 => (4 * unit).min((2 * unit).max(4380)),
-            // "min(4 * PMDCS, max(2 * PMDCS, 4404)) bytes if the peer address is an IPv4 address", 4344 for IPv6.
-            InitialWindow::Rfc9260 => (4 * unit).min((2 * unit).max(if ipv6 { 4344 } else { 4404 })),
-        };
+impl Chunks {
+    pub(super) fn new(rules: &ChunkRules) -> Self {
         Self {
-            cwnd,
-            ssthresh: config.initial_ssthresh.unwrap_or(u64::from(peer_rwnd)),
             partial_bytes_acked: 0,
             growth: Growth::Phi(1.0),
             fcc: Fcc {
-                step: config.fcc_step,
-                clock: config.fcc_clock,
-                rounding: config.fcc_rounding,
-                slow_start: config.fcc_slow_start,
+                step: rules.fcc_step,
+                clock: rules.fcc_clock,
+                rounding: rules.fcc_rounding,
+                slow_start: rules.fcc_slow_start,
                 owed: 0.0,
                 rounds: 0.0,
                 was_full: false,
             },
             idle: false,
-            unit,
-            floor: unit * u64::from(config.ssthresh_floor),
-            slow_start_limit: unit * u64::from(config.slow_start_limit),
-            idle_floor: config.idle_decay_floor.map(|n| unit * u64::from(n)),
-            backoff_keeps_ssthresh: config.backoff_keeps_ssthresh,
-            slow_start_at_ssthresh: config.slow_start_at_ssthresh,
-            pba_needs_full_window: config.pba_needs_full_window,
-            pba_clamp: config.pba_clamp,
-            pba_counts_twice: config.pba_counts_twice,
-            needs_advance: config.growth_needs_advance,
+            unit: rules.unit,
+            floor: rules.floor,
+            slow_start_limit: rules.slow_start_limit,
+            idle_floor: rules.idle_floor,
+            backoff_keeps_ssthresh: rules.backoff_keeps_ssthresh,
+            slow_start_at_ssthresh: rules.slow_start_at_ssthresh,
+            pba_needs_full_window: rules.pba_needs_full_window,
+            pba_clamp: rules.pba_clamp,
+            pba_counts_twice: rules.pba_counts_twice,
+            needs_advance: rules.needs_advance,
         }
     }
 
     /// "When cwnd is less than or equal to ssthresh, an SCTP endpoint MUST use the slow-start algorithm" (7.2.1).
-    fn in_slow_start(&self) -> bool {
-        self.cwnd < self.ssthresh || (self.slow_start_at_ssthresh && self.cwnd == self.ssthresh)
+    fn in_slow_start(&self, window: &Window) -> bool {
+        window.cwnd < window.ssthresh || (self.slow_start_at_ssthresh && window.cwnd == window.ssthresh)
     }
 
     /// Phi; 1 where another rule decides.
@@ -93,78 +121,81 @@ impl Reno {
 
     /// Bytes to be acknowledged before cwnd grows: "whenever partial_bytes_acked is equal to or greater than cwnd", and
     /// in the staircase of fractional congestion control Phi times that.
-    fn growth_threshold(&self) -> u64 {
+    fn growth_threshold(&self, window: &Window) -> u64 {
         let phi = self.phi();
         if phi > 1.0 && self.fcc.step == FccStep::Packet {
-            (self.cwnd as f64 * phi) as u64
+            (window.cwnd as f64 * phi) as u64
         } else {
-            self.cwnd
+            window.cwnd
         }
     }
 
     /// Adds a part of a packet, or takes it away; at least one packet remains.
-    fn add_packets(&mut self, packets: f64) {
+    fn add_packets(&mut self, window: &mut Window, packets: f64) {
         let bytes = self.fcc.owed + packets * self.unit as f64;
         let whole = bytes.floor();
         self.fcc.owed = bytes - whole;
-        let cwnd = self.cwnd.saturating_add_signed(whole as i64);
-        self.cwnd = if whole < 0.0 { cwnd.max(self.unit.min(self.cwnd)) } else { cwnd };
+        let cwnd = window.cwnd.saturating_add_signed(whole as i64);
+        window.cwnd = if whole < 0.0 { cwnd.max(self.unit.min(window.cwnd)) } else { cwnd };
     }
 
     /// A SACK that lets the window grow, in congestion avoidance.
-    fn grow(&mut self, newly: u64, full: bool) {
+    #[inline]
+    fn grow(&mut self, window: &mut Window, newly: u64, full: bool) {
         if let Growth::Linked(packets) = self.growth {
             if full {
-                self.add_packets(packets * newly as f64 / self.cwnd as f64);
+                self.add_packets(window, packets * newly as f64 / window.cwnd as f64);
             }
             return;
         }
         if self.phi() > 1.0 && self.fcc.clock == FccClock::RoundTrips {
             return; // by `count_round_trip`
         }
-        if self.partial_bytes_acked >= self.growth_threshold() && full {
-            self.partial_bytes_acked -= self.growth_threshold();
+        if self.partial_bytes_acked >= self.growth_threshold(window) && full {
+            self.partial_bytes_acked -= self.growth_threshold(window);
             if self.phi() > 1.0 && self.fcc.step == FccStep::Fraction {
-                self.add_packets(1.0 / self.phi());
+                self.add_packets(window, 1.0 / self.phi());
             } else {
-                self.cwnd += self.unit;
+                window.cwnd += self.unit;
             }
         }
     }
 
     /// Steps that are counted in round trips; one counts when the window was full in it.
-    fn count_round_trip(&mut self, acked: &Acked, full: bool) {
+    fn count_round_trip(&mut self, window: &mut Window, acked: &Acked, full: bool) {
         self.fcc.was_full |= full;
         if !acked.round_trip {
             return;
         }
         let was_full = std::mem::take(&mut self.fcc.was_full);
-        if !was_full || acked.in_recovery || self.in_slow_start() {
+        if !was_full || acked.in_recovery || self.in_slow_start(window) {
             return;
         }
         let phi = self.phi();
         match self.fcc.step {
-            FccStep::Fraction => self.add_packets(1.0 / phi),
+            FccStep::Fraction => self.add_packets(window, 1.0 / phi),
             FccStep::Packet => {
                 self.fcc.rounds += 1.0;
                 if self.fcc.rounds >= phi {
                     self.fcc.rounds -= phi;
-                    self.cwnd += self.unit;
+                    window.cwnd += self.unit;
                 }
             }
         }
     }
 
-    fn slow_start(&mut self, newly: u64) {
+    #[inline]
+    fn slow_start(&mut self, window: &mut Window, newly: u64) {
         let bytes = newly.min(self.slow_start_limit);
         let phi = self.phi();
         if self.fcc.slow_start && phi > 1.0 {
-            self.add_packets(bytes as f64 / self.unit as f64 / phi);
+            self.add_packets(window, bytes as f64 / self.unit as f64 / phi);
         } else {
-            self.cwnd += bytes;
+            window.cwnd += bytes;
         }
     }
 
+    #[inline]
     fn count_partial_bytes(&mut self, acked: &Acked, full: bool) {
         if self.pba_needs_full_window {
             // ns-2: cumulatively acknowledged bytes while the window is full, gap-acked ones when the point moves.
@@ -182,52 +213,61 @@ impl Reno {
             self.partial_bytes_acked += acked.earlier_gap;
         }
     }
-}
 
-impl Controller for Reno {
-    fn on_ack(&mut self, acked: &Acked) {
+    #[inline]
+    pub(super) fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
         self.idle = false;
-        let full = acked.flight_before >= self.cwnd;
-        if !self.in_slow_start() {
+        let full = acked.flight_before >= window.cwnd;
+        if !self.in_slow_start(window) {
             self.count_partial_bytes(acked, full);
         }
         let newly = acked.cumulative + acked.gap;
         // "only if the current congestion window is being fully utilized and the data sender is not in Fast
         // Recovery"; the cumulative point must move, as every version of the rule has it.
         if (acked.cumulative_advanced || !self.needs_advance) && newly > 0 && !acked.in_recovery {
-            if !self.in_slow_start() {
-                self.grow(newly, full);
+            if !self.in_slow_start(window) {
+                self.grow(window, newly, full);
             } else if full {
-                self.slow_start(newly);
+                self.slow_start(window, newly);
             }
         }
         if self.phi() > 1.0 && self.fcc.clock == FccClock::RoundTrips {
-            self.count_round_trip(acked, full);
+            self.count_round_trip(window, acked, full);
         }
         if self.pba_clamp && !full {
-            self.partial_bytes_acked = self.partial_bytes_acked.min(self.growth_threshold());
+            self.partial_bytes_acked = self.partial_bytes_acked.min(self.growth_threshold(window));
         }
         if acked.all_acked {
             self.partial_bytes_acked = 0;
         }
     }
 
-    fn on_congestion(&mut self, event: Congestion) {
+    /// "ssthresh = max(cwnd / 2, 4 * PMDCS)" (7.2.3), or with another floor.
+    fn half(&self, window: &Window, of: Base) -> u64 {
+        let bytes = match of {
+            Base::Flight(bytes) => bytes,
+            Base::Window(limit) => window.cwnd.min(limit),
+        };
+        (bytes / 2).max(self.floor)
+    }
+
+    pub(super) fn on_congestion(&mut self, window: &mut Window, event: Congestion) {
         match event {
-            Congestion::FastRetransmit => {
-                self.ssthresh = (self.cwnd / 2).max(self.floor);
-                self.cwnd = self.ssthresh;
+            Congestion::FastRetransmit(of) | Congestion::Ecn(of) => {
+                window.ssthresh = self.half(window, of);
+                window.cwnd = window.ssthresh;
             }
             Congestion::OtherLane => {
-                self.cwnd = (self.cwnd / 2).max(self.floor).min(self.cwnd);
+                window.cwnd = (window.cwnd / 2).max(self.floor).min(window.cwnd);
                 // Congestion avoidance: nothing of this lane was lost, and each lane would gain a packet at once.
-                self.ssthresh = self.cwnd - 1;
+                window.ssthresh = window.cwnd - 1;
             }
-            Congestion::Timeout => {
-                if self.cwnd > self.unit || !self.backoff_keeps_ssthresh {
-                    self.ssthresh = (self.cwnd / 2).max(self.floor);
+            Congestion::Timeout(of) => {
+                let held = window.cwnd <= self.unit && self.backoff_keeps_ssthresh;
+                if let Some(of) = of.filter(|_| !held) {
+                    window.ssthresh = self.half(window, of);
                 }
-                self.cwnd = self.unit;
+                window.cwnd = self.unit;
             }
         }
         self.partial_bytes_acked = 0;
@@ -236,18 +276,18 @@ impl Controller for Reno {
         self.fcc.was_full = false;
     }
 
-    fn on_idle(&mut self) {
+    pub(super) fn on_idle(&mut self, window: &mut Window) {
         let Some(floor) = self.idle_floor else { return };
         if !self.idle {
             // "Before the first cwnd adjustment, the ssthresh SHOULD be set to the cwnd."
-            self.ssthresh = self.ssthresh.max(self.cwnd);
+            window.ssthresh = window.ssthresh.max(window.cwnd);
             self.idle = true;
         }
         // "SHOULD be adjusted to max(cwnd / 2, 4 * PMDCS) once per RTO"; never a raise.
-        self.cwnd = self.cwnd.min((self.cwnd / 2).max(floor));
+        window.cwnd = window.cwnd.min((window.cwnd / 2).max(floor));
     }
 
-    fn set_growth(&mut self, growth: Growth) {
+    pub(super) fn set_growth(&mut self, window: &Window, growth: Growth) {
         let growth = match growth {
             Growth::Phi(phi) => Growth::Phi(self.fcc.rounding.apply(phi)),
             linked @ Growth::Linked(_) => linked,
@@ -256,10 +296,10 @@ impl Controller for Reno {
             return;
         }
         // The part of a step that was waited for is kept, not the bytes: a Phi that falls must not pay out many at once.
-        let before = self.growth_threshold();
+        let before = self.growth_threshold(window);
         let rounds = self.fcc.rounds / self.phi();
         self.growth = growth;
-        let after = self.growth_threshold();
+        let after = self.growth_threshold(window);
         if after != before && before > 0 {
             let part = self.partial_bytes_acked as f64 / before as f64;
             self.partial_bytes_acked = (part * after as f64) as u64;
@@ -267,17 +307,9 @@ impl Controller for Reno {
         self.fcc.rounds = rounds * self.phi();
     }
 
-    fn absorb(&mut self, window: u64, ssthresh: u64) {
-        self.cwnd = self.cwnd.saturating_add(window);
-        self.ssthresh = self.ssthresh.saturating_add(ssthresh);
-    }
-
-    fn window(&self) -> u64 {
-        self.cwnd
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.ssthresh
+    /// What an earlier connection left, but no less than the floor.
+    pub(super) fn seed_ssthresh(&self, window: &mut Window, bytes: u64) {
+        window.ssthresh = bytes.max(self.floor);
     }
 }
 

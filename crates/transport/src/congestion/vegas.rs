@@ -1,7 +1,7 @@
 //! Vegas (Brakmo, O'Malley, Peterson: "TCP Vegas: new techniques for congestion detection and avoidance", 1994), with
 //! the constants of Linux: once a round trip it compares the window with what the smallest round-trip time needs.
 
-use super::Acked;
+use super::event::Timing;
 use super::reno::Reno;
 use anabranch_base::Duration;
 
@@ -32,37 +32,37 @@ impl Vegas {
         (self.round, self.samples, self.ends) = (None, 0, 0);
     }
 
-    pub(super) fn on_ack(&mut self, base: &mut Reno, acked: &Acked) {
-        if let Some(rtt) = acked.rtt {
+    pub(super) fn on_ack(&mut self, base: &mut Reno, timing: &Timing, bytes: u64) {
+        if let Some(rtt) = timing.rtt {
             let smaller = |old: Option<Duration>| Some(old.map_or(rtt, |old| old.min(rtt)));
             self.smallest = smaller(self.smallest);
             self.round = smaller(self.round);
             self.samples += 1;
         }
-        if acked.una >= self.ends {
+        if timing.una >= self.ends {
             let (round, samples) = (self.round.take(), std::mem::take(&mut self.samples));
-            self.ends = acked.max;
+            self.ends = timing.max;
             match (round, self.smallest) {
                 // Two samples may both be of delayed acknowledgements: as Reno then.
                 (Some(round), Some(smallest)) if samples > 2 && smallest > Duration::ZERO => {
-                    judge(base, acked, round.as_secs_f64(), smallest.as_secs_f64());
+                    judge(base, bytes, round.as_secs_f64(), smallest.as_secs_f64());
                     return;
                 }
                 _ if !base.in_slow_start() => {
-                    base.avoid(acked.bytes);
+                    base.avoid(bytes);
                     return;
                 }
                 _ => {}
             }
         }
         if base.in_slow_start() {
-            base.slow_start(acked.bytes);
+            base.slow_start(bytes);
         }
     }
 }
 
 /// Once a round: `cwnd * (rtt - smallest) / smallest` segments are in the queue.
-fn judge(base: &mut Reno, acked: &Acked, rtt: f64, smallest: f64) {
+fn judge(base: &mut Reno, bytes: u64, rtt: f64, smallest: f64) {
     let cwnd = base.cwnd / base.mss;
     let queued = cwnd * (rtt - smallest) / smallest;
     if base.in_slow_start() {
@@ -71,7 +71,7 @@ fn judge(base: &mut Reno, acked: &Acked, rtt: f64, smallest: f64) {
             base.cwnd = cwnd.min(target).max(2.0) * base.mss;
             base.ssthresh = base.ssthresh.min((base.cwnd - base.mss).max(2.0 * base.mss) as u64);
         } else {
-            base.slow_start(acked.bytes);
+            base.slow_start(bytes);
         }
     } else if queued > BETA {
         base.cwnd = (cwnd - 1.0).max(2.0) * base.mss;

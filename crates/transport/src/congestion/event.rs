@@ -1,0 +1,76 @@
+//! What a controller hears.
+
+use anabranch_base::{Duration, Instant};
+
+/// What one acknowledgement meant for a window. Bytes are counted as the window counts them: for SCTP as a rule with the
+/// headers of the chunks.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Acked {
+    /// Acknowledged for the first time, by the cumulative point, bytes.
+    pub cumulative: u64,
+    /// Acknowledged for the first time by a gap block, bytes. TCP grows by the cumulative point only: zero.
+    pub gap: u64,
+    /// Passed by the cumulative point now, acknowledged by a gap block earlier, bytes.
+    pub earlier_gap: u64,
+    /// In flight before the acknowledgement arrived, bytes; [`u64::MAX`] where the caller knows that the window was full.
+    pub flight_before: u64,
+    /// Whether the cumulative point advanced.
+    pub cumulative_advanced: bool,
+    /// Whether loss recovery goes on after this acknowledgement: the window does not grow then.
+    pub in_recovery: bool,
+    /// Nothing is left in flight.
+    pub all_acked: bool,
+    /// A round trip has ended: what was sent after the end of the last one is acknowledged.
+    pub round_trip: bool,
+}
+
+/// When that was. Only some controllers ask: Reno of either protocol does without.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Timing {
+    /// When the acknowledgement arrived.
+    pub now: Instant,
+    /// The round trip that it tells of, if any; of something sent once.
+    pub rtt: Option<Duration>,
+    /// The smoothed round trip.
+    pub srtt: Option<Duration>,
+    /// First sequence number not acknowledged, and first never sent: controllers tell their own rounds by them.
+    pub una: u64,
+    /// See `una`.
+    pub max: u64,
+}
+
+impl Acked {
+    /// Bytes acknowledged for the first time.
+    #[inline]
+    #[must_use]
+    pub fn newly(&self) -> u64 {
+        self.cumulative + self.gap
+    }
+}
+
+/// Why the window must shrink, and what is reduced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Congestion {
+    /// A loss was found by acknowledgements.
+    FastRetransmit(Base),
+    /// The peer saw a mark of a router: "as if a packet had been dropped" (RFC 3168, 6.1.2).
+    Ecn(Base),
+    /// The retransmission timer expired; `None` where ssthresh must stay as it is.
+    Timeout(Option<Base>),
+    /// Another lane, which shares a full bottleneck with this one, saw a loss: what one flow would do is done by all.
+    OtherLane,
+}
+
+/// What a loss reduces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Base {
+    /// So many bytes in flight (RFC 5681, equation 4).
+    Flight(u64),
+    /// The window itself, but no more than this limit, bytes.
+    Window(u64),
+}
+
+impl Base {
+    /// The window, whatever it is (RFC 9260, 7.2.3 and 7.2.4).
+    pub const CWND: Self = Self::Window(u64::MAX);
+}

@@ -1,0 +1,59 @@
+//! How a window grows in congestion avoidance where lanes are coupled: the words of fractional congestion control (study
+//! 004, 3.4) and of linked increases (RFC 6356).
+
+/// How a window grows in congestion avoidance, as the coupling of the lanes has it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Growth {
+    /// One packet in so many round trips, at least 1 (fractional congestion control).
+    Phi(f64),
+    /// So many packets in a round trip, with every acknowledgement a little (LIA, OLIA); may be negative.
+    Linked(f64),
+}
+
+/// By how much the window grows under fractional congestion control.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FccStep {
+    /// By a packet, once in Phi round trips (the staircase of Fig. 4.1b).
+    #[default]
+    Packet,
+    /// By the Phi-th part of a packet, every round trip.
+    Fraction,
+}
+
+/// What it takes for a round trip.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FccClock {
+    /// A window of bytes acknowledged (`partial_bytes_acked`).
+    #[default]
+    Bytes,
+    /// The acknowledgement of what was sent after the last round trip had ended.
+    RoundTrips,
+}
+
+/// What becomes of a Phi that is no whole number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FccRounding {
+    /// It stays.
+    #[default]
+    Exact,
+    /// The next smaller whole number, at least 1.
+    Floor,
+    /// The next larger one.
+    Ceil,
+    /// The nearest one.
+    Nearest,
+}
+
+impl FccRounding {
+    /// Phi as it is used.
+    #[must_use]
+    pub fn apply(self, phi: f64) -> f64 {
+        let phi = match self {
+            Self::Exact => phi,
+            Self::Floor => phi.floor(),
+            Self::Ceil => phi.ceil(),
+            Self::Nearest => phi.round(),
+        };
+        phi.max(1.0)
+    }
+}

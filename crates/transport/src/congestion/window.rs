@@ -1,0 +1,8 @@
+//! What every controller answers.
+
+/// Window and threshold, bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Window {
+    pub(super) cwnd: u64,
+    pub(super) ssthresh: u64,
+}
