@@ -79,7 +79,7 @@ impl Controller {
         match &mut self.rules {
             Rules::Chunks(chunks) => chunks.on_ack(&mut self.window, acked),
             Rules::Segments(segments) => {
-                segments.on_ack(acked, &timing());
+                segments.on_ack(*acked, timing());
                 self.window = segments.window();
             }
         }

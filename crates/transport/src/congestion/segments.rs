@@ -112,8 +112,9 @@ impl Segments {
         Window { cwnd: self.base.window(), ssthresh: self.base.ssthresh }
     }
 
+    // By value, so that nothing need be in memory for the rules of RFC 9260.
     #[inline(never)]
-    pub(super) fn on_ack(&mut self, acked: &Acked, timing: &Timing) {
+    pub(super) fn on_ack(&mut self, acked: Acked, timing: Timing) {
         self.idle = false;
         let full = !self.needs_full_window || acked.flight_before >= self.base.window();
         let advanced = !self.needs_advance || acked.cumulative_advanced;
@@ -123,14 +124,14 @@ impl Segments {
         }
         let Self { base, law, hystart, .. } = self;
         if let (Some(hystart), true) = (hystart, base.in_slow_start()) {
-            bytes = hystart.on_ack(base, timing, bytes);
+            bytes = hystart.on_ack(base, &timing, bytes);
         }
         match law {
-            Law::Vegas(vegas) => vegas.on_ack(base, timing, bytes),
+            Law::Vegas(vegas) => vegas.on_ack(base, &timing, bytes),
             _ if base.in_slow_start() => base.slow_start(bytes),
             Law::Reno => base.avoid(bytes),
-            Law::Bic(bic) => bic.avoid(base, timing, bytes),
-            Law::Cubic(cubic) => cubic.avoid(base, timing, bytes),
+            Law::Bic(bic) => bic.avoid(base, &timing, bytes),
+            Law::Cubic(cubic) => cubic.avoid(base, &timing, bytes),
         }
     }
 
