@@ -19,7 +19,7 @@ impl Sender {
         if single {
             self.coupler = None;
         } else if self.coupler.is_none() {
-            let pmdcs = cx.paths.first().map_or(0, |path| path.pmdcs());
+            let pmdcs = cx.paths.first().map_or(0, crate::path::Path::pmdcs);
             self.coupler = Coupler::new(&cx.config, pmdcs);
         }
         let phi = cx.config.coupling.phi(self.open_subflow_count());
