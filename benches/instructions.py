@@ -87,9 +87,7 @@ def main() -> int:
         too_much = change > TOLERANCE or (name == MEMORY and now > MEMORY_LIMIT)
         unit = "bytes" if name == MEMORY else "instructions"
         worse += too_much
-        print(
-            f"{name}: {now} {unit}, accepted {before}, {change:+.1%}{'  TOO MUCH' if too_much else ''}"
-        )
+        print(f"{name}: {now} {unit}, accepted {before}, {change:+.1%}{'  TOO MUCH' if too_much else ''}")
     print(f"{len(counts) - worse} passed, {worse} failed")
     return 1 if worse else 0
 

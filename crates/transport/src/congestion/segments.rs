@@ -1,4 +1,4 @@
-//! The controllers of TCP: slow start, restart and undo are one ([`Reno`]); the laws of congestion avoidance differ, and what
+//! The controllers of TCP: slow start, restart and undo are one (`Reno`); the laws of congestion avoidance differ, and what
 //! a loss leaves.
 
 use super::bic::Bic;
