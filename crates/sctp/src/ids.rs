@@ -11,17 +11,17 @@ pub(crate) trait Id: Copy + Eq {
 }
 
 macro_rules! id {
-    ($(#[$doc:meta])* $name:ident) => {
+    ($(#[$doc:meta])* $name:ident($number:ty)) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub(crate) struct $name(u8);
+        pub(crate) struct $name($number);
 
         impl $name {
             /// The first row: there always is one.
             pub(crate) const FIRST: Self = Self(0);
 
             /// As events, traces and the wire have it.
-            pub(crate) const fn get(self) -> u8 {
+            pub(crate) const fn get(self) -> $number {
                 self.0
             }
         }
@@ -29,8 +29,8 @@ macro_rules! id {
         impl Id for $name {
             #[inline]
             fn at(row: usize) -> Self {
-                // Tables have at most 255 rows: subflows, paths and FIDs are numbered in 8 bits.
-                Self(row as u8)
+                // Subflows, paths and FIDs are numbered in 8 bits, so lanes, of which there is one for a subflow on a path, in 16.
+                Self(row as $number)
             }
 
             #[inline]
@@ -43,11 +43,11 @@ macro_rules! id {
 
 id! {
     /// One address of the peer.
-    PathId
+    PathId(u8)
 }
 id! {
     /// A set of streams with one code point.
-    SubflowId
+    SubflowId(u8)
 }
 impl PathId {
     /// From an event or the wire.
@@ -65,11 +65,11 @@ impl SubflowId {
 
 id! {
     /// A numbering of chunks, in both directions.
-    SpaceId
+    SpaceId(u8)
 }
 id! {
     /// A subflow on a path.
-    LaneId
+    LaneId(u16)
 }
 
 /// Rows with numbers of the type `I`. As a rule there is one row, so room is made for just as many as there are.

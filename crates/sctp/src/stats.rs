@@ -93,7 +93,7 @@ pub struct SubflowStats {
     pub retransmissions: u64,
     /// SACKs that marked chunks for fast retransmission. With one lane for all subflows they count for the first.
     pub fast_retransmits: u64,
-    /// T3-rtx expiries; likewise.
+    /// T3-rtx expiries. With one lane for all subflows they count for the first.
     pub timeouts: u64,
     /// DATA chunks sent for the first time.
     pub chunks_unique: u64,

@@ -18,8 +18,8 @@ pub enum ImmediateBit {
     Off,
     /// All that leave in SHUTDOWN-PENDING (RFC 9260, 6.1).
     Shutdown,
-    /// Likewise, but for those that leave at the time of the close: a kernel has sent them before. Also when they are sent
-    /// again (Linux).
+    /// All that leave in SHUTDOWN-PENDING, but for those that leave at the time of the close: a kernel has sent them
+    /// before. Also when they are sent again (Linux).
     ShutdownKept,
     /// The last one before a shutdown.
     Last,

@@ -64,7 +64,7 @@ pub enum FastRecovery {
 pub enum RttSampling {
     /// One chunk a round trip is timed (RFC 9260, 6.3.1 C4).
     OncePerRoundTrip,
-    /// Likewise, but a measurement goes on when chunks before it are lost and sent again (Linux).
+    /// One chunk a round trip is timed, and a measurement goes on when chunks before it are lost and sent again (Linux).
     ThroughLoss,
     /// Every SACK that newly acknowledges a chunk sent once gives a sample.
     EveryAck,
@@ -283,7 +283,7 @@ pub struct Config {
     pub pacing: bool,
     /// How fast, in percent of cwnd / SRTT, 100 to 1000 (RFC 9002, 7.7: 125; Linux: 120).
     pub pacing_gain: u16,
-    /// Likewise while cwnd is below half of ssthresh (Linux: 200).
+    /// How fast while cwnd is below half of ssthresh, in percent of cwnd / SRTT, 100 to 1000 (Linux: 200).
     pub pacing_gain_slow_start: u16,
     /// Full packets that may leave at once after a pause, 1 to 255.
     pub pacing_burst: u8,

@@ -301,7 +301,7 @@ impl Endpoint {
         self.change(now, id, |assoc| assoc.set_stream_dscp(now, stream, dscp))
     }
 
-    /// Moves a stream to a subflow, likewise.
+    /// Moves a stream to a subflow. Messages that wait move along as soon as a message that has begun to leave has left whole.
     ///
     /// # Errors
     /// When there is no such association or stream, it is ending, or the subflow is not open.
