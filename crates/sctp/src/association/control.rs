@@ -149,7 +149,7 @@ impl Control {
         }
     }
 
-    /// The next heartbeat to answer on a path, likewise.
+    /// The next heartbeat to answer on a path, if `fits` says so of the length of its info.
     pub(super) fn next_heartbeat_ack(&mut self, path: PathId, fits: impl FnOnce(usize) -> bool) -> Next {
         let Some(rare) = &mut self.rare else { return Next::None };
         let next = take_next(&mut rare.heartbeat_acks, path, fits);

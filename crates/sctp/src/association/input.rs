@@ -114,9 +114,7 @@ impl Association {
         if self.takes_data() {
             let chunk = DataChunk::from(&data);
             let taken = self.receiver.take_plain(&mut self.cx, &mut reading.data, &chunk)?;
-            if taken == Taken::NoSuchStream {
-                self.control.report(reading.path, causes::invalid_stream(chunk.stream));
-            }
+            self.report_stream(reading.path, chunk.stream, taken);
         }
         Ok(true)
     }
@@ -149,11 +147,17 @@ impl Association {
         self.receiver.enter_space(&self.cx, &mut reading.data, at);
         if self.takes_data() {
             let taken = self.receiver.take(&mut self.cx, &mut reading.data, chunk)?;
-            if taken == Taken::NoSuchStream {
-                self.control.report(reading.path, causes::invalid_stream(chunk.stream));
-            }
+            self.report_stream(reading.path, chunk.stream, taken);
         }
         Ok(())
+    }
+
+    /// "immediately send an ERROR chunk with cause set to 'Invalid Stream Identifier'" (6.5).
+    #[inline]
+    fn report_stream(&mut self, from: PathId, stream: u16, taken: Taken) {
+        if taken == Taken::NoSuchStream {
+            self.control.report(from, causes::invalid_stream(stream));
+        }
     }
 
     /// Any chunk but DATA of RFC 9260. False when the rest of the packet must not be read.

@@ -87,8 +87,10 @@ impl Association {
             return None;
         }
         let path = self.path_of_packet(control, chosen.as_ref());
-        // What was chosen leaves with the next packet, if this one goes elsewhere.
-        chosen = chosen.filter(|next| next.path == path);
+        if self.cx.paths.len() > 1 {
+            // What was chosen leaves with the next packet, if this one goes elsewhere.
+            chosen = chosen.filter(|next| next.path == path);
+        }
         let several = self.sender.has_several_spaces();
         let acknowledged = if several && chosen.is_none() { self.receiver.first_owing() } else { None };
         let header = CommonHeader {
@@ -119,7 +121,7 @@ impl Association {
         });
         // A packet without data goes like one of the subflow that it acknowledges, or of the first.
         let dscp = match chosen {
-            Some(next) => self.sender.dscp(next.subflow),
+            Some(next) => next.dscp,
             None => self.sender.dscp_of_space(acknowledged),
         };
         Some(Route { path, dscp })

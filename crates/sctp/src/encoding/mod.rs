@@ -7,11 +7,12 @@ pub(crate) mod sf2007;
 
 use anabranch_base::Instant;
 use anabranch_wire::chunk::{Data, DataFlags, IData, SfData};
+use anabranch_wire::sf::CodePoints;
 use anabranch_wire::{Mid, Tsn};
 
 use crate::negotiation::offer::Extensions;
 pub(crate) use acknowledgement::{AckLayout, Acknowledgement};
-pub(crate) use frame::{Framing, Label};
+pub(crate) use frame::Framing;
 
 /// What both sides speak.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,20 +55,28 @@ impl Encoding {
         matches!(self, Self::Interleaved | Self::Sf)
     }
 
-    /// The layout of what is sent under a FID.
+    /// The layout of what is sent under a FID in its incarnation `epoch`.
     #[inline]
-    pub(crate) fn framing(self, fid: u8) -> Framing {
-        if self == Self::Rfc9260 { Framing::Data } else { self.other_framing(fid) }
+    pub(crate) fn framing(self, codes: &CodePoints, fid: u8, epoch: u8) -> Framing {
+        if self == Self::Rfc9260 { Framing::Data } else { self.other_framing(codes, fid, epoch) }
     }
 
     #[inline(never)]
-    fn other_framing(self, fid: u8) -> Framing {
+    fn other_framing(self, codes: &CodePoints, fid: u8, epoch: u8) -> Framing {
         match self {
             Self::Rfc9260 => Framing::Data,
-            Self::Sf2007 => Framing::Sf2007,
-            Self::Sf if fid != 0 => Framing::Sf,
+            Self::Sf2007 => Framing::Sf2007 { fid },
+            Self::Sf if fid != 0 => Framing::Sf { kind: codes.data, fid, epoch },
             Self::Interleaved | Self::Sf => Framing::IData,
         }
+    }
+
+    /// Whether a message is known by the sequence numbers of its fragments: "the TSNs for each
+    /// fragment of a fragmented user message MUST be strictly sequential" (RFC 9260, 3.3.1). I-DATA and SF-DATA number
+    /// fragments themselves.
+    #[inline]
+    pub(crate) fn needs_sequence(self) -> bool {
+        matches!(self, Self::Rfc9260 | Self::Sf2007)
     }
 
     /// The layout of an acknowledgement of what came under a FID.

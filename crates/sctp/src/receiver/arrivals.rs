@@ -45,16 +45,6 @@ impl PacketRead {
     }
 }
 
-/// A chunk that counts as arrived.
-enum Noted {
-    /// Its message is to be delivered; with its unwrapped number.
-    New(u64),
-    /// Nothing of it is to be delivered.
-    Done,
-    /// It belongs to a stream that there is not; it is acknowledged all the same.
-    NoSuchStream,
-}
-
 /// What became of a data chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Taken {
@@ -82,9 +72,8 @@ impl Receiver {
         chunk: &DataChunk<'_>,
     ) -> Result<Taken, Violation> {
         let seq = match self.note_arrival(cx, read, chunk)? {
-            Noted::New(seq) => seq,
-            Noted::Done => return Ok(Taken::Done),
-            Noted::NoSuchStream => return Ok(Taken::NoSuchStream),
+            Ok(seq) => seq,
+            Err(taken) => return Ok(taken),
         };
         let ready = self.reassemble_plain(cx, seq, chunk);
         tell_readable(cx, ready)
@@ -103,9 +92,8 @@ impl Receiver {
         chunk: &DataChunk<'_>,
     ) -> Result<Taken, Violation> {
         let seq = match self.note_arrival(cx, read, chunk)? {
-            Noted::New(seq) => seq,
-            Noted::Done => return Ok(Taken::Done),
-            Noted::NoSuchStream => return Ok(Taken::NoSuchStream),
+            Ok(seq) => seq,
+            Err(taken) => return Ok(taken),
         };
         let ready = self.reassemble(cx, read.space, seq, chunk);
         tell_readable(cx, ready)
@@ -163,7 +151,7 @@ impl Receiver {
         }
     }
 
-    /// Notes that a chunk has arrived.
+    /// Notes that a chunk has arrived: its unwrapped number where its message is to be delivered, or what became of it.
     #[allow(clippy::inline_always, reason = "one copy for DATA, one for all others; measured")]
     #[inline(always)]
     fn note_arrival(
@@ -171,15 +159,15 @@ impl Receiver {
         cx: &mut Context,
         read: &mut PacketRead,
         data: &DataChunk<'_>,
-    ) -> Result<Noted, Violation> {
+    ) -> Result<Result<u64, Taken>, Violation> {
         if data.payload.is_empty() {
             return Err(Violation::NoUserData(data.tsn));
         }
-        let Some(space) = self.spaces.get_mut(read.space) else { return Ok(Noted::Done) };
+        let Some(space) = self.spaces.get_mut(read.space) else { return Ok(Err(Taken::Done)) };
         read.summary.has_data = true;
         let Some(seq) = space.unwrap(data.tsn) else {
             // Before the peer's Initial TSN: not a TSN of this association.
-            return Ok(Noted::Done);
+            return Ok(Err(Taken::Done));
         };
         read.summary.hole |= space.received.has_holes() && cx.config.sack_filled_hole;
         let arrival = space.received.classify(seq);
@@ -190,18 +178,18 @@ impl Receiver {
             cx.stats.duplicates_received += 1;
             let event = TraceEvent::Received { seq, len: len as u32, duplicate: true };
             cx.record(SubflowId::FIRST, PathId::FIRST, event);
-            return Ok(Noted::Done);
+            return Ok(Err(Taken::Done));
         }
         if self.resets.is_some() && read.space == SpaceId::FIRST && self.comes_too_early(seq, arrival, data) {
-            return Ok(Noted::Done);
+            return Ok(Err(Taken::Done));
         }
         if !self.make_room(cx, read.space, seq, arrival, data.flags.beginning) {
             // "the receiver MUST immediately send back a SACK chunk with the current receive window".
             cx.stats.dropped_no_buffer += 1;
             read.summary.immediate = true;
-            return Ok(Noted::Done);
+            return Ok(Err(Taken::Done));
         }
-        let Some(space) = self.spaces.get_mut(read.space) else { return Ok(Noted::Done) };
+        let Some(space) = self.spaces.get_mut(read.space) else { return Ok(Err(Taken::Done)) };
         space.received.record(seq);
         if self.fids.is_some() && space.received.end() == seq + 1 {
             space.newest = Some(cx.now);
@@ -212,7 +200,7 @@ impl Receiver {
         cx.stats.payload_bytes_received_new += len as u64;
         let event = TraceEvent::Received { seq, len: len as u32, duplicate: false };
         cx.record(SubflowId::FIRST, PathId::FIRST, event);
-        Ok(if data.stream < self.streams { Noted::New(seq) } else { Noted::NoSuchStream })
+        Ok(if data.stream < self.streams { Ok(seq) } else { Err(Taken::NoSuchStream) })
     }
 
     /// Whether a chunk counts as not received, where streams may be reset (RFC 6525).
@@ -247,7 +235,7 @@ impl Receiver {
         self.inbound.add(&arrived)
     }
 
-    /// Likewise what came in another encoding, which numbers messages, or fragments, in its own way.
+    /// Gives what came in another encoding to reassembly: it numbers messages, or fragments, in its own way.
     #[inline(never)]
     fn reassemble(
         &mut self,

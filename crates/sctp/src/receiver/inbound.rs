@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use anabranch_wire::Mid;
 
-use super::interleaved::{Added, Finished, Interleaved, Order, Piece};
+use super::interleaved::{Added, DeliveryOrder, Finished, Interleaved, Piece};
 pub(crate) use super::reassembly::Arrived;
 use super::reassembly::{Inconsistent, Reassembly, Whole};
 use crate::event::Received;
@@ -40,7 +40,7 @@ pub(crate) struct Excess {
 struct Numbered {
     /// Messages with numbers of their own (I-DATA, SF-DATA).
     interleaved: Interleaved,
-    order: Order,
+    order: DeliveryOrder,
     /// Fragments by sequence space, where each numbers its own and messages have no other number (encoding of 2007).
     by_space: Vec<Reassembly>,
 }
@@ -68,7 +68,7 @@ fn beyond(limit: usize, len: usize, fragments: usize) -> (usize, usize) {
     (excess, excess + (fragments as u64 * excess as u64 / len.max(1) as u64) as usize * OVERHEAD)
 }
 
-/// Likewise the message that grows at `next`.
+/// What the message that grows at `next` has beyond `limit`.
 fn excess(growing: &Reassembly, next: u64, limit: usize) -> (usize, usize) {
     growing.waiting_for(next).map_or((0, 0), |(len, fragments)| beyond(limit, len, fragments))
 }
@@ -154,7 +154,7 @@ impl Inbound {
         excess(&self.reassembly, next, limit)
     }
 
-    /// Likewise of a sequence space that numbers its fragments one after the other.
+    /// The same of a sequence space that numbers its fragments one after the other.
     pub(crate) fn excess_of_space(&self, space: SpaceId, next: u64, limit: usize) -> (usize, usize) {
         let fragments = self.numbered.as_ref().and_then(|numbered| numbered.by_space.get(space.row()));
         fragments.map_or((0, 0), |fragments| excess(fragments, next, limit))

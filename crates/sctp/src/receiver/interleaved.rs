@@ -45,7 +45,7 @@ pub(crate) enum Added {
     Duplicate,
     /// It waits for other fragments of its message.
     Waits,
-    /// Its message is whole; whether others of its stream must come first is for [`Order`] to say.
+    /// Its message is whole; whether others of its stream must come first is for [`DeliveryOrder`] to say.
     Whole(Finished),
 }
 
@@ -261,7 +261,7 @@ impl Assembly {
 
 /// The order of the messages of each stream, by number.
 #[derive(Debug, Default)]
-pub(crate) struct Order {
+pub(crate) struct DeliveryOrder {
     streams: Vec<InOrder>,
 }
 
@@ -271,7 +271,7 @@ struct InOrder {
     waiting: BTreeMap<u64, Finished>,
 }
 
-impl Order {
+impl DeliveryOrder {
     fn stream(&mut self, id: u16) -> &mut InOrder {
         let id = usize::from(id);
         if id >= self.streams.len() {
@@ -394,7 +394,7 @@ mod tests {
             for (mid, fragment, ending, payload) in &pieces {
                 let p = piece(*mid, *fragment, *ending, payload);
                 if done.contains(mid) {
-                    continue; // what a finished message's identifier means is `Order`'s business
+                    continue; // what a finished message's identifier means is `DeliveryOrder`'s business
                 }
                 if let Added::Whole(whole) = add(&mut all, &p).unwrap() {
                     done.insert(*mid);
@@ -449,7 +449,7 @@ mod tests {
 
     #[test]
     fn order_is_kept_and_doubles_are_known() {
-        let mut order = Order::default();
+        let mut order = DeliveryOrder::default();
         let mut all = Interleaved::default();
         let mut delivered = Vec::new();
         for mid in [2, 0, 3, 1] {

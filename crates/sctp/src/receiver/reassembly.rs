@@ -166,6 +166,8 @@ impl Reassembly {
     }
 
     /// A message of one chunk.
+    #[allow(clippy::inline_always, reason = "most messages of DATA are such; measured")]
+    #[inline(always)]
     fn whole(&mut self, c: &Arrived<'_>, waits: bool) -> Whole {
         let first = if waits { Bytes::copy_from_slice(c.payload) } else { self.arena.copy(c.payload) };
         let message =

@@ -62,7 +62,7 @@ impl AckTiming {
         self.packets = self.packets.saturating_add(1);
         // "whenever an endpoint notices a hole ... it SHOULD start sending a SACK chunk back every time a packet
         // arrives" (7.2.4); "duplicate DATA chunk(s) and with no new DATA chunk(s), the endpoint MUST immediately
-        // send a SACK chunk" (6.2); the first DATA chunk of an association likewise (5.1).
+        // send a SACK chunk" (6.2); so is the first DATA chunk of an association (5.1).
         if packet.hole
             || packet.immediate
             || (packet.duplicate && !packet.new)

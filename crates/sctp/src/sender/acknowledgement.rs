@@ -358,7 +358,7 @@ impl Sender {
         }
     }
 
-    /// Likewise for the window of one subflow.
+    /// The same for the window of one subflow.
     fn update_allowance(&mut self, cx: &Context, at: SpaceId, a_fwnd: u32) {
         let outstanding = self.outstanding(cx, Some(at));
         if let Some(space) = self.spaces.get_mut(at) {

@@ -14,7 +14,7 @@ impl Sender {
     #[inline(always)]
     pub(crate) fn choose(&mut self, cx: &Context) -> Option<Next> {
         if self.subflows.len() == 1 {
-            return self.may_send(cx, SubflowId::FIRST);
+            return self.may_send(cx, SubflowId::FIRST).map(|(next, _)| next);
         }
         self.choose_among(cx)
     }
@@ -29,24 +29,26 @@ impl Sender {
     fn choose_among(&mut self, cx: &Context) -> Option<Next> {
         let mut candidates = self.scheduler.begin();
         for id in self.subflows.ids() {
-            let Some(next) = self.may_send(cx, id) else { continue };
+            let Some((next, since)) = self.may_send(cx, id) else { continue };
             if let Some(subflow) = self.subflows.get(id) {
-                candidates.push(Candidate { next, priority: subflow.priority, since: next.since });
+                candidates.push(Candidate { next, priority: subflow.priority, since });
             }
         }
         self.scheduler.choose(candidates)
     }
 
-    /// Whether a subflow has a chunk that may leave now, and which. The question asked most often, answered without building a
+    /// Whether a subflow has a chunk that may leave now, which, and when its earliest message came (0 for a retransmission, which
+    /// has waited longest). The question asked most often, answered without building a
     /// packet.
     #[allow(clippy::inline_always, reason = "asked for every packet of the only subflow; measured")]
     #[inline(always)]
-    fn may_send(&mut self, cx: &Context, id: SubflowId) -> Option<Next> {
+    fn may_send(&mut self, cx: &Context, id: SubflowId) -> Option<(Next, u64)> {
         let subflow = self.subflows.get(id)?;
         let (lane_id, at) = (subflow.lane, subflow.space);
         let lane = self.lanes.get_mut(lane_id)?;
         let path = lane.path;
-        let next = |first, since| Next { subflow: id, path, lane: lane_id, space: at, first, since };
+        let dscp = subflow.dscp;
+        let next = |first| Next { subflow: id, path, lane: lane_id, space: at, first, dscp };
         // "before sending new DATA chunks, the sender MUST first transmit any DATA chunks that are marked" (6.1 C).
         if lane.loss.any() {
             let space = self.spaces.get(at)?;
@@ -54,7 +56,7 @@ impl Sender {
                 let chunk = space.flight.get(seq).filter(|chunk| chunk.subflow == id)?;
                 let paced = lane.pacer.is_some() && !chunk.probe;
                 let may = lane.may_retransmit() && !(paced && lane.must_wait(cx));
-                return may.then(|| next(First::Lost(seq), 0));
+                return may.then(|| (next(First::Lost(seq)), 0));
             }
         }
         if subflow.out.is_empty() || !lane.may_send_new() {
@@ -68,14 +70,14 @@ impl Sender {
         // A wide open window needs no closer look.
         if self.has_room(at, u64::from(on.mtu())) {
             let waits = paced && self.waits_for_pacer(cx, lane_id);
-            return (!waits).then(|| next(First::New { roomy: true }, since));
+            return (!waits).then(|| (next(First::New { roomy: true }), since));
         }
         let room = on.max_packet() - CommonHeader::LEN;
-        let next = next(First::New { roomy: false }, since);
+        let next = next(First::New { roomy: false });
         let payload = self.next_new_payload(cx, &next, room, false)?;
         let probe = !self.fits_peer_window(cx, at, payload);
         let may = !paced || probe || !self.waits_for_pacer(cx, lane_id);
-        may.then_some(next)
+        may.then_some((next, since))
     }
 
     /// Whether the pacer keeps the data of a lane back that may leave otherwise.

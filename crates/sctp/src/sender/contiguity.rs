@@ -19,11 +19,6 @@ const MOST_NUMBERS: usize = 60_000;
 const SCARCE: u64 = 1 << 16;
 
 impl Sender {
-    fn needs_sequence(&self, at: SpaceId) -> bool {
-        let fid = self.spaces.get(at).map_or(0, |space| space.fid);
-        self.encoding.framing(fid).needs_sequence()
-    }
-
     /// Whether a subflow, one of several, may send a new chunk as far as the messages of the others go.
     #[inline(never)]
     pub(super) fn may_begin_or_go_on(&self, cx: &Context, id: SubflowId) -> bool {
@@ -32,7 +27,7 @@ impl Sender {
             return false; // what it took over from another may still be sent again
         }
         let Some(space) = self.spaces.get(subflow.space) else { return false };
-        if !self.needs_sequence(subflow.space) {
+        if !self.encoding.needs_sequence() {
             return subflow.begun || space.fid != 0 || self.may_begin_beside(cx, id, subflow);
         }
         if space.exclusive_subflow.is_some_and(|exclusive| exclusive != id) {
@@ -106,7 +101,7 @@ impl Sender {
         let Some(subflow) = self.subflows.get(id) else { return };
         let (begun, at) = (subflow.begun, subflow.space);
         let needed = begun
-            && self.needs_sequence(at)
+            && self.encoding.needs_sequence()
             && self.subflows.rows().iter().filter(|other| other.space == at).count() > 1;
         let most = self.max_payload_of(cx, subflow);
         let Some(space) = self.spaces.get_mut(at) else { return };

@@ -165,7 +165,7 @@ impl Loss {
         self.scanned = self.scanned.max(limit);
     }
 
-    /// Likewise, for [`super::rack`], with the list of suspects: ascending, so in the order of their sending.
+    /// Everything of the lane below `limit` that is in flight becomes a suspect, for [`super::rack`]. The list is ascending, so in the order of their sending.
     /// Whether one was among them that has been passed by the cumulative point.
     pub(super) fn suspects_up_to(
         &mut self,

@@ -175,7 +175,7 @@ impl Sender {
         let cut = Cut::of(subflow, self.encoding.header_len(), most);
         let Some(lane) = self.lanes.get_mut(next.lane) else { return Run::default() };
         let Some(space) = self.spaces.get_mut(next.space) else { return Run::default() };
-        let framing = self.encoding.framing(space.fid);
+        let framing = self.encoding.framing(&cx.config.sf_codes, space.fid, space.epoch);
         // "before sending new DATA chunks, the sender MUST first transmit any DATA chunks that are marked".
         if first.is_none() && lane.loss.any() && lane.loss.next_lost(&space.flight).is_some() {
             return Run::default();
@@ -197,7 +197,7 @@ impl Sender {
                 (!run.undecided).then_some(payload)
             });
             let Some(mut fragment) = fragment else { break };
-            if framing == Framing::Sf2007 {
+            if matches!(framing, Framing::Sf2007 { .. }) {
                 fragment.number = self.next_asn.get();
                 self.next_asn = self.next_asn.next();
             }
@@ -212,7 +212,7 @@ impl Sender {
                     ImmediateBit::Last => subflow.out.is_empty(),
                     ImmediateBit::Off => false,
                 };
-            framing.emit(&fragment, space.label(seq, immediate), &cx.config.sf_codes, packet.buffer());
+            framing.emit(&fragment, space.tsn_of(seq), immediate, packet.buffer());
             let len = fragment.payload.len() as u64;
             let (stream, ending) = (fragment.stream, fragment.ending);
             subflow.begun = !ending;

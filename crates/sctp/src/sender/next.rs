@@ -1,5 +1,7 @@
 //! What the next packet with data begins with.
 
+use anabranch_base::Dscp;
+
 use crate::ids::{LaneId, PathId, SpaceId, SubflowId};
 
 /// The subflow whose data leaves next, and its first chunk.
@@ -10,8 +12,8 @@ pub(crate) struct Next {
     pub(super) lane: LaneId,
     pub(super) space: SpaceId,
     pub(super) first: First,
-    /// When its earliest message came; 0 for a retransmission, which has waited longest.
-    pub(super) since: u64,
+    /// Code point of the packet.
+    pub(crate) dscp: Dscp,
 }
 
 /// The chunk that goes first.

@@ -63,8 +63,8 @@ impl Sender {
         let established = cx.state != State::CookieEchoed;
         let Some(lane) = self.lanes.get_mut(next.lane) else { return };
         let Some(space) = self.spaces.get_mut(lane.space) else { return };
-        let framing = self.encoding.framing(space.fid);
-        let mut label = space.label(seq, false);
+        let framing = self.encoding.framing(&cx.config.sf_codes, space.fid, space.epoch);
+        let tsn = space.tsn_of(seq);
         let first = if space.shared { lane.loss.earliest(&space.flight) } else { space.flight.first() };
         let earliest = seq == first;
         let Some(chunk) = space.flight.get_mut(seq) else { return };
@@ -85,9 +85,8 @@ impl Sender {
         let eligible = !chunk.fast_retransmitted;
         // A probe wants its answer at once, not after SACK.Delay.
         let probe = std::mem::take(&mut chunk.probe);
-        label.immediate = chunk.immediate || probe;
         let before = out.len();
-        framing.emit(&chunk.fragment, label, &cx.config.sf_codes, out);
+        framing.emit(&chunk.fragment, tsn, chunk.immediate || probe, out);
         let on_wire = (out.len() - before) as u64;
         let len = chunk.fragment.payload.len();
         match &mut lane.rack {

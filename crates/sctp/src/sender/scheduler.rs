@@ -127,7 +127,7 @@ mod tests {
             lane: LaneId::at(usize::from(subflow)),
             space: SpaceId::FIRST,
             first: First::New { roomy: true },
-            since,
+            dscp: anabranch_base::Dscp::DEFAULT,
         };
         Candidate { next, priority, since }
     }

@@ -5,7 +5,6 @@ use anabranch_wire::Tsn;
 
 use super::allowance::Allowance;
 use super::flight::Flight;
-use crate::encoding::Label;
 use crate::ids::SubflowId;
 
 /// Numbers are unwrapped: 0 is our Initial TSN.
@@ -63,12 +62,6 @@ impl SendSpace {
     /// The TSN of the last chunk that has left.
     pub(super) fn last_tsn(&self) -> Tsn {
         self.tsn_of(self.flight.next()).sub(1)
-    }
-
-    /// What a chunk says besides its message.
-    #[inline]
-    pub(super) fn label(&self, seq: u64, immediate: bool) -> Label {
-        Label { tsn: self.tsn_of(seq), immediate, fid: self.fid, epoch: self.epoch }
     }
 
     /// Unwraps an acknowledgement around the cumulative point: one past the acknowledged TSN. `None` when it

@@ -39,18 +39,12 @@ impl Sender {
         self.window_peak = self.total_window();
     }
 
-    /// Code point of the packets of a subflow.
-    #[inline]
-    pub(crate) fn dscp(&self, id: SubflowId) -> Dscp {
-        self.subflows.get(id).map(|subflow| subflow.dscp).unwrap_or_default()
-    }
-
     /// Code point of a packet that acknowledges what came in a space, or nothing: that of the subflow which sends in the space,
     /// or of the first.
     pub(crate) fn dscp_of_space(&self, at: Option<SpaceId>) -> Dscp {
-        let mut subflows = self.subflows.iter();
-        let sends_there = subflows.find(|(_, s)| Some(s.space) == at).map(|(id, _)| id);
-        self.dscp(sends_there.unwrap_or(SubflowId::FIRST))
+        let mut subflows = self.subflows.rows().iter();
+        let sends_there = at.and_then(|at| subflows.find(|subflow| subflow.space == at));
+        sends_there.or(self.subflows.first()).map(|subflow| subflow.dscp).unwrap_or_default()
     }
 
     /// Bytes in flight, DATA chunk headers included.

@@ -56,7 +56,7 @@ pub(crate) struct Outbound {
     streams: Vec<Stream>,
     scheduler: Scheduler,
     queued_bytes: usize,
-    /// When each message came, where several subflows wait for one gate: in the order in which they leave, nearly.
+    /// When each message came, where several subflows wait for their turn: in the order in which they leave, nearly.
     arrivals: Option<VecDeque<u64>>,
 }
 
@@ -73,7 +73,7 @@ impl Outbound {
         self.queued_bytes == 0
     }
 
-    /// Whether the order of arrival is kept, for a gate that asks for it.
+    /// Whether the order of arrival is kept, for a subflow scheduler that asks for it.
     pub(crate) fn keep_arrivals(&mut self, keep: bool) {
         if keep && self.arrivals.is_none() {
             let waiting = self.streams.iter().map(|stream| stream.queue.len()).sum();

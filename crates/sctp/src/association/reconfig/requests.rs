@@ -15,7 +15,7 @@ const MAX_WAITING: usize = 512;
 pub(super) enum Request {
     /// SF-ADD of the subflow with this index.
     Open { fid: u8, epoch: u8, initial: Tsn },
-    /// SF-DEL, likewise.
+    /// SF-DEL of the subflow with this index.
     Close { fid: u8, epoch: u8, last: Tsn },
     /// Our streams begin anew (none listed: all); in answer to the peer's request with this number.
     ResetOutgoing { streams: Vec<u16>, answers: Option<u32> },
