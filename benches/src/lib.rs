@@ -36,10 +36,10 @@ pub fn bulk_config(packet: u16, checksums: Checksums) -> Config {
     let mut config = Config::rfc9260();
     config.mtu = packet + config.ip_overhead;
     config.checksums = checksums;
-    config.initial_window = InitialWindow::Packets(200);
-    config.max_burst = MaxBurst::Off;
-    config.receive_window = 4 << 20;
-    config.send_buffer = 1 << 20;
+    config.congestion.initial_window = InitialWindow::Packets(200);
+    config.congestion.max_burst = MaxBurst::Off;
+    config.limits.receive_window = 4 << 20;
+    config.limits.send_buffer = 1 << 20;
     config
 }
 

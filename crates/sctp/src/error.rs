@@ -14,7 +14,7 @@ pub enum ConnectError {
     NotUnicast(std::net::IpAddr),
     /// The encoding of the thesis makes other stacks abort or misread.
     #[error(
-        "subflow level sf2007 is for sealed networks only: set `sealed` in the configuration of the endpoint, or use level 0 or 1"
+        "subflow level sf2007 is for sealed networks only: set `allow_private_encodings` in the configuration of the endpoint, or use level 0 or 1"
     )]
     NotSealed,
 }

@@ -15,13 +15,13 @@ const SECOND: Duration = Duration::from_secs(1);
 /// A configuration for one-way bulk data: one 1452-byte chunk a packet, a SACK each, a window that does not grow.
 fn steady(profile: &str, packets: u64) -> Config {
     let mut config = Config::named(profile).unwrap();
-    config.sack_every = 1;
-    config.send_buffer = 10 << 20;
-    config.max_burst = anabranch_sctp::config::MaxBurst::Off;
-    config.initial_window = anabranch_sctp::config::InitialWindow::Packets(packets as u16);
-    config.initial_ssthresh = Some(1);
-    config.receive_window = 1 << 20;
-    config.heartbeat_interval = Duration::ZERO;
+    config.sack.every = 1;
+    config.limits.send_buffer = 10 << 20;
+    config.congestion.max_burst = anabranch_sctp::config::MaxBurst::Off;
+    config.congestion.initial_window = anabranch_sctp::config::InitialWindow::Packets(packets as u16);
+    config.congestion.initial_ssthresh = Some(1);
+    config.limits.receive_window = 1 << 20;
+    config.timers.heartbeat_interval = Duration::ZERO;
     config
 }
 
@@ -73,7 +73,7 @@ fn small_messages_share_a_packet_and_a_sack_rides_with_data() {
 fn messages_of_every_size_arrive_whole_and_in_order() {
     for (seed, batch) in [(3, 1), (4, 16)] {
         let mut config = Config::rfc9260();
-        config.send_buffer = 4 << 20;
+        config.limits.send_buffer = 4 << 20;
         let (mut pair, a, _) = Pair::established(seed, &config);
         pair.max_packets = batch;
         let sizes = [1, 2, 3, 4, 1451, 1452, 1453, 2904, 2905, 65_536, 300_000, 7];
@@ -209,8 +209,8 @@ fn association_max_retrans_ends_it() {
 #[test]
 fn a_closed_window_is_probed_and_opens_again() {
     let mut config = Config::rfc9260();
-    config.receive_window = 6000;
-    config.send_buffer = 1 << 20;
+    config.limits.receive_window = 6000;
+    config.limits.send_buffer = 1 << 20;
     let (mut pair, a, z) = Pair::established(9, &config);
     pair.reads = [true, false];
     for i in 0..20_u8 {
@@ -235,7 +235,7 @@ fn a_closed_window_is_probed_and_opens_again() {
 #[test]
 fn reading_sends_a_window_update() {
     let mut config = Config::rfc9260();
-    config.receive_window = 8000;
+    config.limits.receive_window = 8000;
     let (mut pair, a, z) = Pair::established(10, &config);
     pair.reads = [true, false];
     for _ in 0..5 {
@@ -251,7 +251,7 @@ fn reading_sends_a_window_update() {
 #[test]
 fn a_loss_at_the_wrap_of_the_ssn() {
     let mut config = Config::rfc9260();
-    config.send_buffer = 64 << 20;
+    config.limits.send_buffer = 64 << 20;
     let (mut pair, a, _) = Pair::established(11, &config);
     pair.latency = Duration::from_millis(1);
     let mut lost = 0;
@@ -275,7 +275,7 @@ fn a_loss_at_the_wrap_of_the_ssn() {
 #[test]
 fn a_full_send_buffer_says_so_and_later_takes_more() {
     let mut config = Config::rfc9260();
-    config.send_buffer = 10_000;
+    config.limits.send_buffer = 10_000;
     let (mut pair, a, _) = Pair::established(12, &config);
     let mut accepted = 0;
     let message = Message::new(0, Bytes::from(vec![0; 1452]));
@@ -298,7 +298,7 @@ fn a_full_send_buffer_says_so_and_later_takes_more() {
 fn batches_are_equal_sized_and_change_nothing() {
     let run = |max| {
         let mut config = Config::rfc9260();
-        config.send_buffer = 1 << 20;
+        config.limits.send_buffer = 1 << 20;
         let (mut pair, a, _) = Pair::established(13, &config);
         pair.max_packets = max;
         for i in 0..30_usize {
@@ -318,9 +318,9 @@ fn lossy_transfers_deliver_everything_once() {
     for profile in Config::PROFILES {
         for seed in 100..106_u64 {
             let mut config = Config::named(profile).unwrap();
-            config.outbound_streams = 5;
-            config.send_buffer = 64 << 20;
-            config.receive_window = 100_000;
+            config.streams.outbound = 5;
+            config.limits.send_buffer = 64 << 20;
+            config.limits.receive_window = 100_000;
             let (mut pair, a, z) = Pair::established(seed, &config);
             let mut rng = Rng::stream(seed, "test", "loss");
             pair.drop_if(move |_| rng.chance(0.05));
@@ -420,9 +420,9 @@ fn reordered_packets() {
 #[test]
 fn an_invalid_stream_is_acknowledged_and_reported() {
     let mut wide = Config::rfc9260();
-    wide.outbound_streams = 20;
+    wide.streams.outbound = 20;
     let mut narrow = Config::rfc9260();
-    narrow.inbound_streams = 3;
+    narrow.streams.inbound = 3;
     let mut pair = Pair::new(15);
     pair.z.listen(std::sync::Arc::new(narrow)).unwrap();
     let a =
@@ -455,8 +455,8 @@ fn a_message_longer_than_the_receive_buffer() {
     // Where half of the buffer is less than a chunk, every chunk is a probe: slow, but it arrives.
     for (window, len, probes) in [(1 << 20, 16 << 20, 0), (1500, 20_000, 13), (4000, 4001, 0)] {
         let mut config = Config::rfc9260();
-        config.receive_window = window;
-        config.max_burst = anabranch_sctp::config::MaxBurst::Off;
+        config.limits.receive_window = window;
+        config.congestion.max_burst = anabranch_sctp::config::MaxBurst::Off;
         let (mut pair, a, _) = Pair::established(21, &config);
         let payload: Vec<u8> = (0..len).map(|i: u32| (i / 7) as u8).collect();
         pair.send(Side::A, a, 3, &payload);
@@ -478,9 +478,9 @@ fn long_messages_of_several_subflows_at_level_0() {
         (false, anabranch_sctp::SubflowLevel::Sf2007),
     ] {
         for seed in 0..8 {
-            let config = Config { interleaving, ..common::subflow_config(level, 4) };
+            let config = common::subflow_config(level, 4).with(|c| c.extensions.interleaving = interleaving);
             // With sf2007: two subflows of their own, two inside the first.
-            let narrow = Config { inbound_subflows: 2, ..config.clone() };
+            let narrow = config.clone().with(|c| c.subflows.max_inbound = 2);
             let (mut pair, a, _) = Pair::between(seed, &config, &narrow);
             let mut rng = anabranch_base::Rng::stream(seed, "loss", "test");
             pair.drop_if(move |_| rng.below(15) == 0);

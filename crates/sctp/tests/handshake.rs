@@ -126,7 +126,7 @@ fn a_restarted_peer_is_recognised_by_its_tie_tags() {
 #[test]
 fn a_stale_cookie_is_refused_and_the_handshake_tried_again() {
     let mut config = Config::rfc9260();
-    config.valid_cookie_life = Duration::from_millis(5);
+    config.timers.valid_cookie_life = Duration::from_millis(5);
     let (mut pair, id) = Pair::connecting(7, &config);
     // The wire takes 10 ms each way: the first cookie is 20 ms old when it comes back.
     pair.run_for(Duration::from_millis(100));
@@ -212,8 +212,8 @@ fn abort_tells_the_peer_why() {
 #[test]
 fn heartbeats_keep_an_idle_path_and_find_a_dead_one() {
     let mut config = Config::rfc9260();
-    config.association_max_retrans = 4;
-    config.path_max_retrans = 2;
+    config.limits.association_max_retrans = 4;
+    config.limits.path_max_retrans = 2;
     let (mut pair, a, _) = Pair::established(13, &config);
     pair.run_for(Duration::from_secs(100));
     let names = pair.names();
@@ -233,7 +233,7 @@ fn connect_send_shutdown_at_once() {
     for lost in 0..8 {
         for with_data in [true, false] {
             let (mut pair, a) =
-                Pair::connecting(14, &Config { data_with_cookie: with_data, ..Config::rfc9260() });
+                Pair::connecting(14, &Config::rfc9260().with(|c| c.emulation.data_with_cookie = with_data));
             let mut count = 0;
             pair.drop_if(move |_| {
                 count += 1;

@@ -324,7 +324,7 @@ fn lies_in_sacks_and_data() {
 #[test]
 fn tiny_messages_cannot_exhaust_memory() {
     let mut config = Config::rfc9260();
-    config.receive_window = 64 << 10;
+    config.limits.receive_window = 64 << 10;
     let (mut pair, a, z) = Pair::established(10, &config);
     let (_, tag_z) = tags(&mut pair, a, z);
     pair.reads = [true, false];

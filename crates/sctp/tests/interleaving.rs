@@ -17,7 +17,10 @@ use bytes::Bytes;
 use common::{Logged, PORT, Pair, Side, address};
 
 fn config(interleaving: bool) -> Config {
-    Config { interleaving, heartbeat_interval: Duration::ZERO, ..Config::rfc9260() }
+    Config::rfc9260().with(|c| {
+        c.extensions.interleaving = interleaving;
+        c.timers.heartbeat_interval = Duration::ZERO;
+    })
 }
 
 /// Up, with a configuration for each side.
@@ -50,7 +53,7 @@ fn the_list_of_extensions_says_what_is_on() {
         (false, true, Some(vec![0x82])),
         (true, true, Some(vec![0x40, 0x82])),
     ] {
-        let config = Config { reconfiguration, ..config(interleaving) };
+        let config = config(interleaving).with(|c| c.extensions.reconfiguration = reconfiguration);
         let (pair, ..) = connected(1, &config, &config);
         for logged in pair.log.iter().take(2) {
             let packet = Packet::parse(&logged.bytes, Checksum::Ignore).unwrap();
@@ -86,7 +89,9 @@ fn a_peer_without_it_gets_plain_bytes() {
         assert!(pair.saw(Side::Z, |e| *e == Event::Closed(CloseReason::Graceful)));
         pair.log.iter().map(|p| p.bytes.clone()).collect::<Vec<_>>()
     };
-    let both = |interleaving, reconfiguration| Config { reconfiguration, ..config(interleaving) };
+    let both = |interleaving, reconfiguration| {
+        config(interleaving).with(|c| c.extensions.reconfiguration = reconfiguration)
+    };
     let plain = life(&both(false, false), &both(false, false));
     let ours = life(&both(true, true), &both(false, false));
     assert_eq!(ours[0].len(), plain[0].len() + 8, "the list of extensions");
@@ -101,12 +106,11 @@ fn a_peer_without_it_gets_plain_bytes() {
 
 /// The time, in ms, at which a small message comes that was given after a large one on another stream.
 fn delay_of_small(interleaving: bool, scheduling: StreamScheduling, values: &[(u16, u16)]) -> f64 {
-    let config = Config {
-        stream_scheduling: scheduling,
-        stream_values: values.to_vec(),
-        initial_window: anabranch_sctp::config::InitialWindow::Packets(2),
-        ..config(interleaving)
-    };
+    let config = config(interleaving).with(|c| {
+        c.streams.scheduling = scheduling;
+        c.streams.values = values.to_vec();
+        c.congestion.initial_window = anabranch_sctp::config::InitialWindow::Packets(2);
+    });
     let (mut pair, a, _) = connected(3, &config, &config);
     let start = pair.now;
     send(&mut pair, Side::A, a, 1, false, vec![1; 100_000]);
@@ -144,11 +148,11 @@ fn a_large_message_does_not_hold_up_a_small_one() {
 fn every_scheduler_over_a_bad_network() {
     for (seed, scheduling) in (10..).zip(StreamScheduling::ALL) {
         let mut config = config(true);
-        config.stream_scheduling = scheduling;
-        config.stream_values = vec![(0, 3), (1, 7)];
-        config.association_max_retrans = 100;
-        config.path_max_retrans = 100;
-        config.send_buffer = 1 << 20;
+        config.streams.scheduling = scheduling;
+        config.streams.values = vec![(0, 3), (1, 7)];
+        config.limits.association_max_retrans = 100;
+        config.limits.path_max_retrans = 100;
+        config.limits.send_buffer = 1 << 20;
         let (mut pair, a, z) = connected(seed, &config, &config);
         pair.latency = Duration::from_millis(7);
         let mut coin = Rng::stream(seed, "test", "loss");
@@ -190,7 +194,7 @@ fn every_scheduler_over_a_bad_network() {
 #[test]
 fn a_packet_of_one_stream() {
     for interleaving in [false, true] {
-        let config = Config { stream_scheduling: StreamScheduling::RoundRobinPacket, ..config(interleaving) };
+        let config = config(interleaving).with(|c| c.streams.scheduling = StreamScheduling::RoundRobinPacket);
         let (mut pair, a, _) = connected(4, &config, &config);
         for i in 0..60 {
             send(&mut pair, Side::A, a, i % 3, false, vec![0; 400]);
@@ -296,7 +300,10 @@ fn data_and_i_data_exclude_each_other() {
 fn fragments_without_sense() {
     for seed in 0..100 {
         let mut rng = Rng::stream(seed, "test", "fragments");
-        let config = Config { receive_window: 50_000, max_message: 20_000, ..config(true) };
+        let config = config(true).with(|c| {
+            c.limits.receive_window = 50_000;
+            c.limits.max_message = 20_000;
+        });
         let (mut pair, a, z) = connected(seed, &config, &config);
         let (tag, mut tsn) = next_of_a(&mut pair, a);
         let payload = vec![7; 1000];
@@ -359,7 +366,7 @@ fn a_restart_agrees_anew() {
 /// 2.3.1: what a peer gives up holds up nothing, and what came of it is forgotten.
 #[test]
 fn messages_that_the_peer_gives_up() {
-    let config = Config { subflow_level: anabranch_sctp::config::SubflowLevel::One, ..config(true) };
+    let config = config(true).with(|c| c.subflows.level = anabranch_sctp::config::SubflowLevel::One);
     let (mut pair, a, z) = connected(7, &config, &config);
     let (tag, tsn) = next_of_a(&mut pair, a);
     pair.received.clear();
@@ -409,6 +416,6 @@ fn messages_that_the_peer_gives_up() {
     let sack = pair.log.last().unwrap();
     let packet = Packet::parse(&sack.bytes, Checksum::Ignore).unwrap();
     let Chunk::Sack(sack) = Chunk::parse(packet.chunks().next().unwrap().unwrap()).unwrap() else { panic!() };
-    assert_eq!(sack.a_rwnd, config.receive_window);
+    assert_eq!(sack.a_rwnd, config.limits.receive_window);
     assert_eq!(pair.z.association(z).unwrap().state(), State::Established);
 }

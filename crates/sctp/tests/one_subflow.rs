@@ -10,7 +10,10 @@ use common::{Pair, Side};
 
 /// Packets, and FNV-1a over the time, the side and the bytes of each.
 fn life(profile: &str) -> (usize, u64) {
-    let config = Config { outbound_streams: 4, send_buffer: 4 << 20, ..Config::named(profile).unwrap() };
+    let config = Config::named(profile).unwrap().with(|c| {
+        c.streams.outbound = 4;
+        c.limits.send_buffer = 4 << 20;
+    });
     let (mut pair, id) = Pair::connecting(7, &config);
     let mut dice = Rng::stream(7, "loss", "golden");
     pair.drop_if(move |_| dice.below(25) == 0);

@@ -178,11 +178,10 @@ fn a_needed_probe_cuts_the_window() {
 #[test]
 fn every_subflow_finds_its_own_losses() {
     for level in [SubflowLevel::Zero, SubflowLevel::One] {
-        let config = Config {
-            loss_detection: rack().loss_detection,
-            tail_loss_probe: true,
-            ..subflow_config(level, 2)
-        };
+        let config = subflow_config(level, 2).with(|c| {
+            c.congestion.loss_detection = rack().congestion.loss_detection;
+            c.congestion.tail_loss_probe = true;
+        });
         let (mut pair, a, _) = Pair::established(5, &config);
         pair.latency = ms(20);
         pair.latency_of.insert(Dscp::new(1).unwrap(), ms(60));

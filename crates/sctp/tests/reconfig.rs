@@ -15,13 +15,12 @@ use anabranch_wire::{Checksum, Packet};
 use common::{Logged, Pair, Side};
 
 fn config(interleaving: bool) -> Config {
-    Config {
-        interleaving,
-        reconfiguration: true,
-        peer_resets_association: true,
-        heartbeat_interval: Duration::ZERO,
-        ..Config::rfc9260()
-    }
+    Config::rfc9260().with(|c| {
+        c.extensions.interleaving = interleaving;
+        c.extensions.reconfiguration = true;
+        c.extensions.peer_resets_association = true;
+        c.timers.heartbeat_interval = Duration::ZERO;
+    })
 }
 
 /// Everything that RE-CONFIG chunks of a packet hold, a line a parameter.
@@ -329,9 +328,9 @@ fn more_streams_for_both() {
 #[test]
 fn what_the_peer_may_not() {
     let mut strict = config(false);
-    strict.peer_resets_streams = false;
-    strict.peer_resets_association = false;
-    strict.peer_adds_streams = false;
+    strict.extensions.peer_resets_streams = false;
+    strict.extensions.peer_resets_association = false;
+    strict.extensions.peer_adds_streams = false;
     let (mut pair, a, _) = Pair::established(7, &strict);
     let mut counted = Counted::default();
     counted.send(&mut pair, Side::A, a, 1, 10);
@@ -355,7 +354,10 @@ fn what_the_peer_may_not() {
     });
     assert_eq!(denied.count(), 5, "{:?}", pair.events);
     // Limits: more streams than `inbound_streams` of the other side allows.
-    let narrow = Config { inbound_streams: 12, max_outbound_streams: 11, ..config(false) };
+    let narrow = config(false).with(|c| {
+        c.streams.inbound = 12;
+        c.streams.max_outbound = 11;
+    });
     let (mut pair, a, _) = Pair::established(8, &narrow);
     let now = pair.now;
     assert_eq!(pair.a.add_streams(now, a, 0, 3), Err(ReconfigError::TooManyStreams { limit: 12 }));
@@ -368,7 +370,7 @@ fn what_the_peer_may_not() {
 fn nothing_without_agreement() {
     for (ours, theirs) in [(true, false), (false, true), (false, false)] {
         let mut pair = Pair::new(9);
-        let with = |on| std::sync::Arc::new(Config { reconfiguration: on, ..config(false) });
+        let with = |on| std::sync::Arc::new(config(false).with(|c| c.extensions.reconfiguration = on));
         pair.z.listen(with(theirs)).unwrap();
         let now = pair.now;
         let a = pair.a.connect(now, common::address(Side::Z), common::PORT, with(ours)).unwrap();
@@ -459,7 +461,7 @@ fn held_messages_are_sent_before_the_end_and_lost_by_a_restart() {
 
 #[test]
 fn the_send_buffer_bounds_what_is_held() {
-    let (mut pair, a, _) = Pair::established(14, &Config { send_buffer: 10_000, ..config(false) });
+    let (mut pair, a, _) = Pair::established(14, &config(false).with(|c| c.limits.send_buffer = 10_000));
     pair.drop_if(|p| p.from == Side::A);
     let mut counted = Counted::default();
     counted.send(&mut pair, Side::A, a, 0, 10);
@@ -482,11 +484,11 @@ fn random_lives() {
     for seed in 0..60 {
         let mut rng = Rng::stream(seed, "test", "reconfig");
         let mut config = config(seed % 2 == 0);
-        config.association_max_retrans = 1000;
-        config.path_max_retrans = 1000;
-        config.max_init_retransmits = 100;
-        config.rto_max = Duration::from_secs(2);
-        config.stream_scheduling = anabranch_sctp::config::StreamScheduling::ALL[rng.below(6) as usize];
+        config.limits.association_max_retrans = 1000;
+        config.limits.path_max_retrans = 1000;
+        config.limits.max_init_retransmits = 100;
+        config.timers.rto_max = Duration::from_secs(2);
+        config.streams.scheduling = anabranch_sctp::config::StreamScheduling::ALL[rng.below(6) as usize];
         let (mut pair, a, z) = Pair::established(seed, &config);
         let mut coin = Rng::stream(seed, "test", "loss");
         pair.drop_if(move |_| coin.chance(0.2));

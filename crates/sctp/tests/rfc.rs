@@ -64,7 +64,7 @@ fn s5_2_1_an_init_while_setting_up() {
 fn s5_2_4_collisions_with_data_and_a_loss_anywhere() {
     for with_data in [true, false] {
         for lost in 0..14 {
-            let config = Config { data_with_cookie: with_data, ..Config::rfc9260() };
+            let config = Config::rfc9260().with(|c| c.emulation.data_with_cookie = with_data);
             let (mut pair, a) = Pair::connecting(3, &config);
             pair.a.listen(Arc::new(config.clone())).unwrap();
             let now = pair.now;
@@ -100,7 +100,7 @@ fn s5_1_1_streams_granted_in_a_collision() {
     let (mut pair, a) = Pair::connecting(4, &config);
     pair.a.listen(Arc::new(config.clone())).unwrap();
     let now = pair.now;
-    let few = Config { inbound_streams: 2, ..config };
+    let few = config.with(|c| c.streams.inbound = 2);
     pair.z.listen(Arc::new(few.clone())).unwrap();
     pair.z.connect(now, common::address(Side::A), PORT, Arc::new(few)).unwrap();
     // Z's handshake wins: A's INIT is lost.
@@ -122,8 +122,8 @@ fn s5_1_1_streams_granted_in_a_collision() {
 #[test]
 fn s6_1_a_closed_window_whose_updates_are_lost() {
     let mut config = Config::rfc9260();
-    config.receive_window = 8000;
-    config.rto_max = Duration::from_secs(10);
+    config.limits.receive_window = 8000;
+    config.timers.rto_max = Duration::from_secs(10);
     let (mut pair, a, _) = Pair::established(5, &config);
     pair.reads = [true, false];
     for _ in 0..40 {
@@ -148,9 +148,9 @@ fn s6_1_a_closed_window_whose_updates_are_lost() {
 #[test]
 fn s6_1_a_closed_window_of_a_peer_that_died() {
     let mut config = Config::rfc9260();
-    config.receive_window = 4000;
-    config.association_max_retrans = 3;
-    config.heartbeat_interval = Duration::ZERO;
+    config.limits.receive_window = 4000;
+    config.limits.association_max_retrans = 3;
+    config.timers.heartbeat_interval = Duration::ZERO;
     let (mut pair, a, _) = Pair::established(6, &config);
     pair.reads = [true, false];
     for _ in 0..10 {
@@ -187,7 +187,7 @@ fn s6_2_duplicates_are_reported_at_once() {
 #[test]
 fn s6_3_t3_restarts_with_progress_and_backs_off() {
     let mut config = Config::rfc9260();
-    config.sack_delay = Duration::ZERO;
+    config.sack.delay = Duration::ZERO;
     let (mut pair, a, _) = Pair::established(8, &config);
     let start = pair.now;
     // Packets 300 ms apart: a timer that was never restarted would expire in between.
@@ -214,8 +214,10 @@ fn s6_3_t3_restarts_with_progress_and_backs_off() {
 #[test]
 fn s6_3_1_c5_no_sample_of_what_was_sent_twice() {
     for sampling in [RttSampling::OncePerRoundTrip, RttSampling::EveryAck] {
-        let config =
-            Config { rtt_sampling: sampling, heartbeat_interval: Duration::ZERO, ..Config::rfc9260() };
+        let config = Config::rfc9260().with(|c| {
+            c.timers.rtt_sampling = sampling;
+            c.timers.heartbeat_interval = Duration::ZERO;
+        });
         let (mut pair, a, _) = Pair::established(9, &config);
         let mut first = true;
         pair.drop_if(move |p| p.has("DATA") && std::mem::take(&mut first));
@@ -238,7 +240,10 @@ fn s6_3_1_c5_no_sample_of_what_was_sent_twice() {
 /// 7.2.1: "max(cwnd / 2, 4 * PMDCS) once per RTO" without transmission, ssthresh first set to cwnd.
 #[test]
 fn s7_2_1_an_idle_window_decays() {
-    let config = Config { max_burst: MaxBurst::Off, send_buffer: 1 << 20, ..Config::rfc9260() };
+    let config = Config::rfc9260().with(|c| {
+        c.congestion.max_burst = MaxBurst::Off;
+        c.limits.send_buffer = 1 << 20;
+    });
     let (mut pair, a, _) = Pair::established(10, &config);
     for _ in 0..200 {
         pair.send(Side::A, a, 0, &[1; 1400]);
@@ -258,12 +263,11 @@ fn s7_2_1_an_idle_window_decays() {
 /// 7.2.3: after T3-rtx the window grows by slow start, also when the timer expired during Fast Recovery.
 #[test]
 fn s7_2_3_slow_start_after_a_timeout_in_fast_recovery() {
-    let config = Config {
-        max_burst: MaxBurst::Off,
-        send_buffer: 4 << 20,
-        heartbeat_interval: Duration::ZERO,
-        ..Config::rfc9260()
-    };
+    let config = Config::rfc9260().with(|c| {
+        c.congestion.max_burst = MaxBurst::Off;
+        c.limits.send_buffer = 4 << 20;
+        c.timers.heartbeat_interval = Duration::ZERO;
+    });
     let (mut pair, a, _) = Pair::established(11, &config);
     for _ in 0..400 {
         pair.send(Side::A, a, 0, &[1; 1400]);
@@ -290,9 +294,9 @@ fn s7_2_3_slow_start_after_a_timeout_in_fast_recovery() {
 #[test]
 fn s8_3_heartbeat_times_and_counters() {
     let mut config = Config::rfc9260();
-    config.heartbeat_interval = Duration::from_secs(10);
-    config.path_max_retrans = 2;
-    config.association_max_retrans = 8;
+    config.timers.heartbeat_interval = Duration::from_secs(10);
+    config.limits.path_max_retrans = 2;
+    config.limits.association_max_retrans = 8;
     let (mut pair, a, _) = Pair::established(12, &config);
     pair.run_for(Duration::from_secs(200));
     let beats: Vec<u64> =
@@ -377,7 +381,7 @@ fn s9_2_data_in_shutdown_sent() {
 #[test]
 fn s1_6_tsns_wrap() {
     for (seed, initial, chunks) in [(17_849_601, 0xffff_ffed_u32, 200), (2_670_089, 0xffff_fcd3, 3000)] {
-        let config = Config { send_buffer: 64 << 20, ..Config::rfc9260() };
+        let config = Config::rfc9260().with(|c| c.limits.send_buffer = 64 << 20);
         let (mut pair, a) = Pair::connecting(seed, &config);
         pair.run_for(Duration::from_millis(100));
         assert_eq!(init_of(&pair.log[0]).1.get(), initial, "a seed for this very wrap");
@@ -401,12 +405,11 @@ fn s1_6_tsns_wrap() {
 /// 3.3.2: as many streams as 16 bits can count.
 #[test]
 fn s3_3_2_all_65535_streams() {
-    let config = Config {
-        outbound_streams: 65_535,
-        inbound_streams: 65_535,
-        send_buffer: 64 << 20,
-        ..Config::rfc9260()
-    };
+    let config = Config::rfc9260().with(|c| {
+        c.streams.outbound = 65_535;
+        c.streams.inbound = 65_535;
+        c.limits.send_buffer = 64 << 20;
+    });
     let (mut pair, a, _) = Pair::established(15, &config);
     assert_eq!(pair.a.association(a).unwrap().outbound_streams(), 65_535);
     for stream in (0..65_535).rev() {

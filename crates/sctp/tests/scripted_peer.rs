@@ -118,7 +118,7 @@ fn stale_cookies_without_end_are_given_up() {
         script.init_ack(10);
         script.stale_cookie();
         if script.closed().is_some() {
-            assert!(round >= config.max_init_retransmits, "given up after {round}");
+            assert!(round >= config.limits.max_init_retransmits, "given up after {round}");
             return;
         }
     }
@@ -200,7 +200,8 @@ fn answers_to_many_requests_fit_into_packets() {
 #[test]
 fn unknown_parameters_of_an_init_ack_are_reported_with_the_cookie_echo() {
     for with_data in [true, false] {
-        let mut script = Script::calling(&Config { data_with_cookie: with_data, ..Config::rfc9260() });
+        let mut script =
+            Script::calling(&Config::rfc9260().with(|c| c.emulation.data_with_cookie = with_data));
         let mut params = Vec::new();
         Param::StateCookie(StateCookie { cookie: b"cookie" }).emit(&mut params);
         params.extend_from_slice(&[0xC0, 0x77, 0, 4]);
@@ -226,7 +227,7 @@ fn unknown_parameters_of_an_init_ack_are_reported_with_the_cookie_echo() {
 #[test]
 fn data_on_invalid_streams_cannot_fill_the_receive_map() {
     let mut config = Config::rfc9260();
-    config.receive_window = 64 << 10;
+    config.limits.receive_window = 64 << 10;
     let mut script = Script::established(&config);
     for i in 0..100_000 {
         let bytes = packet(script.tag_a, |out| data(TSN_Z + 2 * i + 1, 60_000, b".").emit(out));
@@ -304,8 +305,8 @@ fn cookies_stay_small() {
 #[test]
 fn a_message_without_end_is_refused() {
     let mut config = Config::rfc9260();
-    config.receive_window = 20_000;
-    config.max_message = 50_000;
+    config.limits.receive_window = 20_000;
+    config.limits.max_message = 50_000;
     let mut script = Script::established(&config);
     let part = [1; 1000];
     for i in 0..60 {
@@ -325,8 +326,8 @@ fn sacks_at_random_and_then_honest_ones() {
         // The script does not speak sf2007.
         let names = Config::PROFILES.map(|name| if name == "sf2007" { "rfc2960" } else { name });
         let mut config = Config::named(names[(seed % names.len() as u64) as usize]).unwrap();
-        config.association_max_retrans = 10_000;
-        config.heartbeat_interval = Duration::ZERO;
+        config.limits.association_max_retrans = 10_000;
+        config.timers.heartbeat_interval = Duration::ZERO;
         let mut script = Script::established(&config);
         let (a, first) = (script.a, script.tsn_a);
         let count = 1 + rng.below(60) as u32;

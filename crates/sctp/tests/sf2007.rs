@@ -18,7 +18,10 @@ fn config(subflows: u8) -> Config {
         streams: vec![u16::from(index)],
         ..SubflowSpec::new(Dscp::new(index).unwrap())
     };
-    Config { subflows: (0..subflows).map(spec).collect(), send_buffer: 4 << 20, ..Config::sf2007() }
+    Config::sf2007().with(|c| {
+        c.subflows.open = (0..subflows).map(spec).collect();
+        c.limits.send_buffer = 4 << 20;
+    })
 }
 
 fn up(seed: u64, subflows: u8) -> (Pair, AssociationId, AssociationId) {
@@ -151,7 +154,7 @@ fn streams_migrate() {
 #[test]
 fn unequal_subflows_are_agreed_on() {
     // A asks for four and Z takes two: subflows 2 and 3 go on inside subflow 0.
-    let narrow = Config { inbound_subflows: 2, ..config(4) };
+    let narrow = config(4).with(|c| c.subflows.max_inbound = 2);
     let (mut pair, a, z) = Pair::between(3, &config(4), &narrow);
     pair.send_all(Side::A, a, 4, 40, 700);
     pair.send_all(Side::Z, z, 4, 40, 700);

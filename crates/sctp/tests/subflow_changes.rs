@@ -18,18 +18,17 @@ fn dscp(value: u8) -> Dscp {
 }
 
 fn config(subflows: u8) -> Config {
-    Config {
-        sack_delay: Duration::ZERO,
-        send_buffer: 64 << 20,
-        receive_window: 4 << 20,
-        subflows: (0..subflows).map(|i| SubflowSpec::new(dscp(i))).collect(),
-        ..Config::rfc9260()
-    }
+    Config::rfc9260().with(|c| {
+        c.sack.delay = Duration::ZERO;
+        c.limits.send_buffer = 64 << 20;
+        c.limits.receive_window = 4 << 20;
+        c.subflows.open = (0..subflows).map(|i| SubflowSpec::new(dscp(i))).collect();
+    })
 }
 
 fn up(seed: u64, config: &Config) -> (Pair, AssociationId) {
     let mut pair = Pair::new(seed);
-    pair.z.listen(Arc::new(Config { subflows: Vec::new(), ..config.clone() })).unwrap();
+    pair.z.listen(Arc::new(config.clone().with(|c| c.subflows.open = Vec::new()))).unwrap();
     let id = pair.a.connect(pair.now, address(Side::Z), PORT, Arc::new(config.clone())).unwrap();
     pair.run_for(Duration::from_millis(300));
     pair.log.clear();
@@ -145,7 +144,7 @@ fn a_migration_takes_along_what_waits_and_leaves_what_flies() {
 #[test]
 fn a_new_code_point_opens_a_subflow_up_to_the_limit() {
     let mut limited = config(1);
-    limited.max_subflows = 3;
+    limited.subflows.max = 3;
     let (mut pair, id) = up(2, &limited);
     let now = pair.now;
     assert_eq!(pair.a.set_stream_dscp(now, id, 1, dscp(46)), Ok(1));
@@ -232,7 +231,10 @@ fn a_merged_subflow_whose_packets_are_all_lost_is_sent_again() {
 #[test]
 fn a_message_that_was_alone_gets_company() {
     for coupling in [Coupling::Independent, Coupling::Shared] {
-        let one = Config { coupling, subflow_scheduler: SubflowScheduler::WeightedRoundRobin, ..config(1) };
+        let one = config(1).with(|c| {
+            c.subflows.coupling = coupling;
+            c.subflows.scheduler = SubflowScheduler::WeightedRoundRobin;
+        });
         let (mut pair, id) = up(6, &one);
         let mut sent = Sent::default();
         sent.send(&mut pair, id, 0, 300_000);
@@ -260,16 +262,16 @@ impl Plan {
     fn draw(rng: &mut Rng) -> Self {
         let profiles = Config::PROFILES;
         let mut config = Config::named(profiles[rng.below(profiles.len() as u64) as usize]).unwrap();
-        config.coupling =
+        config.subflows.coupling =
             [Coupling::Independent, Coupling::Shared, Coupling::FccN2, Coupling::FccN][rng.below(4) as usize];
-        config.subflow_scheduler = [
+        config.subflows.scheduler = [
             SubflowScheduler::Fcfs,
             SubflowScheduler::WeightedRoundRobin,
             SubflowScheduler::WeightedFair,
             SubflowScheduler::Priority,
         ][rng.below(4) as usize];
-        config.subflow_level = [SubflowLevel::Zero, SubflowLevel::One][rng.below(2) as usize];
-        config.stream_scheduling = [
+        config.subflows.level = [SubflowLevel::Zero, SubflowLevel::One][rng.below(2) as usize];
+        config.streams.scheduling = [
             StreamScheduling::Fcfs,
             StreamScheduling::RoundRobin,
             StreamScheduling::RoundRobinPacket,
@@ -277,23 +279,23 @@ impl Plan {
             StreamScheduling::FairCapacity,
             StreamScheduling::WeightedFair,
         ][rng.below(6) as usize];
-        config.subflows = (0..rng.below(4)).map(|i| SubflowSpec::new(dscp(i as u8))).collect();
-        config.max_subflows = 1 + rng.below(6) as u8;
-        config.outbound_streams = 8;
-        config.send_buffer = [20_000, 256 << 10][rng.below(2) as usize];
+        config.subflows.open = (0..rng.below(4)).map(|i| SubflowSpec::new(dscp(i as u8))).collect();
+        config.subflows.max = 1 + rng.below(6) as u8;
+        config.streams.outbound = 8;
+        config.limits.send_buffer = [20_000, 256 << 10][rng.below(2) as usize];
         config.mtu = [600, 1500][rng.below(2) as usize];
-        config.sack_delay = Duration::from_millis([0, 200][rng.below(2) as usize]);
-        config.association_max_retrans = 1000;
-        config.rto_max = Duration::from_secs(4);
-        config.heartbeat_interval = Duration::ZERO;
-        let mut peer = Config { subflows: Vec::new(), ..config.clone() };
-        peer.receive_window = [5_000, 30_000, 1 << 20][rng.below(3) as usize];
-        if config.subflow_level == SubflowLevel::One {
+        config.sack.delay = Duration::from_millis([0, 200][rng.below(2) as usize]);
+        config.limits.association_max_retrans = 1000;
+        config.timers.rto_max = Duration::from_secs(4);
+        config.timers.heartbeat_interval = Duration::ZERO;
+        let mut peer = config.clone().with(|c| c.subflows.open = Vec::new());
+        peer.limits.receive_window = [5_000, 30_000, 1 << 20][rng.below(3) as usize];
+        if config.subflows.level == SubflowLevel::One {
             // Each subflow has a part of the buffer for itself: it must hold the longest message.
-            peer.receive_window = peer.receive_window.max(1 << 18);
+            peer.limits.receive_window = peer.limits.receive_window.max(1 << 18);
             // Half of the peers do not have the extension: level 0 results.
             if rng.chance(0.5) {
-                peer.subflow_level = SubflowLevel::Zero;
+                peer.subflows.level = SubflowLevel::Zero;
             }
         }
         let loss = [0, 30, 8][rng.below(3) as usize];
@@ -306,7 +308,7 @@ impl Plan {
 fn life(seed: u64) -> usize {
     let mut rng = Rng::stream(seed, "test", "changes");
     let plan = Plan::draw(&mut rng);
-    let what = format!("seed {seed}: {:?} {:?}", plan.config.coupling, plan.config.subflow_level);
+    let what = format!("seed {seed}: {:?} {:?}", plan.config.subflows.coupling, plan.config.subflows.level);
     let mut pair = Pair::new(seed);
     pair.z.listen(Arc::new(plan.peer.clone())).unwrap();
     let id = pair.a.connect(pair.now, address(Side::Z), PORT, Arc::new(plan.config.clone())).unwrap();

@@ -23,12 +23,11 @@ const GATES: [SubflowScheduler; 4] = [
 
 /// Level 1, with a buffer that is divided among so many subflows.
 fn level1(subflows: u8, receive_window: u32, subflow_floor: u32) -> Config {
-    Config {
-        receive_window,
-        subflow_floor,
-        inbound_subflows: subflows,
-        ..subflow_config(SubflowLevel::One, subflows)
-    }
+    subflow_config(SubflowLevel::One, subflows).with(|c| {
+        c.limits.receive_window = receive_window;
+        c.subflows.buffer_floor = subflow_floor;
+        c.subflows.max_inbound = subflows;
+    })
 }
 
 /// The first chunk that one subflow of A sends from now on does not get through for so long.
@@ -46,7 +45,7 @@ fn stall(pair: &mut Pair, fid: u8, time: Duration) {
 fn a_floor_is_a_floor_each_round_trip() {
     for gate in GATES {
         for stalled in 0..3_u8 {
-            let config = Config { subflow_scheduler: gate, ..level1(3, 64 << 10, 3000) };
+            let config = level1(3, 64 << 10, 3000).with(|c| c.subflows.scheduler = gate);
             let (mut pair, a, _) = Pair::established(3, &config);
             stall(&mut pair, stalled, Duration::from_secs(25));
             for n in 0..400 {
@@ -153,7 +152,7 @@ fn the_extension_ends_while_a_timeout_is_being_repaired() {
 /// The peer has forgotten everything while a stream was about to move: where it was to go does not exist any more.
 #[test]
 fn a_restart_forgets_streams_that_were_about_to_move() {
-    let config = Config { inbound_subflows: 8, ..level1(2, 64 << 10, 3000) };
+    let config = level1(2, 64 << 10, 3000).with(|c| c.subflows.max_inbound = 8);
     let (mut pair, a, z) = Pair::established(7, &config);
     pair.send_numbered(Side::A, a, 0, 0, 10);
     let third = pair.z.add_subflow(pair.now, z, &SubflowSpec::new(Dscp::new(9).unwrap())).unwrap();
@@ -184,33 +183,38 @@ fn life(seed: u64) {
     let engine = engines.into_iter().nth(pick(4)).and_then(Config::named).unwrap_or_else(Config::rfc9260);
     let engine = if level == SubflowLevel::Sf2007 { Config::sf2007() } else { engine };
     let plan = subflow_config(level, subflows);
-    let config = Config {
-        subflow_level: level,
-        subflows: plan
+    let config = engine.with(|c| {
+        c.subflows.level = level;
+        c.subflows.open = plan
             .subflows
+            .open
             .into_iter()
             .map(|s| SubflowSpec { weight: 1 + pick(4) as u16, priority: pick(3) as u8, ..s })
-            .collect(),
-        send_buffer: 1 << 20,
-        receive_window: [4000, 10_000, 30_000, 90_000][pick(4)],
-        subflow_floor: [500, 3000, 9000][pick(3)],
-        inbound_subflows: if pick(3) == 0 { 2 } else { subflows },
-        coupling: [Coupling::Independent, Coupling::Independent, Coupling::Shared, Coupling::FccN2][pick(4)],
-        subflow_scheduler: GATES[pick(4)],
-        mtu: [600, 1500][pick(2)],
-        sack_delay: Duration::from_millis([0, 200][pick(2)]),
-        outbound_streams: 32,
-        inbound_streams: 32,
-        association_max_retrans: 1000,
-        rto_max: Duration::from_secs(4),
-        heartbeat_interval: Duration::ZERO,
-        ..engine
-    };
+            .collect();
+        c.limits.send_buffer = 1 << 20;
+        c.limits.receive_window = [4000, 10_000, 30_000, 90_000][pick(4)];
+        c.subflows.buffer_floor = [500, 3000, 9000][pick(3)];
+        c.subflows.max_inbound = if pick(3) == 0 { 2 } else { subflows };
+        c.subflows.coupling =
+            [Coupling::Independent, Coupling::Independent, Coupling::Shared, Coupling::FccN2][pick(4)];
+        c.subflows.scheduler = GATES[pick(4)];
+        c.mtu = [600, 1500][pick(2)];
+        c.sack.delay = Duration::from_millis([0, 200][pick(2)]);
+        c.streams.outbound = 32;
+        c.streams.inbound = 32;
+        c.limits.association_max_retrans = 1000;
+        c.timers.rto_max = Duration::from_secs(4);
+        c.timers.heartbeat_interval = Duration::ZERO;
+    });
     // The thesis has no fragment numbers: what waits behind a hole must fit the buffer.
-    let longest = if level == SubflowLevel::Sf2007 && config.receive_window < 5000 { 1400 } else { 5000 };
+    let longest =
+        if level == SubflowLevel::Sf2007 && config.limits.receive_window < 5000 { 1400 } else { 5000 };
     let what = format!(
         "seed {seed}: {level:?} {subflows} {:?} {:?} {} {}",
-        config.coupling, config.subflow_scheduler, config.receive_window, config.subflow_floor
+        config.subflows.coupling,
+        config.subflows.scheduler,
+        config.limits.receive_window,
+        config.subflows.buffer_floor
     );
     let (mut pair, a, z) = Pair::between(seed, &config, &config);
     pair.max_packets = 1 + pick(3);

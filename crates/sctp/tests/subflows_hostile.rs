@@ -251,7 +251,7 @@ fn a_peer_that_ignores_windows() {
     }
     pair.pump();
     let held = pair.a.stats(a).unwrap().payload_bytes_received_new;
-    let buffer = u64::from(subflow_config(SubflowLevel::One, 3).receive_window);
+    let buffer = u64::from(subflow_config(SubflowLevel::One, 3).limits.receive_window);
     assert!(held < buffer - 2 * 3000 + 2000, "{held} of {buffer}");
     assert!(pair.a.stats(a).unwrap().dropped_no_buffer > 2000);
     // Another subflow still gets its floor.

@@ -215,7 +215,7 @@ fn a_fid_is_used_again() {
 fn one_stalled_subflow_does_not_freeze_the_rest() {
     for stalled in 0..3_u8 {
         for seed in 0..4 {
-            let config = Config { receive_window: 64 << 10, ..level1(3) };
+            let config = level1(3).with(|c| c.limits.receive_window = 64 << 10);
             let (mut pair, a, _) = Pair::established(seed, &config);
             // The first chunk of one subflow does not get through for half a minute.
             let (mut first, until) = (None, pair.now + Duration::from_secs(30));
@@ -246,8 +246,14 @@ fn one_stalled_subflow_does_not_freeze_the_rest() {
 #[test]
 fn one_without_room_does_not_keep_the_others_waiting() {
     for slow in 0..2_u8 {
-        let config = Config { receive_window: 96 << 10, subflow_floor: 24 << 10, ..level1(2) };
-        let config = Config { inbound_subflows: 2, send_buffer: 4 << 20, ..config };
+        let config = level1(2).with(|c| {
+            c.limits.receive_window = 96 << 10;
+            c.subflows.buffer_floor = 24 << 10;
+        });
+        let config = config.with(|c| {
+            c.subflows.max_inbound = 2;
+            c.limits.send_buffer = 4 << 20;
+        });
         let (mut pair, a, _) = Pair::established(9, &config);
         // Round trips of 500 and 20 ms.
         pair.delay_by(move |p| {
@@ -273,7 +279,7 @@ fn one_without_room_does_not_keep_the_others_waiting() {
 /// The user does not read, every window closes; then he reads, and the window updates are lost: probes find out.
 #[test]
 fn closed_windows_are_probed_subflow_by_subflow() {
-    let config = Config { receive_window: 32 << 10, ..level1(3) };
+    let config = level1(3).with(|c| c.limits.receive_window = 32 << 10);
     let (mut pair, a, z) = Pair::established(6, &config);
     pair.reads = [true, false];
     pair.send_all(Side::A, a, 3, 60, 1400);
@@ -292,7 +298,10 @@ fn closed_windows_are_probed_subflow_by_subflow() {
 /// A message longer than the receive buffer must not close its subflow's window for ever.
 #[test]
 fn messages_longer_than_the_buffer() {
-    let config = Config { receive_window: 32 << 10, max_message: 1 << 20, ..level1(3) };
+    let config = level1(3).with(|c| {
+        c.limits.receive_window = 32 << 10;
+        c.limits.max_message = 1 << 20;
+    });
     let (mut pair, a, _) = Pair::established(6, &config);
     pair.send_all(Side::A, a, 3, 2, 100_000);
     pair.run_for(Duration::from_secs(120));

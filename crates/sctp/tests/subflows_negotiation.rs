@@ -41,15 +41,27 @@ fn the_matrix() {
     let other_codes = CodePoints { data: 0x5E, sack: 0x9E, forward: 0xDE, ..CodePoints::DEFAULT };
     let configs: [(&str, Config); 8] = [
         ("plain", plain()),
-        ("I-DATA", Config { interleaving: true, ..plain() }),
-        ("RE-CONFIG", Config { reconfiguration: true, ..plain() }),
-        ("both", Config { interleaving: true, reconfiguration: true, ..plain() }),
+        ("I-DATA", plain().with(|c| c.extensions.interleaving = true)),
+        ("RE-CONFIG", plain().with(|c| c.extensions.reconfiguration = true)),
+        (
+            "both",
+            plain().with(|c| {
+                c.extensions.interleaving = true;
+                c.extensions.reconfiguration = true;
+            }),
+        ),
         ("level 1", subflow_config(SubflowLevel::One, 3)),
         (
             "level 1, no subflow taken",
-            Config { inbound_subflows: 1, max_subflows: 1, ..subflow_config(SubflowLevel::One, 1) },
+            subflow_config(SubflowLevel::One, 1).with(|c| {
+                c.subflows.max_inbound = 1;
+                c.subflows.max = 1;
+            }),
         ),
-        ("level 1, other numbers", Config { sf_codes: other_codes, ..subflow_config(SubflowLevel::One, 3) }),
+        (
+            "level 1, other numbers",
+            subflow_config(SubflowLevel::One, 3).with(|c| c.subflows.codes = other_codes),
+        ),
         ("sf2007", subflow_config(SubflowLevel::Sf2007, 3)),
     ];
     for (left, a_config) in &configs {
@@ -156,9 +168,12 @@ fn with_subflow_0_alone_the_bytes_are_those_without_the_extension() {
             pair.check_all(Side::Z, 5, 30);
             pair
         };
-        let plain = Config { interleaving: true, reconfiguration: true, ..Config::rfc9260() };
+        let plain = Config::rfc9260().with(|c| {
+            c.extensions.interleaving = true;
+            c.extensions.reconfiguration = true;
+        });
         let without = run(&plain);
-        let with = run(&Config { subflow_level: SubflowLevel::One, ..plain });
+        let with = run(&plain.with(|c| c.subflows.level = SubflowLevel::One));
         assert_eq!(after_handshake(&with), after_handshake(&without), "seed {seed}");
         let inits = |pair: &Pair| pair.log.iter().filter_map(init_parts).collect::<Vec<_>>();
         for (with, without) in inits(&with).into_iter().zip(inits(&without)) {

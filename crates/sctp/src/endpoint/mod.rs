@@ -41,14 +41,20 @@ pub struct EndpointConfig {
     /// Nothing but this project is on the network: associations may use encodings that other stacks misread
     /// ([`SubflowLevel::Sf2007`](crate::config::SubflowLevel::Sf2007)). Simulators set it; drivers of real sockets must
     /// not, unless they are on a loopback.
-    pub sealed: bool,
+    pub allow_private_encodings: bool,
 }
 
 impl EndpointConfig {
     /// On `local`, SCTP port `port`, with checksums.
     #[must_use]
     pub fn new(local: SocketAddr, port: u16) -> Self {
-        Self { local, port, checksums: Checksums::Crc32c, max_associations: 1 << 20, sealed: false }
+        Self {
+            local,
+            port,
+            checksums: Checksums::Crc32c,
+            max_associations: 1 << 20,
+            allow_private_encodings: false,
+        }
     }
 }
 
@@ -100,7 +106,7 @@ impl Endpoint {
     }
 
     fn check_sealed(&self, config: &Config) -> Result<(), ConnectError> {
-        if config.subflow_level == SubflowLevel::Sf2007 && !self.config.sealed {
+        if config.subflows.level == SubflowLevel::Sf2007 && !self.config.allow_private_encodings {
             return Err(ConnectError::NotSealed);
         }
         Ok(())

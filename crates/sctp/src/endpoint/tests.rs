@@ -8,11 +8,11 @@ use crate::config::{InitialWindow, MaxBurst};
 /// receive map, entries pushed into the timer heap. `lossy` loses every hundredth packet of the first window.
 fn work_per_packet(window: u64, lossy: bool) -> [f64; 3] {
     let mut config = Config::rfc9260();
-    config.initial_window = InitialWindow::Packets(u16::MAX);
-    config.max_burst = MaxBurst::Off;
-    config.receive_window = 1 << 30;
-    config.send_buffer = 1 << 30;
-    config.sack_every = 1;
+    config.congestion.initial_window = InitialWindow::Packets(u16::MAX);
+    config.congestion.max_burst = MaxBurst::Off;
+    config.limits.receive_window = 1 << 30;
+    config.limits.send_buffer = 1 << 30;
+    config.sack.every = 1;
     // One chunk of 516 bytes a packet: the first window of 65,535 PMDCS holds 100,000 of them.
     config.mtu = 1000;
     let config = Arc::new(config);

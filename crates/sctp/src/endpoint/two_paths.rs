@@ -37,7 +37,8 @@ impl World {
             streams: vec![stream],
             ..SubflowSpec::new(Dscp::new(dscp).expect("a code point"))
         };
-        let config = Arc::new(Config { subflows: vec![subflow(46, 0), subflow(10, 1)], ..Config::rfc9260() });
+        let config =
+            Arc::new(Config::rfc9260().with(|c| c.subflows.open = vec![subflow(46, 0), subflow(10, 1)]));
         let end = |at: ([u8; 4], u16), name| {
             Endpoint::new(EndpointConfig::new(at.into(), 9), Rng::stream(7, name, "two paths"))
         };

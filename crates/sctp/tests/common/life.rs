@@ -101,9 +101,12 @@ fn message(rng: &mut Rng, stream: u16, number: u32, unordered: bool, largest: u6
 impl World {
     /// Nothing has been sent yet. `rng` decides what the network and the users do.
     pub fn new(seed: u64, plan: Plan, rng: Rng) -> Self {
-        let sealed = plan.config.subflow_level == SubflowLevel::Sf2007;
+        let sealed = plan.config.subflows.level == SubflowLevel::Sf2007;
         let end = |side: Side, name: &str| {
-            let config = EndpointConfig { sealed, ..EndpointConfig::new(address(side), PORT) };
+            let config = EndpointConfig {
+                allow_private_encodings: sealed,
+                ..EndpointConfig::new(address(side), PORT)
+            };
             Endpoint::new(config, Rng::stream(seed, name, "endpoint"))
         };
         let mut world = Self {
@@ -288,10 +291,14 @@ impl World {
         let waiting =
             !matches!(state, State::Established | State::Closed) || (state == State::Established && owes);
         if waiting {
-            let limit = self.now + self.plan.config.rto_max.max(self.plan.config.heartbeat_interval * 2);
+            let limit = self.now
+                + self.plan.config.timers.rto_max.max(self.plan.config.timers.heartbeat_interval * 2);
             // The wheel of a kernel expires late.
-            let late =
-                if self.plan.config.timer_wheel { self.plan.config.timer_tick * 64 } else { Duration::ZERO };
+            let late = if self.plan.config.emulation.timer_wheel {
+                self.plan.config.emulation.timer_tick * 64
+            } else {
+                Duration::ZERO
+            };
             let limit = limit + late;
             let armed = timeout.is_some_and(|(at, _)| at <= limit);
             assert!(armed, "{side:?} in {state:?} owes something, no timer: {timeout:?} at {}", self.now);

@@ -29,10 +29,10 @@ impl SctpEnd {
         let mut told = EndpointConfig::new(SocketAddr::new(local.ip(), 0), local.port());
         told.checksums = config.checksums;
         // A simulated network has no other users.
-        told.sealed = true;
+        told.allow_private_encodings = true;
         let mut endpoint = Endpoint::new(told, rng);
         if !opens {
-            // A sealed endpoint takes every configuration.
+            // An endpoint that allows private encodings takes every configuration.
             let _taken = endpoint.listen(Arc::clone(&config));
         }
         let remote_port = remote.port();
