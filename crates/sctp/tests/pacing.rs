@@ -251,7 +251,8 @@ fn life(config: &Config) -> (usize, u64) {
     (pair.log.len(), sum)
 }
 
-/// The numbers were taken from the version that had no pacer.
+/// The numbers were taken from the version that had no pacer; that of level 1 is from the version since when windows count 20
+/// bytes of header there, as many as are sent.
 #[test]
 fn without_pacing_packets_are_those_of_a_stack_without_a_pacer() {
     let one = |name: &str| life(&Config::named(name).unwrap().with(|c| c.limits.send_buffer = 4 << 20));
@@ -268,7 +269,7 @@ fn without_pacing_packets_are_those_of_a_stack_without_a_pacer() {
         (0x5ed, 0x7ff3_a1ee_5ce1_89b4),
         (0x5bc, 0xccd7_03d1_8e6b_c283),
         (0x6a1, 0xd8c9_9340_7197_780c),
-        (0x5e7, 0xddfd_6c57_e73c_18ab),
+        (0x5c7, 0x02b7_0c36_377b_27c0),
     ];
     assert_eq!(lives, expected);
 }

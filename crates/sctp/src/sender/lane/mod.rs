@@ -380,9 +380,10 @@ impl Lane {
     }
 }
 
-/// Bytes of header that windows count for a data chunk.
-pub(super) fn counted_header(config: &Config, _encoding: Encoding) -> u8 {
-    if config.emulation.flight_counts_headers { 16 } else { 0 }
+/// Bytes of header that windows count for a data chunk, as many as are sent: outstanding data is "the total size of the DATA
+/// chunks associated with outstanding TSNs" (RFC 9260, 2.3).
+pub(super) fn counted_header(config: &Config, encoding: Encoding) -> u8 {
+    if config.emulation.flight_counts_headers { encoding.header_len() as u8 } else { 0 }
 }
 
 #[cfg(test)]
