@@ -49,7 +49,7 @@ fn every_packet_of_the_handshake_may_be_lost_once() {
         });
         pair.run_for(Duration::from_secs(5));
         assert_eq!(pair.received.len(), 1, "packet {lost} lost: {:?}", pair.ladder());
-        assert_eq!(pair.a.association(id).unwrap().state(), State::Established);
+        assert_eq!(pair.a.view(id).unwrap().state(), State::Established);
         assert_eq!(pair.a.associations() + pair.z.associations(), 2);
     }
 }
@@ -95,8 +95,8 @@ fn both_ask_at_the_same_time() {
         "one association: {:?}",
         pair.ladder()
     );
-    assert_eq!(pair.a.association(a).unwrap().state(), State::Established);
-    assert_eq!(pair.z.association(z).unwrap().state(), State::Established);
+    assert_eq!(pair.a.view(a).unwrap().state(), State::Established);
+    assert_eq!(pair.z.view(z).unwrap().state(), State::Established);
     let mut got: Vec<(Side, Vec<u8>)> =
         pair.received.iter().map(|(s, m)| (*s, m.clone().into_bytes().to_vec())).collect();
     got.sort_by_key(|(s, _)| *s as u8);
@@ -133,7 +133,7 @@ fn a_stale_cookie_is_refused_and_the_handshake_tried_again() {
     let names = pair.names();
     assert_eq!(names[3], "Z: ERROR");
     assert_eq!(names[4], "A: INIT", "with a Cookie Preservative");
-    assert_eq!(pair.a.association(id).unwrap().state(), State::Established, "{names:?}");
+    assert_eq!(pair.a.view(id).unwrap().state(), State::Established, "{names:?}");
     assert_eq!(pair.z.endpoint_stats().stale_cookies, 1);
 }
 
@@ -144,8 +144,10 @@ fn graceful_shutdown_delivers_everything_first() {
         pair.send(Side::A, a, 0, &[i; 1000]);
         pair.send(Side::Z, z, 0, &[i; 1000]);
     }
-    pair.a.shutdown(pair.now, a);
-    assert!(pair.a.send(pair.now, a, anabranch_sctp::Message::new(0, "x".into())).is_err());
+    pair.a.association(a).unwrap().shutdown(pair.now);
+    assert!(
+        pair.a.association(a).unwrap().send(pair.now, anabranch_sctp::Message::new(0, "x".into())).is_err()
+    );
     pair.run_for(Duration::from_secs(5));
     assert_eq!(pair.received.len(), 100);
     assert_eq!(closed(&pair, Side::A), Some(CloseReason::Graceful));
@@ -156,7 +158,7 @@ fn graceful_shutdown_delivers_everything_first() {
     assert_eq!(tail, ["Z: SHUTDOWN-ACK", "A: SHUTDOWN-COMPLETE"]);
     assert_eq!((pair.a.associations(), pair.z.associations()), (0, 0));
     assert!(pair.a.release(a) && pair.z.release(z) && !pair.a.release(a));
-    assert!(pair.a.association(a).is_none());
+    assert!(pair.a.view(a).is_none());
 }
 
 #[test]
@@ -168,7 +170,7 @@ fn every_packet_of_the_shutdown_may_be_lost_once() {
             seen += 1;
             seen == lost + 1
         });
-        pair.a.shutdown(pair.now, a);
+        pair.a.association(a).unwrap().shutdown(pair.now);
         pair.run_for(Duration::from_secs(30));
         assert_eq!(closed(&pair, Side::A), Some(CloseReason::Graceful), "packet {lost}: {:?}", pair.ladder());
         assert_eq!(closed(&pair, Side::Z), Some(CloseReason::Graceful), "packet {lost}: {:?}", pair.ladder());
@@ -178,8 +180,8 @@ fn every_packet_of_the_shutdown_may_be_lost_once() {
 #[test]
 fn both_shut_down_at_the_same_time() {
     let (mut pair, a, z) = Pair::established(10, &Config::rfc9260());
-    pair.a.shutdown(pair.now, a);
-    pair.z.shutdown(pair.now, z);
+    pair.a.association(a).unwrap().shutdown(pair.now);
+    pair.z.association(z).unwrap().shutdown(pair.now);
     pair.run_for(Duration::from_secs(5));
     assert_eq!(closed(&pair, Side::A), Some(CloseReason::Graceful), "{:?}", pair.ladder());
     assert_eq!(closed(&pair, Side::Z), Some(CloseReason::Graceful), "{:?}", pair.ladder());
@@ -189,7 +191,7 @@ fn both_shut_down_at_the_same_time() {
 fn a_peer_that_vanishes_during_shutdown_is_given_up() {
     let (mut pair, a, _) = Pair::established(11, &Config::rfc9260());
     pair.drop_if(|_| true);
-    pair.a.shutdown(pair.now, a);
+    pair.a.association(a).unwrap().shutdown(pair.now);
     pair.run_for(Duration::from_secs(2000));
     let reason = closed(&pair, Side::A).unwrap();
     assert!(
@@ -202,7 +204,7 @@ fn a_peer_that_vanishes_during_shutdown_is_given_up() {
 #[test]
 fn abort_tells_the_peer_why() {
     let (mut pair, a, _) = Pair::established(12, &Config::rfc9260());
-    pair.a.abort(pair.now, a, b"enough");
+    pair.a.association(a).unwrap().abort(pair.now, b"enough");
     pair.run_for(Duration::from_secs(1));
     assert_eq!(pair.names(), ["A: ABORT"]);
     assert_eq!(closed(&pair, Side::A), Some(CloseReason::AbortedLocally));
@@ -219,7 +221,7 @@ fn heartbeats_keep_an_idle_path_and_find_a_dead_one() {
     let names = pair.names();
     assert!(names.iter().filter(|n| *n == "A: HEARTBEAT").count() >= 3, "{names:?}");
     assert!(names.iter().any(|n| n == "Z: HEARTBEAT-ACK"));
-    assert_eq!(pair.a.association(a).unwrap().state(), State::Established);
+    assert_eq!(pair.a.view(a).unwrap().state(), State::Established);
     pair.drop_if(|_| true);
     pair.run_for(Duration::from_secs(600));
     assert!(pair.saw(Side::A, |e| matches!(e, Event::PathDown { path: 0 })));
@@ -240,7 +242,7 @@ fn connect_send_shutdown_at_once() {
                 count == lost
             });
             pair.send(Side::A, a, 0, &[7; 10_000]);
-            pair.a.shutdown(pair.now, a);
+            pair.a.association(a).unwrap().shutdown(pair.now);
             pair.run_for(Duration::from_secs(30));
             assert_eq!(pair.received.len(), 1, "{lost}: {:?}", pair.ladder());
             assert_eq!(closed(&pair, Side::A), Some(CloseReason::Graceful), "{lost}");
@@ -249,7 +251,7 @@ fn connect_send_shutdown_at_once() {
     }
     // Nothing to deliver and nobody to tell.
     let (mut pair, a) = Pair::connecting(15, &Config::rfc9260());
-    pair.a.shutdown(pair.now, a);
+    pair.a.association(a).unwrap().shutdown(pair.now);
     pair.run_for(Duration::from_secs(30));
     assert_eq!(closed(&pair, Side::A), Some(CloseReason::AbortedLocally));
 }

@@ -42,7 +42,7 @@ fn kinds(logged: &Logged) -> Vec<u8> {
 fn send(pair: &mut Pair, side: Side, id: AssociationId, stream: u16, unordered: bool, payload: Vec<u8>) {
     let now = pair.now;
     let message = Message { unordered, ..Message::new(stream, Bytes::from(payload)) };
-    pair.endpoint(side).send(now, id, message).unwrap();
+    pair.endpoint(side).association(id).unwrap().send(now, message).unwrap();
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn a_peer_without_it_gets_plain_bytes() {
         }
         pair.run_for(Duration::from_secs(5));
         let now = pair.now;
-        pair.a.shutdown(now, a);
+        pair.a.association(a).unwrap().shutdown(now);
         pair.run_for(Duration::from_secs(5));
         assert!(pair.saw(Side::Z, |e| *e == Event::Closed(CloseReason::Graceful)));
         pair.log.iter().map(|p| p.bytes.clone()).collect::<Vec<_>>()
@@ -167,7 +167,7 @@ fn every_scheduler_over_a_bad_network() {
             sent.entry((stream, unordered)).or_default().push(payload.clone());
             send(&mut pair, Side::A, a, stream, unordered, payload);
             if i % 10 == 0 {
-                pair.a.set_stream_value(a, stream, rng.below(9) as u16).unwrap();
+                pair.a.association(a).unwrap().set_stream_value(stream, rng.below(9) as u16).unwrap();
                 pair.run_for(Duration::from_millis(rng.below(60)));
             }
         }
@@ -185,7 +185,7 @@ fn every_scheduler_over_a_bad_network() {
         assert!(sent == came, "{scheduling:?}");
         assert!(pair.log.iter().all(|p| !kinds(p).contains(&kind::DATA)));
         for (side, id) in [(Side::A, a), (Side::Z, z)] {
-            assert_eq!(pair.endpoint(side).association(id).unwrap().state(), State::Established);
+            assert_eq!(pair.endpoint(side).view(id).unwrap().state(), State::Established);
         }
     }
 }
@@ -280,7 +280,7 @@ fn data_and_i_data_exclude_each_other() {
         pair.inject(Side::A, &bytes);
         pair.pump();
         let case = format!("{ours} {theirs} {with_data}");
-        let state = pair.z.association(z).unwrap().state();
+        let state = pair.z.view(z).unwrap().state();
         assert_eq!(state == State::Closed, ends, "{case}");
         let agreed = ours && theirs;
         assert_eq!(pair.received.len() - before, usize::from(!ends && agreed != with_data), "{case}");
@@ -324,11 +324,11 @@ fn fragments_without_sense() {
             tsn = tsn.wrapping_add(1 + rng.below(2) as u32);
             pair.inject(Side::A, &bytes);
             pair.pump();
-            if pair.z.association(z).unwrap().state() == State::Closed {
+            if pair.z.view(z).unwrap().state() == State::Closed {
                 break;
             }
         }
-        let stats = pair.z.stats(z).unwrap();
+        let stats = pair.z.view(z).unwrap().stats();
         assert!(stats.payload_bytes_received_new <= 50_000 * 3 + stats.payload_bytes_delivered, "{stats:?}");
     }
 }
@@ -417,5 +417,5 @@ fn messages_that_the_peer_gives_up() {
     let packet = Packet::parse(&sack.bytes, Checksum::Ignore).unwrap();
     let Chunk::Sack(sack) = Chunk::parse(packet.chunks().next().unwrap().unwrap()).unwrap() else { panic!() };
     assert_eq!(sack.a_rwnd, config.limits.receive_window);
-    assert_eq!(pair.z.association(z).unwrap().state(), State::Established);
+    assert_eq!(pair.z.view(z).unwrap().state(), State::Established);
 }

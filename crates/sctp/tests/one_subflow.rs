@@ -29,7 +29,7 @@ fn life(profile: &str) -> (usize, u64) {
     pair.run_for(Duration::from_secs(100));
     assert_eq!(pair.received.len(), 480);
     let now = pair.now;
-    pair.a.shutdown(now, id);
+    pair.a.association(id).unwrap().shutdown(now);
     pair.run_for(Duration::from_secs(20));
     let mut sum = 0xcbf2_9ce4_8422_2325_u64;
     let mut eat = |byte: u8| sum = (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);

@@ -47,7 +47,7 @@ fn sampled(config: &Config, ms: u64) -> (Pair, AssociationId) {
 }
 
 fn stats(pair: &Pair, id: AssociationId) -> anabranch_sctp::Stats {
-    pair.a.association(id).unwrap().stats()
+    pair.a.view(id).unwrap().stats()
 }
 
 fn queue(pair: &mut Pair, id: AssociationId, stream: u16, packets: usize) {

@@ -54,7 +54,7 @@ fn queue(pair: &mut Pair, id: AssociationId, stream: u16, packets: usize) {
 }
 
 fn stats(pair: &Pair, id: AssociationId) -> Stats {
-    pair.a.association(id).unwrap().stats()
+    pair.a.view(id).unwrap().stats()
 }
 
 fn data_of(pair: &Pair, dscp: Dscp) -> Vec<&Logged> {
@@ -89,7 +89,7 @@ fn subflows_pace_each_for_itself() {
         queue(&mut pair, id, 1, 20);
         pair.run_for(Duration::from_millis(29));
         for (index, code) in [(0, Dscp::DEFAULT), (1, dscp(46))] {
-            let lane = pair.a.association(id).unwrap().subflow_stats(index).unwrap();
+            let lane = pair.a.view(id).unwrap().subflow_stats(index).unwrap();
             let expected = interval(lane.cwnd, lane.srtt.unwrap());
             let times: Vec<u64> = data_of(&pair, code).iter().map(|p| p.at.as_nanos()).collect();
             assert!(times.len() > 5, "{scheduler:?} {index}: {times:?}");
@@ -331,13 +331,13 @@ fn random_lives() {
             }
             let end = pair.now + Duration::from_millis(rng.below(60));
             while pair.step(end) {
-                assert_eq!(pair.a.association(id).unwrap().audit(), Ok(()), "seed {seed}");
+                assert_eq!(pair.a.view(id).unwrap().audit(), Ok(()), "seed {seed}");
             }
             pair.now = end;
         }
         let start = pair.now;
-        while pair.a.association(id).unwrap().unacknowledged_chunks() > 0
-            || pair.a.association(id).unwrap().queued_bytes() > 0
+        while pair.a.view(id).unwrap().unacknowledged_chunks() > 0
+            || pair.a.view(id).unwrap().queued_bytes() > 0
         {
             pair.run_for(Duration::from_secs(5));
             assert!(pair.now - start < Duration::from_secs(1500), "seed {seed}: {:?}", stats(&pair, id));

@@ -53,7 +53,7 @@ fn warmed_up(config: &Config) -> (Pair, AssociationId) {
 }
 
 fn stats(pair: &Pair, id: AssociationId) -> Stats {
-    pair.a.association(id).unwrap().stats()
+    pair.a.view(id).unwrap().stats()
 }
 
 /// Loses the `lost`-th DATA packet of A from now on.
@@ -154,8 +154,7 @@ fn a_needless_probe_costs_no_window() {
     let s = stats(&pair, a);
     assert_eq!((s.timeouts, s.congestion_events, s.retransmissions), (0, 0, 1));
     assert!(s.cwnd >= before);
-    // More data: the window was not cut afterwards either.
-    send(&mut pair, a, 10);
+    // More data: the window was not cut afterwards either.association(a).unwrap().send(&mut pair, 10);
     pair.run_for(Duration::from_secs(3));
     assert_eq!(stats(&pair, a).congestion_events, 0);
 }

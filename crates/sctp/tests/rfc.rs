@@ -44,7 +44,7 @@ fn s5_2_1_an_init_while_setting_up() {
         pair.drop_if(move |p| p.from == Side::Z && (!echoed || p.has("COOKIE-ACK")));
         pair.run_for(Duration::from_millis(50));
         let state = if echoed { State::CookieEchoed } else { State::CookieWait };
-        assert_eq!(pair.a.association(a).unwrap().state(), state);
+        assert_eq!(pair.a.view(a).unwrap().state(), state);
         let own = init_of(&pair.log[0]);
         let mut other = Pair::new(2);
         other.z.connect(other.now, common::address(Side::A), PORT, Arc::new(Config::rfc9260())).unwrap();
@@ -55,7 +55,7 @@ fn s5_2_1_an_init_while_setting_up() {
         pair.pump();
         assert_eq!(pair.names(), ["A: INIT-ACK"]);
         assert_eq!(init_of(&pair.log[0]), own, "echoed {echoed}");
-        assert_eq!(pair.a.association(a).unwrap().state(), state);
+        assert_eq!(pair.a.view(a).unwrap().state(), state);
     }
 }
 
@@ -108,7 +108,7 @@ fn s5_1_1_streams_granted_in_a_collision() {
     pair.send(Side::A, a, 7, b"nowhere to go");
     pair.send(Side::A, a, 1, b"fine");
     pair.run_for(Duration::from_secs(10));
-    assert_eq!(pair.a.association(a).unwrap().outbound_streams(), 2);
+    assert_eq!(pair.a.view(a).unwrap().outbound_streams(), 2);
     assert!(
         pair.saw(Side::A, |e| matches!(e, Event::StreamsReduced { messages_dropped: 1 })),
         "{:?}",
@@ -130,18 +130,14 @@ fn s6_1_a_closed_window_whose_updates_are_lost() {
         pair.send(Side::A, a, 0, &[1; 1000]);
     }
     pair.run_for(Duration::from_secs(600));
-    assert_eq!(
-        pair.a.association(a).unwrap().state(),
-        State::Established,
-        "probes that are answered are no errors"
-    );
-    assert!(pair.a.stats(a).unwrap().window_probes > 0);
+    assert_eq!(pair.a.view(a).unwrap().state(), State::Established, "probes that are answered are no errors");
+    assert!(pair.a.view(a).unwrap().stats().window_probes > 0);
     // The reader wakes up; the updates that tell of it are lost for a while.
     let until = pair.now + Duration::from_secs(3);
     pair.drop_if(move |p| p.from == Side::Z && p.at < until);
     pair.reads = [true, true];
     pair.run_for(Duration::from_secs(120));
-    assert_eq!(pair.received.len(), 40, "{:?}", pair.a.stats(a));
+    assert_eq!(pair.received.len(), 40, "{:?}", pair.a.view(a).map(anabranch_sctp::Association::stats));
 }
 
 /// 6.1 A: "the sender MUST NOT" give up on a peer that keeps answering, but one that does not is unreachable.
@@ -195,7 +191,7 @@ fn s6_3_t3_restarts_with_progress_and_backs_off() {
         pair.send(Side::A, a, 0, &[1; 500]);
         pair.run_for(Duration::from_millis(300));
     }
-    assert_eq!(pair.a.stats(a).unwrap().timeouts, 0);
+    assert_eq!(pair.a.view(a).unwrap().stats().timeouts, 0);
     pair.log.clear();
     pair.drop_if(|p| p.from == Side::A);
     pair.send(Side::A, a, 0, &[2; 500]);
@@ -223,7 +219,7 @@ fn s6_3_1_c5_no_sample_of_what_was_sent_twice() {
         pair.drop_if(move |p| p.has("DATA") && std::mem::take(&mut first));
         pair.send(Side::A, a, 0, b"x");
         pair.run_for(Duration::from_secs(5));
-        let stats = pair.a.stats(a).unwrap();
+        let stats = pair.a.view(a).unwrap().stats();
         assert_eq!((stats.timeouts, stats.rtt_samples), (1, 0), "{sampling:?}");
         assert_eq!(
             stats.rto,
@@ -232,8 +228,8 @@ fn s6_3_1_c5_no_sample_of_what_was_sent_twice() {
         );
         pair.send(Side::A, a, 0, b"x");
         pair.run_for(Duration::from_secs(5));
-        assert_eq!(pair.a.stats(a).unwrap().rtt_samples, 1);
-        assert_eq!(pair.a.stats(a).unwrap().rto, Duration::from_secs(1));
+        assert_eq!(pair.a.view(a).unwrap().stats().rtt_samples, 1);
+        assert_eq!(pair.a.view(a).unwrap().stats().rto, Duration::from_secs(1));
     }
 }
 
@@ -249,15 +245,15 @@ fn s7_2_1_an_idle_window_decays() {
         pair.send(Side::A, a, 0, &[1; 1400]);
     }
     pair.run_for(Duration::from_secs(3));
-    let grown = pair.a.stats(a).unwrap().cwnd;
+    let grown = pair.a.view(a).unwrap().stats().cwnd;
     assert!(grown > 16 * u64::from(config.pmdcs()), "{grown}");
     pair.run_for(Duration::from_millis(100));
     pair.send(Side::A, a, 0, b"x");
-    let after = pair.a.stats(a).unwrap().cwnd;
+    let after = pair.a.view(a).unwrap().stats().cwnd;
     assert!(after <= grown / 2 && after >= grown / 8, "{grown} {after}");
     pair.run_for(Duration::from_secs(100));
     pair.send(Side::A, a, 0, b"x");
-    assert_eq!(pair.a.stats(a).unwrap().cwnd, 4 * u64::from(config.pmdcs()));
+    assert_eq!(pair.a.view(a).unwrap().stats().cwnd, 4 * u64::from(config.pmdcs()));
 }
 
 /// 7.2.3: after T3-rtx the window grows by slow start, also when the timer expired during Fast Recovery.
@@ -281,7 +277,7 @@ fn s7_2_3_slow_start_after_a_timeout_in_fast_recovery() {
         p.from == Side::A && (count == 1 || (count > 6 && p.at < start + Duration::from_millis(1200)))
     });
     pair.run_for(Duration::from_secs(30));
-    let stats = pair.a.stats(a).unwrap();
+    let stats = pair.a.view(a).unwrap().stats();
     assert!(stats.fast_retransmits > 0 && stats.timeouts > 0, "{stats:?}");
     assert_eq!(pair.received.len(), 400);
     let done = pair.log.iter().filter(|p| p.from == Side::A && p.has("DATA")).map(at_ms).max().unwrap();
@@ -314,10 +310,10 @@ fn s8_3_heartbeat_times_and_counters() {
     pair.run_for(Duration::from_secs(300));
     assert!(pair.saw(Side::A, |e| matches!(e, Event::PathDown { path: 0 })), "{:?}", pair.events);
     assert!(pair.saw(Side::A, |e| matches!(e, Event::PathUp { path: 0 })), "{:?}", pair.events);
-    assert_eq!(pair.a.association(a).unwrap().state(), State::Established);
+    assert_eq!(pair.a.view(a).unwrap().state(), State::Established);
     // "discontinued after sending either a SHUTDOWN chunk or SHUTDOWN ACK chunk".
     pair.drop_if(|p| p.from == Side::Z);
-    pair.a.shutdown(pair.now, a);
+    pair.a.association(a).unwrap().shutdown(pair.now);
     pair.log.clear();
     pair.run_for(Duration::from_secs(100));
     assert!(pair.log.iter().all(|p| p.from == Side::Z || !p.has("HEARTBEAT")), "{:?}", pair.names());
@@ -338,9 +334,9 @@ fn s9_2_shutdown_with_data_both_ways_and_a_loss_anywhere() {
                 pair.send(Side::A, a, 0, &[1; 1000]);
                 pair.send(Side::Z, z, 0, &[2; 3000]);
             }
-            pair.a.shutdown(pair.now, a);
+            pair.a.association(a).unwrap().shutdown(pair.now);
             if both {
-                pair.z.shutdown(pair.now, z);
+                pair.z.association(z).unwrap().shutdown(pair.now);
             }
             pair.run_for(Duration::from_secs(60));
             assert_eq!(pair.received.len(), 16, "lost {lost}: {:?}", pair.ladder());
@@ -348,7 +344,10 @@ fn s9_2_shutdown_with_data_both_ways_and_a_loss_anywhere() {
                 assert_eq!(closed(&pair, side), Some(CloseReason::Graceful), "{lost}: {:?}", pair.ladder());
             }
             assert!(pair.a.release(a) && pair.z.release(z));
-            assert!(pair.a.stats(a).is_none() && !pair.a.release(a), "an id is good once");
+            assert!(
+                pair.a.view(a).map(anabranch_sctp::Association::stats).is_none() && !pair.a.release(a),
+                "an id is good once"
+            );
         }
     }
 }
@@ -363,7 +362,7 @@ fn s9_2_data_in_shutdown_sent() {
         (p.from == Side::A && p.has("SHUTDOWN") && p.words().len() == 1)
             || (p.has("DATA") && std::mem::take(&mut first))
     });
-    pair.a.shutdown(pair.now, a);
+    pair.a.association(a).unwrap().shutdown(pair.now);
     pair.pump();
     for _ in 0..3 {
         pair.send(Side::Z, z, 0, &[3; 1400]);
@@ -397,8 +396,13 @@ fn s1_6_tsns_wrap() {
             assert_eq!(message.clone().into_bytes()[..4], next[stream].to_be_bytes());
             next[stream] += 3;
         }
-        assert_eq!(pair.received.len(), chunks as usize, "{:?}", pair.a.stats(a));
-        assert_eq!(pair.a.association(a).unwrap().flight_bytes(), 0);
+        assert_eq!(
+            pair.received.len(),
+            chunks as usize,
+            "{:?}",
+            pair.a.view(a).map(anabranch_sctp::Association::stats)
+        );
+        assert_eq!(pair.a.view(a).unwrap().flight_bytes(), 0);
     }
 }
 
@@ -411,7 +415,7 @@ fn s3_3_2_all_65535_streams() {
         c.limits.send_buffer = 64 << 20;
     });
     let (mut pair, a, _) = Pair::established(15, &config);
-    assert_eq!(pair.a.association(a).unwrap().outbound_streams(), 65_535);
+    assert_eq!(pair.a.view(a).unwrap().outbound_streams(), 65_535);
     for stream in (0..65_535).rev() {
         pair.send(Side::A, a, stream, &stream.to_be_bytes());
     }
@@ -419,7 +423,9 @@ fn s3_3_2_all_65535_streams() {
     assert_eq!(pair.received.len(), 65_535);
     assert!(pair.received.iter().all(|(_, m)| m.clone().into_bytes()[..] == m.stream.to_be_bytes()));
     let now = pair.now;
-    assert!(pair.a.send(now, a, Message::new(65_535, Bytes::from_static(b"x"))).is_err());
+    assert!(
+        pair.a.association(a).unwrap().send(now, Message::new(65_535, Bytes::from_static(b"x"))).is_err()
+    );
 }
 
 /// 6.9: fragments at the smallest packet that is allowed, in batches.
@@ -454,7 +460,7 @@ fn s1_3_other_addresses() {
         z.listen(Arc::new(Config::rfc9260())).unwrap();
         let mut now = Instant::ZERO;
         let id = a.connect(now, remote, 5002, Arc::new(Config::rfc9260())).unwrap();
-        a.send(now, id, Message::new(0, Bytes::from(vec![5; 50_000]))).unwrap();
+        a.association(id).unwrap().send(now, Message::new(0, Bytes::from(vec![5; 50_000]))).unwrap();
         let (mut buf, mut got) = (Vec::new(), 0);
         for _ in 0..2000 {
             now += Duration::from_millis(1);
@@ -471,7 +477,7 @@ fn s1_3_other_addresses() {
             }
             while let Some((id, event)) = z.poll_event() {
                 if matches!(event, Event::Readable) {
-                    while let Some(m) = z.receive(id) {
+                    while let Some(m) = z.association(id).unwrap().receive() {
                         got += m.len();
                     }
                 }

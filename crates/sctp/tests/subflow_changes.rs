@@ -36,7 +36,7 @@ fn up(seed: u64, config: &Config) -> (Pair, AssociationId) {
 }
 
 fn stats(pair: &Pair, id: AssociationId, index: u8) -> SubflowStats {
-    pair.a.association(id).unwrap().subflow_stats(index).unwrap()
+    pair.a.view(id).unwrap().subflow_stats(index).unwrap()
 }
 
 /// What was sent on each stream.
@@ -48,7 +48,7 @@ impl Sent {
         let list = self.0.entry(stream).or_default();
         let mut payload = vec![stream as u8 ^ list.len() as u8; len.max(4)];
         payload[..4].copy_from_slice(&(list.len() as u32).to_be_bytes());
-        match pair.a.send(pair.now, id, Message::new(stream, Bytes::from(payload))) {
+        match pair.a.association(id).unwrap().send(pair.now, Message::new(stream, Bytes::from(payload))) {
             Ok(()) => {
                 list.push(len.max(4));
                 true
@@ -98,13 +98,13 @@ fn a_stream_that_migrates_keeps_counting() {
         for _ in 0..6 {
             pair.run_for(Duration::from_millis(150));
             let now = pair.now;
-            let there = pair.a.set_stream_dscp(now, id, 0, dscp(1)).unwrap();
+            let there = pair.a.association(id).unwrap().set_stream_dscp(now, 0, dscp(1)).unwrap();
             assert_eq!(there, 1);
             pair.run_for(Duration::from_millis(150));
-            let back = pair.a.set_stream_dscp(pair.now, id, 0, dscp(0)).unwrap();
+            let back = pair.a.association(id).unwrap().set_stream_dscp(pair.now, 0, dscp(0)).unwrap();
             assert_eq!(back, 0);
         }
-        assert_eq!(pair.a.association(id).unwrap().subflows(), 2);
+        assert_eq!(pair.a.view(id).unwrap().subflows(), 2);
         pair.run_for(Duration::from_secs(120));
         sent.check(&pair, &format!("seed {seed}"));
         // Both code points carried it, and its numbers went on without a break.
@@ -133,7 +133,7 @@ fn a_migration_takes_along_what_waits_and_leaves_what_flies() {
     pair.pump();
     let before = stats(&pair, id, 0);
     assert!(before.flight > 0 && before.queued_bytes > 150_000);
-    pair.a.set_stream_subflow(pair.now, id, 0, 1).unwrap();
+    pair.a.association(id).unwrap().set_stream_subflow(pair.now, 0, 1).unwrap();
     let (old, new) = (stats(&pair, id, 0), stats(&pair, id, 1));
     assert_eq!((old.flight, old.queued_bytes, new.queued_bytes), (before.flight, 0, before.queued_bytes));
     pair.run_for(Duration::from_secs(20));
@@ -147,20 +147,32 @@ fn a_new_code_point_opens_a_subflow_up_to_the_limit() {
     limited.subflows.max = 3;
     let (mut pair, id) = up(2, &limited);
     let now = pair.now;
-    assert_eq!(pair.a.set_stream_dscp(now, id, 1, dscp(46)), Ok(1));
-    assert_eq!(pair.a.set_stream_dscp(now, id, 2, dscp(46)), Ok(1));
-    assert_eq!(pair.a.set_stream_dscp(now, id, 3, dscp(10)), Ok(2));
-    assert_eq!(pair.a.set_stream_dscp(now, id, 4, dscp(12)), Err(SubflowError::TooMany { limit: 3 }));
-    let streams = pair.a.association(id).unwrap().outbound_streams();
-    let beyond = pair.a.set_stream_dscp(now, id, streams, dscp(46));
+    assert_eq!(pair.a.association(id).unwrap().set_stream_dscp(now, 1, dscp(46)), Ok(1));
+    assert_eq!(pair.a.association(id).unwrap().set_stream_dscp(now, 2, dscp(46)), Ok(1));
+    assert_eq!(pair.a.association(id).unwrap().set_stream_dscp(now, 3, dscp(10)), Ok(2));
+    assert_eq!(
+        pair.a.association(id).unwrap().set_stream_dscp(now, 4, dscp(12)),
+        Err(SubflowError::TooMany { limit: 3 })
+    );
+    let streams = pair.a.view(id).unwrap().outbound_streams();
+    let beyond = pair.a.association(id).unwrap().set_stream_dscp(now, streams, dscp(46));
     assert_eq!(beyond, Err(SubflowError::NoSuchStream { stream: streams, streams }));
-    assert_eq!(pair.a.remove_subflow(now, id, 7, 0), Err(SubflowError::NotOpen { index: 7 }));
-    assert_eq!(pair.a.remove_subflow(now, id, 1, 1), Err(SubflowError::Same { index: 1 }));
+    assert_eq!(
+        pair.a.association(id).unwrap().remove_subflow(now, 7, 0),
+        Err(SubflowError::NotOpen { index: 7 })
+    );
+    assert_eq!(
+        pair.a.association(id).unwrap().remove_subflow(now, 1, 1),
+        Err(SubflowError::Same { index: 1 })
+    );
     // A place that is free is taken again.
-    assert_eq!(pair.a.remove_subflow(now, id, 1, 0), Ok(()));
-    assert_eq!(pair.a.add_subflow(now, id, &SubflowSpec::new(dscp(12))), Ok(1));
-    pair.a.shutdown(now, id);
-    assert_eq!(pair.a.add_subflow(now, id, &SubflowSpec::new(dscp(14))), Err(SubflowError::Closing));
+    assert_eq!(pair.a.association(id).unwrap().remove_subflow(now, 1, 0), Ok(()));
+    assert_eq!(pair.a.association(id).unwrap().add_subflow(now, &SubflowSpec::new(dscp(12))), Ok(1));
+    pair.a.association(id).unwrap().shutdown(now);
+    assert_eq!(
+        pair.a.association(id).unwrap().add_subflow(now, &SubflowSpec::new(dscp(14))),
+        Err(SubflowError::Closing)
+    );
 }
 
 #[test]
@@ -174,17 +186,17 @@ fn removal_ends_when_its_flight_is_acknowledged() {
     }
     pair.drop_if(|p| p.from == Side::A && p.dscp == dscp(1));
     pair.run_for(Duration::from_millis(100));
-    pair.a.remove_subflow(pair.now, id, 1, 2).unwrap();
+    pair.a.association(id).unwrap().remove_subflow(pair.now, 1, 2).unwrap();
     pair.run_for(Duration::from_millis(500));
     let removed = stats(&pair, id, 1);
     assert!(!removed.open && removed.flight > 0 && removed.queued_bytes == 0);
     // Its place is not given away while it has something in flight.
-    assert_eq!(pair.a.add_subflow(pair.now, id, &SubflowSpec::new(dscp(9))), Ok(3));
+    assert_eq!(pair.a.association(id).unwrap().add_subflow(pair.now, &SubflowSpec::new(dscp(9))), Ok(3));
     pair.drop_if(|_| false);
     pair.run_for(Duration::from_secs(20));
     sent.check(&pair, "removal");
     assert_eq!(stats(&pair, id, 1).flight, 0);
-    assert_eq!(pair.a.add_subflow(pair.now, id, &SubflowSpec::new(dscp(8))), Ok(1));
+    assert_eq!(pair.a.association(id).unwrap().add_subflow(pair.now, &SubflowSpec::new(dscp(8))), Ok(1));
     assert_eq!(stats(&pair, id, 1).dscp, dscp(8));
 }
 
@@ -199,13 +211,13 @@ fn merged_windows_add_up_and_so_does_what_flies() {
     pair.run_for(Duration::from_millis(105));
     let (a, b) = (stats(&pair, id, 0), stats(&pair, id, 1));
     assert!(a.flight > 0 && b.flight > 0);
-    assert!(pair.a.association(id).unwrap().alike(0, 1, 0.25));
-    let total = pair.a.association(id).unwrap().flight_bytes();
-    pair.a.merge_subflows(pair.now, id, 1, 0).unwrap();
+    assert!(pair.a.view(id).unwrap().alike(0, 1, 0.25));
+    let total = pair.a.view(id).unwrap().flight_bytes();
+    pair.a.association(id).unwrap().merge_subflows(pair.now, 1, 0).unwrap();
     let merged = stats(&pair, id, 0);
     assert_eq!((merged.cwnd, merged.flight), (a.cwnd + b.cwnd, a.flight + b.flight));
-    assert_eq!(pair.a.association(id).unwrap().flight_bytes(), total);
-    assert_eq!(pair.a.association(id).unwrap().subflows(), 1);
+    assert_eq!(pair.a.view(id).unwrap().flight_bytes(), total);
+    assert_eq!(pair.a.view(id).unwrap().subflows(), 1);
     // From now on everything has one code point, and new data leaves at once where the window allows it.
     let mark = pair.log.len();
     pair.run_for(Duration::from_secs(30));
@@ -222,7 +234,7 @@ fn a_merged_subflow_whose_packets_are_all_lost_is_sent_again() {
     }
     pair.drop_if(|p| p.from == Side::A);
     pair.pump();
-    pair.a.merge_subflows(pair.now, id, 1, 0).unwrap();
+    pair.a.association(id).unwrap().merge_subflows(pair.now, 1, 0).unwrap();
     pair.drop_if(|_| false);
     pair.run_for(Duration::from_secs(10));
     sent.check(&pair, "merging what is lost");
@@ -241,7 +253,7 @@ fn a_message_that_was_alone_gets_company() {
         pair.run_for(Duration::from_millis(25));
         assert!(stats(&pair, id, 0).queued_bytes > 200_000);
         let spec = SubflowSpec { streams: vec![1], ..SubflowSpec::new(dscp(46)) };
-        pair.a.add_subflow(pair.now, id, &spec).unwrap();
+        pair.a.association(id).unwrap().add_subflow(pair.now, &spec).unwrap();
         for _ in 0..100 {
             sent.send(&mut pair, id, 1, 1000);
         }
@@ -328,18 +340,18 @@ fn life(seed: u64) -> usize {
         let (stream, subflow, to) = (rng.below(8) as u16, rng.below(6) as u8, rng.below(6) as u8);
         let code = dscp(rng.below(6) as u8);
         let done = match rng.below(16) {
-            0 => pair.a.set_stream_dscp(now, id, stream, code).is_ok(),
-            1 => pair.a.set_stream_subflow(now, id, stream, subflow).is_ok(),
+            0 => pair.a.association(id).unwrap().set_stream_dscp(now, stream, code).is_ok(),
+            1 => pair.a.association(id).unwrap().set_stream_subflow(now, stream, subflow).is_ok(),
             2 => {
                 let spec = SubflowSpec {
                     streams: vec![stream],
                     weight: 1 + u16::from(to),
                     ..SubflowSpec::new(code)
                 };
-                pair.a.add_subflow(now, id, &spec).is_ok()
+                pair.a.association(id).unwrap().add_subflow(now, &spec).is_ok()
             }
-            3 => pair.a.remove_subflow(now, id, subflow, to).is_ok(),
-            4 => pair.a.merge_subflows(now, id, subflow, to).is_ok(),
+            3 => pair.a.association(id).unwrap().remove_subflow(now, subflow, to).is_ok(),
+            4 => pair.a.association(id).unwrap().merge_subflows(now, subflow, to).is_ok(),
             5 | 6 => {
                 pair.run_for(Duration::from_millis(rng.below(120)));
                 false
@@ -353,7 +365,7 @@ fn life(seed: u64) -> usize {
             }
         };
         changes += usize::from(done);
-        let assoc = pair.a.association(id).unwrap();
+        let assoc = pair.a.view(id).unwrap();
         assert!(assoc.subflows() >= 1, "{what}");
         assert_eq!(assoc.audit(), Ok(()), "{what}");
         let known: u64 = (0..=255).map_while(|i| assoc.subflow_stats(i)).map(|s| s.queued_bytes).sum();
@@ -363,7 +375,7 @@ fn life(seed: u64) -> usize {
     let start = pair.now;
     loop {
         pair.run_for(Duration::from_secs(5));
-        let assoc = pair.a.association(id).unwrap();
+        let assoc = pair.a.view(id).unwrap();
         if assoc.queued_bytes() == 0 && assoc.unacknowledged_chunks() == 0 {
             break;
         }
@@ -377,9 +389,9 @@ fn life(seed: u64) -> usize {
     sent.check(&pair, &what);
     // What was removed is gone, and an orderly end is possible.
     let end = pair.now;
-    pair.a.shutdown(end, id);
+    pair.a.association(id).unwrap().shutdown(end);
     pair.run_for(Duration::from_secs(20));
-    let state = pair.a.association(id).map(anabranch_sctp::Association::state);
+    let state = pair.a.view(id).map(anabranch_sctp::Association::state);
     assert_eq!(state, Some(anabranch_sctp::State::Closed), "{what}");
     changes
 }

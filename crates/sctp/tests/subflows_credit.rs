@@ -102,7 +102,7 @@ fn messages_that_moved_ahead_leave_the_floors() {
     stall(&mut pair, 0, Duration::from_secs(25));
     pair.send_numbered(Side::A, a, 0, 0, 1400);
     pair.run_for(Duration::from_millis(5));
-    pair.a.set_stream_subflow(pair.now, a, 0, 1).unwrap();
+    pair.a.association(a).unwrap().set_stream_subflow(pair.now, 0, 1).unwrap();
     for n in 1..400 {
         pair.send_numbered(Side::A, a, 0, n, 1400);
     }
@@ -155,11 +155,16 @@ fn a_restart_forgets_streams_that_were_about_to_move() {
     let config = level1(2, 64 << 10, 3000).with(|c| c.subflows.max_inbound = 8);
     let (mut pair, a, z) = Pair::established(7, &config);
     pair.send_numbered(Side::A, a, 0, 0, 10);
-    let third = pair.z.add_subflow(pair.now, z, &SubflowSpec::new(Dscp::new(9).unwrap())).unwrap();
+    let third = pair
+        .z
+        .association(z)
+        .unwrap()
+        .add_subflow(pair.now, &SubflowSpec::new(Dscp::new(9).unwrap()))
+        .unwrap();
     pair.run_for(Duration::from_millis(100));
     pair.send(Side::Z, z, 0, &[0; 50_000]);
     pair.pump();
-    pair.z.set_stream_subflow(pair.now, z, 0, third).unwrap();
+    pair.z.association(z).unwrap().set_stream_subflow(pair.now, 0, third).unwrap();
     let mut forgetful =
         Endpoint::new(EndpointConfig::new(address(Side::A), PORT), Rng::stream(99, "a", "again"));
     forgetful.connect(pair.now, address(Side::Z), PORT, std::sync::Arc::new(config)).unwrap();
@@ -232,7 +237,11 @@ fn life(seed: u64) {
         match pick(12) {
             0 => pair.reads = [true, pick(2) == 0],
             1 => {
-                drop(pair.a.set_stream_subflow(pair.now, a, pick(8) as u16, pick(u64::from(subflows)) as u8));
+                drop(pair.a.association(a).unwrap().set_stream_subflow(
+                    pair.now,
+                    pick(8) as u16,
+                    pick(u64::from(subflows)) as u8,
+                ));
             }
             2..=5 => pair.run_for(Duration::from_millis(pick(150) as u64)),
             6 => pair.send(Side::Z, z, pick(8) as u16, &[1; 700]),
@@ -242,7 +251,12 @@ fn life(seed: u64) {
                     let n = sent.entry(stream).or_insert(0);
                     let mut payload = vec![stream as u8; len];
                     payload[..4].copy_from_slice(&n.to_be_bytes());
-                    match pair.a.send(pair.now, a, Message::new(stream, Bytes::from(payload))) {
+                    match pair
+                        .a
+                        .association(a)
+                        .unwrap()
+                        .send(pair.now, Message::new(stream, Bytes::from(payload)))
+                    {
                         Ok(()) => *n += 1,
                         Err(SendError::Full) => {}
                         Err(error) => panic!("{what}: {error}"),
@@ -251,7 +265,7 @@ fn life(seed: u64) {
             }
         }
         for (side, id) in [(Side::A, a), (Side::Z, z)] {
-            assert_eq!(pair.endpoint(side).association(id).unwrap().audit(), Ok(()), "{what}");
+            assert_eq!(pair.endpoint(side).view(id).unwrap().audit(), Ok(()), "{what}");
         }
     }
     pair.reads = [true, true];
@@ -259,14 +273,14 @@ fn life(seed: u64) {
     loop {
         pair.run_for(Duration::from_secs(5));
         let done = |endpoint: &Endpoint, id: AssociationId| {
-            let association = endpoint.association(id).unwrap();
+            let association = endpoint.view(id).unwrap();
             association.queued_bytes() == 0 && association.unacknowledged_chunks() == 0
         };
         if done(&pair.a, a) && done(&pair.z, z) {
             break;
         }
         let stuck = pair.now - start > Duration::from_secs(900);
-        assert!(!stuck, "{what}: {:?}", pair.a.stats(a));
+        assert!(!stuck, "{what}: {:?}", pair.a.view(a).map(anabranch_sctp::Association::stats));
     }
     sent.retain(|_, n| *n > 0);
     assert_eq!(pair.in_order(Side::Z), sent, "{what}");

@@ -61,7 +61,7 @@ fn up(seed: u64, config: &Config) -> (Pair, AssociationId) {
 }
 
 fn stats(pair: &Pair, id: AssociationId, index: u8) -> SubflowStats {
-    pair.a.association(id).unwrap().subflow_stats(index).unwrap()
+    pair.a.view(id).unwrap().subflow_stats(index).unwrap()
 }
 
 /// `count` numbered messages of `len` bytes on each stream.
@@ -118,7 +118,7 @@ fn false_sharing_where_one_window_serves_all_and_none_at_level_0() {
         let fast = time_until(&mut pair, 1, 1500);
         pair.run_for(Duration::from_secs(60));
         all_arrived(&pair, 0..2, 1500, 1000);
-        let total = pair.a.association(id).unwrap().stats();
+        let total = pair.a.view(id).unwrap().stats();
         (fast, total, stats(&pair, id, 0), stats(&pair, id, 1))
     };
     let (shared_time, shared, ..) = run(Coupling::Shared);
@@ -149,7 +149,7 @@ fn on_the_wire_it_is_rfc_9260() {
     let handshake = |config: &Config| {
         let (mut pair, id) = towards_plain(3, config);
         pair.run_for(Duration::from_millis(300));
-        pair.a.association(id).unwrap();
+        pair.a.view(id).unwrap();
         pair.log.iter().map(|p| p.bytes.clone()).collect::<Vec<_>>()
     };
     assert_eq!(handshake(&config), handshake(&plain()));
@@ -377,7 +377,7 @@ fn silence() -> (Pair, AssociationId) {
 fn a_short_silence_does_not_end_an_association_with_many_subflows() {
     let (mut pair, id) = silence();
     pair.run_for(Duration::from_secs(2));
-    assert_eq!(pair.a.stats(id).unwrap().timeouts, 25);
+    assert_eq!(pair.a.view(id).unwrap().stats().timeouts, 25);
     pair.drop_if(|_| false);
     pair.run_for(Duration::from_secs(10));
     all_arrived(&pair, 0..25, 1, 1000);
@@ -388,7 +388,7 @@ fn a_short_silence_does_not_end_an_association_with_many_subflows() {
 fn a_long_silence_ends_an_association_with_many_subflows() {
     let (mut pair, id) = silence();
     pair.run_for(Duration::from_secs(360));
-    assert_eq!(pair.a.stats(id).unwrap().timeouts, 250);
+    assert_eq!(pair.a.view(id).unwrap().stats().timeouts, 250);
     pair.run_for(Duration::from_secs(5));
     assert!(pair.saw(Side::A, |e| matches!(e, Event::Closed(CloseReason::Unreachable { .. }))));
 }

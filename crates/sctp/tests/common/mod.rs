@@ -322,7 +322,7 @@ impl Pair {
     pub fn send(&mut self, side: Side, id: AssociationId, stream: u16, payload: &[u8]) {
         let now = self.now;
         let message = Message::new(stream, Bytes::copy_from_slice(payload));
-        self.endpoint(side).send(now, id, message).unwrap();
+        self.endpoint(side).association(id).unwrap().send(now, message).unwrap();
     }
 
     /// Hands in a packet as if the other side had sent it.
@@ -356,7 +356,7 @@ impl Pair {
                 }
                 if let Some(id) = self.closing.take() {
                     let now = self.now;
-                    self.z.shutdown(now, id);
+                    self.z.association(id).unwrap().shutdown(now);
                 }
                 while let Some((id, event)) = self.endpoint(side).poll_event() {
                     let accepted = matches!(event, Event::Accepted);
@@ -374,7 +374,12 @@ impl Pair {
                     let ids: Vec<_> =
                         self.events.iter().filter(|(s, ..)| *s == side).map(|(_, id, _)| *id).collect();
                     for id in ids {
-                        while let Some(message) = self.endpoint(side).receive(id) {
+                        let endpoint = match side {
+                            Side::A => &mut self.a,
+                            Side::Z => &mut self.z,
+                        };
+                        let Some(mut association) = endpoint.association(id) else { continue };
+                        while let Some(message) = association.receive() {
                             self.received.push((side, message));
                             progress = true;
                         }

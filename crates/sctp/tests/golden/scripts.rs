@@ -66,7 +66,7 @@ fn restart(level: SubflowLevel) -> Told {
     pair.run_for(Duration::from_millis(500));
     pair.send_all(Side::A, a, 3, 10, 900);
     pair.run_for(Duration::from_secs(5));
-    pair.a.shutdown(pair.now, a);
+    pair.a.association(a).unwrap().shutdown(pair.now);
     pair.run_for(Duration::from_secs(5));
     told(pair)
 }
@@ -76,7 +76,7 @@ fn aborted(level: SubflowLevel) -> Told {
     let (mut pair, a, z) = Pair::between(2, &config, &config);
     pair.send_all(Side::A, a, 3, 20, 2000);
     pair.run_for(Duration::from_millis(45));
-    pair.z.abort(pair.now, z, b"enough");
+    pair.z.association(z).unwrap().abort(pair.now, b"enough");
     pair.run_for(Duration::from_secs(5));
     told(pair)
 }
@@ -98,7 +98,7 @@ fn reader_pauses(level: SubflowLevel) -> Told {
     pair.run_for(Duration::from_secs(20));
     pair.reads[1] = true;
     pair.run_for(Duration::from_secs(20));
-    pair.a.shutdown(pair.now, a);
+    pair.a.association(a).unwrap().shutdown(pair.now);
     pair.run_for(Duration::from_secs(5));
     told(pair)
 }
