@@ -40,7 +40,8 @@ mod violation;
 
 pub use association::{Association, State};
 pub use config::{Config, Coupling, SubflowLevel, SubflowScheduler, SubflowSpec};
-pub use endpoint::{AssociationHandle, Endpoint, EndpointConfig};
+pub use endpoint::handle::AssociationHandle;
+pub use endpoint::{Endpoint, EndpointConfig};
 pub use error::{ConnectError, ReconfigError, SendError, SubflowError};
 pub use event::{AssociationId, CloseReason, Direction, Event, Message, Received, Reconfigured, Timer};
 pub use stats::{EndpointStats, Stats, SubflowStats};

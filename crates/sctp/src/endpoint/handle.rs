@@ -49,13 +49,16 @@ impl Drop for AssociationHandle<'_> {
     }
 }
 
-impl<'a> AssociationHandle<'a> {
-    /// `id` is known to `endpoint`.
+impl Endpoint {
+    /// One association, to be commanded.
     #[inline]
-    pub(super) fn new(endpoint: &'a mut Endpoint, id: AssociationId) -> Self {
-        Self { endpoint, id, changed: None }
+    pub fn association(&mut self, id: AssociationId) -> Option<AssociationHandle<'_>> {
+        self.view(id)?;
+        Some(AssociationHandle { endpoint: self, id, changed: None })
     }
+}
 
+impl AssociationHandle<'_> {
     #[inline]
     fn get(&mut self) -> &mut Association {
         self.endpoint.registry.known_mut(self.id)

@@ -7,7 +7,8 @@
 //! all three.
 
 mod arrivals;
-mod handle;
+mod driven;
+pub(crate) mod handle;
 mod registry;
 mod spent;
 mod stateless;
@@ -24,7 +25,6 @@ use crate::cookie::CookieKey;
 use crate::error::ConnectError;
 use crate::event::{AssociationId, Event, Timer};
 use crate::stats::EndpointStats;
-pub use handle::AssociationHandle;
 use registry::Registry;
 use spent::SpentCookies;
 use stateless::Replies;
@@ -207,12 +207,6 @@ impl Endpoint {
     /// packet has not left.
     pub fn release(&mut self, id: AssociationId) -> bool {
         self.registry.release(id)
-    }
-
-    /// One association, to be commanded.
-    #[inline]
-    pub fn association(&mut self, id: AssociationId) -> Option<AssociationHandle<'_>> {
-        self.registry.get(id).is_some().then(|| AssociationHandle::new(self, id))
     }
 
     /// One association, to look at.
