@@ -42,6 +42,8 @@ enum Verb {
     Pattern(verbs::pattern::Arguments),
     /// Decode a capture: packets, flows, retransmissions, bottlenecks, time-sequence plots.
     Decode(verbs::decode::Arguments),
+    /// Run packet scripts in packetdrill's dialect against the SCTP stack.
+    Script(verbs::script::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -60,6 +62,7 @@ fn main() -> ExitCode {
         Verb::Engines(arguments) => verbs::engines::run(arguments),
         Verb::Pattern(arguments) => verbs::pattern::run(arguments),
         Verb::Decode(arguments) => verbs::decode::run(arguments),
+        Verb::Script(arguments) => verbs::script::run(arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -81,7 +84,7 @@ fn one_line(error: &clap::Error) -> String {
         if text.contains("pattern <") || text.contains("pattern [") {
             return "pattern: which verb? allowed: make, show, convert, help".to_owned();
         }
-        return "which verb? allowed: simulate, check, engines, pattern, decode, help".to_owned();
+        return "which verb? allowed: simulate, check, engines, pattern, decode, script, help".to_owned();
     }
     let told = text.split("\nUsage:").next().unwrap_or(&text);
     let told = told.split("\nFor more information").next().unwrap_or(told);

@@ -4,4 +4,5 @@ pub(crate) mod check;
 pub(crate) mod decode;
 pub(crate) mod engines;
 pub(crate) mod pattern;
+pub(crate) mod script;
 pub(crate) mod simulate;

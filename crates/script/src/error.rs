@@ -1,0 +1,17 @@
+//! What is wrong with a script, before or while it runs.
+
+/// A script that cannot be read, or asks for what does not exist: one sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScriptError {
+    /// Line of the file, from 1.
+    pub line: usize,
+    /// What, and what is allowed.
+    pub message: String,
+}
+
+impl ScriptError {
+    /// At a line.
+    pub fn new(line: usize, message: impl Into<String>) -> Self {
+        Self { line, message: message.into() }
+    }
+}

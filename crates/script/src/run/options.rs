@@ -1,0 +1,87 @@
+//! What a run is told from outside, and the lines of a script that begin with `--`.
+
+use anabranch_base::Duration;
+use anabranch_sctp::Config;
+
+use crate::error::ScriptError;
+
+/// What a run is told.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How far a packet or the end of a call may be from its time. `None`: what the script says (`--tolerance_usecs`), or 0.
+    pub tolerance: Option<Duration>,
+    /// Whether packets that no line has taken at the end are a failure.
+    pub strict: bool,
+    /// Symbols for `#ifdef`.
+    pub defined: Vec<String>,
+    /// What sockets begin with.
+    pub config: Config,
+    /// Decides tags, TSNs and jitter.
+    pub seed: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            tolerance: Some(Duration::ZERO),
+            strict: false,
+            defined: Vec::new(),
+            config: Config::rfc9260(),
+            seed: 1,
+        }
+    }
+}
+
+/// Options of the other tool that mean nothing in virtual time.
+const WITHOUT_MEANING: &[&str] = &[
+    "speed",
+    "local_ip",
+    "remote_ip",
+    "gateway_ip",
+    "netmask_ip",
+    "bind_port",
+    "connect_port",
+    "wire_protocol",
+    "verbose",
+    "debug",
+    "non_fatal",
+    "send_omit_free",
+];
+
+/// Applies the `--` lines of a script.
+pub(super) fn apply(lines: &[(usize, String, String)], options: &mut Options) -> Result<(), ScriptError> {
+    let mut told = Duration::ZERO;
+    for (line, name, value) in lines {
+        let wrong = |expected: &str| {
+            ScriptError::new(*line, format!("--{name}: `{value}` is not allowed; expected {expected}"))
+        };
+        match name.as_str() {
+            "tolerance_usecs" => {
+                told = Duration::from_micros(value.parse().map_err(|_| wrong("a number of microseconds"))?);
+            }
+            "ip_version" if value == "ipv4" => {}
+            "ip_version" => return Err(wrong("ipv4: other versions do not exist here")),
+            "mtu" => options.config.mtu = value.parse().map_err(|_| wrong("576 to 65535"))?,
+            "strict" => options.strict = true,
+            "set" => {
+                let (key, value) = value.split_once('=').ok_or_else(|| wrong("KEY=VALUE"))?;
+                let value = value.trim().trim_matches('"');
+                let done = options.config.set(key.trim(), value);
+                done.map_err(|error| ScriptError::new(*line, error.to_string()))?;
+            }
+            name if WITHOUT_MEANING.contains(&name) => {}
+            name => {
+                let ignored = WITHOUT_MEANING.join(", ");
+                return Err(ScriptError::new(
+                    *line,
+                    format!(
+                        "unknown option --{name}; allowed: tolerance_usecs, ip_version, mtu, strict, set; and without \
+                         effect: {ignored}"
+                    ),
+                ));
+            }
+        }
+    }
+    options.tolerance = Some(options.tolerance.unwrap_or(told));
+    Ok(())
+}

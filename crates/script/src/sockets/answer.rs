@@ -1,0 +1,29 @@
+//! What a call comes to.
+
+use crate::value::Value;
+
+/// The answer to a call.
+#[derive(Clone, Debug)]
+pub(crate) enum Answer {
+    /// It returns: a number, and what it has written into its arguments, by place.
+    Returns(i64, Vec<(usize, Value)>),
+    /// It returns -1 with this error.
+    Fails(&'static str),
+    /// It waits.
+    Blocks,
+}
+
+impl Answer {
+    /// 0.
+    pub(crate) fn done() -> Self {
+        Self::Returns(0, Vec::new())
+    }
+
+    /// A number.
+    pub(crate) fn number(number: usize) -> Self {
+        Self::Returns(number as i64, Vec::new())
+    }
+}
+
+/// An answer, or a sentence on why the script cannot ask that.
+pub(crate) type Answered = Result<Answer, String>;

@@ -1,0 +1,13 @@
+//! The sockets interface over the sans-I/O core, driven by the script's clock: one-to-one and one-to-many, blocking and not.
+//! A call that blocks is asked again after everything that happens.
+
+mod answer;
+mod calls;
+mod notify;
+mod options;
+mod receive;
+mod send;
+mod socket;
+
+pub(crate) use answer::Answer;
+pub(crate) use calls::Sockets;

@@ -1,0 +1,381 @@
+//! getsockopt and setsockopt.
+
+use anabranch_base::Duration;
+use anabranch_sctp::config::MaxBurst;
+use anabranch_sctp::{Config, Direction, State};
+
+use super::answer::{Answer, Answered};
+use super::notify::EVENT_FIELDS;
+use super::socket::Socket;
+use crate::names::constant;
+use crate::network::Network;
+use crate::value::{Field, Value};
+
+/// Options by what carries them: numbers and records that change the configuration, then those that are kept only, and
+/// commands.
+pub(crate) const OPTIONS: &[&str] = &[
+    "SO_ERROR",
+    "SO_LINGER",
+    "SO_RCVBUF",
+    "SO_SNDBUF",
+    "SCTP_RTOINFO",
+    "SCTP_ASSOCINFO",
+    "SCTP_INITMSG",
+    "SCTP_PEER_ADDR_PARAMS",
+    "SCTP_DELAYED_SACK",
+    "SCTP_MAX_BURST",
+    "SCTP_INTERLEAVING_SUPPORTED",
+    "SCTP_RECONFIG_SUPPORTED",
+    "SCTP_ENABLE_STREAM_RESET",
+    "SCTP_STATUS",
+    "SCTP_GET_PEER_ADDR_INFO",
+    "SCTP_EVENTS",
+    "SCTP_EVENT",
+    "SCTP_RESET_STREAMS",
+    "SCTP_ADD_STREAMS",
+    "SCTP_RESET_ASSOC",
+    "SCTP_NODELAY",
+    "SCTP_MAXSEG",
+    "SCTP_FRAGMENT_INTERLEAVE",
+    "SCTP_RECVRCVINFO",
+    "SCTP_RECVNXTINFO",
+    "SCTP_DEFAULT_SNDINFO",
+    "SCTP_DEFAULT_SEND_PARAM",
+    "SCTP_AUTOCLOSE",
+    "SCTP_CONTEXT",
+    "SCTP_PARTIAL_DELIVERY_POINT",
+    "SCTP_DISABLE_FRAGMENTS",
+    "SCTP_PRIMARY_ADDR",
+    "SCTP_I_WANT_MAPPED_V4_ADDR",
+    "SO_REUSEADDR",
+];
+
+fn unknown(name: &Value) -> String {
+    format!("unknown option {name}; allowed: {}", OPTIONS.join(", "))
+}
+
+fn number(value: &Value) -> Option<i64> {
+    value.number().or_else(|| value.number_of("assoc_value"))
+}
+
+/// Milliseconds, where 0 means: as it was.
+fn milliseconds(value: &Value, key: &str, target: &mut Duration) {
+    if let Some(ms) = value.number_of(key).and_then(|ms| u64::try_from(ms).ok()).filter(|ms| *ms > 0) {
+        *target = Duration::from_millis(ms);
+    }
+}
+
+fn count<T: TryFrom<i64>>(value: &Value, key: &str, target: &mut T) {
+    if let Some(number) = value.number_of(key).filter(|number| *number > 0) {
+        if let Ok(number) = T::try_from(number) {
+            *target = number;
+        }
+    }
+}
+
+/// setsockopt(fd, level, name, value, len).
+pub(crate) fn set(socket: &mut Socket, network: &mut Network, name: &Value, value: &Value) -> Answered {
+    let Value::Word(word) = name else { return Err(unknown(name)) };
+    // A place such as `[1]` holds one value.
+    let value = match value {
+        Value::List(items) if items.len() == 1 => &items[0],
+        value => value,
+    };
+    let Some(known) = OPTIONS.iter().find(|known| *known == word) else { return Err(unknown(name)) };
+    let answer = match *known {
+        "SO_ERROR" | "SCTP_STATUS" | "SCTP_GET_PEER_ADDR_INFO" => Answer::Fails("ENOPROTOOPT"),
+        "SO_LINGER" => {
+            let field = |key: &str, index: usize| {
+                let by_place = value.fields().get(index).and_then(|field| field.value.number());
+                value.number_of(key).or(by_place)
+            };
+            let on = field("onoff", 0).or_else(|| value.number_of("l_onoff"));
+            let time = field("linger", 1).or_else(|| value.number_of("l_linger"));
+            socket.linger = on.filter(|on| *on != 0).map(|_| time.unwrap_or(0));
+            Answer::done()
+        }
+        "SCTP_EVENTS" | "SCTP_EVENT" => subscribe(socket, known, value)?,
+        "SCTP_RESET_STREAMS" | "SCTP_ADD_STREAMS" | "SCTP_RESET_ASSOC" => {
+            command(socket, network, known, value)
+        }
+        _ => {
+            let mut config = socket.config.clone();
+            if configure(&mut config, known, value) {
+                socket.config = config;
+                if socket.listening {
+                    relisten(socket, network);
+                }
+            } else {
+                socket.kept.insert(known, value.clone());
+            }
+            Answer::done()
+        }
+    };
+    Ok(answer)
+}
+
+/// What is told to a listening socket counts for the associations that come.
+pub(crate) fn relisten(socket: &Socket, network: &mut Network) {
+    let config = std::sync::Arc::new(socket.config.clone());
+    if let Some(endpoint) = socket.port.and_then(|port| network.endpoint(port)) {
+        // Subflow level sf2007 is the only reason to refuse, and scripts cannot ask for it.
+        let _ = endpoint.listen(config);
+    }
+}
+
+/// Puts the values of an option into a configuration. False: the option is none of the core's.
+fn configure(config: &mut Config, name: &str, value: &Value) -> bool {
+    match name {
+        "SCTP_RTOINFO" => {
+            milliseconds(value, "srto_initial", &mut config.timers.rto_initial);
+            milliseconds(value, "srto_max", &mut config.timers.rto_max);
+            milliseconds(value, "srto_min", &mut config.timers.rto_min);
+        }
+        "SCTP_ASSOCINFO" => {
+            count(value, "sasoc_asocmaxrxt", &mut config.limits.association_max_retrans);
+            count(value, "sasoc_local_rwnd", &mut config.limits.receive_window);
+            milliseconds(value, "sasoc_cookie_life", &mut config.timers.valid_cookie_life);
+        }
+        "SCTP_INITMSG" => {
+            count(value, "sinit_num_ostreams", &mut config.streams.outbound);
+            count(value, "sinit_max_instreams", &mut config.streams.inbound);
+            count(value, "sinit_max_attempts", &mut config.limits.max_init_retransmits);
+            milliseconds(value, "sinit_max_init_timeo", &mut config.timers.rto_max);
+        }
+        "SCTP_PEER_ADDR_PARAMS" => {
+            let flags = value.number_of("spp_flags").unwrap_or(0);
+            milliseconds(value, "spp_hbinterval", &mut config.timers.heartbeat_interval);
+            if flags & 0x82 != 0 {
+                config.timers.heartbeat_interval = Duration::ZERO;
+            }
+            count(value, "spp_pathmaxrxt", &mut config.limits.path_max_retrans);
+            count(value, "spp_pathmtu", &mut config.mtu);
+        }
+        "SCTP_DELAYED_SACK" => {
+            milliseconds(value, "sack_delay", &mut config.sack.delay);
+            count(value, "sack_freq", &mut config.sack.every);
+        }
+        "SCTP_MAX_BURST" => {
+            config.congestion.max_burst = match number(value).unwrap_or(0) {
+                0 => MaxBurst::Off,
+                burst => MaxBurst::Clamp(burst.clamp(1, 65_535) as _),
+            };
+        }
+        "SCTP_INTERLEAVING_SUPPORTED" => config.extensions.interleaving = number(value) != Some(0),
+        "SCTP_RECONFIG_SUPPORTED" => config.extensions.reconfiguration = number(value) != Some(0),
+        "SCTP_ENABLE_STREAM_RESET" => {
+            let bits = number(value).unwrap_or(0);
+            config.extensions.reconfiguration = true;
+            config.extensions.peer_resets_streams = bits & 1 != 0;
+            config.extensions.peer_resets_association = bits & 2 != 0;
+            config.extensions.peer_adds_streams = bits & 4 != 0;
+        }
+        "SO_RCVBUF" => config.limits.receive_window = number(value).map_or(0, |bytes| bytes as u32),
+        "SO_SNDBUF" => config.limits.send_buffer = number(value).map_or(0, |bytes| bytes as usize),
+        _ => return false,
+    }
+    true
+}
+
+fn subscribe(socket: &mut Socket, name: &str, value: &Value) -> Answered {
+    let mut switch = |kind: i64, on: bool| {
+        if on {
+            socket.subscribed.insert(kind);
+        } else {
+            socket.subscribed.remove(&kind);
+        }
+    };
+    if name == "SCTP_EVENT" {
+        let by_place = |index: usize| value.fields().get(index).and_then(|field| field.value.number());
+        let kind = value.number_of("se_type").or_else(|| by_place(1));
+        let Some(kind) = kind else {
+            return Err("SCTP_EVENT: `se_type` must name a notification".to_owned());
+        };
+        switch(kind, value.number_of("se_on").or_else(|| by_place(2)).unwrap_or(0) != 0);
+        return Ok(Answer::done());
+    }
+    for field in value.fields() {
+        let Some(key) = &field.key else { continue };
+        if key == "sctp_data_io_event" {
+            continue;
+        }
+        let Some((_, kind)) = EVENT_FIELDS.iter().find(|(known, _)| known == key) else {
+            let known: Vec<&str> = EVENT_FIELDS.iter().map(|(known, _)| *known).collect();
+            let allowed = known.join(", ");
+            return Err(format!("SCTP_EVENTS has no field `{key}`; allowed: sctp_data_io_event, {allowed}"));
+        };
+        switch(constant(kind).unwrap_or(0), field.value.number().unwrap_or(0) != 0);
+    }
+    Ok(Answer::done())
+}
+
+/// Requests of RFC 6525.
+fn command(socket: &Socket, network: &mut Network, name: &str, value: &Value) -> Answer {
+    let now = network.now;
+    let Some(link) = socket.link().filter(|link| !link.closed) else { return Answer::Fails("ENOTCONN") };
+    let Some(mut association) =
+        network.endpoint(link.port).and_then(|endpoint| endpoint.association(link.id))
+    else {
+        return Answer::Fails("ENOTCONN");
+    };
+    let done = match name {
+        "SCTP_RESET_STREAMS" => {
+            let flags = value.number_of("srs_flags").unwrap_or(2);
+            let direction = match flags & 3 {
+                1 => Direction::Incoming,
+                3 => Direction::Both,
+                _ => Direction::Outgoing,
+            };
+            let streams: Vec<u16> = match value.get("srs_stream_list") {
+                Some(Value::List(items)) => {
+                    items.iter().filter_map(Value::number).map(|id| id as u16).collect()
+                }
+                _ => Vec::new(),
+            };
+            association.reset_streams(now, direction, &streams)
+        }
+        "SCTP_ADD_STREAMS" => {
+            let streams = |key: &str| value.number_of(key).unwrap_or(0) as u16;
+            association.add_streams(now, streams("sas_outstrms"), streams("sas_instrms"))
+        }
+        _ => association.reset_association(now),
+    };
+    match done {
+        Ok(()) => Answer::done(),
+        Err(anabranch_sctp::ReconfigError::NotSupported) => Answer::Fails("EOPNOTSUPP"),
+        Err(anabranch_sctp::ReconfigError::TooManyRequests) => Answer::Fails("EALREADY"),
+        Err(anabranch_sctp::ReconfigError::NotUp) => Answer::Fails("ENOTCONN"),
+        Err(_) => Answer::Fails("EINVAL"),
+    }
+}
+
+fn record(fields: Vec<(&str, i64)>) -> Value {
+    let mut all = vec![Field::keyed("assoc_id", Value::Any)];
+    all.extend(fields.into_iter().map(|(key, number)| Field::keyed(key, Value::Number(number))));
+    Value::Record(all)
+}
+
+fn ms(duration: Duration) -> i64 {
+    duration.as_millis() as i64
+}
+
+/// getsockopt(fd, level, name, [value], [len]).
+pub(crate) fn get(socket: &mut Socket, network: &Network, name: &Value, asked: &Value) -> Answered {
+    let Value::Word(word) = name else { return Err(unknown(name)) };
+    let Some(known) = OPTIONS.iter().find(|known| *known == word) else { return Err(unknown(name)) };
+    let config = &socket.config;
+    let flag = |on: bool| record(vec![("assoc_value", i64::from(on))]);
+    let value = match *known {
+        "SO_ERROR" => {
+            let error = socket.error.take();
+            error.map_or(Value::Number(0), |error| Value::Word(error.to_owned()))
+        }
+        "SO_LINGER" => record(vec![
+            ("onoff", i64::from(socket.linger.is_some())),
+            ("linger", socket.linger.unwrap_or(0)),
+        ]),
+        "SO_RCVBUF" => Value::Number(i64::from(config.limits.receive_window)),
+        "SO_SNDBUF" => Value::Number(config.limits.send_buffer as i64),
+        "SCTP_RTOINFO" => record(vec![
+            ("srto_initial", ms(config.timers.rto_initial)),
+            ("srto_max", ms(config.timers.rto_max)),
+            ("srto_min", ms(config.timers.rto_min)),
+        ]),
+        "SCTP_ASSOCINFO" => record(vec![
+            ("sasoc_asocmaxrxt", i64::from(config.limits.association_max_retrans)),
+            ("sasoc_number_peer_destinations", i64::from(socket.link().is_some())),
+            ("sasoc_local_rwnd", i64::from(config.limits.receive_window)),
+            ("sasoc_cookie_life", ms(config.timers.valid_cookie_life)),
+        ]),
+        "SCTP_INITMSG" => record(vec![
+            ("sinit_num_ostreams", i64::from(config.streams.outbound)),
+            ("sinit_max_instreams", i64::from(config.streams.inbound)),
+            ("sinit_max_attempts", i64::from(config.limits.max_init_retransmits)),
+            ("sinit_max_init_timeo", ms(config.timers.rto_max)),
+        ]),
+        "SCTP_PEER_ADDR_PARAMS" => record(vec![
+            ("spp_hbinterval", ms(config.timers.heartbeat_interval)),
+            ("spp_pathmaxrxt", i64::from(config.limits.path_max_retrans)),
+            ("spp_pathmtu", i64::from(config.mtu)),
+        ]),
+        "SCTP_DELAYED_SACK" => {
+            record(vec![("sack_delay", ms(config.sack.delay)), ("sack_freq", i64::from(config.sack.every))])
+        }
+        "SCTP_MAX_BURST" => {
+            let burst = match config.congestion.max_burst {
+                MaxBurst::Clamp(burst) | MaxBurst::AfterRecovery(burst) => i64::from(burst),
+                MaxBurst::Off => 0,
+            };
+            record(vec![("assoc_value", burst)])
+        }
+        "SCTP_INTERLEAVING_SUPPORTED" => flag(config.extensions.interleaving),
+        "SCTP_RECONFIG_SUPPORTED" => flag(config.extensions.reconfiguration),
+        "SCTP_ENABLE_STREAM_RESET" => {
+            let extensions = &config.extensions;
+            let bits = i64::from(extensions.peer_resets_streams)
+                | i64::from(extensions.peer_resets_association) << 1
+                | i64::from(extensions.peer_adds_streams) << 2;
+            record(vec![("assoc_value", bits)])
+        }
+        "SCTP_STATUS" | "SCTP_GET_PEER_ADDR_INFO" => match status(socket, network) {
+            Some((status, _)) if *known == "SCTP_STATUS" => status,
+            Some((_, path)) => path,
+            None => return Ok(Answer::Fails("EINVAL")),
+        },
+        _ => match socket.kept.get(known) {
+            Some(kept) => kept.clone(),
+            None => Value::Number(0),
+        },
+    };
+    // A number may be asked for in the record that names an association, and the other way round.
+    let value = match (asked, value.number_of("assoc_value")) {
+        (Value::Record(_), _) | (_, None) => value,
+        (_, Some(number)) => Value::Number(number),
+    };
+    let value = match (asked, &value) {
+        (Value::Record(_), Value::Number(number)) => record(vec![("assoc_value", *number)]),
+        _ => value,
+    };
+    Ok(Answer::Returns(0, vec![(3, value)]))
+}
+
+/// SCTP_STATUS and SCTP_GET_PEER_ADDR_INFO of the association.
+fn status(socket: &Socket, network: &Network) -> Option<(Value, Value)> {
+    let link = socket.link()?;
+    let association = network.view(link.port)?.view(link.id)?;
+    let state = match association.state() {
+        State::CookieWait => "SCTP_COOKIE_WAIT",
+        State::CookieEchoed => "SCTP_COOKIE_ECHOED",
+        State::Established => "SCTP_ESTABLISHED",
+        State::ShutdownPending => "SCTP_SHUTDOWN_PENDING",
+        State::ShutdownSent => "SCTP_SHUTDOWN_SENT",
+        State::ShutdownReceived => "SCTP_SHUTDOWN_RECEIVED",
+        State::ShutdownAckSent => "SCTP_SHUTDOWN_ACK_SENT",
+        State::Closed => return None,
+    };
+    let stats = association.stats();
+    let word = |word: &str| Value::Word(word.to_owned());
+    let number = |number: i64| Value::Number(number);
+    let path = Value::Record(vec![
+        Field::keyed("spinfo_address", Value::Any),
+        Field::keyed("spinfo_assoc_id", Value::Any),
+        Field::keyed("spinfo_state", word("SCTP_ACTIVE")),
+        Field::keyed("spinfo_cwnd", number(stats.cwnd as i64)),
+        Field::keyed("spinfo_srtt", number(stats.srtt.map_or(0, ms))),
+        Field::keyed("spinfo_rto", number(ms(stats.rto))),
+        Field::keyed("spinfo_mtu", number(i64::from(socket.config.mtu))),
+    ]);
+    let pending = if association.queued_bytes() == 0 { number(0) } else { Value::Any };
+    let status = Value::Record(vec![
+        Field::keyed("sstat_assoc_id", Value::Any),
+        Field::keyed("sstat_state", word(state)),
+        Field::keyed("sstat_rwnd", Value::Any),
+        Field::keyed("sstat_unackdata", number(association.unacknowledged_chunks() as i64)),
+        Field::keyed("sstat_penddata", pending),
+        Field::keyed("sstat_instrms", number(i64::from(link.streams.1))),
+        Field::keyed("sstat_outstrms", number(i64::from(association.outbound_streams()))),
+        Field::keyed("sstat_fragmentation_point", number(i64::from(socket.config.pmdcs()) - 16)),
+        Field::keyed("sstat_primary", path.clone()),
+    ]);
+    Some((status, path))
+}

@@ -1,0 +1,102 @@
+//! Writing.
+
+use anabranch_sctp::{Message, SendError};
+use bytes::Bytes;
+
+use super::answer::Answer;
+use super::socket::Socket;
+use crate::network::Network;
+use crate::value::Value;
+
+/// How a message is to be sent.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct How {
+    pub(crate) stream: u16,
+    pub(crate) ppid: u32,
+    /// SCTP_UNORDERED and so on.
+    pub(crate) flags: i64,
+}
+
+const UNORDERED: i64 = 0x400;
+const IMMEDIATE: i64 = 0x4000;
+const END: i64 = 0x100;
+const ABORT: i64 = 0x200;
+
+/// The defaults of the socket, changed by what a record says.
+pub(crate) fn how(socket: &Socket, info: &Value) -> How {
+    let default =
+        socket.kept.get("SCTP_DEFAULT_SNDINFO").or_else(|| socket.kept.get("SCTP_DEFAULT_SEND_PARAM"));
+    let mut how = How::default();
+    for record in default.into_iter().chain([info]) {
+        let get = |keys: [&str; 2]| keys.iter().find_map(|key| record.number_of(key));
+        how.stream = get(["snd_sid", "sinfo_stream"]).map_or(how.stream, |stream| stream as u16);
+        how.ppid = get(["snd_ppid", "sinfo_ppid"]).map_or(how.ppid, |ppid| ppid as u32);
+        how.flags = get(["snd_flags", "sinfo_flags"]).unwrap_or(how.flags);
+        // SCTP_SENDV_SPA holds records of its own.
+        if let Some(inner) = record.get("sendv_sndinfo") {
+            let inner = self::how(socket, inner);
+            how = inner;
+        }
+    }
+    how
+}
+
+/// Sends a message of `len` bytes.
+pub(crate) fn send(
+    socket: &mut Socket,
+    network: &mut Network,
+    len: usize,
+    text: &Value,
+    how: &How,
+) -> Answer {
+    let now = network.now;
+    let nonblocking = socket.nonblocking;
+    let Some(link) = socket.link() else {
+        return Answer::Fails(socket.error.take().unwrap_or("ENOTCONN"));
+    };
+    let (port, id) = (link.port, link.id);
+    if link.shut || link.closed {
+        let error = link.error.filter(|_| socket.error.take().is_some());
+        return Answer::Fails(error.unwrap_or("EPIPE"));
+    }
+    let payload = match text {
+        Value::Text(text) => {
+            let mut bytes = text.clone().into_bytes();
+            bytes.resize(len, 0);
+            Bytes::from(bytes)
+        }
+        _ => Bytes::from(vec![0; len]),
+    };
+    let message = Message {
+        stream: how.stream,
+        ppid: how.ppid,
+        unordered: how.flags & UNORDERED != 0,
+        immediate: how.flags & IMMEDIATE != 0,
+        payload,
+    };
+    let Some(mut association) = network.endpoint(port).and_then(|endpoint| endpoint.association(id)) else {
+        return Answer::Fails("EPIPE");
+    };
+    if how.flags & ABORT != 0 {
+        association.abort(now, &message.payload);
+        return Answer::number(len);
+    }
+    if len > 0 || how.flags & END == 0 {
+        match association.send(now, message) {
+            Ok(()) => {}
+            Err(SendError::Full) if nonblocking => return Answer::Fails("EAGAIN"),
+            Err(SendError::Full) => return Answer::Blocks,
+            Err(SendError::Closing) => return Answer::Fails("EPIPE"),
+            Err(SendError::TooLong { .. }) => return Answer::Fails("EMSGSIZE"),
+            Err(SendError::Empty | SendError::NoSuchStream { .. }) => return Answer::Fails("EINVAL"),
+        }
+    }
+    if how.flags & END != 0 {
+        association.shutdown(now);
+        drop(association);
+        if let Some(link) = socket.link_mut() {
+            link.shut = true;
+        }
+    }
+    Answer::number(len)
+}

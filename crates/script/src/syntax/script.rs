@@ -1,0 +1,95 @@
+//! A script that was read.
+
+use crate::value::Value;
+
+/// A whole script.
+#[derive(Clone, Debug)]
+pub struct Script {
+    /// Line, name, value of each `--name=value` line.
+    pub options: Vec<(usize, String, String)>,
+    /// What happens, in order.
+    pub events: Vec<Event>,
+}
+
+/// One thing that happens.
+#[derive(Clone, Debug)]
+pub struct Event {
+    /// Line of the file, from 1.
+    pub line: usize,
+    /// When.
+    pub time: Time,
+    /// What.
+    pub action: Action,
+}
+
+/// When something happens, nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Time {
+    /// `0.5`: since the start.
+    At(u64),
+    /// `+0.5`: since the event before.
+    After(u64),
+    /// `*`: whenever it comes.
+    Any,
+    /// `0.1~0.3`.
+    Between(u64, u64),
+    /// `+0.1~+0.3`: since the event before.
+    AfterBetween(u64, u64),
+    /// `0.0...0.5`: a call that begins and, at the second time, ends.
+    Blocking {
+        /// Whether both count from the event before.
+        relative: bool,
+        /// When it begins.
+        start: u64,
+        /// When it returns.
+        end: u64,
+    },
+}
+
+/// What happens.
+#[derive(Clone, Debug)]
+pub enum Action {
+    /// A call of the sockets interface.
+    Call(Call),
+    /// A packet.
+    Packet(Packet),
+    /// What stands between backquotes.
+    Shell(String),
+}
+
+/// `name(args) = result`.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// Its name.
+    pub name: String,
+    /// Its arguments.
+    pub args: Vec<Value>,
+    /// What it must return; nothing: it is not looked at.
+    pub result: Option<Value>,
+    /// The name of the error that must come with -1.
+    pub errno: Option<String>,
+}
+
+/// `> sctp: ...` or `< sctp: ...`.
+#[derive(Clone, Debug)]
+pub struct Packet {
+    /// Whether the stack must send it; else the script sends it.
+    pub outbound: bool,
+    /// The ECN mark before the protocol: `ect0`, `ect1`, `ce`, `noecn`.
+    pub ecn: Option<String>,
+    /// `sctp(tag=3)`.
+    pub tag: Option<i64>,
+    /// `sctp(bad_crc32c)`.
+    pub bad_checksum: bool,
+    /// What it holds.
+    pub body: Body,
+}
+
+/// What a packet holds.
+#[derive(Clone, Debug)]
+pub enum Body {
+    /// Chunks by name.
+    Chunks(Vec<Value>),
+    /// All bytes behind the common header.
+    Raw(Vec<u8>),
+}
