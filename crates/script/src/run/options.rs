@@ -61,7 +61,7 @@ pub(super) fn apply(lines: &[(usize, String, String)], options: &mut Options) ->
             }
             "ip_version" if value == "ipv4" => {}
             "ip_version" => return Err(wrong("ipv4: other versions do not exist here")),
-            "mtu" => options.config.mtu = value.parse().map_err(|_| wrong("576 to 65535"))?,
+            "mtu" => options.config.set("mtu", value).map_err(|_| wrong("576 to 65535"))?,
             "strict" => options.strict = true,
             "set" => {
                 let (key, value) = value.split_once('=').ok_or_else(|| wrong("KEY=VALUE"))?;

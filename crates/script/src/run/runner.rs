@@ -291,7 +291,7 @@ impl Runner {
 fn text_of(packet: &Packet) -> String {
     match &packet.body {
         Body::Chunks(chunks) => chunks.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
-        Body::Raw(bytes) => Value::from_bytes(bytes).to_string(),
+        Body::Raw(list) => list.to_string(),
     }
 }
 

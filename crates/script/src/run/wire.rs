@@ -72,7 +72,7 @@ impl Wire {
         let mut region = Vec::new();
         let mut chunks: &[Value] = &[];
         match &packet.body {
-            Body::Raw(bytes) => region.clone_from(bytes),
+            Body::Raw(list) => region = list.bytes().unwrap_or_default(),
             Body::Chunks(named) => {
                 chunks = named;
                 for chunk in chunks {
@@ -143,9 +143,9 @@ impl Wire {
             came.push(self.identity.translated(chunk, Way::ToScript));
         }
         match expected.map(|packet| &packet.body) {
-            Some(Body::Raw(bytes)) => {
+            Some(Body::Raw(list)) => {
                 let there = sent.bytes.get(CommonHeader::LEN..).unwrap_or_default();
-                found.extend(differences("bytes", &Value::from_bytes(bytes), &Value::from_bytes(there)));
+                found.extend(differences("bytes", list, &Value::from_bytes(there)));
             }
             Some(Body::Chunks(_)) => found.extend(chunk_differences(wanted, &came)),
             None => {}

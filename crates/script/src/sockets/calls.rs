@@ -76,7 +76,7 @@ impl Sockets {
             let listener = self.all.values_mut().find(|socket| socket.port == Some(port) && socket.listening);
             if let Some(socket) = listener {
                 let streams = (socket.config.streams.outbound, socket.config.streams.inbound);
-                let link = Link { established: true, streams, ..Link::new(port, id) };
+                let link = Link { established: true, told: socket.many, streams, ..Link::new(port, id) };
                 if socket.many {
                     socket.links.push(link);
                     tell(socket, event, streams, true);
@@ -94,11 +94,16 @@ impl Sockets {
             let many = socket.many;
             let Some(link) = socket.links.iter_mut().find(|link| is(link)) else { continue };
             let (was_up, streams) = (link.established, link.streams);
+            // After a restart it is established anew; the user has heard that already.
+            let known = link.told;
+            link.told |= matches!(event, Event::Established { .. });
             let error = happen(link, event);
             if !many {
                 socket.error = error.or(socket.error);
             }
-            tell(socket, event, streams, was_up);
+            if !(known && matches!(event, Event::Established { .. })) {
+                tell(socket, event, streams, was_up);
+            }
         }
     }
 
@@ -187,7 +192,9 @@ impl Sockets {
         }
         match socket.backlog.pop_front() {
             Some(link) => {
-                let accepted = socket.accepted(link);
+                let streams = link.streams;
+                let mut accepted = socket.accepted(Link { told: true, ..link });
+                tell(&mut accepted, &Event::Accepted, streams, true);
                 Answer::Returns(self.add(wanted, accepted), Vec::new())
             }
             None if socket.nonblocking => Answer::Fails("EAGAIN"),

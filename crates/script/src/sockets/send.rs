@@ -59,6 +59,10 @@ pub(crate) fn send(
         let error = link.error.filter(|_| socket.error.take().is_some());
         return Answer::Fails(error.unwrap_or("EPIPE"));
     }
+    // Before so many bytes are made.
+    if len > socket.config.limits.max_message {
+        return Answer::Fails("EMSGSIZE");
+    }
     let payload = match text {
         Value::Text(text) => {
             let mut bytes = text.clone().into_bytes();

@@ -21,6 +21,8 @@ pub(crate) struct Link {
     pub(crate) port: Port,
     pub(crate) id: AssociationId,
     pub(crate) established: bool,
+    /// The user was told that it is up.
+    pub(crate) told: bool,
     pub(crate) streams: (u16, u16),
     /// The peer sends nothing more.
     pub(crate) ended: bool,
@@ -39,6 +41,7 @@ impl Link {
             port,
             id,
             established: false,
+            told: false,
             streams: (0, 0),
             ended: false,
             error: None,

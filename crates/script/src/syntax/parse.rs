@@ -8,6 +8,8 @@ use crate::value::{Field, Value};
 
 /// Values nested deeper than this are refused.
 const DEEPEST: usize = 40;
+/// Times later than this are refused, nanoseconds: every heartbeat on the way there is played.
+const LATEST: u64 = 10 * 86_400 * 1_000_000_000;
 
 /// Reads a script; `defined` are the symbols that `#ifdef` looks at.
 ///
@@ -137,7 +139,11 @@ impl Parser<'_> {
             return self.wrong("a time in seconds");
         };
         self.at += 1;
-        Ok(whole.saturating_add(fraction))
+        let nanos = whole.saturating_add(fraction);
+        if nanos > LATEST {
+            return Err(ScriptError::new(self.line(), "a time of more than 10 days is not allowed"));
+        }
+        Ok(nanos)
     }
 
     fn packet(&mut self) -> Result<Packet, ScriptError> {
@@ -173,14 +179,17 @@ impl Parser<'_> {
         if self.peek() == Some(&Token::Mark('[')) {
             let line = self.line();
             let list = self.value()?;
-            let bytes = list.bytes();
-            let Some(bytes) = bytes else {
+            let good = |item: &Value| {
+                (outbound && item.is_any()) || item.number().is_some_and(|n| (0..256).contains(&n))
+            };
+            let Value::List(items) = &list else { return self.wrong("a list of bytes") };
+            if !items.iter().all(good) {
                 return Err(ScriptError::new(
                     line,
-                    "a raw chunk is a list of bytes, such as [0x01, 0x00, 0x00, 0x04]",
+                    "a raw chunk is a list of bytes, such as [0x01, 0x00, 0x00, 0x04]; only what the stack sends may have `...`",
                 ));
-            };
-            packet.body = Body::Raw(bytes);
+            }
+            packet.body = Body::Raw(list);
             return Ok(packet);
         }
         let mut chunks = Vec::new();
@@ -290,11 +299,11 @@ impl Parser<'_> {
             Token::Ellipsis => Value::Any,
             Token::Text(text) => Value::Text(text),
             Token::Number(text) => Value::Number(number(&text, line)?),
-            Token::Mark('-') => match self.single()? {
-                Value::Number(number) => Value::Number(-number),
+            Token::Mark('-') => match self.value()? {
+                Value::Number(number) => Value::Number(number.wrapping_neg()),
                 _ => return self.wrong("a number behind `-`"),
             },
-            Token::Mark('~') => match self.single()?.number() {
+            Token::Mark('~') => match self.value()?.number() {
                 Some(number) => Value::Number(!number),
                 None => return self.wrong("a number behind `~`"),
             },

@@ -90,6 +90,6 @@ pub struct Packet {
 pub enum Body {
     /// Chunks by name.
     Chunks(Vec<Value>),
-    /// All bytes behind the common header.
-    Raw(Vec<u8>),
+    /// All bytes behind the common header, as a list; what the stack must send may have `...` in it.
+    Raw(Value),
 }
