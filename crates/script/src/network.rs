@@ -77,6 +77,18 @@ impl Network {
         self.endpoints.get(port.0).map(|(endpoint, _)| endpoint)
     }
 
+    /// Nobody accepts associations on a port any more. As long as there are some the core goes on to accept: it knows no way
+    /// back; then an endpoint that never listened takes its place.
+    pub(crate) fn stop_listening(&mut self, port: Port) {
+        let seed = self.seed;
+        if let Some((endpoint, number)) = self.endpoints.get_mut(port.0) {
+            if endpoint.associations() == 0 {
+                let rng = Rng::stream(seed, &format!("script:{}:closed", port.0), "sctp");
+                *endpoint = Endpoint::new(EndpointConfig::new(LOCAL, *number), rng);
+            }
+        }
+    }
+
     /// Calls the script's side.
     pub(crate) fn connect(&mut self, port: Port, config: Config) -> Option<AssociationId> {
         let now = self.now;

@@ -58,6 +58,9 @@ pub struct Found {
 /// # Errors
 /// A sentence, when something cannot be read, or a listed file does not exist.
 pub fn find(root: &Path) -> Result<Vec<Found>, String> {
+    if !root.exists() {
+        return Err(format!("{}: there is no such file or folder", root.display()));
+    }
     if !root.is_dir() {
         return Ok(vec![Found { path: root.to_owned(), known: None }]);
     }

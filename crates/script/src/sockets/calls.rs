@@ -6,44 +6,11 @@ use anabranch_sctp::{AssociationId, CloseReason, Config, Event};
 
 use super::answer::{Answer, Answered};
 use super::socket::{Link, Socket};
-use super::{notify, options, receive, send};
+use super::{fields, notify, options, receive, send};
 use crate::names::constant;
 use crate::network::{Network, Port, SERVER_PORT};
 use crate::syntax::Call;
 use crate::value::{Field, Value};
-
-/// Every call that exists.
-const CALLS: &[&str] = &[
-    "socket",
-    "bind",
-    "listen",
-    "accept",
-    "connect",
-    "read",
-    "write",
-    "recv",
-    "send",
-    "recvmsg",
-    "sendmsg",
-    "close",
-    "shutdown",
-    "fcntl",
-    "getsockopt",
-    "setsockopt",
-    "poll",
-    "sctp_sendmsg",
-    "sctp_recvmsg",
-    "sctp_send",
-    "sctp_sendv",
-    "sctp_recvv",
-    "sctp_bindx",
-    "sctp_connectx",
-    "sctp_peeloff",
-    "sctp_getpaddrs",
-    "sctp_getladdrs",
-    "sctp_freepaddrs",
-    "sctp_freeladdrs",
-];
 
 /// All sockets of a script, by descriptor.
 #[derive(Debug)]
@@ -109,9 +76,7 @@ impl Sockets {
 
     /// Does a call. `first` is false when it has blocked before.
     pub(crate) fn call(&mut self, call: &Call, first: bool, network: &mut Network) -> Answered {
-        if !CALLS.contains(&call.name.as_str()) {
-            return Err(format!("unknown call `{}`; allowed: {}", call.name, CALLS.join(", ")));
-        }
+        fields::check_call(&call.name, call.args.len())?;
         let wanted = call.result.as_ref().and_then(Value::number);
         match call.name.as_str() {
             "socket" => return self.socket(call, wanted),
@@ -224,6 +189,11 @@ impl Sockets {
                 association.abort(now, &[]);
             } else if !link.shut {
                 association.shutdown(now);
+            }
+        }
+        if socket.listening {
+            if let Some(port) = socket.port {
+                network.stop_listening(port);
             }
         }
         Answer::done()

@@ -3,6 +3,7 @@
 
 mod answer;
 mod calls;
+mod fields;
 mod notify;
 mod options;
 mod receive;

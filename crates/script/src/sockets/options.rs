@@ -5,6 +5,7 @@ use anabranch_sctp::config::MaxBurst;
 use anabranch_sctp::{Config, Direction, State};
 
 use super::answer::{Answer, Answered};
+use super::fields;
 use super::notify::EVENT_FIELDS;
 use super::socket::Socket;
 use crate::names::constant;
@@ -82,6 +83,7 @@ pub(crate) fn set(socket: &mut Socket, network: &mut Network, name: &Value, valu
         value => value,
     };
     let Some(known) = OPTIONS.iter().find(|known| *known == word) else { return Err(unknown(name)) };
+    fields::check(known, value)?;
     let answer = match *known {
         "SO_ERROR" | "SCTP_STATUS" | "SCTP_GET_PEER_ADDR_INFO" => Answer::Fails("ENOPROTOOPT"),
         "SO_LINGER" => {
@@ -196,14 +198,7 @@ fn subscribe(socket: &mut Socket, name: &str, value: &Value) -> Answered {
     }
     for field in value.fields() {
         let Some(key) = &field.key else { continue };
-        if key == "sctp_data_io_event" {
-            continue;
-        }
-        let Some((_, kind)) = EVENT_FIELDS.iter().find(|(known, _)| known == key) else {
-            let known: Vec<&str> = EVENT_FIELDS.iter().map(|(known, _)| *known).collect();
-            let allowed = known.join(", ");
-            return Err(format!("SCTP_EVENTS has no field `{key}`; allowed: sctp_data_io_event, {allowed}"));
-        };
+        let Some((_, kind)) = EVENT_FIELDS.iter().find(|(known, _)| known == key) else { continue };
         switch(constant(kind).unwrap_or(0), field.value.number().unwrap_or(0) != 0);
     }
     Ok(Answer::done())
@@ -263,6 +258,7 @@ fn ms(duration: Duration) -> i64 {
 pub(crate) fn get(socket: &mut Socket, network: &Network, name: &Value, asked: &Value) -> Answered {
     let Value::Word(word) = name else { return Err(unknown(name)) };
     let Some(known) = OPTIONS.iter().find(|known| *known == word) else { return Err(unknown(name)) };
+    fields::check(known, asked)?;
     let config = &socket.config;
     let flag = |on: bool| record(vec![("assoc_value", i64::from(on))]);
     let value = match *known {
@@ -273,7 +269,17 @@ pub(crate) fn get(socket: &mut Socket, network: &Network, name: &Value, asked: &
         "SO_LINGER" => record(vec![
             ("onoff", i64::from(socket.linger.is_some())),
             ("linger", socket.linger.unwrap_or(0)),
+            ("l_onoff", i64::from(socket.linger.is_some())),
+            ("l_linger", socket.linger.unwrap_or(0)),
         ]),
+        "SCTP_EVENT" => {
+            let kind = asked.number_of("se_type").unwrap_or(0);
+            record(vec![("se_type", kind), ("se_on", i64::from(socket.subscribed.contains(&kind)))])
+        }
+        "SCTP_EVENTS" => {
+            let on = |kind: &str| constant(kind).is_some_and(|kind| socket.subscribed.contains(&kind));
+            record(EVENT_FIELDS.iter().map(|(field, kind)| (*field, i64::from(on(kind)))).collect())
+        }
         "SO_RCVBUF" => Value::Number(i64::from(config.limits.receive_window)),
         "SO_SNDBUF" => Value::Number(config.limits.send_buffer as i64),
         "SCTP_RTOINFO" => record(vec![
@@ -297,6 +303,7 @@ pub(crate) fn get(socket: &mut Socket, network: &Network, name: &Value, asked: &
             ("spp_hbinterval", ms(config.timers.heartbeat_interval)),
             ("spp_pathmaxrxt", i64::from(config.limits.path_max_retrans)),
             ("spp_pathmtu", i64::from(config.mtu)),
+            ("spp_flags", if config.timers.heartbeat_interval == Duration::ZERO { 2 } else { 1 }),
         ]),
         "SCTP_DELAYED_SACK" => {
             record(vec![("sack_delay", ms(config.sack.delay)), ("sack_freq", i64::from(config.sack.every))])
@@ -324,7 +331,11 @@ pub(crate) fn get(socket: &mut Socket, network: &Network, name: &Value, asked: &
         },
         _ => match socket.kept.get(known) {
             Some(kept) => kept.clone(),
-            None => Value::Number(0),
+            None if asked.fields().is_empty() => Value::Number(0),
+            // Everything is 0 until somebody sets it.
+            None => {
+                record(asked.fields().iter().filter_map(|field| Some((field.key.as_deref()?, 0))).collect())
+            }
         },
     };
     // A number may be asked for in the record that names an association, and the other way round.

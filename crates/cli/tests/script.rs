@@ -1,0 +1,82 @@
+//! `anabranch script` from outside: verdicts, exit codes, and what is said about mistakes.
+
+use std::process::{Command, Output};
+
+const SCRIPT: &str = "// A server is not called.
+ 0.0 socket(..., SOCK_STREAM, IPPROTO_SCTP) = 3
++0.0 bind(3, ..., ...) = 0
++0.0 listen(3, 1) = 0
++0.1 < sctp: INIT[flgs=0, tag=2, a_rwnd=65536, os=10, is=10, tsn=1]
++0.0 > sctp: INIT_ACK[flgs=0, tag=1, a_rwnd=..., os=..., is=..., tsn=1, ...]
+";
+
+fn run(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_anabranch")).args(arguments).output().expect("it starts")
+}
+
+/// A file of a folder, by its path.
+fn write(place: &tempfile::TempDir, name: &str, text: &str) -> String {
+    let path = place.path().join(name);
+    std::fs::write(&path, text).expect("a file");
+    path.display().to_string()
+}
+
+#[test]
+fn script_tells_what_differs_field_by_field() {
+    let place = tempfile::tempdir().unwrap();
+    let good = write(&place, "good.pkt", SCRIPT);
+    let ran = run(&["script", &good, "--strict"]);
+    assert_eq!(ran.status.code(), Some(0), "{}", String::from_utf8_lossy(&ran.stderr));
+    let bad = write(
+        &place,
+        "bad.pkt",
+        &SCRIPT.replace("tsn=1, ...", "tsn=1, ECN_CAPABLE[]").replace("+0.0 >", "+0.2 >"),
+    );
+    let ran = run(&["script", &good, &bad]);
+    assert_eq!(ran.status.code(), Some(1));
+    let told = String::from_utf8(ran.stdout).unwrap();
+    assert!(told.contains("bad.pkt:6: another packet came"), "{told}");
+    assert!(told.contains("time: expected 0.300000000 s, came 0.100000000 s"), "{told}");
+    assert!(told.contains("INIT_ACK.ECN_CAPABLE: expected ECN_CAPABLE[], came STATE_COOKIE"), "{told}");
+    assert!(told.contains("1 passed, 1 failed"), "{told}");
+    let ran = run(&["script", &bad, "--json"]);
+    let value: serde_json::Value = serde_json::from_slice(&ran.stdout).unwrap();
+    assert_eq!(value["scripts"][0]["failure"]["line"], 6);
+}
+
+#[test]
+fn script_names_what_it_does_not_know() {
+    let place = tempfile::tempdir().unwrap();
+    for (change, told) in [
+        ("+0.0 fork() = 0\n", "unknown call `fork`; allowed: socket, bind"),
+        (
+            "+0.0 setsockopt(3, IPPROTO_SCTP, SCTP_NOTHING, [1], 4) = 0\n",
+            "unknown option SCTP_NOTHING; allowed: SO_ERROR",
+        ),
+        ("+0.0 > sctp: DATA[x=1]\n", "DATA has no field `x`; allowed: flgs, len, tsn, sid, ssn, ppid"),
+        ("+0.0 > sctp: FOO[]\n", "unknown chunk `FOO`; allowed: DATA, INIT"),
+        ("+0.0 read(3, ..., 10) = \n", "expected a value"),
+        (
+            "+0.0 setsockopt(3, IPPROTO_SCTP, SCTP_RTOINFO, {srto_least=1}, 16) = 0\n",
+            "SCTP_RTOINFO has no field `srto_least`; allowed: srto_assoc_id",
+        ),
+        ("+0.0 read(3) = 0\n", "read takes 3 arguments, found 1"),
+        ("+0.0 accept(3, ..., ...) = 4\n", "accept blocks: make the socket non-blocking"),
+    ] {
+        let path = write(&place, "x.pkt", &format!("{SCRIPT}{change}"));
+        let ran = run(&["script", &path]);
+        assert_eq!(ran.status.code(), Some(1), "{change}");
+        let out = String::from_utf8(ran.stdout).unwrap();
+        assert!(out.contains("x.pkt:7: ") && out.contains(told), "{out}");
+    }
+    let ran = run(&["script", "x.pkt", "--engine", "none"]);
+    assert_eq!(ran.status.code(), Some(2));
+    let told = String::from_utf8(ran.stderr).unwrap();
+    assert!(told.starts_with("anabranch: --engine none: unknown profile; allowed: kame-2006"), "{told}");
+    let ran = run(&["script", "none.pkt"]);
+    assert_eq!(ran.status.code(), Some(2));
+    assert_eq!(
+        String::from_utf8(ran.stderr).unwrap(),
+        "anabranch: none.pkt: there is no such file or folder\n"
+    );
+}
