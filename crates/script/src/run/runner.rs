@@ -57,6 +57,8 @@ struct Pending {
     call: Call,
     line: usize,
     end: Instant,
+    /// When it returns in any case: poll with a time.
+    gives_up: Option<Instant>,
 }
 
 struct Runner {
@@ -121,7 +123,15 @@ impl Runner {
     /// Runs every timer up to a time, which becomes now.
     fn advance(&mut self, to: Instant) -> Result<(), Failure> {
         let mut without_time = 0;
-        while let Some(at) = self.network.next_timer().filter(|at| *at <= to) {
+        let ends: Vec<Instant> = self.pending.iter().filter_map(|pending| pending.gives_up).collect();
+        while let Some(at) = self
+            .network
+            .next_timer()
+            .into_iter()
+            .chain(ends.iter().copied().filter(|at| *at > self.network.now))
+            .min()
+            .filter(|at| *at <= to)
+        {
             without_time = if at > self.network.now { 0 } else { without_time + 1 };
             if without_time > MOST_TIMERS {
                 let message = format!("the stack's timers do not let time go by at {}", self.network.now);
@@ -143,7 +153,13 @@ impl Runner {
             if failed.is_err() {
                 return true;
             }
-            match self.sockets.call(&pending.call, false, &mut self.network) {
+            let answer = match self.sockets.call(&pending.call, false, &mut self.network) {
+                Ok(Answer::Blocks) if pending.gives_up.is_some_and(|at| at <= self.network.now) => {
+                    Ok(Answer::number(0))
+                }
+                answer => answer,
+            };
+            match answer {
                 Ok(Answer::Blocks) => {
                     if self.network.now > pending.end + self.tolerance {
                         failed = Err(Failure::new(
@@ -185,7 +201,10 @@ impl Runner {
             self.sockets.call(call, true, &mut self.network).map_err(|what| Failure::new(line, what))?;
         match (&answer, end) {
             (Answer::Blocks, Some(end)) => {
-                self.pending.push(Pending { call: call.clone(), line, end });
+                let patience = call.args.get(2).filter(|_| call.name == "poll").and_then(Value::number);
+                let patience = patience.and_then(|ms| u64::try_from(ms).ok()).map(Duration::from_millis);
+                let gives_up = patience.map(|patience| self.network.now + patience);
+                self.pending.push(Pending { call: call.clone(), line, end, gives_up });
                 Ok(())
             }
             (Answer::Blocks, None) => {
