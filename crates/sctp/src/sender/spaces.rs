@@ -88,10 +88,11 @@ impl Sender {
             return;
         }
         let Some(at) = self.space_of(id.get()) else { return };
+        let under_way = self.has_in_flight(id);
         let Some(subflow) = self.subflows.get_mut(id) else { return };
         let Some(lane) = self.lanes.get_mut(subflow.lane) else { return };
         subflow.awaits_fid = false;
-        if subflow.life != Life::Open || lane.unacked > 0 {
+        if subflow.life != Life::Open || under_way {
             return;
         }
         subflow.space = at;

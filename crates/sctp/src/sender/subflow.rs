@@ -17,7 +17,7 @@ pub(super) enum Life {
     Open,
     /// It takes no streams any more; what it has in flight is still acknowledged.
     Closing,
-    /// Everything was acknowledged; the peer is being told that its FID is free (level 1).
+    /// Everything was acknowledged cumulatively; the peer is being told that its FID is free (level 1).
     Deleting,
     /// Nothing of it is left; its place may be taken.
     Free,
