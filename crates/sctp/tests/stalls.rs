@@ -1,4 +1,4 @@
-//! Senders that stop although something could leave: each was found with a peer that is written
+//! Senders that stop although something could leave, and timers that run without end: each was found with a peer that is written
 //! down packet by packet.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
@@ -8,6 +8,8 @@ use std::collections::BTreeSet;
 
 use anabranch_base::{Dscp, Duration};
 use anabranch_sctp::{Config, State, SubflowSpec};
+use anabranch_wire::chunk::{Heartbeat, HeartbeatKind};
+use anabranch_wire::param::HeartbeatInfo;
 use common::Side;
 use common::script::Script;
 
@@ -54,5 +56,116 @@ fn a_place_is_free_when_nothing_can_be_taken_back() {
         assert_eq!(got.len(), 3, "{taken_back_first}: {got:?}");
         script.has_sent_all();
         assert_eq!(script.state(), State::ShutdownSent);
+    }
+}
+
+/// A message of seven fragments has begun to leave on subflow 0 (0 to 2; 3 to 6 are kept), and 7 to 9 have left on subflow 1.
+fn begun_message(config: Config) -> Script {
+    let mut script = Script::established(&subflows(2, config));
+    let a = script.a;
+    script.pair.send(Side::A, a, 0, &[0; 10_000]);
+    for _ in 0..3 {
+        script.pair.send(Side::A, a, 1, &[1; 1000]);
+    }
+    script.pair.pump();
+    let mut left = script.left();
+    left.sort_unstable();
+    assert_eq!(left, [0, 1, 2, 7, 8, 9]);
+    script.pair.log.clear();
+    script.pair.run_for(ms(100));
+    script
+}
+
+/// RFC 8985, 6.2, step 5 looks at each segment by the time of its own sending. After a merger in mid-message higher numbers have
+/// left before lower ones.
+#[test]
+fn rack_finds_what_left_before_lower_numbers() {
+    let mut script = begun_message(Config::named("rfc9260-rack").unwrap());
+    let a = script.a;
+    script.sack(1, WINDOW, &[]);
+    assert_eq!(script.left(), [3, 4]);
+    script.pair.a.merge_subflows(script.pair.now, a, 1, 0).unwrap();
+    script.pair.run_for(ms(20));
+    script.pair.log.clear();
+    script.sack(1, WINDOW, &[(9, 9)]);
+    script.pair.run_for(ms(100));
+    assert_eq!(script.left(), [6, 1]);
+    let mut got = [0, 3, 4, 5, 9].into();
+    script.be_honest(Duration::from_secs(1), WINDOW, &mut got);
+    script.has_sent_all();
+    let stats = script.pair.a.stats(a).unwrap();
+    assert_eq!((stats.timeouts, stats.retransmissions), (0, 4));
+}
+
+/// After T3-rtx everything leaves again, and SACKs that are late tell of the first round: what they acknowledge and take back left
+/// before what is below it.
+#[test]
+fn rack_after_a_timeout_and_late_sacks() {
+    let mut script = Script::established(&Config::named("rfc9260-rack").unwrap());
+    for _ in 0..12 {
+        script.pair.send(Side::A, script.a, 0, &[1; 1400]);
+    }
+    script.pair.pump();
+    script.pair.run_for(ms(100));
+    script.sack(3, WINDOW, &[]);
+    script.pair.run_for(ms(1300));
+    // T3-rtx has expired, and the first has left again.
+    assert_eq!(script.left().last(), Some(&3));
+    script.sack(3, WINDOW, &[(3, 3)]);
+    script.pair.run_for(ms(100));
+    script.pair.log.clear();
+    script.sack(4, WINDOW, &[(2, 2)]);
+    assert_eq!(script.left(), [6, 7]);
+    script.pair.run_for(ms(20));
+    script.sack(4, WINDOW, &[(3, 5)]);
+    script.pair.run_for(ms(200));
+    script.pair.log.clear();
+    script.be_honest(Duration::from_secs(120), WINDOW, &mut (0..4).chain(6..9).collect());
+    script.has_sent_all();
+}
+
+/// 7.2.4 counts missing reports of every TSN below the highest newly acknowledged, whichever left first: also of one that was
+/// kept for the rest of a message when higher ones, of a subflow that has been merged since, left before it.
+#[test]
+fn what_leaves_under_a_lower_number_is_found_lost() {
+    for arrived in [false, true] {
+        let mut script = begun_message(Config::rfc9260());
+        let a = script.a;
+        script.pair.a.merge_subflows(script.pair.now, a, 1, 0).unwrap();
+        let above = (5, 7);
+        if arrived {
+            script.sack(3, WINDOW, &[above]);
+        } else {
+            script.sack(3, WINDOW, &[]);
+        }
+        assert_eq!(script.left(), [3, 4, 5, 6], "{arrived}");
+        script.pair.run_for(ms(100));
+        script.pair.log.clear();
+        // 3 is lost. Three SACKs report it missing, each for the sake of a chunk of its own.
+        for last in 2..5 {
+            let gaps = [(2, last), above];
+            script.sack(3, WINDOW, if arrived { &gaps } else { &gaps[..1] });
+        }
+        assert_eq!(script.left().first(), Some(&3), "{arrived}");
+        script.be_honest(Duration::from_secs(60), WINDOW, &mut (0..3).chain(4..7).collect());
+        script.has_sent_all();
+    }
+}
+
+/// 6.10: "the total size of the resulting SCTP packet MUST be less than or equal to the current PMTU". What cannot be answered
+/// within it is not answered.
+#[test]
+fn a_heartbeat_beyond_the_path_mtu_gets_no_answer() {
+    let config = Config::rfc9260();
+    let limit = config.max_packet() as usize;
+    for (len, answered) in [(limit - 20, true), (limit - 19, false), (60_000, false)] {
+        let mut script = Script::established(&config);
+        let info = vec![9; len];
+        script.send(|out| {
+            Heartbeat { info: HeartbeatInfo { info: &info } }.emit(HeartbeatKind::Request, out);
+        });
+        let sizes: Vec<usize> = script.pair.log.iter().map(|p| p.bytes.len()).collect();
+        assert!(sizes.iter().all(|size| *size <= limit), "{sizes:?}");
+        assert_eq!(!sizes.is_empty(), answered, "{len}");
     }
 }
