@@ -10,8 +10,8 @@ use anabranch_base::{Dscp, Duration};
 use anabranch_sctp::{Config, State, SubflowSpec};
 use anabranch_wire::chunk::{Heartbeat, HeartbeatKind};
 use anabranch_wire::param::HeartbeatInfo;
-use common::Side;
 use common::script::Script;
+use common::{Pair, Side};
 
 const WINDOW: u32 = 100_000;
 
@@ -167,5 +167,113 @@ fn a_heartbeat_beyond_the_path_mtu_gets_no_answer() {
         let sizes: Vec<usize> = script.pair.log.iter().map(|p| p.bytes.len()).collect();
         assert!(sizes.iter().all(|size| *size <= limit), "{sizes:?}");
         assert_eq!(!sizes.is_empty(), answered, "{len}");
+    }
+}
+
+/// Waits while the window is closed and each probe, which is dropped, is answered by a SACK.
+fn closed_for(script: &mut Script, acknowledged: u32, duration: Duration) {
+    let until = script.pair.now + duration;
+    while script.pair.now < until {
+        script.pair.log.clear();
+        script.pair.step(until);
+        if !script.left().is_empty() {
+            script.pair.run_for(ms(20));
+            script.sack(acknowledged, 0, &[]);
+        }
+        if script.pair.a.poll_timeout().is_none_or(|(at, _)| at > until) {
+            script.pair.run_for(until - script.pair.now);
+        }
+    }
+    script.pair.log.clear();
+}
+
+/// So many messages wait; what has left has arrived, and the window is closed. The number of the probe.
+fn closed_window(config: &Config, messages: usize) -> (Script, u32) {
+    let mut script = Script::established(&Config { heartbeat_interval: Duration::ZERO, ..config.clone() });
+    for _ in 0..messages {
+        script.pair.send(Side::A, script.a, 0, &[1; 1400]);
+    }
+    script.pair.pump();
+    let first = script.left().len() as u32;
+    script.pair.run_for(ms(100));
+    script.sack(first, 0, &[]);
+    (script, first)
+}
+
+/// 6.1 A. After a closed window of any length data flows with the window update, and the congestion window is as before: "zero window
+/// probing does not affect the calculation of cwnd" (6.1 A).
+#[test]
+fn data_flows_with_the_window_update() {
+    for profile in ["rfc9260", "rfc9260-rack", "rfc2960", "linux-6.1"] {
+        for closed in [500, 1500, 10_000, 100_000, 3_600_000] {
+            let (mut script, first) = closed_window(&Config::named(profile).unwrap(), 40);
+            let window = |script: &Script| script.pair.a.stats(script.a).unwrap().cwnd;
+            let before = window(&script);
+            closed_for(&mut script, first, ms(closed));
+            assert_eq!(script.state(), State::Established, "{profile} {closed}: {:?}", script.closed());
+            script.sack(first, WINDOW, &[]);
+            let left = script.left();
+            assert!(left.len() >= 2 && left[0] == first, "{profile} {closed}: {left:?}");
+            assert_eq!(window(&script), before, "{profile} {closed}");
+            let mut got = (0..first).collect();
+            script.be_honest(Duration::from_secs(3), WINDOW, &mut got);
+            script.has_sent_all();
+            let stats = script.pair.a.stats(script.a).unwrap();
+            assert_eq!((stats.congestion_events, stats.fast_retransmits), (0, 0), "{profile} {closed}");
+            assert!(window(&script) > before, "{profile} {closed}");
+        }
+    }
+}
+
+/// The window opens before the probe's T3-rtx: what is lost later is lost.
+#[test]
+fn a_probe_that_is_answered_is_no_probe_any_more() {
+    for acknowledged in [0, 1] {
+        let (mut script, first) = closed_window(&Config::rfc9260(), 40);
+        script.pair.run_for(ms(1200));
+        assert_eq!(script.left().last(), Some(&first));
+        script.sack(first + acknowledged, WINDOW, &[]);
+        script.pair.run_for(ms(100));
+        let before = script.pair.a.stats(script.a).unwrap();
+        script.pair.run_for(Duration::from_secs(3));
+        let after = script.pair.a.stats(script.a).unwrap();
+        assert!(after.timeouts > before.timeouts);
+        assert!(after.cwnd < before.cwnd, "{acknowledged}: {} after {}", after.cwnd, before.cwnd);
+    }
+}
+
+/// A window of less than a chunk is closed: SACKs that say so again and again do not put the probe off.
+#[test]
+fn a_window_below_a_chunk_is_probed() {
+    let (mut script, first) = closed_window(&Config::rfc9260(), 10);
+    script.pair.log.clear();
+    for _ in 0..40 {
+        script.pair.run_for(ms(100));
+        script.sack(first, 100, &[]);
+    }
+    assert_eq!(script.left().first(), Some(&first));
+    assert!(script.left().iter().all(|n| *n == first), "{:?}", script.left());
+}
+
+/// 6.1 A: "If the sender continues to receive SACK chunks from the peer while doing zero window probing, the unacknowledged window
+/// probes SHOULD NOT increment the error counter". A reader that pauses is there.
+#[test]
+fn a_reader_that_pauses_is_not_unreachable() {
+    for (len, window) in [(1, 4000), (10, 4000), (1000, 4000), (1, 1500), (10, 30_000), (3000, 4000)] {
+        let config = Config { receive_window: window, ..Config::rfc9260() };
+        let (mut pair, a, _) = Pair::established(7, &config);
+        pair.reads[Side::Z as usize] = false;
+        for n in 0..5000 {
+            if pair.a.association(a).unwrap().queued_bytes() < 200_000 {
+                pair.send_numbered(Side::A, a, 0, n, len.max(4));
+            }
+        }
+        let sent = pair.a.stats(a).unwrap().messages_accepted;
+        pair.run_for(Duration::from_secs(3600));
+        assert_eq!(pair.a.association(a).unwrap().state(), State::Established, "{len} {window}");
+        pair.reads[Side::Z as usize] = true;
+        pair.pump();
+        pair.run_for(Duration::from_secs(600));
+        assert_eq!(pair.in_order(Side::Z).get(&0).copied().map(u64::from), Some(sent), "{len} {window}");
     }
 }

@@ -30,6 +30,7 @@ mod subflow_changes;
 mod table;
 mod timers;
 mod views;
+mod window_probe;
 
 use anabranch_base::Instant;
 use anabranch_wire::Tsn;

@@ -8,7 +8,7 @@ use super::allowance::Allowance;
 use super::credit::Credit;
 use super::flight::ChunkState;
 use super::lane::counted_header;
-use super::space::SendSpace;
+use super::space::{SendSpace, WindowProbe};
 use super::subflow::Life;
 use crate::config::Coupling;
 use crate::context::Context;
@@ -173,6 +173,7 @@ impl Sender {
         self.numbering.begin_anew(&[]);
         if let Some(space) = self.spaces.first_mut() {
             space.flight.restart();
+            space.probe = WindowProbe::default();
             space.base = base;
         }
         for lane in self.lanes.rows_mut() {
