@@ -7,8 +7,9 @@ mod common;
 use std::collections::BTreeSet;
 
 use anabranch_base::{Dscp, Duration};
-use anabranch_sctp::{Config, State, SubflowSpec};
-use anabranch_wire::chunk::{Heartbeat, HeartbeatKind};
+use anabranch_sctp::{CloseReason, Config, State, SubflowSpec};
+use anabranch_wire::Tsn;
+use anabranch_wire::chunk::{Heartbeat, HeartbeatKind, Shutdown};
 use anabranch_wire::param::HeartbeatInfo;
 use common::script::Script;
 use common::{Pair, Side};
@@ -276,4 +277,38 @@ fn a_reader_that_pauses_is_not_unreachable() {
         pair.run_for(Duration::from_secs(600));
         assert_eq!(pair.in_order(Side::Z).get(&0).copied().map(u64::from), Some(sent), "{len} {window}");
     }
+}
+
+/// 9.2 bounds "the overall time for the shutdown sequence" with T5-shutdown-guard. A peer that acknowledges and never opens its window
+/// does not keep an association that our user has closed, whoever closed first.
+#[test]
+fn a_window_that_stays_closed_does_not_hold_a_shutdown() {
+    for peer_closes in [false, true] {
+        let (mut script, first) = closed_window(&Config::rfc9260(), 10);
+        if peer_closes {
+            let cumulative = Tsn::new(script.tsn_a.wrapping_add(first - 1));
+            script.send(|out| Shutdown { cumulative }.emit(out));
+        } else {
+            script.pair.a.shutdown(script.pair.now, script.a);
+        }
+        closed_for(&mut script, first, Duration::from_secs(290));
+        assert_eq!(script.closed(), None, "{peer_closes}");
+        closed_for(&mut script, first, Duration::from_secs(320));
+        assert_eq!(script.closed(), Some(CloseReason::ShutdownGuard), "{peer_closes}");
+    }
+}
+
+/// A reader that takes a message every four minutes gets them all.
+#[test]
+fn a_slow_reader_is_not_cut_off_by_the_guard() {
+    let (mut script, first) = closed_window(&Config::rfc9260(), 12);
+    script.pair.a.shutdown(script.pair.now, script.a);
+    for read in first..12 {
+        closed_for(&mut script, read, Duration::from_secs(240));
+        assert_eq!(script.state(), State::ShutdownPending, "{read}");
+        script.sack(read, 1500, &[]);
+        script.pair.run_for(ms(20));
+        script.sack(read + 1, 0, &[]);
+    }
+    assert_eq!(script.state(), State::ShutdownSent);
 }

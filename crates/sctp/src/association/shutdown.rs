@@ -4,7 +4,7 @@ use anabranch_base::Instant;
 use anabranch_wire::Tsn;
 
 use super::control::Kind;
-use super::phase::{Phase, ShutdownTimers};
+use super::phase::{Guard, Phase, ShutdownTimers};
 use super::{Association, State};
 use crate::encoding::Encoding;
 use crate::event::{CloseReason, Event};
@@ -22,7 +22,7 @@ impl Association {
     pub(super) fn begin_shutdown(&mut self) {
         match &mut self.phase {
             Phase::Established => {
-                self.enter(Phase::ShutdownPending);
+                self.enter(Phase::ShutdownPending(self.new_guard()));
                 self.sender.note_shutdown(&self.cx);
                 self.advance_shutdown();
             }
@@ -66,15 +66,38 @@ impl Association {
         }
         let t2 = Some(self.t2_from_now());
         if self.cx.state == State::ShutdownPending {
-            let config = &self.cx.config;
-            let guard = config.rto_max * u64::from(config.shutdown_guard_rto_max);
-            let t5 = (config.shutdown_guard_rto_max > 0).then(|| self.cx.now + guard);
+            let t5 = self.t5_from_now();
             self.control.ask(Kind::Shutdown, PathId::FIRST);
             self.enter(Phase::ShutdownSent(ShutdownTimers { t2, t5 }));
         } else {
             self.control.ask(Kind::ShutdownAck, PathId::FIRST);
             self.enter(Phase::ShutdownAckSent(ShutdownTimers { t2, t5: None }));
         }
+    }
+
+    /// When T5-shutdown-guard expires that is started now.
+    fn t5_from_now(&self) -> Option<Instant> {
+        let config = &self.cx.config;
+        let guard = config.rto_max * u64::from(config.shutdown_guard_rto_max);
+        (config.shutdown_guard_rto_max > 0).then(|| self.cx.now + guard)
+    }
+
+    /// T5 as it runs while data is outstanding.
+    fn new_guard(&self) -> Guard {
+        Guard { t5: self.t5_from_now(), progress: self.sender.progress() }
+    }
+
+    /// T5-shutdown-guard expired: "the sender SHOULD abort the association" (9.2). The RFC starts it with the SHUTDOWN chunk, and so
+    /// leaves it to a peer that never opens its window how long an association lasts that our user has closed. So it runs as long
+    /// as data is outstanding, too, and there a peer that reads slowly is not at fault: it begins anew if the cumulative point
+    /// has moved.
+    pub(super) fn on_t5(&mut self) {
+        let next = self.new_guard();
+        if let Some(guard) = self.phase.guard_mut().filter(|guard| guard.progress != next.progress) {
+            *guard = next;
+            return;
+        }
+        self.abort_with(CloseReason::ShutdownGuard, Vec::new());
     }
 
     /// When T2-shutdown expires that is started now.
@@ -118,7 +141,7 @@ impl Association {
             // be silently discarded."
             State::CookieWait | State::CookieEchoed | State::Closed => return Ok(()),
             State::Established | State::ShutdownPending => {
-                self.enter(Phase::ShutdownReceived);
+                self.enter(Phase::ShutdownReceived(self.new_guard()));
                 self.cx.tell(Event::PeerShutdown);
             }
             State::ShutdownSent => {

@@ -83,6 +83,11 @@ impl Sender {
         self.lanes.rows().iter().filter(|lane| open(lane.subflow)).map(|lane| lane.controller.window()).sum()
     }
 
+    /// How far the cumulative points of all spaces have come: it changes when one moves.
+    pub(crate) fn progress(&self) -> u64 {
+        self.spaces.rows().iter().fold(0, |sum, space| sum.wrapping_add(space.flight.first()))
+    }
+
     /// Chunks that were sent and are not acknowledged, those that are to be sent again included.
     pub(crate) fn unacknowledged_chunks(&self) -> usize {
         self.lanes.rows().iter().map(|lane| lane.unacked as usize).sum()
