@@ -245,6 +245,7 @@ impl Association {
     /// COOKIE ECHO of an existing association, action A of 5.2.4: the peer has restarted.
     pub(crate) fn restart(&mut self, now: Instant, cookie: &Cookie, source: SocketAddr) {
         self.cx.now = now;
+        let closed_by_user = self.is_closed_by_user();
         // The restarted peer is where the INIT ACK went; that its other addresses are still its own must show anew (5.4).
         self.cx.paths.split_off_first();
         if let Some(path) = self.cx.paths.first_mut() {
@@ -264,6 +265,12 @@ impl Association {
         self.doubt(source);
         self.cx.tell(Event::Restarted);
         self.enter_established();
+        // What the user was promised, or has asked for, does not end with the old peer.
+        if closed_by_user {
+            self.begin_shutdown();
+        } else {
+            self.sender.tell_writable(&mut self.cx);
+        }
     }
 
     /// SHUTDOWN-ACK-SENT and the peer has restarted: "it MUST NOT set up a new association but instead resend the

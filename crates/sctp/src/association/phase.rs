@@ -35,6 +35,8 @@ pub(super) struct Guard {
     pub(super) t5: Option<Instant>,
     /// How far the cumulative points had come when it was started.
     pub(super) progress: u64,
+    /// Our user has closed, besides the peer.
+    pub(super) closed_by_user: bool,
 }
 
 /// RFC 9260, section 4.

@@ -33,7 +33,9 @@ impl Association {
             // What was accepted is delivered first, and the peer may be up already: it must hear of the end. A
             // handshake that fails ends it, too.
             Phase::CookieWait(handshake) | Phase::CookieEchoed(handshake) => handshake.shutdown_wanted = true,
-            // "it MUST ignore ULP shutdown requests" (SHUTDOWN-RECEIVED); in the others it runs already.
+            // "it MUST ignore ULP shutdown requests": the peer's is under way, and only if that peer is gone ours is needed.
+            Phase::ShutdownReceived(guard) => guard.closed_by_user = true,
+            // In the others it runs already.
             _ => {}
         }
     }
@@ -84,7 +86,17 @@ impl Association {
 
     /// T5 as it runs while data is outstanding.
     fn new_guard(&self) -> Guard {
-        Guard { t5: self.t5_from_now(), progress: self.sender.progress() }
+        let closed_by_user = self.is_closed_by_user();
+        Guard { t5: self.t5_from_now(), progress: self.sender.progress(), closed_by_user }
+    }
+
+    /// Whether our user has asked for the end: that outlives a restart of the peer.
+    pub(super) fn is_closed_by_user(&self) -> bool {
+        match &self.phase {
+            Phase::ShutdownPending(_) | Phase::ShutdownSent(_) => true,
+            Phase::ShutdownReceived(guard) => guard.closed_by_user,
+            _ => false,
+        }
     }
 
     /// T5-shutdown-guard expired: "the sender SHOULD abort the association" (9.2). The RFC starts it with the SHUTDOWN chunk, and so

@@ -171,6 +171,9 @@ impl Sender {
         for id in self.lanes.ids() {
             self.renew_lane(cx, id, peer_rwnd);
         }
+        if let Some(first) = self.subflows.first_mut() {
+            first.writable_owed = self.writable_owed;
+        }
     }
 
     /// The association has ended: what waits or is under way is dropped.
