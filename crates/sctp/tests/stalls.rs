@@ -11,7 +11,7 @@ use anabranch_sctp::{CloseReason, Config, State, SubflowSpec};
 use anabranch_wire::Tsn;
 use anabranch_wire::chunk::{Heartbeat, HeartbeatKind, Shutdown};
 use anabranch_wire::param::HeartbeatInfo;
-use common::script::Script;
+use common::script::{Script, TSN_Z, data};
 use common::{Pair, Side};
 
 const WINDOW: u32 = 100_000;
@@ -295,6 +295,32 @@ fn a_window_that_stays_closed_does_not_hold_a_shutdown() {
         assert_eq!(script.closed(), None, "{peer_closes}");
         closed_for(&mut script, first, Duration::from_secs(320));
         assert_eq!(script.closed(), Some(CloseReason::ShutdownGuard), "{peer_closes}");
+    }
+}
+
+/// 6.10 and 6.2.1: a SACK without room beside a HEARTBEAT ACK leaves in the next packet, with all its gap blocks. One that is cut
+/// takes back what was acknowledged.
+#[test]
+fn a_sack_leaves_whole() {
+    let config = Config::rfc9260();
+    let limit = config.max_packet() as usize;
+    for info in [1000, 1400, 1432, 1456, 1460] {
+        let mut script = Script::established(&config);
+        for hole in 0..10 {
+            script.send(|out| data(TSN_Z + 2 * hole + 1, 0, b"x").emit(out));
+        }
+        script.pair.log.clear();
+        let info = vec![9; info];
+        script.send(|out| {
+            Heartbeat { info: HeartbeatInfo { info: &info } }.emit(HeartbeatKind::Request, out);
+            data(TSN_Z + 21, 0, b"x").emit(out);
+        });
+        let sizes: Vec<usize> = script.pair.log.iter().map(|p| p.bytes.len()).collect();
+        assert!(sizes.iter().all(|size| *size <= limit), "{sizes:?}");
+        let words: Vec<String> = script.pair.log.iter().flat_map(common::Logged::words).collect();
+        assert_eq!(words.len(), 2, "{words:?}");
+        let sack = words.iter().find(|word| word.starts_with("SACK")).unwrap();
+        assert_eq!(sack.matches('-').count(), 11, "{} {words:?}", info.len());
     }
 }
 
