@@ -354,6 +354,7 @@ impl Sender {
         if let Some(space) = self.spaces.get_mut(at) {
             space.allowance.set(a_fwnd, outstanding);
         }
+        self.mirror_only_allowance();
     }
 
     /// Bytes in flight, of one space or of all, as windows count them.

@@ -155,6 +155,14 @@ impl Sender {
     /// There is no window of the association (encoding of 2007).
     pub(crate) fn forget_peer_window(&mut self) {
         self.peer_rwnd = u64::MAX / 2;
+        self.mirror_only_allowance();
+    }
+
+    /// Where the encoding of 2007 has one space, its window is all there is, and it is looked at as that of the association is.
+    fn mirror_only_allowance(&mut self) {
+        if let ([space], Encoding::Sf2007) = (self.spaces.rows(), self.encoding) {
+            self.peer_rwnd = space.allowance.window.min(u64::MAX / 2);
+        }
     }
 
     /// The peer has restarted: everything begins anew. "All the congestion control parameters ... related to this peer MUST be

@@ -112,6 +112,7 @@ impl Sender {
     /// Whether windows that the peer has just announced have room for the earliest chunk that it has not acknowledged.
     fn fits_earliest(&mut self, cx: &Context, at: SpaceId, windows: Windows) -> bool {
         let (all, own) = (self.outstanding(cx, None), self.outstanding(cx, Some(at)));
+        let only = windows.a_fwnd.filter(|_| self.spaces.len() == 1);
         let Some(space) = self.spaces.get_mut(at) else { return true };
         let Some(chunk) = space.flight.get(space.flight.first()) else { return true };
         if !matches!(chunk.state, ChunkState::InFlight | ChunkState::Lost) {
@@ -122,7 +123,7 @@ impl Sender {
         // It counts as outstanding, but the room that it needs is not taken.
         let counted = if chunk.state == ChunkState::InFlight { bytes } else { 0 };
         let known = (self.peer_rwnd, space.allowance);
-        if let Some(a_rwnd) = windows.a_rwnd {
+        if let Some(a_rwnd) = windows.a_rwnd.or(only) {
             self.peer_rwnd = u64::from(a_rwnd).saturating_sub(all.saturating_sub(counted));
         }
         if let Some(a_fwnd) = windows.a_fwnd {
