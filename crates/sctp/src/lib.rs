@@ -20,6 +20,7 @@
 //! lane. Nothing but the codec knows how a sequence number travels.
 #![forbid(unsafe_code)]
 
+mod address;
 mod association;
 pub mod config;
 mod context;

@@ -13,7 +13,7 @@ use anabranch_wire::{Checksum, CommonHeader, Packet};
 use anabranch_wire::{ChecksumOut, PacketBuilder};
 
 use super::Endpoint;
-use super::stateless::is_unicast;
+use crate::address::{is_group, is_unicast};
 use crate::association::init::{OurInit, PeerInit};
 use crate::association::{Association, State, causes, fresh_identity};
 use crate::config::{Checksums, Config};
@@ -38,7 +38,9 @@ impl Endpoint {
             }
         };
         let header = packet.header();
-        if header.source_port == 0 || header.destination_port == 0 || !is_unicast(meta.source.ip()) {
+        // "to or from a non-unicast address" (8.4, 1); a driver may not know to which address of ours a packet came.
+        let unicast = is_unicast(meta.source.ip()) && !is_group(meta.destination.ip());
+        if header.source_port == 0 || header.destination_port == 0 || !unicast {
             self.stats.malformed += 1;
             return;
         }
@@ -67,6 +69,12 @@ impl Endpoint {
                 self.deliver(now, index, meta, packet);
                 return;
             }
+        }
+        // No association has that tag. "When an endpoint receives an SCTP packet with the Verification Tag set to 0, it SHOULD
+        // verify that the packet contains only an INIT chunk. Otherwise, the receiver MUST silently discard the packet" (8.5.1 A).
+        if header.verification_tag == 0 {
+            self.stats.bad_tag += 1;
+            return;
         }
         match self.registry.by_peer(address, header.source_port) {
             Some(index) if self.registry.at(index).is_some_and(|a| a.tags().0 == header.verification_tag) => {
@@ -129,7 +137,8 @@ impl Endpoint {
     /// 8.4: packets that belong to no association.
     fn out_of_the_blue(&mut self, meta: &Meta, packet: &Packet<'_>) {
         self.stats.out_of_the_blue += 1;
-        if packet.chunks().next().is_none() {
+        // A tag of 0 is that of an INIT, which is not answered here (8.5.1 A).
+        if packet.header().verification_tag == 0 || packet.chunks().next().is_none() {
             return;
         }
         for raw in packet.chunks() {

@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use anabranch_base::{Dscp, Instant, Meta, Rng, TraceRecord, Transmit};
 
+use crate::address::is_unicast;
 use crate::association::{Association, random_tag};
 use crate::config::{Checksums, Config, SubflowLevel, SubflowSpec};
 use crate::cookie::CookieKey;
@@ -121,7 +122,7 @@ impl Endpoint {
             return Err(ConnectError::PortZero);
         }
         self.check_sealed(&config)?;
-        if !stateless::is_unicast(remote.ip()) {
+        if !is_unicast(remote.ip()) {
             return Err(ConnectError::NotUnicast(remote.ip()));
         }
         if self.registry.by_peer(remote.ip(), remote_port).is_some() {
@@ -136,7 +137,8 @@ impl Endpoint {
         Ok(id)
     }
 
-    /// Hands in a datagram: an SCTP packet without IP or UDP header.
+    /// Hands in a datagram: an SCTP packet without IP or UDP header. What came to the broadcast address of a subnet must not be
+    /// handed in (RFC 9260, 8.4): the endpoint does not know the subnets of its host.
     pub fn handle_datagram(&mut self, now: Instant, meta: Meta, bytes: &[u8]) {
         self.stats.datagrams_received += 1;
         self.accept_datagram(now, &meta, bytes);
