@@ -37,6 +37,7 @@ mod room;
 mod sender;
 mod stats;
 mod stream;
+mod tie_tags;
 mod violation;
 
 pub use association::{Association, State};

@@ -338,7 +338,8 @@ impl Endpoint {
                 } else {
                     fresh_identity(&mut self.rng)
                 };
-                self.answer_init(now, meta, packet, peer, &config, identity, (local_tag, peer_tag));
+                let ties = self.ties.tie_tags((local_tag, peer_tag));
+                self.answer_init(now, meta, packet, peer, &config, identity, ties);
             }
         }
     }
@@ -489,7 +490,7 @@ impl Endpoint {
         let assoc = self.registry.at(index)?;
         let (local, peer) = assoc.tags();
         let (local_matches, peer_matches) = (cookie.local_tag == local, cookie.peer_tag == peer);
-        let ties_match = cookie.local_tie == local && cookie.peer_tie == peer;
+        let ties_match = (cookie.local_tie, cookie.peer_tie) == self.ties.tie_tags((local, peer));
         if !local_matches && !peer_matches && ties_match {
             // (A) the peer restarted. The INIT was checked for new addresses (5.2.2); the association may have others now.
             if cookie.addresses.iter().any(|address| !assoc.knows_address(*address)) {

@@ -24,6 +24,7 @@ use crate::cookie::CookieKey;
 use crate::error::{ConnectError, ReconfigError, SendError, SubflowError};
 use crate::event::{AssociationId, Direction, Event, Message, Received, Timer};
 use crate::stats::{EndpointStats, Stats};
+use crate::tie_tags::TieSecret;
 use registry::Registry;
 use spent::SpentCookies;
 use stateless::Replies;
@@ -59,6 +60,7 @@ pub struct Endpoint {
     config: EndpointConfig,
     listening: Option<Arc<Config>>,
     key: CookieKey,
+    ties: TieSecret,
     rng: Rng,
     registry: Registry,
     replies: Replies,
@@ -75,10 +77,12 @@ impl Endpoint {
     /// An endpoint without associations. `rng` decides tags, TSNs, the cookie key and timer jitter.
     #[must_use]
     pub fn new(config: EndpointConfig, mut rng: Rng) -> Self {
+        let key = CookieKey::new(&mut rng);
         Self {
             config,
             listening: None,
-            key: CookieKey::new(&mut rng),
+            ties: key.tie_secret(),
+            key,
             rng,
             registry: Registry::default(),
             replies: Replies::default(),
