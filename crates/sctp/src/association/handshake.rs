@@ -48,7 +48,7 @@ impl Association {
             reconfig: None,
             deferred_packet: None,
             listed_addresses: Vec::new(),
-            cookie_expires: None,
+            cookie_made: None,
             cx,
         }
     }
@@ -102,7 +102,7 @@ impl Association {
 
     /// Tags, windows and streams from a cookie.
     fn adopt_cookie(&mut self, cookie: &Cookie) {
-        self.cookie_expires = Some(cookie.created + cookie.life);
+        self.cookie_made = Some(cookie.created);
         self.local_tag = cookie.local_tag;
         self.peer_tag = cookie.peer_tag;
         self.sender.set_streams(cookie.outbound_streams);
@@ -239,6 +239,7 @@ impl Association {
             self.enter_established();
         }
         self.peer_tag = cookie.peer_tag;
+        self.cookie_made = self.cookie_made.max(Some(cookie.created));
         self.control.ask(Kind::CookieAck, PathId::FIRST);
     }
 

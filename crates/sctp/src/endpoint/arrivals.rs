@@ -13,6 +13,7 @@ use anabranch_wire::{Checksum, CommonHeader, Packet};
 use anabranch_wire::{ChecksumOut, PacketBuilder};
 
 use super::Endpoint;
+use super::spent::Worth;
 use crate::address::{is_group, is_unicast};
 use crate::association::init::{OurInit, PeerInit};
 use crate::association::{Association, State, causes, fresh_identity};
@@ -363,10 +364,11 @@ impl Endpoint {
             }
         }
         let offer = Offer::of(config, self.config.sealed);
+        let life =
+            config.valid_cookie_life + anabranch_base::Duration::from_millis(u64::from(peer.preservative));
         let cookie = Cookie {
-            created: now,
-            life: config.valid_cookie_life
-                + anabranch_base::Duration::from_millis(u64::from(peer.preservative)),
+            created: self.spent.get_or_insert_default().made(now, life),
+            life,
             local_tag: tag,
             peer_tag: peer.tag,
             local_tie,
@@ -432,9 +434,7 @@ impl Endpoint {
         if age > cookie.life && !tags_match {
             self.stats.stale_cookies += 1;
             let staleness = u32::try_from((age - cookie.life).as_nanos() / 1000).unwrap_or(u32::MAX);
-            // The source may be anybody whom the INIT listed (5.4).
-            let at = if shown.ip() == meta.source.ip() { meta.source } else { shown };
-            self.reply(&Meta { source: at, ..*meta }, cookie.peer_tag, packet, |out| {
+            self.answer_cookie(meta, packet, &cookie, shown, |out| {
                 causes::write_error(out, &causes::stale_cookie_cause(staleness));
             });
             return;
@@ -445,9 +445,22 @@ impl Endpoint {
                 None => return,
             },
             None => {
-                if self.spent.contains(now, cookie.local_tag) {
-                    self.stats.bad_cookies += 1;
-                    return;
+                let spent = self.spent.as_mut();
+                match spent.map_or(Worth::Association, |spent| spent.worth(now, &cookie)) {
+                    Worth::Association => {}
+                    Worth::Nothing => {
+                        self.stats.bad_cookies += 1;
+                        return;
+                    }
+                    Worth::Outlived => {
+                        // As good as stale: who waits for a COOKIE ACK asks again, anybody else "silently" discards the ERROR
+                        // (5.2.6). A staleness of zero says nothing of how long (3.3.10.3).
+                        self.stats.stale_cookies += 1;
+                        self.answer_cookie(meta, packet, &cookie, shown, |out| {
+                            causes::write_error(out, &causes::stale_cookie_cause(0));
+                        });
+                        return;
+                    }
                 }
                 let Some(config) = self.listening.clone() else {
                     self.stats.out_of_the_blue += 1;
@@ -479,6 +492,20 @@ impl Endpoint {
         self.settle(now, index);
     }
 
+    /// What a cookie that makes no association is answered with. It goes to where the INIT ACK went: the source may be anybody
+    /// whom the INIT listed (5.4).
+    fn answer_cookie(
+        &mut self,
+        meta: &Meta,
+        packet: &Packet<'_>,
+        cookie: &Cookie,
+        shown: SocketAddr,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) {
+        let at = if shown.ip() == meta.source.ip() { meta.source } else { shown };
+        self.reply(&Meta { source: at, ..*meta }, cookie.peer_tag, packet, write);
+    }
+
     /// Table 12 of 5.2.4. The association whose rest of the packet is to be read, if any.
     fn on_duplicate_cookie(
         &mut self,
@@ -508,7 +535,12 @@ impl Endpoint {
             return Some(index);
         }
         if local_matches {
-            // (B) both asked at the same time, or (D) the same cookie again.
+            // (B) both asked at the same time, or (D) the same cookie again. After (B), what an incarnation of the peer echoes
+            // that asked before the one we talk with is a copy that comes late.
+            if !peer_matches && assoc.took_newer_cookie(cookie) {
+                self.stats.bad_cookies += 1;
+                return None;
+            }
             self.registry.unmap(index);
             self.registry.at_mut(index)?.confirm(now, cookie, source);
             self.registry.map(index);

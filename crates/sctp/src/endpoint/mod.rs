@@ -64,7 +64,8 @@ pub struct Endpoint {
     rng: Rng,
     registry: Registry,
     replies: Replies,
-    spent: SpentCookies,
+    /// Made with the first cookie: who only asks has none.
+    spent: Option<Box<SpentCookies>>,
     /// Associations that may have something to send, each once.
     ready: VecDeque<u32>,
     /// Associations that have events, each once.
@@ -86,7 +87,7 @@ impl Endpoint {
             rng,
             registry: Registry::default(),
             replies: Replies::default(),
-            spent: SpentCookies::default(),
+            spent: None,
             ready: VecDeque::new(),
             eventful: VecDeque::new(),
             tracing: false,
@@ -445,8 +446,9 @@ impl Endpoint {
     fn settle(&mut self, now: Instant, index: u32) {
         self.note_events(index);
         if self.registry.unmap_if_closed(index) {
-            if let Some((tag, expires)) = self.registry.at(index).and_then(Association::cookie) {
-                self.spent.add(now, tag, expires);
+            if let (Some(spent), Some(assoc)) = (&mut self.spent, self.registry.at(index)) {
+                let peers = assoc.shown_addresses().map(|address| (address, assoc.peer_port()));
+                spent.ended(now, assoc.tags().0, peers);
             }
         }
         if self.registry.at(index).is_some_and(Association::wants_to_transmit) {
