@@ -44,5 +44,7 @@ pub use association::{Association, State};
 pub use config::{Config, Coupling, SubflowLevel, SubflowScheduler, SubflowSpec};
 pub use endpoint::{Endpoint, EndpointConfig};
 pub use error::{ConnectError, ReconfigError, SendError, SubflowError};
-pub use event::{AssociationId, CloseReason, Direction, Event, Message, Received, Reconfigured, Timer};
+pub use event::{
+    AbortReason, AssociationId, CloseReason, Direction, Event, Message, Received, Reconfigured, Timer,
+};
 pub use stats::{EndpointStats, Stats, SubflowStats};

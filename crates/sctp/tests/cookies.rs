@@ -10,9 +10,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use anabranch_base::{Duration, Rng};
-use anabranch_sctp::{Config, Message, State};
-use anabranch_wire::cause::Causes;
-use anabranch_wire::chunk::Abort;
+use anabranch_sctp::{AbortReason, CloseReason, Config, Endpoint, EndpointConfig, Event, Message, State};
+use anabranch_wire::cause::{Cause, Causes, StaleCookie, UserInitiatedAbort};
+use anabranch_wire::chunk::{Abort, Chunk, ErrorChunk, kind};
+use anabranch_wire::param::Param;
 use network::{Datagram, Network, echo, init, ip, packet};
 
 const A: u8 = 1;
@@ -309,4 +310,93 @@ fn life(seed: u64) -> bool {
 fn lives_in_which_anything_comes_again() {
     let whole = (0..300).filter(|seed| life(*seed)).count();
     assert!(whole > 200, "{whole}");
+}
+
+/// "An endpoint SHOULD use the RTT information measured based on the previous COOKIE ECHO/ERROR chunk exchange and SHOULD add no
+/// more than 1 second beyond the measured RTT" (5.2.6), however stale the peer says that the cookie was.
+#[test]
+fn a_cookie_preservative_asks_for_a_second_beyond_the_round_trip() {
+    for (staleness_us, waits) in [(0, 3), (20_000, 200), (u32::MAX, 3), (u32::MAX, 900)] {
+        let (mut net, a, z) = two(6);
+        let id = net.connect(a, ip(Z));
+        net.run_for(ms(15));
+        net.unreachable.push(ip(Z));
+        net.run_for(ms(5));
+        assert_eq!(net.state(a, id), State::CookieEchoed);
+        net.unreachable.clear();
+        // The COOKIE ECHO left at 20 ms; what follows takes 10 ms on the wire.
+        net.run_for(ms(waits));
+        let tag = net.log.iter().find(|d| d.from == ip(Z)).unwrap().tag();
+        let mut cause = Vec::new();
+        Cause::StaleCookie(StaleCookie { staleness_us }).emit(&mut cause);
+        let error = packet(tag, |out| ErrorChunk { causes: Causes::new(&cause) }.emit(out));
+        net.throw(ip(Z), ip(A), error);
+        net.run_for(ms(10));
+        let mut asked = None;
+        net.log.last().unwrap().each(|chunk| {
+            let Chunk::Init(init) = chunk else { panic!("{chunk:?}") };
+            for raw in init.params {
+                if let Ok(Param::CookiePreservative(wish)) = Param::parse(raw.unwrap()) {
+                    asked = Some(u64::from(wish.increment_ms));
+                }
+            }
+        });
+        let round_trip = waits + 10;
+        let asked = asked.unwrap();
+        assert!(asked > round_trip && asked <= round_trip + 1000, "{asked} ms after {round_trip} ms");
+        net.run_for(ms(100));
+        assert_eq!((net.state(a, id), net.hosts[z].endpoint.associations()), (State::Established, 1));
+    }
+}
+
+/// "If an endpoint receives an INIT, INIT ACK, or COOKIE ECHO chunk but decides not to establish the new association due to ...
+/// lack of local resources, it MUST respond with an ABORT chunk" (5.1). A client that heard nothing asked nine times, for minutes.
+#[test]
+fn a_full_endpoint_says_so() {
+    let (mut net, a, z) = two(7);
+    let mut config = EndpointConfig::new(network::at(ip(Z)), network::PORT);
+    config.max_associations = 1;
+    net.hosts[z].endpoint = Endpoint::new(config, Rng::stream(7, "small", "endpoint"));
+    net.listen(z);
+    let b = net.add(7, "b", &[9]);
+    let first = net.connect(a, ip(Z));
+    net.run_for(ms(100));
+    let second = net.connect(b, ip(Z));
+    net.run_for(ms(100));
+    assert_eq!(net.state(a, first), State::Established);
+    assert_eq!(net.state(b, second), State::Closed);
+    let out_of_resource = CloseReason::AbortedByPeer { causes: vec![4], reason: None };
+    assert_eq!(net.hosts[b].events, [(second, Event::Closed(out_of_resource))]);
+    assert_eq!(net.sent_to(ip(9)), [vec![kind::INIT_ACK], vec![kind::ABORT]]);
+    // There is room again.
+    let now = net.now;
+    net.hosts[a].endpoint.shutdown(now, first);
+    net.run_for(ms(100));
+    let third = net.connect(b, ip(Z));
+    net.run_for(ms(100));
+    assert_eq!(net.state(b, third), State::Established);
+}
+
+/// "Upper Layer Abort Reason" (3.3.10.12): the words of the peer's user reach ours. They may be long, and they need not be ours.
+#[test]
+fn the_reason_of_an_abort_is_passed_on() {
+    for reflected_tag in [false, true] {
+        for len in [0, 5, 4000] {
+            let (mut net, a, _) = two(8);
+            let id = net.connect(a, ip(Z));
+            net.run_for(ms(100));
+            let of = |to: u8| net.log.iter().rev().find(|d| d.to == ip(to)).unwrap().tag();
+            let tag = if reflected_tag { of(Z) } else { of(A) };
+            let reason: Vec<u8> = (0..len).map(|n: u32| n as u8).collect();
+            let mut list = vec![0xff, 0xf0, 0, 4];
+            Cause::UserInitiatedAbort(UserInitiatedAbort { reason: &reason }).emit(&mut list);
+            let abort = packet(tag, |out| Abort { reflected_tag, causes: Causes::new(&list) }.emit(out));
+            net.throw(ip(Z), ip(A), abort);
+            net.run_for(ms(20));
+            let kept = reason[..reason.len().min(1024)].to_vec();
+            let kept = (len > 0).then(|| Box::new(AbortReason(kept)));
+            let told = Event::Closed(CloseReason::AbortedByPeer { causes: vec![0xfff0, 12], reason: kept });
+            assert_eq!(net.hosts[a].events.last(), Some(&(id, told)));
+        }
+    }
 }

@@ -7,7 +7,7 @@ mod common;
 use std::sync::Arc;
 
 use anabranch_base::Duration;
-use anabranch_sctp::{CloseReason, Config, Event, State, Timer};
+use anabranch_sctp::{AbortReason, CloseReason, Config, Event, State, Timer};
 use common::{PORT, Pair, Side, address};
 
 fn closed(pair: &Pair, side: Side) -> Option<CloseReason> {
@@ -75,7 +75,7 @@ fn nobody_listens() {
     pair.a.connect(pair.now, address(Side::Z), PORT, Arc::new(Config::rfc9260())).unwrap();
     pair.run_for(Duration::from_secs(1));
     assert_eq!(pair.names(), ["A: INIT", "Z: ABORT"]);
-    assert_eq!(closed(&pair, Side::A), Some(CloseReason::AbortedByPeer { causes: vec![] }));
+    assert_eq!(closed(&pair, Side::A), Some(CloseReason::AbortedByPeer { causes: vec![], reason: None }));
 }
 
 #[test]
@@ -206,7 +206,11 @@ fn abort_tells_the_peer_why() {
     pair.run_for(Duration::from_secs(1));
     assert_eq!(pair.names(), ["A: ABORT"]);
     assert_eq!(closed(&pair, Side::A), Some(CloseReason::AbortedLocally));
-    assert_eq!(closed(&pair, Side::Z), Some(CloseReason::AbortedByPeer { causes: vec![12] }));
+    let told = CloseReason::AbortedByPeer {
+        causes: vec![12],
+        reason: Some(Box::new(AbortReason(b"enough".to_vec()))),
+    };
+    assert_eq!(closed(&pair, Side::Z), Some(told));
 }
 
 #[test]

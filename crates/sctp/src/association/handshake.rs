@@ -21,6 +21,9 @@ use crate::path::Path;
 use crate::receiver::Receiver;
 use crate::sender::Sender;
 
+/// What may be asked for beyond the round trip when a cookie was stale: "no more than 1 second" (5.2.6).
+const MAX_INCREMENT_MS: u32 = 1000;
+
 impl Association {
     fn blank(
         id: AssociationId,
@@ -207,7 +210,7 @@ impl Association {
     }
 
     /// A Stale Cookie error in COOKIE-ECHOED (5.2.6): try again with a new INIT that asks for a longer life.
-    pub(super) fn on_stale_cookie(&mut self, staleness_us: u32) {
+    pub(super) fn on_stale_cookie(&mut self) {
         let Phase::CookieEchoed(handshake) = &mut self.phase else { return };
         let mut handshake = std::mem::take(handshake);
         handshake.stale += 1;
@@ -215,8 +218,12 @@ impl Association {
             self.close(CloseReason::Unreachable { limit: "Max.Init.Retransmits" });
             return;
         }
-        // The increment covers the staleness, but an absurd value must not be asked for.
-        handshake.preservative = Some((staleness_us / 1000).saturating_add(1000).min(300_000));
+        // "SHOULD use the RTT information measured based on the previous COOKIE ECHO/ERROR chunk exchange and SHOULD add no
+        // more than 1 second beyond the measured RTT" (5.2.6). The round trip is that of the last COOKIE ECHO; where it is
+        // longer than the timer, which stays backed off, that of a later attempt will be right.
+        let sent = handshake.t1.map_or(self.cx.now, |t1| t1 - handshake.rto);
+        let round_trip = (self.cx.now - sent).min(handshake.rto);
+        handshake.preservative = Some(u32::try_from(round_trip.as_millis()).unwrap_or(0) + MAX_INCREMENT_MS);
         handshake.t1 = Some(self.cx.config.clock().after(self.cx.now, handshake.rto));
         self.enter(Phase::CookieWait(handshake));
         self.control.cancel(Kind::CookieEcho);

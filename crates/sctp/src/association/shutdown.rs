@@ -2,10 +2,11 @@
 
 use anabranch_base::Instant;
 use anabranch_wire::Tsn;
+use anabranch_wire::cause::Causes;
 
 use super::control::Kind;
 use super::phase::{Phase, ShutdownTimers};
-use super::{Association, State};
+use super::{Association, State, causes};
 use crate::encoding::Encoding;
 use crate::event::{CloseReason, Event};
 use crate::ids::{PathId, SpaceId};
@@ -164,8 +165,9 @@ impl Association {
     }
 
     /// ABORT chunk whose tag the endpoint has checked.
-    pub(crate) fn on_abort(&mut self, causes: Vec<u16>) {
-        self.close(CloseReason::AbortedByPeer { causes });
+    pub(crate) fn on_abort(&mut self, list: Causes<'_>) {
+        let (causes, reason) = (causes::codes(list), causes::abort_reason(list));
+        self.close(CloseReason::AbortedByPeer { causes, reason });
         // "MUST NOT respond to an ABORT" (9.1): whatever waited is gone.
         self.control = super::Control::default();
         self.deferred_packet = None;

@@ -112,7 +112,7 @@ impl Endpoint {
             let reflected = tag != 0 && tag == assoc.tags().1 && assoc.state() != State::CookieWait;
             match first {
                 Some(Chunk::Abort(abort)) if abort.reflected_tag && reflected => {
-                    assoc.on_abort(causes::codes(abort.causes));
+                    assoc.on_abort(abort.causes);
                     self.settle(now, index);
                     return;
                 }
@@ -151,7 +151,7 @@ impl Endpoint {
                 }
                 // Rules 2, 6 and 7: never answered.
                 Chunk::Abort(_) | Chunk::ShutdownComplete(_) | Chunk::CookieAck(_) => return,
-                Chunk::Error(error) if causes::stale_cookie(error.causes).is_some() => return,
+                Chunk::Error(error) if causes::names_stale_cookie(error.causes) => return,
                 // An INIT that is not alone, or that came to another port, must not be answered with its own tag.
                 Chunk::Init(_) => return,
                 _ => {}
@@ -462,14 +462,17 @@ impl Endpoint {
                         return;
                     }
                 }
-                let Some(config) = self.listening.clone() else {
+                let room = self.registry.open() < self.config.max_associations;
+                let Some(config) = self.listening.clone().filter(|_| room) else {
+                    // "decides not to establish the new association due to ... lack of local resources, it MUST respond with
+                    // an ABORT chunk" (5.1).
                     self.stats.out_of_the_blue += 1;
+                    let cause = if room { Vec::new() } else { causes::out_of_resource() };
+                    self.answer_cookie(meta, packet, &cookie, shown, |out| {
+                        causes::write_abort(out, false, &cause);
+                    });
                     return;
                 };
-                if self.registry.open() >= self.config.max_associations {
-                    self.stats.out_of_the_blue += 1;
-                    return;
-                }
                 let rng = self.fork_rng();
                 let id = self
                     .registry

@@ -38,7 +38,7 @@ pub struct EndpointConfig {
     pub port: u16,
     /// Whether checksums are verified on what arrives and computed for answers that belong to no association.
     pub checksums: Checksums,
-    /// Associations beyond which COOKIE ECHO is not answered any more.
+    /// Associations beyond which COOKIE ECHO is answered with an ABORT, "Out of Resource" (RFC 9260, 5.1).
     pub max_associations: usize,
     /// Nothing but this project is on the network: associations may use encodings that other stacks misread
     /// ([`SubflowLevel::Sf2007`](crate::config::SubflowLevel::Sf2007)). Simulators set it; drivers of real sockets must
