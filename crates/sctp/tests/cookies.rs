@@ -117,7 +117,7 @@ fn the_cookies_of_every_incarnation_die_with_the_association() {
                 reboot(&mut net, z, 100 + incarnation);
             } else {
                 let now = net.now;
-                net.hosts[z].endpoint.shutdown(now, id);
+                net.hosts[z].endpoint.association(id).unwrap().shutdown(now);
             }
         }
         net.run_for(ms(500));
@@ -166,7 +166,7 @@ fn the_cookies_of_a_collision_die_with_the_association() {
             let told = format!("{later} ms later, {lose}");
             assert_eq!(net.received_from(z, ip(A)), [b"from a"], "{told}");
             let now = net.now;
-            net.hosts[a].endpoint.shutdown(now, from_a);
+            net.hosts[a].endpoint.association(from_a).unwrap().shutdown(now);
             net.run_for(ms(2000));
             for host in [a, z] {
                 assert_eq!(net.hosts[host].endpoint.associations(), 0, "{told}");
@@ -225,7 +225,7 @@ fn a_restart_that_an_end_overtakes_is_asked_for_again() {
     let (now, at_a) = (net.now, net.association_with(a, ip(Z)).unwrap());
     // Z would not know of it.
     net.unreachable.push(ip(Z));
-    net.hosts[a].endpoint.abort(now, at_a, b"bye");
+    net.hosts[a].endpoint.association(at_a).unwrap().abort(now, b"bye");
     net.run_for(ms(1));
     net.unreachable.clear();
     net.run_for(ms(70));
@@ -253,18 +253,22 @@ fn life(seed: u64) -> bool {
                     for _ in 0..=dice.below(3) {
                         number += 1;
                         let text = format!("number {number}");
-                        let _full = net.hosts[host].endpoint.send(now, id, Message::new(0, text.into()));
+                        let _full = net.hosts[host]
+                            .endpoint
+                            .association(id)
+                            .unwrap()
+                            .send(now, Message::new(0, text.into()));
                     }
                 }
             }
             5 | 6 => {
                 if let Some(id) = known {
-                    net.hosts[host].endpoint.shutdown(now, id);
+                    net.hosts[host].endpoint.association(id).unwrap().shutdown(now);
                 }
             }
             7 => {
                 if let Some(id) = known {
-                    net.hosts[host].endpoint.abort(now, id, b"");
+                    net.hosts[host].endpoint.association(id).unwrap().abort(now, b"");
                 }
             }
             8 => reboot(&mut net, host, seed * 1000 + step + 1),
@@ -290,7 +294,7 @@ fn life(seed: u64) -> bool {
         let ids: BTreeSet<_> = net.hosts[host].events.iter().map(|(id, _)| *id).collect();
         let now = net.now;
         for id in ids {
-            net.hosts[host].endpoint.abort(now, id, b"");
+            net.hosts[host].endpoint.association(id).unwrap().abort(now, b"");
         }
     }
     net.run_for(Duration::from_secs(1));
@@ -370,7 +374,7 @@ fn a_full_endpoint_says_so() {
     assert_eq!(net.sent_to(ip(9)), [vec![kind::INIT_ACK], vec![kind::ABORT]]);
     // There is room again.
     let now = net.now;
-    net.hosts[a].endpoint.shutdown(now, first);
+    net.hosts[a].endpoint.association(first).unwrap().shutdown(now);
     net.run_for(ms(100));
     let third = net.connect(b, ip(Z));
     net.run_for(ms(100));

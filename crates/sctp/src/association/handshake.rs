@@ -41,7 +41,7 @@ impl Association {
             phase: Phase::CookieWait(Box::default()),
             encoding: Encoding::Rfc9260,
             sender: Sender::new(&mut cx, send_base),
-            receiver: Receiver::new(cx.config.inbound_streams),
+            receiver: Receiver::new(cx.config.streams.inbound),
             control: Control::default(),
             local_port: ports.0,
             peer_port: ports.1,
@@ -78,7 +78,7 @@ impl Association {
     /// A timer of the handshake that starts now.
     fn new_handshake(&self) -> Handshake {
         let config = &self.cx.config;
-        let rto = config.rto_initial.min(config.rto_max);
+        let rto = config.timers.rto_initial.min(config.timers.rto_max);
         Handshake { t1: Some(config.clock().after(self.cx.now, rto)), rto, ..Handshake::default() }
     }
 
@@ -137,7 +137,7 @@ impl Association {
 
     /// Where the handshake sets the RTO: the round trip of its packets is a sample.
     fn sample_handshake(&mut self, sent: Instant) {
-        if self.cx.config.quirks.handshake_rto {
+        if self.cx.config.emulation.quirks.handshake_rto {
             self.sender.sample_handshake(&mut self.cx, sent);
         }
     }
@@ -173,8 +173,8 @@ impl Association {
         let before = std::mem::take(&mut **before);
         let config = Arc::clone(&self.cx.config);
         self.peer_tag = init.tag;
-        self.sender.set_streams(config.outbound_streams.min(init.inbound_streams));
-        self.receiver.set_streams(config.inbound_streams.min(init.outbound_streams));
+        self.sender.set_streams(config.streams.outbound.min(init.inbound_streams));
+        self.receiver.set_streams(config.streams.inbound.min(init.outbound_streams));
         for address in init.addresses {
             if !self.knows_address(address) && self.listed_addresses.len() + 1 < MAX_PEER_ADDRESSES {
                 self.listed_addresses.push(address);
@@ -214,7 +214,7 @@ impl Association {
         let Phase::CookieEchoed(handshake) = &mut self.phase else { return };
         let mut handshake = std::mem::take(handshake);
         handshake.stale += 1;
-        if handshake.stale > self.cx.config.max_init_retransmits {
+        if handshake.stale > self.cx.config.limits.max_init_retransmits {
             self.close(CloseReason::Unreachable { limit: "Max.Init.Retransmits" });
             return;
         }
@@ -286,11 +286,11 @@ impl Association {
         let (now, config) = (self.cx.now, Arc::clone(&self.cx.config));
         let Some(handshake) = self.phase.handshake_mut() else { return };
         handshake.retransmits += 1;
-        if handshake.retransmits > config.max_init_retransmits {
+        if handshake.retransmits > config.limits.max_init_retransmits {
             self.close(CloseReason::Unreachable { limit: "Max.Init.Retransmits" });
             return;
         }
-        handshake.rto = (handshake.rto * 2).min(config.rto_max);
+        handshake.rto = (handshake.rto * 2).min(config.timers.rto_max);
         handshake.t1 = Some(config.clock().after(now, handshake.rto));
         if self.cx.state == State::CookieWait {
             self.control.ask(Kind::Init, PathId::FIRST);

@@ -319,7 +319,7 @@ impl Association {
         self.cx.count_path_error(path);
         // "If the value of this counter exceeds the limit indicated in the protocol parameter
         // 'Association.Max.Retrans', the endpoint SHOULD consider the peer endpoint unreachable".
-        if self.errors > self.cx.config.association_max_retrans {
+        if self.errors > self.cx.config.limits.association_max_retrans {
             self.close(CloseReason::Unreachable { limit: "Association.Max.Retrans" });
         }
     }

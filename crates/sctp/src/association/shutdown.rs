@@ -68,8 +68,8 @@ impl Association {
         let t2 = Some(self.t2_from_now());
         if self.cx.state == State::ShutdownPending {
             let config = &self.cx.config;
-            let guard = config.rto_max * u64::from(config.shutdown_guard_rto_max);
-            let t5 = (config.shutdown_guard_rto_max > 0).then(|| self.cx.now + guard);
+            let guard = config.timers.rto_max * u64::from(config.timers.shutdown_guard_rto_max);
+            let t5 = (config.timers.shutdown_guard_rto_max > 0).then(|| self.cx.now + guard);
             self.control.ask(Kind::Shutdown, PathId::FIRST);
             self.enter(Phase::ShutdownSent(ShutdownTimers { t2, t5 }));
         } else {

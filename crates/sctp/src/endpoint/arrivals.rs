@@ -302,7 +302,7 @@ impl Endpoint {
         existing
             .map(Association::config)
             .or(self.listening.as_ref())
-            .map_or(CodePoints::DEFAULT, |c| c.sf_codes)
+            .map_or(CodePoints::DEFAULT, |c| c.subflows.codes)
     }
 
     /// 5.2.1, 5.2.2 and 9.2: an INIT from a confirmed address of the peer of an association. The association does not change.
@@ -363,9 +363,9 @@ impl Endpoint {
                 addresses.push(*address);
             }
         }
-        let offer = Offer::of(config, self.config.sealed);
-        let life =
-            config.valid_cookie_life + anabranch_base::Duration::from_millis(u64::from(peer.preservative));
+        let offer = Offer::of(config, self.config.allow_private_encodings);
+        let life = config.timers.valid_cookie_life
+            + anabranch_base::Duration::from_millis(u64::from(peer.preservative));
         let cookie = Cookie {
             created: self.spent.get_or_insert_default().made(now, life),
             life,
@@ -376,20 +376,20 @@ impl Endpoint {
             local_initial_tsn: tsn,
             peer_initial_tsn: peer.initial_tsn,
             peer_rwnd: peer.a_rwnd,
-            outbound_streams: config.outbound_streams.min(peer.inbound_streams),
-            inbound_streams: config.inbound_streams.min(peer.outbound_streams),
+            outbound_streams: config.streams.outbound.min(peer.inbound_streams),
+            inbound_streams: config.streams.inbound.min(peer.outbound_streams),
             local_port: packet.header().destination_port,
             peer_port: packet.header().source_port,
             addresses,
             udp_port: meta.source.port(),
             extensions: offer.agree(&peer.offer),
         };
-        let sealed = self.key.seal(&cookie, config.cookie_size);
+        let sealed = self.key.seal(&cookie, config.emulation.cookie_size);
         let ours = OurInit {
             tag,
-            a_rwnd: config.receive_window,
+            a_rwnd: config.limits.receive_window,
             outbound_streams: cookie.outbound_streams,
-            inbound_streams: config.inbound_streams,
+            inbound_streams: config.streams.inbound,
             initial_tsn: tsn,
             preservative: None,
             offer,
@@ -406,8 +406,11 @@ impl Endpoint {
         let Some(Ok(raw)) = chunks.next() else { return };
         // 5.1.5, steps 1 to 3: MAC, ports, tag; and an address that the INIT came from or listed.
         // The encoding of 2007 has parameters behind the cookie.
-        let (opaque, setup) =
-            if self.config.sealed { split_cookie(raw.value) } else { (raw.value, SetupParams::new(&[])) };
+        let (opaque, setup) = if self.config.allow_private_encodings {
+            split_cookie(raw.value)
+        } else {
+            (raw.value, SetupParams::new(&[]))
+        };
         let cookie = self.key.open(opaque).filter(|c| {
             c.local_port == header.destination_port
                 && c.peer_port == header.source_port
@@ -565,7 +568,7 @@ fn is_init_ack_of_its_peer(assoc: &Association, source: IpAddr, packet: &Packet<
     }
     let first = packet.chunks().next().and_then(Result::ok).and_then(|raw| Chunk::parse(raw).ok());
     let Some(Chunk::InitAck(ack)) = first else { return false };
-    PeerInit::read(&ack, &assoc.config().sf_codes).is_some_and(|peer| {
+    PeerInit::read(&ack, &assoc.config().subflows.codes).is_some_and(|peer| {
         peer.addresses.contains(&source)
             && assoc.shown_addresses().any(|shown| peer.addresses.contains(&shown))
     })

@@ -23,13 +23,13 @@ impl Sender {
         cx: &mut Context,
         spec: &SubflowSpec,
     ) -> Result<SubflowId, SubflowError> {
-        let limit = cx.config.max_subflows;
+        let limit = cx.config.subflows.max;
         if self.subflows.rows().iter().filter(|s| s.life != Life::Free).count() >= usize::from(limit) {
             return Err(SubflowError::TooMany { limit });
         }
         let id = self.place_subflow(cx, spec);
         let rwnd = u32::try_from(self.peer_rwnd).unwrap_or(u32::MAX);
-        if cx.config.coupling != Coupling::Shared {
+        if cx.config.subflows.coupling != Coupling::Shared {
             if let Some(lane) = self.subflows.get(id).map(|subflow| subflow.lane) {
                 self.renew_lane(cx, lane, rwnd);
             }
@@ -139,7 +139,7 @@ impl Sender {
             if subflow.life != Life::Closing || !subflow.out.is_empty() {
                 continue;
             }
-            let drained = if cx.config.coupling == Coupling::Shared {
+            let drained = if cx.config.subflows.coupling == Coupling::Shared {
                 // What it had was relabelled, but for the rest of a message that was leaving.
                 let mine = |space: &super::SendSpace| space.flight.iter().any(|chunk| chunk.subflow == id);
                 !self.spaces.rows().iter().any(mine)
