@@ -36,10 +36,10 @@ pub fn bulk_config(packet: u16, checksums: Checksums) -> Config {
     let mut config = Config::rfc9260();
     config.mtu = packet + config.ip_overhead;
     config.checksums = checksums;
-    config.initial_window = InitialWindow::Packets(200);
-    config.max_burst = MaxBurst::Off;
-    config.receive_window = 4 << 20;
-    config.send_buffer = 1 << 20;
+    config.congestion.initial_window = InitialWindow::Packets(200);
+    config.congestion.max_burst = MaxBurst::Off;
+    config.limits.receive_window = 4 << 20;
+    config.limits.send_buffer = 1 << 20;
     config
 }
 
@@ -90,8 +90,10 @@ impl Pair {
             }
             self.buf.clear();
             moved = true;
-            while let Some(message) = self.receiver.receive(self.receiver_id) {
-                self.delivered += message.len() as u64;
+            if let Some(mut association) = self.receiver.association(self.receiver_id) {
+                while let Some(message) = association.receive() {
+                    self.delivered += message.len() as u64;
+                }
             }
             while let Some(transmit) = self.receiver.poll_transmit(self.now, self.batch, &mut self.buf) {
                 for packet in self.buf.chunks(transmit.segment_size) {
@@ -119,11 +121,11 @@ impl Pair {
         let goal = self.delivered + messages * size as u64;
         let mut left = messages;
         while self.delivered < goal {
-            while left > 0
-                && self.sender.send(self.now, self.sender_id, Message::new(0, payload.clone())).is_ok()
-            {
+            let mut association = self.sender.association(self.sender_id).expect("it is open");
+            while left > 0 && association.send(self.now, Message::new(0, payload.clone())).is_ok() {
                 left -= 1;
             }
+            drop(association);
             self.now += Duration::from_micros(10);
             if !self.exchange() {
                 // Only a timer can help: a delayed SACK.

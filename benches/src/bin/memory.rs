@@ -34,7 +34,11 @@ fn client(i: u32, now: Instant, config: &Arc<Config>, server: &mut Endpoint, buf
         Endpoint::new(EndpointConfig::new(at, 5000), Rng::stream(u64::from(i), "client", "memory"));
     let id = client.connect(now, server_at, 5000, Arc::clone(config)).expect("an address of its own");
     let text = b"one message each way costs the memory that use leaves behind";
-    client.send(now, id, Message::new(0, Bytes::from_static(text))).expect("room for a message");
+    client
+        .association(id)
+        .expect("it was just opened")
+        .send(now, Message::new(0, Bytes::from_static(text)))
+        .expect("room for a message");
     let to = Meta { source: at, destination: server_at, dscp: Dscp::DEFAULT, ecn: Ecn::NotEct };
     let from = Meta { source: server_at, destination: at, ..to };
     loop {
@@ -45,7 +49,7 @@ fn client(i: u32, now: Instant, config: &Arc<Config>, server: &mut Endpoint, buf
             moved = true;
         }
         while let Some((id, _)) = server.poll_event() {
-            while server.receive(id).is_some() {}
+            while server.association(id).is_some_and(|mut association| association.receive().is_some()) {}
         }
         while server.poll_transmit(now, 1, buf).is_some() {
             client.handle_datagram(now, from, buf);

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod datagram;
+pub mod driver;
 mod rng;
 mod time;
 mod trace;

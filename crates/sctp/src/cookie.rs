@@ -9,6 +9,7 @@ use hmac::{Hmac, Mac};
 use sha2::Sha256;
 
 use crate::negotiation::offer::Extensions;
+use crate::tie_tags::TieSecret;
 
 const MAC_LEN: usize = 32;
 /// Length of the filling, where cookies are filled up.
@@ -25,7 +26,7 @@ pub(crate) struct Cookie {
     pub(crate) life: Duration,
     pub(crate) local_tag: u32,
     pub(crate) peer_tag: u32,
-    /// Tie-tags: the tags of an association that existed when the INIT came, or 0 (5.2.2).
+    /// Tie-Tags of the association that existed when the INIT came, or 0 (5.2.2).
     pub(crate) local_tie: u32,
     pub(crate) peer_tie: u32,
     pub(crate) local_initial_tsn: Tsn,
@@ -58,6 +59,15 @@ impl CookieKey {
         let mut key = [0; 32];
         rng.fill(&mut key);
         Self(key)
+    }
+
+    /// A secret for Tie-Tags. No cookie has so few contents, so no MAC of one says anything of it.
+    pub(crate) fn tie_secret(&self) -> TieSecret {
+        let mut secret = [0; 32];
+        if let Some(mac) = self.mac(b"Tie-Tags") {
+            secret.copy_from_slice(&mac.finalize().into_bytes());
+        }
+        TieSecret::new(secret)
     }
 
     fn mac(&self, contents: &[u8]) -> Option<Hmac<Sha256>> {

@@ -14,17 +14,14 @@ pub enum ConnectError {
     NotUnicast(std::net::IpAddr),
     /// The encoding of the thesis makes other stacks abort or misread.
     #[error(
-        "subflow level sf2007 is for sealed networks only: set `sealed` in the configuration of the endpoint, or use level 0 or 1"
+        "subflow level sf2007 is for sealed networks only: set `allow_private_encodings` in the configuration of the endpoint, or use level 0 or 1"
     )]
-    NotSealed,
+    PrivateEncodings,
 }
 
 /// Why `send` was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
-    /// No such association.
-    #[error("no such association")]
-    Unknown,
     /// The send buffer is full; `Event::Writable` tells when to try again.
     #[error("the send buffer is full")]
     Full,
@@ -55,9 +52,6 @@ pub enum SendError {
 /// Why a change of subflows was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SubflowError {
-    /// No such association.
-    #[error("no such association")]
-    Unknown,
     /// The association is shutting down or closed.
     #[error("subflows do not change any more: the association is closing or closed")]
     Closing,
@@ -92,9 +86,6 @@ pub enum SubflowError {
 /// Why a re-configuration (RFC 6525) cannot be asked for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReconfigError {
-    /// No such association.
-    #[error("no such association")]
-    Unknown,
     /// The handshake is still running.
     #[error("the association is not up yet")]
     NotUp,

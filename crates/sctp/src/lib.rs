@@ -4,12 +4,12 @@
 //! # The way of a packet
 //!
 //! **In.** [`Endpoint::handle_datagram`] checks the CRC32c and finds the association by its verification tag, or
-//! answers without one (`endpoint`). `association::input` walks the chunks. DATA goes to the subflow's receive map
-//! (`subflow::receive`), to reassembly and its stream (`stream::inbound`), and becomes an [`Event::Readable`]. A SACK
-//! goes to the flight (`subflow::flight`), which says what is newly acknowledged; the lane (`lane`) takes its
-//! round-trip sample, its controller grows or shrinks the window, `subflow::loss` marks what is missing.
+//! answers without one (`endpoint`). `association::input` walks the chunks. DATA goes to the `receiver`: the receive map
+//! of its space, reassembly, its stream, and becomes an [`Event::Readable`]. A SACK goes to the `sender`: the flight says
+//! what is newly acknowledged, the lane takes its round-trip sample, its controller grows or shrinks the window,
+//! `sender::loss` marks what is missing.
 //!
-//! **Out.** [`Endpoint::send`] puts a message into the queue of its stream (`stream::outbound`). When
+//! **Out.** [`AssociationHandle::send`] puts a message into the queue of its stream (`stream::outbound`). When
 //! [`Endpoint::poll_transmit`] is asked, `association::output` bundles control chunks, a SACK that is due, marked
 //! chunks and new fragments, as far as the lane's window, the peer's window and Max.Burst allow, into the caller's
 //! buffer. The payload is copied there, and nowhere else.
@@ -20,6 +20,7 @@
 //! lane. Nothing but the codec knows how a sequence number travels.
 #![forbid(unsafe_code)]
 
+mod address;
 mod association;
 pub mod config;
 mod context;
@@ -36,11 +37,15 @@ mod room;
 mod sender;
 mod stats;
 mod stream;
+mod tie_tags;
 mod violation;
 
 pub use association::{Association, State};
 pub use config::{Config, Coupling, SubflowLevel, SubflowScheduler, SubflowSpec};
+pub use endpoint::handle::AssociationHandle;
 pub use endpoint::{Endpoint, EndpointConfig};
 pub use error::{ConnectError, ReconfigError, SendError, SubflowError};
-pub use event::{AssociationId, CloseReason, Direction, Event, Message, Received, Reconfigured, Timer};
+pub use event::{
+    AbortReason, AssociationId, CloseReason, Direction, Event, Message, Received, Reconfigured, Timer,
+};
 pub use stats::{EndpointStats, Stats, SubflowStats};

@@ -15,13 +15,13 @@ const SECOND: Duration = Duration::from_secs(1);
 /// A configuration for one-way bulk data: one 1452-byte chunk a packet, a SACK each, a window that does not grow.
 fn steady(profile: &str, packets: u64) -> Config {
     let mut config = Config::named(profile).unwrap();
-    config.sack_every = 1;
-    config.send_buffer = 10 << 20;
-    config.max_burst = anabranch_sctp::config::MaxBurst::Off;
-    config.initial_window = anabranch_sctp::config::InitialWindow::Packets(packets as u16);
-    config.initial_ssthresh = Some(1);
-    config.receive_window = 1 << 20;
-    config.heartbeat_interval = Duration::ZERO;
+    config.sack.every = 1;
+    config.limits.send_buffer = 10 << 20;
+    config.congestion.max_burst = anabranch_sctp::config::MaxBurst::Off;
+    config.congestion.initial_window = anabranch_sctp::config::InitialWindow::Packets(packets as u16);
+    config.congestion.initial_ssthresh = Some(1);
+    config.limits.receive_window = 1 << 20;
+    config.timers.heartbeat_interval = Duration::ZERO;
     config
 }
 
@@ -73,7 +73,7 @@ fn small_messages_share_a_packet_and_a_sack_rides_with_data() {
 fn messages_of_every_size_arrive_whole_and_in_order() {
     for (seed, batch) in [(3, 1), (4, 16)] {
         let mut config = Config::rfc9260();
-        config.send_buffer = 4 << 20;
+        config.limits.send_buffer = 4 << 20;
         let (mut pair, a, _) = Pair::established(seed, &config);
         pair.max_packets = batch;
         let sizes = [1, 2, 3, 4, 1451, 1452, 1453, 2904, 2905, 65_536, 300_000, 7];
@@ -132,7 +132,7 @@ fn figure_9_fast_retransmit_on_the_fourth_report_ignores_the_window() {
     expected.extend([23, 24, 25]);
     expected.push(6);
     assert_eq!(relative[..27], expected[..], "{relative:?}");
-    let stats = pair.a.stats(a).unwrap();
+    let stats = pair.a.view(a).unwrap().stats();
     assert_eq!((stats.fast_retransmits, stats.retransmissions, stats.timeouts), (1, 1, 0));
     assert_eq!(stats.cwnd, 17 * 1468 / 2, "17 halves to 8.5, which Fig 9 plots as 8");
     pair.run_for(SECOND * 5);
@@ -152,7 +152,7 @@ fn rfc_9260_marks_on_the_third_report_and_cuts_once_a_window() {
         p.from == Side::A && [3, 6, 9, 12].contains(&count)
     });
     pair.run_for(SECOND * 10);
-    let stats = pair.a.stats(a).unwrap();
+    let stats = pair.a.view(a).unwrap().stats();
     assert_eq!(
         (stats.congestion_events, stats.timeouts, stats.retransmissions),
         (1, 0, 4),
@@ -171,7 +171,7 @@ fn rfc_9260_marks_on_the_third_report_and_cuts_once_a_window() {
         p.from == Side::A && [3, 6, 9, 12].contains(&count)
     });
     old.run_for(SECOND * 10);
-    assert!(old.a.stats(a).unwrap().congestion_events > 1);
+    assert!(old.a.view(a).unwrap().stats().congestion_events > 1);
     assert_eq!(old.received.len(), 100);
 }
 
@@ -189,7 +189,7 @@ fn t3_sends_one_packet_backs_off_and_grows_anew() {
     // RTO.Min is 1 s: expiries after 1 and 1 + 2 s, one packet each.
     assert_eq!(pair.log.len(), 2, "{:?}", pair.ladder());
     assert_eq!(tsns(&pair, Side::A)[0], tsns(&pair, Side::A)[1]);
-    let stats = pair.a.stats(a).unwrap();
+    let stats = pair.a.view(a).unwrap().stats();
     assert_eq!((stats.timeouts, stats.cwnd, stats.rto), (2, 1468, SECOND * 4));
     pair.drop_if(|_| false);
     pair.run_for(SECOND * 10);
@@ -203,28 +203,28 @@ fn association_max_retrans_ends_it() {
     pair.drop_if(|_| true);
     pair.run_for(SECOND * 2000);
     assert!(pair.saw(Side::A, |e| matches!(e, Event::Closed(_))));
-    assert_eq!(pair.a.stats(a).unwrap().timeouts, 11, "Association.Max.Retrans = 10");
+    assert_eq!(pair.a.view(a).unwrap().stats().timeouts, 11, "Association.Max.Retrans = 10");
 }
 
 #[test]
 fn a_closed_window_is_probed_and_opens_again() {
     let mut config = Config::rfc9260();
-    config.receive_window = 6000;
-    config.send_buffer = 1 << 20;
+    config.limits.receive_window = 6000;
+    config.limits.send_buffer = 1 << 20;
     let (mut pair, a, z) = Pair::established(9, &config);
     pair.reads = [true, false];
     for i in 0..20_u8 {
         pair.send(Side::A, a, 0, &[i; 1452]);
     }
     pair.run_for(SECOND * 120);
-    let stats = pair.a.stats(a).unwrap();
+    let stats = pair.a.view(a).unwrap().stats();
     assert!(stats.window_probes >= 1, "{stats:?}");
     assert!(pair.log.len() < 200, "probes back off: {} packets", pair.log.len());
     assert!(
         !pair.saw(Side::A, |e| matches!(e, Event::Closed(_) | Event::PathDown { .. })),
         "SACKs came all along"
     );
-    let held = pair.z.stats(z).unwrap().payload_bytes_received_new;
+    let held = pair.z.view(z).unwrap().stats().payload_bytes_received_new;
     assert!((5808..=7300).contains(&held), "{held}");
     pair.reads = [true, true];
     pair.run_for(SECOND * 60);
@@ -235,7 +235,7 @@ fn a_closed_window_is_probed_and_opens_again() {
 #[test]
 fn reading_sends_a_window_update() {
     let mut config = Config::rfc9260();
-    config.receive_window = 8000;
+    config.limits.receive_window = 8000;
     let (mut pair, a, z) = Pair::established(10, &config);
     pair.reads = [true, false];
     for _ in 0..5 {
@@ -243,7 +243,7 @@ fn reading_sends_a_window_update() {
     }
     pair.run_for(Duration::from_millis(500));
     pair.log.clear();
-    while pair.z.receive(z).is_some() {}
+    while pair.z.association(z).unwrap().receive().is_some() {}
     pair.pump();
     assert_eq!(pair.names(), ["Z: SACK"]);
 }
@@ -251,7 +251,7 @@ fn reading_sends_a_window_update() {
 #[test]
 fn a_loss_at_the_wrap_of_the_ssn() {
     let mut config = Config::rfc9260();
-    config.send_buffer = 64 << 20;
+    config.limits.send_buffer = 64 << 20;
     let (mut pair, a, _) = Pair::established(11, &config);
     pair.latency = Duration::from_millis(1);
     let mut lost = 0;
@@ -266,7 +266,12 @@ fn a_loss_at_the_wrap_of_the_ssn() {
         pair.send(Side::A, a, 0, &i.to_be_bytes());
     }
     pair.run_for(SECOND * 600);
-    assert_eq!(pair.received.len(), total as usize, "{:?}", pair.a.stats(a));
+    assert_eq!(
+        pair.received.len(),
+        total as usize,
+        "{:?}",
+        pair.a.view(a).map(anabranch_sctp::Association::stats)
+    );
     for (i, (_, m)) in pair.received.iter().enumerate() {
         assert_eq!(m.pieces().next().unwrap()[..], (i as u32).to_be_bytes());
     }
@@ -275,22 +280,25 @@ fn a_loss_at_the_wrap_of_the_ssn() {
 #[test]
 fn a_full_send_buffer_says_so_and_later_takes_more() {
     let mut config = Config::rfc9260();
-    config.send_buffer = 10_000;
+    config.limits.send_buffer = 10_000;
     let (mut pair, a, _) = Pair::established(12, &config);
     let mut accepted = 0;
     let message = Message::new(0, Bytes::from(vec![0; 1452]));
-    while pair.a.send(pair.now, a, message.clone()).is_ok() {
+    while pair.a.association(a).unwrap().send(pair.now, message.clone()).is_ok() {
         accepted += 1;
     }
     assert_eq!(accepted, 7);
-    assert_eq!(pair.a.send(pair.now, a, message.clone()), Err(SendError::Full));
+    assert_eq!(pair.a.association(a).unwrap().send(pair.now, message.clone()), Err(SendError::Full));
     pair.run_for(SECOND);
     assert!(pair.saw(Side::A, |e| *e == Event::Writable));
-    assert!(pair.a.send(pair.now, a, message).is_ok());
+    assert!(pair.a.association(a).unwrap().send(pair.now, message).is_ok());
     let empty = Message::new(0, Bytes::new());
-    assert_eq!(pair.a.send(pair.now, a, empty), Err(SendError::Empty));
+    assert_eq!(pair.a.association(a).unwrap().send(pair.now, empty), Err(SendError::Empty));
     let stream = Message::new(10, Bytes::from_static(b"x"));
-    assert_eq!(pair.a.send(pair.now, a, stream), Err(SendError::NoSuchStream { stream: 10, streams: 10 }));
+    assert_eq!(
+        pair.a.association(a).unwrap().send(pair.now, stream),
+        Err(SendError::NoSuchStream { stream: 10, streams: 10 })
+    );
 }
 
 /// Batches of equal-sized packets hold the same bytes as packets asked for one by one.
@@ -298,7 +306,7 @@ fn a_full_send_buffer_says_so_and_later_takes_more() {
 fn batches_are_equal_sized_and_change_nothing() {
     let run = |max| {
         let mut config = Config::rfc9260();
-        config.send_buffer = 1 << 20;
+        config.limits.send_buffer = 1 << 20;
         let (mut pair, a, _) = Pair::established(13, &config);
         pair.max_packets = max;
         for i in 0..30_usize {
@@ -318,9 +326,9 @@ fn lossy_transfers_deliver_everything_once() {
     for profile in Config::PROFILES {
         for seed in 100..106_u64 {
             let mut config = Config::named(profile).unwrap();
-            config.outbound_streams = 5;
-            config.send_buffer = 64 << 20;
-            config.receive_window = 100_000;
+            config.streams.outbound = 5;
+            config.limits.send_buffer = 64 << 20;
+            config.limits.receive_window = 100_000;
             let (mut pair, a, z) = Pair::established(seed, &config);
             let mut rng = Rng::stream(seed, "test", "loss");
             pair.drop_if(move |_| rng.chance(0.05));
@@ -334,7 +342,7 @@ fn lossy_transfers_deliver_everything_once() {
                     let message =
                         Message { unordered: stream == 4, ..Message::new(stream, payload.clone().into()) };
                     let now = pair.now;
-                    pair.endpoint(side).send(now, id, message).unwrap();
+                    pair.endpoint(side).association(id).unwrap().send(now, message).unwrap();
                     sent[side as usize].push((stream, payload));
                 }
             }
@@ -359,8 +367,8 @@ fn lossy_transfers_deliver_everything_once() {
                     want.len()
                 );
             }
-            let stats = pair.a.stats(a).unwrap();
-            assert!(stats.retransmissions > 0 && pair.a.association(a).unwrap().flight_bytes() == 0);
+            let stats = pair.a.view(a).unwrap().stats();
+            assert!(stats.retransmissions > 0 && pair.a.view(a).unwrap().flight_bytes() == 0);
         }
     }
 }
@@ -405,7 +413,7 @@ fn reordered_packets() {
             pair.inject(Side::Z, &packet);
         }
         while pair.z.poll_event().is_some() {}
-        while let Some(message) = pair.z.receive(z) {
+        while let Some(message) = pair.z.association(z).unwrap().receive() {
             pair.received.push((Side::Z, message));
         }
         pair.now += Duration::from_millis(1);
@@ -414,15 +422,21 @@ fn reordered_packets() {
         pair.z.handle_timeout(now);
     }
     let got: Vec<u8> = pair.received.iter().map(|(_, m)| m.pieces().next().unwrap()[0]).collect();
-    assert_eq!(got, (0..200).collect::<Vec<u8>>(), "{:?} {:?}", pair.a.stats(a), pair.z.stats(z));
+    assert_eq!(
+        got,
+        (0..200).collect::<Vec<u8>>(),
+        "{:?} {:?}",
+        pair.a.view(a).map(anabranch_sctp::Association::stats),
+        pair.z.view(z).map(anabranch_sctp::Association::stats)
+    );
 }
 
 #[test]
 fn an_invalid_stream_is_acknowledged_and_reported() {
     let mut wide = Config::rfc9260();
-    wide.outbound_streams = 20;
+    wide.streams.outbound = 20;
     let mut narrow = Config::rfc9260();
-    narrow.inbound_streams = 3;
+    narrow.streams.inbound = 3;
     let mut pair = Pair::new(15);
     pair.z.listen(std::sync::Arc::new(narrow)).unwrap();
     let a =
@@ -455,16 +469,25 @@ fn a_message_longer_than_the_receive_buffer() {
     // Where half of the buffer is less than a chunk, every chunk is a probe: slow, but it arrives.
     for (window, len, probes) in [(1 << 20, 16 << 20, 0), (1500, 20_000, 13), (4000, 4001, 0)] {
         let mut config = Config::rfc9260();
-        config.receive_window = window;
-        config.max_burst = anabranch_sctp::config::MaxBurst::Off;
+        config.limits.receive_window = window;
+        config.congestion.max_burst = anabranch_sctp::config::MaxBurst::Off;
         let (mut pair, a, _) = Pair::established(21, &config);
         let payload: Vec<u8> = (0..len).map(|i: u32| (i / 7) as u8).collect();
         pair.send(Side::A, a, 3, &payload);
         pair.run_for(Duration::from_secs(60));
-        assert_eq!(pair.received.len(), 1, "{window} {len}: {:?}", pair.a.stats(a));
+        assert_eq!(
+            pair.received.len(),
+            1,
+            "{window} {len}: {:?}",
+            pair.a.view(a).map(anabranch_sctp::Association::stats)
+        );
         let (_, message) = pair.received.remove(0);
         assert!(message.into_bytes() == payload);
-        assert!(pair.a.stats(a).unwrap().window_probes <= probes, "{window} {len}: {:?}", pair.a.stats(a));
+        assert!(
+            pair.a.view(a).unwrap().stats().window_probes <= probes,
+            "{window} {len}: {:?}",
+            pair.a.view(a).map(anabranch_sctp::Association::stats)
+        );
     }
 }
 
@@ -478,9 +501,9 @@ fn long_messages_of_several_subflows_at_level_0() {
         (false, anabranch_sctp::SubflowLevel::Sf2007),
     ] {
         for seed in 0..8 {
-            let config = Config { interleaving, ..common::subflow_config(level, 4) };
+            let config = common::subflow_config(level, 4).with(|c| c.extensions.interleaving = interleaving);
             // With sf2007: two subflows of their own, two inside the first.
-            let narrow = Config { inbound_subflows: 2, ..config.clone() };
+            let narrow = config.clone().with(|c| c.subflows.max_inbound = 2);
             let (mut pair, a, _) = Pair::between(seed, &config, &narrow);
             let mut rng = anabranch_base::Rng::stream(seed, "loss", "test");
             pair.drop_if(move |_| rng.below(15) == 0);
@@ -492,7 +515,7 @@ fn long_messages_of_several_subflows_at_level_0() {
             }
             pair.run_for(Duration::from_secs(2));
             let now = pair.now;
-            pair.a.set_stream_subflow(now, a, 0, 2).unwrap();
+            pair.a.association(a).unwrap().set_stream_subflow(now, 0, 2).unwrap();
             pair.run_for(Duration::from_secs(150));
             pair.check_all(Side::Z, 4, 40);
         }

@@ -61,12 +61,12 @@ fn config(rng: &mut Rng, profile: &str, number: u64) -> Config {
     let mut config = Config::named(profile).unwrap();
     let is_sf2007 = profile == "sf2007";
     if !is_sf2007 {
-        config.subflow_level = if number % 2 == 1 { SubflowLevel::One } else { SubflowLevel::Zero };
-        config.interleaving = number % 4 == 2;
-        config.reconfiguration = number % 4 != 0;
+        config.subflows.level = if number % 2 == 1 { SubflowLevel::One } else { SubflowLevel::Zero };
+        config.extensions.interleaving = number % 4 == 2;
+        config.extensions.reconfiguration = number % 4 != 0;
     }
-    config.peer_resets_association = rng.chance(0.5);
-    config.coupling = one_of(
+    config.extensions.peer_resets_association = rng.chance(0.5);
+    config.subflows.coupling = one_of(
         rng,
         &[
             Coupling::Independent,
@@ -81,8 +81,8 @@ fn config(rng: &mut Rng, profile: &str, number: u64) -> Config {
     );
     let subflows = if number == 0 { 0 } else { 1 + rng.below(4) as u8 };
     let spec = |i: u8| SubflowSpec { weight: 1 + u16::from(i), ..SubflowSpec::new(Dscp::new(i).unwrap()) };
-    config.subflows = (0..subflows).map(spec).collect();
-    config.subflow_scheduler = one_of(
+    config.subflows.open = (0..subflows).map(spec).collect();
+    config.subflows.scheduler = one_of(
         rng,
         &[
             SubflowScheduler::Fcfs,
@@ -91,30 +91,30 @@ fn config(rng: &mut Rng, profile: &str, number: u64) -> Config {
             SubflowScheduler::Priority,
         ],
     );
-    config.stream_scheduling = one_of(rng, &StreamScheduling::ALL);
-    config.outbound_streams = 16;
-    config.max_outbound_streams = 20;
+    config.streams.scheduling = one_of(rng, &StreamScheduling::ALL);
+    config.streams.outbound = 16;
+    config.streams.max_outbound = 20;
     config.mtu = one_of(rng, &[576, 600, 1280, 1500, 9000]);
-    config.receive_window = one_of(rng, &[6000, 30_000, 1 << 20]);
-    if config.subflow_level != SubflowLevel::Zero {
+    config.limits.receive_window = one_of(rng, &[6000, 30_000, 1 << 20]);
+    if config.subflows.level != SubflowLevel::Zero {
         // Each subflow has a part of the buffer for itself: it must hold the longest message.
-        config.receive_window = config.receive_window.max(1 << 18);
+        config.limits.receive_window = config.limits.receive_window.max(1 << 18);
     }
-    config.send_buffer = one_of(rng, &[5_000, 256 << 10]);
-    config.rto_max = Duration::from_secs(5);
-    config.rto_min = Duration::from_millis(one_of(rng, &[10, 200, 1000]));
-    config.sack_delay = Duration::from_millis(one_of(rng, &[0, 20, 200]));
-    config.heartbeat_interval = Duration::from_secs(one_of(rng, &[0, 1, 30]));
-    config.data_with_cookie = rng.chance(0.5);
-    config.pacing = rng.chance(0.25);
+    config.limits.send_buffer = one_of(rng, &[5_000, 256 << 10]);
+    config.timers.rto_max = Duration::from_secs(5);
+    config.timers.rto_min = Duration::from_millis(one_of(rng, &[10, 200, 1000]));
+    config.sack.delay = Duration::from_millis(one_of(rng, &[0, 20, 200]));
+    config.timers.heartbeat_interval = Duration::from_secs(one_of(rng, &[0, 1, 30]));
+    config.emulation.data_with_cookie = rng.chance(0.5);
+    config.pacing.enabled = rng.chance(0.25);
     if rng.chance(0.25) {
-        config.loss_detection = LossDetection::Rack;
-        config.tail_loss_probe = true;
+        config.congestion.loss_detection = LossDetection::Rack;
+        config.congestion.tail_loss_probe = true;
     }
     // In some lives somebody gives up.
     if number % 4 != 3 {
-        config.association_max_retrans = 1000;
-        config.max_init_retransmits = 1000;
+        config.limits.association_max_retrans = 1000;
+        config.limits.max_init_retransmits = 1000;
     }
     config
 }
@@ -126,7 +126,7 @@ fn lives() -> Vec<Life> {
         for number in 0..LIVES {
             let mut rng = Rng::stream(number, profile, "golden");
             let config = config(&mut rng, profile, number);
-            let level = match config.subflow_level {
+            let level = match config.subflows.level {
                 SubflowLevel::Zero => "level0",
                 SubflowLevel::One => "level1",
                 SubflowLevel::Sf2007 => "sf2007",
@@ -147,8 +147,8 @@ fn lives() -> Vec<Life> {
                 heals_at: Instant::ZERO + Duration::from_secs(10),
                 closes_early: rng.chance(0.4),
                 aborts: rng.chance(0.25),
-                resets: if config.reconfiguration || level == "level1" { 0.02 } else { 0.0 },
-                changes: if config.subflows.is_empty() { 0.0 } else { 0.03 },
+                resets: if config.extensions.reconfiguration || level == "level1" { 0.02 } else { 0.0 },
+                changes: if config.subflows.open.is_empty() { 0.0 } else { 0.03 },
                 config,
             };
             lives.push(Life { name: format!("{profile}/{number}-{level}"), seed: number, plan, rng });

@@ -7,7 +7,7 @@ mod common;
 use std::sync::Arc;
 
 use anabranch_base::Duration;
-use anabranch_sctp::{AssociationId, CloseReason, Config, Event, State, Timer};
+use anabranch_sctp::{AbortReason, AssociationId, CloseReason, Config, Event, State, Timer};
 use common::{PORT, Pair, Side, address};
 
 fn closed(pair: &Pair, side: Side) -> Option<CloseReason> {
@@ -49,7 +49,7 @@ fn every_packet_of_the_handshake_may_be_lost_once() {
         });
         pair.run_for(Duration::from_secs(5));
         assert_eq!(pair.received.len(), 1, "packet {lost} lost: {:?}", pair.ladder());
-        assert_eq!(pair.a.association(id).unwrap().state(), State::Established);
+        assert_eq!(pair.a.view(id).unwrap().state(), State::Established);
         assert_eq!(pair.a.associations() + pair.z.associations(), 2);
     }
 }
@@ -75,7 +75,7 @@ fn nobody_listens() {
     pair.a.connect(pair.now, address(Side::Z), PORT, Arc::new(Config::rfc9260())).unwrap();
     pair.run_for(Duration::from_secs(1));
     assert_eq!(pair.names(), ["A: INIT", "Z: ABORT"]);
-    assert_eq!(closed(&pair, Side::A), Some(CloseReason::AbortedByPeer { causes: vec![] }));
+    assert_eq!(closed(&pair, Side::A), Some(CloseReason::AbortedByPeer { causes: vec![], reason: None }));
 }
 
 #[test]
@@ -95,8 +95,8 @@ fn both_ask_at_the_same_time() {
         "one association: {:?}",
         pair.ladder()
     );
-    assert_eq!(pair.a.association(a).unwrap().state(), State::Established);
-    assert_eq!(pair.z.association(z).unwrap().state(), State::Established);
+    assert_eq!(pair.a.view(a).unwrap().state(), State::Established);
+    assert_eq!(pair.z.view(z).unwrap().state(), State::Established);
     let mut got: Vec<(Side, Vec<u8>)> =
         pair.received.iter().map(|(s, m)| (*s, m.clone().into_bytes().to_vec())).collect();
     got.sort_by_key(|(s, _)| *s as u8);
@@ -145,10 +145,10 @@ fn a_restart_does_not_forget_that_the_user_has_closed() {
         if state == State::ShutdownReceived {
             // The peer closes first: the user's wish is ignored then, as the end is near.
             pair.drop_if(|p| p.from == Side::Z);
-            pair.a.shutdown(pair.now, a);
+            pair.a.association(a).unwrap().shutdown(pair.now);
             pair.run_for(Duration::from_millis(100));
         }
-        pair.z.shutdown(pair.now, z);
+        pair.z.association(z).unwrap().shutdown(pair.now);
         pair.pump();
         assert_eq!(pair.z.association(z).unwrap().state(), state);
         let mut acks = 0;
@@ -170,7 +170,7 @@ fn a_restart_forgets_that_the_peer_had_closed() {
     let (mut pair, a, z) = Pair::established(6, &Config::rfc9260());
     pair.drop_if(|p| p.from == Side::Z);
     pair.send(Side::Z, z, 0, &[1; 100]);
-    pair.a.shutdown(pair.now, a);
+    pair.a.association(a).unwrap().shutdown(pair.now);
     pair.run_for(Duration::from_millis(100));
     assert_eq!(pair.z.association(z).unwrap().state(), State::ShutdownReceived);
     pair.drop_if(|_| false);
@@ -182,11 +182,11 @@ fn a_restart_forgets_that_the_peer_had_closed() {
 /// `send` said Full, and a restart empties the queue: the user who waits for Writable is told.
 #[test]
 fn a_restart_tells_who_waits_that_there_is_room() {
-    let config = Config { send_buffer: 5000, ..Config::rfc9260() };
+    let config = Config::rfc9260().with(|c| c.limits.send_buffer = 5000);
     let (mut pair, _, z) = Pair::established(6, &config);
     pair.drop_if(|_| true);
     let message = || anabranch_sctp::Message::new(0, vec![1; 1000].into());
-    while pair.z.send(pair.now, z, message()).is_ok() {
+    while pair.z.association(z).unwrap().send(pair.now, message()).is_ok() {
         pair.pump();
     }
     assert!(!pair.saw(Side::Z, |e| *e == Event::Writable));
@@ -200,14 +200,14 @@ fn a_restart_tells_who_waits_that_there_is_room() {
 #[test]
 fn a_stale_cookie_is_refused_and_the_handshake_tried_again() {
     let mut config = Config::rfc9260();
-    config.valid_cookie_life = Duration::from_millis(5);
+    config.timers.valid_cookie_life = Duration::from_millis(5);
     let (mut pair, id) = Pair::connecting(7, &config);
     // The wire takes 10 ms each way: the first cookie is 20 ms old when it comes back.
     pair.run_for(Duration::from_millis(100));
     let names = pair.names();
     assert_eq!(names[3], "Z: ERROR");
     assert_eq!(names[4], "A: INIT", "with a Cookie Preservative");
-    assert_eq!(pair.a.association(id).unwrap().state(), State::Established, "{names:?}");
+    assert_eq!(pair.a.view(id).unwrap().state(), State::Established, "{names:?}");
     assert_eq!(pair.z.endpoint_stats().stale_cookies, 1);
 }
 
@@ -218,8 +218,10 @@ fn graceful_shutdown_delivers_everything_first() {
         pair.send(Side::A, a, 0, &[i; 1000]);
         pair.send(Side::Z, z, 0, &[i; 1000]);
     }
-    pair.a.shutdown(pair.now, a);
-    assert!(pair.a.send(pair.now, a, anabranch_sctp::Message::new(0, "x".into())).is_err());
+    pair.a.association(a).unwrap().shutdown(pair.now);
+    assert!(
+        pair.a.association(a).unwrap().send(pair.now, anabranch_sctp::Message::new(0, "x".into())).is_err()
+    );
     pair.run_for(Duration::from_secs(5));
     assert_eq!(pair.received.len(), 100);
     assert_eq!(closed(&pair, Side::A), Some(CloseReason::Graceful));
@@ -230,7 +232,7 @@ fn graceful_shutdown_delivers_everything_first() {
     assert_eq!(tail, ["Z: SHUTDOWN-ACK", "A: SHUTDOWN-COMPLETE"]);
     assert_eq!((pair.a.associations(), pair.z.associations()), (0, 0));
     assert!(pair.a.release(a) && pair.z.release(z) && !pair.a.release(a));
-    assert!(pair.a.association(a).is_none());
+    assert!(pair.a.view(a).is_none());
 }
 
 #[test]
@@ -242,7 +244,7 @@ fn every_packet_of_the_shutdown_may_be_lost_once() {
             seen += 1;
             seen == lost + 1
         });
-        pair.a.shutdown(pair.now, a);
+        pair.a.association(a).unwrap().shutdown(pair.now);
         pair.run_for(Duration::from_secs(30));
         assert_eq!(closed(&pair, Side::A), Some(CloseReason::Graceful), "packet {lost}: {:?}", pair.ladder());
         assert_eq!(closed(&pair, Side::Z), Some(CloseReason::Graceful), "packet {lost}: {:?}", pair.ladder());
@@ -252,8 +254,8 @@ fn every_packet_of_the_shutdown_may_be_lost_once() {
 #[test]
 fn both_shut_down_at_the_same_time() {
     let (mut pair, a, z) = Pair::established(10, &Config::rfc9260());
-    pair.a.shutdown(pair.now, a);
-    pair.z.shutdown(pair.now, z);
+    pair.a.association(a).unwrap().shutdown(pair.now);
+    pair.z.association(z).unwrap().shutdown(pair.now);
     pair.run_for(Duration::from_secs(5));
     assert_eq!(closed(&pair, Side::A), Some(CloseReason::Graceful), "{:?}", pair.ladder());
     assert_eq!(closed(&pair, Side::Z), Some(CloseReason::Graceful), "{:?}", pair.ladder());
@@ -263,7 +265,7 @@ fn both_shut_down_at_the_same_time() {
 fn a_peer_that_vanishes_during_shutdown_is_given_up() {
     let (mut pair, a, _) = Pair::established(11, &Config::rfc9260());
     pair.drop_if(|_| true);
-    pair.a.shutdown(pair.now, a);
+    pair.a.association(a).unwrap().shutdown(pair.now);
     pair.run_for(Duration::from_secs(2000));
     let reason = closed(&pair, Side::A).unwrap();
     assert!(
@@ -276,24 +278,28 @@ fn a_peer_that_vanishes_during_shutdown_is_given_up() {
 #[test]
 fn abort_tells_the_peer_why() {
     let (mut pair, a, _) = Pair::established(12, &Config::rfc9260());
-    pair.a.abort(pair.now, a, b"enough");
+    pair.a.association(a).unwrap().abort(pair.now, b"enough");
     pair.run_for(Duration::from_secs(1));
     assert_eq!(pair.names(), ["A: ABORT"]);
     assert_eq!(closed(&pair, Side::A), Some(CloseReason::AbortedLocally));
-    assert_eq!(closed(&pair, Side::Z), Some(CloseReason::AbortedByPeer { causes: vec![12] }));
+    let told = CloseReason::AbortedByPeer {
+        causes: vec![12],
+        reason: Some(Box::new(AbortReason(b"enough".to_vec()))),
+    };
+    assert_eq!(closed(&pair, Side::Z), Some(told));
 }
 
 #[test]
 fn heartbeats_keep_an_idle_path_and_find_a_dead_one() {
     let mut config = Config::rfc9260();
-    config.association_max_retrans = 4;
-    config.path_max_retrans = 2;
+    config.limits.association_max_retrans = 4;
+    config.limits.path_max_retrans = 2;
     let (mut pair, a, _) = Pair::established(13, &config);
     pair.run_for(Duration::from_secs(100));
     let names = pair.names();
     assert!(names.iter().filter(|n| *n == "A: HEARTBEAT").count() >= 3, "{names:?}");
     assert!(names.iter().any(|n| n == "Z: HEARTBEAT-ACK"));
-    assert_eq!(pair.a.association(a).unwrap().state(), State::Established);
+    assert_eq!(pair.a.view(a).unwrap().state(), State::Established);
     pair.drop_if(|_| true);
     pair.run_for(Duration::from_secs(600));
     assert!(pair.saw(Side::A, |e| matches!(e, Event::PathDown { path: 0 })));
@@ -307,14 +313,14 @@ fn connect_send_shutdown_at_once() {
     for lost in 0..8 {
         for with_data in [true, false] {
             let (mut pair, a) =
-                Pair::connecting(14, &Config { data_with_cookie: with_data, ..Config::rfc9260() });
+                Pair::connecting(14, &Config::rfc9260().with(|c| c.emulation.data_with_cookie = with_data));
             let mut count = 0;
             pair.drop_if(move |_| {
                 count += 1;
                 count == lost
             });
             pair.send(Side::A, a, 0, &[7; 10_000]);
-            pair.a.shutdown(pair.now, a);
+            pair.a.association(a).unwrap().shutdown(pair.now);
             pair.run_for(Duration::from_secs(30));
             assert_eq!(pair.received.len(), 1, "{lost}: {:?}", pair.ladder());
             assert_eq!(closed(&pair, Side::A), Some(CloseReason::Graceful), "{lost}");
@@ -323,7 +329,7 @@ fn connect_send_shutdown_at_once() {
     }
     // Nothing to deliver and nobody to tell.
     let (mut pair, a) = Pair::connecting(15, &Config::rfc9260());
-    pair.a.shutdown(pair.now, a);
+    pair.a.association(a).unwrap().shutdown(pair.now);
     pair.run_for(Duration::from_secs(30));
     assert_eq!(closed(&pair, Side::A), Some(CloseReason::AbortedLocally));
 }

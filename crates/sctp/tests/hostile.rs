@@ -63,8 +63,8 @@ fn init(tag: u32) -> Init<'static> {
 }
 
 fn alive(pair: &mut Pair, a: anabranch_sctp::AssociationId, z: anabranch_sctp::AssociationId) {
-    assert_eq!(pair.a.association(a).unwrap().state(), State::Established);
-    assert_eq!(pair.z.association(z).unwrap().state(), State::Established);
+    assert_eq!(pair.a.view(a).unwrap().state(), State::Established);
+    assert_eq!(pair.z.view(z).unwrap().state(), State::Established);
     let before = pair.received.len();
     pair.send(Side::A, a, 0, b"still here");
     pair.send(Side::Z, z, 0, b"still here");
@@ -130,7 +130,7 @@ fn wrong_tags_change_nothing_and_get_no_answer() {
     pair.pump();
     pair.inject(Side::Z, &packet(0, |out| Abort { reflected_tag: true, causes: Causes::EMPTY }.emit(out)));
     pair.pump();
-    assert_eq!(pair.a.association(id).unwrap().state(), State::CookieWait);
+    assert_eq!(pair.a.view(id).unwrap().state(), State::CookieWait);
 }
 
 /// CVE-2021-3772: a spoofed INIT makes no ABORT that carries a tag of the association.
@@ -187,7 +187,7 @@ fn an_init_flood_keeps_no_state() {
     }
     assert_eq!(pair.z.associations(), 0);
     pair.run_for(Duration::from_secs(1));
-    assert_eq!(pair.a.association(id).unwrap().state(), State::Established);
+    assert_eq!(pair.a.view(id).unwrap().state(), State::Established);
 }
 
 #[test]
@@ -254,7 +254,7 @@ fn a_claimed_address_blocks_nobody() {
     let a = pair.a.connect(now, common::address(Side::Z), PORT, Arc::new(Config::rfc9260())).unwrap();
     pair.send(Side::A, a, 0, b"mine");
     pair.run_for(Duration::from_millis(500));
-    assert_eq!(pair.a.association(a).unwrap().state(), State::Established);
+    assert_eq!(pair.a.view(a).unwrap().state(), State::Established);
     assert_eq!((pair.z.associations(), pair.received.len()), (2, 1));
 }
 
@@ -310,7 +310,7 @@ fn lies_in_sacks_and_data() {
     pair.inject(Side::A, &packet(tag_z, |o| sack::emit(o, Tsn::new(0x7000_0000), 0, &[], &[])));
     pair.pump();
     let ended = pair.saw(Side::Z, |e| matches!(e, Event::Closed(_)));
-    assert!(ended || pair.z.association(z).unwrap().state() == State::Established);
+    assert!(ended || pair.z.view(z).unwrap().state() == State::Established);
     // DATA without user data: ABORT.
     let (mut pair, a, z) = Pair::established(9, &Config::rfc9260());
     let (_, tag_z) = tags(&mut pair, a, z);
@@ -324,7 +324,7 @@ fn lies_in_sacks_and_data() {
 #[test]
 fn tiny_messages_cannot_exhaust_memory() {
     let mut config = Config::rfc9260();
-    config.receive_window = 64 << 10;
+    config.limits.receive_window = 64 << 10;
     let (mut pair, a, z) = Pair::established(10, &config);
     let (_, tag_z) = tags(&mut pair, a, z);
     pair.reads = [true, false];
@@ -342,7 +342,7 @@ fn tiny_messages_cannot_exhaust_memory() {
         };
         pair.inject(Side::A, &packet(tag_z, |o| chunk.emit(o)));
     }
-    let stats = pair.z.stats(z).unwrap();
+    let stats = pair.z.view(z).unwrap().stats();
     assert!(stats.payload_bytes_received_new < 3 * 65_536 / 128 + 100, "{stats:?}");
     assert!(stats.dropped_no_buffer > 190_000);
 }
@@ -406,7 +406,7 @@ fn a_cookie_replayed_after_the_end() {
     pair.run_for(Duration::from_secs(1));
     let echo = pair.log.iter().find(|p| p.has("COOKIE-ECHO")).unwrap().bytes.clone();
     assert_eq!(pair.received.len(), 1);
-    pair.a.shutdown(pair.now, a);
+    pair.a.association(a).unwrap().shutdown(pair.now);
     pair.run_for(Duration::from_secs(1));
     assert_eq!(pair.z.associations(), 0);
     for wait in [0, 10, 40, 100] {

@@ -10,7 +10,10 @@ use common::{Pair, Side};
 
 /// Packets, and FNV-1a over the time, the side and the bytes of each.
 fn life(profile: &str) -> (usize, u64) {
-    let config = Config { outbound_streams: 4, send_buffer: 4 << 20, ..Config::named(profile).unwrap() };
+    let config = Config::named(profile).unwrap().with(|c| {
+        c.streams.outbound = 4;
+        c.limits.send_buffer = 4 << 20;
+    });
     let (mut pair, id) = Pair::connecting(7, &config);
     let mut dice = Rng::stream(7, "loss", "golden");
     pair.drop_if(move |_| dice.below(25) == 0);
@@ -26,7 +29,7 @@ fn life(profile: &str) -> (usize, u64) {
     pair.run_for(Duration::from_secs(100));
     assert_eq!(pair.received.len(), 480);
     let now = pair.now;
-    pair.a.shutdown(now, id);
+    pair.a.association(id).unwrap().shutdown(now);
     pair.run_for(Duration::from_secs(20));
     let mut sum = 0xcbf2_9ce4_8422_2325_u64;
     let mut eat = |byte: u8| sum = (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);

@@ -16,24 +16,22 @@ const PAYLOAD: usize = 1452;
 /// A window that stays as it is: 40 packets, congestion avoidance that needs thousands of acknowledgements to matter, a SACK
 /// for every packet and for each a sample.
 fn paced() -> Config {
-    Config {
-        pacing: true,
-        sack_every: 1,
-        send_buffer: 64 << 20,
-        receive_window: 8 << 20,
-        ..Config::rfc9260()
-    }
+    Config::rfc9260().with(|c| {
+        c.pacing.enabled = true;
+        c.sack.every = 1;
+        c.limits.send_buffer = 64 << 20;
+        c.limits.receive_window = 8 << 20;
+    })
 }
 
 fn window(packets: u16, config: Config) -> Config {
     let window = u64::from(packets) * PACKET;
-    Config {
-        initial_window: InitialWindow::Packets(packets),
-        initial_ssthresh: Some(window / 2),
-        max_burst: MaxBurst::Off,
-        idle_decay_floor: None,
-        ..config
-    }
+    config.with(|c| {
+        c.congestion.initial_window = InitialWindow::Packets(packets);
+        c.congestion.initial_ssthresh = Some(window / 2);
+        c.congestion.max_burst = MaxBurst::Off;
+        c.congestion.idle_decay_floor = None;
+    })
 }
 
 /// Both sides are up, and one packet has given a sample of the round trip: twice `ms`.
@@ -49,7 +47,7 @@ fn sampled(config: &Config, ms: u64) -> (Pair, AssociationId) {
 }
 
 fn stats(pair: &Pair, id: AssociationId) -> anabranch_sctp::Stats {
-    pair.a.association(id).unwrap().stats()
+    pair.a.view(id).unwrap().stats()
 }
 
 fn queue(pair: &mut Pair, id: AssociationId, stream: u16, packets: usize) {
@@ -94,7 +92,7 @@ fn a_window_is_spread_over_the_round_trip() {
     let spread = left[39] - left[0];
     assert!(spread.abs_diff(36 * expected) <= 36, "{spread}");
     // Without: all at once.
-    let (mut pair, id) = sampled(&Config { pacing: false, ..config }, 50);
+    let (mut pair, id) = sampled(&config.with(|c| c.pacing.enabled = false), 50);
     queue(&mut pair, id, 0, 40);
     pair.run_for(Duration::from_millis(99));
     let left = departures(&pair, Dscp::DEFAULT);
@@ -104,7 +102,10 @@ fn a_window_is_spread_over_the_round_trip() {
 #[test]
 fn the_rate_follows_window_round_trip_and_gain() {
     let run = |packets: u16, ms: u64, gain: u16| {
-        let config = Config { pacing_gain: gain, pacing_burst: 1, ..window(packets, paced()) };
+        let config = window(packets, paced()).with(|c| {
+            c.pacing.gain = gain;
+            c.pacing.burst = 1;
+        });
         let (mut pair, id) = sampled(&config, ms);
         queue(&mut pair, id, 0, usize::from(packets));
         pair.run_for(Duration::from_millis(2 * ms - 1));
@@ -118,7 +119,10 @@ fn the_rate_follows_window_round_trip_and_gain() {
     assert!(run(20, 100, 120).abs_diff(2 * base) <= 1, "twice the round trip, twice the time");
     assert!(run(20, 50, 240).abs_diff(base / 2) <= 1);
     // Slow start, far from ssthresh: the other gain.
-    let config = Config { initial_ssthresh: Some(1 << 30), pacing_burst: 1, ..window(20, paced()) };
+    let config = window(20, paced()).with(|c| {
+        c.congestion.initial_ssthresh = Some(1 << 30);
+        c.pacing.burst = 1;
+    });
     let (mut pair, id) = sampled(&config, 50);
     let before = stats(&pair, id).cwnd;
     queue(&mut pair, id, 0, 20);
@@ -140,7 +144,7 @@ fn nothing_is_paced_before_the_first_round_trip_is_known() {
 #[test]
 fn after_a_pause_as_many_leave_at_once_as_the_bucket_holds() {
     for burst in [1_u8, 4, 10] {
-        let config = Config { pacing_burst: burst, ..window(40, paced()) };
+        let config = window(40, paced()).with(|c| c.pacing.burst = burst);
         let (mut pair, id) = sampled(&config, 50);
         for _ in 0..3 {
             pair.log.clear();
@@ -201,7 +205,13 @@ fn poll_timeout_names_the_time_and_each_packet_needs_one() {
 #[test]
 fn a_long_transfer_needs_no_more_timeouts_than_packets() {
     // The second packet that a SACK allows waits for its turn.
-    let (mut pair, id) = sampled(&Config { sack_every: 2, pacing_burst: 1, ..paced() }, 20);
+    let (mut pair, id) = sampled(
+        &paced().with(|c| {
+            c.sack.every = 2;
+            c.pacing.burst = 1;
+        }),
+        20,
+    );
     pair.link(20_000_000, Duration::from_millis(20));
     queue(&mut pair, id, 0, 3000);
     let (mut timeouts, end) = (0, pair.now + Duration::from_secs(20));
@@ -241,10 +251,11 @@ fn life(config: &Config) -> (usize, u64) {
     (pair.log.len(), sum)
 }
 
-/// The numbers were taken from the version that had no pacer.
+/// The numbers were taken from the version that had no pacer; that of level 1 is from the version since when windows count 20
+/// bytes of header there, as many as are sent.
 #[test]
 fn without_pacing_packets_are_those_of_a_stack_without_a_pacer() {
-    let one = |name: &str| life(&Config { send_buffer: 4 << 20, ..Config::named(name).unwrap() });
+    let one = |name: &str| life(&Config::named(name).unwrap().with(|c| c.limits.send_buffer = 4 << 20));
     let three = |level| life(&subflow_config(level, 3));
     let lives = [
         one("rfc9260-rack"),
@@ -258,7 +269,7 @@ fn without_pacing_packets_are_those_of_a_stack_without_a_pacer() {
         (0x5ed, 0x7ff3_a1ee_5ce1_89b4),
         (0x5bc, 0xccd7_03d1_8e6b_c283),
         (0x6a1, 0xd8c9_9340_7197_780c),
-        (0x5e7, 0xddfd_6c57_e73c_18ab),
+        (0x5c7, 0x02b7_0c36_377b_27c0),
     ];
     assert_eq!(lives, expected);
 }

@@ -22,23 +22,25 @@ fn dscp(value: u8) -> Dscp {
 
 /// A SACK for every packet, a window of so many packets that grows slowly, a bucket of one packet.
 fn paced(packets: u16) -> Config {
-    Config {
-        pacing: true,
-        pacing_burst: 1,
-        initial_window: InitialWindow::Packets(packets),
-        initial_ssthresh: Some(u64::from(packets) * PACKET / 2),
-        max_burst: MaxBurst::Off,
-        idle_decay_floor: None,
-        sack_every: 1,
-        send_buffer: 64 << 20,
-        receive_window: 8 << 20,
-        ..Config::rfc9260()
-    }
+    Config::rfc9260().with(|c| {
+        c.pacing.enabled = true;
+        c.pacing.burst = 1;
+        c.congestion.initial_window = InitialWindow::Packets(packets);
+        c.congestion.initial_ssthresh = Some(u64::from(packets) * PACKET / 2);
+        c.congestion.max_burst = MaxBurst::Off;
+        c.congestion.idle_decay_floor = None;
+        c.sack.every = 1;
+        c.limits.send_buffer = 64 << 20;
+        c.limits.receive_window = 8 << 20;
+    })
 }
 
 fn up(seed: u64, config: &Config) -> (Pair, AssociationId) {
     let mut pair = Pair::new(seed);
-    let peer = Config { pacing: false, subflows: Vec::new(), ..config.clone() };
+    let peer = config.clone().with(|c| {
+        c.pacing.enabled = false;
+        c.subflows.open = Vec::new();
+    });
     pair.z.listen(Arc::new(peer)).unwrap();
     let id = pair.a.connect(pair.now, address(Side::Z), PORT, Arc::new(config.clone())).unwrap();
     pair.run_for(Duration::from_millis(300));
@@ -52,7 +54,7 @@ fn queue(pair: &mut Pair, id: AssociationId, stream: u16, packets: usize) {
 }
 
 fn stats(pair: &Pair, id: AssociationId) -> Stats {
-    pair.a.association(id).unwrap().stats()
+    pair.a.view(id).unwrap().stats()
 }
 
 fn data_of(pair: &Pair, dscp: Dscp) -> Vec<&Logged> {
@@ -70,7 +72,10 @@ fn subflows_pace_each_for_itself() {
         [SubflowScheduler::Fcfs, SubflowScheduler::WeightedRoundRobin, SubflowScheduler::Priority]
     {
         let subflows = vec![SubflowSpec::new(Dscp::DEFAULT), SubflowSpec::new(dscp(46))];
-        let config = Config { subflows, subflow_scheduler: scheduler, ..paced(20) };
+        let config = paced(20).with(|c| {
+            c.subflows.open = subflows;
+            c.subflows.scheduler = scheduler;
+        });
         let (mut pair, id) = up(1, &config);
         // 100 ms and 30 ms there and back.
         pair.latency = Duration::from_millis(10);
@@ -84,7 +89,7 @@ fn subflows_pace_each_for_itself() {
         queue(&mut pair, id, 1, 20);
         pair.run_for(Duration::from_millis(29));
         for (index, code) in [(0, Dscp::DEFAULT), (1, dscp(46))] {
-            let lane = pair.a.association(id).unwrap().subflow_stats(index).unwrap();
+            let lane = pair.a.view(id).unwrap().subflow_stats(index).unwrap();
             let expected = interval(lane.cwnd, lane.srtt.unwrap());
             let times: Vec<u64> = data_of(&pair, code).iter().map(|p| p.at.as_nanos()).collect();
             assert!(times.len() > 5, "{scheduler:?} {index}: {times:?}");
@@ -104,7 +109,7 @@ fn subflows_pace_each_for_itself() {
 #[test]
 fn a_lane_that_waits_keeps_no_other_waiting() {
     let subflows = vec![SubflowSpec::new(Dscp::DEFAULT), SubflowSpec::new(dscp(46))];
-    let (mut pair, id) = up(2, &Config { subflows, ..paced(20) });
+    let (mut pair, id) = up(2, &paced(20).with(|c| c.subflows.open = subflows));
     pair.latency = Duration::from_millis(200);
     queue(&mut pair, id, 0, 1);
     queue(&mut pair, id, 1, 1);
@@ -179,10 +184,10 @@ fn a_fast_retransmit_waits_its_turn_and_is_not_forgotten() {
 #[test]
 fn what_t3_owes_and_probes_leave_at_once() {
     // The last packets are lost: a probe after two round trips, or T3-rtx after the RTO, to the nanosecond.
-    let base = Config { rto_min: Duration::from_millis(10), ..paced(40) };
-    for config in [base.clone(), Config { pacing: true, ..rack(base) }] {
+    let base = paced(40).with(|c| c.timers.rto_min = Duration::from_millis(10));
+    for config in [base.clone(), rack(base).with(|c| c.pacing.enabled = true)] {
         let run = |pacing: bool| {
-            let (mut pair, id) = up(5, &Config { pacing, ..config.clone() });
+            let (mut pair, id) = up(5, &config.clone().with(|c| c.pacing.enabled = pacing));
             pair.latency = Duration::from_millis(50);
             queue(&mut pair, id, 0, 1);
             pair.run_for(Duration::from_secs(2));
@@ -201,13 +206,19 @@ fn what_t3_owes_and_probes_leave_at_once() {
 
 fn rack(config: Config) -> Config {
     let of = Config::named("rfc9260-rack").unwrap();
-    Config { loss_detection: of.loss_detection, tail_loss_probe: of.tail_loss_probe, ..config }
+    config.with(|c| {
+        c.congestion.loss_detection = of.congestion.loss_detection;
+        c.congestion.tail_loss_probe = of.congestion.tail_loss_probe;
+    })
 }
 
 #[test]
 fn a_closed_window_is_probed_as_ever() {
     let run = |pacing: bool| {
-        let config = Config { pacing, receive_window: 5000, ..paced(40) };
+        let config = paced(40).with(|c| {
+            c.pacing.enabled = pacing;
+            c.limits.receive_window = 5000;
+        });
         let (mut pair, id) = up(6, &config);
         queue(&mut pair, id, 0, 1);
         pair.run_for(Duration::from_secs(1));
@@ -263,9 +274,13 @@ fn over_short_queue(config: &Config, room: u64, bursts: usize) -> (u64, Duration
 #[test]
 fn a_short_queue_loses_less_and_nobody_is_slower() {
     for max_burst in [MaxBurst::Off, MaxBurst::Clamp(4)] {
-        let plain = Config { max_burst, sack_every: 2, send_buffer: 64 << 20, ..Config::rfc9260() };
+        let plain = Config::rfc9260().with(|c| {
+            c.congestion.max_burst = max_burst;
+            c.sack.every = 2;
+            c.limits.send_buffer = 64 << 20;
+        });
         let (drops, time) = over_short_queue(&plain, 15, 40);
-        let (paced_drops, paced_time) = over_short_queue(&Config { pacing: true, ..plain }, 15, 40);
+        let (paced_drops, paced_time) = over_short_queue(&plain.with(|c| c.pacing.enabled = true), 15, 40);
         let what = format!("{max_burst:?}: lost {drops} {paced_drops}, time {time} {paced_time}");
         assert!(paced_time < time, "{what}");
         // Max.Burst alone avoids bursts after pauses as well, at the cost of time.
@@ -283,23 +298,24 @@ fn random_lives() {
         let mut rng = Rng::stream(seed, "test", "pacing");
         let names = Config::PROFILES;
         let mut config = Config::named(names[rng.below(names.len() as u64) as usize]).unwrap();
-        config.pacing = true;
-        config.pacing_burst = [1, 4, 20][rng.below(3) as usize];
-        config.pacing_gain = [100, 120, 300][rng.below(3) as usize];
-        config.coupling = [Coupling::Independent, Coupling::Shared, Coupling::FccN2][rng.below(3) as usize];
-        config.subflow_level = [SubflowLevel::Zero, SubflowLevel::One][rng.below(2) as usize];
-        config.subflows = (0..1 + rng.below(3)).map(|i| SubflowSpec::new(dscp(i as u8))).collect();
+        config.pacing.enabled = true;
+        config.pacing.burst = [1, 4, 20][rng.below(3) as usize];
+        config.pacing.gain = [100, 120, 300][rng.below(3) as usize];
+        config.subflows.coupling =
+            [Coupling::Independent, Coupling::Shared, Coupling::FccN2][rng.below(3) as usize];
+        config.subflows.level = [SubflowLevel::Zero, SubflowLevel::One][rng.below(2) as usize];
+        config.subflows.open = (0..1 + rng.below(3)).map(|i| SubflowSpec::new(dscp(i as u8))).collect();
         config.mtu = [600, 1500][rng.below(2) as usize];
-        config.receive_window = [1 << 18, 1 << 20][rng.below(2) as usize];
-        config.sack_delay = Duration::from_millis([0, 200][rng.below(2) as usize]);
-        config.outbound_streams = 8;
-        config.send_buffer = 16 << 20;
-        config.association_max_retrans = 1000;
-        config.rto_max = Duration::from_secs(4);
-        config.heartbeat_interval = Duration::ZERO;
+        config.limits.receive_window = [1 << 18, 1 << 20][rng.below(2) as usize];
+        config.sack.delay = Duration::from_millis([0, 200][rng.below(2) as usize]);
+        config.streams.outbound = 8;
+        config.limits.send_buffer = 16 << 20;
+        config.limits.association_max_retrans = 1000;
+        config.timers.rto_max = Duration::from_secs(4);
+        config.timers.heartbeat_interval = Duration::ZERO;
         let mut pair = Pair::new(seed);
         pair.max_packets = 1 + rng.below(4) as usize;
-        pair.z.listen(Arc::new(Config { subflows: Vec::new(), ..config.clone() })).unwrap();
+        pair.z.listen(Arc::new(config.clone().with(|c| c.subflows.open = Vec::new()))).unwrap();
         let id = pair.a.connect(pair.now, address(Side::Z), PORT, Arc::new(config.clone())).unwrap();
         let one_in = [0, 30, 8][rng.below(3) as usize];
         let mut dice = Rng::stream(seed, "loss", "pacing");
@@ -315,13 +331,13 @@ fn random_lives() {
             }
             let end = pair.now + Duration::from_millis(rng.below(60));
             while pair.step(end) {
-                assert_eq!(pair.a.association(id).unwrap().audit(), Ok(()), "seed {seed}");
+                assert_eq!(pair.a.view(id).unwrap().audit(), Ok(()), "seed {seed}");
             }
             pair.now = end;
         }
         let start = pair.now;
-        while pair.a.association(id).unwrap().unacknowledged_chunks() > 0
-            || pair.a.association(id).unwrap().queued_bytes() > 0
+        while pair.a.view(id).unwrap().unacknowledged_chunks() > 0
+            || pair.a.view(id).unwrap().queued_bytes() > 0
         {
             pair.run_for(Duration::from_secs(5));
             assert!(pair.now - start < Duration::from_secs(1500), "seed {seed}: {:?}", stats(&pair, id));

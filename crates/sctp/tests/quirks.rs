@@ -47,7 +47,7 @@ fn which_positions_need_a_timeout() {
         assert_eq!(late, (tail..=19).collect::<Vec<_>>(), "{profile}");
         assert_eq!(fast, (3..tail).collect::<Vec<_>>(), "{profile}");
         let [none, first, last] = [0, 1, 20].map(|k| run(&config, MEDIUM, k).times[2]);
-        let initial = config.rto_initial.as_secs_f64();
+        let initial = config.timers.rto_initial.as_secs_f64();
         assert!((first - none - initial).abs() < 0.01 && (last - none).abs() < 1e-6, "{profile}");
     }
 }

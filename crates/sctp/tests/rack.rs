@@ -53,7 +53,7 @@ fn warmed_up(config: &Config) -> (Pair, AssociationId) {
 }
 
 fn stats(pair: &Pair, id: AssociationId) -> Stats {
-    pair.a.association(id).unwrap().stats()
+    pair.a.view(id).unwrap().stats()
 }
 
 /// Loses the `lost`-th DATA packet of A from now on.
@@ -154,8 +154,7 @@ fn a_needless_probe_costs_no_window() {
     let s = stats(&pair, a);
     assert_eq!((s.timeouts, s.congestion_events, s.retransmissions), (0, 0, 1));
     assert!(s.cwnd >= before);
-    // More data: the window was not cut afterwards either.
-    send(&mut pair, a, 10);
+    // More data: the window was not cut afterwards either.association(a).unwrap().send(&mut pair, 10);
     pair.run_for(Duration::from_secs(3));
     assert_eq!(stats(&pair, a).congestion_events, 0);
 }
@@ -178,11 +177,10 @@ fn a_needed_probe_cuts_the_window() {
 #[test]
 fn every_subflow_finds_its_own_losses() {
     for level in [SubflowLevel::Zero, SubflowLevel::One] {
-        let config = Config {
-            loss_detection: rack().loss_detection,
-            tail_loss_probe: true,
-            ..subflow_config(level, 2)
-        };
+        let config = subflow_config(level, 2).with(|c| {
+            c.congestion.loss_detection = rack().congestion.loss_detection;
+            c.congestion.tail_loss_probe = true;
+        });
         let (mut pair, a, _) = Pair::established(5, &config);
         pair.latency = ms(20);
         pair.latency_of.insert(Dscp::new(1).unwrap(), ms(60));

@@ -15,13 +15,12 @@ use anabranch_wire::{Checksum, Packet};
 use common::{Logged, Pair, Side};
 
 fn config(interleaving: bool) -> Config {
-    Config {
-        interleaving,
-        reconfiguration: true,
-        peer_resets_association: true,
-        heartbeat_interval: Duration::ZERO,
-        ..Config::rfc9260()
-    }
+    Config::rfc9260().with(|c| {
+        c.extensions.interleaving = interleaving;
+        c.extensions.reconfiguration = true;
+        c.extensions.peer_resets_association = true;
+        c.timers.heartbeat_interval = Duration::ZERO;
+    })
 }
 
 /// Everything that RE-CONFIG chunks of a packet hold, a line a parameter.
@@ -69,7 +68,7 @@ impl Counted {
         payload.resize(len.max(4), stream as u8);
         let now = pair.now;
         let message = anabranch_sctp::Message::new(stream, payload.into());
-        match pair.endpoint(side).send(now, id, message) {
+        match pair.endpoint(side).association(id).unwrap().send(now, message) {
             Ok(()) => *number += 1,
             Err(SendError::Full) => {}
             Err(other) => panic!("{other}"),
@@ -128,7 +127,7 @@ fn a_stream_begins_anew_and_the_others_go_on() {
             counted.send(&mut pair, Side::A, a, 2, 10);
         }
         let now = pair.now;
-        pair.a.reset_streams(now, a, Direction::Outgoing, &[1]).unwrap();
+        pair.a.association(a).unwrap().reset_streams(now, Direction::Outgoing, &[1]).unwrap();
         for _ in 0..2 {
             counted.send(&mut pair, Side::A, a, 1, 10);
             counted.send(&mut pair, Side::A, a, 2, 10);
@@ -158,7 +157,7 @@ fn the_peer_is_asked_for_its_streams_and_answers_with_a_request() {
     }
     pair.run_for(Duration::from_secs(1));
     let now = pair.now;
-    pair.a.reset_streams(now, a, Direction::Both, &[0, 2]).unwrap();
+    pair.a.association(a).unwrap().reset_streams(now, Direction::Both, &[0, 2]).unwrap();
     pair.run_for(Duration::from_secs(1));
     for stream in 0..3 {
         counted.send(&mut pair, Side::Z, z, stream, 10);
@@ -179,7 +178,7 @@ fn the_peer_is_asked_for_its_streams_and_answers_with_a_request() {
     );
     // "all of the streams being requested will be already set to 0 ... 'Nothing to do'" (5.2.3): never used.
     let now = pair.now;
-    pair.a.reset_streams(now, a, Direction::Incoming, &[7]).unwrap();
+    pair.a.association(a).unwrap().reset_streams(now, Direction::Incoming, &[7]).unwrap();
     pair.run_for(Duration::from_secs(1));
     assert_eq!(dialogue(&pair)[5..], ["A incoming-reset", "Z result=0"]);
 }
@@ -198,7 +197,7 @@ fn a_reset_waits_for_what_was_sent_before() {
     counted.send(&mut pair, Side::A, a, 4, 1000);
     pair.pump();
     let now = pair.now;
-    pair.a.reset_streams(now, a, Direction::Outgoing, &[]).unwrap();
+    pair.a.association(a).unwrap().reset_streams(now, Direction::Outgoing, &[]).unwrap();
     for _ in 0..3 {
         counted.send(&mut pair, Side::A, a, 4, 1000);
     }
@@ -229,9 +228,9 @@ fn every_packet_may_be_lost_once() {
                 }
                 let now = pair.now;
                 match round {
-                    0 => pair.a.reset_streams(now, a, Direction::Both, &[3]).unwrap(),
-                    1 => pair.z.reset_association(now, z).unwrap(),
-                    _ => pair.a.add_streams(now, a, 2, 3).unwrap(),
+                    0 => pair.a.association(a).unwrap().reset_streams(now, Direction::Both, &[3]).unwrap(),
+                    1 => pair.z.association(z).unwrap().reset_association(now).unwrap(),
+                    _ => pair.a.association(a).unwrap().add_streams(now, 2, 3).unwrap(),
                 }
                 for stream in [0, 3] {
                     counted.send(&mut pair, Side::A, a, stream, 100);
@@ -245,7 +244,7 @@ fn every_packet_may_be_lost_once() {
                 let done =
                     |e: &Event| matches!(e, Event::AssociationReset { outcome: Reconfigured::Performed });
                 assert!(pair.saw(side, done), "packet {lost}: {:?} {:?}", pair.events, dialogue(&pair));
-                let assoc = pair.endpoint(side).association(id).unwrap();
+                let assoc = pair.endpoint(side).view(id).unwrap();
                 assert_eq!(assoc.outbound_streams(), if side == Side::A { 12 } else { 13 });
                 assert_eq!((assoc.state(), assoc.queued_bytes()), (State::Established, 0));
             }
@@ -269,8 +268,8 @@ fn tsns_begin_anew_on_both_sides() {
     let before = [first_tsn(&pair, Side::A), first_tsn(&pair, Side::Z)];
     pair.log.clear();
     let now = pair.now;
-    pair.a.reset_association(now, a).unwrap();
-    assert_eq!(pair.a.reset_association(now, a), Err(ReconfigError::TooSoon));
+    pair.a.association(a).unwrap().reset_association(now).unwrap();
+    assert_eq!(pair.a.association(a).unwrap().reset_association(now), Err(ReconfigError::TooSoon));
     counted.send(&mut pair, Side::A, a, 0, 10);
     pair.run_for(Duration::from_secs(1));
     counted.send(&mut pair, Side::Z, z, 0, 10);
@@ -284,7 +283,7 @@ fn tsns_begin_anew_on_both_sides() {
     let old: Vec<Vec<u8>> = pair.log.iter().map(|p| p.bytes.clone()).collect();
     pair.run_for(Duration::from_secs(40));
     let now = pair.now;
-    pair.a.reset_association(now, a).unwrap();
+    pair.a.association(a).unwrap().reset_association(now).unwrap();
     pair.run_for(Duration::from_secs(1));
     let received = pair.received.len();
     for bytes in &old {
@@ -296,7 +295,7 @@ fn tsns_begin_anew_on_both_sides() {
     pair.run_for(Duration::from_secs(5));
     counted.all_came(&pair);
     assert_eq!(pair.received.len(), received + 1);
-    assert_eq!(pair.z.association(z).unwrap().state(), State::Established);
+    assert_eq!(pair.z.view(z).unwrap().state(), State::Established);
 }
 
 #[test]
@@ -304,13 +303,16 @@ fn more_streams_for_both() {
     let (mut pair, a, z) = Pair::established(6, &config(false));
     let now = pair.now;
     let message = |stream| anabranch_sctp::Message::new(stream, bytes::Bytes::from_static(b"12345"));
-    assert!(matches!(pair.a.send(now, a, message(10)), Err(SendError::NoSuchStream { streams: 10, .. })));
-    pair.a.add_streams(now, a, 5, 1).unwrap();
+    assert!(matches!(
+        pair.a.association(a).unwrap().send(now, message(10)),
+        Err(SendError::NoSuchStream { streams: 10, .. })
+    ));
+    pair.a.association(a).unwrap().add_streams(now, 5, 1).unwrap();
     pair.run_for(Duration::from_secs(1));
     let now = pair.now;
-    pair.a.send(now, a, message(14)).unwrap();
-    assert!(pair.a.send(now, a, message(15)).is_err());
-    pair.z.send(now, z, message(10)).unwrap();
+    pair.a.association(a).unwrap().send(now, message(14)).unwrap();
+    assert!(pair.a.association(a).unwrap().send(now, message(15)).is_err());
+    pair.z.association(z).unwrap().send(now, message(10)).unwrap();
     pair.run_for(Duration::from_secs(1));
     assert_eq!(pair.received.len(), 2);
     assert_eq!(
@@ -329,16 +331,16 @@ fn more_streams_for_both() {
 #[test]
 fn what_the_peer_may_not() {
     let mut strict = config(false);
-    strict.peer_resets_streams = false;
-    strict.peer_resets_association = false;
-    strict.peer_adds_streams = false;
+    strict.extensions.peer_resets_streams = false;
+    strict.extensions.peer_resets_association = false;
+    strict.extensions.peer_adds_streams = false;
     let (mut pair, a, _) = Pair::established(7, &strict);
     let mut counted = Counted::default();
     counted.send(&mut pair, Side::A, a, 1, 10);
     let now = pair.now;
-    pair.a.reset_streams(now, a, Direction::Both, &[1]).unwrap();
-    pair.a.add_streams(now, a, 1, 1).unwrap();
-    pair.a.reset_association(now, a).unwrap();
+    pair.a.association(a).unwrap().reset_streams(now, Direction::Both, &[1]).unwrap();
+    pair.a.association(a).unwrap().add_streams(now, 1, 1).unwrap();
+    pair.a.association(a).unwrap().reset_association(now).unwrap();
     counted.send(&mut pair, Side::A, a, 1, 10);
     pair.run_for(Duration::from_secs(10));
     counted.all_came(&pair);
@@ -355,11 +357,17 @@ fn what_the_peer_may_not() {
     });
     assert_eq!(denied.count(), 5, "{:?}", pair.events);
     // Limits: more streams than `inbound_streams` of the other side allows.
-    let narrow = Config { inbound_streams: 12, max_outbound_streams: 11, ..config(false) };
+    let narrow = config(false).with(|c| {
+        c.streams.inbound = 12;
+        c.streams.max_outbound = 11;
+    });
     let (mut pair, a, _) = Pair::established(8, &narrow);
     let now = pair.now;
-    assert_eq!(pair.a.add_streams(now, a, 0, 3), Err(ReconfigError::TooManyStreams { limit: 12 }));
-    pair.a.add_streams(now, a, 3, 2).unwrap();
+    assert_eq!(
+        pair.a.association(a).unwrap().add_streams(now, 0, 3),
+        Err(ReconfigError::TooManyStreams { limit: 12 })
+    );
+    pair.a.association(a).unwrap().add_streams(now, 3, 2).unwrap();
     pair.run_for(Duration::from_secs(1));
     assert_eq!(dialogue(&pair), ["A add-outgoing", "Z result=2", "A add-incoming", "Z result=2"]);
 }
@@ -368,36 +376,42 @@ fn what_the_peer_may_not() {
 fn nothing_without_agreement() {
     for (ours, theirs) in [(true, false), (false, true), (false, false)] {
         let mut pair = Pair::new(9);
-        let with = |on| std::sync::Arc::new(Config { reconfiguration: on, ..config(false) });
+        let with = |on| std::sync::Arc::new(config(false).with(|c| c.extensions.reconfiguration = on));
         pair.z.listen(with(theirs)).unwrap();
         let now = pair.now;
         let a = pair.a.connect(now, common::address(Side::Z), common::PORT, with(ours)).unwrap();
-        assert_eq!(pair.a.reset_streams(now, a, Direction::Both, &[]), Err(ReconfigError::NotUp));
+        assert_eq!(
+            pair.a.association(a).unwrap().reset_streams(now, Direction::Both, &[]),
+            Err(ReconfigError::NotUp)
+        );
         pair.run_for(Duration::from_secs(1));
         let now = pair.now;
-        assert_eq!(pair.a.add_streams(now, a, 1, 1), Err(ReconfigError::NotSupported));
+        assert_eq!(pair.a.association(a).unwrap().add_streams(now, 1, 1), Err(ReconfigError::NotSupported));
         let z = pair.id_of(Side::Z);
-        assert_eq!(pair.z.reset_association(now, z), Err(ReconfigError::NotSupported));
+        assert_eq!(pair.z.association(z).unwrap().reset_association(now), Err(ReconfigError::NotSupported));
     }
     let (mut pair, a, _) = Pair::established(10, &config(false));
     let now = pair.now;
     assert_eq!(
-        pair.a.reset_streams(now, a, Direction::Incoming, &[3, 10]),
+        pair.a.association(a).unwrap().reset_streams(now, Direction::Incoming, &[3, 10]),
         Err(ReconfigError::NoSuchStream { stream: 10, streams: 10 })
     );
     let many: Vec<u16> = vec![0; 2000];
     assert!(matches!(
-        pair.a.reset_streams(now, a, Direction::Outgoing, &many),
+        pair.a.association(a).unwrap().reset_streams(now, Direction::Outgoing, &many),
         Err(ReconfigError::TooManyListed { listed: 2000, .. })
     ));
     // The longest list that is taken fits a packet.
-    pair.a.reset_streams(now, a, Direction::Both, &many[..700]).unwrap();
+    pair.a.association(a).unwrap().reset_streams(now, Direction::Both, &many[..700]).unwrap();
     pair.run_for(Duration::from_secs(1));
     let limit = config(false).max_packet() as usize;
     assert!(pair.log.iter().all(|p| p.bytes.len() <= limit));
     assert_eq!(dialogue(&pair).len(), 4, "{:?}", dialogue(&pair));
-    pair.a.shutdown(now, a);
-    assert_eq!(pair.a.reset_streams(now, a, Direction::Both, &[]), Err(ReconfigError::Closing));
+    pair.a.association(a).unwrap().shutdown(now);
+    assert_eq!(
+        pair.a.association(a).unwrap().reset_streams(now, Direction::Both, &[]),
+        Err(ReconfigError::Closing)
+    );
 }
 
 /// 5.1.1: RTO, doubled at every expiry, and the error counters.
@@ -406,7 +420,7 @@ fn a_request_without_answer_ends_the_association() {
     let (mut pair, a, _) = Pair::established(11, &config(false));
     pair.drop_if(|p| p.from == Side::A);
     let start = pair.now;
-    pair.a.add_streams(start, a, 1, 0).unwrap();
+    pair.a.association(a).unwrap().add_streams(start, 1, 0).unwrap();
     pair.run_for(Duration::from_secs(1000));
     let times: Vec<f64> = pair.log.iter().map(|p| (p.at - start).as_secs_f64()).collect();
     // RTO.Min is 1 s, RTO.Max 60 s.
@@ -427,7 +441,7 @@ fn a_peer_that_works_on_it_is_not_dead() {
     counted.send(&mut pair, Side::A, a, 0, 10);
     pair.pump();
     let now = pair.now;
-    pair.a.reset_streams(now, a, Direction::Outgoing, &[0]).unwrap();
+    pair.a.association(a).unwrap().reset_streams(now, Direction::Outgoing, &[0]).unwrap();
     pair.run_for(Duration::from_secs(12));
     let asked = dialogue(&pair).iter().filter(|d| *d == "A outgoing-reset").count();
     assert!(asked >= 4, "{:?}", dialogue(&pair));
@@ -443,12 +457,12 @@ fn held_messages_are_sent_before_the_end_and_lost_by_a_restart() {
     let mut counted = Counted::default();
     counted.send(&mut pair, Side::A, a, 0, 10);
     let now = pair.now;
-    pair.a.reset_streams(now, a, Direction::Outgoing, &[]).unwrap();
+    pair.a.association(a).unwrap().reset_streams(now, Direction::Outgoing, &[]).unwrap();
     for stream in 0..5 {
         counted.send(&mut pair, Side::A, a, stream, 2000);
     }
-    assert!(pair.a.association(a).unwrap().queued_bytes() >= 10_000);
-    pair.a.shutdown(now, a);
+    assert!(pair.a.view(a).unwrap().queued_bytes() >= 10_000);
+    pair.a.association(a).unwrap().shutdown(now);
     pair.run_for(Duration::from_secs(5));
     counted.all_came(&pair);
     for (side, id) in [(Side::A, a), (Side::Z, z)] {
@@ -459,16 +473,16 @@ fn held_messages_are_sent_before_the_end_and_lost_by_a_restart() {
 
 #[test]
 fn the_send_buffer_bounds_what_is_held() {
-    let (mut pair, a, _) = Pair::established(14, &Config { send_buffer: 10_000, ..config(false) });
+    let (mut pair, a, _) = Pair::established(14, &config(false).with(|c| c.limits.send_buffer = 10_000));
     pair.drop_if(|p| p.from == Side::A);
     let mut counted = Counted::default();
     counted.send(&mut pair, Side::A, a, 0, 10);
     let now = pair.now;
-    pair.a.reset_streams(now, a, Direction::Outgoing, &[0]).unwrap();
+    pair.a.association(a).unwrap().reset_streams(now, Direction::Outgoing, &[0]).unwrap();
     for _ in 0..100 {
         counted.send(&mut pair, Side::A, a, 0, 1000);
     }
-    let queued = pair.a.association(a).unwrap().queued_bytes();
+    let queued = pair.a.view(a).unwrap().queued_bytes();
     assert!((10_000..11_100).contains(&queued), "{queued}");
     pair.drop_if(|_| false);
     pair.run_for(Duration::from_secs(30));
@@ -482,11 +496,11 @@ fn random_lives() {
     for seed in 0..60 {
         let mut rng = Rng::stream(seed, "test", "reconfig");
         let mut config = config(seed % 2 == 0);
-        config.association_max_retrans = 1000;
-        config.path_max_retrans = 1000;
-        config.max_init_retransmits = 100;
-        config.rto_max = Duration::from_secs(2);
-        config.stream_scheduling = anabranch_sctp::config::StreamScheduling::ALL[rng.below(6) as usize];
+        config.limits.association_max_retrans = 1000;
+        config.limits.path_max_retrans = 1000;
+        config.limits.max_init_retransmits = 100;
+        config.timers.rto_max = Duration::from_secs(2);
+        config.streams.scheduling = anabranch_sctp::config::StreamScheduling::ALL[rng.below(6) as usize];
         let (mut pair, a, z) = Pair::established(seed, &config);
         let mut coin = Rng::stream(seed, "test", "loss");
         pair.drop_if(move |_| coin.chance(0.2));
@@ -503,9 +517,14 @@ fn random_lives() {
                 [Direction::Outgoing, Direction::Incoming, Direction::Both][rng.below(3) as usize];
             let streams: Vec<u16> = (0..5).filter(|_| rng.chance(0.3)).collect();
             match rng.below(8) {
-                0..=2 => pair.endpoint(side).reset_streams(now, id, direction, &streams).unwrap(),
-                3 => pair.endpoint(side).add_streams(now, id, 1, 1).unwrap(),
-                4 => match pair.endpoint(side).reset_association(now, id) {
+                0..=2 => pair
+                    .endpoint(side)
+                    .association(id)
+                    .unwrap()
+                    .reset_streams(now, direction, &streams)
+                    .unwrap(),
+                3 => pair.endpoint(side).association(id).unwrap().add_streams(now, 1, 1).unwrap(),
+                4 => match pair.endpoint(side).association(id).unwrap().reset_association(now) {
                     Ok(()) | Err(ReconfigError::TooSoon) => {}
                     Err(other) => panic!("{other}"),
                 },
@@ -518,11 +537,11 @@ fn random_lives() {
         pair.run_for(Duration::from_secs(400));
         counted.all_came(&pair);
         for (side, id) in [(Side::A, a), (Side::Z, z)] {
-            let assoc = pair.endpoint(side).association(id).unwrap();
+            let assoc = pair.endpoint(side).view(id).unwrap();
             assert_eq!((assoc.state(), assoc.queued_bytes()), (State::Established, 0), "seed {seed}");
         }
         let streams =
-            |side: Side, id, pair: &mut Pair| pair.endpoint(side).association(id).unwrap().outbound_streams();
+            |side: Side, id, pair: &mut Pair| pair.endpoint(side).view(id).unwrap().outbound_streams();
         assert!(streams(Side::A, a, &mut pair) > 10 || seed > 0);
     }
 }
@@ -585,7 +604,7 @@ fn requests_without_sense() {
             pair.pump();
             pair.run_for(Duration::from_millis(rng.below(50)));
         }
-        let assoc = pair.z.association(z).unwrap();
+        let assoc = pair.z.view(z).unwrap();
         assert_eq!(assoc.state(), State::Established, "seed {seed}: {:?}", pair.events.last());
         assert!(assoc.outbound_streams() <= 2048);
         assert!(pair.log.len() < 2000, "{}", pair.log.len());
@@ -627,13 +646,16 @@ fn answers_to_nothing() {
 /// "In progress" (RFC 6525, 4.4) is no reason to ask again every RTO: what has been done is said without being asked.
 #[test]
 fn what_is_in_progress_is_asked_for_less_and_less() {
-    let config = Config { reconfiguration: true, peer_resets_association: true, ..Config::rfc9260() };
+    let config = Config::rfc9260().with(|c| {
+        c.extensions.reconfiguration = true;
+        c.extensions.peer_resets_association = true;
+    });
     let (mut pair, a, z) = Pair::established(9, &config);
     // While data of its own is under way the peer cannot begin anew.
     pair.drop_if(|p| p.from == Side::Z && p.has("DATA"));
     pair.send(Side::Z, z, 0, b"lost");
     pair.pump();
-    pair.a.reset_association(pair.now, a).unwrap();
+    pair.a.association(a).unwrap().reset_association(pair.now).unwrap();
     pair.run_for(Duration::from_secs(60));
     let asked = pair.log.iter().filter(|p| p.from == Side::A && p.has("RE-CONFIG")).count();
     assert!((3..10).contains(&asked), "{asked}");

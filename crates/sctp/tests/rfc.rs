@@ -44,7 +44,7 @@ fn s5_2_1_an_init_while_setting_up() {
         pair.drop_if(move |p| p.from == Side::Z && (!echoed || p.has("COOKIE-ACK")));
         pair.run_for(Duration::from_millis(50));
         let state = if echoed { State::CookieEchoed } else { State::CookieWait };
-        assert_eq!(pair.a.association(a).unwrap().state(), state);
+        assert_eq!(pair.a.view(a).unwrap().state(), state);
         let own = init_of(&pair.log[0]);
         let mut other = Pair::new(2);
         other.z.connect(other.now, common::address(Side::A), PORT, Arc::new(Config::rfc9260())).unwrap();
@@ -55,7 +55,7 @@ fn s5_2_1_an_init_while_setting_up() {
         pair.pump();
         assert_eq!(pair.names(), ["A: INIT-ACK"]);
         assert_eq!(init_of(&pair.log[0]), own, "echoed {echoed}");
-        assert_eq!(pair.a.association(a).unwrap().state(), state);
+        assert_eq!(pair.a.view(a).unwrap().state(), state);
     }
 }
 
@@ -64,7 +64,7 @@ fn s5_2_1_an_init_while_setting_up() {
 fn s5_2_4_collisions_with_data_and_a_loss_anywhere() {
     for with_data in [true, false] {
         for lost in 0..14 {
-            let config = Config { data_with_cookie: with_data, ..Config::rfc9260() };
+            let config = Config::rfc9260().with(|c| c.emulation.data_with_cookie = with_data);
             let (mut pair, a) = Pair::connecting(3, &config);
             pair.a.listen(Arc::new(config.clone())).unwrap();
             let now = pair.now;
@@ -100,7 +100,7 @@ fn s5_1_1_streams_granted_in_a_collision() {
     let (mut pair, a) = Pair::connecting(4, &config);
     pair.a.listen(Arc::new(config.clone())).unwrap();
     let now = pair.now;
-    let few = Config { inbound_streams: 2, ..config };
+    let few = config.with(|c| c.streams.inbound = 2);
     pair.z.listen(Arc::new(few.clone())).unwrap();
     pair.z.connect(now, common::address(Side::A), PORT, Arc::new(few)).unwrap();
     // Z's handshake wins: A's INIT is lost.
@@ -108,7 +108,7 @@ fn s5_1_1_streams_granted_in_a_collision() {
     pair.send(Side::A, a, 7, b"nowhere to go");
     pair.send(Side::A, a, 1, b"fine");
     pair.run_for(Duration::from_secs(10));
-    assert_eq!(pair.a.association(a).unwrap().outbound_streams(), 2);
+    assert_eq!(pair.a.view(a).unwrap().outbound_streams(), 2);
     assert!(
         pair.saw(Side::A, |e| matches!(e, Event::StreamsReduced { messages_dropped: 1 })),
         "{:?}",
@@ -122,35 +122,31 @@ fn s5_1_1_streams_granted_in_a_collision() {
 #[test]
 fn s6_1_a_closed_window_whose_updates_are_lost() {
     let mut config = Config::rfc9260();
-    config.receive_window = 8000;
-    config.rto_max = Duration::from_secs(10);
+    config.limits.receive_window = 8000;
+    config.timers.rto_max = Duration::from_secs(10);
     let (mut pair, a, _) = Pair::established(5, &config);
     pair.reads = [true, false];
     for _ in 0..40 {
         pair.send(Side::A, a, 0, &[1; 1000]);
     }
     pair.run_for(Duration::from_secs(600));
-    assert_eq!(
-        pair.a.association(a).unwrap().state(),
-        State::Established,
-        "probes that are answered are no errors"
-    );
-    assert!(pair.a.stats(a).unwrap().window_probes > 0);
+    assert_eq!(pair.a.view(a).unwrap().state(), State::Established, "probes that are answered are no errors");
+    assert!(pair.a.view(a).unwrap().stats().window_probes > 0);
     // The reader wakes up; the updates that tell of it are lost for a while.
     let until = pair.now + Duration::from_secs(3);
     pair.drop_if(move |p| p.from == Side::Z && p.at < until);
     pair.reads = [true, true];
     pair.run_for(Duration::from_secs(120));
-    assert_eq!(pair.received.len(), 40, "{:?}", pair.a.stats(a));
+    assert_eq!(pair.received.len(), 40, "{:?}", pair.a.view(a).map(anabranch_sctp::Association::stats));
 }
 
 /// 6.1 A: "the sender MUST NOT" give up on a peer that keeps answering, but one that does not is unreachable.
 #[test]
 fn s6_1_a_closed_window_of_a_peer_that_died() {
     let mut config = Config::rfc9260();
-    config.receive_window = 4000;
-    config.association_max_retrans = 3;
-    config.heartbeat_interval = Duration::ZERO;
+    config.limits.receive_window = 4000;
+    config.limits.association_max_retrans = 3;
+    config.timers.heartbeat_interval = Duration::ZERO;
     let (mut pair, a, _) = Pair::established(6, &config);
     pair.reads = [true, false];
     for _ in 0..10 {
@@ -187,7 +183,7 @@ fn s6_2_duplicates_are_reported_at_once() {
 #[test]
 fn s6_3_t3_restarts_with_progress_and_backs_off() {
     let mut config = Config::rfc9260();
-    config.sack_delay = Duration::ZERO;
+    config.sack.delay = Duration::ZERO;
     let (mut pair, a, _) = Pair::established(8, &config);
     let start = pair.now;
     // Packets 300 ms apart: a timer that was never restarted would expire in between.
@@ -195,7 +191,7 @@ fn s6_3_t3_restarts_with_progress_and_backs_off() {
         pair.send(Side::A, a, 0, &[1; 500]);
         pair.run_for(Duration::from_millis(300));
     }
-    assert_eq!(pair.a.stats(a).unwrap().timeouts, 0);
+    assert_eq!(pair.a.view(a).unwrap().stats().timeouts, 0);
     pair.log.clear();
     pair.drop_if(|p| p.from == Side::A);
     pair.send(Side::A, a, 0, &[2; 500]);
@@ -214,14 +210,16 @@ fn s6_3_t3_restarts_with_progress_and_backs_off() {
 #[test]
 fn s6_3_1_c5_no_sample_of_what_was_sent_twice() {
     for sampling in [RttSampling::OncePerRoundTrip, RttSampling::EveryAck] {
-        let config =
-            Config { rtt_sampling: sampling, heartbeat_interval: Duration::ZERO, ..Config::rfc9260() };
+        let config = Config::rfc9260().with(|c| {
+            c.timers.rtt_sampling = sampling;
+            c.timers.heartbeat_interval = Duration::ZERO;
+        });
         let (mut pair, a, _) = Pair::established(9, &config);
         let mut first = true;
         pair.drop_if(move |p| p.has("DATA") && std::mem::take(&mut first));
         pair.send(Side::A, a, 0, b"x");
         pair.run_for(Duration::from_secs(5));
-        let stats = pair.a.stats(a).unwrap();
+        let stats = pair.a.view(a).unwrap().stats();
         assert_eq!((stats.timeouts, stats.rtt_samples), (1, 0), "{sampling:?}");
         assert_eq!(
             stats.rto,
@@ -230,40 +228,42 @@ fn s6_3_1_c5_no_sample_of_what_was_sent_twice() {
         );
         pair.send(Side::A, a, 0, b"x");
         pair.run_for(Duration::from_secs(5));
-        assert_eq!(pair.a.stats(a).unwrap().rtt_samples, 1);
-        assert_eq!(pair.a.stats(a).unwrap().rto, Duration::from_secs(1));
+        assert_eq!(pair.a.view(a).unwrap().stats().rtt_samples, 1);
+        assert_eq!(pair.a.view(a).unwrap().stats().rto, Duration::from_secs(1));
     }
 }
 
 /// 7.2.1: "max(cwnd / 2, 4 * PMDCS) once per RTO" without transmission, ssthresh first set to cwnd.
 #[test]
 fn s7_2_1_an_idle_window_decays() {
-    let config = Config { max_burst: MaxBurst::Off, send_buffer: 1 << 20, ..Config::rfc9260() };
+    let config = Config::rfc9260().with(|c| {
+        c.congestion.max_burst = MaxBurst::Off;
+        c.limits.send_buffer = 1 << 20;
+    });
     let (mut pair, a, _) = Pair::established(10, &config);
     for _ in 0..200 {
         pair.send(Side::A, a, 0, &[1; 1400]);
     }
     pair.run_for(Duration::from_secs(3));
-    let grown = pair.a.stats(a).unwrap().cwnd;
+    let grown = pair.a.view(a).unwrap().stats().cwnd;
     assert!(grown > 16 * u64::from(config.pmdcs()), "{grown}");
     pair.run_for(Duration::from_millis(100));
     pair.send(Side::A, a, 0, b"x");
-    let after = pair.a.stats(a).unwrap().cwnd;
+    let after = pair.a.view(a).unwrap().stats().cwnd;
     assert!(after <= grown / 2 && after >= grown / 8, "{grown} {after}");
     pair.run_for(Duration::from_secs(100));
     pair.send(Side::A, a, 0, b"x");
-    assert_eq!(pair.a.stats(a).unwrap().cwnd, 4 * u64::from(config.pmdcs()));
+    assert_eq!(pair.a.view(a).unwrap().stats().cwnd, 4 * u64::from(config.pmdcs()));
 }
 
 /// 7.2.3: after T3-rtx the window grows by slow start, also when the timer expired during Fast Recovery.
 #[test]
 fn s7_2_3_slow_start_after_a_timeout_in_fast_recovery() {
-    let config = Config {
-        max_burst: MaxBurst::Off,
-        send_buffer: 4 << 20,
-        heartbeat_interval: Duration::ZERO,
-        ..Config::rfc9260()
-    };
+    let config = Config::rfc9260().with(|c| {
+        c.congestion.max_burst = MaxBurst::Off;
+        c.limits.send_buffer = 4 << 20;
+        c.timers.heartbeat_interval = Duration::ZERO;
+    });
     let (mut pair, a, _) = Pair::established(11, &config);
     for _ in 0..400 {
         pair.send(Side::A, a, 0, &[1; 1400]);
@@ -277,7 +277,7 @@ fn s7_2_3_slow_start_after_a_timeout_in_fast_recovery() {
         p.from == Side::A && (count == 1 || (count > 6 && p.at < start + Duration::from_millis(1200)))
     });
     pair.run_for(Duration::from_secs(30));
-    let stats = pair.a.stats(a).unwrap();
+    let stats = pair.a.view(a).unwrap().stats();
     assert!(stats.fast_retransmits > 0 && stats.timeouts > 0, "{stats:?}");
     assert_eq!(pair.received.len(), 400);
     let done = pair.log.iter().filter(|p| p.from == Side::A && p.has("DATA")).map(at_ms).max().unwrap();
@@ -290,9 +290,9 @@ fn s7_2_3_slow_start_after_a_timeout_in_fast_recovery() {
 #[test]
 fn s8_3_heartbeat_times_and_counters() {
     let mut config = Config::rfc9260();
-    config.heartbeat_interval = Duration::from_secs(10);
-    config.path_max_retrans = 2;
-    config.association_max_retrans = 8;
+    config.timers.heartbeat_interval = Duration::from_secs(10);
+    config.limits.path_max_retrans = 2;
+    config.limits.association_max_retrans = 8;
     let (mut pair, a, _) = Pair::established(12, &config);
     pair.run_for(Duration::from_secs(200));
     let beats: Vec<u64> =
@@ -310,10 +310,10 @@ fn s8_3_heartbeat_times_and_counters() {
     pair.run_for(Duration::from_secs(300));
     assert!(pair.saw(Side::A, |e| matches!(e, Event::PathDown { path: 0 })), "{:?}", pair.events);
     assert!(pair.saw(Side::A, |e| matches!(e, Event::PathUp { path: 0 })), "{:?}", pair.events);
-    assert_eq!(pair.a.association(a).unwrap().state(), State::Established);
+    assert_eq!(pair.a.view(a).unwrap().state(), State::Established);
     // "discontinued after sending either a SHUTDOWN chunk or SHUTDOWN ACK chunk".
     pair.drop_if(|p| p.from == Side::Z);
-    pair.a.shutdown(pair.now, a);
+    pair.a.association(a).unwrap().shutdown(pair.now);
     pair.log.clear();
     pair.run_for(Duration::from_secs(100));
     assert!(pair.log.iter().all(|p| p.from == Side::Z || !p.has("HEARTBEAT")), "{:?}", pair.names());
@@ -334,9 +334,9 @@ fn s9_2_shutdown_with_data_both_ways_and_a_loss_anywhere() {
                 pair.send(Side::A, a, 0, &[1; 1000]);
                 pair.send(Side::Z, z, 0, &[2; 3000]);
             }
-            pair.a.shutdown(pair.now, a);
+            pair.a.association(a).unwrap().shutdown(pair.now);
             if both {
-                pair.z.shutdown(pair.now, z);
+                pair.z.association(z).unwrap().shutdown(pair.now);
             }
             pair.run_for(Duration::from_secs(60));
             assert_eq!(pair.received.len(), 16, "lost {lost}: {:?}", pair.ladder());
@@ -344,7 +344,10 @@ fn s9_2_shutdown_with_data_both_ways_and_a_loss_anywhere() {
                 assert_eq!(closed(&pair, side), Some(CloseReason::Graceful), "{lost}: {:?}", pair.ladder());
             }
             assert!(pair.a.release(a) && pair.z.release(z));
-            assert!(pair.a.stats(a).is_none() && !pair.a.release(a), "an id is good once");
+            assert!(
+                pair.a.view(a).map(anabranch_sctp::Association::stats).is_none() && !pair.a.release(a),
+                "an id is good once"
+            );
         }
     }
 }
@@ -359,7 +362,7 @@ fn s9_2_data_in_shutdown_sent() {
         (p.from == Side::A && p.has("SHUTDOWN") && p.words().len() == 1)
             || (p.has("DATA") && std::mem::take(&mut first))
     });
-    pair.a.shutdown(pair.now, a);
+    pair.a.association(a).unwrap().shutdown(pair.now);
     pair.pump();
     for _ in 0..3 {
         pair.send(Side::Z, z, 0, &[3; 1400]);
@@ -377,7 +380,7 @@ fn s9_2_data_in_shutdown_sent() {
 #[test]
 fn s1_6_tsns_wrap() {
     for (seed, initial, chunks) in [(17_849_601, 0xffff_ffed_u32, 200), (2_670_089, 0xffff_fcd3, 3000)] {
-        let config = Config { send_buffer: 64 << 20, ..Config::rfc9260() };
+        let config = Config::rfc9260().with(|c| c.limits.send_buffer = 64 << 20);
         let (mut pair, a) = Pair::connecting(seed, &config);
         pair.run_for(Duration::from_millis(100));
         assert_eq!(init_of(&pair.log[0]).1.get(), initial, "a seed for this very wrap");
@@ -393,22 +396,26 @@ fn s1_6_tsns_wrap() {
             assert_eq!(message.clone().into_bytes()[..4], next[stream].to_be_bytes());
             next[stream] += 3;
         }
-        assert_eq!(pair.received.len(), chunks as usize, "{:?}", pair.a.stats(a));
-        assert_eq!(pair.a.association(a).unwrap().flight_bytes(), 0);
+        assert_eq!(
+            pair.received.len(),
+            chunks as usize,
+            "{:?}",
+            pair.a.view(a).map(anabranch_sctp::Association::stats)
+        );
+        assert_eq!(pair.a.view(a).unwrap().flight_bytes(), 0);
     }
 }
 
 /// 3.3.2: as many streams as 16 bits can count.
 #[test]
 fn s3_3_2_all_65535_streams() {
-    let config = Config {
-        outbound_streams: 65_535,
-        inbound_streams: 65_535,
-        send_buffer: 64 << 20,
-        ..Config::rfc9260()
-    };
+    let config = Config::rfc9260().with(|c| {
+        c.streams.outbound = 65_535;
+        c.streams.inbound = 65_535;
+        c.limits.send_buffer = 64 << 20;
+    });
     let (mut pair, a, _) = Pair::established(15, &config);
-    assert_eq!(pair.a.association(a).unwrap().outbound_streams(), 65_535);
+    assert_eq!(pair.a.view(a).unwrap().outbound_streams(), 65_535);
     for stream in (0..65_535).rev() {
         pair.send(Side::A, a, stream, &stream.to_be_bytes());
     }
@@ -416,7 +423,9 @@ fn s3_3_2_all_65535_streams() {
     assert_eq!(pair.received.len(), 65_535);
     assert!(pair.received.iter().all(|(_, m)| m.clone().into_bytes()[..] == m.stream.to_be_bytes()));
     let now = pair.now;
-    assert!(pair.a.send(now, a, Message::new(65_535, Bytes::from_static(b"x"))).is_err());
+    assert!(
+        pair.a.association(a).unwrap().send(now, Message::new(65_535, Bytes::from_static(b"x"))).is_err()
+    );
 }
 
 /// 6.9: fragments at the smallest packet that is allowed, in batches.
@@ -451,7 +460,7 @@ fn s1_3_other_addresses() {
         z.listen(Arc::new(Config::rfc9260())).unwrap();
         let mut now = Instant::ZERO;
         let id = a.connect(now, remote, 5002, Arc::new(Config::rfc9260())).unwrap();
-        a.send(now, id, Message::new(0, Bytes::from(vec![5; 50_000]))).unwrap();
+        a.association(id).unwrap().send(now, Message::new(0, Bytes::from(vec![5; 50_000]))).unwrap();
         let (mut buf, mut got) = (Vec::new(), 0);
         for _ in 0..2000 {
             now += Duration::from_millis(1);
@@ -468,7 +477,7 @@ fn s1_3_other_addresses() {
             }
             while let Some((id, event)) = z.poll_event() {
                 if matches!(event, Event::Readable) {
-                    while let Some(m) = z.receive(id) {
+                    while let Some(m) = z.association(id).unwrap().receive() {
                         got += m.len();
                     }
                 }

@@ -28,7 +28,7 @@ fn stale_cookies_without_end_are_given_up() {
         script.init_ack(10);
         script.stale_cookie();
         if script.closed().is_some() {
-            assert!(round >= config.max_init_retransmits, "given up after {round}");
+            assert!(round >= config.limits.max_init_retransmits, "given up after {round}");
             return;
         }
     }
@@ -41,7 +41,13 @@ fn streams_taken_back_after_a_stale_cookie() {
     let mut script = Script::calling(&Config::rfc9260());
     let (now, a) = (script.pair.now, script.a);
     for (stream, len) in [(5, 5000), (0, 1), (1, 1)] {
-        script.pair.a.send(now, a, Message::new(stream, Bytes::from(vec![7; len]))).unwrap();
+        script
+            .pair
+            .a
+            .association(a)
+            .unwrap()
+            .send(now, Message::new(stream, Bytes::from(vec![7; len])))
+            .unwrap();
     }
     script.init_ack(10);
     assert!(script.pair.log.iter().any(|p| p.has("DATA")), "a fragment rode with COOKIE ECHO");
@@ -102,7 +108,7 @@ fn answers_to_many_requests_fit_into_packets() {
             && script.pair.log.iter().any(|p| p.has("HEARTBEAT-ACK"))
     );
     assert!(sizes.iter().all(|s| *s <= limit), "limit {limit}: {sizes:?}");
-    assert!(!script.pair.a.association(script.a).unwrap().state().eq(&State::Closed));
+    assert!(!script.pair.a.view(script.a).unwrap().state().eq(&State::Closed));
 }
 
 /// 3.2.1 and 5.1 C: what the INIT ACK had that we do not know is reported with the COOKIE ECHO, for "until the
@@ -110,7 +116,8 @@ fn answers_to_many_requests_fit_into_packets() {
 #[test]
 fn unknown_parameters_of_an_init_ack_are_reported_with_the_cookie_echo() {
     for with_data in [true, false] {
-        let mut script = Script::calling(&Config { data_with_cookie: with_data, ..Config::rfc9260() });
+        let mut script =
+            Script::calling(&Config::rfc9260().with(|c| c.emulation.data_with_cookie = with_data));
         let mut params = Vec::new();
         Param::StateCookie(StateCookie { cookie: b"cookie" }).emit(&mut params);
         params.extend_from_slice(&[0xC0, 0x77, 0, 4]);
@@ -136,13 +143,13 @@ fn unknown_parameters_of_an_init_ack_are_reported_with_the_cookie_echo() {
 #[test]
 fn data_on_invalid_streams_cannot_fill_the_receive_map() {
     let mut config = Config::rfc9260();
-    config.receive_window = 64 << 10;
+    config.limits.receive_window = 64 << 10;
     let mut script = Script::established(&config);
     for i in 0..100_000 {
         let bytes = packet(script.tag_a, |out| data(TSN_Z + 2 * i + 1, 60_000, b".").emit(out));
         script.pair.inject(Side::Z, &bytes);
     }
-    let stats = script.pair.a.stats(script.a).unwrap();
+    let stats = script.pair.a.view(script.a).unwrap().stats();
     assert!(stats.dropped_no_buffer > 80_000, "{stats:?}");
 }
 
@@ -214,8 +221,8 @@ fn cookies_stay_small() {
 #[test]
 fn a_message_without_end_is_refused() {
     let mut config = Config::rfc9260();
-    config.receive_window = 20_000;
-    config.max_message = 50_000;
+    config.limits.receive_window = 20_000;
+    config.limits.max_message = 50_000;
     let mut script = Script::established(&config);
     let part = [1; 1000];
     for i in 0..60 {
@@ -235,8 +242,8 @@ fn sacks_at_random_and_then_honest_ones() {
         // The script does not speak sf2007.
         let names = Config::PROFILES.map(|name| if name == "sf2007" { "rfc2960" } else { name });
         let mut config = Config::named(names[(seed % names.len() as u64) as usize]).unwrap();
-        config.association_max_retrans = 10_000;
-        config.heartbeat_interval = Duration::ZERO;
+        config.limits.association_max_retrans = 10_000;
+        config.timers.heartbeat_interval = Duration::ZERO;
         let mut script = Script::established(&config);
         let (a, first) = (script.a, script.tsn_a);
         let count = 1 + rng.below(60) as u32;
@@ -281,12 +288,18 @@ fn sacks_at_random_and_then_honest_ones() {
             assert_eq!(script.state(), State::Established, "seed {seed}: {:?}", script.closed());
             let wait = if round < 200 { rng.below(400) } else { 1000 };
             script.pair.run_for(Duration::from_millis(wait));
-            let association = script.pair.a.association(a).unwrap();
+            let association = script.pair.a.view(a).unwrap();
             let flight = association.flight_bytes();
             assert!(flight <= u64::from(next + count) * 3016, "{flight}");
         }
-        let association = script.pair.a.association(a).unwrap();
+        let association = script.pair.a.view(a).unwrap();
         let left = (association.flight_bytes(), association.queued_bytes());
-        assert_eq!(left, (0, 0), "seed {seed} {}: {:?}", config.profile, script.pair.a.stats(a));
+        assert_eq!(
+            left,
+            (0, 0),
+            "seed {seed} {}: {:?}",
+            config.profile,
+            script.pair.a.view(a).map(anabranch_sctp::Association::stats)
+        );
     }
 }

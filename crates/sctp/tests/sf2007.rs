@@ -18,7 +18,10 @@ fn config(subflows: u8) -> Config {
         streams: vec![u16::from(index)],
         ..SubflowSpec::new(Dscp::new(index).unwrap())
     };
-    Config { subflows: (0..subflows).map(spec).collect(), send_buffer: 4 << 20, ..Config::sf2007() }
+    Config::sf2007().with(|c| {
+        c.subflows.open = (0..subflows).map(spec).collect();
+        c.limits.send_buffer = 4 << 20;
+    })
 }
 
 fn up(seed: u64, subflows: u8) -> (Pair, AssociationId, AssociationId) {
@@ -52,7 +55,7 @@ fn everything_arrives_despite_losses() {
         pair.check_all(Side::Z, 3, 60);
         pair.check_all(Side::A, 3, 30);
         let now = pair.now;
-        pair.a.shutdown(now, a);
+        pair.a.association(a).unwrap().shutdown(now);
         pair.run_for(Duration::from_secs(200));
         let graceful = |e: &Event| matches!(e, Event::Closed(CloseReason::Graceful));
         assert!(pair.saw(Side::A, graceful) && pair.saw(Side::Z, graceful), "{:?}", pair.events);
@@ -97,7 +100,7 @@ fn the_figures() {
             !Show(Packet::parse(&logged.bytes, Checksum::Verify).unwrap()).to_string().contains("MALFORMED")
         );
     }
-    assert_eq!(pair.a.association(a).unwrap().subflow_level(), SubflowLevel::Sf2007);
+    assert_eq!(pair.a.view(a).unwrap().subflow_level(), SubflowLevel::Sf2007);
 }
 
 /// More chunks than 24 bits count would take long; numbers that begin just before the wrap do not.
@@ -140,7 +143,7 @@ fn streams_migrate() {
             }
             let now = pair.now;
             let (stream, subflow) = (rng.below(3) as u16, rng.below(3) as u8);
-            pair.a.set_stream_subflow(now, a, stream, subflow).unwrap();
+            pair.a.association(a).unwrap().set_stream_subflow(now, stream, subflow).unwrap();
             pair.run_for(Duration::from_millis(rng.below(60)));
         }
         pair.run_for(Duration::from_secs(150));
@@ -151,7 +154,7 @@ fn streams_migrate() {
 #[test]
 fn unequal_subflows_are_agreed_on() {
     // A asks for four and Z takes two: subflows 2 and 3 go on inside subflow 0.
-    let narrow = Config { inbound_subflows: 2, ..config(4) };
+    let narrow = config(4).with(|c| c.subflows.max_inbound = 2);
     let (mut pair, a, z) = Pair::between(3, &config(4), &narrow);
     pair.send_all(Side::A, a, 4, 40, 700);
     pair.send_all(Side::Z, z, 4, 40, 700);
@@ -201,7 +204,7 @@ proptest! {
             pair.run_for(Duration::from_millis(30));
         }
         pair.run_for(Duration::from_secs(5));
-        assert_ne!(pair.a.association(a).unwrap().state(), State::CookieWait);
+        assert_ne!(pair.a.view(a).unwrap().state(), State::CookieWait);
     }
 }
 
@@ -211,14 +214,14 @@ proptest! {
 fn a_single_subflow_obeys_its_window() {
     for seed in 0..5 {
         let mut config = config(1);
-        config.receive_window = 20_000;
+        config.limits.receive_window = 20_000;
         let (mut pair, a, z) = Pair::between(seed, &config, &config);
         pair.reads[Side::Z as usize] = false;
         pair.send_all(Side::A, a, 1, 200, 1000);
         let mut rng = Rng::stream(seed, "loss", "test");
         pair.drop_if(move |_| rng.below(4) == 0);
         pair.run_for(Duration::from_secs(60));
-        let stats = pair.z.stats(z).unwrap();
+        let stats = pair.z.view(z).unwrap().stats();
         assert!(stats.payload_bytes_received_new <= 21_000, "{}", stats.payload_bytes_received_new);
         pair.reads[Side::Z as usize] = true;
         pair.drop_if(|_| false);

@@ -26,7 +26,7 @@ fn spec(code: u8) -> SubflowSpec {
 
 /// So many subflows at level 0, stream `i` on subflow `i`.
 fn subflows(count: u8, config: Config) -> Config {
-    Config { subflows: (0..count).map(spec).collect(), ..config }
+    config.with(|c| c.subflows.open = (0..count).map(spec).collect())
 }
 
 /// A subflow is drained when everything is acknowledged cumulatively: "The data sender ... SHOULD NOT remove [gap acknowledged]
@@ -44,14 +44,14 @@ fn a_place_is_free_when_nothing_can_be_taken_back() {
         script.pair.run_for(ms(100));
         // All of subflow 1 has arrived, and what subflow 0 sent before it has not.
         script.sack(0, WINDOW, &[(2, 3)]);
-        script.pair.a.remove_subflow(script.pair.now, a, 1, 0).unwrap();
+        script.pair.a.association(a).unwrap().remove_subflow(script.pair.now, 1, 0).unwrap();
         if taken_back_first {
             script.sack(0, WINDOW, &[]);
         }
-        script.pair.a.add_subflow(script.pair.now, a, &spec(1)).unwrap();
+        script.pair.a.association(a).unwrap().add_subflow(script.pair.now, &spec(1)).unwrap();
         script.sack(0, WINDOW, &[]);
         script.pair.log.clear();
-        script.pair.a.shutdown(script.pair.now, a);
+        script.pair.a.association(a).unwrap().shutdown(script.pair.now);
         let mut got = BTreeSet::new();
         script.be_honest(Duration::from_secs(60), WINDOW, &mut got);
         assert_eq!(got.len(), 3, "{taken_back_first}: {got:?}");
@@ -85,7 +85,7 @@ fn rack_finds_what_left_before_lower_numbers() {
     let a = script.a;
     script.sack(1, WINDOW, &[]);
     assert_eq!(script.left(), [3, 4]);
-    script.pair.a.merge_subflows(script.pair.now, a, 1, 0).unwrap();
+    script.pair.a.association(a).unwrap().merge_subflows(script.pair.now, 1, 0).unwrap();
     script.pair.run_for(ms(20));
     script.pair.log.clear();
     script.sack(1, WINDOW, &[(9, 9)]);
@@ -94,7 +94,7 @@ fn rack_finds_what_left_before_lower_numbers() {
     let mut got = [0, 3, 4, 5, 9].into();
     script.be_honest(Duration::from_secs(1), WINDOW, &mut got);
     script.has_sent_all();
-    let stats = script.pair.a.stats(a).unwrap();
+    let stats = script.pair.a.view(a).unwrap().stats();
     assert_eq!((stats.timeouts, stats.retransmissions), (0, 4));
 }
 
@@ -132,7 +132,7 @@ fn what_leaves_under_a_lower_number_is_found_lost() {
     for arrived in [false, true] {
         let mut script = begun_message(Config::rfc9260());
         let a = script.a;
-        script.pair.a.merge_subflows(script.pair.now, a, 1, 0).unwrap();
+        script.pair.a.association(a).unwrap().merge_subflows(script.pair.now, 1, 0).unwrap();
         let above = (5, 7);
         if arrived {
             script.sack(3, WINDOW, &[above]);
@@ -190,7 +190,8 @@ fn closed_for(script: &mut Script, acknowledged: u32, duration: Duration) {
 
 /// So many messages wait; what has left has arrived, and the window is closed. The number of the probe.
 fn closed_window(config: &Config, messages: usize) -> (Script, u32) {
-    let mut script = Script::established(&Config { heartbeat_interval: Duration::ZERO, ..config.clone() });
+    let mut script =
+        Script::established(&config.clone().with(|c| c.timers.heartbeat_interval = Duration::ZERO));
     for _ in 0..messages {
         script.pair.send(Side::A, script.a, 0, &[1; 1400]);
     }
@@ -208,7 +209,7 @@ fn data_flows_with_the_window_update() {
     for profile in ["rfc9260", "rfc9260-rack", "rfc2960", "linux-6.1"] {
         for closed in [500, 1500, 10_000, 100_000, 3_600_000] {
             let (mut script, first) = closed_window(&Config::named(profile).unwrap(), 40);
-            let window = |script: &Script| script.pair.a.stats(script.a).unwrap().cwnd;
+            let window = |script: &Script| script.pair.a.view(script.a).unwrap().stats().cwnd;
             let before = window(&script);
             closed_for(&mut script, first, ms(closed));
             assert_eq!(script.state(), State::Established, "{profile} {closed}: {:?}", script.closed());
@@ -219,7 +220,7 @@ fn data_flows_with_the_window_update() {
             let mut got = (0..first).collect();
             script.be_honest(Duration::from_secs(3), WINDOW, &mut got);
             script.has_sent_all();
-            let stats = script.pair.a.stats(script.a).unwrap();
+            let stats = script.pair.a.view(script.a).unwrap().stats();
             assert_eq!((stats.congestion_events, stats.fast_retransmits), (0, 0), "{profile} {closed}");
             assert!(window(&script) > before, "{profile} {closed}");
         }
@@ -235,9 +236,9 @@ fn a_probe_that_is_answered_is_no_probe_any_more() {
         assert_eq!(script.left().last(), Some(&first));
         script.sack(first + acknowledged, WINDOW, &[]);
         script.pair.run_for(ms(100));
-        let before = script.pair.a.stats(script.a).unwrap();
+        let before = script.pair.a.view(script.a).unwrap().stats();
         script.pair.run_for(Duration::from_secs(3));
-        let after = script.pair.a.stats(script.a).unwrap();
+        let after = script.pair.a.view(script.a).unwrap().stats();
         assert!(after.timeouts > before.timeouts);
         assert!(after.cwnd < before.cwnd, "{acknowledged}: {} after {}", after.cwnd, before.cwnd);
     }
@@ -261,17 +262,17 @@ fn a_window_below_a_chunk_is_probed() {
 #[test]
 fn a_reader_that_pauses_is_not_unreachable() {
     for (len, window) in [(1, 4000), (10, 4000), (1000, 4000), (1, 1500), (10, 30_000), (3000, 4000)] {
-        let config = Config { receive_window: window, ..Config::rfc9260() };
+        let config = Config::rfc9260().with(|c| c.limits.receive_window = window);
         let (mut pair, a, _) = Pair::established(7, &config);
         pair.reads[Side::Z as usize] = false;
         for n in 0..5000 {
-            if pair.a.association(a).unwrap().queued_bytes() < 200_000 {
+            if pair.a.view(a).unwrap().queued_bytes() < 200_000 {
                 pair.send_numbered(Side::A, a, 0, n, len.max(4));
             }
         }
-        let sent = pair.a.stats(a).unwrap().messages_accepted;
+        let sent = pair.a.view(a).unwrap().stats().messages_accepted;
         pair.run_for(Duration::from_secs(3600));
-        assert_eq!(pair.a.association(a).unwrap().state(), State::Established, "{len} {window}");
+        assert_eq!(pair.a.view(a).unwrap().state(), State::Established, "{len} {window}");
         pair.reads[Side::Z as usize] = true;
         pair.pump();
         pair.run_for(Duration::from_secs(600));
@@ -289,7 +290,7 @@ fn a_window_that_stays_closed_does_not_hold_a_shutdown() {
             let cumulative = Tsn::new(script.tsn_a.wrapping_add(first - 1));
             script.send(|out| Shutdown { cumulative }.emit(out));
         } else {
-            script.pair.a.shutdown(script.pair.now, script.a);
+            script.pair.a.association(script.a).unwrap().shutdown(script.pair.now);
         }
         closed_for(&mut script, first, Duration::from_secs(290));
         assert_eq!(script.closed(), None, "{peer_closes}");
@@ -328,7 +329,7 @@ fn a_sack_leaves_whole() {
 #[test]
 fn a_slow_reader_is_not_cut_off_by_the_guard() {
     let (mut script, first) = closed_window(&Config::rfc9260(), 12);
-    script.pair.a.shutdown(script.pair.now, script.a);
+    script.pair.a.association(script.a).unwrap().shutdown(script.pair.now);
     for read in first..12 {
         closed_for(&mut script, read, Duration::from_secs(240));
         assert_eq!(script.state(), State::ShutdownPending, "{read}");

@@ -18,18 +18,17 @@ fn dscp(value: u8) -> Dscp {
 }
 
 fn config(subflows: u8) -> Config {
-    Config {
-        sack_delay: Duration::ZERO,
-        send_buffer: 64 << 20,
-        receive_window: 4 << 20,
-        subflows: (0..subflows).map(|i| SubflowSpec::new(dscp(i))).collect(),
-        ..Config::rfc9260()
-    }
+    Config::rfc9260().with(|c| {
+        c.sack.delay = Duration::ZERO;
+        c.limits.send_buffer = 64 << 20;
+        c.limits.receive_window = 4 << 20;
+        c.subflows.open = (0..subflows).map(|i| SubflowSpec::new(dscp(i))).collect();
+    })
 }
 
 fn up(seed: u64, config: &Config) -> (Pair, AssociationId) {
     let mut pair = Pair::new(seed);
-    pair.z.listen(Arc::new(Config { subflows: Vec::new(), ..config.clone() })).unwrap();
+    pair.z.listen(Arc::new(config.clone().with(|c| c.subflows.open = Vec::new()))).unwrap();
     let id = pair.a.connect(pair.now, address(Side::Z), PORT, Arc::new(config.clone())).unwrap();
     pair.run_for(Duration::from_millis(300));
     pair.log.clear();
@@ -37,7 +36,7 @@ fn up(seed: u64, config: &Config) -> (Pair, AssociationId) {
 }
 
 fn stats(pair: &Pair, id: AssociationId, index: u8) -> SubflowStats {
-    pair.a.association(id).unwrap().subflow_stats(index).unwrap()
+    pair.a.view(id).unwrap().subflow_stats(index).unwrap()
 }
 
 /// What was sent on each stream.
@@ -49,7 +48,7 @@ impl Sent {
         let list = self.0.entry(stream).or_default();
         let mut payload = vec![stream as u8 ^ list.len() as u8; len.max(4)];
         payload[..4].copy_from_slice(&(list.len() as u32).to_be_bytes());
-        match pair.a.send(pair.now, id, Message::new(stream, Bytes::from(payload))) {
+        match pair.a.association(id).unwrap().send(pair.now, Message::new(stream, Bytes::from(payload))) {
             Ok(()) => {
                 list.push(len.max(4));
                 true
@@ -99,13 +98,13 @@ fn a_stream_that_migrates_keeps_counting() {
         for _ in 0..6 {
             pair.run_for(Duration::from_millis(150));
             let now = pair.now;
-            let there = pair.a.set_stream_dscp(now, id, 0, dscp(1)).unwrap();
+            let there = pair.a.association(id).unwrap().set_stream_dscp(now, 0, dscp(1)).unwrap();
             assert_eq!(there, 1);
             pair.run_for(Duration::from_millis(150));
-            let back = pair.a.set_stream_dscp(pair.now, id, 0, dscp(0)).unwrap();
+            let back = pair.a.association(id).unwrap().set_stream_dscp(pair.now, 0, dscp(0)).unwrap();
             assert_eq!(back, 0);
         }
-        assert_eq!(pair.a.association(id).unwrap().subflows(), 2);
+        assert_eq!(pair.a.view(id).unwrap().subflows(), 2);
         pair.run_for(Duration::from_secs(120));
         sent.check(&pair, &format!("seed {seed}"));
         // Both code points carried it, and its numbers went on without a break.
@@ -134,7 +133,7 @@ fn a_migration_takes_along_what_waits_and_leaves_what_flies() {
     pair.pump();
     let before = stats(&pair, id, 0);
     assert!(before.flight > 0 && before.queued_bytes > 150_000);
-    pair.a.set_stream_subflow(pair.now, id, 0, 1).unwrap();
+    pair.a.association(id).unwrap().set_stream_subflow(pair.now, 0, 1).unwrap();
     let (old, new) = (stats(&pair, id, 0), stats(&pair, id, 1));
     assert_eq!((old.flight, old.queued_bytes, new.queued_bytes), (before.flight, 0, before.queued_bytes));
     pair.run_for(Duration::from_secs(20));
@@ -145,23 +144,35 @@ fn a_migration_takes_along_what_waits_and_leaves_what_flies() {
 #[test]
 fn a_new_code_point_opens_a_subflow_up_to_the_limit() {
     let mut limited = config(1);
-    limited.max_subflows = 3;
+    limited.subflows.max = 3;
     let (mut pair, id) = up(2, &limited);
     let now = pair.now;
-    assert_eq!(pair.a.set_stream_dscp(now, id, 1, dscp(46)), Ok(1));
-    assert_eq!(pair.a.set_stream_dscp(now, id, 2, dscp(46)), Ok(1));
-    assert_eq!(pair.a.set_stream_dscp(now, id, 3, dscp(10)), Ok(2));
-    assert_eq!(pair.a.set_stream_dscp(now, id, 4, dscp(12)), Err(SubflowError::TooMany { limit: 3 }));
-    let streams = pair.a.association(id).unwrap().outbound_streams();
-    let beyond = pair.a.set_stream_dscp(now, id, streams, dscp(46));
+    assert_eq!(pair.a.association(id).unwrap().set_stream_dscp(now, 1, dscp(46)), Ok(1));
+    assert_eq!(pair.a.association(id).unwrap().set_stream_dscp(now, 2, dscp(46)), Ok(1));
+    assert_eq!(pair.a.association(id).unwrap().set_stream_dscp(now, 3, dscp(10)), Ok(2));
+    assert_eq!(
+        pair.a.association(id).unwrap().set_stream_dscp(now, 4, dscp(12)),
+        Err(SubflowError::TooMany { limit: 3 })
+    );
+    let streams = pair.a.view(id).unwrap().outbound_streams();
+    let beyond = pair.a.association(id).unwrap().set_stream_dscp(now, streams, dscp(46));
     assert_eq!(beyond, Err(SubflowError::NoSuchStream { stream: streams, streams }));
-    assert_eq!(pair.a.remove_subflow(now, id, 7, 0), Err(SubflowError::NotOpen { index: 7 }));
-    assert_eq!(pair.a.remove_subflow(now, id, 1, 1), Err(SubflowError::Same { index: 1 }));
+    assert_eq!(
+        pair.a.association(id).unwrap().remove_subflow(now, 7, 0),
+        Err(SubflowError::NotOpen { index: 7 })
+    );
+    assert_eq!(
+        pair.a.association(id).unwrap().remove_subflow(now, 1, 1),
+        Err(SubflowError::Same { index: 1 })
+    );
     // A place that is free is taken again.
-    assert_eq!(pair.a.remove_subflow(now, id, 1, 0), Ok(()));
-    assert_eq!(pair.a.add_subflow(now, id, &SubflowSpec::new(dscp(12))), Ok(1));
-    pair.a.shutdown(now, id);
-    assert_eq!(pair.a.add_subflow(now, id, &SubflowSpec::new(dscp(14))), Err(SubflowError::Closing));
+    assert_eq!(pair.a.association(id).unwrap().remove_subflow(now, 1, 0), Ok(()));
+    assert_eq!(pair.a.association(id).unwrap().add_subflow(now, &SubflowSpec::new(dscp(12))), Ok(1));
+    pair.a.association(id).unwrap().shutdown(now);
+    assert_eq!(
+        pair.a.association(id).unwrap().add_subflow(now, &SubflowSpec::new(dscp(14))),
+        Err(SubflowError::Closing)
+    );
 }
 
 #[test]
@@ -175,17 +186,17 @@ fn removal_ends_when_its_flight_is_acknowledged() {
     }
     pair.drop_if(|p| p.from == Side::A && p.dscp == dscp(1));
     pair.run_for(Duration::from_millis(100));
-    pair.a.remove_subflow(pair.now, id, 1, 2).unwrap();
+    pair.a.association(id).unwrap().remove_subflow(pair.now, 1, 2).unwrap();
     pair.run_for(Duration::from_millis(500));
     let removed = stats(&pair, id, 1);
     assert!(!removed.open && removed.flight > 0 && removed.queued_bytes == 0);
     // Its place is not given away while it has something in flight.
-    assert_eq!(pair.a.add_subflow(pair.now, id, &SubflowSpec::new(dscp(9))), Ok(3));
+    assert_eq!(pair.a.association(id).unwrap().add_subflow(pair.now, &SubflowSpec::new(dscp(9))), Ok(3));
     pair.drop_if(|_| false);
     pair.run_for(Duration::from_secs(20));
     sent.check(&pair, "removal");
     assert_eq!(stats(&pair, id, 1).flight, 0);
-    assert_eq!(pair.a.add_subflow(pair.now, id, &SubflowSpec::new(dscp(8))), Ok(1));
+    assert_eq!(pair.a.association(id).unwrap().add_subflow(pair.now, &SubflowSpec::new(dscp(8))), Ok(1));
     assert_eq!(stats(&pair, id, 1).dscp, dscp(8));
 }
 
@@ -200,13 +211,13 @@ fn merged_windows_add_up_and_so_does_what_flies() {
     pair.run_for(Duration::from_millis(105));
     let (a, b) = (stats(&pair, id, 0), stats(&pair, id, 1));
     assert!(a.flight > 0 && b.flight > 0);
-    assert!(pair.a.association(id).unwrap().alike(0, 1, 0.25));
-    let total = pair.a.association(id).unwrap().flight_bytes();
-    pair.a.merge_subflows(pair.now, id, 1, 0).unwrap();
+    assert!(pair.a.view(id).unwrap().alike(0, 1, 0.25));
+    let total = pair.a.view(id).unwrap().flight_bytes();
+    pair.a.association(id).unwrap().merge_subflows(pair.now, 1, 0).unwrap();
     let merged = stats(&pair, id, 0);
     assert_eq!((merged.cwnd, merged.flight), (a.cwnd + b.cwnd, a.flight + b.flight));
-    assert_eq!(pair.a.association(id).unwrap().flight_bytes(), total);
-    assert_eq!(pair.a.association(id).unwrap().subflows(), 1);
+    assert_eq!(pair.a.view(id).unwrap().flight_bytes(), total);
+    assert_eq!(pair.a.view(id).unwrap().subflows(), 1);
     // From now on everything has one code point, and new data leaves at once where the window allows it.
     let mark = pair.log.len();
     pair.run_for(Duration::from_secs(30));
@@ -223,7 +234,7 @@ fn a_merged_subflow_whose_packets_are_all_lost_is_sent_again() {
     }
     pair.drop_if(|p| p.from == Side::A);
     pair.pump();
-    pair.a.merge_subflows(pair.now, id, 1, 0).unwrap();
+    pair.a.association(id).unwrap().merge_subflows(pair.now, 1, 0).unwrap();
     pair.drop_if(|_| false);
     pair.run_for(Duration::from_secs(10));
     sent.check(&pair, "merging what is lost");
@@ -232,14 +243,17 @@ fn a_merged_subflow_whose_packets_are_all_lost_is_sent_again() {
 #[test]
 fn a_message_that_was_alone_gets_company() {
     for coupling in [Coupling::Independent, Coupling::Shared] {
-        let one = Config { coupling, subflow_scheduler: SubflowScheduler::WeightedRoundRobin, ..config(1) };
+        let one = config(1).with(|c| {
+            c.subflows.coupling = coupling;
+            c.subflows.scheduler = SubflowScheduler::WeightedRoundRobin;
+        });
         let (mut pair, id) = up(6, &one);
         let mut sent = Sent::default();
         sent.send(&mut pair, id, 0, 300_000);
         pair.run_for(Duration::from_millis(25));
         assert!(stats(&pair, id, 0).queued_bytes > 200_000);
         let spec = SubflowSpec { streams: vec![1], ..SubflowSpec::new(dscp(46)) };
-        pair.a.add_subflow(pair.now, id, &spec).unwrap();
+        pair.a.association(id).unwrap().add_subflow(pair.now, &spec).unwrap();
         for _ in 0..100 {
             sent.send(&mut pair, id, 1, 1000);
         }
@@ -260,16 +274,16 @@ impl Plan {
     fn draw(rng: &mut Rng) -> Self {
         let profiles = Config::PROFILES;
         let mut config = Config::named(profiles[rng.below(profiles.len() as u64) as usize]).unwrap();
-        config.coupling =
+        config.subflows.coupling =
             [Coupling::Independent, Coupling::Shared, Coupling::FccN2, Coupling::FccN][rng.below(4) as usize];
-        config.subflow_scheduler = [
+        config.subflows.scheduler = [
             SubflowScheduler::Fcfs,
             SubflowScheduler::WeightedRoundRobin,
             SubflowScheduler::WeightedFair,
             SubflowScheduler::Priority,
         ][rng.below(4) as usize];
-        config.subflow_level = [SubflowLevel::Zero, SubflowLevel::One][rng.below(2) as usize];
-        config.stream_scheduling = [
+        config.subflows.level = [SubflowLevel::Zero, SubflowLevel::One][rng.below(2) as usize];
+        config.streams.scheduling = [
             StreamScheduling::Fcfs,
             StreamScheduling::RoundRobin,
             StreamScheduling::RoundRobinPacket,
@@ -277,23 +291,23 @@ impl Plan {
             StreamScheduling::FairCapacity,
             StreamScheduling::WeightedFair,
         ][rng.below(6) as usize];
-        config.subflows = (0..rng.below(4)).map(|i| SubflowSpec::new(dscp(i as u8))).collect();
-        config.max_subflows = 1 + rng.below(6) as u8;
-        config.outbound_streams = 8;
-        config.send_buffer = [20_000, 256 << 10][rng.below(2) as usize];
+        config.subflows.open = (0..rng.below(4)).map(|i| SubflowSpec::new(dscp(i as u8))).collect();
+        config.subflows.max = 1 + rng.below(6) as u8;
+        config.streams.outbound = 8;
+        config.limits.send_buffer = [20_000, 256 << 10][rng.below(2) as usize];
         config.mtu = [600, 1500][rng.below(2) as usize];
-        config.sack_delay = Duration::from_millis([0, 200][rng.below(2) as usize]);
-        config.association_max_retrans = 1000;
-        config.rto_max = Duration::from_secs(4);
-        config.heartbeat_interval = Duration::ZERO;
-        let mut peer = Config { subflows: Vec::new(), ..config.clone() };
-        peer.receive_window = [5_000, 30_000, 1 << 20][rng.below(3) as usize];
-        if config.subflow_level == SubflowLevel::One {
+        config.sack.delay = Duration::from_millis([0, 200][rng.below(2) as usize]);
+        config.limits.association_max_retrans = 1000;
+        config.timers.rto_max = Duration::from_secs(4);
+        config.timers.heartbeat_interval = Duration::ZERO;
+        let mut peer = config.clone().with(|c| c.subflows.open = Vec::new());
+        peer.limits.receive_window = [5_000, 30_000, 1 << 20][rng.below(3) as usize];
+        if config.subflows.level == SubflowLevel::One {
             // Each subflow has a part of the buffer for itself: it must hold the longest message.
-            peer.receive_window = peer.receive_window.max(1 << 18);
+            peer.limits.receive_window = peer.limits.receive_window.max(1 << 18);
             // Half of the peers do not have the extension: level 0 results.
             if rng.chance(0.5) {
-                peer.subflow_level = SubflowLevel::Zero;
+                peer.subflows.level = SubflowLevel::Zero;
             }
         }
         let loss = [0, 30, 8][rng.below(3) as usize];
@@ -306,7 +320,7 @@ impl Plan {
 fn life(seed: u64) -> usize {
     let mut rng = Rng::stream(seed, "test", "changes");
     let plan = Plan::draw(&mut rng);
-    let what = format!("seed {seed}: {:?} {:?}", plan.config.coupling, plan.config.subflow_level);
+    let what = format!("seed {seed}: {:?} {:?}", plan.config.subflows.coupling, plan.config.subflows.level);
     let mut pair = Pair::new(seed);
     pair.z.listen(Arc::new(plan.peer.clone())).unwrap();
     let id = pair.a.connect(pair.now, address(Side::Z), PORT, Arc::new(plan.config.clone())).unwrap();
@@ -326,18 +340,18 @@ fn life(seed: u64) -> usize {
         let (stream, subflow, to) = (rng.below(8) as u16, rng.below(6) as u8, rng.below(6) as u8);
         let code = dscp(rng.below(6) as u8);
         let done = match rng.below(16) {
-            0 => pair.a.set_stream_dscp(now, id, stream, code).is_ok(),
-            1 => pair.a.set_stream_subflow(now, id, stream, subflow).is_ok(),
+            0 => pair.a.association(id).unwrap().set_stream_dscp(now, stream, code).is_ok(),
+            1 => pair.a.association(id).unwrap().set_stream_subflow(now, stream, subflow).is_ok(),
             2 => {
                 let spec = SubflowSpec {
                     streams: vec![stream],
                     weight: 1 + u16::from(to),
                     ..SubflowSpec::new(code)
                 };
-                pair.a.add_subflow(now, id, &spec).is_ok()
+                pair.a.association(id).unwrap().add_subflow(now, &spec).is_ok()
             }
-            3 => pair.a.remove_subflow(now, id, subflow, to).is_ok(),
-            4 => pair.a.merge_subflows(now, id, subflow, to).is_ok(),
+            3 => pair.a.association(id).unwrap().remove_subflow(now, subflow, to).is_ok(),
+            4 => pair.a.association(id).unwrap().merge_subflows(now, subflow, to).is_ok(),
             5 | 6 => {
                 pair.run_for(Duration::from_millis(rng.below(120)));
                 false
@@ -351,7 +365,7 @@ fn life(seed: u64) -> usize {
             }
         };
         changes += usize::from(done);
-        let assoc = pair.a.association(id).unwrap();
+        let assoc = pair.a.view(id).unwrap();
         assert!(assoc.subflows() >= 1, "{what}");
         assert_eq!(assoc.audit(), Ok(()), "{what}");
         let known: u64 = (0..=255).map_while(|i| assoc.subflow_stats(i)).map(|s| s.queued_bytes).sum();
@@ -361,7 +375,7 @@ fn life(seed: u64) -> usize {
     let start = pair.now;
     loop {
         pair.run_for(Duration::from_secs(5));
-        let assoc = pair.a.association(id).unwrap();
+        let assoc = pair.a.view(id).unwrap();
         if assoc.queued_bytes() == 0 && assoc.unacknowledged_chunks() == 0 {
             break;
         }
@@ -375,9 +389,9 @@ fn life(seed: u64) -> usize {
     sent.check(&pair, &what);
     // What was removed is gone, and an orderly end is possible.
     let end = pair.now;
-    pair.a.shutdown(end, id);
+    pair.a.association(id).unwrap().shutdown(end);
     pair.run_for(Duration::from_secs(20));
-    let state = pair.a.association(id).map(anabranch_sctp::Association::state);
+    let state = pair.a.view(id).map(anabranch_sctp::Association::state);
     assert_eq!(state, Some(anabranch_sctp::State::Closed), "{what}");
     changes
 }

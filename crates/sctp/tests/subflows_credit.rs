@@ -23,12 +23,11 @@ const GATES: [SubflowScheduler; 4] = [
 
 /// Level 1, with a buffer that is divided among so many subflows.
 fn level1(subflows: u8, receive_window: u32, subflow_floor: u32) -> Config {
-    Config {
-        receive_window,
-        subflow_floor,
-        inbound_subflows: subflows,
-        ..subflow_config(SubflowLevel::One, subflows)
-    }
+    subflow_config(SubflowLevel::One, subflows).with(|c| {
+        c.limits.receive_window = receive_window;
+        c.subflows.buffer_floor = subflow_floor;
+        c.subflows.max_inbound = subflows;
+    })
 }
 
 /// The first chunk that one subflow of A sends from now on does not get through for so long.
@@ -46,7 +45,7 @@ fn stall(pair: &mut Pair, fid: u8, time: Duration) {
 fn a_floor_is_a_floor_each_round_trip() {
     for gate in GATES {
         for stalled in 0..3_u8 {
-            let config = Config { subflow_scheduler: gate, ..level1(3, 64 << 10, 3000) };
+            let config = level1(3, 64 << 10, 3000).with(|c| c.subflows.scheduler = gate);
             let (mut pair, a, _) = Pair::established(3, &config);
             stall(&mut pair, stalled, Duration::from_secs(25));
             for n in 0..400 {
@@ -103,7 +102,7 @@ fn messages_that_moved_ahead_leave_the_floors() {
     stall(&mut pair, 0, Duration::from_secs(25));
     pair.send_numbered(Side::A, a, 0, 0, 1400);
     pair.run_for(Duration::from_millis(5));
-    pair.a.set_stream_subflow(pair.now, a, 0, 1).unwrap();
+    pair.a.association(a).unwrap().set_stream_subflow(pair.now, 0, 1).unwrap();
     for n in 1..400 {
         pair.send_numbered(Side::A, a, 0, n, 1400);
     }
@@ -153,14 +152,19 @@ fn the_extension_ends_while_a_timeout_is_being_repaired() {
 /// The peer has forgotten everything while a stream was about to move: where it was to go does not exist any more.
 #[test]
 fn a_restart_forgets_streams_that_were_about_to_move() {
-    let config = Config { inbound_subflows: 8, ..level1(2, 64 << 10, 3000) };
+    let config = level1(2, 64 << 10, 3000).with(|c| c.subflows.max_inbound = 8);
     let (mut pair, a, z) = Pair::established(7, &config);
     pair.send_numbered(Side::A, a, 0, 0, 10);
-    let third = pair.z.add_subflow(pair.now, z, &SubflowSpec::new(Dscp::new(9).unwrap())).unwrap();
+    let third = pair
+        .z
+        .association(z)
+        .unwrap()
+        .add_subflow(pair.now, &SubflowSpec::new(Dscp::new(9).unwrap()))
+        .unwrap();
     pair.run_for(Duration::from_millis(100));
     pair.send(Side::Z, z, 0, &[0; 50_000]);
     pair.pump();
-    pair.z.set_stream_subflow(pair.now, z, 0, third).unwrap();
+    pair.z.association(z).unwrap().set_stream_subflow(pair.now, 0, third).unwrap();
     let mut forgetful =
         Endpoint::new(EndpointConfig::new(address(Side::A), PORT), Rng::stream(99, "a", "again"));
     forgetful.connect(pair.now, address(Side::Z), PORT, std::sync::Arc::new(config)).unwrap();
@@ -184,33 +188,38 @@ fn life(seed: u64) {
     let engine = engines.into_iter().nth(pick(4)).and_then(Config::named).unwrap_or_else(Config::rfc9260);
     let engine = if level == SubflowLevel::Sf2007 { Config::sf2007() } else { engine };
     let plan = subflow_config(level, subflows);
-    let config = Config {
-        subflow_level: level,
-        subflows: plan
+    let config = engine.with(|c| {
+        c.subflows.level = level;
+        c.subflows.open = plan
             .subflows
+            .open
             .into_iter()
             .map(|s| SubflowSpec { weight: 1 + pick(4) as u16, priority: pick(3) as u8, ..s })
-            .collect(),
-        send_buffer: 1 << 20,
-        receive_window: [4000, 10_000, 30_000, 90_000][pick(4)],
-        subflow_floor: [500, 3000, 9000][pick(3)],
-        inbound_subflows: if pick(3) == 0 { 2 } else { subflows },
-        coupling: [Coupling::Independent, Coupling::Independent, Coupling::Shared, Coupling::FccN2][pick(4)],
-        subflow_scheduler: GATES[pick(4)],
-        mtu: [600, 1500][pick(2)],
-        sack_delay: Duration::from_millis([0, 200][pick(2)]),
-        outbound_streams: 32,
-        inbound_streams: 32,
-        association_max_retrans: 1000,
-        rto_max: Duration::from_secs(4),
-        heartbeat_interval: Duration::ZERO,
-        ..engine
-    };
+            .collect();
+        c.limits.send_buffer = 1 << 20;
+        c.limits.receive_window = [4000, 10_000, 30_000, 90_000][pick(4)];
+        c.subflows.buffer_floor = [500, 3000, 9000][pick(3)];
+        c.subflows.max_inbound = if pick(3) == 0 { 2 } else { subflows };
+        c.subflows.coupling =
+            [Coupling::Independent, Coupling::Independent, Coupling::Shared, Coupling::FccN2][pick(4)];
+        c.subflows.scheduler = GATES[pick(4)];
+        c.mtu = [600, 1500][pick(2)];
+        c.sack.delay = Duration::from_millis([0, 200][pick(2)]);
+        c.streams.outbound = 32;
+        c.streams.inbound = 32;
+        c.limits.association_max_retrans = 1000;
+        c.timers.rto_max = Duration::from_secs(4);
+        c.timers.heartbeat_interval = Duration::ZERO;
+    });
     // The thesis has no fragment numbers: what waits behind a hole must fit the buffer.
-    let longest = if level == SubflowLevel::Sf2007 && config.receive_window < 5000 { 1400 } else { 5000 };
+    let longest =
+        if level == SubflowLevel::Sf2007 && config.limits.receive_window < 5000 { 1400 } else { 5000 };
     let what = format!(
         "seed {seed}: {level:?} {subflows} {:?} {:?} {} {}",
-        config.coupling, config.subflow_scheduler, config.receive_window, config.subflow_floor
+        config.subflows.coupling,
+        config.subflows.scheduler,
+        config.limits.receive_window,
+        config.subflows.buffer_floor
     );
     let (mut pair, a, z) = Pair::between(seed, &config, &config);
     pair.max_packets = 1 + pick(3);
@@ -228,7 +237,11 @@ fn life(seed: u64) {
         match pick(12) {
             0 => pair.reads = [true, pick(2) == 0],
             1 => {
-                drop(pair.a.set_stream_subflow(pair.now, a, pick(8) as u16, pick(u64::from(subflows)) as u8));
+                drop(pair.a.association(a).unwrap().set_stream_subflow(
+                    pair.now,
+                    pick(8) as u16,
+                    pick(u64::from(subflows)) as u8,
+                ));
             }
             2..=5 => pair.run_for(Duration::from_millis(pick(150) as u64)),
             6 => pair.send(Side::Z, z, pick(8) as u16, &[1; 700]),
@@ -238,7 +251,12 @@ fn life(seed: u64) {
                     let n = sent.entry(stream).or_insert(0);
                     let mut payload = vec![stream as u8; len];
                     payload[..4].copy_from_slice(&n.to_be_bytes());
-                    match pair.a.send(pair.now, a, Message::new(stream, Bytes::from(payload))) {
+                    match pair
+                        .a
+                        .association(a)
+                        .unwrap()
+                        .send(pair.now, Message::new(stream, Bytes::from(payload)))
+                    {
                         Ok(()) => *n += 1,
                         Err(SendError::Full) => {}
                         Err(error) => panic!("{what}: {error}"),
@@ -247,7 +265,7 @@ fn life(seed: u64) {
             }
         }
         for (side, id) in [(Side::A, a), (Side::Z, z)] {
-            assert_eq!(pair.endpoint(side).association(id).unwrap().audit(), Ok(()), "{what}");
+            assert_eq!(pair.endpoint(side).view(id).unwrap().audit(), Ok(()), "{what}");
         }
     }
     pair.reads = [true, true];
@@ -255,14 +273,14 @@ fn life(seed: u64) {
     loop {
         pair.run_for(Duration::from_secs(5));
         let done = |endpoint: &Endpoint, id: AssociationId| {
-            let association = endpoint.association(id).unwrap();
+            let association = endpoint.view(id).unwrap();
             association.queued_bytes() == 0 && association.unacknowledged_chunks() == 0
         };
         if done(&pair.a, a) && done(&pair.z, z) {
             break;
         }
         let stuck = pair.now - start > Duration::from_secs(900);
-        assert!(!stuck, "{what}: {:?}", pair.a.stats(a));
+        assert!(!stuck, "{what}: {:?}", pair.a.view(a).map(anabranch_sctp::Association::stats));
     }
     sent.retain(|_, n| *n > 0);
     assert_eq!(pair.in_order(Side::Z), sent, "{what}");

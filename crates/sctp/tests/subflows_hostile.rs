@@ -109,11 +109,11 @@ fn fids_and_epochs_that_are_not_open() {
     for (fid, epoch, stale, reported) in
         [(0, 0, 0, true), (3, 0, 0, true), (255, 9, 0, true), (1, 1, 1, false), (2, 255, 1, false)]
     {
-        let before = pair.a.stats(a).unwrap();
+        let before = pair.a.view(a).unwrap().stats();
         pair.log.clear();
         pair.inject(Side::Z, &packet(known.tag, |o| data(fid, epoch, known.z_initial).emit(o)));
         pair.pump();
-        let after = pair.a.stats(a).unwrap();
+        let after = pair.a.view(a).unwrap().stats();
         assert_eq!(after.sf_stale - before.sf_stale, stale, "{fid}/{epoch}");
         assert_eq!(causes(&pair), if reported { vec![0x5F01] } else { vec![] }, "{fid}/{epoch}");
         pair.log.clear();
@@ -162,7 +162,7 @@ fn data_that_breaks_the_rules() {
         let chunk = SfData { stsn: known.z_initial.add(chunk.stsn.get()), ..chunk };
         pair.inject(Side::Z, &packet(known.tag, |o| chunk.emit(o)));
         pair.pump();
-        let closed = pair.a.association(a).unwrap().state() == State::Closed;
+        let closed = pair.a.view(a).unwrap().state() == State::Closed;
         assert_eq!(closed, ends, "{name}");
     }
     // DATA where I-DATA was agreed (RFC 8260, 2.2.1).
@@ -177,7 +177,7 @@ fn data_that_breaks_the_rules() {
     };
     pair.inject(Side::Z, &packet(known.tag, |o| plain.emit(o)));
     pair.pump();
-    assert_eq!(pair.a.association(a).unwrap().state(), State::Closed);
+    assert_eq!(pair.a.view(a).unwrap().state(), State::Closed);
 }
 
 #[test]
@@ -234,7 +234,7 @@ fn requests_that_contradict_what_is_open() {
         assert_eq!(answers, [expected], "{name}");
     }
     pair.run_for(Duration::from_secs(1));
-    assert_eq!(pair.a.association(a).unwrap().state(), State::Established);
+    assert_eq!(pair.a.view(a).unwrap().state(), State::Established);
     alive(&mut pair, a, z);
 }
 
@@ -250,18 +250,18 @@ fn a_peer_that_ignores_windows() {
         pair.inject(Side::Z, &packet(known.tag, |o| chunk.emit(o)));
     }
     pair.pump();
-    let held = pair.a.stats(a).unwrap().payload_bytes_received_new;
-    let buffer = u64::from(subflow_config(SubflowLevel::One, 3).receive_window);
+    let held = pair.a.view(a).unwrap().stats().payload_bytes_received_new;
+    let buffer = u64::from(subflow_config(SubflowLevel::One, 3).limits.receive_window);
     assert!(held < buffer - 2 * 3000 + 2000, "{held} of {buffer}");
-    assert!(pair.a.stats(a).unwrap().dropped_no_buffer > 2000);
+    assert!(pair.a.view(a).unwrap().stats().dropped_no_buffer > 2000);
     // Another subflow still gets its floor.
-    let before = pair.a.stats(a).unwrap().payload_bytes_received_new;
+    let before = pair.a.view(a).unwrap().stats().payload_bytes_received_new;
     for n in 0..2 {
         let chunk =
             SfData { stream: 2, mid: Mid::new(n), payload: &payload, ..data(2, 0, known.z_initial.add(n)) };
         pair.inject(Side::Z, &packet(known.tag, |o| chunk.emit(o)));
     }
-    assert_eq!(pair.a.stats(a).unwrap().payload_bytes_received_new - before, 2000);
+    assert_eq!(pair.a.view(a).unwrap().stats().payload_bytes_received_new - before, 2000);
 }
 
 /// Chunks of the extension with fields near the truth or far from it.

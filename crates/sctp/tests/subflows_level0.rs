@@ -24,7 +24,11 @@ fn ef() -> Dscp {
 
 /// A SACK per packet, as the thesis has it.
 fn plain() -> Config {
-    Config { sack_delay: Duration::ZERO, send_buffer: 64 << 20, receive_window: 4 << 20, ..Config::rfc9260() }
+    Config::rfc9260().with(|c| {
+        c.sack.delay = Duration::ZERO;
+        c.limits.send_buffer = 64 << 20;
+        c.limits.receive_window = 4 << 20;
+    })
 }
 
 fn with(coupling: Coupling, scheduler: SubflowScheduler, specs: &[(Dscp, u16, u8)]) -> Config {
@@ -33,7 +37,11 @@ fn with(coupling: Coupling, scheduler: SubflowScheduler, specs: &[(Dscp, u16, u8
         priority,
         ..SubflowSpec::new(dscp)
     };
-    Config { coupling, subflow_scheduler: scheduler, subflows: specs.iter().map(spec).collect(), ..plain() }
+    plain().with(|c| {
+        c.subflows.coupling = coupling;
+        c.subflows.scheduler = scheduler;
+        c.subflows.open = specs.iter().map(spec).collect();
+    })
 }
 
 /// A has subflows, Z is an ordinary endpoint.
@@ -53,7 +61,7 @@ fn up(seed: u64, config: &Config) -> (Pair, AssociationId) {
 }
 
 fn stats(pair: &Pair, id: AssociationId, index: u8) -> SubflowStats {
-    pair.a.association(id).unwrap().subflow_stats(index).unwrap()
+    pair.a.view(id).unwrap().subflow_stats(index).unwrap()
 }
 
 /// `count` numbered messages of `len` bytes on each stream.
@@ -110,7 +118,7 @@ fn false_sharing_where_one_window_serves_all_and_none_at_level_0() {
         let fast = time_until(&mut pair, 1, 1500);
         pair.run_for(Duration::from_secs(60));
         all_arrived(&pair, 0..2, 1500, 1000);
-        let total = pair.a.association(id).unwrap().stats();
+        let total = pair.a.view(id).unwrap().stats();
         (fast, total, stats(&pair, id, 0), stats(&pair, id, 1))
     };
     let (shared_time, shared, ..) = run(Coupling::Shared);
@@ -141,7 +149,7 @@ fn on_the_wire_it_is_rfc_9260() {
     let handshake = |config: &Config| {
         let (mut pair, id) = towards_plain(3, config);
         pair.run_for(Duration::from_millis(300));
-        pair.a.association(id).unwrap();
+        pair.a.view(id).unwrap();
         pair.log.iter().map(|p| p.bytes.clone()).collect::<Vec<_>>()
     };
     assert_eq!(handshake(&config), handshake(&plain()));
@@ -256,7 +264,7 @@ fn long_messages_and_a_small_receive_buffer_go_on() {
         for coupling in [Coupling::Independent, Coupling::Shared] {
             let config = with(coupling, SubflowScheduler::WeightedRoundRobin, &[(BE, 1, 0), (ef(), 1, 0)]);
             let mut pair = Pair::new(9);
-            pair.z.listen(Arc::new(Config { receive_window: window, ..plain() })).unwrap();
+            pair.z.listen(Arc::new(plain().with(|c| c.limits.receive_window = window))).unwrap();
             let z = common::address(Side::Z);
             let id = pair.a.connect(pair.now, z, common::PORT, Arc::new(config)).unwrap();
             pair.run_for(Duration::from_millis(300));
@@ -335,7 +343,7 @@ fn phi_divides_the_growth_and_only_that() {
             SubflowScheduler::Fcfs,
             &[(BE, 1, 0), (ef(), 1, 0), (dscp(10), 1, 0), (dscp(12), 1, 0)],
         );
-        config.initial_ssthresh = Some(10_000);
+        config.congestion.initial_ssthresh = Some(10_000);
         let (mut pair, id) = up(13, &config);
         queue(&mut pair, id, 0..4, 6000, 1400);
         pair.run_for(Duration::from_secs(1));
@@ -357,7 +365,7 @@ fn phi_divides_the_growth_and_only_that() {
 fn silence() -> (Pair, AssociationId) {
     let specs: Vec<_> = (1..=25).map(|code| (dscp(code), 1, 0)).collect();
     let config =
-        Config { outbound_streams: 25, ..with(Coupling::Independent, SubflowScheduler::Fcfs, &specs) };
+        with(Coupling::Independent, SubflowScheduler::Fcfs, &specs).with(|c| c.streams.outbound = 25);
     let (mut pair, id) = up(44, &config);
     pair.drop_if(|_| true);
     queue(&mut pair, id, 0..25, 1, 1000);
@@ -369,7 +377,7 @@ fn silence() -> (Pair, AssociationId) {
 fn a_short_silence_does_not_end_an_association_with_many_subflows() {
     let (mut pair, id) = silence();
     pair.run_for(Duration::from_secs(2));
-    assert_eq!(pair.a.stats(id).unwrap().timeouts, 25);
+    assert_eq!(pair.a.view(id).unwrap().stats().timeouts, 25);
     pair.drop_if(|_| false);
     pair.run_for(Duration::from_secs(10));
     all_arrived(&pair, 0..25, 1, 1000);
@@ -380,7 +388,7 @@ fn a_short_silence_does_not_end_an_association_with_many_subflows() {
 fn a_long_silence_ends_an_association_with_many_subflows() {
     let (mut pair, id) = silence();
     pair.run_for(Duration::from_secs(360));
-    assert_eq!(pair.a.stats(id).unwrap().timeouts, 250);
+    assert_eq!(pair.a.view(id).unwrap().stats().timeouts, 250);
     pair.run_for(Duration::from_secs(5));
     assert!(pair.saw(Side::A, |e| matches!(e, Event::Closed(CloseReason::Unreachable { .. }))));
 }

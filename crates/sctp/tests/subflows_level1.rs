@@ -42,7 +42,7 @@ fn each_subflow_has_its_own_chunks_and_code_point() {
             assert_eq!(packet.dscp.get(), *fid);
         }
     }
-    assert_eq!(pair.a.association(a).unwrap().subflow_level(), SubflowLevel::One);
+    assert_eq!(pair.a.view(a).unwrap().subflow_level(), SubflowLevel::One);
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn timestamps_give_one_way_delays() {
     pair.send_all(Side::A, a, 2, 20, 900);
     pair.run_for(Duration::from_secs(3));
     // Both ends have the clock of the test: the delay is the true one.
-    let delay = |index| pair.a.association(a).unwrap().subflow_stats(index).unwrap().one_way_delay_us;
+    let delay = |index| pair.a.view(a).unwrap().subflow_stats(index).unwrap().one_way_delay_us;
     assert_eq!((delay(0), delay(1)), (None, Some(35_000)));
 }
 
@@ -95,7 +95,7 @@ fn unequal_paths_are_not_mixed_up() {
     pair.send_all(Side::A, a, 3, 400, 1000);
     pair.run_for(Duration::from_secs(60));
     pair.check_all(Side::Z, 3, 400);
-    let association = pair.a.association(a).unwrap();
+    let association = pair.a.view(a).unwrap();
     for index in 0..3 {
         let stats = association.subflow_stats(index).unwrap();
         let events = (stats.fast_retransmits, stats.timeouts, stats.retransmissions);
@@ -114,7 +114,7 @@ fn losses_of_one_subflow_are_its_own() {
     pair.send_all(Side::A, a, 2, 500, 1000);
     pair.run_for(Duration::from_secs(100));
     pair.check_all(Side::Z, 2, 500);
-    let association = pair.a.association(a).unwrap();
+    let association = pair.a.view(a).unwrap();
     let (clean, lossy) = (association.subflow_stats(0).unwrap(), association.subflow_stats(1).unwrap());
     assert!(lossy.retransmissions > 10 && lossy.fast_retransmits > 0);
     assert_eq!((clean.retransmissions, clean.fast_retransmits, clean.timeouts), (0, 0, 0));
@@ -143,11 +143,27 @@ fn changes_while_data_flows() {
             let (one, other) = (pick(&mut rng), pick(&mut rng));
             // A refusal (not open, the same, too many) is as good as any answer.
             match rng.below(8) {
-                0 | 1 => drop(pair.a.set_stream_subflow(now, a, stream, one)),
-                2 => drop(pair.a.set_stream_dscp(now, a, stream, Dscp::new(one).unwrap())),
-                3 => drop(pair.a.add_subflow(now, a, &SubflowSpec::new(Dscp::new(10 + one).unwrap()))),
-                4 if one != 0 => closed += u32::from(pair.a.remove_subflow(now, a, one, other).is_ok()),
-                5 if one != 0 && round % 4 == 0 => drop(pair.a.merge_subflows(now, a, one, other)),
+                0 | 1 => drop(pair.a.association(a).unwrap().set_stream_subflow(now, stream, one)),
+                2 => {
+                    drop(pair.a.association(a).unwrap().set_stream_dscp(
+                        now,
+                        stream,
+                        Dscp::new(one).unwrap(),
+                    ));
+                }
+                3 => drop(
+                    pair.a
+                        .association(a)
+                        .unwrap()
+                        .add_subflow(now, &SubflowSpec::new(Dscp::new(10 + one).unwrap())),
+                ),
+                4 if one != 0 => {
+                    closed +=
+                        u32::from(pair.a.association(a).unwrap().remove_subflow(now, one, other).is_ok());
+                }
+                5 if one != 0 && round % 4 == 0 => {
+                    drop(pair.a.association(a).unwrap().merge_subflows(now, one, other));
+                }
                 _ => {}
             }
             pair.run_for(Duration::from_millis(rng.below(120)));
@@ -164,7 +180,7 @@ fn changes_while_data_flows() {
         opened += pair.log.iter().filter(|p| p.kinds().contains(&kind::RE_CONFIG)).count();
         assert!(!pair.log.iter().any(|p| p.has("ABORT") || p.has("ERROR")), "seed {seed}");
         let now = pair.now;
-        pair.a.shutdown(now, a);
+        pair.a.association(a).unwrap().shutdown(now);
         pair.run_for(Duration::from_secs(100));
         assert!(pair.saw(Side::A, graceful) && pair.saw(Side::Z, graceful), "seed {seed}: {:?}", pair.events);
     }
@@ -201,14 +217,14 @@ fn a_fid_is_used_again() {
         assert_eq!(data.first(), Some(&(1, epoch)), "epoch {epoch}");
         assert_eq!(pair.received.len(), 20, "epoch {epoch}");
         let now = pair.now;
-        pair.a.remove_subflow(now, a, 1, 0).unwrap();
+        pair.a.association(a).unwrap().remove_subflow(now, 1, 0).unwrap();
         pair.run_for(Duration::from_secs(1));
         let now = pair.now;
         let spec = SubflowSpec { streams: vec![1], ..SubflowSpec::new(Dscp::new(7).unwrap()) };
-        assert_eq!(pair.a.add_subflow(now, a, &spec), Ok(1));
+        assert_eq!(pair.a.association(a).unwrap().add_subflow(now, &spec), Ok(1));
         pair.run_for(Duration::from_secs(1));
     }
-    assert_eq!(pair.z.stats(z).unwrap().sf_unknown, 0);
+    assert_eq!(pair.z.view(z).unwrap().stats().sf_unknown, 0);
 }
 
 /// A subflow that has stalled behind a hole must not freeze the others, whatever it had outstanding: each has a floor.
@@ -216,7 +232,7 @@ fn a_fid_is_used_again() {
 fn one_stalled_subflow_does_not_freeze_the_rest() {
     for stalled in 0..3_u8 {
         for seed in 0..4 {
-            let config = Config { receive_window: 64 << 10, ..level1(3) };
+            let config = level1(3).with(|c| c.limits.receive_window = 64 << 10);
             let (mut pair, a, _) = Pair::established(seed, &config);
             // The first chunk of one subflow does not get through for half a minute.
             let (mut first, until) = (None, pair.now + Duration::from_secs(30));
@@ -247,8 +263,14 @@ fn one_stalled_subflow_does_not_freeze_the_rest() {
 #[test]
 fn one_without_room_does_not_keep_the_others_waiting() {
     for slow in 0..2_u8 {
-        let config = Config { receive_window: 96 << 10, subflow_floor: 24 << 10, ..level1(2) };
-        let config = Config { inbound_subflows: 2, send_buffer: 4 << 20, ..config };
+        let config = level1(2).with(|c| {
+            c.limits.receive_window = 96 << 10;
+            c.subflows.buffer_floor = 24 << 10;
+        });
+        let config = config.with(|c| {
+            c.subflows.max_inbound = 2;
+            c.limits.send_buffer = 4 << 20;
+        });
         let (mut pair, a, _) = Pair::established(9, &config);
         // Round trips of 500 and 20 ms.
         pair.delay_by(move |p| {
@@ -274,26 +296,29 @@ fn one_without_room_does_not_keep_the_others_waiting() {
 /// The user does not read, every window closes; then he reads, and the window updates are lost: probes find out.
 #[test]
 fn closed_windows_are_probed_subflow_by_subflow() {
-    let config = Config { receive_window: 32 << 10, ..level1(3) };
+    let config = level1(3).with(|c| c.limits.receive_window = 32 << 10);
     let (mut pair, a, z) = Pair::established(6, &config);
     pair.reads = [true, false];
     pair.send_all(Side::A, a, 3, 60, 1400);
     pair.run_for(Duration::from_secs(20));
     assert!(pair.received.is_empty());
-    let held = pair.z.stats(z).unwrap().payload_bytes_received_new;
+    let held = pair.z.view(z).unwrap().stats().payload_bytes_received_new;
     assert!((20_000..=35_000).contains(&held), "{held}");
     let dropped_until = pair.now + Duration::from_millis(500);
     pair.drop_if(move |p| p.from == Side::Z && p.at < dropped_until);
     pair.reads = [true, true];
     pair.run_for(Duration::from_secs(120));
     pair.check_all(Side::Z, 3, 60);
-    assert!(pair.a.stats(a).unwrap().window_probes >= 2);
+    assert!(pair.a.view(a).unwrap().stats().window_probes >= 2);
 }
 
 /// A message longer than the receive buffer must not close its subflow's window for ever.
 #[test]
 fn messages_longer_than_the_buffer() {
-    let config = Config { receive_window: 32 << 10, max_message: 1 << 20, ..level1(3) };
+    let config = level1(3).with(|c| {
+        c.limits.receive_window = 32 << 10;
+        c.limits.max_message = 1 << 20;
+    });
     let (mut pair, a, _) = Pair::established(6, &config);
     pair.send_all(Side::A, a, 3, 2, 100_000);
     pair.run_for(Duration::from_secs(120));
@@ -308,7 +333,7 @@ fn the_end_waits_for_every_subflow() {
         pair.send_all(Side::A, a, 4, 50, 500);
         pair.send_all(Side::Z, z, 4, 50, 500);
         let now = pair.now;
-        pair.a.shutdown(now, a);
+        pair.a.association(a).unwrap().shutdown(now);
         pair.run_for(Duration::from_secs(250));
         pair.check_all(Side::Z, 4, 50);
         assert!(pair.saw(Side::A, graceful) && pair.saw(Side::Z, graceful), "seed {seed}: {:?}", pair.events);
@@ -335,7 +360,7 @@ fn a_restart_resets_every_subflow() {
     pair.run_for(Duration::from_secs(5));
     pair.check_all(Side::Z, 3, 20);
     pair.check_all(Side::A, 3, 20);
-    assert_eq!(pair.z.association(z).unwrap().subflow_level(), SubflowLevel::One);
+    assert_eq!(pair.z.view(z).unwrap().subflow_level(), SubflowLevel::One);
 }
 
 /// Messages without an order may come in any, but they all come, once.
@@ -347,7 +372,11 @@ fn unordered_messages() {
         let payload = bytes::Bytes::copy_from_slice(&n.to_be_bytes());
         let message = anabranch_sctp::Message::new((n % 3) as u16, payload);
         let now = pair.now;
-        pair.a.send(now, a, anabranch_sctp::Message { unordered: true, ..message }).unwrap();
+        pair.a
+            .association(a)
+            .unwrap()
+            .send(now, anabranch_sctp::Message { unordered: true, ..message })
+            .unwrap();
     }
     pair.run_for(Duration::from_secs(60));
     let mut got: Vec<u32> = pair
@@ -363,10 +392,10 @@ fn unordered_messages() {
 /// that opens one later, with a number of its own, would take it for an acknowledgement of what it never sent.
 #[test]
 fn spaces_on_which_nothing_came_are_not_acknowledged() {
-    let config = |subflows| Config { receive_window: 100_000, ..level1(subflows) };
+    let config = |subflows| level1(subflows).with(|c| c.limits.receive_window = 100_000);
     // Z has FIDs open that A has not.
     let (mut pair, a, _) = Pair::between(4, &config(2), &config(4));
-    let codes = level1(1).sf_codes;
+    let codes = level1(1).subflows.codes;
     pair.reads[Side::Z as usize] = false;
     for n in 0..200 {
         pair.send_numbered(Side::A, a, 1, n, 1000);

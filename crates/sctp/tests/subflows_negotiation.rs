@@ -28,7 +28,7 @@ fn exercise(pair: &mut Pair, a: anabranch_sctp::AssociationId, z: anabranch_sctp
     pair.send_all(Side::Z, z, 3, 40, 1000);
     pair.run_for(Duration::from_secs(30));
     let now = pair.now;
-    pair.a.shutdown(now, a);
+    pair.a.association(a).unwrap().shutdown(now);
     pair.run_for(Duration::from_secs(60));
     pair.check_all(Side::Z, 3, 40);
     pair.check_all(Side::A, 3, 40);
@@ -41,15 +41,27 @@ fn the_matrix() {
     let other_codes = CodePoints { data: 0x5E, sack: 0x9E, forward: 0xDE, ..CodePoints::DEFAULT };
     let configs: [(&str, Config); 8] = [
         ("plain", plain()),
-        ("I-DATA", Config { interleaving: true, ..plain() }),
-        ("RE-CONFIG", Config { reconfiguration: true, ..plain() }),
-        ("both", Config { interleaving: true, reconfiguration: true, ..plain() }),
+        ("I-DATA", plain().with(|c| c.extensions.interleaving = true)),
+        ("RE-CONFIG", plain().with(|c| c.extensions.reconfiguration = true)),
+        (
+            "both",
+            plain().with(|c| {
+                c.extensions.interleaving = true;
+                c.extensions.reconfiguration = true;
+            }),
+        ),
         ("level 1", subflow_config(SubflowLevel::One, 3)),
         (
             "level 1, no subflow taken",
-            Config { inbound_subflows: 1, max_subflows: 1, ..subflow_config(SubflowLevel::One, 1) },
+            subflow_config(SubflowLevel::One, 1).with(|c| {
+                c.subflows.max_inbound = 1;
+                c.subflows.max = 1;
+            }),
         ),
-        ("level 1, other numbers", Config { sf_codes: other_codes, ..subflow_config(SubflowLevel::One, 3) }),
+        (
+            "level 1, other numbers",
+            subflow_config(SubflowLevel::One, 3).with(|c| c.subflows.codes = other_codes),
+        ),
         ("sf2007", subflow_config(SubflowLevel::Sf2007, 3)),
     ];
     for (left, a_config) in &configs {
@@ -57,7 +69,7 @@ fn the_matrix() {
             let (mut pair, a, z) = Pair::between(1, a_config, z_config);
             let names = format!("{left} with {right}");
             let levels = |pair: &Pair| {
-                let level = |end: &anabranch_sctp::Endpoint, id| end.association(id).unwrap().subflow_level();
+                let level = |end: &anabranch_sctp::Endpoint, id| end.view(id).unwrap().subflow_level();
                 (level(&pair.a, a), level(&pair.z, z))
             };
             let agreed = levels(&pair);
@@ -151,14 +163,17 @@ fn with_subflow_0_alone_the_bytes_are_those_without_the_extension() {
             pair.send_all(Side::Z, z, 2, 30, 100);
             pair.run_for(Duration::from_secs(40));
             let now = pair.now;
-            pair.a.shutdown(now, a);
+            pair.a.association(a).unwrap().shutdown(now);
             pair.run_for(Duration::from_secs(60));
             pair.check_all(Side::Z, 5, 30);
             pair
         };
-        let plain = Config { interleaving: true, reconfiguration: true, ..Config::rfc9260() };
+        let plain = Config::rfc9260().with(|c| {
+            c.extensions.interleaving = true;
+            c.extensions.reconfiguration = true;
+        });
         let without = run(&plain);
-        let with = run(&Config { subflow_level: SubflowLevel::One, ..plain });
+        let with = run(&plain.with(|c| c.subflows.level = SubflowLevel::One));
         assert_eq!(after_handshake(&with), after_handshake(&without), "seed {seed}");
         let inits = |pair: &Pair| pair.log.iter().filter_map(init_parts).collect::<Vec<_>>();
         for (with, without) in inits(&with).into_iter().zip(inits(&without)) {
@@ -196,8 +211,8 @@ fn malformed_capabilities_are_ignored() {
             .unwrap();
         pair.run_for(Duration::from_millis(300));
         let z = pair.id_of(Side::Z);
-        assert_eq!(pair.a.association(a).unwrap().subflow_level(), SubflowLevel::Zero, "length {length}");
-        assert_eq!(pair.z.association(z).unwrap().subflow_level(), SubflowLevel::Zero, "length {length}");
+        assert_eq!(pair.a.view(a).unwrap().subflow_level(), SubflowLevel::Zero, "length {length}");
+        assert_eq!(pair.z.view(z).unwrap().subflow_level(), SubflowLevel::Zero, "length {length}");
         pair.send_all(Side::A, a, 3, 5, 500);
         pair.run_for(Duration::from_secs(3));
         pair.check_all(Side::Z, 3, 5);
@@ -223,8 +238,8 @@ fn a_peer_that_does_not_know_sf_data_after_all() {
             pair.a.connect(now, common::address(Side::Z), common::PORT, std::sync::Arc::new(config)).unwrap();
         pair.run_for(Duration::from_millis(200));
         let z = pair.id_of(Side::Z);
-        assert_eq!(pair.a.association(a).unwrap().subflow_level(), SubflowLevel::Zero);
-        assert_eq!(pair.z.association(z).unwrap().subflow_level(), SubflowLevel::One);
+        assert_eq!(pair.a.view(a).unwrap().subflow_level(), SubflowLevel::Zero);
+        assert_eq!(pair.z.view(z).unwrap().subflow_level(), SubflowLevel::One);
         let mut rng = anabranch_base::Rng::stream(seed, "loss", "test");
         pair.drop_if(move |_| rng.below(12) == 0);
         pair.send_all(Side::Z, z, 3, 60, 2500);
@@ -232,12 +247,12 @@ fn a_peer_that_does_not_know_sf_data_after_all() {
         pair.run_for(Duration::from_secs(60));
         pair.check_all(Side::A, 3, 60);
         pair.check_all(Side::Z, 3, 60);
-        assert_eq!(pair.z.association(z).unwrap().subflow_level(), SubflowLevel::Zero);
-        assert_eq!(pair.z.stats(z).unwrap().sf_downgrades, 1);
+        assert_eq!(pair.z.view(z).unwrap().subflow_level(), SubflowLevel::Zero);
+        assert_eq!(pair.z.view(z).unwrap().stats().sf_downgrades, 1);
         let late = pair.log.iter().rev().take(50);
         assert!(late.flat_map(Logged::kinds).all(|kind| kind != kind::SF_DATA && kind != kind::SF_SACK));
         let now = pair.now;
-        pair.z.shutdown(now, z);
+        pair.z.association(z).unwrap().shutdown(now);
         pair.run_for(Duration::from_secs(30));
         assert!(pair.saw(Side::Z, |e| matches!(
             e,
@@ -277,8 +292,8 @@ fn the_extension_is_given_up_in_the_middle() {
         pair.run_for(Duration::from_secs(90));
         pair.check_all(Side::A, 4, 150);
         pair.check_all(Side::Z, 4, 150);
-        assert_eq!(pair.a.association(a).unwrap().subflow_level(), SubflowLevel::Zero);
-        assert_eq!(pair.z.association(z).unwrap().subflow_level(), SubflowLevel::Zero);
+        assert_eq!(pair.a.view(a).unwrap().subflow_level(), SubflowLevel::Zero);
+        assert_eq!(pair.z.view(z).unwrap().subflow_level(), SubflowLevel::Zero);
     }
 }
 
@@ -286,8 +301,8 @@ fn the_extension_is_given_up_in_the_middle() {
 fn sf2007_is_refused_on_a_network_that_is_not_sealed() {
     let config = std::sync::Arc::new(subflow_config(SubflowLevel::Sf2007, 3));
     let mut pair = Pair::new(1);
-    assert_eq!(pair.z.listen(std::sync::Arc::clone(&config)), Err(ConnectError::NotSealed));
+    assert_eq!(pair.z.listen(std::sync::Arc::clone(&config)), Err(ConnectError::PrivateEncodings));
     let now = pair.now;
     let refused = pair.a.connect(now, common::address(Side::Z), common::PORT, config);
-    assert_eq!(refused, Err(ConnectError::NotSealed));
+    assert_eq!(refused, Err(ConnectError::PrivateEncodings));
 }

@@ -107,8 +107,8 @@ fn data_goes_to_no_address_that_was_only_listed() {
         net.run_for(ms(25));
     }
     let id = net.hosts[z].events[0].0;
-    assert_eq!(net.hosts[z].endpoint.association(id).unwrap().queued_bytes(), 0, "X was served");
-    assert_eq!(net.hosts[z].endpoint.association(id).unwrap().remote().unwrap().ip(), ip(X));
+    assert_eq!(net.hosts[z].endpoint.view(id).unwrap().queued_bytes(), 0, "X was served");
+    assert_eq!(net.hosts[z].endpoint.view(id).unwrap().remote().unwrap().ip(), ip(X));
     net.run_for(Duration::from_secs(600));
     let to_v = net.sent_to(ip(V));
     assert!(to_v.iter().all(|kinds| kinds == &[kind::HEARTBEAT]), "{to_v:?}");

@@ -1,6 +1,9 @@
 //! One end of a flow: a transport and the application above it, on a host.
 
-use anabranch_base::{Duration, Instant, Meta};
+use std::net::IpAddr;
+
+use anabranch_base::driver::{self, Surroundings, Transport};
+use anabranch_base::{Duration, Instant, Meta, Transmit};
 use anabranch_link::Frame;
 use anabranch_sctp::SubflowStats;
 
@@ -76,9 +79,8 @@ impl Side {
         if self.is_sender() {
             self.look();
         }
-        self.pump(now, net);
         // A timer that moved to later is looked at when the earlier time has come: most never fire.
-        if let Some(due) = self.due(now) {
+        if let Some(due) = self.run(now, net) {
             if net.queue.at(self.entity).is_none_or(|at| due < at) {
                 net.queue.set(self.entity, Some(due));
             }
@@ -114,16 +116,16 @@ impl Side {
         if self.engine.poll_timeout().is_some_and(|at| at <= now) {
             self.engine.handle_timeout(now);
         }
-        self.pump(now, net);
-        net.queue.set(self.entity, self.due(now));
+        let due = self.run(now, net);
+        net.queue.set(self.entity, due);
     }
 
     /// Every object that its client fetches is there.
     pub(crate) fn end_of_page(&mut self, now: Instant, net: &mut Network) {
         if let App::Client(client) = &mut self.app {
             client.end(now, &mut self.engine);
-            self.pump(now, net);
-            net.queue.set(self.entity, self.due(now));
+            let due = self.run(now, net);
+            net.queue.set(self.entity, due);
         }
     }
 
@@ -158,15 +160,6 @@ impl Side {
         sink(0, counts.packets_sent, self.bytes_sent, values);
     }
 
-    /// When this end wants to be woken.
-    fn due(&mut self, now: Instant) -> Option<Instant> {
-        let due = self.engine.poll_timeout();
-        match &self.app {
-            App::Source(source) => earlier(earlier(due, self.opens_at), source.wakes_at(now)),
-            App::Sink(_) | App::Server(_) | App::Client(_) => earlier(due, self.opens_at),
-        }
-    }
-
     fn look(&mut self) {
         let gauges = self.engine.gauges();
         self.watch.cwnd_peak = self.watch.cwnd_peak.max(gauges.cwnd);
@@ -176,20 +169,28 @@ impl Side {
         }
     }
 
-    /// Lets the application and the transport work until neither has anything more to do now.
-    fn pump(&mut self, now: Instant, net: &mut Network) {
-        self.app.run(now, &mut self.engine);
-        loop {
-            self.transmit(now, net);
-            // What has left may have made room, or ended the flow.
-            if !self.app.run(now, &mut self.engine) {
-                break;
-            }
-        }
+    /// Lets the application and the transport work until neither has anything more to do now. Answers when this end wants to
+    /// be woken.
+    fn run(&mut self, now: Instant, net: &mut Network) -> Option<Instant> {
+        let mut host = Host {
+            app: &mut self.app,
+            net,
+            bytes_sent: &mut self.bytes_sent,
+            peer_address: self.meta.source.ip(),
+            flow: self.flow,
+            node: self.node,
+            peer: self.peer,
+            ip_header: self.ip_header,
+        };
+        let timeout = driver::run(now, &mut self.engine, &mut host);
         if let (App::Client(client), Some(page)) = (&mut self.app, self.page) {
             net.news.extend(client.take_news().map(|news| (page, news)));
         }
         self.drain_trace(net);
+        match &self.app {
+            App::Source(source) => earlier(earlier(timeout, self.opens_at), source.wakes_at(now)),
+            App::Sink(_) | App::Server(_) | App::Client(_) => earlier(timeout, self.opens_at),
+        }
     }
 
     fn drain_trace(&mut self, net: &mut Network) {
@@ -198,33 +199,60 @@ impl Side {
             self.engine.drain_trace(|record| net.recorder.engine(name, flow, &record));
         }
     }
+}
 
-    fn transmit(&mut self, now: Instant, net: &mut Network) {
-        loop {
-            let mut bytes = net.buffer();
-            let Some(transmit) = self.engine.poll_transmit(now, &mut bytes) else {
-                net.recycle(bytes);
-                return;
-            };
-            if transmit.destination.ip() != self.meta.source.ip() {
-                net.recycle(bytes);
-                continue;
-            }
-            let frame = Frame {
-                size: bytes.len() as u32 + self.ip_header,
-                source: self.node,
-                destination: self.peer,
-                flow: self.flow,
-                id: net.new_id(),
-                dscp: transmit.dscp,
-                ecn: transmit.ecn,
-                data: net.marks_data && self.engine.carries_data(&bytes),
-                bytes,
-                ..Frame::default()
-            };
-            self.bytes_sent += u64::from(frame.size);
-            net.forward(now, self.node, frame);
+/// What is around the transport of an end.
+struct Host<'a> {
+    app: &'a mut App,
+    net: &'a mut Network,
+    bytes_sent: &'a mut u64,
+    peer_address: IpAddr,
+    flow: u32,
+    node: u32,
+    peer: u32,
+    ip_header: u32,
+}
+
+impl Surroundings<Engine> for Host<'_> {
+    /// A link takes one packet after the other.
+    const MAX_PACKETS: usize = 1;
+
+    #[inline]
+    fn run_application(&mut self, now: Instant, engine: &mut Engine) -> bool {
+        self.app.run(now, engine)
+    }
+
+    #[inline]
+    fn buffer(&mut self) -> Vec<u8> {
+        self.net.buffer()
+    }
+
+    #[inline]
+    fn transmit(&mut self, now: Instant, engine: &Engine, transmit: Transmit, bytes: Vec<u8>) {
+        // The flow has two ends, and no others.
+        if transmit.destination.ip() != self.peer_address {
+            self.net.recycle(bytes);
+            return;
         }
+        let frame = Frame {
+            size: bytes.len() as u32 + self.ip_header,
+            source: self.node,
+            destination: self.peer,
+            flow: self.flow,
+            id: self.net.new_id(),
+            dscp: transmit.dscp,
+            ecn: transmit.ecn,
+            data: self.net.marks_data && engine.carries_data(&bytes),
+            bytes,
+            ..Frame::default()
+        };
+        *self.bytes_sent += u64::from(frame.size);
+        self.net.forward(now, self.node, frame);
+    }
+
+    #[inline]
+    fn recycle(&mut self, buffer: Vec<u8>) {
+        self.net.recycle(buffer);
     }
 }
 

@@ -117,7 +117,7 @@ impl Association {
     /// Asks the peer for the FID of a subflow that has none; until it has answered the subflow sends nothing. Where there
     /// is no extension, or no FID left, the subflow goes on as at level 0.
     fn ask_for_fid(&mut self, id: SubflowId) {
-        if self.cx.state != State::Established || self.cx.config.coupling == Coupling::Shared {
+        if self.cx.state != State::Established || self.cx.config.subflows.coupling == Coupling::Shared {
             return;
         }
         let initial = Tsn::new(self.cx.rng.u32());

@@ -21,6 +21,9 @@ use crate::path::Path;
 use crate::receiver::Receiver;
 use crate::sender::Sender;
 
+/// What may be asked for beyond the round trip when a cookie was stale: "no more than 1 second" (5.2.6).
+const MAX_INCREMENT_MS: u32 = 1000;
+
 impl Association {
     fn blank(
         id: AssociationId,
@@ -38,7 +41,7 @@ impl Association {
             phase: Phase::CookieWait(Box::default()),
             encoding: Encoding::Rfc9260,
             sender: Sender::new(&mut cx, send_base),
-            receiver: Receiver::new(cx.config.inbound_streams),
+            receiver: Receiver::new(cx.config.streams.inbound),
             control: Control::default(),
             local_port: ports.0,
             peer_port: ports.1,
@@ -48,7 +51,7 @@ impl Association {
             reconfig: None,
             deferred_packet: None,
             listed_addresses: Vec::new(),
-            cookie_expires: None,
+            cookie_made: None,
             cx,
         }
     }
@@ -75,7 +78,7 @@ impl Association {
     /// A timer of the handshake that starts now.
     fn new_handshake(&self) -> Handshake {
         let config = &self.cx.config;
-        let rto = config.rto_initial.min(config.rto_max);
+        let rto = config.timers.rto_initial.min(config.timers.rto_max);
         Handshake { t1: Some(config.clock().after(self.cx.now, rto)), rto, ..Handshake::default() }
     }
 
@@ -102,7 +105,7 @@ impl Association {
 
     /// Tags, windows and streams from a cookie.
     fn adopt_cookie(&mut self, cookie: &Cookie) {
-        self.cookie_expires = Some(cookie.created + cookie.life);
+        self.cookie_made = Some(cookie.created);
         self.local_tag = cookie.local_tag;
         self.peer_tag = cookie.peer_tag;
         self.sender.set_streams(cookie.outbound_streams);
@@ -134,7 +137,7 @@ impl Association {
 
     /// Where the handshake sets the RTO: the round trip of its packets is a sample.
     fn sample_handshake(&mut self, sent: Instant) {
-        if self.cx.config.quirks.handshake_rto {
+        if self.cx.config.emulation.quirks.handshake_rto {
             self.sender.sample_handshake(&mut self.cx, sent);
         }
     }
@@ -170,8 +173,8 @@ impl Association {
         let before = std::mem::take(&mut **before);
         let config = Arc::clone(&self.cx.config);
         self.peer_tag = init.tag;
-        self.sender.set_streams(config.outbound_streams.min(init.inbound_streams));
-        self.receiver.set_streams(config.inbound_streams.min(init.outbound_streams));
+        self.sender.set_streams(config.streams.outbound.min(init.inbound_streams));
+        self.receiver.set_streams(config.streams.inbound.min(init.outbound_streams));
         for address in init.addresses {
             if !self.knows_address(address) && self.listed_addresses.len() + 1 < MAX_PEER_ADDRESSES {
                 self.listed_addresses.push(address);
@@ -207,16 +210,20 @@ impl Association {
     }
 
     /// A Stale Cookie error in COOKIE-ECHOED (5.2.6): try again with a new INIT that asks for a longer life.
-    pub(super) fn on_stale_cookie(&mut self, staleness_us: u32) {
+    pub(super) fn on_stale_cookie(&mut self) {
         let Phase::CookieEchoed(handshake) = &mut self.phase else { return };
         let mut handshake = std::mem::take(handshake);
         handshake.stale += 1;
-        if handshake.stale > self.cx.config.max_init_retransmits {
+        if handshake.stale > self.cx.config.limits.max_init_retransmits {
             self.close(CloseReason::Unreachable { limit: "Max.Init.Retransmits" });
             return;
         }
-        // The increment covers the staleness, but an absurd value must not be asked for.
-        handshake.preservative = Some((staleness_us / 1000).saturating_add(1000).min(300_000));
+        // "SHOULD use the RTT information measured based on the previous COOKIE ECHO/ERROR chunk exchange and SHOULD add no
+        // more than 1 second beyond the measured RTT" (5.2.6). The round trip is that of the last COOKIE ECHO; where it is
+        // longer than the timer, which stays backed off, that of a later attempt will be right.
+        let sent = handshake.t1.map_or(self.cx.now, |t1| t1 - handshake.rto);
+        let round_trip = (self.cx.now - sent).min(handshake.rto);
+        handshake.preservative = Some(u32::try_from(round_trip.as_millis()).unwrap_or(0) + MAX_INCREMENT_MS);
         handshake.t1 = Some(self.cx.config.clock().after(self.cx.now, handshake.rto));
         self.enter(Phase::CookieWait(handshake));
         self.control.cancel(Kind::CookieEcho);
@@ -239,6 +246,7 @@ impl Association {
             self.enter_established();
         }
         self.peer_tag = cookie.peer_tag;
+        self.cookie_made = self.cookie_made.max(Some(cookie.created));
         self.control.ask(Kind::CookieAck, PathId::FIRST);
     }
 
@@ -285,11 +293,11 @@ impl Association {
         let (now, config) = (self.cx.now, Arc::clone(&self.cx.config));
         let Some(handshake) = self.phase.handshake_mut() else { return };
         handshake.retransmits += 1;
-        if handshake.retransmits > config.max_init_retransmits {
+        if handshake.retransmits > config.limits.max_init_retransmits {
             self.close(CloseReason::Unreachable { limit: "Max.Init.Retransmits" });
             return;
         }
-        handshake.rto = (handshake.rto * 2).min(config.rto_max);
+        handshake.rto = (handshake.rto * 2).min(config.timers.rto_max);
         handshake.t1 = Some(config.clock().after(now, handshake.rto));
         if self.cx.state == State::CookieWait {
             self.control.ask(Kind::Init, PathId::FIRST);

@@ -23,7 +23,7 @@ impl Association {
     /// The heartbeat timer of a path ran out: an answer is overdue, or the path has been idle.
     pub(super) fn on_heartbeat_timer(&mut self, id: PathId) {
         if self.cx.paths.get(id).is_some_and(|path| !path.is_confirmed()) {
-            let limit = self.cx.config.path_max_retrans;
+            let limit = self.cx.config.limits.path_max_retrans;
             let goes_on = self.cx.paths.get_mut(id).is_some_and(|path| path.probe_unanswered(limit));
             if goes_on && self.cx.state.sends_data() {
                 self.probe(id);

@@ -129,7 +129,7 @@ impl Association {
     /// KAME: who sends DATA has our cookie, and a lost COOKIE ACK is not waited for. Whether the state allows DATA now.
     #[cold]
     fn takes_data_for_cookie_ack(&mut self) -> bool {
-        if self.cx.state != State::CookieEchoed || !self.cx.config.quirks.cookie_ack_optional {
+        if self.cx.state != State::CookieEchoed || !self.cx.config.emulation.quirks.cookie_ack_optional {
             return false;
         }
         self.control.cancel(Kind::CookieEcho);
@@ -192,13 +192,13 @@ impl Association {
             kind::I_DATA => interleaving,
             kind::RE_CONFIG => self.reconfig.is_some(),
             // It is listed where level 1 is offered, and a peer may take us at our word.
-            kind::I_FORWARD_TSN => interleaving && config.subflow_level == SubflowLevel::One,
-            other if config.sf_codes.chunk_types().contains(&other) => {
+            kind::I_FORWARD_TSN => interleaving && config.subflows.level == SubflowLevel::One,
+            other if config.subflows.codes.chunk_types().contains(&other) => {
                 matches!(self.encoding, Encoding::Sf | Encoding::Sf2007)
             }
             _ => false,
         };
-        if agreed { Chunk::parse_with(raw, &config.sf_codes) } else { Ok(Chunk::Unknown(raw)) }
+        if agreed { Chunk::parse_with(raw, &config.subflows.codes) } else { Ok(Chunk::Unknown(raw)) }
     }
 
     /// False when the rest of the packet must not be read.
@@ -209,7 +209,7 @@ impl Association {
             Chunk::Sack(sack) => {
                 if self.reads_acknowledgements() {
                     self.cx.stats.sacks_received += 1;
-                    if self.cx.config.loss_detection == LossDetection::Rack {
+                    if self.cx.config.congestion.loss_detection == LossDetection::Rack {
                         self.sender.note_duplicates(SpaceId::FIRST, sack.duplicates());
                     }
                     let windows = Windows { a_rwnd: Some(sack.a_rwnd), a_fwnd: None };
@@ -243,7 +243,7 @@ impl Association {
             Chunk::Abort(abort) => {
                 // 8.5.1 B: the same.
                 if !abort.reflected_tag {
-                    self.on_abort(causes::codes(abort.causes));
+                    self.on_abort(abort.causes);
                     return Ok(false);
                 }
             }
@@ -356,7 +356,7 @@ impl Association {
         let judged = self.sender.judge(head.fid, head.epoch);
         let Some(at) = self.judged(from, judged, head.fid, head.epoch) else { return Ok(()) };
         self.cx.stats.sacks_received += 1;
-        if self.cx.config.loss_detection == LossDetection::Rack {
+        if self.cx.config.congestion.loss_detection == LossDetection::Rack {
             self.sender.note_duplicates(at, sack.duplicates());
         }
         let windows = Windows { a_rwnd: Some(head.a_rwnd), a_fwnd: Some(head.a_fwnd) };
@@ -397,12 +397,12 @@ impl Association {
     fn sf_violation(&self, fid: u8, epoch: u8, reason: SfReason, information: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
         let cause = SfViolation { fid, epoch, reason, information };
-        cause.emit_as(self.cx.config.sf_codes.violation, &mut out);
+        cause.emit_as(self.cx.config.subflows.codes.violation, &mut out);
         out
     }
 
     fn on_init_ack_chunk(&mut self, reading: &mut Reading, init: &Init<'_>) -> bool {
-        let Some(peer) = PeerInit::read(init, &self.cx.config.sf_codes) else {
+        let Some(peer) = PeerInit::read(init, &self.cx.config.subflows.codes) else {
             reading.outcome.malformed = true;
             return false;
         };
@@ -428,11 +428,11 @@ impl Association {
 
     /// ERROR chunk: reported to the user; a stale cookie restarts the handshake.
     fn on_error(&mut self, list: Causes<'_>) {
-        if let Some(staleness) = causes::stale_cookie(list) {
-            self.on_stale_cookie(staleness);
+        if causes::names_stale_cookie(list) {
+            self.on_stale_cookie();
             return;
         }
-        if causes::names_unknown_chunk(list, self.cx.config.sf_codes.data) {
+        if causes::names_unknown_chunk(list, self.cx.config.subflows.codes.data) {
             self.downgrade();
         }
         // One event for a chunk: a peer must not fill the queue with a packet of tiny causes.

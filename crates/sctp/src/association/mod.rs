@@ -26,6 +26,7 @@ use anabranch_wire::Tsn;
 
 use crate::config::{Config, SubflowLevel};
 use crate::context::Context;
+use crate::cookie::Cookie;
 use crate::encoding::Encoding;
 use crate::error::SendError;
 use crate::event::{CloseReason, Event, Message, Received};
@@ -61,8 +62,8 @@ pub struct Association {
     deferred_packet: Option<Box<DeferredPacket>>,
     /// Addresses from which the peer may write besides those of its paths: what it listed.
     listed_addresses: Vec<IpAddr>,
-    /// When the last cookie of ours that was accepted stops being good.
-    cookie_expires: Option<Instant>,
+    /// When the last cookie of ours that was accepted was made.
+    cookie_made: Option<Instant>,
 }
 
 impl Association {
@@ -199,9 +200,9 @@ impl Association {
         added
     }
 
-    /// Our tag in a State Cookie that has made or confirmed this association, and when the cookie stops being good.
-    pub(crate) fn cookie(&self) -> Option<(u32, Instant)> {
-        self.cookie_expires.map(|at| (self.local_tag, at))
+    /// Whether a cookie of ours that was made after this one has been accepted.
+    pub(crate) fn took_newer_cookie(&self, cookie: &Cookie) -> bool {
+        self.cookie_made.is_some_and(|made| made > cookie.created)
     }
 
     /// Our Initial TSN.
@@ -318,7 +319,7 @@ impl Association {
         self.cx.count_path_error(path);
         // "If the value of this counter exceeds the limit indicated in the protocol parameter
         // 'Association.Max.Retrans', the endpoint SHOULD consider the peer endpoint unreachable".
-        if self.errors > self.cx.config.association_max_retrans {
+        if self.errors > self.cx.config.limits.association_max_retrans {
             self.close(CloseReason::Unreachable { limit: "Association.Max.Retrans" });
         }
     }

@@ -204,7 +204,7 @@ impl Association {
             self.write_cookie_echo(packet.buffer());
             // "SHOULD bundle the ERROR chunk ... with the chunk sent in response (e.g., COOKIE ECHO)" (3.2.2).
             self.write_errors(packet, limit, path);
-            return self.cx.config.data_with_cookie && self.encoding != Encoding::Sf2007;
+            return self.cx.config.emulation.data_with_cookie && self.encoding != Encoding::Sf2007;
         }
         if self.cx.state == State::CookieWait {
             return false;
@@ -282,15 +282,15 @@ impl Association {
         let config = &self.cx.config;
         let ours = OurInit {
             tag: self.local_tag,
-            a_rwnd: config.receive_window,
-            outbound_streams: config.outbound_streams,
-            inbound_streams: config.inbound_streams,
+            a_rwnd: config.limits.receive_window,
+            outbound_streams: config.streams.outbound,
+            inbound_streams: config.streams.inbound,
             initial_tsn: self.sender.base(),
             preservative: self.phase.handshake().and_then(|handshake| handshake.preservative),
             // The endpoint has refused what must not be offered.
             offer: Offer::of(config, true),
         };
-        ours.write_init(out, config.init_size);
+        ours.write_init(out, config.emulation.init_size);
     }
 
     fn write_cookie_echo(&mut self, out: &mut Vec<u8>) {

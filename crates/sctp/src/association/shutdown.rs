@@ -2,10 +2,11 @@
 
 use anabranch_base::Instant;
 use anabranch_wire::Tsn;
+use anabranch_wire::cause::Causes;
 
 use super::control::Kind;
 use super::phase::{Guard, Phase, ShutdownTimers};
-use super::{Association, State};
+use super::{Association, State, causes};
 use crate::encoding::Encoding;
 use crate::event::{CloseReason, Event};
 use crate::ids::{PathId, SpaceId};
@@ -80,8 +81,8 @@ impl Association {
     /// When T5-shutdown-guard expires that is started now.
     fn t5_from_now(&self) -> Option<Instant> {
         let config = &self.cx.config;
-        let guard = config.rto_max * u64::from(config.shutdown_guard_rto_max);
-        (config.shutdown_guard_rto_max > 0).then(|| self.cx.now + guard)
+        let guard = config.timers.rto_max * u64::from(config.timers.shutdown_guard_rto_max);
+        (config.timers.shutdown_guard_rto_max > 0).then(|| self.cx.now + guard)
     }
 
     /// T5 as it runs while data is outstanding.
@@ -199,8 +200,9 @@ impl Association {
     }
 
     /// ABORT chunk whose tag the endpoint has checked.
-    pub(crate) fn on_abort(&mut self, causes: Vec<u16>) {
-        self.close(CloseReason::AbortedByPeer { causes });
+    pub(crate) fn on_abort(&mut self, list: Causes<'_>) {
+        let (causes, reason) = (causes::codes(list), causes::abort_reason(list));
+        self.close(CloseReason::AbortedByPeer { causes, reason });
         // "MUST NOT respond to an ABORT" (9.1): whatever waited is gone.
         self.control = super::Control::default();
         self.deferred_packet = None;

@@ -1,4 +1,4 @@
-//! Which controller a lane has.
+//! Which controller a lane has, how its window begins, and how often it is cut.
 
 use std::fmt;
 
@@ -37,4 +37,38 @@ impl fmt::Display for CongestionControl {
         f.write_str(self.algorithm.word())?;
         f.write_str(if self.hystart { "+hystart" } else { "" })
     }
+}
+
+/// How the first congestion window is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InitialWindow {
+    /// min(4 PMDCS, max(2 PMDCS, 4404)) bytes, 4344 for IPv6 (RFC 9260, 7.2.1).
+    Rfc9260,
+    /// min(4 MTU, max(2 MTU, 4380)) bytes (RFC 4960, 7.2.1).
+    Rfc4960,
+    /// A number of PMDCS or MTU, as [`EmulationConfig::window_unit`](super::EmulationConfig::window_unit) has it (RFC 2960 used 2).
+    Packets(u16),
+}
+
+/// What limits a burst of new packets (Max.Burst).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MaxBurst {
+    /// No limit.
+    Off,
+    /// cwnd is treated as at most flight + n PMDCS each time something may be sent (RFC 9260, 6.1 D).
+    Clamp(u16),
+    /// At most n packets in answer to a SACK that acknowledges a chunk fast retransmitted earlier; no limit
+    /// otherwise (the ns-2 module's reading of the implementer's guide).
+    AfterRecovery(u16),
+}
+
+/// How often one loss event may cut the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FastRecovery {
+    /// Every new loss indication cuts (RFC 2960: no recovery point).
+    Off,
+    /// None until the cumulative TSN reaches the exit point (RFC 9260, 7.2.4).
+    UntilExit,
+    /// A lost TSN above the recovery point cuts again even before the exit (ns-2.35).
+    PerWindow,
 }

@@ -41,16 +41,16 @@ pub struct Key {
 }
 
 macro_rules! key {
-    ($field:ident, $parse:path, $show:expr, $expected:expr, $doc:expr) => {
+    ($name:ident: $($field:ident).+, $parse:path, $show:expr, $expected:expr, $doc:expr) => {
         Key {
-            name: stringify!($field),
+            name: stringify!($name),
             expected: $expected,
             doc: $doc,
             set: |c, v| {
-                c.$field = $parse(v)?;
+                c.$($field).+ = $parse(v)?;
                 Some(())
             },
-            get: |c| $show(&c.$field),
+            get: |c| $show(&c.$($field).+),
         }
     };
     (quirk $name:ident, $doc:expr) => {
@@ -59,10 +59,10 @@ macro_rules! key {
             expected: SWITCH,
             doc: $doc,
             set: |c, v| {
-                c.quirks.$name = switch(v)?;
+                c.emulation.quirks.$name = switch(v)?;
                 Some(())
             },
-            get: |c| shown(&c.quirks.$name),
+            get: |c| shown(&c.emulation.quirks.$name),
         }
     };
 }
@@ -75,247 +75,247 @@ const SWITCH: &str = "true or false";
 /// The table; sorted by name.
 static KEYS: &[Key] = &[
     key!(
-        adaptive_cut,
+        adaptive_cut: subflows.adaptive_cut,
         adaptive_cut,
         show_adaptive_cut,
         "\"group\" or \"lane\"",
         "coupling adaptive: whose window is cut when a queue overflows"
     ),
-    key!(association_max_retrans, count, shown, COUNT, "Association.Max.Retrans"),
+    key!(association_max_retrans: limits.association_max_retrans, count, shown, COUNT, "Association.Max.Retrans"),
     key!(
-        backoff_keeps_ssthresh,
+        backoff_keeps_ssthresh: emulation.backoff_keeps_ssthresh,
         switch,
         shown,
         SWITCH,
         "a further T3-rtx expiry at one PMDCS leaves ssthresh alone"
     ),
     key!(
-        checksums,
+        checksums: checksums,
         checksums,
         show_checksums,
         "\"crc32c\" or \"elided\"",
         "whether CRC32c is computed and verified"
     ),
     key!(
-        congestion_control,
+        congestion_control: congestion.control,
         CongestionControl::parse,
         shown,
         CongestionControl::EXPECTED,
         "how the window of a lane grows and shrinks: RFC 9260, or in the words of TCP's `controller` and `hystart`"
     ),
     key!(
-        cookie_size,
+        cookie_size: emulation.cookie_size,
         cookie_size,
         show_bytes,
         "a size of 0 B to 480 B",
         "the State Cookie is filled up to this size; 0 B leaves it as it is"
     ),
     key!(
-        coupling,
+        coupling: subflows.coupling,
         Coupling::parse,
         shown,
         "\"independent\", \"shared\", \"fcc(n)\", \"fcc(n^2)\", \"fcc(2n^2)\", \"fcc(NUMBER)\", \"lia\", \"olia\" or \"adaptive\"",
         "how the windows of the subflows hold together"
     ),
-    key!(data_with_cookie, switch, shown, SWITCH, "DATA may ride with COOKIE ECHO"),
-    key!(dscp, dscp, show_dscp, "a code point of 0 to 63", "code point of the association's packets"),
+    key!(data_with_cookie: emulation.data_with_cookie, switch, shown, SWITCH, "DATA may ride with COOKIE ECHO"),
+    key!(dscp: dscp, dscp, show_dscp, "a code point of 0 to 63", "code point of the association's packets"),
     key!(
-        early_fast_retransmit,
+        early_fast_retransmit: emulation.early_fast_retransmit,
         optional_duration,
         show_optional_duration,
         "a time or \"off\"",
         "a chunk reported missing once is sent again after this time (KAME's early FR)"
     ),
     key!(
-        fast_recovery,
+        fast_recovery: congestion.fast_recovery,
         fast_recovery,
         show_recovery,
         "\"off\", \"until-exit\" or \"per-window\"",
         "how often one loss event may cut the window"
     ),
     key!(
-        fast_retransmit_threshold,
+        fast_retransmit_threshold: congestion.fast_retransmit_threshold,
         count,
         shown,
         "a whole number of 1 to 255",
         "missing reports that make a fast retransmit"
     ),
     key!(
-        fcc_clock,
+        fcc_clock: subflows.fcc_clock,
         fcc_clock,
         show_fcc_clock,
         "\"bytes\" or \"round-trips\"",
         "fractional congestion control: what makes a round trip"
     ),
     key!(
-        fcc_count,
+        fcc_count: subflows.fcc_count,
         fcc_count,
         show_fcc_count,
         "\"configured\" or \"active\"",
         "the subflows that are counted: all that are open, or those with something to send"
     ),
     key!(
-        fcc_rounding,
+        fcc_rounding: subflows.fcc_rounding,
         fcc_rounding,
         show_fcc_rounding,
         "\"exact\", \"floor\", \"ceil\" or \"nearest\"",
         "what becomes of a Phi that is no whole number"
     ),
-    key!(fcc_slow_start, switch, shown, SWITCH, "Phi divides the growth of slow start too"),
+    key!(fcc_slow_start: subflows.fcc_slow_start, switch, shown, SWITCH, "Phi divides the growth of slow start too"),
     key!(
-        fcc_step,
+        fcc_step: subflows.fcc_step,
         fcc_step,
         show_fcc_step,
         "\"packet\" or \"fraction\"",
         "a packet in Phi round trips, or the Phi-th part of one in each"
     ),
     key!(
-        flight_counts_headers,
+        flight_counts_headers: emulation.flight_counts_headers,
         switch,
         shown,
         SWITCH,
         "windows count DATA chunk headers (RFC 9260), or user data only"
     ),
     key!(
-        growth_needs_advance,
+        growth_needs_advance: congestion.growth_needs_advance,
         switch,
         shown,
         SWITCH,
         "cwnd grows only when the cumulative point moves (RFC 8540, 3.22 lets any new acknowledgement do)"
     ),
-    key!(heartbeat_interval, duration, show_duration, DURATION, "HB.interval; 0 s turns heartbeats off"),
+    key!(heartbeat_interval: timers.heartbeat_interval, duration, show_duration, DURATION, "HB.interval; 0 s turns heartbeats off"),
     key!(
-        hold_after_fast_retransmit,
+        hold_after_fast_retransmit: emulation.hold_after_fast_retransmit,
         switch,
         shown,
         SWITCH,
         "after a fast retransmit the rest waits for the next SACK"
     ),
     key!(
-        idle_decay_floor,
+        idle_decay_floor: congestion.idle_decay_floor,
         optional_count,
         show_optional,
         "a number of PMDCS or \"off\"",
         "cwnd halves for each idle RTO, down to this"
     ),
     key!(
-        immediate_bit,
+        immediate_bit: sack.immediate_bit,
         ImmediateBit::parse,
         shown,
         "\"off\", \"shutdown\", \"shutdown-kept\" or \"last\"",
         "which DATA chunks ask for a SACK at once"
     ),
-    key!(immediate_bit_obeyed, switch, shown, SWITCH, "a DATA chunk may ask for a SACK at once (RFC 7053)"),
-    key!(inbound_streams, count, shown, COUNT, "inbound streams allowed"),
+    key!(immediate_bit_obeyed: sack.immediate_bit_obeyed, switch, shown, SWITCH, "a DATA chunk may ask for a SACK at once (RFC 7053)"),
+    key!(inbound_streams: streams.inbound, count, shown, COUNT, "inbound streams allowed"),
     key!(
-        inbound_subflows,
+        inbound_subflows: subflows.max_inbound,
         subflow_count,
         shown,
         "a whole number of 1 to 255",
         "subflows that the peer may have open towards us (levels 1 and sf2007)"
     ),
     key!(
-        init_size,
+        init_size: emulation.init_size,
         cookie_size,
         show_bytes,
         "a size of 0 B to 480 B",
         "the INIT chunk is filled up to this size; 0 B leaves it as it is"
     ),
     key!(
-        initial_ssthresh,
+        initial_ssthresh: congestion.initial_ssthresh,
         optional_bytes,
         show_ssthresh,
         "a size or \"peer-rwnd\"",
         "first slow-start threshold"
     ),
     key!(
-        initial_window,
+        initial_window: congestion.initial_window,
         initial_window,
         show_window,
         "\"rfc9260\", \"rfc4960\" or a number of PMDCS (or MTU, as `window_unit` has it)",
         "first congestion window"
     ),
-    key!(interleaving, switch, shown, SWITCH, "I-DATA is offered; level 1 offers it in any case"),
-    key!(ip_overhead, count, shown, COUNT, "bytes of header in front of SCTP"),
+    key!(interleaving: extensions.interleaving, switch, shown, SWITCH, "I-DATA is offered; level 1 offers it in any case"),
+    key!(ip_overhead: ip_overhead, count, shown, COUNT, "bytes of header in front of SCTP"),
     key!(
-        loss_detection,
+        loss_detection: congestion.loss_detection,
         LossDetection::parse,
         shown,
         "\"missing-reports\" or \"rack\"",
         "how loss is found: by counting missing reports, or by time as well (RFC 8985)"
     ),
     key!(
-        max_burst,
+        max_burst: congestion.max_burst,
         max_burst,
         show_burst,
         "\"off\", \"clamp N\" or \"after-recovery N\"",
         "limit on a burst of new packets"
     ),
-    key!(max_init_retransmits, count, shown, COUNT, "Max.Init.Retransmits"),
-    key!(max_message, bytes, shown, BYTES, "largest user message"),
-    key!(max_outbound_streams, count, shown, COUNT, "outbound streams that a peer may ask us to have"),
+    key!(max_init_retransmits: limits.max_init_retransmits, count, shown, COUNT, "Max.Init.Retransmits"),
+    key!(max_message: limits.max_message, bytes, shown, BYTES, "largest user message"),
+    key!(max_outbound_streams: streams.max_outbound, count, shown, COUNT, "outbound streams that a peer may ask us to have"),
     key!(
-        max_subflows,
+        max_subflows: subflows.max,
         subflow_count,
         shown,
         "a whole number of 1 to 255",
         "subflows that an association may have at once"
     ),
-    key!(mtu, count, shown, "576 to 65535", "largest IP packet of the path, bytes"),
-    key!(outbound_streams, count, shown, COUNT, "outbound streams asked for"),
+    key!(mtu: mtu, count, shown, "576 to 65535", "largest IP packet of the path, bytes"),
+    key!(outbound_streams: streams.outbound, count, shown, COUNT, "outbound streams asked for"),
     key!(
-        pacing,
+        pacing: pacing.enabled,
         switch,
         shown,
         SWITCH,
         "packets are spread over the round trip, each subflow's for itself; stands for `max_burst` once a round trip is known"
     ),
     key!(
-        pacing_burst,
+        pacing_burst: pacing.burst,
         subflow_count,
         shown,
         "a number of packets of 1 to 255",
         "pacing: full packets that may leave at once after a pause"
     ),
     key!(
-        pacing_gain,
+        pacing_gain: pacing.gain,
         pacing_gain,
         shown,
         "a percentage of 100 to 1000",
         "pacing: the rate in percent of cwnd / SRTT (RFC 9002, 7.7)"
     ),
     key!(
-        pacing_gain_slow_start,
+        pacing_gain_slow_start: pacing.gain_slow_start,
         pacing_gain,
         shown,
         "a percentage of 100 to 1000",
-        "pacing: likewise while cwnd is below half of ssthresh"
+        "pacing: the rate while cwnd is below half of ssthresh, in percent of cwnd / SRTT"
     ),
-    key!(path_max_retrans, count, shown, COUNT, "Path.Max.Retrans"),
+    key!(path_max_retrans: limits.path_max_retrans, count, shown, COUNT, "Path.Max.Retrans"),
     key!(
-        pba_clamp,
+        pba_clamp: congestion.pba_clamp,
         switch,
         shown,
         SWITCH,
         "partial_bytes_acked is held at cwnd while the window is not full"
     ),
     key!(
-        pba_counts_twice,
+        pba_counts_twice: emulation.pba_counts_twice,
         switch,
         shown,
         SWITCH,
         "bytes gap-acked earlier count again when cumulatively acked"
     ),
     key!(
-        pba_needs_full_window,
+        pba_needs_full_window: emulation.pba_needs_full_window,
         switch,
         shown,
         SWITCH,
         "partial_bytes_acked grows only while the window is full"
     ),
-    key!(peer_adds_streams, switch, shown, SWITCH, "the peer may add streams, its own and ours"),
-    key!(peer_resets_association, switch, shown, SWITCH, "the peer may reset all streams and TSNs at once"),
-    key!(peer_resets_streams, switch, shown, SWITCH, "the peer may reset streams, its own and ours"),
+    key!(peer_adds_streams: extensions.peer_adds_streams, switch, shown, SWITCH, "the peer may add streams, its own and ours"),
+    key!(peer_resets_association: extensions.peer_resets_association, switch, shown, SWITCH, "the peer may reset all streams and TSNs at once"),
+    key!(peer_resets_streams: extensions.peer_resets_streams, switch, shown, SWITCH, "the peer may reset streams, its own and ours"),
     key!(quirk backoff_stays, "a round-trip sample does not undo the backing off of the RTO"),
     key!(
         quirk burst_before_sack,
@@ -332,125 +332,125 @@ static KEYS: &[Key] = &[
         quirk t3_runs_on,
         "a fast retransmit of the earliest chunk does not restart T3-rtx, which expires for no reason (LKSCTP)"
     ),
-    key!(receive_window, bytes, shown, BYTES, "receive buffer, the first a_rwnd"),
-    key!(reconfiguration, switch, shown, SWITCH, "RE-CONFIG is offered; level 1 offers it in any case"),
-    key!(rto_initial, duration, show_duration, DURATION, "RTO.Initial"),
-    key!(rto_max, duration, show_duration, DURATION, "RTO.Max"),
-    key!(rto_min, duration, show_duration, DURATION, "RTO.Min"),
+    key!(receive_window: limits.receive_window, bytes, shown, BYTES, "receive buffer, the first a_rwnd"),
+    key!(reconfiguration: extensions.reconfiguration, switch, shown, SWITCH, "RE-CONFIG is offered; level 1 offers it in any case"),
+    key!(rto_initial: timers.rto_initial, duration, show_duration, DURATION, "RTO.Initial"),
+    key!(rto_max: timers.rto_max, duration, show_duration, DURATION, "RTO.Max"),
+    key!(rto_min: timers.rto_min, duration, show_duration, DURATION, "RTO.Min"),
     key!(
-        rtt_sampling,
+        rtt_sampling: timers.rtt_sampling,
         sampling,
         show_sampling,
         "\"once-per-round-trip\", \"through-loss\" or \"every-ack\"",
         "which chunks give round-trip samples"
     ),
-    key!(rwnd_counts_headers, switch, shown, SWITCH, "the peer's window is charged chunk headers too"),
+    key!(rwnd_counts_headers: emulation.rwnd_counts_headers, switch, shown, SWITCH, "the peer's window is charged chunk headers too"),
     key!(
-        sack_delay,
+        sack_delay: sack.delay,
         sack_delay,
         show_duration,
         "a time of 0 ms to 500 ms; 0 ms acknowledges every packet",
         "SACK.Delay"
     ),
     key!(
-        sack_every,
+        sack_every: sack.every,
         positive_u16,
         shown,
         "a whole number of 1 or more",
         "a SACK for every this many packets"
     ),
-    key!(sack_filled_hole, switch, shown, SWITCH, "a chunk that fills the last hole is acknowledged at once"),
+    key!(sack_filled_hole: emulation.sack_filled_hole, switch, shown, SWITCH, "a chunk that fills the last hole is acknowledged at once"),
     key!(
-        sack_first_at_once,
+        sack_first_at_once: sack.first_at_once,
         switch,
         shown,
         SWITCH,
         "the first DATA of an association is acknowledged at once"
     ),
-    key!(send_buffer, bytes, shown, BYTES, "bytes accepted and not yet sent"),
+    key!(send_buffer: limits.send_buffer, bytes, shown, BYTES, "bytes accepted and not yet sent"),
     key!(
-        sf_codes,
+        sf_codes: subflows.codes,
         code_points,
         show_code_points,
         "seven numbers: SF-DATA, SF-SACK, SF-FORWARD, SF-CAP, SF-ADD, SF-DEL, SF-Violation, as in \"0x5f 0x9f 0xdf 0xb05f 0x405f 0x4060 0x5f01\"",
         "numbers of the extension SF"
     ),
-    key!(shutdown_guard_rto_max, count, shown, COUNT, "T5-shutdown-guard in RTO.Max; 0 is off"),
+    key!(shutdown_guard_rto_max: timers.shutdown_guard_rto_max, count, shown, COUNT, "T5-shutdown-guard in RTO.Max; 0 is off"),
     key!(
-        slow_start_at_ssthresh,
+        slow_start_at_ssthresh: congestion.slow_start_at_ssthresh,
         switch,
         shown,
         SWITCH,
         "cwnd equal to ssthresh, as after a fast retransmit, is slow start"
     ),
-    key!(slow_start_limit, positive_u16, shown, "a whole number of 1 or more", "L of slow start"),
+    key!(slow_start_limit: congestion.slow_start_limit, positive_u16, shown, "a whole number of 1 or more", "L of slow start"),
     key!(
-        ssthresh_floor,
+        ssthresh_floor: congestion.ssthresh_floor,
         positive_u16,
         shown,
         "a number of PMDCS of 1 or more",
         "smallest ssthresh after a loss"
     ),
     key!(
-        stream_scheduling,
+        stream_scheduling: streams.scheduling,
         scheduling,
         show_scheduling,
         "\"fcfs\", \"round-robin\", \"round-robin-packet\", \"priority\", \"fair-capacity\" or \"wfq\"",
         "which stream speaks next (RFC 8260, 3): with I-DATA after a chunk, with DATA after a message"
     ),
     key!(
-        stream_values,
+        stream_values: streams.values,
         stream_values,
         show_stream_values,
         "streams and values from 0 to 65535, as in \"0=4 3=1\"",
         "priorities (smallest first) or weights of streams; others have 1"
     ),
     key!(
-        subflow_floor,
+        subflow_floor: subflows.buffer_floor,
         bytes,
         shown,
         BYTES,
         "receive buffer that each open subflow keeps for itself (levels 1 and sf2007)"
     ),
     key!(
-        subflow_level,
+        subflow_level: subflows.level,
         SubflowLevel::parse,
         shown,
         "\"0\", \"1\" or \"sf2007\"",
         "how the two ends know of subflows"
     ),
     key!(
-        subflow_scheduler,
+        subflow_scheduler: subflows.scheduler,
         subflow_scheduler,
         show_subflow_scheduler,
         "\"fcfs\", \"wrr\", \"priority\" or \"wfq\"",
         "whose packet is next when several subflows may send"
     ),
     key!(
-        tail_loss_probe,
+        tail_loss_probe: congestion.tail_loss_probe,
         switch,
         shown,
         SWITCH,
         "the last packet is sent again after two round trips without a SACK (RFC 8985, 7)"
     ),
     key!(
-        timeout_waits_for_ack,
+        timeout_waits_for_ack: emulation.timeout_waits_for_ack,
         switch,
         shown,
         SWITCH,
         "after T3-rtx one packet is in flight until something is acknowledged, not until a packet comes"
     ),
     key!(
-        timer_tick,
+        timer_tick: emulation.timer_tick,
         duration,
         show_duration,
         DURATION,
         "clock of timers and round-trip samples; 0 s is exact"
     ),
-    key!(timer_wheel, switch, shown, SWITCH, "long timers expire late, on coarser ticks (Linux since 4.8)"),
-    key!(valid_cookie_life, duration, show_duration, DURATION, "Valid.Cookie.Life"),
+    key!(timer_wheel: emulation.timer_wheel, switch, shown, SWITCH, "long timers expire late, on coarser ticks (Linux since 4.8)"),
+    key!(valid_cookie_life: timers.valid_cookie_life, duration, show_duration, DURATION, "Valid.Cookie.Life"),
     key!(
-        window_unit,
+        window_unit: emulation.window_unit,
         WindowUnit::parse,
         shown,
         "\"pmdcs\" or \"mtu\"",
@@ -477,13 +477,13 @@ impl Config {
         let mut changed = self.clone();
         let ok = (entry.set)(&mut changed, value.trim()).is_some()
             && changed.mtu >= 576
-            && changed.fast_retransmit_threshold > 0
-            && changed.rto_min <= changed.rto_max
-            && changed.receive_window >= 1500
-            && changed.outbound_streams > 0
-            && changed.inbound_streams > 0
-            && changed.send_buffer > 0
-            && changed.max_message > 0
+            && changed.congestion.fast_retransmit_threshold > 0
+            && changed.timers.rto_min <= changed.timers.rto_max
+            && changed.limits.receive_window >= 1500
+            && changed.streams.outbound > 0
+            && changed.streams.inbound > 0
+            && changed.limits.send_buffer > 0
+            && changed.limits.max_message > 0
             && changed.ip_overhead <= 120
             && changed.controller_fits_coupling();
         if !ok {

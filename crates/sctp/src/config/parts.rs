@@ -14,30 +14,34 @@ impl Config {
     /// What timers follow.
     #[inline]
     pub(crate) fn clock(&self) -> Clock {
-        Clock::new(self.timer_tick, self.timer_wheel, false)
+        Clock::new(self.emulation.timer_tick, self.emulation.timer_wheel, false)
     }
 
     /// How round trips become an RTO.
     pub(crate) fn rtt_rules(&self) -> RttRules {
-        let exact = self.timer_tick == Duration::ZERO;
+        let exact = self.emulation.timer_tick == Duration::ZERO;
         RttRules {
             arithmetic: if exact { Arithmetic::Rfc9260 } else { Arithmetic::WholeTicks },
-            granularity: self.timer_tick,
-            initial: self.rto_initial,
-            min: self.rto_min,
-            max: self.rto_max,
+            granularity: self.emulation.timer_tick,
+            initial: self.timers.rto_initial,
+            min: self.timers.rto_min,
+            max: self.timers.rto_max,
             slop: Duration::ZERO,
-            back_off: if self.quirks.backoff_stays { BackOff::StaysAndCounts } else { BackOff::UntilSample },
+            back_off: if self.emulation.quirks.backoff_stays {
+                BackOff::StaysAndCounts
+            } else {
+                BackOff::UntilSample
+            },
         }
     }
 
     /// How packets are spread over the round trip; full ones hold `pmdcs` bytes of chunks.
     pub(crate) fn pacer_rules(&self, pmdcs: u32) -> PacerRules {
         PacerRules {
-            gain: self.pacing_gain,
-            gain_slow_start: self.pacing_gain_slow_start,
+            gain: self.pacing.gain,
+            gain_slow_start: self.pacing.gain_slow_start,
             packet: pmdcs,
-            burst: self.pacing_burst,
+            burst: self.pacing.burst,
         }
     }
 
@@ -45,42 +49,42 @@ impl Config {
     /// Windows are counted in `unit` bytes.
     pub(crate) fn controller(&self, unit: u32, ipv6: bool, peer_rwnd: u32) -> Controller {
         let unit = u64::from(unit);
-        let initial_window = match self.initial_window {
+        let initial_window = match self.congestion.initial_window {
             InitialWindow::Packets(n) => unit * u64::from(n),
             InitialWindow::Rfc4960 => (4 * unit).min((2 * unit).max(4380)),
             // "min(4 * PMDCS, max(2 * PMDCS, 4404)) bytes if the peer address is an IPv4 address", 4344 for IPv6.
             InitialWindow::Rfc9260 => (4 * unit).min((2 * unit).max(if ipv6 { 4344 } else { 4404 })),
         };
-        let initial_ssthresh = self.initial_ssthresh.unwrap_or(u64::from(peer_rwnd));
-        let floor = unit * u64::from(self.ssthresh_floor);
-        let idle_floor = self.idle_decay_floor.map(|n| unit * u64::from(n));
-        if self.congestion_control == CongestionControl::RENO {
+        let initial_ssthresh = self.congestion.initial_ssthresh.unwrap_or(u64::from(peer_rwnd));
+        let floor = unit * u64::from(self.congestion.ssthresh_floor);
+        let idle_floor = self.congestion.idle_decay_floor.map(|n| unit * u64::from(n));
+        if self.congestion.control == CongestionControl::RENO {
             return Controller::chunks(&ChunkRules {
                 unit,
                 initial_window,
                 initial_ssthresh,
                 floor,
-                slow_start_limit: unit * u64::from(self.slow_start_limit),
+                slow_start_limit: unit * u64::from(self.congestion.slow_start_limit),
                 idle_floor,
-                backoff_keeps_ssthresh: self.backoff_keeps_ssthresh,
-                slow_start_at_ssthresh: self.slow_start_at_ssthresh,
-                needs_advance: self.growth_needs_advance,
-                pba_needs_full_window: self.pba_needs_full_window,
-                pba_clamp: self.pba_clamp,
-                pba_counts_twice: self.pba_counts_twice,
-                fcc_step: self.fcc_step,
-                fcc_clock: self.fcc_clock,
-                fcc_rounding: self.fcc_rounding,
-                fcc_slow_start: self.fcc_slow_start,
+                backoff_keeps_ssthresh: self.emulation.backoff_keeps_ssthresh,
+                slow_start_at_ssthresh: self.congestion.slow_start_at_ssthresh,
+                needs_advance: self.congestion.growth_needs_advance,
+                pba_needs_full_window: self.emulation.pba_needs_full_window,
+                pba_clamp: self.congestion.pba_clamp,
+                pba_counts_twice: self.emulation.pba_counts_twice,
+                fcc_step: self.subflows.fcc_step,
+                fcc_clock: self.subflows.fcc_clock,
+                fcc_rounding: self.subflows.fcc_rounding,
+                fcc_slow_start: self.subflows.fcc_slow_start,
             });
         }
         Controller::segments(&SegmentRules {
-            algorithm: self.congestion_control.algorithm,
-            hystart: self.congestion_control.hystart,
+            algorithm: self.congestion.control.algorithm,
+            hystart: self.congestion.control.hystart,
             window: WindowRules {
                 segment: unit,
                 growth: AckedGrowth::Bytes,
-                limit: u32::from(self.slow_start_limit),
+                limit: u32::from(self.congestion.slow_start_limit),
                 initial_window,
                 initial_ssthresh,
                 floor,
@@ -89,16 +93,16 @@ impl Config {
             // Nothing here tells that a retransmission was needless.
             undo: false,
             needs_full_window: true,
-            needs_advance: self.growth_needs_advance,
-            backoff_keeps_ssthresh: self.backoff_keeps_ssthresh,
+            needs_advance: self.congestion.growth_needs_advance,
+            backoff_keeps_ssthresh: self.emulation.backoff_keeps_ssthresh,
             idle_floor,
         })
     }
 
     /// Phi and linked increases are steps of the controller of RFC 9260.
     pub(super) fn controller_fits_coupling(&self) -> bool {
-        self.congestion_control == CongestionControl::RENO
-            || matches!(self.coupling, Coupling::Independent | Coupling::Shared)
+        self.congestion.control == CongestionControl::RENO
+            || matches!(self.subflows.coupling, Coupling::Independent | Coupling::Shared)
     }
 }
 
@@ -113,8 +117,8 @@ mod tests {
         let window = |config: &Config, ipv6| config.controller(config.window_unit(), ipv6, 65_536).window();
         assert_eq!(window(&rfc, false), 4404, "min(4 x 1468, max(2 x 1468, 4404))");
         assert_eq!(window(&rfc, true), 4344);
-        assert_eq!(window(&Config { mtu: 9000, ..rfc.clone() }, false), 2 * 8968);
-        assert_eq!(window(&Config { mtu: 600, ..rfc.clone() }, false), 4 * 568);
+        assert_eq!(window(&rfc.clone().with(|c| c.mtu = 9000), false), 2 * 8968);
+        assert_eq!(window(&rfc.clone().with(|c| c.mtu = 600), false), 4 * 568);
         let old = Config::rfc2960();
         assert_eq!(window(&old, false), 2 * PMDCS);
         assert_eq!(old.controller(old.window_unit(), false, 65_536).ssthresh(), 65_536, "the peer's rwnd");

@@ -4,9 +4,10 @@ use anabranch_base::{Dscp, Duration};
 use anabranch_wire::sf::CodePoints;
 
 use super::{
-    AdaptiveCut, Checksums, Config, CongestionControl, Coupling, FastRecovery, FccClock, FccCount,
-    FccRounding, FccStep, ImmediateBit, InitialWindow, LossDetection, MaxBurst, Quirks, RttSampling,
-    StreamScheduling, SubflowLevel, SubflowScheduler, WindowUnit,
+    AdaptiveCut, Checksums, Config, CongestionConfig, CongestionControl, Coupling, EmulationConfig,
+    ExtensionConfig, FastRecovery, FccClock, FccCount, FccRounding, FccStep, ImmediateBit, InitialWindow,
+    LimitConfig, LossDetection, MaxBurst, PacingConfig, Quirks, RttSampling, SackConfig, StreamConfig,
+    StreamScheduling, SubflowConfig, SubflowLevel, SubflowScheduler, TimerConfig, WindowUnit,
 };
 
 impl Config {
@@ -54,88 +55,106 @@ impl Config {
             mtu: 1500,
             ip_overhead: 20,
             checksums: Checksums::Crc32c,
-            outbound_streams: 10,
-            inbound_streams: 2048,
-            receive_window: 1 << 20,
-            send_buffer: 256 << 10,
-            max_message: 16 << 20,
-            stream_scheduling: StreamScheduling::Fcfs,
-            stream_values: Vec::new(),
             dscp: Dscp::DEFAULT,
-            subflows: Vec::new(),
-            subflow_scheduler: SubflowScheduler::Fcfs,
-            subflow_level: SubflowLevel::Zero,
-            inbound_subflows: 16,
-            subflow_floor: 3000,
-            sf_codes: CodePoints::DEFAULT,
-            interleaving: false,
-            // "applications must enable this extension explicitly before it is used" (RFC 6525, 7), and an endpoint must not
-            // offer I-DATA "unless the user has requested its use" (RFC 8260, 2.2.1): both are off.
-            reconfiguration: false,
-            peer_resets_streams: true,
-            // It throws away what the two sides agree on; nobody needs it by accident.
-            peer_resets_association: false,
-            peer_adds_streams: true,
-            max_outbound_streams: 2048,
-            max_subflows: 64,
-            coupling: Coupling::Independent,
-            fcc_step: FccStep::Packet,
-            fcc_clock: FccClock::Bytes,
-            fcc_rounding: FccRounding::Exact,
-            fcc_count: FccCount::Configured,
-            adaptive_cut: AdaptiveCut::Group,
-            fcc_slow_start: false,
-            init_size: 0,
-            cookie_size: 0,
-            timer_tick: Duration::ZERO,
-            timer_wheel: false,
-            rto_initial: Duration::from_secs(1),
-            rto_min: Duration::from_secs(1),
-            rto_max: Duration::from_secs(60),
-            rtt_sampling: RttSampling::OncePerRoundTrip,
-            association_max_retrans: 10,
-            path_max_retrans: 5,
-            max_init_retransmits: 8,
-            valid_cookie_life: Duration::from_secs(60),
-            heartbeat_interval: Duration::from_secs(30),
-            sack_delay: Duration::from_millis(200),
-            sack_every: 2,
-            sack_first_at_once: true,
-            sack_filled_hole: true,
-            immediate_bit: ImmediateBit::Shutdown,
-            immediate_bit_obeyed: true,
-            data_with_cookie: true,
-            shutdown_guard_rto_max: 5,
-            congestion_control: CongestionControl::RENO,
-            window_unit: WindowUnit::Pmdcs,
-            flight_counts_headers: true,
-            initial_window: InitialWindow::Rfc9260,
-            // "The initial value of ssthresh SHOULD be arbitrarily high" (7.2.1).
-            initial_ssthresh: Some(1 << 30),
-            ssthresh_floor: 4,
-            backoff_keeps_ssthresh: false,
-            slow_start_at_ssthresh: true,
-            slow_start_limit: 1,
-            growth_needs_advance: true,
-            loss_detection: LossDetection::MissingReports,
-            tail_loss_probe: false,
-            fast_retransmit_threshold: 3,
-            fast_recovery: FastRecovery::UntilExit,
-            hold_after_fast_retransmit: false,
-            max_burst: MaxBurst::Clamp(4),
-            pacing: false,
-            pacing_gain: 120,
-            pacing_gain_slow_start: 200,
-            // As many as Max.Burst (16), which it stands for.
-            pacing_burst: 4,
-            pba_needs_full_window: false,
-            pba_clamp: true,
-            pba_counts_twice: false,
-            idle_decay_floor: Some(4),
-            rwnd_counts_headers: false,
-            early_fast_retransmit: None,
-            timeout_waits_for_ack: true,
-            quirks: Quirks::default(),
+            streams: StreamConfig {
+                outbound: 10,
+                inbound: 2048,
+                max_outbound: 2048,
+                scheduling: StreamScheduling::Fcfs,
+                values: Vec::new(),
+            },
+            limits: LimitConfig {
+                receive_window: 1 << 20,
+                send_buffer: 256 << 10,
+                max_message: 16 << 20,
+                association_max_retrans: 10,
+                path_max_retrans: 5,
+                max_init_retransmits: 8,
+            },
+            timers: TimerConfig {
+                rto_initial: Duration::from_secs(1),
+                rto_min: Duration::from_secs(1),
+                rto_max: Duration::from_secs(60),
+                rtt_sampling: RttSampling::OncePerRoundTrip,
+                heartbeat_interval: Duration::from_secs(30),
+                valid_cookie_life: Duration::from_secs(60),
+                shutdown_guard_rto_max: 5,
+            },
+            sack: SackConfig {
+                delay: Duration::from_millis(200),
+                every: 2,
+                first_at_once: true,
+                immediate_bit: ImmediateBit::Shutdown,
+                immediate_bit_obeyed: true,
+            },
+            congestion: CongestionConfig {
+                control: CongestionControl::RENO,
+                initial_window: InitialWindow::Rfc9260,
+                // "The initial value of ssthresh SHOULD be arbitrarily high" (7.2.1).
+                initial_ssthresh: Some(1 << 30),
+                ssthresh_floor: 4,
+                slow_start_limit: 1,
+                slow_start_at_ssthresh: true,
+                growth_needs_advance: true,
+                loss_detection: LossDetection::MissingReports,
+                tail_loss_probe: false,
+                fast_retransmit_threshold: 3,
+                fast_recovery: FastRecovery::UntilExit,
+                max_burst: MaxBurst::Clamp(4),
+                pba_clamp: true,
+                idle_decay_floor: Some(4),
+            },
+            pacing: PacingConfig {
+                enabled: false,
+                gain: 120,
+                gain_slow_start: 200,
+                // As many as Max.Burst (16), which it stands for.
+                burst: 4,
+            },
+            subflows: SubflowConfig {
+                open: Vec::new(),
+                scheduler: SubflowScheduler::Fcfs,
+                level: SubflowLevel::Zero,
+                max_inbound: 16,
+                max: 64,
+                buffer_floor: 3000,
+                codes: CodePoints::DEFAULT,
+                coupling: Coupling::Independent,
+                fcc_step: FccStep::Packet,
+                fcc_clock: FccClock::Bytes,
+                fcc_rounding: FccRounding::Exact,
+                fcc_count: FccCount::Configured,
+                fcc_slow_start: false,
+                adaptive_cut: AdaptiveCut::Group,
+            },
+            extensions: ExtensionConfig {
+                interleaving: false,
+                // "applications must enable this extension explicitly before it is used" (RFC 6525, 7), and an endpoint must not
+                // offer I-DATA "unless the user has requested its use" (RFC 8260, 2.2.1): both are off.
+                reconfiguration: false,
+                peer_resets_streams: true,
+                // It throws away what the two sides agree on; nobody needs it by accident.
+                peer_resets_association: false,
+                peer_adds_streams: true,
+            },
+            emulation: EmulationConfig {
+                init_size: 0,
+                cookie_size: 0,
+                timer_tick: Duration::ZERO,
+                timer_wheel: false,
+                data_with_cookie: true,
+                sack_filled_hole: true,
+                window_unit: WindowUnit::Pmdcs,
+                flight_counts_headers: true,
+                rwnd_counts_headers: false,
+                backoff_keeps_ssthresh: false,
+                hold_after_fast_retransmit: false,
+                pba_needs_full_window: false,
+                pba_counts_twice: false,
+                early_fast_retransmit: None,
+                timeout_waits_for_ack: true,
+                quirks: Quirks::default(),
+            },
         }
     }
 
@@ -143,58 +162,55 @@ impl Config {
     /// point, an initial window of 2 MTU, an initial RTO of 3 s.
     #[must_use]
     pub fn rfc2960() -> Self {
-        Self {
-            profile: "rfc2960",
-            rto_initial: Duration::from_secs(3),
-            initial_window: InitialWindow::Packets(2),
-            initial_ssthresh: None,
-            ssthresh_floor: 2,
-            fast_retransmit_threshold: 4,
-            fast_recovery: FastRecovery::Off,
-            pba_clamp: false,
-            idle_decay_floor: Some(2),
-            ..Self::rfc9260()
-        }
+        Self::rfc9260().with(|c| {
+            c.profile = "rfc2960";
+            c.timers.rto_initial = Duration::from_secs(3);
+            c.congestion.initial_window = InitialWindow::Packets(2);
+            c.congestion.initial_ssthresh = None;
+            c.congestion.ssthresh_floor = 2;
+            c.congestion.fast_retransmit_threshold = 4;
+            c.congestion.fast_recovery = FastRecovery::Off;
+            c.congestion.pba_clamp = false;
+            c.congestion.idle_decay_floor = Some(2);
+        })
     }
 
     /// RFC 2960 as the University of Delaware's ns-2 module of 2002 to 2005 has it: the engine of studies 002
     /// and 004.
     #[must_use]
     pub fn ns2_2_28() -> Self {
-        Self {
-            profile: "ns2-2.28",
-            fast_retransmit_threshold: 4,
-            ssthresh_floor: 2,
-            fast_recovery: FastRecovery::Off,
-            pba_needs_full_window: false,
-            pba_counts_twice: true,
-            ..Self::ns2_2_35()
-        }
+        Self::ns2_2_35().with(|c| {
+            c.profile = "ns2-2.28";
+            c.congestion.fast_retransmit_threshold = 4;
+            c.congestion.ssthresh_floor = 2;
+            c.congestion.fast_recovery = FastRecovery::Off;
+            c.emulation.pba_needs_full_window = false;
+            c.emulation.pba_counts_twice = true;
+        })
     }
 
     /// The module of 2009, as Debian's ns2 2.35 ships it: 3 reports, a floor of 4 x 1468, one cut a window,
     /// initial window 2, Max.Burst after recovery, a SACK for every packet, windows in DATA chunk bytes.
     #[must_use]
     pub fn ns2_2_35() -> Self {
-        Self {
-            profile: "ns2-2.35",
-            outbound_streams: 1,
-            receive_window: 65_536,
-            initial_ssthresh: Some(65_536),
-            rto_initial: Duration::from_secs(3),
-            initial_window: InitialWindow::Packets(2),
-            backoff_keeps_ssthresh: true,
-            fast_recovery: FastRecovery::PerWindow,
-            hold_after_fast_retransmit: true,
-            max_burst: MaxBurst::AfterRecovery(4),
-            pba_needs_full_window: true,
-            pba_clamp: false,
-            sack_every: 1,
-            data_with_cookie: false,
-            idle_decay_floor: Some(2),
-            rwnd_counts_headers: true,
-            ..Self::rfc9260()
-        }
+        Self::rfc9260().with(|c| {
+            c.profile = "ns2-2.35";
+            c.streams.outbound = 1;
+            c.limits.receive_window = 65_536;
+            c.congestion.initial_ssthresh = Some(65_536);
+            c.timers.rto_initial = Duration::from_secs(3);
+            c.congestion.initial_window = InitialWindow::Packets(2);
+            c.emulation.backoff_keeps_ssthresh = true;
+            c.congestion.fast_recovery = FastRecovery::PerWindow;
+            c.emulation.hold_after_fast_retransmit = true;
+            c.congestion.max_burst = MaxBurst::AfterRecovery(4);
+            c.emulation.pba_needs_full_window = true;
+            c.congestion.pba_clamp = false;
+            c.sack.every = 1;
+            c.emulation.data_with_cookie = false;
+            c.congestion.idle_decay_floor = Some(2);
+            c.emulation.rwnd_counts_headers = true;
+        })
     }
 
     /// The thesis of 2007 (study 004) as its text has it: the rules of RFC 2960, an acknowledgement for every packet, no
@@ -202,13 +218,12 @@ impl Config {
     /// with `ns2-2.28`.)
     #[must_use]
     pub fn sf2007() -> Self {
-        Self {
-            profile: "sf2007",
-            subflow_level: SubflowLevel::Sf2007,
-            sack_every: 1,
-            sack_delay: Duration::ZERO,
-            data_with_cookie: false,
-            ..Self::rfc2960()
-        }
+        Self::rfc2960().with(|c| {
+            c.profile = "sf2007";
+            c.subflows.level = SubflowLevel::Sf2007;
+            c.sack.every = 1;
+            c.sack.delay = Duration::ZERO;
+            c.emulation.data_with_cookie = false;
+        })
     }
 }

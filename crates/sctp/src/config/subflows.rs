@@ -32,10 +32,10 @@ pub enum SubflowLevel {
     Zero,
     /// The extension SF is offered. With a peer that does not have it, as level 0.
     One,
-    /// The encoding of the thesis of 2007, for sealed networks only ([`EndpointConfig::sealed`]). With a peer that does not
+    /// The encoding of the thesis of 2007, for sealed networks only ([`EndpointConfig::allow_private_encodings`]). With a peer that does not
     /// have it, as level 0.
     ///
-    /// [`EndpointConfig::sealed`]: crate::EndpointConfig::sealed
+    /// [`EndpointConfig::allow_private_encodings`]: crate::EndpointConfig::allow_private_encodings
     Sf2007,
 }
 

@@ -55,7 +55,7 @@ fn controllers_in_the_words_of_tcp() {
         assert_eq!(config.get("congestion_control").as_deref(), Some(text));
         assert_eq!(config.set("coupling", "shared"), Ok(()), "{text}");
         assert_eq!(config.set("coupling", "fcc(n)").is_ok(), text == "reno", "{text} has no Phi");
-        let mut coupled = Config { coupling: Coupling::Lia, ..Config::default() };
+        let mut coupled = Config::default().with(|c| c.subflows.coupling = Coupling::Lia);
         assert_eq!(coupled.set("congestion_control", text).is_ok(), text == "reno", "{text}");
     }
     for text in ["vegas+hystart", "hystart", "cubic+", "Reno", ""] {

@@ -13,7 +13,8 @@ use anabranch_wire::{Checksum, CommonHeader, Packet};
 use anabranch_wire::{ChecksumOut, PacketBuilder};
 
 use super::Endpoint;
-use super::stateless::is_unicast;
+use super::spent::Worth;
+use crate::address::{is_group, is_unicast};
 use crate::association::init::{OurInit, PeerInit};
 use crate::association::{Association, State, causes, fresh_identity};
 use crate::config::{Checksums, Config};
@@ -38,7 +39,9 @@ impl Endpoint {
             }
         };
         let header = packet.header();
-        if header.source_port == 0 || header.destination_port == 0 || !is_unicast(meta.source.ip()) {
+        // "to or from a non-unicast address" (8.4, 1); a driver may not know to which address of ours a packet came.
+        let unicast = is_unicast(meta.source.ip()) && !is_group(meta.destination.ip());
+        if header.source_port == 0 || header.destination_port == 0 || !unicast {
             self.stats.malformed += 1;
             return;
         }
@@ -67,6 +70,12 @@ impl Endpoint {
                 self.deliver(now, index, meta, packet);
                 return;
             }
+        }
+        // No association has that tag. "When an endpoint receives an SCTP packet with the Verification Tag set to 0, it SHOULD
+        // verify that the packet contains only an INIT chunk. Otherwise, the receiver MUST silently discard the packet" (8.5.1 A).
+        if header.verification_tag == 0 {
+            self.stats.bad_tag += 1;
+            return;
         }
         match self.registry.by_peer(address, header.source_port) {
             Some(index) if self.registry.at(index).is_some_and(|a| a.tags().0 == header.verification_tag) => {
@@ -103,7 +112,7 @@ impl Endpoint {
             let reflected = tag != 0 && tag == assoc.tags().1 && assoc.state() != State::CookieWait;
             match first {
                 Some(Chunk::Abort(abort)) if abort.reflected_tag && reflected => {
-                    assoc.on_abort(causes::codes(abort.causes));
+                    assoc.on_abort(abort.causes);
                     self.settle(now, index);
                     return;
                 }
@@ -129,7 +138,8 @@ impl Endpoint {
     /// 8.4: packets that belong to no association.
     fn out_of_the_blue(&mut self, meta: &Meta, packet: &Packet<'_>) {
         self.stats.out_of_the_blue += 1;
-        if packet.chunks().next().is_none() {
+        // A tag of 0 is that of an INIT, which is not answered here (8.5.1 A).
+        if packet.header().verification_tag == 0 || packet.chunks().next().is_none() {
             return;
         }
         for raw in packet.chunks() {
@@ -141,7 +151,7 @@ impl Endpoint {
                 }
                 // Rules 2, 6 and 7: never answered.
                 Chunk::Abort(_) | Chunk::ShutdownComplete(_) | Chunk::CookieAck(_) => return,
-                Chunk::Error(error) if causes::stale_cookie(error.causes).is_some() => return,
+                Chunk::Error(error) if causes::names_stale_cookie(error.causes) => return,
                 // An INIT that is not alone, or that came to another port, must not be answered with its own tag.
                 Chunk::Init(_) => return,
                 _ => {}
@@ -292,7 +302,7 @@ impl Endpoint {
         existing
             .map(Association::config)
             .or(self.listening.as_ref())
-            .map_or(CodePoints::DEFAULT, |c| c.sf_codes)
+            .map_or(CodePoints::DEFAULT, |c| c.subflows.codes)
     }
 
     /// 5.2.1, 5.2.2 and 9.2: an INIT from a confirmed address of the peer of an association. The association does not change.
@@ -329,7 +339,8 @@ impl Endpoint {
                 } else {
                     fresh_identity(&mut self.rng)
                 };
-                self.answer_init(now, meta, packet, peer, &config, identity, (local_tag, peer_tag));
+                let ties = self.ties.tie_tags((local_tag, peer_tag));
+                self.answer_init(now, meta, packet, peer, &config, identity, ties);
             }
         }
     }
@@ -352,11 +363,12 @@ impl Endpoint {
                 addresses.push(*address);
             }
         }
-        let offer = Offer::of(config, self.config.sealed);
+        let offer = Offer::of(config, self.config.allow_private_encodings);
+        let life = config.timers.valid_cookie_life
+            + anabranch_base::Duration::from_millis(u64::from(peer.preservative));
         let cookie = Cookie {
-            created: now,
-            life: config.valid_cookie_life
-                + anabranch_base::Duration::from_millis(u64::from(peer.preservative)),
+            created: self.spent.get_or_insert_default().made(now, life),
+            life,
             local_tag: tag,
             peer_tag: peer.tag,
             local_tie,
@@ -364,20 +376,20 @@ impl Endpoint {
             local_initial_tsn: tsn,
             peer_initial_tsn: peer.initial_tsn,
             peer_rwnd: peer.a_rwnd,
-            outbound_streams: config.outbound_streams.min(peer.inbound_streams),
-            inbound_streams: config.inbound_streams.min(peer.outbound_streams),
+            outbound_streams: config.streams.outbound.min(peer.inbound_streams),
+            inbound_streams: config.streams.inbound.min(peer.outbound_streams),
             local_port: packet.header().destination_port,
             peer_port: packet.header().source_port,
             addresses,
             udp_port: meta.source.port(),
             extensions: offer.agree(&peer.offer),
         };
-        let sealed = self.key.seal(&cookie, config.cookie_size);
+        let sealed = self.key.seal(&cookie, config.emulation.cookie_size);
         let ours = OurInit {
             tag,
-            a_rwnd: config.receive_window,
+            a_rwnd: config.limits.receive_window,
             outbound_streams: cookie.outbound_streams,
-            inbound_streams: config.inbound_streams,
+            inbound_streams: config.streams.inbound,
             initial_tsn: tsn,
             preservative: None,
             offer,
@@ -394,8 +406,11 @@ impl Endpoint {
         let Some(Ok(raw)) = chunks.next() else { return };
         // 5.1.5, steps 1 to 3: MAC, ports, tag; and an address that the INIT came from or listed.
         // The encoding of 2007 has parameters behind the cookie.
-        let (opaque, setup) =
-            if self.config.sealed { split_cookie(raw.value) } else { (raw.value, SetupParams::new(&[])) };
+        let (opaque, setup) = if self.config.allow_private_encodings {
+            split_cookie(raw.value)
+        } else {
+            (raw.value, SetupParams::new(&[]))
+        };
         let cookie = self.key.open(opaque).filter(|c| {
             c.local_port == header.destination_port
                 && c.peer_port == header.source_port
@@ -422,9 +437,7 @@ impl Endpoint {
         if age > cookie.life && !tags_match {
             self.stats.stale_cookies += 1;
             let staleness = u32::try_from((age - cookie.life).as_nanos() / 1000).unwrap_or(u32::MAX);
-            // The source may be anybody whom the INIT listed (5.4).
-            let at = if shown.ip() == meta.source.ip() { meta.source } else { shown };
-            self.reply(&Meta { source: at, ..*meta }, cookie.peer_tag, packet, |out| {
+            self.answer_cookie(meta, packet, &cookie, shown, |out| {
                 causes::write_error(out, &causes::stale_cookie_cause(staleness));
             });
             return;
@@ -435,18 +448,34 @@ impl Endpoint {
                 None => return,
             },
             None => {
-                if self.spent.contains(now, cookie.local_tag) {
-                    self.stats.bad_cookies += 1;
-                    return;
+                let spent = self.spent.as_mut();
+                match spent.map_or(Worth::Association, |spent| spent.worth(now, &cookie)) {
+                    Worth::Association => {}
+                    Worth::Nothing => {
+                        self.stats.bad_cookies += 1;
+                        return;
+                    }
+                    Worth::Outlived => {
+                        // As good as stale: who waits for a COOKIE ACK asks again, anybody else "silently" discards the ERROR
+                        // (5.2.6). A staleness of zero says nothing of how long (3.3.10.3).
+                        self.stats.stale_cookies += 1;
+                        self.answer_cookie(meta, packet, &cookie, shown, |out| {
+                            causes::write_error(out, &causes::stale_cookie_cause(0));
+                        });
+                        return;
+                    }
                 }
-                let Some(config) = self.listening.clone() else {
+                let room = self.registry.open() < self.config.max_associations;
+                let Some(config) = self.listening.clone().filter(|_| room) else {
+                    // "decides not to establish the new association due to ... lack of local resources, it MUST respond with
+                    // an ABORT chunk" (5.1).
                     self.stats.out_of_the_blue += 1;
+                    let cause = if room { Vec::new() } else { causes::out_of_resource() };
+                    self.answer_cookie(meta, packet, &cookie, shown, |out| {
+                        causes::write_abort(out, false, &cause);
+                    });
                     return;
                 };
-                if self.registry.open() >= self.config.max_associations {
-                    self.stats.out_of_the_blue += 1;
-                    return;
-                }
                 let rng = self.fork_rng();
                 let id = self
                     .registry
@@ -469,6 +498,20 @@ impl Endpoint {
         self.settle(now, index);
     }
 
+    /// What a cookie that makes no association is answered with. It goes to where the INIT ACK went: the source may be anybody
+    /// whom the INIT listed (5.4).
+    fn answer_cookie(
+        &mut self,
+        meta: &Meta,
+        packet: &Packet<'_>,
+        cookie: &Cookie,
+        shown: SocketAddr,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) {
+        let at = if shown.ip() == meta.source.ip() { meta.source } else { shown };
+        self.reply(&Meta { source: at, ..*meta }, cookie.peer_tag, packet, write);
+    }
+
     /// Table 12 of 5.2.4. The association whose rest of the packet is to be read, if any.
     fn on_duplicate_cookie(
         &mut self,
@@ -480,7 +523,7 @@ impl Endpoint {
         let assoc = self.registry.at(index)?;
         let (local, peer) = assoc.tags();
         let (local_matches, peer_matches) = (cookie.local_tag == local, cookie.peer_tag == peer);
-        let ties_match = cookie.local_tie == local && cookie.peer_tie == peer;
+        let ties_match = (cookie.local_tie, cookie.peer_tie) == self.ties.tie_tags((local, peer));
         if !local_matches && !peer_matches && ties_match {
             // (A) the peer restarted. The INIT was checked for new addresses (5.2.2); the association may have others now.
             if cookie.addresses.iter().any(|address| !assoc.knows_address(*address)) {
@@ -498,7 +541,12 @@ impl Endpoint {
             return Some(index);
         }
         if local_matches {
-            // (B) both asked at the same time, or (D) the same cookie again.
+            // (B) both asked at the same time, or (D) the same cookie again. After (B), what an incarnation of the peer echoes
+            // that asked before the one we talk with is a copy that comes late.
+            if !peer_matches && assoc.took_newer_cookie(cookie) {
+                self.stats.bad_cookies += 1;
+                return None;
+            }
             self.registry.unmap(index);
             self.registry.at_mut(index)?.confirm(now, cookie, source);
             self.registry.map(index);
@@ -520,7 +568,7 @@ fn is_init_ack_of_its_peer(assoc: &Association, source: IpAddr, packet: &Packet<
     }
     let first = packet.chunks().next().and_then(Result::ok).and_then(|raw| Chunk::parse(raw).ok());
     let Some(Chunk::InitAck(ack)) = first else { return false };
-    PeerInit::read(&ack, &assoc.config().sf_codes).is_some_and(|peer| {
+    PeerInit::read(&ack, &assoc.config().subflows.codes).is_some_and(|peer| {
         peer.addresses.contains(&source)
             && assoc.shown_addresses().any(|shown| peer.addresses.contains(&shown))
     })

@@ -1,12 +1,14 @@
 //! The endpoint: finds the association for a packet, answers INIT without keeping state, and deals with what
 //! belongs to nobody (RFC 9260, 5.1, 5.2, 8.4, 8.5).
 //!
-//! Methods come in four kinds: `handle_*` take what came from outside, commands take what the user wants, `poll_*`
-//! give what must go out, and the rest only look. After any `handle_*` or command, poll until nothing comes:
+//! Methods come in four kinds: `handle_*` take what came from outside, commands take what the user wants
+//! ([`Endpoint::association`] has those of one association), `poll_*` give what must go out, and the rest only look. After any `handle_*` or command, poll until nothing comes:
 //! `poll_transmit`, then `poll_event`, then `poll_timeout`. Every `handle_*` and command may change the answers of
 //! all three.
 
 mod arrivals;
+mod driven;
+pub(crate) mod handle;
 mod registry;
 mod spent;
 mod stateless;
@@ -15,14 +17,16 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use anabranch_base::{Dscp, Instant, Meta, Rng, TraceRecord, Transmit};
+use anabranch_base::{Instant, Meta, Rng, TraceRecord, Transmit};
 
+use crate::address::is_unicast;
 use crate::association::{Association, random_tag};
-use crate::config::{Checksums, Config, SubflowLevel, SubflowSpec};
+use crate::config::{Checksums, Config, SubflowLevel};
 use crate::cookie::CookieKey;
-use crate::error::{ConnectError, ReconfigError, SendError, SubflowError};
-use crate::event::{AssociationId, Direction, Event, Message, Received, Timer};
-use crate::stats::{EndpointStats, Stats};
+use crate::error::ConnectError;
+use crate::event::{AssociationId, Event, Timer};
+use crate::stats::EndpointStats;
+use crate::tie_tags::TieSecret;
 use registry::Registry;
 use spent::SpentCookies;
 use stateless::Replies;
@@ -36,19 +40,25 @@ pub struct EndpointConfig {
     pub port: u16,
     /// Whether checksums are verified on what arrives and computed for answers that belong to no association.
     pub checksums: Checksums,
-    /// Associations beyond which COOKIE ECHO is not answered any more.
+    /// Associations beyond which COOKIE ECHO is answered with an ABORT, "Out of Resource" (RFC 9260, 5.1).
     pub max_associations: usize,
     /// Nothing but this project is on the network: associations may use encodings that other stacks misread
     /// ([`SubflowLevel::Sf2007`](crate::config::SubflowLevel::Sf2007)). Simulators set it; drivers of real sockets must
     /// not, unless they are on a loopback.
-    pub sealed: bool,
+    pub allow_private_encodings: bool,
 }
 
 impl EndpointConfig {
     /// On `local`, SCTP port `port`, with checksums.
     #[must_use]
     pub fn new(local: SocketAddr, port: u16) -> Self {
-        Self { local, port, checksums: Checksums::Crc32c, max_associations: 1 << 20, sealed: false }
+        Self {
+            local,
+            port,
+            checksums: Checksums::Crc32c,
+            max_associations: 1 << 20,
+            allow_private_encodings: false,
+        }
     }
 }
 
@@ -58,10 +68,12 @@ pub struct Endpoint {
     config: EndpointConfig,
     listening: Option<Arc<Config>>,
     key: CookieKey,
+    ties: TieSecret,
     rng: Rng,
     registry: Registry,
     replies: Replies,
-    spent: SpentCookies,
+    /// Made with the first cookie: who only asks has none.
+    spent: Option<Box<SpentCookies>>,
     /// Associations that may have something to send, each once.
     ready: VecDeque<u32>,
     /// Associations that have events, each once.
@@ -74,14 +86,16 @@ impl Endpoint {
     /// An endpoint without associations. `rng` decides tags, TSNs, the cookie key and timer jitter.
     #[must_use]
     pub fn new(config: EndpointConfig, mut rng: Rng) -> Self {
+        let key = CookieKey::new(&mut rng);
         Self {
             config,
             listening: None,
-            key: CookieKey::new(&mut rng),
+            ties: key.tie_secret(),
+            key,
             rng,
             registry: Registry::default(),
             replies: Replies::default(),
-            spent: SpentCookies::default(),
+            spent: None,
             ready: VecDeque::new(),
             eventful: VecDeque::new(),
             tracing: false,
@@ -92,16 +106,16 @@ impl Endpoint {
     /// Accepts associations from now on, with `config` for each.
     ///
     /// # Errors
-    /// When the configuration asks for subflow level sf2007 and the endpoint is not on a sealed network.
+    /// When the configuration asks for subflow level sf2007 and the endpoint does not allow private encodings.
     pub fn listen(&mut self, config: Arc<Config>) -> Result<(), ConnectError> {
-        self.check_sealed(&config)?;
+        self.check_encodings(&config)?;
         self.listening = Some(config);
         Ok(())
     }
 
-    fn check_sealed(&self, config: &Config) -> Result<(), ConnectError> {
-        if config.subflow_level == SubflowLevel::Sf2007 && !self.config.sealed {
-            return Err(ConnectError::NotSealed);
+    fn check_encodings(&self, config: &Config) -> Result<(), ConnectError> {
+        if config.subflows.level == SubflowLevel::Sf2007 && !self.config.allow_private_encodings {
+            return Err(ConnectError::PrivateEncodings);
         }
         Ok(())
     }
@@ -120,8 +134,8 @@ impl Endpoint {
         if remote_port == 0 {
             return Err(ConnectError::PortZero);
         }
-        self.check_sealed(&config)?;
-        if !stateless::is_unicast(remote.ip()) {
+        self.check_encodings(&config)?;
+        if !is_unicast(remote.ip()) {
             return Err(ConnectError::NotUnicast(remote.ip()));
         }
         if self.registry.by_peer(remote.ip(), remote_port).is_some() {
@@ -136,7 +150,8 @@ impl Endpoint {
         Ok(id)
     }
 
-    /// Hands in a datagram: an SCTP packet without IP or UDP header.
+    /// Hands in a datagram: an SCTP packet without IP or UDP header. What came to the broadcast address of a subnet must not be
+    /// handed in (RFC 9260, 8.4): the endpoint does not know the subnets of its host.
     pub fn handle_datagram(&mut self, now: Instant, meta: Meta, bytes: &[u8]) {
         self.stats.datagrams_received += 1;
         self.accept_datagram(now, &meta, bytes);
@@ -195,189 +210,6 @@ impl Endpoint {
         self.registry.next_timeout()
     }
 
-    /// Hands in a message.
-    ///
-    /// # Errors
-    /// Says why it is not taken; the message is dropped then (its payload is a cheap clone of yours).
-    pub fn send(&mut self, now: Instant, id: AssociationId, message: Message) -> Result<(), SendError> {
-        let assoc = self.registry.get_mut(id).ok_or(SendError::Unknown)?;
-        assoc.send(now, message)?;
-        if !self.registry.is_ready(id.index) {
-            self.registry.set_ready(id.index, true);
-            self.ready.push_back(id.index);
-        }
-        Ok(())
-    }
-
-    /// Sets the value of a stream that `stream_scheduling` looks at: its priority (the smaller goes first) or its weight.
-    ///
-    /// # Errors
-    /// When there is no such association or stream.
-    pub fn set_stream_value(&mut self, id: AssociationId, stream: u16, value: u16) -> Result<(), SendError> {
-        self.registry.get_mut(id).ok_or(SendError::Unknown)?.set_stream_value(stream, value)
-    }
-
-    /// The next message of an association; frees its place in the receive window.
-    pub fn receive(&mut self, id: AssociationId) -> Option<Received> {
-        let assoc = self.registry.get_mut(id)?;
-        let message = assoc.receive()?;
-        // What reading can set off is a window update.
-        if assoc.owes_sack() && !self.registry.is_ready(id.index) {
-            self.registry.set_ready(id.index, true);
-            self.ready.push_back(id.index);
-        }
-        Some(message)
-    }
-
-    /// Ends an association once everything has been delivered.
-    pub fn shutdown(&mut self, now: Instant, id: AssociationId) {
-        if let Some(assoc) = self.registry.get_mut(id) {
-            assoc.shutdown(now);
-            self.settle(now, id.index);
-        }
-    }
-
-    /// Ends an association at once; the peer is told `reason`.
-    pub fn abort(&mut self, now: Instant, id: AssociationId, reason: &[u8]) {
-        if let Some(assoc) = self.registry.get_mut(id) {
-            assoc.abort(reason);
-            self.settle(now, id.index);
-        }
-    }
-
-    /// Opens another subflow of an association; the streams that `spec` names move there.
-    ///
-    /// # Errors
-    /// When there is no such association, it is ending, or has as many subflows as `max_subflows` allows.
-    pub fn add_subflow(
-        &mut self,
-        now: Instant,
-        id: AssociationId,
-        spec: &SubflowSpec,
-    ) -> Result<u8, SubflowError> {
-        self.change(now, id, |assoc| assoc.add_subflow(now, spec))
-    }
-
-    /// Closes a subflow; its streams move to subflow `to`. What it has in flight is acknowledged or sent again as before.
-    ///
-    /// # Errors
-    /// When there is no such association, it is ending, or one of the subflows is not open.
-    pub fn remove_subflow(
-        &mut self,
-        now: Instant,
-        id: AssociationId,
-        subflow: u8,
-        to: u8,
-    ) -> Result<(), SubflowError> {
-        self.change(now, id, |assoc| assoc.remove_subflow(now, subflow, to))
-    }
-
-    /// Joins a subflow to another: streams, flight and window ([`Association::alike`] says whether two are alike).
-    ///
-    /// # Errors
-    /// As [`Endpoint::remove_subflow`].
-    pub fn merge_subflows(
-        &mut self,
-        now: Instant,
-        id: AssociationId,
-        subflow: u8,
-        into: u8,
-    ) -> Result<(), SubflowError> {
-        self.change(now, id, |assoc| assoc.merge_subflows(now, subflow, into))
-    }
-
-    /// Moves a stream to the subflow with this code point, which is opened if there is none. Messages that wait move
-    /// along as soon as a message that has begun to leave has left whole.
-    ///
-    /// # Errors
-    /// As [`Endpoint::add_subflow`]; and when there is no such stream.
-    pub fn set_stream_dscp(
-        &mut self,
-        now: Instant,
-        id: AssociationId,
-        stream: u16,
-        dscp: Dscp,
-    ) -> Result<u8, SubflowError> {
-        self.change(now, id, |assoc| assoc.set_stream_dscp(now, stream, dscp))
-    }
-
-    /// Moves a stream to a subflow. Messages that wait move along as soon as a message that has begun to leave has left whole.
-    ///
-    /// # Errors
-    /// When there is no such association or stream, it is ending, or the subflow is not open.
-    pub fn set_stream_subflow(
-        &mut self,
-        now: Instant,
-        id: AssociationId,
-        stream: u16,
-        subflow: u8,
-    ) -> Result<(), SubflowError> {
-        self.change(now, id, |assoc| assoc.set_stream_subflow(now, stream, subflow))
-    }
-
-    fn change<T>(
-        &mut self,
-        now: Instant,
-        id: AssociationId,
-        change: impl FnOnce(&mut Association) -> Result<T, SubflowError>,
-    ) -> Result<T, SubflowError> {
-        let done = change(self.registry.get_mut(id).ok_or(SubflowError::Unknown)?);
-        self.settle(now, id.index);
-        done
-    }
-
-    /// Asks for streams to begin anew (RFC 6525): ours, the peer's or both; all of them where none is listed. Messages given
-    /// before leave with their old numbers first; those given later wait for the answer. [`Event::StreamsReset`] tells what
-    /// became of it.
-    ///
-    /// # Errors
-    /// When the association is not up, RE-CONFIG was not agreed on, or a stream does not exist.
-    pub fn reset_streams(
-        &mut self,
-        now: Instant,
-        id: AssociationId,
-        direction: Direction,
-        streams: &[u16],
-    ) -> Result<(), ReconfigError> {
-        self.reconfigure(now, id, |assoc| assoc.reset_streams(direction, streams))
-    }
-
-    /// Asks for all streams and both TSN spaces to begin anew (RFC 6525, SSN/TSN reset). What was given before is delivered
-    /// first. [`Event::AssociationReset`] tells what became of it.
-    ///
-    /// # Errors
-    /// As [`Endpoint::reset_streams`]; also within 30 s of the last time, and while subflows have sequence spaces of their
-    /// own.
-    pub fn reset_association(&mut self, now: Instant, id: AssociationId) -> Result<(), ReconfigError> {
-        self.reconfigure(now, id, |assoc| assoc.reset_association(now))
-    }
-
-    /// Asks for more streams, `outgoing` of ours and `incoming` of the peer's. They may be used once
-    /// [`Event::StreamsAdded`] says so.
-    ///
-    /// # Errors
-    /// As [`Endpoint::reset_streams`]; also when there would be too many.
-    pub fn add_streams(
-        &mut self,
-        now: Instant,
-        id: AssociationId,
-        outgoing: u16,
-        incoming: u16,
-    ) -> Result<(), ReconfigError> {
-        self.reconfigure(now, id, |assoc| assoc.add_streams(outgoing, incoming))
-    }
-
-    fn reconfigure(
-        &mut self,
-        now: Instant,
-        id: AssociationId,
-        ask: impl FnOnce(&mut Association) -> Result<(), ReconfigError>,
-    ) -> Result<(), ReconfigError> {
-        let done = ask(self.registry.get_mut(id).ok_or(ReconfigError::Unknown)?);
-        self.settle(now, id.index);
-        done
-    }
-
     /// Forgets a closed association, its unread messages and its counters. False while it is not closed or its last
     /// packet has not left.
     pub fn release(&mut self, id: AssociationId) -> bool {
@@ -386,21 +218,9 @@ impl Endpoint {
 
     /// One association, to look at.
     #[must_use]
-    pub fn association(&self, id: AssociationId) -> Option<&Association> {
+    #[inline]
+    pub fn view(&self, id: AssociationId) -> Option<&Association> {
         self.registry.get(id)
-    }
-
-    /// Counters of one association.
-    #[must_use]
-    pub fn stats(&self, id: AssociationId) -> Option<Stats> {
-        self.registry.get(id).map(Association::stats)
-    }
-
-    /// The largest windows in the statistics of an association count from now on.
-    pub fn reset_peaks(&mut self, id: AssociationId) {
-        if let Some(assoc) = self.registry.get_mut(id) {
-            assoc.reset_peaks();
-        }
     }
 
     /// Counters of what belongs to no association.
@@ -439,18 +259,25 @@ impl Endpoint {
     fn settle(&mut self, now: Instant, index: u32) {
         self.note_events(index);
         if self.registry.unmap_if_closed(index) {
-            if let Some((tag, expires)) = self.registry.at(index).and_then(Association::cookie) {
-                self.spent.add(now, tag, expires);
+            if let (Some(spent), Some(assoc)) = (&mut self.spent, self.registry.at(index)) {
+                let peers = assoc.shown_addresses().map(|address| (address, assoc.peer_port()));
+                spent.ended(now, assoc.tags().0, peers);
             }
         }
         if self.registry.at(index).is_some_and(Association::wants_to_transmit) {
             // What leaves may start timers: they are looked at when nothing is left to send.
-            if !self.registry.is_ready(index) {
-                self.registry.set_ready(index, true);
-                self.ready.push_back(index);
-            }
+            self.queue(index);
         } else {
             self.registry.reschedule(index);
+        }
+    }
+
+    /// An association may have something to send.
+    #[inline]
+    fn queue(&mut self, index: u32) {
+        if !self.registry.is_ready(index) {
+            self.registry.set_ready(index, true);
+            self.ready.push_back(index);
         }
     }
 

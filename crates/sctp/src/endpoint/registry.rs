@@ -166,6 +166,26 @@ impl Registry {
         if slot.generation == id.generation { slot.assoc.as_deref_mut() } else { None }
     }
 
+    /// As [`Registry::get`], for an association that a handle has found before.
+    #[inline]
+    #[allow(
+        clippy::expect_used,
+        reason = "a handle borrows the endpoint, so nothing releases its association"
+    )]
+    pub(super) fn known(&self, id: AssociationId) -> &Association {
+        self.get(id).expect("the association of a handle")
+    }
+
+    /// As [`Registry::get_mut`], for an association that a handle has found before.
+    #[inline]
+    #[allow(
+        clippy::expect_used,
+        reason = "a handle borrows the endpoint, so nothing releases its association"
+    )]
+    pub(super) fn known_mut(&mut self, id: AssociationId) -> &mut Association {
+        self.get_mut(id).expect("the association of a handle")
+    }
+
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Association> {
         self.slots.iter_mut().filter_map(|s| s.assoc.as_deref_mut())
     }

@@ -3,16 +3,17 @@ use bytes::Bytes;
 
 use super::*;
 use crate::config::{InitialWindow, MaxBurst};
+use crate::event::Message;
 
 /// Work per packet of a whole association at a window of `window` chunks: chunks visited in the flight, ranges in the
 /// receive map, entries pushed into the timer heap. `lossy` loses every hundredth packet of the first window.
 fn work_per_packet(window: u64, lossy: bool) -> [f64; 3] {
     let mut config = Config::rfc9260();
-    config.initial_window = InitialWindow::Packets(u16::MAX);
-    config.max_burst = MaxBurst::Off;
-    config.receive_window = 1 << 30;
-    config.send_buffer = 1 << 30;
-    config.sack_every = 1;
+    config.congestion.initial_window = InitialWindow::Packets(u16::MAX);
+    config.congestion.max_burst = MaxBurst::Off;
+    config.limits.receive_window = 1 << 30;
+    config.limits.send_buffer = 1 << 30;
+    config.sack.every = 1;
     // One chunk of 516 bytes a packet: the first window of 65,535 PMDCS holds 100,000 of them.
     config.mtu = 1000;
     let config = Arc::new(config);
@@ -28,7 +29,7 @@ fn work_per_packet(window: u64, lossy: bool) -> [f64; 3] {
     let (mut sent, mut lost) = (0_u64, 0_u64);
     let payload = Bytes::from(vec![0; 500]);
     for _ in 0..window {
-        ends[0].send(now, id, Message::new(0, payload.clone())).unwrap();
+        ends[0].association(id).unwrap().send(now, Message::new(0, payload.clone())).unwrap();
     }
     // Everything that wants to leave leaves; then everything on the wire arrives, in order, side by side.
     loop {
@@ -46,11 +47,10 @@ fn work_per_packet(window: u64, lossy: bool) -> [f64; 3] {
             while ends[side].poll_event().is_some() {}
         }
         let receiver = AssociationId { index: 0, generation: 0 };
-        while ends[1].receive(receiver).is_some() {}
+        while ends[1].association(receiver).is_some_and(|mut z| z.receive().is_some()) {}
         if wire.iter().all(VecDeque::is_empty) {
             let next = ends.iter_mut().filter_map(Endpoint::poll_timeout).map(|t| t.0).min().unwrap();
-            if ends[0].association(id).unwrap().flight_bytes() == 0
-                && ends[0].association(id).unwrap().queued_bytes() == 0
+            if ends[0].view(id).unwrap().flight_bytes() == 0 && ends[0].view(id).unwrap().queued_bytes() == 0
             {
                 break;
             }
@@ -78,11 +78,11 @@ fn work_per_packet(window: u64, lossy: bool) -> [f64; 3] {
             }
         }
     }
-    let stats = ends[1].stats(AssociationId { index: 0, generation: 0 }).unwrap();
+    let stats = ends[1].view(AssociationId { index: 0, generation: 0 }).unwrap().stats();
     assert_eq!(stats.payload_bytes_received_new, window * 500, "everything arrived");
     assert_eq!(lossy && window >= 100, lost > 0);
-    let (flight, _) = ends[0].association(id).unwrap().work();
-    let (_, received) = ends[1].association(AssociationId { index: 0, generation: 0 }).unwrap().work();
+    let (flight, _) = ends[0].view(id).unwrap().work();
+    let (_, received) = ends[1].view(AssociationId { index: 0, generation: 0 }).unwrap().work();
     [flight, received, ends[0].registry.pushes + ends[1].registry.pushes].map(|w| w as f64 / window as f64)
 }
 

@@ -7,6 +7,8 @@ use anabranch_base::{Dscp, Duration, Ecn};
 use bytes::Bytes;
 
 use super::*;
+use crate::config::SubflowSpec;
+use crate::event::Message;
 use crate::ids::PathId;
 
 /// Our address, and the two of the peer.
@@ -37,7 +39,8 @@ impl World {
             streams: vec![stream],
             ..SubflowSpec::new(Dscp::new(dscp).expect("a code point"))
         };
-        let config = Arc::new(Config { subflows: vec![subflow(46, 0), subflow(10, 1)], ..Config::rfc9260() });
+        let config =
+            Arc::new(Config::rfc9260().with(|c| c.subflows.open = vec![subflow(46, 0), subflow(10, 1)]));
         let end = |at: ([u8; 4], u16), name| {
             Endpoint::new(EndpointConfig::new(at.into(), 9), Rng::stream(7, name, "two paths"))
         };
@@ -84,7 +87,8 @@ impl World {
             while self.ends[side].poll_event().is_some() {}
         }
         let receiver = AssociationId { index: 0, generation: 0 };
-        while let Some(message) = self.ends[1].receive(receiver) {
+        let Some(mut association) = self.ends[1].association(receiver) else { return };
+        while let Some(message) = association.receive() {
             self.delivered[usize::from(message.stream)] += message.len() as u64;
         }
     }
@@ -114,7 +118,7 @@ impl World {
         for _ in 0..messages {
             for stream in 0..2 {
                 let message = Message::new(stream, Bytes::from(vec![stream as u8; 1000]));
-                self.ends[0].send(self.now, self.id, message).unwrap();
+                self.ends[0].association(self.id).unwrap().send(self.now, message).unwrap();
             }
         }
     }

@@ -90,20 +90,20 @@ pub(crate) struct Offer {
 }
 
 impl Offer {
-    pub(crate) fn of(config: &Config, sealed: bool) -> Self {
-        let level = config.subflow_level;
+    pub(crate) fn of(config: &Config, private: bool) -> Self {
+        let level = config.subflows.level;
         // With one window for all there is one sequence space: nothing of it goes on the wire.
-        let several = config.coupling != Coupling::Shared;
-        let outbound = if several { config.max_subflows } else { 1 };
+        let several = config.subflows.coupling != Coupling::Shared;
+        let outbound = if several { config.subflows.max } else { 1 };
         let one = level == SubflowLevel::One;
         Self {
-            codes: config.sf_codes,
+            codes: config.subflows.codes,
             interleaving: config.offers_interleaving(),
-            reconfiguration: config.reconfiguration || one,
+            reconfiguration: config.extensions.reconfiguration || one,
             capability: one.then(|| capability(config, outbound)),
-            sf2007: (level == SubflowLevel::Sf2007 && sealed).then(|| SubflowCapable {
+            sf2007: (level == SubflowLevel::Sf2007 && private).then(|| SubflowCapable {
                 outbound: configured(config).min(outbound),
-                max_inbound: config.inbound_subflows,
+                max_inbound: config.subflows.max_inbound,
             }),
         }
     }
@@ -131,14 +131,17 @@ impl Offer {
     }
 
     /// The parameters of an INIT, or of the INIT ACK that answers `agreed`: "who answers an INIT puts SF-CAP into the INIT
-    /// ACK only if the INIT had everything".
+    /// ACK only if the INIT had everything". Likewise it lists the extensions that were agreed on, no others: the INIT may have
+    /// lost its list on the way, and who sent it takes the INIT ACK for the answer to all that it said.
     pub(crate) fn write(&self, params: &mut ParamWriter<'_>, answers: Option<&Extensions>) {
         let sf = self.capability.as_ref().filter(|_| answers.is_none_or(|agreed| agreed.sf.is_some()));
         let mut types = match sf {
             Some(_) => agreement::chunk_types(&self.codes),
             None => Vec::new(),
         };
-        for (offered, kind) in [(self.interleaving, kind::I_DATA), (self.reconfiguration, kind::RE_CONFIG)] {
+        let interleaving = self.interleaving && answers.is_none_or(|agreed| agreed.interleaving);
+        let reconfiguration = self.reconfiguration && answers.is_none_or(|agreed| agreed.reconfiguration);
+        for (offered, kind) in [(interleaving, kind::I_DATA), (reconfiguration, kind::RE_CONFIG)] {
             if offered && !types.contains(&kind) {
                 types.push(kind);
             }
@@ -161,12 +164,13 @@ impl Offer {
 }
 
 fn configured(config: &Config) -> u8 {
-    u8::try_from(config.subflows.len().max(1)).unwrap_or(u8::MAX).min(config.max_subflows)
+    u8::try_from(config.subflows.open.len().max(1)).unwrap_or(u8::MAX).min(config.subflows.max)
 }
 
 fn capability(config: &Config, outbound: u8) -> Capability {
-    let inbound = config.inbound_subflows;
-    let buffer = Buffer::new(config.receive_window, config.subflow_floor, usize::from(inbound));
+    let inbound = config.subflows.max_inbound;
+    let buffer =
+        Buffer::new(config.limits.receive_window, config.subflows.buffer_floor, usize::from(inbound));
     let credit = buffer.credit(std::iter::repeat_n(0, usize::from(inbound)), 0);
     let head = agreement::head(
         outbound,
@@ -174,7 +178,7 @@ fn capability(config: &Config, outbound: u8) -> Capability {
         u32::try_from(credit).unwrap_or(u32::MAX),
         u32::try_from(buffer.floor).unwrap_or(u32::MAX),
     );
-    let opens = if outbound < 2 { &[][..] } else { config.subflows.get(1..).unwrap_or_default() };
+    let opens = if outbound < 2 { &[][..] } else { config.subflows.open.get(1..).unwrap_or_default() };
     let open = |(fid, spec): (u8, &crate::config::SubflowSpec)| SfOpen {
         fid,
         dscp: spec.dscp.get(),
@@ -192,7 +196,10 @@ mod tests {
 
     fn config(level: SubflowLevel, subflows: usize) -> Config {
         let subflows = vec![SubflowSpec::new(Dscp::DEFAULT); subflows];
-        Config { subflow_level: level, subflows, ..Config::rfc9260() }
+        Config::rfc9260().with(|c| {
+            c.subflows.level = level;
+            c.subflows.open = subflows;
+        })
     }
 
     /// The parameters of an INIT as the other side reads them.
@@ -220,7 +227,7 @@ mod tests {
     #[test]
     fn every_pair_of_offers_is_agreed_on_by_both_or_none() {
         let mut offers = Vec::new();
-        for (level, sealed) in [
+        for (level, private) in [
             (SubflowLevel::Zero, true),
             (SubflowLevel::One, true),
             (SubflowLevel::Sf2007, true),
@@ -229,8 +236,11 @@ mod tests {
             for (interleaving, reconfiguration) in
                 [(false, false), (true, false), (false, true), (true, true)]
             {
-                let config = Config { interleaving, reconfiguration, ..config(level, 3) };
-                offers.push(Offer::of(&config, sealed));
+                let config = config(level, 3).with(|c| {
+                    c.extensions.interleaving = interleaving;
+                    c.extensions.reconfiguration = reconfiguration;
+                });
+                offers.push(Offer::of(&config, private));
             }
         }
         for a in &offers {

@@ -9,7 +9,7 @@ use crate::ids::{PathId, SubflowId};
 impl Context {
     /// The RTO of a path.
     pub(crate) fn path_rto(&self, path: PathId) -> Duration {
-        self.paths.get(path).map_or(self.config.rto_initial, |path| path.rtt.rto())
+        self.paths.get(path).map_or(self.config.timers.rto_initial, |path| path.rtt.rto())
     }
 
     /// A round trip of a HEARTBEAT.
@@ -37,7 +37,7 @@ impl Context {
 
     /// Path error counter (8.2).
     pub(crate) fn count_path_error(&mut self, id: PathId) {
-        let limit = self.config.path_max_retrans;
+        let limit = self.config.limits.path_max_retrans;
         let Some(path) = self.paths.get_mut(id) else { return };
         path.errors += 1;
         if path.active && path.errors > limit {

@@ -135,7 +135,7 @@ impl Path {
 
     /// What windows are counted in, bytes.
     pub(crate) fn window_unit(&self, config: &Config) -> u32 {
-        match config.window_unit {
+        match config.emulation.window_unit {
             WindowUnit::Pmdcs => self.pmdcs(),
             WindowUnit::Mtu => u32::from(self.mtu),
         }
@@ -161,13 +161,13 @@ impl Path {
     /// "the sum of the RTO of that destination transport address and the protocol parameter 'HB.interval', with
     /// jittering of +/- 50% of the RTO value" (8.3).
     pub(crate) fn arm_heartbeat(&mut self, now: Instant, config: &Config, rng: &mut Rng) {
-        if config.heartbeat_interval == Duration::ZERO {
+        if config.timers.heartbeat_interval == Duration::ZERO {
             self.heartbeat_at = None;
             return;
         }
         let rto = self.rtt.rto();
         let jitter = Duration::from_nanos(rng.below(rto.as_nanos().max(1)));
-        self.heartbeat_at = Some(now + config.heartbeat_interval + rto / 2 + jitter);
+        self.heartbeat_at = Some(now + config.timers.heartbeat_interval + rto / 2 + jitter);
         self.used = false;
     }
 

@@ -86,7 +86,7 @@ impl Receiver {
                     ack_delay_us: micros(cx.now).wrapping_sub(micros(at)),
                 }),
             },
-            &cx.config.sf_codes,
+            &cx.config.subflows.codes,
             packet.buffer(),
         );
         space.timing.sent(if layout == AckLayout::Sack { a_rwnd } else { a_fwnd });

@@ -169,7 +169,7 @@ impl Receiver {
             // Before the peer's Initial TSN: not a TSN of this association.
             return Ok(Err(Taken::Done));
         };
-        read.summary.hole |= space.received.has_holes() && cx.config.sack_filled_hole;
+        read.summary.hole |= space.received.has_holes() && cx.config.emulation.sack_filled_hole;
         let arrival = space.received.classify(seq);
         let len = data.payload.len();
         if arrival == Arrival::Duplicate {
@@ -196,7 +196,7 @@ impl Receiver {
         }
         read.summary.new = true;
         read.summary.hole |= space.received.has_holes();
-        read.summary.immediate |= data.flags.immediate && cx.config.immediate_bit_obeyed;
+        read.summary.immediate |= data.flags.immediate && cx.config.sack.immediate_bit_obeyed;
         cx.stats.payload_bytes_received_new += len as u64;
         let event = TraceEvent::Received { seq, len: len as u32, duplicate: false };
         cx.record(SubflowId::FIRST, PathId::FIRST, event);
@@ -229,7 +229,7 @@ impl Receiver {
         data: &DataChunk<'_>,
     ) -> Result<bool, Inconsistent> {
         let arrived = arrived(seq, data);
-        if self.inbound.message_would_exceed(&arrived, cx.config.max_message) {
+        if self.inbound.message_would_exceed(&arrived, cx.config.limits.max_message) {
             return Err(Inconsistent("a message is longer than this endpoint takes"));
         }
         self.inbound.add(&arrived)
@@ -244,7 +244,7 @@ impl Receiver {
         seq: u64,
         data: &DataChunk<'_>,
     ) -> Result<bool, Inconsistent> {
-        let limit = cx.config.max_message;
+        let limit = cx.config.limits.max_message;
         if self.encoding == Encoding::Sf2007 {
             return self.inbound.add_of_space(space, &arrived(seq, data), limit);
         }
@@ -276,13 +276,13 @@ impl Receiver {
         beginning: bool,
     ) -> bool {
         // The common case, without a closer look: memory is more than what counts against the window.
-        let plenty = cx.config.receive_window as usize / if self.fids.is_some() { 2 } else { 1 };
+        let plenty = cx.config.limits.receive_window as usize / if self.fids.is_some() { 2 } else { 1 };
         self.memory() < plenty || self.find_room(cx, space, seq, arrival, beginning)
     }
 
     #[inline(never)]
     fn find_room(&mut self, cx: &Context, at: SpaceId, seq: u64, arrival: Arrival, beginning: bool) -> bool {
-        let twice = 2 * cx.config.receive_window as usize;
+        let twice = 2 * cx.config.limits.receive_window as usize;
         while self.window_of(cx, at) == 0 {
             // What a message in the making needs to become whole is taken on top, too: others may wait for it, brought by
             // other subflows, and fill the buffer.

@@ -77,7 +77,7 @@ impl Receiver {
     pub(crate) fn learn_peer(&mut self, cx: &Context, initial_tsn: Tsn) {
         if let Some(space) = self.spaces.first_mut() {
             space.set_base(initial_tsn);
-            space.timing.last_advertised = cx.config.receive_window;
+            space.timing.last_advertised = cx.config.limits.receive_window;
         }
     }
 

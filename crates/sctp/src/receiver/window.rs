@@ -19,7 +19,7 @@ impl Receiver {
             return;
         }
         let Some(space) = self.spaces.first() else { return };
-        let whole = cx.config.receive_window;
+        let whole = cx.config.limits.receive_window;
         let enough = space.timing.last_advertised.saturating_add(whole / 4);
         // Where the peer knows of most of the buffer not even an empty one would do: no need to count.
         if enough <= whole && self.advertised_window(cx) >= enough {
@@ -37,13 +37,13 @@ impl Receiver {
     /// 6.9, has partial delivery against that. `max_message` bounds what it can hold instead.
     pub(crate) fn advertised_window(&self, cx: &Context) -> u32 {
         let charged = self.charged(cx);
-        cx.config.receive_window.saturating_sub(u32::try_from(charged).unwrap_or(u32::MAX))
+        cx.config.limits.receive_window.saturating_sub(u32::try_from(charged).unwrap_or(u32::MAX))
     }
 
     /// What counts against the receive buffer, as [`Receiver::advertised_window`] has it, bytes.
     pub(super) fn charged(&self, cx: &Context) -> usize {
         let (mut bytes, mut memory) = (self.inbound.buffered_bytes(), self.memory());
-        let share = cx.config.receive_window as usize / if self.fids.is_some() { 4 } else { 2 };
+        let share = cx.config.limits.receive_window as usize / if self.fids.is_some() { 4 } else { 2 };
         if bytes > share {
             let excess = match self.encoding {
                 Encoding::Rfc9260 => {
@@ -88,7 +88,11 @@ impl Receiver {
     /// How the receive buffer is divided: as our SF-CAP has told the peer.
     fn buffer(cx: &Context) -> Buffer {
         let config = &cx.config;
-        Buffer::new(config.receive_window, config.subflow_floor, usize::from(config.inbound_subflows))
+        Buffer::new(
+            config.limits.receive_window,
+            config.subflows.buffer_floor,
+            usize::from(config.subflows.max_inbound),
+        )
     }
 
     fn use_of_buffer(&self, cx: &Context) -> Option<Use> {
@@ -103,7 +107,7 @@ impl Receiver {
 
     /// What a space takes of the receive buffer, bytes.
     fn charged_to(&self, cx: &Context, at: SpaceId) -> u64 {
-        let long = self.inbound.buffered_bytes() > cx.config.receive_window as usize / 4;
+        let long = self.inbound.buffered_bytes() > cx.config.limits.receive_window as usize / 4;
         let less = if long { self.excess_of(cx, at) } else { Excess::default() };
         let bytes = self.inbound.buffered_of(at).saturating_sub(less.own);
         // Bookkeeping counts a third, as in a_rwnd: messages of a few bytes must not take the floors of others.
@@ -115,7 +119,7 @@ impl Receiver {
     /// What messages in the making do not count for: one that grows where nothing is missing would close the window for ever
     /// if it is longer than the buffer (see `advertised_window`). Subflows grow theirs side by side, so each has a share.
     fn excess_of(&self, cx: &Context, at: SpaceId) -> Excess {
-        let size = cx.config.receive_window as usize;
+        let size = cx.config.limits.receive_window as usize;
         let limit = match &self.fids {
             Some(fids) => size / 4 / usize::from(fids.open()),
             None => size / 2,
@@ -159,7 +163,7 @@ impl Receiver {
             };
             if let Some(space) = self.spaces.get_mut(at) {
                 let told = space.timing.last_advertised;
-                let step = if told < floors { floor / 4 } else { cx.config.receive_window / 4 };
+                let step = if told < floors { floor / 4 } else { cx.config.limits.receive_window / 4 };
                 if now > told && now >= told.saturating_add(step) {
                     space.timing.demand();
                 }

@@ -123,7 +123,7 @@ impl Sender {
             self.detect_by_time(cx, id, Some(outcome));
         } else {
             self.detect_losses(cx, id, outcome);
-            if cx.config.early_fast_retransmit.is_some() {
+            if cx.config.emulation.early_fast_retransmit.is_some() {
                 self.arm_loss_timer(cx, id);
             }
         }
@@ -144,7 +144,7 @@ impl Sender {
     fn sample_round_trip(&mut self, cx: &mut Context, id: LaneId, outcome: &AckOutcome) {
         let Some(lane) = self.lanes.get_mut(id) else { return };
         let Some(space) = self.spaces.get(lane.space) else { return };
-        let sent_at = match cx.config.rtt_sampling {
+        let sent_at = match cx.config.timers.rtt_sampling {
             RttSampling::OncePerRoundTrip | RttSampling::ThroughLoss => lane.timed.and_then(|timed| {
                 let acked = timed.seq < space.flight.first()
                     || space.flight.get(timed.seq).is_some_and(|c| c.state == ChunkState::GapAcked);
@@ -233,7 +233,7 @@ impl Sender {
             lane.limit_next_burst();
         }
         if ack.acked_chunks > 0 || advanced {
-            let recovers = cx.config.fast_recovery != FastRecovery::Off;
+            let recovers = cx.config.congestion.fast_recovery != FastRecovery::Off;
             let acked = Acked {
                 cumulative: ack.cumulative,
                 gap: ack.gap,
@@ -272,7 +272,7 @@ impl Sender {
     fn detect_losses(&mut self, cx: &mut Context, id: LaneId, outcome: &AckOutcome) {
         let (Some(lane), Some(ack)) = (self.lanes.get_mut(id), outcome.lanes.get(id.row())) else { return };
         let Some(space) = self.spaces.get_mut(lane.space) else { return };
-        let rule = cx.config.fast_recovery;
+        let rule = cx.config.congestion.fast_recovery;
         let (first, advanced) = if space.shared {
             (lane.earliest, ack.acked_chunks > 0)
         } else {
@@ -302,12 +302,12 @@ impl Sender {
     /// Chunks were found lost by a SACK, or because of the time: what that means for flight, windows and recovery.
     pub(super) fn after_losses(&mut self, cx: &mut Context, id: LaneId, lost: &NewlyLost, in_recovery: bool) {
         let &NewlyLost { bytes, chunks, earliest, highest } = lost;
-        let rule = cx.config.fast_recovery;
+        let rule = cx.config.congestion.fast_recovery;
         let Some(lane) = self.lanes.get_mut(id) else { return };
         let Some(space) = self.spaces.get_mut(lane.space) else { return };
         lane.on_lost(bytes, chunks);
         // 6.2.1 C: "add the data size of those chunks to the rwnd".
-        let freed = lane.charged(bytes, chunks, cx.config.rwnd_counts_headers);
+        let freed = lane.charged(bytes, chunks, cx.config.emulation.rwnd_counts_headers);
         space.allowance.give_back(freed);
         self.peer_rwnd += freed;
         cx.stats.fast_retransmits += 1;
@@ -326,12 +326,12 @@ impl Sender {
         // Step 3, "If not in Fast Recovery ... Retransmit those K DATA chunks in a single packet"; ns-2 does so
         // with every SACK that marks.
         lane.cwnd_exempt_packet = cut || rule != FastRecovery::UntilExit;
-        lane.awaiting_sack = cx.config.hold_after_fast_retransmit;
+        lane.awaiting_sack = cx.config.emulation.hold_after_fast_retransmit;
         if cut {
             lane.controller.on_congestion(Congestion::FastRetransmit(Base::CWND));
             lane.recovery_exit = Some(lane.loss.newest(&space.flight));
             // C5: nothing sent before a retransmission is timed any more.
-            if cx.config.rtt_sampling != RttSampling::ThroughLoss {
+            if cx.config.timers.rtt_sampling != RttSampling::ThroughLoss {
                 lane.timed = None;
             }
             lane.open_burst();
@@ -359,7 +359,7 @@ impl Sender {
 
     /// Bytes in flight, of one space or of all, as windows count them.
     pub(super) fn outstanding(&self, cx: &Context, at: Option<SpaceId>) -> u64 {
-        let headers = cx.config.rwnd_counts_headers;
+        let headers = cx.config.emulation.rwnd_counts_headers;
         let counts = |lane: &&Lane| at.is_none_or(|at| lane.space == at);
         let bytes = |lane: &Lane| lane.charged(lane.flight, lane.flight_chunks, headers);
         self.lanes.rows().iter().filter(counts).map(bytes).sum()

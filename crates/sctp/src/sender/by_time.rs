@@ -49,7 +49,7 @@ impl Sender {
         let Some(lane) = self.lanes.get_mut(id) else { return };
         let Some(space) = self.spaces.get_mut(lane.space) else { return };
         let first = if space.shared { lane.earliest } else { space.flight.first() };
-        let in_recovery = cx.config.fast_recovery != FastRecovery::Off && lane.in_recovery(first);
+        let in_recovery = cx.config.congestion.fast_recovery != FastRecovery::Off && lane.in_recovery(first);
         let sent =
             if space.shared { lane.loss.own_len() } else { space.flight.next() - space.flight.first() };
         let circumstances = Circumstances {
@@ -97,14 +97,16 @@ impl Sender {
     /// After a SACK: the timer for a probe, or for KAME's early fast retransmit.
     pub(super) fn arm_loss_timer(&mut self, cx: &mut Context, id: LaneId) {
         let Some(lane) = self.lanes.get_mut(id) else { return };
-        if let Some(least) = cx.config.early_fast_retransmit {
+        if let Some(least) = cx.config.emulation.early_fast_retransmit {
             let variation = lane.rtt(&cx.paths).map_or(Duration::ZERO, RttEstimator::srtt_and_variation);
             let wait = least.max(variation);
             let running = lane.loss_timer.unwrap_or((cx.now + wait, LossTimer::EarlyRetransmit));
             lane.loss_timer = lane.loss.suspects_any().then_some(running);
             return;
         }
-        if !cx.config.tail_loss_probe || lane.loss_timer.is_some_and(|(_, kind)| kind != LossTimer::Probe) {
+        if !cx.config.congestion.tail_loss_probe
+            || lane.loss_timer.is_some_and(|(_, kind)| kind != LossTimer::Probe)
+        {
             return;
         }
         lane.loss_timer = None;
@@ -120,9 +122,9 @@ impl Sender {
         // "PTO = 2 * SRTT. If FlightSize is one segment: PTO += TLP.max_ack_delay" (7.2).
         let mut wait = lane.srtt(cx).map_or(FIRST_PTO, |srtt| srtt * 2);
         // What asks for a SACK at once is not waited for.
-        let asks = cx.state == State::ShutdownPending && cx.config.immediate_bit != ImmediateBit::Off;
+        let asks = cx.state == State::ShutdownPending && cx.config.sack.immediate_bit != ImmediateBit::Off;
         if lane.flight_chunks == 1 && !asks {
-            wait += cx.config.sack_delay;
+            wait += cx.config.sack.delay;
         }
         let at = cx.now + wait;
         if lane.t3.is_some_and(|t3| at < t3) {
@@ -133,11 +135,11 @@ impl Sender {
     /// A new chunk has left.
     #[inline(never)]
     pub(super) fn sent_with_loss_timer(&mut self, cx: &mut Context, id: LaneId, first_of_all: bool) {
-        if cx.config.tail_loss_probe {
+        if cx.config.congestion.tail_loss_probe {
             self.arm_loss_timer(cx, id);
         } else if first_of_all {
             if let Some(lane) = self.lanes.get_mut(id) {
-                lane.loss_timer = Some((cx.now + cx.config.rto_min * 2, LossTimer::Burst));
+                lane.loss_timer = Some((cx.now + cx.config.timers.rto_min * 2, LossTimer::Burst));
             }
         }
     }
@@ -177,7 +179,7 @@ impl Sender {
             let bytes = chunk.size();
             lane.on_lost(bytes, 1);
             lane.cwnd_exempt_packet = true;
-            let freed = lane.charged(bytes, 1, cx.config.rwnd_counts_headers);
+            let freed = lane.charged(bytes, 1, cx.config.emulation.rwnd_counts_headers);
             space.allowance.give_back(freed);
             self.peer_rwnd += freed;
         }
@@ -187,11 +189,11 @@ impl Sender {
 
     /// KAME: what was reported missing and is old enough goes again.
     fn retransmit_early(&mut self, cx: &mut Context, id: LaneId) {
-        let Some(least) = cx.config.early_fast_retransmit else { return };
+        let Some(least) = cx.config.emulation.early_fast_retransmit else { return };
         let Some(lane) = self.lanes.get_mut(id) else { return };
         let Some(space) = self.spaces.get_mut(lane.space) else { return };
         let first = if space.shared { lane.earliest } else { space.flight.first() };
-        let in_recovery = cx.config.fast_recovery != FastRecovery::Off && lane.in_recovery(first);
+        let in_recovery = cx.config.congestion.fast_recovery != FastRecovery::Off && lane.in_recovery(first);
         let variation = lane.rtt(&cx.paths).map_or(Duration::ZERO, RttEstimator::srtt_and_variation);
         let sent = cx.now - least.max(variation);
         let mut marked = None;

@@ -72,7 +72,7 @@ impl Sender {
     /// fragments number themselves: they need not stay together, but parts of many could fill the buffer, and none could end.
     fn may_begin_beside(&self, cx: &Context, id: SubflowId, subflow: &Subflow) -> bool {
         // A wide open window needs no closer look.
-        if self.peer_rwnd >= self.subflows.len() as u64 * cx.config.max_message as u64 {
+        if self.peer_rwnd >= self.subflows.len() as u64 * cx.config.limits.max_message as u64 {
             return true;
         }
         let begun =
@@ -106,7 +106,7 @@ impl Sender {
         let most = self.max_payload_of(cx, subflow);
         let Some(space) = self.spaces.get_mut(at) else { return };
         let Some(subflow) = self.subflows.get_mut(id) else { return };
-        if cx.config.coupling == Coupling::Shared {
+        if cx.config.subflows.coupling == Coupling::Shared {
             if needed {
                 space.exclusive_subflow = Some(id);
             } else if space.exclusive_subflow == Some(id) {

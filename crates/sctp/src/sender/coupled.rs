@@ -22,7 +22,7 @@ impl Sender {
             let pmdcs = cx.paths.first().map_or(0, crate::path::Path::pmdcs);
             self.coupler = Coupler::new(&cx.config, pmdcs);
         }
-        let phi = cx.config.coupling.phi(self.open_subflow_count());
+        let phi = cx.config.subflows.coupling.phi(self.open_subflow_count());
         for lane in self.lanes.rows_mut() {
             lane.controller.set_growth(Growth::Phi(phi));
         }

@@ -98,7 +98,7 @@ impl Sender {
         let mut new = Self {
             peer_rwnd: 0,
             encoding: Encoding::Rfc9260,
-            streams: cx.config.outbound_streams,
+            streams: cx.config.streams.outbound,
             writable_owed: false,
             beside_data: 0,
             subflows: Table::default(),
@@ -106,7 +106,7 @@ impl Sender {
             spaces: Table::of(SendSpace::new(0, base)),
             numbering: Numbering::default(),
             outcome: AckOutcome::default(),
-            scheduler: SubflowScheduler::new(cx.config.subflow_scheduler),
+            scheduler: SubflowScheduler::new(cx.config.subflows.scheduler),
             stream_map: Vec::new(),
             moves: Vec::new(),
             coupler: None,
@@ -249,7 +249,7 @@ impl Sender {
     /// Any packet has arrived: where a timeout lets one packet be in flight until then, more may follow.
     #[inline]
     pub(crate) fn heard(&mut self, cx: &Context) {
-        if !cx.config.timeout_waits_for_ack {
+        if !cx.config.emulation.timeout_waits_for_ack {
             for lane in self.lanes.rows_mut() {
                 lane.single_packet = false;
             }

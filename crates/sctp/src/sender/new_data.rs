@@ -167,7 +167,7 @@ impl Sender {
     ) -> Run {
         let alone = self.subflows.len() == 1 && self.spaces.len() == 1;
         let mut run = Run { undecided: !alone, ..Run::default() };
-        let header_charge = if cx.config.rwnd_counts_headers { WINDOW_HEADER } else { 0 };
+        let header_charge = if cx.config.emulation.rwnd_counts_headers { WINDOW_HEADER } else { 0 };
         let established = cx.state != State::CookieEchoed;
         let pending = cx.state == State::ShutdownPending;
         let most = self.max_payload(cx, next.path);
@@ -175,7 +175,7 @@ impl Sender {
         let cut = Cut::of(subflow, self.encoding.header_len(), most);
         let Some(lane) = self.lanes.get_mut(next.lane) else { return Run::default() };
         let Some(space) = self.spaces.get_mut(next.space) else { return Run::default() };
-        let framing = self.encoding.framing(&cx.config.sf_codes, space.fid, space.epoch);
+        let framing = self.encoding.framing(&cx.config.subflows.codes, space.fid, space.epoch);
         // "before sending new DATA chunks, the sender MUST first transmit any DATA chunks that are marked".
         if first.is_none() && lane.loss.any() && lane.loss.next_lost(&space.flight).is_some() {
             return Run::default();
@@ -205,7 +205,7 @@ impl Sender {
             let seq = kept.unwrap_or(space.flight.next());
             // "The sender is in the SHUTDOWN-PENDING state" is a reason to set the I bit (6.1).
             let immediate = pending
-                && match cx.config.immediate_bit {
+                && match cx.config.sack.immediate_bit {
                     ImmediateBit::Shutdown => true,
                     // A kernel sends what it may before the user can close.
                     ImmediateBit::ShutdownKept => cx.now > self.shutdown_at,
@@ -228,7 +228,7 @@ impl Sender {
                 lost_by_timeout: false,
                 header: lane.chunk_header,
                 probe: false,
-                immediate: immediate && cx.config.immediate_bit == ImmediateBit::ShutdownKept,
+                immediate: immediate && cx.config.sack.immediate_bit == ImmediateBit::ShutdownKept,
             };
             lane.on_sent(cx.now, chunk.size());
             lane.unacked += 1;
@@ -309,7 +309,7 @@ impl Sender {
     /// Whether the peer has room for a chunk of this space: in its buffer, and in what it gives the subflow.
     #[inline]
     pub(super) fn fits_peer_window(&self, cx: &Context, at: SpaceId, payload: usize) -> bool {
-        let header = if cx.config.rwnd_counts_headers { WINDOW_HEADER } else { 0 };
+        let header = if cx.config.emulation.rwnd_counts_headers { WINDOW_HEADER } else { 0 };
         self.has_room(at, payload as u64 + header)
     }
 }

@@ -20,8 +20,8 @@ impl Sender {
         if len == 0 {
             return Err(SendError::Empty);
         }
-        if len > cx.config.max_message {
-            return Err(SendError::TooLong { len, limit: cx.config.max_message });
+        if len > cx.config.limits.max_message {
+            return Err(SendError::TooLong { len, limit: cx.config.limits.max_message });
         }
         if stream >= self.streams {
             return Err(SendError::NoSuchStream { stream, streams: self.streams });
@@ -30,7 +30,7 @@ impl Sender {
         let Some(subflow) = self.subflows.get_mut(id) else { return Err(SendError::Closing) };
         let waiting =
             subflow.out.queued_bytes() + self.deferred.as_ref().map_or(0, |deferred| deferred.bytes());
-        if waiting >= cx.config.send_buffer {
+        if waiting >= cx.config.limits.send_buffer {
             subflow.writable_owed = true;
             self.writable_owed = true;
             return Err(SendError::Full);
@@ -69,7 +69,7 @@ impl Sender {
             return Err(SendError::NoSuchStream { stream, streams: self.streams });
         }
         // Subflows that are opened later begin with it, too.
-        let values = &mut Arc::make_mut(&mut cx.config).stream_values;
+        let values = &mut Arc::make_mut(&mut cx.config).streams.values;
         values.retain(|(id, _)| *id != stream);
         values.push((stream, value));
         for subflow in self.subflows.rows_mut() {
@@ -99,7 +99,7 @@ impl Sender {
 
     #[inline(never)]
     fn tell_writable_if_room(&mut self, cx: &mut Context) {
-        let limit = cx.config.send_buffer / 2;
+        let limit = cx.config.limits.send_buffer / 2;
         if self.deferred_bytes() > limit {
             return;
         }

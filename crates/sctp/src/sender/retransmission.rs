@@ -63,7 +63,7 @@ impl Sender {
         let established = cx.state != State::CookieEchoed;
         let Some(lane) = self.lanes.get_mut(next.lane) else { return };
         let Some(space) = self.spaces.get_mut(lane.space) else { return };
-        let framing = self.encoding.framing(&cx.config.sf_codes, space.fid, space.epoch);
+        let framing = self.encoding.framing(&cx.config.subflows.codes, space.fid, space.epoch);
         let tsn = space.tsn_of(seq);
         let first = if space.shared { lane.loss.earliest(&space.flight) } else { space.flight.first() };
         let earliest = seq == first;
@@ -98,17 +98,17 @@ impl Sender {
         }
         lane.on_sent(cx.now, size);
         // C5: a chunk sent before this retransmission is not timed any more.
-        let through = cx.config.rtt_sampling == RttSampling::ThroughLoss;
+        let through = cx.config.timers.rtt_sampling == RttSampling::ThroughLoss;
         if lane.timed.is_some_and(|t| t.seq >= seq && (t.seq == seq || !through)) {
             lane.timed = None;
         }
         // "If the timer for that address is already running, the sender MUST restart the timer if the earliest ...
         // outstanding DATA chunk sent to that address is being retransmitted" (6.1).
-        let restarts = earliest && !cx.config.quirks.t3_runs_on;
+        let restarts = earliest && !cx.config.emulation.quirks.t3_runs_on;
         if established && (lane.t3.is_none() || restarts) {
             lane.arm_t3(cx);
         }
-        let charged = len as u64 + if cx.config.rwnd_counts_headers { WINDOW_HEADER } else { 0 };
+        let charged = len as u64 + if cx.config.emulation.rwnd_counts_headers { WINDOW_HEADER } else { 0 };
         space.allowance.take(charged);
         self.peer_rwnd = self.peer_rwnd.saturating_sub(charged);
         cx.stats.chunks_sent += 1;

@@ -84,7 +84,7 @@ impl Sender {
 
     /// Moves a subflow into the space of its FID, if it has one, and nothing of it is under way elsewhere.
     pub(crate) fn settle_subflow(&mut self, cx: &Context, id: SubflowId) {
-        if cx.config.coupling == Coupling::Shared {
+        if cx.config.subflows.coupling == Coupling::Shared {
             return;
         }
         let Some(at) = self.space_of(id.get()) else { return };

@@ -23,13 +23,13 @@ impl Sender {
         cx: &mut Context,
         spec: &SubflowSpec,
     ) -> Result<SubflowId, SubflowError> {
-        let limit = cx.config.max_subflows;
+        let limit = cx.config.subflows.max;
         if self.subflows.rows().iter().filter(|s| s.life != Life::Free).count() >= usize::from(limit) {
             return Err(SubflowError::TooMany { limit });
         }
         let id = self.place_subflow(cx, spec);
         let rwnd = u32::try_from(self.peer_rwnd).unwrap_or(u32::MAX);
-        if cx.config.coupling != Coupling::Shared {
+        if cx.config.subflows.coupling != Coupling::Shared {
             if let Some(lane) = self.subflows.get(id).map(|subflow| subflow.lane) {
                 self.renew_lane(cx, lane, rwnd);
             }
@@ -146,7 +146,8 @@ impl Sender {
                 continue;
             }
             let unacked = self.lanes.get(subflow.lane).map_or(0, |lane| lane.unacked);
-            let drained = (unacked == 0 || cx.config.coupling == Coupling::Shared) && !self.has_in_flight(id);
+            let shared = cx.config.subflows.coupling == Coupling::Shared;
+            let drained = (unacked == 0 || shared) && !self.has_in_flight(id);
             if !drained {
                 continue;
             }

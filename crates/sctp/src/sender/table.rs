@@ -14,18 +14,18 @@ impl Sender {
     /// Makes the subflows that the configuration asks for, or the one of RFC 9260.
     pub(super) fn open_subflows(&mut self, cx: &mut Context) {
         let config = Arc::clone(&cx.config);
-        if config.subflows.is_empty() {
+        if config.subflows.open.is_empty() {
             self.place_subflow(cx, &SubflowSpec::new(config.dscp));
         }
-        for spec in config.subflows.iter().take(usize::from(config.max_subflows.max(1))) {
+        for spec in config.subflows.open.iter().take(usize::from(config.subflows.max.max(1))) {
             self.place_subflow(cx, spec);
         }
         self.stream_map.clear();
-        let specs = &config.subflows[..];
+        let specs = &config.subflows.open[..];
         if specs.iter().all(|spec| spec.streams.is_empty()) {
             let count = self.subflows.len();
             if count > 1 {
-                let streams = usize::from(config.outbound_streams);
+                let streams = usize::from(config.streams.outbound);
                 self.stream_map = (0..streams).map(|stream| SubflowId::at(stream % count)).collect();
             }
         } else {
@@ -41,7 +41,7 @@ impl Sender {
     pub(super) fn place_subflow(&mut self, cx: &mut Context, spec: &SubflowSpec) -> SubflowId {
         let free = self.subflows.iter().find(|(_, subflow)| subflow.life == Life::Free);
         let id = free.map_or(SubflowId::at(self.subflows.len()), |(id, _)| id);
-        let one_lane = cx.config.coupling == Coupling::Shared && self.lanes.len() > 0;
+        let one_lane = cx.config.subflows.coupling == Coupling::Shared && self.lanes.len() > 0;
         let lane = if one_lane { LaneId::FIRST } else { self.place_lane(cx, id, PathId::FIRST) };
         self.subflows.set(id, Subflow::new(&cx.config, spec, lane));
         self.share_spaces();

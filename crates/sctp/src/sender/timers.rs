@@ -87,7 +87,7 @@ impl Sender {
             }
         }
         let waited = lane.rto(cx);
-        if !cx.config.quirks.faulty_recovery {
+        if !cx.config.emulation.quirks.faulty_recovery {
             if let Some(rtt) = lane.rtt_mut(&mut cx.paths) {
                 rtt.back_off();
             }
@@ -97,7 +97,7 @@ impl Sender {
         lane.awaiting_sack = false;
         // "SCTP SHOULD perform slow start" (7.2.3), in which the window grows with every SACK; in Fast Recovery it
         // would not. Slow start takes its place.
-        if cx.config.fast_recovery == FastRecovery::UntilExit {
+        if cx.config.congestion.fast_recovery == FastRecovery::UntilExit {
             lane.recovery_exit = None;
         }
         lane.open_burst();
@@ -117,7 +117,7 @@ impl Sender {
     pub(super) fn mark_all_lost(&mut self, cx: &Context, id: LaneId) {
         let Some(lane) = self.lanes.get_mut(id) else { return };
         let Some(space) = self.spaces.get_mut(lane.space) else { return };
-        let headers = cx.config.rwnd_counts_headers;
+        let headers = cx.config.emulation.rwnd_counts_headers;
         let (mut bytes, mut chunks) = (0, 0);
         lane.loss.mark_lane(&mut space.flight, id, |chunk| {
             bytes += chunk.size();

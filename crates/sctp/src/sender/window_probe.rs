@@ -118,7 +118,7 @@ impl Sender {
         if !matches!(chunk.state, ChunkState::InFlight | ChunkState::Lost) {
             return true;
         }
-        let header = if cx.config.rwnd_counts_headers { WINDOW_HEADER } else { 0 };
+        let header = if cx.config.emulation.rwnd_counts_headers { WINDOW_HEADER } else { 0 };
         let bytes = chunk.fragment.payload.len() as u64 + header;
         // It counts as outstanding, but the room that it needs is not taken.
         let counted = if chunk.state == ChunkState::InFlight { bytes } else { 0 };

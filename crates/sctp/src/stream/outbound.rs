@@ -275,10 +275,9 @@ mod tests {
 
     #[test]
     fn round_robin_changes_stream_at_message_boundaries_only() {
-        let mut out = Outbound::new(&Config {
-            stream_scheduling: crate::config::StreamScheduling::RoundRobin,
-            ..Config::rfc9260()
-        });
+        let mut out = Outbound::new(
+            &Config::rfc9260().with(|c| c.streams.scheduling = crate::config::StreamScheduling::RoundRobin),
+        );
         for text in ["aaaa", "b"] {
             out.push(message(0, text, false), 0);
         }

@@ -34,13 +34,13 @@ pub(crate) enum Scheduler {
 
 impl Scheduler {
     pub(crate) fn new(config: &Config) -> Self {
-        match config.stream_scheduling {
+        match config.streams.scheduling {
             StreamScheduling::Fcfs => Self::Fcfs(VecDeque::new()),
             StreamScheduling::RoundRobin => Self::RoundRobin(VecDeque::new()),
             StreamScheduling::RoundRobinPacket => Self::PerPacket(PerPacket::default()),
-            StreamScheduling::Priority => Self::Priority(Priority::new(&config.stream_values)),
+            StreamScheduling::Priority => Self::Priority(Priority::new(&config.streams.values)),
             StreamScheduling::FairCapacity => Self::Fair(Fair::new(None)),
-            StreamScheduling::WeightedFair => Self::Fair(Fair::new(Some(&config.stream_values))),
+            StreamScheduling::WeightedFair => Self::Fair(Fair::new(Some(&config.streams.values))),
         }
     }
 

@@ -101,9 +101,12 @@ fn message(rng: &mut Rng, stream: u16, number: u32, unordered: bool, largest: u6
 impl World {
     /// Nothing has been sent yet. `rng` decides what the network and the users do.
     pub fn new(seed: u64, plan: Plan, rng: Rng) -> Self {
-        let sealed = plan.config.subflow_level == SubflowLevel::Sf2007;
+        let sealed = plan.config.subflows.level == SubflowLevel::Sf2007;
         let end = |side: Side, name: &str| {
-            let config = EndpointConfig { sealed, ..EndpointConfig::new(address(side), PORT) };
+            let config = EndpointConfig {
+                allow_private_encodings: sealed,
+                ..EndpointConfig::new(address(side), PORT)
+            };
             Endpoint::new(config, Rng::stream(seed, name, "endpoint"))
         };
         let mut world = Self {
@@ -138,7 +141,7 @@ impl World {
 
     fn state(&self, side: Side) -> Option<State> {
         let id = self.users[side as usize].id?;
-        self.ends[side as usize].association(id).map(anabranch_sctp::Association::state)
+        self.ends[side as usize].view(id).map(anabranch_sctp::Association::state)
     }
 
     fn healed(&self) -> bool {
@@ -211,7 +214,7 @@ impl World {
             return false;
         }
         let mut progress = false;
-        while let Some(received) = self.ends[side as usize].receive(id) {
+        while let Some(received) = self.ends[side as usize].association(id).unwrap().receive() {
             progress = true;
             let unordered = received.unordered;
             let stream = received.stream;
@@ -283,15 +286,19 @@ impl World {
         let last = user.last_state.replace(state);
         let end = &mut self.ends[side as usize];
         let timeout = end.poll_timeout();
-        let assoc = end.association(id).unwrap();
+        let assoc = end.view(id).unwrap();
         let owes = assoc.flight_bytes() > 0 || assoc.queued_bytes() > 0;
         let waiting =
             !matches!(state, State::Established | State::Closed) || (state == State::Established && owes);
         if waiting {
-            let limit = self.now + self.plan.config.rto_max.max(self.plan.config.heartbeat_interval * 2);
+            let limit = self.now
+                + self.plan.config.timers.rto_max.max(self.plan.config.timers.heartbeat_interval * 2);
             // The wheel of a kernel expires late.
-            let late =
-                if self.plan.config.timer_wheel { self.plan.config.timer_tick * 64 } else { Duration::ZERO };
+            let late = if self.plan.config.emulation.timer_wheel {
+                self.plan.config.emulation.timer_tick * 64
+            } else {
+                Duration::ZERO
+            };
             let limit = limit + late;
             let armed = timeout.is_some_and(|(at, _)| at <= limit);
             assert!(armed, "{side:?} in {state:?} owes something, no timer: {timeout:?} at {}", self.now);
@@ -344,7 +351,7 @@ impl World {
                 let number =
                     if unordered { user.unordered_out } else { *user.next_out.entry(stream).or_insert(0) };
                 let message = message(&mut self.rng, stream, number, unordered, self.plan.largest);
-                if self.ends[side as usize].send(now, id, message).is_ok() {
+                if self.ends[side as usize].association(id).unwrap().send(now, message).is_ok() {
                     user.sent += 1;
                     if unordered {
                         user.unordered_out += 1;
@@ -356,10 +363,10 @@ impl World {
             let up = self.state(side).is_some_and(|s| s == State::Established);
             let done = self.users[side as usize].sent == self.plan.messages;
             if up && ((done && healed) || (self.plan.closes_early && self.rng.chance(0.002))) {
-                self.ends[side as usize].shutdown(now, id);
+                self.ends[side as usize].association(id).unwrap().shutdown(now);
             }
             if self.plan.aborts && self.rng.chance(0.001) {
-                self.ends[side as usize].abort(now, id, b"why not");
+                self.ends[side as usize].association(id).unwrap().abort(now, b"why not");
             }
             if up && self.plan.resets > 0.0 && self.rng.chance(self.plan.resets) {
                 self.reset(side, id);
@@ -377,11 +384,11 @@ impl World {
             [Direction::Outgoing, Direction::Incoming, Direction::Both][self.rng.below(3) as usize];
         let stream = self.rng.below(u64::from(self.plan.streams)) as u16;
         let said = match self.rng.below(8) {
-            0 => end.reset_association(now, id),
-            1 => end.add_streams(now, id, 1, 0),
-            2 => end.add_streams(now, id, 0, 1),
-            3 => end.reset_streams(now, id, direction, &[]),
-            _ => end.reset_streams(now, id, direction, &[stream]),
+            0 => end.association(id).unwrap().reset_association(now),
+            1 => end.association(id).unwrap().add_streams(now, 1, 0),
+            2 => end.association(id).unwrap().add_streams(now, 0, 1),
+            3 => end.association(id).unwrap().reset_streams(now, direction, &[]),
+            _ => end.association(id).unwrap().reset_streams(now, direction, &[stream]),
         };
         self.told.push((now, side, format!("{said:?}")));
     }
@@ -394,12 +401,12 @@ impl World {
         let dscp = Dscp::new(self.rng.below(6) as u8).unwrap();
         let spec = SubflowSpec { streams: vec![stream], weight: 1 + u16::from(to), ..SubflowSpec::new(dscp) };
         let said = match self.rng.below(6) {
-            0 => format!("{:?}", end.set_stream_dscp(now, id, stream, dscp)),
-            1 => format!("{:?}", end.set_stream_subflow(now, id, stream, index)),
-            2 => format!("{:?}", end.add_subflow(now, id, &spec)),
-            3 => format!("{:?}", end.remove_subflow(now, id, index, to)),
-            4 => format!("{:?}", end.merge_subflows(now, id, index, to)),
-            _ => format!("{:?}", end.set_stream_value(id, stream, u16::from(to))),
+            0 => format!("{:?}", end.association(id).unwrap().set_stream_dscp(now, stream, dscp)),
+            1 => format!("{:?}", end.association(id).unwrap().set_stream_subflow(now, stream, index)),
+            2 => format!("{:?}", end.association(id).unwrap().add_subflow(now, &spec)),
+            3 => format!("{:?}", end.association(id).unwrap().remove_subflow(now, index, to)),
+            4 => format!("{:?}", end.association(id).unwrap().merge_subflows(now, index, to)),
+            _ => format!("{:?}", end.association(id).unwrap().set_stream_value(stream, u16::from(to))),
         };
         self.told.push((now, side, said));
     }
@@ -464,7 +471,7 @@ impl World {
         }
         // An old packet that reaches the side which has ended already is out of the blue, and its ABORT may overtake
         // the SHUTDOWN COMPLETE (8.4); in a network that keeps packets in order nobody ever sees one.
-        let late_abort = CloseReason::AbortedByPeer { causes: Vec::new() };
+        let late_abort = CloseReason::AbortedByPeer { causes: Vec::new(), reason: None };
         let in_order = self.plan.reorder == 0.0 && self.plan.replay == 0.0;
         let graceful = reasons.iter().filter(|r| **r == Some(CloseReason::Graceful)).count();
         let fine = graceful == 2 || (graceful == 1 && !in_order && reasons.contains(&Some(late_abort)));
@@ -483,12 +490,16 @@ impl World {
         }
         for side in SIDES {
             let id = self.users[side as usize].id.unwrap();
-            assert_eq!(self.ends[side as usize].association(id).unwrap().queued_bytes(), 0);
+            assert_eq!(self.ends[side as usize].view(id).unwrap().queued_bytes(), 0);
         }
     }
 
     fn story(&self) -> String {
-        let stats = SIDES.map(|s| self.users[s as usize].id.and_then(|id| self.ends[s as usize].stats(id)));
+        let stats = SIDES.map(|s| {
+            self.users[s as usize]
+                .id
+                .and_then(|id| self.ends[s as usize].view(id).map(anabranch_sctp::Association::stats))
+        });
         format!("{:#?}\n{:?}\n{stats:#?}\n{:?}", self.plan, self.sequence_of_states, self.users)
     }
 }

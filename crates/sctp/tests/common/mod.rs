@@ -162,12 +162,11 @@ pub fn subflow_config(level: SubflowLevel, subflows: u8) -> Config {
         streams: vec![u16::from(index)],
         ..SubflowSpec::new(Dscp::new(index).unwrap())
     };
-    Config {
-        subflow_level: level,
-        subflows: (0..subflows).map(spec).collect(),
-        send_buffer: 4 << 20,
-        ..Config::rfc9260()
-    }
+    Config::rfc9260().with(|c| {
+        c.subflows.level = level;
+        c.subflows.open = (0..subflows).map(spec).collect();
+        c.limits.send_buffer = 4 << 20;
+    })
 }
 
 impl Pair {
@@ -233,7 +232,10 @@ impl Pair {
 
     fn with(seed: u64, sealed: bool) -> Self {
         let endpoint = |side: Side, name| {
-            let config = EndpointConfig { sealed, ..EndpointConfig::new(address(side), PORT) };
+            let config = EndpointConfig {
+                allow_private_encodings: sealed,
+                ..EndpointConfig::new(address(side), PORT)
+            };
             Endpoint::new(config, Rng::stream(seed, name, "endpoint"))
         };
         Self {
@@ -259,7 +261,7 @@ impl Pair {
 
     /// Z listens and A connects with the same configuration; nothing has been sent yet.
     pub fn connecting(seed: u64, config: &Config) -> (Self, AssociationId) {
-        let mut pair = Self::with(seed, config.subflow_level == SubflowLevel::Sf2007);
+        let mut pair = Self::with(seed, config.subflows.level == SubflowLevel::Sf2007);
         let config = Arc::new(config.clone());
         pair.z.listen(Arc::clone(&config)).unwrap();
         let id = pair.a.connect(pair.now, address(Side::Z), PORT, config).unwrap();
@@ -321,7 +323,7 @@ impl Pair {
     pub fn send(&mut self, side: Side, id: AssociationId, stream: u16, payload: &[u8]) {
         let now = self.now;
         let message = Message::new(stream, Bytes::copy_from_slice(payload));
-        self.endpoint(side).send(now, id, message).unwrap();
+        self.endpoint(side).association(id).unwrap().send(now, message).unwrap();
     }
 
     /// Hands in a packet as if the other side had sent it.
@@ -355,7 +357,7 @@ impl Pair {
                 }
                 if let Some(id) = self.closing.take() {
                     let now = self.now;
-                    self.z.shutdown(now, id);
+                    self.z.association(id).unwrap().shutdown(now);
                 }
                 while let Some((id, event)) = self.endpoint(side).poll_event() {
                     let accepted = matches!(event, Event::Accepted);
@@ -373,7 +375,12 @@ impl Pair {
                     let ids: Vec<_> =
                         self.events.iter().filter(|(s, ..)| *s == side).map(|(_, id, _)| *id).collect();
                     for id in ids {
-                        while let Some(message) = self.endpoint(side).receive(id) {
+                        let endpoint = match side {
+                            Side::A => &mut self.a,
+                            Side::Z => &mut self.z,
+                        };
+                        let Some(mut association) = endpoint.association(id) else { continue };
+                        while let Some(message) = association.receive() {
                             self.received.push((side, message));
                             progress = true;
                         }

@@ -118,7 +118,7 @@ impl Script {
     /// Nothing is in flight and nothing waits.
     #[track_caller]
     pub fn has_sent_all(&self) {
-        let association = self.pair.a.association(self.a).unwrap();
+        let association = self.pair.a.view(self.a).unwrap();
         association.audit().unwrap();
         assert_eq!((association.flight_bytes(), association.queued_bytes()), (0, 0));
         assert_eq!(association.unacknowledged_chunks(), 0);
@@ -131,7 +131,7 @@ impl Script {
     }
 
     pub fn state(&self) -> State {
-        self.pair.a.association(self.a).unwrap().state()
+        self.pair.a.view(self.a).unwrap().state()
     }
 
     pub fn closed(&self) -> Option<CloseReason> {

@@ -59,7 +59,7 @@ impl SingleLoss {
             }
         }
         let id = pair.id_of(Side::Z);
-        let stats = pair.z.association(id).unwrap().stats();
+        let stats = pair.z.view(id).unwrap().stats();
         let mut run = Self {
             times: times.map(|time| time.unwrap_or(f64::INFINITY)),
             stats,

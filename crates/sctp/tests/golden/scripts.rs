@@ -28,7 +28,10 @@ pub(crate) const ALL: &[(&str, Script)] = &[
 
 fn config(level: SubflowLevel) -> Config {
     let base = if level == SubflowLevel::Sf2007 { Config::sf2007() } else { Config::rfc9260() };
-    Config { subflows: subflow_config(level, 3).subflows, subflow_level: level, ..base }
+    base.with(|c| {
+        c.subflows.open = subflow_config(level, 3).subflows.open;
+        c.subflows.level = level;
+    })
 }
 
 /// What a pair has sent, and been told; when it was told is not kept.
@@ -55,14 +58,15 @@ fn restart(level: SubflowLevel) -> Told {
     pair.send_all(Side::A, a, 3, 20, 2000);
     pair.send_all(Side::Z, z, 3, 20, 700);
     pair.run_for(Duration::from_millis(35));
-    let sealed = EndpointConfig { sealed: true, ..EndpointConfig::new(address(Side::A), PORT) };
-    pair.a = Endpoint::new(sealed, Rng::stream(1, "a", "restarted"));
+    let restarted =
+        EndpointConfig { allow_private_encodings: true, ..EndpointConfig::new(address(Side::A), PORT) };
+    pair.a = Endpoint::new(restarted, Rng::stream(1, "a", "restarted"));
     pair.events.clear();
     let a = pair.a.connect(pair.now, address(Side::Z), PORT, Arc::new(config)).unwrap();
     pair.run_for(Duration::from_millis(500));
     pair.send_all(Side::A, a, 3, 10, 900);
     pair.run_for(Duration::from_secs(5));
-    pair.a.shutdown(pair.now, a);
+    pair.a.association(a).unwrap().shutdown(pair.now);
     pair.run_for(Duration::from_secs(5));
     told(pair)
 }
@@ -72,7 +76,7 @@ fn aborted(level: SubflowLevel) -> Told {
     let (mut pair, a, z) = Pair::between(2, &config, &config);
     pair.send_all(Side::A, a, 3, 20, 2000);
     pair.run_for(Duration::from_millis(45));
-    pair.z.abort(pair.now, z, b"enough");
+    pair.z.association(z).unwrap().abort(pair.now, b"enough");
     pair.run_for(Duration::from_secs(5));
     told(pair)
 }
@@ -87,21 +91,21 @@ fn nobody_listens() -> Told {
 
 /// A closed window, probes, and the window that opens again.
 fn reader_pauses(level: SubflowLevel) -> Told {
-    let config = Config { receive_window: 20_000, ..config(level) };
+    let config = config(level).with(|c| c.limits.receive_window = 20_000);
     let (mut pair, a, _) = Pair::between(4, &config, &config);
     pair.reads[1] = false;
     pair.send_all(Side::A, a, 3, 30, 1400);
     pair.run_for(Duration::from_secs(20));
     pair.reads[1] = true;
     pair.run_for(Duration::from_secs(20));
-    pair.a.shutdown(pair.now, a);
+    pair.a.association(a).unwrap().shutdown(pair.now);
     pair.run_for(Duration::from_secs(5));
     told(pair)
 }
 
 /// The cookie has expired when it comes back: a new INIT asks for a longer life.
 fn stale_cookie() -> Told {
-    let config = Config { valid_cookie_life: Duration::from_millis(15), ..Config::rfc9260() };
+    let config = Config::rfc9260().with(|c| c.timers.valid_cookie_life = Duration::from_millis(15));
     let (mut pair, a) = Pair::connecting(5, &config);
     pair.send(Side::A, a, 0, b"hello");
     pair.run_for(Duration::from_secs(10));

@@ -186,7 +186,7 @@ impl Network {
 
     pub(crate) fn send(&mut self, host: usize, id: AssociationId, payload: &[u8]) {
         let message = Message::new(0, Bytes::copy_from_slice(payload));
-        self.hosts[host].endpoint.send(self.now, id, message).unwrap();
+        self.hosts[host].endpoint.association(id).unwrap().send(self.now, message).unwrap();
     }
 
     /// A stranger sends something; the source address may be anybody's.
@@ -199,7 +199,7 @@ impl Network {
     pub(crate) fn association_with(&self, host: usize, peer: IpAddr) -> Option<AssociationId> {
         let host = &self.hosts[host];
         host.events.iter().rev().map(|(id, _)| *id).find(|id| {
-            let association = host.endpoint.association(*id);
+            let association = host.endpoint.view(*id);
             association.and_then(Association::remote).is_some_and(|at| at.ip() == peer)
         })
     }
@@ -211,7 +211,7 @@ impl Network {
     }
 
     pub(crate) fn state(&self, host: usize, id: AssociationId) -> anabranch_sctp::State {
-        self.hosts[host].endpoint.association(id).unwrap().state()
+        self.hosts[host].endpoint.view(id).unwrap().state()
     }
 
     fn pump(&mut self) {
@@ -227,7 +227,11 @@ impl Network {
                 while let Some((id, event)) = host.endpoint.poll_event() {
                     if matches!(event, Event::Established { .. }) {
                         for payload in host.greeting.clone() {
-                            host.endpoint.send(now, id, Message::new(0, payload)).unwrap();
+                            host.endpoint
+                                .association(id)
+                                .unwrap()
+                                .send(now, Message::new(0, payload))
+                                .unwrap();
                         }
                     }
                     host.events.push((id, event));
@@ -235,10 +239,10 @@ impl Network {
                 }
                 let ids: Vec<_> = host.events.iter().map(|(id, _)| *id).collect();
                 for id in ids {
-                    let Some(peer) = host.endpoint.association(id).and_then(Association::remote) else {
+                    let Some(peer) = host.endpoint.view(id).and_then(Association::remote) else {
                         continue;
                     };
-                    while let Some(message) = host.endpoint.receive(id) {
+                    while let Some(message) = host.endpoint.association(id).unwrap().receive() {
                         host.received.push((id, peer.ip(), message.into_bytes().to_vec()));
                         progress = true;
                     }

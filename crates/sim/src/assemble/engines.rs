@@ -43,20 +43,20 @@ fn sctp(plan: &EndPlan<'_>) -> Result<Engine, String> {
         .ok_or_else(|| format!("there is no SCTP engine `{}`", told.name))?;
     config.ip_overhead = ip_header(plan.remote.ip()) as u16;
     config.mtu = config.mtu.min(u16::try_from(plan.mtu).unwrap_or(u16::MAX));
-    config.outbound_streams = config.outbound_streams.max(plan.flow.streams);
-    config.inbound_streams = config.inbound_streams.max(plan.flow.streams);
+    config.streams.outbound = config.streams.outbound.max(plan.flow.streams);
+    config.streams.inbound = config.streams.inbound.max(plan.flow.streams);
     config.dscp = plan.flow.dscp;
     if plan.flow.level != anabranch_sctp::SubflowLevel::Zero {
-        config.subflow_level = plan.flow.level;
+        config.subflows.level = plan.flow.level;
     }
-    config.inbound_subflows = config.inbound_subflows.max(plan.flow.subflows.len() as u8);
+    config.subflows.max_inbound = config.subflows.max_inbound.max(plan.flow.subflows.len() as u8);
     if plan.is_sender {
         if plan.flow.subflows.len() > 1 || !plan.flow.events.is_empty() {
-            config.subflows.clone_from(&plan.flow.subflows);
-            config.max_subflows = config.max_subflows.max(plan.flow.subflows.len() as u8);
+            config.subflows.open.clone_from(&plan.flow.subflows);
+            config.subflows.max = config.subflows.max.max(plan.flow.subflows.len() as u8);
         }
-        config.subflow_scheduler = plan.flow.scheduler;
-        config.coupling = plan.flow.coupling;
+        config.subflows.scheduler = plan.flow.scheduler;
+        config.subflows.coupling = plan.flow.coupling;
     }
     for (key, value) in &told.options {
         config.set(key, value).map_err(|error| error.to_string())?;

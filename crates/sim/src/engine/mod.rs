@@ -7,6 +7,7 @@ mod tcp;
 #[cfg(test)]
 pub(crate) mod toy;
 
+use anabranch_base::driver::Transport;
 use anabranch_base::{Instant, Meta, TraceRecord, Transmit};
 use anabranch_sctp::SubflowStats;
 use bytes::Bytes;
@@ -50,19 +51,31 @@ macro_rules! each {
     };
 }
 
+impl Transport for Engine {
+    #[inline]
+    fn handle_datagram(&mut self, now: Instant, meta: Meta, bytes: &[u8]) {
+        each!(self, e => e.handle_datagram(now, meta, bytes));
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        each!(self, e => e.handle_timeout(now));
+    }
+
+    #[inline]
+    fn poll_transmit(&mut self, now: Instant, _max_packets: usize, buf: &mut Vec<u8>) -> Option<Transmit> {
+        each!(self, e => e.poll_transmit(now, buf))
+    }
+
+    #[inline]
+    fn poll_timeout(&mut self) -> Option<Instant> {
+        each!(self, e => e.poll_timeout())
+    }
+}
+
 impl Engine {
     /// Starts the flow; only the sender's end does.
     pub(crate) fn open(&mut self, now: Instant) -> Result<(), String> {
         each!(self, e => e.open(now))
-    }
-
-    #[inline]
-    pub(crate) fn handle_datagram(&mut self, now: Instant, meta: Meta, bytes: &[u8]) {
-        each!(self, e => e.handle_datagram(now, meta, bytes));
-    }
-
-    pub(crate) fn handle_timeout(&mut self, now: Instant) {
-        each!(self, e => e.handle_timeout(now));
     }
 
     #[inline]
@@ -108,17 +121,6 @@ impl Engine {
     /// Ends the flow once everything has been delivered.
     pub(crate) fn close(&mut self, now: Instant) {
         each!(self, e => e.close(now));
-    }
-
-    /// Appends the next packet, just one, to `buf`.
-    #[inline]
-    pub(crate) fn poll_transmit(&mut self, now: Instant, buf: &mut Vec<u8>) -> Option<Transmit> {
-        each!(self, e => e.poll_transmit(now, buf))
-    }
-
-    #[inline]
-    pub(crate) fn poll_timeout(&mut self) -> Option<Instant> {
-        each!(self, e => e.poll_timeout())
     }
 
     pub(crate) fn counts(&self) -> Counts {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use anabranch_base::{Instant, Meta, Rng, TraceRecord, Transmit};
 use anabranch_sctp::{
-    AssociationId, CloseReason, Config, Endpoint, EndpointConfig, Event, Message, SubflowStats,
+    Association, AssociationHandle, AssociationId, CloseReason, Config, Endpoint, EndpointConfig, Event,
+    Message, SubflowStats,
 };
 use bytes::Bytes;
 
@@ -29,10 +30,10 @@ impl SctpEnd {
         let mut told = EndpointConfig::new(SocketAddr::new(local.ip(), 0), local.port());
         told.checksums = config.checksums;
         // A simulated network has no other users.
-        told.sealed = true;
+        told.allow_private_encodings = true;
         let mut endpoint = Endpoint::new(told, rng);
         if !opens {
-            // A sealed endpoint takes every configuration.
+            // An endpoint that allows private encodings takes every configuration.
             let _taken = endpoint.listen(Arc::clone(&config));
         }
         let remote_port = remote.port();
@@ -43,6 +44,14 @@ impl SctpEnd {
         let opened = self.endpoint.connect(now, self.remote, self.remote_port, Arc::clone(&self.config));
         self.id = Some(opened.map_err(|error| error.to_string())?);
         Ok(())
+    }
+
+    fn association(&mut self) -> Option<AssociationHandle<'_>> {
+        self.endpoint.association(self.id?)
+    }
+
+    fn view(&self) -> Option<&Association> {
+        self.endpoint.view(self.id?)
     }
 
     #[inline]
@@ -74,15 +83,15 @@ impl SctpEnd {
     }
 
     pub(crate) fn offer(&mut self, now: Instant, stream: u16, unordered: bool, payload: Bytes) -> usize {
-        let Some(id) = self.id else { return 0 };
+        let Some(mut association) = self.association() else { return 0 };
         let len = payload.len();
         let message = Message { unordered, ..Message::new(stream, payload) };
-        if self.endpoint.send(now, id, message).is_ok() { len } else { 0 }
+        if association.send(now, message).is_ok() { len } else { 0 }
     }
 
     pub(crate) fn take_all(&mut self, _now: Instant, mut sink: impl FnMut(u16, &[u8])) {
-        let Some(id) = self.id else { return };
-        while let Some(message) = self.endpoint.receive(id) {
+        let Some(mut association) = self.association() else { return };
+        while let Some(message) = association.receive() {
             for piece in message.pieces() {
                 sink(message.stream, piece);
             }
@@ -90,8 +99,8 @@ impl SctpEnd {
     }
 
     pub(crate) fn close(&mut self, now: Instant) {
-        if let Some(id) = self.id {
-            self.endpoint.shutdown(now, id);
+        if let Some(mut association) = self.association() {
+            association.shutdown(now);
         }
     }
 
@@ -106,7 +115,7 @@ impl SctpEnd {
     }
 
     pub(crate) fn counts(&self) -> Counts {
-        let Some(stats) = self.id.and_then(|id| self.endpoint.stats(id)) else { return Counts::default() };
+        let Some(stats) = self.view().map(Association::stats) else { return Counts::default() };
         Counts {
             packets_sent: stats.packets_sent,
             packets_sent_unique: stats.packets_sent_unique,
@@ -123,7 +132,7 @@ impl SctpEnd {
 
     #[inline]
     pub(crate) fn gauges(&self) -> Gauges {
-        let Some(association) = self.id.and_then(|id| self.endpoint.association(id)) else {
+        let Some(association) = self.view() else {
             return Gauges::default();
         };
         let (cwnd, srtt) = association.window_and_srtt();
@@ -131,32 +140,33 @@ impl SctpEnd {
     }
 
     pub(crate) fn change(&mut self, now: Instant, change: &Change) -> Result<(), String> {
-        let Some(id) = self.id else { return Err("the flow is not open yet".to_owned()) };
-        let endpoint = &mut self.endpoint;
+        let Some(mut association) = self.association() else {
+            return Err("the flow is not open yet".to_owned());
+        };
         let done = match change {
             Change::StreamDscp { stream, dscp } => {
-                endpoint.set_stream_dscp(now, id, *stream, *dscp).map(|_| ())
+                association.set_stream_dscp(now, *stream, *dscp).map(|_| ())
             }
             Change::StreamSubflow { stream, subflow } => {
-                endpoint.set_stream_subflow(now, id, *stream, *subflow)
+                association.set_stream_subflow(now, *stream, *subflow)
             }
-            Change::Add(spec) => endpoint.add_subflow(now, id, spec).map(|_| ()),
-            Change::Remove { subflow, to } => endpoint.remove_subflow(now, id, *subflow, *to),
-            Change::Merge { subflow, to } => endpoint.merge_subflows(now, id, *subflow, *to),
+            Change::Add(spec) => association.add_subflow(now, spec).map(|_| ()),
+            Change::Remove { subflow, to } => association.remove_subflow(now, *subflow, *to),
+            Change::Merge { subflow, to } => association.merge_subflows(now, *subflow, *to),
         };
         done.map_err(|error| error.to_string())
     }
 
     pub(crate) fn subflows(&self) -> Vec<SubflowStats> {
-        let Some(association) = self.id.and_then(|id| self.endpoint.association(id)) else {
+        let Some(association) = self.view() else {
             return Vec::new();
         };
         (0..=u8::MAX).map_while(|index| association.subflow_stats(index)).collect()
     }
 
     pub(crate) fn reset_peaks(&mut self) {
-        if let Some(id) = self.id {
-            self.endpoint.reset_peaks(id);
+        if let Some(mut association) = self.association() {
+            association.reset_peaks();
         }
     }
 

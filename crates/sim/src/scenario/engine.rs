@@ -147,7 +147,7 @@ impl AnyConfig {
 
     fn couple(&mut self, coupling: Coupling) {
         if let Self::Sctp(config) = self {
-            config.coupling = coupling;
+            config.subflows.coupling = coupling;
         }
     }
 

@@ -116,7 +116,7 @@ impl Association {
                 .position(|request| is_answer(request) == answers && self.is_ready(request))
         };
         let Some(index) = ready(true).or_else(|| ready(false)) else { return };
-        let (codes, credit) = (self.cx.config.sf_codes, self.cx.config.receive_window);
+        let (codes, credit) = (self.cx.config.subflows.codes, self.cx.config.limits.receive_window);
         let last_tsn = self.sender.next_tsn().1.sub(1);
         let Some(reconfig) = &mut self.reconfig else { return };
         let Some(request) = reconfig.waiting.remove(index) else { return };
@@ -197,7 +197,7 @@ impl Association {
             raws.push(raw);
         }
         let kinds: Vec<u16> = raws.iter().map(|raw| raw.kind).collect();
-        let codes = self.cx.config.sf_codes;
+        let codes = self.cx.config.subflows.codes;
         let is_subflow = |kind| kind == codes.add || kind == codes.delete;
         if !is_allowed(&kinds, is_subflow) {
             self.refuse_combination(&raws);
@@ -228,7 +228,7 @@ impl Association {
     /// "If a sender transmits an unsupported combination, the receiver SHOULD send an ERROR chunk with a Protocol Violation
     /// cause" (3.1). A parameter that is not known at all is reported if its type asks for it.
     fn refuse_combination(&mut self, raws: &[RawParam<'_>]) {
-        let codes = self.cx.config.sf_codes;
+        let codes = self.cx.config.subflows.codes;
         let unknown = raws
             .iter()
             .find(|raw| !(13..=18).contains(&raw.kind) && raw.kind != codes.add && raw.kind != codes.delete);
@@ -260,7 +260,7 @@ impl Association {
         reconfig.expected = number.wrapping_add(1);
         // Until it is performed, or if it is malformed, that is the answer.
         reconfig.answers.remember(Answered { number, result: result::DENIED, next_tsns: None });
-        let codes = self.cx.config.sf_codes;
+        let codes = self.cx.config.subflows.codes;
         if raw.kind == codes.add || raw.kind == codes.delete {
             let result = self.perform_subflow_request(raw);
             self.give_answer(Answered { number, result, next_tsns: None });
@@ -276,7 +276,7 @@ impl Association {
     /// back in response, as it was earlier" (5.2.1), unless there is better news.
     fn on_repeated_request(&mut self, before: Answered, raw: RawParam<'_>) {
         if before.result == result::IN_PROGRESS {
-            if raw.kind == self.cx.config.sf_codes.delete {
+            if raw.kind == self.cx.config.subflows.codes.delete {
                 let result = self.perform_subflow_request(raw);
                 self.give_answer(Answered { result, ..before });
                 return;
@@ -303,7 +303,7 @@ impl Association {
     /// The peer has answered our request, or its own request says that it did (E1, H1).
     fn on_response(&mut self, response: &ReconfigResponse) {
         // "the timer for the Re-configuration Request Sequence Number is started again" (H2).
-        let (now, rto, most) = (self.cx.now, self.cx.path_rto(PathId::FIRST), self.cx.config.rto_max);
+        let (now, rto, most) = (self.cx.now, self.cx.path_rto(PathId::FIRST), self.cx.config.timers.rto_max);
         let Some(reconfig) = &mut self.reconfig else { return };
         let answered = |outstanding: &mut Outstanding| outstanding.number == response.request;
         if response.result == result::IN_PROGRESS {

@@ -106,7 +106,7 @@ impl Association {
 
     /// Outgoing SSN Reset Request: the peer's streams begin anew.
     fn reset_incoming(&mut self, number: u32, reset: &OutgoingReset<'_>) -> u32 {
-        if !self.cx.config.peer_resets_streams {
+        if !self.cx.config.extensions.peer_resets_streams {
             return result::DENIED;
         }
         let streams: Vec<u16> = reset.streams().collect();
@@ -137,7 +137,7 @@ impl Association {
 
     /// Incoming SSN Reset Request: our streams begin anew. `None`: the request that we send next is the answer.
     fn reset_outgoing(&mut self, number: u32, streams: Vec<u16>) -> Option<u32> {
-        if !self.cx.config.peer_resets_streams || self.cx.state != State::Established {
+        if !self.cx.config.extensions.peer_resets_streams || self.cx.state != State::Established {
             return Some(result::DENIED);
         }
         if streams.iter().any(|stream| *stream >= self.sender.streams()) {
@@ -172,7 +172,10 @@ impl Association {
     /// SSN/TSN Reset Request. `None`: performed and answered.
     fn begin_association_reset(&mut self, number: u32) -> Option<u32> {
         let one_space = self.has_one_space();
-        if !self.cx.config.peer_resets_association || self.cx.state != State::Established || !one_space {
+        if !self.cx.config.extensions.peer_resets_association
+            || self.cx.state != State::Established
+            || !one_space
+        {
             return Some(result::DENIED);
         }
         let quiet = self.sender.is_quiet();
@@ -238,11 +241,11 @@ impl Association {
             .receiver
             .streams()
             .checked_add(count)
-            .filter(|total| *total <= self.cx.config.inbound_streams)
+            .filter(|total| *total <= self.cx.config.streams.inbound)
         else {
             return result::DENIED;
         };
-        if !self.cx.config.peer_adds_streams {
+        if !self.cx.config.extensions.peer_adds_streams {
             return result::DENIED;
         }
         self.receiver.set_streams(total);
@@ -257,9 +260,9 @@ impl Association {
             return result::NOTHING;
         }
         let total = self.streams_asked_for().saturating_add(u32::from(count));
-        if !self.cx.config.peer_adds_streams
+        if !self.cx.config.extensions.peer_adds_streams
             || self.cx.state != State::Established
-            || total > u32::from(self.cx.config.max_outbound_streams)
+            || total > u32::from(self.cx.config.streams.max_outbound)
         {
             return result::DENIED;
         }
@@ -417,7 +420,7 @@ impl Association {
         if self.streams_asked_for() + u32::from(outgoing) > u32::from(u16::MAX) {
             return Err(ReconfigError::TooManyStreams { limit: u16::MAX });
         }
-        let limit = self.cx.config.inbound_streams;
+        let limit = self.cx.config.streams.inbound;
         if self.receiver.streams().checked_add(incoming).is_none_or(|total| total > limit) {
             return Err(ReconfigError::TooManyStreams { limit });
         }

@@ -13,7 +13,7 @@ use crate::sender::OpenFid;
 impl Association {
     /// Does what the peer asks for; the result code.
     pub(super) fn perform_subflow_request(&mut self, raw: RawParam<'_>) -> u32 {
-        let codes = self.cx.config.sf_codes;
+        let codes = self.cx.config.subflows.codes;
         let answer = if raw.kind == codes.add {
             SfAdd::parse(raw).map_or(Answer::Denied, |add| self.open_for_peer(&add))
         } else {

@@ -42,10 +42,10 @@ enum Rule {
 impl Coupler {
     /// What the configuration asks for; `None` when Phi is a constant until subflows are opened or closed.
     pub(crate) fn new(config: &Config, pmdcs: u32) -> Option<Box<Self>> {
-        let rule = match config.coupling {
+        let rule = match config.subflows.coupling {
             Coupling::Independent | Coupling::Shared | Coupling::Fcc(_) => return None,
             Coupling::FccN | Coupling::FccN2 | Coupling::Fcc2N2
-                if config.fcc_count == FccCount::Configured =>
+                if config.subflows.fcc_count == FccCount::Configured =>
             {
                 return None;
             }
@@ -57,8 +57,8 @@ impl Coupler {
         let pmdcs = u64::from(pmdcs);
         Some(Box::new(Self {
             rule,
-            count: config.fcc_count,
-            cut: config.adaptive_cut,
+            count: config.subflows.fcc_count,
+            cut: config.subflows.adaptive_cut,
             pmdcs,
             views: Vec::new(),
         }))

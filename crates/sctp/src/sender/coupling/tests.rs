@@ -239,7 +239,7 @@ struct Sawtooth {
 impl Sawtooth {
     fn new(lanes: usize) -> Self {
         let mut config = Config::rfc9260();
-        config.coupling = Coupling::Adaptive;
+        config.subflows.coupling = Coupling::Adaptive;
         let mut coupler = Coupler::new(&config, config.pmdcs()).unwrap();
         coupler.views = vec![lane(20 * 1468, 100); lanes];
         Self { coupler, now: 0 }

@@ -128,7 +128,7 @@ impl Lane {
             flight_chunks: 0,
             unacked: 0,
             burst: Burst {
-                rule: config.max_burst,
+                rule: config.congestion.max_burst,
                 unit: u64::from(unit),
                 window: u64::MAX,
                 limited: false,
@@ -149,9 +149,12 @@ impl Lane {
             timed: None,
             cwnd_peak: controller.window(),
             controller,
-            loss: Loss::new(config.fast_retransmit_threshold, config.quirks.first_chunk_by_timeout),
-            rack: (config.loss_detection == LossDetection::Rack).then(|| Box::new(Rack::new())),
-            pacer: config.pacing.then(|| Box::new(Pacer::new(&config.pacer_rules(pmdcs)))),
+            loss: Loss::new(
+                config.congestion.fast_retransmit_threshold,
+                config.emulation.quirks.first_chunk_by_timeout,
+            ),
+            rack: (config.congestion.loss_detection == LossDetection::Rack).then(|| Box::new(Rack::new())),
+            pacer: config.pacing.enabled.then(|| Box::new(Pacer::new(&config.pacer_rules(pmdcs)))),
             own_rtt: own_rtt.then(|| Box::new(RttEstimator::new(&config.rtt_rules()))),
             loss_timer: None,
             recovery_exit: None,
@@ -191,7 +194,7 @@ impl Lane {
 
     #[inline]
     pub(super) fn rto(&self, cx: &Context) -> Duration {
-        self.rtt(&cx.paths).map_or(cx.config.rto_initial, RttEstimator::rto)
+        self.rtt(&cx.paths).map_or(cx.config.timers.rto_initial, RttEstimator::rto)
     }
 
     /// Keeps of the lane whose place it takes its round-trip estimate and what it has sent.
@@ -377,9 +380,10 @@ impl Lane {
     }
 }
 
-/// Bytes of header that windows count for a data chunk.
-pub(super) fn counted_header(config: &Config, _encoding: Encoding) -> u8 {
-    if config.flight_counts_headers { 16 } else { 0 }
+/// Bytes of header that windows count for a data chunk, as many as are sent: outstanding data is "the total size of the DATA
+/// chunks associated with outstanding TSNs" (RFC 9260, 2.3).
+pub(super) fn counted_header(config: &Config, encoding: Encoding) -> u8 {
+    if config.emulation.flight_counts_headers { encoding.header_len() as u8 } else { 0 }
 }
 
 #[cfg(test)]
@@ -389,7 +393,7 @@ mod tests {
     /// With an empty bucket.
     #[test]
     fn what_the_pacer_keeps_back_and_what_never_waits() {
-        let mut cx = context(Config { pacing: true, ..Config::rfc9260() });
+        let mut cx = context(Config::rfc9260().with(|c| c.pacing.enabled = true));
         let new_lane =
             |cx: &Context| Lane::new(cx, Encoding::Rfc9260, SubflowId::FIRST, PathId::FIRST, 1 << 20);
         let mut lane = new_lane(&cx);

@@ -9,7 +9,10 @@ struct Bench {
 
 impl Bench {
     fn new(kind: StreamScheduling, values: &[(u16, u16)], interleaves: bool) -> Self {
-        let config = Config { stream_scheduling: kind, stream_values: values.to_vec(), ..Config::rfc9260() };
+        let config = Config::rfc9260().with(|c| {
+            c.streams.scheduling = kind;
+            c.streams.values = values.to_vec();
+        });
         Self { scheduler: Scheduler::new(&config), queues: vec![VecDeque::new(); 4], interleaves }
     }
 

@@ -1,0 +1,199 @@
+//! One association, to be commanded.
+
+use std::ops::Deref;
+
+use anabranch_base::{Dscp, Instant};
+
+use super::Endpoint;
+use crate::association::Association;
+use crate::config::SubflowSpec;
+use crate::error::{ReconfigError, SendError, SubflowError};
+use crate::event::{AssociationId, Direction, Message, Received};
+
+/// One association of an endpoint, with the commands that a user has for it ([`Endpoint::association`]). It shows all that
+/// an [`Association`] shows. When it is dropped the endpoint looks at what the commands have changed: poll it then.
+///
+/// ```
+/// # use anabranch_base::Instant;
+/// # use anabranch_sctp::{AssociationId, Direction, Endpoint, Message};
+/// # fn example(endpoint: &mut Endpoint, id: AssociationId, now: Instant) -> Option<()> {
+/// let mut association = endpoint.association(id)?;
+/// association.send(now, Message::new(0, "last words".into())).ok()?;
+/// association.shutdown(now);
+/// # Some(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct AssociationHandle<'a> {
+    endpoint: &'a mut Endpoint,
+    id: AssociationId,
+    /// When the last command was given after which timers, events and the maps have to be looked at.
+    changed: Option<Instant>,
+}
+
+impl Deref for AssociationHandle<'_> {
+    type Target = Association;
+
+    #[inline]
+    fn deref(&self) -> &Association {
+        self.endpoint.registry.known(self.id)
+    }
+}
+
+impl Drop for AssociationHandle<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(now) = self.changed {
+            self.endpoint.settle(now, self.id.index);
+        }
+    }
+}
+
+impl Endpoint {
+    /// One association, to be commanded.
+    #[inline]
+    pub fn association(&mut self, id: AssociationId) -> Option<AssociationHandle<'_>> {
+        self.view(id)?;
+        Some(AssociationHandle { endpoint: self, id, changed: None })
+    }
+}
+
+impl AssociationHandle<'_> {
+    #[inline]
+    fn get(&mut self) -> &mut Association {
+        self.endpoint.registry.known_mut(self.id)
+    }
+
+    /// As [`AssociationHandle::get`], for a command that may change more than what there is to send.
+    fn command(&mut self, now: Instant) -> &mut Association {
+        self.changed = Some(now);
+        self.get()
+    }
+
+    /// Hands in a message.
+    ///
+    /// # Errors
+    /// Says why it is not taken; the message is dropped then (its payload is a cheap clone of yours).
+    #[inline]
+    pub fn send(&mut self, now: Instant, message: Message) -> Result<(), SendError> {
+        self.get().send(now, message)?;
+        self.endpoint.queue(self.id.index);
+        Ok(())
+    }
+
+    /// The next message; frees its place in the receive window.
+    #[inline]
+    pub fn receive(&mut self) -> Option<Received> {
+        let message = self.get().receive()?;
+        // What reading can set off is a window update.
+        if self.owes_sack() {
+            self.endpoint.queue(self.id.index);
+        }
+        Some(message)
+    }
+
+    /// Sets the value of a stream that `stream_scheduling` looks at: its priority (the smaller goes first) or its weight.
+    ///
+    /// # Errors
+    /// When there is no such stream.
+    pub fn set_stream_value(&mut self, stream: u16, value: u16) -> Result<(), SendError> {
+        self.get().set_stream_value(stream, value)
+    }
+
+    /// Ends the association once everything has been delivered.
+    pub fn shutdown(&mut self, now: Instant) {
+        self.command(now).shutdown(now);
+    }
+
+    /// Ends the association at once; the peer is told `reason`.
+    pub fn abort(&mut self, now: Instant, reason: &[u8]) {
+        self.command(now).abort(reason);
+    }
+
+    /// Opens another subflow; the streams that `spec` names move there. Answers its number.
+    ///
+    /// # Errors
+    /// When the association is ending, or has as many subflows as `max_subflows` allows.
+    pub fn add_subflow(&mut self, now: Instant, spec: &SubflowSpec) -> Result<u8, SubflowError> {
+        self.command(now).add_subflow(now, spec)
+    }
+
+    /// Closes a subflow; its streams move to subflow `to`. What it has in flight is acknowledged or sent again as before.
+    ///
+    /// # Errors
+    /// When the association is ending, one of the subflows is not open, or they are the same.
+    pub fn remove_subflow(&mut self, now: Instant, subflow: u8, to: u8) -> Result<(), SubflowError> {
+        self.command(now).remove_subflow(now, subflow, to)
+    }
+
+    /// Joins a subflow to another: streams, flight and window ([`Association::alike`] says whether two are alike).
+    ///
+    /// # Errors
+    /// As [`AssociationHandle::remove_subflow`].
+    pub fn merge_subflows(&mut self, now: Instant, subflow: u8, into: u8) -> Result<(), SubflowError> {
+        self.command(now).merge_subflows(now, subflow, into)
+    }
+
+    /// Moves a stream to the subflow with this code point, which is opened if there is none; answers its number. Messages
+    /// that wait move along as soon as a message that has begun to leave has left whole.
+    ///
+    /// # Errors
+    /// As [`AssociationHandle::add_subflow`]; and when there is no such stream.
+    pub fn set_stream_dscp(&mut self, now: Instant, stream: u16, dscp: Dscp) -> Result<u8, SubflowError> {
+        self.command(now).set_stream_dscp(now, stream, dscp)
+    }
+
+    /// Moves a stream to a subflow. Messages that wait move along as soon as a message that has begun to leave has left
+    /// whole.
+    ///
+    /// # Errors
+    /// When there is no such stream, the association is ending, or the subflow is not open.
+    pub fn set_stream_subflow(&mut self, now: Instant, stream: u16, subflow: u8) -> Result<(), SubflowError> {
+        self.command(now).set_stream_subflow(now, stream, subflow)
+    }
+
+    /// Asks for a reset of streams (RFC 6525): ours, the peer's or both; all of them where none is listed. Messages given
+    /// before leave with their old numbers first; those given later wait for the answer. [`Event::StreamsReset`] tells what
+    /// became of it.
+    ///
+    /// # Errors
+    /// When the association is not up, RE-CONFIG was not agreed on, or a stream does not exist.
+    ///
+    /// [`Event::StreamsReset`]: crate::Event::StreamsReset
+    pub fn reset_streams(
+        &mut self,
+        now: Instant,
+        direction: Direction,
+        streams: &[u16],
+    ) -> Result<(), ReconfigError> {
+        self.command(now).reset_streams(direction, streams)
+    }
+
+    /// Asks for a reset of all streams and both TSN spaces (RFC 6525, SSN/TSN reset). What was given before is delivered
+    /// first. [`Event::AssociationReset`] tells what became of it.
+    ///
+    /// # Errors
+    /// As [`AssociationHandle::reset_streams`]; also within 30 s of the last time, and while subflows have sequence spaces
+    /// of their own.
+    ///
+    /// [`Event::AssociationReset`]: crate::Event::AssociationReset
+    pub fn reset_association(&mut self, now: Instant) -> Result<(), ReconfigError> {
+        self.command(now).reset_association(now)
+    }
+
+    /// Asks for more streams, `outgoing` of ours and `incoming` of the peer's. They may be used once
+    /// [`Event::StreamsAdded`] says so.
+    ///
+    /// # Errors
+    /// As [`AssociationHandle::reset_streams`]; also when there would be too many.
+    ///
+    /// [`Event::StreamsAdded`]: crate::Event::StreamsAdded
+    pub fn add_streams(&mut self, now: Instant, outgoing: u16, incoming: u16) -> Result<(), ReconfigError> {
+        self.command(now).add_streams(outgoing, incoming)
+    }
+
+    /// The largest windows in the statistics count from now on.
+    pub fn reset_peaks(&mut self) {
+        self.get().reset_peaks();
+    }
+}
