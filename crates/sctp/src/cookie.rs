@@ -3,13 +3,12 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use anabranch_base::{Duration, Instant, Rng};
+use anabranch_base::{Duration, Instant};
 use anabranch_wire::Tsn;
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 
 use crate::negotiation::offer::Extensions;
-use crate::tie_tags::TieSecret;
 
 const MAC_LEN: usize = 32;
 /// Length of the filling, where cookies are filled up.
@@ -55,19 +54,8 @@ impl std::fmt::Debug for CookieKey {
 }
 
 impl CookieKey {
-    pub(crate) fn new(rng: &mut Rng) -> Self {
-        let mut key = [0; 32];
-        rng.fill(&mut key);
+    pub(crate) fn new(key: [u8; 32]) -> Self {
         Self(key)
-    }
-
-    /// A secret for Tie-Tags. No cookie has so few contents, so no MAC of one says anything of it.
-    pub(crate) fn tie_secret(&self) -> TieSecret {
-        let mut secret = [0; 32];
-        if let Some(mac) = self.mac(b"Tie-Tags") {
-            secret.copy_from_slice(&mac.finalize().into_bytes());
-        }
-        TieSecret::new(secret)
     }
 
     fn mac(&self, contents: &[u8]) -> Option<Hmac<Sha256>> {
@@ -219,11 +207,11 @@ fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use proptest::prelude::{any, prop, prop_assert_eq, proptest};
 
-    fn cookie() -> Cookie {
+    pub(crate) fn cookie() -> Cookie {
         Cookie {
             created: Instant::from_nanos(5),
             life: Duration::from_secs(60),
@@ -246,7 +234,7 @@ mod tests {
 
     #[test]
     fn any_change_is_refused() {
-        let key = CookieKey::new(&mut Rng::stream(1, "test", "cookie"));
+        let key = CookieKey::new([1; 32]);
         let natural = key.seal(&cookie(), 0).len();
         assert!(natural <= 512);
         for (size, len) in [(0, natural), (1, natural + 2), (300, 300)] {
@@ -269,12 +257,12 @@ mod tests {
         let mut longer = sealed.clone();
         longer.push(0);
         assert_eq!(key.open(&longer), None);
-        assert_eq!(CookieKey::new(&mut Rng::stream(2, "test", "cookie")).open(&sealed), None);
+        assert_eq!(CookieKey::new([2; 32]).open(&sealed), None);
     }
 
     #[test]
     fn a_udp_port_costs_two_bytes_where_there_is_one() {
-        let key = CookieKey::new(&mut Rng::stream(3, "test", "cookie"));
+        let key = CookieKey::new([3; 32]);
         let most = vec![IpAddr::V6(Ipv6Addr::LOCALHOST); super::super::association::init::MAX_PEER_ADDRESSES];
         let plain = Cookie { addresses: most, ..cookie() };
         let encapsulated = Cookie { udp_port: 9899, ..plain.clone() };

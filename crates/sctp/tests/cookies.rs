@@ -360,7 +360,7 @@ fn a_full_endpoint_says_so() {
     let (mut net, a, z) = two(7);
     let mut config = EndpointConfig::new(network::at(ip(Z)), network::PORT);
     config.max_associations = 1;
-    net.hosts[z].endpoint = Endpoint::new(config, Rng::stream(7, "small", "endpoint"));
+    net.hosts[z].endpoint = Endpoint::new(config, Rng::stream(7, "small", "endpoint").secret());
     net.listen(z);
     let b = net.add(7, "b", &[9]);
     let first = net.connect(a, ip(Z));
@@ -403,4 +403,25 @@ fn the_reason_of_an_abort_is_passed_on() {
             assert_eq!(net.hosts[a].events.last(), Some(&(id, told)));
         }
     }
+}
+
+/// "The State Cookie ... secret key ... SHOULD be changed reasonably frequently" (5.1.3): a key that changes in the middle of a
+/// handshake ends none.
+#[test]
+fn a_key_that_changes_ends_no_handshake() {
+    let mut net = Network::default();
+    let a = net.add(3, "a", &[A]);
+    let mut config = EndpointConfig::new((ip(Z), 0).into(), network::PORT);
+    config.cookie_key_life = Duration::ZERO;
+    let z = net.add(3, "z", &[Z]);
+    net.hosts[z].endpoint = Endpoint::new(config, Rng::stream(3, "keys", "endpoint").secret());
+    net.listen(z);
+    let id = net.connect(a, ip(Z));
+    // While the COOKIE ECHO travels strangers ask for cookies.
+    for stranger in 10..20 {
+        net.throw(ip(stranger), ip(Z), init(0x1000 + u32::from(stranger), &[]));
+        net.run_for(ms(3));
+    }
+    net.run_for(ms(500));
+    assert_eq!(net.state(a, id), State::Established);
 }

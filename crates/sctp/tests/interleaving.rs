@@ -375,7 +375,7 @@ fn a_restart_agrees_anew() {
         pair.run_for(Duration::from_secs(1));
         // The same address and port come back as another endpoint, which knows nothing.
         let endpoint = anabranch_sctp::EndpointConfig::new(address(Side::A), PORT);
-        pair.a = anabranch_sctp::Endpoint::new(endpoint, Rng::stream(77, "a", "again"));
+        pair.a = anabranch_sctp::Endpoint::new(endpoint, Rng::stream(77, "a", "again").secret());
         pair.events.retain(|(side, ..)| *side == Side::Z);
         let now = pair.now;
         let a = pair.a.connect(now, address(Side::Z), PORT, Arc::new(config(after))).unwrap();

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use anabranch_base::{Instant, Rng};
+use anabranch_base::{Instant, SecretRng};
 use anabranch_wire::Tsn;
 
 use super::control::Kind;
@@ -32,7 +32,7 @@ impl Association {
         ports: (u16, u16),
         remote: SocketAddr,
         send_base: Tsn,
-        rng: Rng,
+        rng: SecretRng,
     ) -> Self {
         let path = Path::new(&config, remote);
         let mut cx = Context::new(id.index, config, path, rng);
@@ -64,7 +64,7 @@ impl Association {
         ports: (u16, u16),
         remote: SocketAddr,
         local_tag: u32,
-        mut rng: Rng,
+        mut rng: SecretRng,
     ) -> Self {
         let initial_tsn = Tsn::new(rng.u32());
         let mut assoc = Self::blank(id, now, config, ports, remote, initial_tsn, rng);
@@ -89,7 +89,7 @@ impl Association {
         config: Arc<Config>,
         cookie: &Cookie,
         source: SocketAddr,
-        rng: Rng,
+        rng: SecretRng,
     ) -> Self {
         let ports = (cookie.local_port, cookie.peer_port);
         let remote = destination(cookie, source);
@@ -316,6 +316,6 @@ fn destination(cookie: &Cookie, source: SocketAddr) -> SocketAddr {
 }
 
 /// Tag and Initial TSN for an answer to an INIT from a stranger.
-pub(crate) fn fresh_identity(rng: &mut Rng) -> (u32, Tsn) {
+pub(crate) fn fresh_identity(rng: &mut SecretRng) -> (u32, Tsn) {
     (random_tag(rng), Tsn::new(rng.u32()))
 }

@@ -21,7 +21,7 @@ mod timers;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use anabranch_base::{Duration, Instant, Rng, Trace};
+use anabranch_base::{Duration, Instant, SecretRng, Trace};
 use anabranch_wire::Tsn;
 
 use crate::config::{Config, SubflowLevel};
@@ -332,7 +332,7 @@ impl Association {
 }
 
 /// A random Initial TSN, and tags that are never 0 (RFC 9260, 5.3.1).
-pub(crate) fn random_tag(rng: &mut Rng) -> u32 {
+pub(crate) fn random_tag(rng: &mut SecretRng) -> u32 {
     loop {
         let tag = rng.u32();
         if tag != 0 {

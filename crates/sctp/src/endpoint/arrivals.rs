@@ -384,7 +384,8 @@ impl Endpoint {
             udp_port: meta.source.port(),
             extensions: offer.agree(&peer.offer),
         };
-        let sealed = self.key.seal(&cookie, config.emulation.cookie_size);
+        let (life, size) = (self.config.cookie_key_life, config.emulation.cookie_size);
+        let sealed = self.keys.seal(now, life, &mut self.rng, &cookie, size);
         let ours = OurInit {
             tag,
             a_rwnd: config.limits.receive_window,
@@ -411,7 +412,7 @@ impl Endpoint {
         } else {
             (raw.value, SetupParams::new(&[]))
         };
-        let cookie = self.key.open(opaque).filter(|c| {
+        let cookie = self.keys.open(now, opaque).filter(|c| {
             c.local_port == header.destination_port
                 && c.peer_port == header.source_port
                 && c.local_tag == header.verification_tag

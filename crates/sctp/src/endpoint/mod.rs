@@ -7,6 +7,7 @@
 //! all three.
 
 mod arrivals;
+mod cookie_keys;
 mod driven;
 pub(crate) mod handle;
 mod registry;
@@ -17,16 +18,16 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use anabranch_base::{Instant, Meta, Rng, TraceRecord, Transmit};
+use anabranch_base::{Duration, Instant, Meta, SecretRng, TraceRecord, Transmit};
 
 use crate::address::is_unicast;
 use crate::association::{Association, random_tag};
 use crate::config::{Checksums, Config, SubflowLevel};
-use crate::cookie::CookieKey;
 use crate::error::ConnectError;
 use crate::event::{AssociationId, Event, Timer};
 use crate::stats::EndpointStats;
 use crate::tie_tags::TieSecret;
+use cookie_keys::CookieKeys;
 use registry::Registry;
 use spent::SpentCookies;
 use stateless::Replies;
@@ -42,6 +43,8 @@ pub struct EndpointConfig {
     pub checksums: Checksums,
     /// Associations beyond which COOKIE ECHO is answered with an ABORT, "Out of Resource" (RFC 9260, 5.1).
     pub max_associations: usize,
+    /// How long a key signs State Cookies. It opens them until the last one is stale.
+    pub cookie_key_life: Duration,
     /// Nothing but this project is on the network: associations may use encodings that other stacks misread
     /// ([`SubflowLevel::Sf2007`](crate::config::SubflowLevel::Sf2007)). Simulators set it; drivers of real sockets must
     /// not, unless they are on a loopback.
@@ -57,6 +60,7 @@ impl EndpointConfig {
             port,
             checksums: Checksums::Crc32c,
             max_associations: 1 << 20,
+            cookie_key_life: Duration::from_secs(600),
             allow_private_encodings: false,
         }
     }
@@ -67,9 +71,9 @@ impl EndpointConfig {
 pub struct Endpoint {
     config: EndpointConfig,
     listening: Option<Arc<Config>>,
-    key: CookieKey,
+    keys: CookieKeys,
     ties: TieSecret,
-    rng: Rng,
+    rng: SecretRng,
     registry: Registry,
     replies: Replies,
     /// Made with the first cookie: who only asks has none.
@@ -83,15 +87,15 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// An endpoint without associations. `rng` decides tags, TSNs, the cookie key and timer jitter.
+    /// An endpoint without associations. `rng` decides tags, TSNs, cookie keys, nonces and timer jitter: on a network its seed
+    /// must come from the operating system.
     #[must_use]
-    pub fn new(config: EndpointConfig, mut rng: Rng) -> Self {
-        let key = CookieKey::new(&mut rng);
+    pub fn new(config: EndpointConfig, mut rng: SecretRng) -> Self {
         Self {
             config,
             listening: None,
-            ties: key.tie_secret(),
-            key,
+            ties: TieSecret::new(rng.key()),
+            keys: CookieKeys::new(&mut rng),
             rng,
             registry: Registry::default(),
             replies: Replies::default(),
@@ -298,8 +302,8 @@ impl Endpoint {
     }
 
     /// A stream of its own for an association, so that what one draws changes no other.
-    fn fork_rng(&mut self) -> Rng {
-        Rng::stream(self.rng.u64(), "association", "draws")
+    fn fork_rng(&mut self) -> SecretRng {
+        self.rng.fork()
     }
 }
 

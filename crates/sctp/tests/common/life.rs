@@ -107,7 +107,7 @@ impl World {
                 allow_private_encodings: sealed,
                 ..EndpointConfig::new(address(side), PORT)
             };
-            Endpoint::new(config, Rng::stream(seed, name, "endpoint"))
+            Endpoint::new(config, Rng::stream(seed, name, "endpoint").secret())
         };
         let mut world = Self {
             rng,

@@ -236,7 +236,7 @@ impl Pair {
                 allow_private_encodings: sealed,
                 ..EndpointConfig::new(address(side), PORT)
             };
-            Endpoint::new(config, Rng::stream(seed, name, "endpoint"))
+            Endpoint::new(config, Rng::stream(seed, name, "endpoint").secret())
         };
         Self {
             now: Instant::ZERO,
