@@ -339,3 +339,30 @@ fn a_slow_reader_is_not_cut_off_by_the_guard() {
     }
     assert_eq!(script.state(), State::ShutdownSent);
 }
+
+/// "the TSNs for each fragment of a fragmented user message MUST be strictly sequential" (RFC 9260, 3.3.1): the numbers that are kept
+/// for the rest of a message are for fragments of one size. After a reset of the association the answer rides with the first data,
+/// which makes fragments smaller until it is acknowledged.
+#[test]
+fn fragments_keep_their_size_while_an_answer_rides_along() {
+    for seed in 0..8 {
+        let config = subflows(2, Config::rfc9260()).with(|c| {
+            c.extensions.reconfiguration = true;
+            c.extensions.peer_resets_association = true;
+            c.limits.send_buffer = 1 << 20;
+        });
+        let (mut pair, a, z) = Pair::between(seed, &config, &config);
+        let mut dice = anabranch_base::Rng::stream(seed, "loss", "stalls");
+        pair.drop_if(move |_| seed > 0 && dice.chance(0.1));
+        pair.z.association(z).unwrap().reset_association(pair.now).unwrap();
+        pair.run_for(Duration::from_secs(60));
+        for (stream, len) in [(0, 40_000), (1, 7000), (0, 3000), (1, 40_000)] {
+            pair.send(Side::A, a, stream, &vec![stream as u8; len]);
+        }
+        pair.a.association(a).unwrap().shutdown(pair.now);
+        pair.run_for(Duration::from_secs(600));
+        let got: Vec<_> = pair.received.iter().map(|(_, message)| (message.stream, message.len())).collect();
+        assert_eq!(got.len(), 4, "seed {seed}: {got:?}");
+        assert_eq!(pair.a.view(a).unwrap().state(), State::Closed, "seed {seed}");
+    }
+}

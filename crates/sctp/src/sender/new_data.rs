@@ -318,6 +318,6 @@ impl Cut {
     #[inline]
     fn of(subflow: &Subflow, header: usize, most: usize) -> Self {
         // The numbers that are kept for the rest of a message were counted for chunks of full size.
-        Self { header, most, anywhere: subflow.reserved.is_empty() }
+        Self { header, most: subflow.cut_at(most), anywhere: subflow.reserved.is_empty() }
     }
 }

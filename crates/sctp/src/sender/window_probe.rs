@@ -104,7 +104,7 @@ impl Sender {
         let waiting = self.subflows.rows().iter().filter(|subflow| subflow.space == at);
         let next = |subflow: &super::Subflow| {
             let path = self.lanes.get(subflow.lane).map(|lane| lane.path).unwrap_or_default();
-            subflow.out.peek(self.max_payload(cx, path))
+            subflow.out.peek(subflow.cut_at(self.max_payload(cx, path)))
         };
         waiting.filter_map(next).min().is_none_or(|payload| self.fits_peer_window(cx, at, payload))
     }
