@@ -366,3 +366,38 @@ fn fragments_keep_their_size_while_an_answer_rides_along() {
         assert_eq!(pair.a.view(a).unwrap().state(), State::Closed, "seed {seed}");
     }
 }
+
+/// What gap blocks acknowledge may be taken back (6.2.1) and is kept. A peer that never fills one hole, and says that it has room for
+/// everything, makes us keep a send buffer and a receive buffer at most.
+#[test]
+fn a_peer_that_fills_no_hole_cannot_make_us_keep_everything() {
+    for (profile, size) in [("rfc9260", 1000), ("rfc9260", 1), ("linux-6.1", 1000), ("rfc9260-rack", 1400)] {
+        let config = Config::named(profile).unwrap().with(|c| {
+            c.limits.send_buffer = 50_000;
+            c.limits.receive_window = 20_000;
+            // A window that grows whatever is acknowledged.
+            c.congestion.growth_needs_advance = false;
+            c.congestion.initial_window = anabranch_sctp::config::InitialWindow::Packets(100);
+            c.congestion.max_burst = anabranch_sctp::config::MaxBurst::Off;
+        });
+        let mut script = Script::established(&config);
+        let a = script.a;
+        let mut worst = 0;
+        for round in 0..400 {
+            for _ in 0..100 {
+                let message = anabranch_sctp::Message::new(0, vec![7; size].into());
+                let now = script.pair.now;
+                let _full = script.pair.a.association(a).unwrap().send(now, message);
+            }
+            script.pair.pump();
+            script.pair.run_for(ms(10));
+            let sent = script.left().into_iter().max().unwrap() as u16;
+            script.sack(0, u32::MAX, &[(2, sent + 1)]);
+            assert_eq!(script.state(), State::Established, "{profile} {size} round {round}");
+            // Nothing is acknowledged cumulatively.
+            worst = worst.max(usize::from(sent + 1) * (size + 64));
+        }
+        // The last packet of a burst may go beyond.
+        assert!(worst <= 70_000 + 1500, "{profile} {size}: {worst}");
+    }
+}

@@ -163,7 +163,7 @@ impl Association {
     /// # Errors
     /// The first lane whose numbers differ from what a count gives, in words.
     pub fn audit(&self) -> Result<(), String> {
-        self.sender.audit()
+        self.sender.audit(&self.cx)
     }
 
     pub(crate) fn config(&self) -> &Arc<Config> {

@@ -11,7 +11,7 @@ use super::flight::{AckOutcome, ChunkState};
 use super::lane::Lane;
 use crate::config::{FastRecovery, RttSampling};
 use crate::context::Context;
-use crate::encoding::micros;
+use crate::encoding::{Encoding, micros};
 use crate::ids::{Id, LaneId, PathId, SpaceId};
 use crate::violation::Violation;
 
@@ -345,7 +345,7 @@ impl Sender {
     /// 6.2.1 D ii: "Set rwnd equal to the newly received a_rwnd minus the number of bytes still outstanding".
     fn update_peer_window(&mut self, cx: &Context, a_rwnd: u32) {
         let outstanding = self.outstanding(cx, None);
-        self.peer_rwnd = u64::from(a_rwnd).saturating_sub(outstanding);
+        self.peer_rwnd = u64::from(a_rwnd).saturating_sub(outstanding).min(self.retention_left(cx));
     }
 
     /// The same for the window of one subflow.
@@ -354,7 +354,9 @@ impl Sender {
         if let Some(space) = self.spaces.get_mut(at) {
             space.allowance.set(a_fwnd, outstanding);
         }
-        self.mirror_only_allowance();
+        if self.encoding == Encoding::Sf2007 {
+            self.forget_peer_window(cx);
+        }
     }
 
     /// Bytes in flight, of one space or of all, as windows count them.

@@ -143,7 +143,7 @@ impl Sender {
 
     /// What the peer's INIT or INIT ACK said of its window.
     pub(crate) fn learn_peer(&mut self, cx: &mut Context, a_rwnd: u32) {
-        self.peer_rwnd = u64::from(a_rwnd);
+        self.peer_rwnd = u64::from(a_rwnd).min(self.retention_left(cx));
         for id in self.lanes.ids() {
             // The first ssthresh may be the peer's window, which is known only now.
             if self.lanes.get(id).is_some_and(|lane| lane.unacked == 0) {
@@ -152,16 +152,12 @@ impl Sender {
         }
     }
 
-    /// There is no window of the association (encoding of 2007).
-    pub(crate) fn forget_peer_window(&mut self) {
-        self.peer_rwnd = u64::MAX / 2;
-        self.mirror_only_allowance();
-    }
-
-    /// Where the encoding of 2007 has one space, its window is all there is, and it is looked at as that of the association is.
-    fn mirror_only_allowance(&mut self) {
-        if let ([space], Encoding::Sf2007) = (self.spaces.rows(), self.encoding) {
-            self.peer_rwnd = space.allowance.window.min(u64::MAX / 2);
+    /// There is no window of the association in the encoding of 2007. Where it has one space, that space's window is all there is,
+    /// and it is looked at as that of the association is.
+    pub(crate) fn forget_peer_window(&mut self, cx: &Context) {
+        self.peer_rwnd = self.retention_left(cx);
+        if let [space] = self.spaces.rows() {
+            self.peer_rwnd = self.peer_rwnd.min(space.allowance.window);
         }
     }
 

@@ -109,7 +109,17 @@ impl Sender {
     ///
     /// # Errors
     /// The first lane whose numbers differ from what a count gives, in words.
-    pub(crate) fn audit(&self) -> Result<(), String> {
+    pub(crate) fn audit(&self, cx: &Context) -> Result<(), String> {
+        let limits = &cx.config.limits;
+        // What is found lost frees the room for itself, and several lanes may each find some.
+        let most =
+            2 * (limits.send_buffer as u64 + u64::from(limits.receive_window)) + u64::from(cx.config.mtu);
+        if self.retained() > most {
+            return Err(format!(
+                "{} bytes are kept until they are acknowledged; {most} are allowed",
+                self.retained()
+            ));
+        }
         for (id, lane) in self.lanes.iter() {
             let known = (lane.unacked, lane.flight_chunks, lane.flight);
             let counted = self.count(id, lane)?;
