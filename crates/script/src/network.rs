@@ -63,8 +63,8 @@ impl Network {
             let used = |port: u16| self.endpoints.iter().any(|(_, other)| *other == port);
             (CALLER_PORT..u16::MAX).find(|port| !used(*port)).unwrap_or(CALLER_PORT)
         });
-        let rng = Rng::stream(self.seed, &format!("script:{}", self.endpoints.len()), "sctp");
-        self.endpoints.push((Endpoint::new(EndpointConfig::new(LOCAL, port), rng), port));
+        let mut rng = Rng::stream(self.seed, &format!("script:{}", self.endpoints.len()), "sctp");
+        self.endpoints.push((Endpoint::new(EndpointConfig::new(LOCAL, port), rng.secret()), port));
         self.current = self.endpoints.len() - 1;
         Port(self.current)
     }
@@ -83,8 +83,8 @@ impl Network {
         let seed = self.seed;
         if let Some((endpoint, number)) = self.endpoints.get_mut(port.0) {
             if endpoint.associations() == 0 {
-                let rng = Rng::stream(seed, &format!("script:{}:closed", port.0), "sctp");
-                *endpoint = Endpoint::new(EndpointConfig::new(LOCAL, *number), rng);
+                let mut rng = Rng::stream(seed, &format!("script:{}:closed", port.0), "sctp");
+                *endpoint = Endpoint::new(EndpointConfig::new(LOCAL, *number), rng.secret());
             }
         }
     }

@@ -60,7 +60,7 @@ pub(crate) fn of(event: &Event, streams: (u16, u16), was_up: bool) -> Vec<Notifi
         Event::Closed(_) if !was_up => vec![association("SCTP_CANT_STR_ASSOC", 0, streams, true)],
         Event::Closed(reason) => {
             let error = match reason {
-                CloseReason::AbortedByPeer { causes } => causes.first().copied().unwrap_or(0),
+                CloseReason::AbortedByPeer { causes, .. } => causes.first().copied().unwrap_or(0),
                 _ => 0,
             };
             vec![association("SCTP_COMM_LOST", i64::from(error), streams, true)]
