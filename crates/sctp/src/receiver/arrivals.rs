@@ -71,11 +71,11 @@ impl Receiver {
         read: &mut PacketRead,
         chunk: &DataChunk<'_>,
     ) -> Result<Taken, Violation> {
-        let seq = match self.note_arrival(cx, read, chunk)? {
-            Ok(seq) => seq,
+        let (seq, arrival) = match self.note_arrival(cx, read, chunk)? {
+            Ok(new) => new,
             Err(taken) => return Ok(taken),
         };
-        let ready = self.reassemble_plain(cx, seq, chunk);
+        let ready = self.reassemble_plain(cx, seq, arrival, chunk);
         tell_readable(cx, ready)
     }
 
@@ -91,11 +91,11 @@ impl Receiver {
         read: &mut PacketRead,
         chunk: &DataChunk<'_>,
     ) -> Result<Taken, Violation> {
-        let seq = match self.note_arrival(cx, read, chunk)? {
-            Ok(seq) => seq,
+        let (seq, arrival) = match self.note_arrival(cx, read, chunk)? {
+            Ok(new) => new,
             Err(taken) => return Ok(taken),
         };
-        let ready = self.reassemble(cx, read.space, seq, chunk);
+        let ready = self.reassemble(cx, read.space, seq, arrival, chunk);
         tell_readable(cx, ready)
     }
 
@@ -159,7 +159,7 @@ impl Receiver {
         cx: &mut Context,
         read: &mut PacketRead,
         data: &DataChunk<'_>,
-    ) -> Result<Result<u64, Taken>, Violation> {
+    ) -> Result<Result<(u64, Arrival), Taken>, Violation> {
         if data.payload.is_empty() {
             return Err(Violation::NoUserData(data.tsn));
         }
@@ -200,7 +200,7 @@ impl Receiver {
         cx.stats.payload_bytes_received_new += len as u64;
         let event = TraceEvent::Received { seq, len: len as u32, duplicate: false };
         cx.record(SubflowId::FIRST, PathId::FIRST, event);
-        Ok(if data.stream < self.streams { Ok(seq) } else { Err(Taken::NoSuchStream) })
+        Ok(if data.stream < self.streams { Ok((seq, arrival)) } else { Err(Taken::NoSuchStream) })
     }
 
     /// Whether a chunk counts as not received, where streams may be reset (RFC 6525).
@@ -226,9 +226,10 @@ impl Receiver {
         &mut self,
         cx: &Context,
         seq: u64,
+        arrival: Arrival,
         data: &DataChunk<'_>,
     ) -> Result<bool, Inconsistent> {
-        let arrived = arrived(seq, data);
+        let arrived = self.arrived(SpaceId::FIRST, seq, arrival, data);
         if self.inbound.message_would_exceed(&arrived, cx.config.limits.max_message) {
             return Err(Inconsistent("a message is longer than this endpoint takes"));
         }
@@ -242,11 +243,13 @@ impl Receiver {
         cx: &Context,
         space: SpaceId,
         seq: u64,
+        arrival: Arrival,
         data: &DataChunk<'_>,
     ) -> Result<bool, Inconsistent> {
         let limit = cx.config.limits.max_message;
         if self.encoding == Encoding::Sf2007 {
-            return self.inbound.add_of_space(space, &arrived(seq, data), limit);
+            let arrived = self.arrived(space, seq, arrival, data);
+            return self.inbound.add_of_space(space, &arrived, limit);
         }
         let piece = Piece {
             space,
@@ -260,6 +263,33 @@ impl Receiver {
             payload: data.payload,
         };
         self.inbound.add_piece(&piece, limit)
+    }
+
+    /// A chunk that has a number of its sequence space only.
+    #[inline]
+    fn arrived<'a>(&self, at: SpaceId, seq: u64, arrival: Arrival, data: &DataChunk<'a>) -> Arrived<'a> {
+        let (before, after) =
+            if arrival == Arrival::InOrder { (true, false) } else { self.neighbours(at, seq) };
+        Arrived {
+            seq,
+            stream: data.stream,
+            ssn: data.mid.get() as u16,
+            ppid: data.ppid,
+            unordered: data.flags.unordered,
+            beginning: data.flags.beginning,
+            ending: data.flags.ending,
+            before,
+            after,
+            payload: data.payload,
+        }
+    }
+
+    /// Whether the numbers before and after have arrived. Before the first there is nothing to go on with.
+    #[inline(never)]
+    fn neighbours(&self, at: SpaceId, seq: u64) -> (bool, bool) {
+        let arrived =
+            |seq| self.spaces.get(at).is_some_and(|space| space.received.classify(seq) == Arrival::Duplicate);
+        (seq.checked_sub(1).is_none_or(arrived), arrived(seq + 1))
     }
 
     /// Whether there is buffer for a new chunk. A chunk that fills a hole may push out what waits behind it: "the
@@ -314,18 +344,4 @@ fn tell_readable(cx: &mut Context, ready: Result<bool, Inconsistent>) -> Result<
         Err(inconsistent) => return Err(Violation::Protocol(inconsistent.0)),
     }
     Ok(Taken::Done)
-}
-
-#[inline]
-fn arrived<'a>(seq: u64, data: &DataChunk<'a>) -> Arrived<'a> {
-    Arrived {
-        seq,
-        stream: data.stream,
-        ssn: data.mid.get() as u16,
-        ppid: data.ppid,
-        unordered: data.flags.unordered,
-        beginning: data.flags.beginning,
-        ending: data.flags.ending,
-        payload: data.payload,
-    }
 }

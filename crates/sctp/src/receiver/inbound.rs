@@ -397,6 +397,8 @@ mod tests {
             unordered: false,
             beginning: true,
             ending: true,
+            before: seq > 0,
+            after: false,
             payload: b"m",
         }
     }

@@ -16,6 +16,9 @@ pub(crate) struct Arrived<'a> {
     pub(crate) unordered: bool,
     pub(crate) beginning: bool,
     pub(crate) ending: bool,
+    /// Whether the TSN before has arrived, and the one after.
+    pub(crate) before: bool,
+    pub(crate) after: bool,
     pub(crate) payload: &'a [u8],
 }
 
@@ -90,6 +93,8 @@ pub(crate) struct Reassembly {
     /// Fragments whose predecessor is missing.
     orphans: BTreeMap<u64, Orphan>,
     arena: Arena,
+    /// Runs and orphans there are. Without any, a message of one chunk needs no look at its neighbours.
+    unfinished: usize,
     /// Size of the last message that took more than one fragment: room to reserve for the next.
     expected: usize,
 }
@@ -107,8 +112,12 @@ impl Reassembly {
     #[inline(always)]
     pub(crate) fn add(&mut self, c: &Arrived<'_>, waits: bool) -> Result<Option<Whole>, Inconsistent> {
         if c.beginning && c.ending {
+            if self.unfinished > 0 {
+                self.check_neighbours(c)?;
+            }
             return Ok(Some(self.whole(c, waits)));
         }
+        self.check_neighbours(c)?;
         // The message that grew last goes on, and nothing waits behind a hole: it grows where it is.
         if !c.beginning && !c.ending && self.orphans.is_empty() {
             if let Some(run) = self.current.as_mut().filter(|run| run.next_seq == c.seq) {
@@ -117,11 +126,13 @@ impl Reassembly {
             }
         }
         let mut run = if c.beginning {
+            self.unfinished += 1;
             self.open_run(c)
         } else if let Some(mut run) = self.take_run(c.seq) {
             run.grow(c)?;
             run
         } else {
+            self.unfinished += 1;
             self.orphans.insert(
                 c.seq,
                 Orphan {
@@ -137,6 +148,7 @@ impl Reassembly {
         let mut ended = c.ending;
         while !ended {
             let Some(orphan) = self.orphans.remove(&run.next_seq) else { break };
+            self.unfinished -= 1;
             check(&run, orphan.stream, orphan.ssn, orphan.unordered)?;
             run.close_piece();
             run.len += orphan.payload.len();
@@ -145,6 +157,7 @@ impl Reassembly {
             ended = orphan.ending;
         }
         if ended {
+            self.unfinished -= 1;
             self.expected = run.len;
             return Ok(Some(run.finish()));
         }
@@ -162,7 +175,43 @@ impl Reassembly {
 
     /// Drops the fragment `seq`, which the receiver has decided to forget; true if it was held here as an orphan.
     pub(crate) fn forget_orphan(&mut self, seq: u64) -> Option<usize> {
-        self.orphans.remove(&seq).map(|o| o.payload.len())
+        let orphan = self.orphans.remove(&seq)?;
+        self.unfinished -= 1;
+        Some(orphan.payload.len())
+    }
+
+    /// "An endpoint ... MUST reassemble ... fragments" by their B and E bits and consecutive TSNs (6.9, 3.3.1): behind a
+    /// fragment that is not the last of its message comes a further one, and behind a last one a beginning. What arrives is
+    /// compared with both neighbours, so the order of arrival does not matter. What cannot be right would wait for ever.
+    #[inline]
+    fn check_neighbours(&self, c: &Arrived<'_>) -> Result<(), Inconsistent> {
+        let grows = self.current.as_ref().is_some_and(|run| run.next_seq == c.seq);
+        // In the middle of the message that grew last, with nothing behind it: nothing else need be looked up.
+        if grows && !c.beginning && !c.after {
+            return Ok(());
+        }
+        self.compare_neighbours(c, grows)
+    }
+
+    #[inline(never)]
+    fn compare_neighbours(&self, c: &Arrived<'_>, grows: bool) -> Result<(), Inconsistent> {
+        let before = c.seq.checked_sub(1).and_then(|seq| self.orphans.get(&seq));
+        let unfinished =
+            grows || self.waiting.contains_key(&c.seq) || before.is_some_and(|orphan| !orphan.ending);
+        if c.beginning && unfinished {
+            return Err(Inconsistent("a message begins inside another"));
+        }
+        if !c.beginning && c.before && !unfinished {
+            return Err(Inconsistent("a fragment that no message goes on with"));
+        }
+        let goes_on = self.orphans.contains_key(&(c.seq + 1));
+        if c.ending && goes_on {
+            return Err(Inconsistent("a message goes on behind its end"));
+        }
+        if !c.ending && c.after && !goes_on {
+            return Err(Inconsistent("a message begins inside another"));
+        }
+        Ok(())
     }
 
     /// A message of one chunk.
@@ -254,7 +303,18 @@ mod tests {
     use proptest::prelude::*;
 
     fn chunk(seq: u64, payload: &[u8], beginning: bool, ending: bool) -> Arrived<'_> {
-        Arrived { seq, stream: 1, ssn: 9, ppid: 7, unordered: false, beginning, ending, payload }
+        Arrived {
+            seq,
+            stream: 1,
+            ssn: 9,
+            ppid: 7,
+            unordered: false,
+            beginning,
+            ending,
+            before: false,
+            after: false,
+            payload,
+        }
     }
 
     proptest! {
