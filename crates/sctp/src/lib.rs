@@ -43,5 +43,5 @@ pub use config::{Config, Coupling, SubflowLevel, SubflowScheduler, SubflowSpec};
 pub use endpoint::handle::AssociationHandle;
 pub use endpoint::{Endpoint, EndpointConfig};
 pub use error::{ConnectError, ReconfigError, SendError, SubflowError};
-pub use event::{AssociationId, CloseReason, Direction, Event, Message, Received, Reconfigured, Timer};
+pub use event::{AssociationId, CloseReason, Direction, Event, Message, Part, Received, Reconfigured, Timer};
 pub use stats::{EndpointStats, Stats, SubflowStats};

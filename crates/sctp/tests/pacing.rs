@@ -269,7 +269,7 @@ fn without_pacing_packets_are_those_of_a_stack_without_a_pacer() {
         (0x5ed, 0x7ff3_a1ee_5ce1_89b4),
         (0x5bc, 0xccd7_03d1_8e6b_c283),
         (0x6a1, 0xd8c9_9340_7197_780c),
-        (0x5c7, 0x02b7_0c36_377b_27c0),
+        (0x5c7, 0xdf3e_5c28_13da_66b7),
     ];
     assert_eq!(lives, expected);
 }
