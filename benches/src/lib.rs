@@ -54,7 +54,7 @@ impl Pair {
         let config = Arc::new(config);
         let endpoint = |address: ([u8; 4], u16), name| {
             let settings = EndpointConfig { checksums, ..EndpointConfig::new(address.into(), 5000) };
-            Endpoint::new(settings, Rng::stream(1, name, "bench"))
+            Endpoint::new(settings, Rng::stream(1, name, "bench").secret())
         };
         let (mut sender, mut receiver) = (endpoint(SENDER, "sender"), endpoint(RECEIVER, "receiver"));
         receiver.listen(Arc::clone(&config)).expect("level 0");

@@ -7,11 +7,13 @@
 mod datagram;
 pub mod driver;
 mod rng;
+mod secret;
 mod time;
 mod trace;
 pub mod units;
 
 pub use datagram::{Dscp, Ecn, Meta, Transmit};
 pub use rng::Rng;
+pub use secret::SecretRng;
 pub use time::{Duration, Instant};
 pub use trace::{RetransmitReason, Trace, TraceEvent, TraceRecord};

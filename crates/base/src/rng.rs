@@ -3,6 +3,8 @@
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use crate::SecretRng;
+
 /// One stream of random numbers. The algorithm (xoshiro256++) is named on purpose: the same seed must give the
 /// same run in every later version.
 #[derive(Clone, Debug)]
@@ -53,6 +55,13 @@ impl Rng {
     /// Exponential with the given mean.
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * (1.0 - self.f64()).ln()
+    }
+
+    /// A stream of secrets that repeats with this one: for simulations and tests.
+    pub fn secret(&mut self) -> SecretRng {
+        let mut seed = [0; 32];
+        self.fill(&mut seed);
+        SecretRng::from_seed(seed)
     }
 
     /// Fills `out` with random bytes.

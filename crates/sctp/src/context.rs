@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use anabranch_base::{Instant, Rng, Trace, TraceEvent, TraceRecord};
+use anabranch_base::{Instant, SecretRng, Trace, TraceEvent, TraceRecord};
 
 use crate::association::State;
 use crate::config::Config;
@@ -29,13 +29,13 @@ pub(crate) struct Context {
     pub(crate) stats: Stats,
     pub(crate) events: VecDeque<Event>,
     pub(crate) trace: Trace,
-    pub(crate) rng: Rng,
+    pub(crate) rng: SecretRng,
     /// Number of the association, as trace records carry it.
     pub(crate) association: u32,
 }
 
 impl Context {
-    pub(crate) fn new(association: u32, config: Arc<Config>, path: Path, rng: Rng) -> Self {
+    pub(crate) fn new(association: u32, config: Arc<Config>, path: Path, rng: SecretRng) -> Self {
         Self {
             now: Instant::ZERO,
             config,

@@ -3,7 +3,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use anabranch_base::{Duration, Instant, Rng};
+use anabranch_base::{Duration, Instant};
 use anabranch_wire::Tsn;
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
@@ -25,7 +25,7 @@ pub(crate) struct Cookie {
     pub(crate) life: Duration,
     pub(crate) local_tag: u32,
     pub(crate) peer_tag: u32,
-    /// Tie-tags: the tags of an association that existed when the INIT came, or 0 (5.2.2).
+    /// Tie-Tags of the association that existed when the INIT came, or 0 (5.2.2).
     pub(crate) local_tie: u32,
     pub(crate) peer_tie: u32,
     pub(crate) local_initial_tsn: Tsn,
@@ -54,9 +54,7 @@ impl std::fmt::Debug for CookieKey {
 }
 
 impl CookieKey {
-    pub(crate) fn new(rng: &mut Rng) -> Self {
-        let mut key = [0; 32];
-        rng.fill(&mut key);
+    pub(crate) fn new(key: [u8; 32]) -> Self {
         Self(key)
     }
 
@@ -209,11 +207,11 @@ fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use proptest::prelude::{any, prop, prop_assert_eq, proptest};
 
-    fn cookie() -> Cookie {
+    pub(crate) fn cookie() -> Cookie {
         Cookie {
             created: Instant::from_nanos(5),
             life: Duration::from_secs(60),
@@ -236,7 +234,7 @@ mod tests {
 
     #[test]
     fn any_change_is_refused() {
-        let key = CookieKey::new(&mut Rng::stream(1, "test", "cookie"));
+        let key = CookieKey::new([1; 32]);
         let natural = key.seal(&cookie(), 0).len();
         assert!(natural <= 512);
         for (size, len) in [(0, natural), (1, natural + 2), (300, 300)] {
@@ -259,12 +257,12 @@ mod tests {
         let mut longer = sealed.clone();
         longer.push(0);
         assert_eq!(key.open(&longer), None);
-        assert_eq!(CookieKey::new(&mut Rng::stream(2, "test", "cookie")).open(&sealed), None);
+        assert_eq!(CookieKey::new([2; 32]).open(&sealed), None);
     }
 
     #[test]
     fn a_udp_port_costs_two_bytes_where_there_is_one() {
-        let key = CookieKey::new(&mut Rng::stream(3, "test", "cookie"));
+        let key = CookieKey::new([3; 32]);
         let most = vec![IpAddr::V6(Ipv6Addr::LOCALHOST); super::super::association::init::MAX_PEER_ADDRESSES];
         let plain = Cookie { addresses: most, ..cookie() };
         let encapsulated = Cookie { udp_port: 9899, ..plain.clone() };

@@ -30,6 +30,8 @@ pub enum CloseReason {
     AbortedByPeer {
         /// Cause codes (RFC 9260, 3.3.10).
         causes: Vec<u16>,
+        /// What its user said, if it was its user who aborted and gave a reason.
+        reason: Option<Box<AbortReason>>,
     },
     /// Nothing came back: a retransmission limit was exceeded.
     Unreachable {
@@ -44,6 +46,10 @@ pub enum CloseReason {
     /// T5-shutdown-guard expired.
     ShutdownGuard,
 }
+
+/// What the peer's user said of an abort: "Upper Layer Abort Reason" (RFC 9260, 3.3.10.12), the first 1,024 bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AbortReason(pub Vec<u8>);
 
 /// Whose streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -20,6 +20,7 @@
 //! lane. Nothing but the codec knows how a sequence number travels.
 #![forbid(unsafe_code)]
 
+mod address;
 mod association;
 pub mod config;
 mod context;
@@ -36,6 +37,7 @@ mod room;
 mod sender;
 mod stats;
 mod stream;
+mod tie_tags;
 mod violation;
 
 pub use association::{Association, State};
@@ -43,5 +45,7 @@ pub use config::{Config, Coupling, SubflowLevel, SubflowScheduler, SubflowSpec};
 pub use endpoint::handle::AssociationHandle;
 pub use endpoint::{Endpoint, EndpointConfig};
 pub use error::{ConnectError, ReconfigError, SendError, SubflowError};
-pub use event::{AssociationId, CloseReason, Direction, Event, Message, Part, Received, Reconfigured, Timer};
+pub use event::{
+    AbortReason, AssociationId, CloseReason, Direction, Event, Message, Part, Received, Reconfigured, Timer,
+};
 pub use stats::{EndpointStats, Stats, SubflowStats};

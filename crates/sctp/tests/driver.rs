@@ -99,7 +99,7 @@ impl End {
         let config = EndpointConfig::new(socket.local_addr().unwrap(), PORT);
         let user = User { opens, ..User::default() };
         Self {
-            endpoint: Endpoint::new(config, Rng::stream(seed, "driver", "test")),
+            endpoint: Endpoint::new(config, Rng::stream(seed, "driver", "test").secret()),
             host: Host { socket, user, buffers: Vec::new() },
             due: None,
         }

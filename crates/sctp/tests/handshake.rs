@@ -7,7 +7,7 @@ mod common;
 use std::sync::Arc;
 
 use anabranch_base::Duration;
-use anabranch_sctp::{CloseReason, Config, Event, State, Timer};
+use anabranch_sctp::{AbortReason, AssociationId, CloseReason, Config, Event, State, Timer};
 use common::{PORT, Pair, Side, address};
 
 fn closed(pair: &Pair, side: Side) -> Option<CloseReason> {
@@ -75,7 +75,7 @@ fn nobody_listens() {
     pair.a.connect(pair.now, address(Side::Z), PORT, Arc::new(Config::rfc9260())).unwrap();
     pair.run_for(Duration::from_secs(1));
     assert_eq!(pair.names(), ["A: INIT", "Z: ABORT"]);
-    assert_eq!(closed(&pair, Side::A), Some(CloseReason::AbortedByPeer { causes: vec![] }));
+    assert_eq!(closed(&pair, Side::A), Some(CloseReason::AbortedByPeer { causes: vec![], reason: None }));
 }
 
 #[test]
@@ -108,11 +108,7 @@ fn a_restarted_peer_is_recognised_by_its_tie_tags() {
     let (mut pair, _, z) = Pair::established(6, &Config::rfc9260());
     pair.send(Side::Z, z, 0, b"before");
     pair.run_for(Duration::from_secs(1));
-    // A loses its memory and asks again from the same port.
-    let mut fresh = Pair::new(77);
-    std::mem::swap(&mut pair.a, &mut fresh.a);
-    pair.events.retain(|(s, ..)| *s == Side::Z);
-    let a = pair.a.connect(pair.now, address(Side::Z), PORT, Arc::new(Config::rfc9260())).unwrap();
+    let a = restart_a(&mut pair);
     pair.run_for(Duration::from_secs(2));
     assert!(pair.saw(Side::Z, |e| *e == Event::Restarted), "{:?}", pair.ladder());
     assert_eq!(pair.z.associations(), 1);
@@ -121,6 +117,84 @@ fn a_restarted_peer_is_recognised_by_its_tie_tags() {
     pair.run_for(Duration::from_secs(2));
     let texts: Vec<_> = pair.received.iter().map(|(_, m)| m.clone().into_bytes()).collect();
     assert_eq!(texts, ["before", "again", "after"]);
+}
+
+/// A loses its memory and asks again from the same port.
+fn restart_a(pair: &mut Pair) -> AssociationId {
+    let mut fresh = Pair::new(77);
+    std::mem::swap(&mut pair.a, &mut fresh.a);
+    pair.events.retain(|(s, ..)| *s == Side::Z);
+    pair.a.connect(pair.now, address(Side::Z), PORT, Arc::new(Config::rfc9260())).unwrap()
+}
+
+/// 5.2.4.1 begins the association anew; that its user has closed it, and still waits for its end, is no affair of the peer.
+#[test]
+fn a_restart_does_not_forget_that_the_user_has_closed() {
+    for (cookie_ack_lost, state) in [
+        (false, State::ShutdownPending),
+        (true, State::ShutdownPending),
+        (false, State::ShutdownSent),
+        (false, State::ShutdownReceived),
+    ] {
+        let (mut pair, a, z) = Pair::established(6, &Config::rfc9260());
+        pair.drop_if(|_| true);
+        if state != State::ShutdownSent {
+            pair.send(Side::Z, z, 0, &[1; 100]);
+            pair.run_for(Duration::from_millis(100));
+        }
+        if state == State::ShutdownReceived {
+            // The peer closes first: the user's wish is ignored then, as the end is near.
+            pair.drop_if(|p| p.from == Side::Z);
+            pair.a.association(a).unwrap().shutdown(pair.now);
+            pair.run_for(Duration::from_millis(100));
+        }
+        pair.z.association(z).unwrap().shutdown(pair.now);
+        pair.pump();
+        assert_eq!(pair.z.association(z).unwrap().state(), state);
+        let mut acks = 0;
+        pair.drop_if(move |p| {
+            acks += u32::from(p.has("COOKIE-ACK"));
+            cookie_ack_lost && acks == 1 && p.has("COOKIE-ACK")
+        });
+        restart_a(&mut pair);
+        pair.run_for(Duration::from_secs(30));
+        assert!(pair.saw(Side::Z, |e| *e == Event::Restarted), "{state:?}: {:?}", pair.ladder());
+        assert_eq!(closed(&pair, Side::Z), Some(CloseReason::Graceful), "{state:?}: {:?}", pair.ladder());
+        assert_eq!(closed(&pair, Side::A), Some(CloseReason::Graceful), "{state:?}: {:?}", pair.ladder());
+    }
+}
+
+/// A peer that had closed and restarts has not closed.
+#[test]
+fn a_restart_forgets_that_the_peer_had_closed() {
+    let (mut pair, a, z) = Pair::established(6, &Config::rfc9260());
+    pair.drop_if(|p| p.from == Side::Z);
+    pair.send(Side::Z, z, 0, &[1; 100]);
+    pair.a.association(a).unwrap().shutdown(pair.now);
+    pair.run_for(Duration::from_millis(100));
+    assert_eq!(pair.z.association(z).unwrap().state(), State::ShutdownReceived);
+    pair.drop_if(|_| false);
+    restart_a(&mut pair);
+    pair.run_for(Duration::from_secs(5));
+    assert_eq!(pair.z.association(z).unwrap().state(), State::Established);
+}
+
+/// `send` said Full, and a restart empties the queue: the user who waits for Writable is told.
+#[test]
+fn a_restart_tells_who_waits_that_there_is_room() {
+    let config = Config::rfc9260().with(|c| c.limits.send_buffer = 5000);
+    let (mut pair, _, z) = Pair::established(6, &config);
+    pair.drop_if(|_| true);
+    let message = || anabranch_sctp::Message::new(0, vec![1; 1000].into());
+    while pair.z.association(z).unwrap().send(pair.now, message()).is_ok() {
+        pair.pump();
+    }
+    assert!(!pair.saw(Side::Z, |e| *e == Event::Writable));
+    pair.drop_if(|_| false);
+    restart_a(&mut pair);
+    pair.run_for(Duration::from_millis(100));
+    let told = |event| pair.events.iter().position(|(s, _, e)| *s == Side::Z && *e == event);
+    assert!(told(Event::Restarted).is_some() && told(Event::Writable) > told(Event::Restarted));
 }
 
 #[test]
@@ -208,7 +282,11 @@ fn abort_tells_the_peer_why() {
     pair.run_for(Duration::from_secs(1));
     assert_eq!(pair.names(), ["A: ABORT"]);
     assert_eq!(closed(&pair, Side::A), Some(CloseReason::AbortedLocally));
-    assert_eq!(closed(&pair, Side::Z), Some(CloseReason::AbortedByPeer { causes: vec![12] }));
+    let told = CloseReason::AbortedByPeer {
+        causes: vec![12],
+        reason: Some(Box::new(AbortReason(b"enough".to_vec()))),
+    };
+    assert_eq!(closed(&pair, Side::Z), Some(told));
 }
 
 #[test]

@@ -1,5 +1,6 @@
-//! With one subflow the stack does what it did before there were any: the same packets at the same times, byte for byte. The
-//! numbers were taken from the version that knew no subflows. A change that is meant to alter packets changes them here.
+//! With one subflow the stack does what it did before there were any: the same packets at the same times. Up to the version whose
+//! tags and TSNs come from a generator that nobody can guess, that was tested byte for byte against the version that knew no
+//! subflows; the numbers here were taken from the last of those. A change that is meant to alter packets changes them here.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod common;
@@ -8,11 +9,13 @@ use anabranch_base::{Duration, Rng};
 use anabranch_sctp::Config;
 use common::{Pair, Side};
 
-/// Packets, and FNV-1a over the time, the side and the bytes of each.
+/// Packets, and FNV-1a over the time, the side, the length and the chunk types of each.
 fn life(profile: &str) -> (usize, u64) {
     let config = Config::named(profile).unwrap().with(|c| {
         c.streams.outbound = 4;
         c.limits.send_buffer = 4 << 20;
+        // Heartbeats come at random times.
+        c.timers.heartbeat_interval = Duration::ZERO;
     });
     let (mut pair, id) = Pair::connecting(7, &config);
     let mut dice = Rng::stream(7, "loss", "golden");
@@ -36,7 +39,8 @@ fn life(profile: &str) -> (usize, u64) {
     for packet in &pair.log {
         packet.at.as_nanos().to_be_bytes().into_iter().for_each(&mut eat);
         eat(packet.from as u8);
-        packet.bytes.iter().copied().for_each(&mut eat);
+        packet.bytes.len().to_be_bytes().into_iter().for_each(&mut eat);
+        packet.kinds().into_iter().for_each(&mut eat);
     }
     (pair.log.len(), sum)
 }
@@ -45,10 +49,10 @@ fn life(profile: &str) -> (usize, u64) {
 fn packets_are_those_of_a_stack_without_subflows() {
     let lives = ["rfc9260", "rfc2960", "ns2-2.28", "ns2-2.35"].map(life);
     let expected = [
-        (1628, 0x4c05_fa71_cf79_e06f),
-        (1568, 0x7889_1282_2ae3_9838),
-        (1862, 0x997e_9bee_b8a8_e60b),
-        (1903, 0x550e_2970_5928_c45a),
+        (1616, 0x5c31_6f0c_519a_bfa6),
+        (1560, 0x68dc_e6b8_d912_7a9c),
+        (1854, 0xf885_68e5_0a59_f358),
+        (1891, 0x3d64_ba4a_8818_5321),
     ];
     assert_eq!(lives, expected);
 }

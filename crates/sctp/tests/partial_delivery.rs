@@ -395,7 +395,10 @@ fn a_restart_ends_what_was_delivered_in_part() {
         pair.run_for(Duration::from_millis(100));
         let part = pair.received.last().unwrap().1.part.unwrap();
         assert!(part.more);
-        pair.a = Endpoint::new(EndpointConfig::new(address(Side::A), PORT), Rng::stream(77, "a", "again"));
+        pair.a = Endpoint::new(
+            EndpointConfig::new(address(Side::A), PORT),
+            Rng::stream(77, "a", "again").secret(),
+        );
         pair.events.retain(|(side, ..)| *side == Side::Z);
         pair.a.connect(pair.now, address(Side::Z), PORT, Arc::new(config)).unwrap();
         pair.run_for(Duration::from_secs(2));

@@ -642,3 +642,25 @@ fn answers_to_nothing() {
     counted.all_came(&pair);
     assert_eq!(pair.names(), ["Z: DATA", "A: SACK"]);
 }
+
+/// "In progress" (RFC 6525, 4.4) is no reason to ask again every RTO: what has been done is said without being asked.
+#[test]
+fn what_is_in_progress_is_asked_for_less_and_less() {
+    let config = Config::rfc9260().with(|c| {
+        c.extensions.reconfiguration = true;
+        c.extensions.peer_resets_association = true;
+    });
+    let (mut pair, a, z) = Pair::established(9, &config);
+    // While data of its own is under way the peer cannot begin anew.
+    pair.drop_if(|p| p.from == Side::Z && p.has("DATA"));
+    pair.send(Side::Z, z, 0, b"lost");
+    pair.pump();
+    pair.a.association(a).unwrap().reset_association(pair.now).unwrap();
+    pair.run_for(Duration::from_secs(60));
+    let asked = pair.log.iter().filter(|p| p.from == Side::A && p.has("RE-CONFIG")).count();
+    assert!((3..10).contains(&asked), "{asked}");
+    pair.drop_if(|_| false);
+    let before = pair.events.len();
+    pair.run_for(Duration::from_secs(120));
+    assert!(pair.events.len() > before, "performed");
+}

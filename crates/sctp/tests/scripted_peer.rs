@@ -7,107 +7,17 @@ mod common;
 use std::sync::Arc;
 
 use anabranch_base::{Duration, Rng};
-use anabranch_sctp::{AssociationId, CloseReason, Config, Event, Message, State};
-use anabranch_wire::cause::{Cause, Causes, StaleCookie};
+use anabranch_sctp::{Config, Event, Message, State};
+use anabranch_wire::cause::Causes;
 use anabranch_wire::chunk::{
-    Abort, Chunk, CookieAck, Data, DataFlags, ErrorChunk, GapBlock, Heartbeat, HeartbeatKind, Init, InitKind,
+    Abort, Chunk, CookieAck, Data, DataFlags, GapBlock, Heartbeat, HeartbeatKind, Init, InitKind,
     ShutdownAck, kind, sack,
 };
 use anabranch_wire::param::{HeartbeatInfo, Ipv6Address, Param, Params, StateCookie};
-use anabranch_wire::{Checksum, ChecksumOut, CommonHeader, Packet, PacketBuilder, Ssn, Tsn};
+use anabranch_wire::{Checksum, Packet, Tsn};
 use bytes::Bytes;
-use common::{Logged, PORT, Pair, Side};
-
-/// The script plays Z; its tag and Initial TSN.
-const TAG_Z: u32 = 0x5a5a_5a5a;
-const TSN_Z: u32 = 1000;
-
-fn packet(tag: u32, write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
-    let mut out = Vec::new();
-    let header = CommonHeader { source_port: PORT, destination_port: PORT, verification_tag: tag };
-    let mut builder = PacketBuilder::new(&mut out, header);
-    write(builder.buffer());
-    builder.finish(ChecksumOut::Compute);
-    out
-}
-
-/// A calls; the script answers.
-struct Script {
-    pair: Pair,
-    a: AssociationId,
-    tag_a: u32,
-    tsn_a: u32,
-}
-
-fn chunk_of(logged: &Logged) -> Vec<u8> {
-    let packet = Packet::parse(&logged.bytes, Checksum::Verify).unwrap();
-    packet.chunks().next().unwrap().unwrap().bytes.to_vec()
-}
-
-impl Script {
-    fn calling(config: &Config) -> Self {
-        let (mut pair, a) = Pair::connecting(1, config);
-        pair.drop_if(|p| p.from == Side::A);
-        pair.pump();
-        let init = chunk_of(&pair.log[0]);
-        let word = |at: usize| u32::from_be_bytes(init[at..at + 4].try_into().unwrap());
-        Self { pair, a, tag_a: word(4), tsn_a: word(16) }
-    }
-
-    /// The script has answered, the association is up.
-    fn established(config: &Config) -> Self {
-        let mut script = Self::calling(config);
-        script.init_ack(10);
-        script.send(|out| CookieAck.emit(out));
-        assert_eq!(script.state(), State::Established);
-        script.pair.log.clear();
-        script
-    }
-
-    /// A packet with A's tag, and everything that A says to it.
-    fn send(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
-        let bytes = packet(self.tag_a, write);
-        self.pair.inject(Side::Z, &bytes);
-        self.pair.pump();
-    }
-
-    fn init_ack(&mut self, streams: u16) {
-        let mut params = Vec::new();
-        Param::StateCookie(StateCookie { cookie: b"cookie" }).emit(&mut params);
-        self.send(|out| {
-            Init {
-                initiate_tag: TAG_Z,
-                a_rwnd: 100_000,
-                outbound_streams: streams,
-                inbound_streams: streams,
-                initial_tsn: Tsn::new(TSN_Z),
-                params: Params::new(&params),
-            }
-            .emit(InitKind::InitAck, out);
-        });
-    }
-
-    fn stale_cookie(&mut self) {
-        let mut causes = Vec::new();
-        Cause::StaleCookie(StaleCookie { staleness_us: 5 }).emit(&mut causes);
-        self.send(|out| ErrorChunk { causes: Causes::new(&causes) }.emit(out));
-    }
-
-    fn state(&self) -> State {
-        self.pair.a.view(self.a).unwrap().state()
-    }
-
-    fn closed(&self) -> Option<CloseReason> {
-        self.pair.events.iter().rev().find_map(|(_, _, e)| match e {
-            Event::Closed(reason) => Some(reason.clone()),
-            _ => None,
-        })
-    }
-}
-
-fn data(tsn: u32, stream: u16, payload: &[u8]) -> Data<'_> {
-    Data { flags: DataFlags::WHOLE, tsn: Tsn::new(tsn), stream, ssn: Ssn::new(0), ppid: 0, payload }
-}
+use common::script::{Script, TAG_Z, TSN_Z, data, packet};
+use common::{Pair, Side};
 
 /// 5.2.6 and Max.Init.Retransmits: a peer whose cookies are always stale must not keep us trying for ever.
 #[test]

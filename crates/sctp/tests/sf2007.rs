@@ -207,3 +207,25 @@ proptest! {
         assert_ne!(pair.a.view(a).unwrap().state(), State::CookieWait);
     }
 }
+
+/// With a single subflow its window is the only one. Half of what is sent is lost, the reader pauses: the peer is not given more than
+/// it has room for, and takes what fills a hole.
+#[test]
+fn a_single_subflow_obeys_its_window() {
+    for seed in 0..5 {
+        let mut config = config(1);
+        config.limits.receive_window = 20_000;
+        let (mut pair, a, z) = Pair::between(seed, &config, &config);
+        pair.reads[Side::Z as usize] = false;
+        pair.send_all(Side::A, a, 1, 200, 1000);
+        let mut rng = Rng::stream(seed, "loss", "test");
+        pair.drop_if(move |_| rng.below(4) == 0);
+        pair.run_for(Duration::from_secs(60));
+        let stats = pair.z.view(z).unwrap().stats();
+        assert!(stats.payload_bytes_received_new <= 21_000, "{}", stats.payload_bytes_received_new);
+        pair.reads[Side::Z as usize] = true;
+        pair.drop_if(|_| false);
+        pair.run_for(Duration::from_secs(200));
+        pair.check_all(Side::Z, 1, 200);
+    }
+}

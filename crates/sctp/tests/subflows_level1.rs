@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use anabranch_base::{Dscp, Duration, Rng};
 use anabranch_sctp::{CloseReason, Config, Endpoint, EndpointConfig, Event, SubflowLevel, SubflowSpec};
-use anabranch_wire::chunk::kind;
+use anabranch_wire::chunk::{Chunk, kind};
+use anabranch_wire::{Checksum, Packet};
 use common::{Logged, PORT, Pair, Side, address, subflow_config};
 
 fn level1(subflows: u8) -> Config {
@@ -348,7 +349,7 @@ fn a_restart_resets_every_subflow() {
     pair.send_all(Side::Z, z, 3, 10, 900);
     pair.run_for(Duration::from_secs(2));
     let mut forgetful =
-        Endpoint::new(EndpointConfig::new(address(Side::A), PORT), Rng::stream(99, "a", "again"));
+        Endpoint::new(EndpointConfig::new(address(Side::A), PORT), Rng::stream(99, "a", "again").secret());
     let id = forgetful.connect(pair.now, address(Side::Z), PORT, Arc::new(config)).unwrap();
     pair.a = forgetful;
     pair.run_for(Duration::from_secs(1));
@@ -385,4 +386,31 @@ fn unordered_messages() {
         .collect();
     got.sort_unstable();
     assert_eq!(got, (0..300).collect::<Vec<_>>());
+}
+
+/// A reader that catches up says so of the subflows on which something has come. Of others there is nothing to acknowledge, and a peer
+/// that opens one later, with a number of its own, would take it for an acknowledgement of what it never sent.
+#[test]
+fn spaces_on_which_nothing_came_are_not_acknowledged() {
+    let config = |subflows| level1(subflows).with(|c| c.limits.receive_window = 100_000);
+    // Z has FIDs open that A has not.
+    let (mut pair, a, _) = Pair::between(4, &config(2), &config(4));
+    let codes = level1(1).subflows.codes;
+    pair.reads[Side::Z as usize] = false;
+    for n in 0..200 {
+        pair.send_numbered(Side::A, a, 1, n, 1000);
+    }
+    pair.run_for(Duration::from_secs(10));
+    pair.reads[Side::Z as usize] = true;
+    pair.run_for(Duration::from_secs(30));
+    let mut acknowledged = BTreeSet::new();
+    for logged in pair.log.iter().filter(|p| p.from == Side::Z) {
+        let packet = Packet::parse(&logged.bytes, Checksum::Verify).unwrap();
+        for raw in packet.chunks() {
+            if let Ok(Chunk::SfSack(sack)) = Chunk::parse_with(raw.unwrap(), &codes) {
+                acknowledged.insert(sack.head.fid);
+            }
+        }
+    }
+    assert_eq!(acknowledged, BTreeSet::from([1]));
 }

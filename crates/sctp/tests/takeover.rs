@@ -350,7 +350,7 @@ fn an_honest_peer_restarts() {
 #[test]
 fn a_cookie_remembers_the_udp_port_of_its_init() {
     let config = EndpointConfig::new((ip(Z), 9899).into(), network::PORT);
-    let mut z = Endpoint::new(config, Rng::stream(11, "z", "endpoint"));
+    let mut z = Endpoint::new(config, Rng::stream(11, "z", "endpoint").secret());
     z.listen(Arc::new(Config::rfc9260())).unwrap();
     let mut hand_in = |from: (IpAddr, u16), bytes: &[u8]| {
         let meta = Meta {

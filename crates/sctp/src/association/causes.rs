@@ -4,14 +4,19 @@ use std::net::IpAddr;
 
 use anabranch_wire::Tsn;
 use anabranch_wire::cause::{
-    self, Cause, Causes, CookieWhileShuttingDown, InvalidStream, NoUserData, ProtocolViolation,
-    RestartWithNewAddresses, StaleCookie, UnrecognizedChunk, UnrecognizedParameters, UserInitiatedAbort,
+    self, Cause, Causes, CookieWhileShuttingDown, InvalidStream, NoUserData, OutOfResource,
+    ProtocolViolation, RestartWithNewAddresses, StaleCookie, UnrecognizedChunk, UnrecognizedParameters,
+    UserInitiatedAbort,
 };
 use anabranch_wire::chunk::{Abort, ErrorChunk};
 use anabranch_wire::param::{Ipv4Address, Ipv6Address, Params};
 
+use crate::event::AbortReason;
+
 /// Bytes of an offending chunk or parameter that are echoed: the report must fit a packet.
 const MAX_ECHO: usize = 448;
+/// Bytes of a peer's reason for an abort that are passed on: it is held until our user reads it.
+const MAX_REASON: usize = 1024;
 /// Causes read of one chunk.
 const MAX_CAUSES: usize = 16;
 
@@ -60,6 +65,11 @@ pub(crate) fn cookie_while_shutting_down() -> Vec<u8> {
     encode(&Cause::CookieWhileShuttingDown(CookieWhileShuttingDown))
 }
 
+/// "Out of Resource".
+pub(crate) fn out_of_resource() -> Vec<u8> {
+    encode(&Cause::OutOfResource(OutOfResource))
+}
+
 /// "Stale Cookie"; by how many microseconds.
 pub(crate) fn stale_cookie_cause(staleness_us: u32) -> Vec<u8> {
     encode(&Cause::StaleCookie(StaleCookie { staleness_us }))
@@ -99,15 +109,20 @@ pub(crate) fn codes(causes: Causes<'_>) -> Vec<u16> {
     causes.iter().map_while(Result::ok).take(MAX_CAUSES).map(|raw| raw.kind).collect()
 }
 
-/// By how many microseconds a cookie was stale, if that is among the causes.
-pub(crate) fn stale_cookie(causes: Causes<'_>) -> Option<u32> {
-    let raw = causes
+/// What the peer's user said of an abort, if anything.
+pub(crate) fn abort_reason(causes: Causes<'_>) -> Option<Box<AbortReason>> {
+    let said = causes
         .iter()
         .map_while(Result::ok)
         .take(MAX_CAUSES)
-        .find(|raw| raw.kind == cause::code::STALE_COOKIE)?;
-    match Cause::parse(raw) {
-        Ok(Cause::StaleCookie(stale)) => Some(stale.staleness_us),
-        _ => None,
-    }
+        .find(|raw| raw.kind == cause::code::USER_INITIATED_ABORT)
+        .map_or(&[][..], |raw| raw.value);
+    let said = said.get(..MAX_REASON).unwrap_or(said);
+    (!said.is_empty()).then(|| Box::new(AbortReason(said.to_vec())))
+}
+
+/// Whether "Stale Cookie" is among the causes. By how much, the peer may say or not; nothing depends on it.
+pub(crate) fn names_stale_cookie(causes: Causes<'_>) -> bool {
+    let mut read = causes.iter().map_while(Result::ok).take(MAX_CAUSES);
+    read.any(|raw| raw.kind == cause::code::STALE_COOKIE && Cause::parse(raw).is_ok())
 }

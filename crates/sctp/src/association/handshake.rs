@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use anabranch_base::{Instant, Rng};
+use anabranch_base::{Instant, SecretRng};
 use anabranch_wire::Tsn;
 
 use super::control::Kind;
@@ -21,6 +21,9 @@ use crate::path::Path;
 use crate::receiver::Receiver;
 use crate::sender::Sender;
 
+/// What may be asked for beyond the round trip when a cookie was stale: "no more than 1 second" (5.2.6).
+const MAX_INCREMENT_MS: u32 = 1000;
+
 impl Association {
     fn blank(
         id: AssociationId,
@@ -29,7 +32,7 @@ impl Association {
         ports: (u16, u16),
         remote: SocketAddr,
         send_base: Tsn,
-        rng: Rng,
+        rng: SecretRng,
     ) -> Self {
         let path = Path::new(&config, remote);
         let mut cx = Context::new(id.index, config, path, rng);
@@ -48,7 +51,7 @@ impl Association {
             reconfig: None,
             deferred_packet: None,
             listed_addresses: Vec::new(),
-            cookie_expires: None,
+            cookie_made: None,
             cx,
         }
     }
@@ -61,7 +64,7 @@ impl Association {
         ports: (u16, u16),
         remote: SocketAddr,
         local_tag: u32,
-        mut rng: Rng,
+        mut rng: SecretRng,
     ) -> Self {
         let initial_tsn = Tsn::new(rng.u32());
         let mut assoc = Self::blank(id, now, config, ports, remote, initial_tsn, rng);
@@ -86,7 +89,7 @@ impl Association {
         config: Arc<Config>,
         cookie: &Cookie,
         source: SocketAddr,
-        rng: Rng,
+        rng: SecretRng,
     ) -> Self {
         let ports = (cookie.local_port, cookie.peer_port);
         let remote = destination(cookie, source);
@@ -102,7 +105,7 @@ impl Association {
 
     /// Tags, windows and streams from a cookie.
     fn adopt_cookie(&mut self, cookie: &Cookie) {
-        self.cookie_expires = Some(cookie.created + cookie.life);
+        self.cookie_made = Some(cookie.created);
         self.local_tag = cookie.local_tag;
         self.peer_tag = cookie.peer_tag;
         self.sender.set_streams(cookie.outbound_streams);
@@ -207,7 +210,7 @@ impl Association {
     }
 
     /// A Stale Cookie error in COOKIE-ECHOED (5.2.6): try again with a new INIT that asks for a longer life.
-    pub(super) fn on_stale_cookie(&mut self, staleness_us: u32) {
+    pub(super) fn on_stale_cookie(&mut self) {
         let Phase::CookieEchoed(handshake) = &mut self.phase else { return };
         let mut handshake = std::mem::take(handshake);
         handshake.stale += 1;
@@ -215,8 +218,12 @@ impl Association {
             self.close(CloseReason::Unreachable { limit: "Max.Init.Retransmits" });
             return;
         }
-        // The increment covers the staleness, but an absurd value must not be asked for.
-        handshake.preservative = Some((staleness_us / 1000).saturating_add(1000).min(300_000));
+        // "SHOULD use the RTT information measured based on the previous COOKIE ECHO/ERROR chunk exchange and SHOULD add no
+        // more than 1 second beyond the measured RTT" (5.2.6). The round trip is that of the last COOKIE ECHO; where it is
+        // longer than the timer, which stays backed off, that of a later attempt will be right.
+        let sent = handshake.t1.map_or(self.cx.now, |t1| t1 - handshake.rto);
+        let round_trip = (self.cx.now - sent).min(handshake.rto);
+        handshake.preservative = Some(u32::try_from(round_trip.as_millis()).unwrap_or(0) + MAX_INCREMENT_MS);
         handshake.t1 = Some(self.cx.config.clock().after(self.cx.now, handshake.rto));
         self.enter(Phase::CookieWait(handshake));
         self.control.cancel(Kind::CookieEcho);
@@ -239,12 +246,14 @@ impl Association {
             self.enter_established();
         }
         self.peer_tag = cookie.peer_tag;
+        self.cookie_made = self.cookie_made.max(Some(cookie.created));
         self.control.ask(Kind::CookieAck, PathId::FIRST);
     }
 
     /// COOKIE ECHO of an existing association, action A of 5.2.4: the peer has restarted.
     pub(crate) fn restart(&mut self, now: Instant, cookie: &Cookie, source: SocketAddr) {
         self.cx.now = now;
+        let closed_by_user = self.is_closed_by_user();
         // The restarted peer is where the INIT ACK went; that its other addresses are still its own must show anew (5.4).
         self.cx.paths.split_off_first();
         if let Some(path) = self.cx.paths.first_mut() {
@@ -264,6 +273,12 @@ impl Association {
         self.doubt(source);
         self.cx.tell(Event::Restarted);
         self.enter_established();
+        // What the user was promised, or has asked for, does not end with the old peer.
+        if closed_by_user {
+            self.begin_shutdown();
+        } else {
+            self.sender.tell_writable(&mut self.cx);
+        }
     }
 
     /// SHUTDOWN-ACK-SENT and the peer has restarted: "it MUST NOT set up a new association but instead resend the
@@ -301,6 +316,6 @@ fn destination(cookie: &Cookie, source: SocketAddr) -> SocketAddr {
 }
 
 /// Tag and Initial TSN for an answer to an INIT from a stranger.
-pub(crate) fn fresh_identity(rng: &mut Rng) -> (u32, Tsn) {
+pub(crate) fn fresh_identity(rng: &mut SecretRng) -> (u32, Tsn) {
     (random_tag(rng), Tsn::new(rng.u32()))
 }

@@ -1,10 +1,14 @@
 //! HEARTBEAT and its answer (RFC 9260, 8.3).
 
 use anabranch_wire::chunk::Heartbeat;
+use anabranch_wire::{CommonHeader, padded};
 
 use super::Association;
 use crate::ids::PathId;
 use crate::path::HEARTBEAT_INFO_LEN;
+
+/// Headers of the HEARTBEAT ACK chunk and of its Heartbeat Info, bytes.
+const HEARTBEAT_HEADERS: usize = 8;
 
 impl Association {
     /// Asks whether the peer is where it only says it is. "These probing procedures are started when an association moves to
@@ -41,8 +45,15 @@ impl Association {
     }
 
     /// HEARTBEAT: "copied from the Heartbeat Information in the HEARTBEAT chunk" goes back to where it came from (8.3).
+    ///
+    /// The answer is as long as the question. One that came in pieces and does not fit a packet of the path gets none: "the total
+    /// size of the resulting SCTP packet MUST be less than or equal to the current PMTU" (6.10).
     pub(super) fn on_heartbeat(&mut self, from: PathId, heartbeat: &Heartbeat<'_>) {
-        self.control.answer_heartbeat(from, heartbeat.info.info);
+        let info = heartbeat.info.info;
+        let limit = self.cx.paths.get(from).map_or(0, crate::path::Path::max_packet);
+        if CommonHeader::LEN + HEARTBEAT_HEADERS + padded(info.len()) <= limit {
+            self.control.answer_heartbeat(from, info);
+        }
     }
 
     /// HEARTBEAT ACK. True when it has confirmed a path.

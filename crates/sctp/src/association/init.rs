@@ -10,6 +10,7 @@ use anabranch_wire::sf::CodePoints;
 use anabranch_wire::sf2007::{SUBFLOW_CAPABLE, SubflowCapable};
 
 use super::causes;
+use crate::address::is_unicast;
 use crate::negotiation::agreement::Capability;
 use crate::negotiation::offer::{Extensions, Offer, PeerOffer};
 
@@ -125,11 +126,10 @@ impl PeerInit {
 
     fn add_address(&mut self, address: IpAddr) {
         // "a multicast or broadcast address ... MUST NOT" be used; listing one is harmless when it is left out.
-        let usable = match address {
-            IpAddr::V4(v4) => !v4.is_multicast() && !v4.is_broadcast() && !v4.is_unspecified(),
-            IpAddr::V6(v6) => !v6.is_multicast() && !v6.is_unspecified(),
-        };
-        if usable && self.addresses.len() < MAX_PEER_ADDRESSES && !self.addresses.contains(&address) {
+        if is_unicast(address)
+            && self.addresses.len() < MAX_PEER_ADDRESSES
+            && !self.addresses.contains(&address)
+        {
             self.addresses.push(address);
         }
     }

@@ -243,7 +243,7 @@ impl Association {
             Chunk::Abort(abort) => {
                 // 8.5.1 B: the same.
                 if !abort.reflected_tag {
-                    self.on_abort(causes::codes(abort.causes));
+                    self.on_abort(abort.causes);
                     return Ok(false);
                 }
             }
@@ -428,8 +428,8 @@ impl Association {
 
     /// ERROR chunk: reported to the user; a stale cookie restarts the handshake.
     fn on_error(&mut self, list: Causes<'_>) {
-        if let Some(staleness) = causes::stale_cookie(list) {
-            self.on_stale_cookie(staleness);
+        if causes::names_stale_cookie(list) {
+            self.on_stale_cookie();
             return;
         }
         if causes::names_unknown_chunk(list, self.cx.config.subflows.codes.data) {

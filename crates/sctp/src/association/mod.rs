@@ -21,11 +21,12 @@ mod timers;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use anabranch_base::{Duration, Instant, Rng, Trace};
+use anabranch_base::{Duration, Instant, SecretRng, Trace};
 use anabranch_wire::Tsn;
 
 use crate::config::{Config, SubflowLevel};
 use crate::context::Context;
+use crate::cookie::Cookie;
 use crate::encoding::Encoding;
 use crate::error::SendError;
 use crate::event::{CloseReason, Event, Message, Received};
@@ -61,8 +62,8 @@ pub struct Association {
     deferred_packet: Option<Box<DeferredPacket>>,
     /// Addresses from which the peer may write besides those of its paths: what it listed.
     listed_addresses: Vec<IpAddr>,
-    /// When the last cookie of ours that was accepted stops being good.
-    cookie_expires: Option<Instant>,
+    /// When the last cookie of ours that was accepted was made.
+    cookie_made: Option<Instant>,
 }
 
 impl Association {
@@ -163,7 +164,7 @@ impl Association {
     /// # Errors
     /// The first number that differs from what a count gives, in words.
     pub fn audit(&self) -> Result<(), String> {
-        self.sender.audit()?;
+        self.sender.audit(&self.cx)?;
         // Who has aborted because of a chunk keeps nothing in order any more.
         if self.cx.state == State::Closed { Ok(()) } else { self.receiver.audit(&self.cx) }
     }
@@ -202,9 +203,9 @@ impl Association {
         added
     }
 
-    /// Our tag in a State Cookie that has made or confirmed this association, and when the cookie stops being good.
-    pub(crate) fn cookie(&self) -> Option<(u32, Instant)> {
-        self.cookie_expires.map(|at| (self.local_tag, at))
+    /// Whether a cookie of ours that was made after this one has been accepted.
+    pub(crate) fn took_newer_cookie(&self, cookie: &Cookie) -> bool {
+        self.cookie_made.is_some_and(|made| made > cookie.created)
     }
 
     /// Our Initial TSN.
@@ -334,7 +335,7 @@ impl Association {
 }
 
 /// A random Initial TSN, and tags that are never 0 (RFC 9260, 5.3.1).
-pub(crate) fn random_tag(rng: &mut Rng) -> u32 {
+pub(crate) fn random_tag(rng: &mut SecretRng) -> u32 {
     loop {
         let tag = rng.u32();
         if tag != 0 {

@@ -29,6 +29,16 @@ pub(super) struct ShutdownTimers {
     pub(super) t5: Option<Instant>,
 }
 
+/// T5-shutdown-guard while data is outstanding.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Guard {
+    pub(super) t5: Option<Instant>,
+    /// How far the cumulative points had come when it was started.
+    pub(super) progress: u64,
+    /// Our user has closed, besides the peer.
+    pub(super) closed_by_user: bool,
+}
+
 /// RFC 9260, section 4.
 #[derive(Debug)]
 pub(super) enum Phase {
@@ -39,11 +49,11 @@ pub(super) enum Phase {
     /// Up.
     Established,
     /// Our user asked for shutdown; outstanding data comes first.
-    ShutdownPending,
+    ShutdownPending(Guard),
     /// SHUTDOWN sent.
     ShutdownSent(ShutdownTimers),
     /// SHUTDOWN received; outstanding data comes first.
-    ShutdownReceived,
+    ShutdownReceived(Guard),
     /// SHUTDOWN ACK sent.
     ShutdownAckSent(ShutdownTimers),
     /// Gone.
@@ -56,9 +66,9 @@ impl Phase {
             Self::CookieWait(_) => State::CookieWait,
             Self::CookieEchoed(_) => State::CookieEchoed,
             Self::Established => State::Established,
-            Self::ShutdownPending => State::ShutdownPending,
+            Self::ShutdownPending(_) => State::ShutdownPending,
             Self::ShutdownSent(_) => State::ShutdownSent,
-            Self::ShutdownReceived => State::ShutdownReceived,
+            Self::ShutdownReceived(_) => State::ShutdownReceived,
             Self::ShutdownAckSent(_) => State::ShutdownAckSent,
             Self::Closed => State::Closed,
         }
@@ -81,7 +91,17 @@ impl Phase {
     pub(super) fn shutdown_timers(&self) -> ShutdownTimers {
         match self {
             Self::ShutdownSent(timers) | Self::ShutdownAckSent(timers) => *timers,
+            Self::ShutdownPending(guard) | Self::ShutdownReceived(guard) => {
+                ShutdownTimers { t2: None, t5: guard.t5 }
+            }
             _ => ShutdownTimers::default(),
+        }
+    }
+
+    pub(super) fn guard_mut(&mut self) -> Option<&mut Guard> {
+        match self {
+            Self::ShutdownPending(guard) | Self::ShutdownReceived(guard) => Some(guard),
+            _ => None,
         }
     }
 

@@ -58,6 +58,6 @@ impl Association {
             self.sender.set_initial_credit(at, setup.a_fwnd);
         }
         // There is no window of the association in this encoding.
-        self.sender.forget_peer_window();
+        self.sender.forget_peer_window(&self.cx);
     }
 }

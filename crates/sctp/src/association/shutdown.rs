@@ -2,10 +2,11 @@
 
 use anabranch_base::Instant;
 use anabranch_wire::Tsn;
+use anabranch_wire::cause::Causes;
 
 use super::control::Kind;
-use super::phase::{Phase, ShutdownTimers};
-use super::{Association, State};
+use super::phase::{Guard, Phase, ShutdownTimers};
+use super::{Association, State, causes};
 use crate::encoding::Encoding;
 use crate::event::{CloseReason, Event};
 use crate::ids::{PathId, SpaceId};
@@ -22,7 +23,7 @@ impl Association {
     pub(super) fn begin_shutdown(&mut self) {
         match &mut self.phase {
             Phase::Established => {
-                self.enter(Phase::ShutdownPending);
+                self.enter(Phase::ShutdownPending(self.new_guard()));
                 self.sender.note_shutdown(&self.cx);
                 self.advance_shutdown();
             }
@@ -33,7 +34,9 @@ impl Association {
             // What was accepted is delivered first, and the peer may be up already: it must hear of the end. A
             // handshake that fails ends it, too.
             Phase::CookieWait(handshake) | Phase::CookieEchoed(handshake) => handshake.shutdown_wanted = true,
-            // "it MUST ignore ULP shutdown requests" (SHUTDOWN-RECEIVED); in the others it runs already.
+            // "it MUST ignore ULP shutdown requests": the peer's is under way, and only if that peer is gone ours is needed.
+            Phase::ShutdownReceived(guard) => guard.closed_by_user = true,
+            // In the others it runs already.
             _ => {}
         }
     }
@@ -66,15 +69,48 @@ impl Association {
         }
         let t2 = Some(self.t2_from_now());
         if self.cx.state == State::ShutdownPending {
-            let config = &self.cx.config;
-            let guard = config.timers.rto_max * u64::from(config.timers.shutdown_guard_rto_max);
-            let t5 = (config.timers.shutdown_guard_rto_max > 0).then(|| self.cx.now + guard);
+            let t5 = self.t5_from_now();
             self.control.ask(Kind::Shutdown, PathId::FIRST);
             self.enter(Phase::ShutdownSent(ShutdownTimers { t2, t5 }));
         } else {
             self.control.ask(Kind::ShutdownAck, PathId::FIRST);
             self.enter(Phase::ShutdownAckSent(ShutdownTimers { t2, t5: None }));
         }
+    }
+
+    /// When T5-shutdown-guard expires that is started now.
+    fn t5_from_now(&self) -> Option<Instant> {
+        let config = &self.cx.config;
+        let guard = config.timers.rto_max * u64::from(config.timers.shutdown_guard_rto_max);
+        (config.timers.shutdown_guard_rto_max > 0).then(|| self.cx.now + guard)
+    }
+
+    /// T5 as it runs while data is outstanding.
+    fn new_guard(&self) -> Guard {
+        let closed_by_user = self.is_closed_by_user();
+        Guard { t5: self.t5_from_now(), progress: self.sender.progress(), closed_by_user }
+    }
+
+    /// Whether our user has asked for the end: that outlives a restart of the peer.
+    pub(super) fn is_closed_by_user(&self) -> bool {
+        match &self.phase {
+            Phase::ShutdownPending(_) | Phase::ShutdownSent(_) => true,
+            Phase::ShutdownReceived(guard) => guard.closed_by_user,
+            _ => false,
+        }
+    }
+
+    /// T5-shutdown-guard expired: "the sender SHOULD abort the association" (9.2). The RFC starts it with the SHUTDOWN chunk, and so
+    /// leaves it to a peer that never opens its window how long an association lasts that our user has closed. So it runs as long
+    /// as data is outstanding, too, and there a peer that reads slowly is not at fault: it begins anew if the cumulative point
+    /// has moved.
+    pub(super) fn on_t5(&mut self) {
+        let next = self.new_guard();
+        if let Some(guard) = self.phase.guard_mut().filter(|guard| guard.progress != next.progress) {
+            *guard = next;
+            return;
+        }
+        self.abort_with(CloseReason::ShutdownGuard, Vec::new());
     }
 
     /// When T2-shutdown expires that is started now.
@@ -118,7 +154,7 @@ impl Association {
             // be silently discarded."
             State::CookieWait | State::CookieEchoed | State::Closed => return Ok(()),
             State::Established | State::ShutdownPending => {
-                self.enter(Phase::ShutdownReceived);
+                self.enter(Phase::ShutdownReceived(self.new_guard()));
                 self.cx.tell(Event::PeerShutdown);
             }
             State::ShutdownSent => {
@@ -164,8 +200,9 @@ impl Association {
     }
 
     /// ABORT chunk whose tag the endpoint has checked.
-    pub(crate) fn on_abort(&mut self, causes: Vec<u16>) {
-        self.close(CloseReason::AbortedByPeer { causes });
+    pub(crate) fn on_abort(&mut self, list: Causes<'_>) {
+        let (causes, reason) = (causes::codes(list), causes::abort_reason(list));
+        self.close(CloseReason::AbortedByPeer { causes, reason });
         // "MUST NOT respond to an ABORT" (9.1): whatever waited is gone.
         self.control = super::Control::default();
         self.deferred_packet = None;

@@ -5,7 +5,7 @@ use anabranch_base::Instant;
 
 use super::Association;
 use super::phase::Phase;
-use crate::event::{CloseReason, Timer};
+use crate::event::Timer;
 use crate::ids::{PathId, SpaceId};
 use crate::sender::SenderTimer;
 
@@ -55,7 +55,7 @@ impl Association {
             Expired::Sack(space) => self.receiver.on_sack_timer(&self.cx, space),
             Expired::Reconfiguration => self.on_reconfig_timer(),
             Expired::T2 => self.on_t2(),
-            Expired::T5 => self.abort_with(CloseReason::ShutdownGuard, Vec::new()),
+            Expired::T5 => self.on_t5(),
             Expired::Heartbeat(path) => self.on_heartbeat_timer(path),
         }
     }

@@ -13,7 +13,8 @@ use anabranch_wire::{Checksum, CommonHeader, Packet};
 use anabranch_wire::{ChecksumOut, PacketBuilder};
 
 use super::Endpoint;
-use super::stateless::is_unicast;
+use super::spent::Worth;
+use crate::address::{is_group, is_unicast};
 use crate::association::init::{OurInit, PeerInit};
 use crate::association::{Association, State, causes, fresh_identity};
 use crate::config::{Checksums, Config};
@@ -38,7 +39,9 @@ impl Endpoint {
             }
         };
         let header = packet.header();
-        if header.source_port == 0 || header.destination_port == 0 || !is_unicast(meta.source.ip()) {
+        // "to or from a non-unicast address" (8.4, 1); a driver may not know to which address of ours a packet came.
+        let unicast = is_unicast(meta.source.ip()) && !is_group(meta.destination.ip());
+        if header.source_port == 0 || header.destination_port == 0 || !unicast {
             self.stats.malformed += 1;
             return;
         }
@@ -67,6 +70,12 @@ impl Endpoint {
                 self.deliver(now, index, meta, packet);
                 return;
             }
+        }
+        // No association has that tag. "When an endpoint receives an SCTP packet with the Verification Tag set to 0, it SHOULD
+        // verify that the packet contains only an INIT chunk. Otherwise, the receiver MUST silently discard the packet" (8.5.1 A).
+        if header.verification_tag == 0 {
+            self.stats.bad_tag += 1;
+            return;
         }
         match self.registry.by_peer(address, header.source_port) {
             Some(index) if self.registry.at(index).is_some_and(|a| a.tags().0 == header.verification_tag) => {
@@ -103,7 +112,7 @@ impl Endpoint {
             let reflected = tag != 0 && tag == assoc.tags().1 && assoc.state() != State::CookieWait;
             match first {
                 Some(Chunk::Abort(abort)) if abort.reflected_tag && reflected => {
-                    assoc.on_abort(causes::codes(abort.causes));
+                    assoc.on_abort(abort.causes);
                     self.settle(now, index);
                     return;
                 }
@@ -129,7 +138,8 @@ impl Endpoint {
     /// 8.4: packets that belong to no association.
     fn out_of_the_blue(&mut self, meta: &Meta, packet: &Packet<'_>) {
         self.stats.out_of_the_blue += 1;
-        if packet.chunks().next().is_none() {
+        // A tag of 0 is that of an INIT, which is not answered here (8.5.1 A).
+        if packet.header().verification_tag == 0 || packet.chunks().next().is_none() {
             return;
         }
         for raw in packet.chunks() {
@@ -141,7 +151,7 @@ impl Endpoint {
                 }
                 // Rules 2, 6 and 7: never answered.
                 Chunk::Abort(_) | Chunk::ShutdownComplete(_) | Chunk::CookieAck(_) => return,
-                Chunk::Error(error) if causes::stale_cookie(error.causes).is_some() => return,
+                Chunk::Error(error) if causes::names_stale_cookie(error.causes) => return,
                 // An INIT that is not alone, or that came to another port, must not be answered with its own tag.
                 Chunk::Init(_) => return,
                 _ => {}
@@ -329,7 +339,8 @@ impl Endpoint {
                 } else {
                     fresh_identity(&mut self.rng)
                 };
-                self.answer_init(now, meta, packet, peer, &config, identity, (local_tag, peer_tag));
+                let ties = self.ties.tie_tags((local_tag, peer_tag));
+                self.answer_init(now, meta, packet, peer, &config, identity, ties);
             }
         }
     }
@@ -353,10 +364,11 @@ impl Endpoint {
             }
         }
         let offer = Offer::of(config, self.config.allow_private_encodings);
+        let life = config.timers.valid_cookie_life
+            + anabranch_base::Duration::from_millis(u64::from(peer.preservative));
         let cookie = Cookie {
-            created: now,
-            life: config.timers.valid_cookie_life
-                + anabranch_base::Duration::from_millis(u64::from(peer.preservative)),
+            created: self.spent.get_or_insert_default().made(now, life),
+            life,
             local_tag: tag,
             peer_tag: peer.tag,
             local_tie,
@@ -372,7 +384,8 @@ impl Endpoint {
             udp_port: meta.source.port(),
             extensions: offer.agree(&peer.offer),
         };
-        let sealed = self.key.seal(&cookie, config.emulation.cookie_size);
+        let (life, size) = (self.config.cookie_key_life, config.emulation.cookie_size);
+        let sealed = self.keys.seal(now, life, &mut self.rng, &cookie, size);
         let ours = OurInit {
             tag,
             a_rwnd: config.limits.receive_window,
@@ -399,7 +412,7 @@ impl Endpoint {
         } else {
             (raw.value, SetupParams::new(&[]))
         };
-        let cookie = self.key.open(opaque).filter(|c| {
+        let cookie = self.keys.open(now, opaque).filter(|c| {
             c.local_port == header.destination_port
                 && c.peer_port == header.source_port
                 && c.local_tag == header.verification_tag
@@ -425,9 +438,7 @@ impl Endpoint {
         if age > cookie.life && !tags_match {
             self.stats.stale_cookies += 1;
             let staleness = u32::try_from((age - cookie.life).as_nanos() / 1000).unwrap_or(u32::MAX);
-            // The source may be anybody whom the INIT listed (5.4).
-            let at = if shown.ip() == meta.source.ip() { meta.source } else { shown };
-            self.reply(&Meta { source: at, ..*meta }, cookie.peer_tag, packet, |out| {
+            self.answer_cookie(meta, packet, &cookie, shown, |out| {
                 causes::write_error(out, &causes::stale_cookie_cause(staleness));
             });
             return;
@@ -438,18 +449,34 @@ impl Endpoint {
                 None => return,
             },
             None => {
-                if self.spent.contains(now, cookie.local_tag) {
-                    self.stats.bad_cookies += 1;
-                    return;
+                let spent = self.spent.as_mut();
+                match spent.map_or(Worth::Association, |spent| spent.worth(now, &cookie)) {
+                    Worth::Association => {}
+                    Worth::Nothing => {
+                        self.stats.bad_cookies += 1;
+                        return;
+                    }
+                    Worth::Outlived => {
+                        // As good as stale: who waits for a COOKIE ACK asks again, anybody else "silently" discards the ERROR
+                        // (5.2.6). A staleness of zero says nothing of how long (3.3.10.3).
+                        self.stats.stale_cookies += 1;
+                        self.answer_cookie(meta, packet, &cookie, shown, |out| {
+                            causes::write_error(out, &causes::stale_cookie_cause(0));
+                        });
+                        return;
+                    }
                 }
-                let Some(config) = self.listening.clone() else {
+                let room = self.registry.open() < self.config.max_associations;
+                let Some(config) = self.listening.clone().filter(|_| room) else {
+                    // "decides not to establish the new association due to ... lack of local resources, it MUST respond with
+                    // an ABORT chunk" (5.1).
                     self.stats.out_of_the_blue += 1;
+                    let cause = if room { Vec::new() } else { causes::out_of_resource() };
+                    self.answer_cookie(meta, packet, &cookie, shown, |out| {
+                        causes::write_abort(out, false, &cause);
+                    });
                     return;
                 };
-                if self.registry.open() >= self.config.max_associations {
-                    self.stats.out_of_the_blue += 1;
-                    return;
-                }
                 let rng = self.fork_rng();
                 let id = self
                     .registry
@@ -472,6 +499,20 @@ impl Endpoint {
         self.settle(now, index);
     }
 
+    /// What a cookie that makes no association is answered with. It goes to where the INIT ACK went: the source may be anybody
+    /// whom the INIT listed (5.4).
+    fn answer_cookie(
+        &mut self,
+        meta: &Meta,
+        packet: &Packet<'_>,
+        cookie: &Cookie,
+        shown: SocketAddr,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) {
+        let at = if shown.ip() == meta.source.ip() { meta.source } else { shown };
+        self.reply(&Meta { source: at, ..*meta }, cookie.peer_tag, packet, write);
+    }
+
     /// Table 12 of 5.2.4. The association whose rest of the packet is to be read, if any.
     fn on_duplicate_cookie(
         &mut self,
@@ -483,7 +524,7 @@ impl Endpoint {
         let assoc = self.registry.at(index)?;
         let (local, peer) = assoc.tags();
         let (local_matches, peer_matches) = (cookie.local_tag == local, cookie.peer_tag == peer);
-        let ties_match = cookie.local_tie == local && cookie.peer_tie == peer;
+        let ties_match = (cookie.local_tie, cookie.peer_tie) == self.ties.tie_tags((local, peer));
         if !local_matches && !peer_matches && ties_match {
             // (A) the peer restarted. The INIT was checked for new addresses (5.2.2); the association may have others now.
             if cookie.addresses.iter().any(|address| !assoc.knows_address(*address)) {
@@ -501,7 +542,12 @@ impl Endpoint {
             return Some(index);
         }
         if local_matches {
-            // (B) both asked at the same time, or (D) the same cookie again.
+            // (B) both asked at the same time, or (D) the same cookie again. After (B), what an incarnation of the peer echoes
+            // that asked before the one we talk with is a copy that comes late.
+            if !peer_matches && assoc.took_newer_cookie(cookie) {
+                self.stats.bad_cookies += 1;
+                return None;
+            }
             self.registry.unmap(index);
             self.registry.at_mut(index)?.confirm(now, cookie, source);
             self.registry.map(index);

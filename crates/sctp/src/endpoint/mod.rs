@@ -7,6 +7,7 @@
 //! all three.
 
 mod arrivals;
+mod cookie_keys;
 mod driven;
 pub(crate) mod handle;
 mod registry;
@@ -17,14 +18,16 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use anabranch_base::{Instant, Meta, Rng, TraceRecord, Transmit};
+use anabranch_base::{Duration, Instant, Meta, SecretRng, TraceRecord, Transmit};
 
+use crate::address::is_unicast;
 use crate::association::{Association, random_tag};
 use crate::config::{Checksums, Config, SubflowLevel};
-use crate::cookie::CookieKey;
 use crate::error::ConnectError;
 use crate::event::{AssociationId, Event, Timer};
 use crate::stats::EndpointStats;
+use crate::tie_tags::TieSecret;
+use cookie_keys::CookieKeys;
 use registry::Registry;
 use spent::SpentCookies;
 use stateless::Replies;
@@ -38,8 +41,10 @@ pub struct EndpointConfig {
     pub port: u16,
     /// Whether checksums are verified on what arrives and computed for answers that belong to no association.
     pub checksums: Checksums,
-    /// Associations beyond which COOKIE ECHO is not answered any more.
+    /// Associations beyond which COOKIE ECHO is answered with an ABORT, "Out of Resource" (RFC 9260, 5.1).
     pub max_associations: usize,
+    /// How long a key signs State Cookies. It opens them until the last one is stale.
+    pub cookie_key_life: Duration,
     /// Nothing but this project is on the network: associations may use encodings that other stacks misread
     /// ([`SubflowLevel::Sf2007`](crate::config::SubflowLevel::Sf2007)). Simulators set it; drivers of real sockets must
     /// not, unless they are on a loopback.
@@ -55,6 +60,7 @@ impl EndpointConfig {
             port,
             checksums: Checksums::Crc32c,
             max_associations: 1 << 20,
+            cookie_key_life: Duration::from_secs(600),
             allow_private_encodings: false,
         }
     }
@@ -65,11 +71,13 @@ impl EndpointConfig {
 pub struct Endpoint {
     config: EndpointConfig,
     listening: Option<Arc<Config>>,
-    key: CookieKey,
-    rng: Rng,
+    keys: CookieKeys,
+    ties: TieSecret,
+    rng: SecretRng,
     registry: Registry,
     replies: Replies,
-    spent: SpentCookies,
+    /// Made with the first cookie: who only asks has none.
+    spent: Option<Box<SpentCookies>>,
     /// Associations that may have something to send, each once.
     ready: VecDeque<u32>,
     /// Associations that have events, each once.
@@ -79,17 +87,19 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// An endpoint without associations. `rng` decides tags, TSNs, the cookie key and timer jitter.
+    /// An endpoint without associations. `rng` decides tags, TSNs, cookie keys, nonces and timer jitter: on a network its seed
+    /// must come from the operating system.
     #[must_use]
-    pub fn new(config: EndpointConfig, mut rng: Rng) -> Self {
+    pub fn new(config: EndpointConfig, mut rng: SecretRng) -> Self {
         Self {
             config,
             listening: None,
-            key: CookieKey::new(&mut rng),
+            ties: TieSecret::new(rng.key()),
+            keys: CookieKeys::new(&mut rng),
             rng,
             registry: Registry::default(),
             replies: Replies::default(),
-            spent: SpentCookies::default(),
+            spent: None,
             ready: VecDeque::new(),
             eventful: VecDeque::new(),
             tracing: false,
@@ -129,7 +139,7 @@ impl Endpoint {
             return Err(ConnectError::PortZero);
         }
         self.check_encodings(&config)?;
-        if !stateless::is_unicast(remote.ip()) {
+        if !is_unicast(remote.ip()) {
             return Err(ConnectError::NotUnicast(remote.ip()));
         }
         if self.registry.by_peer(remote.ip(), remote_port).is_some() {
@@ -144,7 +154,8 @@ impl Endpoint {
         Ok(id)
     }
 
-    /// Hands in a datagram: an SCTP packet without IP or UDP header.
+    /// Hands in a datagram: an SCTP packet without IP or UDP header. What came to the broadcast address of a subnet must not be
+    /// handed in (RFC 9260, 8.4): the endpoint does not know the subnets of its host.
     pub fn handle_datagram(&mut self, now: Instant, meta: Meta, bytes: &[u8]) {
         self.stats.datagrams_received += 1;
         self.accept_datagram(now, &meta, bytes);
@@ -252,8 +263,9 @@ impl Endpoint {
     fn settle(&mut self, now: Instant, index: u32) {
         self.note_events(index);
         if self.registry.unmap_if_closed(index) {
-            if let Some((tag, expires)) = self.registry.at(index).and_then(Association::cookie) {
-                self.spent.add(now, tag, expires);
+            if let (Some(spent), Some(assoc)) = (&mut self.spent, self.registry.at(index)) {
+                let peers = assoc.shown_addresses().map(|address| (address, assoc.peer_port()));
+                spent.ended(now, assoc.tags().0, peers);
             }
         }
         if self.registry.at(index).is_some_and(Association::wants_to_transmit) {
@@ -290,8 +302,8 @@ impl Endpoint {
     }
 
     /// A stream of its own for an association, so that what one draws changes no other.
-    fn fork_rng(&mut self) -> Rng {
-        Rng::stream(self.rng.u64(), "association", "draws")
+    fn fork_rng(&mut self) -> SecretRng {
+        self.rng.fork()
     }
 }
 

@@ -294,7 +294,7 @@ mod tests {
         let remote = ([10, 0, 0, 1], 0).into();
         let config = Arc::new(Config::rfc9260());
         for tag in 1..=3 {
-            let rng = Rng::stream(1, "test", "registry");
+            let rng = Rng::stream(1, "test", "registry").secret();
             registry.insert(|id| {
                 Association::connect(id, Instant::ZERO, Arc::clone(&config), (1, 2), remote, tag, rng)
             });

@@ -1,66 +1,218 @@
-//! State Cookies whose association has ended already.
+//! State Cookies that were made before the end of an association with the same peer: they are good for nothing.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
+use std::net::IpAddr;
 
-use anabranch_base::Instant;
+use anabranch_base::{Duration, Instant};
 
-/// Cookies remembered; when more associations than this end within the life of a cookie, the oldest are forgotten.
+use crate::cookie::Cookie;
+
+/// Ends that are remembered. Beyond so many within the life of a cookie, those forgotten count for every peer.
 const MOST: usize = 1 << 16;
 
-/// A COOKIE ECHO that arrives once more, late or replayed, after its association has ended would set the association
-/// up again: the DATA that rode with it would be delivered twice, and what the ghost says would carry tags that the
-/// peer still knows. So a tag is remembered until the cookie it came in is stale.
+/// An address of a peer, with its port.
+type Peer = (IpAddr, u16);
+
+/// What a cookie is good for that would make a new association.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Worth {
+    /// An association.
+    Association,
+    /// Nothing: it made one, which has ended.
+    Nothing,
+    /// Nothing: an association with its peer has ended since it was made. Whoever echoes it in good faith may ask again.
+    Outlived,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct End {
+    at: Instant,
+    /// Our tag.
+    tag: u32,
+}
+
+/// A COOKIE ECHO that arrives once more, late or replayed, after its association has ended would set it up again: the DATA behind
+/// it would be delivered twice, and the peer knows nothing of the ghost. Cookies are not remembered, as answering an INIT keeps no
+/// state, and there are more of them than made an association: those of incarnations before a restart, of both sides of a
+/// collision, of an INIT that came twice. So the end of an association is remembered, until every cookie made before it is
+/// stale: none of them, of that peer, is good any more. That is one entry for each address of a peer and one life of a cookie,
+/// some 100 bytes, and at most [`MOST`]: when more associations end, cookies made before the oldest end that is remembered are
+/// no good for any peer, and who is in the middle of a handshake then begins it anew.
 #[derive(Debug, Default)]
 pub(super) struct SpentCookies {
-    tags: BTreeSet<u32>,
-    /// When each may be forgotten, in the order of their ends (not quite that of their expiries, which does not
-    /// matter: a few stay a little longer).
-    order: VecDeque<(Instant, u32)>,
+    ends: BTreeMap<Peer, End>,
+    /// In the order of time; an entry that was followed by another of the same peer stands here still.
+    order: VecDeque<(Instant, Peer)>,
+    /// The last end of all.
+    last: Option<Instant>,
+    /// The last end that was forgotten before its time.
+    forgotten: Option<Instant>,
+    /// The longest life of a cookie, and when the last one becomes stale.
+    life: Duration,
+    good_until: Instant,
 }
 
 impl SpentCookies {
-    /// The association with our tag `tag` has ended; its cookie is good until `expires`.
-    pub(super) fn add(&mut self, now: Instant, tag: u32, expires: Instant) {
+    /// A cookie is made: when it is made, as it must say. Never at the time of an end: it was made before or after.
+    pub(super) fn made(&mut self, now: Instant, life: Duration) -> Instant {
+        let made = match self.last {
+            Some(last) if now <= last => last + Duration::from_nanos(1),
+            _ => now,
+        };
+        self.life = self.life.max(life);
+        self.good_until = self.good_until.max(made + life);
+        made
+    }
+
+    /// The association with our tag `tag` has ended; its peer had those confirmed addresses.
+    pub(super) fn ended(&mut self, now: Instant, tag: u32, peers: impl Iterator<Item = Peer>) {
         self.prune(now);
-        if expires > now && self.tags.insert(tag) {
-            self.order.push_back((expires, tag));
+        // Who only asks has made no cookie, and has nothing to remember.
+        if now > self.good_until {
+            return;
         }
-    }
-
-    /// Whether the cookie with that tag of ours made an association that has ended.
-    pub(super) fn contains(&mut self, now: Instant, tag: u32) -> bool {
-        self.prune(now);
-        self.tags.contains(&tag)
-    }
-
-    fn prune(&mut self, now: Instant) {
-        while let Some(&(expires, tag)) = self.order.front() {
-            if expires > now && self.order.len() < MOST {
-                break;
+        self.last = Some(now);
+        for peer in peers {
+            if self.order.len() >= MOST {
+                self.forget_first();
             }
-            self.order.pop_front();
-            self.tags.remove(&tag);
+            self.ends.insert(peer, End { at: now, tag });
+            self.order.push_back((now, peer));
         }
+    }
+
+    /// What a cookie is good for that is not stale, when there is no association with its peer.
+    pub(super) fn worth(&mut self, now: Instant, cookie: &Cookie) -> Worth {
+        self.prune(now);
+        let ends = cookie.addresses.iter().filter_map(|address| self.ends.get(&(*address, cookie.peer_port)));
+        let mut worth = match self.forgotten {
+            Some(at) if cookie.created <= at => Worth::Outlived,
+            _ => Worth::Association,
+        };
+        for end in ends {
+            if end.tag == cookie.local_tag {
+                return Worth::Nothing;
+            }
+            if cookie.created <= end.at {
+                worth = Worth::Outlived;
+            }
+        }
+        worth
+    }
+
+    /// Forgets what no cookie is left for.
+    fn prune(&mut self, now: Instant) {
+        while self.order.front().is_some_and(|(at, _)| *at + self.life < now) {
+            self.take_first();
+        }
+        if self.forgotten.is_some_and(|at| at + self.life < now) {
+            self.forgotten = None;
+        }
+    }
+
+    fn forget_first(&mut self) {
+        if let Some(at) = self.take_first() {
+            self.forgotten = Some(at);
+        }
+    }
+
+    /// Takes the first of the order; its time, if it was the last of its peer.
+    fn take_first(&mut self) -> Option<Instant> {
+        let (at, peer) = self.order.pop_front()?;
+        let last = self.ends.get(&peer).is_some_and(|end| end.at == at);
+        if last {
+            self.ends.remove(&peer);
+        }
+        last.then_some(at)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use anabranch_base::Duration;
+    use crate::negotiation::offer::Extensions;
+    use anabranch_wire::Tsn;
+
+    const LIFE: Duration = Duration::from_secs(60);
+
+    fn at(seconds: u64) -> Instant {
+        Instant::ZERO + Duration::from_secs(seconds)
+    }
+
+    fn peer(number: u32) -> Peer {
+        (IpAddr::from(number.to_be_bytes()), 9)
+    }
+
+    fn cookie(created: Instant, tag: u32, peer: Peer) -> Cookie {
+        Cookie {
+            created,
+            life: LIFE,
+            local_tag: tag,
+            peer_tag: 1,
+            local_tie: 0,
+            peer_tie: 0,
+            local_initial_tsn: Tsn::new(1),
+            peer_initial_tsn: Tsn::new(1),
+            peer_rwnd: 9999,
+            outbound_streams: 1,
+            inbound_streams: 1,
+            local_port: 9,
+            peer_port: peer.1,
+            addresses: vec![peer.0],
+            udp_port: 0,
+            extensions: Extensions::default(),
+        }
+    }
 
     #[test]
-    fn remembered_until_stale_and_never_more_than_so_many() {
+    fn an_end_counts_for_what_was_made_before_it_and_for_its_peer() {
         let mut spent = SpentCookies::default();
-        let at = |s| Instant::ZERO + Duration::from_secs(s);
-        spent.add(at(0), 1, at(60));
-        spent.add(at(0), 2, at(0));
-        assert!(spent.contains(at(59), 1) && !spent.contains(at(59), 2));
-        assert!(!spent.contains(at(60), 1));
-        for tag in 0..200_000 {
-            spent.add(at(0), tag, at(60));
+        assert_eq!(spent.made(at(1), LIFE), at(1));
+        spent.ended(at(10), 5, std::iter::once(peer(1)));
+        assert_eq!(spent.worth(at(20), &cookie(at(1), 5, peer(1))), Worth::Nothing);
+        assert_eq!(spent.worth(at(20), &cookie(at(1), 6, peer(1))), Worth::Outlived);
+        assert_eq!(spent.worth(at(20), &cookie(at(1), 6, peer(2))), Worth::Association);
+        assert_eq!(spent.worth(at(20), &cookie(at(11), 6, peer(1))), Worth::Association);
+        // In the moment of the end: after it.
+        let later = spent.made(at(10), LIFE);
+        assert!(later > at(10));
+        assert_eq!(spent.worth(at(20), &cookie(later, 6, peer(1))), Worth::Association);
+        // What is stale by then is nobody's business here.
+        assert_eq!(spent.worth(at(70), &cookie(at(10), 6, peer(1))), Worth::Outlived);
+        spent.prune(at(71));
+        assert!(spent.ends.is_empty() && spent.order.is_empty());
+    }
+
+    #[test]
+    fn who_made_no_cookie_remembers_nothing() {
+        let mut spent = SpentCookies::default();
+        spent.ended(at(10), 5, std::iter::once(peer(1)));
+        assert!(spent.ends.is_empty());
+        spent.made(at(11), LIFE);
+        spent.ended(at(72), 5, std::iter::once(peer(1)));
+        assert!(spent.ends.is_empty());
+    }
+
+    #[test]
+    fn never_more_than_so_many_and_nothing_is_revived() {
+        let mut spent = SpentCookies::default();
+        spent.made(at(1), LIFE);
+        let moment = |n: u32| at(2) + Duration::from_micros(u64::from(n));
+        let count = 3 * MOST as u32;
+        for n in 0..count {
+            spent.ended(moment(n), n, std::iter::once(peer(n)));
+            // One peer that comes and goes all the time takes nobody's place for good.
+            spent.ended(moment(n), n, std::iter::once(peer(count)));
         }
-        assert!(spent.tags.len() <= MOST && spent.order.len() == spent.tags.len());
-        assert!(spent.contains(at(1), 199_999) && !spent.contains(at(1), 0));
+        assert!(spent.order.len() <= MOST && spent.ends.len() <= MOST);
+        let now = moment(count);
+        for n in [0, 1, count / 2, count - 1] {
+            assert_ne!(spent.worth(now, &cookie(at(1), n, peer(n))), Worth::Association, "{n}");
+            assert_eq!(spent.worth(now, &cookie(now, n + 1, peer(n))), Worth::Association, "{n}");
+        }
+        // All is forgotten in the end, and what was made in time is good.
+        let now = at(500);
+        assert_eq!(spent.worth(now, &cookie(at(499), 1, peer(1))), Worth::Association);
+        assert!(spent.order.is_empty() && spent.ends.is_empty() && spent.forgotten.is_none());
     }
 }

@@ -1,7 +1,6 @@
-//! Answers that need no association, and who gets none.
+//! Answers that need no association.
 
 use std::collections::VecDeque;
-use std::net::IpAddr;
 
 use anabranch_base::{Dscp, Ecn, Meta, Transmit};
 
@@ -38,13 +37,5 @@ impl Replies {
             size,
             segment_size: size,
         })
-    }
-}
-
-/// "An SCTP transport address ... MUST NOT use a multicast or broadcast address" (8.4, rule 1).
-pub(super) fn is_unicast(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(v4) => !v4.is_multicast() && !v4.is_broadcast() && !v4.is_unspecified(),
-        IpAddr::V6(v6) => !v6.is_multicast() && !v6.is_unspecified(),
     }
 }

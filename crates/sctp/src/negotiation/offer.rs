@@ -131,14 +131,17 @@ impl Offer {
     }
 
     /// The parameters of an INIT, or of the INIT ACK that answers `agreed`: "who answers an INIT puts SF-CAP into the INIT
-    /// ACK only if the INIT had everything".
+    /// ACK only if the INIT had everything". Likewise it lists the extensions that were agreed on, no others: the INIT may have
+    /// lost its list on the way, and who sent it takes the INIT ACK for the answer to all that it said.
     pub(crate) fn write(&self, params: &mut ParamWriter<'_>, answers: Option<&Extensions>) {
         let sf = self.capability.as_ref().filter(|_| answers.is_none_or(|agreed| agreed.sf.is_some()));
         let mut types = match sf {
             Some(_) => agreement::chunk_types(&self.codes),
             None => Vec::new(),
         };
-        for (offered, kind) in [(self.interleaving, kind::I_DATA), (self.reconfiguration, kind::RE_CONFIG)] {
+        let interleaving = self.interleaving && answers.is_none_or(|agreed| agreed.interleaving);
+        let reconfiguration = self.reconfiguration && answers.is_none_or(|agreed| agreed.reconfiguration);
+        for (offered, kind) in [(interleaving, kind::I_DATA), (reconfiguration, kind::RE_CONFIG)] {
             if offered && !types.contains(&kind) {
                 types.push(kind);
             }

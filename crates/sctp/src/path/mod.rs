@@ -5,7 +5,7 @@ mod accounting;
 
 use std::net::SocketAddr;
 
-use anabranch_base::{Duration, Ecn, Instant, Rng};
+use anabranch_base::{Duration, Ecn, Instant, SecretRng};
 use anabranch_transport::rtt::RttEstimator;
 use anabranch_wire::CommonHeader;
 
@@ -160,7 +160,7 @@ impl Path {
 
     /// "the sum of the RTO of that destination transport address and the protocol parameter 'HB.interval', with
     /// jittering of +/- 50% of the RTO value" (8.3).
-    pub(crate) fn arm_heartbeat(&mut self, now: Instant, config: &Config, rng: &mut Rng) {
+    pub(crate) fn arm_heartbeat(&mut self, now: Instant, config: &Config, rng: &mut SecretRng) {
         if config.timers.heartbeat_interval == Duration::ZERO {
             self.heartbeat_at = None;
             return;
@@ -183,7 +183,7 @@ impl Path {
     /// The next heartbeat period begins. "A destination transport address is considered 'idle' if no new chunk that can be
     /// used for updating path RTT ... and no HEARTBEAT chunk has been sent to it within the current heartbeat period": then a
     /// HEARTBEAT leaves.
-    pub(crate) fn begin_heartbeat_period(&mut self, now: Instant, config: &Config, rng: &mut Rng) {
+    pub(crate) fn begin_heartbeat_period(&mut self, now: Instant, config: &Config, rng: &mut SecretRng) {
         let idle = !self.used;
         self.arm_heartbeat(now, config, rng);
         if idle {
@@ -207,7 +207,7 @@ impl Path {
         &mut self,
         id: PathId,
         now: Instant,
-        rng: &mut Rng,
+        rng: &mut SecretRng,
     ) -> [u8; HEARTBEAT_INFO_LEN] {
         let nonce = rng.u64();
         self.heartbeat_wanted = false;

@@ -46,15 +46,17 @@ impl Receiver {
         if !space.timing.is_due_now() && !rides {
             return;
         }
-        if layout != AckLayout::Sack && packet.len() + layout.len(0) > limit {
-            return; // it leaves with the next packet
+        let gaps = space.received.gaps();
+        if packet.len() + layout.len(gaps) > limit && !packet.has_no_chunks() {
+            // It leaves with the next packet: one without its gap blocks would take back what earlier ones have said.
+            return;
         }
         let room = limit.saturating_sub(packet.len() + layout.len(0)) / 4;
         let a_rwnd = if layout == AckLayout::Sf2007 { 0 } else { self.advertised_window(cx) };
         let a_fwnd = if layout == AckLayout::Sack { 0 } else { self.credit_of(cx, at) };
         let asn = self.asn.as_ref().map_or(Tsn::new(0), |asn| asn.cumulative());
         let Some(space) = self.spaces.get_mut(at) else { return };
-        let count = space.received.gaps().min(room);
+        let count = gaps.min(room);
         let mut few = [GapBlock { start: 0, end: 0 }; FEW_BLOCKS];
         let many: Vec<GapBlock>;
         let gaps = if count <= few.len() {

@@ -1,7 +1,7 @@
 //! Which new chunks are taken: a bound on what a peer can make us hold, and none that a user who reads would wait for in vain.
 //!
 //! Memory is payload, 128 bytes for each piece and for each message in the making, and 32 bytes for each gap. With
-//! W the receive window, it stays within 2 W, or 8 KiB where that is more; a single chunk is taken whatever its size while
+//! W the receive window, it stays within 2 W, or 64 KiB where that is more; a single chunk is taken whatever its size while
 //! no other payload is held.
 //!
 //! - The window closes at W bytes of payload or three quarters of that memory.

@@ -7,7 +7,7 @@ use crate::config::Config;
 pub(super) const GAP: usize = 32;
 
 /// With less a short window could not take as many small messages as it has bytes for.
-const LEAST_BOUND: usize = 8 << 10;
+const LEAST_BOUND: usize = 64 << 10;
 
 /// What the configuration allows to hold.
 #[derive(Clone, Copy, Debug)]

@@ -97,6 +97,11 @@ impl AckTiming {
         }
     }
 
+    /// Whether any data has ever come.
+    pub(crate) fn has_started(&self) -> bool {
+        self.started
+    }
+
     pub(crate) fn is_due_now(&self) -> bool {
         self.now
     }

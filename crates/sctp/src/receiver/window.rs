@@ -91,6 +91,12 @@ impl Receiver {
         let buffer = self.use_of_buffer(cx);
         for at in self.spaces.ids() {
             let limited = at != SpaceId::FIRST || self.encoding == Encoding::Sf2007;
+            // A peer that has sent nothing there knows what it was granted; and one that opens the FID later, with a number of its
+            // own, would take what is said of it now for an acknowledgement of what it never sent.
+            let used = self.spaces.get(at).is_some_and(|space| space.timing.has_started());
+            if limited && !used {
+                continue;
+            }
             let now = buffer.as_ref().filter(|_| limited).map_or(window, |b| self.credit_in(cx, b, at));
             // Subflow 0 is told what all may have. Where the others hold nothing it is as without them.
             let floors = match &self.fids {

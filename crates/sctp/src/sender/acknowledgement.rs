@@ -9,7 +9,6 @@ use anabranch_wire::chunk::sack::GapBlock;
 use super::Sender;
 use super::flight::{AckOutcome, ChunkState};
 use super::lane::Lane;
-use super::space::WindowProbe;
 use crate::config::{FastRecovery, RttSampling};
 use crate::context::Context;
 use crate::encoding::{Encoding, micros};
@@ -110,6 +109,7 @@ impl Sender {
         if let Some(a_rwnd) = windows.a_rwnd {
             self.update_peer_window(cx, a_rwnd);
         }
+        self.look_at_windows(cx, at, windows, outcome.advanced);
         let news = outcome.payload > 0;
         self.outcome = outcome;
         // "this counter MUST be reset each time a DATA chunk ... is acknowledged" (8.1, 8.2).
@@ -320,6 +320,9 @@ impl Sender {
             FastRecovery::UntilExit => !in_recovery,
             FastRecovery::PerWindow => lane.recovery_exit.is_none_or(|exit| highest > exit),
         };
+        // "Zero window probing does not affect the calculation of cwnd" (6.1 A).
+        let probe = space.probe.in_flight && chunks == 1 && earliest == space.flight.first();
+        let cut = cut && !probe;
         // Step 3, "If not in Fast Recovery ... Retransmit those K DATA chunks in a single packet"; ns-2 does so
         // with every SACK that marks.
         lane.cwnd_exempt_packet = cut || rule != FastRecovery::UntilExit;
@@ -342,20 +345,7 @@ impl Sender {
     /// 6.2.1 D ii: "Set rwnd equal to the newly received a_rwnd minus the number of bytes still outstanding".
     fn update_peer_window(&mut self, cx: &Context, a_rwnd: u32) {
         let outstanding = self.outstanding(cx, None);
-        self.peer_rwnd = u64::from(a_rwnd).saturating_sub(outstanding);
-        let full = cx.paths.first().map_or(0, |path| path.pmdcs().into());
-        for at in self.spaces.ids() {
-            // The acknowledgements of one subflow must not put off for ever the probe of another that has room for nothing.
-            let probes = self.spaces.get(at).is_some_and(|space| space.probe.at.is_some());
-            let open = probes && a_rwnd > 0 && (self.spaces.len() == 1 || self.has_room(at, full));
-            let Some(space) = self.spaces.get_mut(at) else { continue };
-            if open {
-                space.probe = WindowProbe::default();
-            }
-            if space.flight.is_empty() {
-                space.probe.in_flight = false;
-            }
-        }
+        self.peer_rwnd = u64::from(a_rwnd).saturating_sub(outstanding).min(self.retention_left(cx));
     }
 
     /// The same for the window of one subflow.
@@ -363,14 +353,14 @@ impl Sender {
         let outstanding = self.outstanding(cx, Some(at));
         if let Some(space) = self.spaces.get_mut(at) {
             space.allowance.set(a_fwnd, outstanding);
-            if a_fwnd > 0 && self.encoding == Encoding::Sf2007 && space.probe.at.is_some() {
-                space.probe = WindowProbe::default();
-            }
+        }
+        if self.encoding == Encoding::Sf2007 {
+            self.forget_peer_window(cx);
         }
     }
 
     /// Bytes in flight, of one space or of all, as windows count them.
-    fn outstanding(&self, cx: &Context, at: Option<SpaceId>) -> u64 {
+    pub(super) fn outstanding(&self, cx: &Context, at: Option<SpaceId>) -> u64 {
         let headers = cx.config.emulation.rwnd_counts_headers;
         let counts = |lane: &&Lane| at.is_none_or(|at| lane.space == at);
         let bytes = |lane: &Lane| lane.charged(lane.flight, lane.flight_chunks, headers);

@@ -114,6 +114,8 @@ impl Sender {
         let first = if space.shared { lane.earliest } else { space.flight.first() };
         let probing = lane.rack.as_ref().is_none_or(|rack| rack.probes());
         let recovering = lane.loss.any() || lane.in_recovery(first) || lane.single_packet;
+        // A closed window is probed by its own timers.
+        let probing = probing || space.probe.in_flight;
         if lane.flight_chunks == 0 || probing || recovering {
             return;
         }

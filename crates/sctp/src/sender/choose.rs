@@ -91,7 +91,8 @@ impl Sender {
         let payload = match next.first {
             First::Lost(seq) => self.spaces.get(next.space)?.flight.get(seq)?.fragment.payload.len(),
             First::New { .. } => {
-                self.subflows.get(next.subflow)?.out.peek(self.max_payload(cx, next.path))?
+                let subflow = self.subflows.get(next.subflow)?;
+                subflow.out.peek(subflow.cut_at(self.max_payload(cx, next.path)))?
             }
         };
         Some(padded(self.encoding.header_len() + payload))

@@ -92,7 +92,7 @@ impl Sender {
     /// Most payload of a chunk of a subflow, bytes.
     fn max_payload_of(&self, cx: &Context, subflow: &Subflow) -> usize {
         let path = self.lanes.get(subflow.lane).map_or(PathId::FIRST, |lane| lane.path);
-        self.max_payload(cx, path).max(1)
+        subflow.cut_at(self.max_payload(cx, path)).max(1)
     }
 
     /// Keeps numbers for the rest of the message that a subflow, one of several, has begun, or the numbering as a whole.
@@ -116,6 +116,7 @@ impl Sender {
             let rest = subflow.out.peek(usize::MAX).unwrap_or(0).div_ceil(most) as u64;
             let first = space.flight.reserve(rest, subflow.lane, id);
             subflow.reserved = first..first + rest;
+            subflow.reserved_size = most as u16;
         }
     }
 }

@@ -24,6 +24,8 @@ pub(crate) struct Loss {
     own: Option<VecDeque<u64>>,
     /// Highest sequence number of the lane that was ever acknowledged (kept where lanes share a space).
     highest_acked: Option<u64>,
+    /// A chunk left under a number below one that had been looked at: suspects are not in the order of time.
+    disordered: bool,
 }
 
 impl Loss {
@@ -36,6 +38,7 @@ impl Loss {
             lost: VecDeque::new(),
             own: None,
             highest_acked: None,
+            disordered: false,
         }
     }
 
@@ -54,13 +57,29 @@ impl Loss {
         self.own.is_some()
     }
 
-    /// A chunk is being sent for the first time. True where lanes share a space and nothing else of this one is
+    /// A chunk is being sent for the first time. True where lanes share a space and it is the earliest of this one that is
     /// unacknowledged.
     #[inline]
     pub(crate) fn sent(&mut self, seq: u64) -> bool {
         let Some(own) = &mut self.own else { return false };
+        if own.back().is_some_and(|last| *last > seq) || self.highest_acked > Some(seq) {
+            return self.sent_late(seq);
+        }
         own.push_back(seq);
         own.len() == 1
+    }
+
+    /// The number was kept for the rest of a message, and higher ones have left before it: those of a subflow that has been
+    /// merged into this one.
+    #[cold]
+    fn sent_late(&mut self, seq: u64) -> bool {
+        if seq < self.scanned {
+            insert_sorted(&mut self.suspects, seq);
+            self.disordered = true;
+        }
+        let Some(own) = &mut self.own else { return false };
+        insert_sorted(own, seq);
+        own.front() == Some(&seq)
     }
 
     /// The lane's earliest chunk that is not acknowledged; the next sequence number of the space when there is none. It
@@ -165,7 +184,8 @@ impl Loss {
         self.scanned = self.scanned.max(limit);
     }
 
-    /// Everything of the lane below `limit` that is in flight becomes a suspect, for [`super::rack`]. The list is ascending, so in the order of their sending.
+    /// Everything of the lane below `limit` that is in flight becomes a suspect, for [`super::rack`]: in the order of sending, which is
+    /// that of numbers but for chunks sent again and subflows that were merged.
     /// Whether one was among them that has been passed by the cumulative point.
     pub(super) fn suspects_up_to(
         &mut self,
@@ -174,9 +194,22 @@ impl Loss {
     ) -> (&mut VecDeque<u64>, bool) {
         let late = self.suspects.front().is_some_and(|seq| *seq < flight.first());
         if let Some(limit) = limit {
+            self.suspects_below(flight.first());
+            let before = self.suspects.len();
             self.collect(flight, limit);
+            let sent = |seq: &u64| flight.get(*seq).map(|chunk| chunk.sent_at);
+            self.disordered |= !self.suspects.range(before.saturating_sub(1)..).is_sorted_by_key(sent);
+        }
+        if std::mem::take(&mut self.disordered) {
+            self.order_by_time(flight);
         }
         (&mut self.suspects, late)
+    }
+
+    #[cold]
+    fn order_by_time(&mut self, flight: &Flight) {
+        let sent = |seq: &u64| (flight.get(*seq).map(|chunk| chunk.sent_at), *seq);
+        self.suspects.make_contiguous().sort_unstable_by_key(sent);
     }
 
     /// Marks one chunk of the lane that is in flight.

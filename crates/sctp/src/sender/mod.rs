@@ -30,6 +30,7 @@ mod subflow_changes;
 mod table;
 mod timers;
 mod views;
+mod window_probe;
 
 use anabranch_base::Instant;
 use anabranch_wire::Tsn;
@@ -142,7 +143,7 @@ impl Sender {
 
     /// What the peer's INIT or INIT ACK said of its window.
     pub(crate) fn learn_peer(&mut self, cx: &mut Context, a_rwnd: u32) {
-        self.peer_rwnd = u64::from(a_rwnd);
+        self.peer_rwnd = u64::from(a_rwnd).min(self.retention_left(cx));
         for id in self.lanes.ids() {
             // The first ssthresh may be the peer's window, which is known only now.
             if self.lanes.get(id).is_some_and(|lane| lane.unacked == 0) {
@@ -151,9 +152,13 @@ impl Sender {
         }
     }
 
-    /// There is no window of the association (encoding of 2007).
-    pub(crate) fn forget_peer_window(&mut self) {
-        self.peer_rwnd = u64::MAX / 2;
+    /// There is no window of the association in the encoding of 2007. Where it has one space, that space's window is all there is,
+    /// and it is looked at as that of the association is.
+    pub(crate) fn forget_peer_window(&mut self, cx: &Context) {
+        self.peer_rwnd = self.retention_left(cx);
+        if let [space] = self.spaces.rows() {
+            self.peer_rwnd = self.peer_rwnd.min(space.allowance.window);
+        }
     }
 
     /// The peer has restarted: everything begins anew. "All the congestion control parameters ... related to this peer MUST be
@@ -169,6 +174,9 @@ impl Sender {
         self.open_subflows(cx);
         for id in self.lanes.ids() {
             self.renew_lane(cx, id, peer_rwnd);
+        }
+        if let Some(first) = self.subflows.first_mut() {
+            first.writable_owed = self.writable_owed;
         }
     }
 

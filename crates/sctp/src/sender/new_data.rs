@@ -312,46 +312,12 @@ impl Sender {
         let header = if cx.config.emulation.rwnd_counts_headers { WINDOW_HEADER } else { 0 };
         self.has_room(at, payload as u64 + header)
     }
-
-    /// The peer's window is closed. True when one chunk may leave all the same, as a probe: "SHOULD only be sent
-    /// when all outstanding DATA chunks have been cumulatively acknowledged", first "after 1 RTO" (6.1 A). Each sequence
-    /// space is probed for itself.
-    fn window_probe(&mut self, cx: &Context, next: &Next) -> bool {
-        let Some(subflow) = self.subflows.get(next.subflow) else { return false };
-        let Some(lane) = self.lanes.get(next.lane) else { return false };
-        let lanes_quiet = self.lanes.rows().iter().all(|l| l.space != next.space || l.unacked == 0);
-        let Some(space) = self.spaces.get_mut(next.space) else { return false };
-        let quiet = match space.flight.first_reserved() {
-            None => space.flight.is_empty(),
-            // Only what comes next for the peer can make it move.
-            Some(first) => subflow.reserved.start == first && lanes_quiet,
-        };
-        if !quiet {
-            return false;
-        }
-        if space.probe.due {
-            return true;
-        }
-        if space.probe.at.is_none() {
-            space.probe.at = Some(cx.now + lane.rto(cx));
-        }
-        false
-    }
-
-    /// A chunk leaves although the window is closed.
-    fn begin_probe(&mut self, cx: &mut Context, at: SpaceId) {
-        let Some(space) = self.spaces.get_mut(at) else { return };
-        space.probe.due = false;
-        space.probe.in_flight = true;
-        space.probe.answered = false;
-        cx.stats.window_probes += 1;
-    }
 }
 
 impl Cut {
     #[inline]
     fn of(subflow: &Subflow, header: usize, most: usize) -> Self {
         // The numbers that are kept for the rest of a message were counted for chunks of full size.
-        Self { header, most, anywhere: subflow.reserved.is_empty() }
+        Self { header, most: subflow.cut_at(most), anywhere: subflow.reserved.is_empty() }
     }
 }

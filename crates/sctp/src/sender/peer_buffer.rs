@@ -1,10 +1,31 @@
 //! What the peer has room for: in its buffer as a whole, and for each FID (levels 1 and sf2007).
 
 use super::Sender;
+use super::flight::SentChunk;
+use crate::context::Context;
 use crate::ids::{Id, SpaceId};
 use crate::negotiation::fids::Judged;
 
+/// Memory for a chunk that was sent, besides its payload, bytes.
+const CHUNK: u64 = size_of::<SentChunk>() as u64;
+
 impl Sender {
+    /// What may still be sent before that which is not acknowledged cumulatively fills its limit, bytes.
+    ///
+    /// A peer may take back what gap blocks have acknowledged (6.2.1), so it is kept. An honest peer has a buffer for it, and its
+    /// a_rwnd says what is left. One that lies, with a huge a_rwnd and gap blocks for everything but one TSN, could make us keep any
+    /// amount: therefore a send buffer and a receive buffer together are the limit, bookkeeping included.
+    pub(super) fn retention_left(&self, cx: &Context) -> u64 {
+        let limits = &cx.config.limits;
+        let limit = limits.send_buffer as u64 + u64::from(limits.receive_window);
+        limit.saturating_sub(self.retained())
+    }
+
+    /// Memory for what was sent and is not acknowledged cumulatively, bytes.
+    pub(super) fn retained(&self) -> u64 {
+        self.spaces.rows().iter().map(|space| space.flight.bytes() + space.flight.span() as u64 * CHUNK).sum()
+    }
+
     /// The space of what the peer says of a FID, if it is open in that incarnation.
     pub(crate) fn judge(&self, fid: u8, epoch: u8) -> Option<(Judged, Option<SpaceId>)> {
         let judged = self.credit.as_ref()?.fids.judge(fid, epoch);

@@ -42,9 +42,13 @@ impl Sender {
         }
         subflow.out.push(message, cx.stats.messages_accepted);
         cx.stats.messages_accepted += 1;
+        let at = subflow.space;
         if let Some(lane) = self.lanes.get_mut(subflow.lane) {
             if lane.unacked == 0 {
-                lane.decay_if_idle(cx);
+                // Who waits for a window is not idle: "Zero window probing does not affect the calculation of cwnd" (6.1 A).
+                if !self.spaces.get(at).is_some_and(|space| space.probe.waits()) {
+                    lane.decay_if_idle(cx);
+                }
                 lane.open_burst();
             }
         }

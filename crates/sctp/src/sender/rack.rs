@@ -1,8 +1,8 @@
 //! Which of the flight is lost, by time: RACK (RFC 8985, section 6) carried over to SCTP, for each lane on its own.
 //!
-//! Gap blocks and the cumulative TSN take the place of SACK blocks, duplicate TSNs that of DSACK. Chunks that were sent once
-//! were sent in the order of their numbers, so the suspects of [`Loss`] are in the order of time; those sent again have a list
-//! of their own. Each is looked at when it is the oldest: a constant number of times, whatever the window.
+//! Gap blocks and the cumulative TSN take the place of SACK blocks, duplicate TSNs that of DSACK. The suspects of [`Loss`] are in
+//! the order of time, which as a rule is that of their numbers; those sent again have a list of their own. Each is looked at when
+//! it is the oldest: a constant number of times, whatever the window.
 
 use std::collections::VecDeque;
 
@@ -142,6 +142,8 @@ impl Rack {
         if let Some((sent, _)) = older.checked_sub(1).and_then(|last| self.resent.get(last)) {
             look_again = look_again.max(Some(*sent + wait));
         }
+        // What is due already has just been judged: a timer of the past would expire again and again.
+        look_again = look_again.filter(|at| *at > c.now);
         lost.sort_unstable();
         for seq in lost {
             if let Some(chunk) = loss.mark(flight, seq) {

@@ -33,10 +33,21 @@ pub(super) struct WindowProbe {
     pub(super) at: Option<Instant>,
     /// One chunk may leave although the window is closed.
     pub(super) due: bool,
-    /// The chunk in flight is a probe: its timeouts say nothing about the path while SACKs arrive.
+    /// What is in flight from the earliest chunk on left into a closed window: its timeouts say nothing about the path while
+    /// SACKs arrive.
     pub(super) in_flight: bool,
+    /// The last SACK left no room for the earliest chunk, which is not acknowledged: what leaves again is a probe.
+    pub(super) closed: bool,
     /// A SACK arrived since the probe, or its last retransmission, was sent.
     pub(super) answered: bool,
+}
+
+impl WindowProbe {
+    /// The next probe is waited for, or may leave.
+    #[inline]
+    pub(super) fn waits(&self) -> bool {
+        self.at.is_some() || self.due
+    }
 }
 
 impl SendSpace {

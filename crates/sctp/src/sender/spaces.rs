@@ -8,7 +8,7 @@ use super::allowance::Allowance;
 use super::credit::Credit;
 use super::flight::ChunkState;
 use super::lane::counted_header;
-use super::space::SendSpace;
+use super::space::{SendSpace, WindowProbe};
 use super::subflow::Life;
 use crate::config::Coupling;
 use crate::context::Context;
@@ -88,10 +88,11 @@ impl Sender {
             return;
         }
         let Some(at) = self.space_of(id.get()) else { return };
+        let under_way = self.has_in_flight(id);
         let Some(subflow) = self.subflows.get_mut(id) else { return };
         let Some(lane) = self.lanes.get_mut(subflow.lane) else { return };
         subflow.awaits_fid = false;
-        if subflow.life != Life::Open || lane.unacked > 0 {
+        if subflow.life != Life::Open || under_way {
             return;
         }
         subflow.space = at;
@@ -172,6 +173,7 @@ impl Sender {
         self.numbering.begin_anew(&[]);
         if let Some(space) = self.spaces.first_mut() {
             space.flight.restart();
+            space.probe = WindowProbe::default();
             space.base = base;
         }
         for lane in self.lanes.rows_mut() {

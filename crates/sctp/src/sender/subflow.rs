@@ -17,7 +17,7 @@ pub(super) enum Life {
     Open,
     /// It takes no streams any more; what it has in flight is still acknowledged.
     Closing,
-    /// Everything was acknowledged; the peer is being told that its FID is free (level 1).
+    /// Everything was acknowledged cumulatively; the peer is being told that its FID is free (level 1).
     Deleting,
     /// Nothing of it is left; its place may be taken.
     Free,
@@ -45,10 +45,19 @@ pub(super) struct Subflow {
     pub(super) weight: u16,
     /// Sequence numbers kept for the rest of the message that is leaving.
     pub(super) reserved: Range<u64>,
+    /// Payload of the fragments that those numbers were counted for, bytes.
+    pub(super) reserved_size: u16,
     pub(super) counters: SubflowCounters,
 }
 
 impl Subflow {
+    /// Most payload of its next chunk, when `most` bytes fit a packet: the rest of a message whose numbers are kept is cut as it
+    /// was when they were counted.
+    #[inline]
+    pub(super) fn cut_at(&self, most: usize) -> usize {
+        if self.reserved.is_empty() { most } else { usize::from(self.reserved_size) }
+    }
+
     pub(super) fn new(config: &Config, spec: &SubflowSpec, lane: LaneId) -> Self {
         Self {
             out: Outbound::new(config),
@@ -62,6 +71,7 @@ impl Subflow {
             priority: spec.priority,
             weight: spec.weight.max(1),
             reserved: 0..0,
+            reserved_size: 0,
             counters: SubflowCounters::default(),
         }
     }

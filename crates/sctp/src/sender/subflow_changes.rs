@@ -123,7 +123,13 @@ impl Sender {
         all.find(|(_, subflow)| subflow.life == Life::Open && subflow.dscp == dscp).map(|(id, _)| id)
     }
 
-    /// Subflows that were removed are gone once nothing of theirs is in flight. `give_back` tells the peer of a FID that is
+    /// Whether anything of a subflow is not acknowledged cumulatively: the peer may still take back what gap blocks have
+    /// acknowledged (6.2.1), and a SACK that was overtaken looks the same. It looks at everything: for rare events only.
+    pub(super) fn has_in_flight(&self, id: SubflowId) -> bool {
+        self.spaces.rows().iter().any(|space| space.flight.iter().any(|chunk| chunk.subflow == id))
+    }
+
+    /// Subflows that were removed are gone once all of theirs is acknowledged cumulatively. `give_back` tells the peer of a FID that is
     /// free again; false when there is nobody to tell.
     pub(crate) fn close_drained_subflows(
         &mut self,
@@ -139,13 +145,9 @@ impl Sender {
             if subflow.life != Life::Closing || !subflow.out.is_empty() {
                 continue;
             }
-            let drained = if cx.config.subflows.coupling == Coupling::Shared {
-                // What it had was relabelled, but for the rest of a message that was leaving.
-                let mine = |space: &super::SendSpace| space.flight.iter().any(|chunk| chunk.subflow == id);
-                !self.spaces.rows().iter().any(mine)
-            } else {
-                self.lanes.get(subflow.lane).is_none_or(|lane| lane.unacked == 0)
-            };
+            let unacked = self.lanes.get(subflow.lane).map_or(0, |lane| lane.unacked);
+            let shared = cx.config.subflows.coupling == Coupling::Shared;
+            let drained = (unacked == 0 || shared) && !self.has_in_flight(id);
             if !drained {
                 continue;
             }

@@ -72,13 +72,19 @@ impl Sender {
         // SACK chunks from the peer while doing zero window probing, the unacknowledged window probes SHOULD NOT
         // increment the error counter" (6.1 A).
         let space = self.spaces.get_mut(lane.space)?;
-        let probing = space.probe.in_flight && space.probe.answered;
-        space.probe.answered = false;
-        if !space.probe.in_flight {
-            lane.controller.on_congestion(Congestion::Timeout(Some(Base::CWND)));
+        let earliest = space.flight.get(space.flight.first());
+        let holds_earliest = earliest.is_some_and(|chunk| chunk.lane == id);
+        let probe = space.probe.in_flight && holds_earliest;
+        let probing = probe && space.probe.answered;
+        if holds_earliest {
+            space.probe.answered = false;
+            space.probe.in_flight |= space.probe.closed;
         }
-        if let Some(coupler) = &mut self.coupler {
-            coupler.on_timeout(usize::from(id.get()));
+        if !probe {
+            lane.controller.on_congestion(Congestion::Timeout(Some(Base::CWND)));
+            if let Some(coupler) = &mut self.coupler {
+                coupler.on_timeout(usize::from(id.get()));
+            }
         }
         let waited = lane.rto(cx);
         if !cx.config.emulation.quirks.faulty_recovery {
@@ -108,7 +114,7 @@ impl Sender {
     }
 
     /// Marks everything unacknowledged of a lane for retransmission.
-    fn mark_all_lost(&mut self, cx: &Context, id: LaneId) {
+    pub(super) fn mark_all_lost(&mut self, cx: &Context, id: LaneId) {
         let Some(lane) = self.lanes.get_mut(id) else { return };
         let Some(space) = self.spaces.get_mut(lane.space) else { return };
         let headers = cx.config.emulation.rwnd_counts_headers;

@@ -83,6 +83,11 @@ impl Sender {
         self.lanes.rows().iter().filter(|lane| open(lane.subflow)).map(|lane| lane.controller.window()).sum()
     }
 
+    /// How far the cumulative points of all spaces have come: it changes when one moves.
+    pub(crate) fn progress(&self) -> u64 {
+        self.spaces.rows().iter().fold(0, |sum, space| sum.wrapping_add(space.flight.first()))
+    }
+
     /// Chunks that were sent and are not acknowledged, those that are to be sent again included.
     pub(crate) fn unacknowledged_chunks(&self) -> usize {
         self.lanes.rows().iter().map(|lane| lane.unacked as usize).sum()
@@ -104,7 +109,17 @@ impl Sender {
     ///
     /// # Errors
     /// The first lane whose numbers differ from what a count gives, in words.
-    pub(crate) fn audit(&self) -> Result<(), String> {
+    pub(crate) fn audit(&self, cx: &Context) -> Result<(), String> {
+        let limits = &cx.config.limits;
+        // What is found lost frees the room for itself, and several lanes may each find some.
+        let most =
+            2 * (limits.send_buffer as u64 + u64::from(limits.receive_window)) + u64::from(cx.config.mtu);
+        if self.retained() > most {
+            return Err(format!(
+                "{} bytes are kept until they are acknowledged; {most} are allowed",
+                self.retained()
+            ));
+        }
         for (id, lane) in self.lanes.iter() {
             let known = (lane.unacked, lane.flight_chunks, lane.flight);
             let counted = self.count(id, lane)?;

@@ -108,7 +108,7 @@ impl World {
                 allow_private_encodings: sealed,
                 ..EndpointConfig::new(address(side), PORT)
             };
-            Endpoint::new(config, Rng::stream(seed, name, "endpoint"))
+            Endpoint::new(config, Rng::stream(seed, name, "endpoint").secret())
         };
         let mut world = Self {
             rng,
@@ -476,7 +476,7 @@ impl World {
         }
         // An old packet that reaches the side which has ended already is out of the blue, and its ABORT may overtake
         // the SHUTDOWN COMPLETE (8.4); in a network that keeps packets in order nobody ever sees one.
-        let late_abort = CloseReason::AbortedByPeer { causes: Vec::new() };
+        let late_abort = CloseReason::AbortedByPeer { causes: Vec::new(), reason: None };
         let in_order = self.plan.reorder == 0.0 && self.plan.replay == 0.0;
         let graceful = reasons.iter().filter(|r| **r == Some(CloseReason::Graceful)).count();
         let fine = graceful == 2 || (graceful == 1 && !in_order && reasons.contains(&Some(late_abort)));

@@ -2,6 +2,7 @@
 #![allow(dead_code, unreachable_pub, reason = "every test file uses its own part of the harness")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
+pub mod script;
 pub mod single_loss;
 
 use std::cell::Cell;
@@ -253,7 +254,7 @@ impl Pair {
                 allow_private_encodings: sealed,
                 ..EndpointConfig::new(address(side), PORT)
             };
-            Endpoint::new(config, Rng::stream(seed, name, "endpoint"))
+            Endpoint::new(config, Rng::stream(seed, name, "endpoint").secret())
         };
         Self {
             now: Instant::ZERO,

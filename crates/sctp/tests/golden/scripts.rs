@@ -60,7 +60,7 @@ fn restart(level: SubflowLevel) -> Told {
     pair.run_for(Duration::from_millis(35));
     let restarted =
         EndpointConfig { allow_private_encodings: true, ..EndpointConfig::new(address(Side::A), PORT) };
-    pair.a = Endpoint::new(restarted, Rng::stream(1, "a", "restarted"));
+    pair.a = Endpoint::new(restarted, Rng::stream(1, "a", "restarted").secret());
     pair.events.clear();
     let a = pair.a.connect(pair.now, address(Side::Z), PORT, Arc::new(config)).unwrap();
     pair.run_for(Duration::from_millis(500));

@@ -164,7 +164,7 @@ impl Network {
         let addresses: Vec<IpAddr> = addresses.iter().map(|last| ip(*last)).collect();
         let config = EndpointConfig::new(at(addresses[0]), PORT);
         self.hosts.push(Host {
-            endpoint: Endpoint::new(config, Rng::stream(seed, name, "endpoint")),
+            endpoint: Endpoint::new(config, Rng::stream(seed, name, "endpoint").secret()),
             addresses,
             leaves_from: |_| 0,
             also_lists: Vec::new(),

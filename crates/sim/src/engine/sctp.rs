@@ -25,13 +25,19 @@ pub(crate) struct SctpEnd {
 
 impl SctpEnd {
     /// The ports of `local` and `remote` are SCTP ports. Who does not open the association listens.
-    pub(crate) fn new(local: SocketAddr, remote: SocketAddr, config: Config, opens: bool, rng: Rng) -> Self {
+    pub(crate) fn new(
+        local: SocketAddr,
+        remote: SocketAddr,
+        config: Config,
+        opens: bool,
+        mut rng: Rng,
+    ) -> Self {
         let config = Arc::new(config);
         let mut told = EndpointConfig::new(SocketAddr::new(local.ip(), 0), local.port());
         told.checksums = config.checksums;
         // A simulated network has no other users.
         told.allow_private_encodings = true;
-        let mut endpoint = Endpoint::new(told, rng);
+        let mut endpoint = Endpoint::new(told, rng.secret());
         if !opens {
             // An endpoint that allows private encodings takes every configuration.
             let _taken = endpoint.listen(Arc::clone(&config));

@@ -8,7 +8,7 @@ mod requests;
 mod stream_requests;
 mod subflow_requests;
 
-use anabranch_base::Instant;
+use anabranch_base::{Duration, Instant};
 use anabranch_wire::PacketBuilder;
 use anabranch_wire::chunk::ReConfig;
 use anabranch_wire::param::{
@@ -158,8 +158,15 @@ impl Association {
                 AddStreams { request: number, count: *count }.emit(AddDirection::Incoming, &mut bytes);
             }
         }
-        reconfig.outstanding =
-            Some(Outstanding { request, number, bytes, due: true, timer: None, in_progress: false });
+        reconfig.outstanding = Some(Outstanding {
+            request,
+            number,
+            bytes,
+            due: true,
+            timer: None,
+            in_progress: false,
+            waited: Duration::ZERO,
+        });
     }
 
     /// A request was not answered in time: it is sent again, and "increment the appropriate error counts (for both the
@@ -296,7 +303,7 @@ impl Association {
     /// The peer has answered our request, or its own request says that it did (E1, H1).
     fn on_response(&mut self, response: &ReconfigResponse) {
         // "the timer for the Re-configuration Request Sequence Number is started again" (H2).
-        let timer = self.request_timer();
+        let (now, rto, most) = (self.cx.now, self.cx.path_rto(PathId::FIRST), self.cx.config.timers.rto_max);
         let Some(reconfig) = &mut self.reconfig else { return };
         let answered = |outstanding: &mut Outstanding| outstanding.number == response.request;
         if response.result == result::IN_PROGRESS {
@@ -304,9 +311,13 @@ impl Association {
             else {
                 return;
             };
+            // It answers for good by itself; asking again is for the case that this is lost, and "MUST use exponential backoff"
+            // (5.1.1).
+            let wait = (outstanding.waited * 2).min(most).max(rto);
+            outstanding.waited = wait;
             outstanding.in_progress = true;
             outstanding.due = false;
-            outstanding.timer = timer;
+            outstanding.timer = Some(now + wait);
             self.errors = 0;
             return;
         }

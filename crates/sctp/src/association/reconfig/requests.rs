@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use anabranch_base::Instant;
+use anabranch_base::{Duration, Instant};
 use anabranch_wire::Tsn;
 
 use super::answers::{Answered, Answers, result};
@@ -42,6 +42,8 @@ pub(super) struct Outstanding {
     pub(super) timer: Option<Instant>,
     /// The peer has it and works on it: that it does not answer for good is no error of the path.
     pub(super) in_progress: bool,
+    /// How long we waited after it last said so.
+    pub(super) waited: Duration,
 }
 
 /// A request of the peer that cannot be performed yet.

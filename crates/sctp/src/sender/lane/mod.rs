@@ -426,7 +426,7 @@ mod tests {
 
     fn context(config: Config) -> Context {
         let path = Path::new(&config, ([10, 0, 0, 1], 0).into());
-        let rng = anabranch_base::Rng::stream(1, "test", "lane");
+        let rng = anabranch_base::Rng::stream(1, "test", "lane").secret();
         let mut cx = Context::new(0, std::sync::Arc::new(config), path, rng);
         cx.now = Instant::from_nanos(5_000_000_000);
         cx

@@ -1,0 +1,139 @@
+//! Windows of the peer that close and open: zero-window probes (RFC 9260, 6.1 A).
+//!
+//! A closed window says nothing about the path, and nothing about congestion. A probe that the peer had no room for was dropped:
+//! the SACK that opens the window says so, and what was dropped leaves again with it.
+
+use super::Sender;
+use super::acknowledgement::Windows;
+use super::flight::ChunkState;
+use super::new_data::WINDOW_HEADER;
+use super::next::Next;
+use super::space::WindowProbe;
+use crate::context::Context;
+use crate::ids::SpaceId;
+
+impl Sender {
+    /// The peer's window is closed. True when one chunk may leave all the same, as a probe: "SHOULD only be sent
+    /// when all outstanding DATA chunks have been cumulatively acknowledged", first "after 1 RTO" (6.1 A). Each sequence
+    /// space is probed for itself.
+    pub(super) fn window_probe(&mut self, cx: &Context, next: &Next) -> bool {
+        let Some(subflow) = self.subflows.get(next.subflow) else { return false };
+        let Some(lane) = self.lanes.get(next.lane) else { return false };
+        let lanes_quiet = self.lanes.rows().iter().all(|l| l.space != next.space || l.unacked == 0);
+        let Some(space) = self.spaces.get_mut(next.space) else { return false };
+        let quiet = match space.flight.first_reserved() {
+            None => space.flight.is_empty(),
+            // Only what comes next for the peer can make it move.
+            Some(first) => subflow.reserved.start == first && lanes_quiet,
+        };
+        if !quiet {
+            return false;
+        }
+        if space.probe.due {
+            return true;
+        }
+        if space.probe.at.is_none() {
+            space.probe.at = Some(cx.now + lane.rto(cx));
+        }
+        false
+    }
+
+    /// A chunk leaves although the window is closed.
+    pub(super) fn begin_probe(&mut self, cx: &mut Context, at: SpaceId) {
+        let Some(space) = self.spaces.get_mut(at) else { return };
+        space.probe.due = false;
+        space.probe.in_flight = true;
+        space.probe.answered = false;
+        cx.stats.window_probes += 1;
+    }
+
+    /// A SACK has come for a space: which windows it has closed or opened.
+    #[inline]
+    pub(super) fn look_at_windows(&mut self, cx: &Context, at: SpaceId, windows: Windows, advanced: bool) {
+        let full = cx.paths.first().map_or(0, crate::path::Path::pmdcs);
+        let wide = |window: Option<u32>| window.is_none_or(|window| window >= full);
+        let open = wide(windows.a_rwnd) && wide(windows.a_fwnd);
+        let calm =
+            |space: &super::SendSpace| !(space.probe.waits() || space.probe.in_flight || space.probe.closed);
+        if !open || !self.spaces.rows().iter().all(calm) {
+            self.look_at_probes(cx, at, windows, advanced);
+        }
+    }
+
+    #[inline(never)]
+    fn look_at_probes(&mut self, cx: &Context, at: SpaceId, windows: Windows, advanced: bool) {
+        if windows.a_rwnd.is_none() && windows.a_fwnd.is_none() {
+            return; // SHUTDOWN speaks of no window
+        }
+        for id in self.spaces.ids() {
+            // A window below the chunk that waits is closed. SACKs that say so again, or speak of other subflows, do not put
+            // the probe off.
+            let opened =
+                self.spaces.get(id).is_some_and(|space| space.probe.waits()) && self.fits_next(cx, id);
+            let Some(space) = self.spaces.get_mut(id) else { continue };
+            if opened {
+                space.probe.at = None;
+                space.probe.due = false;
+            }
+            if space.flight.is_empty() {
+                space.probe.in_flight = false;
+                space.probe.closed = false;
+            }
+        }
+        let room = self.fits_earliest(cx, at, windows);
+        let Some(space) = self.spaces.get_mut(at) else { return };
+        // Beside a hole the window may be closed by what waits behind it: what fills it finds room.
+        space.probe.closed = !room && space.flight.highest_gap_acked().is_none();
+        if !room || !space.probe.in_flight {
+            return;
+        }
+        let earliest = space.flight.get(space.flight.first());
+        let lane = earliest.filter(|chunk| chunk.state == ChunkState::InFlight).map(|chunk| chunk.lane);
+        space.probe = WindowProbe::default();
+        // If it moved the cumulative point the probe has arrived.
+        let Some(id) = lane.filter(|_| !advanced) else { return };
+        self.mark_all_lost(cx, id);
+        if let Some(lane) = self.lanes.get_mut(id) {
+            lane.single_packet = false;
+            lane.awaiting_sack = false;
+        }
+    }
+
+    /// Whether the peer has room for the next chunk of a space.
+    fn fits_next(&self, cx: &Context, at: SpaceId) -> bool {
+        let waiting = self.subflows.rows().iter().filter(|subflow| subflow.space == at);
+        let next = |subflow: &super::Subflow| {
+            let path = self.lanes.get(subflow.lane).map(|lane| lane.path).unwrap_or_default();
+            subflow.out.peek(subflow.cut_at(self.max_payload(cx, path)))
+        };
+        waiting.filter_map(next).min().is_none_or(|payload| self.fits_peer_window(cx, at, payload))
+    }
+
+    /// Whether windows that the peer has just announced have room for the earliest chunk that it has not acknowledged.
+    fn fits_earliest(&mut self, cx: &Context, at: SpaceId, windows: Windows) -> bool {
+        let (all, own) = (self.outstanding(cx, None), self.outstanding(cx, Some(at)));
+        let only = windows.a_fwnd.filter(|_| self.spaces.len() == 1);
+        let Some(space) = self.spaces.get_mut(at) else { return true };
+        let Some(chunk) = space.flight.get(space.flight.first()) else { return true };
+        if !matches!(chunk.state, ChunkState::InFlight | ChunkState::Lost) {
+            return true;
+        }
+        let header = if cx.config.emulation.rwnd_counts_headers { WINDOW_HEADER } else { 0 };
+        let bytes = chunk.fragment.payload.len() as u64 + header;
+        // It counts as outstanding, but the room that it needs is not taken.
+        let counted = if chunk.state == ChunkState::InFlight { bytes } else { 0 };
+        let known = (self.peer_rwnd, space.allowance);
+        if let Some(a_rwnd) = windows.a_rwnd.or(only) {
+            self.peer_rwnd = u64::from(a_rwnd).saturating_sub(all.saturating_sub(counted));
+        }
+        if let Some(a_fwnd) = windows.a_fwnd {
+            space.allowance.set(a_fwnd, own.saturating_sub(counted));
+        }
+        let room = self.has_room(at, bytes);
+        self.peer_rwnd = known.0;
+        if let Some(space) = self.spaces.get_mut(at) {
+            space.allowance = known.1;
+        }
+        room
+    }
+}

@@ -1,0 +1,427 @@
+//! What a State Cookie tells and is good for (RFC 9260, 5.1.3, 5.1.5, 5.2.2, 5.2.4): it betrays no tag, and makes one association,
+//! once. Third parties see packets, and the network delivers packets twice and late.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
+#![allow(dead_code, reason = "the harness has more than this file needs")]
+
+mod network;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use anabranch_base::{Duration, Rng};
+use anabranch_sctp::{AbortReason, CloseReason, Config, Endpoint, EndpointConfig, Event, Message, State};
+use anabranch_wire::cause::{Cause, Causes, StaleCookie, UserInitiatedAbort};
+use anabranch_wire::chunk::{Abort, Chunk, ErrorChunk, kind};
+use anabranch_wire::param::Param;
+use network::{Datagram, Network, echo, init, ip, packet};
+
+const A: u8 = 1;
+const Z: u8 = 2;
+
+fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+/// A and Z; both listen.
+fn two(seed: u64) -> (Network, usize, usize) {
+    let mut net = Network::default();
+    let (a, z) = (net.add(seed, "a", &[A]), net.add(seed, "z", &[Z]));
+    net.listen(a);
+    net.listen(z);
+    (net, a, z)
+}
+
+/// Tie-Tags are "two 32-bit random numbers that together make a 64-bit nonce" (2), and "populated with a random value other than
+/// 0" (5.2.2). Whoever reads the INIT ACK of a restart that never was (behind the same NAT, say) finds no tag there that ends the
+/// association.
+#[test]
+fn a_cookie_betrays_no_tag_of_an_association() {
+    for wait in [25, 100] {
+        let (mut net, a, z) = two(1);
+        let id = net.connect(a, ip(Z));
+        net.run_for(ms(wait));
+        let state = net.state(a, id);
+        assert_eq!(state, if wait == 25 { State::CookieEchoed } else { State::Established });
+        net.throw(ip(Z), ip(A), init(0x7777_7777, &[]));
+        net.run_for(ms(12));
+        let offer = net.log.iter().rev().find_map(Datagram::offer).unwrap();
+        net.run_for(ms(100));
+        // In COOKIE-ECHOED the INIT ACK repeats our tag in any case (5.2.1); the peer's must stay hidden.
+        let shown = [offer.tag, 0x7777_7777];
+        for at in 0..offer.cookie.len() - 3 {
+            let tag = u32::from_be_bytes(offer.cookie[at..at + 4].try_into().unwrap());
+            if shown.contains(&tag) {
+                continue;
+            }
+            for reflected_tag in [false, true] {
+                let abort = packet(tag, |out| Abort { reflected_tag, causes: Causes::EMPTY }.emit(out));
+                net.throw(ip(Z), ip(A), abort.clone());
+                net.throw(ip(A), ip(Z), abort);
+            }
+        }
+        net.run_for(ms(3000));
+        let back = net.association_with(z, ip(A)).unwrap();
+        assert_eq!(
+            (net.state(a, id), net.state(z, back)),
+            (State::Established, State::Established),
+            "{state:?}"
+        );
+    }
+}
+
+/// A host loses its memory.
+fn reboot(net: &mut Network, host: usize, seed: u64) {
+    let last = if host == 0 { A } else { Z };
+    let mut fresh = Network::default();
+    fresh.add(seed, "again", &[last]);
+    fresh.listen(0);
+    let new = fresh.hosts.remove(0);
+    net.hosts[host].endpoint = new.endpoint;
+    // Ids of the endpoint that is gone mean nothing to the new one.
+    net.hosts[host].events.clear();
+}
+
+/// Every packet so far comes again, in its order.
+fn replay(net: &mut Network) {
+    for datagram in net.log.clone() {
+        net.throw(datagram.from, datagram.to, datagram.bytes);
+        net.run_for(ms(1));
+    }
+    net.run_for(ms(1000));
+}
+
+/// No message came twice, and nobody has an association that the users do not know of.
+#[track_caller]
+fn each_once(net: &Network, told: &str) {
+    for host in &net.hosts {
+        let mut seen = BTreeSet::new();
+        for (_, from, message) in &host.received {
+            let text = String::from_utf8_lossy(message);
+            assert!(seen.insert(message), "{told}: {text:?} of {from} came twice");
+        }
+    }
+}
+
+/// A cookie is good for a minute. Its association is restarted and then closed: it makes no other one, and the DATA behind it is not
+/// delivered again. "An old duplicate ... from a past association that is no longer in existence" (5.2, C).
+#[test]
+fn the_cookies_of_every_incarnation_die_with_the_association() {
+    for restarts in 0..4 {
+        let (mut net, a, z) = two(2);
+        for incarnation in 0..=restarts {
+            let id = net.connect(z, ip(A));
+            net.send(z, id, format!("pay {incarnation}").as_bytes());
+            net.run_for(ms(500));
+            if incarnation < restarts {
+                reboot(&mut net, z, 100 + incarnation);
+            } else {
+                let now = net.now;
+                net.hosts[z].endpoint.association(id).unwrap().shutdown(now);
+            }
+        }
+        net.run_for(ms(500));
+        assert_eq!(net.hosts[a].endpoint.associations(), 0);
+        assert_eq!(net.received_from(a, ip(Z)).len() as u64, restarts + 1);
+        for wait in [0, 20, 30, 60] {
+            net.run_for(Duration::from_secs(wait));
+            replay(&mut net);
+            each_once(&net, &format!("{restarts} restarts, {wait} s"));
+            assert_eq!(net.hosts[a].endpoint.associations(), 0, "{restarts} restarts, {wait} s");
+        }
+        // Nothing keeps the peer from coming back.
+        let id = net.connect(z, ip(A));
+        net.run_for(ms(45));
+        assert_eq!(net.state(z, id), State::Established);
+    }
+}
+
+/// Both ask, at once or one after the other, and both echo cookies. Those that made nothing are spent, too.
+#[test]
+fn the_cookies_of_a_collision_die_with_the_association() {
+    for later in [0, 2, 5, 9, 10, 11, 15, 20, 25, 29] {
+        for lose in 0..6 {
+            let (mut net, a, z) = two(3);
+            let from_a = net.connect(a, ip(Z));
+            net.send(a, from_a, b"from a");
+            net.run_for(ms(later));
+            let now = net.now;
+            let asked = net.hosts[z].endpoint.connect(
+                now,
+                network::at(ip(A)),
+                network::PORT,
+                Arc::new(Config::rfc9260()),
+            );
+            if let Ok(from_z) = asked {
+                net.send(z, from_z, b"from z");
+            }
+            // One packet is lost, and its copy is what comes late.
+            while net.log.len() < lose {
+                net.run_for(ms(1));
+            }
+            net.unreachable = if lose % 2 == 1 { vec![ip(A)] } else { vec![ip(Z)] };
+            net.run_for(ms(if lose == 0 { 0 } else { 5 }));
+            net.unreachable.clear();
+            net.run_for(ms(8000));
+            let told = format!("{later} ms later, {lose}");
+            assert_eq!(net.received_from(z, ip(A)), [b"from a"], "{told}");
+            let now = net.now;
+            net.hosts[a].endpoint.association(from_a).unwrap().shutdown(now);
+            net.run_for(ms(2000));
+            for host in [a, z] {
+                assert_eq!(net.hosts[host].endpoint.associations(), 0, "{told}");
+            }
+            for wait in [0, 30] {
+                net.run_for(Duration::from_secs(wait));
+                replay(&mut net);
+                each_once(&net, &told);
+                for host in [a, z] {
+                    assert_eq!(net.hosts[host].endpoint.associations(), 0, "{told}: host {host}, {wait} s");
+                }
+            }
+        }
+    }
+}
+
+/// The peer asks, restarts and asks again, all while we ask: the later cookie is the one that counts. The earlier one, when a copy
+/// of it comes late, would make us talk to an incarnation that is gone (5.2.4 B).
+#[test]
+fn an_older_cookie_of_a_collision_changes_no_tag() {
+    let mut net = Network::default();
+    let a = net.add(4, "a", &[A]);
+    net.listen(a);
+    let id = net.connect(a, ip(Z));
+    net.run_for(ms(5));
+    let mut offers = Vec::new();
+    for tag in [0x1111_1111, 0x2222_2222] {
+        net.throw(ip(Z), ip(A), init(tag, &[]));
+        net.run_for(ms(25));
+        offers.push((tag, net.take(ip(Z)).iter().find_map(Datagram::offer).unwrap()));
+    }
+    let (old, new) = (&offers[0], &offers[1]);
+    net.throw(ip(Z), ip(A), echo(&new.1, new.0, b"new"));
+    net.run_for(ms(25));
+    assert_eq!(net.state(a, id), State::Established);
+    net.throw(ip(Z), ip(A), echo(&old.1, old.0, b"old"));
+    net.run_for(ms(25));
+    net.take(ip(Z));
+    net.send(a, id, b"hello");
+    net.run_for(ms(25));
+    let sent = net.take(ip(Z));
+    assert!(!sent.is_empty() && sent.iter().all(|d| d.tag() == new.0), "{sent:x?}");
+    assert_eq!(net.received_from(a, ip(Z)), [b"new"]);
+}
+
+/// A COOKIE ECHO that was good, had not the association that it was made beside ended meanwhile: its sender is told, and asks again.
+#[test]
+fn a_restart_that_an_end_overtakes_is_asked_for_again() {
+    let (mut net, a, z) = two(5);
+    net.connect(z, ip(A));
+    net.run_for(ms(500));
+    reboot(&mut net, z, 50);
+    let id = net.connect(z, ip(A));
+    net.send(z, id, b"again");
+    net.run_for(ms(15));
+    let (now, at_a) = (net.now, net.association_with(a, ip(Z)).unwrap());
+    // Z would not know of it.
+    net.unreachable.push(ip(Z));
+    net.hosts[a].endpoint.association(at_a).unwrap().abort(now, b"bye");
+    net.run_for(ms(1));
+    net.unreachable.clear();
+    net.run_for(ms(70));
+    assert_eq!(net.state(z, id), State::Established);
+    assert_eq!(net.received_from(a, ip(Z)), [b"again"]);
+}
+
+/// Any number of associations of the two, one after the other or one upon the other; any packet may come again at any time. Whether
+/// all of them had ended at the end, so that all that came could come once more.
+fn life(seed: u64) -> bool {
+    let mut dice = Rng::stream(seed, "test", "cookies");
+    let (mut net, _, _) = two(seed);
+    let mut number = 0_u32;
+    for step in 0..30 {
+        let host = dice.below(2) as usize;
+        let peer = if host == 0 { Z } else { A };
+        let now = net.now;
+        let known = net.association_with(host, ip(peer));
+        match dice.below(10) {
+            0..=4 => {
+                let config = Arc::new(Config::rfc9260());
+                let endpoint = &mut net.hosts[host].endpoint;
+                let asked = endpoint.connect(now, network::at(ip(peer)), network::PORT, config);
+                if let Some(id) = asked.ok().or(known) {
+                    for _ in 0..=dice.below(3) {
+                        number += 1;
+                        let text = format!("number {number}");
+                        let _full = net.hosts[host]
+                            .endpoint
+                            .association(id)
+                            .unwrap()
+                            .send(now, Message::new(0, text.into()));
+                    }
+                }
+            }
+            5 | 6 => {
+                if let Some(id) = known {
+                    net.hosts[host].endpoint.association(id).unwrap().shutdown(now);
+                }
+            }
+            7 => {
+                if let Some(id) = known {
+                    net.hosts[host].endpoint.association(id).unwrap().abort(now, b"");
+                }
+            }
+            8 => reboot(&mut net, host, seed * 1000 + step + 1),
+            _ => {}
+        }
+        for _ in 0..dice.below(30) {
+            if !net.log.is_empty() {
+                let again = net.log[dice.below(net.log.len() as u64) as usize].clone();
+                net.throw(again.from, again.to, again.bytes);
+            }
+            let step = dice.below(12);
+            net.run_for(ms(step));
+        }
+        if dice.chance(0.3) {
+            net.unreachable =
+                if dice.chance(0.5) { vec![ip([A, Z][dice.below(2) as usize])] } else { Vec::new() };
+        }
+        each_once(&net, &format!("seed {seed}, step {step}"));
+    }
+    net.unreachable.clear();
+    // All ends, and stays so.
+    for host in [0, 1] {
+        let ids: BTreeSet<_> = net.hosts[host].events.iter().map(|(id, _)| *id).collect();
+        let now = net.now;
+        for id in ids {
+            net.hosts[host].endpoint.association(id).unwrap().abort(now, b"");
+        }
+    }
+    net.run_for(Duration::from_secs(1));
+    let open = |net: &Network| net.hosts.iter().map(|h| h.endpoint.associations()).sum::<usize>();
+    // What one user does not know of (its answer was lost), the other may.
+    net.run_for(Duration::from_secs(400));
+    if open(&net) > 0 {
+        return false;
+    }
+    replay(&mut net);
+    each_once(&net, &format!("seed {seed}, all again"));
+    assert_eq!(open(&net), 0, "seed {seed}");
+    true
+}
+
+#[test]
+fn lives_in_which_anything_comes_again() {
+    let whole = (0..300).filter(|seed| life(*seed)).count();
+    assert!(whole > 200, "{whole}");
+}
+
+/// "An endpoint SHOULD use the RTT information measured based on the previous COOKIE ECHO/ERROR chunk exchange and SHOULD add no
+/// more than 1 second beyond the measured RTT" (5.2.6), however stale the peer says that the cookie was.
+#[test]
+fn a_cookie_preservative_asks_for_a_second_beyond_the_round_trip() {
+    for (staleness_us, waits) in [(0, 3), (20_000, 200), (u32::MAX, 3), (u32::MAX, 900)] {
+        let (mut net, a, z) = two(6);
+        let id = net.connect(a, ip(Z));
+        net.run_for(ms(15));
+        net.unreachable.push(ip(Z));
+        net.run_for(ms(5));
+        assert_eq!(net.state(a, id), State::CookieEchoed);
+        net.unreachable.clear();
+        // The COOKIE ECHO left at 20 ms; what follows takes 10 ms on the wire.
+        net.run_for(ms(waits));
+        let tag = net.log.iter().find(|d| d.from == ip(Z)).unwrap().tag();
+        let mut cause = Vec::new();
+        Cause::StaleCookie(StaleCookie { staleness_us }).emit(&mut cause);
+        let error = packet(tag, |out| ErrorChunk { causes: Causes::new(&cause) }.emit(out));
+        net.throw(ip(Z), ip(A), error);
+        net.run_for(ms(10));
+        let mut asked = None;
+        net.log.last().unwrap().each(|chunk| {
+            let Chunk::Init(init) = chunk else { panic!("{chunk:?}") };
+            for raw in init.params {
+                if let Ok(Param::CookiePreservative(wish)) = Param::parse(raw.unwrap()) {
+                    asked = Some(u64::from(wish.increment_ms));
+                }
+            }
+        });
+        let round_trip = waits + 10;
+        let asked = asked.unwrap();
+        assert!(asked > round_trip && asked <= round_trip + 1000, "{asked} ms after {round_trip} ms");
+        net.run_for(ms(100));
+        assert_eq!((net.state(a, id), net.hosts[z].endpoint.associations()), (State::Established, 1));
+    }
+}
+
+/// "If an endpoint receives an INIT, INIT ACK, or COOKIE ECHO chunk but decides not to establish the new association due to ...
+/// lack of local resources, it MUST respond with an ABORT chunk" (5.1). A client that heard nothing asked nine times, for minutes.
+#[test]
+fn a_full_endpoint_says_so() {
+    let (mut net, a, z) = two(7);
+    let mut config = EndpointConfig::new(network::at(ip(Z)), network::PORT);
+    config.max_associations = 1;
+    net.hosts[z].endpoint = Endpoint::new(config, Rng::stream(7, "small", "endpoint").secret());
+    net.listen(z);
+    let b = net.add(7, "b", &[9]);
+    let first = net.connect(a, ip(Z));
+    net.run_for(ms(100));
+    let second = net.connect(b, ip(Z));
+    net.run_for(ms(100));
+    assert_eq!(net.state(a, first), State::Established);
+    assert_eq!(net.state(b, second), State::Closed);
+    let out_of_resource = CloseReason::AbortedByPeer { causes: vec![4], reason: None };
+    assert_eq!(net.hosts[b].events, [(second, Event::Closed(out_of_resource))]);
+    assert_eq!(net.sent_to(ip(9)), [vec![kind::INIT_ACK], vec![kind::ABORT]]);
+    // There is room again.
+    let now = net.now;
+    net.hosts[a].endpoint.association(first).unwrap().shutdown(now);
+    net.run_for(ms(100));
+    let third = net.connect(b, ip(Z));
+    net.run_for(ms(100));
+    assert_eq!(net.state(b, third), State::Established);
+}
+
+/// "Upper Layer Abort Reason" (3.3.10.12): the words of the peer's user reach ours. They may be long, and they need not be ours.
+#[test]
+fn the_reason_of_an_abort_is_passed_on() {
+    for reflected_tag in [false, true] {
+        for len in [0, 5, 4000] {
+            let (mut net, a, _) = two(8);
+            let id = net.connect(a, ip(Z));
+            net.run_for(ms(100));
+            let of = |to: u8| net.log.iter().rev().find(|d| d.to == ip(to)).unwrap().tag();
+            let tag = if reflected_tag { of(Z) } else { of(A) };
+            let reason: Vec<u8> = (0..len).map(|n: u32| n as u8).collect();
+            let mut list = vec![0xff, 0xf0, 0, 4];
+            Cause::UserInitiatedAbort(UserInitiatedAbort { reason: &reason }).emit(&mut list);
+            let abort = packet(tag, |out| Abort { reflected_tag, causes: Causes::new(&list) }.emit(out));
+            net.throw(ip(Z), ip(A), abort);
+            net.run_for(ms(20));
+            let kept = reason[..reason.len().min(1024)].to_vec();
+            let kept = (len > 0).then(|| Box::new(AbortReason(kept)));
+            let told = Event::Closed(CloseReason::AbortedByPeer { causes: vec![0xfff0, 12], reason: kept });
+            assert_eq!(net.hosts[a].events.last(), Some(&(id, told)));
+        }
+    }
+}
+
+/// "The State Cookie ... secret key ... SHOULD be changed reasonably frequently" (5.1.3): a key that changes in the middle of a
+/// handshake ends none.
+#[test]
+fn a_key_that_changes_ends_no_handshake() {
+    let mut net = Network::default();
+    let a = net.add(3, "a", &[A]);
+    let mut config = EndpointConfig::new((ip(Z), 0).into(), network::PORT);
+    config.cookie_key_life = Duration::ZERO;
+    let z = net.add(3, "z", &[Z]);
+    net.hosts[z].endpoint = Endpoint::new(config, Rng::stream(3, "keys", "endpoint").secret());
+    net.listen(z);
+    let id = net.connect(a, ip(Z));
+    // While the COOKIE ECHO travels strangers ask for cookies.
+    for stranger in 10..20 {
+        net.throw(ip(stranger), ip(Z), init(0x1000 + u32::from(stranger), &[]));
+        net.run_for(ms(3));
+    }
+    net.run_for(ms(500));
+    assert_eq!(net.state(a, id), State::Established);
+}
