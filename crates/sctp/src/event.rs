@@ -2,6 +2,8 @@
 
 use bytes::Bytes;
 
+use crate::ids::SpaceId;
+
 /// One association of an endpoint. The generation makes the id of a released association stay unknown for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AssociationId {
@@ -151,6 +153,16 @@ pub enum Event {
         /// What became of it.
         outcome: Reconfigured,
     },
+    /// A message whose first parts were handed over will never end: the peer gave it up, reset its stream or the association,
+    /// or restarted (RFC 6458, 6.1.7). Parts that are not read yet stay readable.
+    PartialDeliveryAborted {
+        /// Stream id.
+        stream: u16,
+        /// Whether it was sent unordered.
+        unordered: bool,
+        /// Which message: [`Part::message`].
+        message: u32,
+    },
     /// The end. What was received stays readable until the association is released.
     Closed(CloseReason),
 }
@@ -178,7 +190,16 @@ impl Message {
     }
 }
 
-/// A message that arrived, whole.
+/// Which part of a message, where it is handed over before its end has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Part {
+    /// Tells apart messages that are handed over in parts at the same time, of one stream even where they are unordered.
+    pub message: u32,
+    /// Whether more of it follows; if it never does, [`Event::PartialDeliveryAborted`] says so.
+    pub more: bool,
+}
+
+/// A message that arrived, or a part of one that is too long for the receive buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Received {
     /// Stream id.
@@ -187,19 +208,46 @@ pub struct Received {
     pub ppid: u32,
     /// Whether it was sent unordered.
     pub unordered: bool,
+    /// `None`: the message is whole, as it is unless messages in the making fill `partial_delivery_point` percent of the
+    /// receive window. Parts of an ordered message come one after the other among those of its stream.
+    pub part: Option<Part>,
+    /// Sequence space that is charged for it until it is read.
+    pub(crate) space: SpaceId,
     pub(crate) first: Bytes,
     pub(crate) rest: Vec<Bytes>,
 }
 
 impl Received {
-    pub(crate) fn new(stream: u16, ppid: u32, unordered: bool, first: Bytes, rest: Vec<Bytes>) -> Self {
-        Self { stream, ppid, unordered, first, rest }
+    /// Joins the next part of the same message. Nothing is copied.
+    ///
+    /// # Errors
+    /// Gives back what is not the next part of this message.
+    pub fn join(&mut self, next: Self) -> Result<(), Self> {
+        match (self.part, next.part) {
+            (Some(ours), Some(theirs)) if ours.more && ours.message == theirs.message => {}
+            _ => return Err(next),
+        }
+        self.part = next.part;
+        self.rest.push(next.first);
+        self.rest.extend(next.rest);
+        Ok(())
+    }
+
+    /// Whether nothing follows: a whole message, or the last part of one.
+    #[must_use]
+    pub fn is_end(&self) -> bool {
+        self.part.is_none_or(|part| !part.more)
     }
 
     /// User data in order. More than one piece only when fragments arrived out of order or the message grew past
     /// what its stream had sent before: pieces are never joined by copying.
     pub fn pieces(&self) -> impl Iterator<Item = &Bytes> + '_ {
         std::iter::once(&self.first).chain(&self.rest)
+    }
+
+    /// How many pieces there are.
+    pub(crate) fn count(&self) -> usize {
+        1 + self.rest.len()
     }
 
     /// Bytes of user data.

@@ -46,6 +46,6 @@ pub use endpoint::handle::AssociationHandle;
 pub use endpoint::{Endpoint, EndpointConfig};
 pub use error::{ConnectError, ReconfigError, SendError, SubflowError};
 pub use event::{
-    AbortReason, AssociationId, CloseReason, Direction, Event, Message, Received, Reconfigured, Timer,
+    AbortReason, AssociationId, CloseReason, Direction, Event, Message, Part, Received, Reconfigured, Timer,
 };
 pub use stats::{EndpointStats, Stats, SubflowStats};

@@ -264,7 +264,7 @@ impl Association {
         self.deferred_packet = None;
         self.encoding = Encoding::Rfc9260;
         self.reconfig = None;
-        self.receiver.restart(cookie.peer_initial_tsn);
+        self.receiver.restart(&mut self.cx, cookie.peer_initial_tsn);
         self.sender.restart(&mut self.cx, cookie.local_initial_tsn, cookie.peer_rwnd);
         self.adopt_cookie(cookie);
         for path in self.cx.paths.rows_mut() {

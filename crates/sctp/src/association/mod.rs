@@ -158,12 +158,15 @@ impl Association {
         }
     }
 
-    /// Whether every lane's counts agree with what is in flight: for tests, after every step of a life.
+    /// Whether every lane's counts agree with what is in flight, and what the receiver holds with what it charges and with its
+    /// bound: for tests, after every step of a life.
     ///
     /// # Errors
-    /// The first lane whose numbers differ from what a count gives, in words.
+    /// The first number that differs from what a count gives, in words.
     pub fn audit(&self) -> Result<(), String> {
-        self.sender.audit(&self.cx)
+        self.sender.audit(&self.cx)?;
+        // Who has aborted because of a chunk keeps nothing in order any more.
+        if self.cx.state == State::Closed { Ok(()) } else { self.receiver.audit(&self.cx) }
     }
 
     pub(crate) fn config(&self) -> &Arc<Config> {

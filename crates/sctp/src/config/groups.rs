@@ -31,6 +31,9 @@ pub struct StreamConfig {
 pub struct LimitConfig {
     /// Receive buffer of the association, bytes: the first a_rwnd.
     pub receive_window: u32,
+    /// Percent of the receive window, 1 to 50, that messages in the making may hold before the one that grows is handed to
+    /// the user in parts (RFC 9260, 6.9; RFC 6458, 8.1.21).
+    pub partial_delivery_point: u8,
     /// Bytes accepted by `send` and not yet sent, before it says `Full`.
     pub send_buffer: usize,
     /// Largest user message accepted, in either direction, bytes.

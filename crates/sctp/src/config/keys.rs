@@ -291,6 +291,13 @@ static KEYS: &[Key] = &[
         "a percentage of 100 to 1000",
         "pacing: the rate while cwnd is below half of ssthresh, in percent of cwnd / SRTT"
     ),
+    key!(
+        partial_delivery_point: limits.partial_delivery_point,
+        half_at_most,
+        shown,
+        "a percentage of 1 to 50",
+        "what messages in the making may hold of the receive window before the one that grows is handed over in parts"
+    ),
     key!(path_max_retrans: limits.path_max_retrans, count, shown, COUNT, "Path.Max.Retrans"),
     key!(
         pba_clamp: congestion.pba_clamp,

@@ -65,6 +65,7 @@ impl Config {
             },
             limits: LimitConfig {
                 receive_window: 1 << 20,
+                partial_delivery_point: 50,
                 send_buffer: 256 << 10,
                 max_message: 16 << 20,
                 association_max_retrans: 10,

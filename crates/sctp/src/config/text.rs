@@ -21,6 +21,11 @@ pub(super) fn pacing_gain(text: &str) -> Option<u16> {
     text.parse().ok().filter(|percent| (100..=1000).contains(percent))
 }
 
+pub(super) fn half_at_most(text: &str) -> Option<u8> {
+    // With more the window could close before anything is handed over.
+    text.parse().ok().filter(|percent| (1..=50).contains(percent))
+}
+
 pub(super) fn shown<T: ToString>(value: &T) -> String {
     value.to_string()
 }

@@ -4,10 +4,10 @@ use anabranch_base::TraceEvent;
 use anabranch_wire::chunk::IForwardTsn;
 
 use super::Receiver;
+use super::growing::Inconsistent;
 use super::inbound::Arrived;
 use super::interleaved::Piece;
 use super::map::Arrival;
-use super::reassembly::Inconsistent;
 use super::timing::PacketSummary;
 use crate::context::Context;
 use crate::encoding::{DataChunk, Encoding};
@@ -71,11 +71,11 @@ impl Receiver {
         read: &mut PacketRead,
         chunk: &DataChunk<'_>,
     ) -> Result<Taken, Violation> {
-        let seq = match self.note_arrival(cx, read, chunk)? {
-            Ok(seq) => seq,
+        let (seq, arrival) = match self.note_arrival(cx, read, chunk)? {
+            Ok(new) => new,
             Err(taken) => return Ok(taken),
         };
-        let ready = self.reassemble_plain(cx, seq, chunk);
+        let ready = self.reassemble_plain(cx, seq, arrival, chunk);
         tell_readable(cx, ready)
     }
 
@@ -91,11 +91,11 @@ impl Receiver {
         read: &mut PacketRead,
         chunk: &DataChunk<'_>,
     ) -> Result<Taken, Violation> {
-        let seq = match self.note_arrival(cx, read, chunk)? {
-            Ok(seq) => seq,
+        let (seq, arrival) = match self.note_arrival(cx, read, chunk)? {
+            Ok(new) => new,
             Err(taken) => return Ok(taken),
         };
-        let ready = self.reassemble(cx, read.space, seq, chunk);
+        let ready = self.reassemble(cx, read.space, seq, arrival, chunk);
         tell_readable(cx, ready)
     }
 
@@ -116,11 +116,13 @@ impl Receiver {
             return;
         }
         space.received.advance_to(last + 1);
+        let mut aborted = Vec::new();
         for skipped in forward.skipped().filter(|skipped| skipped.stream < self.streams) {
-            if self.inbound.skip(skipped.stream, skipped.unordered, skipped.mid) {
+            if self.inbound.skip(skipped.stream, skipped.unordered, skipped.mid, &mut aborted) {
                 cx.tell(Event::Readable);
             }
         }
+        Self::tell_aborted(cx, aborted);
     }
 
     /// What follows in the packet belongs to that sequence space: what it brought for the one before is complete.
@@ -159,7 +161,7 @@ impl Receiver {
         cx: &mut Context,
         read: &mut PacketRead,
         data: &DataChunk<'_>,
-    ) -> Result<Result<u64, Taken>, Violation> {
+    ) -> Result<Result<(u64, Arrival), Taken>, Violation> {
         if data.payload.is_empty() {
             return Err(Violation::NoUserData(data.tsn));
         }
@@ -183,7 +185,7 @@ impl Receiver {
         if self.resets.is_some() && read.space == SpaceId::FIRST && self.comes_too_early(seq, arrival, data) {
             return Ok(Err(Taken::Done));
         }
-        if !self.make_room(cx, read.space, seq, arrival, data.flags.beginning) {
+        if !self.make_room(cx, read.space, seq, arrival, data) {
             // "the receiver MUST immediately send back a SACK chunk with the current receive window".
             cx.stats.dropped_no_buffer += 1;
             read.summary.immediate = true;
@@ -200,7 +202,7 @@ impl Receiver {
         cx.stats.payload_bytes_received_new += len as u64;
         let event = TraceEvent::Received { seq, len: len as u32, duplicate: false };
         cx.record(SubflowId::FIRST, PathId::FIRST, event);
-        Ok(if data.stream < self.streams { Ok(seq) } else { Err(Taken::NoSuchStream) })
+        Ok(if data.stream < self.streams { Ok((seq, arrival)) } else { Err(Taken::NoSuchStream) })
     }
 
     /// Whether a chunk counts as not received, where streams may be reset (RFC 6525).
@@ -226,13 +228,11 @@ impl Receiver {
         &mut self,
         cx: &Context,
         seq: u64,
+        arrival: Arrival,
         data: &DataChunk<'_>,
     ) -> Result<bool, Inconsistent> {
-        let arrived = arrived(seq, data);
-        if self.inbound.message_would_exceed(&arrived, cx.config.limits.max_message) {
-            return Err(Inconsistent("a message is longer than this endpoint takes"));
-        }
-        self.inbound.add(&arrived)
+        let arrived = self.arrived(SpaceId::FIRST, seq, arrival, data);
+        self.inbound.add(&arrived, &self.limits(cx))
     }
 
     /// Gives what came in another encoding to reassembly: it numbers messages, or fragments, in its own way.
@@ -242,67 +242,48 @@ impl Receiver {
         cx: &Context,
         space: SpaceId,
         seq: u64,
+        arrival: Arrival,
         data: &DataChunk<'_>,
     ) -> Result<bool, Inconsistent> {
-        let limit = cx.config.limits.max_message;
+        let limits = self.limits(cx);
         if self.encoding == Encoding::Sf2007 {
-            return self.inbound.add_of_space(space, &arrived(seq, data), limit);
+            let arrived = self.arrived(space, seq, arrival, data);
+            return self.inbound.add_of_space(space, &arrived, &limits);
         }
-        let piece = Piece {
-            space,
+        self.inbound.add_piece(&Piece::of(space, data), &limits)
+    }
+
+    /// A chunk that has a number of its sequence space only.
+    #[inline]
+    pub(super) fn arrived<'a>(
+        &self,
+        at: SpaceId,
+        seq: u64,
+        arrival: Arrival,
+        data: &DataChunk<'a>,
+    ) -> Arrived<'a> {
+        let (before, after) =
+            if arrival == Arrival::InOrder { (true, false) } else { self.neighbours(at, seq) };
+        Arrived {
+            seq,
             stream: data.stream,
-            mid: data.mid,
-            fragment: data.fragment,
+            ssn: data.mid.get() as u16,
             ppid: data.ppid,
             unordered: data.flags.unordered,
             beginning: data.flags.beginning,
             ending: data.flags.ending,
+            before,
+            after,
             payload: data.payload,
-        };
-        self.inbound.add_piece(&piece, limit)
-    }
-
-    /// Whether there is buffer for a new chunk. A chunk that fills a hole may push out what waits behind it: "the
-    /// receiver SHOULD drop the largest TSN held for reordering and accept the new incoming DATA chunk" (6.2). Where
-    /// whole messages wait behind the hole they are kept and the chunk is taken on top, up to a second buffer:
-    /// refusing it would leave them waiting for ever.
-    #[inline]
-    fn make_room(
-        &mut self,
-        cx: &Context,
-        space: SpaceId,
-        seq: u64,
-        arrival: Arrival,
-        beginning: bool,
-    ) -> bool {
-        // The common case, without a closer look: memory is more than what counts against the window.
-        let plenty = cx.config.limits.receive_window as usize / if self.fids.is_some() { 2 } else { 1 };
-        self.memory() < plenty || self.find_room(cx, space, seq, arrival, beginning)
-    }
-
-    #[inline(never)]
-    fn find_room(&mut self, cx: &Context, at: SpaceId, seq: u64, arrival: Arrival, beginning: bool) -> bool {
-        let twice = 2 * cx.config.limits.receive_window as usize;
-        while self.window_of(cx, at) == 0 {
-            // What a message in the making needs to become whole is taken on top, too: others may wait for it, brought by
-            // other subflows, and fill the buffer.
-            let needed = self.fids.is_some() && arrival == Arrival::InOrder && !beginning;
-            if needed {
-                return self.charged(cx) < twice;
-            }
-            if arrival != Arrival::FillsHole {
-                return false;
-            }
-            let plain = self.encoding == Encoding::Rfc9260;
-            let Some(space) = self.spaces.get_mut(at) else { return false };
-            let highest = space.received.end().saturating_sub(1);
-            if plain && highest > seq && self.inbound.forget_orphan(highest) {
-                space.received.forget_highest();
-                continue;
-            }
-            return self.charged(cx) < twice;
         }
-        true
+    }
+
+    /// Whether the numbers before and after have arrived. Before the first there is nothing to go on with.
+    #[inline(never)]
+    fn neighbours(&self, at: SpaceId, seq: u64) -> (bool, bool) {
+        let arrived =
+            |seq| self.spaces.get(at).is_some_and(|space| space.received.classify(seq) == Arrival::Duplicate);
+        (seq.checked_sub(1).is_none_or(arrived), arrived(seq + 1))
     }
 }
 
@@ -314,18 +295,4 @@ fn tell_readable(cx: &mut Context, ready: Result<bool, Inconsistent>) -> Result<
         Err(inconsistent) => return Err(Violation::Protocol(inconsistent.0)),
     }
     Ok(Taken::Done)
-}
-
-#[inline]
-fn arrived<'a>(seq: u64, data: &DataChunk<'a>) -> Arrived<'a> {
-    Arrived {
-        seq,
-        stream: data.stream,
-        ssn: data.mid.get() as u16,
-        ppid: data.ppid,
-        unordered: data.flags.unordered,
-        beginning: data.flags.beginning,
-        ending: data.flags.ending,
-        payload: data.payload,
-    }
 }

@@ -4,15 +4,14 @@ use std::collections::{BTreeMap, VecDeque};
 
 use anabranch_wire::Mid;
 
+use super::growing::{Aborted, Inconsistent, PIECE, memory_of};
 use super::interleaved::{Added, DeliveryOrder, Finished, Interleaved, Piece};
+use super::limits::Limits;
 pub(crate) use super::reassembly::Arrived;
-use super::reassembly::{Inconsistent, Reassembly, Whole};
+use super::reassembly::{Reassembly, Whole};
 use crate::event::Received;
 use crate::ids::{Id, SpaceId};
 use crate::room::{grow, push};
-
-/// Memory charged for a message beside its payload, so that tiny messages cannot hold more than they advertise.
-const OVERHEAD: usize = 128;
 
 #[derive(Debug, Default)]
 struct Stream {
@@ -23,16 +22,17 @@ struct Stream {
     waiting: BTreeMap<u64, Whole>,
 }
 
-/// What messages longer than their share of the buffer do not count for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Excess {
-    /// Payload.
-    pub(crate) bytes: usize,
-    /// Payload and bookkeeping.
-    pub(crate) memory: usize,
-    /// Payload of one space, and with bookkeeping.
-    pub(crate) own: usize,
-    pub(crate) own_memory: usize,
+impl Stream {
+    /// Whether a message is the next to deliver. One behind 65,535 others that wait has the same SSN.
+    #[inline]
+    fn is_next(&self, ssn: u16, first_seq: u64) -> bool {
+        ssn == self.next && self.waiting.first_key_value().is_none_or(|(seq, _)| *seq > first_seq)
+    }
+}
+
+/// The same for a stream that may be new.
+fn is_next(streams: &[Stream], stream: u16, ssn: u16, first_seq: u64) -> bool {
+    streams.get(usize::from(stream)).map_or(ssn == 0, |stream| stream.is_next(ssn, first_seq))
 }
 
 /// Messages of encodings that number them, or their fragments, in another way than by TSN.
@@ -52,25 +52,18 @@ pub(crate) struct Inbound {
     streams: Vec<Stream>,
     /// For encodings other than that of RFC 9260; made when it is needed first.
     numbered: Option<Box<Numbered>>,
-    /// What the user may take, with the sequence space that brought it.
-    ready: VecDeque<(SpaceId, Received)>,
+    /// What the user may take.
+    ready: VecDeque<Received>,
+    /// What is charged for whole messages of DATA that wait for others, bytes.
+    waiting: usize,
+    /// Messages that were handed over in parts so far.
+    in_parts: u32,
     /// User data held, in reassembly, in order or ready, bytes.
     buffered_bytes: usize,
-    /// Pieces held, for the memory bound.
+    /// Pieces held, and messages in the making, for the memory bound.
     buffered_pieces: usize,
     /// Of this, what each sequence space but the first brought: bytes and pieces.
     buffered_of_others: Vec<(usize, usize)>,
-}
-
-/// What a message of so many bytes and fragments has beyond `limit`: bytes of payload, and of memory.
-fn beyond(limit: usize, len: usize, fragments: usize) -> (usize, usize) {
-    let excess = len.saturating_sub(limit);
-    (excess, excess + (fragments as u64 * excess as u64 / len.max(1) as u64) as usize * OVERHEAD)
-}
-
-/// What the message that grows at `next` has beyond `limit`.
-fn excess(growing: &Reassembly, next: u64, limit: usize) -> (usize, usize) {
-    growing.waiting_for(next).map_or((0, 0), |(len, fragments)| beyond(limit, len, fragments))
 }
 
 impl Inbound {
@@ -97,7 +90,7 @@ impl Inbound {
                 .buffered_pieces
                 .saturating_sub(self.buffered_of_others.iter().map(|(_, pieces)| pieces).sum()),
         };
-        self.buffered_of(space) + pieces * OVERHEAD
+        self.buffered_of(space) + pieces * PIECE
     }
 
     /// Accounts for bytes that a space brought.
@@ -132,80 +125,116 @@ impl Inbound {
         }
     }
 
-    /// Of what is held, the part of the longest message in the making of each space that exceeds `limit`: bytes of payload
-    /// and of memory in all, and bytes of the space asked about. For messages with numbers of their own.
-    pub(crate) fn interleaved_excess(&self, limit: usize, space: SpaceId) -> Excess {
-        let mut all = Excess::default();
-        let Some(numbered) = &self.numbered else { return all };
-        for (of, (len, fragments)) in numbered.interleaved.longest() {
-            let (excess, memory) = beyond(limit, len, fragments);
-            all.bytes += excess;
-            all.memory += memory;
-            if of == space {
-                (all.own, all.own_memory) = (excess, memory);
-            }
-        }
-        all
-    }
-
-    /// Of what is held, the part of the message growing at `next` that exceeds `limit`: bytes of payload, and of
-    /// memory.
-    pub(crate) fn excess(&self, next: u64, limit: usize) -> (usize, usize) {
-        excess(&self.reassembly, next, limit)
-    }
-
-    /// The same of a sequence space that numbers its fragments one after the other.
-    pub(crate) fn excess_of_space(&self, space: SpaceId, next: u64, limit: usize) -> (usize, usize) {
-        let fragments = self.numbered.as_ref().and_then(|numbered| numbered.by_space.get(space.row()));
-        fragments.map_or((0, 0), |fragments| excess(fragments, next, limit))
-    }
-
     /// Memory that is held, payload and bookkeeping, bytes.
     pub(crate) fn memory(&self) -> usize {
-        self.buffered_bytes + self.buffered_pieces * OVERHEAD
+        self.buffered_bytes + self.buffered_pieces * PIECE
     }
 
-    /// Whether `chunk` would make the message that it continues longer than `limit`.
-    pub(crate) fn message_would_exceed(&self, chunk: &Arrived<'_>, limit: usize) -> bool {
-        !chunk.beginning
-            && self
-                .reassembly
-                .waiting_for(chunk.seq)
-                .is_some_and(|(len, _)| len + chunk.payload.len() > limit)
+    /// What is charged for messages in the making, bytes.
+    #[inline]
+    fn making(&self) -> usize {
+        let numbered = self.numbered.as_ref().map_or(0, |numbered| {
+            numbered.interleaved.held() + numbered.by_space.iter().map(Reassembly::held).sum::<usize>()
+        });
+        self.reassembly.held() + numbered
+    }
+
+    /// What is charged for all that the user cannot have yet, bytes.
+    #[inline]
+    pub(crate) fn held_back(&self) -> usize {
+        self.making() + self.waiting + self.numbered.as_ref().map_or(0, |numbered| numbered.order.held())
+    }
+
+    /// Whether no payload is held but that of one chunk, which the user can have.
+    pub(crate) fn is_single(&self) -> bool {
+        self.ready.len() == 1 && self.ready.iter().all(|m| m.count() == 1 && m.len() == self.buffered_bytes)
+    }
+
+    /// Whether the user has taken all that he can have.
+    pub(crate) fn is_read(&self) -> bool {
+        self.ready.is_empty()
+    }
+
+    /// Whether a message that grows is to be handed over as far as it goes.
+    fn is_pressed(&self, limits: &Limits<'_>) -> bool {
+        self.making() > limits.point() || self.held_back() > limits.held_back()
     }
 
     /// Takes a new chunk. True when a message became ready where none was.
     ///
     /// # Errors
-    /// When fragments contradict each other.
-    pub(crate) fn add(&mut self, chunk: &Arrived<'_>) -> Result<bool, Inconsistent> {
+    /// When fragments contradict each other, or the message is longer than allowed.
+    #[inline]
+    pub(crate) fn add(&mut self, chunk: &Arrived<'_>, limits: &Limits<'_>) -> Result<bool, Inconsistent> {
         self.charge(SpaceId::FIRST, chunk.payload.len());
         self.buffered_pieces += 1;
         let was_empty = self.ready.is_empty();
-        // A message that has to wait must not keep alive the memory of others that are read and gone.
-        let waits = !chunk.unordered
-            && self.streams.get(usize::from(chunk.stream)).map_or(0, |s| s.next) != chunk.ssn;
-        let Some(whole) = self.reassembly.add(chunk, waits)? else { return Ok(false) };
-        // From here on the message counts as one piece however many fragments it came in.
-        self.buffered_pieces = self.buffered_pieces.saturating_sub(whole.fragments - 1);
-        if whole.message.unordered {
-            push(&mut self.ready, (SpaceId::FIRST, whole.message));
+        if chunk.beginning && chunk.ending {
+            // A message that has to wait must not keep alive the memory of others that are read and gone.
+            let waits = !chunk.unordered
+                && self.streams.get(usize::from(chunk.stream)).map_or(0, |s| s.next) != chunk.ssn;
+            let whole = self.reassembly.add_whole(chunk, waits)?;
+            self.deliver(whole);
         } else {
-            self.deliver_in_order(whole);
+            self.add_fragment(chunk, limits)?;
         }
         Ok(was_empty && !self.ready.is_empty())
     }
 
+    #[inline(never)]
+    fn add_fragment(&mut self, chunk: &Arrived<'_>, limits: &Limits<'_>) -> Result<(), Inconsistent> {
+        if let Some(whole) = self.reassembly.add_part(chunk, limits.message())? {
+            // From here on the message counts as its pieces, however many fragments it came in.
+            self.buffered_pieces = self.buffered_pieces.saturating_sub(whole.freed);
+            self.deliver(whole);
+            return Ok(());
+        }
+        self.buffered_pieces += usize::from(chunk.beginning);
+        if self.reassembly.held() + self.waiting > limits.point() {
+            self.hand_over(chunk.seq, limits);
+        }
+        Ok(())
+    }
+
+    #[allow(
+        clippy::inline_always,
+        reason = "one copy for messages of one chunk, which are not moved about; measured"
+    )]
+    #[inline(always)]
+    fn deliver(&mut self, whole: Whole) {
+        if whole.message.unordered {
+            push(&mut self.ready, whole.message);
+        } else {
+            self.deliver_in_order(whole);
+        }
+    }
+
+    /// Hands over what is here of the message that the chunk `seq` of DATA has made grow, where messages in the making hold
+    /// too much and it is that message's turn.
+    #[inline(never)]
+    fn hand_over(&mut self, seq: u64, limits: &Limits<'_>) {
+        if !self.is_pressed(limits) {
+            return;
+        }
+        let streams = &self.streams;
+        let its_turn = |stream, ssn, first| is_next(streams, stream, ssn, first);
+        if let Some((part, freed)) = self.reassembly.part(seq, &mut self.in_parts, its_turn) {
+            self.buffered_pieces = self.buffered_pieces.saturating_sub(freed);
+            push(&mut self.ready, part);
+        }
+    }
+
+    #[allow(clippy::inline_always, reason = "as above; measured")]
+    #[inline(always)]
     fn deliver_in_order(&mut self, whole: Whole) {
         let id = usize::from(whole.message.stream);
         grow(&mut self.streams, id + 1);
         let Some(stream) = self.streams.get_mut(id) else { return };
-        if whole.ssn == stream.next
-            && stream.waiting.first_key_value().is_none_or(|(seq, _)| *seq > whole.first_seq)
-        {
+        if stream.is_next(whole.ssn, whole.first_seq) {
             stream.next = stream.next.wrapping_add(1);
-            push(&mut self.ready, (SpaceId::FIRST, whole.message));
+            push(&mut self.ready, whole.message);
         } else {
+            self.waiting += memory_of(&whole.message);
             stream.waiting.insert(whole.first_seq, whole);
         }
         while let Some(entry) = stream.waiting.first_entry() {
@@ -213,15 +242,17 @@ impl Inbound {
                 break;
             }
             stream.next = stream.next.wrapping_add(1);
-            push(&mut self.ready, (SpaceId::FIRST, entry.remove().message));
+            let message = entry.remove().message;
+            self.waiting -= memory_of(&message);
+            push(&mut self.ready, message);
         }
     }
 
     /// Takes a new chunk of a message with a number of its own. True when a message became ready where none was.
     ///
     /// # Errors
-    /// When fragments contradict each other, or the message is longer than `limit`.
-    pub(crate) fn add_piece(&mut self, piece: &Piece<'_>, limit: usize) -> Result<bool, Inconsistent> {
+    /// When fragments contradict each other, or the message is longer than allowed.
+    pub(crate) fn add_piece(&mut self, piece: &Piece<'_>, limits: &Limits<'_>) -> Result<bool, Inconsistent> {
         let numbered = self.numbered.get_or_insert_default();
         let number = numbered.interleaved.number(piece.stream, piece.unordered, piece.mid);
         // Before the first message of the stream, delivered, or here and waiting: it came again under another number of
@@ -230,58 +261,67 @@ impl Inbound {
         if !piece.unordered && numbered.order.knows(piece.stream, number) {
             return Ok(false);
         }
-        let so_far = numbered.interleaved.length_so_far(piece.stream, piece.unordered, number);
-        if so_far > 0 && so_far + piece.payload.len() > limit {
-            return Err(Inconsistent("a message is longer than this endpoint takes"));
-        }
         let was_empty = self.ready.is_empty();
         let waits = !piece.unordered && numbered.order.next(piece.stream) != number;
-        let whole = match numbered.interleaved.add(piece, number, waits)? {
+        let whole = match numbered.interleaved.add(piece, number, waits, limits.message())? {
             Added::Duplicate => return Ok(false),
-            Added::Waits => {
-                self.charge(piece.space, piece.payload.len());
-                self.count_pieces(piece.space, 1, 0);
-                return Ok(false);
+            Added::Waits(space, pieces) => {
+                self.charge(space, piece.payload.len());
+                self.count_pieces(space, pieces, 0);
+                if !waits && self.is_pressed(limits) {
+                    self.hand_over_numbered(piece, number);
+                }
+                return Ok(was_empty && !self.ready.is_empty());
             }
             Added::Whole(whole) => whole,
         };
-        self.charge(piece.space, piece.payload.len());
+        self.charge(whole.message.space, piece.payload.len());
         self.finished(piece.stream, number, whole);
         Ok(was_empty && !self.ready.is_empty())
+    }
+
+    /// As [`Inbound::hand_over`], of a message with a number of its own whose turn it is.
+    fn hand_over_numbered(&mut self, piece: &Piece<'_>, number: u64) {
+        let numbered = self.numbered.get_or_insert_default();
+        let part = numbered.interleaved.part(piece.stream, piece.unordered, number, &mut self.in_parts);
+        if let Some((part, charged)) = part {
+            self.count_pieces(part.space, part.count(), charged);
+            self.ready.push_back(part);
+        }
     }
 
     /// Takes a new chunk of a sequence space that numbers its fragments one after the other, while the order of a stream is
     /// that of its stream sequence numbers, whatever space brought them. Fewer than 2^15 messages of a stream may wait.
     ///
     /// # Errors
-    /// When fragments contradict each other, or the message is longer than `limit`.
+    /// When fragments contradict each other, or the message is longer than allowed.
     #[inline(never)]
     pub(crate) fn add_of_space(
         &mut self,
         space: SpaceId,
         chunk: &Arrived<'_>,
-        limit: usize,
+        limits: &Limits<'_>,
     ) -> Result<bool, Inconsistent> {
         let index = space.row();
         let numbered = self.numbered.get_or_insert_default();
         grow(&mut numbered.by_space, index + 1);
         let Some(reassembly) = numbered.by_space.get_mut(index) else { return Ok(false) };
-        let so_far = reassembly.waiting_for(chunk.seq).map_or(0, |(len, _)| len);
-        if !chunk.beginning && so_far + chunk.payload.len() > limit {
-            return Err(Inconsistent("a message is longer than this endpoint takes"));
-        }
         let was_empty = self.ready.is_empty();
-        let whole = reassembly.add(chunk, true)?;
+        let whole = reassembly.add(chunk, true, limits.message())?;
         self.charge(space, chunk.payload.len());
-        let Some(whole) = whole else {
-            self.count_pieces(space, 1, 0);
-            return Ok(false);
+        let Some(mut whole) = whole else {
+            self.count_pieces(space, 1 + usize::from(chunk.beginning), 0);
+            if self.is_pressed(limits) {
+                self.hand_over_of_space(space, chunk.seq);
+            }
+            return Ok(was_empty && !self.ready.is_empty());
         };
+        whole.message.space = space;
         let order = &self.numbered.get_or_insert_default().order;
-        let next = order.next(chunk.stream);
-        let ahead = whole.ssn.wrapping_sub(next as u16) as i16;
-        let number = next.checked_add_signed(i64::from(ahead));
-        let finished = Finished { space, message: whole.message, fragments: whole.fragments };
+        let number = order.number(chunk.stream, whole.ssn);
+        // Its pieces were charged, but for the last; `finished` charges those that it has now.
+        let charged = whole.message.count() + whole.freed - 1;
+        let finished = Finished { message: whole.message, charged };
         match number {
             _ if finished.message.unordered => self.finished(chunk.stream, 0, finished),
             Some(number) if !order.knows(chunk.stream, number) => {
@@ -292,24 +332,76 @@ impl Inbound {
         Ok(was_empty && !self.ready.is_empty())
     }
 
+    /// As [`Inbound::hand_over`], of a space that numbers its fragments one after the other.
+    fn hand_over_of_space(&mut self, space: SpaceId, seq: u64) {
+        let Numbered { order, by_space, .. } = &mut **self.numbered.get_or_insert_default();
+        let Some(reassembly) = by_space.get_mut(space.row()) else { return };
+        let its_turn = |stream, ssn, _| order.is_next(stream, ssn);
+        let Some((mut part, freed)) = reassembly.part(seq, &mut self.in_parts, its_turn) else { return };
+        part.space = space;
+        self.count_pieces(space, 0, freed);
+        self.ready.push_back(part);
+    }
+
     /// A whole message whose last fragment has just been accounted for as bytes.
     fn finished(&mut self, stream: u16, number: u64, whole: Finished) {
-        // From here on the message counts as one piece, and as brought by the space of its first fragment.
-        self.count_pieces(whole.space, 2, whole.fragments);
+        // From here on the message counts as its pieces, and as brought by the space of its first fragment.
+        self.count_pieces(whole.message.space, whole.message.count(), whole.charged);
         let ready = &mut self.ready;
         if whole.message.unordered {
-            ready.push_back((whole.space, whole.message));
+            ready.push_back(whole.message);
         } else {
             let order = &mut self.numbered.get_or_insert_default().order;
-            order.add(stream, number, whole, |space, message| ready.push_back((space, message)));
+            order.add(stream, number, whole.message, |message| ready.push_back(message));
         }
     }
 
-    /// The next message for the user.
+    /// Whether the user can have a chunk of DATA as soon as it is here: it is a message whose turn it is, or goes on with one.
+    pub(crate) fn gives_at_once(&self, chunk: &Arrived<'_>) -> bool {
+        if chunk.beginning {
+            return chunk.unordered || is_next(&self.streams, chunk.stream, chunk.ssn, chunk.seq);
+        }
+        match self.reassembly.goes_on_with(chunk.seq) {
+            Some(Some((stream, ssn, first))) => is_next(&self.streams, stream, ssn, first),
+            unordered => unordered.is_some(),
+        }
+    }
+
+    /// The same of a chunk of a space that numbers its fragments one after the other.
+    pub(crate) fn gives_at_once_of_space(&self, space: SpaceId, chunk: &Arrived<'_>) -> bool {
+        let is_next = |stream, ssn| match &self.numbered {
+            Some(numbered) => numbered.order.is_next(stream, ssn),
+            None => ssn == 0,
+        };
+        if chunk.beginning {
+            return chunk.unordered || is_next(chunk.stream, chunk.ssn);
+        }
+        let of_space = self.numbered.as_ref().and_then(|numbered| numbered.by_space.get(space.row()));
+        match of_space.and_then(|reassembly| reassembly.goes_on_with(chunk.seq)) {
+            Some(Some((stream, ssn, _))) => is_next(stream, ssn),
+            unordered => unordered.is_some(),
+        }
+    }
+
+    /// The same of a chunk of a message with a number of its own. What has come before costs nothing.
+    pub(crate) fn gives_piece_at_once(&self, piece: &Piece<'_>) -> bool {
+        let fragment = if piece.beginning { 0 } else { piece.fragment };
+        let Some(numbered) = &self.numbered else {
+            return fragment == 0 && (piece.unordered || piece.mid.get() == 0);
+        };
+        let Some(number) = numbered.interleaved.number_of(piece.stream, piece.unordered, piece.mid) else {
+            return true;
+        };
+        let turn = piece.unordered || numbered.order.next(piece.stream) >= number;
+        turn && numbered.interleaved.is_next(piece.stream, piece.unordered, number, fragment)
+    }
+
+    /// The next message for the user, or part of one.
+    #[inline]
     pub(crate) fn pop(&mut self) -> Option<Received> {
-        let (space, message) = self.ready.pop_front()?;
-        self.release(space, message.len());
-        self.count_pieces(space, 0, 1);
+        let message = self.ready.pop_front()?;
+        self.release(message.space, message.len());
+        self.count_pieces(message.space, 0, message.count());
         Some(message)
     }
 
@@ -323,10 +415,16 @@ impl Inbound {
 
     /// The peer gives up the messages of a stream, ordered or unordered, up to `mid`. True when a message became ready where
     /// none was.
-    pub(crate) fn skip(&mut self, stream: u16, unordered: bool, mid: Mid) -> bool {
+    pub(crate) fn skip(
+        &mut self,
+        stream: u16,
+        unordered: bool,
+        mid: Mid,
+        aborted: &mut Vec<Aborted>,
+    ) -> bool {
         let numbered = self.numbered.get_or_insert_default();
         let Some(number) = numbered.interleaved.number(stream, unordered, mid) else { return false };
-        for (space, bytes, pieces) in numbered.interleaved.give_up(stream, unordered, number) {
+        for (space, bytes, pieces) in numbered.interleaved.give_up(stream, unordered, number, aborted) {
             self.release(space, bytes);
             self.count_pieces(space, 0, pieces);
         }
@@ -334,59 +432,128 @@ impl Inbound {
         if !unordered {
             let ready = &mut self.ready;
             let order = &mut self.numbered.get_or_insert_default().order;
-            order.skip(stream, number, |space, message| ready.push_back((space, message)));
+            order.skip(stream, number, |message| ready.push_back(message));
         }
         was_empty && !self.ready.is_empty()
     }
 
     /// The next message of some streams (of all, if none is listed) has the number 0. Nothing of them can wait for another,
-    /// unless the peer left out numbers: that is given up.
-    pub(crate) fn reset_streams(&mut self, streams: &[u16]) {
+    /// unless the peer left out numbers: that is given up, and so is what has begun and not ended.
+    pub(crate) fn reset_streams(&mut self, streams: &[u16], aborted: &mut Vec<Aborted>) {
         let numbered = self.numbered.as_ref().map_or(0, |numbered| numbered.interleaved.streams());
         let last = self.streams.len().max(numbered);
         let all = 0..u16::try_from(last).unwrap_or(u16::MAX);
         let (listed, all) = if streams.is_empty() { (&[][..], all) } else { (streams, 0..0) };
+        if streams.is_empty() {
+            self.give_up_fragments(None, aborted);
+        }
         for id in listed.iter().copied().chain(all) {
+            if !streams.is_empty() {
+                self.give_up_fragments(Some(id), aborted);
+            }
             if let Some(stream) = self.streams.get_mut(usize::from(id)) {
                 let waiting = std::mem::take(stream).waiting;
                 for whole in waiting.into_values() {
-                    self.release(SpaceId::FIRST, whole.message.len());
-                    self.buffered_pieces = self.buffered_pieces.saturating_sub(1);
+                    self.waiting -= memory_of(&whole.message);
+                    self.forget(&whole.message);
                 }
             }
             let Some(numbered) = &mut self.numbered else { continue };
-            let (given_up, waiting) = (numbered.interleaved.reset(id), numbered.order.reset(id));
-            for (space, bytes, pieces) in given_up {
-                self.release(space, bytes);
-                self.count_pieces(space, 0, pieces);
-            }
-            for (space, bytes) in waiting {
-                self.release(space, bytes);
-                self.count_pieces(space, 0, 1);
+            for message in numbered.order.reset(id) {
+                self.forget(&message);
             }
         }
     }
 
+    /// What has come of messages of a stream, or of all, that are not whole is given up.
+    fn give_up_fragments(&mut self, stream: Option<u16>, aborted: &mut Vec<Aborted>) {
+        let (bytes, pieces) = self.reassembly.give_up(stream, aborted);
+        let mut freed = vec![(SpaceId::FIRST, bytes, pieces)];
+        if let Some(numbered) = &mut self.numbered {
+            freed.extend(numbered.interleaved.reset(stream, aborted));
+            for (index, reassembly) in numbered.by_space.iter_mut().enumerate() {
+                let (bytes, pieces) = reassembly.give_up(stream, aborted);
+                freed.push((SpaceId::at(index), bytes, pieces));
+            }
+        }
+        for (space, bytes, pieces) in freed {
+            self.release(space, bytes);
+            self.count_pieces(space, 0, pieces);
+        }
+    }
+
+    /// A message will not be read.
+    fn forget(&mut self, message: &Received) {
+        self.release(message.space, message.len());
+        self.count_pieces(message.space, 0, message.count());
+    }
+
     /// Begins sequence spaces anew (restart); what is ready stays readable.
-    pub(crate) fn restart(&mut self) {
+    pub(crate) fn restart(&mut self, aborted: &mut Vec<Aborted>) {
+        self.give_up_fragments(None, aborted);
         self.reassembly = Reassembly::default();
         self.streams.clear();
+        self.waiting = 0;
         self.numbered = None;
         // What is ready belongs to no space any more: none is charged for it.
         self.buffered_of_others.clear();
-        for (space, _) in &mut self.ready {
-            *space = SpaceId::FIRST;
+        for message in &mut self.ready {
+            message.space = SpaceId::FIRST;
         }
         self.buffered_bytes = 0;
-        let ready: usize = self.ready.iter().map(|(_, message)| message.len()).sum();
+        let ready: usize = self.ready.iter().map(Received::len).sum();
         self.charge(SpaceId::FIRST, ready);
-        self.buffered_pieces = self.ready.len();
+        self.buffered_pieces = self.ready.iter().map(Received::count).sum();
+    }
+
+    /// Whether what is charged, in all and to each space, is what a count gives: for tests.
+    ///
+    /// # Errors
+    /// The first number that differs, in words.
+    pub(crate) fn audit(&self) -> Result<(), String> {
+        let mut counted: Vec<(usize, usize)> = vec![(0, 0); 1 + self.buffered_of_others.len()];
+        let mut count = |space: SpaceId, bytes: usize, pieces: usize| {
+            grow(&mut counted, space.row() + 1);
+            if let Some(of_space) = counted.get_mut(space.row()) {
+                *of_space = (of_space.0 + bytes, of_space.1 + pieces);
+            }
+            bytes + pieces * PIECE
+        };
+        let ready: usize = self.ready.iter().map(|m| count(m.space, m.len(), m.count())).sum();
+        let waiting = self.streams.iter().flat_map(|stream| stream.waiting.values());
+        let mut back: usize =
+            waiting.map(|w| count(w.message.space, w.message.len(), w.message.count())).sum();
+        let (bytes, pieces) = self.reassembly.count();
+        back += count(SpaceId::FIRST, bytes, pieces);
+        if let Some(numbered) = &self.numbered {
+            for (index, reassembly) in numbered.by_space.iter().enumerate() {
+                let (bytes, pieces) = reassembly.count();
+                back += count(SpaceId::at(index), bytes, pieces);
+            }
+            for (space, bytes, pieces) in numbered.interleaved.count() {
+                back += count(space, bytes, pieces);
+            }
+            back += numbered.order.count().map(|m| count(m.space, m.len(), m.count())).sum::<usize>();
+        }
+        let known = (self.memory(), self.held_back());
+        if known != (ready + back, back) {
+            return Err(format!("charged (in all, held back) {known:?}, counted {:?}", (ready + back, back)));
+        }
+        for (index, (bytes, pieces)) in counted.into_iter().enumerate() {
+            let (at, own) = (SpaceId::at(index), bytes + pieces * PIECE);
+            if (self.buffered_of(at), self.memory_of(at)) != (bytes, own) {
+                let known = (self.buffered_of(at), self.memory_of(at));
+                return Err(format!("space {index} is charged {known:?}, counted {:?}", (bytes, own)));
+            }
+        }
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Config;
 
     fn message(seq: u64, ssn: u16) -> Arrived<'static> {
         Arrived {
@@ -397,6 +564,8 @@ mod tests {
             unordered: false,
             beginning: true,
             ending: true,
+            before: seq > 0,
+            after: false,
             payload: b"m",
         }
     }
@@ -410,14 +579,18 @@ mod tests {
             if seq == lost {
                 continue;
             }
-            inbound.add(&message(seq, seq as u16)).unwrap();
+            inbound
+                .add(&message(seq, seq as u16), &Limits { config: &Config::default(), several: false })
+                .unwrap();
             if seq == lost + 70_000 {
                 // More than 65,536 messages behind the hole: SSNs alone could not tell them apart.
                 while inbound.pop().is_some() {
                     delivered += 1;
                 }
                 assert_eq!(delivered, lost);
-                inbound.add(&message(lost, lost as u16)).unwrap();
+                inbound
+                    .add(&message(lost, lost as u16), &Limits { config: &Config::default(), several: false })
+                    .unwrap();
             }
             while inbound.pop().is_some() {
                 delivered += 1;
@@ -430,10 +603,19 @@ mod tests {
     #[test]
     fn unordered_messages_do_not_wait() {
         let mut inbound = Inbound::default();
-        assert!(!inbound.add(&message(1, 1)).unwrap());
-        assert!(inbound.add(&Arrived { unordered: true, ..message(2, 0) }).unwrap());
+        assert!(
+            !inbound.add(&message(1, 1), &Limits { config: &Config::default(), several: false }).unwrap()
+        );
+        assert!(
+            inbound
+                .add(
+                    &Arrived { unordered: true, ..message(2, 0) },
+                    &Limits { config: &Config::default(), several: false }
+                )
+                .unwrap()
+        );
         assert!(inbound.pop().unwrap().unordered);
-        assert!(inbound.add(&message(0, 0)).unwrap());
+        assert!(inbound.add(&message(0, 0), &Limits { config: &Config::default(), several: false }).unwrap());
         assert_eq!(inbound.buffered_bytes(), 2);
         assert!(inbound.pop().is_some() && inbound.pop().is_some() && inbound.pop().is_none());
     }

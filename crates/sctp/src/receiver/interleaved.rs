@@ -8,7 +8,9 @@ use std::collections::btree_map::Entry;
 use anabranch_wire::Mid;
 use bytes::Bytes;
 
-use super::reassembly::{Arena, Inconsistent};
+use super::growing::{Aborted, Growing, Inconsistent, Label, PIECE, TOO_LONG, memory_of, take_all};
+use super::reassembly::Arena;
+use crate::encoding::DataChunk;
 use crate::event::Received;
 use crate::ids::SpaceId;
 
@@ -29,13 +31,28 @@ pub(crate) struct Piece<'a> {
     pub(crate) payload: &'a [u8],
 }
 
+impl<'a> Piece<'a> {
+    pub(crate) fn of(space: SpaceId, data: &DataChunk<'a>) -> Self {
+        Self {
+            space,
+            stream: data.stream,
+            mid: data.mid,
+            fragment: data.fragment,
+            ppid: data.ppid,
+            unordered: data.flags.unordered,
+            beginning: data.flags.beginning,
+            ending: data.flags.ending,
+            payload: data.payload,
+        }
+    }
+}
+
 /// A whole message.
 #[derive(Debug)]
 pub(crate) struct Finished {
-    pub(crate) space: SpaceId,
     pub(crate) message: Received,
-    /// How many chunks it came in.
-    pub(crate) fragments: usize,
+    /// How many pieces were charged for it before its last chunk came.
+    pub(crate) charged: usize,
 }
 
 /// What became of a chunk.
@@ -43,8 +60,8 @@ pub(crate) struct Finished {
 pub(crate) enum Added {
     /// It, or its message, was here before.
     Duplicate,
-    /// It waits for other fragments of its message.
-    Waits,
+    /// It waits for other fragments of its message. The space is charged for so many pieces more.
+    Waits(SpaceId, usize),
     /// Its message is whole; whether others of its stream must come first is for [`DeliveryOrder`] to say.
     Whole(Finished),
 }
@@ -52,18 +69,21 @@ pub(crate) enum Added {
 /// Fragments of a message.
 #[derive(Debug)]
 struct Assembly {
+    /// That of the first fragment to come is charged for all.
     space: SpaceId,
     ppid: u32,
-    /// Fragments 0 to `next` - 1, joined as they came.
-    done: Vec<Bytes>,
-    open: Vec<u8>,
+    /// Fragments 0 to `next` - 1, in as far as they have not been handed over.
+    growing: Growing,
     next: u32,
     /// Those beyond a missing one.
     loose: BTreeMap<u32, Bytes>,
+    loose_bytes: usize,
     /// Number of the last one, once it is known.
     last: Option<u32>,
-    len: usize,
 }
+
+/// What is given up: the space that was charged, bytes and pieces.
+pub(crate) type Freed = (SpaceId, usize, usize);
 
 /// Where the numbers of a stream stand: they wrap at 2^32, and are counted on from here.
 #[derive(Debug, Default)]
@@ -78,6 +98,8 @@ pub(crate) struct Interleaved {
     assemblies: BTreeMap<(u16, bool, u64), Assembly>,
     near: Vec<Near>,
     arena: Arena,
+    /// What is charged for them, bytes.
+    held: usize,
 }
 
 /// The place of a message in its stream, counted on through the wrap of 32 bits.
@@ -108,86 +130,134 @@ impl Interleaved {
         self.near.len()
     }
 
-    /// The peer gives up what is missing of messages up to `number`: what has come of them goes, too. Space, bytes and pieces
-    /// of each.
+    /// What is charged for messages in the making, bytes.
+    pub(crate) fn held(&self) -> usize {
+        self.held
+    }
+
+    /// The peer gives up what is missing of messages up to `number`: what has come of them goes, too.
     pub(crate) fn give_up(
         &mut self,
         stream: u16,
         unordered: bool,
         number: u64,
-    ) -> Vec<(SpaceId, usize, usize)> {
-        let keys: Vec<_> = self
-            .assemblies
-            .range((stream, unordered, 0)..=(stream, unordered, number))
-            .map(|(key, _)| *key)
-            .collect();
-        let gone = keys.iter().filter_map(|key| self.assemblies.remove(key));
-        gone.map(|a| (a.space, a.len, a.next as usize + a.loose.len())).collect()
+        aborted: &mut Vec<Aborted>,
+    ) -> Vec<Freed> {
+        let range = (stream, unordered, 0)..=(stream, unordered, number);
+        let keys: Vec<_> = self.assemblies.range(range).map(|(key, _)| *key).collect();
+        self.forget(&keys, aborted)
     }
 
-    /// A stream is reset: what has come of messages that are not whole is given up. Space, bytes and pieces of each.
-    pub(crate) fn reset(&mut self, stream: u16) -> Vec<(SpaceId, usize, usize)> {
-        if let Some(near) = self.near.get_mut(usize::from(stream)) {
-            *near = Near::default();
-        }
-        let mut gone = Vec::new();
-        self.assemblies.retain(|(id, ..), assembly| {
-            if *id == stream {
-                let pieces = assembly.next as usize + assembly.loose.len();
-                gone.push((assembly.space, assembly.len, pieces));
+    /// A stream is reset, or all: what has come of messages that are not whole is given up.
+    pub(crate) fn reset(&mut self, stream: Option<u16>, aborted: &mut Vec<Aborted>) -> Vec<Freed> {
+        match stream {
+            Some(stream) => {
+                if let Some(near) = self.near.get_mut(usize::from(stream)) {
+                    *near = Near::default();
+                }
             }
-            *id != stream
-        });
-        gone
+            None => self.near.clear(),
+        }
+        let listed = |of: u16| stream.is_none_or(|stream| stream == of);
+        let keys: Vec<_> = self.assemblies.keys().filter(|(of, ..)| listed(*of)).copied().collect();
+        self.forget(&keys, aborted)
     }
 
-    /// For each space, bytes and fragments of its longest message of which nothing is missing so far.
-    pub(crate) fn longest(&self) -> BTreeMap<SpaceId, (usize, usize)> {
-        let mut all = BTreeMap::new();
-        for growing in self.assemblies.values().filter(|a| a.loose.is_empty()) {
-            let entry = all.entry(growing.space).or_insert((0, 0));
-            *entry = (*entry).max((growing.len, growing.next as usize));
-        }
-        all
+    fn forget(&mut self, keys: &[(u16, bool, u64)], aborted: &mut Vec<Aborted>) -> Vec<Freed> {
+        let freed =
+            take_all(&mut self.assemblies, keys).into_iter().map(|((stream, unordered, _), assembly)| {
+                self.held -= assembly.memory();
+                aborted.extend(assembly.growing.abort(stream, unordered));
+                (assembly.space, assembly.bytes(), assembly.pieces())
+            });
+        freed.collect()
     }
 
-    /// Bytes that the message of `piece` has so far.
-    pub(crate) fn length_so_far(&self, stream: u16, unordered: bool, number: u64) -> usize {
-        if self.assemblies.is_empty() {
-            return 0;
+    /// What is charged to each space, counted: for tests.
+    pub(crate) fn count(&self) -> impl Iterator<Item = Freed> + '_ {
+        self.assemblies.values().map(|assembly| (assembly.space, assembly.bytes(), assembly.pieces()))
+    }
+
+    /// The unwrapped number of a message, without noting that it was heard of.
+    pub(crate) fn number_of(&self, stream: u16, unordered: bool, mid: Mid) -> Option<u64> {
+        let near = self.near.get(usize::from(stream));
+        unwrap(mid, near.map_or(0, |near| if unordered { near.unordered } else { near.ordered }))
+    }
+
+    /// Whether a fragment costs nothing or goes on where its message ends so far.
+    pub(crate) fn is_next(&self, stream: u16, unordered: bool, number: u64, fragment: u32) -> bool {
+        let assembly = self.assemblies.get(&(stream, unordered, number));
+        fragment <= assembly.map_or(0, |assembly| assembly.next)
+    }
+
+    /// What is here of a message, as the next part of it, with how many pieces were charged for that.
+    pub(crate) fn part(
+        &mut self,
+        stream: u16,
+        unordered: bool,
+        number: u64,
+        numbers: &mut u32,
+    ) -> Option<(Received, usize)> {
+        let assembly = self.assemblies.get_mut(&(stream, unordered, number))?;
+        let charged = assembly.growing.fragments();
+        if charged == 0 {
+            return None;
         }
-        self.assemblies.get(&(stream, unordered, number)).map_or(0, |a| a.len)
+        self.held -= assembly.growing.memory();
+        let label = Label { stream, ppid: assembly.ppid, unordered, space: assembly.space };
+        Some((assembly.growing.part(label, numbers), charged))
     }
 
     /// Takes one chunk. A message that `waits` for others of its stream gets memory of its own.
     ///
     /// # Errors
     /// When it contradicts other fragments of its message: the association must be aborted.
-    pub(crate) fn add(&mut self, p: &Piece<'_>, number: u64, waits: bool) -> Result<Added, Inconsistent> {
+    pub(crate) fn add(
+        &mut self,
+        p: &Piece<'_>,
+        number: u64,
+        waits: bool,
+        limit: usize,
+    ) -> Result<Added, Inconsistent> {
         let key = (p.stream, p.unordered, number);
         if p.beginning && p.ending {
             if !self.assemblies.is_empty() && self.assemblies.contains_key(&key) {
                 return Err(Inconsistent("a whole message with the identifier of one in fragments"));
             }
             let first = if waits { Bytes::copy_from_slice(p.payload) } else { self.arena.copy(p.payload) };
-            let message = Received::new(p.stream, p.ppid, p.unordered, first, Vec::new());
-            return Ok(Added::Whole(Finished { space: p.space, message, fragments: 1 }));
+            let message = Received {
+                stream: p.stream,
+                ppid: p.ppid,
+                unordered: p.unordered,
+                part: None,
+                space: p.space,
+                first,
+                rest: Vec::new(),
+            };
+            return Ok(Added::Whole(Finished { message, charged: 0 }));
         }
         if !p.beginning && p.fragment == 0 {
             return Err(Inconsistent("a fragment that is not the first has the number 0"));
         }
-        let assembly = match self.assemblies.entry(key) {
-            Entry::Occupied(entry) => entry.into_mut(),
-            Entry::Vacant(entry) => entry.insert(Assembly::new(p.space)),
+        let (assembly, new) = match self.assemblies.entry(key) {
+            Entry::Occupied(entry) => (entry.into_mut(), false),
+            Entry::Vacant(entry) => (entry.insert(Assembly::new(p.space)), true),
         };
-        if !assembly.add(p)? {
+        let before = assembly.pieces();
+        if !assembly.add(p, limit)? {
             return Ok(Added::Duplicate);
         }
         if assembly.last.is_none_or(|last| assembly.next <= last) {
-            return Ok(Added::Waits);
+            // The message itself is charged like a piece.
+            let more = 1 + usize::from(new);
+            self.held += p.payload.len() + more * PIECE;
+            return Ok(Added::Waits(assembly.space, more));
         }
-        let Some(assembly) = self.assemblies.remove(&key) else { return Ok(Added::Waits) };
-        Ok(Added::Whole(assembly.finish(p.stream, p.unordered)))
+        let Some(assembly) = self.assemblies.remove(&key) else { return Ok(Added::Duplicate) };
+        self.held -= assembly.memory() - p.payload.len() - PIECE;
+        let label =
+            Label { stream: p.stream, ppid: assembly.ppid, unordered: p.unordered, space: assembly.space };
+        Ok(Added::Whole(Finished { message: assembly.growing.finish(label), charged: before }))
     }
 }
 
@@ -196,17 +266,30 @@ impl Assembly {
         Self {
             space,
             ppid: 0,
-            done: Vec::new(),
-            open: Vec::new(),
+            growing: Growing::default(),
             next: 0,
             loose: BTreeMap::new(),
+            loose_bytes: 0,
             last: None,
-            len: 0,
         }
     }
 
+    /// Bytes that are here.
+    fn bytes(&self) -> usize {
+        self.growing.held() + self.loose_bytes
+    }
+
+    /// Pieces that are charged: its fragments, and the message itself.
+    fn pieces(&self) -> usize {
+        self.growing.fragments() + self.loose.len() + 1
+    }
+
+    fn memory(&self) -> usize {
+        self.bytes() + self.pieces() * PIECE
+    }
+
     /// False for a duplicate.
-    fn add(&mut self, p: &Piece<'_>) -> Result<bool, Inconsistent> {
+    fn add(&mut self, p: &Piece<'_>, limit: usize) -> Result<bool, Inconsistent> {
         let number = if p.beginning { 0 } else { p.fragment };
         if number < self.next || self.loose.contains_key(&number) {
             return Ok(false);
@@ -223,39 +306,24 @@ impl Assembly {
         if p.beginning {
             self.ppid = p.ppid;
         }
-        self.len += p.payload.len();
         if number != self.next {
+            let so_far = self.growing.total() + self.loose_bytes;
+            if so_far > 0 && so_far + p.payload.len() > limit {
+                return Err(TOO_LONG);
+            }
+            self.loose_bytes += p.payload.len();
             self.loose.insert(number, Bytes::copy_from_slice(p.payload));
             return Ok(true);
         }
-        if self.open.capacity() - self.open.len() < p.payload.len() {
-            // A new piece, not a larger buffer: growing would copy what is there.
-            let room = self.len.clamp(p.payload.len(), (64 << 10).max(p.payload.len()));
-            self.close_piece();
-            self.open = Vec::with_capacity(room);
-        }
-        self.open.extend_from_slice(p.payload);
+        let most = limit.saturating_sub(self.loose_bytes).max(p.payload.len());
+        self.growing.append(p.payload, most)?;
         self.next += 1;
         while let Some(bytes) = self.loose.remove(&self.next) {
-            self.close_piece();
-            self.done.push(bytes);
+            self.loose_bytes -= bytes.len();
+            self.growing.attach(bytes, limit)?;
             self.next += 1;
         }
         Ok(true)
-    }
-
-    fn close_piece(&mut self) {
-        if !self.open.is_empty() {
-            self.done.push(Bytes::from(std::mem::take(&mut self.open)));
-        }
-    }
-
-    fn finish(mut self, stream: u16, unordered: bool) -> Finished {
-        self.close_piece();
-        let mut pieces = self.done.into_iter();
-        let first = pieces.next().unwrap_or_default();
-        let message = Received::new(stream, self.ppid, unordered, first, pieces.collect());
-        Finished { space: self.space, message, fragments: self.next as usize }
     }
 }
 
@@ -263,26 +331,38 @@ impl Assembly {
 #[derive(Debug, Default)]
 pub(crate) struct DeliveryOrder {
     streams: Vec<InOrder>,
+    /// What is charged for messages that wait for others, bytes.
+    held: usize,
 }
 
 #[derive(Debug, Default)]
 struct InOrder {
     next: u64,
-    waiting: BTreeMap<u64, Finished>,
+    waiting: BTreeMap<u64, Received>,
+}
+
+fn stream(streams: &mut Vec<InOrder>, id: u16) -> &mut InOrder {
+    let id = usize::from(id);
+    if id >= streams.len() {
+        streams.resize_with(id + 1, InOrder::default);
+    }
+    &mut streams[id]
 }
 
 impl DeliveryOrder {
-    fn stream(&mut self, id: u16) -> &mut InOrder {
-        let id = usize::from(id);
-        if id >= self.streams.len() {
-            self.streams.resize_with(id + 1, InOrder::default);
-        }
-        &mut self.streams[id]
+    /// What is charged for messages that wait for others, bytes.
+    pub(crate) fn held(&self) -> usize {
+        self.held
+    }
+
+    /// What is charged to each space, counted: for tests.
+    pub(crate) fn count(&self) -> impl Iterator<Item = &Received> + '_ {
+        self.streams.iter().flat_map(|stream| stream.waiting.values())
     }
 
     /// Messages up to `number` that have not come never will. Those that have are delivered, and what waited for them.
-    pub(crate) fn skip(&mut self, stream: u16, number: u64, mut deliver: impl FnMut(SpaceId, Received)) {
-        let stream = self.stream(stream);
+    pub(crate) fn skip(&mut self, stream: u16, number: u64, mut deliver: impl FnMut(Received)) {
+        let stream = self::stream(&mut self.streams, stream);
         let passed = number.saturating_add(1);
         while let Some(entry) = stream.waiting.first_entry() {
             // The next in order, or one that has others missing before it which are given up.
@@ -291,22 +371,35 @@ impl DeliveryOrder {
                 break;
             }
             stream.next = key + 1;
-            let whole = entry.remove();
-            deliver(whole.space, whole.message);
+            let message = entry.remove();
+            self.held -= memory_of(&message);
+            deliver(message);
         }
         stream.next = stream.next.max(passed);
     }
 
-    /// A stream is reset: messages that wait for others are given up. Space and bytes of each.
-    pub(crate) fn reset(&mut self, stream: u16) -> Vec<(SpaceId, usize)> {
+    /// A stream is reset: messages that wait for others are given up.
+    pub(crate) fn reset(&mut self, stream: u16) -> Vec<Received> {
         let Some(stream) = self.streams.get_mut(usize::from(stream)) else { return Vec::new() };
-        let waiting = std::mem::take(stream).waiting;
-        waiting.into_values().map(|whole| (whole.space, whole.message.len())).collect()
+        let waiting: Vec<_> = std::mem::take(stream).waiting.into_values().collect();
+        self.held -= waiting.iter().map(memory_of).sum::<usize>();
+        waiting
     }
 
     /// Number of the next message to deliver.
     pub(crate) fn next(&self, stream: u16) -> u64 {
         self.streams.get(usize::from(stream)).map_or(0, |s| s.next)
+    }
+
+    /// The number of a message that has 16 bits of it; fewer than 2^15 messages of a stream wait.
+    pub(crate) fn number(&self, stream: u16, ssn: u16) -> Option<u64> {
+        let next = self.next(stream);
+        next.checked_add_signed(i64::from(ssn.wrapping_sub(next as u16) as i16))
+    }
+
+    /// Whether that is the next message to deliver.
+    pub(crate) fn is_next(&self, stream: u16, ssn: u16) -> bool {
+        self.next(stream) as u16 == ssn
     }
 
     /// Whether an ordered message with this number was delivered, or is here and waits.
@@ -321,23 +414,25 @@ impl DeliveryOrder {
         &mut self,
         stream: u16,
         number: u64,
-        whole: Finished,
-        mut deliver: impl FnMut(SpaceId, Received),
+        message: Received,
+        mut deliver: impl FnMut(Received),
     ) {
-        let stream = self.stream(stream);
+        let stream = self::stream(&mut self.streams, stream);
         if number != stream.next {
-            stream.waiting.insert(number, whole);
+            self.held += memory_of(&message);
+            stream.waiting.insert(number, message);
             return;
         }
         stream.next += 1;
-        deliver(whole.space, whole.message);
+        deliver(message);
         while let Some(entry) = stream.waiting.first_entry() {
             if *entry.key() != stream.next {
                 break;
             }
             stream.next += 1;
-            let whole = entry.remove();
-            deliver(whole.space, whole.message);
+            let message = entry.remove();
+            self.held -= memory_of(&message);
+            deliver(message);
         }
     }
 }
@@ -364,7 +459,7 @@ mod tests {
 
     fn add(all: &mut Interleaved, p: &Piece<'_>) -> Result<Added, Inconsistent> {
         let number = all.number(p.stream, p.unordered, p.mid).unwrap();
-        all.add(p, number, false)
+        all.add(p, number, false, 1 << 20)
     }
 
     proptest! {
@@ -435,7 +530,7 @@ mod tests {
     fn contradictions_are_errors() {
         let fresh = || {
             let mut all = Interleaved::default();
-            assert!(matches!(add(&mut all, &piece(0, 2, true, b"c")), Ok(Added::Waits)));
+            assert!(matches!(add(&mut all, &piece(0, 2, true, b"c")), Ok(Added::Waits(..))));
             all
         };
         assert!(add(&mut fresh(), &piece(0, 3, false, b"d")).is_err(), "after the end");
@@ -458,7 +553,7 @@ mod tests {
                 panic!("not whole")
             };
             assert!(!order.knows(1, u64::from(mid)));
-            order.add(1, u64::from(mid), whole, |_, message| delivered.push(message.into_bytes()[0]));
+            order.add(1, u64::from(mid), whole.message, |message| delivered.push(message.into_bytes()[0]));
             assert!(order.knows(1, u64::from(mid)));
         }
         assert_eq!((delivered, order.next(1)), (vec![0, 1, 2, 3], 4));

@@ -2,11 +2,14 @@
 //! order, and what all that takes of the receive buffer.
 
 mod acknowledge;
+mod admission;
 mod arrivals;
 mod asn;
 pub(crate) mod buffer;
+mod growing;
 mod inbound;
 mod interleaved;
+mod limits;
 mod map;
 mod reassembly;
 mod space;
@@ -18,10 +21,11 @@ use anabranch_wire::Tsn;
 
 use crate::context::Context;
 use crate::encoding::Encoding;
-use crate::event::{Received, Timer};
+use crate::event::{Event, Received, Timer};
 use crate::ids::{Id, PathId, SpaceId, Table, any_of};
 use crate::negotiation::fids::{Answer, Fids, Judged};
 use asn::AsnMap;
+use growing::Aborted;
 use inbound::Inbound;
 use space::ReceiveSpace;
 
@@ -87,12 +91,12 @@ impl Receiver {
     }
 
     /// The peer has restarted: sequence spaces begin anew, what is ready stays readable.
-    pub(crate) fn restart(&mut self, initial_tsn: Tsn) {
+    pub(crate) fn restart(&mut self, cx: &mut Context, initial_tsn: Tsn) {
         self.forget_extensions();
         let mut space = ReceiveSpace::new(0);
         space.set_base(initial_tsn);
         self.spaces = Table::of(space);
-        self.inbound.restart();
+        self.forget_unfinished(cx);
     }
 
     /// What both sides speak from now on.
@@ -210,9 +214,23 @@ impl Receiver {
         self.spaces.first().map(ReceiveSpace::cumulative)
     }
 
+    /// The user learns of messages that he has had the beginning of and that will not end. A peer can cause as many as it likes.
+    fn tell_aborted(cx: &mut Context, aborted: Vec<Aborted>) {
+        for Aborted { stream, unordered, message } in aborted {
+            cx.tell_if_read(Event::PartialDeliveryAborted { stream, unordered, message });
+        }
+    }
+
+    /// Nothing that has begun will end.
+    fn forget_unfinished(&mut self, cx: &mut Context) {
+        let mut aborted = Vec::new();
+        self.inbound.restart(&mut aborted);
+        Self::tell_aborted(cx, aborted);
+    }
+
     /// Everything of the TSN space begins anew with `next` (SSN/TSN reset).
-    pub(crate) fn reset_all(&mut self, next: Tsn) {
-        self.inbound.restart();
+    pub(crate) fn reset_all(&mut self, cx: &mut Context, next: Tsn) {
+        self.forget_unfinished(cx);
         if let Some(space) = self.spaces.first_mut() {
             let last_advertised = space.timing.last_advertised;
             space.restart(next);
@@ -221,8 +239,10 @@ impl Receiver {
     }
 
     /// Some streams of the peer are reset, all where none is listed.
-    pub(crate) fn reset_streams(&mut self, streams: &[u16]) {
-        self.inbound.reset_streams(streams);
+    pub(crate) fn reset_streams(&mut self, cx: &mut Context, streams: &[u16]) {
+        let mut aborted = Vec::new();
+        self.inbound.reset_streams(streams, &mut aborted);
+        Self::tell_aborted(cx, aborted);
     }
 
     /// Streams that are reset behind `last`. False when everything up to there has come already.
@@ -257,10 +277,10 @@ impl Receiver {
         resets.boundary.take().map(|(_, streams)| streams)
     }
 
-    /// The next message for the user.
+    /// The next message for the user, or part of one.
     pub(crate) fn pop(&mut self, cx: &mut Context) -> Option<Received> {
         let message = self.inbound.pop()?;
-        cx.stats.messages_delivered += 1;
+        cx.stats.messages_delivered += u64::from(message.is_end());
         cx.stats.payload_bytes_delivered += message.len() as u64;
         // "send a window update only if the window can be increased by at least a quarter of the receive buffer
         // size of the association" (6.2).

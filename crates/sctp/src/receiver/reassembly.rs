@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use bytes::{Bytes, BytesMut};
 
+use super::growing::{Aborted, Growing, Inconsistent, Label, PIECE, take_all};
 use crate::event::Received;
+use crate::ids::SpaceId;
 
 /// One DATA chunk that has arrived; `seq` is its unwrapped TSN.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +18,9 @@ pub(crate) struct Arrived<'a> {
     pub(crate) unordered: bool,
     pub(crate) beginning: bool,
     pub(crate) ending: bool,
+    /// Whether the TSN before has arrived, and the one after.
+    pub(crate) before: bool,
+    pub(crate) after: bool,
     pub(crate) payload: &'a [u8],
 }
 
@@ -26,13 +31,9 @@ pub(crate) struct Whole {
     pub(crate) first_seq: u64,
     pub(crate) ssn: u16,
     pub(crate) message: Received,
-    /// How many chunks it came in.
-    pub(crate) fragments: usize,
+    /// How many pieces less than before are to be charged, now that it is whole.
+    pub(crate) freed: usize,
 }
-
-/// The peer sent fragments that cannot be one message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Inconsistent(pub(crate) &'static str);
 
 /// A run of consecutive fragments that begins with a beginning.
 #[derive(Debug)]
@@ -43,9 +44,7 @@ struct Run {
     ssn: u16,
     ppid: u32,
     unordered: bool,
-    done: Vec<Bytes>,
-    open: Vec<u8>,
-    len: usize,
+    growing: Growing,
 }
 
 #[derive(Debug)]
@@ -90,38 +89,80 @@ pub(crate) struct Reassembly {
     /// Fragments whose predecessor is missing.
     orphans: BTreeMap<u64, Orphan>,
     arena: Arena,
+    /// Runs and orphans there are. Without any, a message of one chunk needs no look at its neighbours.
+    unfinished: usize,
+    /// What runs and orphans are charged, bytes.
+    held: usize,
     /// Size of the last message that took more than one fragment: room to reserve for the next.
     expected: usize,
 }
 
 impl Reassembly {
+    /// What is charged for messages that are not whole, bytes.
+    #[inline]
+    pub(crate) fn held(&self) -> usize {
+        self.held
+    }
+
     /// Takes one chunk that is neither duplicate nor empty. A message that `waits` for others of its stream gets memory
-    /// of its own.
+    /// of its own; none may be longer than `limit`.
     ///
     /// # Errors
     /// When it contradicts its neighbours: the association must be aborted.
+    pub(crate) fn add(
+        &mut self,
+        c: &Arrived<'_>,
+        waits: bool,
+        limit: usize,
+    ) -> Result<Option<Whole>, Inconsistent> {
+        if c.beginning && c.ending { self.add_whole(c, waits).map(Some) } else { self.add_part(c, limit) }
+    }
+
+    /// Takes a message of one chunk.
+    ///
+    /// # Errors
+    /// As [`Reassembly::add`].
     #[allow(
         clippy::inline_always,
         reason = "one copy for DATA, whose messages are not moved about; measured"
     )]
     #[inline(always)]
-    pub(crate) fn add(&mut self, c: &Arrived<'_>, waits: bool) -> Result<Option<Whole>, Inconsistent> {
-        if c.beginning && c.ending {
-            return Ok(Some(self.whole(c, waits)));
+    pub(crate) fn add_whole(&mut self, c: &Arrived<'_>, waits: bool) -> Result<Whole, Inconsistent> {
+        if self.unfinished > 0 {
+            self.check_neighbours(c)?;
         }
+        Ok(self.whole(c, waits))
+    }
+
+    /// Takes one of several chunks of a message.
+    ///
+    /// # Errors
+    /// As [`Reassembly::add`].
+    #[inline]
+    pub(crate) fn add_part(&mut self, c: &Arrived<'_>, limit: usize) -> Result<Option<Whole>, Inconsistent> {
+        self.check_neighbours(c)?;
         // The message that grew last goes on, and nothing waits behind a hole: it grows where it is.
         if !c.beginning && !c.ending && self.orphans.is_empty() {
             if let Some(run) = self.current.as_mut().filter(|run| run.next_seq == c.seq) {
-                run.grow(c)?;
+                run.grow(c, limit)?;
+                self.held += c.payload.len() + PIECE;
                 return Ok(None);
             }
         }
+        self.add_fragment(c, limit)
+    }
+
+    fn add_fragment(&mut self, c: &Arrived<'_>, limit: usize) -> Result<Option<Whole>, Inconsistent> {
         let mut run = if c.beginning {
+            self.unfinished += 1;
             self.open_run(c)
         } else if let Some(mut run) = self.take_run(c.seq) {
-            run.grow(c)?;
+            self.held -= run.memory();
+            run.grow(c, limit)?;
             run
         } else {
+            self.unfinished += 1;
+            self.held += c.payload.len() + PIECE;
             self.orphans.insert(
                 c.seq,
                 Orphan {
@@ -137,32 +178,135 @@ impl Reassembly {
         let mut ended = c.ending;
         while !ended {
             let Some(orphan) = self.orphans.remove(&run.next_seq) else { break };
+            self.unfinished -= 1;
+            self.held -= orphan.payload.len() + PIECE;
             check(&run, orphan.stream, orphan.ssn, orphan.unordered)?;
-            run.close_piece();
-            run.len += orphan.payload.len();
-            run.done.push(orphan.payload);
+            run.growing.attach(orphan.payload, limit)?;
             run.next_seq += 1;
             ended = orphan.ending;
         }
         if ended {
-            self.expected = run.len;
-            return Ok(Some(run.finish()));
+            self.unfinished -= 1;
+            self.expected = run.growing.held();
+            // Its fragments were charged, and the run itself unless it has just begun.
+            let charged = run.growing.fragments() + usize::from(!c.beginning);
+            let (first_seq, ssn, label) = (run.first_seq, run.ssn, run.label());
+            let message = run.growing.finish(label);
+            return Ok(Some(Whole { first_seq, ssn, freed: charged - message.count(), message }));
         }
+        self.held += run.memory();
         if let Some(previous) = self.current.replace(run) {
             self.waiting.insert(previous.next_seq, previous);
         }
         Ok(None)
     }
 
-    /// Payload bytes and fragments of the message that waits for the fragment `seq`.
-    pub(crate) fn waiting_for(&self, seq: u64) -> Option<(usize, usize)> {
-        let run = self.current.as_ref().filter(|r| r.next_seq == seq).or_else(|| self.waiting.get(&seq))?;
-        Some((run.len, (run.next_seq - run.first_seq) as usize))
+    /// The run that waits for the fragment `seq`.
+    fn run_before(&self, seq: u64) -> Option<&Run> {
+        self.current.as_ref().filter(|r| r.next_seq == seq).or_else(|| self.waiting.get(&seq))
+    }
+
+    /// Which message a fragment goes on with, if it does: stream, SSN, TSN of the first fragment; `None` for an unordered one.
+    pub(crate) fn goes_on_with(&self, seq: u64) -> Option<Option<(u16, u16, u64)>> {
+        let run = self.run_before(seq)?;
+        Some((!run.unordered).then_some((run.stream, run.ssn, run.first_seq)))
+    }
+
+    /// What is here of the message that the fragment `seq` has just made grow, if `may_go`: its stream, SSN, and the TSN
+    /// of its first fragment are looked at where it is ordered. With how many pieces less are to be charged.
+    pub(crate) fn part(
+        &mut self,
+        seq: u64,
+        numbers: &mut u32,
+        may_go: impl FnOnce(u16, u16, u64) -> bool,
+    ) -> Option<(Received, usize)> {
+        let run = self.current.as_mut().filter(|run| (run.first_seq..run.next_seq).contains(&seq))?;
+        if !run.unordered && !may_go(run.stream, run.ssn, run.first_seq) {
+            return None;
+        }
+        self.held -= run.growing.memory();
+        let (label, charged) = (run.label(), run.growing.fragments());
+        let part = run.growing.part(label, numbers);
+        let freed = charged - part.count();
+        Some((part, freed))
+    }
+
+    /// Gives up what there is of a stream, or of all: bytes and pieces that were charged.
+    pub(crate) fn give_up(&mut self, stream: Option<u16>, aborted: &mut Vec<Aborted>) -> (usize, usize) {
+        let (mut bytes, mut pieces) = (0, 0);
+        let listed = |of: u16| stream.is_none_or(|stream| stream == of);
+        let mut gone = |run: &Run| {
+            aborted.extend(run.growing.abort(run.stream, run.unordered));
+            bytes += run.growing.held();
+            pieces += run.growing.fragments() + 1;
+        };
+        if let Some(run) = self.current.take_if(|run| listed(run.stream)) {
+            gone(&run);
+        }
+        let keys = self.waiting.iter().filter(|(_, run)| listed(run.stream)).map(|(key, _)| *key);
+        let keys: Vec<_> = keys.collect();
+        for (_, run) in take_all(&mut self.waiting, &keys) {
+            gone(&run);
+        }
+        let keys = self.orphans.iter().filter(|(_, orphan)| listed(orphan.stream)).map(|(key, _)| *key);
+        let keys: Vec<_> = keys.collect();
+        for (_, orphan) in take_all(&mut self.orphans, &keys) {
+            bytes += orphan.payload.len();
+            pieces += 1;
+        }
+        self.held -= bytes + pieces * PIECE;
+        self.unfinished = usize::from(self.current.is_some()) + self.waiting.len() + self.orphans.len();
+        (bytes, pieces)
+    }
+
+    /// Bytes and pieces that are here, counted: for tests.
+    pub(crate) fn count(&self) -> (usize, usize) {
+        let runs = self.current.iter().chain(self.waiting.values());
+        let of_runs = runs.map(|run| (run.growing.held(), run.growing.fragments() + 1));
+        let of_orphans = self.orphans.values().map(|orphan| (orphan.payload.len(), 1));
+        of_runs.chain(of_orphans).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
     }
 
     /// Drops the fragment `seq`, which the receiver has decided to forget; true if it was held here as an orphan.
     pub(crate) fn forget_orphan(&mut self, seq: u64) -> Option<usize> {
-        self.orphans.remove(&seq).map(|o| o.payload.len())
+        let orphan = self.orphans.remove(&seq)?;
+        self.unfinished -= 1;
+        self.held -= orphan.payload.len() + PIECE;
+        Some(orphan.payload.len())
+    }
+
+    /// "An endpoint ... MUST reassemble ... fragments" by their B and E bits and consecutive TSNs (6.9, 3.3.1): behind a
+    /// fragment that is not the last of its message comes a further one, and behind a last one a beginning. What arrives is
+    /// compared with both neighbours, so the order of arrival does not matter. What cannot be right would wait for ever.
+    #[inline]
+    fn check_neighbours(&self, c: &Arrived<'_>) -> Result<(), Inconsistent> {
+        let grows = self.current.as_ref().is_some_and(|run| run.next_seq == c.seq);
+        // In the middle of the message that grew last, with nothing behind it: nothing else need be looked up.
+        if grows && !c.beginning && !c.after {
+            return Ok(());
+        }
+        self.compare_neighbours(c, grows)
+    }
+
+    #[inline(never)]
+    fn compare_neighbours(&self, c: &Arrived<'_>, grows: bool) -> Result<(), Inconsistent> {
+        let before = c.seq.checked_sub(1).and_then(|seq| self.orphans.get(&seq));
+        let unfinished =
+            grows || self.waiting.contains_key(&c.seq) || before.is_some_and(|orphan| !orphan.ending);
+        if c.beginning && unfinished {
+            return Err(Inconsistent("a message begins inside another"));
+        }
+        if !c.beginning && c.before && !unfinished {
+            return Err(Inconsistent("a fragment that no message goes on with"));
+        }
+        let goes_on = self.orphans.contains_key(&(c.seq + 1));
+        if c.ending && goes_on {
+            return Err(Inconsistent("a message goes on behind its end"));
+        }
+        if !c.ending && c.after && !goes_on {
+            return Err(Inconsistent("a message begins inside another"));
+        }
+        Ok(())
     }
 
     /// A message of one chunk.
@@ -170,9 +314,16 @@ impl Reassembly {
     #[inline(always)]
     fn whole(&mut self, c: &Arrived<'_>, waits: bool) -> Whole {
         let first = if waits { Bytes::copy_from_slice(c.payload) } else { self.arena.copy(c.payload) };
-        let message =
-            Received { stream: c.stream, ppid: c.ppid, unordered: c.unordered, first, rest: Vec::new() };
-        Whole { first_seq: c.seq, ssn: c.ssn, message, fragments: 1 }
+        let message = Received {
+            stream: c.stream,
+            ppid: c.ppid,
+            unordered: c.unordered,
+            part: None,
+            space: SpaceId::FIRST,
+            first,
+            rest: Vec::new(),
+        };
+        Whole { first_seq: c.seq, ssn: c.ssn, message, freed: 0 }
     }
 
     fn take_run(&mut self, seq: u64) -> Option<Run> {
@@ -187,8 +338,6 @@ impl Reassembly {
         // reserve memory by beginning many.
         let alone = self.current.is_none() && self.waiting.is_empty();
         let room = if alone { self.expected.clamp(c.payload.len(), 64 << 10) } else { c.payload.len() };
-        let mut open = Vec::with_capacity(room);
-        open.extend_from_slice(c.payload);
         Run {
             first_seq: c.seq,
             next_seq: c.seq + 1,
@@ -196,9 +345,7 @@ impl Reassembly {
             ssn: c.ssn,
             ppid: c.ppid,
             unordered: c.unordered,
-            done: Vec::new(),
-            open,
-            len: c.payload.len(),
+            growing: Growing::begin(c.payload, room),
         }
     }
 }
@@ -216,35 +363,20 @@ fn check(run: &Run, stream: u16, ssn: u16, unordered: bool) -> Result<(), Incons
 
 impl Run {
     #[inline]
-    fn grow(&mut self, c: &Arrived<'_>) -> Result<(), Inconsistent> {
+    fn grow(&mut self, c: &Arrived<'_>, limit: usize) -> Result<(), Inconsistent> {
         check(self, c.stream, c.ssn, c.unordered)?;
-        if self.open.capacity() - self.open.len() < c.payload.len() {
-            // A new piece, not a larger buffer: growing would copy what is there.
-            let room = self.len.max(c.payload.len()).min(64 << 10).max(c.payload.len());
-            self.close_piece();
-            self.open = Vec::with_capacity(room);
-        }
-        self.open.extend_from_slice(c.payload);
-        self.len += c.payload.len();
+        self.growing.append(c.payload, limit)?;
         self.next_seq += 1;
         Ok(())
     }
 
-    fn close_piece(&mut self) {
-        if !self.open.is_empty() {
-            self.done.push(Bytes::from(std::mem::take(&mut self.open)));
-        }
+    fn label(&self) -> Label {
+        Label { stream: self.stream, ppid: self.ppid, unordered: self.unordered, space: SpaceId::FIRST }
     }
 
-    fn finish(mut self) -> Whole {
-        self.close_piece();
-        let mut pieces = self.done.into_iter();
-        let first = pieces.next().unwrap_or_default();
-        let rest: Vec<Bytes> = pieces.collect();
-        let message =
-            Received { stream: self.stream, ppid: self.ppid, unordered: self.unordered, first, rest };
-        let fragments = (self.next_seq - self.first_seq) as usize;
-        Whole { first_seq: self.first_seq, ssn: self.ssn, message, fragments }
+    /// What is charged for it.
+    fn memory(&self) -> usize {
+        self.growing.memory() + PIECE
     }
 }
 
@@ -254,7 +386,18 @@ mod tests {
     use proptest::prelude::*;
 
     fn chunk(seq: u64, payload: &[u8], beginning: bool, ending: bool) -> Arrived<'_> {
-        Arrived { seq, stream: 1, ssn: 9, ppid: 7, unordered: false, beginning, ending, payload }
+        Arrived {
+            seq,
+            stream: 1,
+            ssn: 9,
+            ppid: 7,
+            unordered: false,
+            beginning,
+            ending,
+            before: false,
+            after: false,
+            payload,
+        }
     }
 
     proptest! {
@@ -274,7 +417,7 @@ mod tests {
             let mut reassembly = Reassembly::default();
             let mut seen = std::collections::BTreeMap::new();
             for (seq, payload, b, e) in &chunks {
-                if let Some(whole) = reassembly.add(&chunk(*seq, payload, *b, *e), false).unwrap() {
+                if let Some(whole) = reassembly.add(&chunk(*seq, payload, *b, *e), false, 1 << 20).unwrap() {
                     let bytes = whole.message.into_bytes();
                     let m = bytes[0];
                     prop_assert!(bytes.iter().all(|x| *x == m));
@@ -294,7 +437,7 @@ mod tests {
         let part = [0_u8; 1000];
         for message in 0..3_u64 {
             for i in 0..16_u64 {
-                let whole = r.add(&chunk(message * 16 + i, &part, i == 0, i == 15), false).unwrap();
+                let whole = r.add(&chunk(message * 16 + i, &part, i == 0, i == 15), false, 1 << 20).unwrap();
                 if let Some(whole) = whole {
                     assert_eq!(whole.message.len(), 16_000);
                     assert!(message == 0 || whole.message.rest.is_empty());
@@ -306,11 +449,11 @@ mod tests {
     #[test]
     fn contradictions_are_errors() {
         let mut r = Reassembly::default();
-        assert!(r.add(&chunk(5, b"a", true, false), false).unwrap().is_none());
-        assert!(r.add(&Arrived { stream: 2, ..chunk(6, b"b", false, true) }, false).is_err());
+        assert!(r.add(&chunk(5, b"a", true, false), false, 1 << 20).unwrap().is_none());
+        assert!(r.add(&Arrived { stream: 2, ..chunk(6, b"b", false, true) }, false, 1 << 20).is_err());
         let mut r = Reassembly::default();
-        assert!(r.add(&Arrived { ssn: 8, ..chunk(6, b"b", false, true) }, false).unwrap().is_none());
-        assert!(r.add(&chunk(5, b"a", true, false), false).is_err());
+        assert!(r.add(&Arrived { ssn: 8, ..chunk(6, b"b", false, true) }, false, 1 << 20).unwrap().is_none());
+        assert!(r.add(&chunk(5, b"a", true, false), false, 1 << 20).is_err());
     }
 
     #[test]
@@ -319,19 +462,20 @@ mod tests {
         let mut r = Reassembly::default();
         let part = [0_u8; 32_000];
         for i in 0..2 {
-            r.add(&chunk(i, &part, i == 0, i == 1), false).unwrap();
+            r.add(&chunk(i, &part, i == 0, i == 1), false, 1 << 20).unwrap();
         }
         for i in 0..100 {
-            r.add(&chunk(10 + 2 * i, b"x", true, false), false).unwrap();
+            r.add(&chunk(10 + 2 * i, b"x", true, false), false, 1 << 20).unwrap();
         }
-        let reserved: usize = r.waiting.values().map(|run| run.open.capacity()).sum();
+        let reserved: usize = r.waiting.values().map(|run| run.growing.capacity()).sum();
         assert!(reserved <= 64_000 + 99 * 8, "{reserved}");
         // A message that waits shares its block with nobody.
         let mut r = Reassembly::default();
         let mut waiting = Vec::new();
         for i in 0..10 {
-            waiting.push(r.add(&chunk(2 * i, b"w", true, true), true).unwrap().unwrap().message.first);
-            r.add(&chunk(2 * i + 1, &part, true, true), false).unwrap();
+            waiting
+                .push(r.add(&chunk(2 * i, b"w", true, true), true, 1 << 20).unwrap().unwrap().message.first);
+            r.add(&chunk(2 * i + 1, &part, true, true), false, 1 << 20).unwrap();
         }
         assert!(waiting.iter().all(Bytes::is_unique));
     }

@@ -2,13 +2,10 @@
 
 use super::Receiver;
 use super::buffer::{Buffer, Use};
-use super::inbound::Excess;
+use super::limits::GAP;
 use crate::context::Context;
 use crate::encoding::Encoding;
 use crate::ids::SpaceId;
-
-/// Memory charged for a gap in the sequence of received TSNs, bytes.
-const GAP_OVERHEAD: usize = 32;
 
 impl Receiver {
     /// Asks for a window update where the window has grown enough since the last SACK.
@@ -29,36 +26,10 @@ impl Receiver {
         }
     }
 
-    /// a_rwnd: what is free of the receive buffer. Bookkeeping counts a third, so that messages of a byte cannot
-    /// make us hold more than three times what we advertise.
-    ///
-    /// A message that grows where nothing is missing counts for half of the buffer at most. The user can take nothing
-    /// of it before its end has come, so a message longer than the buffer would close the window for ever; RFC 9260,
-    /// 6.9, has partial delivery against that. `max_message` bounds what it can hold instead.
+    /// a_rwnd: what is free of the receive buffer.
     pub(crate) fn advertised_window(&self, cx: &Context) -> u32 {
-        let charged = self.charged(cx);
+        let charged = self.inbound.buffered_bytes().max(self.limits(cx).charge(self.memory()));
         cx.config.limits.receive_window.saturating_sub(u32::try_from(charged).unwrap_or(u32::MAX))
-    }
-
-    /// What counts against the receive buffer, as [`Receiver::advertised_window`] has it, bytes.
-    pub(super) fn charged(&self, cx: &Context) -> usize {
-        let (mut bytes, mut memory) = (self.inbound.buffered_bytes(), self.memory());
-        let share = cx.config.limits.receive_window as usize / if self.fids.is_some() { 4 } else { 2 };
-        if bytes > share {
-            let excess = match self.encoding {
-                Encoding::Rfc9260 => {
-                    let next = self.spaces.first().map_or(0, |s| s.received.next());
-                    self.inbound.excess(next, share)
-                }
-                _ => {
-                    let excess = self.excess_of(cx, SpaceId::FIRST);
-                    (excess.bytes, excess.memory)
-                }
-            };
-            bytes -= excess.0;
-            memory -= excess.1;
-        }
-        bytes.max(memory / 3)
     }
 
     /// Memory that the peer makes us hold: what it sent and is not read, and the gaps between its TSNs (which cost
@@ -69,7 +40,7 @@ impl Receiver {
             [space] => space.received.gaps(),
             spaces => spaces.iter().map(|s| s.received.gaps()).sum(),
         };
-        self.inbound.memory() + gaps * GAP_OVERHEAD
+        self.inbound.memory() + gaps * GAP
     }
 
     /// What a sequence space may still fill of the receive buffer.
@@ -107,36 +78,10 @@ impl Receiver {
 
     /// What a space takes of the receive buffer, bytes.
     fn charged_to(&self, cx: &Context, at: SpaceId) -> u64 {
-        let long = self.inbound.buffered_bytes() > cx.config.limits.receive_window as usize / 4;
-        let less = if long { self.excess_of(cx, at) } else { Excess::default() };
-        let bytes = self.inbound.buffered_of(at).saturating_sub(less.own);
-        // Bookkeeping counts a third, as in a_rwnd: messages of a few bytes must not take the floors of others.
+        // Bookkeeping counts as in a_rwnd: messages of a few bytes must not take the floors of others.
         let gaps = self.spaces.get(at).map_or(0, |space| space.received.gaps());
-        let memory = self.inbound.memory_of(at) + gaps * GAP_OVERHEAD;
-        bytes.max(memory.saturating_sub(less.own_memory) / 3) as u64
-    }
-
-    /// What messages in the making do not count for: one that grows where nothing is missing would close the window for ever
-    /// if it is longer than the buffer (see `advertised_window`). Subflows grow theirs side by side, so each has a share.
-    fn excess_of(&self, cx: &Context, at: SpaceId) -> Excess {
-        let size = cx.config.limits.receive_window as usize;
-        let limit = match &self.fids {
-            Some(fids) => size / 4 / usize::from(fids.open()),
-            None => size / 2,
-        };
-        if self.encoding != Encoding::Sf2007 {
-            return self.inbound.interleaved_excess(limit, at);
-        }
-        let mut all = Excess::default();
-        for (of, space) in self.spaces.iter() {
-            let (bytes, memory) = self.inbound.excess_of_space(of, space.received.next(), limit);
-            all.bytes += bytes;
-            all.memory += memory;
-            if of == at {
-                (all.own, all.own_memory) = (bytes, memory);
-            }
-        }
-        all
+        let memory = self.inbound.memory_of(at) + gaps * GAP;
+        self.inbound.buffered_of(at).max(self.limits(cx).charge(memory)) as u64
     }
 
     /// The user has read: windows that have grown by a quarter are told to the peer. Who has a floor only, because others hold the

@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use anabranch_base::{Dscp, Duration, Ecn, Instant, Rng};
 use anabranch_sctp::{
-    AssociationId, CloseReason, Config, Direction, Endpoint, EndpointConfig, Event, Message, State,
+    AssociationId, CloseReason, Config, Direction, Endpoint, EndpointConfig, Event, Message, Received, State,
     SubflowLevel, SubflowSpec,
 };
 use anabranch_wire::{Checksum, Packet, crc32c};
 use bytes::Bytes;
 
-use crate::common::{PORT, Side, address, meta};
+use crate::common::{PORT, Side, address, joined, meta};
 
 pub const SIDES: [Side; 2] = [Side::A, Side::Z];
 
@@ -55,6 +55,7 @@ pub struct User {
     closed: Option<CloseReason>,
     last_state: Option<State>,
     paused: bool,
+    unfinished: Vec<Received>,
 }
 
 /// A packet as it was handed to the network.
@@ -216,6 +217,7 @@ impl World {
         let mut progress = false;
         while let Some(received) = self.ends[side as usize].association(id).unwrap().receive() {
             progress = true;
+            let Some(received) = joined(&mut user.unfinished, received) else { continue };
             let unordered = received.unordered;
             let stream = received.stream;
             let bytes = received.into_bytes();
@@ -287,6 +289,9 @@ impl World {
         let end = &mut self.ends[side as usize];
         let timeout = end.poll_timeout();
         let assoc = end.view(id).unwrap();
+        if state != State::Closed {
+            assert_eq!(assoc.audit(), Ok(()), "{side:?} at {}", self.now);
+        }
         let owes = assoc.flight_bytes() > 0 || assoc.queued_bytes() > 0;
         let waiting =
             !matches!(state, State::Established | State::Closed) || (state == State::Established && owes);

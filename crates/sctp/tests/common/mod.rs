@@ -134,6 +134,9 @@ pub struct Pair {
     pub offer: Option<(usize, usize)>,
     /// Whether each side's user reads at once.
     pub reads: [bool; 2],
+    /// Messages that come in parts are shown in parts, and not joined.
+    pub parts: bool,
+    unfinished: BTreeMap<(u8, AssociationId), Vec<Received>>,
     pub max_packets: usize,
     closing: Option<AssociationId>,
     in_flight: BTreeMap<(Instant, u64), (Side, Vec<u8>)>,
@@ -167,6 +170,21 @@ pub fn subflow_config(level: SubflowLevel, subflows: u8) -> Config {
         c.subflows.open = (0..subflows).map(spec).collect();
         c.limits.send_buffer = 4 << 20;
     })
+}
+
+/// Joins the parts of messages: a message that is whole now. `unfinished` are those of which more is to come.
+pub fn joined(unfinished: &mut Vec<Received>, mut next: Received) -> Option<Received> {
+    for index in 0..unfinished.len() {
+        match unfinished[index].join(next) {
+            Ok(()) => return unfinished[index].is_end().then(|| unfinished.swap_remove(index)),
+            Err(another) => next = another,
+        }
+    }
+    if next.is_end() {
+        return Some(next);
+    }
+    unfinished.push(next);
+    None
 }
 
 impl Pair {
@@ -250,6 +268,8 @@ impl Pair {
             offer: None,
             closing: None,
             reads: [true, true],
+            parts: false,
+            unfinished: BTreeMap::new(),
             max_packets: 1,
             in_flight: BTreeMap::new(),
             sequence: 0,
@@ -380,9 +400,12 @@ impl Pair {
                             Side::Z => &mut self.z,
                         };
                         let Some(mut association) = endpoint.association(id) else { continue };
+                        let unfinished = self.unfinished.entry((side as u8, id)).or_default();
                         while let Some(message) = association.receive() {
-                            self.received.push((side, message));
                             progress = true;
+                            let message =
+                                if self.parts { Some(message) } else { joined(unfinished, message) };
+                            self.received.extend(message.map(|message| (side, message)));
                         }
                     }
                 }

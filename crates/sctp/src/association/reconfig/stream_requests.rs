@@ -127,7 +127,7 @@ impl Association {
 
     /// E3: "If no stream numbers are listed in the parameter, then all incoming streams MUST be reset to 0".
     fn peer_has_reset(&mut self, streams: Vec<u16>) {
-        self.receiver.reset_streams(&streams);
+        self.receiver.reset_streams(&mut self.cx, &streams);
         self.cx.tell_if_read(Event::StreamsReset {
             direction: Direction::Incoming,
             streams,
@@ -228,7 +228,7 @@ impl Association {
                 self.give_answer(Answered { number, result: result::PERFORMED, next_tsns: None });
             }
         }
-        self.receiver.reset_all(next);
+        self.receiver.reset_all(&mut self.cx, next);
     }
 
     /// Add Outgoing Streams Request: the peer gets more.

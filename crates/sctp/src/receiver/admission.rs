@@ -1,0 +1,115 @@
+//! Which new chunks are taken: a bound on what a peer can make us hold, and none that a user who reads would wait for in vain.
+//!
+//! Memory is payload, 128 bytes for each piece and for each message in the making, and 32 bytes for each gap. With
+//! W the receive window, it stays within 2 W, or 64 KiB where that is more; a single chunk is taken whatever its size while
+//! no other payload is held.
+//!
+//! - The window closes at W bytes of payload or three quarters of that memory.
+//! - What fills a hole is taken beyond that. What the user cannot have yet (fragments of messages that are not whole, messages
+//!   that wait for others) leaves room for a packet of the MTU, or for W/4 if that is more.
+//! - That room is for chunks that the user can have at once: a message whose turn it is, or a further fragment of one. Of what
+//!   is missing, the chunk that was sent first is such a one. It can therefore always be taken once the user has read; if it
+//!   is a fragment, what there is of its message is handed over as a part, so the room is free again.
+
+use super::Receiver;
+use super::growing::PIECE;
+use super::interleaved::Piece;
+use super::limits::{Limits, cost};
+use super::map::Arrival;
+use crate::context::Context;
+use crate::encoding::{DataChunk, Encoding};
+use crate::ids::SpaceId;
+
+impl Receiver {
+    pub(super) fn limits<'a>(&self, cx: &'a Context) -> Limits<'a> {
+        Limits { config: &cx.config, several: self.spaces.len() > 1 }
+    }
+
+    /// Whether there is buffer for a new chunk.
+    #[inline]
+    pub(super) fn make_room(
+        &mut self,
+        cx: &Context,
+        space: SpaceId,
+        seq: u64,
+        arrival: Arrival,
+        data: &DataChunk<'_>,
+    ) -> bool {
+        // The common case, without a closer look: the window is open, and there is room for this and another packet.
+        let plenty = cx.config.limits.receive_window as usize / if self.fids.is_some() { 2 } else { 1 };
+        let packets = data.payload.len() + cx.config.mtu as usize;
+        self.memory() + packets + 4 * PIECE <= plenty || self.find_room(cx, space, seq, arrival, data)
+    }
+
+    /// A chunk that fills a hole may push out what waits behind it: "the receiver SHOULD drop the largest TSN held for
+    /// reordering and accept the new incoming DATA chunk" (6.2). Where whole messages wait behind the hole they are kept and
+    /// the chunk is taken on top: refusing it would leave them waiting for ever.
+    #[inline(never)]
+    fn find_room(
+        &mut self,
+        cx: &Context,
+        at: SpaceId,
+        seq: u64,
+        arrival: Arrival,
+        data: &DataChunk<'_>,
+    ) -> bool {
+        let at_once = self.gives_at_once(at, seq, arrival, data);
+        let fills_hole = arrival == Arrival::FillsHole;
+        loop {
+            let fits = self.fits(cx, data.payload.len(), at_once);
+            if fits && self.window_of(cx, at) > 0 {
+                return true;
+            }
+            if fills_hole && self.encoding == Encoding::Rfc9260 {
+                let Some(space) = self.spaces.get_mut(at) else { return false };
+                let highest = space.received.end().saturating_sub(1);
+                if highest > seq && self.inbound.forget_orphan(highest) {
+                    space.received.forget_highest();
+                    continue;
+                }
+            }
+            // What a message in the making needs to become whole is taken on top, too: others may wait for it, brought by
+            // other subflows, and fill the buffer.
+            let in_order = arrival == Arrival::InOrder;
+            let needed = self.fids.is_some() && !data.flags.beginning;
+            let on_top = fills_hole || (in_order && (needed || (at_once && self.inbound.is_read())));
+            return fits && on_top;
+        }
+    }
+
+    /// Whether a chunk fits the memory that may be held.
+    fn fits(&self, cx: &Context, len: usize, at_once: bool) -> bool {
+        let (limits, held) = (self.limits(cx), self.memory());
+        if at_once {
+            return held + cost(len) <= limits.bound() || self.inbound.buffered_bytes() == 0;
+        }
+        held + cost(len) <= limits.bound() && self.inbound.held_back() + cost(len) <= limits.held_back()
+    }
+
+    /// Whether the user can have a chunk as soon as it is here, or nothing is kept of it.
+    fn gives_at_once(&self, at: SpaceId, seq: u64, arrival: Arrival, data: &DataChunk<'_>) -> bool {
+        if data.stream >= self.streams {
+            return true;
+        }
+        match self.encoding {
+            Encoding::Rfc9260 => self.inbound.gives_at_once(&self.arrived(at, seq, arrival, data)),
+            Encoding::Sf2007 => {
+                self.inbound.gives_at_once_of_space(at, &self.arrived(at, seq, arrival, data))
+            }
+            _ => self.inbound.gives_piece_at_once(&Piece::of(at, data)),
+        }
+    }
+
+    /// Whether what is charged is what a count gives, and within its bound: for tests, after every step of a life.
+    ///
+    /// # Errors
+    /// What is not so, in words.
+    pub(crate) fn audit(&self, cx: &Context) -> Result<(), String> {
+        self.inbound.audit()?;
+        let (held, bound) = (self.memory(), self.limits(cx).bound());
+        if held > bound && !self.inbound.is_single() {
+            return Err(format!("the receiver holds {held} bytes, more than {bound}"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,175 @@
+//! The payload of a message in the making: joined fragment by fragment, handed over whole or in parts.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+
+use crate::event::{Part, Received};
+use crate::ids::SpaceId;
+
+/// The peer sent fragments that cannot be one message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Inconsistent(pub(crate) &'static str);
+
+/// Memory charged for each piece of payload, and for each message in the making, beside the payload itself: so that tiny
+/// messages cannot hold more than they advertise.
+pub(super) const PIECE: usize = 128;
+
+/// Pieces are made at least as long as what there is, up to this.
+const LONGEST_PIECE: usize = 64 << 10;
+
+/// Memory charged for a message that waits, payload and bookkeeping, bytes.
+pub(super) fn memory_of(message: &Received) -> usize {
+    message.len() + message.count() * PIECE
+}
+
+/// Takes out of a map what is at some keys.
+pub(super) fn take_all<K: Ord + Copy, V>(map: &mut BTreeMap<K, V>, keys: &[K]) -> Vec<(K, V)> {
+    keys.iter().filter_map(|key| map.remove_entry(key)).collect()
+}
+
+/// What all parts of a message have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Label {
+    pub(super) stream: u16,
+    pub(super) ppid: u32,
+    pub(super) unordered: bool,
+    /// Sequence space that is charged for it.
+    pub(super) space: SpaceId,
+}
+
+/// A message that was handed over in part and will never end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Aborted {
+    pub(super) stream: u16,
+    pub(super) unordered: bool,
+    pub(super) message: u32,
+}
+
+/// Fragments of a message of which none is missing in between.
+#[derive(Debug, Default)]
+pub(super) struct Growing {
+    done: Vec<Bytes>,
+    open: Vec<u8>,
+    /// Bytes and fragments that are here.
+    held: usize,
+    fragments: usize,
+    /// Bytes that the user has been given already.
+    handed: usize,
+    /// Number under which he has been given them.
+    number: Option<u32>,
+}
+
+impl Growing {
+    /// With a first fragment, and room for more.
+    pub(super) fn begin(payload: &[u8], room: usize) -> Self {
+        let mut open = Vec::with_capacity(room.max(payload.len()));
+        open.extend_from_slice(payload);
+        Self { open, held: payload.len(), fragments: 1, ..Self::default() }
+    }
+
+    /// Bytes that are here.
+    pub(super) fn held(&self) -> usize {
+        self.held
+    }
+
+    /// Fragments that are here.
+    pub(super) fn fragments(&self) -> usize {
+        self.fragments
+    }
+
+    /// Room that is reserved beyond what is here, for tests.
+    #[cfg(test)]
+    pub(super) fn capacity(&self) -> usize {
+        self.open.capacity()
+    }
+
+    /// Bytes so far, with those that were handed over.
+    pub(super) fn total(&self) -> usize {
+        self.handed + self.held
+    }
+
+    /// What is charged for it.
+    pub(super) fn memory(&self) -> usize {
+        self.held + self.fragments * PIECE
+    }
+
+    /// The next fragment.
+    ///
+    /// # Errors
+    /// When the message would be longer than `limit`, however much of it has been handed over.
+    #[inline]
+    pub(super) fn append(&mut self, payload: &[u8], limit: usize) -> Result<(), Inconsistent> {
+        if self.total() + payload.len() > limit {
+            return Err(TOO_LONG);
+        }
+        if self.open.capacity() - self.open.len() < payload.len() {
+            // A new piece, not a larger buffer: growing would copy what is there.
+            let room = self.held.max(payload.len()).min(LONGEST_PIECE).max(payload.len());
+            self.close_piece();
+            self.open = Vec::with_capacity(room);
+        }
+        self.open.extend_from_slice(payload);
+        self.held += payload.len();
+        self.fragments += 1;
+        Ok(())
+    }
+
+    /// The next fragment, which has waited in memory of its own.
+    ///
+    /// # Errors
+    /// As [`Growing::append`].
+    pub(super) fn attach(&mut self, payload: Bytes, limit: usize) -> Result<(), Inconsistent> {
+        if self.total() + payload.len() > limit {
+            return Err(TOO_LONG);
+        }
+        self.close_piece();
+        self.held += payload.len();
+        self.fragments += 1;
+        self.done.push(payload);
+        Ok(())
+    }
+
+    fn close_piece(&mut self) {
+        if !self.open.is_empty() {
+            // What is kept is what is charged.
+            if self.open.capacity() - self.open.len() > self.open.len() {
+                self.open.shrink_to_fit();
+            }
+            self.done.push(Bytes::from(std::mem::take(&mut self.open)));
+        }
+    }
+
+    /// What is here, as the next part of the message; `numbers` counts messages that are handed over in parts.
+    pub(super) fn part(&mut self, label: Label, numbers: &mut u32) -> Received {
+        let message = *self.number.get_or_insert_with(|| {
+            *numbers = numbers.wrapping_add(1);
+            *numbers
+        });
+        let part = self.take(label, Some(Part { message, more: true }));
+        self.handed += self.held;
+        (self.held, self.fragments) = (0, 0);
+        part
+    }
+
+    /// The message, or its last part.
+    pub(super) fn finish(mut self, label: Label) -> Received {
+        let part = self.number.map(|message| Part { message, more: false });
+        self.take(label, part)
+    }
+
+    fn take(&mut self, label: Label, part: Option<Part>) -> Received {
+        self.close_piece();
+        let mut pieces = std::mem::take(&mut self.done).into_iter();
+        let first = pieces.next().unwrap_or_default();
+        let Label { stream, ppid, unordered, space } = label;
+        Received { stream, ppid, unordered, part, space, first, rest: pieces.collect() }
+    }
+
+    /// What the user must be told if this never ends: nothing, where he has not heard of it.
+    pub(super) fn abort(&self, stream: u16, unordered: bool) -> Option<Aborted> {
+        self.number.map(|message| Aborted { stream, unordered, message })
+    }
+}
+
+pub(super) const TOO_LONG: Inconsistent = Inconsistent("a message is longer than this endpoint takes");

@@ -1,0 +1,67 @@
+//! What the configuration allows the receiver to hold, and what it costs.
+
+use super::growing::PIECE;
+use crate::config::Config;
+
+/// Memory charged for a gap in the sequence of received TSNs, bytes.
+pub(super) const GAP: usize = 32;
+
+/// With less a short window could not take as many small messages as it has bytes for.
+const LEAST_BOUND: usize = 64 << 10;
+
+/// What the configuration allows to hold.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits<'a> {
+    pub(super) config: &'a Config,
+    /// Subflows have spaces of their own.
+    pub(super) several: bool,
+}
+
+impl Limits<'_> {
+    /// Longest message, bytes.
+    #[inline]
+    pub(super) fn message(&self) -> usize {
+        self.config.limits.max_message
+    }
+
+    /// The receive window, bytes.
+    fn window(&self) -> usize {
+        self.config.limits.receive_window as usize
+    }
+
+    /// What messages in the making may hold before the one that grows is handed over in parts: less where several subflows
+    /// grow theirs side by side, and each has a part of the window only.
+    #[inline]
+    pub(super) fn point(&self) -> usize {
+        let share = self.window() * usize::from(self.config.limits.partial_delivery_point) / 100;
+        if self.several { share / 2 } else { share }
+    }
+
+    /// Memory that may be held in all.
+    pub(super) fn bound(&self) -> usize {
+        (2 * self.window()).max(LEAST_BOUND)
+    }
+
+    /// What so much memory takes of the receive window, bytes. Bookkeeping counts a third as long as memory is no more than
+    /// half of its bound; beyond that messages of a few bytes close the window, which is shut at three quarters. Where
+    /// subflows have floors it counts a third only, so that who has filled his part does not close the window to all.
+    #[inline]
+    pub(super) fn charge(&self, memory: usize) -> usize {
+        let (third, half) = (memory / 3, self.bound() / 2);
+        if self.several || memory <= half {
+            return third;
+        }
+        third.max((memory - half) * self.window() / (half / 2))
+    }
+
+    /// Memory that may be held of what the user cannot have yet.
+    pub(super) fn held_back(&self) -> usize {
+        let reserve = cost(self.config.mtu as usize).max(self.window() / 4);
+        self.bound().saturating_sub(reserve)
+    }
+}
+
+/// What a chunk may cost: its payload, a piece, a message that begins with it, a gap.
+pub(super) fn cost(payload: usize) -> usize {
+    payload + 2 * PIECE + GAP
+}
