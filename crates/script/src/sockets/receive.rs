@@ -63,21 +63,23 @@ fn receive(link: &Link, network: &mut Network) -> Option<Received> {
 }
 
 fn data(link: &mut Link, network: &mut Network, room: usize) -> Option<Read> {
-    let (len, info) = match link.rest.take() {
+    let (len, info, end) = match link.rest.take() {
         Some(rest) => rest,
         None => {
             let message = receive(link, network)?;
             let unordered = if message.unordered { flag("SCTP_UNORDERED") } else { 0 };
             let info = info(message.stream, message.ppid, unordered);
-            (message.len(), info)
+            (message.len(), info, message.is_end())
         }
     };
     let taken = len.min(room);
     let whole = taken == len;
     if !whole {
-        link.rest = Some((len - taken, info.clone()));
+        link.rest = Some((len - taken, info.clone(), end));
     }
-    Some(Read { len: taken, content: Value::Any, flags: if whole { flag("MSG_EOR") } else { 0 }, info })
+    // A message that is delivered in parts ends with the last of them.
+    let flags = if whole && end { flag("MSG_EOR") } else { 0 };
+    Some(Read { len: taken, content: Value::Any, flags, info })
 }
 
 /// Both structures in one: a script names the fields of either. The core does not tell SSN and TSN.

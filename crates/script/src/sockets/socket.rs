@@ -31,8 +31,8 @@ pub(crate) struct Link {
     pub(crate) closed: bool,
     /// Our user has called shutdown.
     pub(crate) shut: bool,
-    /// The rest of a message that was read in part.
-    pub(crate) rest: Option<(usize, Value)>,
+    /// What a read has left of a message or a part of one: its length, its description, and whether the message ends with it.
+    pub(crate) rest: Option<(usize, Value, bool)>,
 }
 
 impl Link {
