@@ -60,7 +60,7 @@ studies: build ## every experiment of every study at full seeds, and the whole r
 	@$(LAB) studies --jobs $(JOBS) $(FLAGS)
 
 soak: ## LIVES=10000 random lives of two endpoints against the formal properties
-	cargo test --release --locked -p anabranch-sctp --test properties --test subflow_changes --test subflows_credit -- --ignored --nocapture
+	cargo test --release --locked -p anabranch-sctp --test properties --test subflow_changes --test subflows_credit --test partial_delivery -- --ignored --nocapture
 
 reference: build ## the whole comparison with ns-2, all seeds
 	ANABRANCH_REFERENCE=full $(PY) -m pytest -m reference

@@ -7,8 +7,9 @@ mod common;
 use anabranch_base::Duration;
 use anabranch_sctp::{AssociationId, CloseReason, Config, Event};
 use anabranch_wire::chunk::{Chunk, Data, DataFlags, kind};
-use anabranch_wire::{Checksum, ChecksumOut, CommonHeader, Packet, PacketBuilder, Ssn, Tsn, sf2007};
-use common::{PORT, Pair, Side};
+use anabranch_wire::{Checksum, Packet, Ssn, Tsn, sf2007};
+use common::script::packet;
+use common::{Pair, Side};
 
 /// A message alone, its beginning, a fragment in the middle, its end.
 const KINDS: [(char, bool, bool); 4] =
@@ -16,15 +17,6 @@ const KINDS: [(char, bool, bool); 4] =
 
 /// The orders in which three chunks can arrive.
 const ORDERS: [[usize; 3]; 6] = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
-
-fn packet(tag: u32, write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
-    let mut out = Vec::new();
-    let header = CommonHeader { source_port: PORT, destination_port: PORT, verification_tag: tag };
-    let mut builder = PacketBuilder::new(&mut out, header);
-    write(builder.buffer());
-    builder.finish(ChecksumOut::Compute);
-    out
-}
 
 /// A packet in which A has sent a message of one byte, alone.
 fn packet_of_a(pair: &mut Pair, a: AssociationId) -> Vec<u8> {

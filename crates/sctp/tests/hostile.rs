@@ -15,18 +15,10 @@ use anabranch_wire::chunk::{
     ShutdownAck, ShutdownComplete, sack,
 };
 use anabranch_wire::param::Params;
-use anabranch_wire::{Checksum, ChecksumOut, CommonHeader, Packet, PacketBuilder, Ssn, Tsn, crc32c};
+use anabranch_wire::{Checksum, Packet, Ssn, Tsn, crc32c};
+use common::script::packet;
 use common::{PORT, Pair, Side};
 use proptest::prelude::{any, prop, proptest};
-
-fn packet(tag: u32, write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
-    let mut out = Vec::new();
-    let header = CommonHeader { source_port: PORT, destination_port: PORT, verification_tag: tag };
-    let mut builder = PacketBuilder::new(&mut out, header);
-    write(builder.buffer());
-    builder.finish(ChecksumOut::Compute);
-    out
-}
 
 fn reseal(bytes: &mut [u8]) {
     if bytes.len() >= 12 {

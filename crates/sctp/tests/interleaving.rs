@@ -12,8 +12,9 @@ use anabranch_sctp::config::{StreamScheduling, SubflowLevel};
 use anabranch_sctp::{AssociationId, CloseReason, Config, Event, Message, State};
 use anabranch_wire::chunk::{Chunk, Data, DataFlags, IData, kind};
 use anabranch_wire::param::Param;
-use anabranch_wire::{Checksum, ChecksumOut, CommonHeader, Mid, Packet, PacketBuilder, Ssn, Tsn};
+use anabranch_wire::{Checksum, Mid, Packet, Ssn, Tsn};
 use bytes::Bytes;
+use common::script::packet;
 use common::{Logged, PORT, Pair, Side, address};
 
 fn config(interleaving: bool) -> Config {
@@ -271,15 +272,6 @@ fn next_of_a(pair: &mut Pair, a: AssociationId) -> (u32, u32) {
         })
         .unwrap();
     (packet.header().verification_tag, tsn.wrapping_add(1))
-}
-
-fn packet(tag: u32, write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
-    let mut out = Vec::new();
-    let header = CommonHeader { source_port: PORT, destination_port: PORT, verification_tag: tag };
-    let mut builder = PacketBuilder::new(&mut out, header);
-    write(builder.buffer());
-    builder.finish(ChecksumOut::Compute);
-    out
 }
 
 fn i_data(tsn: u32, mid: u32, ppid_or_fsn: u32, flags: DataFlags, payload: &[u8]) -> IData<'_> {

@@ -138,7 +138,7 @@ fn windows_of_any_size() {
 
 /// `LIVES=5000 cargo test --release --test partial_delivery -- --ignored`
 #[test]
-#[ignore = "takes as long as it is told to"]
+#[ignore = "takes as long as it is told to: make soak"]
 fn windows_of_any_size_for_long() {
     let lives: u64 = std::env::var("LIVES").ok().and_then(|n| n.parse().ok()).unwrap_or(2000);
     let first: u64 = std::env::var("FIRST").ok().and_then(|n| n.parse().ok()).unwrap_or(1000);

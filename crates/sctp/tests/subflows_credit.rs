@@ -297,7 +297,7 @@ fn lives_with_little_room() {
 
 /// `LIVES=5000 cargo test --release --test subflows_credit -- --ignored`
 #[test]
-#[ignore = "takes as long as it is told to"]
+#[ignore = "takes as long as it is told to: make soak"]
 fn lives_with_little_room_for_long() {
     let lives: u64 = std::env::var("LIVES").ok().and_then(|n| n.parse().ok()).unwrap_or(1000);
     for seed in 1000..1000 + lives {

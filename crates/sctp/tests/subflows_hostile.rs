@@ -11,8 +11,9 @@ use anabranch_wire::chunk::{
     Chunk, DataFlags, GapBlock, ReConfig, SfData, SfSackHead, kind, sf_forward, sf_sack,
 };
 use anabranch_wire::param::{Param, Params, SfAdd, SfDel};
-use anabranch_wire::{Checksum, ChecksumOut, CommonHeader, Mid, Packet, PacketBuilder, Tsn};
-use common::{PORT, Pair, Side, subflow_config};
+use anabranch_wire::{Checksum, Mid, Packet, Tsn};
+use common::script::packet;
+use common::{Pair, Side, subflow_config};
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
 
 /// What an attacker who has seen everything knows: A's tag, and the Initial TSNs of both sides.
@@ -35,15 +36,6 @@ fn spied(level: SubflowLevel) -> (Pair, AssociationId, AssociationId, Known) {
     };
     let ((tag, a_initial), (_, z_initial)) = (init(kind::INIT), init(kind::INIT_ACK));
     (pair, a, z, Known { tag, a_initial, z_initial })
-}
-
-fn packet(tag: u32, write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
-    let mut out = Vec::new();
-    let header = CommonHeader { source_port: PORT, destination_port: PORT, verification_tag: tag };
-    let mut builder = PacketBuilder::new(&mut out, header);
-    write(builder.buffer());
-    builder.finish(ChecksumOut::Compute);
-    out
 }
 
 fn data(fid: u8, epoch: u8, stsn: Tsn) -> SfData<'static> {
