@@ -101,6 +101,12 @@ pub enum Event {
         /// Streams the peer may send on.
         inbound_streams: u16,
     },
+    /// What the layer above the peer said in the handshake: Adaptation Layer Indication (RFC 5061, 4.2.6). It comes right behind
+    /// [`Event::Established`].
+    AdaptationIndication {
+        /// The adaptation code point.
+        code_point: u32,
+    },
     /// The peer granted fewer streams than messages were queued on: those messages are gone.
     StreamsReduced {
         /// How many.

@@ -92,7 +92,20 @@ impl Association {
         };
         let Some(path) = self.cx.paths.get_mut(id) else { return PathId::FIRST };
         path.local = Some(meta.destination);
-        if path.is_confirmed() { id } else { PathId::FIRST }
+        let at = if path.is_confirmed() { id } else { PathId::FIRST };
+        if path.remote.port() != meta.source.port() {
+            self.note_port(id, meta.source);
+        }
+        at
+    }
+
+    /// A packet with our tag came from another UDP port. That of an address which the peer only listed is none of the path's.
+    #[cold]
+    fn note_port(&mut self, id: PathId, source: std::net::SocketAddr) {
+        let config = &self.cx.config;
+        if let Some(path) = self.cx.paths.get_mut(id).filter(|path| path.remote.ip() == source.ip()) {
+            path.move_port(config, source.port());
+        }
     }
 
     #[inline(never)]

@@ -75,6 +75,13 @@ const SWITCH: &str = "true or false";
 /// The table; sorted by name.
 static KEYS: &[Key] = &[
     key!(
+        adaptation_indication: extensions.adaptation_indication,
+        optional_number,
+        show_optional,
+        "a number of 0 to 4294967295 or \"off\"",
+        "what the layer above tells the peer's in the handshake (RFC 5061)"
+    ),
+    key!(
         adaptive_cut: subflows.adaptive_cut,
         adaptive_cut,
         show_adaptive_cut,
@@ -236,7 +243,7 @@ static KEYS: &[Key] = &[
         "first congestion window"
     ),
     key!(interleaving: extensions.interleaving, switch, shown, SWITCH, "I-DATA is offered; level 1 offers it in any case"),
-    key!(ip_overhead: ip_overhead, count, shown, COUNT, "bytes of header in front of SCTP"),
+    key!(ip_overhead: ip_overhead, count, shown, COUNT, "bytes of IPv4 header in front of SCTP; IPv6 adds 20, UDP 8"),
     key!(
         loss_detection: congestion.loss_detection,
         LossDetection::parse,
@@ -462,6 +469,13 @@ static KEYS: &[Key] = &[
         shown,
         "\"pmdcs\" or \"mtu\"",
         "what windows are counted in: PMDCS (RFC 9260) or the MTU of the path (RFC 2960, RFC 4960)"
+    ),
+    key!(
+        zero_checksum: extensions.zero_checksum,
+        error_detection,
+        show_error_detection,
+        "\"off\" or \"dtls\"",
+        "packets may have a checksum of zero, as every one of them travels in DTLS (RFC 9653)"
     ),
 ];
 

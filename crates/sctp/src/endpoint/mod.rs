@@ -83,6 +83,8 @@ pub struct Endpoint {
     /// Associations that have events, each once.
     eventful: VecDeque<u32>,
     tracing: bool,
+    /// Some configuration was given that accepts packets without a checksum (RFC 9653).
+    takes_zero_checksum: bool,
     stats: EndpointStats,
 }
 
@@ -103,6 +105,7 @@ impl Endpoint {
             ready: VecDeque::new(),
             eventful: VecDeque::new(),
             tracing: false,
+            takes_zero_checksum: false,
             stats: EndpointStats::default(),
         }
     }
@@ -113,6 +116,7 @@ impl Endpoint {
     /// When the configuration asks for subflow level sf2007 and the endpoint does not allow private encodings.
     pub fn listen(&mut self, config: Arc<Config>) -> Result<(), ConnectError> {
         self.check_encodings(&config)?;
+        self.takes_zero_checksum |= config.extensions.zero_checksum.is_some();
         self.listening = Some(config);
         Ok(())
     }
@@ -145,6 +149,7 @@ impl Endpoint {
         if self.registry.by_peer(remote.ip(), remote_port).is_some() {
             return Err(ConnectError::Exists);
         }
+        self.takes_zero_checksum |= config.extensions.zero_checksum.is_some();
         let tag = self.unused_tag();
         let rng = self.fork_rng();
         let ports = (self.config.port, remote_port);
