@@ -22,8 +22,8 @@ fn indication(code_point: u32) -> Event {
     Event::AdaptationIndication { code_point }
 }
 
-/// "an implementation ... upon receiving an INIT or INIT ACK chunk with this indication ... should give it to its upper layer"
-/// (RFC 5061, 4.2.6 in other words): each side's, 0 included, whether it has one itself or not.
+/// The parameter "SHOULD be passed to the receiver's upper-layer protocol"
+/// (RFC 5061, 4.2.6): each side's, 0 included, whether it has one itself or not.
 #[test]
 fn each_side_hears_what_the_other_says() {
     for (of_a, of_z) in [(Some(7), Some(0xffff_ffff)), (Some(0), None), (None, Some(5)), (None, None)] {

@@ -52,6 +52,7 @@ impl Association {
             deferred_packet: None,
             listed_addresses: Vec::new(),
             cookie_made: None,
+            returned: None,
             checksum: checksum_of(&cx.config),
             takes_zero_checksum: cx.config.extensions.zero_checksum.is_some(),
             cx,
@@ -210,7 +211,8 @@ impl Association {
         }
         let agreed = Offer::of(&config, true).agree(&init.offer);
         self.adopt_extensions(&agreed);
-        self.sender.drop_ungranted_streams(&mut self.cx);
+        let dropped = self.sender.drop_ungranted_streams(&mut self.cx);
+        self.return_unsent(dropped);
         if !init.unrecognized.is_empty() {
             self.control.report(PathId::FIRST, causes::unrecognized_parameter(&init.unrecognized));
         }
@@ -264,7 +266,8 @@ impl Association {
         if self.phase.handshake().is_some() {
             if self.cx.state == State::CookieWait || self.peer_tag != cookie.peer_tag {
                 self.adopt_cookie(cookie);
-                self.sender.drop_ungranted_streams(&mut self.cx);
+                let dropped = self.sender.drop_ungranted_streams(&mut self.cx);
+                self.return_unsent(dropped);
             }
             self.control.cancel(Kind::Init);
             self.control.cancel(Kind::CookieEcho);
@@ -290,6 +293,7 @@ impl Association {
         self.deferred_packet = None;
         self.encoding = Encoding::Rfc9260;
         self.reconfig = None;
+        self.return_undelivered();
         self.receiver.restart(&mut self.cx, cookie.peer_initial_tsn);
         self.sender.restart(&mut self.cx, cookie.local_initial_tsn, cookie.peer_rwnd);
         self.adopt_cookie(cookie);

@@ -10,6 +10,7 @@ mod handshake;
 mod heartbeat;
 pub(crate) mod init;
 mod input;
+mod interface;
 mod output;
 mod phase;
 mod reconfig;
@@ -34,6 +35,7 @@ use crate::ids::{PathId, SubflowId};
 use crate::receiver::Receiver;
 use crate::sender::Sender;
 use crate::stats::{Stats, SubflowStats};
+use crate::undelivered::Returned;
 use control::Control;
 use deferred_packet::DeferredPacket;
 pub(crate) use handshake::fresh_identity;
@@ -68,6 +70,8 @@ pub struct Association {
     checksum: ChecksumOut,
     /// The peer may send packets with a checksum of zero: we have announced what finds their errors (RFC 9653, 5.3).
     takes_zero_checksum: bool,
+    /// Messages that were not delivered, for the user to take back.
+    returned: Option<Box<Returned>>,
 }
 
 impl Association {
@@ -328,6 +332,7 @@ impl Association {
         }
         self.enter(Phase::Closed);
         self.reconfig = None;
+        self.return_undelivered();
         self.sender.close();
         self.receiver.close();
         for path in self.cx.paths.rows_mut() {

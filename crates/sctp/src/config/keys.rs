@@ -40,6 +40,18 @@ pub struct Key {
     get: fn(&Config) -> String,
 }
 
+impl Key {
+    /// The value as text.
+    pub(super) fn value(&self, config: &Config) -> String {
+        (self.get)(config)
+    }
+
+    /// Sets the value as another configuration has it; `None` when that is not allowed.
+    pub(super) fn copy(&self, config: &mut Config, from: &Config) -> Option<()> {
+        (self.set)(config, &self.value(from))
+    }
+}
+
 macro_rules! key {
     ($name:ident: $($field:ident).+, $parse:path, $show:expr, $expected:expr, $doc:expr) => {
         Key {
@@ -496,17 +508,7 @@ impl Config {
             return Err(ConfigError::UnknownKey { key: key.to_owned(), allowed });
         };
         let mut changed = self.clone();
-        let ok = (entry.set)(&mut changed, value.trim()).is_some()
-            && changed.mtu >= 576
-            && changed.congestion.fast_retransmit_threshold > 0
-            && changed.timers.rto_min <= changed.timers.rto_max
-            && changed.limits.receive_window >= 1500
-            && changed.streams.outbound > 0
-            && changed.streams.inbound > 0
-            && changed.limits.send_buffer > 0
-            && changed.limits.max_message > 0
-            && changed.ip_overhead <= 120
-            && changed.controller_fits_coupling();
+        let ok = (entry.set)(&mut changed, value.trim()).is_some() && changed.is_consistent();
         if !ok {
             return Err(ConfigError::BadValue {
                 key: entry.name,
@@ -516,6 +518,20 @@ impl Config {
         }
         *self = changed;
         Ok(())
+    }
+
+    /// Whether the values fit each other.
+    pub(super) fn is_consistent(&self) -> bool {
+        self.mtu >= 576
+            && self.congestion.fast_retransmit_threshold > 0
+            && self.timers.rto_min <= self.timers.rto_max
+            && self.limits.receive_window >= 1500
+            && self.streams.outbound > 0
+            && self.streams.inbound > 0
+            && self.limits.send_buffer > 0
+            && self.limits.max_message > 0
+            && self.ip_overhead <= 120
+            && self.controller_fits_coupling()
     }
 
     /// One value as text, as [`Config::set`] would take it; `None` when there is no such value.

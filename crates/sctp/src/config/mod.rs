@@ -10,6 +10,7 @@ mod detection;
 mod emulation;
 mod groups;
 mod keys;
+mod live;
 mod parts;
 mod profiles;
 mod stacks;

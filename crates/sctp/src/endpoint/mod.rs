@@ -121,6 +121,30 @@ impl Endpoint {
         Ok(())
     }
 
+    /// Accepts no associations any more: an INIT gets an ABORT (RFC 9260, 5.1, 8.4), and so does a cookie that was given before.
+    /// Associations that exist live on, and may restart.
+    pub fn stop_listening(&mut self) {
+        self.listening = None;
+    }
+
+    /// Whether associations are accepted.
+    #[must_use]
+    pub fn is_listening(&self) -> bool {
+        self.listening.is_some()
+    }
+
+    /// DESTROY (RFC 9260, 11.1.16): nothing is accepted any more and every association is aborted. The ABORTs still have to
+    /// leave ([`Endpoint::poll_transmit`]).
+    pub fn destroy(&mut self, now: Instant) {
+        self.stop_listening();
+        for index in self.registry.indices() {
+            if let Some(assoc) = self.registry.at_mut(index) {
+                assoc.abort(&[]);
+            }
+            self.settle(now, index);
+        }
+    }
+
     fn check_encodings(&self, config: &Config) -> Result<(), ConnectError> {
         if config.subflows.level == SubflowLevel::Sf2007 && !self.config.allow_private_encodings {
             return Err(ConnectError::PrivateEncodings);

@@ -50,6 +50,8 @@ pub(crate) struct Path {
     heartbeat_wanted: bool,
     /// DATA was sent here since the heartbeat timer was set: the path is not idle.
     used: bool,
+    /// The user wants no heartbeats here.
+    quiet: bool,
 }
 
 impl Path {
@@ -69,6 +71,7 @@ impl Path {
             awaiting: None,
             heartbeat_wanted: false,
             used: false,
+            quiet: false,
         }
     }
 
@@ -174,7 +177,7 @@ impl Path {
     /// "the sum of the RTO of that destination transport address and the protocol parameter 'HB.interval', with
     /// jittering of +/- 50% of the RTO value" (8.3).
     pub(crate) fn arm_heartbeat(&mut self, now: Instant, config: &Config, rng: &mut SecretRng) {
-        if config.timers.heartbeat_interval == Duration::ZERO {
+        if !self.has_heartbeats(config) {
             self.heartbeat_at = None;
             return;
         }
@@ -199,9 +202,30 @@ impl Path {
     pub(crate) fn begin_heartbeat_period(&mut self, now: Instant, config: &Config, rng: &mut SecretRng) {
         let idle = !self.used;
         self.arm_heartbeat(now, config, rng);
-        if idle {
+        if idle && self.heartbeat_at.is_some() {
             self.heartbeat_wanted = true;
         }
+    }
+
+    /// Whether heartbeats are sent when the path is idle.
+    pub(crate) fn has_heartbeats(&self, config: &Config) -> bool {
+        !self.quiet && config.timers.heartbeat_interval != Duration::ZERO
+    }
+
+    /// The user wants heartbeats, or none.
+    pub(crate) fn switch_heartbeats(&mut self, on: bool) {
+        self.quiet = !on;
+    }
+
+    /// The user wants one now. Where none would be sent otherwise, its answer is looked for after an RTO.
+    pub(crate) fn request_heartbeat(&mut self, now: Instant) {
+        self.heartbeat_wanted = true;
+        self.heartbeat_at.get_or_insert(now + self.rtt.rto());
+    }
+
+    /// Whether it answers.
+    pub(crate) fn is_active(&self) -> bool {
+        self.active
     }
 
     /// No more heartbeats.

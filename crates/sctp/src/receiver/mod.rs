@@ -69,6 +69,11 @@ impl Receiver {
     }
 
     /// Streams on which the peer may send.
+    /// Messages, or parts of such, that can be read.
+    pub(crate) fn pending(&self) -> usize {
+        self.inbound.pending()
+    }
+
     pub(crate) fn streams(&self) -> u16 {
         self.streams
     }
