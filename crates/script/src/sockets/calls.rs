@@ -34,6 +34,26 @@ impl Sockets {
     pub(crate) fn take_events(&mut self, network: &mut Network) {
         while let Some((port, id, event)) = network.next_event() {
             self.take_event(port, id, &event);
+            if let Event::SendFailed { .. } = event {
+                self.take_back(port, id, network);
+            }
+        }
+    }
+
+    /// Tells the user of each message that was not delivered.
+    fn take_back(&mut self, port: Port, id: AssociationId, network: &mut Network) {
+        let is = |link: &Link| link.port == port && link.id == id;
+        let Some(mut association) = network.endpoint(port).and_then(|endpoint| endpoint.association(id))
+        else {
+            return;
+        };
+        let mut messages = Vec::new();
+        messages.extend(std::iter::from_fn(|| association.receive_unacknowledged()));
+        messages.extend(std::iter::from_fn(|| association.receive_unsent()));
+        for socket in self.all.values_mut().filter(|socket| socket.links.iter().any(is)) {
+            for note in messages.iter().flat_map(notify::failed) {
+                queue(socket, note);
+            }
         }
     }
 
@@ -106,6 +126,7 @@ impl Sockets {
                     Answer::done()
                 }
             }
+            "listen" if arg(1).number() == Some(0) => stop_listening(socket, network),
             "listen" => listen(socket, network),
             "connect" | "sctp_connectx" => connect(socket, first, network),
             "shutdown" => shutdown(socket, arg(1).number().unwrap_or(2), network),
@@ -157,9 +178,12 @@ impl Sockets {
         }
         match socket.backlog.pop_front() {
             Some(link) => {
-                let streams = link.streams;
+                let (streams, adaptation) = (link.streams, link.adaptation);
                 let mut accepted = socket.accepted(Link { told: true, ..link });
                 tell(&mut accepted, &Event::Accepted, streams, true);
+                if let Some(code_point) = adaptation {
+                    tell(&mut accepted, &Event::AdaptationIndication { code_point }, streams, true);
+                }
                 Answer::Returns(self.add(wanted, accepted), Vec::new())
             }
             None if socket.nonblocking => Answer::Fails("EAGAIN"),
@@ -241,6 +265,7 @@ fn happen(link: &mut Link, event: &Event) -> Option<&'static str> {
             link.streams = (*outbound_streams, *inbound_streams);
         }
         Event::PeerShutdown => link.ended = true,
+        Event::AdaptationIndication { code_point } => link.adaptation = Some(*code_point),
         Event::Closed(reason) => {
             let error = match reason {
                 CloseReason::Graceful | CloseReason::AbortedLocally => None,
@@ -262,10 +287,14 @@ fn happen(link: &mut Link, event: &Event) -> Option<&'static str> {
 /// Notifications that a socket has asked for.
 fn tell(socket: &mut Socket, event: &Event, streams: (u16, u16), was_up: bool) {
     for note in notify::of(event, streams, was_up) {
-        if socket.subscribed.contains(&note.kind) {
-            let queue = if note.late { &mut socket.late } else { &mut socket.early };
-            queue.push_back(note.waiting);
-        }
+        queue(socket, note);
+    }
+}
+
+fn queue(socket: &mut Socket, note: notify::Notification) {
+    if socket.subscribed.contains(&note.kind) {
+        let queue = if note.late { &mut socket.late } else { &mut socket.early };
+        queue.push_back(note.waiting);
     }
 }
 
@@ -289,13 +318,28 @@ fn listen(socket: &mut Socket, network: &mut Network) -> Answer {
     Answer::done()
 }
 
+/// A backlog of 0 ends listening (RFC 6458, 3.1.3).
+fn stop_listening(socket: &mut Socket, network: &mut Network) -> Answer {
+    socket.listening = false;
+    if let Some(port) = socket.port {
+        network.stop_listening(port);
+    }
+    Answer::done()
+}
+
+/// The peer's UDP port that the user has named.
+fn udp_port(socket: &Socket) -> u16 {
+    let kept = socket.kept.get("SCTP_REMOTE_UDP_ENCAPS_PORT");
+    kept.and_then(|value| value.number_of("sue_port")).and_then(|port| u16::try_from(port).ok()).unwrap_or(0)
+}
+
 fn connect(socket: &mut Socket, first: bool, network: &mut Network) -> Answer {
     if socket.listening && !socket.many {
         return Answer::Fails("EOPNOTSUPP");
     }
     if socket.links.is_empty() {
         let port = open(socket, network);
-        let Some(id) = network.connect(port, socket.config.clone()) else {
+        let Some(id) = network.connect(port, socket.config.clone(), udp_port(socket)) else {
             return Answer::Fails("EADDRINUSE");
         };
         socket.links.push(Link::new(port, id));
@@ -342,7 +386,7 @@ fn write(socket: &mut Socket, call: &Call, network: &mut Network) -> Answered {
     if socket.many && socket.links.is_empty() {
         // The first message sets up the association.
         let port = open(socket, network);
-        if let Some(id) = network.connect(port, socket.config.clone()) {
+        if let Some(id) = network.connect(port, socket.config.clone(), udp_port(socket)) {
             socket.links.push(Link::new(port, id));
         }
     }

@@ -63,6 +63,8 @@ const RECORDS: &[(&str, &[&str])] = &[
             "spinfo_mtu",
         ],
     ),
+    ("SCTP_ADAPTATION_LAYER", &["ssb_adaptation_ind"]),
+    ("SCTP_REMOTE_UDP_ENCAPS_PORT", &["sue_assoc_id", "sue_address", "sue_port"]),
     ("SCTP_EVENT", &["se_assoc_id", "se_type", "se_on"]),
     ("SCTP_RESET_STREAMS", &["srs_assoc_id", "srs_flags", "srs_number_streams", "srs_stream_list"]),
     ("SCTP_ADD_STREAMS", &["sas_assoc_id", "sas_instrms", "sas_outstrms"]),

@@ -31,6 +31,8 @@ pub(crate) struct Link {
     pub(crate) closed: bool,
     /// Our user has called shutdown.
     pub(crate) shut: bool,
+    /// What the layer above the peer has said.
+    pub(crate) adaptation: Option<u32>,
     /// What a read has left of a message or a part of one: its length, its description, and whether the message ends with it.
     pub(crate) rest: Option<(usize, Value, bool)>,
 }
@@ -48,6 +50,7 @@ impl Link {
             closed: false,
             shut: false,
             rest: None,
+            adaptation: None,
         }
     }
 }
