@@ -148,11 +148,11 @@ impl Association {
     }
 
     /// SHUTDOWN chunk.
-    pub(super) fn on_shutdown(&mut self, cumulative: Tsn) -> Result<(), Violation> {
+    pub(super) fn on_shutdown(&mut self, cumulative: Tsn) {
         match self.cx.state {
             // "If a SHUTDOWN chunk is received in the COOKIE-WAIT or COOKIE ECHOED state, the SHUTDOWN chunk SHOULD
             // be silently discarded."
-            State::CookieWait | State::CookieEchoed | State::Closed => return Ok(()),
+            State::CookieWait | State::CookieEchoed | State::Closed => return,
             State::Established | State::ShutdownPending => {
                 self.enter(Phase::ShutdownReceived(self.new_guard()));
                 self.cx.tell(Event::PeerShutdown);
@@ -170,17 +170,14 @@ impl Association {
             State::ShutdownAckSent => self.control.ask(Kind::ShutdownAck, PathId::FIRST),
         }
         if self.encoding != Encoding::Sf2007 {
-            // In the encoding of 2007 it is an association sequence number, which acknowledges nothing.
-            self.on_acknowledgement(
-                SpaceId::FIRST,
-                cumulative,
-                Windows::default(),
-                std::iter::empty(),
-                None,
-            )?;
+            // In the encoding of 2007 it is an association sequence number, which acknowledges nothing. There are stacks that put a
+            // number of their own there: what was never sent is not acknowledged by it, and that they close is true all the same.
+            // SACKs tell of what is outstanding.
+            let no_gaps = std::iter::empty();
+            let _not_believed: Result<(), Violation> =
+                self.on_acknowledgement(SpaceId::FIRST, cumulative, Windows::default(), no_gaps, None);
         }
         self.advance_shutdown();
-        Ok(())
     }
 
     /// SHUTDOWN ACK chunk in a state where it belongs to this association.

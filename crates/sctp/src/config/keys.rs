@@ -334,6 +334,10 @@ static KEYS: &[Key] = &[
         quirk first_chunk_by_timeout,
         "the first DATA chunk of an association is never fast retransmitted (LKSCTP)"
     ),
+    key!(
+        quirk fsn_from_second,
+        "fragments of I-DATA are numbered from 0 with the second of a message, not with the first (Linux)"
+    ),
     key!(quirk handshake_rto, "the round trip of the handshake sets the RTO (KAME)"),
     key!(
         quirk t3_runs_on,

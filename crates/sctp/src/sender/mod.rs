@@ -25,6 +25,7 @@ mod retransmission;
 mod scheduler;
 mod space;
 mod spaces;
+mod ssn;
 mod subflow;
 mod subflow_changes;
 mod table;
