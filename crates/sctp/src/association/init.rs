@@ -141,7 +141,7 @@ impl PeerInit {
     pub(crate) fn check(&self, is_ack: bool) -> Result<(), Vec<u8>> {
         let mut out = Vec::new();
         if self.outbound_streams == 0 || self.inbound_streams == 0 {
-            return Err(causes::protocol_violation("a number of streams of 0 is not allowed"));
+            return Err(causes::invalid_mandatory_parameter());
         }
         if self.a_rwnd < LEAST_RWND {
             return Err(causes::protocol_violation("an a_rwnd below 1500 bytes is not allowed"));
