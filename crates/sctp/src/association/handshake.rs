@@ -294,7 +294,7 @@ impl Association {
         let Some(handshake) = self.phase.handshake_mut() else { return };
         handshake.retransmits += 1;
         if handshake.retransmits > config.limits.max_init_retransmits {
-            self.close(CloseReason::Unreachable { limit: "Max.Init.Retransmits" });
+            self.give_up("Max.Init.Retransmits");
             return;
         }
         handshake.rto = (handshake.rto * 2).min(config.timers.longest_init_rto());
