@@ -156,7 +156,7 @@ impl Association {
             // "MUST immediately respond to each received packet containing one or more DATA chunks with a SHUTDOWN
             // chunk", and a SACK where gaps or duplicates exist.
             self.control.ask(Kind::Shutdown, PathId::FIRST);
-            self.receiver.demand_unsaid();
+            self.receiver.demand_unsaid(&self.cx);
         }
     }
 
