@@ -55,7 +55,7 @@ pub struct TimerConfig {
     pub rto_min: Duration,
     /// RTO.Max.
     pub rto_max: Duration,
-    /// The longest RTO of INIT and COOKIE ECHO where it is to be shorter than RTO.Max (RFC 6458, 8.1.3); zero leaves it to RTO.Max.
+    /// The longest RTO of INIT and COOKIE ECHO where it is to be shorter than RTO.Max (RFC 6458, 5.3.1); zero leaves it to RTO.Max.
     pub rto_max_init: Duration,
     /// Which chunks give round-trip samples.
     pub rtt_sampling: RttSampling,
