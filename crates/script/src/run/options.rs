@@ -48,6 +48,17 @@ const WITHOUT_MEANING: &[&str] = &[
     "send_omit_free",
 ];
 
+/// The systems whose names the other tool defines where it runs.
+const SYSTEMS: &[&str] = &["FreeBSD", "Linux", "NetBSD", "OpenBSD", "SunOS"];
+
+/// Scripts that know two systems say for each what must come. Unless one is named it is FreeBSD, whose stack does in most such
+/// places what the RFC says.
+pub(super) fn define_a_system(defined: &mut Vec<String>) {
+    if !defined.iter().any(|name| SYSTEMS.contains(&name.as_str())) {
+        defined.push("FreeBSD".to_owned());
+    }
+}
+
 /// Applies the `--` lines of a script.
 pub(super) fn apply(lines: &[(usize, String, String)], options: &mut Options) -> Result<(), ScriptError> {
     let mut told = Duration::ZERO;

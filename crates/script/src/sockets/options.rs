@@ -142,7 +142,7 @@ fn configure(config: &mut Config, name: &str, value: &Value) -> bool {
             count(value, "sinit_num_ostreams", &mut config.streams.outbound);
             count(value, "sinit_max_instreams", &mut config.streams.inbound);
             count(value, "sinit_max_attempts", &mut config.limits.max_init_retransmits);
-            milliseconds(value, "sinit_max_init_timeo", &mut config.timers.rto_max);
+            milliseconds(value, "sinit_max_init_timeo", &mut config.timers.rto_max_init);
         }
         "SCTP_PEER_ADDR_PARAMS" => {
             let flags = value.number_of("spp_flags").unwrap_or(0);
@@ -297,7 +297,7 @@ pub(crate) fn get(socket: &mut Socket, network: &Network, name: &Value, asked: &
             ("sinit_num_ostreams", i64::from(config.streams.outbound)),
             ("sinit_max_instreams", i64::from(config.streams.inbound)),
             ("sinit_max_attempts", i64::from(config.limits.max_init_retransmits)),
-            ("sinit_max_init_timeo", ms(config.timers.rto_max)),
+            ("sinit_max_init_timeo", ms(config.timers.longest_init_rto())),
         ]),
         "SCTP_PEER_ADDR_PARAMS" => record(vec![
             ("spp_hbinterval", ms(config.timers.heartbeat_interval)),

@@ -4,9 +4,9 @@ use std::net::IpAddr;
 
 use anabranch_wire::Tsn;
 use anabranch_wire::cause::{
-    self, Cause, Causes, CookieWhileShuttingDown, InvalidStream, NoUserData, OutOfResource,
-    ProtocolViolation, RestartWithNewAddresses, StaleCookie, UnrecognizedChunk, UnrecognizedParameters,
-    UserInitiatedAbort,
+    self, Cause, Causes, CookieWhileShuttingDown, InvalidMandatoryParameter, InvalidStream, NoUserData,
+    OutOfResource, ProtocolViolation, RestartWithNewAddresses, StaleCookie, UnrecognizedChunk,
+    UnrecognizedParameters, UserInitiatedAbort,
 };
 use anabranch_wire::chunk::{Abort, ErrorChunk};
 use anabranch_wire::param::{Ipv4Address, Ipv6Address, Params};
@@ -38,6 +38,12 @@ pub(crate) fn invalid_stream(stream: u16) -> Vec<u8> {
 /// "No User Data".
 pub(crate) fn no_user_data(tsn: Tsn) -> Vec<u8> {
     encode(&Cause::NoUserData(NoUserData { tsn }))
+}
+
+/// "Invalid Mandatory Parameter": "returned to the originator of an INIT or INIT ACK chunk when one of the mandatory parameters
+/// is set to an invalid value" (3.3.10.7).
+pub(crate) fn invalid_mandatory_parameter() -> Vec<u8> {
+    encode(&Cause::InvalidMandatoryParameter(InvalidMandatoryParameter))
 }
 
 /// "Protocol Violation", with a sentence for whoever reads the capture.

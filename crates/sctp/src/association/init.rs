@@ -146,7 +146,7 @@ impl PeerInit {
     pub(crate) fn check(&self, is_ack: bool) -> Result<(), Vec<u8>> {
         let mut out = Vec::new();
         if self.outbound_streams == 0 || self.inbound_streams == 0 {
-            return Err(causes::protocol_violation("a number of streams of 0 is not allowed"));
+            return Err(causes::invalid_mandatory_parameter());
         }
         if self.has_small_window() {
             return Err(causes::small_window());

@@ -5,7 +5,7 @@ use anabranch_wire::Tsn;
 use anabranch_wire::cause::{Causes, SfReason, SfViolation};
 use anabranch_wire::chunk::sack::GapBlock;
 use anabranch_wire::chunk::{Chunk, Data, Init, ReceiveTime, SfData, SfSack, kind};
-use anabranch_wire::{ChunkError, Chunks, RawChunk};
+use anabranch_wire::{ChunkError, Chunks, CommonHeader, RawChunk};
 
 use super::control::Kind;
 use super::init::PeerInit;
@@ -51,6 +51,16 @@ struct Reading {
     /// What its data has brought.
     data: PacketRead,
     outcome: PacketOutcome,
+    /// Bytes of the SCTP packet.
+    size: usize,
+}
+
+impl Reading {
+    /// Whether a chunk is all that the packet holds.
+    #[cold]
+    fn is_alone(&self, chunk: RawChunk<'_>) -> bool {
+        CommonHeader::LEN + chunk.bytes.len().next_multiple_of(4) >= self.size
+    }
 }
 
 impl Association {
@@ -64,7 +74,8 @@ impl Association {
     ) -> PacketOutcome {
         self.cx.now = now;
         let path = self.note_source(meta);
-        let mut reading = Reading { path, data: PacketRead::on(path), outcome: PacketOutcome::default() };
+        let mut reading =
+            Reading { path, data: PacketRead::on(path), outcome: PacketOutcome::default(), size };
         for raw in chunks {
             let Ok(raw) = raw else {
                 reading.outcome.malformed = true;
@@ -222,6 +233,11 @@ impl Association {
         chunk: &Chunk<'_>,
     ) -> Result<bool, Violation> {
         match chunk {
+            // "An endpoint MUST NOT bundle INIT, INIT ACK, or SHUTDOWN COMPLETE chunks with any other chunks" (6.10).
+            Chunk::InitAck(_) | Chunk::ShutdownComplete(_) if !reading.is_alone(raw) => {
+                reading.outcome.malformed = true;
+                return Ok(false);
+            }
             // "if an endpoint that has indicated I-DATA support receives a DATA chunk ... it MUST abort" (RFC 8260, 2.2.1).
             Chunk::Data(_) => return Err(Violation::Protocol("a DATA chunk where I-DATA was agreed")),
             Chunk::Sack(sack) => {

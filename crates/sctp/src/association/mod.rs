@@ -324,7 +324,7 @@ impl Association {
         // "If the value of this counter exceeds the limit indicated in the protocol parameter
         // 'Association.Max.Retrans', the endpoint SHOULD consider the peer endpoint unreachable".
         if self.errors > self.cx.config.limits.association_max_retrans {
-            self.close(CloseReason::Unreachable { limit: "Association.Max.Retrans" });
+            self.give_up("Association.Max.Retrans");
         }
     }
 

@@ -59,6 +59,19 @@ impl Association {
         self.close(reason);
     }
 
+    /// The peer has not answered for too long. The RFC only says that nothing more is sent but for what ends the association (8.1); an
+    /// ABORT lets a peer that can still hear us end its side now instead of keeping it until its own timers run out. A peer that
+    /// has only had our INIT has no side to end.
+    #[cold]
+    pub(super) fn give_up(&mut self, limit: &'static str) {
+        let reason = CloseReason::Unreachable { limit };
+        if self.cx.state == State::CookieWait {
+            self.close(reason);
+        } else {
+            self.abort_with(reason, Vec::new());
+        }
+    }
+
     /// Goes on with a shutdown once everything outstanding has been acknowledged.
     pub(super) fn advance_shutdown(&mut self) {
         if !matches!(self.cx.state, State::ShutdownPending | State::ShutdownReceived) {
@@ -143,7 +156,7 @@ impl Association {
             // "MUST immediately respond to each received packet containing one or more DATA chunks with a SHUTDOWN
             // chunk", and a SACK where gaps or duplicates exist.
             self.control.ask(Kind::Shutdown, PathId::FIRST);
-            self.receiver.demand_unsaid();
+            self.receiver.demand_unsaid(&self.cx);
         }
     }
 

@@ -55,6 +55,8 @@ pub struct TimerConfig {
     pub rto_min: Duration,
     /// RTO.Max.
     pub rto_max: Duration,
+    /// The longest RTO of INIT and COOKIE ECHO where it is to be shorter than RTO.Max (RFC 6458, 5.3.1); zero leaves it to RTO.Max.
+    pub rto_max_init: Duration,
     /// Which chunks give round-trip samples.
     pub rtt_sampling: RttSampling,
     /// HB.interval; zero turns heartbeats off.
@@ -63,6 +65,14 @@ pub struct TimerConfig {
     pub valid_cookie_life: Duration,
     /// T5-shutdown-guard, in multiples of RTO.Max (5 is recommended); zero turns it off.
     pub shutdown_guard_rto_max: u32,
+}
+
+impl TimerConfig {
+    /// The longest RTO of INIT and COOKIE ECHO.
+    #[must_use]
+    pub fn longest_init_rto(&self) -> Duration {
+        if self.rto_max_init == Duration::ZERO { self.rto_max } else { self.rto_max_init.min(self.rto_max) }
+    }
 }
 
 /// When data is acknowledged (RFC 9260, 6.2).

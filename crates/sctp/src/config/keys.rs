@@ -347,6 +347,7 @@ static KEYS: &[Key] = &[
     key!(reconfiguration: extensions.reconfiguration, switch, shown, SWITCH, "RE-CONFIG is offered; level 1 offers it in any case"),
     key!(rto_initial: timers.rto_initial, duration, show_duration, DURATION, "RTO.Initial"),
     key!(rto_max: timers.rto_max, duration, show_duration, DURATION, "RTO.Max"),
+    key!(rto_max_init: timers.rto_max_init, duration, show_duration, DURATION, "longest RTO of INIT and COOKIE ECHO; 0 s is RTO.Max"),
     key!(rto_min: timers.rto_min, duration, show_duration, DURATION, "RTO.Min"),
     key!(
         rtt_sampling: timers.rtt_sampling,

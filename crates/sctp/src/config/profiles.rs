@@ -76,6 +76,7 @@ impl Config {
                 rto_initial: Duration::from_secs(1),
                 rto_min: Duration::from_secs(1),
                 rto_max: Duration::from_secs(60),
+                rto_max_init: Duration::ZERO,
                 rtt_sampling: RttSampling::OncePerRoundTrip,
                 heartbeat_interval: Duration::from_secs(30),
                 valid_cookie_life: Duration::from_secs(60),

@@ -132,7 +132,10 @@ impl Endpoint {
                     self.settle(now, index);
                     return;
                 }
-                Some(Chunk::ShutdownComplete(complete)) if complete.reflected_tag && reflected => {
+                // It is never bundled (6.10).
+                Some(Chunk::ShutdownComplete(complete))
+                    if complete.reflected_tag && reflected && packet.chunks().nth(1).is_none() =>
+                {
                     assoc.on_shutdown_complete();
                     self.settle(now, index);
                     return;
