@@ -2,10 +2,10 @@
 
 use anabranch_base::Duration;
 use anabranch_sctp::config::MaxBurst;
-use anabranch_sctp::{Config, Direction, State};
+use anabranch_sctp::{Association, Config, Direction, State};
 
 use super::answer::{Answer, Answered};
-use super::fields;
+use super::{ancillary, fields};
 use super::notify::EVENT_FIELDS;
 use super::socket::Socket;
 use crate::names::constant;
@@ -48,8 +48,61 @@ pub(crate) const OPTIONS: &[&str] = &[
     "SCTP_DISABLE_FRAGMENTS",
     "SCTP_PRIMARY_ADDR",
     "SCTP_I_WANT_MAPPED_V4_ADDR",
+    "SCTP_USE_EXT_RCVINFO",
+    "SCTP_REUSE_PORT",
+    "SCTP_DEFAULT_PRINFO",
+    "SCTP_PR_SUPPORTED",
+    "SCTP_ECN_SUPPORTED",
+    "SCTP_AUTH_SUPPORTED",
+    "SCTP_ASCONF_SUPPORTED",
+    "SCTP_NRSACK_SUPPORTED",
+    "SCTP_PKTDROP_SUPPORTED",
+    "SCTP_GET_ASSOC_NUMBER",
+    "SCTP_GET_ASSOC_ID_LIST",
     "SO_REUSEADDR",
+    "SO_REUSEPORT",
 ];
+
+/// Structures that are as long everywhere: the bytes that an option may be given with.
+const SIZES: &[(&str, &[i64])] = &[
+    ("SCTP_RTOINFO", &[16]),
+    ("SCTP_ASSOCINFO", &[20]),
+    ("SCTP_INITMSG", &[8]),
+    ("SCTP_DELAYED_SACK", &[8, 12]),
+    ("SCTP_MAX_BURST", &[4, 8]),
+    ("SCTP_MAXSEG", &[4, 8]),
+    ("SCTP_EVENT", &[8]),
+    ("SO_LINGER", &[8]),
+];
+
+/// Options that are one number.
+const NUMBERS: &[&str] = &["SCTP_NODELAY", "SCTP_RECVRCVINFO", "SCTP_RECVNXTINFO", "SCTP_DISABLE_FRAGMENTS", "SO_RCVBUF", "SO_SNDBUF"];
+
+/// Whether the length that setsockopt is given fits the option.
+fn fits(option: &str, len: &Value) -> bool {
+    let Some(len) = len.number() else { return true };
+    match SIZES.iter().find(|(name, _)| *name == option) {
+        Some((_, sizes)) => sizes.contains(&len),
+        None if NUMBERS.contains(&option) => len >= 4,
+        None => true,
+    }
+}
+
+/// Whether the values of an option can stand beside each other.
+fn makes_sense(config: &Config, option: &str, value: &Value) -> bool {
+    let timers = &config.timers;
+    match option {
+        // RFC 6458, 8.1.1; the initial value lies between the others in what a user says, whatever a profile has.
+        "SCTP_RTOINFO" => {
+            let said = value.number_of("srto_initial").is_some_and(|initial| initial > 0);
+            timers.rto_min <= timers.rto_max
+                && (!said || (timers.rto_min..=timers.rto_max).contains(&timers.rto_initial))
+        }
+        "SCTP_DELAYED_SACK" => timers.rto_max > Duration::ZERO && config.sack.delay <= Duration::from_millis(500),
+        "SCTP_FRAGMENT_INTERLEAVE" => number(value).is_none_or(|level| (0..=2).contains(&level)),
+        _ => true,
+    }
+}
 
 fn unknown(name: &Value) -> String {
     format!("unknown option {name}; allowed: {}", OPTIONS.join(", "))
@@ -75,7 +128,13 @@ fn count<T: TryFrom<i64>>(value: &Value, key: &str, target: &mut T) {
 }
 
 /// setsockopt(fd, level, name, value, len).
-pub(crate) fn set(socket: &mut Socket, network: &mut Network, name: &Value, value: &Value) -> Answered {
+pub(crate) fn set(
+    socket: &mut Socket,
+    network: &mut Network,
+    name: &Value,
+    value: &Value,
+    len: &Value,
+) -> Answered {
     let Value::Word(word) = name else { return Err(unknown(name)) };
     // A place such as `[1]` holds one value.
     let value = match value {
@@ -84,8 +143,13 @@ pub(crate) fn set(socket: &mut Socket, network: &mut Network, name: &Value, valu
     };
     let Some(known) = OPTIONS.iter().find(|known| *known == word) else { return Err(unknown(name)) };
     fields::check(known, value)?;
+    if !fits(known, len) {
+        return Ok(Answer::Fails("EINVAL"));
+    }
     let answer = match *known {
-        "SO_ERROR" | "SCTP_STATUS" | "SCTP_GET_PEER_ADDR_INFO" => Answer::Fails("ENOPROTOOPT"),
+        "SO_ERROR" | "SCTP_STATUS" | "SCTP_GET_PEER_ADDR_INFO" | "SCTP_GET_ASSOC_NUMBER" | "SCTP_GET_ASSOC_ID_LIST" => {
+            Answer::Fails("ENOPROTOOPT")
+        }
         "SO_LINGER" => {
             let field = |key: &str, index: usize| {
                 let by_place = value.fields().get(index).and_then(|field| field.value.number());
@@ -102,8 +166,13 @@ pub(crate) fn set(socket: &mut Socket, network: &mut Network, name: &Value, valu
         }
         _ => {
             let mut config = socket.config.clone();
-            if configure(&mut config, known, value) {
+            let is_of_the_core = configure(&mut config, known, value);
+            if !makes_sense(&config, known, value) {
+                return Ok(Answer::Fails("EINVAL"));
+            }
+            if is_of_the_core {
                 socket.config = config;
+                keep(socket, known, value);
                 if socket.listening {
                     relisten(socket, network);
                 }
@@ -126,7 +195,7 @@ pub(crate) fn relisten(socket: &Socket, network: &mut Network) {
 }
 
 /// Puts the values of an option into a configuration. False: the option is none of the core's.
-fn configure(config: &mut Config, name: &str, value: &Value) -> bool {
+pub(crate) fn configure(config: &mut Config, name: &str, value: &Value) -> bool {
     match name {
         "SCTP_RTOINFO" => {
             milliseconds(value, "srto_initial", &mut config.timers.rto_initial);
@@ -151,12 +220,20 @@ fn configure(config: &mut Config, name: &str, value: &Value) -> bool {
                 config.timers.heartbeat_interval = Duration::ZERO;
             }
             count(value, "spp_pathmaxrxt", &mut config.limits.path_max_retrans);
-            count(value, "spp_pathmtu", &mut config.mtu);
+            // The room for chunks, which counts where the path MTU is not discovered (RFC 6458, 8.1.12).
+            if flags & PMTUD_DISABLE != 0 {
+                let mut room = 0;
+                count(value, "spp_pathmtu", &mut room);
+                if room > 0 {
+                    config.mtu = u16::saturating_add(room, config.ip_overhead + COMMON_HEADER).max(576);
+                }
+            }
         }
         "SCTP_DELAYED_SACK" => {
             milliseconds(value, "sack_delay", &mut config.sack.delay);
             count(value, "sack_freq", &mut config.sack.every);
         }
+        "SCTP_MAXSEG" => config.limits.max_fragment = number(value).map_or(0, |bytes| bytes.max(0) as usize),
         "SCTP_MAX_BURST" => {
             config.congestion.max_burst = match number(value).unwrap_or(0) {
                 0 => MaxBurst::Off,
@@ -179,6 +256,74 @@ fn configure(config: &mut Config, name: &str, value: &Value) -> bool {
     true
 }
 
+/// What the core has no place for in an option that it knows.
+fn keep(socket: &mut Socket, option: &'static str, value: &Value) {
+    if option != "SCTP_PEER_ADDR_PARAMS" {
+        return;
+    }
+    let before = |key: &str| socket.kept.get(option).and_then(|kept| kept.number_of(key)).unwrap_or(0);
+    let said = value.number_of("spp_flags").unwrap_or(0);
+    let mut flags = before("spp_flags") | said & (DSCP | FLOW_LABEL);
+    if said & (PMTUD_ENABLE | PMTUD_DISABLE) != 0 {
+        flags = flags & !PMTUD_DISABLE | said & PMTUD_DISABLE;
+    }
+    let kept = |key: &'static str, flag: i64| {
+        let now = value.number_of(key).filter(|_| said & flag != 0);
+        (key, now.unwrap_or_else(|| before(key)))
+    };
+    let (dscp, label) = (kept("spp_dscp", DSCP), kept("spp_ipv6_flowlabel", FLOW_LABEL));
+    // The interval stays what it was while heartbeats are off.
+    let interval = value.number_of("spp_hbinterval").filter(|ms| *ms > 0);
+    let interval = interval.unwrap_or_else(|| before("spp_hbinterval"));
+    let kept = vec![("spp_flags", flags), dscp, label, ("spp_hbinterval", interval)];
+    socket.kept.insert(option, record(kept));
+}
+
+/// SCTP_PEER_ADDR_PARAMS.
+fn path_parameters(socket: &Socket, network: &Network) -> Value {
+    let config = &socket.config;
+    let kept = |key: &str| {
+        socket.kept.get("SCTP_PEER_ADDR_PARAMS").and_then(|kept| kept.number_of(key)).unwrap_or(0)
+    };
+    let beats = config.timers.heartbeat_interval;
+    let mut flags = kept("spp_flags") | if beats == Duration::ZERO { HB_DISABLE } else { HB_ENABLE };
+    if flags & PMTUD_DISABLE == 0 {
+        flags |= PMTUD_ENABLE;
+    }
+    let interval = if beats == Duration::ZERO { kept("spp_hbinterval") } else { ms(beats) };
+    let Value::Record(mut fields) = record(vec![
+        ("spp_hbinterval", interval),
+        ("spp_pathmaxrxt", i64::from(config.limits.path_max_retrans)),
+        ("spp_pathmtu", room_for_chunks(socket, network)),
+        ("spp_flags", flags),
+        ("spp_ipv6_flowlabel", kept("spp_ipv6_flowlabel")),
+        ("spp_dscp", kept("spp_dscp")),
+    ]) else {
+        return Value::Any;
+    };
+    if socket.link().is_some() {
+        fields.push(Field::keyed("spp_address", ancillary::address(network.peer())));
+    } else {
+        fields.push(Field::keyed("spp_address", Value::Any));
+    }
+    Value::Record(fields)
+}
+
+/// Bytes of a packet that chunks can fill, which is what RFC 6458 calls the path MTU.
+fn room_for_chunks(socket: &Socket, network: &Network) -> i64 {
+    let more = if network.peer().is_ipv6() { 20 } else { 0 };
+    i64::from(socket.config.pmdcs()) - more
+}
+
+const HB_ENABLE: i64 = 1;
+const HB_DISABLE: i64 = 2;
+const PMTUD_ENABLE: i64 = 8;
+const PMTUD_DISABLE: i64 = 0x10;
+const FLOW_LABEL: i64 = 0x100;
+const DSCP: i64 = 0x200;
+/// SCTP's common header, bytes.
+const COMMON_HEADER: u16 = 12;
+
 fn subscribe(socket: &mut Socket, name: &str, value: &Value) -> Answered {
     let mut switch = |kind: i64, on: bool| {
         if on {
@@ -196,11 +341,16 @@ fn subscribe(socket: &mut Socket, name: &str, value: &Value) -> Answered {
         switch(kind, value.number_of("se_on").or_else(|| by_place(2)).unwrap_or(0) != 0);
         return Ok(Answer::done());
     }
+    let mut data_io = false;
     for field in value.fields() {
         let Some(key) = &field.key else { continue };
+        if key == "sctp_data_io_event" {
+            data_io = field.value.number().unwrap_or(0) != 0;
+        }
         let Some((_, kind)) = EVENT_FIELDS.iter().find(|(known, _)| known == key) else { continue };
         switch(constant(kind).unwrap_or(0), field.value.number().unwrap_or(0) != 0);
     }
+    socket.data_io = data_io;
     Ok(Answer::done())
 }
 
@@ -254,8 +404,34 @@ fn ms(duration: Duration) -> i64 {
     duration.as_millis() as i64
 }
 
+fn view<'a>(socket: &Socket, network: &'a Network) -> Option<&'a Association> {
+    let link = socket.link()?;
+    network.view(link.port)?.view(link.id)
+}
+
+/// What the associations of a socket are called.
+fn ids(socket: &Socket) -> Vec<i64> {
+    socket.links.iter().filter(|link| !link.closed).map(|link| link.number).collect()
+}
+
+/// Most user data of one DATA chunk, bytes.
+fn fragmentation_point(socket: &Socket, network: &Network) -> i64 {
+    let header = if view(socket, network).is_some_and(Association::interleaves) { 20 } else { 16 };
+    let path = room_for_chunks(socket, network) - header;
+    match socket.config.limits.max_fragment as i64 {
+        0 => path,
+        most => path.min(most),
+    }
+}
+
 /// getsockopt(fd, level, name, [value], [len]).
-pub(crate) fn get(socket: &mut Socket, network: &Network, name: &Value, asked: &Value) -> Answered {
+pub(crate) fn get(
+    socket: &mut Socket,
+    network: &Network,
+    name: &Value,
+    asked: &Value,
+    len: &Value,
+) -> Answered {
     let Value::Word(word) = name else { return Err(unknown(name)) };
     let Some(known) = OPTIONS.iter().find(|known| *known == word) else { return Err(unknown(name)) };
     fields::check(known, asked)?;
@@ -278,7 +454,10 @@ pub(crate) fn get(socket: &mut Socket, network: &Network, name: &Value, asked: &
         }
         "SCTP_EVENTS" => {
             let on = |kind: &str| constant(kind).is_some_and(|kind| socket.subscribed.contains(&kind));
-            record(EVENT_FIELDS.iter().map(|(field, kind)| (*field, i64::from(on(kind)))).collect())
+            let mut all: Vec<(&str, i64)> =
+                EVENT_FIELDS.iter().map(|(field, kind)| (*field, i64::from(on(kind)))).collect();
+            all.push(("sctp_data_io_event", i64::from(socket.data_io)));
+            record(all)
         }
         "SO_RCVBUF" => Value::Number(i64::from(config.limits.receive_window)),
         "SO_SNDBUF" => Value::Number(config.limits.send_buffer as i64),
@@ -290,6 +469,7 @@ pub(crate) fn get(socket: &mut Socket, network: &Network, name: &Value, asked: &
         "SCTP_ASSOCINFO" => record(vec![
             ("sasoc_asocmaxrxt", i64::from(config.limits.association_max_retrans)),
             ("sasoc_number_peer_destinations", i64::from(socket.link().is_some())),
+            ("sasoc_peer_rwnd", view(socket, network).map_or(0, |a| a.peer_window() as i64)),
             ("sasoc_local_rwnd", i64::from(config.limits.receive_window)),
             ("sasoc_cookie_life", ms(config.timers.valid_cookie_life)),
         ]),
@@ -299,12 +479,27 @@ pub(crate) fn get(socket: &mut Socket, network: &Network, name: &Value, asked: &
             ("sinit_max_attempts", i64::from(config.limits.max_init_retransmits)),
             ("sinit_max_init_timeo", ms(config.timers.rto_max)),
         ]),
-        "SCTP_PEER_ADDR_PARAMS" => record(vec![
-            ("spp_hbinterval", ms(config.timers.heartbeat_interval)),
-            ("spp_pathmaxrxt", i64::from(config.limits.path_max_retrans)),
-            ("spp_pathmtu", i64::from(config.mtu)),
-            ("spp_flags", if config.timers.heartbeat_interval == Duration::ZERO { 2 } else { 1 }),
-        ]),
+        "SCTP_PEER_ADDR_PARAMS" => path_parameters(socket, network),
+        "SCTP_MAXSEG" => {
+            let most = match config.limits.max_fragment as i64 {
+                // Until an association is up there is no path that could set a limit.
+                0 if socket.link().is_none() => 0,
+                0 => fragmentation_point(socket, network),
+                most => most,
+            };
+            record(vec![("assoc_value", most)])
+        }
+        "SCTP_GET_ASSOC_NUMBER" => Value::Number(ids(socket).len() as i64),
+        "SCTP_GET_ASSOC_ID_LIST" => {
+            let ids = ids(socket);
+            if len.number().is_some_and(|len| len < 4 + 4 * ids.len() as i64) {
+                return Ok(Answer::Fails("EINVAL"));
+            }
+            Value::Record(vec![
+                Field::keyed("gaids_number_of_ids", Value::Number(ids.len() as i64)),
+                Field::keyed("gaids_assoc_id", Value::List(ids.into_iter().map(Value::Number).collect())),
+            ])
+        }
         "SCTP_DELAYED_SACK" => {
             record(vec![("sack_delay", ms(config.sack.delay)), ("sack_freq", i64::from(config.sack.every))])
         }
@@ -353,7 +548,7 @@ pub(crate) fn get(socket: &mut Socket, network: &Network, name: &Value, asked: &
 /// SCTP_STATUS and SCTP_GET_PEER_ADDR_INFO of the association.
 fn status(socket: &Socket, network: &Network) -> Option<(Value, Value)> {
     let link = socket.link()?;
-    let association = network.view(link.port)?.view(link.id)?;
+    let association = view(socket, network)?;
     let state = match association.state() {
         State::CookieWait => "SCTP_COOKIE_WAIT",
         State::CookieEchoed => "SCTP_COOKIE_ECHOED",
@@ -368,24 +563,24 @@ fn status(socket: &Socket, network: &Network) -> Option<(Value, Value)> {
     let word = |word: &str| Value::Word(word.to_owned());
     let number = |number: i64| Value::Number(number);
     let path = Value::Record(vec![
-        Field::keyed("spinfo_address", Value::Any),
+        Field::keyed("spinfo_address", ancillary::address(network.peer())),
         Field::keyed("spinfo_assoc_id", Value::Any),
         Field::keyed("spinfo_state", word("SCTP_ACTIVE")),
         Field::keyed("spinfo_cwnd", number(stats.cwnd as i64)),
         Field::keyed("spinfo_srtt", number(stats.srtt.map_or(0, ms))),
         Field::keyed("spinfo_rto", number(ms(stats.rto))),
-        Field::keyed("spinfo_mtu", number(i64::from(socket.config.mtu))),
+        Field::keyed("spinfo_mtu", number(room_for_chunks(socket, network))),
     ]);
     let pending = if association.queued_bytes() == 0 { number(0) } else { Value::Any };
     let status = Value::Record(vec![
         Field::keyed("sstat_assoc_id", Value::Any),
         Field::keyed("sstat_state", word(state)),
-        Field::keyed("sstat_rwnd", Value::Any),
+        Field::keyed("sstat_rwnd", number(association.peer_window() as i64)),
         Field::keyed("sstat_unackdata", number(association.unacknowledged_chunks() as i64)),
         Field::keyed("sstat_penddata", pending),
         Field::keyed("sstat_instrms", number(i64::from(link.streams.1))),
         Field::keyed("sstat_outstrms", number(i64::from(association.outbound_streams()))),
-        Field::keyed("sstat_fragmentation_point", number(i64::from(socket.config.pmdcs()) - 16)),
+        Field::keyed("sstat_fragmentation_point", number(fragmentation_point(socket, network))),
         Field::keyed("sstat_primary", path.clone()),
     ]);
     Some((status, path))
