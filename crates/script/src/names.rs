@@ -102,6 +102,8 @@ static CONSTANTS: &[(&str, i64)] = &[
     ("SPP_HB_DEMAND", 4),
     ("SPP_PMTUD_ENABLE", 8),
     ("SPP_PMTUD_DISABLE", 0x10),
+    ("SPP_SACKDELAY_ENABLE", 0x20),
+    ("SPP_SACKDELAY_DISABLE", 0x40),
     ("SPP_HB_TIME_IS_ZERO", 0x80),
     ("SPP_IPV6_FLOWLABEL", 0x100),
     ("SPP_DSCP", 0x200),

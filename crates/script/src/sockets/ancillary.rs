@@ -72,7 +72,9 @@ impl Asked {
 
     /// One piece of ancillary data.
     fn control(&mut self, socket: &Socket, item: &Value) {
-        let (Some(Value::Word(kind)), Some(data)) = (item.get("cmsg_type"), item.get("cmsg_data")) else { return };
+        let (Some(Value::Word(kind)), Some(data)) = (item.get("cmsg_type"), item.get("cmsg_data")) else {
+            return;
+        };
         match kind.as_str() {
             "SCTP_SNDINFO" | "SCTP_SNDRCV" => self.told(socket, data),
             "SCTP_INIT" => self.init = Some(data.clone()),

@@ -6,7 +6,7 @@ use anabranch_sctp::{AssociationId, CloseReason, Config, Event};
 
 use super::answer::{Answer, Answered};
 use super::socket::{Link, Socket};
-use super::{ancillary, fields, notify, options, receive, send};
+use super::{ancillary, fields, notify, options, path_options, receive, send};
 use crate::names::constant;
 use crate::network::{Network, Port, SERVER_PORT};
 use crate::syntax::Call;
@@ -190,7 +190,8 @@ impl Sockets {
 
     fn peel_off(&mut self, fd: i64, number: Option<i64>, wanted: Option<i64>) -> Answer {
         let Some(socket) = self.all.get_mut(&fd) else { return Answer::Fails("EBADF") };
-        let Some(link) = socket.links.len().checked_sub(1).map(|last| socket.at(number).unwrap_or(last)) else {
+        let Some(link) = socket.links.len().checked_sub(1).map(|last| socket.at(number).unwrap_or(last))
+        else {
             return Answer::Fails("ENOTCONN");
         };
         let link = socket.links.remove(link);
@@ -413,7 +414,14 @@ fn write(socket: &mut Socket, call: &Call, network: &mut Network) -> Answer {
             None => {}
         }
     }
-    let fresh = if socket.many { socket.links.iter().all(|link| link.closed) } else { socket.links.is_empty() };
+    let fresh =
+        if socket.many { socket.links.iter().all(|link| link.closed) } else { socket.links.is_empty() };
+    // An endpoint that does not fragment refuses what does not fit a packet (RFC 9260, 6.9).
+    if socket.switch("SCTP_DISABLE_FRAGMENTS")
+        && len as i64 > path_options::fragmentation_point(socket, network)
+    {
+        return Answer::Fails("EMSGSIZE");
+    }
     if fresh && !socket.many && (socket.listening || !asked.addressed) {
         return Answer::Fails(socket.error.take().unwrap_or("ENOTCONN"));
     }
@@ -423,6 +431,8 @@ fn write(socket: &mut Socket, call: &Call, network: &mut Network) -> Answer {
         let mut config = socket.config.clone();
         if let Some(init) = &asked.init {
             options::configure(&mut config, "SCTP_INITMSG", init);
+            // The message that begins the association uses a stream that it asks for.
+            config.streams.outbound = config.streams.outbound.max(how.stream.saturating_add(1));
         }
         if let Some(id) = network.connect(port, config) {
             socket.links.push(Link::new(port, id));

@@ -1,7 +1,9 @@
 //! The names in records of options, and how many arguments a call takes: a misspelt one must not be taken for none.
 
+use anabranch_base::Duration;
+
 use super::notify::EVENT_FIELDS;
-use crate::value::Value;
+use crate::value::{Field, Value};
 
 /// Options that carry a record, with its fields.
 const RECORDS: &[(&str, &[&str])] = &[
@@ -85,6 +87,18 @@ pub(super) fn check(option: &str, value: &Value) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Fields with numbers, and the id of an association, which matches anything.
+pub(super) fn record(fields: Vec<(&str, i64)>) -> Value {
+    let mut all = vec![Field::keyed("assoc_id", Value::Any)];
+    all.extend(fields.into_iter().map(|(key, number)| Field::keyed(key, Value::Number(number))));
+    Value::Record(all)
+}
+
+/// Milliseconds, as options have them.
+pub(super) fn ms(duration: Duration) -> i64 {
+    duration.as_millis() as i64
 }
 
 /// Every call with the number of its arguments: at least, at most.

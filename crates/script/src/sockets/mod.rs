@@ -7,6 +7,7 @@ mod calls;
 mod fields;
 mod notify;
 mod options;
+mod path_options;
 mod receive;
 mod send;
 mod socket;

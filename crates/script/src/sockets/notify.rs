@@ -63,7 +63,9 @@ pub(crate) fn of(
         Event::Accepted => vec![association("SCTP_COMM_UP", 0, streams, false, features)],
         Event::Restarted => vec![association("SCTP_RESTART", 0, streams, true, features)],
         Event::PeerShutdown => vec![record("SCTP_SHUTDOWN_EVENT", "sse", true, 12, Vec::new())],
-        Event::Closed(CloseReason::Graceful) => vec![association("SCTP_SHUTDOWN_COMP", 0, streams, true, &[])],
+        Event::Closed(CloseReason::Graceful) => {
+            vec![association("SCTP_SHUTDOWN_COMP", 0, streams, true, &[])]
+        }
         Event::Closed(CloseReason::AbortedLocally) => Vec::new(),
         Event::Closed(_) if !was_up => vec![association("SCTP_CANT_STR_ASSOC", 0, streams, true, &[])],
         Event::Closed(reason) => {

@@ -2,11 +2,15 @@
 
 use anabranch_base::Duration;
 use anabranch_sctp::config::MaxBurst;
-use anabranch_sctp::{Association, Config, Direction, State};
+use anabranch_sctp::{Config, Direction, State};
 
+use super::ancillary;
 use super::answer::{Answer, Answered};
-use super::{ancillary, fields};
+use super::fields::{self, ms, record};
 use super::notify::EVENT_FIELDS;
+use super::path_options::{
+    COMMON_HEADER, PMTUD_DISABLE, fragmentation_point, keep, path_parameters, room_for_chunks,
+};
 use super::socket::Socket;
 use crate::names::constant;
 use crate::network::Network;
@@ -49,6 +53,7 @@ pub(crate) const OPTIONS: &[&str] = &[
     "SCTP_PRIMARY_ADDR",
     "SCTP_I_WANT_MAPPED_V4_ADDR",
     "SCTP_USE_EXT_RCVINFO",
+    "SCTP_EXPLICIT_EOR",
     "SCTP_REUSE_PORT",
     "SCTP_DEFAULT_PRINFO",
     "SCTP_PR_SUPPORTED",
@@ -76,7 +81,14 @@ const SIZES: &[(&str, &[i64])] = &[
 ];
 
 /// Options that are one number.
-const NUMBERS: &[&str] = &["SCTP_NODELAY", "SCTP_RECVRCVINFO", "SCTP_RECVNXTINFO", "SCTP_DISABLE_FRAGMENTS", "SO_RCVBUF", "SO_SNDBUF"];
+const NUMBERS: &[&str] = &[
+    "SCTP_NODELAY",
+    "SCTP_RECVRCVINFO",
+    "SCTP_RECVNXTINFO",
+    "SCTP_DISABLE_FRAGMENTS",
+    "SO_RCVBUF",
+    "SO_SNDBUF",
+];
 
 /// Whether the length that setsockopt is given fits the option.
 fn fits(option: &str, len: &Value) -> bool {
@@ -98,7 +110,9 @@ fn makes_sense(config: &Config, option: &str, value: &Value) -> bool {
             timers.rto_min <= timers.rto_max
                 && (!said || (timers.rto_min..=timers.rto_max).contains(&timers.rto_initial))
         }
-        "SCTP_DELAYED_SACK" => timers.rto_max > Duration::ZERO && config.sack.delay <= Duration::from_millis(500),
+        "SCTP_DELAYED_SACK" => {
+            timers.rto_max > Duration::ZERO && config.sack.delay <= Duration::from_millis(500)
+        }
         "SCTP_FRAGMENT_INTERLEAVE" => number(value).is_none_or(|level| (0..=2).contains(&level)),
         _ => true,
     }
@@ -147,9 +161,11 @@ pub(crate) fn set(
         return Ok(Answer::Fails("EINVAL"));
     }
     let answer = match *known {
-        "SO_ERROR" | "SCTP_STATUS" | "SCTP_GET_PEER_ADDR_INFO" | "SCTP_GET_ASSOC_NUMBER" | "SCTP_GET_ASSOC_ID_LIST" => {
-            Answer::Fails("ENOPROTOOPT")
-        }
+        "SO_ERROR"
+        | "SCTP_STATUS"
+        | "SCTP_GET_PEER_ADDR_INFO"
+        | "SCTP_GET_ASSOC_NUMBER"
+        | "SCTP_GET_ASSOC_ID_LIST" => Answer::Fails("ENOPROTOOPT"),
         "SO_LINGER" => {
             let field = |key: &str, index: usize| {
                 let by_place = value.fields().get(index).and_then(|field| field.value.number());
@@ -256,74 +272,6 @@ pub(crate) fn configure(config: &mut Config, name: &str, value: &Value) -> bool 
     true
 }
 
-/// What the core has no place for in an option that it knows.
-fn keep(socket: &mut Socket, option: &'static str, value: &Value) {
-    if option != "SCTP_PEER_ADDR_PARAMS" {
-        return;
-    }
-    let before = |key: &str| socket.kept.get(option).and_then(|kept| kept.number_of(key)).unwrap_or(0);
-    let said = value.number_of("spp_flags").unwrap_or(0);
-    let mut flags = before("spp_flags") | said & (DSCP | FLOW_LABEL);
-    if said & (PMTUD_ENABLE | PMTUD_DISABLE) != 0 {
-        flags = flags & !PMTUD_DISABLE | said & PMTUD_DISABLE;
-    }
-    let kept = |key: &'static str, flag: i64| {
-        let now = value.number_of(key).filter(|_| said & flag != 0);
-        (key, now.unwrap_or_else(|| before(key)))
-    };
-    let (dscp, label) = (kept("spp_dscp", DSCP), kept("spp_ipv6_flowlabel", FLOW_LABEL));
-    // The interval stays what it was while heartbeats are off.
-    let interval = value.number_of("spp_hbinterval").filter(|ms| *ms > 0);
-    let interval = interval.unwrap_or_else(|| before("spp_hbinterval"));
-    let kept = vec![("spp_flags", flags), dscp, label, ("spp_hbinterval", interval)];
-    socket.kept.insert(option, record(kept));
-}
-
-/// SCTP_PEER_ADDR_PARAMS.
-fn path_parameters(socket: &Socket, network: &Network) -> Value {
-    let config = &socket.config;
-    let kept = |key: &str| {
-        socket.kept.get("SCTP_PEER_ADDR_PARAMS").and_then(|kept| kept.number_of(key)).unwrap_or(0)
-    };
-    let beats = config.timers.heartbeat_interval;
-    let mut flags = kept("spp_flags") | if beats == Duration::ZERO { HB_DISABLE } else { HB_ENABLE };
-    if flags & PMTUD_DISABLE == 0 {
-        flags |= PMTUD_ENABLE;
-    }
-    let interval = if beats == Duration::ZERO { kept("spp_hbinterval") } else { ms(beats) };
-    let Value::Record(mut fields) = record(vec![
-        ("spp_hbinterval", interval),
-        ("spp_pathmaxrxt", i64::from(config.limits.path_max_retrans)),
-        ("spp_pathmtu", room_for_chunks(socket, network)),
-        ("spp_flags", flags),
-        ("spp_ipv6_flowlabel", kept("spp_ipv6_flowlabel")),
-        ("spp_dscp", kept("spp_dscp")),
-    ]) else {
-        return Value::Any;
-    };
-    if socket.link().is_some() {
-        fields.push(Field::keyed("spp_address", ancillary::address(network.peer())));
-    } else {
-        fields.push(Field::keyed("spp_address", Value::Any));
-    }
-    Value::Record(fields)
-}
-
-/// Bytes of a packet that chunks can fill, which is what RFC 6458 calls the path MTU.
-fn room_for_chunks(socket: &Socket, network: &Network) -> i64 {
-    let more = if network.peer().is_ipv6() { 20 } else { 0 };
-    i64::from(socket.config.pmdcs()) - more
-}
-
-const HB_ENABLE: i64 = 1;
-const HB_DISABLE: i64 = 2;
-const PMTUD_ENABLE: i64 = 8;
-const PMTUD_DISABLE: i64 = 0x10;
-const FLOW_LABEL: i64 = 0x100;
-const DSCP: i64 = 0x200;
-/// SCTP's common header, bytes.
-const COMMON_HEADER: u16 = 12;
-
 fn subscribe(socket: &mut Socket, name: &str, value: &Value) -> Answered {
     let mut switch = |kind: i64, on: bool| {
         if on {
@@ -394,34 +342,9 @@ fn command(socket: &Socket, network: &mut Network, name: &str, value: &Value) ->
     }
 }
 
-fn record(fields: Vec<(&str, i64)>) -> Value {
-    let mut all = vec![Field::keyed("assoc_id", Value::Any)];
-    all.extend(fields.into_iter().map(|(key, number)| Field::keyed(key, Value::Number(number))));
-    Value::Record(all)
-}
-
-fn ms(duration: Duration) -> i64 {
-    duration.as_millis() as i64
-}
-
-fn view<'a>(socket: &Socket, network: &'a Network) -> Option<&'a Association> {
-    let link = socket.link()?;
-    network.view(link.port)?.view(link.id)
-}
-
 /// What the associations of a socket are called.
 fn ids(socket: &Socket) -> Vec<i64> {
     socket.links.iter().filter(|link| !link.closed).map(|link| link.number).collect()
-}
-
-/// Most user data of one DATA chunk, bytes.
-fn fragmentation_point(socket: &Socket, network: &Network) -> i64 {
-    let header = if view(socket, network).is_some_and(Association::interleaves) { 20 } else { 16 };
-    let path = room_for_chunks(socket, network) - header;
-    match socket.config.limits.max_fragment as i64 {
-        0 => path,
-        most => path.min(most),
-    }
 }
 
 /// getsockopt(fd, level, name, [value], [len]).
@@ -469,7 +392,7 @@ pub(crate) fn get(
         "SCTP_ASSOCINFO" => record(vec![
             ("sasoc_asocmaxrxt", i64::from(config.limits.association_max_retrans)),
             ("sasoc_number_peer_destinations", i64::from(socket.link().is_some())),
-            ("sasoc_peer_rwnd", view(socket, network).map_or(0, |a| a.peer_window() as i64)),
+            ("sasoc_peer_rwnd", socket.view(network).map_or(0, |a| a.peer_window() as i64)),
             ("sasoc_local_rwnd", i64::from(config.limits.receive_window)),
             ("sasoc_cookie_life", ms(config.timers.valid_cookie_life)),
         ]),
@@ -548,7 +471,7 @@ pub(crate) fn get(
 /// SCTP_STATUS and SCTP_GET_PEER_ADDR_INFO of the association.
 fn status(socket: &Socket, network: &Network) -> Option<(Value, Value)> {
     let link = socket.link()?;
-    let association = view(socket, network)?;
+    let association = socket.view(network)?;
     let state = match association.state() {
         State::CookieWait => "SCTP_COOKIE_WAIT",
         State::CookieEchoed => "SCTP_COOKIE_ECHOED",

@@ -78,7 +78,9 @@ fn first(queue: &mut std::collections::VecDeque<super::socket::Waiting>, peek: b
 fn fetch(link: &mut Link, network: &mut Network, count: usize) {
     let id: AssociationId = link.id;
     while link.waiting.len() < count {
-        let Some(mut association) = network.endpoint(link.port).and_then(|e| e.association(id)) else { return };
+        let Some(mut association) = network.endpoint(link.port).and_then(|e| e.association(id)) else {
+            return;
+        };
         let Some(message) = association.receive() else { return };
         link.waiting.push_back(Taken {
             stream: message.stream,
@@ -126,7 +128,8 @@ pub(crate) fn info(message: &Taken, context: i64) -> Value {
             ("timetolive", 0),
             ("pr_value", 0),
         ];
-        let keyed = |(key, number): (&str, i64)| Field::keyed(&format!("{prefix}_{key}"), Value::Number(number));
+        let keyed =
+            |(key, number): (&str, i64)| Field::keyed(&format!("{prefix}_{key}"), Value::Number(number));
         fields.extend(numbers.into_iter().map(keyed));
         for key in ["ssn", "tsn", "cumtsn", "assoc_id"] {
             fields.push(Field::keyed(&format!("{prefix}_{key}"), Value::Any));

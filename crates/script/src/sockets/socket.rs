@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use anabranch_sctp::{AssociationId, Config};
+use anabranch_sctp::{Association, AssociationId, Config};
 
-use crate::network::Port;
+use crate::network::{Network, Port};
 use crate::value::Value;
 
 /// A notification, or a part of a message that did not fit.
@@ -158,6 +158,12 @@ impl Socket {
     /// The association of a one-to-one socket; the last of a one-to-many socket.
     pub(crate) fn link(&self) -> Option<&Link> {
         self.links.last()
+    }
+
+    /// What the core shows of the association of [`Socket::link`].
+    pub(crate) fn view<'a>(&self, network: &'a Network) -> Option<&'a Association> {
+        let link = self.link()?;
+        network.view(link.port)?.view(link.id)
     }
 
     /// The place of an association by what the user calls it.
