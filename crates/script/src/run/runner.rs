@@ -30,7 +30,7 @@ pub fn run(text: &str, options: &Options) -> Result<(), Failure> {
     options::apply(&script.options, &mut options)?;
     check(&script)?;
     let mut runner = Runner {
-        network: Network::new(options.seed),
+        network: Network::new(options.seed, options.ipv6),
         sockets: Sockets::new(options.config.clone()),
         wire: Wire::default(),
         tolerance: options.tolerance.unwrap_or_default(),

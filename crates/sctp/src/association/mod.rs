@@ -106,6 +106,24 @@ impl Association {
         self.sender.streams()
     }
 
+    /// Bytes that the peer has room for, as far as is known: what it has said less what is under way.
+    #[must_use]
+    pub fn peer_window(&self) -> u64 {
+        self.sender.peer_window()
+    }
+
+    /// Whether both sides interleave messages (RFC 8260).
+    #[must_use]
+    pub fn interleaves(&self) -> bool {
+        matches!(self.encoding, Encoding::Interleaved | Encoding::Sf)
+    }
+
+    /// Whether both sides re-configure streams (RFC 6525).
+    #[must_use]
+    pub fn reconfigures(&self) -> bool {
+        self.reconfig.is_some()
+    }
+
     /// Bytes accepted by `send` and not yet sent.
     #[must_use]
     pub fn queued_bytes(&self) -> usize {

@@ -38,6 +38,9 @@ pub struct LimitConfig {
     pub send_buffer: usize,
     /// Largest user message accepted, in either direction, bytes.
     pub max_message: usize,
+    /// Most user data of one DATA chunk, bytes, where the path allows more; 0: what the path allows (RFC 9260, 6.9; RFC 6458,
+    /// 8.1.16).
+    pub max_fragment: usize,
     /// Association.Max.Retrans.
     pub association_max_retrans: u32,
     /// Path.Max.Retrans.

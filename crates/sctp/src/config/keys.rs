@@ -251,6 +251,7 @@ static KEYS: &[Key] = &[
         "\"off\", \"clamp N\" or \"after-recovery N\"",
         "limit on a burst of new packets"
     ),
+    key!(max_fragment: limits.max_fragment, bytes, shown, BYTES, "most user data of one DATA chunk; 0 B: what the path allows"),
     key!(max_init_retransmits: limits.max_init_retransmits, count, shown, COUNT, "Max.Init.Retransmits"),
     key!(max_message: limits.max_message, bytes, shown, BYTES, "largest user message"),
     key!(max_outbound_streams: streams.max_outbound, count, shown, COUNT, "outbound streams that a peer may ask us to have"),

@@ -68,6 +68,7 @@ impl Config {
                 partial_delivery_point: 50,
                 send_buffer: 256 << 10,
                 max_message: 16 << 20,
+                max_fragment: 0,
                 association_max_retrans: 10,
                 path_max_retrans: 5,
                 max_init_retransmits: 8,
