@@ -17,6 +17,7 @@ mod sf2007;
 mod shutdown;
 mod state;
 mod timers;
+mod watch;
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -40,6 +41,7 @@ pub(crate) use handshake::fresh_identity;
 use phase::Phase;
 use reconfig::Reconfig;
 pub use state::State;
+use watch::Watch;
 
 /// One SCTP association, without sockets and without a clock.
 #[derive(Debug)]
@@ -64,6 +66,7 @@ pub struct Association {
     listed_addresses: Vec<IpAddr>,
     /// When the last cookie of ours that was accepted was made.
     cookie_made: Option<Instant>,
+    watch: Watch,
 }
 
 impl Association {
@@ -297,6 +300,7 @@ impl Association {
 
     fn enter(&mut self, phase: Phase) {
         self.cx.state = phase.state();
+        self.watch.enter(self.cx.now, self.cx.state);
         self.phase = phase;
     }
 
