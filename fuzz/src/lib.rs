@@ -35,7 +35,9 @@ pub fn packet(data: &[u8]) {
 /// The decoder of State Cookies, as if the MAC had been forged.
 pub fn cookie(data: &[u8]) {
     if let Some(again) = anabranch_sctp::fuzzing::cookie(data) {
-        assert_eq!(again, data, "a cookie has one form");
+        // What fills the place of an IPv4 address is not looked at.
+        assert_eq!(again.len(), data.len());
+        assert_eq!(anabranch_sctp::fuzzing::cookie(&again), Some(again));
     }
 }
 
