@@ -9,6 +9,7 @@ use anabranch_wire::Tsn;
 use super::control::Kind;
 use super::init::{MAX_PEER_ADDRESSES, PeerInit};
 use super::phase::{Handshake, Phase};
+use super::watch::Watch;
 use super::{Association, Control, State, causes, random_tag};
 use crate::config::Config;
 use crate::context::Context;
@@ -52,6 +53,7 @@ impl Association {
             deferred_packet: None,
             listed_addresses: Vec::new(),
             cookie_made: None,
+            watch: Watch::default(),
             cx,
         }
     }
@@ -272,6 +274,7 @@ impl Association {
         }
         self.doubt(source);
         self.cx.tell(Event::Restarted);
+        self.watch.restart();
         self.enter_established();
         // What the user was promised, or has asked for, does not end with the old peer.
         if closed_by_user {

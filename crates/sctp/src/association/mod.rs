@@ -17,6 +17,7 @@ mod sf2007;
 mod shutdown;
 mod state;
 mod timers;
+mod watch;
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -41,6 +42,7 @@ pub(crate) use input::Reply;
 use phase::Phase;
 use reconfig::Reconfig;
 pub use state::State;
+use watch::Watch;
 
 /// One SCTP association, without sockets and without a clock.
 #[derive(Debug)]
@@ -65,6 +67,7 @@ pub struct Association {
     listed_addresses: Vec<IpAddr>,
     /// When the last cookie of ours that was accepted was made.
     cookie_made: Option<Instant>,
+    watch: Watch,
 }
 
 impl Association {
@@ -316,6 +319,7 @@ impl Association {
 
     fn enter(&mut self, phase: Phase) {
         self.cx.state = phase.state();
+        self.watch.enter(self.cx.now, self.cx.state);
         self.phase = phase;
     }
 

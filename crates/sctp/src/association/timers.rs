@@ -11,7 +11,7 @@ use crate::sender::SenderTimer;
 
 /// A timer that has expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Expired {
+pub(super) enum Expired {
     /// T1-init or T1-cookie.
     T1,
     Sender(SenderTimer),
@@ -25,7 +25,7 @@ enum Expired {
 impl Association {
     /// `visit` is told of each timer: when it expires, as what the user knows it, and which it is.
     #[inline]
-    fn timers(&self, mut visit: impl FnMut(Option<Instant>, Timer, Expired)) {
+    pub(super) fn timers(&self, mut visit: impl FnMut(Option<Instant>, Timer, Expired)) {
         match &self.phase {
             Phase::CookieWait(handshake) => visit(handshake.t1, Timer::T1Init, Expired::T1),
             Phase::CookieEchoed(handshake) => visit(handshake.t1, Timer::T1Cookie, Expired::T1),

@@ -231,9 +231,14 @@ impl Sender {
 
     /// Nothing waits to be sent, or to be acknowledged.
     pub(crate) fn has_nothing_outstanding(&self) -> bool {
-        self.spaces.rows().iter().all(|space| space.flight.is_empty())
+        self.has_nothing_sent()
             && self.subflows.rows().iter().all(|subflow| subflow.out.is_empty())
             && self.deferred.as_ref().is_none_or(|deferred| deferred.bytes() == 0)
+    }
+
+    /// Whether nothing that was sent is kept.
+    pub(crate) fn has_nothing_sent(&self) -> bool {
+        self.spaces.rows().iter().all(|space| space.flight.is_empty())
     }
 
     /// Whether data might leave. Cheap; may be wrong in favour of asking.
