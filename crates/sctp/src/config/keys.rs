@@ -170,6 +170,13 @@ static KEYS: &[Key] = &[
         "a packet in Phi round trips, or the Phi-th part of one in each"
     ),
     key!(
+        fills_past_cwnd: emulation.fills_past_cwnd,
+        switch,
+        shown,
+        SWITCH,
+        "the packet that exceeds cwnd is filled, instead of ending with the chunk that exceeds it"
+    ),
+    key!(
         flight_counts_headers: emulation.flight_counts_headers,
         switch,
         shown,

@@ -149,6 +149,7 @@ impl Config {
                 sack_filled_hole: true,
                 window_unit: WindowUnit::Pmdcs,
                 flight_counts_headers: true,
+                fills_past_cwnd: false,
                 rwnd_counts_headers: false,
                 backoff_keeps_ssthresh: false,
                 hold_after_fast_retransmit: false,
@@ -213,6 +214,8 @@ impl Config {
             c.emulation.data_with_cookie = false;
             c.congestion.idle_decay_floor = Some(2);
             c.emulation.rwnd_counts_headers = true;
+            c.emulation.fills_past_cwnd = true;
+            c.emulation.sack_filled_hole = false;
         })
     }
 

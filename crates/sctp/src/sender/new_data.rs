@@ -131,6 +131,12 @@ impl Sender {
         };
         let mut chunks = 0;
         loop {
+            if chunks > 0 && cx.config.emulation.fills_past_cwnd {
+                if let Some(lane) = self.lanes.get_mut(next.lane) {
+                    // Until this packet ends.
+                    lane.cwnd_exempt_new = lane.cwnd_exempt_new.max(1);
+                }
+            }
             let room = limit.saturating_sub(packet.len());
             if several && !std::mem::take(&mut decided) && !self.may_begin_or_go_on(cx, next.subflow) {
                 break;
@@ -190,8 +196,14 @@ impl Sender {
         let before = packet.len();
         loop {
             let room = limit.saturating_sub(packet.len());
-            if room <= cut.header || !(first.is_some() || lane.may_send_new()) {
+            if room <= cut.header {
                 break;
+            }
+            if !(first.is_some() || lane.may_send_new()) {
+                // Where the packet that exceeds cwnd is filled, only its first chunk asks.
+                if run.chunks == 0 || !cx.config.emulation.fills_past_cwnd {
+                    break;
+                }
             }
             if space.flight.span() >= ssn::MOST && ssn::run_out(&subflow.out, &self.numbering, &space.flight)
             {
