@@ -123,7 +123,7 @@ impl Association {
             return Err(PathError::NotUp);
         }
         if let Some(path) = self.cx.paths.get_mut(id) {
-            path.request_heartbeat(now);
+            path.request_heartbeat();
         }
         Ok(())
     }
