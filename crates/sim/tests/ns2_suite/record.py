@@ -81,6 +81,7 @@ def events(trace, traced):
 
 
 def main(suite, names):
+    """Writes the list of each scenario."""
     for name in names:
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run(
