@@ -35,6 +35,7 @@ fn two(seed: u64) -> (Network, usize, usize) {
 /// Tie-Tags are "two 32-bit random numbers that together make a 64-bit nonce" (2), and "populated with a random value other than
 /// 0" (5.2.2). Whoever reads the INIT ACK of a restart that never was (behind the same NAT, say) finds no tag there that ends the
 /// association.
+// rfc9260:5.1.3-6
 #[test]
 fn a_cookie_betrays_no_tag_of_an_association() {
     for wait in [25, 100] {
@@ -185,6 +186,7 @@ fn the_cookies_of_a_collision_die_with_the_association() {
 
 /// The peer asks, restarts and asks again, all while we ask: the later cookie is the one that counts. The earlier one, when a copy
 /// of it comes late, would make us talk to an incarnation that is gone (5.2.4 B).
+// rfc9260:5.2.4-3
 #[test]
 fn an_older_cookie_of_a_collision_changes_no_tag() {
     let mut net = Network::default();
@@ -318,6 +320,7 @@ fn lives_in_which_anything_comes_again() {
 
 /// "An endpoint SHOULD use the RTT information measured based on the previous COOKIE ECHO/ERROR chunk exchange and SHOULD add no
 /// more than 1 second beyond the measured RTT" (5.2.6), however stale the peer says that the cookie was.
+// rfc9260:5.2.6-3
 #[test]
 fn a_cookie_preservative_asks_for_a_second_beyond_the_round_trip() {
     for (staleness_us, waits) in [(0, 3), (20_000, 200), (u32::MAX, 3), (u32::MAX, 900)] {
@@ -355,6 +358,7 @@ fn a_cookie_preservative_asks_for_a_second_beyond_the_round_trip() {
 
 /// "If an endpoint receives an INIT, INIT ACK, or COOKIE ECHO chunk but decides not to establish the new association due to ...
 /// lack of local resources, it MUST respond with an ABORT chunk" (5.1). A client that heard nothing asked nine times, for minutes.
+// rfc9260:5.1-15
 #[test]
 fn a_full_endpoint_says_so() {
     let (mut net, a, z) = two(7);
@@ -382,6 +386,7 @@ fn a_full_endpoint_says_so() {
 }
 
 /// "Upper Layer Abort Reason" (3.3.10.12): the words of the peer's user reach ours. They may be long, and they need not be ours.
+// rfc9260:9.1-7
 #[test]
 fn the_reason_of_an_abort_is_passed_on() {
     for reflected_tag in [false, true] {
@@ -407,6 +412,7 @@ fn the_reason_of_an_abort_is_passed_on() {
 
 /// "The State Cookie ... secret key ... SHOULD be changed reasonably frequently" (5.1.3): a key that changes in the middle of a
 /// handshake ends none.
+// rfc9260:5.1.3-5
 #[test]
 fn a_key_that_changes_ends_no_handshake() {
     let mut net = Network::default();

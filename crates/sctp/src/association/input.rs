@@ -42,6 +42,7 @@ struct Reading {
 
 impl Association {
     /// Reads the chunks of a packet whose verification tag is right. `size` is that of the SCTP packet.
+    // rfc9260:6.10-6
     pub(crate) fn handle_chunks(
         &mut self,
         now: Instant,
@@ -81,6 +82,7 @@ impl Association {
 
     /// The path on which a packet is answered: that of its source address, if that is confirmed, or the one in use. Answers
     /// leave from where it came to.
+    // rfc9260:6.4-2
     #[inline]
     fn note_source(&mut self, meta: &Meta) -> PathId {
         let id = match self.cx.paths.rows() {
@@ -121,6 +123,7 @@ impl Association {
 
     /// "DATA chunks MUST only be received ... in the ESTABLISHED, SHUTDOWN-PENDING, and SHUTDOWN-SENT states.
     /// ... in any other state SHOULD be discarded" (6).
+    // rfc9260:6-2 rfc9260:6-4
     #[inline]
     fn takes_data(&mut self) -> bool {
         self.cx.state.receives_data() || self.takes_data_for_cookie_ack()
@@ -153,6 +156,7 @@ impl Association {
     }
 
     /// "immediately send an ERROR chunk with cause set to 'Invalid Stream Identifier'" (6.5).
+    // rfc9260:6.5-2
     #[inline]
     fn report_stream(&mut self, from: PathId, stream: u16, taken: Taken) {
         if taken == Taken::NoSuchStream {
@@ -202,6 +206,7 @@ impl Association {
     }
 
     /// False when the rest of the packet must not be read.
+    // rfc9260:3.3.7-2 rfc9260:8.3-2 rfc9260:8.5.1-6
     fn handle_chunk(&mut self, reading: &mut Reading, chunk: &Chunk<'_>) -> Result<bool, Violation> {
         match chunk {
             // "if an endpoint that has indicated I-DATA support receives a DATA chunk ... it MUST abort" (RFC 8260, 2.2.1).
@@ -286,6 +291,7 @@ impl Association {
     }
 
     /// Whether there may be something to acknowledge.
+    // rfc9260:6-5 rfc9260:6-7
     fn reads_acknowledgements(&self) -> bool {
         self.cx.state.sends_data() || self.cx.state == State::ShutdownSent
     }
@@ -401,6 +407,7 @@ impl Association {
         out
     }
 
+    // rfc9260:3.3.3-6 rfc9260:3.3.3-9 rfc9260:5.1-17
     fn on_init_ack_chunk(&mut self, reading: &mut Reading, init: &Init<'_>) -> bool {
         let Some(peer) = PeerInit::read(init, &self.cx.config.subflows.codes) else {
             reading.outcome.malformed = true;

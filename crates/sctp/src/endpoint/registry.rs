@@ -111,6 +111,7 @@ impl Registry {
     }
 
     /// True when it has just been found closed.
+    // rfc9260:14.2-1
     pub(super) fn unmap_if_closed(&mut self, index: u32) -> bool {
         let closed = self.at(index).is_some_and(|a| a.state() == State::Closed);
         let ended = closed && self.slots.get(index as usize).is_some_and(|s| s.mapped);

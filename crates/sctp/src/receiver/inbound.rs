@@ -196,6 +196,7 @@ impl Inbound {
         Ok(())
     }
 
+    // rfc9260:3.3.1-2 rfc9260:3.3.1-3
     #[allow(
         clippy::inline_always,
         reason = "one copy for messages of one chunk, which are not moved about; measured"
@@ -211,6 +212,7 @@ impl Inbound {
 
     /// Hands over what is here of the message that the chunk `seq` of DATA has made grow, where messages in the making hold
     /// too much and it is that message's turn.
+    // rfc9260:6.9-15
     #[inline(never)]
     fn hand_over(&mut self, seq: u64, limits: &Limits<'_>) {
         if !self.is_pressed(limits) {
@@ -224,6 +226,7 @@ impl Inbound {
         }
     }
 
+    // rfc9260:6.6-1 rfc9260:6.6-2
     #[allow(clippy::inline_always, reason = "as above; measured")]
     #[inline(always)]
     fn deliver_in_order(&mut self, whole: Whole) {
@@ -600,6 +603,7 @@ mod tests {
         assert_eq!((inbound.buffered_bytes(), inbound.memory()), (0, 0));
     }
 
+    // rfc9260:3.3.1-3
     #[test]
     fn unordered_messages_do_not_wait() {
         let mut inbound = Inbound::default();

@@ -308,6 +308,7 @@ impl Receiver {
     }
 
     /// The path on which the next acknowledgement leaves.
+    // rfc9260:6.4-3 rfc9260:6.7-2
     pub(crate) fn answer_path(&self) -> PathId {
         let owing = self.first_owing().and_then(|at| self.spaces.get(at));
         owing.map_or(PathId::FIRST, |space| space.path)
@@ -322,6 +323,7 @@ impl Receiver {
 
     /// A packet with data came in SHUTDOWN-SENT: "MUST immediately respond ... with a SHUTDOWN chunk", and a SACK where gaps
     /// or duplicates exist (9.2). The SHUTDOWN chunk speaks of subflow 0 only.
+    // rfc9260:6.2-18 rfc9260:9.2-10
     pub(crate) fn demand_unsaid(&mut self) {
         for (at, space) in self.spaces.iter_mut() {
             let unsaid = at != SpaceId::FIRST && space.timing.is_pending();

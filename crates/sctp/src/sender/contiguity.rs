@@ -96,6 +96,7 @@ impl Sender {
     }
 
     /// Keeps numbers for the rest of the message that a subflow, one of several, has begun, or the numbering as a whole.
+    // rfc9260:3.3.1-12 rfc9260:6.9-11
     #[inline(never)]
     pub(super) fn keep_contiguous(&mut self, cx: &Context, id: SubflowId) {
         let Some(subflow) = self.subflows.get(id) else { return };

@@ -72,6 +72,7 @@ impl SentChunk {
     }
 
     /// Bytes that count in flight: the chunk, as a rule with its header.
+    // rfc9260:7.2-4
     pub(crate) fn size(&self) -> u64 {
         u64::from(self.header) + self.fragment.payload.len() as u64
     }
@@ -241,6 +242,7 @@ impl Flight {
     }
 
     /// Adds a chunk that is being sent for the first time, under the number [`Flight::next`].
+    // rfc9260:3.3.1-13
     #[inline]
     pub(crate) fn push(&mut self, chunk: SentChunk) {
         self.bytes += chunk.fragment.payload.len() as u64;
@@ -260,6 +262,7 @@ impl Flight {
 
     /// Applies a SACK. `next_expected` is one past its Cumulative TSN Ack, unwrapped; the caller has dropped those
     /// that are older than [`Flight::first`].
+    // rfc9260:12.4-4
     pub(crate) fn acknowledge(
         &mut self,
         next_expected: u64,
@@ -332,6 +335,7 @@ impl Flight {
         Ok(())
     }
 
+    // rfc9260:6.7-3
     fn acknowledge_cumulatively(&mut self, next_expected: u64, out: &mut AckOutcome) {
         let count = (next_expected.saturating_sub(self.first) as usize).min(self.chunks.len());
         if count == 0 {
@@ -459,6 +463,7 @@ impl Flight {
     }
 }
 
+// rfc9260:6.3.1-4
 fn newly(lane: &mut LaneAck, seq: u64, chunk: &SentChunk) {
     lane.acked_chunks += 1;
     lane.highest_newly_acked = lane.highest_newly_acked.max(Some(seq));

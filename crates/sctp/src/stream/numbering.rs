@@ -27,6 +27,7 @@ impl Numbering {
 
     /// The number of a message whose first fragment leaves now. "the Stream Sequence Number ... SHOULD be ignored" for
     /// unordered data (RFC 9260, 3.3.1): with DATA it uses none up.
+    // rfc9260:6.5-3 rfc9260:6.5-4
     #[inline]
     pub(crate) fn take(&mut self, stream: u16, unordered: bool) -> Mid {
         // Ordered and not the first of its stream: the usual case.
@@ -36,6 +37,7 @@ impl Numbering {
         }
     }
 
+    // rfc9260:6.5-6
     #[inline(never)]
     fn take_rare(&mut self, stream: u16, unordered: bool) -> Mid {
         let id = usize::from(stream);
