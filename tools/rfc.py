@@ -32,7 +32,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 LISTS = Path("docs/rfc")
 PAGE = Path("docs/rfc.md")
-SCANNED = (("crates", ".rs"), ("benches", ".rs"), ("tests/scripts", ".pkt"), ("python/tests", ".py"))
+SCANNED = (("crates", ".rs"), ("benches", ".rs"), ("tests/scripts", ".pkt"))
 SKIPPED = {"target", ".venv", "fuzz", "node_modules"}
 
 TITLES = {
@@ -49,11 +49,12 @@ MARKER = re.compile(r"\b(rfc\d{4}):([0-9A-Z][0-9A-Za-z.]*-\d+|\S*)")
 QUOTING = re.compile(r"RFC (\d{4})(?:,? (?:section )?([0-9A-D](?:[0-9.]*[0-9])?))?")
 QUOTED = re.compile(r'"([^"]+)"|“([^”]+)”')
 LEFT_OUT = re.compile(r"\[?(?:\.\.\.|…)\]?")
-COMMENT = re.compile(r"^\s*(?://[/!]?|#)(?!\[)\s?(.*)$")
-ITEM = re.compile(r"\b(?:fn|struct|enum|trait|const|static|mod|type|macro_rules!|def|class)\s+([A-Za-z_]\w*)")
+COMMENT = re.compile(r"^\s*//[/!]?\s?(.*)$")
+ITEM = re.compile(r"\b(?:fn|struct|enum|trait|const|static|mod|type|macro_rules!)\s+([A-Za-z_]\w*)")
 FUNCTION = re.compile(
-    r"^(\s*)(?:pub(?:\([^)]*\))?\s+)?(?:default\s+|const\s+|async\s+|unsafe\s+)*(?:fn|def)\s+([A-Za-z_]\w*)"
+    r"^(\s*)(?:pub(?:\([^)]*\))?\s+)?(?:default\s+|const\s+|async\s+|unsafe\s+)*fn\s+([A-Za-z_]\w*)"
 )
+TEST_FILE = re.compile(r"#\[cfg\(test\)\]\s*(?:pub(?:\([^)]*\))?\s+)?mod\s+(\w+);")
 SHORTEST_QUOTE = 24
 """Letters of a quote below which it may be anything."""
 
@@ -133,13 +134,21 @@ def files(root: Path) -> Iterator[Path]:
 
 def is_test(path: str) -> bool:
     """Whether all of a file is a test."""
-    return "/tests/" in f"/{path}" or path.endswith("/tests.rs") or Path(path).name.startswith("test_")
+    return "/tests/" in f"/{path}" or path.endswith("/tests.rs")
+
+
+def declared_for_tests(texts: dict[Path, str]) -> Iterator[Path]:
+    """The files that a `mod.rs` or `lib.rs` declares behind `#[cfg(test)]`."""
+    for path, text in texts.items():
+        if path.name in ("mod.rs", "lib.rs"):
+            for name in TEST_FILE.findall(text):
+                yield path.parent / f"{name}.rs"
 
 
 def item_at(lines: list[str], first: int, last: int) -> str:
     """The function that a comment stands at (lines first to last) or in; else the item behind it."""
     behind = last + 1
-    while behind < len(lines) and re.match(r"\s*(#\[|#!\[|@|//)", lines[behind]):
+    while behind < len(lines) and re.match(r"\s*(#\[|#!\[|//)", lines[behind]):
         behind += 1
     if behind < len(lines):
         found = ITEM.search(lines[behind])
@@ -153,14 +162,10 @@ def item_at(lines: list[str], first: int, last: int) -> str:
     return ""
 
 
-def comments(path: Path, root: Path) -> Iterator[tuple[Place, str]]:
+def comments(name: str, text: str, test: bool) -> Iterator[tuple[Place, str]]:
     """Each block of comment lines of a file: where it stands, and its words."""
-    text = path.read_text()
-    if "RFC" not in text and "rfc" not in text:
-        return
-    name = path.relative_to(root).as_posix()
     lines = text.splitlines()
-    test, script = is_test(name), path.suffix == ".pkt"
+    script = name.endswith(".pkt")
     number = 0
     while number < len(lines):
         if lines[number].startswith(("#[cfg(test)]", "mod tests {")):
@@ -197,7 +202,9 @@ def match(sentences: list[Sentence], section: str, words: str) -> list[Sentence]
     """The sentences that a quote is of; those of the section it names, if any of them has the words."""
     if len(words) < SHORTEST_QUOTE:
         return []
-    found = [s for s in sentences if words in s.plain or (len(s.plain) >= SHORTEST_QUOTE and s.plain in words)]
+    found = [
+        s for s in sentences if words in s.plain or (len(s.plain) >= SHORTEST_QUOTE and s.plain in words)
+    ]
     near = [s for s in found if s.section == section]
     below = [s for s in found if section and s.section.startswith(section + ".")]
     return near or below or (found if len(found) == 1 else [])
@@ -206,14 +213,21 @@ def match(sentences: list[Sentence], section: str, words: str) -> list[Sentence]
 def gather(root: Path) -> tuple[dict[str, list[Sentence]], list[str]]:
     """The sentences of all RFCs with the places that name them, and what is wrong with the markers."""
     lists, faults = {}, []
-    for path in sorted((root / LISTS).glob("rfc*.tsv")):
+    order = list(TITLES)
+    paths = (root / LISTS).glob("rfc*.tsv")
+    for path in sorted(paths, key=lambda p: (order.index(p.stem) if p.stem in order else len(order), p.stem)):
         try:
             lists[path.stem] = read_list(path)
         except ValueError as fault:
             faults.append(str(fault))
     known = {(s.rfc, s.key): s for sentences in lists.values() for s in sentences}
-    for path in files(root):
-        for place, block in comments(path, root):
+    texts = {path: path.read_text() for path in files(root)}
+    tests = set(declared_for_tests(texts))
+    for path, text in texts.items():
+        if "RFC" not in text and "rfc" not in text:
+            continue
+        name = path.relative_to(root).as_posix()
+        for place, block in comments(name, text, is_test(name) or path in tests):
             for marker in MARKER.finditer(block):
                 sentence = known.get((marker.group(1), marker.group(2)))
                 if sentence:
@@ -247,7 +261,9 @@ def state(sentence: Sentence, others: dict[str, Sentence]) -> str:
         return kind
     if kind == "see":
         states = [state(others[key], others) for key in rest.split(", ") if key in others]
-        weakest = [s for s in ("open", "", "implemented", "tested", "implemented and tested", "not") if s in states]
+        weakest = [
+            s for s in ("open", "", "implemented", "tested", "implemented and tested", "not") if s in states
+        ]
         return weakest[0] if weakest else ""
     code = any(not p.test for p in sentence.places)
     test = any(p.test for p in sentence.places)
@@ -320,7 +336,10 @@ def page(lists: dict[str, list[Sentence]]) -> str:
         out += ["", f"## RFC {rfc[3:]}{title}"]
         for section, rows in in_order(sentences).items():
             out += ["", f"### {rfc[3:]}, {section}", ""]
-            out += ["| | level | binds | sentence | implemented in, or why not | tested by |", "|---|---|---|---|---|---|"]
+            out += [
+                "| | level | binds | sentence | implemented in, or why not | tested by |",
+                "|---|---|---|---|---|---|",
+            ]
             out += [row(s, others) for s in rows]
     return "\n".join(out) + "\n"
 
@@ -348,7 +367,9 @@ def run(root: Path, check: bool, unanswered: bool) -> int:
 def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 when something is stale or missing")
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; exit code 1 when something is stale or missing"
+    )
     parser.add_argument("--open", action="store_true", help="print the sentences without marker or verdict")
     options = parser.parse_args()
     return run(ROOT, options.check, options.open)

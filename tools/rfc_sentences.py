@@ -13,7 +13,9 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-WORD = re.compile(r"\b(MUST NOT|MUST|SHALL NOT|SHALL|REQUIRED|SHOULD NOT|SHOULD|NOT RECOMMENDED|RECOMMENDED)\b")
+WORD = re.compile(
+    r"\b(MUST NOT|MUST|SHALL NOT|SHALL|REQUIRED|SHOULD NOT|SHOULD|NOT RECOMMENDED|RECOMMENDED)\b"
+)
 SECTION = re.compile(r"^(?:Appendix )?(\d+(?:\.\d+)*|[A-D](?:\.\d+)*)\.\s{1,3}(?=\S)")
 PAGE = re.compile(r"^(RFC \d{4}\s{2,}.*\d{4}|\S.*\[Page \d+\])$")
 END = re.compile(r"(?<=[a-z0-9)\]\"'’”*A-Z][.?!])\s+(?=[\"'(\[]?[A-Z0-9*])")
@@ -109,7 +111,8 @@ def bound(section: str, sentence: str) -> str:
         return "document"
     last = None
     for found in re.finditer(
-        r"sender|transmitter|receiver|receiving endpoint|implementation|upper layer|application|user\b|endpoint|document", before
+        r"sender|transmitter|receiver|receiving endpoint|implementation|upper layer|application|user\b|endpoint|document",
+        before,
     ):
         last = found.group()
     return {
@@ -126,6 +129,7 @@ def bound(section: str, sentence: str) -> str:
 
 
 def main() -> int:
+    """The command line: the text of an RFC."""
     path = Path(sys.argv[1])
     name = "rfc" + re.findall(r"\d{4}", path.stem)[0]
     kept = {}
@@ -136,12 +140,19 @@ def main() -> int:
             kept[key] = verdict
     rows, count = ["id\tlevel\tbinds\tsentence\tverdict"], {}
     for section, sentence in sentences(path.read_text()):
-        if not WORD.search(sentence) or "RFC 2119" in sentence or "[RFC2119]" in sentence or "BCP 14" in sentence:
+        if (
+            not WORD.search(sentence)
+            or "RFC 2119" in sentence
+            or "[RFC2119]" in sentence
+            or "BCP 14" in sentence
+        ):
             continue
         sentence = re.sub(r"^\* ", "", sentence)
         count[section] = count.get(section, 0) + 1
         key = f"{section}-{count[section]}"
-        rows.append(f"{key}\t{level(sentence)}\t{bound(section, sentence)}\t{shortened(sentence)}\t{kept.get(key, '')}")
+        rows.append(
+            f"{key}\t{level(sentence)}\t{bound(section, sentence)}\t{shortened(sentence)}\t{kept.get(key, '')}"
+        )
     print("\n".join(rows))
     return 0
 

@@ -186,7 +186,7 @@ fn an_init_flood_keeps_no_state() {
     assert_eq!(pair.a.view(id).unwrap().state(), State::Established);
 }
 
-// rfc9260:5.1.5-2 rfc9260:5.1.5-3 rfc9260:5.2.4-1
+// rfc9260:5.1.5-2 rfc9260:5.1.5-3
 #[test]
 fn forged_and_replayed_cookies() {
     let (mut pair, a) = Pair::connecting(6, &Config::rfc9260());

@@ -214,7 +214,7 @@ fn a_stranger_gets_no_answer_in_cookie_echoed() {
 }
 
 /// A restart begins at a confirmed address and adds none (5.2.2). X may ask, and hears with its own tag that it may not.
-// rfc9260:5.1-3 rfc9260:5.3.1-2
+// rfc9260:5.3.1-2
 #[test]
 fn a_stranger_restarts_nothing() {
     for claimed in [false, true] {
@@ -385,7 +385,7 @@ fn a_cookie_remembers_the_udp_port_of_its_init() {
 }
 
 /// What X may still hear of an old cookie (5.1.5, step 4), it hears where it asked, whatever the source of the COOKIE ECHO.
-// rfc9260:5.1.5-4 rfc9260:5.2.4-2
+// rfc9260:5.1.5-4
 #[test]
 fn an_error_for_a_stale_cookie_goes_where_the_init_ack_went() {
     let mut net = Network::default();

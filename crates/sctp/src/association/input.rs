@@ -24,10 +24,21 @@ use crate::violation::Violation;
 pub(crate) struct PacketOutcome {
     /// A chunk was malformed: it and what followed was dropped.
     pub(crate) malformed: bool,
-    /// SHUTDOWN ACK while the handshake runs: to be answered as out of the blue (8.5.1 E).
-    pub(crate) stray_shutdown_ack: bool,
+    /// What the endpoint must answer, as the association has no say in it.
+    pub(crate) answer: Option<Answer>,
     /// Another address of the peer has been confirmed (5.4).
     pub(crate) confirmed: bool,
+}
+
+/// An answer outside of the association.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// To a SHUTDOWN ACK while the handshake runs: as to one out of the blue (8.5.1 E).
+    ShutdownComplete,
+    /// ABORT to an INIT ACK that has no tag: the one of the packet comes back (3.3.3).
+    AbortReflected,
+    /// ABORT to an INIT ACK with this tag that announces no window to speak of (3.3.3).
+    AbortSmallWindow(u32),
 }
 
 /// What is known of a packet while its chunks are read.
@@ -42,7 +53,7 @@ struct Reading {
 
 impl Association {
     /// Reads the chunks of a packet whose verification tag is right. `size` is that of the SCTP packet.
-    // rfc9260:6.10-6
+    // rfc9260:3.3.7-3 rfc9260:6.10-6
     pub(crate) fn handle_chunks(
         &mut self,
         now: Instant,
@@ -195,8 +206,7 @@ impl Association {
         let agreed = match raw.kind {
             kind::I_DATA => interleaving,
             kind::RE_CONFIG => self.reconfig.is_some(),
-            // It is listed where level 1 is offered, and a peer may take us at our word.
-            kind::I_FORWARD_TSN => interleaving && config.subflows.level == SubflowLevel::One,
+            kind::I_FORWARD_TSN => self.agreed_on_i_forward_tsn(),
             other if config.subflows.codes.chunk_types().contains(&other) => {
                 matches!(self.encoding, Encoding::Sf | Encoding::Sf2007)
             }
@@ -205,7 +215,13 @@ impl Association {
         if agreed { Chunk::parse_with(raw, &config.subflows.codes) } else { Ok(Chunk::Unknown(raw)) }
     }
 
+    /// It is listed where level 1 is offered, and a peer may take us at our word.
+    fn agreed_on_i_forward_tsn(&self) -> bool {
+        self.encoding.identifies_messages() && self.cx.config.subflows.level == SubflowLevel::One
+    }
+
     /// False when the rest of the packet must not be read.
+    // rfc8260:2.2.3-3 rfc8260:2.3.1-6
     // rfc9260:3.3.7-2 rfc9260:8.3-2 rfc9260:8.5.1-6
     fn handle_chunk(&mut self, reading: &mut Reading, chunk: &Chunk<'_>) -> Result<bool, Violation> {
         match chunk {
@@ -234,7 +250,7 @@ impl Association {
             Chunk::Shutdown(shutdown) => self.on_shutdown(shutdown.cumulative)?,
             Chunk::ShutdownAck(_) => {
                 if matches!(self.cx.state, State::CookieWait | State::CookieEchoed) {
-                    reading.outcome.stray_shutdown_ack = true;
+                    reading.outcome.answer = Some(Answer::ShutdownComplete);
                 } else {
                     self.on_shutdown_ack();
                 }
@@ -279,6 +295,11 @@ impl Association {
             Chunk::Unknown(raw) if raw.kind == kind::I_DATA && self.cx.config.offers_interleaving() => {
                 return Err(Violation::Protocol("an I-DATA chunk where it was not agreed"));
             }
+            // "If I-FORWARD-TSN support has been negotiated for an association, the reception of a FORWARD-TSN chunk is a
+            // violation" (RFC 8260, 2.3.1).
+            Chunk::Unknown(raw) if raw.kind == kind::FORWARD_TSN && self.agreed_on_i_forward_tsn() => {
+                return Err(Violation::Protocol("a FORWARD-TSN chunk where I-FORWARD-TSN was agreed"));
+            }
             Chunk::Unknown(raw) => {
                 let action = raw.unknown_action();
                 if action.reports() {
@@ -291,7 +312,7 @@ impl Association {
     }
 
     /// Whether there may be something to acknowledge.
-    // rfc9260:6-5 rfc9260:6-7
+    // rfc9260:6-5
     fn reads_acknowledgements(&self) -> bool {
         self.cx.state.sends_data() || self.cx.state == State::ShutdownSent
     }
@@ -413,10 +434,19 @@ impl Association {
             reading.outcome.malformed = true;
             return false;
         };
-        // An Initiate Tag of 0 in an INIT ACK: the endpoint has checked the packet's tag, so it is the peer's own
-        // fault; "the receiver ... SHOULD destroy the association" (3.3.3), and there is no tag to answer to.
+        // "If an endpoint in the COOKIE-WAIT state receives an INIT ACK chunk with the Initiate Tag set to 0, it MUST destroy
+        // the TCB and SHOULD send an ABORT chunk with the T bit set" (3.3.3).
         if self.cx.state == State::CookieWait && peer.tag == 0 {
+            reading.outcome.answer = Some(Answer::AbortReflected);
             self.close(CloseReason::ProtocolViolation { what: "an INIT ACK with an Initiate Tag of 0" });
+            return false;
+        }
+        // "MUST discard the packet, SHOULD send a packet in response containing an ABORT chunk ..., and MUST NOT change the
+        // state of any existing association" (3.3.3).
+        if peer.has_small_window() {
+            if self.cx.state == State::CookieWait {
+                reading.outcome.answer = Some(Answer::AbortSmallWindow(peer.tag));
+            }
             return false;
         }
         if let Err(cause) = peer.check(true) {

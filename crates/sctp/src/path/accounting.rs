@@ -37,12 +37,17 @@ impl Context {
     }
 
     /// Path error counter (8.2).
-    // rfc9260:8.2-1 rfc9260:8.2-2 rfc9260:8.3-4
+    // rfc9260:8.2-1 rfc9260:8.2-2 rfc9260:8.3-4 rfc9260:8.3-5
     pub(crate) fn count_path_error(&mut self, id: PathId) {
         let limit = self.config.limits.path_max_retrans;
         let Some(path) = self.paths.get_mut(id) else { return };
+        // "the endpoint SHOULD continue sending HEARTBEAT chunks on this destination address but SHOULD stop increasing the
+        // counter" (8.3).
+        if !path.active {
+            return;
+        }
         path.errors += 1;
-        if path.active && path.errors > limit {
+        if path.errors > limit {
             path.active = false;
             self.tell(Event::PathDown { path: id.get() });
         }

@@ -208,6 +208,7 @@ impl Receiver {
     }
 
     /// Whether a chunk counts as not received, where streams may be reset (RFC 6525).
+    // rfc6525:5.2.2-4 rfc6525:5.2.2-8
     #[inline]
     fn comes_too_early(&self, seq: u64, arrival: Arrival, data: &DataChunk<'_>) -> bool {
         let next = self.spaces.first().map_or(0, |space| space.received.next());

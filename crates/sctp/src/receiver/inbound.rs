@@ -442,6 +442,8 @@ impl Inbound {
 
     /// The next message of some streams (of all, if none is listed) has the number 0. Nothing of them can wait for another,
     /// unless the peer left out numbers: that is given up, and so is what has begun and not ended.
+    // rfc6525:5.2.2-7
+    // rfc8260:2-2
     pub(crate) fn reset_streams(&mut self, streams: &[u16], aborted: &mut Vec<Aborted>) {
         let numbered = self.numbered.as_ref().map_or(0, |numbered| numbered.interleaved.streams());
         let last = self.streams.len().max(numbered);

@@ -229,6 +229,7 @@ impl Receiver {
     }
 
     /// Everything of the TSN space begins anew with `next` (SSN/TSN reset).
+    // rfc6525:5.2.4-4
     pub(crate) fn reset_all(&mut self, cx: &mut Context, next: Tsn) {
         self.forget_unfinished(cx);
         if let Some(space) = self.spaces.first_mut() {
@@ -246,6 +247,7 @@ impl Receiver {
     }
 
     /// Streams that are reset behind `last`. False when everything up to there has come already.
+    // rfc6525:5.2.2-3
     pub(crate) fn reset_streams_after(&mut self, last: Tsn, streams: &[u16]) -> bool {
         let (Some(space), Some(resets)) = (self.spaces.first(), &mut self.resets) else { return false };
         match space.unwrap(last) {

@@ -54,6 +54,7 @@ pub(crate) struct PacketSummary {
 
 impl AckTiming {
     /// A packet has been read to its end.
+    // rfc8260:2.1-2 rfc7053:5.2-1
     // rfc9260:5.1.5-6 rfc9260:5.1-18 rfc9260:5.1-19 rfc9260:6.2-8 rfc9260:6.2-9 rfc9260:6.2-19 rfc9260:6.2-20
     // rfc9260:6.7-1 rfc9260:7.2.4-1
     #[inline]
@@ -167,6 +168,7 @@ mod tests {
         assert!(s.is_due_now());
     }
 
+    // rfc8260:2.1-2 rfc7053:5.2-1
     // rfc9260:7.2.4-1
     #[test]
     fn holes_duplicates_and_the_i_bit_do_not_wait() {

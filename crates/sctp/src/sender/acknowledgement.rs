@@ -24,6 +24,13 @@ pub(crate) struct Windows {
     pub(crate) a_fwnd: Option<u32>,
 }
 
+impl Windows {
+    /// Whether it speaks of any, as all but a SHUTDOWN chunk do.
+    fn is_any(self) -> bool {
+        self.a_rwnd.is_some() || self.a_fwnd.is_some()
+    }
+}
+
 /// What an acknowledgement has come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Heard {
@@ -77,7 +84,12 @@ impl Sender {
                 chunk.is_some_and(|c| c.state == ChunkState::InFlight && c.transmissions == 1)
             });
         }
-        let applied = space.flight.acknowledge(next_expected, gaps, self.lanes.len(), &mut outcome);
+        let lanes = self.lanes.len();
+        let applied = if windows.is_any() {
+            space.flight.acknowledge(next_expected, gaps, lanes, &mut outcome)
+        } else {
+            space.flight.acknowledge_up_to(next_expected, lanes, &mut outcome)
+        };
         if let Err(bogus) = applied {
             self.outcome = outcome;
             return Err(Violation::Protocol(bogus.0));

@@ -271,16 +271,37 @@ impl Flight {
         out: &mut AckOutcome,
     ) -> Result<(), BogusSack> {
         out.reset(lanes);
-        let never_sent = self.reserved.front().is_some_and(|seq| *seq < next_expected);
-        if next_expected > self.next() || never_sent {
-            return Err(BogusSack("a SACK acknowledges a TSN that was never sent"));
-        }
+        self.check_sent(next_expected)?;
         self.read_blocks(next_expected, gaps)?;
         if !self.reserved.is_empty() {
             self.check_reserved()?;
         }
         self.acknowledge_cumulatively(next_expected, out);
         self.acknowledge_gaps(out);
+        Ok(())
+    }
+
+    /// Applies the Cumulative TSN Ack of a SHUTDOWN chunk. It has no gap blocks, so it takes none back: "the receiver of the
+    /// SHUTDOWN chunk MUST NOT interpret the lack of a Gap Ack Block as a renege" (RFC 9260, 3.3.8).
+    // rfc9260:3.3.8-2
+    #[cold]
+    pub(crate) fn acknowledge_up_to(
+        &mut self,
+        next_expected: u64,
+        lanes: usize,
+        out: &mut AckOutcome,
+    ) -> Result<(), BogusSack> {
+        out.reset(lanes);
+        self.check_sent(next_expected)?;
+        self.acknowledge_cumulatively(next_expected, out);
+        Ok(())
+    }
+
+    fn check_sent(&self, next_expected: u64) -> Result<(), BogusSack> {
+        let never_sent = self.reserved.front().is_some_and(|seq| *seq < next_expected);
+        if next_expected > self.next() || never_sent {
+            return Err(BogusSack("a SACK acknowledges a TSN that was never sent"));
+        }
         Ok(())
     }
 

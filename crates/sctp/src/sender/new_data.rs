@@ -287,7 +287,7 @@ impl Sender {
 
     /// Payload bytes of the next new chunk, when it fits into `room` and may leave as far as windows go; where it is `roomy`,
     /// the peer's was asked before.
-    // rfc9260:6.1-3
+    // rfc8260:2.2.2-4
     pub(super) fn next_new_payload(
         &mut self,
         cx: &Context,
