@@ -19,6 +19,8 @@ markers say it all:
     not: REASON      not implemented on purpose, or nothing that an implementation could do
     open: WHAT       not done yet; markers say what is there of it
     see: ID, ID      says the same as other sentences of this RFC, or introduces them
+
+A script that is expected to fail (`expected-failures.txt`) shows that its sentence is open, and why.
 """
 
 import argparse
@@ -32,6 +34,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 LISTS = Path("docs/rfc")
 PAGE = Path("docs/rfc.md")
+SCRIPTS = Path("tests/scripts")
 SCANNED = (("crates", ".rs"), ("benches", ".rs"), ("tests/scripts", ".pkt"))
 SKIPPED = {"target", ".venv", "fuzz", "node_modules"}
 
@@ -87,6 +90,8 @@ class Sentence:
     words: str
     verdict: str
     places: set[Place] = field(default_factory=set)
+    failing: str = ""
+    """Why a script about it fails, where one is expected to."""
     plain: str = ""
 
     @property
@@ -198,6 +203,18 @@ def quotes(block: str) -> Iterator[tuple[str, str, str]]:
                     yield f"rfc{mention.group(1)}", mention.group(2) or "", plain(sentence)
 
 
+def expected_failures(root: Path) -> dict[str, str]:
+    """The scripts that are expected to fail, by their paths, with the reasons."""
+    found = {}
+    for path in sorted((root / SCRIPTS).rglob("expected-failures.txt")):
+        for line in path.read_text().splitlines():
+            name, colon, reason = line.partition(".pkt: ")
+            if colon and not line.startswith("#"):
+                script = path.parent / f"{name}.pkt"
+                found[script.relative_to(root).as_posix()] = reason.strip()
+    return found
+
+
 def match(sentences: list[Sentence], section: str, words: str) -> list[Sentence]:
     """The sentences that a quote is of; those of the section it names, if any of them has the words."""
     if len(words) < SHORTEST_QUOTE:
@@ -237,7 +254,11 @@ def gather(root: Path) -> tuple[dict[str, list[Sentence]], list[str]]:
             for rfc, section, words in quotes(block):
                 for sentence in match(lists.get(rfc, []), section, words):
                     sentence.places.add(place)
+    failing = expected_failures(root)
     for sentence in known.values():
+        reasons = {failing[p.path] for p in sentence.places if p.path in failing}
+        sentence.failing = "; ".join(sorted(reasons))
+        sentence.places = {p for p in sentence.places if p.path not in failing}
         name = f"{sentence.rfc}:{sentence.key}"
         kind, _, rest = sentence.verdict.partition(": ")
         if kind == "see":
@@ -249,7 +270,7 @@ def gather(root: Path) -> tuple[dict[str, list[Sentence]], list[str]]:
         if kind == "not" and any(not p.test for p in sentence.places):
             where = min(p for p in sentence.places if not p.test).path
             faults.append(f"{name}: the list says that it is not implemented, and {where} has a marker")
-        if not sentence.verdict and not sentence.places:
+        if not sentence.verdict and not sentence.places and not sentence.failing:
             faults.append(f"{name}: a {sentence.level} without marker or verdict: {sentence.words}")
     return lists, faults
 
@@ -259,6 +280,8 @@ def state(sentence: Sentence, others: dict[str, Sentence]) -> str:
     kind, _, rest = sentence.verdict.partition(": ")
     if kind in ("not", "open"):
         return kind
+    if sentence.failing:
+        return "open"
     if kind == "see":
         states = [state(others[key], others) for key in rest.split(", ") if key in others]
         weakest = [
@@ -306,6 +329,9 @@ def row(sentence: Sentence, others: dict[str, Sentence]) -> str:
     test = ", ".join(p.link() for p in sorted(sentence.places) if p.test)
     if kind == "see":
         rest = "as " + ", ".join(f"`{key}`" for key in rest.split(", "))
+        code = f"{rest}; {code}" if code else rest
+    elif sentence.failing and not kind:
+        rest = f"**open**: {cell(sentence.failing)}"
         code = f"{rest}; {code}" if code else rest
     elif kind in ("not", "open"):
         rest = f"**{kind}**: {cell(rest)}"

@@ -106,6 +106,16 @@ def test_the_page_is_written_and_then_up_to_date(rfc, checkout, capsys):
     assert rfc.run(root, check=True, unanswered=False) == 1
 
 
+def test_a_script_that_is_expected_to_fail_shows_what_is_open(rfc, checkout):
+    root = checkout()
+    list_of_failures = root / "tests" / "scripts" / "expected-failures.txt"
+    list_of_failures.write_text("# why\n6/one.pkt: it waits too short\n")
+    found, faults = by_key(rfc, root)
+    assert faults == []
+    assert rfc.state(found["6.1-2"], found) == rfc.state(found["6.1-1"], found) == "open"
+    assert "**open**: it waits too short; [one/lib::send]" in rfc.row(found["6.1-2"], found)
+
+
 @pytest.mark.parametrize(
     ("change", "fault"),
     [

@@ -210,7 +210,7 @@ fn association_max_retrans_ends_it() {
     assert_eq!(pair.a.view(a).unwrap().stats().timeouts, 11, "Association.Max.Retrans = 10");
 }
 
-// rfc9260:6.1-5
+// rfc9260:6.1-3 rfc9260:6.1-4 rfc9260:6.1-5
 #[test]
 fn a_closed_window_is_probed_and_opens_again() {
     let mut config = Config::rfc9260();

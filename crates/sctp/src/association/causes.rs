@@ -45,11 +45,6 @@ pub(crate) fn protocol_violation(what: &str) -> Vec<u8> {
     encode(&Cause::ProtocolViolation(ProtocolViolation { information: what.as_bytes() }))
 }
 
-/// An INIT or INIT ACK announces too little.
-pub(crate) fn small_window() -> Vec<u8> {
-    protocol_violation("an a_rwnd below 1500 bytes is not allowed")
-}
-
 /// "User-Initiated Abort".
 pub(crate) fn user_abort(reason: &[u8]) -> Vec<u8> {
     encode(&Cause::UserInitiatedAbort(UserInitiatedAbort { reason: cut(reason) }))

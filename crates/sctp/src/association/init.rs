@@ -135,11 +135,6 @@ impl PeerInit {
         }
     }
 
-    /// Whether it announces less than "1500" (3.3.2, 3.3.3).
-    pub(crate) fn has_small_window(&self) -> bool {
-        self.a_rwnd < LEAST_RWND
-    }
-
     /// Whether an association can be made of it.
     ///
     /// # Errors
@@ -151,8 +146,8 @@ impl PeerInit {
         if self.outbound_streams == 0 || self.inbound_streams == 0 {
             return Err(causes::protocol_violation("a number of streams of 0 is not allowed"));
         }
-        if self.has_small_window() {
-            return Err(causes::small_window());
+        if self.a_rwnd < LEAST_RWND {
+            return Err(causes::protocol_violation("an a_rwnd below 1500 bytes is not allowed"));
         }
         if let Some(name) = &self.host_name {
             // 5.1.2 B: "the endpoint MUST immediately send an ABORT chunk and MAY include an 'Unresolvable Address'".

@@ -24,21 +24,10 @@ use crate::violation::Violation;
 pub(crate) struct PacketOutcome {
     /// A chunk was malformed: it and what followed was dropped.
     pub(crate) malformed: bool,
-    /// What the endpoint must answer, as the association has no say in it.
-    pub(crate) answer: Option<Answer>,
+    /// SHUTDOWN ACK while the handshake runs: to be answered as out of the blue (8.5.1 E).
+    pub(crate) stray_shutdown_ack: bool,
     /// Another address of the peer has been confirmed (5.4).
     pub(crate) confirmed: bool,
-}
-
-/// An answer outside of the association.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
-    /// To a SHUTDOWN ACK while the handshake runs: as to one out of the blue (8.5.1 E).
-    ShutdownComplete,
-    /// ABORT to an INIT ACK that has no tag: the one of the packet comes back (3.3.3).
-    AbortReflected,
-    /// ABORT to an INIT ACK with this tag that announces no window to speak of (3.3.3).
-    AbortSmallWindow(u32),
 }
 
 /// What is known of a packet while its chunks are read.
@@ -250,7 +239,7 @@ impl Association {
             Chunk::Shutdown(shutdown) => self.on_shutdown(shutdown.cumulative)?,
             Chunk::ShutdownAck(_) => {
                 if matches!(self.cx.state, State::CookieWait | State::CookieEchoed) {
-                    reading.outcome.answer = Some(Answer::ShutdownComplete);
+                    reading.outcome.stray_shutdown_ack = true;
                 } else {
                     self.on_shutdown_ack();
                 }
@@ -434,19 +423,10 @@ impl Association {
             reading.outcome.malformed = true;
             return false;
         };
-        // "If an endpoint in the COOKIE-WAIT state receives an INIT ACK chunk with the Initiate Tag set to 0, it MUST destroy
-        // the TCB and SHOULD send an ABORT chunk with the T bit set" (3.3.3).
+        // An Initiate Tag of 0 in an INIT ACK: the endpoint has checked the packet's tag, so it is the peer's own
+        // fault; "the receiver ... SHOULD destroy the association" (3.3.3), and there is no tag to answer to.
         if self.cx.state == State::CookieWait && peer.tag == 0 {
-            reading.outcome.answer = Some(Answer::AbortReflected);
             self.close(CloseReason::ProtocolViolation { what: "an INIT ACK with an Initiate Tag of 0" });
-            return false;
-        }
-        // "MUST discard the packet, SHOULD send a packet in response containing an ABORT chunk ..., and MUST NOT change the
-        // state of any existing association" (3.3.3).
-        if peer.has_small_window() {
-            if self.cx.state == State::CookieWait {
-                reading.outcome.answer = Some(Answer::AbortSmallWindow(peer.tag));
-            }
             return false;
         }
         if let Err(cause) = peer.check(true) {

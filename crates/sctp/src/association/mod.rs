@@ -37,7 +37,6 @@ use crate::stats::{Stats, SubflowStats};
 use control::Control;
 use deferred_packet::DeferredPacket;
 pub(crate) use handshake::fresh_identity;
-pub(crate) use input::Answer;
 use phase::Phase;
 use reconfig::Reconfig;
 pub use state::State;

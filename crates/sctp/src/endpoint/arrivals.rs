@@ -16,7 +16,7 @@ use super::Endpoint;
 use super::spent::Worth;
 use crate::address::{is_group, is_unicast};
 use crate::association::init::{OurInit, PeerInit};
-use crate::association::{Answer, Association, State, causes, fresh_identity};
+use crate::association::{Association, State, causes, fresh_identity};
 use crate::config::{Checksums, Config};
 use crate::cookie::Cookie;
 use crate::negotiation::offer::Offer;
@@ -95,27 +95,13 @@ impl Endpoint {
         if outcome.malformed {
             self.stats.bad_chunks += 1;
         }
-        if let Some(answer) = outcome.answer {
-            self.answer(meta, packet, answer);
+        if outcome.stray_shutdown_ack {
+            self.answer_shutdown_ack(meta, packet);
         }
         if outcome.confirmed {
             self.registry.map(index);
         }
         self.settle(now, index);
-    }
-
-    /// What an association leaves to the endpoint to answer.
-    fn answer(&mut self, meta: &Meta, packet: &Packet<'_>, answer: Answer) {
-        match answer {
-            Answer::ShutdownComplete => self.answer_shutdown_ack(meta, packet),
-            Answer::AbortReflected => {
-                let tag = packet.header().verification_tag;
-                self.reply(meta, tag, packet, |out| causes::write_abort(out, true, &[]));
-            }
-            Answer::AbortSmallWindow(tag) => {
-                self.reply(meta, tag, packet, |out| causes::write_abort(out, false, &causes::small_window()));
-            }
-        }
     }
 
     /// The packet comes from the peer of an association, but its tag is not ours. 8.5.1 B, C and E name the cases
