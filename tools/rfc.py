@@ -53,7 +53,7 @@ QUOTING = re.compile(r"RFC (\d{4})(?:,? (?:section )?([0-9A-D](?:[0-9.]*[0-9])?)
 QUOTED = re.compile(r'"([^"]+)"|“([^”]+)”')
 LEFT_OUT = re.compile(r"\[?(?:\.\.\.|…)\]?")
 COMMENT = re.compile(r"^\s*//[/!]?\s?(.*)$")
-ITEM = re.compile(r"\b(?:fn|struct|enum|trait|const|static|mod|type|macro_rules!)\s+([A-Za-z_]\w*)")
+ITEM = re.compile(r"\b(?:fn|struct|enum|trait|const(?!\s+fn)|static|mod|type|macro_rules!)\s+([A-Za-z_]\w*)")
 FUNCTION = re.compile(
     r"^(\s*)(?:pub(?:\([^)]*\))?\s+)?(?:default\s+|const\s+|async\s+|unsafe\s+)*fn\s+([A-Za-z_]\w*)"
 )

@@ -106,7 +106,7 @@ def level(sentence: str) -> str:
 
 def bound(section: str, sentence: str) -> str:
     """Who has to obey, as far as the words before the word that binds tell."""
-    before = sentence[: WORD.search(sentence).start()].lower()
+    before = sentence[: WORD.search(sentence).start()].lower().replace("this document", "")
     if section.startswith("15"):
         return "document"
     last = None

@@ -21,7 +21,7 @@ CODE = """
 /// Sends.
 // rfc9999:6.1-2
 #[inline]
-pub(crate) fn send() {
+pub(crate) const fn send() {
     // RFC 9999, 8: "the Endpoint must
     // count what ... it has lost".
     let x = 1;
