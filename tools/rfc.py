@@ -10,7 +10,7 @@ comment stands at implements the sentence, or tests it where it is a test. A com
 
     // RFC 9260, 6.3.1: "RTT measurements MUST NOT be made using chunks that were retransmitted"
 
-Its words are looked for in the sentences of that RFC, without regard to case, signs and line breaks; `...` may stand for what
+or `"RTT measurements MUST NOT ..." (RFC 9260, 6.3.1)`, where RFC 9260 may be left out. Its words are looked for in the sentences of that RFC, without regard to case, signs and line breaks; `...` may stand for what
 is left out.
 
 `docs/rfc/rfcNNNN.tsv` has a line for each sentence: name, level, whom it binds, its words, and a verdict, which is empty where
@@ -51,7 +51,11 @@ TITLES = {
 MARKER = re.compile(r"\b(rfc\d{4}):([0-9A-Z][0-9A-Za-z.]*-\d+|\S*)")
 QUOTING = re.compile(r"RFC (\d{4})(?:,? (?:section )?([0-9A-D](?:[0-9.]*[0-9])?))?")
 QUOTED = re.compile(r'"([^"]+)"|“([^”]+)”')
+QUOTED_BEFORE = re.compile(r'"([^"]{24,})"[,.;:]?\s*\((?:RFC (\d{4}),? )?(\d+(?:\.\d+)*)')
+"""A quote with its section behind it; where no RFC is named it is the first one."""
+FIRST = "rfc9260"
 LEFT_OUT = re.compile(r"\[?(?:\.\.\.|…)\]?")
+SENTENCE_END = re.compile(r"(?<=[a-z0-9)][.;])\s+(?=[A-Z])")
 COMMENT = re.compile(r"^\s*//[/!]?\s?(.*)$")
 ITEM = re.compile(r"\b(?:fn|struct|enum|trait|const(?!\s+fn)|static|mod|type|macro_rules!)\s+([A-Za-z_]\w*)")
 FUNCTION = re.compile(
@@ -188,19 +192,24 @@ def comments(name: str, text: str, test: bool) -> Iterator[tuple[Place, str]]:
             number += 1
             found = COMMENT.match(lines[number]) if number < len(lines) else None
         block = " ".join(words)
-        if "RFC" in block or "rfc" in block:
+        if "RFC" in block or "rfc" in block or '" (' in block or '", (' in block:
             yield Place(name, "" if script else item_at(lines, first, number - 1), test or script), block
 
 
-def quotes(block: str) -> Iterator[tuple[str, str, str]]:
-    """(rfc, section, words) of each quote of a comment that names its RFC before it."""
+def quotes(block: str) -> Iterator[tuple[str, str, str, bool]]:
+    """(rfc, section, words, whether they may be of several sentences) of each quote of a comment that names its section."""
     named = list(QUOTING.finditer(block))
     ends = [*(m.start() for m in named[1:]), len(block)]
     for mention, end in zip(named, ends, strict=False):
         for quote in QUOTED.finditer(block, mention.end(), end):
             for part in LEFT_OUT.split(quote.group(1) or quote.group(2)):
-                for sentence in re.split(r"(?<=[a-z0-9)][.;])\s+(?=[A-Z])", part):
-                    yield f"rfc{mention.group(1)}", mention.group(2) or "", plain(sentence)
+                for sentence in SENTENCE_END.split(part):
+                    yield f"rfc{mention.group(1)}", mention.group(2) or "", plain(sentence), True
+    for quote in QUOTED_BEFORE.finditer(block):
+        rfc = f"rfc{quote.group(2)}" if quote.group(2) else FIRST
+        for part in LEFT_OUT.split(quote.group(1)):
+            for sentence in SENTENCE_END.split(part):
+                yield rfc, quote.group(3), plain(sentence), False
 
 
 def expected_failures(root: Path) -> dict[str, str]:
@@ -241,8 +250,6 @@ def gather(root: Path) -> tuple[dict[str, list[Sentence]], list[str]]:
     texts = {path: path.read_text() for path in files(root)}
     tests = set(declared_for_tests(texts))
     for path, text in texts.items():
-        if "RFC" not in text and "rfc" not in text:
-            continue
         name = path.relative_to(root).as_posix()
         for place, block in comments(name, text, is_test(name) or path in tests):
             for marker in MARKER.finditer(block):
@@ -251,8 +258,9 @@ def gather(root: Path) -> tuple[dict[str, list[Sentence]], list[str]]:
                     sentence.places.add(place)
                 else:
                     faults.append(f"{place.path}: {marker.group()} names no sentence of {LISTS}/")
-            for rfc, section, words in quotes(block):
-                for sentence in match(lists.get(rfc, []), section, words):
+            for rfc, section, words, several in quotes(block):
+                matched = match(lists.get(rfc, []), section, words)
+                for sentence in matched if several or len(matched) == 1 else []:
                     sentence.places.add(place)
     failing = expected_failures(root)
     for sentence in known.values():

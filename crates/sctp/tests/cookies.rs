@@ -11,9 +11,10 @@ use std::sync::Arc;
 
 use anabranch_base::{Duration, Rng};
 use anabranch_sctp::{AbortReason, CloseReason, Config, Endpoint, EndpointConfig, Event, Message, State};
+use anabranch_wire::Tsn;
 use anabranch_wire::cause::{Cause, Causes, StaleCookie, UserInitiatedAbort};
-use anabranch_wire::chunk::{Abort, Chunk, ErrorChunk, kind};
-use anabranch_wire::param::Param;
+use anabranch_wire::chunk::{Abort, Chunk, CookieAck, ErrorChunk, Init, InitKind, kind};
+use anabranch_wire::param::{Param, Params, StateCookie};
 use network::{Datagram, Network, echo, init, ip, packet};
 
 const A: u8 = 1;
@@ -212,6 +213,55 @@ fn an_older_cookie_of_a_collision_changes_no_tag() {
     let sent = net.take(ip(Z));
     assert!(!sent.is_empty() && sent.iter().all(|d| d.tag() == new.0), "{sent:x?}");
     assert_eq!(net.received_from(a, ip(Z)), [b"new"]);
+}
+
+/// 5.2.4 C: "The cookie SHOULD be silently discarded. The endpoint SHOULD NOT change states and SHOULD leave any timers running." Z has
+/// asked, its COOKIE ECHO comes late, and meanwhile A has asked Z, which answers with the tag that it has.
+// rfc9260:5.2.4-8 rfc9260:5.2.4-9
+#[test]
+fn a_cookie_of_before_we_asked_changes_nothing() {
+    const TAG: u32 = 0x1111_1111;
+    let mut net = Network::default();
+    let a = net.add(4, "a", &[A]);
+    net.listen(a);
+    net.throw(ip(Z), ip(A), init(TAG, &[]));
+    net.run_for(ms(25));
+    let early = net.take(ip(Z)).iter().find_map(Datagram::offer).unwrap();
+    let id = net.connect(a, ip(Z));
+    net.run_for(ms(25));
+    let mut tag = 0;
+    net.take(ip(Z)).last().unwrap().each(|chunk| {
+        let Chunk::Init(init) = chunk else { panic!("{chunk:?}") };
+        tag = init.initiate_tag;
+    });
+    let mut params = Vec::new();
+    Param::StateCookie(StateCookie { cookie: b"of Z" }).emit(&mut params);
+    let answer = Init {
+        initiate_tag: TAG,
+        a_rwnd: 1_000_000,
+        outbound_streams: 10,
+        inbound_streams: 10,
+        initial_tsn: Tsn::new(TAG),
+        params: Params::new(&params),
+    };
+    net.throw(ip(Z), ip(A), packet(tag, |out| answer.emit(InitKind::InitAck, out)));
+    net.run_for(ms(25));
+    assert_eq!(net.take(ip(Z)).last().unwrap().kinds(), [kind::COOKIE_ECHO]);
+    let late = |net: &mut Network, state: State| {
+        net.throw(ip(Z), ip(A), echo(&early, TAG, b"late"));
+        net.run_for(ms(25));
+        assert!(net.take(ip(Z)).is_empty());
+        assert_eq!(net.state(a, id), state);
+    };
+    late(&mut net, State::CookieEchoed);
+    net.run_for(ms(1000));
+    let again = net.take(ip(Z));
+    assert!(again.iter().map(Datagram::kinds).eq([[kind::COOKIE_ECHO]]), "T1-cookie goes on: {again:x?}");
+    net.throw(ip(Z), ip(A), packet(tag, |out| CookieAck.emit(out)));
+    net.run_for(ms(25));
+    net.take(ip(Z));
+    late(&mut net, State::Established);
+    assert!(net.received_from(a, ip(Z)).is_empty());
 }
 
 /// A COOKIE ECHO that was good, had not the association that it was made beside ended meanwhile: its sender is told, and asks again.

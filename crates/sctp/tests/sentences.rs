@@ -60,6 +60,7 @@ fn s5_3_1_tags_and_initial_tsns_are_drawn_from_the_whole_range() {
 
 /// 5.3.1: "A new Verification Tag value MUST be used each time the endpoint tears down and then reestablishes an association to the
 /// same peer."
+// rfc9260:5.3.1-3
 #[test]
 fn s5_3_1_every_association_has_new_tags() {
     let config = Arc::new(Config::rfc9260());
@@ -82,6 +83,7 @@ fn s5_3_1_every_association_has_new_tags() {
 /// 6.7: "When a single SACK chunk cannot cover all the Gap Ack Blocks needed to be reported due to the PMTU limitation, the endpoint
 /// MUST send only one SACK chunk. This single SACK chunk MUST report the Gap Ack Blocks from the lowest to highest TSNs, within the
 /// size limit set by the PMTU".
+// rfc9260:6.7-6 rfc9260:6.7-7
 #[test]
 fn s6_7_a_sack_holds_the_lowest_gap_blocks_that_fit() {
     let mut script = Script::established(&Config::rfc9260().with(|c| c.mtu = 576));

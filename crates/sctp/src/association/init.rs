@@ -200,6 +200,7 @@ impl OurInit {
     }
 
     // rfc9260:3.3.2-1 rfc9260:3.3.2-2
+    // rfc6951:3.2-1
     fn write_filled(&self, out: &mut Vec<u8>, filling: usize) {
         init::emit(out, InitKind::Init, &self.fixed(), |params| {
             if let Some(increment_ms) = self.preservative {

@@ -20,6 +20,7 @@ use crate::sender::Next;
 
 impl Association {
     /// Appends up to `max_packets` packets of equal size (the last may be shorter) to `buf`.
+    // rfc6951:5.3-1
     #[allow(clippy::inline_always, reason = "the endpoint is its only caller; measured")]
     #[inline(always)]
     pub(crate) fn poll_transmit(
