@@ -10,8 +10,8 @@ comment stands at implements the sentence, or tests it where it is a test. A com
 
     // RFC 9260, 6.3.1: "RTT measurements MUST NOT be made using chunks that were retransmitted"
 
-or `"RTT measurements MUST NOT ..." (RFC 9260, 6.3.1)`, where RFC 9260 may be left out. Its words are looked for in the sentences of that RFC, without regard to case, signs and line breaks; `...` may stand for what
-is left out.
+or `"RTT measurements MUST NOT ..." (RFC 9260, 6.3.1)`, where RFC 9260 may be left out. Its words are looked for in the sentences
+of that RFC, without regard to case, signs and line breaks; `...` may stand for what is left out.
 
 `docs/rfc/rfcNNNN.tsv` has a line for each sentence: name, level, whom it binds, its words, and a verdict, which is empty where
 markers say it all:
