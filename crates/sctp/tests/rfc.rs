@@ -458,8 +458,8 @@ fn s6_9_the_smallest_mtu() {
 }
 
 /// Two endpoints wherever they are: IPv6, and UDP-encapsulated with ports of their own.
-// rfc9260:1.3-2 rfc9260:5.1.2-1 rfc9260:5.1-3
 // rfc6951:5.3-1 rfc6951:5.3-3
+// rfc9260:1.3-2 rfc9260:5.1.2-1 rfc9260:5.1-3
 #[test]
 fn s1_3_other_addresses() {
     let places: [(SocketAddr, SocketAddr); 2] = [

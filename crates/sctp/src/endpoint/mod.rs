@@ -188,6 +188,7 @@ impl Endpoint {
                     self.note_events(index);
                     return transmit;
                 }
+                assoc.watch_at_rest(now);
             }
             self.ready.pop_front();
             self.registry.set_ready(index, false);
