@@ -48,6 +48,7 @@ impl Config {
     }
 
     /// Today's rules (RFC 9260, sections 6, 7 and 16).
+    // rfc9260:7.2.1-3 rfc9260:7.2.1-8 rfc9260:16-1 rfc9260:16-2
     #[must_use]
     pub fn rfc9260() -> Self {
         Self {

@@ -53,6 +53,7 @@ pub struct EndpointConfig {
 
 impl EndpointConfig {
     /// On `local`, SCTP port `port`, with checksums.
+    // rfc9260:1.3-2
     #[must_use]
     pub fn new(local: SocketAddr, port: u16) -> Self {
         Self {
@@ -156,6 +157,7 @@ impl Endpoint {
     ///
     /// # Errors
     /// When the address is not unicast, the port is 0, or there is such an association; and as [`Endpoint::listen`].
+    // rfc9260:1.3-1 rfc9260:3.1-2
     pub fn connect(
         &mut self,
         now: Instant,
@@ -331,6 +333,7 @@ impl Endpoint {
         }
     }
 
+    // rfc9260:5.3.1-3
     fn unused_tag(&mut self) -> u32 {
         loop {
             let tag = random_tag(&mut self.rng);

@@ -139,6 +139,7 @@ impl Path {
     }
 
     /// Largest SCTP packet, common header included, bytes.
+    // rfc9260:7.3-2
     #[inline]
     pub(crate) fn max_packet(&self) -> usize {
         self.max_packet as usize
@@ -179,6 +180,7 @@ impl Path {
 
     /// When the answer to a HEARTBEAT will be overdue: "not acknowledged within one RTO" (8.3). Unconfirmed paths are probed once an RTO,
     /// and count otherwise.
+    // rfc9260:8.3-3
     fn overdue_at(&self, config: &Config) -> Option<Instant> {
         let (_, sent_at) = self.awaiting.filter(|_| self.confirmed && !self.missed)?;
         Some(config.clock().after(sent_at, self.rtt.rto()))
@@ -192,6 +194,7 @@ impl Path {
 
     /// "the sum of the RTO of that destination transport address and the protocol parameter 'HB.interval', with
     /// jittering of +/- 50% of the RTO value" (8.3).
+    // rfc9260:8.3-13
     pub(crate) fn arm_heartbeat(&mut self, now: Instant, config: &Config, rng: &mut SecretRng) {
         if !self.has_heartbeats(config) {
             self.heartbeat_at = None;
@@ -222,6 +225,7 @@ impl Path {
     /// The next heartbeat period begins. "A destination transport address is considered 'idle' if no new chunk that can be
     /// used for updating path RTT ... and no HEARTBEAT chunk has been sent to it within the current heartbeat period": then a
     /// HEARTBEAT leaves.
+    // rfc9260:8.3-1 rfc9260:8.3-5
     pub(crate) fn begin_heartbeat_period(&mut self, now: Instant, config: &Config, rng: &mut SecretRng) {
         let idle = !self.used;
         self.arm_heartbeat(now, config, rng);
@@ -262,6 +266,7 @@ impl Path {
     }
 
     /// The info of a HEARTBEAT that leaves now; it is remembered.
+    // rfc9260:3.3.5-3 rfc9260:8.3-6
     pub(crate) fn heartbeat_info(
         &mut self,
         id: PathId,
