@@ -218,6 +218,7 @@ fn init(tag: u32) -> Vec<u8> {
 }
 
 /// "the UDP source port MUST be stored as the encapsulation port" (RFC 6951, 5.4) when the tag is right: the NAT has forgotten A, whose next packet comes from elsewhere.
+// rfc6951:5.1-1 rfc6951:5.4-1
 #[test]
 fn a_packet_with_the_right_tag_moves_the_port() {
     let (mut net, a, z) = Net::up(1);

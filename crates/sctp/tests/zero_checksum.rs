@@ -43,6 +43,7 @@ fn received(pair: &Pair, side: Side) -> usize {
 
 /// "If none of the above restrictions apply, an endpoint SHOULD use zero as the checksum"; with INIT and COOKIE ECHO it "MUST
 /// include a correct CRC32c checksum" (RFC 9653, 5.2).
+// rfc9653:4-1 rfc9653:5.1-1 rfc9653:5.2-2 rfc9653:5.2-4 rfc9653:5.2-6 rfc9653:5.3-1
 #[test]
 fn all_but_init_and_cookie_echo_leave_without_a_checksum() {
     let (mut pair, a, z) = Pair::between(1, &dtls(), &dtls());
@@ -93,6 +94,7 @@ fn another_method(side: Side) -> impl FnMut(Side, &mut Vec<u8>) {
 }
 
 /// A method that we do not have, or no longer the one that we have.
+// rfc9653:4-3 rfc9653:5.2-1
 #[test]
 fn an_unknown_method_counts_as_none() {
     let config = dtls();
@@ -115,6 +117,7 @@ fn an_unknown_method_counts_as_none() {
 }
 
 /// Attack C9. "Otherwise, the endpoint MUST drop all SCTP packets with an incorrect CRC32c checksum" (5.3).
+// rfc9653:5.3-1 rfc9653:5.3-2
 #[test]
 fn zero_is_taken_only_where_it_was_announced() {
     for announced in [false, true] {

@@ -132,6 +132,7 @@ impl Association {
 
     /// The association is up, with or without checksums. Before that they are always right: "When an endpoint sends a packet
     /// containing a COOKIE ECHO chunk, it MUST include a correct CRC32c checksum", and so it is with INIT (RFC 9653, 5.2).
+    // rfc9653:5.2-2 rfc9653:5.2-4 rfc9653:5.2-6
     fn settle_checksum(&mut self, zero: bool) {
         self.checksum = if zero { ChecksumOut::Zero } else { checksum_of(&self.cx.config) };
     }

@@ -126,6 +126,7 @@ impl Association {
     }
 
     /// A packet with our tag came from another UDP port. That of an address which the peer only listed is none of the path's.
+    // rfc6951:5.4-1
     #[cold]
     fn note_port(&mut self, id: PathId, source: std::net::SocketAddr) {
         let config = &self.cx.config;

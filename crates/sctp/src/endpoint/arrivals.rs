@@ -41,6 +41,7 @@ impl Endpoint {
     /// Whether a packet is one of those that need no CRC32c: its checksum is zero, it belongs to an association for which we have
     /// announced what finds its errors instead, and it is none of those that "MUST include a correct CRC32c checksum" (RFC 9653,
     /// 5.2, 5.3). "Otherwise, the endpoint MUST drop all SCTP packets with an incorrect CRC32c checksum."
+    // rfc9653:5.3-1 rfc9653:5.3-2
     #[inline(never)]
     fn may_lack_checksum(&self, meta: &Meta, bytes: &[u8]) -> bool {
         let Some(packet) =
@@ -226,6 +227,7 @@ impl Endpoint {
 
     /// An answer that belongs to no association: "responds to an 'Out of the Blue' (OOTB) SCTP packet, it MUST include a correct
     /// CRC32c checksum" (RFC 9653, 5.2).
+    // rfc9653:5.2-3
     fn reply(&mut self, meta: &Meta, tag: u32, packet: &Packet<'_>, write: impl FnOnce(&mut Vec<u8>)) {
         self.reply_with(ChecksumOut::Compute, meta, tag, packet, write);
     }

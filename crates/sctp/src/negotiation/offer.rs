@@ -141,7 +141,8 @@ impl Offer {
         }
     }
 
-    /// What follows from the peer's offer.
+    /// What follows from the peer's offer. A method that we do not have counts as none.
+    // rfc9653:4-3 rfc9653:5.2-1
     pub(crate) fn agree(&self, peer: &PeerOffer) -> Extensions {
         let lists = |kind| peer.chunk_types.contains(&kind);
         let always = Extensions {
@@ -188,6 +189,7 @@ impl Offer {
         types.sort_unstable();
         // "An endpoint willing to accept SCTP packets with an incorrect checksum of zero MUST include the Zero Checksum
         // Acceptable Chunk Parameter" (RFC 9653, 5.1), whatever the peer says: each direction is a matter of its own.
+        // rfc9653:4-1
         if let Some(method) = self.zero_checksum {
             params.add(&Param::ZeroChecksumAcceptable(ZeroChecksumAcceptable { method }));
         }

@@ -92,6 +92,7 @@ impl Path {
     /// A packet with the right tag came from another UDP port of the address, as when a NAT has forgotten the old one: "After
     /// finding the SCTP association (which includes checking the verification tag), the UDP source port MUST be stored as the
     /// encapsulation port for the destination address the SCTP packet is received from" (RFC 6951, 5.4). Without UDP it is 0.
+    // rfc6951:5.1-1 rfc6951:5.4-1 rfc6951:5.4-2 rfc6951:5.6-2
     pub(crate) fn move_port(&mut self, config: &Config, port: u16) {
         let encapsulated = self.remote.port() != 0;
         self.remote.set_port(port);
