@@ -16,6 +16,7 @@ mod phase;
 mod reconfig;
 mod sf2007;
 mod shutdown;
+mod sight;
 mod state;
 mod timers;
 mod watch;
