@@ -64,8 +64,11 @@ pub(super) fn path_parameters(socket: &Socket, network: &Network) -> Value {
 
 /// Bytes of a packet that chunks can fill, which is what RFC 6458 calls the path MTU.
 pub(super) fn room_for_chunks(socket: &Socket, network: &Network) -> i64 {
-    let more = if network.peer().is_ipv6() { 20 } else { 0 };
-    i64::from(socket.config.pmdcs()) - more
+    let ipv6 = if network.peer().is_ipv6() { 20 } else { 0 };
+    // RFC 6951, 5.6: the UDP header counts, too.
+    let in_udp = socket.view(network).and_then(Association::remote).is_some_and(|at| at.port() != 0);
+    let udp = if in_udp { 8 } else { 0 };
+    i64::from(socket.config.pmdcs()) - ipv6 - udp
 }
 
 const HB_ENABLE: i64 = 1;

@@ -6,13 +6,12 @@ use anabranch_wire::chunk::{
     CookieAck, CookieEcho, Heartbeat, HeartbeatKind, Shutdown, ShutdownAck, ShutdownComplete, heartbeat,
 };
 use anabranch_wire::param::HeartbeatInfo;
-use anabranch_wire::{ChecksumOut, CommonHeader, PacketBuilder};
+use anabranch_wire::{CommonHeader, PacketBuilder};
 
 use super::control::{Kind, Next as NextControl};
 use super::deferred_packet::Route;
 use super::init::OurInit;
 use super::{Association, State, causes};
-use crate::config::Checksums;
 use crate::encoding::Encoding;
 use crate::ids::{PathId, any_of};
 use crate::negotiation::offer::Offer;
@@ -120,10 +119,7 @@ impl Association {
             packet.abandon();
             return None;
         }
-        packet.finish(match self.cx.config.checksums {
-            Checksums::Crc32c => ChecksumOut::Compute,
-            Checksums::Elided => ChecksumOut::Zero,
-        });
+        packet.finish(self.checksum);
         // A packet without data goes like one of the subflow that it acknowledges, or of the first.
         let dscp = match chosen {
             Some(next) => next.dscp,

@@ -140,6 +140,8 @@ impl Config {
                 // It throws away what the two sides agree on; nobody needs it by accident.
                 peer_resets_association: false,
                 peer_adds_streams: true,
+                zero_checksum: None,
+                adaptation_indication: None,
             },
             emulation: EmulationConfig {
                 init_size: 0,

@@ -14,6 +14,8 @@ use crate::ids::PathId;
 
 /// Bytes of our Heartbeat Info: path, nonce, time. Nothing in it is secret; the nonce makes it unguessable.
 pub(crate) const HEARTBEAT_INFO_LEN: usize = 1 + 8 + 8;
+/// UDP header, where SCTP rides in UDP (RFC 6951), bytes.
+const UDP_HEADER: u16 = 8;
 /// The header of IPv6 is so much longer than that of IPv4, bytes.
 const IPV6_MORE: u16 = 20;
 /// The smallest packet that any path must carry, bytes.
@@ -50,6 +52,8 @@ pub(crate) struct Path {
     heartbeat_wanted: bool,
     /// New DATA was sent here since the heartbeat timer was set: the path is not idle.
     used: bool,
+    /// The user wants no heartbeats here.
+    quiet: bool,
 }
 
 impl Path {
@@ -70,6 +74,7 @@ impl Path {
             missed: false,
             heartbeat_wanted: false,
             used: false,
+            quiet: false,
         }
     }
 
@@ -82,6 +87,18 @@ impl Path {
     pub(crate) fn move_to(&mut self, config: &Config, remote: SocketAddr) {
         self.remote = remote;
         self.max_packet = max_packet(config, remote);
+    }
+
+    /// A packet with the right tag came from another UDP port of the address, as when a NAT has forgotten the old one: "After
+    /// finding the SCTP association (which includes checking the verification tag), the UDP source port MUST be stored as the
+    /// encapsulation port for the destination address the SCTP packet is received from" (RFC 6951, 5.4). Without UDP it is 0.
+    // rfc6951:5.1-1 rfc6951:5.4-1 rfc6951:5.4-2 rfc6951:5.6-2
+    pub(crate) fn move_port(&mut self, config: &Config, port: u16) {
+        let encapsulated = self.remote.port() != 0;
+        self.remote.set_port(port);
+        if encapsulated != (port != 0) {
+            self.max_packet = max_packet(config, self.remote);
+        }
     }
 
     /// Whether the peer is known to be there (5.4).
@@ -180,7 +197,7 @@ impl Path {
     /// jittering of +/- 50% of the RTO value" (8.3).
     // rfc9260:8.3-13
     pub(crate) fn arm_heartbeat(&mut self, now: Instant, config: &Config, rng: &mut SecretRng) {
-        if config.timers.heartbeat_interval == Duration::ZERO {
+        if !self.has_heartbeats(config) {
             self.heartbeat_at = None;
             return;
         }
@@ -213,9 +230,29 @@ impl Path {
     pub(crate) fn begin_heartbeat_period(&mut self, now: Instant, config: &Config, rng: &mut SecretRng) {
         let idle = !self.used;
         self.arm_heartbeat(now, config, rng);
-        if idle {
+        if idle && self.heartbeat_at.is_some() {
             self.heartbeat_wanted = true;
         }
+    }
+
+    /// Whether heartbeats are sent when the path is idle.
+    pub(crate) fn has_heartbeats(&self, config: &Config) -> bool {
+        !self.quiet && config.timers.heartbeat_interval != Duration::ZERO
+    }
+
+    /// The user wants heartbeats, or none.
+    pub(crate) fn switch_heartbeats(&mut self, on: bool) {
+        self.quiet = !on;
+    }
+
+    /// The user wants one now.
+    pub(crate) fn request_heartbeat(&mut self) {
+        self.heartbeat_wanted = true;
+    }
+
+    /// Whether it answers.
+    pub(crate) fn is_active(&self) -> bool {
+        self.active
     }
 
     /// No more heartbeats.
@@ -267,6 +304,10 @@ impl Path {
 
 /// Largest SCTP packet to an address, common header included, bytes.
 fn max_packet(config: &Config, remote: SocketAddr) -> u32 {
-    let overhead = config.ip_overhead + if remote.is_ipv6() { IPV6_MORE } else { 0 };
+    let ipv6 = if remote.is_ipv6() { IPV6_MORE } else { 0 };
+    // "If an SCTP endpoint starts to encapsulate the packets of a path, it MUST decrease the Path MTU of that path by the size of
+    // the UDP header" (RFC 6951, 5.6).
+    let udp = if remote.port() == 0 { 0 } else { UDP_HEADER };
+    let overhead = config.ip_overhead + ipv6 + udp;
     u32::from(config.mtu.saturating_sub(overhead)).max(SMALLEST_PACKET) & !3
 }
