@@ -227,6 +227,9 @@ pub struct EmulationConfig {
     /// Whether the packet that exceeds cwnd is filled (ns-2), or ends with the chunk that exceeds it. "The sender SHOULD exceed
     /// cwnd by up to (PMDCS - 1) bytes" and "the breach of cwnd MUST constitute one packet only" (RFC 9260, 6.1 B) hold for both.
     pub fills_past_cwnd: bool,
+    /// The first chunk against a closed window leaves at once, as in ns-2 and the kernels; otherwise "after 1 RTO" (RFC 9260,
+    /// 6.1 A).
+    pub probes_at_once: bool,
     /// Whether the peer's window is charged DATA chunk headers too (ns-2), or user data only.
     pub rwnd_counts_headers: bool,
     /// Whether a further expiry of T3-rtx at a cwnd of one PMDCS leaves ssthresh alone (ns-2, RFC 5681), instead of

@@ -189,6 +189,13 @@ static KEYS: &[Key] = &[
         "a packet in Phi round trips, or the Phi-th part of one in each"
     ),
     key!(
+        probes_at_once: emulation.probes_at_once,
+        switch,
+        shown,
+        SWITCH,
+        "the first chunk against a closed window leaves at once, as the kernels send it; otherwise after one RTO (6.1 A)"
+    ),
+    key!(
         fills_past_cwnd: emulation.fills_past_cwnd,
         switch,
         shown,

@@ -153,6 +153,7 @@ impl Config {
                 window_unit: WindowUnit::Pmdcs,
                 flight_counts_headers: true,
                 fills_past_cwnd: false,
+                probes_at_once: false,
                 rwnd_counts_headers: false,
                 backoff_keeps_ssthresh: false,
                 hold_after_fast_retransmit: false,
