@@ -116,6 +116,7 @@ const HONEST: Budget = Budget {
 };
 
 #[track_caller]
+#[allow(clippy::print_stderr, reason = "how much was searched")]
 fn fine(name: &str, scope: Scope) -> Found {
     let found = search(&scope).unwrap_or_else(|what| panic!("{name}: {what}"));
     eprintln!("{name}: {found:?}");

@@ -345,7 +345,7 @@ impl World {
             let now = self.clock(s);
             let up = state == State::Established;
             let done = self.users[s].sent >= self.plan.messages;
-            let ends = (done && healed) || (healed && !self.plan.honest);
+            let ends = healed && (done || !self.plan.honest);
             let mut association = self.ends[s].association(id).unwrap();
             if (up && ends) || (self.plan.closes_early && self.rng.chance(0.002)) {
                 association.shutdown(now);
