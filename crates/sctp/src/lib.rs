@@ -29,6 +29,7 @@ mod encoding;
 mod endpoint;
 mod error;
 mod event;
+mod icmp;
 mod ids;
 mod negotiation;
 mod path;
@@ -44,8 +45,9 @@ pub use association::{Association, State};
 pub use config::{Config, Coupling, SubflowLevel, SubflowScheduler, SubflowSpec};
 pub use endpoint::handle::AssociationHandle;
 pub use endpoint::{Endpoint, EndpointConfig};
-pub use error::{ConnectError, ReconfigError, SendError, SubflowError};
+pub use error::{ConnectError, PathMtuError, ReconfigError, SendError, SubflowError};
 pub use event::{
     AbortReason, AssociationId, CloseReason, Direction, Event, Message, Part, Received, Reconfigured, Timer,
 };
+pub use icmp::{IcmpError, IcmpKind};
 pub use stats::{EndpointStats, Stats, SubflowStats};

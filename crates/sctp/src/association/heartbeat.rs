@@ -61,8 +61,14 @@ impl Association {
         let Ok(info) = <&[u8; HEARTBEAT_INFO_LEN]>::try_from(info) else { return false };
         let id = PathId::new(info[0]);
         let Some(path) = self.cx.paths.get_mut(id) else { return false };
-        let Some(sent_at) = path.heartbeat_answered(info) else { return false };
+        let Some(sent_at) = path.heartbeat_answered(info) else {
+            self.on_mtu_probe_answer(id, info);
+            return false;
+        };
         let confirmed = path.confirm();
+        if confirmed {
+            self.begin_mtu_search(id);
+        }
         // "the endpoint SHOULD clear the error counter of the destination transport address ... and mark it as
         // active"; the association's counter is cleared, too (8.1).
         self.clear_errors(id);

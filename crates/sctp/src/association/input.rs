@@ -191,6 +191,7 @@ impl Association {
         let agreed = match raw.kind {
             kind::I_DATA => interleaving,
             kind::RE_CONFIG => self.reconfig.is_some(),
+            kind::PAD => true,
             // It is listed where level 1 is offered, and a peer may take us at our word.
             kind::I_FORWARD_TSN => interleaving && config.subflows.level == SubflowLevel::One,
             other if config.subflows.codes.chunk_types().contains(&other) => {
@@ -262,6 +263,8 @@ impl Association {
                     self.advance_shutdown();
                 }
             }
+            // "The receiver of the PAD chunk MUST discard this chunk" (RFC 4820, 3).
+            Chunk::Pad(_) => {}
             // Partial reliability was not agreed: nobody may give up anything.
             Chunk::SfForward(_) | Chunk::ForwardTsn(_) => {}
             Chunk::IForwardTsn(forward) => {

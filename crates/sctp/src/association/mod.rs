@@ -11,6 +11,7 @@ mod heartbeat;
 pub(crate) mod init;
 mod input;
 mod output;
+mod path_mtu;
 mod phase;
 mod reconfig;
 mod sf2007;
