@@ -105,6 +105,7 @@ impl Runner {
         }
         self.last = earliest;
         match &event.action {
+            Action::Packet(Packet { body: Body::Icmp(icmp), .. }) => self.network.inject_icmp(icmp),
             Action::Packet(packet) => {
                 let ports = self.network.ports();
                 let bytes =
@@ -311,6 +312,7 @@ fn text_of(packet: &Packet) -> String {
     match &packet.body {
         Body::Chunks(chunks) => chunks.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
         Body::Raw(list) => list.to_string(),
+        Body::Icmp(icmp) => format!("{icmp:?}"),
     }
 }
 

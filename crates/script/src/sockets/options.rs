@@ -1,8 +1,8 @@
 //! getsockopt and setsockopt.
 
 use anabranch_base::Duration;
-use anabranch_sctp::config::MaxBurst;
-use anabranch_sctp::{Config, Direction, State};
+use anabranch_sctp::config::{MaxBurst, MtuDiscovery};
+use anabranch_sctp::{Config, Direction, PathMtuError, State};
 
 use super::answer::{Answer, Answered};
 use super::fields;
@@ -50,6 +50,10 @@ pub(crate) const OPTIONS: &[&str] = &[
     "SCTP_I_WANT_MAPPED_V4_ADDR",
     "SO_REUSEADDR",
 ];
+
+/// SPP_PMTUD_ENABLE and SPP_PMTUD_DISABLE.
+const PMTUD_ENABLE: i64 = 8;
+const PMTUD_DISABLE: i64 = 0x10;
 
 fn unknown(name: &Value) -> String {
     format!("unknown option {name}; allowed: {}", OPTIONS.join(", "))
@@ -101,6 +105,9 @@ pub(crate) fn set(socket: &mut Socket, network: &mut Network, name: &Value, valu
             command(socket, network, known, value)
         }
         _ => {
+            if *known == "SCTP_PEER_ADDR_PARAMS" && !fix_mtu(socket, network, value) {
+                return Ok(Answer::Fails("EINVAL"));
+            }
             let mut config = socket.config.clone();
             if configure(&mut config, known, value) {
                 socket.config = config;
@@ -114,6 +121,30 @@ pub(crate) fn set(socket: &mut Socket, network: &mut Network, name: &Value, valu
         }
     };
     Ok(answer)
+}
+
+/// "This field ... is the path MTU that ... will be used" where SPP_PMTUD_DISABLE says so, also by an association that is up; with
+/// SPP_PMTUD_ENABLE it is looked for again (RFC 6458, 8.1.12). False: there is no such MTU.
+fn fix_mtu(socket: &Socket, network: &mut Network, value: &Value) -> bool {
+    let flags = value.number_of("spp_flags").unwrap_or(0);
+    let mtu = value.number_of("spp_pathmtu").filter(|mtu| *mtu > 0);
+    let mtu = mtu.filter(|_| flags & PMTUD_DISABLE != 0).map(|mtu| u16::try_from(mtu).unwrap_or(0));
+    if mtu.is_some_and(|mtu| mtu < PathMtuError::LEAST) {
+        return false;
+    }
+    let now = network.now;
+    let Some(link) = socket.link().filter(|link| !link.closed) else { return true };
+    let association = network.endpoint(link.port).and_then(|endpoint| endpoint.association(link.id));
+    let Some(mut association) = association else { return true };
+    match mtu {
+        Some(mtu) => association.set_path_mtu(now, mtu).is_ok(),
+        None => {
+            if flags & PMTUD_ENABLE != 0 {
+                association.discover_path_mtu(now);
+            }
+            true
+        }
+    }
 }
 
 /// What is told to a listening socket counts for the associations that come.
@@ -152,6 +183,11 @@ fn configure(config: &mut Config, name: &str, value: &Value) -> bool {
             }
             count(value, "spp_pathmaxrxt", &mut config.limits.path_max_retrans);
             count(value, "spp_pathmtu", &mut config.mtu);
+            if flags & PMTUD_ENABLE != 0 {
+                config.path_mtu.discovery = MtuDiscovery::Probes;
+            } else if flags & PMTUD_DISABLE != 0 {
+                config.path_mtu.discovery = MtuDiscovery::Off;
+            }
         }
         "SCTP_DELAYED_SACK" => {
             milliseconds(value, "sack_delay", &mut config.sack.delay);
@@ -302,8 +338,12 @@ pub(crate) fn get(socket: &mut Socket, network: &Network, name: &Value, asked: &
         "SCTP_PEER_ADDR_PARAMS" => record(vec![
             ("spp_hbinterval", ms(config.timers.heartbeat_interval)),
             ("spp_pathmaxrxt", i64::from(config.limits.path_max_retrans)),
-            ("spp_pathmtu", i64::from(config.mtu)),
-            ("spp_flags", if config.timers.heartbeat_interval == Duration::ZERO { 2 } else { 1 }),
+            ("spp_pathmtu", path_mtu(socket, network)),
+            ("spp_flags", {
+                let heartbeats = if config.timers.heartbeat_interval == Duration::ZERO { 2 } else { 1 };
+                let probes = config.path_mtu.discovery == MtuDiscovery::Probes;
+                heartbeats | if probes { PMTUD_ENABLE } else { PMTUD_DISABLE }
+            }),
         ]),
         "SCTP_DELAYED_SACK" => {
             record(vec![("sack_delay", ms(config.sack.delay)), ("sack_freq", i64::from(config.sack.every))])
@@ -350,6 +390,13 @@ pub(crate) fn get(socket: &mut Socket, network: &Network, name: &Value, asked: &
     Ok(Answer::Returns(0, vec![(3, value)]))
 }
 
+/// What the path of the association carries, or will be thought to carry.
+fn path_mtu(socket: &Socket, network: &Network) -> i64 {
+    let link = socket.link();
+    let association = link.and_then(|link| network.view(link.port)?.view(link.id));
+    i64::from(association.map_or(socket.config.mtu, anabranch_sctp::Association::path_mtu))
+}
+
 /// SCTP_STATUS and SCTP_GET_PEER_ADDR_INFO of the association.
 fn status(socket: &Socket, network: &Network) -> Option<(Value, Value)> {
     let link = socket.link()?;
@@ -374,7 +421,7 @@ fn status(socket: &Socket, network: &Network) -> Option<(Value, Value)> {
         Field::keyed("spinfo_cwnd", number(stats.cwnd as i64)),
         Field::keyed("spinfo_srtt", number(stats.srtt.map_or(0, ms))),
         Field::keyed("spinfo_rto", number(ms(stats.rto))),
-        Field::keyed("spinfo_mtu", number(i64::from(socket.config.mtu))),
+        Field::keyed("spinfo_mtu", number(i64::from(association.path_mtu()))),
     ]);
     let pending = if association.queued_bytes() == 0 { number(0) } else { Value::Any };
     let status = Value::Record(vec![
