@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anabranch_base::{Instant, Meta, Rng, TraceRecord, Transmit};
 use anabranch_sctp::{
     Association, AssociationHandle, AssociationId, CloseReason, Config, Endpoint, EndpointConfig, Event,
-    Message, SubflowStats,
+    IcmpError, Message, SubflowStats,
 };
 use bytes::Bytes;
 
@@ -63,6 +63,14 @@ impl SctpEnd {
     #[inline]
     pub(crate) fn handle_datagram(&mut self, now: Instant, meta: Meta, bytes: &[u8]) {
         self.endpoint.handle_datagram(now, meta, bytes);
+    }
+
+    pub(crate) fn handle_icmp(&mut self, now: Instant, message: &[u8]) {
+        let error =
+            if self.remote.is_ipv6() { IcmpError::parse_v6(message) } else { IcmpError::parse_v4(message) };
+        if let Some(error) = error {
+            self.endpoint.handle_icmp(now, &error);
+        }
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
