@@ -12,8 +12,10 @@ PY     := .venv/bin/python
 LAB    := .venv/bin/anabranch-lab
 STUDY  ?= satellite-2005
 FLAGS  ?=
+LIVES  ?= 100000
+FUZZ_SECONDS ?= 60
 
-.PHONY: help demo test test-rust test-python build venv lint bench instructions soak report reference studies clean
+.PHONY: help demo test test-rust test-python build venv lint bench instructions soak exhaustive fuzz report reference studies clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -59,8 +61,15 @@ report: build ## judge and draw again what is on disk
 studies: build ## every experiment of every study at full seeds, and the whole report; goes on where it stopped
 	@$(LAB) studies --jobs $(JOBS) $(FLAGS)
 
-soak: ## LIVES=10000 random lives of two endpoints against the formal properties
-	cargo test --release --locked -p anabranch-sctp --test properties --test subflow_changes --test subflows_credit --test partial_delivery -- --ignored --nocapture
+soak: ## LIVES=100000 random lives of two endpoints against the formal properties
+	LIVES=$(LIVES) cargo test --profile soak --locked -p anabranch-sctp --test properties --test wild --test subflow_changes --test subflows_credit --test partial_delivery -- --ignored --nocapture --skip one
+
+exhaustive: ## every life in a small scope, and every pair of 16-bit numbers: at most 10 minutes
+	cargo test --profile soak --locked -p anabranch-sctp --test exhaustive -- --ignored --nocapture
+	cargo test --profile soak --locked -p anabranch-wire --lib -- --ignored
+
+fuzz: ## every fuzz target for FUZZ_SECONDS=60
+	@bash tools/fuzz.sh $(FUZZ_SECONDS)
 
 reference: build ## the whole comparison with ns-2, all seeds
 	ANABRANCH_REFERENCE=full $(PY) -m pytest -m reference

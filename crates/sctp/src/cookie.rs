@@ -102,7 +102,7 @@ impl Cookie {
         self.addresses.first().map(|address| SocketAddr::new(*address, self.udp_port))
     }
 
-    fn encode(&self) -> Vec<u8> {
+    pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(FIXED_LEN + self.addresses.len() * ADDRESS_LEN + MAC_LEN);
         out.extend_from_slice(&self.created.as_nanos().to_be_bytes());
         out.extend_from_slice(&self.life.as_nanos().to_be_bytes());
@@ -148,7 +148,7 @@ impl Cookie {
         out
     }
 
-    fn decode(mut bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn decode(mut bytes: &[u8]) -> Option<Self> {
         let b = &mut bytes;
         let created = Instant::from_nanos(u64::from_be_bytes(take(b)?));
         let life = Duration::from_nanos(u64::from_be_bytes(take(b)?));

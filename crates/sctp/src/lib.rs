@@ -29,10 +29,13 @@ mod encoding;
 mod endpoint;
 mod error;
 mod event;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod icmp;
 mod ids;
 mod negotiation;
 mod path;
+pub mod properties;
 mod receiver;
 mod room;
 mod sender;

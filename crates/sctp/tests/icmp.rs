@@ -187,7 +187,7 @@ fn protocol_unreachable_aborts() {
     let (mut pair, a, packet) = up(&Config::rfc9260());
     pair.inject_icmp(Side::A, &icmp_message(Side::A, UNREACHABLE, PROTOCOL, 0, &packet[..8]));
     let before = pair.log.len();
-    pair.run_for(Duration::from_secs(60));
+    pair.run_for(Duration::from_secs(10));
     assert_eq!(state(&pair, a), State::Closed);
     let reason = CloseReason::AbortedByPeer { causes: vec![], reason: None };
     assert!(pair.saw(Side::A, |e| *e == Event::Closed(reason.clone())));

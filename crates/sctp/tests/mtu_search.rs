@@ -253,6 +253,9 @@ fn random_lives() {
         pair.a.association(a).unwrap().shutdown(now);
         pair.run_for(Duration::from_secs(60));
         assert_eq!(pair.a.view(a).unwrap().state(), State::Closed, "seed {seed}");
-        assert!(pair.a.view(a).unwrap().path_mtu() <= 1004, "seed {seed}: {}", mtu(&pair, a));
+        // Who does not probe takes the largest size for granted again after a while in which nothing was sent.
+        if config.path_mtu.discovery == MtuDiscovery::Probes {
+            assert!(mtu(&pair, a) <= 1004, "seed {seed}: {}", mtu(&pair, a));
+        }
     }
 }

@@ -218,6 +218,8 @@ impl<P: Position> RangeSet<P> {
 }
 
 #[cfg(test)]
+mod exhaustive;
+#[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;

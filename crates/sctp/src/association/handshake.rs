@@ -9,6 +9,7 @@ use anabranch_wire::Tsn;
 use super::control::Kind;
 use super::init::{MAX_PEER_ADDRESSES, PeerInit};
 use super::phase::{Handshake, Phase};
+use super::watch::Watch;
 use super::{Association, Control, State, causes, random_tag};
 use crate::config::Config;
 use crate::context::Context;
@@ -52,6 +53,7 @@ impl Association {
             deferred_packet: None,
             listed_addresses: Vec::new(),
             cookie_made: None,
+            watch: Watch::default(),
             cx,
         }
     }
@@ -78,7 +80,7 @@ impl Association {
     /// A timer of the handshake that starts now.
     fn new_handshake(&self) -> Handshake {
         let config = &self.cx.config;
-        let rto = config.timers.rto_initial.min(config.timers.rto_max);
+        let rto = config.timers.rto_initial.min(config.timers.longest_init_rto());
         Handshake { t1: Some(config.clock().after(self.cx.now, rto)), rto, ..Handshake::default() }
     }
 
@@ -273,6 +275,7 @@ impl Association {
         }
         self.doubt(source);
         self.cx.tell(Event::Restarted);
+        self.watch.restart();
         self.enter_established();
         // What the user was promised, or has asked for, does not end with the old peer.
         if closed_by_user {
@@ -295,10 +298,10 @@ impl Association {
         let Some(handshake) = self.phase.handshake_mut() else { return };
         handshake.retransmits += 1;
         if handshake.retransmits > config.limits.max_init_retransmits {
-            self.close(CloseReason::Unreachable { limit: "Max.Init.Retransmits" });
+            self.give_up("Max.Init.Retransmits");
             return;
         }
-        handshake.rto = (handshake.rto * 2).min(config.timers.rto_max);
+        handshake.rto = (handshake.rto * 2).min(config.timers.longest_init_rto());
         handshake.t1 = Some(config.clock().after(now, handshake.rto));
         if self.cx.state == State::CookieWait {
             self.control.ask(Kind::Init, PathId::FIRST);

@@ -91,12 +91,13 @@ impl Association {
         true
     }
 
-    /// HEARTBEAT ACK: whether it answers a probe. "A successful probe updates the association and path counters" (RFC 8899, 6.2.1.2).
+    /// HEARTBEAT ACK: whether it answers a probe. "A successful probe updates the association and path counters" (RFC 8899, 6.2.1.2),
+    /// as the answer to any HEARTBEAT does.
     pub(super) fn on_mtu_probe_answer(&mut self, id: PathId, info: &[u8; HEARTBEAT_INFO_LEN]) -> bool {
         let (now, config) = (self.cx.now, &self.cx.config);
         let Some(path) = self.cx.paths.get_mut(id) else { return false };
         let Some(changed) = path.probe_answered(now, info, config) else { return false };
-        self.clear_errors(id);
+        self.clear_errors_by_heartbeat(id);
         self.change_mtu(id, changed);
         true
     }

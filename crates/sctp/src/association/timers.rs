@@ -11,7 +11,7 @@ use crate::sender::SenderTimer;
 
 /// A timer that has expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Expired {
+pub(super) enum Expired {
     /// T1-init or T1-cookie.
     T1,
     Sender(SenderTimer),
@@ -26,7 +26,7 @@ enum Expired {
 impl Association {
     /// `visit` is told of each timer: when it expires, as what the user knows it, and which it is.
     #[inline]
-    fn timers(&self, mut visit: impl FnMut(Option<Instant>, Timer, Expired)) {
+    pub(super) fn timers(&self, mut visit: impl FnMut(Option<Instant>, Timer, Expired)) {
         match &self.phase {
             Phase::CookieWait(handshake) => visit(handshake.t1, Timer::T1Init, Expired::T1),
             Phase::CookieEchoed(handshake) => visit(handshake.t1, Timer::T1Cookie, Expired::T1),
@@ -41,7 +41,7 @@ impl Association {
         visit(shutdown.t2, Timer::T2Shutdown, Expired::T2);
         visit(shutdown.t5, Timer::T5ShutdownGuard, Expired::T5);
         for (id, path) in self.cx.paths.iter() {
-            visit(path.heartbeat_timer(), Timer::Heartbeat, Expired::Heartbeat(id));
+            visit(path.heartbeat_timer(&self.cx.config), Timer::Heartbeat, Expired::Heartbeat(id));
             visit(path.search_timer(), Timer::PathMtu, Expired::PathMtu(id));
         }
     }

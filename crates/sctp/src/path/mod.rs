@@ -46,11 +46,13 @@ pub(crate) struct Path {
     heartbeat_at: Option<Instant>,
     /// Nonce of the HEARTBEAT without answer, and when it left.
     awaiting: Option<(u64, Instant)>,
+    /// That it has no answer has been counted: one that comes now is late, and welcome.
+    missed: bool,
     /// A HEARTBEAT must leave.
     heartbeat_wanted: bool,
     /// A probe of its MTU must leave.
     probe_due: bool,
-    /// DATA was sent here since the heartbeat timer was set: the path is not idle.
+    /// New DATA was sent here since the heartbeat timer was set: the path is not idle.
     used: bool,
 }
 
@@ -70,6 +72,7 @@ impl Path {
             confirmed: true,
             heartbeat_at: None,
             awaiting: None,
+            missed: false,
             heartbeat_wanted: false,
             probe_due: false,
             used: false,
@@ -119,15 +122,28 @@ impl Path {
         self.errors <= limit
     }
 
-    /// DATA leaves on this path.
+    /// New DATA leaves on this path, which "can be used for updating path RTT" (8.3): what is sent again cannot.
     #[inline]
     pub(crate) fn mark_used(&mut self) {
         self.used = true;
     }
 
     /// When a HEARTBEAT is due, or its answer overdue.
-    pub(crate) fn heartbeat_timer(&self) -> Option<Instant> {
-        self.heartbeat_at
+    #[inline]
+    pub(crate) fn heartbeat_timer(&self, config: &Config) -> Option<Instant> {
+        // Where periods are shorter than an RTO the next waits for the last answer.
+        if self.awaiting.is_some() {
+            self.overdue_at(config).or(self.heartbeat_at)
+        } else {
+            self.heartbeat_at
+        }
+    }
+
+    /// When the answer to a HEARTBEAT will be overdue: "not acknowledged within one RTO" (8.3). Unconfirmed paths are probed once an RTO,
+    /// and count otherwise.
+    fn overdue_at(&self, config: &Config) -> Option<Instant> {
+        let (_, sent_at) = self.awaiting.filter(|_| self.confirmed && !self.missed)?;
+        Some(config.clock().after(sent_at, self.rtt.rto()))
     }
 
     /// A HEARTBEAT must leave, alone or as a probe of the MTU.
@@ -159,13 +175,20 @@ impl Path {
         self.used = false;
     }
 
-    /// The heartbeat timer ran out. True when an answer is overdue: an error of the path.
-    pub(crate) fn heartbeat_overdue(&mut self) -> bool {
-        let overdue = self.awaiting.take().is_some();
+    /// The heartbeat timer ran out. True when an answer has become overdue: an error of the path.
+    pub(crate) fn heartbeat_overdue(&mut self, now: Instant, config: &Config) -> bool {
+        let overdue = self.overdue_at(config).is_some_and(|at| at <= now);
         if overdue {
+            self.missed = true;
+            // "exponential backoff of the RTO if the previous HEARTBEAT chunk is unanswered" (8.3).
             self.rtt.back_off();
         }
         overdue
+    }
+
+    /// Whether the heartbeat period is over, too.
+    pub(crate) fn is_period_over(&self, now: Instant) -> bool {
+        self.heartbeat_at.is_some_and(|at| at <= now)
     }
 
     /// The next heartbeat period begins. "A destination transport address is considered 'idle' if no new chunk that can be
@@ -182,7 +205,7 @@ impl Path {
     /// No more heartbeats.
     pub(crate) fn stop_heartbeats(&mut self) {
         self.heartbeat_at = None;
-        self.heartbeat_wanted = false;
+        self.forget_heartbeat();
         self.end_search();
     }
 
@@ -201,6 +224,7 @@ impl Path {
         let nonce = rng.u64();
         self.heartbeat_wanted = false;
         self.awaiting = Some((nonce, now));
+        self.missed = false;
         heartbeat_info(id, nonce, now)
     }
 

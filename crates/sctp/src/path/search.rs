@@ -176,8 +176,7 @@ impl Search {
             SearchState::Error if self.probed > self.sizes.min => self.probed = self.sizes.min,
             SearchState::Error => {
                 // Nothing arrives: an outage, after which the base and more may fit.
-                self.too_large = self.sizes.max + STEP;
-                self.first = Some(self.sizes.base);
+                self.begin_error(None);
                 self.timer = Some(now + ERROR_INTERVAL);
             }
             SearchState::Searching => {
@@ -247,9 +246,10 @@ impl Search {
         self.mtu = self.sizes.min;
         self.probed = named.unwrap_or(self.sizes.min);
         if named.is_none() {
-            self.too_large = self.sizes.base;
+            // Nobody has said that the base is too large: it may have been an outage, and is tried first when something arrives.
+            self.too_large = self.sizes.max + STEP;
         }
-        self.first = named;
+        self.first = named.or(Some(self.sizes.base));
         self.count = 0;
         self.awaiting = None;
         self.timer = None;
@@ -304,7 +304,7 @@ mod tests {
             let (found, probes) = find(&mut search, &mut now, carries);
             // Below 1200 the search begins at 576.
             assert_eq!(found, carries.min(1500), "after {probes} probes");
-            assert!(probes <= 3 * 9 + 3, "{probes} probes for {carries}");
+            assert!(probes <= 3 * 10 + 3, "{probes} probes for {carries}");
             assert_eq!(search.state(), SearchState::Complete);
             assert_eq!(search.timer(), Some(now + RULES.raise_timer));
         }

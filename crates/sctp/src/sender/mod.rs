@@ -26,6 +26,7 @@ mod retransmission;
 mod scheduler;
 mod space;
 mod spaces;
+mod ssn;
 mod subflow;
 mod subflow_changes;
 mod table;
@@ -231,9 +232,14 @@ impl Sender {
 
     /// Nothing waits to be sent, or to be acknowledged.
     pub(crate) fn has_nothing_outstanding(&self) -> bool {
-        self.spaces.rows().iter().all(|space| space.flight.is_empty())
+        self.has_nothing_sent()
             && self.subflows.rows().iter().all(|subflow| subflow.out.is_empty())
             && self.deferred.as_ref().is_none_or(|deferred| deferred.bytes() == 0)
+    }
+
+    /// Whether nothing that was sent is kept.
+    pub(crate) fn has_nothing_sent(&self) -> bool {
+        self.spaces.rows().iter().all(|space| space.flight.is_empty())
     }
 
     /// Whether data might leave. Cheap; may be wrong in favour of asking.
@@ -241,6 +247,11 @@ impl Sender {
     pub(crate) fn may_have_data(&self) -> bool {
         any_of(self.subflows.rows(), |subflow| !subflow.out.is_empty())
             || any_of(self.lanes.rows(), |lane| lane.loss.any())
+    }
+
+    /// What the peer has room for, less what is under way.
+    pub(crate) fn peer_window(&self) -> u64 {
+        self.peer_rwnd
     }
 
     /// Any packet has arrived: where a timeout lets one packet be in flight until then, more may follow.
@@ -257,7 +268,11 @@ impl Sender {
     #[inline]
     fn max_payload(&self, cx: &Context, path: PathId) -> usize {
         let pmdcs = cx.paths.get(path).map_or(0, |path| path.pmdcs() as usize);
-        pmdcs.saturating_sub(self.encoding.header_len() + usize::from(self.beside_data))
+        let room = pmdcs.saturating_sub(self.encoding.header_len() + usize::from(self.beside_data));
+        match cx.config.limits.max_fragment {
+            0 => room,
+            most => room.min(most),
+        }
     }
 
     /// Chunks visited in the flight so far.

@@ -68,3 +68,71 @@ proptest! {
         prop_assert_eq!(a.is_before(b), b.is_after(a));
     }
 }
+
+// The arithmetic at a width of 8 bits, where all pairs and all triples can be tried.
+serial!(
+    /// A number of 8 bits.
+    Tiny, u8, i8
+);
+
+/// "i1 < i2 and i2 - i1 < 2^(SERIAL_BITS - 1), or i1 > i2 and i1 - i2 > 2^(SERIAL_BITS - 1)" (RFC 1982, 3.2), in plain numbers.
+fn is_less(a: u32, b: u32, bits: u32) -> bool {
+    let half = 1 << (bits - 1);
+    (a < b && b - a < half) || (a > b && a - b > half)
+}
+
+#[test]
+fn every_law_holds_for_all_numbers_of_8_bits() {
+    for a in 0..=u8::MAX {
+        for b in 0..=u8::MAX {
+            let (x, y) = (Tiny::new(a), Tiny::new(b));
+            let less = is_less(a.into(), b.into(), 8);
+            assert_eq!((x.is_before(y), y.is_after(x)), (less, less), "{a} {b}");
+            // Of two numbers one is before the other, or they are equal, or half the space apart.
+            let kinds = [x == y, x.is_before(y), x.is_after(y), a.wrapping_sub(b) == 128];
+            assert_eq!(kinds.iter().filter(|kind| **kind).count(), 1, "{a} {b}");
+            assert_eq!(x.add(y.distance_from(x)), y);
+            assert_eq!(x.add(b).sub(b), x);
+            let signed = x.signed_distance_from(y);
+            assert_eq!((signed > 0, signed < 0 && signed != i8::MIN), (x.is_after(y), x.is_before(y)));
+            // "a sequence number plus at most 2^(SERIAL_BITS - 1) - 1" is later (3.1).
+            assert_eq!(x.add(b).is_after(x), (1..128).contains(&b));
+            for c in 0..=u8::MAX {
+                // Where two numbers stand on the circle makes no difference.
+                assert_eq!(x.add(c).is_before(y.add(c)), less);
+                assert_eq!(x.add(c).distance_from(y.add(c)), x.distance_from(y));
+                let z = Tiny::new(c);
+                // Transitive within half the space.
+                let near = u32::from(y.distance_from(x)) + u32::from(z.distance_from(y)) < 128;
+                assert!(!near || !x.is_before(y) || !y.is_before(z) || x.is_before(z));
+            }
+        }
+    }
+}
+
+fn pair_of_16_bits(a: u16, b: u16) {
+    let (x, y) = (Ssn::new(a), Ssn::new(b));
+    let less = is_less(a.into(), b.into(), 16);
+    assert!(x.is_before(y) == less && y.is_after(x) == less, "{a} {b}");
+    assert!(x.add(y.distance_from(x)) == y && x.add(b).sub(b) == x, "{a} {b}");
+}
+
+/// All numbers of 16 bits beside those near each other, near half the space and near the wrap.
+#[test]
+fn order_of_16_bits_at_the_edges() {
+    for a in 0..=u16::MAX {
+        for d in (0..70).chain(32_700..32_840).chain(65_470..=65_535) {
+            pair_of_16_bits(a, a.wrapping_add(d));
+        }
+    }
+}
+
+#[test]
+#[ignore = "2^32 pairs: make exhaustive"]
+fn order_of_16_bits_for_all_pairs() {
+    for a in 0..=u16::MAX {
+        for b in 0..=u16::MAX {
+            pair_of_16_bits(a, b);
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! The formal properties of an association's life, as a table of what may follow what and of what must run while somebody waits.
+//!
+//! They are P1 to P10 and the demands on a client of an evil server, ES1 to ES4, of "A Formal Analysis of SCTP: Attack Synthesis
+//! and Patch Verification" (USENIX Security 2024), in their intended forms, those about liveness with a bound. `docs/properties.md`
+//! lists them. With debug assertions every association watches itself: each change of its state, and each moment in which
+//! it has nothing more to send. Tests look from outside, too, and at both ends together.
+
+use anabranch_base::{Duration, Instant};
+
+use crate::association::State;
+
+/// What is seen of an association at a moment in which it has nothing more to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sight {
+    /// Where it stands.
+    pub state: State,
+    /// Since when.
+    pub since: Instant,
+    /// When T1-init or T1-cookie expires.
+    pub t1: Option<Instant>,
+    /// When T2-shutdown expires.
+    pub t2: Option<Instant>,
+    /// When T5-shutdown-guard expires.
+    pub t5: Option<Instant>,
+    /// When any timer expires that may send something.
+    pub next: Option<Instant>,
+    /// Whether data waits, or is not acknowledged cumulatively.
+    pub owes: bool,
+    /// Whether data waits with nothing before it, or not even a gap block acknowledges it. A peer whose gap blocks cover all, the first
+    /// chunk included, says what cannot be, and may wait for ever.
+    pub waits: bool,
+}
+
+/// How long things may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Longest time to the next timer of somebody who waits.
+    pub timer: Duration,
+    /// The whole handshake: every attempt at its longest.
+    pub handshake: Duration,
+    /// T5-shutdown-guard; zero: there is none.
+    pub guard: Duration,
+}
+
+/// Whether a state may follow another, `None` being no association. `restart`: the peer has restarted, so that a new association
+/// takes the place of the old one (RFC 9260, 5.2.4 A).
+///
+/// # Errors
+/// Names the property that is broken.
+pub fn transition(from: Option<State>, to: State, restart: bool) -> Result<(), &'static str> {
+    use State::{
+        Closed, CookieEchoed, CookieWait, Established, ShutdownAckSent, ShutdownPending, ShutdownReceived,
+        ShutdownSent,
+    };
+    let (fine, property) = match from {
+        None => {
+            (matches!(to, CookieWait | Established), "P1: from CLOSED only to COOKIE-WAIT or ESTABLISHED")
+        }
+        Some(Closed) => (false, "P1: a closed association came back"),
+        Some(ShutdownAckSent) => (to == Closed, "P8: from SHUTDOWN-ACK-SENT only to CLOSED"),
+        Some(from) if restart => {
+            let up = !matches!(from, CookieWait | CookieEchoed);
+            (up && to == Established, "RFC 9260, 5.2.4 A: a restart leads to ESTABLISHED")
+        }
+        Some(ShutdownReceived) => (
+            matches!(to, ShutdownAckSent | Closed),
+            "P9: from SHUTDOWN-RECEIVED only to SHUTDOWN-ACK-SENT or CLOSED",
+        ),
+        Some(ShutdownSent) => {
+            (matches!(to, ShutdownAckSent | Closed), "P10: a shutdown that was sent goes on to its end")
+        }
+        Some(ShutdownPending) => (
+            matches!(to, ShutdownSent | ShutdownReceived | Closed),
+            "P10: a shutdown that was asked for goes on to its end",
+        ),
+        Some(Established) => (
+            matches!(to, ShutdownPending | ShutdownReceived | Closed),
+            "RFC 9260, 4: ESTABLISHED is left for the shutdown only",
+        ),
+        Some(CookieEchoed) => (
+            matches!(to, Established | CookieWait | Closed),
+            "RFC 9260, 4: COOKIE-ECHOED is left by COOKIE ACK, COOKIE ECHO, Stale Cookie or the end",
+        ),
+        Some(CookieWait) => (
+            matches!(to, CookieEchoed | Established | Closed),
+            "RFC 9260, 4: COOKIE-WAIT is left by INIT ACK, COOKIE ECHO or the end",
+        ),
+    };
+    if fine { Ok(()) } else { Err(property) }
+}
+
+/// Whether somebody who waits has a timer, and has not waited too long.
+///
+/// # Errors
+/// Names the property that is broken.
+pub fn at_rest(now: Instant, sight: &Sight, bounds: &Bounds) -> Result<(), &'static str> {
+    let soon = |at: Option<Instant>, within: Duration| at.is_some_and(|at| at <= now + within);
+    let waited = now.saturating_since(sight.since);
+    match sight.state {
+        State::CookieWait if !soon(sight.t1, bounds.timer) => return Err("ES2: COOKIE-WAIT without T1-init"),
+        State::CookieEchoed if !soon(sight.t1, bounds.timer) => {
+            return Err("P2: COOKIE-ECHOED without T1-cookie");
+        }
+        State::CookieWait | State::CookieEchoed if waited > bounds.handshake => {
+            return Err("ES3: a handshake that does not end");
+        }
+        State::ShutdownSent | State::ShutdownAckSent if !soon(sight.t2, bounds.timer) => {
+            return Err("P10: a shutdown without T2-shutdown");
+        }
+        State::ShutdownSent if bounds.guard > Duration::ZERO && waited > bounds.guard + bounds.timer => {
+            return Err("P10: a shutdown that T5-shutdown-guard does not end");
+        }
+        State::ShutdownPending | State::ShutdownSent | State::ShutdownReceived
+            if bounds.guard > Duration::ZERO && !soon(sight.t5, bounds.guard + bounds.timer) =>
+        {
+            return Err("ES4: a shutdown without T5-shutdown-guard");
+        }
+        State::ShutdownPending | State::ShutdownReceived if !sight.owes => {
+            return Err("P5: everything is acknowledged, and the shutdown does not go on");
+        }
+        _ => {}
+    }
+    let sends = matches!(sight.state, State::Established | State::ShutdownPending | State::ShutdownReceived);
+    if sends && sight.waits && !soon(sight.next, bounds.timer) {
+        return Err("P5: data waits, and no timer runs");
+    }
+    Ok(())
+}
+
+/// Whether two ends may stand so at the same time, if nobody but them knows their tags.
+///
+/// # Errors
+/// Names the property that is broken.
+pub fn both(a: State, z: State) -> Result<(), &'static str> {
+    match (a, z) {
+        (State::ShutdownReceived, State::ShutdownReceived) => Err("P6: both ends are in SHUTDOWN-RECEIVED"),
+        (State::CookieEchoed, State::ShutdownReceived) | (State::ShutdownReceived, State::CookieEchoed) => {
+            Err("P7: COOKIE-ECHOED at one end, SHUTDOWN-RECEIVED at the other")
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use State::{
+        Closed, CookieEchoed, CookieWait, Established, ShutdownAckSent, ShutdownPending, ShutdownReceived,
+        ShutdownSent,
+    };
+
+    const ALL: [State; 8] = [
+        CookieWait,
+        CookieEchoed,
+        Established,
+        ShutdownPending,
+        ShutdownSent,
+        ShutdownReceived,
+        ShutdownAckSent,
+        Closed,
+    ];
+
+    fn trace(states: &[State]) -> Result<(), &'static str> {
+        let before = std::iter::once(None).chain(states.iter().copied().map(Some));
+        before.zip(states).try_for_each(|(from, to)| transition(from, *to, false))
+    }
+
+    #[test]
+    fn a_changed_trace_is_noticed() {
+        let client = [CookieWait, CookieEchoed, Established, ShutdownPending, ShutdownSent, Closed];
+        let server = [Established, ShutdownReceived, ShutdownAckSent, Closed];
+        assert_eq!((trace(&client), trace(&server)), (Ok(()), Ok(())));
+        for (from, to, property) in [
+            (Closed, Established, "P1"),
+            (Closed, CookieWait, "P1"),
+            (ShutdownAckSent, Established, "P8"),
+            (ShutdownReceived, Established, "P9"),
+            (ShutdownReceived, ShutdownSent, "P9"),
+            (ShutdownSent, Established, "P10"),
+            (ShutdownPending, Established, "P10"),
+            (Established, CookieWait, "RFC 9260"),
+        ] {
+            let said = transition(Some(from), to, false);
+            assert!(said.is_err_and(|what| what.starts_with(property)), "{from:?} {to:?}: {said:?}");
+        }
+        assert!(trace(&[ShutdownSent]).is_err_and(|what| what.starts_with("P1")));
+        let allowed = |restart| {
+            let pairs = ALL.iter().flat_map(|from| ALL.map(|to| (*from, to)));
+            pairs.filter(|(from, to)| transition(Some(*from), *to, restart).is_ok()).count()
+        };
+        assert_eq!((allowed(false), allowed(true)), (17, 5));
+    }
+
+    #[test]
+    fn who_waits_without_a_timer_is_noticed() {
+        let second = Duration::from_secs(1);
+        let bounds = Bounds { timer: second, handshake: second * 4, guard: second * 5 };
+        let now = Instant::ZERO + second * 10;
+        let soon = Some(now + second);
+        let rest = |state, change: fn(&mut Sight)| {
+            let mut sight = Sight {
+                state,
+                since: now,
+                t1: soon,
+                t2: soon,
+                t5: soon,
+                next: soon,
+                owes: true,
+                waits: true,
+            };
+            assert_eq!(at_rest(now, &sight, &bounds), Ok(()));
+            change(&mut sight);
+            at_rest(now, &sight, &bounds).err().map_or("", |what| what.split(':').next().unwrap_or(what))
+        };
+        assert_eq!(rest(CookieWait, |s| s.t1 = None), "ES2");
+        assert_eq!(rest(CookieEchoed, |s| s.t1 = None), "P2");
+        assert_eq!(rest(CookieEchoed, |s| s.t1 = s.t1.map(|at| at + Duration::from_millis(1))), "P2");
+        assert_eq!(rest(CookieEchoed, |s| s.since = Instant::ZERO), "ES3");
+        assert_eq!(rest(ShutdownSent, |s| s.t2 = None), "P10");
+        assert_eq!(rest(ShutdownSent, |s| s.since = Instant::ZERO), "P10");
+        assert_eq!(rest(ShutdownAckSent, |s| s.t2 = None), "P10");
+        assert_eq!(rest(ShutdownReceived, |s| s.t5 = None), "ES4");
+        assert_eq!(rest(ShutdownPending, |s| s.t5 = None), "ES4");
+        assert_eq!(rest(ShutdownReceived, |s| s.owes = false), "P5");
+        assert_eq!(rest(Established, |s| s.next = None), "P5");
+        assert_eq!(rest(Established, |s| (s.next, s.waits) = (None, false)), "");
+    }
+
+    #[test]
+    fn two_ends_that_cannot_stand_so_are_noticed() {
+        assert!(both(ShutdownReceived, ShutdownReceived).is_err_and(|what| what.starts_with("P6")));
+        assert!(both(CookieEchoed, ShutdownReceived).is_err_and(|what| what.starts_with("P7")));
+        assert!(both(ShutdownReceived, CookieEchoed).is_err_and(|what| what.starts_with("P7")));
+        let fine = ALL.iter().flat_map(|a| ALL.map(|z| both(*a, z))).filter(Result::is_ok).count();
+        assert_eq!(fine, 61);
+    }
+}

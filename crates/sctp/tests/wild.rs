@@ -1,0 +1,64 @@
+//! Random lives, wilder than those of `properties.rs`: cuts, packets that come seconds late, replays of the whole past, strangers who
+//! claim the address of the peer, bytes that change on the way, clocks that jump, endpoints that forget everything, buffers smaller
+//! than a message; every profile, encoding, level and coupling, and every command in mid-life.
+//!
+//! Where nobody changes packets or forgets, each message arrives once and in order, both ends close gracefully, and there is one
+//! association. Where somebody does, no message is delivered twice or late, and everything ends. The properties are watched at every
+//! step in all of them, and so is what memory is held.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
+
+mod common;
+#[path = "wild/plan.rs"]
+mod plan;
+#[path = "wild/world.rs"]
+mod world;
+
+use anabranch_base::{Duration, Rng};
+
+/// Lives one after the other; those that fail are told by their seeds, with which `SEED=n cargo test --test wild one` repeats
+/// them.
+fn lives(seeds: std::ops::Range<u64>) {
+    let mut failed = Vec::new();
+    for seed in seeds {
+        let outcome = std::panic::catch_unwind(|| life(seed));
+        if outcome.is_err() {
+            failed.push(seed);
+        }
+    }
+    assert!(failed.is_empty(), "{} lives failed: seeds {failed:?}", failed.len());
+}
+
+fn life(seed: u64) {
+    let mut rng = Rng::stream(seed, "test", "wild");
+    let plan = plan::draw(&mut rng);
+    let mut world = world::World::new(seed, plan, rng);
+    world.run(Duration::from_secs(4000));
+    world.settle();
+}
+
+#[test]
+fn wild_lives_1() {
+    lives(0..350);
+}
+
+#[test]
+fn wild_lives_2() {
+    lives(1000..1350);
+}
+
+/// `SEED`: one life again.
+#[test]
+#[ignore = "needs SEED"]
+fn one() {
+    life(std::env::var("SEED").unwrap().parse().unwrap());
+}
+
+/// `LIVES`: so many, from `FROM` on.
+#[test]
+#[ignore = "takes as long as it is told to: make soak"]
+fn wild_lives_without_end() {
+    let number =
+        |name: &str, default| std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(default);
+    let (from, count) = (number("FROM", 1_000_000), number("LIVES", 10_000));
+    lives(from..from + count);
+}

@@ -1,0 +1,579 @@
+//! Two endpoints with a clock each, their users, strangers, and a network that does everything that networks do.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use anabranch_base::{Dscp, Duration, Ecn, Instant, Meta, Rng};
+use anabranch_sctp::{
+    Association, AssociationId, CloseReason, Direction, Endpoint, EndpointConfig, Event, Message, Received,
+    State, SubflowSpec, properties,
+};
+use anabranch_wire::crc32c;
+use bytes::Bytes;
+
+use crate::common::{PORT, Side, address, joined};
+use crate::plan::Plan;
+
+const SIDES: [Side; 2] = [Side::A, Side::Z];
+/// What a stranger sends as data.
+const EVIL: u8 = 0xEE;
+const HEADER: usize = 8;
+
+/// What one user has said and heard, whatever became of the endpoints below.
+#[derive(Debug, Default)]
+struct User {
+    /// Incarnation of the endpoint.
+    epoch: u8,
+    ids: Vec<AssociationId>,
+    sent: u64,
+    next_out: BTreeMap<u16, u32>,
+    unordered_out: u32,
+    /// By incarnation of the sender and stream.
+    next_in: BTreeMap<(u8, u16), u32>,
+    unordered_in: BTreeSet<(u8, u32)>,
+    closed: BTreeMap<AssociationId, CloseReason>,
+    unfinished: BTreeMap<AssociationId, Vec<Received>>,
+    paused: bool,
+    dropped: usize,
+    /// Its clock is ahead by so much, nanoseconds.
+    ahead: i64,
+}
+
+#[derive(Clone, Debug)]
+struct Carried {
+    from: SocketAddr,
+    to: usize,
+    bytes: Vec<u8>,
+}
+
+pub(crate) struct World {
+    plan: Plan,
+    rng: Rng,
+    seed: u64,
+    now: Instant,
+    ends: [Endpoint; 2],
+    users: [User; 2],
+    wire: BTreeMap<(Instant, u64), Carried>,
+    past: Vec<Carried>,
+    sequence: u64,
+    steps: u64,
+}
+
+fn end(seed: u64, side: usize, epoch: u8, plan: &Plan) -> Endpoint {
+    let told =
+        EndpointConfig { allow_private_encodings: true, ..EndpointConfig::new(address(SIDES[side]), PORT) };
+    let name = format!("{side} {epoch}");
+    let mut end = Endpoint::new(told, Rng::stream(seed, &name, "wild").secret());
+    end.listen(Arc::new(plan.config.clone())).unwrap();
+    end
+}
+
+fn seal(bytes: &mut [u8]) {
+    bytes[8..12].fill(0);
+    let sum = crc32c::packet_checksum(bytes);
+    bytes[8..12].copy_from_slice(&crc32c::store(sum));
+}
+
+impl World {
+    pub(crate) fn new(seed: u64, plan: Plan, rng: Rng) -> Self {
+        let mut world = Self {
+            rng,
+            seed,
+            now: Instant::ZERO + Duration::from_secs(10),
+            ends: [end(seed, 0, 0, &plan), end(seed, 1, 0, &plan)],
+            users: Default::default(),
+            wire: BTreeMap::new(),
+            past: Vec::new(),
+            sequence: 0,
+            steps: 0,
+            plan,
+        };
+        world.connect(0);
+        if world.plan.both_connect {
+            world.connect(1);
+        }
+        world
+    }
+
+    fn connect(&mut self, s: usize) {
+        let (now, config) = (self.clock(s), Arc::new(self.plan.config.clone()));
+        if let Ok(id) = self.ends[s].connect(now, address(SIDES[1 - s]), PORT, config) {
+            self.users[s].ids.push(id);
+        }
+    }
+
+    /// The time as an endpoint knows it.
+    fn clock(&self, s: usize) -> Instant {
+        Instant::from_nanos(self.now.as_nanos().saturating_add_signed(self.users[s].ahead))
+    }
+
+    fn healed(&self) -> bool {
+        self.now >= self.plan.heals_at
+    }
+
+    fn association(&self, s: usize, id: AssociationId) -> Option<&Association> {
+        self.ends[s].view(id)
+    }
+
+    /// Whether it is one with the other side, and not with a stranger.
+    fn is_peer(&self, s: usize, id: AssociationId) -> bool {
+        let remote = self.association(s, id).and_then(Association::remote);
+        remote.is_some_and(|remote| remote.ip() == address(SIDES[1 - s]).ip())
+    }
+
+    /// The association with the peer that is not closed.
+    fn current(&self, s: usize) -> Option<(AssociationId, State)> {
+        let all = self.users[s].ids.iter().rev();
+        let mut open = all.filter_map(|id| Some((*id, self.association(s, *id)?.state())));
+        open.find(|(id, state)| *state != State::Closed && self.is_peer(s, *id))
+    }
+
+    fn pump(&mut self) {
+        for s in [0, 1] {
+            for round in 0.. {
+                assert!(round < 10_000, "output without end at {}", self.now);
+                let now = self.clock(s);
+                let (mut progress, mut bytes) = (false, Vec::new());
+                while let Some(transmit) = self.ends[s].poll_transmit(now, 1, &mut bytes) {
+                    progress = true;
+                    let packet = std::mem::take(&mut bytes);
+                    assert!(packet.len() <= self.plan.config.max_packet() as usize, "{} bytes", packet.len());
+                    if transmit.destination == address(SIDES[1 - s]) {
+                        self.carry(s, packet);
+                    } else {
+                        self.answer(s, transmit.destination, &packet);
+                    }
+                }
+                while let Some((id, event)) = self.ends[s].poll_event() {
+                    progress = true;
+                    self.on_event(s, id, event);
+                }
+                progress |= self.read(s);
+                if !progress {
+                    break;
+                }
+            }
+            self.watch(s);
+        }
+        if self.plan.honest {
+            let [a, z] = [0, 1].map(|s| self.current(s).map_or(State::Closed, |(_, state)| state));
+            assert_eq!(properties::both(a, z), Ok(()), "at {}", self.now);
+        }
+    }
+
+    fn on_event(&mut self, s: usize, id: AssociationId, event: Event) {
+        let honest = self.plan.honest;
+        let stranger = !self.is_peer(s, id);
+        let user = &mut self.users[s];
+        if !user.ids.contains(&id) {
+            let peer = address(SIDES[1 - s]).ip();
+            let known = user.ids.iter().filter_map(|id| self.ends[s].view(*id).and_then(Association::remote));
+            let second = !stranger && known.into_iter().any(|remote| remote.ip() == peer);
+            assert!(!honest || !second, "a second association with the same peer: {event:?}");
+            user.ids.push(id);
+        }
+        match event {
+            Event::Closed(reason) => {
+                assert!(user.closed.insert(id, reason).is_none(), "closed twice");
+            }
+            Event::StreamsReduced { messages_dropped } => user.dropped += messages_dropped,
+            Event::Restarted => {
+                assert!(!honest || stranger, "nobody has restarted");
+                // Parts of a message that will never end.
+                user.unfinished.remove(&id);
+            }
+            Event::PartialDeliveryAborted { .. } => {
+                assert!(!honest || stranger, "{event:?}");
+                user.unfinished.remove(&id);
+            }
+            _ => assert!(!user.closed.contains_key(&id), "{event:?} after the end"),
+        }
+    }
+
+    fn read(&mut self, s: usize) -> bool {
+        if self.users[s].paused && !self.healed() {
+            return false;
+        }
+        let mut progress = false;
+        for id in self.users[s].ids.clone() {
+            let (honest, peer) = (self.plan.honest, self.is_peer(s, id));
+            loop {
+                let Some(mut association) = self.ends[s].association(id) else { break };
+                let Some(received) = association.receive() else { break };
+                drop(association);
+                progress = true;
+                let unfinished = self.users[s].unfinished.entry(id).or_default();
+                let Some(received) = joined(unfinished, received) else { continue };
+                if peer && self.plan.corrupt == 0.0 {
+                    self.users[s].heard(received, honest, self.plan.largest);
+                }
+            }
+        }
+        progress
+    }
+
+    fn watch(&self, s: usize) {
+        for id in &self.users[s].ids {
+            let Some(association) = self.association(s, *id) else { continue };
+            if association.state() != State::Closed {
+                assert_eq!(association.audit(), Ok(()), "side {s} at {}", self.now);
+            }
+        }
+    }
+
+    fn schedule(&mut self, after: Duration, carried: Carried) {
+        self.sequence += 1;
+        self.wire.insert((self.now + after, self.sequence), carried);
+    }
+
+    fn carry(&mut self, from: usize, bytes: Vec<u8>) {
+        let carried = Carried { from: address(SIDES[from]), to: 1 - from, bytes };
+        if self.past.len() < 20_000 {
+            self.past.push(carried.clone());
+        }
+        let latency = Duration::from_millis(10);
+        if self.healed() {
+            return self.schedule(latency, carried);
+        }
+        let now = self.now;
+        let cut =
+            self.plan.cuts.iter().any(|(start, end, to)| *to == carried.to && (*start..*end).contains(&now));
+        let mut copies = u32::from(!cut && !self.rng.chance(self.plan.loss));
+        copies += u32::from(!cut && self.rng.chance(self.plan.duplicate));
+        for _ in 0..copies {
+            let late = self.rng.chance(self.plan.reorder);
+            let extra = if late { self.rng.below(self.plan.late.as_nanos()) } else { 0 };
+            let mut carried = carried.clone();
+            if self.rng.chance(self.plan.corrupt) {
+                let at = 12 + self.rng.below(carried.bytes.len() as u64 - 12) as usize;
+                carried.bytes[at] ^= 1 << self.rng.below(8);
+                seal(&mut carried.bytes);
+            }
+            self.schedule(latency + Duration::from_nanos(extra), carried);
+        }
+        if self.rng.chance(self.plan.replay) {
+            let old = self.past[self.rng.below(self.past.len() as u64) as usize].clone();
+            let delay = Duration::from_millis(self.rng.below(500));
+            self.schedule(delay, old);
+        }
+        if self.rng.chance(self.plan.strangers) {
+            self.stranger();
+        }
+    }
+
+    /// Somebody at an address of his own begins an association, or says something out of the blue.
+    fn stranger(&mut self) {
+        let to = self.rng.below(2) as usize;
+        let own: IpAddr = [10, 0, 0, 7 + self.rng.below(2) as u8].into();
+        let mut bytes = [PORT.to_be_bytes(), PORT.to_be_bytes()].concat();
+        bytes.extend_from_slice(&[0; 8]);
+        let victim = address(SIDES[1 - to]);
+        let IpAddr::V4(listed) = victim.ip() else { return };
+        if self.rng.chance(0.7) {
+            // An INIT that lists the peer.
+            bytes.extend_from_slice(&[1, 0, 0, 28]);
+            bytes.extend_from_slice(&[9, 9, 9, own.to_string().len() as u8]);
+            bytes.extend_from_slice(&[0, 1, 0, 0, 0, 4, 0, 4, 0, 0, 0, 99, 0, 5, 0, 8]);
+            bytes.extend_from_slice(&listed.octets());
+        } else {
+            let tag = self.rng.u32().to_be_bytes();
+            bytes[4..8].copy_from_slice(&tag);
+            let kind = [0, 2, 3, 6, 7, 8, 10, 11, 14, 130][self.rng.below(10) as usize];
+            bytes.extend_from_slice(&[kind, self.rng.below(4) as u8, 0, 20]);
+            bytes.extend_from_slice(&[EVIL; 16]);
+        }
+        seal(&mut bytes);
+        // Sometimes from the address of the peer.
+        let from = if self.rng.chance(0.3) { victim } else { (own, 0).into() };
+        self.schedule(Duration::from_millis(10), Carried { from, to, bytes });
+    }
+
+    /// A stranger has been answered. An INIT ACK gives him a cookie, which he echoes with data, from his address or the peer's.
+    fn answer(&mut self, from: usize, stranger: SocketAddr, packet: &[u8]) {
+        if packet.get(12) != Some(&2) || self.healed() {
+            return;
+        }
+        let Some(place) = packet.windows(2).skip(32).position(|pair| pair == [0, 7]).map(|at| at + 32) else {
+            return;
+        };
+        let Some(len) =
+            packet.get(place + 2..place + 4).map(|l| usize::from(u16::from_be_bytes([l[0], l[1]])))
+        else {
+            return;
+        };
+        let Some(cookie) = packet.get(place + 4..place + len) else { return };
+        let mut bytes = [PORT.to_be_bytes(), PORT.to_be_bytes()].concat();
+        bytes.extend_from_slice(&packet[16..20]);
+        bytes.extend_from_slice(&[0, 0, 0, 0, 10, 0]);
+        bytes.extend_from_slice(&(cookie.len() as u16 + 4).to_be_bytes());
+        bytes.extend_from_slice(cookie);
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+        bytes.extend_from_slice(&[0, 3, 0, 24, 0, 0, 0, 99, 0, 0, 0, 0, 0, 0, 0, 0]);
+        bytes.extend_from_slice(&[EVIL; 8]);
+        seal(&mut bytes);
+        let source = if self.rng.chance(0.5) { stranger } else { address(SIDES[1 - from]) };
+        self.schedule(Duration::from_millis(10), Carried { from: source, to: from, bytes });
+    }
+
+    fn act(&mut self) {
+        let healed = self.healed();
+        while self.plan.restarts.first().is_some_and(|(at, ..)| *at <= self.now) {
+            let (_, s, connects) = self.plan.restarts.remove(0);
+            self.restart(s, connects);
+        }
+        for s in [0, 1] {
+            if !healed && self.rng.chance(0.05) {
+                self.users[s].paused = !self.users[s].paused;
+            }
+            if !healed && self.rng.chance(self.plan.jumps) {
+                let back = self.rng.chance(0.5);
+                let by = if back {
+                    -(self.rng.below(50_000_000) as i64)
+                } else {
+                    self.rng.below(3_000_000_000) as i64
+                };
+                self.users[s].ahead += by;
+            }
+            if healed {
+                self.dismiss_strangers(s);
+            }
+            let Some((id, state)) = self.current(s) else { continue };
+            if self.users[s].sent < self.plan.messages && (healed || self.rng.chance(0.5)) {
+                self.send(s, id);
+            }
+            let now = self.clock(s);
+            let up = state == State::Established;
+            let done = self.users[s].sent >= self.plan.messages;
+            let ends = (done && healed) || (healed && !self.plan.honest);
+            let mut association = self.ends[s].association(id).unwrap();
+            if (up && ends) || (self.plan.closes_early && self.rng.chance(0.002)) {
+                association.shutdown(now);
+            }
+            if self.plan.aborts && self.rng.chance(0.001) {
+                association.abort(now, b"why not");
+            }
+            drop(association);
+            if up && self.rng.chance(self.plan.resets) {
+                self.reset(s, id);
+            }
+            if up && self.rng.chance(self.plan.changes) {
+                self.change(s, id);
+            }
+        }
+    }
+
+    fn dismiss_strangers(&mut self, s: usize) {
+        let now = self.clock(s);
+        for id in self.users[s].ids.clone() {
+            if !self.is_peer(s, id) {
+                self.ends[s].association(id).unwrap().abort(now, b"stranger");
+            }
+        }
+    }
+
+    fn restart(&mut self, s: usize, connects: bool) {
+        let user = &mut self.users[s];
+        user.epoch += 1;
+        user.ids.clear();
+        user.closed.clear();
+        user.unfinished.clear();
+        let epoch = user.epoch;
+        user.next_out.clear();
+        user.unordered_out = 0;
+        self.ends[s] = end(self.seed, s, epoch, &self.plan);
+        if connects {
+            self.connect(s);
+        }
+    }
+
+    fn send(&mut self, s: usize, id: AssociationId) {
+        let stream = self.rng.below(u64::from(self.plan.streams)) as u16;
+        let tiny = self.plan.largest == 1;
+        let unordered = !tiny && self.rng.chance(0.3);
+        let extra = self.rng.below(self.plan.largest) as usize;
+        let now = self.clock(s);
+        let user = &mut self.users[s];
+        let number = if unordered { user.unordered_out } else { *user.next_out.entry(stream).or_insert(0) };
+        let payload = if tiny {
+            vec![number as u8]
+        } else {
+            let mut payload = vec![number as u8 ^ stream as u8; HEADER + extra];
+            payload[..2].copy_from_slice(&stream.to_be_bytes());
+            payload[2..6].copy_from_slice(&number.to_be_bytes());
+            (payload[6], payload[7]) = (u8::from(unordered), user.epoch);
+            payload
+        };
+        let message = Message { unordered, ..Message::new(stream, Bytes::from(payload)) };
+        if self.ends[s].association(id).unwrap().send(now, message).is_ok() {
+            user.sent += 1;
+            if unordered {
+                user.unordered_out += 1;
+            } else {
+                *user.next_out.entry(stream).or_insert(0) += 1;
+            }
+        }
+    }
+
+    fn reset(&mut self, s: usize, id: AssociationId) {
+        let now = self.clock(s);
+        let directions = [Direction::Outgoing, Direction::Incoming, Direction::Both];
+        let direction = directions[self.rng.below(3) as usize];
+        let stream = self.rng.below(u64::from(self.plan.streams)) as u16;
+        let what = self.rng.below(8);
+        let mut association = self.ends[s].association(id).unwrap();
+        let _ = match what {
+            0 => association.reset_association(now),
+            1 => association.add_streams(now, 1, 0),
+            2 => association.add_streams(now, 0, 1),
+            3 => association.reset_streams(now, direction, &[]),
+            _ => association.reset_streams(now, direction, &[stream]),
+        };
+    }
+
+    fn change(&mut self, s: usize, id: AssociationId) {
+        let now = self.clock(s);
+        let stream = self.rng.below(u64::from(self.plan.streams)) as u16;
+        let (index, to) = (self.rng.below(4) as u8, self.rng.below(4) as u8);
+        let dscp = Dscp::new(self.rng.below(6) as u8).unwrap();
+        let spec = SubflowSpec { streams: vec![stream], weight: 1 + u16::from(to), ..SubflowSpec::new(dscp) };
+        let what = self.rng.below(6);
+        let mut association = self.ends[s].association(id).unwrap();
+        match what {
+            0 => drop(association.set_stream_dscp(now, stream, dscp)),
+            1 => drop(association.set_stream_subflow(now, stream, index)),
+            2 => drop(association.add_subflow(now, &spec)),
+            3 => drop(association.remove_subflow(now, index, to)),
+            4 => drop(association.merge_subflows(now, index, to)),
+            _ => drop(association.set_stream_value(stream, u16::from(to))),
+        }
+    }
+
+    fn over(&self) -> bool {
+        let open = |s: usize| {
+            let mut all = self.users[s].ids.iter().filter_map(|id| self.association(s, *id));
+            all.any(|association| association.state() != State::Closed)
+        };
+        self.healed() && self.wire.is_empty() && !open(0) && !open(1)
+    }
+
+    /// Until everything has ended, or for so long.
+    pub(crate) fn run(&mut self, limit: Duration) {
+        let end = self.now + limit;
+        let mut next_act = self.now;
+        while self.now < end {
+            self.pump();
+            if self.over() {
+                return;
+            }
+            let arrival = self.wire.keys().next().map(|k| k.0);
+            let mut next = arrival.into_iter().chain([next_act]).min().unwrap();
+            for s in [0, 1] {
+                if let Some((at, _)) = self.ends[s].poll_timeout() {
+                    let at = at.as_nanos().saturating_add_signed(-self.users[s].ahead);
+                    next = next.min(Instant::from_nanos(at));
+                }
+            }
+            self.steps += 1;
+            assert!(self.steps < 500_000, "too many steps at {next}");
+            self.now = next.max(self.now);
+            if self.now >= next_act {
+                self.act();
+                next_act = self.now + Duration::from_millis(if self.healed() { 500 } else { 20 });
+            }
+            while let Some(entry) = self.wire.first_entry().filter(|entry| entry.key().0 <= self.now) {
+                let Carried { from, to, bytes } = entry.remove();
+                let meta = Meta {
+                    source: from,
+                    destination: address(SIDES[to]),
+                    dscp: Dscp::DEFAULT,
+                    ecn: Ecn::NotEct,
+                };
+                let now = self.clock(to);
+                self.ends[to].handle_datagram(now, meta, &bytes);
+                self.pump();
+            }
+            for s in [0, 1] {
+                let now = self.clock(s);
+                self.ends[s].handle_timeout(now);
+            }
+        }
+    }
+
+    /// Everything has ended; and if nobody interfered, gracefully, and what was accepted was delivered.
+    pub(crate) fn settle(&mut self) {
+        self.plan.heals_at = Instant::ZERO;
+        for s in [0, 1] {
+            self.read(s);
+        }
+        assert!(self.over(), "it does not end: {}", self.story());
+        if !self.plan.honest {
+            return;
+        }
+        let mut reasons = Vec::new();
+        for s in [0, 1] {
+            let peers = self.users[s].closed.iter().filter(|(id, _)| self.is_peer(s, **id));
+            reasons.extend(peers.map(|(_, reason)| reason.clone()));
+        }
+        let graceful = reasons.iter().filter(|reason| **reason == CloseReason::Graceful).count();
+        if self.plan.aborts && graceful < 2 {
+            return;
+        }
+        // Who closes before the peer has heard of him leaves nothing behind.
+        let unheard = reasons.iter().all(|reason| *reason == CloseReason::AbortedLocally);
+        // An old packet that reaches the side which has ended already is out of the blue, and its ABORT may overtake the SHUTDOWN
+        // COMPLETE (8.4).
+        let late_abort = CloseReason::AbortedByPeer { causes: Vec::new(), reason: None };
+        let disorder = self.plan.reorder + self.plan.replay + self.plan.duplicate > 0.0;
+        let fine = graceful == 2 || (graceful == 1 && disorder && reasons.contains(&late_abort));
+        assert!(fine || unheard, "{reasons:?} {}", self.story());
+        if unheard {
+            return;
+        }
+        for s in [0, 1] {
+            let (from, to) = (&self.users[s], &self.users[1 - s]);
+            for (stream, count) in &from.next_out {
+                let got = to.next_in.get(&(0, *stream)).copied().unwrap_or(0);
+                assert_eq!(got, *count, "stream {stream} of side {s}");
+            }
+            assert_eq!(to.unordered_in.len() as u32, from.unordered_out, "unordered of side {s}");
+            assert_eq!(from.dropped, 0);
+        }
+    }
+
+    fn story(&self) -> String {
+        let stand = [0, 1].map(|s| {
+            let all = self.users[s].ids.iter().filter_map(|id| self.association(s, *id));
+            all.map(|a| (a.remote(), a.sight(), a.queued_bytes(), a.flight_bytes())).collect::<Vec<_>>()
+        });
+        format!("at {}\n{:?}\n{stand:?}\n{:?}", self.now, self.plan, self.users)
+    }
+}
+
+impl User {
+    /// A whole message of the peer: once, in order, as it was sent.
+    fn heard(&mut self, received: Received, honest: bool, largest: u64) {
+        let (stream, unordered) = (received.stream, received.unordered);
+        let bytes = received.into_bytes();
+        if largest == 1 {
+            let next = self.next_in.entry((0, stream)).or_insert(0);
+            assert!(!honest || bytes[..] == [*next as u8], "stream {stream}: {bytes:?}, not {next}");
+            *next += 1;
+            return;
+        }
+        assert!(bytes.len() >= HEADER && bytes[..4] != [EVIL; 4], "a stranger's data: {bytes:?}");
+        let number = u32::from_be_bytes(bytes[2..6].try_into().unwrap());
+        let epoch = bytes[7];
+        assert_eq!((u16::from_be_bytes([bytes[0], bytes[1]]), bytes[6]), (stream, u8::from(unordered)));
+        assert!(bytes[HEADER..].iter().all(|b| *b == number as u8 ^ stream as u8), "mixed up");
+        if unordered {
+            assert!(self.unordered_in.insert((epoch, number)), "unordered message {number} delivered twice");
+        } else {
+            let next = self.next_in.entry((epoch, stream)).or_insert(0);
+            // What a restart took along is never delivered; what was delivered never comes again.
+            let fine = if honest { number == *next } else { number >= *next };
+            assert!(fine, "stream {stream}: {number}, not {next}");
+            *next = number + 1;
+        }
+    }
+}
