@@ -15,7 +15,7 @@ FLAGS  ?=
 LIVES  ?= 100000
 FUZZ_SECONDS ?= 60
 
-.PHONY: help demo test test-rust test-python build venv lint bench instructions soak exhaustive fuzz report reference studies clean
+.PHONY: help demo test test-rust test-python build venv lint rfc-doc bench instructions soak exhaustive fuzz report reference studies clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -40,13 +40,17 @@ build: venv ## the Python module, and with it the simulator
 venv: ## .venv with the pinned Python packages
 	@bash tools/prepare.sh
 
-lint: venv ## formatting, lints, documentation, circles of imports; warnings are errors
+lint: venv ## formatting, lints, documentation, circles of imports, docs/rfc.md; warnings are errors
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 	$(PY) -m ruff check
 	$(PY) -m ruff format --check
 	$(PY) tools/check_circles.py
+	$(PY) tools/rfc.py --check
+
+rfc-doc: ## docs/rfc.md: where each sentence of the RFCs is implemented and tested
+	python3 tools/rfc.py
 
 bench: ## speed: the simulator beside ns-2, and the stack in memory
 	@bash benches/run.sh

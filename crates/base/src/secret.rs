@@ -98,6 +98,7 @@ mod tests {
         assert_eq!(again.below(0), 0);
     }
 
+    // rfc9260:5.1.3-4 rfc9260:14.1-1
     #[test]
     fn it_does_not_show_its_seed() {
         assert_eq!(format!("{:?}", SecretRng::from_seed([9; 32])), "SecretRng(..)");

@@ -58,6 +58,7 @@ impl CookieKey {
         Self(key)
     }
 
+    // rfc9260:5.1.3-3
     fn mac(&self, contents: &[u8]) -> Option<Hmac<Sha256>> {
         let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).ok()?;
         mac.update(contents);
@@ -66,6 +67,7 @@ impl CookieKey {
 
     /// Contents and MAC. With a `size` other than 0 the contents are filled up with zeros, so that the whole has that size
     /// where it is not larger anyway; the length of the filling stands before the MAC.
+    // rfc9260:3.3.3.1.1-1 rfc9260:5.1.3-1
     pub(crate) fn seal(&self, cookie: &Cookie, size: u16) -> Vec<u8> {
         let mut out = cookie.encode();
         if size > 0 {
@@ -102,6 +104,7 @@ impl Cookie {
         self.addresses.first().map(|address| SocketAddr::new(*address, self.udp_port))
     }
 
+    // rfc9260:5.1.3-2 rfc9260:5.1.3-7
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(FIXED_LEN + self.addresses.len() * ADDRESS_LEN + MAC_LEN);
         out.extend_from_slice(&self.created.as_nanos().to_be_bytes());
@@ -232,6 +235,7 @@ pub(crate) mod tests {
         }
     }
 
+    // rfc9260:3.3.3.1.1-1 rfc9260:5.1.3-1 rfc9260:5.1.3-2 rfc9260:5.1.3-3
     #[test]
     fn any_change_is_refused() {
         let key = CookieKey::new([1; 32]);

@@ -21,6 +21,7 @@ impl TieSecret {
     }
 
     /// Local and Peer's Tie-Tag of the association with these tags, ours first: "a random value other than 0" (5.2.2).
+    // rfc9260:5.1.3-6 rfc9260:5.2.2-5
     pub(crate) fn tie_tags(&self, (local_tag, peer_tag): (u32, u32)) -> (u32, u32) {
         let mut first = [0; 4];
         let mut second = [0; 4];

@@ -11,9 +11,10 @@ use std::sync::Arc;
 
 use anabranch_base::{Duration, Rng};
 use anabranch_sctp::{AbortReason, CloseReason, Config, Endpoint, EndpointConfig, Event, Message, State};
+use anabranch_wire::Tsn;
 use anabranch_wire::cause::{Cause, Causes, StaleCookie, UserInitiatedAbort};
-use anabranch_wire::chunk::{Abort, Chunk, ErrorChunk, kind};
-use anabranch_wire::param::Param;
+use anabranch_wire::chunk::{Abort, Chunk, CookieAck, ErrorChunk, Init, InitKind, kind};
+use anabranch_wire::param::{Param, Params, StateCookie};
 use network::{Datagram, Network, echo, init, ip, packet};
 
 const A: u8 = 1;
@@ -35,6 +36,7 @@ fn two(seed: u64) -> (Network, usize, usize) {
 /// Tie-Tags are "two 32-bit random numbers that together make a 64-bit nonce" (2), and "populated with a random value other than
 /// 0" (5.2.2). Whoever reads the INIT ACK of a restart that never was (behind the same NAT, say) finds no tag there that ends the
 /// association.
+// rfc9260:5.1.3-6
 #[test]
 fn a_cookie_betrays_no_tag_of_an_association() {
     for wait in [25, 100] {
@@ -185,6 +187,7 @@ fn the_cookies_of_a_collision_die_with_the_association() {
 
 /// The peer asks, restarts and asks again, all while we ask: the later cookie is the one that counts. The earlier one, when a copy
 /// of it comes late, would make us talk to an incarnation that is gone (5.2.4 B).
+// rfc9260:5.2.4-3
 #[test]
 fn an_older_cookie_of_a_collision_changes_no_tag() {
     let mut net = Network::default();
@@ -210,6 +213,55 @@ fn an_older_cookie_of_a_collision_changes_no_tag() {
     let sent = net.take(ip(Z));
     assert!(!sent.is_empty() && sent.iter().all(|d| d.tag() == new.0), "{sent:x?}");
     assert_eq!(net.received_from(a, ip(Z)), [b"new"]);
+}
+
+/// 5.2.4 C: "The cookie SHOULD be silently discarded. The endpoint SHOULD NOT change states and SHOULD leave any timers running." Z has
+/// asked, its COOKIE ECHO comes late, and meanwhile A has asked Z, which answers with the tag that it has.
+// rfc9260:5.2.4-8 rfc9260:5.2.4-9
+#[test]
+fn a_cookie_of_before_we_asked_changes_nothing() {
+    const TAG: u32 = 0x1111_1111;
+    let mut net = Network::default();
+    let a = net.add(4, "a", &[A]);
+    net.listen(a);
+    net.throw(ip(Z), ip(A), init(TAG, &[]));
+    net.run_for(ms(25));
+    let early = net.take(ip(Z)).iter().find_map(Datagram::offer).unwrap();
+    let id = net.connect(a, ip(Z));
+    net.run_for(ms(25));
+    let mut tag = 0;
+    net.take(ip(Z)).last().unwrap().each(|chunk| {
+        let Chunk::Init(init) = chunk else { panic!("{chunk:?}") };
+        tag = init.initiate_tag;
+    });
+    let mut params = Vec::new();
+    Param::StateCookie(StateCookie { cookie: b"of Z" }).emit(&mut params);
+    let answer = Init {
+        initiate_tag: TAG,
+        a_rwnd: 1_000_000,
+        outbound_streams: 10,
+        inbound_streams: 10,
+        initial_tsn: Tsn::new(TAG),
+        params: Params::new(&params),
+    };
+    net.throw(ip(Z), ip(A), packet(tag, |out| answer.emit(InitKind::InitAck, out)));
+    net.run_for(ms(25));
+    assert_eq!(net.take(ip(Z)).last().unwrap().kinds(), [kind::COOKIE_ECHO]);
+    let late = |net: &mut Network, state: State| {
+        net.throw(ip(Z), ip(A), echo(&early, TAG, b"late"));
+        net.run_for(ms(25));
+        assert!(net.take(ip(Z)).is_empty());
+        assert_eq!(net.state(a, id), state);
+    };
+    late(&mut net, State::CookieEchoed);
+    net.run_for(ms(1000));
+    let again = net.take(ip(Z));
+    assert!(again.iter().map(Datagram::kinds).eq([[kind::COOKIE_ECHO]]), "T1-cookie goes on: {again:x?}");
+    net.throw(ip(Z), ip(A), packet(tag, |out| CookieAck.emit(out)));
+    net.run_for(ms(25));
+    net.take(ip(Z));
+    late(&mut net, State::Established);
+    assert!(net.received_from(a, ip(Z)).is_empty());
 }
 
 /// A COOKIE ECHO that was good, had not the association that it was made beside ended meanwhile: its sender is told, and asks again.
@@ -318,6 +370,7 @@ fn lives_in_which_anything_comes_again() {
 
 /// "An endpoint SHOULD use the RTT information measured based on the previous COOKIE ECHO/ERROR chunk exchange and SHOULD add no
 /// more than 1 second beyond the measured RTT" (5.2.6), however stale the peer says that the cookie was.
+// rfc9260:5.2.6-3
 #[test]
 fn a_cookie_preservative_asks_for_a_second_beyond_the_round_trip() {
     for (staleness_us, waits) in [(0, 3), (20_000, 200), (u32::MAX, 3), (u32::MAX, 900)] {
@@ -355,6 +408,7 @@ fn a_cookie_preservative_asks_for_a_second_beyond_the_round_trip() {
 
 /// "If an endpoint receives an INIT, INIT ACK, or COOKIE ECHO chunk but decides not to establish the new association due to ...
 /// lack of local resources, it MUST respond with an ABORT chunk" (5.1). A client that heard nothing asked nine times, for minutes.
+// rfc9260:5.1-15
 #[test]
 fn a_full_endpoint_says_so() {
     let (mut net, a, z) = two(7);
@@ -392,6 +446,7 @@ fn a_full_endpoint_says_so() {
 }
 
 /// "Upper Layer Abort Reason" (3.3.10.12): the words of the peer's user reach ours. They may be long, and they need not be ours.
+// rfc9260:9.1-7
 #[test]
 fn the_reason_of_an_abort_is_passed_on() {
     for reflected_tag in [false, true] {
@@ -417,6 +472,7 @@ fn the_reason_of_an_abort_is_passed_on() {
 
 /// "The State Cookie ... secret key ... SHOULD be changed reasonably frequently" (5.1.3): a key that changes in the middle of a
 /// handshake ends none.
+// rfc9260:5.1.3-5
 #[test]
 fn a_key_that_changes_ends_no_handshake() {
     let mut net = Network::default();

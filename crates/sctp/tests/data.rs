@@ -51,6 +51,7 @@ fn delayed_sacks_follow_every_second_packet_and_200_ms() {
     assert_eq!((pair.log[1].at - pair.log[0].at).as_millis(), 210, "one packet waits SACK.Delay");
 }
 
+// rfc9260:6.10-4
 #[test]
 fn small_messages_share_a_packet_and_a_sack_rides_with_data() {
     let (mut pair, a, z) = Pair::established(2, &Config::rfc9260());
@@ -69,6 +70,7 @@ fn small_messages_share_a_packet_and_a_sack_rides_with_data() {
     assert!(pair.log.iter().any(|p| p.has("SACK") && p.has("DATA")), "{:?}", pair.ladder());
 }
 
+// rfc9260:6.10-5
 #[test]
 fn messages_of_every_size_arrive_whole_and_in_order() {
     for (seed, batch) in [(3, 1), (4, 16)] {
@@ -108,6 +110,7 @@ fn messages_larger_than_a_packet_fill_packets() {
 
 /// Claim L-F9 of study 002 (Fig 9): cwnd of 17, one chunk lost; with the rules of RFC 2960 three new TSNs leave on
 /// the first three reports, the lost one on the fourth although the flight fills the window, and cwnd becomes 8.
+// rfc9260:7.2.4-4
 #[test]
 fn figure_9_fast_retransmit_on_the_fourth_report_ignores_the_window() {
     let config = steady("ns2-2.28", 17);
@@ -139,6 +142,7 @@ fn figure_9_fast_retransmit_on_the_fourth_report_ignores_the_window() {
     assert_eq!(pair.received.len(), 60);
 }
 
+// rfc9260:7.2.3-1
 #[test]
 fn rfc_9260_marks_on_the_third_report_and_cuts_once_a_window() {
     let config = steady("rfc9260", 20);
@@ -208,6 +212,7 @@ fn association_max_retrans_ends_it() {
     assert_eq!(pair.a.view(a).unwrap().stats().timeouts, 11, "Association.Max.Retrans = 10");
 }
 
+// rfc9260:6.1-3 rfc9260:6.1-4 rfc9260:6.1-5
 #[test]
 fn a_closed_window_is_probed_and_opens_again() {
     let mut config = Config::rfc9260();
@@ -234,6 +239,7 @@ fn a_closed_window_is_probed_and_opens_again() {
     assert!(pair.received.iter().enumerate().all(|(i, (_, m))| m.pieces().next().unwrap()[0] == i as u8));
 }
 
+// rfc9260:6.2-6 rfc9260:6.2-11 rfc9260:6.2-12
 #[test]
 fn reading_sends_a_window_update() {
     let mut config = Config::rfc9260();
@@ -250,6 +256,7 @@ fn reading_sends_a_window_update() {
     assert_eq!(pair.names(), ["Z: SACK"]);
 }
 
+// rfc9260:1.6-5 rfc9260:6.5-5
 #[test]
 fn a_loss_at_the_wrap_of_the_ssn() {
     let mut config = Config::rfc9260();
@@ -279,6 +286,7 @@ fn a_loss_at_the_wrap_of_the_ssn() {
     }
 }
 
+// rfc9260:3.3.1-5 rfc9260:6.5-1
 #[test]
 fn a_full_send_buffer_says_so_and_later_takes_more() {
     let mut config = Config::rfc9260();
@@ -433,6 +441,7 @@ fn reordered_packets() {
     );
 }
 
+// rfc9260:6.5-2
 #[test]
 fn an_invalid_stream_is_acknowledged_and_reported() {
     let mut wide = Config::rfc9260();
@@ -465,6 +474,7 @@ fn an_invalid_stream_is_acknowledged_and_reported() {
 }
 
 /// A message may be longer than the receive buffer: it is read in parts (RFC 9260, 6.9).
+// rfc9260:6.9-15
 #[test]
 fn a_message_longer_than_the_receive_buffer() {
     for (window, len, probes) in [(1 << 20, 16 << 20, 0), (1500, 20_000, 13), (4000, 4001, 0)] {

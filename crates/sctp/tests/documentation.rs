@@ -14,6 +14,7 @@ fn table() -> String {
     table
 }
 
+// rfc9260:16-1
 #[test]
 fn every_value_is_documented_as_it_is() {
     let (_, rest) = TEXT.split_once("<!-- keys -->\n").expect("the beginning of the table");

@@ -66,6 +66,7 @@ fn every_neighbourhood(config: &Config, chunk: impl Fn(&Packet<'_>, u32, DataFla
     }
 }
 
+// rfc9260:6.9-14
 #[test]
 fn neighbours_of_fragments() {
     every_neighbourhood(&Config::rfc9260(), |sample, ahead, flags| {

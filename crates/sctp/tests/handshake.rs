@@ -78,6 +78,7 @@ fn nobody_listens() {
     assert_eq!(closed(&pair, Side::A), Some(CloseReason::AbortedByPeer { causes: vec![], reason: None }));
 }
 
+// rfc9260:1.3-1 rfc9260:5.2.4-7 rfc9260:5.2.4-10
 #[test]
 fn both_ask_at_the_same_time() {
     let mut pair = Pair::new(5);
@@ -103,6 +104,7 @@ fn both_ask_at_the_same_time() {
     assert_eq!(got, [(Side::A, b"from z".to_vec()), (Side::Z, b"from a".to_vec())]);
 }
 
+// rfc9260:5.2.2-5
 #[test]
 fn a_restarted_peer_is_recognised_by_its_tie_tags() {
     let (mut pair, _, z) = Pair::established(6, &Config::rfc9260());
@@ -251,6 +253,7 @@ fn every_packet_of_the_shutdown_may_be_lost_once() {
     }
 }
 
+// rfc9260:9.2-26
 #[test]
 fn both_shut_down_at_the_same_time() {
     let (mut pair, a, z) = Pair::established(10, &Config::rfc9260());
@@ -289,6 +292,7 @@ fn abort_tells_the_peer_why() {
     assert_eq!(closed(&pair, Side::Z), Some(told));
 }
 
+// rfc9260:8.3-1
 #[test]
 fn heartbeats_keep_an_idle_path_and_find_a_dead_one() {
     let mut config = Config::rfc9260();

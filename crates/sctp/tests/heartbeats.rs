@@ -54,6 +54,7 @@ fn answer(script: &mut Script, info: &[u8]) {
 
 /// 8.3: "increment the respective error counter of the destination transport address each time a HEARTBEAT chunk is sent to that
 /// address and not acknowledged within one RTO", and not a heartbeat interval later. An answer that comes after all clears it.
+// rfc9260:8.3-3
 #[test]
 fn a_missed_heartbeat_counts_after_an_rto() {
     let mut script = Script::established(&config());

@@ -65,6 +65,7 @@ fn alive(pair: &mut Pair, a: anabranch_sctp::AssociationId, z: anabranch_sctp::A
 }
 
 /// 8.5.1: which tag, with which T bit, ends an association.
+// rfc9260:8.5.1-6 rfc9260:8.5.1-10
 #[test]
 fn abort_and_shutdown_complete_by_tag_and_t_bit() {
     for (own, reflected, ends) in
@@ -87,6 +88,7 @@ fn abort_and_shutdown_complete_by_tag_and_t_bit() {
     }
 }
 
+// rfc9260:8.5-3
 #[test]
 fn wrong_tags_change_nothing_and_get_no_answer() {
     let (mut pair, a, z) = Pair::established(2, &Config::rfc9260());
@@ -126,6 +128,7 @@ fn wrong_tags_change_nothing_and_get_no_answer() {
 }
 
 /// CVE-2021-3772: a spoofed INIT makes no ABORT that carries a tag of the association.
+// rfc9260:5.2.2-9
 #[test]
 fn a_spoofed_init_harms_no_association() {
     let (mut pair, a, z) = Pair::established(4, &Config::rfc9260());
@@ -161,6 +164,7 @@ fn a_spoofed_init_harms_no_association() {
     alive(&mut pair, a, z);
 }
 
+// rfc9260:5.1-6
 #[test]
 fn an_init_flood_keeps_no_state() {
     let (mut pair, id) = Pair::connecting(5, &Config::rfc9260());
@@ -182,6 +186,7 @@ fn an_init_flood_keeps_no_state() {
     assert_eq!(pair.a.view(id).unwrap().state(), State::Established);
 }
 
+// rfc9260:5.1.5-2 rfc9260:5.1.5-3
 #[test]
 fn forged_and_replayed_cookies() {
     let (mut pair, a) = Pair::connecting(6, &Config::rfc9260());
@@ -250,6 +255,7 @@ fn a_claimed_address_blocks_nobody() {
     assert_eq!((pair.z.associations(), pair.received.len()), (2, 1));
 }
 
+// rfc9260:8.4-10
 #[test]
 fn out_of_the_blue() {
     let mut pair = Pair::new(7);
@@ -286,6 +292,7 @@ fn out_of_the_blue() {
     assert!(pair.log.is_empty());
 }
 
+// rfc9260:12.4-4
 #[test]
 fn lies_in_sacks_and_data() {
     let data = |tsn, payload: &'static [u8], flags| Data {

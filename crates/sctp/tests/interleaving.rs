@@ -46,6 +46,7 @@ fn send(pair: &mut Pair, side: Side, id: AssociationId, stream: u16, unordered: 
     pair.endpoint(side).association(id).unwrap().send(now, message).unwrap();
 }
 
+// rfc8260:2.2.1-3
 #[test]
 fn the_list_of_extensions_says_what_is_on() {
     for (interleaving, reconfiguration, expected) in [
@@ -177,6 +178,7 @@ fn a_large_message_does_not_hold_up_a_small_one() {
 }
 
 /// Every message comes once, ordered ones in order, whatever the network does and whichever scheduler mixes them.
+// rfc8260:2.2.2-4 rfc8260:2.2.2-5
 #[test]
 fn every_scheduler_over_a_bad_network() {
     for (seed, scheduling) in (10..).zip(StreamScheduling::ALL) {
@@ -280,6 +282,7 @@ fn i_data(tsn: u32, mid: u32, ppid_or_fsn: u32, flags: DataFlags, payload: &[u8]
 
 /// 2.2.3: DATA where I-DATA was agreed, and I-DATA where it was offered and not agreed, end the association; to who does
 /// not know I-DATA at all it is an unknown chunk.
+// rfc8260:2.2.3-3
 #[test]
 fn data_and_i_data_exclude_each_other() {
     for (ours, theirs, with_data, ends) in [
@@ -358,6 +361,7 @@ fn fragments_without_sense() {
 }
 
 /// A peer that restarts without the extension, or with it, gets what the new handshake agrees on.
+// rfc8260:2-1
 #[test]
 fn a_restart_agrees_anew() {
     for (before, after) in [(true, false), (false, true), (true, true)] {
@@ -388,6 +392,7 @@ fn a_restart_agrees_anew() {
 }
 
 /// 2.3.1: what a peer gives up holds up nothing, and what came of it is forgotten.
+// rfc8260:2-2 rfc8260:2.3.1-6
 #[test]
 fn messages_that_the_peer_gives_up() {
     let config = config(true).with(|c| c.subflows.level = anabranch_sctp::config::SubflowLevel::One);
@@ -438,10 +443,16 @@ fn messages_that_the_peer_gives_up() {
     pair.inject(Side::A, &forward(tsn.wrapping_add(11), 0, true));
     pair.pump();
     let sack = pair.log.last().unwrap();
-    let packet = Packet::parse(&sack.bytes, Checksum::Ignore).unwrap();
-    let Chunk::Sack(sack) = Chunk::parse(packet.chunks().next().unwrap().unwrap()).unwrap() else { panic!() };
+    let parsed = Packet::parse(&sack.bytes, Checksum::Ignore).unwrap();
+    let Chunk::Sack(sack) = Chunk::parse(parsed.chunks().next().unwrap().unwrap()).unwrap() else { panic!() };
     assert_eq!(sack.a_rwnd, config.limits.receive_window);
     assert_eq!(pair.z.view(z).unwrap().state(), State::Established);
+    // FORWARD-TSN is for DATA: "the receiver of the FORWARD-TSN chunk MUST abort the association".
+    let bytes = packet(tag, |out| anabranch_wire::chunk::forward_tsn::emit(out, Tsn::new(tsn), &[]));
+    pair.inject(Side::A, &bytes);
+    pair.pump();
+    assert_eq!(pair.z.view(z).unwrap().state(), State::Closed);
+    assert_eq!(kinds(pair.log.last().unwrap()), [kind::ABORT]);
 }
 
 /// Linux numbers the fragments of I-DATA from 0 with the second of a message; RFC 8260, 2.1 has them start with the first: "the FSN is

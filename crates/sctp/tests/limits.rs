@@ -32,6 +32,7 @@ fn wide(interleaving: bool) -> Config {
 /// RFC 9260, 1.6 has stream sequence numbers compared with serial arithmetic of 16 bits, and 6.5 has them wrap: of the ordered
 /// messages of a stream that a peer has not acknowledged no two may have numbers that it cannot tell apart, or would take for the
 /// wrong order. What is sent beyond waits; other streams, unordered messages and messages that go on do not.
+// rfc9260:6.1-23
 #[test]
 fn no_stream_sequence_number_is_used_twice_in_a_window() {
     let mut script = Script::established(&wide(false));

@@ -58,6 +58,7 @@ fn tagless() -> Vec<(&'static str, Vec<u8>)> {
 /// "When an endpoint receives an SCTP packet with the Verification Tag set to 0, it SHOULD verify that the packet contains only
 /// an INIT chunk. Otherwise, the receiver MUST silently discard the packet" (8.5.1 A): from strangers, and from the peer of an
 /// association in every state of its handshake.
+// rfc9260:8.5.1-3
 #[test]
 fn a_tag_of_0_is_for_init_alone() {
     for (name, bytes) in tagless() {
@@ -101,6 +102,7 @@ fn tag_for(net: &Network, to: u8) -> u32 {
 
 /// "If the OOTB packet is to or from a non-unicast address, a receiver SHOULD silently discard the packet" (8.4, 1). What has the
 /// tag of an association is no exception: the answer would leave from the address of a group.
+// rfc9260:8.4-1
 #[test]
 fn nothing_that_went_to_a_group_is_answered() {
     let groups: [IpAddr; 5] = [

@@ -271,6 +271,7 @@ fn over_short_queue(config: &Config, room: u64, bursts: usize) -> (u64, Duration
     (drops.get(), pair.now - start)
 }
 
+// rfc9260:6.1-14
 #[test]
 fn a_short_queue_loses_less_and_nobody_is_slower() {
     for max_burst in [MaxBurst::Off, MaxBurst::Clamp(4)] {

@@ -19,6 +19,7 @@ use bytes::Bytes;
 use common::{PORT, Pair, Side, address, subflow_config};
 
 /// Three messages of 1 MB, or ten of 300 kB, take turns in a window of 1 MiB: none of them can be whole before it closes.
+// rfc8260:2.2.2-6
 #[test]
 fn messages_that_take_turns_in_the_window() {
     for (count, len) in [(3, 1_000_000), (10, 300_000)] {
@@ -409,6 +410,7 @@ fn a_restart_ends_what_was_delivered_in_part() {
 }
 
 /// The peer resets a stream, or all, in the middle of a message: it will not end, and its further fragments are out of place.
+// rfc6525:5.2.4-4
 #[test]
 fn a_reset_ends_what_was_delivered_in_part() {
     for (interleaved, stream, listed) in [(false, 1, true), (true, 1, true), (true, 1, false)] {

@@ -117,6 +117,7 @@ fn reset(direction: Direction, streams: &[u16]) -> Event {
     Event::StreamsReset { direction, streams: streams.to_vec(), outcome: Reconfigured::Performed }
 }
 
+// rfc6525:5.1.2-3 rfc6525:5.2.2-7
 #[test]
 fn a_stream_begins_anew_and_the_others_go_on() {
     for interleaving in [false, true] {
@@ -147,6 +148,8 @@ fn a_stream_begins_anew_and_the_others_go_on() {
     }
 }
 
+// rfc6525:5.1.2-5 rfc6525:5.1.2-6 rfc6525:5.1.3-1 rfc6525:5.1.3-4 rfc6525:5.1.3-5 rfc6525:5.2.1-1
+// rfc6525:5.2.2-1 rfc6525:5.2.3-1 rfc6525:5.2.3-2 rfc6525:5.2.3-5
 #[test]
 fn the_peer_is_asked_for_its_streams_and_answers_with_a_request() {
     let (mut pair, a, z) = Pair::established(2, &config(true));
@@ -184,6 +187,7 @@ fn the_peer_is_asked_for_its_streams_and_answers_with_a_request() {
 }
 
 /// E2: the request overtakes data, and is answered "In progress" until that has come.
+// rfc6525:5.2.2-4 rfc6525:5.2.2-8
 #[test]
 fn a_reset_waits_for_what_was_sent_before() {
     let (mut pair, a, _) = Pair::established(3, &config(false));
@@ -210,6 +214,8 @@ fn a_reset_waits_for_what_was_sent_before() {
     assert_eq!(said.last().unwrap(), "Z result=1");
 }
 
+// rfc6525:5.1.2-7 rfc6525:5.2.1-4 rfc6525:5.2.2-6
+// rfc8260:2.3.2-1
 #[test]
 fn every_packet_may_be_lost_once() {
     for interleaving in [false, true] {
@@ -253,6 +259,8 @@ fn every_packet_may_be_lost_once() {
 }
 
 /// 5.1.4 and 5.2.4: where the TSNs go on.
+// rfc6525:5.1.4-1 rfc6525:5.1.4-3 rfc6525:5.1.4-4 rfc6525:5.1.4-7 rfc6525:5.2.4-5 rfc6525:5.2.7-5
+// rfc6525:5.2.7-6
 #[test]
 fn tsns_begin_anew_on_both_sides() {
     let (mut pair, a, z) = Pair::established(5, &config(false));
@@ -298,6 +306,7 @@ fn tsns_begin_anew_on_both_sides() {
     assert_eq!(pair.z.view(z).unwrap().state(), State::Established);
 }
 
+// rfc6525:5.2.5-1 rfc6525:5.2.5-2 rfc6525:5.2.6-1
 #[test]
 fn more_streams_for_both() {
     let (mut pair, a, z) = Pair::established(6, &config(false));
@@ -328,6 +337,7 @@ fn more_streams_for_both() {
     assert!(pair.saw(Side::Z, |e| *e == added(11, 15)));
 }
 
+// rfc6525:3.1-1 rfc6525:5.2.1-5 rfc6525:5.2.5-3 rfc6525:5.2.6-2
 #[test]
 fn what_the_peer_may_not() {
     let mut strict = config(false);
@@ -372,6 +382,7 @@ fn what_the_peer_may_not() {
     assert_eq!(dialogue(&pair), ["A add-outgoing", "Z result=2", "A add-incoming", "Z result=2"]);
 }
 
+// rfc6525:5.1.1-2 rfc6525:5.1.1-3
 #[test]
 fn nothing_without_agreement() {
     for (ours, theirs) in [(true, false), (false, true), (false, false)] {
@@ -415,6 +426,7 @@ fn nothing_without_agreement() {
 }
 
 /// 5.1.1: RTO, doubled at every expiry, and the error counters.
+// rfc6525:5.1.1-8 rfc6525:5.1.1-9
 #[test]
 fn a_request_without_answer_ends_the_association() {
     let (mut pair, a, _) = Pair::established(11, &config(false));
@@ -433,6 +445,7 @@ fn a_request_without_answer_ends_the_association() {
 }
 
 /// "In progress" for ever is no error of the path (H2).
+// rfc6525:5.2.7-3
 #[test]
 fn a_peer_that_works_on_it_is_not_dead() {
     let (mut pair, a, _) = Pair::established(12, &config(false));
@@ -492,6 +505,7 @@ fn the_send_buffer_bounds_what_is_held() {
 }
 
 /// Both sides do everything at once, on a network that loses a fifth of all packets.
+// rfc6525:5.1.1-4 rfc6525:5.1.1-5 rfc6525:5.2.3-4
 #[test]
 fn random_lives() {
     for seed in 0..60 {
@@ -548,6 +562,7 @@ fn random_lives() {
 }
 
 /// Requests at random from a peer that the other side believes: nothing panics, nothing grows without bound.
+// rfc6525:5.2.1-2
 #[test]
 fn requests_without_sense() {
     for seed in 0..200 {

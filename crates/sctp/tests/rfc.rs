@@ -37,6 +37,7 @@ fn at_ms(logged: &Logged) -> u64 {
 
 /// 5.2.1: in COOKIE-WAIT and COOKIE-ECHOED the answer to an INIT repeats our own tag and Initial TSN, and changes
 /// nothing.
+// rfc9260:5.2.1-1 rfc9260:5.2.1-6
 #[test]
 fn s5_2_1_an_init_while_setting_up() {
     for echoed in [false, true] {
@@ -94,6 +95,7 @@ fn s5_2_4_collisions_with_data_and_a_loss_anywhere() {
 }
 
 /// 5.1.1: a collision grants streams, too; what was queued beyond is dropped and reported.
+// rfc9260:5.1.1-3
 #[test]
 fn s5_1_1_streams_granted_in_a_collision() {
     let config = Config::rfc9260();
@@ -159,6 +161,7 @@ fn s6_1_a_closed_window_of_a_peer_that_died() {
 }
 
 /// 6.2: "a duplicate DATA chunk ... with no new DATA chunk" is answered at once, and its TSN is listed.
+// rfc9260:6.2-20 rfc9260:6.2-21
 #[test]
 fn s6_2_duplicates_are_reported_at_once() {
     let (mut pair, a, _) = Pair::established(7, &Config::rfc9260());
@@ -180,6 +183,7 @@ fn s6_2_duplicates_are_reported_at_once() {
 }
 
 /// 6.3.2 R3 and 6.3.3: T3-rtx runs from the last advance of the cumulative TSN, and doubles with each expiry.
+// rfc9260:6.1-19
 #[test]
 fn s6_3_t3_restarts_with_progress_and_backs_off() {
     let mut config = Config::rfc9260();
@@ -207,6 +211,7 @@ fn s6_3_t3_restarts_with_progress_and_backs_off() {
 }
 
 /// 6.3.1 C5, Karn: a chunk that was sent twice gives no sample, however late its SACK comes.
+// rfc9260:6.3.1-5
 #[test]
 fn s6_3_1_c5_no_sample_of_what_was_sent_twice() {
     for sampling in [RttSampling::OncePerRoundTrip, RttSampling::EveryAck] {
@@ -234,6 +239,7 @@ fn s6_3_1_c5_no_sample_of_what_was_sent_twice() {
 }
 
 /// 7.2.1: "max(cwnd / 2, 4 * PMDCS) once per RTO" without transmission, ssthresh first set to cwnd.
+// rfc9260:7.2.1-10 rfc9260:7.2.1-11
 #[test]
 fn s7_2_1_an_idle_window_decays() {
     let config = Config::rfc9260().with(|c| {
@@ -257,6 +263,7 @@ fn s7_2_1_an_idle_window_decays() {
 }
 
 /// 7.2.3: after T3-rtx the window grows by slow start, also when the timer expired during Fast Recovery.
+// rfc9260:7.2.3-2
 #[test]
 fn s7_2_3_slow_start_after_a_timeout_in_fast_recovery() {
     let config = Config::rfc9260().with(|c| {
@@ -287,6 +294,7 @@ fn s7_2_3_slow_start_after_a_timeout_in_fast_recovery() {
 
 /// 8.1 to 8.3: heartbeats every HB.interval + RTO (+- 50 % of the RTO); each that is not answered counts; the counter
 /// is cleared by an answer.
+// rfc9260:8.1-6 rfc9260:8.3-7 rfc9260:8.3-9 rfc9260:8.3-11 rfc9260:8.3-13
 #[test]
 fn s8_3_heartbeat_times_and_counters() {
     let mut config = Config::rfc9260();
@@ -353,6 +361,7 @@ fn s9_2_shutdown_with_data_both_ways_and_a_loss_anywhere() {
 }
 
 /// 9.2: DATA in SHUTDOWN-SENT is answered with SHUTDOWN at once, and with a SACK where there are gaps.
+// rfc9260:9.2-6 rfc9260:9.2-9 rfc9260:9.2-10
 #[test]
 fn s9_2_data_in_shutdown_sent() {
     let (mut pair, a, z) = Pair::established(14, &Config::rfc9260());
@@ -377,6 +386,7 @@ fn s9_2_data_in_shutdown_sent() {
 }
 
 /// 1.6: TSNs wrap at 2^32. Seeds whose first TSN lies just below, with loss, duplication and gaps across the wrap.
+// rfc9260:1.6-4
 #[test]
 fn s1_6_tsns_wrap() {
     for (seed, initial, chunks) in [(8_575_372, 0xffff_ff38_u32, 400), (2_109_710, 0xffff_fb13, 3000)] {
@@ -448,6 +458,8 @@ fn s6_9_the_smallest_mtu() {
 }
 
 /// Two endpoints wherever they are: IPv6, and UDP-encapsulated with ports of their own.
+// rfc6951:5.3-1 rfc6951:5.3-3
+// rfc9260:1.3-2 rfc9260:5.1.2-1 rfc9260:5.1-3
 #[test]
 fn s1_3_other_addresses() {
     let places: [(SocketAddr, SocketAddr); 2] = [

@@ -82,6 +82,7 @@ fn an_association_that_ended_in_a_packet_with_data_can_be_released() {
 }
 
 /// 6.10: "the total size of the resulting SCTP packet MUST be less than or equal to the current PMTU".
+// rfc9260:6.10-1
 #[test]
 fn answers_to_many_requests_fit_into_packets() {
     let config = Config::rfc9260();
@@ -113,6 +114,7 @@ fn answers_to_many_requests_fit_into_packets() {
 
 /// 3.2.1 and 5.1 C: what the INIT ACK had that we do not know is reported with the COOKIE ECHO, for "until the
 /// COOKIE ACK chunk is returned, the sender MUST NOT send any other packets to the peer".
+// rfc9260:3.2.2-2
 #[test]
 fn unknown_parameters_of_an_init_ack_are_reported_with_the_cookie_echo() {
     for with_data in [true, false] {
@@ -178,6 +180,7 @@ fn shutdown_ack_behind_a_sack_and_packets_without_chunks() {
 }
 
 /// However many addresses an INIT lists, the cookie stays at most 512 bytes.
+// rfc9260:5.1.3-7
 #[test]
 fn cookies_stay_small() {
     let mut pair = Pair::new(4);

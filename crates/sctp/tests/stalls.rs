@@ -204,6 +204,7 @@ fn closed_window(config: &Config, messages: usize) -> (Script, u32) {
 
 /// 6.1 A. After a closed window of any length data flows with the window update, and the congestion window is as before, but for the decay
 /// of an idle one, which is switched off here: "zero window probing does not affect the calculation of cwnd" (6.1 A).
+// rfc9260:6.1-8
 #[test]
 fn data_flows_with_the_window_update() {
     for profile in ["rfc9260", "rfc9260-rack", "rfc2960", "linux-6.1"] {
@@ -246,6 +247,7 @@ fn a_probe_that_is_answered_is_no_probe_any_more() {
 }
 
 /// A window of less than a chunk is closed: SACKs that say so again and again do not put the probe off.
+// rfc9260:6.1-9
 #[test]
 fn a_window_below_a_chunk_is_probed() {
     let (mut script, first) = closed_window(&Config::rfc9260(), 10);
@@ -260,6 +262,7 @@ fn a_window_below_a_chunk_is_probed() {
 
 /// 6.1 A: "If the sender continues to receive SACK chunks from the peer while doing zero window probing, the unacknowledged window
 /// probes SHOULD NOT increment the error counter". A reader that pauses is there.
+// rfc9260:6.1-6
 #[test]
 fn a_reader_that_pauses_is_not_unreachable() {
     for (len, window) in [(1, 4000), (10, 4000), (1000, 4000), (1, 1500), (10, 30_000), (3000, 4000)] {
@@ -302,6 +305,7 @@ fn a_window_that_stays_closed_does_not_hold_a_shutdown() {
 
 /// 6.10 and 6.2.1: a SACK without room beside a HEARTBEAT ACK leaves in the next packet, with all its gap blocks. One that is cut
 /// takes back what was acknowledged.
+// rfc9260:6.2-17
 #[test]
 fn a_sack_leaves_whole() {
     let config = Config::rfc9260();
@@ -370,6 +374,7 @@ fn fragments_keep_their_size_while_an_answer_rides_along() {
 
 /// What gap blocks acknowledge may be taken back (6.2.1) and is kept. A peer that never fills one hole, and says that it has room for
 /// everything, makes us keep a send buffer and a receive buffer at most.
+// rfc9260:6.1-22
 #[test]
 fn a_peer_that_fills_no_hole_cannot_make_us_keep_everything() {
     for (profile, size) in [("rfc9260", 1000), ("rfc9260", 1), ("linux-6.1", 1000), ("rfc9260-rack", 1400)] {

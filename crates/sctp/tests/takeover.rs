@@ -79,6 +79,7 @@ fn two(seed: u64) -> (Network, usize, usize) {
 /// RFC 5062, 5 and 6: X lists V, echoes the cookie with V's address, and acknowledges all that is sent to V. "For the receiver
 /// of the COOKIE ECHO, the only CONFIRMED address is the address to which the packet containing the INIT ACK chunk was sent"
 /// (5.4), and "An endpoint MUST NOT send any chunks to an UNCONFIRMED address", but HEARTBEAT.
+// rfc9260:5.1.2-5 rfc9260:5.4-2
 #[test]
 fn data_goes_to_no_address_that_was_only_listed() {
     let mut net = Network::default();
@@ -118,6 +119,7 @@ fn data_goes_to_no_address_that_was_only_listed() {
 
 /// "When this match occurs, the address that the original HEARTBEAT was sent to is now considered CONFIRMED" (5.4). Only then
 /// does an INIT from there count as the peer's.
+// rfc9260:3.3.5-3
 #[test]
 fn a_listed_address_counts_once_its_nonce_has_come_back() {
     let mut net = Network::default();
@@ -163,6 +165,7 @@ fn a_listed_address_counts_once_its_nonce_has_come_back() {
 
 /// The takeover in COOKIE-WAIT: "The packet containing the INIT ACK chunk MUST only be sent to an address passed by the upper
 /// layer in the request to initialize the association" (5.2.1).
+// rfc9260:5.2.1-3
 #[test]
 fn a_stranger_gets_no_answer_in_cookie_wait() {
     for listens in [false, true] {
@@ -211,6 +214,7 @@ fn a_stranger_gets_no_answer_in_cookie_echoed() {
 }
 
 /// A restart begins at a confirmed address and adds none (5.2.2). X may ask, and hears with its own tag that it may not.
+// rfc9260:5.3.1-2
 #[test]
 fn a_stranger_restarts_nothing() {
     for claimed in [false, true] {
@@ -251,6 +255,7 @@ fn an_older_cookie_of_a_stranger_takes_over_nothing() {
 }
 
 /// Both ask at once. Z sends all it sends, or only some of it, from its other address, and lists both.
+// rfc9260:5.1.2-6 rfc9260:5.2.1-4
 #[test]
 fn both_ask_at_once_and_one_has_two_addresses() {
     let leaving: [fn(u8) -> usize; 5] = [
@@ -293,6 +298,7 @@ fn both_ask_at_once_and_one_has_two_addresses() {
 
 /// A client whose COOKIE ECHO leaves from its other address, the first time or when it is sent again: it is served where the
 /// INIT ACK went, and its other address is asked whether it is its own.
+// rfc9260:5.4-1 rfc9260:6.4-2
 #[test]
 fn a_cookie_from_another_address_of_an_honest_client() {
     for lose_the_ack in [false, true] {
@@ -321,6 +327,7 @@ fn a_cookie_from_another_address_of_an_honest_client() {
 }
 
 /// A peer that lost its memory asks again, listing what it listed before: a restart. It has one address or two.
+// rfc9260:5.1.2-4
 #[test]
 fn an_honest_peer_restarts() {
     for addresses in [&[Z][..], &[Z, Z2]] {
@@ -378,6 +385,7 @@ fn a_cookie_remembers_the_udp_port_of_its_init() {
 }
 
 /// What X may still hear of an old cookie (5.1.5, step 4), it hears where it asked, whatever the source of the COOKIE ECHO.
+// rfc9260:5.1.5-4
 #[test]
 fn an_error_for_a_stale_cookie_goes_where_the_init_ack_went() {
     let mut net = Network::default();

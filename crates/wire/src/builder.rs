@@ -54,6 +54,8 @@ impl<'b> PacketBuilder<'b> {
     }
 
     /// Fills in the checksum; returns the bytes of the packet.
+    // rfc6951:5.3-3
+    // rfc9260:6.8-1 rfc9260:6.8-2
     #[inline]
     pub fn finish(self, checksum: ChecksumOut) -> usize {
         let Some(packet) = self.buf.get_mut(self.start..) else {

@@ -69,6 +69,7 @@ mod tests {
         })
     }
 
+    // rfc9260:6.8-1
     #[test]
     fn known_values() {
         // RFC 3720 (iSCSI) appendix B.4 prints these for the same CRC.
@@ -85,6 +86,7 @@ mod tests {
         }
     }
 
+    // rfc9260:6.8-2
     #[test]
     fn checksum_field_counts_as_zero() {
         for len in [12, 13, 15, 16, 17, 28, 100, 1500] {

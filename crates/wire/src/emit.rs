@@ -8,6 +8,7 @@ use crate::padding::padded;
 pub(crate) const MAX_LENGTH: usize = u16::MAX as usize;
 
 /// Writes a chunk header without its length; returns where it starts.
+// rfc9260:3-2
 #[inline]
 pub(crate) fn begin_chunk(out: &mut Vec<u8>, kind: u8, flags: u8) -> usize {
     let start = out.len();
@@ -29,6 +30,7 @@ pub(crate) fn begin_tlv(out: &mut Vec<u8>, kind: u16) -> usize {
 ///
 /// A value too long for a length field is cut: what leaves is always well-formed. No packet holds such a value,
 /// so callers that keep to a packet size never see this. Returns how much padding was added.
+// rfc9260:3.2-1 rfc9260:3.2-2 rfc9260:3.2-3 rfc9260:3.3.1-8 rfc9260:3.3.1-9 rfc9260:3.3.1-10
 #[inline]
 pub(crate) fn end(out: &mut Vec<u8>, start: usize, uncounted: usize) -> usize {
     let mut length = out.len() - start - uncounted;
@@ -44,6 +46,7 @@ pub(crate) fn end(out: &mut Vec<u8>, start: usize, uncounted: usize) -> usize {
 }
 
 /// A whole parameter or cause with the value `value`. Returns how much padding was added.
+// rfc9260:3.2.1-1 rfc9260:3.2.1-2
 pub(crate) fn tlv(out: &mut Vec<u8>, kind: u16, value: &[u8]) -> usize {
     let start = begin_tlv(out, kind);
     out.extend_from_slice(value);
@@ -54,6 +57,7 @@ pub(crate) fn tlv(out: &mut Vec<u8>, kind: u16, value: &[u8]) -> usize {
 mod tests {
     use super::*;
 
+    // rfc9260:3.2-1 rfc9260:3.2-2 rfc9260:3.2-3
     #[test]
     fn pads_and_counts() {
         for (len, padding) in [(0, 0), (1, 3), (2, 2), (3, 1), (4, 0)] {

@@ -49,6 +49,7 @@ impl<'a> Packet<'a> {
     ///
     /// # Errors
     /// No room for a header, a port of zero, or (if asked) a checksum that does not match.
+    // rfc9260:3.1-1 rfc9260:3.1-2 rfc9260:3.3.3-18 rfc9260:6.8-3
     #[inline]
     pub fn parse(bytes: &'a [u8], checksum: Checksum) -> Result<Self, PacketError> {
         let Some(head) = bytes.first_chunk::<{ CommonHeader::LEN }>() else {

@@ -30,6 +30,7 @@ macro_rules! serial {
             }
 
             /// The number that follows; the largest is followed by 0.
+            // rfc9260:1.6-4
             #[inline]
             #[must_use]
             pub const fn next(self) -> Self {
@@ -37,6 +38,7 @@ macro_rules! serial {
             }
 
             /// The number `n` places later. Only `n` below half the space gives a number that `is_after` this one.
+            // rfc9260:1.6-1
             #[inline]
             #[must_use]
             pub const fn add(self, n: $raw) -> Self {
@@ -67,6 +69,7 @@ macro_rules! serial {
 
             /// Whether this number is later than `other`: 1 to half the space minus 1 places ahead. False for
             /// equal numbers and for exactly half the space, whose order RFC 1982 leaves undefined.
+            // rfc9260:1.6-2 rfc9260:1.6-5
             #[inline]
             #[must_use]
             pub const fn is_after(self, other: Self) -> bool {

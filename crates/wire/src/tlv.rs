@@ -35,6 +35,7 @@ impl<'a> RawTlv<'a> {
 
     /// Reads one from the start of `bytes`; returns what follows it. The padding of the last one may be missing:
     /// the length of a chunk does not count it.
+    // rfc9260:3.2.1-3
     fn split(bytes: &'a [u8]) -> Result<(Self, &'a [u8]), TlvError> {
         let &[k0, k1, l0, l1, ..] = bytes else {
             return Err(TlvError::HeaderCut { left: bytes.len() });
@@ -159,6 +160,7 @@ mod tests {
         Tlvs::new(bytes).map(|tlv| tlv.map(|tlv| tlv.value.len())).collect()
     }
 
+    // rfc9260:3.2.1-3
     #[test]
     fn padding_between_and_after() {
         // Three bytes of value, then one byte of value; the last padding there or not.

@@ -208,6 +208,7 @@ fn every_prefix_of_real_packets() {
     }
 }
 
+// rfc9260:3.3.3-18
 #[test]
 fn the_largest_packet() {
     // 65,535 bytes of chunks of four bytes each, of one SACK that claims all of it, and of parameters.

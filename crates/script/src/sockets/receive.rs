@@ -109,7 +109,9 @@ fn data(link: &mut Link, network: &mut Network, room: usize, peek: bool, look_ah
     let next = link.waiting.get(usize::from(peek)).filter(|_| look_ahead && whole).cloned();
     // A message that is delivered in parts ends with the last of them.
     let flags = if whole && read.end { flag("MSG_EOR") } else { 0 };
-    link.in_parts = !(whole && read.end) && !peek;
+    if !peek {
+        link.in_parts = !whole || !read.end;
+    }
     Some(Read { len: taken, content: Value::Any, flags, message: Some(read), next })
 }
 

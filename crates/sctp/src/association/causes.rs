@@ -121,6 +121,7 @@ pub(crate) fn codes(causes: Causes<'_>) -> Vec<u16> {
 }
 
 /// What the peer's user said of an abort, if anything.
+// rfc9260:9.1-7
 pub(crate) fn abort_reason(causes: Causes<'_>) -> Option<Box<AbortReason>> {
     let said = causes
         .iter()

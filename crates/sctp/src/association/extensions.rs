@@ -12,6 +12,7 @@ use crate::negotiation::offer::Extensions;
 impl Association {
     /// What both sides speak from now on. Nothing was sent yet, or a peer that had to be asked again answers otherwise:
     /// then what was sent leaves again on subflow 0.
+    // rfc8260:2.2.1-1 rfc8260:2.2.1-2
     pub(super) fn adopt_extensions(&mut self, agreed: &Extensions) {
         self.forget_extensions();
         let (ours, theirs) = (self.sender.base(), self.receiver.base());

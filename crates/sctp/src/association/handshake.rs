@@ -59,6 +59,7 @@ impl Association {
     }
 
     /// The side that asks: sends INIT.
+    // rfc9260:3.3.2-15
     pub(crate) fn connect(
         id: AssociationId,
         now: Instant,
@@ -106,6 +107,7 @@ impl Association {
     }
 
     /// Tags, windows and streams from a cookie.
+    // rfc9260:5.1.2-4
     fn adopt_cookie(&mut self, cookie: &Cookie) {
         self.cookie_made = Some(cookie.created);
         self.local_tag = cookie.local_tag;
@@ -124,6 +126,7 @@ impl Association {
 
     /// A COOKIE ECHO came from there. Where the INIT ACK went elsewhere, that says nothing: who has a cookie may send it with
     /// the address of anybody it listed. So it is asked (5.4).
+    // rfc9260:5.1.2-5 rfc9260:5.4-1
     fn doubt(&mut self, source: SocketAddr) {
         if self.cx.paths.len() == 1 && !self.is_shown(source.ip()) {
             let path = Path::unconfirmed(&self.cx.config, source);
@@ -169,6 +172,7 @@ impl Association {
     }
 
     /// INIT ACK in COOKIE-WAIT (5.1 C). The endpoint has checked tag, tag value and streams.
+    // rfc9260:3.2.2-2 rfc9260:3.3.3-19 rfc9260:5.1.1-2 rfc9260:5.1.4-1 rfc9260:5.1.4-2 rfc9260:5.2.3-1
     pub(super) fn on_init_ack(&mut self, init: PeerInit) {
         let Some(cookie) = init.cookie else { return };
         // 5.2.3: in any other state "the endpoint SHOULD discard the INIT ACK chunk".
@@ -204,6 +208,7 @@ impl Association {
     }
 
     /// COOKIE ACK (5.1 E).
+    // rfc9260:5.2.5-1
     pub(super) fn on_cookie_ack(&mut self) {
         // 5.2.5: "At any state other than COOKIE-ECHOED, an endpoint SHOULD silently discard a received COOKIE ACK".
         if self.cx.state == State::CookieEchoed {
@@ -213,6 +218,7 @@ impl Association {
     }
 
     /// A Stale Cookie error in COOKIE-ECHOED (5.2.6): try again with a new INIT that asks for a longer life.
+    // rfc9260:5.2.6-1 rfc9260:5.2.6-2 rfc9260:5.2.6-3
     pub(super) fn on_stale_cookie(&mut self) {
         let Phase::CookieEchoed(handshake) = &mut self.phase else { return };
         let mut handshake = std::mem::take(handshake);
@@ -236,6 +242,7 @@ impl Association {
     }
 
     /// COOKIE ECHO of an existing association, actions B and D of 5.2.4: both sides are right, the handshake is over.
+    // rfc9260:5.2.4-7 rfc9260:5.2.4-10 rfc9260:5.2.4-11
     pub(crate) fn confirm(&mut self, now: Instant, cookie: &Cookie, source: SocketAddr) {
         self.cx.now = now;
         if self.phase.handshake().is_some() {
@@ -254,6 +261,7 @@ impl Association {
     }
 
     /// COOKIE ECHO of an existing association, action A of 5.2.4: the peer has restarted.
+    // rfc9260:5.2.4-4
     pub(crate) fn restart(&mut self, now: Instant, cookie: &Cookie, source: SocketAddr) {
         self.cx.now = now;
         let closed_by_user = self.is_closed_by_user();
@@ -287,12 +295,15 @@ impl Association {
 
     /// SHUTDOWN-ACK-SENT and the peer has restarted: "it MUST NOT set up a new association but instead resend the
     /// SHUTDOWN ACK chunk and send an ERROR chunk with a 'Cookie Received While Shutting Down' error cause".
+    // rfc9260:5.2.4-6
     pub(crate) fn refuse_restart(&mut self) {
         self.control.ask(Kind::ShutdownAck, PathId::FIRST);
         self.control.report(PathId::FIRST, causes::cookie_while_shutting_down());
     }
 
     /// T1-init or T1-cookie expired.
+    // rfc9260:4-3 rfc9260:4-4 rfc9260:4-5 rfc9260:4-7 rfc9260:4-8 rfc9260:5.1.4-3 rfc9260:5.1.6-1
+    // rfc9260:5.1-12
     pub(super) fn on_t1(&mut self) {
         let (now, config) = (self.cx.now, Arc::clone(&self.cx.config));
         let Some(handshake) = self.phase.handshake_mut() else { return };
@@ -320,6 +331,7 @@ fn destination(cookie: &Cookie, source: SocketAddr) -> SocketAddr {
 }
 
 /// Tag and Initial TSN for an answer to an INIT from a stranger.
+// rfc9260:3.3.2-15 rfc9260:5.2.2-7 rfc9260:5.3.1-3
 pub(crate) fn fresh_identity(rng: &mut SecretRng) -> (u32, Tsn) {
     (random_tag(rng), Tsn::new(rng.u32()))
 }

@@ -17,6 +17,7 @@ impl Association {
     }
 
     /// The heartbeat timer of a path ran out: an answer is overdue, or the path has been idle.
+    // rfc9260:8.3-14
     pub(super) fn on_heartbeat_timer(&mut self, id: PathId) {
         if self.cx.paths.get(id).is_some_and(|path| !path.is_confirmed()) {
             let limit = self.cx.config.limits.path_max_retrans;
@@ -46,6 +47,7 @@ impl Association {
     ///
     /// The answer is as long as the question. One that came in pieces and does not fit a packet of the path gets none: "the total
     /// size of the resulting SCTP packet MUST be less than or equal to the current PMTU" (6.10).
+    // rfc9260:3.3.6-2 rfc9260:8.3-8
     pub(super) fn on_heartbeat(&mut self, from: PathId, heartbeat: RawChunk<'_>) {
         let limit = self.cx.paths.get(from).map_or(0, crate::path::Path::max_packet);
         if CommonHeader::LEN + padded(heartbeat.bytes.len()) <= limit {
@@ -54,6 +56,7 @@ impl Association {
     }
 
     /// HEARTBEAT ACK. True when it has confirmed a path.
+    // rfc9260:8.1-6 rfc9260:8.3-7 rfc9260:8.3-9 rfc9260:8.3-11
     pub(super) fn on_heartbeat_ack(&mut self, info: &[u8]) -> bool {
         let Ok(info) = <&[u8; HEARTBEAT_INFO_LEN]>::try_from(info) else { return false };
         let id = PathId::new(info[0]);

@@ -50,6 +50,7 @@ pub(crate) struct PeerInit {
 
 impl PeerInit {
     /// Reads the fixed part and the parameters; `None` when one is malformed.
+    // rfc9260:3.3.2.1.5-1
     pub(crate) fn read(init: &Init<'_>, codes: &CodePoints) -> Option<Self> {
         let mut peer = Self {
             tag: init.initiate_tag,
@@ -143,6 +144,8 @@ impl PeerInit {
     ///
     /// # Errors
     /// The encoded causes of the ABORT that the RFC asks for.
+    // rfc9260:3.3.2-3 rfc9260:3.3.2-9 rfc9260:3.3.2-12 rfc9260:3.3.2-14 rfc9260:3.3.3-2 rfc9260:3.3.3-12
+    // rfc9260:3.3.3-15 rfc9260:5.1.2-2 rfc9260:5.1-15 rfc9260:5.1-16
     pub(crate) fn check(&self, is_ack: bool) -> Result<(), Vec<u8>> {
         let mut out = Vec::new();
         if self.outbound_streams == 0 || self.inbound_streams == 0 {
@@ -201,6 +204,8 @@ impl OurInit {
         }
     }
 
+    // rfc6951:3.2-1
+    // rfc9260:3.3.2-1 rfc9260:3.3.2-2
     fn write_filled(&self, out: &mut Vec<u8>, filling: usize) {
         init::emit(out, InitKind::Init, &self.fixed(), |params| {
             if let Some(increment_ms) = self.preservative {
@@ -216,6 +221,7 @@ impl OurInit {
 
     /// Appends an INIT ACK chunk with the cookie and the parameters of the peer that we do not know.
     /// `agreed` is what follows from the peer's INIT.
+    // rfc9260:3.2.2-1 rfc9260:3.3.3-1
     pub(crate) fn write_init_ack(
         &self,
         out: &mut Vec<u8>,

@@ -65,6 +65,7 @@ impl Reading {
 
 impl Association {
     /// Reads the chunks of a packet whose verification tag is right. `size` is that of the SCTP packet.
+    // rfc9260:3.3.7-3 rfc9260:6.10-6
     pub(crate) fn handle_chunks(
         &mut self,
         now: Instant,
@@ -105,6 +106,7 @@ impl Association {
 
     /// The path on which a packet is answered: that of its source address, if that is confirmed, or the one in use. Answers
     /// leave from where it came to.
+    // rfc9260:6.4-2
     #[inline]
     fn note_source(&mut self, meta: &Meta) -> PathId {
         let id = match self.cx.paths.rows() {
@@ -145,6 +147,7 @@ impl Association {
 
     /// "DATA chunks MUST only be received ... in the ESTABLISHED, SHUTDOWN-PENDING, and SHUTDOWN-SENT states.
     /// ... in any other state SHOULD be discarded" (6).
+    // rfc9260:6-2 rfc9260:6-4
     #[inline]
     fn takes_data(&mut self) -> bool {
         self.cx.state.receives_data() || self.takes_data_for_cookie_ack()
@@ -177,6 +180,7 @@ impl Association {
     }
 
     /// "immediately send an ERROR chunk with cause set to 'Invalid Stream Identifier'" (6.5).
+    // rfc9260:6.5-2
     #[inline]
     fn report_stream(&mut self, from: PathId, stream: u16, taken: Taken) {
         if taken == Taken::NoSuchStream {
@@ -216,8 +220,7 @@ impl Association {
             kind::I_DATA => interleaving,
             kind::RE_CONFIG => self.reconfig.is_some(),
             kind::PAD => true,
-            // It is listed where level 1 is offered, and a peer may take us at our word.
-            kind::I_FORWARD_TSN => interleaving && config.subflows.level == SubflowLevel::One,
+            kind::I_FORWARD_TSN => self.agreed_on_i_forward_tsn(),
             other if config.subflows.codes.chunk_types().contains(&other) => {
                 matches!(self.encoding, Encoding::Sf | Encoding::Sf2007)
             }
@@ -226,7 +229,14 @@ impl Association {
         if agreed { Chunk::parse_with(raw, &config.subflows.codes) } else { Ok(Chunk::Unknown(raw)) }
     }
 
+    /// It is listed where level 1 is offered, and a peer may take us at our word.
+    fn agreed_on_i_forward_tsn(&self) -> bool {
+        self.encoding.identifies_messages() && self.cx.config.subflows.level == SubflowLevel::One
+    }
+
     /// False when the rest of the packet must not be read.
+    // rfc8260:2.2.3-3 rfc8260:2.3.1-6
+    // rfc9260:3.3.7-2 rfc9260:8.3-2 rfc9260:8.5.1-6
     fn handle_chunk(
         &mut self,
         reading: &mut Reading,
@@ -317,6 +327,11 @@ impl Association {
             Chunk::Unknown(raw) if raw.kind == kind::I_DATA && self.cx.config.offers_interleaving() => {
                 return Err(Violation::Protocol("an I-DATA chunk where it was not agreed"));
             }
+            // "If I-FORWARD-TSN support has been negotiated for an association, the reception of a FORWARD-TSN chunk is a
+            // violation" (RFC 8260, 2.3.1).
+            Chunk::Unknown(raw) if raw.kind == kind::FORWARD_TSN && self.agreed_on_i_forward_tsn() => {
+                return Err(Violation::Protocol("a FORWARD-TSN chunk where I-FORWARD-TSN was agreed"));
+            }
             Chunk::Unknown(raw) => {
                 let action = raw.unknown_action();
                 if action.reports() {
@@ -329,6 +344,7 @@ impl Association {
     }
 
     /// Whether there may be something to acknowledge.
+    // rfc9260:6-5
     fn reads_acknowledgements(&self) -> bool {
         self.cx.state.sends_data() || self.cx.state == State::ShutdownSent
     }
@@ -444,6 +460,7 @@ impl Association {
         out
     }
 
+    // rfc9260:3.3.3-6 rfc9260:3.3.3-9 rfc9260:5.1-17
     fn on_init_ack_chunk(&mut self, reading: &mut Reading, init: &Init<'_>) -> bool {
         let Some(peer) = PeerInit::read(init, &self.cx.config.subflows.codes) else {
             reading.outcome.malformed = true;

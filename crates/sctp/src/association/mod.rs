@@ -196,6 +196,7 @@ impl Association {
         &self.cx.config
     }
 
+    // rfc9260:5.3.1-2
     pub(crate) fn tags(&self) -> (u32, u32) {
         (self.local_tag, self.peer_tag)
     }
@@ -217,6 +218,7 @@ impl Association {
 
     /// Those of `addresses` that the peer would add to the association: what it never listed, and the `source` of its packet
     /// as long as nothing but its list speaks for it.
+    // rfc9260:5.2.2-2
     pub(crate) fn added_addresses(&self, source: IpAddr, addresses: &[IpAddr]) -> Vec<IpAddr> {
         let mut added: Vec<IpAddr> = Vec::new();
         if !self.is_shown(source) {
@@ -290,6 +292,7 @@ impl Association {
         self.cx.events.pop_front()
     }
 
+    // rfc9260:9.2-8 rfc9260:9.2-21
     #[inline]
     pub(crate) fn send(&mut self, now: Instant, message: Message) -> Result<(), SendError> {
         self.cx.now = now;
@@ -325,6 +328,7 @@ impl Association {
     }
 
     /// Ends the association. What is waiting to be sent is dropped; what was received stays.
+    // rfc9260:8.1-4
     fn close(&mut self, reason: CloseReason) {
         if self.cx.state == State::Closed {
             return;
@@ -341,6 +345,7 @@ impl Association {
     }
 
     /// Association error counter (8.1), and that of the path (8.2).
+    // rfc9260:8.1-1 rfc9260:8.1-3 rfc9260:9.2-5 rfc9260:9.2-16
     fn count_error(&mut self, path: PathId) {
         self.errors += 1;
         self.cx.count_path_error(path);
@@ -352,6 +357,7 @@ impl Association {
     }
 
     /// Something has come that proves that a path works (8.1, 8.2).
+    // rfc9260:8.1-5
     fn clear_errors(&mut self, path: PathId) {
         self.errors = 0;
         self.cx.clear_path_errors(path);
@@ -359,6 +365,7 @@ impl Association {
 }
 
 /// A random Initial TSN, and tags that are never 0 (RFC 9260, 5.3.1).
+// rfc9260:3.3.3-5 rfc9260:5.1-2 rfc9260:5.3.1-1
 pub(crate) fn random_tag(rng: &mut SecretRng) -> u32 {
     loop {
         let tag = rng.u32();

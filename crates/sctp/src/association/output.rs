@@ -20,6 +20,7 @@ use crate::sender::Next;
 
 impl Association {
     /// Appends up to `max_packets` packets of equal size (the last may be shorter) to `buf`.
+    // rfc6951:5.3-1
     #[allow(clippy::inline_always, reason = "the endpoint is its only caller; measured")]
     #[inline(always)]
     pub(crate) fn poll_transmit(
@@ -77,6 +78,8 @@ impl Association {
     }
 
     /// Appends one packet.
+    // rfc9260:3.1-3 rfc9260:3.1-4 rfc9260:3.3.2-6 rfc9260:3.3.3-4 rfc9260:3.3.11-1 rfc9260:6.10-1
+    // rfc9260:6.10-3 rfc9260:8.5.1-4 rfc9260:8.5.1-12
     fn next_packet(&mut self, buf: &mut Vec<u8>) -> Option<Route> {
         if let Some(deferred) = self.deferred_packet.as_mut().filter(|deferred| !deferred.bytes.is_empty()) {
             buf.append(&mut deferred.bytes);
@@ -186,6 +189,8 @@ impl Association {
         }
     }
 
+    // rfc9260:3-1 rfc9260:3.2.2-3 rfc9260:3.3.7-2 rfc9260:3.3.12-1 rfc9260:5.1.5-5 rfc9260:5.1.5-7
+    // rfc9260:5.1-7 rfc9260:5.1-8 rfc9260:5.4-2 rfc9260:8.5.1-8 rfc9260:9.1-2
     #[inline(never)]
     fn write_controls(
         &mut self,
@@ -293,6 +298,7 @@ impl Association {
         }
     }
 
+    // rfc9260:5.1-1 rfc9260:5.1.1-1
     fn write_init(&mut self, out: &mut Vec<u8>) {
         let config = &self.cx.config;
         let ours = OurInit {
@@ -308,6 +314,7 @@ impl Association {
         ours.write_init(out, config.emulation.init_size);
     }
 
+    // rfc9260:3.3.11-2
     fn write_cookie_echo(&mut self, out: &mut Vec<u8>) {
         let Some(handshake) = self.phase.handshake() else { return };
         if self.encoding == Encoding::Sf2007 {

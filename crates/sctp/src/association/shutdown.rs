@@ -20,6 +20,7 @@ impl Association {
         self.begin_shutdown();
     }
 
+    // rfc9260:9.2-7
     pub(super) fn begin_shutdown(&mut self) {
         match &mut self.phase {
             Phase::Established => {
@@ -42,6 +43,7 @@ impl Association {
     }
 
     /// ABORT primitive of the user; the reason travels as a User-Initiated Abort cause.
+    // rfc9260:9.1-3
     pub(crate) fn abort(&mut self, reason: &[u8]) {
         match self.cx.state {
             State::Closed => {}
@@ -54,6 +56,7 @@ impl Association {
     }
 
     /// Sends ABORT with encoded causes and closes.
+    // rfc9260:9.1-1
     pub(super) fn abort_with(&mut self, reason: CloseReason, causes: Vec<u8>) {
         self.control.abort(PathId::FIRST, causes);
         self.close(reason);
@@ -73,6 +76,7 @@ impl Association {
     }
 
     /// Goes on with a shutdown once everything outstanding has been acknowledged.
+    // rfc9260:3.3.8-1 rfc9260:9.2-1 rfc9260:9.2-8 rfc9260:9.2-13 rfc9260:9.2-20
     pub(super) fn advance_shutdown(&mut self) {
         if !matches!(self.cx.state, State::ShutdownPending | State::ShutdownReceived) {
             return;
@@ -92,6 +96,7 @@ impl Association {
     }
 
     /// When T5-shutdown-guard expires that is started now.
+    // rfc9260:9.2-12
     fn t5_from_now(&self) -> Option<Instant> {
         let config = &self.cx.config;
         let guard = config.timers.rto_max * u64::from(config.timers.shutdown_guard_rto_max);
@@ -117,6 +122,7 @@ impl Association {
     /// leaves it to a peer that never opens its window how long an association lasts that our user has closed. So it runs as long
     /// as data is outstanding, too, and there a peer that reads slowly is not at fault: it begins anew if the cumulative point
     /// has moved.
+    // rfc9260:9.2-11
     pub(super) fn on_t5(&mut self) {
         let next = self.new_guard();
         if let Some(guard) = self.phase.guard_mut().filter(|guard| guard.progress != next.progress) {
@@ -127,6 +133,7 @@ impl Association {
     }
 
     /// When T2-shutdown expires that is started now.
+    // rfc9260:9.2-3
     fn t2_from_now(&self) -> Instant {
         self.cx.config.clock().after(self.cx.now, self.cx.path_rto(PathId::FIRST))
     }
@@ -139,12 +146,14 @@ impl Association {
     }
 
     /// An INIT came in SHUTDOWN-ACK-SENT: "discard the INIT chunk and retransmit the SHUTDOWN ACK chunk" (9.2).
+    // rfc9260:9.2-22
     pub(crate) fn resend_shutdown_ack(&mut self) {
         self.control.ask(Kind::ShutdownAck, PathId::FIRST);
     }
 
     /// A packet arrived in SHUTDOWN-SENT: "SHOULD clear the endpoint's retransmission count and restart the
     /// T2-shutdown timer".
+    // rfc9260:6.2-15 rfc9260:9.2-6 rfc9260:9.2-9
     #[inline]
     pub(super) fn heard_in_shutdown_sent(&mut self, had_data: bool) {
         if self.cx.state != State::ShutdownSent {
@@ -161,6 +170,7 @@ impl Association {
     }
 
     /// SHUTDOWN chunk.
+    // rfc9260:3.3.8-2 rfc9260:9.2-7 rfc9260:9.2-24 rfc9260:9.2-25
     pub(super) fn on_shutdown(&mut self, cumulative: Tsn) {
         match self.cx.state {
             // "If a SHUTDOWN chunk is received in the COOKIE-WAIT or COOKIE ECHOED state, the SHUTDOWN chunk SHOULD
@@ -194,6 +204,7 @@ impl Association {
     }
 
     /// SHUTDOWN ACK chunk in a state where it belongs to this association.
+    // rfc9260:9.2-17 rfc9260:9.2-26
     pub(super) fn on_shutdown_ack(&mut self) {
         if matches!(self.cx.state, State::ShutdownSent | State::ShutdownAckSent) {
             self.control.ask(Kind::ShutdownComplete, PathId::FIRST);
@@ -203,6 +214,7 @@ impl Association {
 
     /// SHUTDOWN COMPLETE chunk: "verifies that it is in the SHUTDOWN-ACK-SENT state; if it is not, the chunk SHOULD
     /// be discarded".
+    // rfc9260:8.5.1-11 rfc9260:9.2-18 rfc9260:9.2-19
     pub(crate) fn on_shutdown_complete(&mut self) {
         if self.cx.state == State::ShutdownAckSent {
             self.close(CloseReason::Graceful);
@@ -210,6 +222,7 @@ impl Association {
     }
 
     /// ABORT chunk whose tag the endpoint has checked.
+    // rfc9260:3.3.7-4 rfc9260:9.1-6
     pub(crate) fn on_abort(&mut self, list: Causes<'_>) {
         let (causes, reason) = (causes::codes(list), causes::abort_reason(list));
         self.end_aborted(CloseReason::AbortedByPeer { causes, reason });
@@ -224,6 +237,7 @@ impl Association {
     }
 
     /// T2-shutdown expired.
+    // rfc9260:9.2-2 rfc9260:9.2-4 rfc9260:9.2-14 rfc9260:9.2-15
     pub(super) fn on_t2(&mut self) {
         if let Some(timers) = self.phase.shutdown_timers_mut() {
             timers.t2 = None;

@@ -23,6 +23,7 @@ pub enum State {
 
 impl State {
     /// Whether DATA may be sent, new or again.
+    // rfc9260:5-1 rfc9260:6-1
     pub(crate) fn sends_data(self) -> bool {
         matches!(self, Self::Established | Self::ShutdownPending | Self::ShutdownReceived)
     }

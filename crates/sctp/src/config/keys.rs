@@ -514,6 +514,7 @@ impl Config {
     ///
     /// # Errors
     /// When there is no such value, or the text does not fit it; the message lists what is allowed.
+    // rfc9260:3.3.2-8 rfc9260:3.3.2-11 rfc9260:3.3.2-13
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
         let Some(entry) = KEYS.iter().find(|k| k.name == key) else {
             let allowed = KEYS.iter().map(|k| k.name).collect::<Vec<_>>().join(", ");

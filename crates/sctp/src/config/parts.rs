@@ -47,6 +47,7 @@ impl Config {
 
     /// The controller of a lane towards a peer that announced so large a window, bytes.
     /// Windows are counted in `unit` bytes.
+    // rfc9260:7.2.1-1
     pub(crate) fn controller(&self, unit: u32, ipv6: bool, peer_rwnd: u32) -> Controller {
         let unit = u64::from(unit);
         let initial_window = match self.congestion.initial_window {
@@ -110,6 +111,7 @@ impl Config {
 mod tests {
     use super::*;
 
+    // rfc9260:7.2.1-1
     #[test]
     fn initial_windows() {
         const PMDCS: u64 = 1468;

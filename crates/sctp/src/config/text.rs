@@ -63,6 +63,7 @@ pub(super) fn duration(text: &str) -> Option<Duration> {
     Some(Duration::from_secs_f64(number * scale))
 }
 
+// rfc9260:6.2-13
 pub(super) fn sack_delay(text: &str) -> Option<Duration> {
     // "MUST NOT allow the maximum delay to be configured to be more than 500 ms" (RFC 9260, 6.2).
     duration(text).filter(|d| *d <= Duration::from_millis(500))

@@ -20,6 +20,7 @@ pub(crate) enum Framing {
 
 impl Framing {
     /// Writes one chunk: the only copy of the payload on its way out.
+    // rfc9260:3.3.1-7
     #[allow(clippy::inline_always, reason = "used once for new chunks, once for lost ones; measured")]
     #[inline(always)]
     pub(crate) fn emit(self, fragment: &Fragment, tsn: Tsn, immediate: bool, out: &mut Vec<u8>) {

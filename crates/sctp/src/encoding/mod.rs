@@ -56,6 +56,7 @@ impl Encoding {
     }
 
     /// The layout of what is sent under a FID in its incarnation `epoch`.
+    // rfc8260:2-1
     #[inline]
     pub(crate) fn framing(self, codes: &CodePoints, fid: u8, epoch: u8) -> Framing {
         if self == Self::Rfc9260 { Framing::Data } else { self.other_framing(codes, fid, epoch) }

@@ -22,6 +22,7 @@ use crate::cookie::Cookie;
 use crate::negotiation::offer::Offer;
 
 impl Endpoint {
+    // rfc9260:3.1-1 rfc9260:6.8-4 rfc9260:8.4-1 rfc9260:8.4-5
     pub(super) fn accept_datagram(&mut self, now: Instant, meta: &Meta, bytes: &[u8]) {
         let checksum = match self.config.checksums {
             Checksums::Crc32c => Checksum::Verify,
@@ -58,6 +59,7 @@ impl Endpoint {
     }
 
     /// Everything but INIT and COOKIE ECHO: by verification tag (8.5).
+    // rfc9260:8.5.1-2 rfc9260:8.5.1-3 rfc9260:8.5-2
     fn dispatch(&mut self, now: Instant, meta: &Meta, packet: &Packet<'_>) {
         let header = packet.header();
         let address = meta.source.ip();
@@ -120,6 +122,7 @@ impl Endpoint {
 
     /// The packet comes from the peer of an association, but its tag is not ours. 8.5.1 B, C and E name the cases
     /// that count all the same; anything else is silently discarded.
+    // rfc9260:8.5.1-6 rfc9260:8.5.1-7 rfc9260:8.5.1-10 rfc9260:8.5.1-13 rfc9260:8.5-3
     fn on_wrong_tag(&mut self, now: Instant, index: u32, meta: &Meta, packet: &Packet<'_>) {
         let tag = packet.header().verification_tag;
         let first = packet.chunks().next().and_then(Result::ok).and_then(|raw| Chunk::parse(raw).ok());
@@ -155,6 +158,8 @@ impl Endpoint {
     }
 
     /// 8.4: packets that belong to no association.
+    // rfc9260:3.3.7-3 rfc9260:3.3.7-5 rfc9260:8.4-2 rfc9260:8.4-8 rfc9260:8.4-9 rfc9260:8.4-10 rfc9260:8.4-11
+    // rfc9260:8.4-12
     fn out_of_the_blue(&mut self, meta: &Meta, packet: &Packet<'_>) {
         self.stats.out_of_the_blue += 1;
         // A tag of 0 is that of an INIT, which is not answered here (8.5.1 A).
@@ -182,6 +187,7 @@ impl Endpoint {
     }
 
     /// Rule 5: SHUTDOWN COMPLETE with the tag of the packet and the T bit set.
+    // rfc9260:3.1-5 rfc9260:8.4-6 rfc9260:8.4-7 rfc9260:8.5.1-9 rfc9260:9.2-23
     fn answer_shutdown_ack(&mut self, meta: &Meta, packet: &Packet<'_>) {
         let tag = packet.header().verification_tag;
         self.reply(meta, tag, packet, |out| ShutdownComplete { reflected_tag: true }.emit(out));
@@ -210,6 +216,8 @@ impl Endpoint {
         }
     }
 
+    // rfc9260:3-1 rfc9260:3.3.2-4 rfc9260:3.3.2-7 rfc9260:5.1.2-3 rfc9260:5.1.2-6 rfc9260:5.1-17
+    // rfc9260:5.2.2-10 rfc9260:8.4-3 rfc9260:8.4-4 rfc9260:12.3-2
     fn on_init(&mut self, now: Instant, meta: &Meta, packet: &Packet<'_>) {
         // "INIT, INIT ACK, and SHUTDOWN COMPLETE chunks ... MUST NOT be bundled with any other chunk" (6.10), and
         // the packet's tag must be 0 (8.5.1 A).
@@ -283,6 +291,7 @@ impl Endpoint {
 
     /// An INIT that lists the address of a peer of ours but does not come from it. Anybody can write that, so it touches no
     /// association, and whoever sent it is not told our tag.
+    // rfc9260:5.2.1-3 rfc9260:5.2.1-4
     fn on_init_of_a_stranger(
         &mut self,
         now: Instant,
@@ -320,6 +329,7 @@ impl Endpoint {
     }
 
     /// ABORT with the INIT's own tag, which can harm nobody else.
+    // rfc9260:5.2.1-8 rfc9260:5.2.1-9 rfc9260:5.2.2-3 rfc9260:5.2.2-4
     fn refuse_addresses(&mut self, meta: &Meta, packet: &Packet<'_>, peer: &PeerInit, added: &[IpAddr]) {
         self.reply(meta, peer.tag, packet, |out| {
             causes::write_abort(out, false, &causes::restart_with_new_addresses(added));
@@ -337,6 +347,8 @@ impl Endpoint {
     }
 
     /// 5.2.1, 5.2.2 and 9.2: an INIT from a confirmed address of the peer of an association. The association does not change.
+    // rfc9260:5.2.1-1 rfc9260:5.2.1-6 rfc9260:5.2.1-7 rfc9260:5.2.1-11 rfc9260:5.2.1-12 rfc9260:5.2.2-1
+    // rfc9260:5.2.2-5 rfc9260:5.2.2-9
     fn on_unexpected_init(
         &mut self,
         now: Instant,
@@ -377,6 +389,8 @@ impl Endpoint {
     }
 
     /// INIT ACK with a State Cookie; no state is kept (5.1 B).
+    // rfc9260:3.3.3-11 rfc9260:5.1.1-1 rfc9260:5.1.2-1 rfc9260:5.1.2-4 rfc9260:5.1-4 rfc9260:5.1-5
+    // rfc9260:5.1-6 rfc9260:5.2.1-10 rfc9260:5.2.2-6 rfc9260:5.2.2-8
     #[allow(clippy::too_many_arguments, reason = "an INIT ACK is made of just these")]
     fn answer_init(
         &mut self,
@@ -432,6 +446,8 @@ impl Endpoint {
         });
     }
 
+    // rfc9260:3.3.10.3-1 rfc9260:5.1.5-2 rfc9260:5.1.5-3 rfc9260:5.1.5-4 rfc9260:5.1-15 rfc9260:5.2.4-1
+    // rfc9260:5.2.4-2
     fn on_cookie_echo(&mut self, now: Instant, meta: &Meta, packet: &Packet<'_>) {
         let header = packet.header();
         let mut chunks = packet.chunks();
@@ -545,6 +561,7 @@ impl Endpoint {
     }
 
     /// Table 12 of 5.2.4. The association whose rest of the packet is to be read, if any.
+    // rfc9260:1.3-1 rfc9260:5.1.5-8 rfc9260:5.2.4-3 rfc9260:5.2.4-8 rfc9260:5.2.4-9
     fn on_duplicate_cookie(
         &mut self,
         now: Instant,
@@ -594,6 +611,7 @@ impl Endpoint {
 /// belonging to an already established association (or one in the process of being established) if the use of any of the
 /// valid address parameters contained within the chunk would identify an existing TCB" (5.1.2 D). It carries our tag, which
 /// only the peer was told.
+// rfc9260:5.1.2-6
 fn is_init_ack_of_its_peer(assoc: &Association, source: IpAddr, packet: &Packet<'_>) -> bool {
     if assoc.state() != State::CookieWait {
         return false;

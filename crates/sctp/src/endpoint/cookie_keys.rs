@@ -24,11 +24,13 @@ struct Previous {
 }
 
 impl CookieKeys {
+    // rfc9260:5.1.3-4 rfc9260:14.1-1
     pub(super) fn new(rng: &mut SecretRng) -> Self {
         Self { current: CookieKey::new(rng.key()), since: None, good_until: Instant::ZERO, previous: None }
     }
 
     /// Signs a cookie and fills it up to `size`; with a new key, if the last one is older than `life`.
+    // rfc9260:5.1.3-5
     pub(super) fn seal(
         &mut self,
         now: Instant,
@@ -51,6 +53,7 @@ impl CookieKeys {
     }
 
     /// The contents of a cookie, if one of the keys that are still good signed it.
+    // rfc9260:5.1.5-1
     pub(super) fn open(&mut self, now: Instant, sealed: &[u8]) -> Option<Cookie> {
         if self.previous.as_ref().is_some_and(|previous| previous.good_until < now) {
             self.previous = None;
@@ -64,6 +67,7 @@ mod tests {
     use super::*;
     use crate::cookie::tests::cookie;
 
+    // rfc9260:5.1.3-5
     #[test]
     fn a_key_is_replaced_and_opens_what_is_not_stale() {
         let mut rng = SecretRng::from_seed([1; 32]);
@@ -89,6 +93,7 @@ mod tests {
         assert!(sealed.iter().all(|sealed| keys.open(at(50), sealed).is_some()));
     }
 
+    // rfc9260:5.1.5-1
     #[test]
     fn a_key_that_nobody_needed_for_long_is_replaced() {
         let mut rng = SecretRng::from_seed([2; 32]);

@@ -54,6 +54,7 @@ pub struct EndpointConfig {
 
 impl EndpointConfig {
     /// On `local`, SCTP port `port`, with checksums.
+    // rfc9260:1.3-2
     #[must_use]
     pub fn new(local: SocketAddr, port: u16) -> Self {
         Self {
@@ -129,6 +130,7 @@ impl Endpoint {
     ///
     /// # Errors
     /// When the address is not unicast, the port is 0, or there is such an association; and as [`Endpoint::listen`].
+    // rfc9260:1.3-1 rfc9260:3.1-2
     pub fn connect(
         &mut self,
         now: Instant,
@@ -303,6 +305,7 @@ impl Endpoint {
         }
     }
 
+    // rfc9260:5.3.1-3
     fn unused_tag(&mut self) -> u32 {
         loop {
             let tag = random_tag(&mut self.rng);

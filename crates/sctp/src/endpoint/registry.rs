@@ -138,6 +138,7 @@ impl Registry {
     }
 
     /// Takes an association that has closed out of the maps.
+    // rfc9260:14.2-1
     pub(super) fn unmap_closed(&mut self, index: u32) {
         self.unmap(index);
         self.open = self.open.saturating_sub(1);

@@ -15,6 +15,7 @@ pub(super) struct Replies {
 
 impl Replies {
     /// Queues the answer to a packet that came with `question`; false when there are too many.
+    // rfc9260:5.1-3 rfc9260:5.2.1-5
     pub(super) fn push(&mut self, question: &Meta, packet: Vec<u8>) -> bool {
         if self.waiting.len() >= MAX_WAITING {
             return false;

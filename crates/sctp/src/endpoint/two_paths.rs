@@ -124,6 +124,7 @@ impl World {
     }
 }
 
+// rfc9260:6.4-3 rfc9260:6.7-2 rfc9260:7.2.1-9 rfc9260:7.2-3
 #[test]
 fn a_subflow_on_a_path_is_a_lane() {
     let mut world = World::new();
@@ -159,6 +160,7 @@ fn a_subflow_on_a_path_is_a_lane() {
     world.ours().audit().unwrap();
 }
 
+// rfc9260:6.3.3-1 rfc9260:8.2-1 rfc9260:8.3-14
 #[test]
 fn heartbeats_and_timers_are_those_of_their_path() {
     let mut world = World::new();

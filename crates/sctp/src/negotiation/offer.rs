@@ -163,6 +163,8 @@ impl Offer {
     }
 }
 
+// rfc6525:5.1.1-1
+// rfc8260:2.2.1-3
 fn configured(config: &Config) -> u8 {
     u8::try_from(config.subflows.open.len().max(1)).unwrap_or(u8::MAX).min(config.subflows.max)
 }

@@ -13,6 +13,7 @@ impl Context {
     }
 
     /// A round trip of a HEARTBEAT.
+    // rfc9260:8.3-12
     pub(crate) fn sample_path(&mut self, id: PathId, sample: Duration) {
         let Some(path) = self.paths.get_mut(id) else { return };
         path.rtt.sample(sample);
@@ -36,17 +37,24 @@ impl Context {
     }
 
     /// Path error counter (8.2).
+    // rfc9260:8.2-1 rfc9260:8.2-2 rfc9260:8.3-4 rfc9260:8.3-5
     pub(crate) fn count_path_error(&mut self, id: PathId) {
         let limit = self.config.limits.path_max_retrans;
         let Some(path) = self.paths.get_mut(id) else { return };
+        // "the endpoint SHOULD continue sending HEARTBEAT chunks on this destination address but SHOULD stop increasing the
+        // counter" (8.3).
+        if !path.active {
+            return;
+        }
         path.errors += 1;
-        if path.active && path.errors > limit {
+        if path.errors > limit {
             path.active = false;
             self.tell(Event::PathDown { path: id.get() });
         }
     }
 
     /// Something proves that the path works.
+    // rfc9260:8.2-3 rfc9260:8.3-10
     pub(crate) fn clear_path_errors(&mut self, id: PathId) {
         let Some(path) = self.paths.get_mut(id) else { return };
         path.errors = 0;

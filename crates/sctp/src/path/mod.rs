@@ -141,6 +141,7 @@ impl Path {
 
     /// When the answer to a HEARTBEAT will be overdue: "not acknowledged within one RTO" (8.3). Unconfirmed paths are probed once an RTO,
     /// and count otherwise.
+    // rfc9260:8.3-3
     fn overdue_at(&self, config: &Config) -> Option<Instant> {
         let (_, sent_at) = self.awaiting.filter(|_| self.confirmed && !self.missed)?;
         Some(config.clock().after(sent_at, self.rtt.rto()))
@@ -164,6 +165,7 @@ impl Path {
 
     /// "the sum of the RTO of that destination transport address and the protocol parameter 'HB.interval', with
     /// jittering of +/- 50% of the RTO value" (8.3).
+    // rfc9260:8.3-13
     pub(crate) fn arm_heartbeat(&mut self, now: Instant, config: &Config, rng: &mut SecretRng) {
         if config.timers.heartbeat_interval == Duration::ZERO {
             self.heartbeat_at = None;
@@ -194,6 +196,7 @@ impl Path {
     /// The next heartbeat period begins. "A destination transport address is considered 'idle' if no new chunk that can be
     /// used for updating path RTT ... and no HEARTBEAT chunk has been sent to it within the current heartbeat period": then a
     /// HEARTBEAT leaves.
+    // rfc9260:8.3-1 rfc9260:8.3-5
     pub(crate) fn begin_heartbeat_period(&mut self, now: Instant, config: &Config, rng: &mut SecretRng) {
         let idle = !self.used;
         self.arm_heartbeat(now, config, rng);
@@ -215,6 +218,7 @@ impl Path {
     }
 
     /// The info of a HEARTBEAT that leaves now; it is remembered.
+    // rfc9260:3.3.5-3 rfc9260:8.3-6
     pub(crate) fn heartbeat_info(
         &mut self,
         id: PathId,

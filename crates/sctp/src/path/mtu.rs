@@ -22,6 +22,7 @@ impl Path {
     }
 
     /// Largest SCTP packet, common header included, bytes.
+    // rfc9260:7.3-2
     #[inline]
     pub(crate) fn max_packet(&self) -> usize {
         self.max_packet as usize

@@ -17,6 +17,7 @@ impl Receiver {
     /// Writes the acknowledgements of every space that owes one. `data` is the length of the data chunk that is to follow:
     /// "the sender SHOULD create a SACK chunk and bundle it with the outbound DATA chunk, as long as the size of the final
     /// SCTP packet does not exceed the current PMTU" (6.1).
+    // rfc9260:6.1-16 rfc9260:6.9-8
     pub(crate) fn write_acknowledgements(
         &mut self,
         cx: &mut Context,
@@ -31,6 +32,7 @@ impl Receiver {
         }
     }
 
+    // rfc9260:6.2-17 rfc9260:6.2-25 rfc9260:6.7-6 rfc9260:6.7-7
     fn write_acknowledgement(
         &mut self,
         cx: &mut Context,

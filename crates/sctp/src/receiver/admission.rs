@@ -44,6 +44,7 @@ impl Receiver {
     /// A chunk that fills a hole may push out what waits behind it: "the receiver SHOULD drop the largest TSN held for
     /// reordering and accept the new incoming DATA chunk" (6.2). Where whole messages wait behind the hole they are kept and
     /// the chunk is taken on top: refusing it would leave them waiting for ever.
+    // rfc9260:6.2-2 rfc9260:6.2-3 rfc9260:6.2-26 rfc9260:6.2-29
     #[inline(never)]
     fn find_room(
         &mut self,

@@ -143,6 +143,7 @@ impl Receiver {
     }
 
     /// After the last chunk: when to acknowledge.
+    // rfc9260:6.2-10
     #[inline]
     pub(crate) fn finish_packet(&mut self, cx: &Context, read: &PacketRead) {
         if read.summary.has_data {
@@ -154,6 +155,7 @@ impl Receiver {
     }
 
     /// Notes that a chunk has arrived: its unwrapped number where its message is to be delivered, or what became of it.
+    // rfc9260:6.2-1 rfc9260:6.2-4 rfc9260:6.2-5 rfc9260:6.2-31
     #[allow(clippy::inline_always, reason = "one copy for DATA, one for all others; measured")]
     #[inline(always)]
     fn note_arrival(
@@ -206,6 +208,7 @@ impl Receiver {
     }
 
     /// Whether a chunk counts as not received, where streams may be reset (RFC 6525).
+    // rfc6525:5.2.2-4 rfc6525:5.2.2-8
     #[inline]
     fn comes_too_early(&self, seq: u64, arrival: Arrival, data: &DataChunk<'_>) -> bool {
         let next = self.spaces.first().map_or(0, |space| space.received.next());

@@ -196,6 +196,7 @@ impl Inbound {
         Ok(())
     }
 
+    // rfc9260:3.3.1-2 rfc9260:3.3.1-3
     #[allow(
         clippy::inline_always,
         reason = "one copy for messages of one chunk, which are not moved about; measured"
@@ -211,6 +212,7 @@ impl Inbound {
 
     /// Hands over what is here of the message that the chunk `seq` of DATA has made grow, where messages in the making hold
     /// too much and it is that message's turn.
+    // rfc9260:6.9-15
     #[inline(never)]
     fn hand_over(&mut self, seq: u64, limits: &Limits<'_>) {
         if !self.is_pressed(limits) {
@@ -224,6 +226,7 @@ impl Inbound {
         }
     }
 
+    // rfc9260:6.6-1 rfc9260:6.6-2
     #[allow(clippy::inline_always, reason = "as above; measured")]
     #[inline(always)]
     fn deliver_in_order(&mut self, whole: Whole) {
@@ -439,6 +442,8 @@ impl Inbound {
 
     /// The next message of some streams (of all, if none is listed) has the number 0. Nothing of them can wait for another,
     /// unless the peer left out numbers: that is given up, and so is what has begun and not ended.
+    // rfc6525:5.2.2-7
+    // rfc8260:2-2
     pub(crate) fn reset_streams(&mut self, streams: &[u16], aborted: &mut Vec<Aborted>) {
         let numbered = self.numbered.as_ref().map_or(0, |numbered| numbered.interleaved.streams());
         let last = self.streams.len().max(numbered);

@@ -212,6 +212,7 @@ impl Interleaved {
     ///
     /// # Errors
     /// When it contradicts other fragments of its message: the association must be aborted.
+    // rfc8260:2.2.3-1 rfc8260:2.2.3-2
     pub(crate) fn add(
         &mut self,
         p: &Piece<'_>,
@@ -464,6 +465,7 @@ mod tests {
 
     proptest! {
         /// Messages in fragments, interleaved, repeated and in any order, come out whole, each once.
+        // rfc8260:2.2.3-1 rfc8260:2.2.3-2
         #[test]
         fn any_order_of_arrival(
             sizes in prop::collection::vec(1_usize..6, 1..20),

@@ -109,6 +109,7 @@ impl ReceiveMap {
     }
 
     /// Gap blocks as offsets from the cumulative TSN (which is `next - 1`), as many as 16-bit offsets reach.
+    // rfc9260:3.3.4-2
     pub(crate) fn gap_blocks(&self) -> impl Iterator<Item = (u16, u16)> + '_ {
         self.islands.iter().map_while(|(start, end)| {
             let first = u16::try_from(start - self.next + 1).ok()?;
@@ -125,6 +126,7 @@ impl ReceiveMap {
     }
 
     /// Un-receives the highest of the islands; its sequence number (6.2: "drop the largest TSN held for reordering").
+    // rfc9260:6.2-27
     pub(crate) fn forget_highest(&mut self) -> Option<u64> {
         self.islands.pop_highest()
     }

@@ -229,6 +229,7 @@ impl Receiver {
     }
 
     /// Everything of the TSN space begins anew with `next` (SSN/TSN reset).
+    // rfc6525:5.2.4-4
     pub(crate) fn reset_all(&mut self, cx: &mut Context, next: Tsn) {
         self.forget_unfinished(cx);
         if let Some(space) = self.spaces.first_mut() {
@@ -246,6 +247,7 @@ impl Receiver {
     }
 
     /// Streams that are reset behind `last`. False when everything up to there has come already.
+    // rfc6525:5.2.2-3
     pub(crate) fn reset_streams_after(&mut self, last: Tsn, streams: &[u16]) -> bool {
         let (Some(space), Some(resets)) = (self.spaces.first(), &mut self.resets) else { return false };
         match space.unwrap(last) {
@@ -308,6 +310,7 @@ impl Receiver {
     }
 
     /// The path on which the next acknowledgement leaves.
+    // rfc9260:6.4-3 rfc9260:6.7-2
     pub(crate) fn answer_path(&self) -> PathId {
         let owing = self.first_owing().and_then(|at| self.spaces.get(at));
         owing.map_or(PathId::FIRST, |space| space.path)
@@ -324,6 +327,7 @@ impl Receiver {
     /// or duplicates exist (9.2). The SHUTDOWN chunk speaks of subflow 0 only.
     /// Without such the SHUTDOWN chunk has acknowledged everything, and a SACK would only repeat it: it may wait, as long as the
     /// window that the peer knows of is far from used up.
+    // rfc9260:6.2-18 rfc9260:9.2-10
     pub(crate) fn demand_unsaid(&mut self, cx: &Context) {
         let said = self.asn.is_none().then(|| self.advertised_window(cx));
         let update = cx.config.limits.receive_window / 4;

@@ -109,6 +109,7 @@ impl Reassembly {
     ///
     /// # Errors
     /// When it contradicts its neighbours: the association must be aborted.
+    // rfc9260:6.9-1 rfc9260:6.9-14 rfc9260:6-11
     pub(crate) fn add(
         &mut self,
         c: &Arrived<'_>,

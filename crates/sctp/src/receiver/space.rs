@@ -58,6 +58,7 @@ impl ReceiveSpace {
     }
 
     /// The last TSN received in sequence: what a SACK or SHUTDOWN acknowledges.
+    // rfc9260:6.2-16
     pub(super) fn cumulative(&self) -> Tsn {
         self.base.add((self.received.next() as u32).wrapping_sub(1))
     }

@@ -54,6 +54,9 @@ pub(crate) struct PacketSummary {
 
 impl AckTiming {
     /// A packet has been read to its end.
+    // rfc8260:2.1-2 rfc7053:5.2-1
+    // rfc9260:5.1.5-6 rfc9260:5.1-18 rfc9260:5.1-19 rfc9260:6.2-8 rfc9260:6.2-9 rfc9260:6.2-19 rfc9260:6.2-20
+    // rfc9260:6.7-1 rfc9260:7.2.4-1
     #[inline]
     pub(crate) fn on_packet(&mut self, now: Instant, packet: PacketSummary, policy: AckPolicy) {
         if !packet.has_data {
@@ -78,6 +81,7 @@ impl AckTiming {
     }
 
     /// A duplicate arrived: "The duplicate TSN number(s) SHOULD be reported in the SACK chunk".
+    // rfc9260:6.2-21
     pub(crate) fn on_duplicate(&mut self, tsn: Tsn) {
         if self.duplicates.len() < MAX_DUPLICATES {
             self.duplicates.push(tsn);
@@ -161,6 +165,7 @@ mod tests {
         s
     }
 
+    // rfc9260:6.2-8
     #[test]
     fn every_second_packet_or_200_ms() {
         let mut s = started();
@@ -176,6 +181,8 @@ mod tests {
         assert!(s.is_due_now());
     }
 
+    // rfc8260:2.1-2 rfc7053:5.2-1
+    // rfc9260:7.2.4-1
     #[test]
     fn holes_duplicates_and_the_i_bit_do_not_wait() {
         for packet in [

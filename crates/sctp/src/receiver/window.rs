@@ -9,6 +9,7 @@ use crate::ids::SpaceId;
 
 impl Receiver {
     /// Asks for a window update where the window has grown enough since the last SACK.
+    // rfc9260:6.2-6 rfc9260:6.2-11 rfc9260:6.2-12
     #[inline]
     pub(super) fn offer_window(&mut self, cx: &Context) {
         if self.spaces.len() > 1 {
@@ -27,6 +28,7 @@ impl Receiver {
     }
 
     /// a_rwnd: what is free of the receive buffer.
+    // rfc9260:3.3.2-10 rfc9260:6.2-23 rfc9260:6.2-24 rfc9260:6.2-28
     pub(crate) fn advertised_window(&self, cx: &Context) -> u32 {
         let charged = self.inbound.buffered_bytes().max(self.limits(cx).charge(self.memory()));
         cx.config.limits.receive_window.saturating_sub(u32::try_from(charged).unwrap_or(u32::MAX))

@@ -24,6 +24,13 @@ pub(crate) struct Windows {
     pub(crate) a_fwnd: Option<u32>,
 }
 
+impl Windows {
+    /// Whether it speaks of any, as all but a SHUTDOWN chunk do.
+    fn is_any(self) -> bool {
+        self.a_rwnd.is_some() || self.a_fwnd.is_some()
+    }
+}
+
 /// What an acknowledgement has come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Heard {
@@ -49,6 +56,7 @@ impl Sender {
     ///
     /// # Errors
     /// When it cannot be true.
+    // rfc9260:8.1-5
     pub(crate) fn on_acknowledgement(
         &mut self,
         cx: &mut Context,
@@ -76,7 +84,12 @@ impl Sender {
                 chunk.is_some_and(|c| c.state == ChunkState::InFlight && c.transmissions == 1)
             });
         }
-        let applied = space.flight.acknowledge(next_expected, gaps, self.lanes.len(), &mut outcome);
+        let lanes = self.lanes.len();
+        let applied = if windows.is_any() {
+            space.flight.acknowledge(next_expected, gaps, lanes, &mut outcome)
+        } else {
+            space.flight.acknowledge_up_to(next_expected, lanes, &mut outcome)
+        };
         if let Err(bogus) = applied {
             self.outcome = outcome;
             return Err(Violation::Protocol(bogus.0));
@@ -116,6 +129,7 @@ impl Sender {
         Ok(if news { Heard::News(PathId::FIRST) } else { Heard::Nothing })
     }
 
+    // rfc9260:7.2.1-9 rfc9260:7.2.4-6
     fn acknowledge_lane(&mut self, cx: &mut Context, id: LaneId, outcome: &AckOutcome) {
         self.sample_round_trip(cx, id, outcome);
         self.update_lane(cx, id, outcome);
@@ -141,6 +155,7 @@ impl Sender {
         }
     }
 
+    // rfc9260:6.3.1-1 rfc9260:6.3.1-2
     fn sample_round_trip(&mut self, cx: &mut Context, id: LaneId, outcome: &AckOutcome) {
         let Some(lane) = self.lanes.get_mut(id) else { return };
         let Some(space) = self.spaces.get(lane.space) else { return };
@@ -300,6 +315,7 @@ impl Sender {
     }
 
     /// Chunks were found lost by a SACK, or because of the time: what that means for flight, windows and recovery.
+    // rfc9260:6.3.1-5 rfc9260:7.2.4-4 rfc9260:7.2.4-5
     pub(super) fn after_losses(&mut self, cx: &mut Context, id: LaneId, lost: &NewlyLost, in_recovery: bool) {
         let &NewlyLost { bytes, chunks, earliest, highest } = lost;
         let rule = cx.config.congestion.fast_recovery;
@@ -343,6 +359,7 @@ impl Sender {
     }
 
     /// 6.2.1 D ii: "Set rwnd equal to the newly received a_rwnd minus the number of bytes still outstanding".
+    // rfc9260:6.2.1-1
     fn update_peer_window(&mut self, cx: &Context, a_rwnd: u32) {
         let outstanding = self.outstanding(cx, None);
         self.peer_rwnd = u64::from(a_rwnd).saturating_sub(outstanding).min(self.retention_left(cx));

@@ -41,6 +41,7 @@ impl Sender {
     /// Whether a subflow has a chunk that may leave now, which, and when its earliest message came (0 for a retransmission, which
     /// has waited longest). The question asked most often, answered without building a
     /// packet.
+    // rfc9260:6.1-13 rfc9260:6.1-17
     #[allow(clippy::inline_always, reason = "asked for every packet of the only subflow; measured")]
     #[inline(always)]
     fn may_send(&mut self, cx: &Context, id: SubflowId) -> Option<(Next, u64)> {

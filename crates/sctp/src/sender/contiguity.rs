@@ -70,6 +70,7 @@ impl Sender {
 
     /// Whether there is room for a message of a subflow beside those that others under the same numbering have begun, where
     /// fragments number themselves: they need not stay together, but parts of many could fill the buffer, and none could end.
+    // rfc8260:2.2.2-6
     fn may_begin_beside(&self, cx: &Context, id: SubflowId, subflow: &Subflow) -> bool {
         // A wide open window needs no closer look.
         if self.peer_rwnd >= self.subflows.len() as u64 * cx.config.limits.max_message as u64 {
@@ -96,6 +97,7 @@ impl Sender {
     }
 
     /// Keeps numbers for the rest of the message that a subflow, one of several, has begun, or the numbering as a whole.
+    // rfc9260:3.3.1-12 rfc9260:6.9-11
     #[inline(never)]
     pub(super) fn keep_contiguous(&mut self, cx: &Context, id: SubflowId) {
         let Some(subflow) = self.subflows.get(id) else { return };

@@ -72,6 +72,7 @@ impl SentChunk {
     }
 
     /// Bytes that count in flight: the chunk, as a rule with its header.
+    // rfc9260:7.2-4
     pub(crate) fn size(&self) -> u64 {
         u64::from(self.header) + self.fragment.payload.len() as u64
     }
@@ -241,6 +242,7 @@ impl Flight {
     }
 
     /// Adds a chunk that is being sent for the first time, under the number [`Flight::next`].
+    // rfc9260:3.3.1-13
     #[inline]
     pub(crate) fn push(&mut self, chunk: SentChunk) {
         self.bytes += chunk.fragment.payload.len() as u64;
@@ -260,6 +262,7 @@ impl Flight {
 
     /// Applies a SACK. `next_expected` is one past its Cumulative TSN Ack, unwrapped; the caller has dropped those
     /// that are older than [`Flight::first`].
+    // rfc9260:12.4-4
     pub(crate) fn acknowledge(
         &mut self,
         next_expected: u64,
@@ -268,16 +271,37 @@ impl Flight {
         out: &mut AckOutcome,
     ) -> Result<(), BogusSack> {
         out.reset(lanes);
-        let never_sent = self.reserved.front().is_some_and(|seq| *seq < next_expected);
-        if next_expected > self.next() || never_sent {
-            return Err(BogusSack("a SACK acknowledges a TSN that was never sent"));
-        }
+        self.check_sent(next_expected)?;
         self.read_blocks(next_expected, gaps)?;
         if !self.reserved.is_empty() {
             self.check_reserved()?;
         }
         self.acknowledge_cumulatively(next_expected, out);
         self.acknowledge_gaps(out);
+        Ok(())
+    }
+
+    /// Applies the Cumulative TSN Ack of a SHUTDOWN chunk. It has no gap blocks, so it takes none back: "the receiver of the
+    /// SHUTDOWN chunk MUST NOT interpret the lack of a Gap Ack Block as a renege" (RFC 9260, 3.3.8).
+    // rfc9260:3.3.8-2
+    #[cold]
+    pub(crate) fn acknowledge_up_to(
+        &mut self,
+        next_expected: u64,
+        lanes: usize,
+        out: &mut AckOutcome,
+    ) -> Result<(), BogusSack> {
+        out.reset(lanes);
+        self.check_sent(next_expected)?;
+        self.acknowledge_cumulatively(next_expected, out);
+        Ok(())
+    }
+
+    fn check_sent(&self, next_expected: u64) -> Result<(), BogusSack> {
+        let never_sent = self.reserved.front().is_some_and(|seq| *seq < next_expected);
+        if next_expected > self.next() || never_sent {
+            return Err(BogusSack("a SACK acknowledges a TSN that was never sent"));
+        }
         Ok(())
     }
 
@@ -332,6 +356,7 @@ impl Flight {
         Ok(())
     }
 
+    // rfc9260:6.7-3
     fn acknowledge_cumulatively(&mut self, next_expected: u64, out: &mut AckOutcome) {
         let count = (next_expected.saturating_sub(self.first) as usize).min(self.chunks.len());
         if count == 0 {
@@ -459,6 +484,7 @@ impl Flight {
     }
 }
 
+// rfc9260:6.3.1-4
 fn newly(lane: &mut LaneAck, seq: u64, chunk: &SentChunk) {
     lane.acked_chunks += 1;
     lane.highest_newly_acked = lane.highest_newly_acked.max(Some(seq));

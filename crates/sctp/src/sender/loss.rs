@@ -104,6 +104,7 @@ impl Loss {
     /// Up to where a SACK reports chunks missing: the highest newly acknowledged of the lane, or, with `all_missing`, the
     /// highest that was acknowledged at all. That one is set while in Fast Recovery when the cumulative point advanced:
     /// then "the miss indications are incremented for all TSNs reported missing in the SACK".
+    // rfc9260:7.2.4-3
     pub(crate) fn limit(
         &mut self,
         flight: &Flight,
@@ -120,6 +121,7 @@ impl Loss {
 
     /// Counts the missing reports of a SACK for everything of the lane below `limit`. Returns the chunks that reached the
     /// threshold now, through `marked`, earliest first.
+    // rfc9260:6.7-4 rfc9260:6.7-5 rfc9260:7.2.4-2
     pub(crate) fn report(
         &mut self,
         flight: &mut Flight,

@@ -165,6 +165,7 @@ impl Sender {
 
     /// The peer has restarted: everything begins anew. "All the congestion control parameters ... related to this peer MUST be
     /// reset to their initial values" (RFC 9260, 5.2.4.1).
+    // rfc9260:5.2.4-5
     pub(crate) fn restart(&mut self, cx: &mut Context, base: Tsn, peer_rwnd: u32) {
         self.spaces = Table::of(SendSpace::new(0, base));
         self.subflows.clear();
@@ -265,6 +266,7 @@ impl Sender {
     }
 
     /// Most user data that one chunk of a subflow carries, bytes.
+    // rfc9260:6-9 rfc9260:6.9-7
     #[inline]
     fn max_payload(&self, cx: &Context, path: PathId) -> usize {
         let pmdcs = cx.paths.get(path).map_or(0, |path| path.pmdcs() as usize);

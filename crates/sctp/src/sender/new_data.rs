@@ -68,6 +68,7 @@ impl Cut {
 impl Sender {
     /// Data that was chosen to leave: first what is marked for retransmission (6.1 C), then new chunks, while they fit and may
     /// leave.
+    // rfc9260:6.10-4
     #[inline]
     pub(crate) fn write_data(
         &mut self,
@@ -175,6 +176,7 @@ impl Sender {
 
     /// New chunks of one subflow: one of `first` bytes, which may leave, and where it is the only subflow all that follow.
     /// The others must be asked between two chunks.
+    // rfc9260:6.1-18 rfc9260:6.10-5
     #[inline(never)]
     fn write_run(
         &mut self,
@@ -320,6 +322,7 @@ impl Sender {
 
     /// Payload bytes of the next new chunk, when it fits into `room` and may leave as far as windows go; where it is `roomy`,
     /// the peer's was asked before.
+    // rfc8260:2.2.2-4
     pub(super) fn next_new_payload(
         &mut self,
         cx: &Context,
@@ -345,6 +348,7 @@ impl Sender {
     }
 
     /// Whether the peer has room for a chunk of this space: in its buffer, and in what it gives the subflow.
+    // rfc9260:6.1-2 rfc9260:6.1-9
     #[inline]
     pub(super) fn fits_peer_window(&self, cx: &Context, at: SpaceId, payload: usize) -> bool {
         let header = if cx.config.emulation.rwnd_counts_headers { WINDOW_HEADER } else { 0 };

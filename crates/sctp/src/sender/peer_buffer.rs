@@ -15,6 +15,8 @@ impl Sender {
     /// A peer may take back what gap blocks have acknowledged (6.2.1), so it is kept. An honest peer has a buffer for it, and its
     /// a_rwnd says what is left. One that lies, with a huge a_rwnd and gap blocks for everything but one TSN, could make us keep any
     /// amount: therefore a send buffer and a receive buffer together are the limit, bookkeeping included.
+    // rfc8260:2.1-4 rfc8260:2.1-6
+    // rfc9260:6.1-22
     pub(super) fn retention_left(&self, cx: &Context) -> u64 {
         let limits = &cx.config.limits;
         let limit = limits.send_buffer as u64 + u64::from(limits.receive_window);

@@ -14,6 +14,7 @@ impl Sender {
     ///
     /// # Errors
     /// Says why it is not taken.
+    // rfc9260:3.3.1-5 rfc9260:5.1.1-3 rfc9260:6.5-1
     pub(crate) fn send(&mut self, cx: &mut Context, message: Message) -> Result<(), SendError> {
         let Message { stream, .. } = message;
         let len = message.payload.len();

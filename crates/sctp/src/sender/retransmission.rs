@@ -62,6 +62,7 @@ impl Sender {
         chunk.is_some_and(|chunk| padded(header + chunk.fragment.payload.len()) <= room)
     }
 
+    // rfc9260:6.1-19 rfc9260:6.1-20 rfc9260:6.3.1-5
     fn retransmit(&mut self, cx: &mut Context, next: &Next, seq: u64, out: &mut Vec<u8>) {
         let established = cx.state != State::CookieEchoed;
         let Some(lane) = self.lanes.get_mut(next.lane) else { return };

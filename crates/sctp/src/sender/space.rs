@@ -53,6 +53,7 @@ impl WindowProbe {
 }
 
 impl SendSpace {
+    // rfc9260:5.1-20
     pub(super) fn new(fid: u8, base: Tsn) -> Self {
         Self {
             flight: Flight::default(),

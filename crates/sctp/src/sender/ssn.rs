@@ -12,6 +12,7 @@ use crate::stream::outbound::Outbound;
 pub(super) const MOST: usize = (1 << 15) - 1;
 
 /// Whether the message that goes next would get a stream sequence number too far from the earliest outstanding one of its stream.
+// rfc9260:6.1-23
 #[cold]
 #[inline(never)]
 pub(super) fn run_out(out: &Outbound, numbering: &Numbering, flight: &Flight) -> bool {

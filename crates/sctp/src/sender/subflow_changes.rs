@@ -18,6 +18,7 @@ impl Sender {
     ///
     /// # Errors
     /// When there are as many subflows as `max_subflows` allows.
+    // rfc9260:7.2.5.1-1
     pub(crate) fn add_subflow(
         &mut self,
         cx: &mut Context,

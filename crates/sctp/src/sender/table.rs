@@ -57,6 +57,7 @@ impl Sender {
     }
 
     /// A lane for a subflow on a path, in the place of the one that it had there before.
+    // rfc9260:7.2-3
     fn place_lane(&mut self, cx: &mut Context, subflow: SubflowId, path: PathId) -> LaneId {
         if subflow == SubflowId::FIRST {
             // It measures the path.

@@ -54,6 +54,7 @@ impl Sender {
     }
 
     /// T3-rtx expired (6.3.3, 7.2.3). The path, where it is another error of it.
+    // rfc9260:6.1-6 rfc9260:6.1-8 rfc9260:7.2.1-2 rfc9260:7.2.3-2
     fn on_t3(&mut self, cx: &mut Context, id: LaneId) -> Option<PathId> {
         let several = self.lanes.len() > 1;
         let lane = self.lanes.get_mut(id)?;
@@ -118,6 +119,7 @@ impl Sender {
     }
 
     /// Marks everything unacknowledged of a lane for retransmission.
+    // rfc9260:6.3.3-2
     pub(super) fn mark_all_lost(&mut self, cx: &Context, id: LaneId) {
         let Some(lane) = self.lanes.get_mut(id) else { return };
         let Some(space) = self.spaces.get_mut(lane.space) else { return };

@@ -18,6 +18,7 @@ impl Sender {
     /// The peer's window is closed. True when one chunk may leave all the same, as a probe: "SHOULD only be sent
     /// when all outstanding DATA chunks have been cumulatively acknowledged", first "after 1 RTO" (6.1 A). Each sequence
     /// space is probed for itself.
+    // rfc9260:6.1-3 rfc9260:6.1-4 rfc9260:6.1-5 rfc9260:6.1-7
     pub(super) fn window_probe(&mut self, cx: &Context, next: &Next) -> bool {
         let Some(subflow) = self.subflows.get(next.subflow) else { return false };
         let Some(lane) = self.lanes.get(next.lane) else { return false };

@@ -27,6 +27,8 @@ impl Numbering {
 
     /// The number of a message whose first fragment leaves now. "the Stream Sequence Number ... SHOULD be ignored" for
     /// unordered data (RFC 9260, 3.3.1): with DATA it uses none up.
+    // rfc6525:5.1.5-2
+    // rfc9260:6.5-3 rfc9260:6.5-4
     #[inline]
     pub(crate) fn take(&mut self, stream: u16, unordered: bool) -> Mid {
         // Ordered and not the first of its stream: the usual case.
@@ -41,6 +43,7 @@ impl Numbering {
         self.next.get(usize::from(stream)).copied().unwrap_or(Mid::new(0))
     }
 
+    // rfc9260:6.5-6
     #[inline(never)]
     fn take_rare(&mut self, stream: u16, unordered: bool) -> Mid {
         let id = usize::from(stream);
@@ -60,6 +63,7 @@ impl Numbering {
     }
 
     /// Some streams begin anew, all if none is listed: "the two counters ... MUST be reset to 0" (RFC 8260, 2.3.2).
+    // rfc8260:2.3.2-1
     pub(crate) fn begin_anew(&mut self, streams: &[u16]) {
         for list in std::iter::once(&mut self.next).chain(&mut self.unordered) {
             if streams.is_empty() {

@@ -30,6 +30,7 @@ pub(crate) struct Fragment {
 
 impl Fragment {
     /// The stream sequence number, which DATA carries.
+    // rfc9260:6.5-5
     pub(crate) fn ssn(&self) -> Ssn {
         Ssn::new(self.mid.get() as u16)
     }
@@ -121,6 +122,8 @@ impl Outbound {
 
     /// Takes the next fragment: as many bytes as `cut` makes of those that wait of its message, or nothing where it says
     /// `None`. The payload is shared with the message, not copied.
+    // rfc8260:2.1-5 rfc8260:2.2.2-1 rfc8260:2.2.2-2 rfc8260:2.2.2-3 rfc8260:2.2.2-5
+    // rfc9260:3.3.1-4 rfc9260:3.3.1-6 rfc9260:3.3.1-11 rfc9260:6-8 rfc9260:6.9-2 rfc9260:6.9-9 rfc9260:6.9-13
     #[inline]
     pub(crate) fn pop(
         &mut self,
@@ -268,6 +271,7 @@ mod tests {
         all
     }
 
+    // rfc9260:3.3.1-6
     #[test]
     fn fragments_share_an_ssn_and_unordered_messages_use_none() {
         let mut out = Outbound::new(&Config::rfc9260());

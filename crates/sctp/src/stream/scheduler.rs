@@ -71,6 +71,7 @@ impl Scheduler {
         if let Self::Fcfs(order) = self { order.front().copied() } else { self.next_by_rule() }
     }
 
+    // rfc8260:3-1
     #[inline(never)]
     fn next_by_rule(&self) -> Option<u16> {
         match self {

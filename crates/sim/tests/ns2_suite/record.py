@@ -81,9 +81,12 @@ def events(trace, traced):
 
 
 def main(suite, names):
+    """Writes the list of each scenario."""
     for name in names:
         with tempfile.TemporaryDirectory() as folder:
-            subprocess.run(["ns", str(HERE / "record.tcl"), str(Path(suite).resolve()), name], cwd=folder, check=True)
+            subprocess.run(
+                ["ns", str(HERE / "record.tcl"), str(Path(suite).resolve()), name], cwd=folder, check=True
+            )
             trace = (Path(folder) / "temp.rands").read_text()
             traced = (Path(folder) / "trace.vars").read_bytes().decode(errors="replace")
         lines = [f"# {name} of ns-2.35's tcl/test/test-suite-sctp.tcl; see record.py", *events(trace, traced)]

@@ -184,6 +184,7 @@ impl Chunks {
         }
     }
 
+    // rfc9260:7.2.1-7
     #[inline]
     fn slow_start(&mut self, window: &mut Window, newly: u64) {
         let bytes = newly.min(self.slow_start_limit);
@@ -195,6 +196,7 @@ impl Chunks {
         }
     }
 
+    // rfc9260:7.2.2-2 rfc9260:7.2.2-3
     #[inline]
     fn count_partial_bytes(&mut self, acked: &Acked, full: bool) {
         if self.pba_needs_full_window {
@@ -214,6 +216,7 @@ impl Chunks {
         }
     }
 
+    // rfc9260:7.2-1 rfc9260:7.2.1-5 rfc9260:7.2.1-6 rfc9260:7.2-2
     #[inline]
     pub(super) fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
         self.idle = false;
@@ -251,6 +254,7 @@ impl Chunks {
         (bytes / 2).max(self.floor)
     }
 
+    // rfc9260:7.2.3-1
     pub(super) fn on_congestion(&mut self, window: &mut Window, event: Congestion) {
         match event {
             Congestion::FastRetransmit(of) | Congestion::Ecn(of) => {
@@ -276,6 +280,7 @@ impl Chunks {
         self.fcc.was_full = false;
     }
 
+    // rfc9260:7.2.1-11
     pub(super) fn on_idle(&mut self, window: &mut Window) {
         let Some(floor) = self.idle_floor else { return };
         if !self.idle {

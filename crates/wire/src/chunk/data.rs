@@ -117,6 +117,7 @@ impl<'a> Data<'a> {
     }
 
     /// Appends the chunk, padded. This copies the payload once. A payload above [`Data::MAX_PAYLOAD`] is cut.
+    // rfc9260:3.3.1-1
     #[inline]
     pub fn emit(&self, out: &mut Vec<u8>) {
         let payload = self.payload.get(..Self::MAX_PAYLOAD).unwrap_or(self.payload);
@@ -141,6 +142,7 @@ mod tests {
     use super::*;
     use crate::chunk::tests::{Mutated, length_cases, raw};
 
+    // rfc9260:3-2 rfc9260:3.3.1-1
     #[test]
     fn layout() {
         let mut out = Vec::new();

@@ -89,6 +89,7 @@ impl<'a> IData<'a> {
     }
 
     /// Appends the chunk, padded. This copies the payload once. A payload above [`IData::MAX_PAYLOAD`] is cut.
+    // rfc8260:2.1-1 rfc8260:2.1-3
     #[inline]
     pub fn emit(&self, out: &mut Vec<u8>) {
         let payload = self.payload.get(..Self::MAX_PAYLOAD).unwrap_or(self.payload);
@@ -132,6 +133,7 @@ mod tests {
     use super::*;
     use crate::chunk::tests::{Mutated, length_cases, raw};
 
+    // rfc8260:2.1-1 rfc8260:2.1-3
     #[test]
     fn layout() {
         let data = IData {

@@ -35,6 +35,7 @@ pub struct Skipped {
 }
 
 impl Skipped {
+    // rfc8260:2.3.1-2 rfc8260:2.3.1-3
     pub(super) fn emit(self, out: &mut Vec<u8>) {
         let [s0, s1] = self.stream.to_be_bytes();
         let [m0, m1, m2, m3] = self.mid.get().to_be_bytes();
@@ -129,6 +130,7 @@ mod tests {
     use super::*;
     use crate::chunk::tests::{Mutated, length_cases, raw};
 
+    // rfc8260:2.3.1-2 rfc8260:2.3.1-3
     #[test]
     fn layout() {
         let skipped = [

@@ -75,6 +75,7 @@ impl<'a> Init<'a> {
     }
 
     /// Appends the chunk with the parameters it holds, padded.
+    // rfc9260:3.3.2.1-1 rfc9260:3.3.2-5 rfc9260:3.3.3-3
     pub fn emit(&self, which: InitKind, out: &mut Vec<u8>) {
         emit(out, which, self, |_| {});
     }
@@ -117,6 +118,7 @@ mod tests {
         }
     }
 
+    // rfc9260:3.3.2.1-1
     #[test]
     fn layout() {
         let mut out = Vec::new();

@@ -23,6 +23,7 @@ impl<'a> RawChunk<'a> {
     pub const HEADER: usize = 4;
 
     /// Reads one chunk from the start of `bytes`, and says how many bytes it takes with its padding.
+    // rfc9260:3.2-4 rfc9260:6.10-7
     #[inline]
     pub(crate) fn split(bytes: &'a [u8]) -> Result<(Self, &'a [u8]), ChunkError> {
         let &[kind, flags, hi, lo, ..] = bytes else {

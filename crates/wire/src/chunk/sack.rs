@@ -54,6 +54,7 @@ pub const fn wire_len(gaps: usize, duplicates: usize) -> usize {
 }
 
 /// Appends a SACK chunk. Beyond [`MAX_ENTRIES`], duplicates are left out first, then the last gap blocks.
+// rfc9260:3.3.4-1
 #[inline]
 pub fn emit(out: &mut Vec<u8>, cumulative: Tsn, a_rwnd: u32, gaps: &[GapBlock], duplicates: &[Tsn]) {
     let gaps = gaps.get(..MAX_ENTRIES).unwrap_or(gaps);
@@ -226,6 +227,7 @@ mod tests {
     use super::*;
     use crate::chunk::tests::{Mutated, length_cases, raw};
 
+    // rfc9260:3.3.4-1
     #[test]
     fn layout() {
         let mut out = Vec::new();

@@ -29,6 +29,7 @@ fn chunks(bytes: &[u8]) -> (Vec<(u8, usize)>, Option<ChunkError>) {
     (good, None)
 }
 
+// rfc9260:3-2
 #[test]
 fn header_layout() {
     let bytes = packet(&[]);
@@ -49,6 +50,7 @@ fn too_short() {
     assert!(Packet::parse(&[1; 12], Checksum::Ignore).is_ok());
 }
 
+// rfc9260:3.1-1 rfc9260:3.1-2
 #[test]
 fn ports_of_zero() {
     let mut bytes = packet(&[]);
@@ -70,6 +72,7 @@ fn every_bit_counts_for_the_checksum() {
     }
 }
 
+// rfc9260:3.2-4
 #[test]
 fn padding_is_ignored_whatever_it_holds() {
     let bytes = packet(&[10, 0, 0, 5, 1, 0xFF, 0xFF, 0xFF, 11, 0, 0, 4]);
@@ -93,6 +96,7 @@ fn lengths_below_four() {
     }
 }
 
+// rfc9260:6.10-7
 #[test]
 fn lengths_past_the_end() {
     for length in [9, 10, 255, 0xFFFF_u16] {

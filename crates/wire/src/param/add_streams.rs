@@ -59,6 +59,7 @@ impl AddStreams {
     }
 
     /// Appends the parameter.
+    // rfc6525:4.5-1 rfc6525:4.5-2
     pub fn emit(&self, direction: AddDirection, out: &mut Vec<u8>) {
         let start = emit::begin_tlv(out, direction.kind());
         out.extend_from_slice(&self.request.to_be_bytes());
@@ -73,6 +74,7 @@ mod tests {
     use super::*;
     use crate::param::tests::{layout, length_cases, raw};
 
+    // rfc6525:4.5-2
     #[test]
     fn bytes_on_the_wire() {
         let add = AddStreams { request: 0x0102_0304, count: 0x0506 };
@@ -84,6 +86,7 @@ mod tests {
         assert_eq!(AddStreams::parse(raw(&[0, 17, 0, 12, 1, 2, 3, 4, 5, 6, 7, 8])), Ok(add));
     }
 
+    // rfc6525:4.5-1
     #[test]
     fn lengths() {
         for (length, bytes) in length_cases(17, AddStreams::LEN) {

@@ -34,6 +34,7 @@ impl AssociationReset {
     }
 
     /// Appends the parameter.
+    // rfc6525:4.3-1
     pub fn emit(&self, out: &mut Vec<u8>) {
         emit::tlv(out, Self::KIND, &self.request.to_be_bytes());
     }
@@ -51,6 +52,7 @@ mod tests {
         layout(&reset, AssociationReset::emit, AssociationReset::parse, &bytes);
     }
 
+    // rfc6525:4.3-1
     #[test]
     fn lengths() {
         for (length, bytes) in length_cases(15, 8) {

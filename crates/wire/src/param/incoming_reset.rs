@@ -62,6 +62,7 @@ impl<'a> IncomingReset<'a> {
 }
 
 /// The value of the parameter, without its header, for [`ParamWriter::raw`](super::ParamWriter::raw).
+// rfc6525:4.2-1
 #[must_use]
 pub fn value(request: u32, streams: &[u16]) -> Vec<u8> {
     let mut out = Vec::with_capacity(4 + 2 * streams.len());
@@ -84,6 +85,7 @@ mod tests {
         assert_eq!(value(0x0102_0304, &[0x0506, 0x0708]), bytes[4..]);
     }
 
+    // rfc6525:4.2-1
     #[test]
     fn lengths() {
         for (length, bytes) in length_cases(14, 12) {

@@ -81,6 +81,7 @@ fn fixed(out: &mut Vec<u8>, request: u32, response: u32, last_tsn: Tsn) {
 }
 
 /// The value of the parameter, without its header, for [`ParamWriter::raw`](super::ParamWriter::raw).
+// rfc6525:4.1-1
 #[must_use]
 pub fn value(request: u32, response: u32, last_tsn: Tsn, streams: &[u16]) -> Vec<u8> {
     let mut out = Vec::with_capacity(12 + 2 * streams.len());
@@ -108,6 +109,7 @@ mod tests {
         assert_eq!(value(0x0102_0304, 0x0506_0708, Tsn::new(0x090A_0B0C), &[0x0D0E]), bytes[4..18]);
     }
 
+    // rfc6525:4.1-1
     #[test]
     fn lengths() {
         for (length, bytes) in length_cases(13, 20) {

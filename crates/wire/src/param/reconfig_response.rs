@@ -41,6 +41,7 @@ impl ReconfigResponse {
     ///
     /// # Errors
     /// A length other than 12 and 20.
+    // rfc6525:4.4-2
     pub fn parse(raw: RawParam<'_>) -> Result<Self, TlvError> {
         let (&[r0, r1, r2, r3, c0, c1, c2, c3], rest) = raw.at_least::<8>()?;
         let next_tsns = match *rest {
@@ -58,6 +59,7 @@ impl ReconfigResponse {
     }
 
     /// Appends the parameter.
+    // rfc6525:4.4-1
     pub fn emit(&self, out: &mut Vec<u8>) {
         let start = emit::begin_tlv(out, Self::KIND);
         out.extend_from_slice(&self.request.to_be_bytes());
@@ -86,6 +88,7 @@ mod tests {
         layout(&long, ReconfigResponse::emit, ReconfigResponse::parse, &bytes);
     }
 
+    // rfc6525:4.4-1 rfc6525:4.4-2
     #[test]
     fn lengths() {
         for (length, bytes) in length_cases(16, 24) {

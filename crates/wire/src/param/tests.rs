@@ -54,6 +54,7 @@ fn upper_bits_say_what_to_do() {
     assert_eq!(raw(&[0xC0, 6, 0, 4]).unknown_action(), UnknownAction::SkipReport);
 }
 
+// rfc9260:3.2.1-1 rfc9260:3.2.1-2
 #[test]
 fn the_writer_counts_the_last_padding_only() {
     let mut out = Vec::new();

@@ -3,6 +3,7 @@ use proptest::prelude::*;
 
 const HALF: u32 = 1 << 31;
 
+// rfc9260:1.6-1
 #[test]
 fn wraps() {
     assert_eq!(Tsn::new(u32::MAX).next(), Tsn::new(0));
@@ -14,6 +15,7 @@ fn wraps() {
     assert_eq!(Tsn::new(u32::MAX - 1).signed_distance_from(Tsn::new(3)), -5);
 }
 
+// rfc9260:1.6-2
 #[test]
 fn order_across_the_wrap() {
     assert!(Tsn::new(10).is_after(Tsn::new(u32::MAX - 5)));
@@ -43,6 +45,7 @@ fn half_the_space_apart_is_undefined() {
     assert!(!a.is_after(b) && !a.is_before(b));
 }
 
+// rfc9260:1.6-5
 #[test]
 fn every_pair_of_one_ssn_is_ordered_once() {
     let base = Ssn::new(0xFFF0);

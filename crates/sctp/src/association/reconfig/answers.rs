@@ -39,6 +39,7 @@ pub(super) struct Answered {
 }
 
 impl Answered {
+    // rfc6525:5.1.7-1 rfc6525:5.1.7-2 rfc6525:5.1.7-4
     pub(super) fn response(self) -> Param<'static> {
         Param::ReconfigResponse(ReconfigResponse {
             request: self.number,

@@ -54,6 +54,8 @@ impl Association {
 
     /// RE-CONFIG chunks that are due, or that must ride with data: one of answers, one with a request. False when no data
     /// may follow, as what must ride with it did not fit.
+    // rfc6525:4.1-2 rfc6525:5.1.1-6 rfc6525:5.1.1-7 rfc6525:5.1.2-9 rfc6525:5.1.2-10 rfc6525:5.1.3-5
+    // rfc6525:5.1.4-4 rfc6525:5.2.1-2
     pub(super) fn write_reconfig(
         &mut self,
         packet: &mut PacketBuilder<'_>,
@@ -104,6 +106,8 @@ impl Association {
     }
 
     /// Gives a number to the first request that is ready.
+    // rfc6525:5.1.1-4 rfc6525:5.1.1-5 rfc6525:5.1.2-2 rfc6525:5.1.2-3 rfc6525:5.1.2-4 rfc6525:5.1.2-6
+    // rfc6525:5.1.3-1 rfc6525:5.1.4-1
     fn begin_request(&mut self) {
         let Some(reconfig) = &self.reconfig else { return };
         // What answers a request of the peer goes first: the peer can ask for nothing else meanwhile.
@@ -171,6 +175,7 @@ impl Association {
 
     /// A request was not answered in time: it is sent again, and "increment the appropriate error counts (for both the
     /// association and the destination)" (5.1.1), but not after "In progress" (H2).
+    // rfc6525:5.1.1-8 rfc6525:5.1.1-9 rfc6525:5.2.7-3
     pub(super) fn on_reconfig_timer(&mut self) {
         let Some(outstanding) = self.reconfig.as_mut().and_then(|r| r.outstanding.as_mut()) else { return };
         outstanding.timer = None;
@@ -186,6 +191,7 @@ impl Association {
     }
 
     /// RE-CONFIG chunk.
+    // rfc6525:5.2.1-1 rfc6525:5.2.1-3 rfc6525:5.2.2-10 rfc6525:5.2.4-7
     pub(super) fn on_reconfig(&mut self, chunk: &ReConfig<'_>) {
         // Where everything of ours was acknowledged already, the peer may still wait for an answer.
         if !self.cx.state.is_up() {
@@ -227,6 +233,7 @@ impl Association {
 
     /// "If a sender transmits an unsupported combination, the receiver SHOULD send an ERROR chunk with a Protocol Violation
     /// cause" (3.1). A parameter that is not known at all is reported if its type asks for it.
+    // rfc6525:3.1-1
     fn refuse_combination(&mut self, raws: &[RawParam<'_>]) {
         let codes = self.cx.config.subflows.codes;
         let unknown = raws
@@ -244,6 +251,7 @@ impl Association {
         }
     }
 
+    // rfc6525:5.2.1-5
     fn on_request(&mut self, raw: RawParam<'_>) {
         let Some(number) = raw.value.first_chunk::<4>().map(|bytes| u32::from_be_bytes(*bytes)) else {
             return;
@@ -274,6 +282,7 @@ impl Association {
 
     /// "If ... this is the last received RE-CONFIG chunk (i.e., a retransmission), the same RE-CONFIG chunk MUST to be sent
     /// back in response, as it was earlier" (5.2.1), unless there is better news.
+    // rfc6525:5.2.1-4
     fn on_repeated_request(&mut self, before: Answered, raw: RawParam<'_>) {
         if before.result == result::IN_PROGRESS {
             if raw.kind == self.cx.config.subflows.codes.delete {
@@ -301,6 +310,7 @@ impl Association {
     }
 
     /// The peer has answered our request, or its own request says that it did (E1, H1).
+    // rfc6525:5.2.7-1 rfc6525:5.2.7-2
     fn on_response(&mut self, response: &ReconfigResponse) {
         // "the timer for the Re-configuration Request Sequence Number is started again" (H2).
         let (now, rto, most) = (self.cx.now, self.cx.path_rto(PathId::FIRST), self.cx.config.timers.rto_max);
@@ -343,6 +353,7 @@ fn tlv(out: &mut Vec<u8>, kind: u16, value: &[u8]) {
 mod tests {
     use super::*;
 
+    // rfc6525:3.1-1
     #[test]
     fn the_combinations_of_section_3_1() {
         let sf = |kind| kind == 0x405F;

@@ -31,6 +31,7 @@ impl Association {
     }
 
     /// Which streams must wait has changed, perhaps: messages that need not wait any more go on.
+    // rfc6525:5.1.2-1 rfc6525:5.1.4-3
     pub(super) fn refresh_deferred(&mut self) {
         let Some(reconfig) = &self.reconfig else { return };
         let mut all = matches!(reconfig.pending, Some(Pending::Association { .. }));
@@ -96,6 +97,7 @@ impl Association {
         self.give_answer(Answered { number, result, next_tsns: None });
     }
 
+    // rfc6525:5.2.2-1
     fn answered_by_request(&mut self, number: u32) {
         let Some(reconfig) = &mut self.reconfig else { return };
         let answered = |request: &Request| matches!(request, Request::ResetIncoming { .. });
@@ -105,6 +107,7 @@ impl Association {
     }
 
     /// Outgoing SSN Reset Request: the peer's streams begin anew.
+    // rfc6525:5.2.2-5 rfc6525:5.2.2-9
     fn reset_incoming(&mut self, number: u32, reset: &OutgoingReset<'_>) -> u32 {
         if !self.cx.config.extensions.peer_resets_streams {
             return result::DENIED;
@@ -126,6 +129,7 @@ impl Association {
     }
 
     /// E3: "If no stream numbers are listed in the parameter, then all incoming streams MUST be reset to 0".
+    // rfc6525:5.2.2-6
     fn peer_has_reset(&mut self, streams: Vec<u16>) {
         self.receiver.reset_streams(&mut self.cx, &streams);
         self.cx.tell_if_read(Event::StreamsReset {
@@ -136,6 +140,7 @@ impl Association {
     }
 
     /// Incoming SSN Reset Request: our streams begin anew. `None`: the request that we send next is the answer.
+    // rfc6525:5.1.2-5 rfc6525:5.2.3-1 rfc6525:5.2.3-2 rfc6525:5.2.3-4 rfc6525:5.2.3-5
     fn reset_outgoing(&mut self, number: u32, streams: Vec<u16>) -> Option<u32> {
         if !self.cx.config.extensions.peer_resets_streams || self.cx.state != State::Established {
             return Some(result::DENIED);
@@ -201,6 +206,7 @@ impl Association {
     }
 
     /// G1 to G7.
+    // rfc6525:5.1.7-3 rfc6525:5.1.7-5 rfc6525:5.1.7-6 rfc6525:5.2.4-5 rfc6525:5.2.4-6
     fn reset_for_peer(&mut self, number: u32) {
         let Some(cumulative) = self.receiver.cumulative() else { return };
         let (first, ours) = self.sender.next_tsn();
@@ -232,6 +238,7 @@ impl Association {
     }
 
     /// Add Outgoing Streams Request: the peer gets more.
+    // rfc6525:5.2.5-1 rfc6525:5.2.5-2 rfc6525:5.2.5-3
     fn add_incoming(&mut self, count: u16) -> u32 {
         if count == 0 {
             return result::NOTHING;
@@ -255,6 +262,7 @@ impl Association {
 
     /// Add Incoming Streams Request: we shall have more. "either send a response parameter denying the request or send a
     /// corresponding Add Outgoing Streams Request Parameter" (5.2.6).
+    // rfc6525:5.2.6-1 rfc6525:5.2.6-2
     fn add_outgoing(&mut self, count: u16) -> u32 {
         if count == 0 {
             return result::NOTHING;
@@ -285,6 +293,7 @@ impl Association {
     }
 
     /// The peer has answered a request of ours for good (H3 to H6).
+    // rfc6525:5.1.5-1 rfc6525:5.2.7-4 rfc6525:5.2.7-7
     pub(super) fn stream_request_ended(&mut self, request: &Request, response: &ReconfigResponse) {
         let outcome = Reconfigured::from_result(response.result);
         let success = result::is_success(response.result);
@@ -338,6 +347,7 @@ impl Association {
     /// H5: "new data MUST be sent from the Receiver's Next TSN, beginning with SSN 0 for all outgoing streams. All incoming
     /// streams MUST be reset to 0 as the next expected SSN. The peer will send DATA chunks starting with the Sender's Next
     /// TSN."
+    // rfc6525:5.2.7-5 rfc6525:5.2.7-6
     fn reset_as_answered(&mut self, ours: Tsn, theirs: Tsn) {
         self.reset_received(theirs);
         self.sender.reset_all(ours);
@@ -359,6 +369,7 @@ impl Association {
     ///
     /// # Errors
     /// Says why it cannot be asked for.
+    // rfc6525:5.1.2-7 rfc6525:5.1.2-8 rfc6525:5.1.3-3 rfc6525:5.1.3-4
     pub(crate) fn reset_streams(
         &mut self,
         direction: Direction,
@@ -395,6 +406,7 @@ impl Association {
     ///
     /// # Errors
     /// As [`Association::reset_streams`]; also within 30 s of the last time, and while subflows have sequence spaces of their own.
+    // rfc6525:5.1.4-7
     pub(crate) fn reset_association(&mut self, now: Instant) -> Result<(), ReconfigError> {
         self.check_reconfigurable(1)?;
         self.cx.now = now;
@@ -435,6 +447,7 @@ impl Association {
         Ok(())
     }
 
+    // rfc6525:5.1.1-2 rfc6525:5.1.1-3
     fn check_reconfigurable(&self, requests: usize) -> Result<(), ReconfigError> {
         match self.cx.state {
             State::CookieWait | State::CookieEchoed => return Err(ReconfigError::NotUp),

@@ -48,6 +48,7 @@ fn a_hole_near_the_wrap_of_the_ssn_stalls_nothing_after_it_is_filled() {
     assert_eq!((inbound.buffered_bytes(), inbound.memory()), (0, 0));
 }
 
+// rfc9260:3.3.1-3
 #[test]
 fn unordered_messages_do_not_wait() {
     let mut inbound = Inbound::default();

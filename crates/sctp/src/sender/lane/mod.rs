@@ -219,6 +219,7 @@ impl Lane {
 
     /// Whether one more new chunk may enter the flight: "if the flightsize does not currently reach cwnd" (6.1 B),
     /// and Max.Burst (6.1 D).
+    // rfc9260:6.1-10 rfc9260:6.1-11 rfc9260:6.1-12
     pub(super) fn may_send_new(&self) -> bool {
         !self.single_packet
             && self.flight < self.controller.window()
@@ -266,6 +267,7 @@ impl Lane {
     }
 
     /// A new occasion to send: what Max.Burst allows begins anew.
+    // rfc9260:6.1-14 rfc9260:6.1-15
     pub(super) fn open_burst(&mut self) {
         self.burst.packets = 0;
         self.burst.blocked = false;
@@ -368,6 +370,7 @@ impl Lane {
         self.recovery_exit.is_some_and(|exit| cumulative <= exit)
     }
 
+    // rfc9260:6.1-21 rfc9260:6.3.3-1
     #[inline]
     pub(super) fn arm_t3(&mut self, cx: &Context) {
         self.t3 = Some(cx.config.clock().after(cx.now, self.rto(cx)));
@@ -380,6 +383,7 @@ impl Lane {
     }
 
     /// Halves cwnd for every RTO that passed without a transmission (7.2.1), before the next one.
+    // rfc9260:7.2.1-10
     pub(super) fn decay_if_idle(&mut self, cx: &Context) {
         if self.unacked == 0 {
             self.decay(cx);

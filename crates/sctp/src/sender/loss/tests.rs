@@ -26,6 +26,7 @@ impl Run {
     }
 }
 
+// rfc9260:6.7-5 rfc9260:7.2.4-2
 #[test]
 fn the_third_report_marks_and_the_fourth_with_the_older_threshold() {
     for threshold in [3, 4] {
@@ -38,6 +39,7 @@ fn the_third_report_marks_and_the_fourth_with_the_older_threshold() {
     }
 }
 
+// rfc9260:7.2.4-3
 #[test]
 fn reports_count_only_below_the_highest_newly_acknowledged() {
     let mut run = Run::new(20, 3);

@@ -69,6 +69,7 @@ fn figure(kind: StreamScheduling, interleaves: bool, per_packet: usize) -> Vec<u
     all
 }
 
+// rfc8260:3-1
 #[test]
 fn the_figures_of_the_rfc() {
     use StreamScheduling::{FairCapacity, Fcfs, Priority, RoundRobin, RoundRobinPacket, WeightedFair};
@@ -100,6 +101,7 @@ fn a_message_on_a_more_important_stream_waits_for_a_chunk_or_for_a_message() {
     }
 }
 
+// rfc8260:3-1
 #[test]
 fn shares_are_bytes_over_weights() {
     for interleaves in [false, true] {

@@ -61,6 +61,7 @@ fn full(c: &Controller, cumulative: u64) -> Acked {
     Acked { cumulative, flight_before: c.window(), cumulative_advanced: true, ..Acked::default() }
 }
 
+// rfc9260:7.2.1-7
 #[test]
 fn slow_start_grows_by_what_was_acked_but_at_most_one_pmdcs() {
     let mut c = reno(|_| {});
@@ -77,6 +78,7 @@ fn slow_start_grows_by_what_was_acked_but_at_most_one_pmdcs() {
     assert_eq!(c.window(), before, "window not full, in recovery, or cumulative point at rest: no growth");
 }
 
+// rfc9260:7.2.2-2 rfc9260:7.2.2-3
 #[test]
 fn congestion_avoidance_adds_one_pmdcs_for_a_window_of_bytes() {
     let mut c = reno(|c| c.initial_ssthresh = 4404);
@@ -129,6 +131,7 @@ fn ns2_counts_cumulative_bytes_only_while_full_and_the_old_module_counts_gaps_tw
     assert_eq!(pba(&old), 1200);
 }
 
+// rfc9260:7.2.3-1
 #[test]
 fn the_two_cuts_and_their_floors() {
     let mut c = reno(|_| {});
