@@ -23,6 +23,8 @@ const PEER6: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V6(std::net::Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1)), 0);
 /// The port of whoever is called.
 pub(crate) const SERVER_PORT: u16 = 8080;
+/// The stack's UDP port, where it calls (RFC 6951, 8: "sctp-tunneling").
+const ENCAPSULATION_PORT: u16 = 9899;
 /// The port of whoever calls.
 const CALLER_PORT: u16 = 49_152;
 /// Most packets that may leave at one time before we say that the stack does not stop.
@@ -33,6 +35,8 @@ const MOST_AT_ONCE: usize = 100_000;
 pub(crate) struct Sent {
     pub(crate) at: Instant,
     pub(crate) ecn: Ecn,
+    /// UDP ports that it left from and goes to; 0: without UDP.
+    pub(crate) udp: (u16, u16),
     pub(crate) bytes: Vec<u8>,
 }
 
@@ -114,24 +118,19 @@ impl Network {
         self.endpoints.get(port.0).map(|(endpoint, _)| endpoint)
     }
 
-    /// Nobody accepts associations on a port any more. As long as there are some the core goes on to accept: it knows no way
-    /// back; then an endpoint that never listened takes its place.
+    /// Nobody accepts associations on a port any more.
     pub(crate) fn stop_listening(&mut self, port: Port) {
-        let (seed, local) = (self.seed, self.local);
-        if let Some((endpoint, number)) = self.endpoints.get_mut(port.0) {
-            if endpoint.associations() == 0 {
-                let mut rng = Rng::stream(seed, &format!("script:{}:closed", port.0), "sctp");
-                *endpoint = Endpoint::new(EndpointConfig::new(local, *number), rng.secret());
-            }
+        if let Some(endpoint) = self.endpoint(port) {
+            endpoint.stop_listening();
         }
     }
 
-    /// Calls the script's side.
-    pub(crate) fn connect(&mut self, port: Port, config: Config) -> Option<AssociationId> {
+    /// Calls the script's side, on a UDP port or 0.
+    pub(crate) fn connect(&mut self, port: Port, config: Config, udp: u16) -> Option<AssociationId> {
         let now = self.now;
         self.current = port.0;
         self.peer_port = SERVER_PORT;
-        let peer = self.peer;
+        let peer = SocketAddr::new(self.peer.ip(), udp);
         self.endpoint(port)?.connect(now, peer, SERVER_PORT, Arc::new(config)).ok()
     }
 
@@ -141,9 +140,15 @@ impl Network {
         (self.peer_port, own)
     }
 
-    /// Hands a packet of the script to the stack.
-    pub(crate) fn inject(&mut self, ecn: Ecn, bytes: &[u8]) {
-        let meta = Meta { source: self.peer, destination: self.local, dscp: Dscp::DEFAULT, ecn };
+    /// Hands a packet of the script to the stack; it comes from one UDP port to another, or without UDP.
+    pub(crate) fn inject(&mut self, ecn: Ecn, udp: Option<(u16, u16)>, bytes: &[u8]) {
+        let (from, to) = udp.unwrap_or_default();
+        let meta = Meta {
+            source: SocketAddr::new(self.peer.ip(), from),
+            destination: SocketAddr::new(self.local.ip(), to),
+            dscp: Dscp::DEFAULT,
+            ecn,
+        };
         let now = self.now;
         if let Ok(packet) = Packet::parse(bytes, Checksum::Ignore) {
             let error = packet.chunks().flatten().find(|chunk| chunk.kind == kind::ERROR);
@@ -195,7 +200,11 @@ impl Network {
                 if let Some([a, b, c, d]) = bytes.get(4..8) {
                     self.last_tag = u32::from_be_bytes([*a, *b, *c, *d]);
                 }
-                self.sent.push_back(Sent { at: now, ecn: transmit.ecn, bytes });
+                let to = transmit.destination.port();
+                // Who has never heard from the peer leaves the choice to the driver.
+                let from =
+                    transmit.source.map_or(if to == 0 { 0 } else { ENCAPSULATION_PORT }, |at| at.port());
+                self.sent.push_back(Sent { at: now, ecn: transmit.ecn, udp: (from, to), bytes });
             }
             while let Some((id, event)) = endpoint.poll_event() {
                 self.events.push_back((Port(index), id, event));

@@ -19,6 +19,49 @@ pub enum ConnectError {
     PrivateEncodings,
 }
 
+/// Why a path cannot be asked or told what was wanted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PathError {
+    /// The peer has no such address.
+    #[error("{address} is no address of the peer; it has {}", known.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))]
+    Unknown {
+        /// Asked for.
+        address: std::net::IpAddr,
+        /// Those that it has.
+        known: Vec<std::net::IpAddr>,
+    },
+    /// The peer only says that it is there (RFC 9260, 5.4).
+    #[error("{0} is not confirmed: nothing shows that the peer is there")]
+    NotConfirmed(std::net::IpAddr),
+    /// Data leaves on one path.
+    #[error("{0} is confirmed, but an association sends on the path of its handshake only")]
+    NotUsed(std::net::IpAddr),
+    /// The association is not up, or shutting down.
+    #[error("the association is not up, or it is shutting down")]
+    NotUp,
+}
+
+/// Why an option of a living association does not change.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ChangeError {
+    /// No such option, or no such value.
+    #[error(transparent)]
+    Config(#[from] crate::config::ConfigError),
+    /// It was agreed on with the peer, or made something that exists already.
+    #[error(
+        "SCTP option `{key}` counts from the beginning of an association only; those that can be changed are {allowed}"
+    )]
+    Fixed {
+        /// Which one.
+        key: &'static str,
+        /// Comma-separated list.
+        allowed: String,
+    },
+    /// There is nothing to change any more.
+    #[error("the association is closed")]
+    Closed,
+}
+
 /// Why `send` was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {

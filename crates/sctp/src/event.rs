@@ -101,7 +101,26 @@ pub enum Event {
         /// Streams the peer may send on.
         inbound_streams: u16,
     },
-    /// The peer granted fewer streams than messages were queued on: those messages are gone.
+    /// What the layer above the peer said in the handshake: Adaptation Layer Indication (RFC 5061, 4.2.6). It comes right behind
+    /// [`Event::Established`].
+    AdaptationIndication {
+        /// The adaptation code point.
+        code_point: u32,
+    },
+    /// These many messages cannot be delivered (SEND FAILURE, RFC 9260, 11.2.2): the association ends, or the peer has restarted.
+    /// They can be taken back until it is released: [`AssociationHandle::receive_unsent`] and
+    /// [`AssociationHandle::receive_unacknowledged`].
+    ///
+    /// [`AssociationHandle::receive_unsent`]: crate::AssociationHandle::receive_unsent
+    /// [`AssociationHandle::receive_unacknowledged`]: crate::AssociationHandle::receive_unacknowledged
+    SendFailed {
+        /// Of which nothing was sent.
+        unsent: usize,
+        /// Of which at least a part was sent.
+        unacknowledged: usize,
+    },
+    /// The peer granted fewer streams than messages were queued on: those messages are handed back as unsent
+    /// ([`AssociationHandle::receive_unsent`](crate::AssociationHandle::receive_unsent)).
     StreamsReduced {
         /// How many.
         messages_dropped: usize,
@@ -110,7 +129,8 @@ pub enum Event {
     Readable,
     /// `send` takes messages again after it said `Full`.
     Writable,
-    /// The peer restarted: sequence spaces began anew, unacknowledged messages are lost (RFC 9260, 5.2.4 A).
+    /// The peer restarted: sequence spaces began anew (RFC 9260, 5.2.4 A). Messages that it had not acknowledged are handed back, with
+    /// [`Event::SendFailed`].
     Restarted,
     /// The peer wants to end: no new messages are taken.
     PeerShutdown,

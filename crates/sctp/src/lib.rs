@@ -40,17 +40,21 @@ mod receiver;
 mod room;
 mod sender;
 mod stats;
+mod status;
 mod stream;
 mod tie_tags;
+mod undelivered;
 mod violation;
 
 pub use association::{Association, State};
 pub use config::{Config, Coupling, SubflowLevel, SubflowScheduler, SubflowSpec};
 pub use endpoint::handle::AssociationHandle;
 pub use endpoint::{Endpoint, EndpointConfig};
-pub use error::{ConnectError, PathMtuError, ReconfigError, SendError, SubflowError};
+pub use error::{ChangeError, ConnectError, PathError, PathMtuError, ReconfigError, SendError, SubflowError};
 pub use event::{
     AbortReason, AssociationId, CloseReason, Direction, Event, Message, Part, Received, Reconfigured, Timer,
 };
 pub use icmp::{IcmpError, IcmpKind};
 pub use stats::{EndpointStats, Stats, SubflowStats};
+pub use status::{PathStatus, Status};
+pub use undelivered::Undelivered;

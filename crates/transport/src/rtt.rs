@@ -155,6 +155,19 @@ impl RttEstimator {
         };
     }
 
+    /// Other bounds of the timeout from now on.
+    pub fn set_bounds(&mut self, min: Duration, max: Duration) {
+        (self.min, self.max) = (min, max);
+        match self.arithmetic {
+            Arithmetic::Rfc6298 | Arithmetic::Rfc9260 if self.measured => {
+                self.set_base(self.srtt + self.granularity.max(self.rttvar * 4));
+            }
+            // What was measured below the old floor is not kept: the next sample tells.
+            _ if self.measured => self.set_base(self.base),
+            _ => self.update(),
+        }
+    }
+
     /// What an earlier connection to the same host measured; counts until there is a sample.
     pub fn seed(&mut self, srtt: Duration, rttvar: Duration) {
         if !self.measured {

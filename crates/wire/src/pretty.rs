@@ -317,6 +317,8 @@ impl Display for Param<'_> {
                 list(f, "extensions", param.chunk_types.iter(), |f, kind| kind.fmt(f))
             }
             Self::ForwardTsnSupported(_) => f.write_str("forward-tsn"),
+            Self::ZeroChecksumAcceptable(param) => write!(f, "zero-checksum={}", param.method),
+            Self::AdaptationIndication(param) => write!(f, "adaptation={}", param.code_point),
             Self::SfCap(param) => sf_cap(f, param),
             Self::SfAdd(param) => write!(
                 f,
@@ -362,6 +364,9 @@ impl Display for Cause<'_> {
             Self::UserInitiatedAbort(cause) => write!(f, "user abort \"{}\"", cause.reason.escape_ascii()),
             Self::ProtocolViolation(cause) => {
                 write!(f, "protocol violation \"{}\"", cause.information.escape_ascii())
+            }
+            Self::RestartWithNewPort(cause) => {
+                write!(f, "restart with new encapsulation port {} (now {})", cause.new, cause.current)
             }
             Self::SfViolation(cause) => write!(
                 f,

@@ -334,6 +334,8 @@ proptest! {
             Param::EcnCapable(param::EcnCapable),
             Param::SupportedExtensions(param::SupportedExtensions { chunk_types: &value }),
             Param::ForwardTsnSupported(param::ForwardTsnSupported),
+            Param::ZeroChecksumAcceptable(param::ZeroChecksumAcceptable { method: number }),
+            Param::AdaptationIndication(param::AdaptationIndication { code_point: number }),
             Param::Unknown(Params::new(&unknown).iter().next().unwrap().unwrap()),
         ] {
             param_round_trip(&param);
@@ -341,7 +343,7 @@ proptest! {
     }
 
     #[test]
-    fn causes(value in bytes(), region in region(), number: u32, stream: u16, code in 14..0x5F01_u16) {
+    fn causes(value in bytes(), region in region(), number: u32, stream: u16, code in 15..0x5F01_u16) {
         let mut missing = vec![0, 2, 0, 8 + (value.len() / 2 * 2) as u8, 0, 0, 0, (value.len() / 2) as u8];
         missing.extend_from_slice(&value[..value.len() / 2 * 2]);
         let missing = cause::MissingParameters::parse(Causes::new(&missing).iter().next().unwrap().unwrap()).unwrap();
@@ -362,6 +364,7 @@ proptest! {
             Cause::RestartWithNewAddresses(cause::RestartWithNewAddresses { addresses: params }),
             Cause::UserInitiatedAbort(cause::UserInitiatedAbort { reason: &value }),
             Cause::ProtocolViolation(cause::ProtocolViolation { information: &value }),
+            Cause::RestartWithNewPort(cause::RestartWithNewPort { current: stream, new: !stream }),
             Cause::Unknown(Causes::new(&unknown).iter().next().unwrap().unwrap()),
         ] {
             cause_round_trip(&cause);

@@ -234,6 +234,7 @@ static PARAMS: &[Shape] = &[
     shape("ADD_OUTGOING_STREAMS", 17, &ADD, Tail::Nothing),
     shape("ADD_INCOMING_STREAMS", 18, &ADD, Tail::Nothing),
     shape("ECN_CAPABLE", 0x8000, &[], Tail::Nothing),
+    shape("ZERO_CHECKSUM_ACCEPTABLE", 0x8001, &[word("edmid", 1)], Tail::Nothing),
     shape("SUPPORTED_EXTENSIONS", 0x8008, &[], Tail::Types("types")),
     shape("FORWARD_TSN_SUPPORTED", 0xc000, &[], Tail::Nothing),
     shape("ADAPTATION_INDICATION", 0xc006, &[word("adaptation_code_point", 0)], Tail::Nothing),
@@ -253,4 +254,10 @@ static CAUSES: &[Shape] = &[
     shape("RESTART_WITH_NEW_ADDRESSES", 11, &[], Tail::ParamList("params")),
     shape("USER_INITIATED_ABORT", 12, &[], Tail::Info("info")),
     shape("PROTOCOL_VIOLATION", 13, &[], Tail::Info("info")),
+    shape(
+        "RESTART_WITH_NEW_ENCAPSULATION_PORT",
+        14,
+        &[half("current_port", 0), half("new_port", 0)],
+        Tail::Nothing,
+    ),
 ];

@@ -115,7 +115,7 @@ impl Runner {
                 let ports = self.network.ports();
                 let bytes =
                     self.wire.outgoing(packet, ports).map_err(|what| Failure::new(event.line, what))?;
-                self.network.inject(wire::ecn(packet.ecn.as_deref()), &bytes);
+                self.network.inject(wire::ecn(packet.ecn.as_deref()), packet.udp, &bytes);
             }
             Action::Call(call) => self.call(call, event.line, end)?,
             Action::Shell(text) => {

@@ -94,7 +94,7 @@ impl Wire {
         let mut bytes = Vec::new();
         let mut builder = PacketBuilder::new(&mut bytes, header);
         builder.buffer().extend(region);
-        builder.finish(ChecksumOut::Compute);
+        builder.finish(if packet.zero_checksum { ChecksumOut::Zero } else { ChecksumOut::Compute });
         if packet.bad_checksum {
             if let Some(byte) = bytes.get_mut(8) {
                 *byte ^= 0xff;
@@ -132,6 +132,11 @@ impl Wire {
         let mut found = Vec::new();
         if let Some(packet) = expected {
             found.extend(self.tag_difference(packet, &real, sent));
+            found.extend(checksum_difference(packet, sent));
+            let udp = packet.udp.unwrap_or_default();
+            if udp != sent.udp {
+                found.push(Difference::new("udp", &shown_ports(udp), &shown_ports(sent.udp)));
+            }
             if let Some(word) = packet.ecn.as_deref() {
                 if ecn(Some(word)) != sent.ecn {
                     found.push(Difference::new("ecn", &word, &ecn_word(sent.ecn)));
@@ -199,6 +204,22 @@ impl Wire {
             _ => self.identity.peer_tag(),
         };
         (wanted != tag).then(|| Difference::new("tag of the packet", &shown(wanted), &shown(tag)))
+    }
+}
+
+/// `udp(9899 > 1234)`, or that there is none.
+fn shown_ports((from, to): (u16, u16)) -> String {
+    if (from, to) == (0, 0) { "without UDP".to_owned() } else { format!("udp({from} > {to})") }
+}
+
+/// The checksum must be right, or zero where the script says so.
+fn checksum_difference(packet: &Packet, sent: &Sent) -> Option<Difference> {
+    let there = WirePacket::parse(&sent.bytes, Checksum::Ignore).ok()?.checksum();
+    let right = WirePacket::parse(&sent.bytes, Checksum::Verify).is_ok();
+    match packet.zero_checksum {
+        true if there != 0 => Some(Difference::new("checksum", "zero", "another")),
+        false if !right => Some(Difference::new("checksum", "the right one", &there)),
+        _ => None,
     }
 }
 

@@ -39,6 +39,9 @@ impl Sockets {
     pub(crate) fn take_events(&mut self, network: &mut Network) {
         while let Some((port, id, event)) = network.next_event() {
             self.take_event(port, id, &event, network);
+            if let Event::SendFailed { .. } = event {
+                self.take_back(port, id, network);
+            }
         }
         for socket in self.all.values_mut() {
             for link in socket.links.iter_mut().chain(&mut socket.backlog).filter(|link| link.number == 0) {
@@ -46,6 +49,23 @@ impl Sockets {
                 self.next_number += 1;
             }
             tell_dry(socket, network);
+        }
+    }
+
+    /// Tells the user of each message that was not delivered.
+    fn take_back(&mut self, port: Port, id: AssociationId, network: &mut Network) {
+        let is = |link: &Link| link.port == port && link.id == id;
+        let Some(mut association) = network.endpoint(port).and_then(|endpoint| endpoint.association(id))
+        else {
+            return;
+        };
+        let mut messages = Vec::new();
+        messages.extend(std::iter::from_fn(|| association.receive_unacknowledged()));
+        messages.extend(std::iter::from_fn(|| association.receive_unsent()));
+        for socket in self.all.values_mut().filter(|socket| socket.links.iter().any(is)) {
+            for note in messages.iter().flat_map(notify::failed) {
+                push(socket, note);
+            }
         }
     }
 
@@ -119,6 +139,7 @@ impl Sockets {
                     Answer::done()
                 }
             }
+            "listen" if arg(1).number() == Some(0) => stop_listening(socket, network),
             "listen" => listen(socket, network),
             // It says where the association begins, not that it is up (RFC 6458, 9.9).
             "sctp_connectx" => match connect(socket, first, network) {
@@ -181,6 +202,9 @@ impl Sockets {
             Some(link) => {
                 let mut accepted = socket.accepted(Link { told: true, ..link.clone() });
                 tell(&mut accepted, &Event::Accepted, &link, true, network);
+                if let Some(code_point) = link.adaptation {
+                    tell(&mut accepted, &Event::AdaptationIndication { code_point }, &link, true, network);
+                }
                 Answer::Returns(self.add(wanted, accepted), Vec::new())
             }
             None if socket.nonblocking => Answer::Fails("EAGAIN"),
@@ -266,6 +290,7 @@ fn happen(link: &mut Link, event: &Event) -> Option<&'static str> {
             link.streams = (*outbound_streams, *inbound_streams);
         }
         Event::PeerShutdown => link.ended = true,
+        Event::AdaptationIndication { code_point } => link.adaptation = Some(*code_point),
         Event::Closed(reason) => {
             let error = match reason {
                 CloseReason::Graceful | CloseReason::AbortedLocally => None,
@@ -352,13 +377,28 @@ fn listen(socket: &mut Socket, network: &mut Network) -> Answer {
     Answer::done()
 }
 
+/// A backlog of 0 ends listening (RFC 6458, 3.1.3).
+fn stop_listening(socket: &mut Socket, network: &mut Network) -> Answer {
+    socket.listening = false;
+    if let Some(port) = socket.port {
+        network.stop_listening(port);
+    }
+    Answer::done()
+}
+
+/// The peer's UDP port that the user has named.
+fn udp_port(socket: &Socket) -> u16 {
+    let kept = socket.kept.get("SCTP_REMOTE_UDP_ENCAPS_PORT");
+    kept.and_then(|value| value.number_of("sue_port")).and_then(|port| u16::try_from(port).ok()).unwrap_or(0)
+}
+
 fn connect(socket: &mut Socket, first: bool, network: &mut Network) -> Answer {
     if socket.listening && !socket.many {
         return Answer::Fails("EOPNOTSUPP");
     }
     if socket.links.is_empty() {
         let port = open(socket, network);
-        let Some(id) = network.connect(port, socket.config.clone()) else {
+        let Some(id) = network.connect(port, socket.config.clone(), udp_port(socket)) else {
             return Answer::Fails("EADDRINUSE");
         };
         socket.links.push(Link::new(port, id));
@@ -434,7 +474,7 @@ fn write(socket: &mut Socket, call: &Call, network: &mut Network) -> Answer {
             // The message that begins the association uses a stream that it asks for.
             config.streams.outbound = config.streams.outbound.max(how.stream.saturating_add(1));
         }
-        if let Some(id) = network.connect(port, config) {
+        if let Some(id) = network.connect(port, config, udp_port(socket)) {
             socket.links.push(Link::new(port, id));
         }
     }

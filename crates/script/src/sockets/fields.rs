@@ -65,6 +65,8 @@ const RECORDS: &[(&str, &[&str])] = &[
             "spinfo_mtu",
         ],
     ),
+    ("SCTP_ADAPTATION_LAYER", &["ssb_adaptation_ind"]),
+    ("SCTP_REMOTE_UDP_ENCAPS_PORT", &["sue_assoc_id", "sue_address", "sue_port"]),
     ("SCTP_GET_ASSOC_ID_LIST", &["gaids_number_of_ids", "gaids_assoc_id"]),
     ("SCTP_EVENT", &["se_assoc_id", "se_type", "se_on"]),
     ("SCTP_RESET_STREAMS", &["srs_assoc_id", "srs_flags", "srs_number_streams", "srs_stream_list"]),

@@ -1,6 +1,6 @@
 //! Events of the stack as notifications (RFC 6458, 6.1).
 
-use anabranch_sctp::{CloseReason, Direction, Event, Reconfigured};
+use anabranch_sctp::{CloseReason, Direction, Event, Reconfigured, Undelivered};
 
 use super::socket::Waiting;
 use crate::names::constant;
@@ -82,6 +82,10 @@ pub(crate) fn of(
             let fields = vec![("sre_error", Value::Number(i64::from(*cause))), ("sre_data", data)];
             vec![record("SCTP_REMOTE_ERROR", "sre", true, len, fields)]
         }
+        Event::AdaptationIndication { code_point } => {
+            let fields = vec![("sai_adaptation_ind", Value::Number(i64::from(*code_point)))];
+            vec![record("SCTP_ADAPTATION_INDICATION", "sai", false, 16, fields)]
+        }
         Event::PathDown { .. } => vec![path("SCTP_ADDR_UNREACHABLE")],
         Event::PathUp { .. } => vec![path("SCTP_ADDR_AVAILABLE")],
         Event::StreamsReset { direction, streams, outcome } => {
@@ -112,6 +116,36 @@ pub(crate) fn of(
         Event::PartialDeliveryAborted { stream, message, .. } => vec![partial(*stream, Some(*message))],
         _ => Vec::new(),
     }
+}
+
+/// A message that was not delivered, in the two forms of RFC 6458, 6.1.4 and 6.1.11.
+pub(crate) fn failed(message: &Undelivered) -> Vec<Notification> {
+    let sent = word(if message.number.is_some() { "SCTP_DATA_SENT" } else { "SCTP_DATA_UNSENT" });
+    let unordered = if message.unordered { constant("SCTP_UNORDERED").unwrap_or(0) } else { 0 };
+    let info = |names: [&str; 3]| {
+        let numbers = [i64::from(message.stream), unordered, i64::from(message.ppid)];
+        Value::Record(
+            names
+                .iter()
+                .zip(numbers)
+                .map(|(name, number)| Field::keyed(name, Value::Number(number)))
+                .collect(),
+        )
+    };
+    let new = vec![
+        ("ssfe_flags", sent.clone()),
+        ("ssfe_error", Value::Any),
+        ("ssfe_info", info(["snd_sid", "snd_flags", "snd_ppid"])),
+    ];
+    let old = vec![
+        ("ssf_flags", sent),
+        ("ssf_error", Value::Any),
+        ("ssf_info", info(["sinfo_stream", "sinfo_flags", "sinfo_ppid"])),
+    ];
+    vec![
+        record("SCTP_SEND_FAILED_EVENT", "ssfe", true, 32 + message.len(), new),
+        record("SCTP_SEND_FAILED", "ssf", true, 48 + message.len(), old),
+    ]
 }
 
 /// A message that was read in part will not be completed (RFC 6458, 6.1.7).

@@ -9,7 +9,7 @@ use super::answer::{Answer, Answered};
 use super::fields::{self, ms, record};
 use super::notify::EVENT_FIELDS;
 use super::path_options::{
-    IPV6_MORE, PMTUD_DISABLE, PMTUD_ENABLE, fixed_mtu, fragmentation_point, keep, path_parameters,
+    COMMON_HEADER, PMTUD_DISABLE, PMTUD_ENABLE, fixed_mtu, fragmentation_point, headers, keep, path_parameters,
     room_for_chunks,
 };
 use super::socket::Socket;
@@ -52,6 +52,8 @@ pub(crate) const OPTIONS: &[&str] = &[
     "SCTP_PARTIAL_DELIVERY_POINT",
     "SCTP_DISABLE_FRAGMENTS",
     "SCTP_PRIMARY_ADDR",
+    "SCTP_ADAPTATION_LAYER",
+    "SCTP_REMOTE_UDP_ENCAPS_PORT",
     "SCTP_I_WANT_MAPPED_V4_ADDR",
     "SCTP_USE_EXT_RCVINFO",
     "SCTP_EXPLICIT_EOR",
@@ -192,6 +194,9 @@ pub(crate) fn set(
             }
             if is_of_the_core {
                 socket.config = config;
+                if let Err(answer) = change(socket, network, known, value) {
+                    return Ok(answer);
+                }
                 keep(socket, known, value);
                 if socket.listening {
                     relisten(socket, network);
@@ -209,8 +214,7 @@ pub(crate) fn set(
 /// SPP_PMTUD_ENABLE it is looked for again (RFC 6458, 8.1.12). False: there is no such MTU.
 fn fix_mtu(socket: &Socket, network: &mut Network, value: &Value) -> bool {
     let flags = value.number_of("spp_flags").unwrap_or(0);
-    let more = if network.peer().is_ipv6() { IPV6_MORE } else { 0 };
-    let mtu = fixed_mtu(socket.config.ip_overhead + more, value).filter(|_| flags & PMTUD_DISABLE != 0);
+    let mtu = fixed_mtu(headers(socket, network), value).filter(|_| flags & PMTUD_DISABLE != 0);
     if mtu.is_some_and(|mtu| mtu < PathMtuError::LEAST) {
         return false;
     }
@@ -227,6 +231,34 @@ fn fix_mtu(socket: &Socket, network: &mut Network, value: &Value) -> bool {
             true
         }
     }
+}
+
+/// What can be changed of the association that a socket has is changed now.
+fn change(socket: &Socket, network: &mut Network, name: &str, value: &Value) -> Result<(), Answer> {
+    let now = network.now;
+    let Some(link) = socket.link().filter(|link| !link.closed) else { return Ok(()) };
+    let Some(mut association) =
+        network.endpoint(link.port).and_then(|endpoint| endpoint.association(link.id))
+    else {
+        return Ok(());
+    };
+    let mut wanted = (**association.configuration()).clone();
+    configure(&mut wanted, name, value);
+    let flags = value.number_of("spp_flags").filter(|_| name == "SCTP_PEER_ADDR_PARAMS").unwrap_or(0);
+    let off = flags & 0x82 != 0;
+    if off {
+        // They are off for this association; its interval stays, for when they are on again.
+        wanted.timers.heartbeat_interval = association.configuration().timers.heartbeat_interval;
+    }
+    association.update(now, |config| config.take_changeable(&wanted)).map_err(|_| Answer::Fails("EINVAL"))?;
+    let Some(address) = association.remote().map(|at| at.ip()) else { return Ok(()) };
+    if off || flags & 1 != 0 {
+        association.change_heartbeat(now, address, !off, None).map_err(|_| Answer::Fails("EINVAL"))?;
+    }
+    if flags & 4 != 0 {
+        association.request_heartbeat(now, address).map_err(|_| Answer::Fails("ENOTCONN"))?;
+    }
+    Ok(())
 }
 
 /// What is told to a listening socket counts for the associations that come.
@@ -267,7 +299,7 @@ pub(crate) fn configure(config: &mut Config, name: &str, value: &Value) -> bool 
             // Either is the way to find out; how, the configuration says.
             if flags & PMTUD_DISABLE != 0 {
                 config.path_mtu.discovery = MtuDiscovery::Off;
-                config.mtu = fixed_mtu(config.ip_overhead, value).unwrap_or(config.mtu);
+                config.mtu = fixed_mtu(config.ip_overhead + COMMON_HEADER, value).unwrap_or(config.mtu);
             } else if flags & PMTUD_ENABLE != 0 && config.path_mtu.discovery == MtuDiscovery::Off {
                 config.path_mtu.discovery = MtuDiscovery::Icmp;
             }
@@ -291,6 +323,10 @@ pub(crate) fn configure(config: &mut Config, name: &str, value: &Value) -> bool 
             config.extensions.peer_resets_streams = bits & 1 != 0;
             config.extensions.peer_resets_association = bits & 2 != 0;
             config.extensions.peer_adds_streams = bits & 4 != 0;
+        }
+        "SCTP_ADAPTATION_LAYER" => {
+            let code_point = value.number_of("ssb_adaptation_ind").or_else(|| value.number()).unwrap_or(0);
+            config.extensions.adaptation_indication = Some(code_point as u32);
         }
         "SO_RCVBUF" => config.limits.receive_window = number(value).map_or(0, |bytes| bytes as u32),
         "SO_SNDBUF" => config.limits.send_buffer = number(value).map_or(0, |bytes| bytes as usize),
@@ -468,6 +504,14 @@ pub(crate) fn get(
                 | i64::from(extensions.peer_resets_association) << 1
                 | i64::from(extensions.peer_adds_streams) << 2;
             record(vec![("assoc_value", bits)])
+        }
+        "SCTP_ADAPTATION_LAYER" => {
+            let code_point = config.extensions.adaptation_indication.unwrap_or(0);
+            record(vec![("ssb_adaptation_ind", i64::from(code_point))])
+        }
+        "SCTP_REMOTE_UDP_ENCAPS_PORT" if socket.link().is_some() => {
+            let remote = socket.link().and_then(|link| network.view(link.port)?.view(link.id)?.remote());
+            record(vec![("sue_port", i64::from(remote.map_or(0, |at| at.port())))])
         }
         "SCTP_STATUS" | "SCTP_GET_PEER_ADDR_INFO" => match status(socket, network) {
             Some((status, _)) if *known == "SCTP_STATUS" => status,

@@ -44,6 +44,8 @@ pub(crate) struct Link {
     pub(crate) closed: bool,
     /// Our user has called shutdown.
     pub(crate) shut: bool,
+    /// What the layer above the peer has said.
+    pub(crate) adaptation: Option<u32>,
     /// Our user has called shutdown for reading.
     pub(crate) deaf: bool,
     /// Messages that were taken out of the core and not read yet.
@@ -67,6 +69,7 @@ impl Link {
             error: None,
             closed: false,
             shut: false,
+            adaptation: None,
             deaf: false,
             waiting: VecDeque::new(),
             in_parts: false,

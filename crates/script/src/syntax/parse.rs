@@ -150,8 +150,15 @@ impl Parser<'_> {
     fn packet(&mut self) -> Result<Packet, ScriptError> {
         let outbound = self.peek() == Some(&Token::Mark('>'));
         self.at += 1;
-        let mut packet =
-            Packet { outbound, ecn: None, tag: None, bad_checksum: false, body: Body::Chunks(Vec::new()) };
+        let mut packet = Packet {
+            outbound,
+            ecn: None,
+            tag: None,
+            bad_checksum: false,
+            zero_checksum: false,
+            udp: None,
+            body: Body::Chunks(Vec::new()),
+        };
         let mut quoted = None;
         if self.peek() == Some(&Token::Mark('[')) && self.peek_second() == Some(&Token::Word("sctp".into())) {
             quoted = Some(self.quoted_tag()?);
@@ -175,11 +182,14 @@ impl Parser<'_> {
             }
             Some(Token::Word(word)) => {
                 let message = format!(
-                    "packets of `{word}` do not exist here; allowed: sctp, sctp(tag=N), sctp(bad_crc32c), and < icmp"
+                    "packets of `{word}` do not exist here; allowed: sctp, sctp(tag=N), sctp(bad_crc32c), sctp(zero_crc32c), sctp/udp(1234 > 9899), and < icmp"
                 );
                 return Err(ScriptError::new(self.line(), message));
             }
             _ => return self.wrong("`sctp`"),
+        }
+        if self.mark('/') {
+            packet.udp = Some(self.udp_ports()?);
         }
         if self.mark('(') {
             self.packet_options(&mut packet)?;
@@ -261,11 +271,30 @@ impl Parser<'_> {
         Ok(Icmp { kind, code, mtu, tag })
     }
 
+    /// `udp(1234 > 9899)`.
+    fn udp_ports(&mut self) -> Result<(u16, u16), ScriptError> {
+        let line = self.line();
+        if self.next() != Some(Token::Word("udp".to_owned())) {
+            return self.wrong("`udp(1234 > 9899)` behind `sctp/`");
+        }
+        self.expect('(')?;
+        let from = self.value()?.number();
+        self.expect('>')?;
+        let to = self.value()?.number();
+        self.expect(')')?;
+        let port = |number: Option<i64>| number.and_then(|n| u16::try_from(n).ok()).filter(|port| *port > 0);
+        match (port(from), port(to)) {
+            (Some(from), Some(to)) => Ok((from, to)),
+            _ => Err(ScriptError::new(line, "a UDP port is a number from 1 to 65535")),
+        }
+    }
+
     fn packet_options(&mut self, packet: &mut Packet) -> Result<(), ScriptError> {
         loop {
             let line = self.line();
             match self.next() {
                 Some(Token::Word(word)) if word == "bad_crc32c" => packet.bad_checksum = true,
+                Some(Token::Word(word)) if word == "zero_crc32c" => packet.zero_checksum = true,
                 Some(Token::Word(word)) if word == "tag" => {
                     self.expect('=')?;
                     let value = self.value()?;
@@ -276,7 +305,7 @@ impl Parser<'_> {
                 }
                 other => {
                     let found = other.map_or("the end of the script".to_owned(), |token| token.to_string());
-                    let message = format!("sctp(...) takes tag=N and bad_crc32c, found {found}");
+                    let message = format!("sctp(...) takes tag=N, bad_crc32c and zero_crc32c, found {found}");
                     return Err(ScriptError::new(line, message));
                 }
             }

@@ -81,6 +81,10 @@ pub struct Packet {
     pub tag: Option<i64>,
     /// `sctp(bad_crc32c)`.
     pub bad_checksum: bool,
+    /// `sctp(zero_crc32c)`: a checksum of zero.
+    pub zero_checksum: bool,
+    /// `sctp/udp(1234 > 9899)`: the UDP ports that it comes from and goes to (RFC 6951).
+    pub udp: Option<(u16, u16)>,
     /// What it holds.
     pub body: Body,
 }

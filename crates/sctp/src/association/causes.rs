@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use anabranch_wire::Tsn;
 use anabranch_wire::cause::{
     self, Cause, Causes, CookieWhileShuttingDown, InvalidMandatoryParameter, InvalidStream, NoUserData,
-    OutOfResource, ProtocolViolation, RestartWithNewAddresses, StaleCookie, UnrecognizedChunk,
-    UnrecognizedParameters, UserInitiatedAbort,
+    OutOfResource, ProtocolViolation, RestartWithNewAddresses, RestartWithNewPort, StaleCookie,
+    UnrecognizedChunk, UnrecognizedParameters, UserInitiatedAbort,
 };
 use anabranch_wire::chunk::{Abort, ErrorChunk};
 use anabranch_wire::param::{Ipv4Address, Ipv6Address, Params};
@@ -96,6 +96,11 @@ pub(crate) fn restart_with_new_addresses(added: &[IpAddr]) -> Vec<u8> {
         }
     }
     encode(&Cause::RestartWithNewAddresses(RestartWithNewAddresses { addresses: Params::new(cut(&params)) }))
+}
+
+/// "Restart of an Association with New Encapsulation Port": which it has, and which would be new.
+pub(crate) fn restart_with_new_port(current: u16, new: u16) -> Vec<u8> {
+    encode(&Cause::RestartWithNewPort(RestartWithNewPort { current, new }))
 }
 
 /// An ABORT chunk of encoded causes.

@@ -17,6 +17,7 @@ impl Association {
         self.forget_extensions();
         let (ours, theirs) = (self.sender.base(), self.receiver.base());
         self.encoding = Encoding::of(agreed);
+        self.takes_zero_checksum = agreed.takes_zero_checksum;
         self.reconfig = agreed.reconfiguration.then(|| Box::new(Reconfig::new(ours, theirs)));
         let peer_fids = match (&agreed.sf, agreed.sf2007) {
             (_, Some((_, count))) => Some(Fids::all(count)),

@@ -4,14 +4,14 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anabranch_base::{Instant, SecretRng};
-use anabranch_wire::Tsn;
+use anabranch_wire::{ChecksumOut, Tsn};
 
 use super::control::Kind;
 use super::init::{MAX_PEER_ADDRESSES, PeerInit};
 use super::phase::{Handshake, Phase};
 use super::watch::Watch;
 use super::{Association, Control, State, causes, random_tag};
-use crate::config::Config;
+use crate::config::{Checksums, Config};
 use crate::context::Context;
 use crate::cookie::Cookie;
 use crate::encoding::Encoding;
@@ -53,6 +53,9 @@ impl Association {
             deferred_packet: None,
             listed_addresses: Vec::new(),
             cookie_made: None,
+            returned: None,
+            checksum: checksum_of(&cx.config),
+            takes_zero_checksum: cx.config.extensions.zero_checksum.is_some(),
             watch: Watch::default(),
             cx,
         }
@@ -122,6 +125,22 @@ impl Association {
         }
         self.learn_peer(cookie.peer_rwnd, cookie.peer_initial_tsn);
         self.adopt_extensions(&cookie.extensions);
+        if let Some(handshake) = self.phase.handshake_mut() {
+            handshake.note(&cookie.extensions);
+        }
+    }
+
+    /// The association is up, with or without checksums. Before that they are always right: "When an endpoint sends a packet
+    /// containing a COOKIE ECHO chunk, it MUST include a correct CRC32c checksum", and so it is with INIT (RFC 9653, 5.2).
+    // rfc9653:5.2-2 rfc9653:5.2-4 rfc9653:5.2-6
+    fn settle_checksum(&mut self, zero: bool) {
+        self.checksum = if zero { ChecksumOut::Zero } else { checksum_of(&self.cx.config) };
+    }
+
+    fn tell_adaptation(&mut self, adaptation: Option<u32>) {
+        if let Some(code_point) = adaptation {
+            self.cx.tell(Event::AdaptationIndication { code_point });
+        }
     }
 
     /// A COOKIE ECHO came from there. Where the INIT ACK went elsewhere, that says nothing: who has a cookie may send it with
@@ -148,13 +167,20 @@ impl Association {
     }
 
     pub(super) fn enter_established(&mut self) {
-        let shutdown_wanted = self.phase.handshake().is_some_and(|handshake| handshake.shutdown_wanted);
+        let (mut shutdown_wanted, mut adaptation) = (false, None);
+        if let Some(handshake) = self.phase.handshake() {
+            shutdown_wanted = handshake.shutdown_wanted;
+            adaptation = handshake.adaptation;
+            let zero = handshake.sends_zero_checksum;
+            self.settle_checksum(zero);
+        }
         self.enter(Phase::Established);
         self.clear_errors(PathId::FIRST);
         self.cx.tell(Event::Established {
             outbound_streams: self.sender.streams(),
             inbound_streams: self.receiver.streams(),
         });
+        self.tell_adaptation(adaptation);
         self.sender.established(&self.cx);
         let (now, rng) = (self.cx.now, &mut self.cx.rng);
         if let Some(path) = self.cx.paths.first_mut() {
@@ -191,19 +217,22 @@ impl Association {
         if let Some(sent) = before.t1.filter(|_| before.retransmits == 0) {
             self.sample_handshake(sent - before.rto);
         }
-        self.adopt_extensions(&Offer::of(&config, true).agree(&init.offer));
-        self.sender.drop_ungranted_streams(&mut self.cx);
+        let agreed = Offer::of(&config, true).agree(&init.offer);
+        self.adopt_extensions(&agreed);
+        let dropped = self.sender.drop_ungranted_streams(&mut self.cx);
+        self.return_unsent(dropped);
         if !init.unrecognized.is_empty() {
             self.control.report(PathId::FIRST, causes::unrecognized_parameter(&init.unrecognized));
         }
         self.control.cancel(Kind::Init);
         self.control.ask(Kind::CookieEcho, PathId::FIRST);
-        let handshake = Handshake {
+        let mut handshake = Handshake {
             stale: before.stale,
             shutdown_wanted: before.shutdown_wanted,
             cookie,
             ..self.new_handshake()
         };
+        handshake.note(&agreed);
         self.enter(Phase::CookieEchoed(Box::new(handshake)));
     }
 
@@ -248,7 +277,8 @@ impl Association {
         if self.phase.handshake().is_some() {
             if self.cx.state == State::CookieWait || self.peer_tag != cookie.peer_tag {
                 self.adopt_cookie(cookie);
-                self.sender.drop_ungranted_streams(&mut self.cx);
+                let dropped = self.sender.drop_ungranted_streams(&mut self.cx);
+                self.return_unsent(dropped);
             }
             self.control.cancel(Kind::Init);
             self.control.cancel(Kind::CookieEcho);
@@ -275,6 +305,7 @@ impl Association {
         self.deferred_packet = None;
         self.encoding = Encoding::Rfc9260;
         self.reconfig = None;
+        self.return_undelivered();
         self.receiver.restart(&mut self.cx, cookie.peer_initial_tsn);
         self.sender.restart(&mut self.cx, cookie.local_initial_tsn, cookie.peer_rwnd);
         self.adopt_cookie(cookie);
@@ -283,8 +314,10 @@ impl Association {
         }
         self.doubt(source);
         self.cx.tell(Event::Restarted);
+        self.settle_checksum(cookie.extensions.sends_zero_checksum);
         self.watch.restart();
         self.enter_established();
+        self.tell_adaptation(cookie.extensions.adaptation);
         // What the user was promised, or has asked for, does not end with the old peer.
         if closed_by_user {
             self.begin_shutdown();
@@ -321,6 +354,14 @@ impl Association {
             // DATA that rode with the first COOKIE ECHO rides again.
             self.sender.mark_every_lane_lost(&self.cx);
         }
+    }
+}
+
+/// What packets leave with as long as nothing else was agreed on.
+fn checksum_of(config: &Config) -> ChecksumOut {
+    match config.checksums {
+        Checksums::Crc32c => ChecksumOut::Compute,
+        Checksums::Elided => ChecksumOut::Zero,
     }
 }
 

@@ -97,6 +97,13 @@ impl PeerInit {
                         peer.offer.chunk_types = list.chunk_types.to_vec();
                     }
                 }
+                // "The parameter MUST NOT appear more than once" (RFC 9653, 4): the first counts.
+                Param::ZeroChecksumAcceptable(acceptable) => {
+                    peer.offer.zero_checksum.get_or_insert(acceptable.method);
+                }
+                Param::AdaptationIndication(indication) => {
+                    peer.offer.adaptation.get_or_insert(indication.code_point);
+                }
                 Param::SupportedAddressTypes(_) | Param::Unrecognized(_) | Param::HeartbeatInfo(_) => {}
                 // Extensions that this endpoint does not speak are unrecognized parameters like any other.
                 Param::EcnCapable(_)

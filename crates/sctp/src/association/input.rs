@@ -37,7 +37,7 @@ pub(crate) enum Reply {
     None,
     /// SHUTDOWN ACK while the handshake runs: to be answered as out of the blue (8.5.1 E).
     ShutdownComplete,
-    /// An INIT ACK without a tag: ABORT with the T bit (3.3.3).
+    /// An INIT ACK without a tag: ABORT with the T bit and what is wrong (3.3.3).
     ReflectedAbort,
     /// An INIT ACK with too small a window: ABORT with its Initiate Tag (3.3.3).
     SmallWindow { tag: u32 },
@@ -118,7 +118,21 @@ impl Association {
         };
         let Some(path) = self.cx.paths.get_mut(id) else { return PathId::FIRST };
         path.local = Some(meta.destination);
-        if path.is_confirmed() { id } else { PathId::FIRST }
+        let at = if path.is_confirmed() { id } else { PathId::FIRST };
+        if path.remote.port() != meta.source.port() {
+            self.note_port(id, meta.source);
+        }
+        at
+    }
+
+    /// A packet with our tag came from another UDP port. That of an address which the peer only listed is none of the path's.
+    // rfc6951:5.4-1
+    #[cold]
+    fn note_port(&mut self, id: PathId, source: std::net::SocketAddr) {
+        let config = &self.cx.config;
+        if let Some(path) = self.cx.paths.get_mut(id).filter(|path| path.remote.ip() == source.ip()) {
+            path.move_port(config, source.port());
+        }
     }
 
     #[inline(never)]

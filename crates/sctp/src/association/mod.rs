@@ -10,6 +10,7 @@ mod handshake;
 mod heartbeat;
 pub(crate) mod init;
 mod input;
+mod interface;
 mod output;
 mod path_mtu;
 mod phase;
@@ -24,7 +25,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use anabranch_base::{Duration, Instant, SecretRng, Trace};
-use anabranch_wire::Tsn;
+use anabranch_wire::{ChecksumOut, Tsn};
 
 use crate::config::{Config, SubflowLevel};
 use crate::context::Context;
@@ -36,6 +37,7 @@ use crate::ids::{PathId, SubflowId};
 use crate::receiver::Receiver;
 use crate::sender::Sender;
 use crate::stats::{Stats, SubflowStats};
+use crate::undelivered::Returned;
 use control::Control;
 use deferred_packet::DeferredPacket;
 pub(crate) use handshake::fresh_identity;
@@ -68,6 +70,12 @@ pub struct Association {
     listed_addresses: Vec<IpAddr>,
     /// When the last cookie of ours that was accepted was made.
     cookie_made: Option<Instant>,
+    /// What packets leave with.
+    checksum: ChecksumOut,
+    /// The peer may send packets with a checksum of zero: we have announced what finds their errors (RFC 9653, 5.3).
+    takes_zero_checksum: bool,
+    /// Messages that were not delivered, for the user to take back.
+    returned: Option<Box<Returned>>,
     watch: Watch,
 }
 
@@ -201,6 +209,11 @@ impl Association {
         (self.local_tag, self.peer_tag)
     }
 
+    /// Whether the peer may leave checksums out (RFC 9653, 5.3).
+    pub(crate) fn takes_zero_checksum(&self) -> bool {
+        self.takes_zero_checksum
+    }
+
     pub(crate) fn peer_port(&self) -> u16 {
         self.peer_port
     }
@@ -214,6 +227,18 @@ impl Association {
     /// Whether an address of the peer is confirmed.
     pub(crate) fn is_shown(&self, address: IpAddr) -> bool {
         self.shown_addresses().any(|shown| shown == address)
+    }
+
+    /// Whether a packet from there comes from a confirmed address of the peer, and from the UDP port that it has now (RFC 6951);
+    /// without UDP every port is 0.
+    pub(crate) fn is_at(&self, source: SocketAddr) -> bool {
+        self.port_of(source.ip()) == Some(source.port())
+    }
+
+    /// The UDP port of a confirmed address.
+    pub(crate) fn port_of(&self, address: IpAddr) -> Option<u16> {
+        let mut confirmed = self.cx.paths.rows().iter().filter(|path| path.is_confirmed());
+        confirmed.find(|path| path.remote.ip() == address).map(|path| path.remote.port())
     }
 
     /// Those of `addresses` that the peer would add to the association: what it never listed, and the `source` of its packet
@@ -335,6 +360,7 @@ impl Association {
         }
         self.enter(Phase::Closed);
         self.reconfig = None;
+        self.return_undelivered();
         self.sender.close();
         self.receiver.close();
         for path in self.cx.paths.rows_mut() {

@@ -6,13 +6,13 @@ use anabranch_wire::chunk::{
     CookieAck, CookieEcho, Heartbeat, HeartbeatKind, Shutdown, ShutdownAck, ShutdownComplete, heartbeat,
 };
 use anabranch_wire::param::HeartbeatInfo;
-use anabranch_wire::{ChecksumOut, CommonHeader, PacketBuilder};
+use anabranch_wire::{CommonHeader, PacketBuilder};
 
 use super::control::{Kind, Next as NextControl};
 use super::deferred_packet::Route;
 use super::init::OurInit;
 use super::{Association, State, causes};
-use crate::config::{Checksums, MtuDiscovery};
+use crate::config::MtuDiscovery;
 use crate::encoding::Encoding;
 use crate::ids::{PathId, any_of};
 use crate::negotiation::offer::Offer;
@@ -109,7 +109,7 @@ impl Association {
         let on = self.cx.paths.get(path)?;
         let (limit, fixed) = (on.max_packet(), on.is_mtu_fixed());
         if control && self.write_mtu_probe(&mut packet, path) {
-            packet.finish(self.checksum_out());
+            packet.finish(self.checksum);
             return Some(Route { path, dscp: self.sender.dscp_of_space(None), dont_fragment: true });
         }
         let more = self.write_control(&mut packet, limit, path, control, chosen.is_some());
@@ -126,7 +126,7 @@ impl Association {
             packet.abandon();
             return None;
         }
-        let len = packet.finish(self.checksum_out());
+        let len = packet.finish(self.checksum);
         // "if the PMTU has been reduced, then IP fragmentation MUST be used" (6.9): what is longer than the path carries whole
         // could not be made shorter.
         let dont_fragment = len <= limit && !fixed && self.cx.config.path_mtu.discovery != MtuDiscovery::Off;
@@ -136,14 +136,6 @@ impl Association {
             None => self.sender.dscp_of_space(acknowledged),
         };
         Some(Route { path, dscp, dont_fragment })
-    }
-
-    #[inline]
-    fn checksum_out(&self) -> ChecksumOut {
-        match self.cx.config.checksums {
-            Checksums::Crc32c => ChecksumOut::Compute,
-            Checksums::Elided => ChecksumOut::Zero,
-        }
     }
 
     /// The path of the next packet: that of the control chunk that goes first, of the data, or of what it acknowledges.

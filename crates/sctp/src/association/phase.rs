@@ -3,6 +3,7 @@
 use anabranch_base::{Duration, Instant};
 
 use super::State;
+use crate::negotiation::offer::Extensions;
 
 /// What exists only until the association is up.
 #[derive(Debug, Default)]
@@ -19,6 +20,18 @@ pub(super) struct Handshake {
     pub(super) preservative: Option<u32>,
     /// The user has asked for a shutdown.
     pub(super) shutdown_wanted: bool,
+    /// Packets leave with a checksum of zero once the association is up (RFC 9653).
+    pub(super) sends_zero_checksum: bool,
+    /// What the layer above the peer has said (RFC 5061).
+    pub(super) adaptation: Option<u32>,
+}
+
+impl Handshake {
+    /// What takes effect when the association is up.
+    pub(super) fn note(&mut self, agreed: &Extensions) {
+        self.sends_zero_checksum = agreed.sends_zero_checksum;
+        self.adaptation = agreed.adaptation;
+    }
 }
 
 /// Timers of a shutdown.

@@ -6,6 +6,7 @@ use anabranch_wire::sf::CodePoints;
 
 use super::congestion::{CongestionControl, FastRecovery, InitialWindow, MaxBurst};
 use super::coupling::{AdaptiveCut, Coupling, FccCount};
+use super::detection::ErrorDetection;
 use super::emulation::{ImmediateBit, LossDetection, Quirks, WindowUnit};
 use super::streams::StreamScheduling;
 use super::subflows::{SubflowLevel, SubflowScheduler, SubflowSpec};
@@ -193,6 +194,11 @@ pub struct ExtensionConfig {
     /// Whether the peer may add streams: its own up to [`StreamConfig::inbound`], ours up to
     /// [`StreamConfig::max_outbound`].
     pub peer_adds_streams: bool,
+    /// What below SCTP finds the errors of every packet that comes and goes, so that packets may have a checksum of zero (RFC
+    /// 9653): it is announced to the peer, and used towards a peer that announces the same. `None`: nothing does.
+    pub zero_checksum: Option<ErrorDetection>,
+    /// What the layer above tells its peer in the handshake: Adaptation Layer Indication (RFC 5061, 4.2.6).
+    pub adaptation_indication: Option<u32>,
 }
 
 /// What other stacks do differently. The defaults are RFC 9260's; other values serve the profiles of those stacks.
@@ -221,6 +227,9 @@ pub struct EmulationConfig {
     /// Whether the packet that exceeds cwnd is filled (ns-2), or ends with the chunk that exceeds it. "The sender SHOULD exceed
     /// cwnd by up to (PMDCS - 1) bytes" and "the breach of cwnd MUST constitute one packet only" (RFC 9260, 6.1 B) hold for both.
     pub fills_past_cwnd: bool,
+    /// The first chunk against a closed window leaves at once, as in ns-2 and the kernels; otherwise "after 1 RTO" (RFC 9260,
+    /// 6.1 A).
+    pub probes_at_once: bool,
     /// Whether the peer's window is charged DATA chunk headers too (ns-2), or user data only.
     pub rwnd_counts_headers: bool,
     /// Whether a further expiry of T3-rtx at a cwnd of one PMDCS leaves ssthresh alone (ns-2, RFC 5681), instead of

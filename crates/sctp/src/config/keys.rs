@@ -42,6 +42,18 @@ pub struct Key {
     get: fn(&Config) -> String,
 }
 
+impl Key {
+    /// The value as text.
+    pub(super) fn value(&self, config: &Config) -> String {
+        (self.get)(config)
+    }
+
+    /// Sets the value as another configuration has it; `None` when that is not allowed.
+    pub(super) fn copy(&self, config: &mut Config, from: &Config) -> Option<()> {
+        (self.set)(config, &self.value(from))
+    }
+}
+
 macro_rules! key {
     ($name:ident: $($field:ident).+, $parse:path, $show:expr, $expected:expr, $doc:expr) => {
         Key {
@@ -76,6 +88,13 @@ const SWITCH: &str = "true or false";
 
 /// The table; sorted by name.
 static KEYS: &[Key] = &[
+    key!(
+        adaptation_indication: extensions.adaptation_indication,
+        optional_number,
+        show_optional,
+        "a number of 0 to 4294967295 or \"off\"",
+        "what the layer above tells the peer's in the handshake (RFC 5061)"
+    ),
     key!(
         adaptive_cut: subflows.adaptive_cut,
         adaptive_cut,
@@ -172,6 +191,13 @@ static KEYS: &[Key] = &[
         "a packet in Phi round trips, or the Phi-th part of one in each"
     ),
     key!(
+        probes_at_once: emulation.probes_at_once,
+        switch,
+        shown,
+        SWITCH,
+        "the first chunk against a closed window leaves at once, as the kernels send it; otherwise after one RTO (6.1 A)"
+    ),
+    key!(
         fills_past_cwnd: emulation.fills_past_cwnd,
         switch,
         shown,
@@ -245,7 +271,7 @@ static KEYS: &[Key] = &[
         "first congestion window"
     ),
     key!(interleaving: extensions.interleaving, switch, shown, SWITCH, "I-DATA is offered; level 1 offers it in any case"),
-    key!(ip_overhead: ip_overhead, count, shown, COUNT, "bytes of header in front of SCTP"),
+    key!(ip_overhead: ip_overhead, count, shown, COUNT, "bytes of IPv4 header in front of SCTP; IPv6 adds 20, UDP 8"),
     key!(
         loss_detection: congestion.loss_detection,
         LossDetection::parse,
@@ -501,6 +527,13 @@ static KEYS: &[Key] = &[
         "\"pmdcs\" or \"mtu\"",
         "what windows are counted in: PMDCS (RFC 9260) or the MTU of the path (RFC 2960, RFC 4960)"
     ),
+    key!(
+        zero_checksum: extensions.zero_checksum,
+        error_detection,
+        show_error_detection,
+        "\"off\" or \"dtls\"",
+        "packets may have a checksum of zero, as every one of them travels in DTLS (RFC 9653)"
+    ),
 ];
 
 impl Config {
@@ -521,18 +554,7 @@ impl Config {
             return Err(ConfigError::UnknownKey { key: key.to_owned(), allowed });
         };
         let mut changed = self.clone();
-        let ok = (entry.set)(&mut changed, value.trim()).is_some()
-            && changed.mtu >= 576
-            && changed.path_mtu.base >= 576
-            && changed.congestion.fast_retransmit_threshold > 0
-            && changed.timers.rto_min <= changed.timers.rto_max
-            && changed.limits.receive_window >= 1500
-            && changed.streams.outbound > 0
-            && changed.streams.inbound > 0
-            && changed.limits.send_buffer > 0
-            && changed.limits.max_message > 0
-            && changed.ip_overhead <= 120
-            && changed.controller_fits_coupling();
+        let ok = (entry.set)(&mut changed, value.trim()).is_some() && changed.is_consistent();
         if !ok {
             return Err(ConfigError::BadValue {
                 key: entry.name,
@@ -542,6 +564,21 @@ impl Config {
         }
         *self = changed;
         Ok(())
+    }
+
+    /// Whether the values fit each other.
+    pub(super) fn is_consistent(&self) -> bool {
+        self.mtu >= 576
+            && self.path_mtu.base >= 576
+            && self.congestion.fast_retransmit_threshold > 0
+            && self.timers.rto_min <= self.timers.rto_max
+            && self.limits.receive_window >= 1500
+            && self.streams.outbound > 0
+            && self.streams.inbound > 0
+            && self.limits.send_buffer > 0
+            && self.limits.max_message > 0
+            && self.ip_overhead <= 120
+            && self.controller_fits_coupling()
     }
 
     /// One value as text, as [`Config::set`] would take it; `None` when there is no such value.

@@ -6,9 +6,11 @@
 
 mod congestion;
 mod coupling;
+mod detection;
 mod emulation;
 mod groups;
 mod keys;
+mod live;
 mod parts;
 mod path_mtu;
 mod profiles;
@@ -25,6 +27,7 @@ use crate::receiver::AckPolicy;
 pub use anabranch_transport::congestion::{Algorithm, FccClock, FccRounding, FccStep};
 pub use congestion::{CongestionControl, FastRecovery, InitialWindow, MaxBurst};
 pub use coupling::{AdaptiveCut, Coupling, FccCount};
+pub use detection::ErrorDetection;
 pub use emulation::{ImmediateBit, LossDetection, Quirks, WindowUnit};
 pub use groups::{
     CongestionConfig, EmulationConfig, ExtensionConfig, LimitConfig, PacingConfig, SackConfig, StreamConfig,
@@ -52,7 +55,7 @@ pub struct Config {
     pub profile: &'static str,
     /// Largest IP packet that fits the path, bytes.
     pub mtu: u16,
-    /// Bytes of IPv4 (and UDP) header in front of the SCTP common header; IPv6 adds 20.
+    /// Bytes of IPv4 header in front of the SCTP common header; IPv6 adds 20, and UDP encapsulation 8.
     pub ip_overhead: u16,
     /// CRC32c or none.
     pub checksums: Checksums,

@@ -142,6 +142,8 @@ impl Config {
                 // It throws away what the two sides agree on; nobody needs it by accident.
                 peer_resets_association: false,
                 peer_adds_streams: true,
+                zero_checksum: None,
+                adaptation_indication: None,
             },
             emulation: EmulationConfig {
                 init_size: 0,
@@ -153,6 +155,7 @@ impl Config {
                 window_unit: WindowUnit::Pmdcs,
                 flight_counts_headers: true,
                 fills_past_cwnd: false,
+                probes_at_once: false,
                 rwnd_counts_headers: false,
                 backoff_keeps_ssthresh: false,
                 hold_after_fast_retransmit: false,

@@ -4,8 +4,8 @@ use anabranch_base::{Dscp, Duration};
 use anabranch_wire::sf::CodePoints;
 
 use super::{
-    AdaptiveCut, Checksums, FastRecovery, FccClock, FccCount, FccRounding, FccStep, InitialWindow, MaxBurst,
-    RttSampling, StreamScheduling, SubflowScheduler,
+    AdaptiveCut, Checksums, ErrorDetection, FastRecovery, FccClock, FccCount, FccRounding, FccStep,
+    InitialWindow, MaxBurst, RttSampling, StreamScheduling, SubflowScheduler,
 };
 
 pub(super) fn count<T: std::str::FromStr>(text: &str) -> Option<T> {
@@ -94,6 +94,25 @@ pub(super) fn optional_bytes(text: &str) -> Option<Option<u64>> {
 
 pub(super) fn optional_count(text: &str) -> Option<Option<u16>> {
     if text == "off" { Some(None) } else { count(text).map(Some) }
+}
+
+pub(super) fn optional_number(text: &str) -> Option<Option<u32>> {
+    if text == "off" { Some(None) } else { count(text).map(Some) }
+}
+
+pub(super) fn error_detection(text: &str) -> Option<Option<ErrorDetection>> {
+    match text {
+        "off" => Some(None),
+        "dtls" => Some(Some(ErrorDetection::Dtls)),
+        _ => None,
+    }
+}
+
+pub(super) fn show_error_detection(value: &Option<ErrorDetection>) -> String {
+    match value {
+        None => "off".to_owned(),
+        Some(ErrorDetection::Dtls) => "dtls".to_owned(),
+    }
 }
 
 pub(super) fn show_optional<T: ToString>(value: &Option<T>) -> String {

@@ -25,20 +25,51 @@ impl Endpoint {
     // rfc9260:3.1-1 rfc9260:6.8-4 rfc9260:8.4-1 rfc9260:8.4-5
     pub(super) fn accept_datagram(&mut self, now: Instant, meta: &Meta, bytes: &[u8]) {
         let checksum = match self.config.checksums {
+            Checksums::Crc32c if self.takes_zero_checksum && self.may_lack_checksum(meta, bytes) => {
+                Checksum::Ignore
+            }
             Checksums::Crc32c => Checksum::Verify,
             Checksums::Elided => Checksum::Ignore,
         };
-        let packet = match Packet::parse(bytes, checksum) {
-            Ok(packet) => packet,
-            Err(PacketError::BadChecksum { .. }) => {
-                self.stats.bad_checksum += 1;
-                return;
-            }
-            Err(_) => {
-                self.stats.malformed += 1;
-                return;
-            }
+        match Packet::parse(bytes, checksum) {
+            Ok(packet) => self.accept_packet(now, meta, &packet),
+            Err(PacketError::BadChecksum { .. }) => self.stats.bad_checksum += 1,
+            Err(_) => self.stats.malformed += 1,
+        }
+    }
+
+    /// Whether a packet is one of those that need no CRC32c: its checksum is zero, it belongs to an association for which we have
+    /// announced what finds its errors instead, and it is none of those that "MUST include a correct CRC32c checksum" (RFC 9653,
+    /// 5.2, 5.3). "Otherwise, the endpoint MUST drop all SCTP packets with an incorrect CRC32c checksum."
+    // rfc9653:5.3-1 rfc9653:5.3-2
+    #[inline(never)]
+    fn may_lack_checksum(&self, meta: &Meta, bytes: &[u8]) -> bool {
+        let Some(packet) =
+            Packet::parse(bytes, Checksum::Ignore).ok().filter(|packet| packet.checksum() == 0)
+        else {
+            return false;
         };
+        if matches!(bytes.get(CommonHeader::LEN), None | Some(&(kind::INIT | kind::COOKIE_ECHO))) {
+            return false;
+        }
+        let (header, address) = (packet.header(), meta.source.ip());
+        if header.destination_port != self.config.port {
+            return false;
+        }
+        let tag = header.verification_tag;
+        let found = self.registry.by_tag(tag).into_iter();
+        // Two associations may have the same tag.
+        found.chain(self.registry.by_peer(address, header.source_port)).any(|index| {
+            self.registry.at(index).is_some_and(|a| {
+                a.takes_zero_checksum()
+                    && (a.tags().0, a.peer_port()) == (tag, header.source_port)
+                    && a.knows_address(address)
+            })
+        })
+    }
+
+    #[inline]
+    fn accept_packet(&mut self, now: Instant, meta: &Meta, packet: &Packet<'_>) {
         let header = packet.header();
         // "to or from a non-unicast address" (8.4, 1); a driver may not know to which address of ours a packet came.
         let unicast = is_unicast(meta.source.ip()) && !is_group(meta.destination.ip());
@@ -47,13 +78,13 @@ impl Endpoint {
             return;
         }
         if header.destination_port != self.config.port {
-            self.out_of_the_blue(meta, &packet);
+            self.out_of_the_blue(meta, packet);
             return;
         }
         match packet.bytes().get(CommonHeader::LEN) {
-            Some(&kind::INIT) => self.on_init(now, meta, &packet),
-            Some(&kind::COOKIE_ECHO) => self.on_cookie_echo(now, meta, &packet),
-            Some(_) => self.dispatch(now, meta, &packet),
+            Some(&kind::INIT) => self.on_init(now, meta, packet),
+            Some(&kind::COOKIE_ECHO) => self.on_cookie_echo(now, meta, packet),
+            Some(_) => self.dispatch(now, meta, packet),
             None => self.stats.malformed += 1,
         }
     }
@@ -112,7 +143,8 @@ impl Endpoint {
             Reply::ShutdownComplete => self.answer_shutdown_ack(meta, packet),
             Reply::ReflectedAbort => {
                 let tag = packet.header().verification_tag;
-                self.reply(meta, tag, packet, |out| causes::write_abort(out, true, &[]));
+                let cause = causes::invalid_mandatory_parameter();
+                self.reply(meta, tag, packet, |out| causes::write_abort(out, true, &cause));
             }
             Reply::SmallWindow { tag } => {
                 self.reply(meta, tag, packet, |out| causes::write_abort(out, false, &causes::small_window()));
@@ -193,7 +225,21 @@ impl Endpoint {
         self.reply(meta, tag, packet, |out| ShutdownComplete { reflected_tag: true }.emit(out));
     }
 
+    /// An answer that belongs to no association: "responds to an 'Out of the Blue' (OOTB) SCTP packet, it MUST include a correct
+    /// CRC32c checksum" (RFC 9653, 5.2).
+    // rfc9653:5.2-3
     fn reply(&mut self, meta: &Meta, tag: u32, packet: &Packet<'_>, write: impl FnOnce(&mut Vec<u8>)) {
+        self.reply_with(ChecksumOut::Compute, meta, tag, packet, write);
+    }
+
+    fn reply_with(
+        &mut self,
+        checksum: ChecksumOut,
+        meta: &Meta,
+        tag: u32,
+        packet: &Packet<'_>,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) {
         let header = packet.header();
         let mut bytes = Vec::with_capacity(64);
         let mut builder = PacketBuilder::new(
@@ -206,7 +252,7 @@ impl Endpoint {
         );
         write(builder.buffer());
         builder.finish(match self.config.checksums {
-            Checksums::Crc32c => ChecksumOut::Compute,
+            Checksums::Crc32c => checksum,
             Checksums::Elided => ChecksumOut::Zero,
         });
         if self.replies.push(meta, bytes) {
@@ -255,7 +301,7 @@ impl Endpoint {
             .chain(peer.addresses.iter().copied())
             .find_map(|address| self.registry.by_peer(address, port));
         match existing {
-            Some(index) if self.is_shown(index, source) => {
+            Some(index) if self.registry.at(index).is_some_and(|a| a.is_at(meta.source)) => {
                 self.on_unexpected_init(now, index, meta, packet, &peer);
             }
             Some(index) => self.on_init_of_a_stranger(now, index, meta, packet, peer),
@@ -289,7 +335,8 @@ impl Endpoint {
         self.registry.at(index).is_some_and(|a| a.shown_addresses().any(|shown| shown == address))
     }
 
-    /// An INIT that lists the address of a peer of ours but does not come from it. Anybody can write that, so it touches no
+    /// An INIT that lists the address of a peer of ours but does not come from it, or from another UDP port of it: behind a NAT,
+    /// that may be another host with the same address (draft-ietf-tsvwg-rfc6951-bis). Anybody can write that, so it touches no
     /// association, and whoever sent it is not told our tag.
     // rfc9260:5.2.1-3 rfc9260:5.2.1-4
     fn on_init_of_a_stranger(
@@ -323,7 +370,14 @@ impl Endpoint {
             // "If new addresses are added to the association, the endpoint MUST respond with an ABORT chunk" (5.2.2).
             _ => {
                 let added = assoc.added_addresses(source, &peer.addresses);
-                self.refuse_addresses(meta, packet, &peer, &added);
+                match assoc.port_of(source).filter(|_| added.is_empty()) {
+                    // "Restart of an Association with New Encapsulation Port": the one that exists lives on.
+                    Some(current) => {
+                        let cause = causes::restart_with_new_port(current, meta.source.port());
+                        self.reply(meta, peer.tag, packet, |out| causes::write_abort(out, false, &cause));
+                    }
+                    None => self.refuse_addresses(meta, packet, &peer, &added),
+                }
             }
         }
     }
@@ -441,7 +495,10 @@ impl Endpoint {
             offer,
         };
         self.stats.inits_answered += 1;
-        self.reply(meta, peer.tag, packet, |out| {
+        // The INIT says already what its sender accepts; of the answer to it nothing else is demanded (RFC 9653, 5.2).
+        let zero = cookie.extensions.sends_zero_checksum;
+        let checksum = if zero { ChecksumOut::Zero } else { ChecksumOut::Compute };
+        self.reply_with(checksum, meta, peer.tag, packet, |out| {
             ours.write_init_ack(out, &sealed, &peer.unrecognized, &cookie.extensions);
         });
     }

@@ -1,14 +1,16 @@
 //! One association, to be commanded.
 
+use std::net::{IpAddr, SocketAddr};
 use std::ops::Deref;
 
-use anabranch_base::{Dscp, Instant};
+use anabranch_base::{Dscp, Duration, Instant};
 
 use super::Endpoint;
 use crate::association::Association;
-use crate::config::SubflowSpec;
-use crate::error::{PathMtuError, ReconfigError, SendError, SubflowError};
+use crate::config::{Config, SubflowSpec};
+use crate::error::{ChangeError, PathError, PathMtuError, ReconfigError, SendError, SubflowError};
 use crate::event::{AssociationId, Direction, Message, Received};
+use crate::undelivered::Undelivered;
 
 /// One association of an endpoint, with the commands that a user has for it ([`Endpoint::association`]). It shows all that
 /// an [`Association`] shows. When it is dropped the endpoint looks at what the commands have changed: poll it then.
@@ -209,6 +211,91 @@ impl AssociationHandle<'_> {
     /// [`Event::StreamsAdded`]: crate::Event::StreamsAdded
     pub fn add_streams(&mut self, now: Instant, outgoing: u16, incoming: u16) -> Result<(), ReconfigError> {
         self.command(now).add_streams(outgoing, incoming)
+    }
+
+    /// SETPRIMARY (RFC 9260, 11.1.6): data shall go to an address. Data goes to the address of the handshake, so this is for
+    /// asking whether that is `address`.
+    ///
+    /// # Errors
+    /// When the peer has no such address, it is not confirmed, or data does not go there.
+    pub fn set_primary(&mut self, address: IpAddr) -> Result<(), PathError> {
+        self.get().set_primary(address)
+    }
+
+    /// CHANGEHEARTBEAT (RFC 9260, 11.1.9): heartbeats to an address, or none. The `interval` counts for all addresses.
+    ///
+    /// # Errors
+    /// When the peer has no such address, or it is not confirmed.
+    pub fn change_heartbeat(
+        &mut self,
+        now: Instant,
+        address: IpAddr,
+        on: bool,
+        interval: Option<Duration>,
+    ) -> Result<(), PathError> {
+        self.command(now).change_heartbeat(now, address, on, interval)
+    }
+
+    /// REQUESTHEARTBEAT (RFC 9260, 11.1.10): a HEARTBEAT leaves now, whether heartbeats are on or not.
+    ///
+    /// # Errors
+    /// When the peer has no such address, or the association is not up.
+    pub fn request_heartbeat(&mut self, now: Instant, address: IpAddr) -> Result<(), PathError> {
+        self.command(now).request_heartbeat(now, address)
+    }
+
+    /// SETFAILURETHRESHOLD (RFC 9260, 11.1.12): Path.Max.Retrans. Data goes on one path, so it is the association's.
+    ///
+    /// # Errors
+    /// When the peer has no such address.
+    pub fn set_failure_threshold(&mut self, address: IpAddr, threshold: u32) -> Result<(), PathError> {
+        self.get().set_failure_threshold(address, threshold)
+    }
+
+    /// The UDP port of an address of the peer, 0 for none (RFC 6951, 6.1), until a packet comes from another.
+    ///
+    /// # Errors
+    /// When the peer has no such address.
+    pub fn set_encapsulation_port(&mut self, address: SocketAddr) -> Result<(), PathError> {
+        self.get().set_encapsulation_port(address)
+    }
+
+    /// SETPROTOCOLPARAMETERS (RFC 9260, 11.1.13): sets one value by its flat name. It counts at once: the bounds hold for the RTO
+    /// there is, a heartbeat interval begins anew; timers that run keep their time.
+    ///
+    /// # Errors
+    /// When there is no such value, it is not one of [`Config::changeable`], the text does not fit it, or the association is
+    /// closed.
+    pub fn set(&mut self, now: Instant, key: &str, value: &str) -> Result<(), ChangeError> {
+        let mut changed = (**self.configuration()).clone();
+        changed.set(key, value)?;
+        self.command(now).change(now, changed)
+    }
+
+    /// As [`AssociationHandle::set`], for several values at once. All change or none.
+    ///
+    /// # Errors
+    /// As [`AssociationHandle::set`]; it names the first that cannot be changed.
+    pub fn update(&mut self, now: Instant, change: impl FnOnce(&mut Config)) -> Result<(), ChangeError> {
+        let changed = (**self.configuration()).clone().with(change);
+        self.command(now).change(now, changed)
+    }
+
+    /// RECEIVE_UNSENT (RFC 9260, 11.1.14): takes back a message of which nothing was sent, after [`Event::SendFailed`] or
+    /// [`Event::StreamsReduced`]; those of a stream in their order.
+    ///
+    /// [`Event::SendFailed`]: crate::Event::SendFailed
+    /// [`Event::StreamsReduced`]: crate::Event::StreamsReduced
+    pub fn receive_unsent(&mut self) -> Option<Undelivered> {
+        self.get().receive_unsent()
+    }
+
+    /// RECEIVE_UNACKED (RFC 9260, 11.1.15): takes back a message that was sent, or a part of it, and not acknowledged, after
+    /// [`Event::SendFailed`]; in the order in which they were sent.
+    ///
+    /// [`Event::SendFailed`]: crate::Event::SendFailed
+    pub fn receive_unacknowledged(&mut self) -> Option<Undelivered> {
+        self.get().receive_unacknowledged()
     }
 
     /// The largest windows in the statistics count from now on.

@@ -85,6 +85,8 @@ pub struct Endpoint {
     /// Associations that have events, each once.
     eventful: VecDeque<u32>,
     tracing: bool,
+    /// Some configuration was given that accepts packets without a checksum (RFC 9653).
+    takes_zero_checksum: bool,
     stats: EndpointStats,
 }
 
@@ -105,6 +107,7 @@ impl Endpoint {
             ready: VecDeque::new(),
             eventful: VecDeque::new(),
             tracing: false,
+            takes_zero_checksum: false,
             stats: EndpointStats::default(),
         }
     }
@@ -115,8 +118,33 @@ impl Endpoint {
     /// When the configuration asks for subflow level sf2007 and the endpoint does not allow private encodings.
     pub fn listen(&mut self, config: Arc<Config>) -> Result<(), ConnectError> {
         self.check_encodings(&config)?;
+        self.takes_zero_checksum |= config.extensions.zero_checksum.is_some();
         self.listening = Some(config);
         Ok(())
+    }
+
+    /// Accepts no associations any more: an INIT gets an ABORT (RFC 9260, 5.1, 8.4), and so does a cookie that was given before.
+    /// Associations that exist live on, and may restart.
+    pub fn stop_listening(&mut self) {
+        self.listening = None;
+    }
+
+    /// Whether associations are accepted.
+    #[must_use]
+    pub fn is_listening(&self) -> bool {
+        self.listening.is_some()
+    }
+
+    /// DESTROY (RFC 9260, 11.1.16): nothing is accepted any more and every association is aborted. The ABORTs still have to
+    /// leave ([`Endpoint::poll_transmit`]).
+    pub fn destroy(&mut self, now: Instant) {
+        self.stop_listening();
+        for index in self.registry.indices() {
+            if let Some(assoc) = self.registry.at_mut(index) {
+                assoc.abort(&[]);
+            }
+            self.settle(now, index);
+        }
     }
 
     fn check_encodings(&self, config: &Config) -> Result<(), ConnectError> {
@@ -148,6 +176,7 @@ impl Endpoint {
         if self.registry.by_peer(remote.ip(), remote_port).is_some() {
             return Err(ConnectError::Exists);
         }
+        self.takes_zero_checksum |= config.extensions.zero_checksum.is_some();
         let tag = self.unused_tag();
         let rng = self.fork_rng();
         let ports = (self.config.port, remote_port);

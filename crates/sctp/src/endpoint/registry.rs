@@ -209,6 +209,11 @@ impl Registry {
         self.get_mut(id).expect("the association of a handle")
     }
 
+    /// The places of all associations.
+    pub(super) fn indices(&self) -> Vec<u32> {
+        (0..self.slots.len() as u32).filter(|index| self.at(*index).is_some()).collect()
+    }
+
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Association> {
         self.slots.iter_mut().filter_map(|s| s.assoc.as_deref_mut())
     }

@@ -1,12 +1,14 @@
 //! What an endpoint says of its extensions in INIT and INIT ACK, and what is agreed.
 
 use anabranch_wire::chunk::kind;
-use anabranch_wire::param::{Param, ParamWriter, SfOpen, SupportedExtensions, sf_cap};
+use anabranch_wire::param::{
+    AdaptationIndication, Param, ParamWriter, SfOpen, SupportedExtensions, ZeroChecksumAcceptable, sf_cap,
+};
 use anabranch_wire::sf::CodePoints;
 use anabranch_wire::sf2007::{SUBFLOW_CAPABLE, SubflowCapable};
 
 use super::agreement::{self, Agreed, Capability};
-use crate::config::{Config, Coupling, SubflowLevel};
+use crate::config::{Config, Coupling, ErrorDetection, SubflowLevel};
 use crate::receiver::buffer::Buffer;
 
 /// What the peer's INIT or INIT ACK said of extensions.
@@ -16,6 +18,10 @@ pub(crate) struct PeerOffer {
     pub(crate) chunk_types: Vec<u8>,
     pub(crate) capability: Option<Capability>,
     pub(crate) sf2007: Option<SubflowCapable>,
+    /// What finds errors in the packets that it accepts with a checksum of zero (RFC 9653).
+    pub(crate) zero_checksum: Option<u32>,
+    /// What the layer above it says (RFC 5061).
+    pub(crate) adaptation: Option<u32>,
 }
 
 /// What both sides speak besides RFC 9260.
@@ -29,12 +35,22 @@ pub(crate) struct Extensions {
     pub(crate) sf: Option<Box<Agreed>>,
     /// The encoding of 2007: subflows that we may have and that the peer may have.
     pub(crate) sf2007: Option<(u8, u8)>,
+    /// Packets with a checksum of zero are taken: we have announced what finds their errors (RFC 9653, 5.3).
+    pub(crate) takes_zero_checksum: bool,
+    /// Packets leave with a checksum of zero: the peer has announced what we have (RFC 9653, 5.2).
+    pub(crate) sends_zero_checksum: bool,
+    /// What the layer above the peer says (RFC 5061).
+    pub(crate) adaptation: Option<u32>,
 }
 
 const INTERLEAVING: u8 = 1;
 const RECONFIGURATION: u8 = 2;
 const SF: u8 = 4;
 const SF2007: u8 = 8;
+const TAKES_ZERO: u8 = 16;
+const SENDS_ZERO: u8 = 32;
+const ADAPTATION: u8 = 64;
+const UNUSED: u8 = 128;
 
 impl Extensions {
     /// For the State Cookie; nothing where there is nothing to say.
@@ -47,13 +63,19 @@ impl Extensions {
             flag(self.interleaving, INTERLEAVING)
                 | flag(self.reconfiguration, RECONFIGURATION)
                 | flag(self.sf.is_some(), SF)
-                | flag(self.sf2007.is_some(), SF2007),
+                | flag(self.sf2007.is_some(), SF2007)
+                | flag(self.takes_zero_checksum, TAKES_ZERO)
+                | flag(self.sends_zero_checksum, SENDS_ZERO)
+                | flag(self.adaptation.is_some(), ADAPTATION),
         );
         if let Some(agreed) = &self.sf {
             agreed.encode(out);
         }
         if let Some((ours, theirs)) = self.sf2007 {
             out.extend_from_slice(&[ours, theirs]);
+        }
+        if let Some(code_point) = self.adaptation {
+            out.extend_from_slice(&code_point.to_be_bytes());
         }
     }
 
@@ -63,6 +85,8 @@ impl Extensions {
         let mut extensions = Self {
             interleaving: flags & INTERLEAVING != 0,
             reconfiguration: flags & RECONFIGURATION != 0,
+            takes_zero_checksum: flags & TAKES_ZERO != 0,
+            sends_zero_checksum: flags & SENDS_ZERO != 0,
             ..Self::default()
         };
         if flags & SF != 0 {
@@ -75,7 +99,12 @@ impl Extensions {
             extensions.sf2007 = Some((ours, theirs));
             rest = after;
         }
-        (rest.is_empty() && flags < 16).then_some(extensions)
+        if flags & ADAPTATION != 0 {
+            let (code_point, after) = rest.split_first_chunk::<4>()?;
+            extensions.adaptation = Some(u32::from_be_bytes(*code_point));
+            rest = after;
+        }
+        (rest.is_empty() && flags & UNUSED == 0).then_some(extensions)
     }
 }
 
@@ -87,6 +116,8 @@ pub(crate) struct Offer {
     reconfiguration: bool,
     capability: Option<Capability>,
     sf2007: Option<SubflowCapable>,
+    zero_checksum: Option<u32>,
+    adaptation: Option<u32>,
 }
 
 impl Offer {
@@ -105,17 +136,26 @@ impl Offer {
                 outbound: configured(config).min(outbound),
                 max_inbound: config.subflows.max_inbound,
             }),
+            zero_checksum: config.extensions.zero_checksum.map(ErrorDetection::id),
+            adaptation: config.extensions.adaptation_indication,
         }
     }
 
-    /// What follows from the peer's offer.
+    /// What follows from the peer's offer. A method that we do not have counts as none.
+    // rfc9653:4-3 rfc9653:5.2-1
     pub(crate) fn agree(&self, peer: &PeerOffer) -> Extensions {
         let lists = |kind| peer.chunk_types.contains(&kind);
+        let always = Extensions {
+            takes_zero_checksum: self.zero_checksum.is_some(),
+            sends_zero_checksum: self.zero_checksum.is_some() && self.zero_checksum == peer.zero_checksum,
+            adaptation: peer.adaptation,
+            ..Extensions::default()
+        };
         if let (Some(ours), Some(theirs)) = (self.sf2007, peer.sf2007) {
             // "If one of the peer cannot support even one subflow ... the communication as an original SCTP association".
             let (out, inn) = (ours.outbound.min(theirs.max_inbound), theirs.outbound.min(ours.max_inbound));
             if out > 0 && inn > 0 {
-                return Extensions { sf2007: Some((out, inn)), ..Extensions::default() };
+                return Extensions { sf2007: Some((out, inn)), ..always };
             }
         }
         let sf = match (&self.capability, &peer.capability) {
@@ -126,7 +166,7 @@ impl Offer {
             interleaving: self.interleaving && lists(kind::I_DATA),
             reconfiguration: self.reconfiguration && lists(kind::RE_CONFIG),
             sf: sf.map(Box::new),
-            sf2007: None,
+            ..always
         }
     }
 
@@ -147,6 +187,15 @@ impl Offer {
             }
         }
         types.sort_unstable();
+        // "An endpoint willing to accept SCTP packets with an incorrect checksum of zero MUST include the Zero Checksum
+        // Acceptable Chunk Parameter" (RFC 9653, 5.1), whatever the peer says: each direction is a matter of its own.
+        // rfc9653:4-1
+        if let Some(method) = self.zero_checksum {
+            params.add(&Param::ZeroChecksumAcceptable(ZeroChecksumAcceptable { method }));
+        }
+        if let Some(code_point) = self.adaptation {
+            params.add(&Param::AdaptationIndication(AdaptationIndication { code_point }));
+        }
         let sf2007 = self.sf2007.filter(|_| answers.is_none_or(|agreed| agreed.sf2007.is_some()));
         if let Some(capable) = sf2007 {
             params.raw(SUBFLOW_CAPABLE, &capable.value());

@@ -54,6 +54,8 @@ pub(crate) struct Path {
     probe_due: bool,
     /// New DATA was sent here since the heartbeat timer was set: the path is not idle.
     used: bool,
+    /// The user wants no heartbeats here.
+    quiet: bool,
 }
 
 impl Path {
@@ -76,6 +78,7 @@ impl Path {
             heartbeat_wanted: false,
             probe_due: false,
             used: false,
+            quiet: false,
         }
     }
 
@@ -88,6 +91,18 @@ impl Path {
     pub(crate) fn move_to(&mut self, config: &Config, remote: SocketAddr) {
         self.remote = remote;
         self.max_packet = size::max_packet(config, remote, self.mtu);
+    }
+
+    /// A packet with the right tag came from another UDP port of the address, as when a NAT has forgotten the old one: "After
+    /// finding the SCTP association (which includes checking the verification tag), the UDP source port MUST be stored as the
+    /// encapsulation port for the destination address the SCTP packet is received from" (RFC 6951, 5.4). Without UDP it is 0.
+    // rfc6951:5.1-1 rfc6951:5.4-1 rfc6951:5.4-2 rfc6951:5.6-2
+    pub(crate) fn move_port(&mut self, config: &Config, port: u16) {
+        let encapsulated = self.remote.port() != 0;
+        self.remote.set_port(port);
+        if encapsulated != (port != 0) {
+            self.max_packet = size::max_packet(config, self.remote, self.mtu);
+        }
     }
 
     /// Whether the peer is known to be there (5.4).
@@ -167,7 +182,7 @@ impl Path {
     /// jittering of +/- 50% of the RTO value" (8.3).
     // rfc9260:8.3-13
     pub(crate) fn arm_heartbeat(&mut self, now: Instant, config: &Config, rng: &mut SecretRng) {
-        if config.timers.heartbeat_interval == Duration::ZERO {
+        if !self.has_heartbeats(config) {
             self.heartbeat_at = None;
             return;
         }
@@ -200,9 +215,29 @@ impl Path {
     pub(crate) fn begin_heartbeat_period(&mut self, now: Instant, config: &Config, rng: &mut SecretRng) {
         let idle = !self.used;
         self.arm_heartbeat(now, config, rng);
-        if idle {
+        if idle && self.heartbeat_at.is_some() {
             self.heartbeat_wanted = true;
         }
+    }
+
+    /// Whether heartbeats are sent when the path is idle.
+    pub(crate) fn has_heartbeats(&self, config: &Config) -> bool {
+        !self.quiet && config.timers.heartbeat_interval != Duration::ZERO
+    }
+
+    /// The user wants heartbeats, or none.
+    pub(crate) fn switch_heartbeats(&mut self, on: bool) {
+        self.quiet = !on;
+    }
+
+    /// The user wants one now.
+    pub(crate) fn request_heartbeat(&mut self) {
+        self.heartbeat_wanted = true;
+    }
+
+    /// Whether it answers.
+    pub(crate) fn is_active(&self) -> bool {
+        self.active
     }
 
     /// No more heartbeats.

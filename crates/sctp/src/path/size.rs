@@ -7,6 +7,8 @@ use crate::config::{Config, MtuDiscovery};
 
 /// The header of IPv6 is so much longer than that of IPv4, bytes.
 const IPV6_MORE: u16 = 20;
+/// UDP header, where SCTP rides in UDP (RFC 6951), bytes.
+const UDP_HEADER: u16 = 8;
 /// The smallest SCTP packet that any path must carry, bytes.
 const SMALLEST_PACKET: u32 = 512;
 /// Nobody makes us use less, bytes of IP packet: what every host takes (RFC 1122, 3.3.2), and every link of IPv6 (RFC 8200, 5).
@@ -43,7 +45,11 @@ pub(super) fn aligned(config: &Config, remote: SocketAddr, mtu: u16) -> u16 {
 
 /// Bytes of header in front of SCTP.
 fn overhead(config: &Config, remote: SocketAddr) -> u16 {
-    config.ip_overhead + if remote.is_ipv6() { IPV6_MORE } else { 0 }
+    let ipv6 = if remote.is_ipv6() { IPV6_MORE } else { 0 };
+    // "If an SCTP endpoint starts to encapsulate the packets of a path, it MUST decrease the Path MTU of that path by the size of
+    // the UDP header" (RFC 6951, 5.6).
+    let udp = if remote.port() == 0 { 0 } else { UDP_HEADER };
+    config.ip_overhead + ipv6 + udp
 }
 
 /// Largest SCTP packet to an address when IP packets have `mtu` bytes, common header included.

@@ -67,6 +67,11 @@ pub(crate) struct Inbound {
 }
 
 impl Inbound {
+    /// Messages, or parts of such, that the user may take.
+    pub(crate) fn pending(&self) -> usize {
+        self.ready.len()
+    }
+
     /// User data held, bytes.
     pub(crate) fn buffered_bytes(&self) -> usize {
         self.buffered_bytes

@@ -68,6 +68,11 @@ impl Receiver {
         }
     }
 
+    /// Messages, or parts of such, that can be read.
+    pub(crate) fn pending(&self) -> usize {
+        self.inbound.pending()
+    }
+
     /// Streams on which the peer may send.
     pub(crate) fn streams(&self) -> u16 {
         self.streams

@@ -31,6 +31,7 @@ mod subflow;
 mod subflow_changes;
 mod table;
 mod timers;
+mod undelivered;
 mod views;
 mod window_probe;
 

@@ -118,14 +118,17 @@ impl Sender {
         }
     }
 
-    /// Messages on streams that the peer did not grant can never be sent (5.1.1).
-    pub(crate) fn drop_ungranted_streams(&mut self, cx: &mut Context) {
+    /// Messages on streams that the peer did not grant can never be sent (5.1.1): they are handed back.
+    pub(crate) fn drop_ungranted_streams(&mut self, cx: &mut Context) -> Vec<Message> {
         let limit = self.streams;
-        let dropped: usize =
-            self.subflows.rows_mut().iter_mut().map(|s| s.out.drop_streams_from(limit)).sum();
-        if dropped > 0 {
-            cx.tell(Event::StreamsReduced { messages_dropped: dropped });
+        let mut dropped = Vec::new();
+        for subflow in self.subflows.rows_mut() {
+            dropped.append(&mut subflow.out.drop_streams_from(limit));
         }
+        if !dropped.is_empty() {
+            cx.tell(Event::StreamsReduced { messages_dropped: dropped.len() });
+        }
+        dropped
     }
 
     /// Bytes of messages that wait for a stream reset.

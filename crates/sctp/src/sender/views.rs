@@ -6,8 +6,9 @@ use super::Sender;
 use super::flight::ChunkState;
 use super::lane::Lane;
 use super::subflow::Life;
+use crate::config::Config;
 use crate::context::Context;
-use crate::ids::{LaneId, SpaceId, SubflowId};
+use crate::ids::{LaneId, PathId, SpaceId, SubflowId};
 use crate::stats::{Stats, SubflowStats};
 
 impl Sender {
@@ -91,6 +92,18 @@ impl Sender {
     /// Chunks that were sent and are not acknowledged, those that are to be sent again included.
     pub(crate) fn unacknowledged_chunks(&self) -> usize {
         self.lanes.rows().iter().map(|lane| lane.unacked as usize).sum()
+    }
+
+    /// Congestion windows of the lanes on a path together, bytes.
+    pub(crate) fn window_on(&self, path: PathId) -> u64 {
+        self.lanes.rows().iter().filter(|lane| lane.path == path).map(|lane| lane.controller.window()).sum()
+    }
+
+    /// The user has changed the configuration.
+    pub(crate) fn follow(&mut self, config: &Config) {
+        for lane in self.lanes.rows_mut() {
+            lane.follow(config);
+        }
     }
 
     /// Notes the window of a lane in trace and peak.

@@ -16,7 +16,7 @@ use crate::ids::SpaceId;
 
 impl Sender {
     /// The peer's window is closed. True when one chunk may leave all the same, as a probe: "SHOULD only be sent
-    /// when all outstanding DATA chunks have been cumulatively acknowledged", first "after 1 RTO" (6.1 A). Each sequence
+    /// when all outstanding DATA chunks have been cumulatively acknowledged", first "after 1 RTO" (6.1 A) unless `probes_at_once`. Each sequence
     /// space is probed for itself.
     // rfc9260:6.1-3 rfc9260:6.1-4 rfc9260:6.1-5 rfc9260:6.1-7
     pub(super) fn window_probe(&mut self, cx: &Context, next: &Next) -> bool {
@@ -32,7 +32,7 @@ impl Sender {
         if !quiet {
             return false;
         }
-        if space.probe.due {
+        if space.probe.due || cx.config.emulation.probes_at_once {
             return true;
         }
         if space.probe.at.is_none() {
@@ -44,11 +44,11 @@ impl Sender {
     /// A chunk leaves although the window is closed.
     pub(super) fn begin_probe(&mut self, cx: &mut Context, at: SpaceId) {
         let Some(space) = self.spaces.get_mut(at) else { return };
+        // It has waited for one RTO: "SHOULD increase the probe interval exponentially afterwards" (6.1 A).
+        space.probe.backoff = u8::from(space.probe.due);
         space.probe.due = false;
         space.probe.in_flight = true;
         space.probe.answered = false;
-        // It has waited for one RTO: "SHOULD increase the probe interval exponentially afterwards" (6.1 A).
-        space.probe.backoff = 1;
         cx.stats.window_probes += 1;
     }
 

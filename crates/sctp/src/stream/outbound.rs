@@ -211,18 +211,31 @@ impl Outbound {
         self.streams.iter().enumerate().filter(move |(_, stream)| waits(stream)).map(|(id, _)| id as u16)
     }
 
-    /// Drops what waits on streams that the peer did not grant; how many messages.
-    pub(crate) fn drop_streams_from(&mut self, limit: u16) -> usize {
-        let mut dropped = 0;
+    /// Takes out everything that waits, stream by stream; with the number of a message that has begun to leave. Whoever asks
+    /// clears the rest.
+    pub(crate) fn take_all(&mut self) -> Vec<(Message, Option<u32>)> {
+        let mut all = Vec::new();
+        for stream in &mut self.streams {
+            let begun = (stream.offset > 0).then_some(stream.mid.get());
+            let numbers = std::iter::once(begun).chain(std::iter::repeat(None));
+            all.extend(stream.queue.drain(..).zip(numbers));
+        }
+        self.clear();
+        all
+    }
+
+    /// Takes out what waits on streams that the peer did not grant.
+    pub(crate) fn drop_streams_from(&mut self, limit: u16) -> Vec<Message> {
+        let mut dropped = Vec::new();
         for stream in self.streams.iter_mut().skip(usize::from(limit)) {
             self.queued_bytes += std::mem::take(&mut stream.offset);
             for message in stream.queue.drain(..) {
                 self.queued_bytes -= message.payload.len();
-                dropped += 1;
+                dropped.push(message);
             }
         }
         if let Some(arrivals) = &mut self.arrivals {
-            arrivals.truncate(arrivals.len() - dropped.min(arrivals.len()));
+            arrivals.truncate(arrivals.len() - dropped.len().min(arrivals.len()));
         }
         self.scheduler.retain(|id| id < limit);
         dropped

@@ -26,5 +26,7 @@ pub const RESTART_WITH_NEW_ADDRESSES: u16 = 11;
 pub const USER_INITIATED_ABORT: u16 = 12;
 /// Protocol Violation.
 pub const PROTOCOL_VIOLATION: u16 = 13;
+/// Restart of an Association with New Encapsulation Port (draft-ietf-tsvwg-rfc6951-bis).
+pub const RESTART_WITH_NEW_PORT: u16 = 14;
 /// SF-Violation (extension SF, [`CodePoints`](crate::sf::CodePoints)).
 pub const SF_VIOLATION: u16 = crate::sf::CodePoints::DEFAULT.violation;

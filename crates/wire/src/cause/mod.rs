@@ -10,6 +10,7 @@ mod no_user_data;
 mod out_of_resource;
 mod protocol_violation;
 mod restart_with_new_addresses;
+mod restart_with_new_port;
 mod sf_violation;
 mod stale_cookie;
 mod unrecognized_chunk;
@@ -25,6 +26,7 @@ pub use no_user_data::NoUserData;
 pub use out_of_resource::OutOfResource;
 pub use protocol_violation::ProtocolViolation;
 pub use restart_with_new_addresses::RestartWithNewAddresses;
+pub use restart_with_new_port::RestartWithNewPort;
 pub use sf_violation::{SfReason, SfViolation};
 pub use stale_cookie::StaleCookie;
 pub use unrecognized_chunk::UnrecognizedChunk;
@@ -67,6 +69,8 @@ pub enum Cause<'a> {
     UserInitiatedAbort(UserInitiatedAbort<'a>),
     /// Code 13.
     ProtocolViolation(ProtocolViolation<'a>),
+    /// Code 14.
+    RestartWithNewPort(RestartWithNewPort),
     /// Code 0x5F01.
     SfViolation(SfViolation<'a>),
     /// Any other code, kept as it is.
@@ -101,6 +105,7 @@ impl<'a> Cause<'a> {
             }
             code::USER_INITIATED_ABORT => Self::UserInitiatedAbort(UserInitiatedAbort::parse(raw)?),
             code::PROTOCOL_VIOLATION => Self::ProtocolViolation(ProtocolViolation::parse(raw)?),
+            code::RESTART_WITH_NEW_PORT => Self::RestartWithNewPort(RestartWithNewPort::parse(raw)?),
             code::SF_VIOLATION => Self::SfViolation(SfViolation::parse(raw)?),
             _ => Self::Unknown(raw),
         })
@@ -123,6 +128,7 @@ impl<'a> Cause<'a> {
             Self::RestartWithNewAddresses(cause) => cause.emit(out),
             Self::UserInitiatedAbort(cause) => cause.emit(out),
             Self::ProtocolViolation(cause) => cause.emit(out),
+            Self::RestartWithNewPort(cause) => cause.emit(out),
             Self::SfViolation(cause) => cause.emit(out),
             Self::Unknown(raw) => raw.emit(out),
         }

@@ -32,6 +32,10 @@ pub const ADD_INCOMING_STREAMS: u16 = 18;
 pub const ECN_CAPABLE: u16 = 0x8000;
 /// Supported Extensions (RFC 5061).
 pub const SUPPORTED_EXTENSIONS: u16 = 0x8008;
+/// Zero Checksum Acceptable (RFC 9653).
+pub const ZERO_CHECKSUM_ACCEPTABLE: u16 = 0x8001;
+/// Adaptation Layer Indication (RFC 5061).
+pub const ADAPTATION_INDICATION: u16 = 0xC006;
 /// Forward-TSN-Supported (RFC 3758).
 pub const FORWARD_TSN_SUPPORTED: u16 = 0xC000;
 /// What the sender can do with subflows (extension SF, [`CodePoints`](crate::sf::CodePoints)).

@@ -1,6 +1,7 @@
 //! Every parameter of RFC 9260, one file each, the two extensions that every stack of today names in its INIT,
 //! and those of the subflow extension SF.
 
+mod adaptation;
 pub mod add_streams;
 mod association_reset;
 mod cookie_preservative;
@@ -21,7 +22,9 @@ mod state_cookie;
 mod supported_address_types;
 mod supported_extensions;
 mod unrecognized;
+mod zero_checksum;
 
+pub use adaptation::AdaptationIndication;
 pub use add_streams::{AddDirection, AddStreams};
 pub use association_reset::AssociationReset;
 pub use cookie_preservative::CookiePreservative;
@@ -41,6 +44,7 @@ pub use state_cookie::StateCookie;
 pub use supported_address_types::SupportedAddressTypes;
 pub use supported_extensions::SupportedExtensions;
 pub use unrecognized::UnrecognizedParameter;
+pub use zero_checksum::ZeroChecksumAcceptable;
 
 pub use crate::tlv::RawParam;
 pub use crate::unknown::param_action as unknown_action;
@@ -83,10 +87,14 @@ pub enum Param<'a> {
     AddIncomingStreams(AddStreams),
     /// Type 0x8000.
     EcnCapable(EcnCapable),
+    /// Type 0x8001.
+    ZeroChecksumAcceptable(ZeroChecksumAcceptable),
     /// Type 0x8008.
     SupportedExtensions(SupportedExtensions<'a>),
     /// Type 0xC000.
     ForwardTsnSupported(ForwardTsnSupported),
+    /// Type 0xC006.
+    AdaptationIndication(AdaptationIndication),
     /// Type 0xB05F.
     SfCap(SfCap<'a>),
     /// Type 0x405F.
@@ -121,6 +129,10 @@ impl<'a> Param<'a> {
             kind::ECN_CAPABLE => Self::EcnCapable(EcnCapable::parse(raw)?),
             kind::SUPPORTED_EXTENSIONS => Self::SupportedExtensions(SupportedExtensions::parse(raw)?),
             kind::FORWARD_TSN_SUPPORTED => Self::ForwardTsnSupported(ForwardTsnSupported::parse(raw)?),
+            kind::ZERO_CHECKSUM_ACCEPTABLE => {
+                Self::ZeroChecksumAcceptable(ZeroChecksumAcceptable::parse(raw)?)
+            }
+            kind::ADAPTATION_INDICATION => Self::AdaptationIndication(AdaptationIndication::parse(raw)?),
             kind::SF_CAP => Self::SfCap(SfCap::parse(raw)?),
             kind::SF_ADD => Self::SfAdd(SfAdd::parse(raw)?),
             kind::SF_DEL => Self::SfDel(SfDel::parse(raw)?),
@@ -149,6 +161,8 @@ impl<'a> Param<'a> {
             Self::EcnCapable(param) => param.emit(out),
             Self::SupportedExtensions(param) => param.emit(out),
             Self::ForwardTsnSupported(param) => param.emit(out),
+            Self::ZeroChecksumAcceptable(param) => param.emit(out),
+            Self::AdaptationIndication(param) => param.emit(out),
             Self::SfCap(param) => param.emit(out),
             Self::SfAdd(param) => param.emit(out),
             Self::SfDel(param) => param.emit(out),

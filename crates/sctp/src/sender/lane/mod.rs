@@ -170,6 +170,18 @@ impl Lane {
         lane
     }
 
+    /// The user has changed Max.Burst or the bounds of the RTO.
+    pub(super) fn follow(&mut self, config: &Config) {
+        if self.burst.rule != config.congestion.max_burst {
+            self.burst.rule = config.congestion.max_burst;
+            (self.burst.window, self.burst.limited) = (u64::MAX, false);
+            self.open_burst();
+        }
+        if let Some(own) = &mut self.own_rtt {
+            own.set_bounds(config.timers.rto_min, config.timers.rto_max);
+        }
+    }
+
     /// Its round-trip estimate: the path's, or its own.
     #[inline]
     pub(super) fn rtt<'a>(&'a self, paths: &'a Table<PathId, Path>) -> Option<&'a RttEstimator> {

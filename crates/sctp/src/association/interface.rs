@@ -1,0 +1,203 @@
+//! What the user may ask for and change while the association lives (RFC 9260, 11.1).
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use anabranch_base::{Duration, Instant};
+
+use super::{Association, State};
+use crate::config::Config;
+use crate::error::{ChangeError, PathError};
+use crate::event::Event;
+use crate::ids::PathId;
+use crate::path::Path;
+use crate::status::{PathStatus, Status};
+use crate::undelivered::{Returned, Undelivered};
+
+impl Association {
+    /// STATUS (11.1.8).
+    #[must_use]
+    pub fn status(&self) -> Status {
+        let paths = self.cx.paths.iter().map(|(id, path)| self.path_status(id, path)).collect();
+        Status {
+            state: self.cx.state,
+            paths,
+            peer_window: self.sender.peer_window(),
+            receive_window: self.receiver.advertised_window(&self.cx),
+            unacknowledged: self.sender.unacknowledged_chunks(),
+            pending: self.receiver.pending(),
+            queued_bytes: self.sender.queued_bytes(),
+            streams: (self.sender.streams(), self.receiver.streams()),
+        }
+    }
+
+    fn path_status(&self, id: PathId, path: &Path) -> PathStatus {
+        PathStatus {
+            address: path.remote,
+            primary: id == PathId::FIRST,
+            active: path.is_active(),
+            confirmed: path.is_confirmed(),
+            heartbeats: path.has_heartbeats(&self.cx.config),
+            cwnd: self.sender.window_on(id),
+            srtt: path.rtt.srtt(),
+            rto: path.rtt.rto(),
+            mtu: path.mtu(),
+        }
+    }
+
+    /// GETSRTTREPORT (11.1.11): SRTT of an address; `None` before the first sample.
+    ///
+    /// # Errors
+    /// When the peer has no such address.
+    pub fn srtt(&self, address: IpAddr) -> Result<Option<Duration>, PathError> {
+        let path = self.find_path(address)?;
+        Ok(self.cx.paths.get(path).and_then(|path| path.rtt.srtt()))
+    }
+
+    /// What it was told, with the changes since.
+    #[must_use]
+    pub fn configuration(&self) -> &Arc<Config> {
+        &self.cx.config
+    }
+
+    fn find_path(&self, address: IpAddr) -> Result<PathId, PathError> {
+        let found = self.cx.paths.iter().find(|(_, path)| path.remote.ip() == address);
+        found.map(|(id, _)| id).ok_or_else(|| {
+            let known = self.cx.paths.rows().iter().map(|path| path.remote.ip()).collect();
+            PathError::Unknown { address, known }
+        })
+    }
+
+    /// A path that is the peer's for sure.
+    fn find_confirmed(&self, address: IpAddr) -> Result<PathId, PathError> {
+        let id = self.find_path(address)?;
+        let confirmed = self.cx.paths.get(id).is_some_and(Path::is_confirmed);
+        if confirmed { Ok(id) } else { Err(PathError::NotConfirmed(address)) }
+    }
+
+    /// SETPRIMARY (11.1.6).
+    pub(crate) fn set_primary(&self, address: IpAddr) -> Result<(), PathError> {
+        match self.find_confirmed(address)? {
+            PathId::FIRST => Ok(()),
+            _ => Err(PathError::NotUsed(address)),
+        }
+    }
+
+    /// CHANGEHEARTBEAT (11.1.9).
+    pub(crate) fn change_heartbeat(
+        &mut self,
+        now: Instant,
+        address: IpAddr,
+        on: bool,
+        interval: Option<Duration>,
+    ) -> Result<(), PathError> {
+        let id = self.find_confirmed(address)?;
+        self.cx.now = now;
+        if let Some(interval) = interval {
+            Arc::make_mut(&mut self.cx.config).timers.heartbeat_interval = interval;
+        }
+        if let Some(path) = self.cx.paths.get_mut(id) {
+            path.switch_heartbeats(on);
+        }
+        // "This value, if present, affects all destinations."
+        self.arm_heartbeats();
+        Ok(())
+    }
+
+    /// A new period begins on every path that has heartbeats; on the others none runs.
+    fn arm_heartbeats(&mut self) {
+        if !self.cx.state.sends_data() {
+            return;
+        }
+        let now = self.cx.now;
+        for path in self.cx.paths.rows_mut().iter_mut().filter(|path| path.is_confirmed()) {
+            path.arm_heartbeat(now, &self.cx.config, &mut self.cx.rng);
+        }
+    }
+
+    /// REQUESTHEARTBEAT (11.1.10).
+    pub(crate) fn request_heartbeat(&mut self, now: Instant, address: IpAddr) -> Result<(), PathError> {
+        let id = self.find_path(address)?;
+        self.cx.now = now;
+        if !self.cx.state.sends_data() {
+            return Err(PathError::NotUp);
+        }
+        if let Some(path) = self.cx.paths.get_mut(id) {
+            path.request_heartbeat();
+        }
+        Ok(())
+    }
+
+    /// SETFAILURETHRESHOLD (11.1.12).
+    pub(crate) fn set_failure_threshold(&mut self, address: IpAddr, threshold: u32) -> Result<(), PathError> {
+        self.find_path(address)?;
+        Arc::make_mut(&mut self.cx.config).limits.path_max_retrans = threshold;
+        Ok(())
+    }
+
+    /// The UDP port of an address (RFC 6951, 6.1).
+    pub(crate) fn set_encapsulation_port(&mut self, address: SocketAddr) -> Result<(), PathError> {
+        let id = self.find_path(address.ip())?;
+        let config = &self.cx.config;
+        if let Some(path) = self.cx.paths.get_mut(id) {
+            path.move_port(config, address.port());
+        }
+        Ok(())
+    }
+
+    /// SETPROTOCOLPARAMETERS (11.1.13): takes other values, if every one that differs can be changed now.
+    pub(crate) fn change(&mut self, now: Instant, changed: Config) -> Result<(), ChangeError> {
+        if self.cx.state == State::Closed {
+            return Err(ChangeError::Closed);
+        }
+        self.cx.config.check_change(&changed)?;
+        self.cx.now = now;
+        let before = std::mem::replace(&mut self.cx.config, Arc::new(changed));
+        let config = Arc::clone(&self.cx.config);
+        let bounds = (config.timers.rto_min, config.timers.rto_max);
+        if bounds != (before.timers.rto_min, before.timers.rto_max) {
+            for path in self.cx.paths.rows_mut() {
+                path.rtt.set_bounds(bounds.0, bounds.1);
+            }
+        }
+        self.sender.follow(&config);
+        if config.timers.heartbeat_interval != before.timers.heartbeat_interval {
+            self.arm_heartbeats();
+        }
+        self.sender.tell_writable(&mut self.cx);
+        Ok(())
+    }
+
+    /// RECEIVE_UNSENT (11.1.14).
+    pub(crate) fn receive_unsent(&mut self) -> Option<Undelivered> {
+        let message = self.returned.as_mut()?.unsent.pop_front();
+        self.returned.take_if(|returned| returned.is_empty());
+        message
+    }
+
+    /// RECEIVE_UNACKED (11.1.15).
+    pub(crate) fn receive_unacknowledged(&mut self) -> Option<Undelivered> {
+        let message = self.returned.as_mut()?.unacknowledged.pop_front();
+        self.returned.take_if(|returned| returned.is_empty());
+        message
+    }
+
+    /// What cannot be delivered any more is kept for the user, who is told (SEND FAILURE, 11.2.2).
+    pub(super) fn return_undelivered(&mut self) {
+        if self.sender.has_nothing_outstanding() {
+            return;
+        }
+        let returned = self.returned.get_or_insert_default();
+        self.sender.take_undelivered(returned);
+        let (unsent, unacknowledged) = (returned.unsent.len(), returned.unacknowledged.len());
+        self.cx.tell(Event::SendFailed { unsent, unacknowledged });
+    }
+
+    /// Messages that no stream takes any more.
+    pub(super) fn return_unsent(&mut self, messages: Vec<crate::event::Message>) {
+        if !messages.is_empty() {
+            let returned: &mut Returned = self.returned.get_or_insert_default();
+            returned.unsent.extend(messages.into_iter().map(Undelivered::unsent));
+        }
+    }
+}

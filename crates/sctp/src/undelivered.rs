@@ -1,0 +1,106 @@
+//! Messages that were accepted and not delivered, to be taken back by their user (RFC 9260, 11.1.14 and 11.1.15). The payload is
+//! that of the user, not a copy.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+
+use crate::event::Message;
+use crate::stream::outbound::Fragment;
+
+/// A message that was not delivered, as far as anybody knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Undelivered {
+    /// Stream id.
+    pub stream: u16,
+    /// Payload protocol identifier.
+    pub ppid: u32,
+    /// Whether it was to be delivered unordered.
+    pub unordered: bool,
+    /// Its number in its stream, if a part of it was sent: the low 16 bits are its Stream Sequence Number.
+    pub number: Option<u32>,
+    /// Whether the payload is whole. If not, the beginning was acknowledged for good, and what is here is the rest.
+    pub whole: bool,
+    /// Gap blocks have acknowledged all that is here. A peer may take that back (6.2.1), and may not have given to its user what it
+    /// holds behind a hole.
+    pub gap_acknowledged: bool,
+    pieces: Vec<Bytes>,
+}
+
+impl Undelivered {
+    /// User data in order.
+    pub fn pieces(&self) -> impl Iterator<Item = &Bytes> + '_ {
+        self.pieces.iter()
+    }
+
+    /// Bytes of user data.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.pieces.iter().map(Bytes::len).sum()
+    }
+
+    /// Never true.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The user data in one piece: free for a message of one piece, a copy otherwise.
+    #[must_use]
+    pub fn into_bytes(mut self) -> Bytes {
+        if self.pieces.len() == 1 {
+            return self.pieces.pop().unwrap_or_default();
+        }
+        self.pieces.concat().into()
+    }
+
+    /// One that was never sent.
+    pub(crate) fn unsent(message: Message) -> Self {
+        Self {
+            stream: message.stream,
+            ppid: message.ppid,
+            unordered: message.unordered,
+            number: None,
+            whole: true,
+            gap_acknowledged: false,
+            pieces: vec![message.payload],
+        }
+    }
+
+    /// One that has begun to leave, and waits with the rest of it.
+    pub(crate) fn begun(message: Message, number: u32) -> Self {
+        Self { number: Some(number), ..Self::unsent(message) }
+    }
+
+    /// One of which this fragment is the first that is not acknowledged for good.
+    pub(crate) fn sent(fragment: &Fragment, gap_acknowledged: bool) -> Self {
+        Self {
+            stream: fragment.stream,
+            ppid: fragment.ppid,
+            unordered: fragment.unordered,
+            number: Some(fragment.mid.get()),
+            whole: fragment.beginning,
+            gap_acknowledged,
+            pieces: vec![fragment.payload.clone()],
+        }
+    }
+
+    /// The next fragment of it.
+    pub(crate) fn append(&mut self, fragment: &Fragment, gap_acknowledged: bool) {
+        self.gap_acknowledged &= gap_acknowledged;
+        self.pieces.push(fragment.payload.clone());
+    }
+}
+
+/// What a user may take back.
+#[derive(Debug, Default)]
+pub(crate) struct Returned {
+    pub(crate) unsent: VecDeque<Undelivered>,
+    pub(crate) unacknowledged: VecDeque<Undelivered>,
+}
+
+impl Returned {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.unsent.is_empty() && self.unacknowledged.is_empty()
+    }
+}

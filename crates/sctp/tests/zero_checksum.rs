@@ -1,0 +1,244 @@
+//! Packets with a checksum of zero (RFC 9653): who may send them, whose are taken, and that nobody else gains by them.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
+
+mod common;
+
+use std::sync::Arc;
+
+use anabranch_base::Duration;
+use anabranch_sctp::config::ErrorDetection;
+use anabranch_sctp::{Config, Event, State};
+use anabranch_wire::chunk::kind;
+use anabranch_wire::{Checksum, Packet};
+use common::{Logged, PORT, Pair, Side, address, meta};
+
+fn dtls() -> Config {
+    Config::rfc9260().with(|c| c.extensions.zero_checksum = Some(ErrorDetection::Dtls))
+}
+
+fn sum(bytes: &[u8]) -> u32 {
+    Packet::parse(bytes, Checksum::Ignore).unwrap().checksum()
+}
+
+fn is_right(bytes: &[u8]) -> bool {
+    Packet::parse(bytes, Checksum::Verify).is_ok()
+}
+
+/// The packet with another checksum.
+fn with_sum(bytes: &[u8], sum: u32) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    bytes[8..12].copy_from_slice(&sum.to_be_bytes());
+    bytes
+}
+
+/// The last packet of a side that holds a chunk of that type.
+fn last(pair: &Pair, from: Side, kind: u8) -> Logged {
+    pair.log.iter().rev().find(|p| p.from == from && p.kinds().contains(&kind)).unwrap().clone()
+}
+
+fn received(pair: &Pair, side: Side) -> usize {
+    pair.received.iter().filter(|(s, _)| *s == side).count()
+}
+
+/// "If none of the above restrictions apply, an endpoint SHOULD use zero as the checksum"; with INIT and COOKIE ECHO it "MUST
+/// include a correct CRC32c checksum" (RFC 9653, 5.2).
+// rfc9653:4-1 rfc9653:5.1-1 rfc9653:5.2-2 rfc9653:5.2-4 rfc9653:5.2-6 rfc9653:5.3-1
+#[test]
+fn all_but_init_and_cookie_echo_leave_without_a_checksum() {
+    let (mut pair, a, z) = Pair::between(1, &dtls(), &dtls());
+    pair.send(Side::A, a, 0, b"hello");
+    pair.send(Side::Z, z, 0, b"hello");
+    pair.run_for(Duration::from_secs(40));
+    let now = pair.now;
+    pair.a.association(a).unwrap().shutdown(now);
+    pair.run_for(Duration::from_secs(1));
+    assert!(pair.saw(Side::A, |e| matches!(e, Event::Closed(anabranch_sctp::CloseReason::Graceful))));
+    assert_eq!((received(&pair, Side::A), received(&pair, Side::Z)), (1, 1));
+    let (mut zero, mut right) = (0, 0);
+    for packet in &pair.log {
+        if matches!(packet.kinds()[0], kind::INIT | kind::COOKIE_ECHO) {
+            assert!(is_right(&packet.bytes), "{:?}", packet.words());
+            right += 1;
+        } else {
+            assert_eq!(sum(&packet.bytes), 0, "{:?}", packet.words());
+            zero += 1;
+        }
+    }
+    assert!(right == 2 && zero >= 7, "{right} {zero}");
+}
+
+/// "If an endpoint has not received an INIT or INIT ACK chunk containing a Zero Checksum Acceptable Chunk Parameter indicating
+/// an alternate error detection method it supports from its peer ..., it MUST use a correct CRC32c checksum" (5.2).
+#[test]
+fn one_side_alone_changes_nothing() {
+    for (of_a, of_z) in [(dtls(), Config::rfc9260()), (Config::rfc9260(), dtls())] {
+        let (mut pair, a, z) = Pair::between(2, &of_a, &of_z);
+        pair.send(Side::A, a, 0, b"hello");
+        pair.send(Side::Z, z, 0, b"hello");
+        pair.run_for(Duration::from_secs(40));
+        assert_eq!((received(&pair, Side::A), received(&pair, Side::Z)), (1, 1));
+        assert!(pair.log.iter().all(|packet| is_right(&packet.bytes)));
+    }
+}
+
+/// Changes the EDMID of the Zero Checksum Acceptable parameter in INIT and INIT ACK.
+fn another_method(side: Side) -> impl FnMut(Side, &mut Vec<u8>) {
+    move |from, bytes| {
+        if from == side {
+            if let Some(at) = bytes.windows(8).position(|w| w == [0x80, 1, 0, 8, 0, 0, 0, 1]) {
+                bytes[at + 7] = 2;
+            }
+        }
+    }
+}
+
+/// A method that we do not have, or no longer the one that we have.
+// rfc9653:4-3 rfc9653:5.2-1
+#[test]
+fn an_unknown_method_counts_as_none() {
+    let config = dtls();
+    for side in [Side::A, Side::Z] {
+        let (mut pair, a) = Pair::connecting(3, &config);
+        pair.tamper(another_method(side));
+        pair.run_for(Duration::from_secs(1));
+        let z = pair.id_of(Side::Z);
+        // What they say from now on is not changed on the way, and logged as it left.
+        let now = pair.now;
+        let mut buf = Vec::new();
+        pair.a.association(a).unwrap().abort(now, b"end");
+        pair.a.poll_transmit(now, 1, &mut buf).unwrap();
+        assert_eq!(is_right(&buf), side == Side::Z, "A leaves checksums out if Z has said that it may");
+        buf.clear();
+        pair.z.association(z).unwrap().abort(now, b"end");
+        pair.z.poll_transmit(now, 1, &mut buf).unwrap();
+        assert_eq!(is_right(&buf), side == Side::A);
+    }
+}
+
+/// Attack C9. "Otherwise, the endpoint MUST drop all SCTP packets with an incorrect CRC32c checksum" (5.3).
+// rfc9653:5.3-1 rfc9653:5.3-2
+#[test]
+fn zero_is_taken_only_where_it_was_announced() {
+    for announced in [false, true] {
+        let config = if announced { dtls() } else { Config::rfc9260() };
+        let (mut pair, a, z) = Pair::between(4, &config, &config);
+        pair.reads = [true, true];
+        pair.send(Side::A, a, 0, b"hello");
+        pair.drop_if(|_| true);
+        pair.pump();
+        pair.drop_if(|_| false);
+        let data = last(&pair, Side::A, kind::DATA).bytes;
+        let bad = pair.z.endpoint_stats().bad_checksum;
+        // Any other wrong sum is a wrong sum.
+        pair.inject(Side::A, &with_sum(&data, 1));
+        pair.pump();
+        assert_eq!(pair.z.endpoint_stats().bad_checksum, bad + 1);
+        assert_eq!(received(&pair, Side::Z), 0);
+        // Of strangers, to strangers, or with a wrong tag: not even an answer.
+        let mut stray = with_sum(&data, 0);
+        stray[4] ^= 1;
+        pair.inject(Side::A, &stray);
+        let zero = with_sum(&data, 0);
+        let mut from_elsewhere = meta(Side::A);
+        from_elsewhere.source = ([10, 0, 0, 66], 0).into();
+        let now = pair.now;
+        pair.z.handle_datagram(now, from_elsewhere, &zero);
+        let mut to_nobody = zero.clone();
+        to_nobody[3] ^= 1;
+        pair.inject(Side::A, &to_nobody);
+        let sent = pair.log.len();
+        pair.pump();
+        assert_eq!(pair.log.len(), sent, "nobody is answered");
+        assert_eq!(pair.z.endpoint_stats().bad_checksum, bad + 4);
+        // The peer's.
+        pair.inject(Side::A, &zero);
+        pair.pump();
+        assert_eq!(received(&pair, Side::Z), usize::from(announced));
+        assert_eq!(pair.z.endpoint_stats().bad_checksum, bad + 4 + u64::from(!announced));
+        assert_eq!(pair.z.view(z).unwrap().state(), State::Established);
+    }
+}
+
+/// Attack C9: "never for INIT / COOKIE ECHO", although the sender has announced the method and the association takes zero.
+#[test]
+fn an_init_or_a_cookie_echo_needs_its_checksum() {
+    let (mut pair, _, z) = Pair::between(5, &dtls(), &dtls());
+    let init = last(&pair, Side::A, kind::INIT).bytes;
+    let echo = last(&pair, Side::A, kind::COOKIE_ECHO).bytes;
+    let sent = pair.log.len();
+    let (bad, answered) = (pair.z.endpoint_stats().bad_checksum, pair.z.endpoint_stats().inits_answered);
+    for packet in [&init, &echo] {
+        let zero = with_sum(packet, 0);
+        pair.inject(Side::A, &zero);
+    }
+    pair.pump();
+    assert_eq!(pair.log.len(), sent);
+    assert_eq!(pair.z.endpoint_stats().bad_checksum, bad + 2);
+    assert_eq!(pair.z.endpoint_stats().inits_answered, answered);
+    // They are answered as they are.
+    pair.inject(Side::A, &init);
+    pair.inject(Side::A, &echo);
+    pair.pump();
+    assert_eq!(pair.log.len(), sent + 2);
+    assert_eq!(pair.z.view(z).unwrap().state(), State::Established);
+}
+
+/// Answering an INIT keeps no state, so the cookie says what was announced in the INIT ACK, and what the INIT said: whoever
+/// listens may have changed its mind since.
+#[test]
+fn the_cookie_says_what_was_announced() {
+    for (first, then) in [(dtls(), Config::rfc9260()), (Config::rfc9260(), dtls())] {
+        let mut pair = Pair::new(6);
+        pair.z.listen(Arc::new(first.clone())).unwrap();
+        let id = pair.a.connect(pair.now, address(Side::Z), PORT, Arc::new(dtls())).unwrap();
+        pair.run_for(Duration::from_millis(15));
+        pair.z.listen(Arc::new(then)).unwrap();
+        pair.run_for(Duration::from_millis(100));
+        pair.log.clear();
+        pair.send(Side::A, id, 0, b"hello");
+        let z = pair.id_of(Side::Z);
+        pair.send(Side::Z, z, 0, b"hello");
+        pair.run_for(Duration::from_secs(1));
+        assert_eq!((received(&pair, Side::A), received(&pair, Side::Z)), (1, 1));
+        let zero = first.extensions.zero_checksum.is_some();
+        assert!(pair.log.len() >= 4);
+        for packet in &pair.log {
+            assert_eq!(sum(&packet.bytes) == 0, zero, "{:?}", packet.words());
+            assert_eq!(is_right(&packet.bytes), !zero);
+        }
+    }
+}
+
+/// A peer that restarts without the extension gets checksums again.
+#[test]
+fn a_restart_agrees_anew() {
+    let (mut pair, _, z) = Pair::between(7, &dtls(), &dtls());
+    // A forgets everything.
+    let mut fresh = Pair::new(8);
+    std::mem::swap(&mut pair.a, &mut fresh.a);
+    let a = pair.a.connect(pair.now, address(Side::Z), PORT, Arc::new(Config::rfc9260())).unwrap();
+    pair.log.clear();
+    pair.run_for(Duration::from_secs(1));
+    assert!(pair.saw(Side::Z, |e| *e == Event::Restarted));
+    pair.send(Side::Z, z, 0, b"hello");
+    pair.send(Side::A, a, 0, b"hello");
+    pair.run_for(Duration::from_secs(1));
+    assert_eq!((received(&pair, Side::A), received(&pair, Side::Z)), (1, 1));
+    assert!(pair.log.len() >= 8 && pair.log.iter().all(|packet| is_right(&packet.bytes)));
+}
+
+/// A stale cookie begins the handshake anew: its second INIT has a checksum, too.
+#[test]
+fn the_second_init_after_a_stale_cookie_has_a_checksum() {
+    let (mut pair, a) =
+        Pair::connecting(9, &dtls().with(|c| c.timers.valid_cookie_life = Duration::from_millis(5)));
+    pair.run_for(Duration::from_secs(3));
+    let inits = pair.log.iter().filter(|p| p.kinds()[0] == kind::INIT).count();
+    assert!(inits >= 2, "{:?}", pair.ladder());
+    assert_eq!(pair.a.view(a).unwrap().state(), State::Established);
+    for packet in &pair.log {
+        let right = matches!(packet.kinds()[0], kind::INIT | kind::COOKIE_ECHO | kind::ERROR);
+        assert_eq!(is_right(&packet.bytes), right, "{:?}", packet.words());
+    }
+}
