@@ -67,6 +67,9 @@ pub struct Transmit {
     pub dscp: Dscp,
     /// ECN field for every packet of the batch.
     pub ecn: Ecn,
+    /// No packet of the batch may be fragmented on its way: the DF bit of IPv4 is to be set, and an IPv6 host must not fragment
+    /// it. Where this is false a packet may be larger than the path carries whole (RFC 9260, 6.9).
+    pub dont_fragment: bool,
     /// Bytes appended to the buffer.
     pub size: usize,
     /// Size of each packet but perhaps the last; equal to `size` for a single packet.

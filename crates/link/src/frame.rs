@@ -27,6 +27,10 @@ pub struct Frame {
     pub colour: Colour,
     /// Whether it carries user data. Losses can be limited to such frames.
     pub data: bool,
+    /// Nobody on the way may fragment it (the DF bit of IPv4). A link does not look at it.
+    pub dont_fragment: bool,
+    /// It is an ICMP message. A link does not look at it.
+    pub icmp: bool,
 }
 
 /// Drop precedence (RFC 2697, RFC 2698).

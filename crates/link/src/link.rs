@@ -128,6 +128,14 @@ impl Link {
         }
     }
 
+    /// A frame comes in that the driver does not let pass, for it is too large: it is lost.
+    #[cold]
+    pub fn refuse(&mut self, now: Instant, frame: Frame) {
+        self.advance(now);
+        self.counters.arrival(now.as_nanos(), frame.size);
+        self.lose(now, frame, DropReason::Error);
+    }
+
     /// A frame has to pass the conditioners first.
     #[cold]
     fn condition(&mut self, now: Instant, mut frame: Frame) {

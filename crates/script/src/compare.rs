@@ -171,7 +171,7 @@ mod tests {
         match &script.events[0].action {
             Action::Packet(packet) => match &packet.body {
                 Body::Chunks(chunks) => chunks[0].clone(),
-                Body::Raw(_) => unreachable!(),
+                Body::Raw(_) | Body::Icmp(_) => unreachable!(),
             },
             _ => unreachable!(),
         }

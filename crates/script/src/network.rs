@@ -5,9 +5,11 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anabranch_base::{Dscp, Ecn, Instant, Meta, Rng};
-use anabranch_sctp::{AssociationId, Config, Endpoint, EndpointConfig, Event};
+use anabranch_sctp::{AssociationId, Config, Endpoint, EndpointConfig, Event, IcmpError};
 use anabranch_wire::chunk::kind;
 use anabranch_wire::{Checksum, Packet};
+
+use crate::syntax::Icmp;
 
 /// The stack's address.
 const LOCAL: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::new(192, 168, 0, 1)), 0);
@@ -53,6 +55,8 @@ pub(crate) struct Network {
     current: usize,
     /// The script's port.
     peer_port: u16,
+    /// The verification tag of the last packet of the stack.
+    last_tag: u32,
     seed: u64,
     local: SocketAddr,
     peer: SocketAddr,
@@ -70,6 +74,7 @@ impl Network {
             events: VecDeque::new(),
             current: 0,
             peer_port: CALLER_PORT,
+            last_tag: 0,
             seed,
             local,
             peer,
@@ -159,6 +164,31 @@ impl Network {
         self.settle();
     }
 
+    /// Hands an ICMP message about a packet of the stack to it; as every router must, it quotes eight bytes of SCTP.
+    /// False where the script is about IPv6, whose messages have other types.
+    pub(crate) fn inject_icmp(&mut self, icmp: &Icmp) -> bool {
+        let now = self.now;
+        let (peer, own) = self.ports();
+        let (SocketAddr::V4(from), SocketAddr::V4(to)) = (self.local, self.peer) else { return false };
+        let mut message = vec![icmp.kind, icmp.code, 0, 0, 0, 0];
+        message.extend(icmp.mtu.to_be_bytes());
+        let mut ip = [0x45, 0, 0, 0, 0, 0, 0, 0, 64, 132, 0, 0];
+        ip[2..4].copy_from_slice(&28_u16.to_be_bytes());
+        message.extend(ip);
+        message.extend(from.ip().octets());
+        message.extend(to.ip().octets());
+        message.extend(own.to_be_bytes());
+        message.extend(peer.to_be_bytes());
+        message.extend(icmp.tag.unwrap_or(self.last_tag).to_be_bytes());
+        if let (Some(error), Some((endpoint, _))) =
+            (IcmpError::parse_v4(&message), self.endpoints.get_mut(self.current))
+        {
+            endpoint.handle_icmp(now, &error);
+        }
+        self.settle();
+        true
+    }
+
     /// Takes what leaves now, and what has happened. False when the stack does not stop sending.
     pub(crate) fn settle(&mut self) {
         let now = self.now;
@@ -167,6 +197,9 @@ impl Network {
             for _ in 0..MOST_AT_ONCE {
                 let mut bytes = Vec::new();
                 let Some(transmit) = endpoint.poll_transmit(now, 1, &mut bytes) else { break };
+                if let Some([a, b, c, d]) = bytes.get(4..8) {
+                    self.last_tag = u32::from_be_bytes([*a, *b, *c, *d]);
+                }
                 let to = transmit.destination.port();
                 // Who has never heard from the peer leaves the choice to the driver.
                 let from =

@@ -170,3 +170,16 @@ pub enum ReconfigError {
     #[error("too many requests wait for the peer's answer")]
     TooManyRequests,
 }
+
+/// Why a path MTU is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a path MTU of {mtu} bytes is too small: the least is {}", PathMtuError::LEAST)]
+pub struct PathMtuError {
+    /// Asked for, bytes.
+    pub mtu: u16,
+}
+
+impl PathMtuError {
+    /// The least path MTU, bytes: what every host takes (RFC 1122, 3.3.2).
+    pub const LEAST: u16 = 576;
+}

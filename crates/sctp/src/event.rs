@@ -144,6 +144,20 @@ pub enum Event {
         /// Which.
         path: u8,
     },
+    /// ICMP says that a path leads nowhere (RFC 9260, ICMP9). It may be wrong or pass: nothing else has changed.
+    Unreachable {
+        /// Which.
+        path: u8,
+        /// The code of "Destination Unreachable" (ICMP or ICMPv6).
+        code: u8,
+    },
+    /// The MTU of a path has changed.
+    PathMtu {
+        /// Which.
+        path: u8,
+        /// Largest IP packet, bytes.
+        mtu: u16,
+    },
     /// The peer reported an error (RFC 9260, 3.3.10); the association goes on.
     PeerError {
         /// Cause code.
@@ -321,4 +335,6 @@ pub enum Timer {
     Pacer,
     /// Waiting for the answer to a RE-CONFIG request.
     Reconfiguration,
+    /// Waiting for the answer to a probe of a path's MTU, or a larger one is to be looked for.
+    PathMtu,
 }

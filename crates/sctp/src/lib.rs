@@ -31,6 +31,7 @@ mod error;
 mod event;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
+mod icmp;
 mod ids;
 mod negotiation;
 mod path;
@@ -49,10 +50,11 @@ pub use association::{Association, State};
 pub use config::{Config, Coupling, SubflowLevel, SubflowScheduler, SubflowSpec};
 pub use endpoint::handle::AssociationHandle;
 pub use endpoint::{Endpoint, EndpointConfig};
-pub use error::{ChangeError, ConnectError, PathError, ReconfigError, SendError, SubflowError};
+pub use error::{ChangeError, ConnectError, PathError, PathMtuError, ReconfigError, SendError, SubflowError};
 pub use event::{
     AbortReason, AssociationId, CloseReason, Direction, Event, Message, Part, Received, Reconfigured, Timer,
 };
+pub use icmp::{IcmpError, IcmpKind};
 pub use stats::{EndpointStats, Stats, SubflowStats};
 pub use status::{PathStatus, Status};
 pub use undelivered::Undelivered;

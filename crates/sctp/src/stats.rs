@@ -200,4 +200,8 @@ pub struct EndpointStats {
     pub replies_dropped: u64,
     /// Chunks of an association dropped as malformed.
     pub bad_chunks: u64,
+    /// ICMP errors handed in.
+    pub icmp_received: u64,
+    /// Those that changed nothing: forged, too short, inconsistent, or of a kind that is ignored (RFC 9260, 10).
+    pub icmp_ignored: u64,
 }

@@ -21,6 +21,7 @@ mod content;
 mod engine;
 mod error;
 mod event_queue;
+mod mtu;
 mod network;
 mod page;
 mod record;

@@ -8,6 +8,7 @@ use anabranch_link::{Frame, Link};
 use crate::app::News;
 use crate::engine::Format;
 use crate::event_queue::{Entity, EventQueue};
+use crate::mtu::{self, LinkMtu, Verdict};
 use crate::record::{LinkSeries, Packet, Recorder, Shares};
 
 /// No link leads there.
@@ -20,8 +21,12 @@ pub(crate) const FIRST_LINK: Entity = 1;
 #[derive(Debug)]
 pub(crate) struct Wire {
     pub(crate) link: Link,
+    /// The node that sends into it.
+    pub(crate) from: u32,
     /// The node at its far end.
     pub(crate) to: u32,
+    /// What it carries, where not every packet.
+    pub(crate) mtu: Option<Box<LinkMtu>>,
     /// Its number in the capture.
     pub(crate) interface: Option<u32>,
     /// Whether its packets go into the trace.
@@ -69,6 +74,8 @@ pub(crate) struct Network {
     pub(crate) next_id: u32,
     /// What has become of connections of pages, by page, until the world looks at it.
     pub(crate) news: Vec<(u32, News)>,
+    /// ICMP messages of a host's own first link, which go nowhere.
+    pub(crate) bounced: Vec<Frame>,
 }
 
 impl Network {
@@ -120,7 +127,7 @@ impl Network {
     }
 
     /// A packet enters a link, and those after it as long as nothing is in its way.
-    fn enter(&mut self, mut now: Instant, mut hop: u32, frame: Frame) {
+    fn enter(&mut self, mut now: Instant, mut hop: u32, mut frame: Frame) {
         loop {
             let is_due = |wire: &Wire| wire.series.as_ref().is_some_and(|series| series.is_due(now));
             if self.wires.get(hop as usize).is_some_and(is_due) {
@@ -154,6 +161,15 @@ impl Network {
                 self.capture(now, hop, &frame);
             }
             if let Some(wire) = self.wires.get_mut(hop as usize) {
+                if let Some(rule) = &wire.mtu {
+                    match rule.verdict(now, &frame, ip_header(&self.addresses, frame.source)) {
+                        Verdict::Passes(size) => frame.size = size,
+                        Verdict::TooBig(mtu) => {
+                            self.refuse(now, hop, mtu, frame);
+                            return;
+                        }
+                    }
+                }
                 wire.link.handle_frame(now, frame);
             }
             self.settle(hop);
@@ -161,9 +177,41 @@ impl Network {
         }
     }
 
+    /// A packet is too large for a link: it is lost, and its sender may be told.
+    #[cold]
+    fn refuse(&mut self, now: Instant, hop: u32, mtu: u32, frame: Frame) {
+        let Some(wire) = self.wires.get_mut(hop as usize) else { return };
+        let (node, answers) = (wire.from, wire.mtu.as_ref().is_some_and(|rule| rule.answers) && !frame.icmp);
+        let address = |node: u32| self.addresses.get(node as usize).copied();
+        let protocol = self.formats.get(frame.flow as usize).copied().unwrap_or_default().protocol;
+        let told = address(frame.source).zip(address(frame.destination)).filter(|_| answers);
+        let told = told.map(|(source, destination)| {
+            let bytes = mtu::too_big(source, destination, protocol, mtu, &frame.bytes);
+            Frame {
+                size: bytes.len() as u32 + ip_header(&self.addresses, frame.source),
+                source: node,
+                destination: frame.source,
+                flow: frame.flow,
+                icmp: true,
+                bytes,
+                ..Frame::default()
+            }
+        });
+        wire.link.refuse(now, frame);
+        self.settle(hop);
+        match told {
+            Some(icmp) if icmp.destination == node => self.bounced.push(icmp),
+            Some(icmp) => self.forward(now, node, icmp),
+            None => {}
+        }
+    }
+
     /// Records a packet that enters a link. Where something is recorded, nothing is told to links ahead of its time.
     #[cold]
     fn capture(&mut self, now: Instant, hop: u32, frame: &Frame) {
+        if frame.icmp {
+            return; // records are of the flows' packets
+        }
         let Some(Wire { interface, traced, .. }) = self.wires.get(hop as usize) else { return };
         let (interface, traced) = (*interface, *traced);
         let format = self.formats.get(frame.flow as usize).copied().unwrap_or_default();
@@ -241,4 +289,9 @@ impl Network {
             self.enter(at, hop, frame);
         }
     }
+}
+
+/// Bytes of the IP header of what a node sends.
+fn ip_header(addresses: &[IpAddr], node: u32) -> u32 {
+    if addresses.get(node as usize).is_some_and(IpAddr::is_ipv6) { 40 } else { 20 }
 }

@@ -68,13 +68,19 @@ impl Side {
     #[inline]
     pub(crate) fn handle_frame(&mut self, now: Instant, frame: Frame, net: &mut Network) {
         if let Engine::Datagrams(end) = &mut self.engine {
-            end.handle_frame(now, &frame);
+            if !frame.icmp {
+                end.handle_frame(now, &frame);
+            }
             net.recycle(frame.bytes);
             self.drain_trace(net);
             return;
         }
-        let meta = Meta { dscp: frame.dscp, ecn: frame.ecn, ..self.meta };
-        self.engine.handle_datagram(now, meta, &frame.bytes);
+        if frame.icmp {
+            self.engine.handle_icmp(now, &frame.bytes);
+        } else {
+            let meta = Meta { dscp: frame.dscp, ecn: frame.ecn, ..self.meta };
+            self.engine.handle_datagram(now, meta, &frame.bytes);
+        }
         net.recycle(frame.bytes);
         if self.is_sender() {
             self.look();
@@ -242,6 +248,7 @@ impl Surroundings<Engine> for Host<'_> {
             id: self.net.new_id(),
             dscp: transmit.dscp,
             ecn: transmit.ecn,
+            dont_fragment: transmit.dont_fragment,
             data: self.net.marks_data && engine.carries_data(&bytes),
             bytes,
             ..Frame::default()

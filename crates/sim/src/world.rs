@@ -95,6 +95,9 @@ impl World {
             } else {
                 self.deliver(now, entity - FIRST_LINK);
             }
+            while let Some(frame) = self.net.bounced.pop() {
+                self.hand_over(now, frame);
+            }
             if !self.net.news.is_empty() {
                 self.open_more(now);
             }

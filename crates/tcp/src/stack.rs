@@ -404,6 +404,7 @@ impl Stack {
 
 fn transmit(local: IpAddr, remote: SocketAddr, dscp: u32, (size, segment_size): (usize, usize)) -> Transmit {
     Transmit {
+        dont_fragment: false,
         // The port of a datagram's address is that of an outer UDP header; there is none.
         destination: SocketAddr::new(remote.ip(), 0),
         source: Some(SocketAddr::new(local, 0)),

@@ -62,6 +62,14 @@ impl Pacer {
         }
     }
 
+    /// A full packet has another size from now on, bytes.
+    pub fn resize(&mut self, packet: u32) {
+        let burst = self.full / self.packet.max(1);
+        self.packet = u64::from(packet) * PARTS;
+        self.full = self.packet * burst;
+        self.level = self.level.min(self.full);
+    }
+
     /// The rate for a window and a threshold in bytes; `None` while no round trip is known: nothing waits then.
     ///
     /// "N * congestion_window / smoothed_rtt", N "small, but at least 1" (RFC 9002, 7.7). A window that doubles within a
@@ -166,6 +174,19 @@ mod tests {
             assert!(!pacer.lets(until - Duration::from_nanos(1), rate), "{bytes}/{time}");
             assert!(pacer.lets(until, rate), "{bytes}/{time}");
         }
+    }
+
+    #[test]
+    fn a_bucket_holds_as_many_packets_of_another_size() {
+        let mut pacer = pacer(4);
+        pacer.resize(500);
+        let rate = Rate { bytes: 500, time: 1_000_000 };
+        for packet in 0..5 {
+            assert_eq!(pacer.lets(at(5), rate), packet < 4, "packet {packet}");
+            pacer.sent(at(5), rate, 500);
+        }
+        pacer.resize(1000);
+        assert!(!pacer.lets(at(1_000_005), rate) && pacer.lets(at(2_000_005), rate));
     }
 
     #[test]

@@ -58,6 +58,7 @@ impl Display for Chunk<'_> {
                 f.write_str("RE-CONFIG")?;
                 params(f, chunk.params)
             }
+            Self::Pad(chunk) => write!(f, "PAD {}B", chunk.len),
             Self::ForwardTsn(chunk) => {
                 write!(f, "FORWARD-TSN cum={}", chunk.cumulative)?;
                 list(f, " skipped", chunk.skipped(), |f, one| write!(f, "{}:{}", one.stream, one.ssn))

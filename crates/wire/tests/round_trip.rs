@@ -295,6 +295,7 @@ proptest! {
             Chunk::ShutdownAck(chunk::ShutdownAck),
             Chunk::CookieEcho(chunk::CookieEcho { cookie: &value }),
             Chunk::CookieAck(chunk::CookieAck),
+            Chunk::Pad(chunk::Pad { len: value.len() as u16 }),
             Chunk::Ecne(chunk::Ecne { tsn, rest: &value }),
             Chunk::Cwr(chunk::Cwr { tsn, rest: &value }),
             Chunk::ShutdownComplete(chunk::ShutdownComplete { reflected_tag }),

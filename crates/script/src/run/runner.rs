@@ -106,6 +106,11 @@ impl Runner {
         }
         self.last = earliest;
         match &event.action {
+            Action::Packet(Packet { body: Body::Icmp(icmp), .. }) => {
+                if !self.network.inject_icmp(icmp) {
+                    return Err(Failure::new(event.line, "ICMP messages of IPv6 do not exist here".to_owned()));
+                }
+            }
             Action::Packet(packet) => {
                 let ports = self.network.ports();
                 let bytes =
@@ -313,6 +318,7 @@ fn text_of(packet: &Packet) -> String {
     match &packet.body {
         Body::Chunks(chunks) => chunks.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
         Body::Raw(list) => list.to_string(),
+        Body::Icmp(icmp) => format!("{icmp:?}"),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use anabranch_base::Duration;
 use anabranch_sctp::Config;
-use anabranch_sctp::config::MaxBurst;
+use anabranch_sctp::config::{MaxBurst, MtuDiscovery};
 
 /// Names that change the configuration.
 const NAMES: &[&str] = &[
@@ -26,6 +26,10 @@ const NAMES: &[&str] = &[
     "reconfig_enable",
     "intl_enable",
     "interleaving",
+    "plpmtud_enable",
+    "plpmtud_max_probes",
+    "plpmtud_min_probe_rtx_time",
+    "plpmtud_raise_time",
 ];
 
 /// Extensions that do not exist here: turning them off is no work, turning them on changes nothing that is sent.
@@ -97,6 +101,16 @@ fn set(name: &str, value: &str, config: &mut Config) -> Result<(), String> {
         "sack_freq" => config.sack.every = u16::try_from(number).unwrap_or(u16::MAX).max(1),
         "reconfig_enable" => config.extensions.reconfiguration = number != 0,
         "intl_enable" | "interleaving" => config.extensions.interleaving = number != 0,
+        "plpmtud_enable" => {
+            config.path_mtu.discovery = if number == 0 { MtuDiscovery::Icmp } else { MtuDiscovery::Probes };
+        }
+        "plpmtud_max_probes" => {
+            config.set("mtu_max_probes", value).map_err(|error| error.to_string())?;
+        }
+        "plpmtud_min_probe_rtx_time" => {
+            config.set("mtu_probe_timer", &format!("{value} ms")).map_err(|error| error.to_string())?;
+        }
+        "plpmtud_raise_time" => config.path_mtu.raise_timer = ms,
         short if SWITCHES.contains(&short) => {}
         _ => {
             let known = NAMES.join(", ");

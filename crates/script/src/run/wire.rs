@@ -30,7 +30,7 @@ pub(super) struct Shown {
 pub(super) fn check(packet: &Packet) -> Result<(), String> {
     match &packet.body {
         Body::Chunks(chunks) => chunks.iter().try_for_each(check::chunk),
-        Body::Raw(_) => Ok(()),
+        Body::Raw(_) | Body::Icmp(_) => Ok(()),
     }
 }
 
@@ -72,6 +72,7 @@ impl Wire {
         let mut region = Vec::new();
         let mut chunks: &[Value] = &[];
         match &packet.body {
+            Body::Icmp(_) => {}
             Body::Raw(list) => region = list.bytes().unwrap_or_default(),
             Body::Chunks(named) => {
                 chunks = named;
@@ -153,7 +154,7 @@ impl Wire {
                 found.extend(differences("bytes", list, &Value::from_bytes(there)));
             }
             Some(Body::Chunks(_)) => found.extend(chunk_differences(wanted, &came)),
-            None => {}
+            Some(Body::Icmp(_)) | None => {}
         }
         Shown { text: came.iter().map(shown).collect::<Vec<_>>().join("; "), differences: found }
     }

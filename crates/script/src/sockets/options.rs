@@ -1,15 +1,16 @@
 //! getsockopt and setsockopt.
 
 use anabranch_base::Duration;
-use anabranch_sctp::config::MaxBurst;
-use anabranch_sctp::{Config, Direction, State};
+use anabranch_sctp::config::{MaxBurst, MtuDiscovery};
+use anabranch_sctp::{Config, Direction, PathMtuError, State};
 
 use super::ancillary;
 use super::answer::{Answer, Answered};
 use super::fields::{self, ms, record};
 use super::notify::EVENT_FIELDS;
 use super::path_options::{
-    COMMON_HEADER, PMTUD_DISABLE, fragmentation_point, keep, path_parameters, room_for_chunks,
+    COMMON_HEADER, PMTUD_DISABLE, PMTUD_ENABLE, fixed_mtu, fragmentation_point, headers, keep, path_parameters,
+    room_for_chunks,
 };
 use super::socket::Socket;
 use crate::names::constant;
@@ -183,6 +184,9 @@ pub(crate) fn set(
             command(socket, network, known, value)
         }
         _ => {
+            if *known == "SCTP_PEER_ADDR_PARAMS" && !fix_mtu(socket, network, value) {
+                return Ok(Answer::Fails("EINVAL"));
+            }
             let mut config = socket.config.clone();
             let is_of_the_core = configure(&mut config, known, value);
             if !makes_sense(&config, known, value) {
@@ -204,6 +208,29 @@ pub(crate) fn set(
         }
     };
     Ok(answer)
+}
+
+/// "When PMTU discovery is disabled, the value of this field will be the 'fixed' path MTU", also of an association that is up; with
+/// SPP_PMTUD_ENABLE it is looked for again (RFC 6458, 8.1.12). False: there is no such MTU.
+fn fix_mtu(socket: &Socket, network: &mut Network, value: &Value) -> bool {
+    let flags = value.number_of("spp_flags").unwrap_or(0);
+    let mtu = fixed_mtu(headers(socket, network), value).filter(|_| flags & PMTUD_DISABLE != 0);
+    if mtu.is_some_and(|mtu| mtu < PathMtuError::LEAST) {
+        return false;
+    }
+    let now = network.now;
+    let Some(link) = socket.link().filter(|link| !link.closed) else { return true };
+    let association = network.endpoint(link.port).and_then(|endpoint| endpoint.association(link.id));
+    let Some(mut association) = association else { return true };
+    match mtu {
+        Some(mtu) => association.set_path_mtu(now, mtu).is_ok(),
+        None => {
+            if flags & PMTUD_ENABLE != 0 {
+                association.discover_path_mtu(now);
+            }
+            true
+        }
+    }
 }
 
 /// What can be changed of the association that a socket has is changed now.
@@ -269,13 +296,12 @@ pub(crate) fn configure(config: &mut Config, name: &str, value: &Value) -> bool 
                 config.timers.heartbeat_interval = Duration::ZERO;
             }
             count(value, "spp_pathmaxrxt", &mut config.limits.path_max_retrans);
-            // The room for chunks, which counts where the path MTU is not discovered (RFC 6458, 8.1.12).
+            // Either is the way to find out; how, the configuration says.
             if flags & PMTUD_DISABLE != 0 {
-                let mut room = 0;
-                count(value, "spp_pathmtu", &mut room);
-                if room > 0 {
-                    config.mtu = u16::saturating_add(room, config.ip_overhead + COMMON_HEADER).max(576);
-                }
+                config.path_mtu.discovery = MtuDiscovery::Off;
+                config.mtu = fixed_mtu(config.ip_overhead + COMMON_HEADER, value).unwrap_or(config.mtu);
+            } else if flags & PMTUD_ENABLE != 0 && config.path_mtu.discovery == MtuDiscovery::Off {
+                config.path_mtu.discovery = MtuDiscovery::Icmp;
             }
         }
         "SCTP_DELAYED_SACK" => {

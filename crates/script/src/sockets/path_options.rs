@@ -64,21 +64,39 @@ pub(super) fn path_parameters(socket: &Socket, network: &Network) -> Value {
 
 /// Bytes of a packet that chunks can fill, which is what RFC 6458 calls the path MTU.
 pub(super) fn room_for_chunks(socket: &Socket, network: &Network) -> i64 {
-    let ipv6 = if network.peer().is_ipv6() { 20 } else { 0 };
+    let config = &socket.config;
+    let association = socket.view(network);
+    let mtu = association.map_or(config.mtu, Association::path_mtu);
+    i64::from(mtu.saturating_sub(headers(socket, network)) & !3)
+}
+
+/// Bytes of a packet in front of its chunks.
+pub(super) fn headers(socket: &Socket, network: &Network) -> u16 {
+    let ipv6 = if network.peer().is_ipv6() { IPV6_MORE } else { 0 };
     // RFC 6951, 5.6: the UDP header counts, too.
     let in_udp = socket.view(network).and_then(Association::remote).is_some_and(|at| at.port() != 0);
-    let udp = if in_udp { 8 } else { 0 };
-    i64::from(socket.config.pmdcs()) - ipv6 - udp
+    let udp = if in_udp { UDP_HEADER } else { 0 };
+    socket.config.ip_overhead + ipv6 + udp + COMMON_HEADER
+}
+
+/// The MTU of IP that follows from the room for chunks that a user has set; 0 means: as it was.
+pub(super) fn fixed_mtu(headers: u16, value: &Value) -> Option<u16> {
+    let room = value.number_of("spp_pathmtu").filter(|room| *room > 0)?;
+    Some(u16::try_from(room).unwrap_or(u16::MAX).saturating_add(headers))
 }
 
 const HB_ENABLE: i64 = 1;
 const HB_DISABLE: i64 = 2;
-const PMTUD_ENABLE: i64 = 8;
+pub(super) const PMTUD_ENABLE: i64 = 8;
 pub(super) const PMTUD_DISABLE: i64 = 0x10;
 const FLOW_LABEL: i64 = 0x100;
 const DSCP: i64 = 0x200;
 /// SCTP's common header, bytes.
 pub(super) const COMMON_HEADER: u16 = 12;
+/// The header of IPv6 is so much longer than that of IPv4, bytes.
+const IPV6_MORE: u16 = 20;
+/// The UDP header, bytes.
+const UDP_HEADER: u16 = 8;
 
 /// Most user data of one DATA chunk, bytes.
 pub(super) fn fragmentation_point(socket: &Socket, network: &Network) -> i64 {

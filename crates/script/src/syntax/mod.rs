@@ -1,9 +1,10 @@
 //! From text to events.
 
 mod conditions;
+mod icmp;
 mod lex;
 mod parse;
 mod script;
 
 pub use parse::parse;
-pub use script::{Action, Body, Call, Event, Packet, Script, Time};
+pub use script::{Action, Body, Call, Event, Icmp, Packet, Script, Time};

@@ -1,8 +1,9 @@
 //! Reading a script: packetdrill's grammar, where line breaks mean nothing.
 
 use super::conditions;
+use super::icmp;
 use super::lex::{Token, tokens};
-use super::script::{Action, Body, Call, Event, Packet, Script, Time};
+use super::script::{Action, Body, Call, Event, Icmp, Packet, Script, Time};
 use crate::error::ScriptError;
 use crate::value::{Field, Value};
 
@@ -158,7 +159,10 @@ impl Parser<'_> {
             udp: None,
             body: Body::Chunks(Vec::new()),
         };
-        if self.mark('[') {
+        let mut quoted = None;
+        if self.peek() == Some(&Token::Mark('[')) && self.peek_second() == Some(&Token::Word("sctp".into())) {
+            quoted = Some(self.quoted_tag()?);
+        } else if self.mark('[') {
             let Some(Token::Word(word)) = self.next() else { return self.wrong("an ECN mark") };
             if !["ect0", "ect1", "ce", "noecn"].contains(&word.as_str()) {
                 return Err(ScriptError::new(
@@ -170,10 +174,15 @@ impl Parser<'_> {
             self.expect(']')?;
         }
         match self.peek() {
-            Some(Token::Word(word)) if word == "sctp" => self.at += 1,
+            Some(Token::Word(word)) if word == "sctp" && quoted.is_none() => self.at += 1,
+            Some(Token::Word(word)) if word == "icmp" && !outbound => {
+                self.at += 1;
+                packet.body = Body::Icmp(self.icmp(quoted)?);
+                return Ok(packet);
+            }
             Some(Token::Word(word)) => {
                 let message = format!(
-                    "packets of `{word}` do not exist here; allowed: sctp, sctp(tag=N), sctp(bad_crc32c), sctp(zero_crc32c), sctp/udp(1234 > 9899)"
+                    "packets of `{word}` do not exist here; allowed: sctp, sctp(tag=N), sctp(bad_crc32c), sctp(zero_crc32c), sctp/udp(1234 > 9899), and < icmp"
                 );
                 return Err(ScriptError::new(self.line(), message));
             }
@@ -218,6 +227,48 @@ impl Parser<'_> {
         }
         packet.body = Body::Chunks(chunks);
         Ok(packet)
+    }
+
+    /// `[sctp(2)]`: the verification tag of the packet that an ICMP message quotes.
+    fn quoted_tag(&mut self) -> Result<u32, ScriptError> {
+        self.expect('[')?;
+        self.at += 1;
+        self.expect('(')?;
+        let line = self.line();
+        let value = self.value()?;
+        let Some(tag) = value.number().and_then(|tag| u32::try_from(tag).ok()) else {
+            return Err(ScriptError::new(line, format!("a tag is a number, found {value}")));
+        };
+        self.expect(')')?;
+        self.expect(']')?;
+        Ok(tag)
+    }
+
+    /// `unreachable frag_needed mtu 1400 [sctp(2)]`, behind `icmp`; the tag may stand before it, too.
+    fn icmp(&mut self, mut tag: Option<u32>) -> Result<Icmp, ScriptError> {
+        let wrong = |line: usize| move |what: String| ScriptError::new(line, what);
+        let line = self.line();
+        let Some(Token::Word(word)) = self.next() else {
+            return self.wrong("an ICMP type such as `unreachable`");
+        };
+        let (kind, codes) = icmp::kind(&word).map_err(wrong(line))?;
+        let (mut code, mut mtu) = (0, 0);
+        if let Some(Token::Word(word)) = self.peek().filter(|token| **token != Token::Word("mtu".into())) {
+            code = icmp::code(word, codes).map_err(wrong(self.line()))?;
+            self.at += 1;
+        }
+        if self.peek() == Some(&Token::Word("mtu".into())) {
+            self.at += 1;
+            let line = self.line();
+            let value = self.value()?;
+            let number = value.number().and_then(|mtu| u16::try_from(mtu).ok());
+            mtu = number
+                .ok_or_else(|| ScriptError::new(line, format!("an MTU of 0 to 65535, found {value}")))?;
+        }
+        if self.peek() == Some(&Token::Mark('[')) && self.peek_second() == Some(&Token::Word("sctp".into())) {
+            tag = Some(self.quoted_tag()?);
+        }
+        Ok(Icmp { kind, code, mtu, tag })
     }
 
     /// `udp(1234 > 9899)`.

@@ -96,4 +96,19 @@ pub enum Body {
     Chunks(Vec<Value>),
     /// All bytes behind the common header, as a list; what the stack must send may have `...` in it.
     Raw(Value),
+    /// `icmp unreachable frag_needed mtu 1400 [sctp(2)]`: about a packet of the stack.
+    Icmp(Icmp),
+}
+
+/// An ICMP message that quotes a packet of the stack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Icmp {
+    /// Its type (RFC 792).
+    pub kind: u8,
+    /// Its code.
+    pub code: u8,
+    /// `mtu 1400`: that of the next link, bytes.
+    pub mtu: u16,
+    /// `[sctp(2)]`: the verification tag of the packet that it quotes; else that of the last packet of the stack.
+    pub tag: Option<u32>,
 }

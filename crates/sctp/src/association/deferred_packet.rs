@@ -9,6 +9,8 @@ use crate::ids::PathId;
 pub(super) struct Route {
     pub(super) path: PathId,
     pub(super) dscp: Dscp,
+    /// Nobody on the way may fragment it.
+    pub(super) dont_fragment: bool,
 }
 
 /// A packet that was built and did not fit the batch: it leaves first next time.

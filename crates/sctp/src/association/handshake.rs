@@ -189,6 +189,7 @@ impl Association {
         for path in self.cx.paths.ids().skip(1) {
             self.probe(path);
         }
+        self.begin_mtu_search(PathId::FIRST);
         self.sender.record_windows(&mut self.cx);
         self.ask_for_missing_fids();
         if shutdown_wanted {

@@ -61,17 +61,28 @@ impl Association {
         let Ok(info) = <&[u8; HEARTBEAT_INFO_LEN]>::try_from(info) else { return false };
         let id = PathId::new(info[0]);
         let Some(path) = self.cx.paths.get_mut(id) else { return false };
-        let Some(sent_at) = path.heartbeat_answered(info) else { return false };
+        let Some(sent_at) = path.heartbeat_answered(info) else {
+            self.on_mtu_probe_answer(id, info);
+            return false;
+        };
         let confirmed = path.confirm();
+        if confirmed {
+            self.begin_mtu_search(id);
+        }
         // "the endpoint SHOULD clear the error counter of the destination transport address ... and mark it as active" (8.3). The
         // association's counter is cleared, too, but not "if there is outstanding data on the association" (8.1): a path that
         // carries HEARTBEATs and no DATA would keep it for ever.
+        self.clear_errors_by_heartbeat(id);
+        let sample = self.cx.now - sent_at;
+        self.cx.sample_path(id, sample);
+        confirmed
+    }
+
+    /// A HEARTBEAT, or a probe of the MTU, has been answered.
+    pub(super) fn clear_errors_by_heartbeat(&mut self, id: PathId) {
         self.cx.clear_path_errors(id);
         if self.sender.unacknowledged_chunks() == 0 {
             self.errors = 0;
         }
-        let sample = self.cx.now - sent_at;
-        self.cx.sample_path(id, sample);
-        confirmed
     }
 }

@@ -233,6 +233,7 @@ impl Association {
         let agreed = match raw.kind {
             kind::I_DATA => interleaving,
             kind::RE_CONFIG => self.reconfig.is_some(),
+            kind::PAD => true,
             kind::I_FORWARD_TSN => self.agreed_on_i_forward_tsn(),
             other if config.subflows.codes.chunk_types().contains(&other) => {
                 matches!(self.encoding, Encoding::Sf | Encoding::Sf2007)
@@ -326,6 +327,8 @@ impl Association {
                     self.advance_shutdown();
                 }
             }
+            // "The receiver of the PAD chunk MUST discard this chunk" (RFC 4820, 3).
+            Chunk::Pad(_) => {}
             // Partial reliability was not agreed: nobody may give up anything.
             Chunk::SfForward(_) | Chunk::ForwardTsn(_) => {}
             Chunk::IForwardTsn(forward) => {

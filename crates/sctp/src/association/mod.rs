@@ -12,6 +12,7 @@ pub(crate) mod init;
 mod input;
 mod interface;
 mod output;
+mod path_mtu;
 mod phase;
 mod reconfig;
 mod sf2007;

@@ -12,6 +12,7 @@ use super::control::{Kind, Next as NextControl};
 use super::deferred_packet::Route;
 use super::init::OurInit;
 use super::{Association, State, causes};
+use crate::config::MtuDiscovery;
 use crate::encoding::Encoding;
 use crate::ids::{PathId, any_of};
 use crate::negotiation::offer::Offer;
@@ -57,6 +58,7 @@ impl Association {
             source: path.local,
             dscp: route.dscp,
             ecn: path.ecn,
+            dont_fragment: route.dont_fragment,
             size: buf.len() - start,
             segment_size,
         })
@@ -104,7 +106,12 @@ impl Association {
             verification_tag: if self.control.is_due(Kind::Init) { 0 } else { self.peer_tag },
         };
         let mut packet = PacketBuilder::new(buf, header);
-        let limit = self.cx.paths.get(path)?.max_packet();
+        let on = self.cx.paths.get(path)?;
+        let (limit, fixed) = (on.max_packet(), on.is_mtu_fixed());
+        if control && self.write_mtu_probe(&mut packet, path) {
+            packet.finish(self.checksum);
+            return Some(Route { path, dscp: self.sender.dscp_of_space(None), dont_fragment: true });
+        }
         let more = self.write_control(&mut packet, limit, path, control, chosen.is_some());
         if more {
             // In COOKIE-ECHOED only the packet with the COOKIE ECHO may carry DATA (5.1 C).
@@ -119,13 +126,16 @@ impl Association {
             packet.abandon();
             return None;
         }
-        packet.finish(self.checksum);
+        let len = packet.finish(self.checksum);
+        // "if the PMTU has been reduced, then IP fragmentation MUST be used" (6.9): what is longer than the path carries whole
+        // could not be made shorter.
+        let dont_fragment = len <= limit && !fixed && self.cx.config.path_mtu.discovery != MtuDiscovery::Off;
         // A packet without data goes like one of the subflow that it acknowledges, or of the first.
         let dscp = match chosen {
             Some(next) => next.dscp,
             None => self.sender.dscp_of_space(acknowledged),
         };
-        Some(Route { path, dscp })
+        Some(Route { path, dscp, dont_fragment })
     }
 
     /// The path of the next packet: that of the control chunk that goes first, of the data, or of what it acknowledges.
@@ -247,7 +257,9 @@ impl Association {
 
     fn write_heartbeat(&mut self, out: &mut Vec<u8>, id: PathId) {
         let (now, rng) = (self.cx.now, &mut self.cx.rng);
-        let Some(path) = self.cx.paths.get_mut(id).filter(|path| path.wants_heartbeat()) else { return };
+        let Some(path) = self.cx.paths.get_mut(id).filter(|path| path.wants_plain_heartbeat()) else {
+            return;
+        };
         let info = path.heartbeat_info(id, now, rng);
         Heartbeat { info: HeartbeatInfo { info: &info } }.emit(HeartbeatKind::Request, out);
     }

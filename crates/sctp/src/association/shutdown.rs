@@ -225,7 +225,12 @@ impl Association {
     // rfc9260:3.3.7-4 rfc9260:9.1-6
     pub(crate) fn on_abort(&mut self, list: Causes<'_>) {
         let (causes, reason) = (causes::codes(list), causes::abort_reason(list));
-        self.close(CloseReason::AbortedByPeer { causes, reason });
+        self.end_aborted(CloseReason::AbortedByPeer { causes, reason });
+    }
+
+    /// The peer has aborted.
+    pub(super) fn end_aborted(&mut self, reason: CloseReason) {
+        self.close(reason);
         // "MUST NOT respond to an ABORT" (9.1): whatever waited is gone.
         self.control = super::Control::default();
         self.deferred_packet = None;

@@ -20,6 +20,7 @@ pub(super) enum Expired {
     T2,
     T5,
     Heartbeat(PathId),
+    PathMtu(PathId),
 }
 
 impl Association {
@@ -41,6 +42,7 @@ impl Association {
         visit(shutdown.t5, Timer::T5ShutdownGuard, Expired::T5);
         for (id, path) in self.cx.paths.iter() {
             visit(path.heartbeat_timer(&self.cx.config), Timer::Heartbeat, Expired::Heartbeat(id));
+            visit(path.search_timer(), Timer::PathMtu, Expired::PathMtu(id));
         }
     }
 
@@ -50,6 +52,7 @@ impl Association {
             Expired::Sender(timer) => {
                 if let Some(path) = self.sender.on_timer(&mut self.cx, timer) {
                     self.count_error(path);
+                    self.suspect_black_hole(path);
                 }
             }
             Expired::Sack(space) => self.receiver.on_sack_timer(&self.cx, space),
@@ -57,6 +60,7 @@ impl Association {
             Expired::T2 => self.on_t2(),
             Expired::T5 => self.on_t5(),
             Expired::Heartbeat(path) => self.on_heartbeat_timer(path),
+            Expired::PathMtu(path) => self.on_mtu_timer(path),
         }
     }
 

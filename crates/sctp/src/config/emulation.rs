@@ -57,6 +57,8 @@ macro_rules! words {
     };
 }
 
+pub(super) use words;
+
 words!(WindowUnit, Pmdcs = "pmdcs", Mtu = "mtu");
 words!(ImmediateBit, Off = "off", Shutdown = "shutdown", ShutdownKept = "shutdown-kept", Last = "last");
 words!(LossDetection, MissingReports = "missing-reports", Rack = "rack");

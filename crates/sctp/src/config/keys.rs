@@ -2,7 +2,9 @@
 
 #[allow(clippy::wildcard_imports, reason = "the table names nearly all of them")]
 use super::text::*;
-use super::{Config, CongestionControl, Coupling, ImmediateBit, LossDetection, SubflowLevel, WindowUnit};
+use super::{
+    Config, CongestionControl, Coupling, ImmediateBit, LossDetection, MtuDiscovery, SubflowLevel, WindowUnit,
+};
 
 /// A value that cannot be set as asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -296,6 +298,29 @@ static KEYS: &[Key] = &[
         "subflows that an association may have at once"
     ),
     key!(mtu: mtu, count, shown, "576 to 65535", "largest IP packet of the path, bytes"),
+    key!(mtu_base: path_mtu.base, count, shown, "576 to 65535", "a size that nearly every path carries, bytes: BASE_PLPMTU of RFC 8899"),
+    key!(
+        mtu_discovery: path_mtu.discovery,
+        MtuDiscovery::parse,
+        shown,
+        "\"off\", \"icmp\" or \"probes\"",
+        "how the MTU of a path becomes known: it is `mtu`, or ICMP says that it is less, or probes find it (RFC 8899)"
+    ),
+    key!(mtu_max_probes: path_mtu.max_probes, probes, shown, "a whole number of 1 to 10", "probes without an answer that make a size too large: MAX_PROBES of RFC 8899"),
+    key!(
+        mtu_probe_timer: path_mtu.probe_timer,
+        probe_timer,
+        show_duration,
+        "a time of 1 s or more",
+        "how long the answer to a probe is waited for, if the RTO is not longer: PROBE_TIMER of RFC 8899"
+    ),
+    key!(
+        mtu_raise_timer: path_mtu.raise_timer,
+        duration,
+        show_duration,
+        DURATION,
+        "how long a size is kept before a larger one is looked for: PMTU_RAISE_TIMER of RFC 8899"
+    ),
     key!(outbound_streams: streams.outbound, count, shown, COUNT, "outbound streams asked for"),
     key!(
         pacing: pacing.enabled,
@@ -544,6 +569,7 @@ impl Config {
     /// Whether the values fit each other.
     pub(super) fn is_consistent(&self) -> bool {
         self.mtu >= 576
+            && self.path_mtu.base >= 576
             && self.congestion.fast_retransmit_threshold > 0
             && self.timers.rto_min <= self.timers.rto_max
             && self.limits.receive_window >= 1500

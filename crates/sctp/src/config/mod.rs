@@ -12,6 +12,7 @@ mod groups;
 mod keys;
 mod live;
 mod parts;
+mod path_mtu;
 mod profiles;
 mod stacks;
 mod streams;
@@ -33,6 +34,7 @@ pub use groups::{
     SubflowConfig, TimerConfig,
 };
 pub use keys::{ConfigError, Key};
+pub use path_mtu::{MtuDiscovery, PathMtuConfig};
 pub use streams::StreamScheduling;
 pub use subflows::{SubflowLevel, SubflowScheduler, SubflowSpec};
 pub use timers::RttSampling;
@@ -73,6 +75,8 @@ pub struct Config {
     pub pacing: PacingConfig,
     /// Subflows: which there are, how the two ends know of them, and how their windows hold together.
     pub subflows: SubflowConfig,
+    /// How the MTU of a path becomes known.
+    pub path_mtu: PathMtuConfig,
     /// What is offered to the peer, and what the peer may do with it.
     pub extensions: ExtensionConfig,
     /// What other stacks do differently. The defaults are RFC 9260's; other values serve the profiles of those stacks.

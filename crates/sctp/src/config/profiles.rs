@@ -6,8 +6,9 @@ use anabranch_wire::sf::CodePoints;
 use super::{
     AdaptiveCut, Checksums, Config, CongestionConfig, CongestionControl, Coupling, EmulationConfig,
     ExtensionConfig, FastRecovery, FccClock, FccCount, FccRounding, FccStep, ImmediateBit, InitialWindow,
-    LimitConfig, LossDetection, MaxBurst, PacingConfig, Quirks, RttSampling, SackConfig, StreamConfig,
-    StreamScheduling, SubflowConfig, SubflowLevel, SubflowScheduler, TimerConfig, WindowUnit,
+    LimitConfig, LossDetection, MaxBurst, MtuDiscovery, PacingConfig, PathMtuConfig, Quirks, RttSampling,
+    SackConfig, StreamConfig, StreamScheduling, SubflowConfig, SubflowLevel, SubflowScheduler, TimerConfig,
+    WindowUnit,
 };
 
 impl Config {
@@ -131,6 +132,7 @@ impl Config {
                 fcc_slow_start: false,
                 adaptive_cut: AdaptiveCut::Group,
             },
+            path_mtu: PathMtuConfig::DEFAULT,
             extensions: ExtensionConfig {
                 interleaving: false,
                 // "applications must enable this extension explicitly before it is used" (RFC 6525, 7), and an endpoint must not
@@ -164,6 +166,13 @@ impl Config {
                 quirks: Quirks::default(),
             },
         }
+    }
+
+    /// [`Config::rfc9260`] with what a real network needs and no figure is drawn with: probes find the MTU of each path (RFC 8899).
+    /// Where no router says that a packet was too big, a path with a smaller MTU would be a black hole otherwise.
+    #[must_use]
+    pub fn for_networks() -> Self {
+        Self::rfc9260().with(|c| c.path_mtu.discovery = MtuDiscovery::Probes)
     }
 
     /// The rules of 2000 that the studies' stacks followed: the 4th missing report, a floor of 2 MTU, no recovery

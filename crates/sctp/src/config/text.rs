@@ -21,6 +21,15 @@ pub(super) fn pacing_gain(text: &str) -> Option<u16> {
     text.parse().ok().filter(|percent| (100..=1000).contains(percent))
 }
 
+pub(super) fn probes(text: &str) -> Option<u8> {
+    text.parse().ok().filter(|probes| (1..=10).contains(probes))
+}
+
+pub(super) fn probe_timer(text: &str) -> Option<Duration> {
+    // "This value MUST NOT be smaller than 1 second" (RFC 8899, 5.1.1).
+    duration(text).filter(|d| *d >= Duration::from_secs(1))
+}
+
 pub(super) fn half_at_most(text: &str) -> Option<u8> {
     // With more the window could close before anything is handed over.
     text.parse().ok().filter(|percent| (1..=50).contains(percent))

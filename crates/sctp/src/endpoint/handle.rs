@@ -8,7 +8,7 @@ use anabranch_base::{Dscp, Duration, Instant};
 use super::Endpoint;
 use crate::association::Association;
 use crate::config::{Config, SubflowSpec};
-use crate::error::{ChangeError, PathError, ReconfigError, SendError, SubflowError};
+use crate::error::{ChangeError, PathError, PathMtuError, ReconfigError, SendError, SubflowError};
 use crate::event::{AssociationId, Direction, Message, Received};
 use crate::undelivered::Undelivered;
 
@@ -100,6 +100,25 @@ impl AssociationHandle<'_> {
     /// When there is no such stream.
     pub fn set_stream_value(&mut self, stream: u16, value: u16) -> Result<(), SendError> {
         self.get().set_stream_value(stream, value)
+    }
+
+    /// Says what the paths carry: IP packets of so many bytes, 576 to 65,535 (RFC 6458, 8.1.12: `spp_pathmtu`). Fragments of messages
+    /// that have left keep their size; those that are sent again may have to be fragmented by IP (RFC 9260, 6.9).
+    ///
+    /// # Errors
+    /// When it is out of range; nothing has changed then.
+    pub fn set_path_mtu(&mut self, now: Instant, mtu: u16) -> Result<(), PathMtuError> {
+        if mtu < PathMtuError::LEAST {
+            return Err(PathMtuError { mtu });
+        }
+        self.command(now).set_path_mtu(now, mtu);
+        Ok(())
+    }
+
+    /// Leaves it to discovery again what the paths carry, after [`AssociationHandle::set_path_mtu`] (RFC 6458, 8.1.12:
+    /// `SPP_PMTUD_ENABLE`); how, says [`PathMtuConfig`](crate::config::PathMtuConfig).
+    pub fn discover_path_mtu(&mut self, now: Instant) {
+        self.command(now).discover_path_mtu(now);
     }
 
     /// Ends the association once everything has been delivered.

@@ -10,6 +10,7 @@ mod arrivals;
 mod cookie_keys;
 mod driven;
 pub(crate) mod handle;
+mod icmp;
 mod registry;
 mod spent;
 mod stateless;

@@ -30,6 +30,7 @@ impl Replies {
         buf.extend_from_slice(&packet);
         let size = packet.len();
         Some(Transmit {
+            dont_fragment: false,
             destination: question.source,
             // From where it came to: the peer would not know another address.
             source: Some(question.destination),

@@ -29,10 +29,10 @@ impl Context {
     pub(crate) fn is_another_error(&mut self, id: PathId, waited: Duration, several: bool) -> bool {
         let now = self.now;
         let Some(path) = self.paths.get_mut(id) else { return true };
-        if several && path.error_at.is_some_and(|at| at + waited > now) {
+        if several && path.error_at + waited > now {
             return false;
         }
-        path.error_at = Some(now);
+        path.error_at = now;
         true
     }
 

@@ -2,24 +2,22 @@
 //! and the size of packets that it carries.
 
 mod accounting;
+mod info;
+mod mtu;
+mod search;
+mod size;
 
 use std::net::SocketAddr;
 
 use anabranch_base::{Duration, Ecn, Instant, SecretRng};
 use anabranch_transport::rtt::RttEstimator;
-use anabranch_wire::CommonHeader;
 
-use crate::config::{Config, WindowUnit};
+use crate::config::Config;
 use crate::ids::PathId;
-
-/// Bytes of our Heartbeat Info: path, nonce, time. Nothing in it is secret; the nonce makes it unguessable.
-pub(crate) const HEARTBEAT_INFO_LEN: usize = 1 + 8 + 8;
-/// UDP header, where SCTP rides in UDP (RFC 6951), bytes.
-const UDP_HEADER: u16 = 8;
-/// The header of IPv6 is so much longer than that of IPv4, bytes.
-const IPV6_MORE: u16 = 20;
-/// The smallest packet that any path must carry, bytes.
-const SMALLEST_PACKET: u32 = 512;
+pub(crate) use info::HEARTBEAT_INFO_LEN;
+use info::heartbeat_info;
+use search::Search;
+pub(crate) use search::SearchState;
 
 #[derive(Debug)]
 pub(crate) struct Path {
@@ -37,8 +35,10 @@ pub(crate) struct Path {
     max_packet: u32,
     /// Path error counter; reset by what proves that the path works.
     errors: u32,
-    /// When a T3-rtx was last counted as an error.
-    error_at: Option<Instant>,
+    /// When a T3-rtx was last counted as an error; 0 before the first.
+    error_at: Instant,
+    /// The search for its MTU, or what else is known of it; only where there is something.
+    search: Option<Box<Search>>,
     active: bool,
     /// The peer is known to be there. "An endpoint MUST NOT send any chunks to an UNCONFIRMED address", but HEARTBEAT (5.4).
     confirmed: bool,
@@ -50,6 +50,8 @@ pub(crate) struct Path {
     missed: bool,
     /// A HEARTBEAT must leave.
     heartbeat_wanted: bool,
+    /// A probe of its MTU must leave.
+    probe_due: bool,
     /// New DATA was sent here since the heartbeat timer was set: the path is not idle.
     used: bool,
     /// The user wants no heartbeats here.
@@ -63,16 +65,18 @@ impl Path {
             local: None,
             ecn: Ecn::NotEct,
             rtt: RttEstimator::new(&config.rtt_rules()),
-            mtu: config.mtu,
-            max_packet: max_packet(config, remote),
+            mtu: size::first_mtu(config, remote),
+            max_packet: size::max_packet(config, remote, size::first_mtu(config, remote)),
             errors: 0,
-            error_at: None,
+            error_at: Instant::ZERO,
+            search: None,
             active: true,
             confirmed: true,
             heartbeat_at: None,
             awaiting: None,
             missed: false,
             heartbeat_wanted: false,
+            probe_due: false,
             used: false,
             quiet: false,
         }
@@ -86,7 +90,7 @@ impl Path {
     /// The peer is at another address now.
     pub(crate) fn move_to(&mut self, config: &Config, remote: SocketAddr) {
         self.remote = remote;
-        self.max_packet = max_packet(config, remote);
+        self.max_packet = size::max_packet(config, remote, self.mtu);
     }
 
     /// A packet with the right tag came from another UDP port of the address, as when a NAT has forgotten the old one: "After
@@ -97,7 +101,7 @@ impl Path {
         let encapsulated = self.remote.port() != 0;
         self.remote.set_port(port);
         if encapsulated != (port != 0) {
-            self.max_packet = max_packet(config, self.remote);
+            self.max_packet = size::max_packet(config, self.remote, self.mtu);
         }
     }
 
@@ -133,35 +137,6 @@ impl Path {
         self.errors <= limit
     }
 
-    /// Largest IP packet, bytes.
-    #[inline]
-    pub(crate) fn mtu(&self) -> u16 {
-        self.mtu
-    }
-
-    /// Largest SCTP packet, common header included, bytes.
-    // rfc9260:7.3-2
-    #[inline]
-    pub(crate) fn max_packet(&self) -> usize {
-        self.max_packet as usize
-    }
-
-    /// Path Maximum DATA Chunk Size: what remains for one DATA chunk, header included, in a packet without other
-    /// chunks (RFC 9260, 2.3). Rounded down to the 4-byte boundary that padding needs.
-    #[inline]
-    pub(crate) fn pmdcs(&self) -> u32 {
-        // Both are multiples of 4.
-        self.max_packet - CommonHeader::LEN as u32
-    }
-
-    /// What windows are counted in, bytes.
-    pub(crate) fn window_unit(&self, config: &Config) -> u32 {
-        match config.emulation.window_unit {
-            WindowUnit::Pmdcs => self.pmdcs(),
-            WindowUnit::Mtu => u32::from(self.mtu),
-        }
-    }
-
     /// New DATA leaves on this path, which "can be used for updating path RTT" (8.3): what is sent again cannot.
     #[inline]
     pub(crate) fn mark_used(&mut self) {
@@ -187,10 +162,20 @@ impl Path {
         Some(config.clock().after(sent_at, self.rtt.rto()))
     }
 
-    /// A HEARTBEAT must leave.
+    /// A HEARTBEAT must leave, alone or as a probe of the MTU.
     #[inline]
     pub(crate) fn wants_heartbeat(&self) -> bool {
+        self.heartbeat_wanted | self.probe_due
+    }
+
+    /// A HEARTBEAT must leave that is no probe of the MTU.
+    pub(crate) fn wants_plain_heartbeat(&self) -> bool {
         self.heartbeat_wanted
+    }
+
+    /// A probe of the MTU must leave.
+    pub(crate) fn wants_probe(&self) -> bool {
+        self.probe_due
     }
 
     /// "the sum of the RTO of that destination transport address and the protocol parameter 'HB.interval', with
@@ -259,6 +244,7 @@ impl Path {
     pub(crate) fn stop_heartbeats(&mut self) {
         self.heartbeat_at = None;
         self.forget_heartbeat();
+        self.end_search();
     }
 
     /// The heartbeat timer stops; a HEARTBEAT that must leave still does.
@@ -278,11 +264,7 @@ impl Path {
         self.heartbeat_wanted = false;
         self.awaiting = Some((nonce, now));
         self.missed = false;
-        let mut info = [0; HEARTBEAT_INFO_LEN];
-        info[0] = id.get();
-        info[1..9].copy_from_slice(&nonce.to_be_bytes());
-        info[9..].copy_from_slice(&now.as_nanos().to_be_bytes());
-        info
+        heartbeat_info(id, nonce, now)
     }
 
     /// HEARTBEAT ACK: when the HEARTBEAT that it answers left. Only the info we sent last, bit by bit, counts.
@@ -300,14 +282,4 @@ impl Path {
         self.awaiting = None;
         self.heartbeat_wanted = false;
     }
-}
-
-/// Largest SCTP packet to an address, common header included, bytes.
-fn max_packet(config: &Config, remote: SocketAddr) -> u32 {
-    let ipv6 = if remote.is_ipv6() { IPV6_MORE } else { 0 };
-    // "If an SCTP endpoint starts to encapsulate the packets of a path, it MUST decrease the Path MTU of that path by the size of
-    // the UDP header" (RFC 6951, 5.6).
-    let udp = if remote.port() == 0 { 0 } else { UDP_HEADER };
-    let overhead = config.ip_overhead + ipv6 + udp;
-    u32::from(config.mtu.saturating_sub(overhead)).max(SMALLEST_PACKET) & !3
 }

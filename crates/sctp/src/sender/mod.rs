@@ -18,6 +18,7 @@ pub(crate) mod lane;
 mod loss;
 mod new_data;
 mod next;
+mod path_mtu;
 mod peer_buffer;
 mod queue;
 mod rack;

@@ -37,6 +37,9 @@ struct Cut {
     most: usize,
     /// A message that does not fit a packet of its own may be cut where this packet ends.
     anywhere: bool,
+    /// Room for chunks in a packet that holds nothing else, where chunks of `most` bytes do not fit it: the path carried more when
+    /// the numbers of their message were kept.
+    too_long_for: Option<usize>,
 }
 
 impl Cut {
@@ -46,6 +49,10 @@ impl Cut {
         let fit = room.checked_sub(self.header)? & !3;
         if whole <= fit && whole <= self.most {
             Some(whole)
+        } else if self.too_long_for.is_some_and(|empty| room >= empty) {
+            // "Once a user message is fragmented, it cannot be re-fragmented. Instead, if the PMTU has been reduced, then IP
+            // fragmentation MUST be used" (6.9).
+            Some(whole.min(self.most))
         } else if whole <= self.most {
             None // it fits a packet of its own: not worth cutting
         } else if fit >= self.most {
@@ -353,6 +360,7 @@ impl Cut {
     #[inline]
     fn of(subflow: &Subflow, header: usize, most: usize) -> Self {
         // The numbers that are kept for the rest of a message were counted for chunks of full size.
-        Self { header, most: subflow.cut_at(most), anywhere: subflow.reserved.is_empty() }
+        let (cut, anywhere) = (subflow.cut_at(most), subflow.reserved.is_empty());
+        Self { header, most: cut, anywhere, too_long_for: (cut > most).then_some(header + most) }
     }
 }

@@ -27,10 +27,13 @@ impl Sender {
             First::Lost(seq) => Some(seq),
             First::New { .. } => None,
         };
+        let empty = self.encoding.header_len() + self.max_payload(cx, next.path);
         loop {
             let room = limit.saturating_sub(packet.len());
             let Some(seq) = decided.take().or_else(|| self.next_lost(next)) else { break };
-            if !self.fits(next, seq, room) {
+            // "Once a user message is fragmented, it cannot be re-fragmented. Instead, if the PMTU has been reduced, then IP
+            // fragmentation MUST be used" (6.9): a chunk that fits no packet any more leaves in one of its own.
+            if !self.fits(next, seq, room) && room < empty {
                 break;
             }
             self.retransmit(cx, next, seq, packet.buffer());

@@ -10,10 +10,10 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use anabranch_base::{Dscp, Duration, Ecn, Instant, Meta, Rng};
+use anabranch_base::{Dscp, Duration, Ecn, Instant, Meta, Rng, Transmit};
 use anabranch_sctp::config::SubflowLevel;
 use anabranch_sctp::{
-    AssociationId, Config, Endpoint, EndpointConfig, Event, Message, Received, SubflowSpec,
+    AssociationId, Config, Endpoint, EndpointConfig, Event, IcmpError, Message, Received, SubflowSpec,
 };
 use anabranch_wire::chunk::{Chunk, Data};
 use anabranch_wire::{Checksum, Packet};
@@ -43,6 +43,8 @@ pub struct Logged {
     pub dscp: Dscp,
     pub bytes: Vec<u8>,
     pub dropped: bool,
+    /// The network must not fragment it.
+    pub dont_fragment: bool,
 }
 
 impl Logged {
@@ -111,6 +113,7 @@ fn word(chunk: &Chunk<'_>) -> String {
         Chunk::Error(_) => "ERROR".into(),
         Chunk::IData(d) => format!("I-DATA {}", d.tsn),
         Chunk::ReConfig(_) => "RE-CONFIG".into(),
+        Chunk::Pad(_) => "PAD".into(),
         _ => "OTHER".into(),
     }
 }
@@ -144,6 +147,11 @@ pub struct Pair {
     drop: Drop,
     delay: Option<Delay>,
     tamper: Option<Tamper>,
+    /// The largest IP packet that the network carries, which drops what is larger and must not be fragmented.
+    pub carries: Option<usize>,
+    /// Routers say so (ICMP).
+    pub routers_answer: bool,
+    icmp: Vec<(Instant, Side, Vec<u8>)>,
 }
 
 pub const PORT: u16 = 5000;
@@ -157,6 +165,26 @@ pub fn address(side: Side) -> SocketAddr {
 
 pub fn meta(from: Side) -> Meta {
     Meta { source: address(from), destination: address(from.other()), dscp: Dscp::DEFAULT, ecn: Ecn::NotEct }
+}
+
+/// An ICMP message of IPv4 that quotes a packet from one side.
+pub fn icmp_message(from: Side, kind: u8, code: u8, mtu: u16, quoted: &[u8]) -> Vec<u8> {
+    let [hi, lo] = mtu.to_be_bytes();
+    let mut message = vec![kind, code, 0, 0, 0, 0, hi, lo];
+    let mut ip = [0; 20];
+    (ip[0], ip[9]) = (0x45, 132);
+    for (place, side) in [(12, from), (16, from.other())] {
+        let std::net::IpAddr::V4(address) = address(side).ip() else { panic!("IPv4") };
+        ip[place..place + 4].copy_from_slice(&address.octets());
+    }
+    message.extend_from_slice(&ip);
+    message.extend_from_slice(quoted);
+    message
+}
+
+/// "Fragmentation Needed"; as every router must, it quotes eight bytes.
+fn too_big_message(from: Side, mtu: u16, packet: &[u8]) -> Vec<u8> {
+    icmp_message(from, 3, 4, mtu, &packet[..8])
 }
 
 /// So many subflows with a code point each, stream `i` on subflow `i`.
@@ -276,6 +304,9 @@ impl Pair {
             drop: Box::new(|_| false),
             delay: None,
             tamper: None,
+            carries: None,
+            routers_answer: false,
+            icmp: Vec::new(),
         }
     }
 
@@ -352,6 +383,13 @@ impl Pair {
         self.endpoint(from.other()).handle_datagram(now, meta(from), bytes);
     }
 
+    /// Hands in an ICMP message of IPv4 about a packet of that side's.
+    pub fn inject_icmp(&mut self, to: Side, message: &[u8]) {
+        let now = self.now;
+        let error = IcmpError::parse_v4(message).unwrap();
+        self.endpoint(to).handle_icmp(now, &error);
+    }
+
     /// Takes everything that wants to leave, delivers events, reads messages.
     pub fn pump(&mut self) {
         for side in [Side::A, Side::Z] {
@@ -370,7 +408,7 @@ impl Pair {
                     assert_eq!(transmit.size, buf.len());
                     assert_eq!(transmit.destination, address(side.other()));
                     for packet in buf.chunks(transmit.segment_size) {
-                        self.transmit(side, transmit.dscp, packet.to_vec());
+                        self.transmit(side, &transmit, packet.to_vec());
                     }
                     buf.clear();
                     progress = true;
@@ -416,15 +454,22 @@ impl Pair {
         }
     }
 
-    fn transmit(&mut self, from: Side, dscp: Dscp, mut bytes: Vec<u8>) {
+    fn transmit(&mut self, from: Side, transmit: &Transmit, mut bytes: Vec<u8>) {
+        let (dscp, dont_fragment) = (transmit.dscp, transmit.dont_fragment);
         if let Some(tamper) = &mut self.tamper {
             tamper(from, &mut bytes);
             bytes[8..12].fill(0);
             let sum = anabranch_wire::crc32c::packet_checksum(&bytes);
             bytes[8..12].copy_from_slice(&anabranch_wire::crc32c::store(sum));
         }
-        let mut logged = Logged { at: self.now, from, dscp, bytes, dropped: false };
+        let mut logged = Logged { at: self.now, from, dscp, bytes, dropped: false, dont_fragment };
         logged.dropped = (self.drop)(&logged);
+        let too_big = self.carries.is_some_and(|mtu| logged.bytes.len() + 20 > mtu) && dont_fragment;
+        if too_big && self.routers_answer && !logged.dropped {
+            let mtu = self.carries.unwrap_or_default() as u16;
+            self.icmp.push((self.now + self.latency, from, too_big_message(from, mtu, &logged.bytes)));
+        }
+        logged.dropped |= too_big;
         if !logged.dropped {
             self.sequence += 1;
             let own = self.latency_of.get(&dscp).filter(|_| from == Side::A).copied();
@@ -440,12 +485,18 @@ impl Pair {
         self.pump();
         let arrival = self.in_flight.keys().next().map(|k| k.0);
         let timer = [self.a.poll_timeout(), self.z.poll_timeout()].into_iter().flatten().map(|t| t.0).min();
-        let Some(next) = arrival.into_iter().chain(timer).min() else { return false };
+        let icmp = self.icmp.first().map(|(at, ..)| *at);
+        let Some(next) = arrival.into_iter().chain(timer).chain(icmp).min() else { return false };
         if next > limit {
             return false;
         }
         assert!(next >= self.now, "time went back: {next} before {}", self.now);
         self.now = next;
+        while self.icmp.first().is_some_and(|(at, ..)| *at <= next) {
+            let (_, to, message) = self.icmp.remove(0);
+            self.inject_icmp(to, &message);
+            self.pump();
+        }
         while let Some(entry) = self.in_flight.first_entry() {
             if entry.key().0 > self.now {
                 break;

@@ -8,7 +8,7 @@ use super::engines::{EndPlan, MakeEngine, ip_header};
 use crate::app::App;
 use crate::engine::Counts;
 use crate::error::RunError;
-use crate::scenario::{Flow, Opener, Scenario, Traffic};
+use crate::scenario::{Flow, MtuAnswer, Opener, Scenario, Traffic};
 use crate::side::{Side, Watch};
 
 /// Where the ports of the senders begin; flow `f` uses `FIRST_SENDER_PORT + f`.
@@ -105,7 +105,9 @@ fn smallest_mtu(
         .collect();
     match ways {
         Some(ways) => {
-            Ok(ways.iter().flatten().map(|&link| scenario.links[link].mtu).min().unwrap_or(u32::MAX))
+            let links = ways.iter().flatten().map(|&link| &scenario.links[link]);
+            let known = links.filter(|link| link.mtu_answer == MtuAnswer::Known);
+            Ok(known.map(|link| link.mtu).min().unwrap_or(u32::MAX))
         }
         // The receiver of such a flow sends nothing, so there need not be a way back.
         None if !is_sender && !flow.protocol.is_transport() => Ok(u32::MAX),

@@ -7,6 +7,7 @@ use anabranch_link::{
 };
 
 use crate::error::RunError;
+use crate::mtu::LinkMtu;
 use crate::network::Wire;
 use crate::record::{LinkSeries, Share, Shares, Ticks};
 use crate::scenario::{self, Record, Scenario};
@@ -45,7 +46,9 @@ pub(super) fn wires(scenario: &Scenario, seed: u64, record: &Record) -> Result<(
         built.count_between(start, start + scenario.warmup, start + scenario.duration);
         wires.push(Wire {
             link: built,
+            from: link.from as u32,
             to: to as u32,
+            mtu: mtu(link),
             interface: record.pcap.contains(&index).then(|| interfaces.next()).flatten(),
             traced: record.packets.contains(&index),
             fed_by_one: false,
@@ -61,6 +64,17 @@ pub(super) fn wires(scenario: &Scenario, seed: u64, record: &Record) -> Result<(
         });
     }
     Ok((wires, marks_data))
+}
+
+/// What a link carries, where its ends do not know.
+fn mtu(link: &scenario::Link) -> Option<Box<LinkMtu>> {
+    if link.mtu_answer == scenario::MtuAnswer::Known {
+        return None;
+    }
+    let start = Instant::ZERO;
+    let changes = link.mtu_changes.iter().map(|(at, mtu)| (start + *at, *mtu));
+    let steps = std::iter::once((start, link.mtu)).chain(changes).collect();
+    Some(Box::new(LinkMtu { steps, answers: link.mtu_answer == scenario::MtuAnswer::Icmp }))
 }
 
 /// The patterns of a link.

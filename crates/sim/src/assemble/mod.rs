@@ -101,6 +101,7 @@ pub(crate) fn world(
             buffers: Vec::new(),
             next_id: 0,
             news: Vec::new(),
+            bounced: Vec::new(),
         },
         sides,
         pages,

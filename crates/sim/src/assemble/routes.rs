@@ -58,7 +58,9 @@ pub(super) fn allow_sending_ahead(wires: &mut [Wire], scenario: &Scenario) {
         }
     }
     for (index, feeders) in before.iter().enumerate() {
-        if let ([feeder], false) = (feeders.as_slice(), host_sends[index]) {
+        // What a link says of a packet it says when the packet comes.
+        let judges = feeders.iter().chain([&index]).any(|link| wires[*link].mtu.is_some());
+        if let ([feeder], false) = (feeders.as_slice(), host_sends[index] || judges) {
             wires[index].fed_by_one = true;
             wires[*feeder].feeds_ahead = true;
         }

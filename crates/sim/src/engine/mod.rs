@@ -84,6 +84,14 @@ impl Transport for Engine {
 }
 
 impl Engine {
+    /// An ICMP message has come. TCP and datagrams let IP fragment what they send, and do not listen.
+    #[cold]
+    pub(crate) fn handle_icmp(&mut self, now: Instant, message: &[u8]) {
+        if let Self::Sctp(end) = self {
+            end.handle_icmp(now, message);
+        }
+    }
+
     /// Starts the flow; only the sender's end does.
     pub(crate) fn open(&mut self, now: Instant) -> Result<(), String> {
         each!(self, e => e.open(now))

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anabranch_base::{Instant, Meta, Rng, TraceRecord, Transmit};
 use anabranch_sctp::{
     Association, AssociationHandle, AssociationId, CloseReason, Config, Endpoint, EndpointConfig, Event,
-    Message, SubflowLevel, SubflowStats,
+    IcmpError, Message, SubflowLevel, SubflowStats,
 };
 use anabranch_wire::chunk::{Data, IData};
 use anabranch_wire::sf2007;
@@ -65,6 +65,14 @@ impl SctpEnd {
     #[inline]
     pub(crate) fn handle_datagram(&mut self, now: Instant, meta: Meta, bytes: &[u8]) {
         self.endpoint.handle_datagram(now, meta, bytes);
+    }
+
+    pub(crate) fn handle_icmp(&mut self, now: Instant, message: &[u8]) {
+        let error =
+            if self.remote.is_ipv6() { IcmpError::parse_v6(message) } else { IcmpError::parse_v4(message) };
+        if let Some(error) = error {
+            self.endpoint.handle_icmp(now, &error);
+        }
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {

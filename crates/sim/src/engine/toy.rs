@@ -81,6 +81,7 @@ impl ToyEnd {
         buf.extend(seq.to_be_bytes());
         buf.resize(size, 0);
         Some(Transmit {
+            dont_fragment: false,
             destination: self.remote,
             source: None,
             dscp: Dscp::DEFAULT,

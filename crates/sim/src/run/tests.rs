@@ -28,6 +28,8 @@ pub(super) fn link(name: &str, from: &str, to: &str, loss: Loss) -> Link {
         loss,
         loss_at: anabranch_link::LossAt::Exit,
         mtu: 1500,
+        mtu_answer: crate::scenario::MtuAnswer::Known,
+        mtu_changes: Vec::new(),
         conditions: Vec::new(),
         patterns: Vec::new(),
     }

@@ -31,16 +31,33 @@ pub struct Link {
     pub loss: Loss,
     /// Where it loses it: before the queue, or (ns-2, and the default) when it has been sent.
     pub loss_at: LossAt,
-    /// Largest IP packet in bytes.
+    /// Largest IP packet in bytes, at the start.
     pub mtu: u32,
+    /// What becomes of larger packets.
+    pub mtu_answer: MtuAnswer,
+    /// When it becomes another, in order.
+    pub mtu_changes: Vec<(Duration, u32)>,
     /// What happens to packets at the entry, in the order in which it happens.
     pub conditions: Vec<ConditionerConfig>,
     /// What happens to packets, position by position.
     pub patterns: Vec<PatternUse>,
 }
 
+/// What a link does with packets that are larger than its MTU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MtuAnswer {
+    /// There are none: the ends know the MTU.
+    #[default]
+    Known,
+    /// It drops those that must not be fragmented and says so (ICMP); others it fragments.
+    Icmp,
+    /// It drops those that must not be fragmented and says nothing; others it fragments.
+    Silent,
+}
+
 /// What one direction of a link says; each key once in the link and, for the reverse, perhaps again in `back`.
-const SHARED: [&str; 8] = ["rate", "delay", "queue", "loss", "loss_at", "mtu", "condition", "pattern"];
+const SHARED: [&str; 10] =
+    ["rate", "delay", "queue", "loss", "loss_at", "mtu", "mtu_answer", "mtu_changes", "condition", "pattern"];
 
 /// RFC 791: every host takes datagrams of 576 bytes. RFC 2460 asks for links of 1280, but IPv4 may have less.
 const SMALLEST_MTU: u64 = 576;
@@ -119,6 +136,8 @@ pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
         loss: Loss::None,
         loss_at: LossAt::default(),
         mtu: DEFAULT_MTU,
+        mtu_answer: MtuAnswer::Known,
+        mtu_changes: Vec::new(),
         conditions: Vec::new(),
         patterns: Vec::new(),
     };
@@ -182,12 +201,40 @@ fn direction<'t>(keys: &Keys<'t>, link: &mut Link, flows: &mut NamedFlows<'t>) -
         (link.patterns, flows.patterns) = pattern::read(&field)?.into_iter().unzip();
     }
     if let Some(field) = keys.optional("mtu") {
-        let mtu = field.quantity("\"1500 B\"", units::size)?;
-        if !(SMALLEST_MTU..=LARGEST_MTU).contains(&mtu) {
-            return Err(field
-                .problem(format!("{mtu} B is out of range; allowed: {SMALLEST_MTU} B to {LARGEST_MTU} B")));
+        link.mtu = mtu(&field)?;
+    }
+    let words = [("known", MtuAnswer::Known), ("icmp", MtuAnswer::Icmp), ("silent", MtuAnswer::Silent)];
+    if let Some(field) = keys.optional("mtu_answer") {
+        link.mtu_answer = field.choice("answer", &words)?;
+    }
+    if let Some(field) = keys.optional("mtu_changes") {
+        link.mtu_changes =
+            field.items("a list of tables")?.map(|item| change(&item)).collect::<Result<_, _>>()?;
+        if link.mtu_answer == MtuAnswer::Known {
+            return Err(field.problem(
+                "the ends cannot know an MTU that changes: mtu_answer must be \"icmp\" or \"silent\"",
+            ));
         }
-        link.mtu = u32::try_from(mtu).unwrap_or(DEFAULT_MTU);
+        if !link.mtu_changes.is_sorted_by(|a, b| a.0 < b.0) {
+            return Err(field.problem("times must rise"));
+        }
     }
     Ok(())
+}
+
+fn mtu(field: &Field<'_>) -> Result<u32, Problem> {
+    let mtu = field.quantity("\"1500 B\"", units::size)?;
+    if !(SMALLEST_MTU..=LARGEST_MTU).contains(&mtu) {
+        return Err(
+            field.problem(format!("{mtu} B is out of range; allowed: {SMALLEST_MTU} B to {LARGEST_MTU} B"))
+        );
+    }
+    Ok(u32::try_from(mtu).unwrap_or(DEFAULT_MTU))
+}
+
+fn change(field: &Field<'_>) -> Result<(Duration, u32), Problem> {
+    let table = field.table("a table such as { at = \"5 s\", mtu = \"1300 B\" }")?;
+    let keys = Keys::of(table, "mtu_changes", &["at", "mtu"])?;
+    let at = keys.required("at", "\"5 s\"")?.quantity("\"5 s\"", units::time)?;
+    Ok((at, mtu(&keys.required("mtu", "\"1300 B\"")?)?))
 }

@@ -41,7 +41,7 @@ pub use engine::Engine;
 pub use error::{Place, ScenarioError};
 pub use flow::{Flow, Opener};
 pub use host::Host;
-pub use link::Link;
+pub use link::{Link, MtuAnswer};
 pub use loss::Loss;
 pub use objects::{Closer, Connection, Objects, Opening, Order, Request};
 pub use pattern::{PatternUse, ReadFile};

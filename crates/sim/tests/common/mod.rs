@@ -42,6 +42,8 @@ pub(crate) fn link(
         loss,
         loss_at: Default::default(),
         mtu: 1500,
+        mtu_answer: Default::default(),
+        mtu_changes: Vec::new(),
         conditions: Vec::new(),
         patterns: Vec::new(),
     };

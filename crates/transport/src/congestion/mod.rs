@@ -139,6 +139,15 @@ impl Controller {
         }
     }
 
+    /// A full packet has another size from now on, bytes: "An update to the PLPMTU (or MPS) MUST NOT increase the congestion window
+    /// measured in bytes" (RFC 8899, 3), nor is a smaller one a sign of congestion. What windows are counted in changes.
+    pub fn resize(&mut self, unit: u64) {
+        match &mut self.rules {
+            Rules::Chunks(chunks) => chunks.resize(unit),
+            Rules::Segments(segments) => segments.resize(unit),
+        }
+    }
+
     /// The window is at most so many bytes: a recovery is over.
     pub fn limit_window(&mut self, bytes: u64) {
         match &mut self.rules {
@@ -247,6 +256,15 @@ mod tests {
             assert_eq!(c.window(), 4000);
             c.absorb(1000, 0);
             assert_eq!(c.window(), 5000);
+            // Smaller packets: the window stays, floors and the window after a timeout are in new units.
+            c.resize(500);
+            assert_eq!(c.window(), 5000);
+            c.on_congestion(Congestion::FastRetransmit(Base::CWND));
+            assert_eq!(c.window(), 2500);
+            c.on_congestion(Congestion::FastRetransmit(Base::CWND));
+            assert_eq!((c.window(), c.ssthresh()), (2000, 2000));
+            c.on_congestion(Congestion::Timeout(Some(Base::CWND)));
+            assert_eq!(c.window(), 500);
         }
     }
 }

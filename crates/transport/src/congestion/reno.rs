@@ -62,6 +62,14 @@ impl Reno {
         }
     }
 
+    /// A segment has another size, bytes; which it had.
+    pub(super) fn resize(&mut self, segment: u64) -> u64 {
+        let old = self.mss.max(1.0);
+        self.floor = self.floor / old * segment as f64;
+        self.mss = segment as f64;
+        old as u64
+    }
+
     pub(super) fn window(&self) -> u64 {
         match self.growth {
             // The whole packets count; the rounding repairs sums such as 1/3 + 1/3 + 1/3.

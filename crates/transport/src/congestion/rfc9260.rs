@@ -312,6 +312,16 @@ impl Chunks {
         self.fcc.rounds = rounds * self.phi();
     }
 
+    /// What windows are counted in has another size, bytes.
+    pub(super) fn resize(&mut self, unit: u64) {
+        let old = self.unit.max(1);
+        let scaled = |bytes: u64| bytes / old * unit;
+        self.floor = scaled(self.floor);
+        self.slow_start_limit = scaled(self.slow_start_limit);
+        self.idle_floor = self.idle_floor.map(scaled);
+        self.unit = unit;
+    }
+
     /// What an earlier connection left, but no less than the floor.
     pub(super) fn seed_ssthresh(&self, window: &mut Window, bytes: u64) {
         window.ssthresh = bytes.max(self.floor);

@@ -112,6 +112,13 @@ impl Segments {
         Window { cwnd: self.base.window(), ssthresh: self.base.ssthresh }
     }
 
+    /// A segment has another size, bytes.
+    pub(super) fn resize(&mut self, segment: u64) {
+        let old = self.base.resize(segment);
+        self.idle_floor = self.idle_floor.map(|bytes| bytes / old * segment);
+        self.before = None;
+    }
+
     // By value, so that nothing need be in memory for the rules of RFC 9260.
     #[inline(never)]
     pub(super) fn on_ack(&mut self, acked: Acked, timing: Timing) {

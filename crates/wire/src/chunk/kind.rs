@@ -34,6 +34,8 @@ pub const SHUTDOWN_COMPLETE: u8 = 14;
 pub const I_DATA: u8 = 0x40;
 /// Re-configuration (RFC 6525).
 pub const RE_CONFIG: u8 = 0x82;
+/// Padding (RFC 4820).
+pub const PAD: u8 = 0x84;
 /// What a sender of DATA gives up (RFC 3758).
 pub const FORWARD_TSN: u8 = 0xC0;
 /// I-DATA's FORWARD-TSN (RFC 8260).

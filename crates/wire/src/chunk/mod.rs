@@ -15,6 +15,7 @@ mod i_data;
 pub mod i_forward_tsn;
 pub mod init;
 pub mod kind;
+mod pad;
 pub(crate) mod raw;
 mod re_config;
 pub mod sack;
@@ -36,6 +37,7 @@ pub use heartbeat::{Heartbeat, HeartbeatKind};
 pub use i_data::IData;
 pub use i_forward_tsn::{IForwardTsn, Skipped};
 pub use init::{Init, InitKind};
+pub use pad::Pad;
 pub use re_config::ReConfig;
 pub use sack::{GapBlock, Sack};
 pub use sf_data::SfData;
@@ -88,6 +90,8 @@ pub enum Chunk<'a> {
     IData(IData<'a>),
     /// Type 0x82.
     ReConfig(ReConfig<'a>),
+    /// Type 0x84.
+    Pad(Pad),
     /// Type 0xC0.
     ForwardTsn(ForwardTsn<'a>),
     /// Type 0xC2.
@@ -126,6 +130,7 @@ impl<'a> Chunk<'a> {
             kind::SHUTDOWN_COMPLETE => Self::ShutdownComplete(ShutdownComplete::parse(raw)?),
             kind::I_DATA => Self::IData(IData::parse(raw)?),
             kind::RE_CONFIG => Self::ReConfig(ReConfig::parse(raw)?),
+            kind::PAD => Self::Pad(Pad::parse(raw)),
             kind::FORWARD_TSN => Self::ForwardTsn(ForwardTsn::parse(raw)?),
             kind::I_FORWARD_TSN => Self::IForwardTsn(IForwardTsn::parse(raw)?),
             kind::SF_DATA => Self::SfData(SfData::parse(raw)?),
@@ -176,6 +181,7 @@ impl<'a> Chunk<'a> {
             Self::ShutdownComplete(chunk) => chunk.emit(out),
             Self::IData(chunk) => chunk.emit(out),
             Self::ReConfig(chunk) => chunk.emit(out),
+            Self::Pad(chunk) => chunk.emit(out),
             Self::ForwardTsn(chunk) => chunk.emit(out),
             Self::IForwardTsn(chunk) => chunk.emit(out),
             Self::SfData(chunk) => chunk.emit(out),

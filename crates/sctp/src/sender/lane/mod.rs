@@ -212,6 +212,15 @@ impl Lane {
         self.rtt(&cx.paths).map_or(cx.config.timers.rto_initial, RttEstimator::rto)
     }
 
+    /// Packets have another size: windows are counted in `unit` bytes, full packets hold `pmdcs` bytes of chunks.
+    pub(super) fn resize(&mut self, unit: u32, pmdcs: u32) {
+        self.burst.unit = u64::from(unit);
+        self.controller.resize(u64::from(unit));
+        if let Some(pacer) = &mut self.pacer {
+            pacer.resize(pmdcs);
+        }
+    }
+
     /// Keeps of the lane whose place it takes its round-trip estimate and what it has sent.
     pub(super) fn inherit(&mut self, old: &mut Self) {
         self.own_rtt = old.own_rtt.take();

@@ -34,7 +34,7 @@ fn unknown_keys() {
         "rate = \"10",
         "rat = \"10",
         "f.toml:9:1: unknown key \"rat\" in [[link]] (did you mean \"rate\"?); allowed keys: name, from, to, rate, delay, \
-         queue, loss, loss_at, mtu, condition, pattern, both, back",
+         queue, loss, loss_at, mtu, mtu_answer, mtu_changes, condition, pattern, both, back",
     );
     edit(
         "seeds = \"1..3\"",

@@ -1,0 +1,156 @@
+//! The MTU of a path: probes, what ICMP says, and what follows when it changes (docs/mtu.md).
+
+use std::net::IpAddr;
+
+use anabranch_base::Instant;
+use anabranch_wire::chunk::{Heartbeat, HeartbeatKind, Pad};
+use anabranch_wire::param::HeartbeatInfo;
+use anabranch_wire::{CommonHeader, PacketBuilder};
+
+use super::Association;
+use crate::event::{CloseReason, Event};
+use crate::ids::PathId;
+use crate::path::{HEARTBEAT_INFO_LEN, SearchState};
+
+impl Association {
+    /// Largest IP packet of the path in use, bytes: what is known of it.
+    #[must_use]
+    pub fn path_mtu(&self) -> u16 {
+        self.cx.paths.first().map_or(0, crate::path::Path::mtu)
+    }
+
+    /// Whether probes are looking for the MTU of the path in use, and have not ended (RFC 8899: the states Base, Searching, Error).
+    #[must_use]
+    pub fn is_searching_path_mtu(&self) -> bool {
+        let state = self.cx.paths.first().and_then(crate::path::Path::search_state);
+        matches!(state, Some(SearchState::Base | SearchState::Searching | SearchState::Error))
+    }
+
+    /// The user says what the paths carry.
+    pub(crate) fn set_path_mtu(&mut self, now: Instant, mtu: u16) {
+        self.cx.now = now;
+        for id in self.cx.paths.ids() {
+            if let Some(path) = self.cx.paths.get_mut(id) {
+                path.fix_mtu(&self.cx.config, mtu);
+            }
+            self.use_mtu(id, mtu);
+        }
+    }
+
+    /// The user leaves it to discovery again.
+    pub(crate) fn discover_path_mtu(&mut self, now: Instant) {
+        self.cx.now = now;
+        let connected = self.cx.state.sends_data();
+        for id in self.cx.paths.ids() {
+            let Some(path) = self.cx.paths.get_mut(id) else { continue };
+            let connected = connected && path.is_confirmed();
+            let changed = path.free_mtu(&self.cx.config, connected);
+            self.change_mtu(id, changed);
+        }
+    }
+
+    /// A path is connected: probes of its MTU may begin (RFC 8899, 6.2.1.1).
+    pub(super) fn begin_mtu_search(&mut self, id: PathId) {
+        let config = &self.cx.config;
+        let changed = self.cx.paths.get_mut(id).and_then(|path| path.begin_search(config));
+        self.change_mtu(id, changed);
+    }
+
+    /// PROBE_TIMER or PMTU_RAISE_TIMER has expired.
+    pub(super) fn on_mtu_timer(&mut self, id: PathId) {
+        let (now, config) = (self.cx.now, &self.cx.config);
+        let Some(path) = self.cx.paths.get_mut(id) else { return };
+        // "The sending of HEARTBEAT chunks ... is discontinued after sending either a SHUTDOWN chunk or SHUTDOWN ACK chunk" (8.3).
+        if !self.cx.state.sends_data() {
+            path.end_search();
+            return;
+        }
+        let changed = path.search_expired(now, config);
+        self.change_mtu(id, changed);
+    }
+
+    /// A probe leaves if one is due: a HEARTBEAT, and a PAD chunk that fills the packet (RFC 8899, 6.2.1.2). True when it has filled
+    /// the packet.
+    #[inline(never)]
+    pub(super) fn write_mtu_probe(&mut self, packet: &mut PacketBuilder<'_>, id: PathId) -> bool {
+        // What the peer waits for goes first.
+        if self.control.any() {
+            return false;
+        }
+        let (now, config, rng) = (self.cx.now, &self.cx.config, &mut self.cx.rng);
+        let Some(path) = self.cx.paths.get_mut(id).filter(|path| path.wants_probe()) else { return false };
+        if !self.cx.state.sends_data() {
+            path.end_search();
+            return false;
+        }
+        let Some((info, len)) = path.probe_info(id, now, config, rng) else { return false };
+        Heartbeat { info: HeartbeatInfo { info: &info } }.emit(HeartbeatKind::Request, packet.buffer());
+        let room = len.saturating_sub(packet.len() + Pad::HEADER);
+        Pad { len: room.min(usize::from(u16::MAX) - Pad::HEADER) as u16 }.emit(packet.buffer());
+        debug_assert!(packet.len() == len || len < CommonHeader::LEN + 64, "a probe of {len} bytes");
+        true
+    }
+
+    /// HEARTBEAT ACK: whether it answers a probe. "A successful probe updates the association and path counters" (RFC 8899, 6.2.1.2),
+    /// as the answer to any HEARTBEAT does.
+    pub(super) fn on_mtu_probe_answer(&mut self, id: PathId, info: &[u8; HEARTBEAT_INFO_LEN]) -> bool {
+        let (now, config) = (self.cx.now, &self.cx.config);
+        let Some(path) = self.cx.paths.get_mut(id) else { return false };
+        let Some(changed) = path.probe_answered(now, info, config) else { return false };
+        self.clear_errors_by_heartbeat(id);
+        self.change_mtu(id, changed);
+        true
+    }
+
+    /// T3-rtx has expired on a path once more.
+    pub(super) fn suspect_black_hole(&mut self, id: PathId) {
+        let changed = self.cx.paths.get_mut(id).and_then(crate::path::Path::suspect_black_hole);
+        self.change_mtu(id, changed);
+    }
+
+    /// ICMP says that a packet to an address was too big (ICMP7). False: ignored.
+    pub(crate) fn on_too_big(&mut self, now: Instant, destination: IpAddr, mtu: u32) -> bool {
+        self.cx.now = now;
+        let config = &self.cx.config;
+        let path = self.cx.paths.iter_mut().find(|(_, path)| path.remote.ip() == destination);
+        let Some((id, path)) = path else { return false };
+        let Some(changed) = path.too_big(now, config, mtu) else { return false };
+        if changed.is_some_and(|mtu| mtu < path.mtu()) {
+            self.change_mtu(id, changed);
+            self.sender.resend_too_long(&self.cx, id);
+        } else {
+            self.change_mtu(id, changed);
+        }
+        true
+    }
+
+    /// ICMP says that an address cannot be reached: "SCTP MAY provide information to the upper layer" (ICMP9). True: it did.
+    pub(crate) fn on_unreachable(&mut self, now: Instant, destination: IpAddr, code: u8) -> bool {
+        self.cx.now = now;
+        let path = self.cx.paths.iter().find(|(_, path)| path.remote.ip() == destination);
+        let Some((id, _)) = path else { return false };
+        self.cx.tell_if_read(Event::Unreachable { path: id.get(), code });
+        true
+    }
+
+    /// The peer's host does not know SCTP: as if it had sent an ABORT without causes (ICMP8).
+    pub(crate) fn abort_by_icmp(&mut self, now: Instant) {
+        self.cx.now = now;
+        self.end_aborted(CloseReason::AbortedByPeer { causes: Vec::new(), reason: None });
+    }
+
+    /// What discovery has found.
+    fn change_mtu(&mut self, id: PathId, changed: Option<u16>) {
+        let Some(mtu) = changed else { return };
+        self.use_mtu(id, mtu);
+        self.cx.tell_if_read(Event::PathMtu { path: id.get(), mtu });
+    }
+
+    /// A path carries IP packets of so many bytes from now on.
+    fn use_mtu(&mut self, id: PathId, mtu: u16) {
+        let config = &self.cx.config;
+        if self.cx.paths.get_mut(id).is_some_and(|path| path.set_mtu(config, mtu)) {
+            self.sender.path_mtu_changed(&self.cx, id);
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! ICMP messages: which association they speak of, and whether they may be believed (RFC 9260, 10).
+
+use anabranch_base::Instant;
+use anabranch_wire::chunk::kind;
+
+use super::Endpoint;
+use crate::association::{Association, State};
+use crate::icmp::{IcmpError, IcmpKind};
+
+/// Of a common header: ports and verification tag, which every ICMP message quotes.
+const QUOTED: usize = 8;
+/// Where an INIT has its Initiate Tag in a packet.
+const INITIATE_TAG: usize = 16;
+
+impl Endpoint {
+    /// Hands in an ICMP error that quotes a packet of ours. It is believed only where it shows what nobody but the peer and the
+    /// routers between us can have seen: the verification tag of the packet, or of an INIT its Initiate Tag (ICMP6).
+    pub fn handle_icmp(&mut self, now: Instant, error: &IcmpError<'_>) {
+        self.stats.icmp_received += 1;
+        let Some((index, init)) = self.association_of(error) else {
+            self.stats.icmp_ignored += 1;
+            return;
+        };
+        let Some(assoc) = self.registry.at_mut(index) else { return };
+        let used = match error.kind {
+            IcmpKind::TooBig { mtu } => assoc.on_too_big(now, error.destination, mtu),
+            IcmpKind::ProtocolUnreachable => assoc.on_protocol_unreachable(now, init),
+            IcmpKind::Unreachable { code } => assoc.on_unreachable(now, error.destination, code),
+            // "SHOULD ignore any ICMP messages where the code indicates 'Port Unreachable'" (ICMP3): a host that knows SCTP answers
+            // with an ABORT.
+            IcmpKind::PortUnreachable => false,
+        };
+        self.stats.icmp_ignored += u64::from(!used);
+        self.settle(now, index);
+    }
+
+    /// The association that a quoted packet was sent by, and whether it holds an INIT.
+    fn association_of(&self, error: &IcmpError<'_>) -> Option<(u32, bool)> {
+        let quoted = error.quoted;
+        let (head, _) = quoted.split_first_chunk::<QUOTED>()?;
+        let [a, b, c, d, tag @ ..] = *head;
+        let (source, destination, tag) =
+            (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]), u32::from_be_bytes(tag));
+        if source != self.config.port {
+            return None;
+        }
+        // "MUST use the payload of the ICMP message (v4 or v6) to locate the association" (ICMP5).
+        let index = self.registry.by_peer(error.destination, destination)?;
+        let assoc = self.registry.at(index)?;
+        let (ours, peers) = assoc.tags();
+        if tag != 0 {
+            // "If the Verification Tag is not 0 and does not match, discard the ICMP message" (ICMP6). In COOKIE-WAIT the peer's tag
+            // is not known.
+            return (tag == peers && assoc.state() != State::CookieWait).then_some((index, false));
+        }
+        // "If it is 0 and the ICMP message contains enough bytes to verify that the chunk type is an INIT chunk and that the Initiate
+        // Tag matches": the tag that our INIT gave the peer.
+        let is_init = quoted.get(12) == Some(&kind::INIT);
+        let initiate = quoted.get(INITIATE_TAG..INITIATE_TAG + 4)?;
+        (is_init && initiate == ours.to_be_bytes()).then_some((index, true))
+    }
+}
+
+impl Association {
+    /// "MUST treat this message as an abort with the T bit set if it does not contain an INIT chunk. If it does contain an INIT chunk
+    /// and the association is in the COOKIE-WAIT state, handle the ICMP message like an ABORT chunk" (ICMP8). False: ignored.
+    fn on_protocol_unreachable(&mut self, now: Instant, init: bool) -> bool {
+        let aborts = !init || self.state() == State::CookieWait;
+        if aborts {
+            self.abort_by_icmp(now);
+        }
+        aborts
+    }
+}

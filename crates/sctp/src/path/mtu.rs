@@ -1,0 +1,186 @@
+//! The size of packets that a path carries.
+
+use anabranch_base::{Duration, Instant, SecretRng};
+use anabranch_wire::CommonHeader;
+
+use super::Path;
+use super::info::{HEARTBEAT_INFO_LEN, heartbeat_info};
+use super::search::{Search, SearchState};
+use super::size::{aligned, first_mtu, least, max_packet, sizes};
+use crate::config::{Config, MtuDiscovery, WindowUnit};
+use crate::ids::PathId;
+
+/// T3-rtx expiries in a row after which large packets are suspected: a packet was lost as often as MAX_PROBES probes, with the first
+/// transmission.
+const SILENT_TIMEOUTS: u32 = 2;
+
+impl Path {
+    /// Largest IP packet, bytes.
+    #[inline]
+    pub(crate) fn mtu(&self) -> u16 {
+        self.mtu
+    }
+
+    /// Largest SCTP packet, common header included, bytes.
+    // rfc9260:7.3-2
+    #[inline]
+    pub(crate) fn max_packet(&self) -> usize {
+        self.max_packet as usize
+    }
+
+    /// Path Maximum DATA Chunk Size: what remains for one DATA chunk, header included, in a packet without other
+    /// chunks (RFC 9260, 2.3). Rounded down to the 4-byte boundary that padding needs.
+    #[inline]
+    pub(crate) fn pmdcs(&self) -> u32 {
+        // Both are multiples of 4.
+        self.max_packet - CommonHeader::LEN as u32
+    }
+
+    /// What windows are counted in, bytes.
+    pub(crate) fn window_unit(&self, config: &Config) -> u32 {
+        match config.emulation.window_unit {
+            WindowUnit::Pmdcs => self.pmdcs(),
+            WindowUnit::Mtu => u32::from(self.mtu),
+        }
+    }
+
+    /// The path carries IP packets of so many bytes from now on. True when packets have another size.
+    pub(crate) fn set_mtu(&mut self, config: &Config, mtu: u16) -> bool {
+        let max_packet = max_packet(config, self.remote, mtu);
+        self.mtu = mtu;
+        std::mem::replace(&mut self.max_packet, max_packet) != max_packet
+    }
+
+    /// The user has said what the path carries: its packets may be fragmented.
+    pub(crate) fn is_mtu_fixed(&self) -> bool {
+        self.search.as_ref().is_some_and(|search| search.state() == SearchState::Fixed)
+    }
+
+    /// The user says what the path carries.
+    pub(crate) fn fix_mtu(&mut self, config: &Config, mtu: u16) {
+        let sizes = sizes(config, self.remote);
+        self.search = Some(Box::new(Search::fixed(sizes, mtu)));
+        self.probe_due = false;
+    }
+
+    /// Where the search stands, where there is one.
+    pub(crate) fn search_state(&self) -> Option<SearchState> {
+        self.search.as_ref().map(|search| search.state())
+    }
+
+    /// The path is connected: where probes look for its MTU they begin. The size that is used now, if it is another.
+    pub(crate) fn begin_search(&mut self, config: &Config) -> Option<u16> {
+        if config.path_mtu.discovery != MtuDiscovery::Probes || self.is_mtu_fixed() {
+            return None;
+        }
+        self.search = Some(Box::new(Search::new(sizes(config, self.remote))));
+        self.with_search(|_| ())
+    }
+
+    /// What the user has fixed is looked for again. The size that is used now, if it is another.
+    pub(crate) fn free_mtu(&mut self, config: &Config, connected: bool) -> Option<u16> {
+        if !self.is_mtu_fixed() {
+            return None;
+        }
+        self.search = None;
+        match config.path_mtu.discovery {
+            MtuDiscovery::Probes if connected => self.begin_search(config),
+            MtuDiscovery::Probes => Some(first_mtu(config, self.remote)),
+            MtuDiscovery::Off | MtuDiscovery::Icmp => Some(config.mtu),
+        }
+    }
+
+    /// No more probes.
+    pub(crate) fn end_search(&mut self) {
+        self.probe_due = false;
+        if !self.is_mtu_fixed() {
+            self.search = None;
+        }
+    }
+
+    /// Runs something on the search; the size that is used then, if it is another.
+    fn with_search<T>(&mut self, run: impl FnOnce(&mut Search) -> T) -> Option<u16> {
+        let search = self.search.as_mut()?;
+        run(search);
+        self.probe_due = search.due().is_some();
+        Some(search.mtu()).filter(|mtu| *mtu != self.mtu)
+    }
+
+    /// PROBE_TIMER or PMTU_RAISE_TIMER.
+    #[inline]
+    pub(crate) fn search_timer(&self) -> Option<Instant> {
+        self.search.as_ref().and_then(|search| search.timer())
+    }
+
+    /// PROBE_TIMER or PMTU_RAISE_TIMER has expired. The size that is used now, if it is another.
+    pub(crate) fn search_expired(&mut self, now: Instant, config: &Config) -> Option<u16> {
+        self.with_search(|search| search.expired(now, &config.path_mtu))
+    }
+
+    /// A probe must leave: its info, and the bytes of its SCTP packet. It is remembered.
+    pub(crate) fn probe_info(
+        &mut self,
+        id: PathId,
+        now: Instant,
+        config: &Config,
+        rng: &mut SecretRng,
+    ) -> Option<([u8; HEARTBEAT_INFO_LEN], usize)> {
+        let wait = self.rtt.rto().max(config.path_mtu.probe_timer).max(Duration::from_secs(1));
+        let size = self.search.as_ref()?.due()?;
+        let nonce = rng.u64();
+        self.with_search(|search| search.sent(now, nonce, wait));
+        let len = max_packet(config, self.remote, size) as usize;
+        Some((heartbeat_info(id, nonce, now), len))
+    }
+
+    /// HEARTBEAT ACK: whether it answers the probe that was sent last, and the size that is used now, if it is another.
+    pub(crate) fn probe_answered(
+        &mut self,
+        now: Instant,
+        info: &[u8; HEARTBEAT_INFO_LEN],
+        config: &Config,
+    ) -> Option<Option<u16>> {
+        let [_, nonce @ .., _, _, _, _, _, _, _, _] = info;
+        let [.., a, b, c, d, e, f, g, h] = *info;
+        let sent = Instant::from_nanos(u64::from_be_bytes([a, b, c, d, e, f, g, h]));
+        let mut answers = false;
+        let changed = self.with_search(|search| {
+            answers = search.answered(now, u64::from_be_bytes(*nonce), sent, &config.path_mtu);
+        });
+        answers.then_some(changed)
+    }
+
+    /// T3-rtx has expired again: data of this size may not arrive at all (RFC 8899, 4.3). The size that is used now, if it is another.
+    pub(crate) fn suspect_black_hole(&mut self) -> Option<u16> {
+        if self.errors < SILENT_TIMEOUTS {
+            return None;
+        }
+        self.with_search(Search::black_hole)
+    }
+
+    /// ICMP says that a packet was too big for a link that carries `mtu` bytes: whether it may be true, and the size that is used now,
+    /// if it is another.
+    pub(crate) fn too_big(&mut self, now: Instant, config: &Config, mtu: u32) -> Option<Option<u16>> {
+        let sizes = sizes(config, self.remote);
+        let mtu = u16::try_from(mtu).ok().filter(|mtu| *mtu >= least(self.remote))?;
+        let mtu = aligned(config, self.remote, mtu);
+        if self.is_mtu_fixed() {
+            return None;
+        }
+        match config.path_mtu.discovery {
+            MtuDiscovery::Off => None,
+            MtuDiscovery::Icmp => {
+                if mtu >= self.mtu {
+                    return None;
+                }
+                self.search = Some(Box::new(Search::lowered(sizes, mtu, now, config.path_mtu.raise_timer)));
+                Some(Some(mtu))
+            }
+            MtuDiscovery::Probes => {
+                let mut used = false;
+                let changed = self.with_search(|search| used = search.too_big(now, mtu, &config.path_mtu));
+                used.then_some(changed)
+            }
+        }
+    }
+}

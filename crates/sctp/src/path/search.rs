@@ -1,0 +1,418 @@
+//! The search for the MTU of a path by probes: the state machine of RFC 8899, section 5, for SCTP (6.2).
+//!
+//! Sizes are those of IP packets, so low that an SCTP packet of a multiple of four bytes fills them. A probe is a HEARTBEAT with a PAD
+//! chunk behind it; its answer says that the size fits. A probe that is lost says nothing of congestion or of the path: it "is
+//! discounted (assumed to be a result of choosing too large a PLPMTU)" (6.2.1.2).
+//!
+//! The order of sizes: first the largest, which most paths carry, or the size that ICMP named; then always the middle between the
+//! largest that fits and the smallest that does not, until nothing lies between them.
+
+use anabranch_base::{Duration, Instant};
+
+use crate::config::PathMtuConfig;
+
+/// Steps of the search, bytes: SCTP packets are multiples of four.
+const STEP: u16 = 4;
+/// In the state Error a probe leaves so often: "SHOULD be larger than 15 seconds" (5.1.1).
+const ERROR_INTERVAL: Duration = Duration::from_secs(15);
+
+/// The state of the search (5.2), without Disabled: who is not connected has none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SearchState {
+    /// No search: the user says what the path carries.
+    Fixed,
+    /// No probes: ICMP has lowered the MTU, which is raised again after PMTU_RAISE_TIMER (RFC 1191, 6.3).
+    Lowered,
+    /// Whether BASE_PLPMTU fits is not known yet.
+    Base,
+    /// A larger size is looked for.
+    Searching,
+    /// The size is known; PMTU_RAISE_TIMER runs.
+    Complete,
+    /// BASE_PLPMTU does not fit.
+    Error,
+}
+
+/// Sizes between which the search goes on, bytes of IP packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sizes {
+    /// MIN_PLPMTU.
+    pub(crate) min: u16,
+    /// BASE_PLPMTU.
+    pub(crate) base: u16,
+    /// MAX_PLPMTU.
+    pub(crate) max: u16,
+}
+
+/// The search for the MTU of one path.
+#[derive(Debug)]
+pub(crate) struct Search {
+    state: SearchState,
+    sizes: Sizes,
+    /// PLPMTU: the size that is used.
+    mtu: u16,
+    /// The smallest size that does not fit.
+    too_large: u16,
+    /// The size to be tried first, if it still lies between the two.
+    first: Option<u16>,
+    /// PROBED_SIZE.
+    probed: u16,
+    /// PROBE_COUNT.
+    count: u8,
+    /// Nonce of the probe without an answer, and when it left.
+    awaiting: Option<(u64, Instant)>,
+    /// PROBE_TIMER or PMTU_RAISE_TIMER.
+    timer: Option<Instant>,
+}
+
+impl Search {
+    /// The path is connected: BASE_PLPMTU is used, and is to be confirmed.
+    pub(crate) fn new(sizes: Sizes) -> Self {
+        let mut new = Self {
+            state: SearchState::Base,
+            sizes,
+            mtu: sizes.base,
+            too_large: sizes.max + STEP,
+            first: None,
+            probed: 0,
+            count: 0,
+            awaiting: None,
+            timer: None,
+        };
+        new.begin_base(None);
+        new
+    }
+
+    /// ICMP has lowered the MTU, where nobody probes.
+    pub(crate) fn lowered(sizes: Sizes, mtu: u16, now: Instant, raise: Duration) -> Self {
+        Self { state: SearchState::Lowered, mtu, probed: 0, timer: Some(now + raise), ..Self::new(sizes) }
+    }
+
+    /// The user says what the path carries.
+    pub(crate) fn fixed(sizes: Sizes, mtu: u16) -> Self {
+        Self { state: SearchState::Fixed, mtu, probed: 0, ..Self::new(sizes) }
+    }
+
+    pub(crate) fn state(&self) -> SearchState {
+        self.state
+    }
+
+    /// The size that is used, bytes.
+    pub(crate) fn mtu(&self) -> u16 {
+        self.mtu
+    }
+
+    /// PROBE_TIMER or PMTU_RAISE_TIMER.
+    #[inline]
+    pub(crate) fn timer(&self) -> Option<Instant> {
+        self.timer
+    }
+
+    /// The size of a probe that must leave now, bytes.
+    pub(crate) fn due(&self) -> Option<u16> {
+        (self.probed > 0 && self.awaiting.is_none() && self.timer.is_none()).then_some(self.probed)
+    }
+
+    /// A probe leaves.
+    pub(crate) fn sent(&mut self, now: Instant, nonce: u64, wait: Duration) {
+        self.awaiting = Some((nonce, now));
+        self.timer = Some(now + wait);
+    }
+
+    /// Whether this is the answer to the probe that was sent last; then its size fits.
+    pub(crate) fn answered(
+        &mut self,
+        now: Instant,
+        nonce: u64,
+        sent: Instant,
+        rules: &PathMtuConfig,
+    ) -> bool {
+        if self.awaiting != Some((nonce, sent)) {
+            return false;
+        }
+        self.awaiting = None;
+        self.timer = None;
+        self.count = 0;
+        self.mtu = self.probed;
+        if matches!(self.state, SearchState::Base | SearchState::Error) {
+            self.state = SearchState::Searching;
+        }
+        self.go_on(now, rules);
+        true
+    }
+
+    /// PROBE_TIMER or PMTU_RAISE_TIMER has expired.
+    pub(crate) fn expired(&mut self, now: Instant, rules: &PathMtuConfig) {
+        self.timer = None;
+        if self.awaiting.take().is_some() {
+            self.count += 1;
+            // "Each time the PROBE_TIMER expires, the PROBE_COUNT is incremented, ... and a new probe of the same size or any other
+            // size (determined by the search algorithm) can be sent" (5.3.1).
+            if self.count >= rules.max_probes {
+                self.count = 0;
+                self.give_up_size(now, rules);
+            }
+            return;
+        }
+        match self.state {
+            SearchState::Complete => {
+                self.state = SearchState::Searching;
+                self.too_large = self.sizes.max + STEP;
+                self.first = Some(self.sizes.max);
+                self.go_on(now, rules);
+            }
+            SearchState::Lowered => {
+                self.mtu = self.sizes.max;
+            }
+            _ => {}
+        }
+    }
+
+    /// MAX_PROBES probes of a size were lost.
+    fn give_up_size(&mut self, now: Instant, rules: &PathMtuConfig) {
+        match self.state {
+            SearchState::Base => self.begin_error(None),
+            // What ICMP named did not fit either.
+            SearchState::Error if self.probed > self.sizes.min => self.probed = self.sizes.min,
+            SearchState::Error => {
+                // Nothing arrives: an outage, after which the base and more may fit.
+                self.begin_error(None);
+                self.timer = Some(now + ERROR_INTERVAL);
+            }
+            SearchState::Searching => {
+                self.too_large = self.probed;
+                self.go_on(now, rules);
+            }
+            SearchState::Complete | SearchState::Lowered | SearchState::Fixed => {}
+        }
+    }
+
+    /// "This could be an indication of a black hole" (4.6.2), or data of the size in use is lost again and again (4.3): BASE_PLPMTU is
+    /// used until it is known better. What was used is looked at again: it may have been an outage.
+    pub(crate) fn black_hole(&mut self) {
+        let probes = !matches!(self.state, SearchState::Lowered | SearchState::Fixed);
+        if probes && self.mtu > self.sizes.base {
+            self.too_large = self.mtu + STEP;
+            let first = self.mtu;
+            self.begin_base(Some(first));
+        }
+    }
+
+    /// A PTB message that was validated (4.6.2). False when it is ignored. The PLPMTU never becomes smaller than BASE_PLPMTU "solely in
+    /// response to receiving a PTB message" (8), unless the probe of that size has been called too big as well.
+    pub(crate) fn too_big(&mut self, now: Instant, size: u16, rules: &PathMtuConfig) -> bool {
+        // "PL_PTB_SIZE >= PROBED_SIZE: Inconsistent network signal."
+        let largest = if self.awaiting.is_some() { self.probed.max(self.mtu) } else { self.mtu };
+        if size < self.sizes.min || size >= largest {
+            return false;
+        }
+        self.too_large = size + STEP;
+        if self.state == SearchState::Base {
+            // "PTB: PL_PTB_SIZE < BASE_PLPMTU" leads to Error (figure 5); before the probe has left, the message speaks of data.
+            match self.awaiting {
+                Some(_) => self.begin_error(Some(size)),
+                None => self.first = Some(size),
+            }
+        } else if size < self.mtu {
+            // "The PLPMTU SHOULD be set to BASE_PLPMTU", and the size "can be used to initialize a search algorithm".
+            self.begin_base(Some(size));
+        } else {
+            // "The PL can use the reported PL_PTB_SIZE from the PTB message as the next search point".
+            self.awaiting = None;
+            self.timer = None;
+            self.count = 0;
+            self.first = Some(size);
+            if self.state == SearchState::Error {
+                self.probed = size;
+            } else {
+                self.go_on(now, rules);
+            }
+        }
+        true
+    }
+
+    fn begin_base(&mut self, first: Option<u16>) {
+        self.state = SearchState::Base;
+        self.mtu = self.sizes.base;
+        self.probed = self.sizes.base;
+        self.first = first.or(Some(self.sizes.max));
+        self.count = 0;
+        self.awaiting = None;
+        self.timer = None;
+    }
+
+    fn begin_error(&mut self, named: Option<u16>) {
+        self.state = SearchState::Error;
+        self.mtu = self.sizes.min;
+        self.probed = named.unwrap_or(self.sizes.min);
+        if named.is_none() {
+            // Nobody has said that the base is too large: it may have been an outage, and is tried first when something arrives.
+            self.too_large = self.sizes.max + STEP;
+        }
+        self.first = named.or(Some(self.sizes.base));
+        self.count = 0;
+        self.awaiting = None;
+        self.timer = None;
+    }
+
+    /// The next size, or the end of the search.
+    fn go_on(&mut self, now: Instant, rules: &PathMtuConfig) {
+        let between = |size: &u16| *size > self.mtu && *size < self.too_large;
+        if let Some(first) = self.first.take().filter(between) {
+            self.probed = first;
+            return;
+        }
+        let middle = self.mtu + self.too_large.saturating_sub(self.mtu) / 2 / STEP * STEP;
+        if middle > self.mtu {
+            self.probed = middle;
+        } else {
+            self.state = SearchState::Complete;
+            self.probed = 0;
+            self.timer = Some(now + rules.raise_timer);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULES: PathMtuConfig = PathMtuConfig::DEFAULT;
+    const SIZES: Sizes = Sizes { min: 576, base: 1200, max: 1500 };
+
+    /// Lets a search run on a path that carries so much; what it found, and how many probes it sent.
+    fn find(search: &mut Search, now: &mut Instant, carries: u16) -> (u16, u32) {
+        let mut probes = 0;
+        while let Some(size) = search.due() {
+            probes += 1;
+            search.sent(*now, u64::from(probes), Duration::from_secs(1));
+            if size <= carries {
+                assert!(search.answered(*now, u64::from(probes), *now, &RULES));
+            } else {
+                *now = *now + Duration::from_secs(1);
+                search.expired(*now, &RULES);
+            }
+            assert!(probes < 100, "no end at {size}");
+        }
+        (search.mtu(), probes)
+    }
+
+    #[test]
+    fn every_size_is_found() {
+        for carries in (576..=1504).step_by(4) {
+            let (mut search, mut now) = (Search::new(SIZES), Instant::ZERO);
+            let (found, probes) = find(&mut search, &mut now, carries);
+            // Below 1200 the search begins at 576.
+            assert_eq!(found, carries.min(1500), "after {probes} probes");
+            assert!(probes <= 3 * 10 + 3, "{probes} probes for {carries}");
+            assert_eq!(search.state(), SearchState::Complete);
+            assert_eq!(search.timer(), Some(now + RULES.raise_timer));
+        }
+        let (mut search, mut now) = (Search::new(SIZES), Instant::ZERO);
+        assert_eq!(find(&mut search, &mut now, 1500), (1500, 2), "the common case: base and the largest");
+    }
+
+    #[test]
+    fn a_path_that_carries_nothing_ends_in_error_and_goes_on_asking() {
+        let (mut search, mut now) = (Search::new(SIZES), Instant::ZERO);
+        assert_eq!(find(&mut search, &mut now, 0), (576, 6));
+        assert_eq!(search.state(), SearchState::Error);
+        let asks = search.timer().unwrap();
+        assert_eq!(asks, now + ERROR_INTERVAL);
+        search.expired(asks, &RULES);
+        assert_eq!(search.due(), Some(576));
+        now = asks;
+        // "until a consistent view of the path can be discovered".
+        assert_eq!(find(&mut search, &mut now, 1500).0, 1500, "it was an outage");
+    }
+
+    #[test]
+    fn a_single_loss_is_no_verdict() {
+        let mut search = Search::new(SIZES);
+        for lost in 0..2 {
+            assert_eq!(search.due(), Some(1200), "{lost} lost");
+            search.sent(Instant::ZERO, 7, Duration::from_secs(1));
+            assert_eq!(search.due(), None, "one at a time");
+            search.expired(Instant::ZERO, &RULES);
+        }
+        search.sent(Instant::ZERO, 8, Duration::from_secs(1));
+        assert!(
+            !search.answered(Instant::ZERO, 7, Instant::ZERO, &RULES),
+            "a late answer to an earlier probe"
+        );
+        assert!(search.answered(Instant::ZERO, 8, Instant::ZERO, &RULES));
+        assert_eq!((search.state(), search.due()), (SearchState::Searching, Some(1500)));
+    }
+
+    fn complete(carries: u16) -> (Search, Instant) {
+        let (mut search, mut now) = (Search::new(SIZES), Instant::ZERO);
+        find(&mut search, &mut now, carries);
+        (search, now)
+    }
+
+    #[test]
+    fn a_black_hole_is_left_by_the_base() {
+        let (mut search, mut now) = complete(1500);
+        search.black_hole();
+        assert_eq!((search.state(), search.mtu()), (SearchState::Base, 1200));
+        assert_eq!(find(&mut search, &mut now, 1300).0, 1300);
+        search.black_hole();
+        assert_eq!(find(&mut search, &mut now, 1300).0, 1300, "an outage: the size is found again");
+        let (mut search, mut now) = complete(1200);
+        search.black_hole();
+        assert_eq!(search.state(), SearchState::Complete, "the base is no sign of a large packet");
+        search.expired(search.timer().unwrap(), &RULES);
+        assert_eq!(find(&mut search, &mut now, 1500), (1500, 1), "raised");
+    }
+
+    #[test]
+    fn what_icmp_says_is_a_hint() {
+        // While the largest is probed: "the next search point".
+        let mut search = Search::new(SIZES);
+        search.sent(Instant::ZERO, 1, Duration::from_secs(1));
+        search.answered(Instant::ZERO, 1, Instant::ZERO, &RULES);
+        search.sent(Instant::ZERO, 2, Duration::from_secs(1));
+        for nonsense in [0, 68, 575, 1500, 1501, 65_535] {
+            assert!(!search.too_big(Instant::ZERO, nonsense, &RULES), "{nonsense}");
+        }
+        assert!(search.too_big(Instant::ZERO, 1492, &RULES));
+        assert_eq!((search.mtu(), search.due()), (1200, Some(1492)));
+        let mut now = Instant::ZERO;
+        assert_eq!(find(&mut search, &mut now, 1492), (1492, 1), "nothing lies between");
+        // Of data: "MUST NOT be used directly to set the PLPMTU".
+        assert!(!search.too_big(now, 1492, &RULES) && !search.too_big(now, 1496, &RULES));
+        assert!(search.too_big(now, 1400, &RULES));
+        assert_eq!((search.state(), search.mtu(), search.due()), (SearchState::Base, 1200, Some(1200)));
+        assert_eq!(find(&mut search, &mut now, 1400), (1400, 2));
+        // Below the base: first the base is asked, then, when that is too big, what was named.
+        assert!(search.too_big(now, 1000, &RULES));
+        assert_eq!((search.state(), search.mtu()), (SearchState::Base, 1200), "never below the base at once");
+        search.sent(now, 9, Duration::from_secs(1));
+        assert!(search.too_big(now, 1000, &RULES));
+        assert_eq!((search.state(), search.mtu(), search.due()), (SearchState::Error, 576, Some(1000)));
+        assert_eq!(find(&mut search, &mut now, 1000), (1000, 1));
+        assert_eq!(search.state(), SearchState::Complete);
+    }
+
+    #[test]
+    fn a_lie_costs_little() {
+        let (mut search, mut now) = complete(1500);
+        assert!(search.too_big(now, 600, &RULES));
+        assert_eq!(
+            find(&mut search, &mut now, 1500).0,
+            1200,
+            "no more than the lie, but for the base that was confirmed"
+        );
+        search.expired(search.timer().unwrap(), &RULES);
+        assert_eq!(find(&mut search, &mut now, 1500).0, 1500);
+    }
+
+    #[test]
+    fn lowered_by_icmp_and_raised_again() {
+        let now = Instant::ZERO;
+        let mut search = Search::lowered(SIZES, 1300, now, RULES.raise_timer);
+        assert_eq!((search.mtu(), search.due(), search.timer()), (1300, None, Some(now + RULES.raise_timer)));
+        search.expired(now + RULES.raise_timer, &RULES);
+        assert_eq!((search.mtu(), search.timer()), (1500, None));
+    }
+}

@@ -1,0 +1,241 @@
+//! ICMP messages (RFC 9260, 10: ICMP1 to ICMP9), honest and forged.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
+
+mod common;
+
+use anabranch_base::Duration;
+use anabranch_sctp::config::MtuDiscovery;
+use anabranch_sctp::{AssociationId, CloseReason, Config, Event, IcmpError, IcmpKind, State};
+use anabranch_wire::chunk::kind;
+use common::{PORT, Pair, Side, address, icmp_message};
+
+/// "Destination Unreachable" and its codes.
+const UNREACHABLE: u8 = 3;
+const PROTOCOL: u8 = 2;
+const TOO_BIG: u8 = 4;
+
+/// The first packet of A that begins with this chunk.
+fn packet_of_a(pair: &Pair, first: u8) -> Vec<u8> {
+    pair.log.iter().find(|p| p.from == Side::A && p.kinds()[0] == first).unwrap().bytes.clone()
+}
+
+/// An association over which A has sent data, and a packet of it.
+fn up(config: &Config) -> (Pair, AssociationId, Vec<u8>) {
+    let (mut pair, a, _) = Pair::established(1, config);
+    pair.send(Side::A, a, 0, &[7; 1000]);
+    pair.run_for(Duration::from_secs(1));
+    let packet = packet_of_a(&pair, kind::DATA);
+    (pair, a, packet)
+}
+
+fn state(pair: &Pair, a: AssociationId) -> State {
+    pair.a.view(a).unwrap().state()
+}
+
+/// ICMP6: "If the Verification Tag is not 0 and does not match, discard the ICMP message", "If the ICMP message is too short ...
+/// silently discard the packet".
+#[test]
+fn forged_and_short_messages_change_nothing() {
+    for code in [TOO_BIG, PROTOCOL, 0, 1] {
+        let (mut pair, a, packet) = up(&Config::rfc9260());
+        let mut forged: Vec<Vec<u8>> = (0..8).map(|len| packet[..len].to_vec()).collect();
+        for (place, flip) in [(0, 1), (1, 1), (2, 1), (3, 1), (4, 1), (7, 0x80)] {
+            let mut other = packet.clone();
+            other[place] ^= flip;
+            forged.push(other);
+        }
+        // Tag 0: not an INIT, an INIT cut short, an INIT with another tag.
+        let init = packet_of_a_before(&pair);
+        for len in [8, 12, 16, 19] {
+            forged.push(init[..len].to_vec());
+        }
+        let mut stranger = init.clone();
+        stranger[16] ^= 1;
+        forged.push(stranger);
+        let mut other = init.clone();
+        other[12] = kind::HEARTBEAT;
+        forged.push(other);
+        let before = pair.events.len();
+        for quoted in &forged {
+            pair.inject_icmp(Side::A, &icmp_message(Side::A, UNREACHABLE, code, 600, quoted));
+            pair.pump();
+        }
+        let stats = pair.a.endpoint_stats().clone();
+        assert_eq!((stats.icmp_received, stats.icmp_ignored), (forged.len() as u64, forged.len() as u64));
+        assert_eq!((state(&pair, a), pair.a.view(a).unwrap().path_mtu()), (State::Established, 1500));
+        assert_eq!(pair.events.len(), before, "{:?}", &pair.events[before..]);
+    }
+}
+
+/// The INIT of a pair that is up: made again from its parts, as the log was cleared.
+fn packet_of_a_before(pair: &Pair) -> Vec<u8> {
+    let mut twin = Pair::new(1);
+    twin.z.listen(std::sync::Arc::new(Config::rfc9260())).unwrap();
+    twin.a.connect(twin.now, address(Side::Z), PORT, std::sync::Arc::new(Config::rfc9260())).unwrap();
+    twin.pump();
+    let init = packet_of_a(&twin, kind::INIT);
+    // The same seed draws the same tag: what comes back to A carries it.
+    let to_a = pair.log.iter().find(|p| p.from == Side::Z).unwrap();
+    assert_eq!(init[16..20], to_a.bytes[4..8]);
+    init
+}
+
+/// ICMP5: "If the association cannot be found, an implementation SHOULD ignore the ICMP message".
+#[test]
+fn messages_about_nobody() {
+    let (mut pair, _, packet) = up(&Config::rfc9260());
+    let now = pair.now;
+    for destination in ["10.0.0.9", "::1"] {
+        let error = IcmpError {
+            kind: IcmpKind::ProtocolUnreachable,
+            destination: destination.parse().unwrap(),
+            quoted: &packet,
+        };
+        pair.a.handle_icmp(now, &error);
+    }
+    assert_eq!(pair.a.endpoint_stats().icmp_ignored, 2);
+}
+
+/// ICMP7 where ICMP is listened to (RFC 1191, RFC 8201): the MTU falls, never rises, never below 576 bytes; after ten minutes the
+/// path may carry more again.
+#[test]
+fn fragmentation_needed_lowers_the_mtu() {
+    let (mut pair, a, packet) = up(&Config::rfc9260());
+    let say = |pair: &mut Pair, mtu| {
+        pair.inject_icmp(Side::A, &icmp_message(Side::A, UNREACHABLE, TOO_BIG, mtu, &packet[..8]));
+        pair.pump();
+        pair.a.view(a).unwrap().path_mtu()
+    };
+    for nonsense in [0, 68, 552, 575, 1500, 1501, 9000, 65_535] {
+        assert_eq!(say(&mut pair, nonsense), 1500, "{nonsense}");
+    }
+    assert_eq!(say(&mut pair, 1400), 1400);
+    assert_eq!(say(&mut pair, 1450), 1400, "never raised");
+    assert_eq!(say(&mut pair, 576), 576);
+    assert!(pair.saw(Side::A, |e| *e == Event::PathMtu { path: 0, mtu: 576 }));
+    pair.run_for(Duration::from_secs(599));
+    assert_eq!(pair.a.view(a).unwrap().path_mtu(), 576);
+    pair.run_for(Duration::from_secs(2));
+    assert_eq!(pair.a.view(a).unwrap().path_mtu(), 1500);
+    // Who has said what the path carries is not contradicted.
+    let now = pair.now;
+    pair.a.association(a).unwrap().set_path_mtu(now, 1480).unwrap();
+    assert_eq!(say(&mut pair, 1000), 1480);
+    pair.a.association(a).unwrap().discover_path_mtu(now);
+    assert_eq!(pair.a.view(a).unwrap().path_mtu(), 1500);
+    assert_eq!(say(&mut pair, 1000), 1000);
+}
+
+/// What was too big leaves again at once, and no window is cut: the network has said what was wrong.
+#[test]
+fn what_was_too_big_leaves_again_without_a_cut() {
+    let (mut pair, a, _) = Pair::established(3, &Config::rfc9260());
+    pair.send_all(Side::A, a, 1, 30, 1400);
+    pair.run_for(Duration::from_millis(200));
+    let cwnd = pair.a.view(a).unwrap().stats().cwnd;
+    (pair.carries, pair.routers_answer) = (Some(1000), true);
+    pair.received.clear();
+    pair.send_all(Side::A, a, 1, 10, 1400);
+    let start = pair.now;
+    while pair.received.len() < 10 {
+        pair.run_for(Duration::from_millis(5));
+        assert!(pair.now - start < Duration::from_millis(200), "{} came", pair.received.len());
+    }
+    let stats = pair.a.view(a).unwrap().stats();
+    assert_eq!((stats.timeouts, stats.fast_retransmits), (0, 0));
+    assert!(stats.cwnd >= cwnd, "{} after {cwnd}", stats.cwnd);
+}
+
+/// With IPv6 every link carries 1,280 bytes (RFC 8200, 5): less is not believed.
+#[test]
+fn packet_too_big() {
+    let local = |side| if side == Side::A { "[2001:db8::1]:0" } else { "[2001:db8::2]:0" };
+    let endpoint = |side| {
+        let config = anabranch_sctp::EndpointConfig::new(local(side).parse().unwrap(), PORT);
+        anabranch_sctp::Endpoint::new(config, anabranch_base::Rng::stream(1, "icmp", local(side)).secret())
+    };
+    let mut a = endpoint(Side::A);
+    let now = anabranch_base::Instant::ZERO;
+    let config = std::sync::Arc::new(Config::rfc9260());
+    let id = a.connect(now, local(Side::Z).parse().unwrap(), PORT, config).unwrap();
+    let mut init = Vec::new();
+    a.poll_transmit(now, 1, &mut init).unwrap();
+    let mut say = |mtu: u32, len: usize| {
+        let mut message = vec![2, 0, 0, 0];
+        message.extend_from_slice(&mtu.to_be_bytes());
+        let mut ip = [0; 40];
+        (ip[0], ip[6]) = (0x60, 132);
+        ip[24..].copy_from_slice(&"2001:db8::2".parse::<std::net::Ipv6Addr>().unwrap().octets());
+        message.extend_from_slice(&ip);
+        message.extend_from_slice(&init[..len]);
+        a.handle_icmp(now, &IcmpError::parse_v6(&message).unwrap());
+        a.view(id).unwrap().path_mtu()
+    };
+    for (mtu, len) in
+        [(0, 20), (576, 20), (1279, 20), (1500, 20), (70_000, 20), (u32::MAX, 20), (1400, 19), (1400, 8)]
+    {
+        assert_eq!(say(mtu, len), 1500, "{mtu}, {len} bytes");
+    }
+    // "If it is 0 and the ICMP message contains enough bytes to verify that the chunk type is an INIT chunk" (ICMP6).
+    assert_eq!(say(1400, 20), 1400);
+    assert_eq!(say(1280, 20), 1280);
+}
+
+/// ICMP8: "MUST treat this message as an abort with the T bit set if it does not contain an INIT chunk".
+#[test]
+fn protocol_unreachable_aborts() {
+    let (mut pair, a, packet) = up(&Config::rfc9260());
+    pair.inject_icmp(Side::A, &icmp_message(Side::A, UNREACHABLE, PROTOCOL, 0, &packet[..8]));
+    let before = pair.log.len();
+    pair.run_for(Duration::from_secs(10));
+    assert_eq!(state(&pair, a), State::Closed);
+    let reason = CloseReason::AbortedByPeer { causes: vec![], reason: None };
+    assert!(pair.saw(Side::A, |e| *e == Event::Closed(reason.clone())));
+    assert!(pair.log[before..].iter().all(|p| p.from == Side::Z), "an abort is not answered");
+}
+
+/// ICMP8: "If it does contain an INIT chunk and the association is in the COOKIE-WAIT state, handle the ICMP message like an ABORT
+/// chunk"; later the handshake has shown that the peer knows SCTP.
+#[test]
+fn protocol_unreachable_of_an_init() {
+    let (mut pair, a) = Pair::connecting(1, &Config::rfc9260());
+    pair.pump();
+    let init = packet_of_a(&pair, kind::INIT);
+    pair.inject_icmp(Side::A, &icmp_message(Side::A, UNREACHABLE, PROTOCOL, 0, &init[..19]));
+    assert_eq!(state(&pair, a), State::CookieWait, "a byte short");
+    pair.inject_icmp(Side::A, &icmp_message(Side::A, UNREACHABLE, PROTOCOL, 0, &init[..20]));
+    assert_eq!(state(&pair, a), State::Closed);
+    let (mut pair, a) = Pair::connecting(1, &Config::rfc9260());
+    pair.run_for(Duration::from_secs(1));
+    pair.inject_icmp(Side::A, &icmp_message(Side::A, UNREACHABLE, PROTOCOL, 0, &init));
+    assert_eq!(state(&pair, a), State::Established, "a late one");
+}
+
+/// ICMP3: "SHOULD ignore any ICMP messages where the code indicates 'Port Unreachable'". ICMP9: others may be told to the user; they
+/// end nothing.
+#[test]
+fn unreachable_hosts_and_ports_end_nothing() {
+    let (mut pair, a, packet) = up(&Config::rfc9260());
+    for _ in 0..1000 {
+        for code in [0, 1, 3, 5, 13] {
+            pair.inject_icmp(Side::A, &icmp_message(Side::A, UNREACHABLE, code, 0, &packet));
+        }
+    }
+    assert_eq!(pair.a.endpoint_stats().icmp_ignored, 1000);
+    pair.pump();
+    let told = pair.events.iter().filter(|(.., e)| matches!(e, Event::Unreachable { path: 0, .. })).count();
+    assert!((1..=256).contains(&told), "told, but no queue grows: {told}");
+    pair.send(Side::A, a, 0, b"still here");
+    pair.run_for(Duration::from_secs(1));
+    assert_eq!(state(&pair, a), State::Established);
+    assert_eq!(pair.received.len(), 2);
+}
+
+/// Who wants a fixed MTU has one.
+#[test]
+fn no_discovery_no_change() {
+    let config = Config::rfc9260().with(|c| c.path_mtu.discovery = MtuDiscovery::Off);
+    let (mut pair, a, packet) = up(&config);
+    pair.inject_icmp(Side::A, &icmp_message(Side::A, UNREACHABLE, TOO_BIG, 1000, &packet));
+    assert_eq!(pair.a.view(a).unwrap().path_mtu(), 1500);
+}
