@@ -191,13 +191,6 @@ static KEYS: &[Key] = &[
         "a packet in Phi round trips, or the Phi-th part of one in each"
     ),
     key!(
-        probes_at_once: emulation.probes_at_once,
-        switch,
-        shown,
-        SWITCH,
-        "the first chunk against a closed window leaves at once, as the kernels send it; otherwise after one RTO (6.1 A)"
-    ),
-    key!(
         fills_past_cwnd: emulation.fills_past_cwnd,
         switch,
         shown,
@@ -401,6 +394,13 @@ static KEYS: &[Key] = &[
     key!(
         quirk t3_runs_on,
         "a fast retransmit of the earliest chunk does not restart T3-rtx, which expires for no reason (LKSCTP)"
+    ),
+    key!(
+        probes_at_once: emulation.probes_at_once,
+        switch,
+        shown,
+        SWITCH,
+        "the first chunk against a closed window leaves at once, as the kernels send it; otherwise after one RTO (6.1 A)"
     ),
     key!(receive_window: limits.receive_window, bytes, shown, BYTES, "receive buffer, the first a_rwnd"),
     key!(reconfiguration: extensions.reconfiguration, switch, shown, SWITCH, "RE-CONFIG is offered; level 1 offers it in any case"),
