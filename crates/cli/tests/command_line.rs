@@ -138,7 +138,7 @@ fn wrong_options_and_files_end_with_2_and_one_line() {
     );
     std::fs::write(place.path("bad.toml"), SMALL.replace("delay =", "dely =")).expect("a file");
     let line = "bad.toml:11:1: unknown key \"dely\" in [[link]] (did you mean \"delay\"?); allowed keys: name, from, to, \
-                rate, delay, queue, loss, loss_at, mtu, condition, pattern, both, back";
+                rate, delay, queue, loss, loss_at, mtu, mtu_answer, mtu_changes, condition, pattern, both, back";
     place.fails(&["simulate", "bad.toml"], 2, line);
     place.fails(&["check", "bad.toml"], 2, line);
     std::fs::write(place.path("latin.toml"), b"# fine\n# not \xff text\n").expect("a file");

@@ -375,6 +375,13 @@ static KEYS: &[Key] = &[
     key!(peer_adds_streams: extensions.peer_adds_streams, switch, shown, SWITCH, "the peer may add streams, its own and ours"),
     key!(peer_resets_association: extensions.peer_resets_association, switch, shown, SWITCH, "the peer may reset all streams and TSNs at once"),
     key!(peer_resets_streams: extensions.peer_resets_streams, switch, shown, SWITCH, "the peer may reset streams, its own and ours"),
+    key!(
+        probes_at_once: emulation.probes_at_once,
+        switch,
+        shown,
+        SWITCH,
+        "the first chunk against a closed window leaves at once, as the kernels send it; otherwise after one RTO (6.1 A)"
+    ),
     key!(quirk backoff_stays, "a round-trip sample does not undo the backing off of the RTO"),
     key!(
         quirk burst_before_sack,
@@ -394,13 +401,6 @@ static KEYS: &[Key] = &[
     key!(
         quirk t3_runs_on,
         "a fast retransmit of the earliest chunk does not restart T3-rtx, which expires for no reason (LKSCTP)"
-    ),
-    key!(
-        probes_at_once: emulation.probes_at_once,
-        switch,
-        shown,
-        SWITCH,
-        "the first chunk against a closed window leaves at once, as the kernels send it; otherwise after one RTO (6.1 A)"
     ),
     key!(receive_window: limits.receive_window, bytes, shown, BYTES, "receive buffer, the first a_rwnd"),
     key!(reconfiguration: extensions.reconfiguration, switch, shown, SWITCH, "RE-CONFIG is offered; level 1 offers it in any case"),
