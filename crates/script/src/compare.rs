@@ -97,7 +97,26 @@ fn node(path: &str, name: &str, wanted: &[Field], there: &[Field], found: &mut V
             Some(came) => value(&at, &field.value, came, found),
         }
     }
-    sequence(path, &bare(wanted), &bare(there), found);
+    let (wanted, mut there) = (bare(wanted), bare(there));
+    // RFC 9260 gives the parameters of INIT and INIT ACK no order.
+    if matches!(name, "INIT" | "INIT_ACK") {
+        there = in_order_of(&wanted, there);
+    }
+    sequence(path, &wanted, &there, found);
+}
+
+/// Parameters, those that the script names first, in its order; those of one name stay in theirs.
+fn in_order_of(wanted: &[Value], mut there: Vec<Value>) -> Vec<Value> {
+    let mut arranged = Vec::new();
+    for expected in wanted {
+        let Value::Node(name, _) = expected else { continue };
+        let of_that_name = |came: &Value| matches!(came, Value::Node(other, _) if other == name);
+        if let Some(at) = there.iter().position(of_that_name) {
+            arranged.push(there.remove(at));
+        }
+    }
+    arranged.extend(there);
+    arranged
 }
 
 /// Records by key; without keys, by place.
@@ -168,6 +187,11 @@ mod tests {
         assert!(told("INIT[tag=1, tsn=..., ...]", "INIT[tag=1, tsn=7, ECN_CAPABLE[]]").is_empty());
         assert_eq!(told("DATA[flgs=BE, tsn=1]", "DATA[flgs=2, tsn=1]"), ["x.flgs BE B"]);
         assert_eq!(told("INIT[tag=1]", "INIT[tag=1, ECN_CAPABLE[]]"), ["x[0] nothing ECN_CAPABLE[]"]);
+        let sent = "INIT[STATE_COOKIE[], PARAMETER[type=1], PARAMETER[type=2]]";
+        assert!(told("INIT[PARAMETER[type=1], PARAMETER[type=2], STATE_COOKIE[]]", sent).is_empty());
+        assert_eq!(told("INIT[PARAMETER[type=2], PARAMETER[type=1], STATE_COOKIE[]]", sent).len(), 2);
+        assert_eq!(told("INIT[PARAMETER[type=1], STATE_COOKIE[]]", sent).len(), 1);
+        assert_eq!(told("INIT[ECN_CAPABLE[], ...]", sent).len(), 1);
         assert_eq!(told("SACK[gaps=[2:3], dups=[]]", "SACK[gaps=[2:4], dups=[9]]").len(), 2);
         assert_eq!(
             told("FORWARD_TSN[ids=[{1, 2}]]", "FORWARD_TSN[ids=[{sid=1, ssn=3}]]"),

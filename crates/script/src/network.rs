@@ -6,11 +6,19 @@ use std::sync::Arc;
 
 use anabranch_base::{Dscp, Ecn, Instant, Meta, Rng};
 use anabranch_sctp::{AssociationId, Config, Endpoint, EndpointConfig, Event};
+use anabranch_wire::chunk::kind;
+use anabranch_wire::{Checksum, Packet};
 
 /// The stack's address.
 const LOCAL: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::new(192, 168, 0, 1)), 0);
 /// The script's address.
 const PEER: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1)), 0);
+/// The stack's address in IPv6.
+const LOCAL6: SocketAddr =
+    SocketAddr::new(std::net::IpAddr::V6(std::net::Ipv6Addr::new(0xfd3d, 0x0a0b, 0x17d6, 0, 0, 0, 0, 1)), 0);
+/// The script's address in IPv6.
+const PEER6: SocketAddr =
+    SocketAddr::new(std::net::IpAddr::V6(std::net::Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1)), 0);
 /// The port of whoever is called.
 pub(crate) const SERVER_PORT: u16 = 8080;
 /// The port of whoever calls.
@@ -42,10 +50,15 @@ pub(crate) struct Network {
     /// The script's port.
     peer_port: u16,
     seed: u64,
+    local: SocketAddr,
+    peer: SocketAddr,
+    /// The last ERROR chunk of the script, for users that are told of it: the core tells its first cause only.
+    last_error: Option<Vec<u8>>,
 }
 
 impl Network {
-    pub(crate) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64, ipv6: bool) -> Self {
+        let (local, peer) = if ipv6 { (LOCAL6, PEER6) } else { (LOCAL, PEER) };
         Self {
             now: Instant::ZERO,
             endpoints: Vec::new(),
@@ -54,7 +67,26 @@ impl Network {
             current: 0,
             peer_port: CALLER_PORT,
             seed,
+            local,
+            peer,
+            last_error: None,
         }
+    }
+
+    /// The script's address, and the port that is the other end of `port`.
+    pub(crate) fn peer(&self) -> SocketAddr {
+        SocketAddr::new(self.peer.ip(), self.peer_port)
+    }
+
+    /// The stack's address with the port of one of its endpoints.
+    pub(crate) fn local(&self, port: Port) -> SocketAddr {
+        let number = self.endpoints.get(port.0).map_or(0, |(_, number)| *number);
+        SocketAddr::new(self.local.ip(), number)
+    }
+
+    /// The last ERROR chunk that the script has sent.
+    pub(crate) fn last_error(&self) -> Option<&[u8]> {
+        self.last_error.as_deref()
     }
 
     /// An endpoint on a port, or on the next that is free.
@@ -64,7 +96,7 @@ impl Network {
             (CALLER_PORT..u16::MAX).find(|port| !used(*port)).unwrap_or(CALLER_PORT)
         });
         let mut rng = Rng::stream(self.seed, &format!("script:{}", self.endpoints.len()), "sctp");
-        self.endpoints.push((Endpoint::new(EndpointConfig::new(LOCAL, port), rng.secret()), port));
+        self.endpoints.push((Endpoint::new(EndpointConfig::new(self.local, port), rng.secret()), port));
         self.current = self.endpoints.len() - 1;
         Port(self.current)
     }
@@ -80,11 +112,11 @@ impl Network {
     /// Nobody accepts associations on a port any more. As long as there are some the core goes on to accept: it knows no way
     /// back; then an endpoint that never listened takes its place.
     pub(crate) fn stop_listening(&mut self, port: Port) {
-        let seed = self.seed;
+        let (seed, local) = (self.seed, self.local);
         if let Some((endpoint, number)) = self.endpoints.get_mut(port.0) {
             if endpoint.associations() == 0 {
                 let mut rng = Rng::stream(seed, &format!("script:{}:closed", port.0), "sctp");
-                *endpoint = Endpoint::new(EndpointConfig::new(LOCAL, *number), rng.secret());
+                *endpoint = Endpoint::new(EndpointConfig::new(local, *number), rng.secret());
             }
         }
     }
@@ -94,7 +126,8 @@ impl Network {
         let now = self.now;
         self.current = port.0;
         self.peer_port = SERVER_PORT;
-        self.endpoint(port)?.connect(now, PEER, SERVER_PORT, Arc::new(config)).ok()
+        let peer = self.peer;
+        self.endpoint(port)?.connect(now, peer, SERVER_PORT, Arc::new(config)).ok()
     }
 
     /// Ports of a packet that the script sends: its own, and the stack's.
@@ -105,8 +138,12 @@ impl Network {
 
     /// Hands a packet of the script to the stack.
     pub(crate) fn inject(&mut self, ecn: Ecn, bytes: &[u8]) {
-        let meta = Meta { source: PEER, destination: LOCAL, dscp: Dscp::DEFAULT, ecn };
+        let meta = Meta { source: self.peer, destination: self.local, dscp: Dscp::DEFAULT, ecn };
         let now = self.now;
+        if let Ok(packet) = Packet::parse(bytes, Checksum::Ignore) {
+            let error = packet.chunks().flatten().find(|chunk| chunk.kind == kind::ERROR);
+            self.last_error = error.map(|chunk| chunk.bytes.to_vec()).or(self.last_error.take());
+        }
         if self.endpoints.is_empty() {
             // Nobody has a socket: the stack answers out of the blue all the same (RFC 9260, 8.4).
             self.open(Some(SERVER_PORT));

@@ -371,7 +371,8 @@ fn a_full_endpoint_says_so() {
     assert_eq!(net.state(b, second), State::Closed);
     let out_of_resource = CloseReason::AbortedByPeer { causes: vec![4], reason: None };
     assert_eq!(net.hosts[b].events, [(second, Event::Closed(out_of_resource))]);
-    assert_eq!(net.sent_to(ip(9)), [vec![kind::INIT_ACK], vec![kind::ABORT]]);
+    // It is told at once: a cookie that would be refused is not given.
+    assert_eq!(net.sent_to(ip(9)), [vec![kind::ABORT]]);
     // There is room again.
     let now = net.now;
     net.hosts[a].endpoint.association(first).unwrap().shutdown(now);
@@ -379,6 +380,15 @@ fn a_full_endpoint_says_so() {
     let third = net.connect(b, ip(Z));
     net.run_for(ms(100));
     assert_eq!(net.state(b, third), State::Established);
+    net.hosts[b].endpoint.association(third).unwrap().shutdown(net.now);
+    net.run_for(ms(100));
+    // Both get a cookie while there is room, and the second comes when there is none.
+    net.log.clear();
+    let fourth = net.connect(a, ip(Z));
+    let fifth = net.connect(b, ip(Z));
+    net.run_for(ms(100));
+    assert_eq!((net.state(a, fourth), net.state(b, fifth)), (State::Established, State::Closed));
+    assert_eq!(net.sent_to(ip(9)), [vec![kind::INIT_ACK], vec![kind::ABORT]]);
 }
 
 /// "Upper Layer Abort Reason" (3.3.10.12): the words of the peer's user reach ours. They may be long, and they need not be ours.

@@ -36,7 +36,8 @@ fn quirks_are_off_and_documented() {
         assert!(TEXT.contains(&format!("| `{}` |", key.name)), "{}", key.name);
         for name in Config::PROFILES.iter().filter(|name| !name.ends_with("-bugs")) {
             let value = Config::named(name).and_then(|config| config.get(key.name));
-            let expected = (*name == "linux-6.1" && key.name == "quirk_t3_runs_on").to_string();
+            let of_linux = ["quirk_t3_runs_on", "quirk_fsn_from_second"].contains(&key.name);
+            let expected = (*name == "linux-6.1" && of_linux).to_string();
             assert_eq!(value.as_deref(), Some(&*expected), "{} in {name}", key.name);
         }
     }

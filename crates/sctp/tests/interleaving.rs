@@ -443,3 +443,27 @@ fn messages_that_the_peer_gives_up() {
     assert_eq!(sack.a_rwnd, config.limits.receive_window);
     assert_eq!(pair.z.view(z).unwrap().state(), State::Established);
 }
+
+/// Linux numbers the fragments of I-DATA from 0 with the second of a message; RFC 8260, 2.1 has them start with the first: "the FSN is
+/// implicitly considered to be 0". So a Linux that is asked to send back what it gets sends back what was not fragmented, and nothing
+/// more. Who talks to one sets the quirk, and all arrives.
+#[test]
+fn fragments_of_linux() {
+    let linux = Config::named("linux-6.1").unwrap().with(|c| c.extensions.interleaving = true);
+    let plain = config(true);
+    let quirk = config(true).with(|c| c.emulation.quirks.fsn_from_second = true);
+    for (ours, theirs, arrives) in
+        [(&plain, &linux, false), (&linux, &plain, false), (&quirk, &linux, true), (&linux, &quirk, true)]
+    {
+        let (mut pair, a, _) = connected(21, ours, theirs);
+        for stream in 0..3 {
+            pair.send(Side::A, a, stream, &[7; 100]);
+            pair.send(Side::A, a, stream, &vec![7; 1000 + 1000 * usize::from(stream)]);
+        }
+        pair.run_for(Duration::from_secs(30));
+        let got = pair.received.iter().filter(|(side, _)| *side == Side::Z).count();
+        assert_eq!(got == 6, arrives, "{got}");
+        // One in three is no longer than a packet, and the short ones went ahead.
+        assert!(got >= 4 || ours.profile == "linux-6.1", "{got}");
+    }
+}

@@ -440,3 +440,36 @@ fn a_reset_ends_what_was_delivered_in_part() {
         assert_eq!(liar.parts(), if interleaved || listed { vec![(false, 0, false, LEN)] } else { vec![] });
     }
 }
+
+/// With the values that hold by default: what the receive window is sure to hold comes whole, whatever the encoding; longer messages, up
+/// to `max_message`, come in parts, and nothing stands still.
+#[test]
+fn what_comes_whole_by_default() {
+    for interleaving in [false, true] {
+        let config = Config::rfc9260().with(|c| {
+            c.extensions.interleaving = interleaving;
+            c.limits.send_buffer = 32 << 20;
+        });
+        let (window, longest) = (config.limits.receive_window as usize, config.limits.max_message);
+        assert!(longest > window);
+        for (len, whole) in [(480_000, true), (window / 2 + 1, false), (window, false), (longest, false)] {
+            let (mut pair, a, _) = Pair::between(3, &config, &config);
+            pair.parts = true;
+            pair.send(Side::A, a, 0, &vec![7; len]);
+            pair.run_for(Duration::from_secs(120));
+            let parts: Vec<_> =
+                pair.received.iter().map(|(_, message)| (message.part, message.len())).collect();
+            assert_eq!(parts.iter().map(|(_, len)| len).sum::<usize>(), len, "{interleaving}");
+            assert_eq!(
+                parts.len() == 1 && parts[0].0.is_none(),
+                whole,
+                "{interleaving} {len}: {}",
+                parts.len()
+            );
+        }
+        let (mut pair, a, _) = Pair::between(3, &config, &config);
+        let refused =
+            pair.a.association(a).unwrap().send(pair.now, Message::new(0, vec![7; longest + 1].into()));
+        assert!(matches!(refused, Err(SendError::TooLong { .. })));
+    }
+}

@@ -9,7 +9,7 @@ use anabranch_base::{Duration, Rng};
 use anabranch_sctp::{
     AssociationId, CloseReason, Config, Direction, Event, ReconfigError, Reconfigured, SendError, State,
 };
-use anabranch_wire::chunk::Chunk;
+use anabranch_wire::chunk::{Chunk, kind};
 use anabranch_wire::param::{Param, ReconfigResponse};
 use anabranch_wire::{Checksum, Packet};
 use common::{Logged, Pair, Side};
@@ -423,9 +423,10 @@ fn a_request_without_answer_ends_the_association() {
     pair.a.association(a).unwrap().add_streams(start, 1, 0).unwrap();
     pair.run_for(Duration::from_secs(1000));
     let times: Vec<f64> = pair.log.iter().map(|p| (p.at - start).as_secs_f64()).collect();
-    // RTO.Min is 1 s, RTO.Max 60 s.
-    assert_eq!(times.len(), 11, "{times:?}");
+    // RTO.Min is 1 s, RTO.Max 60 s. The last is an ABORT, when the peer is given up.
+    assert_eq!(times.len(), 12, "{times:?}");
     assert_eq!(times[..8], [0.0, 1.0, 3.0, 7.0, 15.0, 31.0, 63.0, 123.0]);
+    assert_eq!(pair.log.last().unwrap().bytes[12], kind::ABORT);
     let reason = Event::Closed(CloseReason::Unreachable { limit: "Association.Max.Retrans" });
     assert!(pair.saw(Side::A, |e| *e == reason), "{:?}", pair.events);
     assert!(pair.a.poll_timeout().is_none());

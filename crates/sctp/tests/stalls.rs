@@ -202,13 +202,14 @@ fn closed_window(config: &Config, messages: usize) -> (Script, u32) {
     (script, first)
 }
 
-/// 6.1 A. After a closed window of any length data flows with the window update, and the congestion window is as before: "zero window
-/// probing does not affect the calculation of cwnd" (6.1 A).
+/// 6.1 A. After a closed window of any length data flows with the window update, and the congestion window is as before, but for the decay
+/// of an idle one, which is switched off here: "zero window probing does not affect the calculation of cwnd" (6.1 A).
 #[test]
 fn data_flows_with_the_window_update() {
     for profile in ["rfc9260", "rfc9260-rack", "rfc2960", "linux-6.1"] {
         for closed in [500, 1500, 10_000, 100_000, 3_600_000] {
-            let (mut script, first) = closed_window(&Config::named(profile).unwrap(), 40);
+            let config = Config::named(profile).unwrap().with(|c| c.congestion.idle_decay_floor = None);
+            let (mut script, first) = closed_window(&config, 40);
             let window = |script: &Script| script.pair.a.view(script.a).unwrap().stats().cwnd;
             let before = window(&script);
             closed_for(&mut script, first, ms(closed));
@@ -399,5 +400,95 @@ fn a_peer_that_fills_no_hole_cannot_make_us_keep_everything() {
         }
         // The last packet of a burst may go beyond.
         assert!(worst <= 70_000 + 1500, "{profile} {size}: {worst}");
+    }
+}
+
+/// 6.1 A: the first probe "after 1 RTO", then the interval grows "exponentially", up to RTO.Max; and none of that is left when the
+/// window is open again: the probes were answered, so the round trip is what it was.
+#[test]
+fn probes_back_off_and_leave_the_rto_alone() {
+    let (mut script, first) = closed_window(&Config::rfc9260(), 40);
+    let rto = script.pair.a.view(script.a).unwrap().stats().rto;
+    assert_eq!(rto, ms(1000));
+    let mut before = script.pair.now;
+    for interval in [1, 2, 4, 8, 16, 32, 60, 60] {
+        script.pair.log.clear();
+        script.pair.run_for(before + ms(interval * 1000 - 1) - script.pair.now);
+        assert_eq!(script.left(), [], "{interval}");
+        script.pair.run_for(ms(1));
+        assert_eq!(script.left(), [first], "{interval}");
+        before = script.pair.now;
+        script.pair.run_for(ms(20));
+        script.sack(first, 0, &[]);
+    }
+    assert_eq!(script.pair.a.view(script.a).unwrap().stats().rto, rto);
+    script.pair.log.clear();
+    script.sack(first, WINDOW, &[]);
+    let left = script.left();
+    assert!(left.len() > 1, "{left:?}");
+    // All of it is lost: T3-rtx finds out after an RTO, not after a minute.
+    script.pair.log.clear();
+    script.pair.run_for(rto);
+    assert_eq!(script.left(), [first]);
+}
+
+/// 6.1 A: "Also note that the cwnd SHOULD be adjusted according to Section 7.2.1": a minute behind a closed window is a minute in which
+/// nothing was transmitted but probes, and a window that had grown large falls to four packets.
+#[test]
+fn a_closed_window_is_idle_time() {
+    for (closed, halvings) in [(500, 0), (1700, 1), (2700, 2), (60_000, 9)] {
+        let config = Config::rfc9260().with(|c| {
+            c.congestion.initial_window = anabranch_sctp::config::InitialWindow::Packets(40);
+            c.congestion.max_burst = anabranch_sctp::config::MaxBurst::Off;
+            c.limits.send_buffer = 1 << 20;
+        });
+        let (mut script, first) = closed_window(&config, 200);
+        let window = |script: &Script| script.pair.a.view(script.a).unwrap().stats().cwnd;
+        let before = window(&script);
+        assert!(before >= 40 * 1468);
+        closed_for(&mut script, first, ms(closed));
+        assert_eq!(window(&script), before, "nothing is decided before the window opens");
+        script.sack(first, 1 << 20, &[]);
+        let mut expected = before;
+        for _ in 0..halvings {
+            expected = (expected / 2).max(4 * 1468);
+        }
+        assert_eq!(window(&script), expected, "closed for {closed} ms");
+        script.be_honest(Duration::from_secs(5), 1 << 20, &mut (0..first).collect());
+        script.has_sent_all();
+    }
+}
+
+/// What a subflow had sent again when it was merged, and is lost again, is found by its time (RFC 8985, 6.2) as it would have been
+/// without the merger, and not by T3-rtx.
+#[test]
+fn rack_finds_what_a_merged_subflow_had_sent_again() {
+    for merged in [false, true] {
+        let mut script = Script::established(&subflows(2, Config::named("rfc9260-rack").unwrap()));
+        let a = script.a;
+        for stream in [0, 1, 1, 1, 1] {
+            script.pair.send(Side::A, a, stream, &[1; 1000]);
+        }
+        script.pair.pump();
+        assert_eq!(script.left(), [0, 1, 2, 3, 4]);
+        script.pair.run_for(ms(100));
+        script.pair.log.clear();
+        script.sack(1, WINDOW, &[(2, 4)]);
+        assert_eq!(script.left(), [1], "sent again");
+        script.pair.run_for(ms(20));
+        if merged {
+            script.pair.a.association(a).unwrap().merge_subflows(script.pair.now, 1, 0).unwrap();
+        }
+        let stream = u16::from(!merged);
+        for _ in 0..4 {
+            script.pair.send(Side::A, a, stream, &[1; 1000]);
+        }
+        script.pair.pump();
+        script.pair.run_for(ms(120));
+        script.pair.log.clear();
+        script.sack(1, WINDOW, &[(2, 8)]);
+        script.pair.run_for(ms(120));
+        assert_eq!(script.left(), [1], "sent again once more, merged: {merged}");
+        assert_eq!(script.pair.a.view(a).unwrap().stats().timeouts, 0);
     }
 }

@@ -364,8 +364,11 @@ fn phi_divides_the_growth_and_only_that() {
 /// A message on each of 25 subflows, and a silence that begins before they leave.
 fn silence() -> (Pair, AssociationId) {
     let specs: Vec<_> = (1..=25).map(|code| (dscp(code), 1, 0)).collect();
-    let config =
-        with(Coupling::Independent, SubflowScheduler::Fcfs, &specs).with(|c| c.streams.outbound = 25);
+    let config = with(Coupling::Independent, SubflowScheduler::Fcfs, &specs).with(|c| {
+        c.streams.outbound = 25;
+        // HEARTBEATs without an answer count, too (8.1): here T3-rtx is alone.
+        c.timers.heartbeat_interval = Duration::ZERO;
+    });
     let (mut pair, id) = up(44, &config);
     pair.drop_if(|_| true);
     queue(&mut pair, id, 0..25, 1, 1000);

@@ -6,7 +6,7 @@ use anabranch_base::{Dscp, Instant};
 use anabranch_link::{Frame, Link};
 
 use crate::app::News;
-use crate::engine::describe;
+use crate::engine::Format;
 use crate::event_queue::{Entity, EventQueue};
 use crate::record::{LinkSeries, Packet, Recorder, Shares};
 
@@ -50,8 +50,8 @@ pub(crate) struct Network {
     pub(crate) nodes: u32,
     /// Address of each node.
     pub(crate) addresses: Vec<IpAddr>,
-    /// IP protocol of each flow.
-    pub(crate) protocols: Vec<u8>,
+    /// How the packets of each flow are to be read.
+    pub(crate) formats: Vec<Format>,
     pub(crate) recorder: Recorder,
     /// Whether some loss model asks which packets carry data.
     pub(crate) marks_data: bool,
@@ -166,9 +166,9 @@ impl Network {
     fn capture(&mut self, now: Instant, hop: u32, frame: &Frame) {
         let Some(Wire { interface, traced, .. }) = self.wires.get(hop as usize) else { return };
         let (interface, traced) = (*interface, *traced);
-        let protocol = self.protocols.get(frame.flow as usize).copied().unwrap_or_default();
+        let format = self.formats.get(frame.flow as usize).copied().unwrap_or_default();
         if traced {
-            let (user, kind) = describe(protocol, frame);
+            let (user, kind) = format.describe(frame);
             self.recorder.offered(now, hop as u16, frame, user, kind);
         }
         let (Some(interface), Some(capture)) = (interface, &mut self.recorder.capture) else { return };
@@ -177,7 +177,7 @@ impl Network {
             let packet = Packet {
                 source,
                 destination,
-                protocol,
+                protocol: format.protocol,
                 dscp: frame.dscp,
                 ecn: frame.ecn,
                 id: frame.id as u16,

@@ -94,7 +94,7 @@ fn options(arguments: &Arguments) -> Result<Options, Failure> {
         Tolerance::OfScript => None,
     };
     let (strict, seed) = (arguments.strict, arguments.seed);
-    Ok(Options { tolerance, strict, defined: arguments.defined.clone(), config, seed })
+    Ok(Options { tolerance, strict, defined: arguments.defined.clone(), config, seed, ..Options::default() })
 }
 
 fn as_text(outcomes: &[Outcome], verbose: bool) -> String {

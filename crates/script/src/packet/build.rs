@@ -57,7 +57,13 @@ fn one(family: Family, node: &Value, defaults: &Defaults) -> Result<Vec<u8>, Str
         let [hi, lo] = code.to_be_bytes();
         out.extend_from_slice(&[hi, lo, 0, 0]);
     }
-    let length = node.number_of("len").map(|len| len as usize & 0xffff);
+    let mut length = node.number_of("len").map(|len| len as usize & 0xffff);
+    // `COOKIE_ECHO[len=0, val=...]`: the cookie that is known, with the length that it has.
+    let known =
+        name == "COOKIE_ECHO" && node.get("val").is_some_and(Value::is_any) && defaults.cookie.is_some();
+    if known && length.is_some_and(|length| length < 4) {
+        length = None;
+    }
     match shape {
         Some(shape) => {
             fixed(shape, node, flags, defaults, &mut out);

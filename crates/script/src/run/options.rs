@@ -16,6 +16,8 @@ pub struct Options {
     pub defined: Vec<String>,
     /// What sockets begin with.
     pub config: Config,
+    /// Whether the two sides talk over IPv6 (`--ip_version=ipv6` in a script).
+    pub ipv6: bool,
     /// Decides tags, TSNs and jitter.
     pub seed: u64,
 }
@@ -27,6 +29,7 @@ impl Default for Options {
             strict: false,
             defined: Vec::new(),
             config: Config::rfc9260(),
+            ipv6: false,
             seed: 1,
         }
     }
@@ -48,6 +51,17 @@ const WITHOUT_MEANING: &[&str] = &[
     "send_omit_free",
 ];
 
+/// The systems whose names the other tool defines where it runs.
+const SYSTEMS: &[&str] = &["FreeBSD", "Linux", "NetBSD", "OpenBSD", "SunOS"];
+
+/// Scripts that know two systems say for each what must come. Unless one is named it is FreeBSD, whose stack does in most such
+/// places what the RFC says.
+pub(super) fn define_a_system(defined: &mut Vec<String>) {
+    if !defined.iter().any(|name| SYSTEMS.contains(&name.as_str())) {
+        defined.push("FreeBSD".to_owned());
+    }
+}
+
 /// Applies the `--` lines of a script.
 pub(super) fn apply(lines: &[(usize, String, String)], options: &mut Options) -> Result<(), ScriptError> {
     let mut told = Duration::ZERO;
@@ -59,8 +73,9 @@ pub(super) fn apply(lines: &[(usize, String, String)], options: &mut Options) ->
             "tolerance_usecs" => {
                 told = Duration::from_micros(value.parse().map_err(|_| wrong("a number of microseconds"))?);
             }
-            "ip_version" if value == "ipv4" => {}
-            "ip_version" => return Err(wrong("ipv4: other versions do not exist here")),
+            "ip_version" if value == "ipv4" => options.ipv6 = false,
+            "ip_version" if value == "ipv6" => options.ipv6 = true,
+            "ip_version" => return Err(wrong("ipv4 or ipv6")),
             "mtu" => options.config.set("mtu", value).map_err(|_| wrong("576 to 65535"))?,
             "strict" => options.strict = true,
             "set" => {

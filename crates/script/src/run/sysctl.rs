@@ -36,7 +36,9 @@ const SWITCHES: &[&str] = &[
     "asconf_enable",
     "addip_enable",
     "auth_enable",
+    "auth_disable",
     "nrsack_enable",
+    "nrsack_on_off",
     "pktdrop_enable",
 ];
 

@@ -6,23 +6,28 @@ use anabranch_sctp::{AssociationId, CloseReason, Config, Event};
 
 use super::answer::{Answer, Answered};
 use super::socket::{Link, Socket};
-use super::{fields, notify, options, receive, send};
+use super::{ancillary, fields, notify, options, path_options, receive, send};
 use crate::names::constant;
 use crate::network::{Network, Port, SERVER_PORT};
 use crate::syntax::Call;
 use crate::value::{Field, Value};
+
+/// What the first association is called: 0 to 2 have meanings of their own (SCTP_FUTURE_ASSOC and so on).
+const FIRST_NUMBER: i64 = 3;
 
 /// All sockets of a script, by descriptor.
 #[derive(Debug)]
 pub(crate) struct Sockets {
     all: BTreeMap<i64, Socket>,
     config: Config,
+    /// What the next association is called.
+    next_number: i64,
 }
 
 impl Sockets {
     /// With what each socket is told at its beginning.
     pub(crate) fn new(config: Config) -> Self {
-        Self { all: BTreeMap::new(), config }
+        Self { all: BTreeMap::new(), config, next_number: FIRST_NUMBER }
     }
 
     /// Changes what sockets are told that are made from now on.
@@ -33,11 +38,18 @@ impl Sockets {
     /// Hands events of the stack to the sockets that they belong to.
     pub(crate) fn take_events(&mut self, network: &mut Network) {
         while let Some((port, id, event)) = network.next_event() {
-            self.take_event(port, id, &event);
+            self.take_event(port, id, &event, network);
+        }
+        for socket in self.all.values_mut() {
+            for link in socket.links.iter_mut().chain(&mut socket.backlog).filter(|link| link.number == 0) {
+                link.number = self.next_number;
+                self.next_number += 1;
+            }
+            tell_dry(socket, network);
         }
     }
 
-    fn take_event(&mut self, port: Port, id: AssociationId, event: &Event) {
+    fn take_event(&mut self, port: Port, id: AssociationId, event: &Event, network: &Network) {
         let is = |link: &Link| link.port == port && link.id == id;
         if *event == Event::Accepted {
             let listener = self.all.values_mut().find(|socket| socket.port == Some(port) && socket.listening);
@@ -45,8 +57,8 @@ impl Sockets {
                 let streams = (socket.config.streams.outbound, socket.config.streams.inbound);
                 let link = Link { established: true, told: socket.many, streams, ..Link::new(port, id) };
                 if socket.many {
-                    socket.links.push(link);
-                    tell(socket, event, streams, true);
+                    socket.links.push(link.clone());
+                    tell(socket, event, &link, true, network);
                 } else {
                     socket.backlog.push_back(link);
                 }
@@ -60,16 +72,17 @@ impl Sockets {
             }
             let many = socket.many;
             let Some(link) = socket.links.iter_mut().find(|link| is(link)) else { continue };
-            let (was_up, streams) = (link.established, link.streams);
+            let was_up = link.established;
             // After a restart it is established anew; the user has heard that already.
             let known = link.told;
             link.told |= matches!(event, Event::Established { .. });
             let error = happen(link, event);
+            let link = link.clone();
             if !many {
                 socket.error = error.or(socket.error);
             }
             if !(known && matches!(event, Event::Established { .. })) {
-                tell(socket, event, streams, was_up);
+                tell(socket, event, &link, was_up, network);
             }
         }
     }
@@ -88,8 +101,8 @@ impl Sockets {
             return Err(format!("{}: the first argument is a descriptor", call.name));
         };
         match call.name.as_str() {
-            "accept" => return Ok(self.accept(fd, wanted)),
-            "sctp_peeloff" => return Ok(self.peel_off(fd, wanted)),
+            "accept" => return Ok(self.accept(fd, wanted, network)),
+            "sctp_peeloff" => return Ok(self.peel_off(fd, number(call, 1), wanted)),
             "close" => return Ok(self.close(fd, network)),
             _ => {}
         }
@@ -107,7 +120,12 @@ impl Sockets {
                 }
             }
             "listen" => listen(socket, network),
-            "connect" | "sctp_connectx" => connect(socket, first, network),
+            // It says where the association begins, not that it is up (RFC 6458, 9.9).
+            "sctp_connectx" => match connect(socket, first, network) {
+                Answer::Fails("EINPROGRESS") => Answer::done(),
+                answer => answer,
+            },
+            "connect" => connect(socket, first, network),
             "shutdown" => shutdown(socket, arg(1).number().unwrap_or(2), network),
             "fcntl" => match arg(1).number() {
                 Some(command) if Some(command) == constant("F_GETFL") => {
@@ -119,14 +137,18 @@ impl Sockets {
                 }
                 _ => return Err(format!("fcntl: unknown command {}; allowed: F_GETFL, F_SETFL", arg(1))),
             },
-            "setsockopt" => options::set(socket, network, arg(2), arg(3))?,
-            "getsockopt" => options::get(socket, network, arg(2), arg(3))?,
-            "sctp_getpaddrs" | "sctp_getladdrs" if socket.link().is_some() => Answer::number(1),
-            "sctp_getpaddrs" | "sctp_getladdrs" => Answer::Fails("ENOTCONN"),
-            "write" | "send" | "sendmsg" | "sctp_sendmsg" | "sctp_send" | "sctp_sendv" => {
-                write(socket, call, network)?
+            "setsockopt" => options::set(socket, network, arg(2), arg(3), arg(4))?,
+            "getsockopt" => options::get(socket, network, arg(2), arg(3), arg(4))?,
+            "sctp_getpaddrs" if socket.link().is_some() => listed(network.peer()),
+            "sctp_getpaddrs" => Answer::Fails("ENOTCONN"),
+            "sctp_getladdrs" => match socket.port {
+                Some(port) => listed(network.local(port)),
+                None => Answer::Fails("ENOTCONN"),
+            },
+            "write" | "send" | "sendmsg" | "sctp_sendmsg" | "sctp_send" | "sctp_sendx" | "sctp_sendv" => {
+                write(socket, call, network)
             }
-            _ => read(socket, call, network)?,
+            _ => read(socket, call, network),
         })
     }
 
@@ -150,16 +172,15 @@ impl Sockets {
         Ok(Answer::Returns(self.add(wanted, socket), Vec::new()))
     }
 
-    fn accept(&mut self, fd: i64, wanted: Option<i64>) -> Answer {
+    fn accept(&mut self, fd: i64, wanted: Option<i64>, network: &Network) -> Answer {
         let Some(socket) = self.all.get_mut(&fd) else { return Answer::Fails("EBADF") };
         if !socket.listening {
             return Answer::Fails("EINVAL");
         }
         match socket.backlog.pop_front() {
             Some(link) => {
-                let streams = link.streams;
-                let mut accepted = socket.accepted(Link { told: true, ..link });
-                tell(&mut accepted, &Event::Accepted, streams, true);
+                let mut accepted = socket.accepted(Link { told: true, ..link.clone() });
+                tell(&mut accepted, &Event::Accepted, &link, true, network);
                 Answer::Returns(self.add(wanted, accepted), Vec::new())
             }
             None if socket.nonblocking => Answer::Fails("EAGAIN"),
@@ -167,9 +188,13 @@ impl Sockets {
         }
     }
 
-    fn peel_off(&mut self, fd: i64, wanted: Option<i64>) -> Answer {
+    fn peel_off(&mut self, fd: i64, number: Option<i64>, wanted: Option<i64>) -> Answer {
         let Some(socket) = self.all.get_mut(&fd) else { return Answer::Fails("EBADF") };
-        let Some(link) = socket.links.pop() else { return Answer::Fails("ENOTCONN") };
+        let Some(link) = socket.links.len().checked_sub(1).map(|last| socket.at(number).unwrap_or(last))
+        else {
+            return Answer::Fails("ENOTCONN");
+        };
+        let link = socket.links.remove(link);
         let peeled = socket.accepted(link);
         Answer::Returns(self.add(wanted, peeled), Vec::new())
     }
@@ -184,7 +209,7 @@ impl Sockets {
                 continue;
             };
             // What is unread cannot be read any more: the peer must hear of it, as all systems have it.
-            let unread = association.receive().is_some() || link.rest.is_some();
+            let unread = association.receive().is_some() || !link.waiting.is_empty();
             if socket.linger == Some(0) || unread {
                 association.abort(now, &[]);
             } else if !link.shut {
@@ -260,13 +285,51 @@ fn happen(link: &mut Link, event: &Event) -> Option<&'static str> {
 }
 
 /// Notifications that a socket has asked for.
-fn tell(socket: &mut Socket, event: &Event, streams: (u16, u16), was_up: bool) {
-    for note in notify::of(event, streams, was_up) {
-        if socket.subscribed.contains(&note.kind) {
-            let queue = if note.late { &mut socket.late } else { &mut socket.early };
-            queue.push_back(note.waiting);
-        }
+fn tell(socket: &mut Socket, event: &Event, link: &Link, was_up: bool, network: &Network) {
+    let mut features = vec!["SCTP_ASSOC_SUPPORTS_MULTIBUF"];
+    if let Some(association) = network.view(link.port).and_then(|endpoint| endpoint.view(link.id)) {
+        features.extend(association.interleaves().then_some("SCTP_ASSOC_SUPPORTS_INTERLEAVING"));
+        features.extend(association.reconfigures().then_some("SCTP_ASSOC_SUPPORTS_RE_CONFIG"));
     }
+    let mut notes = notify::of(event, link.streams, was_up, &features, network.last_error());
+    if link.in_parts && matches!(event, Event::Closed(_)) {
+        let stream = link.waiting.front().map_or(0, |message| message.stream);
+        notes.insert(0, notify::partial(stream, None));
+    }
+    for note in notes {
+        push(socket, note);
+    }
+}
+
+fn push(socket: &mut Socket, note: notify::Notification) {
+    if socket.subscribed.contains(&note.kind) {
+        let queue = if note.late { &mut socket.late } else { &mut socket.early };
+        queue.push_back(note.waiting);
+    }
+}
+
+/// Tells users who want to know when everything that they have sent is acknowledged, and at once if nothing is under way when
+/// they begin to ask (RFC 6458, 6.1.9).
+fn tell_dry(socket: &mut Socket, network: &Network) {
+    let wanted = constant("SCTP_SENDER_DRY_EVENT").is_some_and(|kind| socket.subscribed.contains(&kind));
+    let mut became_dry = 0;
+    for link in &mut socket.links {
+        let association = network.view(link.port).and_then(|endpoint| endpoint.view(link.id));
+        let is_dry = association.is_some_and(|association| {
+            association.queued_bytes() == 0 && association.unacknowledged_chunks() == 0
+        });
+        let dry = wanted && link.established && !link.closed && is_dry;
+        became_dry += usize::from(dry && !link.dry);
+        link.dry = dry;
+    }
+    for _ in 0..became_dry {
+        push(socket, notify::dry());
+    }
+}
+
+/// sctp_getpaddrs and sctp_getladdrs: one address.
+fn listed(address: std::net::SocketAddr) -> Answer {
+    Answer::Returns(1, vec![(2, Value::List(vec![ancillary::address(address)]))])
 }
 
 fn number(call: &Call, index: usize) -> Option<i64> {
@@ -316,7 +379,16 @@ fn connect(socket: &mut Socket, first: bool, network: &mut Network) -> Answer {
 
 fn shutdown(socket: &mut Socket, how: i64, network: &mut Network) -> Answer {
     let now = network.now;
+    if !(0..=2).contains(&how) {
+        return Answer::Fails("EINVAL");
+    }
+    // Closing one half of one association of many has no meaning (RFC 6458, 3.1).
+    if socket.many {
+        return Answer::Fails("EOPNOTSUPP");
+    }
     let Some(link) = socket.link_mut().filter(|link| !link.closed) else { return Answer::Fails("ENOTCONN") };
+    // Nothing is sent when only reading ends (RFC 6458, 4.1.7).
+    link.deaf |= how != 1;
     if how != 0 {
         link.shut = true;
         if let Some(mut association) = network.endpoint(link.port).and_then(|e| e.association(link.id)) {
@@ -326,71 +398,107 @@ fn shutdown(socket: &mut Socket, how: i64, network: &mut Network) -> Answer {
     Answer::done()
 }
 
-/// Bytes of an iovec: `[{..., 1000}]`, or keyed.
-fn room_of(vector: &Value) -> usize {
-    let Value::List(items) = vector else { return 0 };
-    let len = |item: &Value| {
-        let by_place = item.fields().get(1).and_then(|field| field.value.number());
-        item.number_of("iov_len").or(by_place).unwrap_or(0)
-    };
-    items.iter().map(len).sum::<i64>().max(0) as usize
-}
-
-fn write(socket: &mut Socket, call: &Call, network: &mut Network) -> Answered {
+fn write(socket: &mut Socket, call: &Call, network: &mut Network) -> Answer {
     let any = Value::Any;
     let arg = |index: usize| call.args.get(index).unwrap_or(&any);
-    if socket.many && socket.links.is_empty() {
-        // The first message sets up the association.
+    let asked = ancillary::of_call(socket, call);
+    let (len, how) = (asked.len, asked.how);
+    if let Some(number) = asked.association.filter(|_| socket.many) {
+        match socket.at(Some(number)) {
+            Some(at) => {
+                let link = socket.links.remove(at);
+                socket.links.push(link);
+            }
+            // Ids of another system's count; ours are told, too.
+            None if socket.links.is_empty() && !asked.addressed => return Answer::Fails("ENOENT"),
+            None => {}
+        }
+    }
+    let fresh =
+        if socket.many { socket.links.iter().all(|link| link.closed) } else { socket.links.is_empty() };
+    // An endpoint that does not fragment refuses what does not fit a packet (RFC 9260, 6.9).
+    if socket.switch("SCTP_DISABLE_FRAGMENTS")
+        && len as i64 > path_options::fragmentation_point(socket, network)
+    {
+        return Answer::Fails("EMSGSIZE");
+    }
+    if fresh && !socket.many && (socket.listening || !asked.addressed) {
+        return Answer::Fails(socket.error.take().unwrap_or("ENOTCONN"));
+    }
+    if fresh {
+        // The first message to an address sets up the association (RFC 6458, 3.1.5 and 4.1.5).
         let port = open(socket, network);
-        if let Some(id) = network.connect(port, socket.config.clone()) {
+        let mut config = socket.config.clone();
+        if let Some(init) = &asked.init {
+            options::configure(&mut config, "SCTP_INITMSG", init);
+            // The message that begins the association uses a stream that it asks for.
+            config.streams.outbound = config.streams.outbound.max(how.stream.saturating_add(1));
+        }
+        if let Some(id) = network.connect(port, config) {
             socket.links.push(Link::new(port, id));
         }
     }
-    let mut len = arg(2).number().unwrap_or(0).max(0) as usize;
-    let mut how = send::how(socket, &any);
-    match call.name.as_str() {
-        "sctp_sendmsg" => {
-            how.ppid = arg(5).number().unwrap_or(0) as u32;
-            how.flags = arg(6).number().unwrap_or(0);
-            how.stream = arg(7).number().unwrap_or(0) as u16;
-        }
-        "sctp_send" => how = send::how(socket, arg(3)),
-        "sctp_sendv" => {
-            len = room_of(arg(1));
-            how = send::how(socket, arg(5));
-        }
-        "sendmsg" => len = arg(1).get("msg_iov").map_or(0, room_of),
-        _ => {}
-    }
-    Ok(send::send(socket, network, len, arg(1), &how))
+    send::send(socket, network, len, arg(1), &how)
 }
 
-fn read(socket: &mut Socket, call: &Call, network: &mut Network) -> Answered {
+fn read(socket: &mut Socket, call: &Call, network: &mut Network) -> Answer {
     let any = Value::Any;
     let arg = |index: usize| call.args.get(index).unwrap_or(&any);
-    let room = match call.name.as_str() {
-        "sctp_recvv" => room_of(arg(1)),
-        "recvmsg" => arg(1).get("msg_iov").map_or(0, room_of),
-        _ => arg(2).number().unwrap_or(0).max(0) as usize,
+    let (room, flags) = match call.name.as_str() {
+        "sctp_recvv" => (ancillary::room_of(arg(1)), arg(8)),
+        "recvmsg" => (arg(1).get("msg_iov").map_or(0, ancillary::room_of), arg(2)),
+        "recv" => (length(arg(2)), arg(3)),
+        "sctp_recvmsg" => (length(arg(2)), arg(6)),
+        _ => (length(arg(2)), &any),
     };
-    let read = match receive::read(socket, network, room) {
+    // The place of the flags holds what the call writes, too: of what goes in, only MSG_PEEK and MSG_DONTWAIT are read.
+    let has = |name: &str| constant(name).is_some_and(|flag| flags.number().unwrap_or(0) & flag != 0);
+    let read = match receive::read(socket, network, room, has("MSG_PEEK")) {
         Ok(read) => read,
-        Err(answer) => return Ok(answer),
+        Err(Answer::Blocks) if has("MSG_DONTWAIT") => return Answer::Fails("EAGAIN"),
+        Err(answer) => return answer,
     };
-    let flags = Value::List(vec![Value::Number(read.flags)]);
+    let peek = if has("MSG_PEEK") { constant("MSG_PEEK").unwrap_or(0) } else { 0 };
+    let flags = Value::List(vec![Value::Number(read.flags | peek)]);
+    let name = if read.len > 0 { ancillary::address(network.peer()) } else { Value::Any };
+    let vector = |content: &Value| {
+        Value::List(vec![Value::Record(vec![
+            Field::keyed("iov_base", content.clone()),
+            Field::keyed("iov_len", Value::Any),
+        ])])
+    };
     let out = match call.name.as_str() {
-        "sctp_recvmsg" => vec![(1, read.content), (5, read.info), (6, flags)],
-        "sctp_recvv" => vec![(5, read.info), (8, flags)],
-        "recvmsg" => vec![(
-            1,
-            Value::Record(vec![
-                Field::keyed("msg_name", Value::Any),
-                Field::keyed("msg_iov", Value::Any),
-                Field::keyed("msg_control", Value::Any),
-                Field::keyed("msg_flags", Value::Number(read.flags)),
-            ]),
-        )],
+        "sctp_recvmsg" => {
+            let info = read.message.as_ref().map(|message| receive::info(message, socket.context()));
+            vec![(1, read.content), (3, name), (5, info.unwrap_or(Value::Any)), (6, flags)]
+        }
+        "sctp_recvv" => {
+            let room = arg(6).number().unwrap_or(i64::MAX);
+            let room = if *arg(5) == Value::Word("NULL".to_owned()) { 0 } else { room };
+            let (info, len, kind) = receive::described(socket, &read, room);
+            let kind = Value::List(vec![Value::Word(kind.to_owned())]);
+            let len = Value::List(vec![Value::Number(len)]);
+            let iov = if read.message.is_none() { vector(&read.content) } else { Value::Any };
+            let name = if matches!(arg(3), Value::Word(_)) { Value::Any } else { name };
+            vec![(1, iov), (3, name), (5, info), (6, len), (7, kind), (8, flags)]
+        }
+        "recvmsg" => {
+            let iov = if read.message.is_none() { vector(&read.content) } else { Value::Any };
+            vec![(
+                1,
+                Value::Record(vec![
+                    Field::keyed("msg_name", name),
+                    Field::keyed("msg_iov", iov),
+                    Field::keyed("msg_control", receive::ancillary(socket, &read)),
+                    Field::keyed("msg_flags", Value::Number(read.flags | peek)),
+                ]),
+            )]
+        }
         _ => vec![(1, read.content)],
     };
-    Ok(Answer::Returns(read.len as i64, out))
+    Answer::Returns(read.len as i64, out)
+}
+
+fn length(value: &Value) -> usize {
+    value.number().unwrap_or(0).max(0) as usize
 }

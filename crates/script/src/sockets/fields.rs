@@ -1,7 +1,9 @@
 //! The names in records of options, and how many arguments a call takes: a misspelt one must not be taken for none.
 
+use anabranch_base::Duration;
+
 use super::notify::EVENT_FIELDS;
-use crate::value::Value;
+use crate::value::{Field, Value};
 
 /// Options that carry a record, with its fields.
 const RECORDS: &[(&str, &[&str])] = &[
@@ -63,6 +65,7 @@ const RECORDS: &[(&str, &[&str])] = &[
             "spinfo_mtu",
         ],
     ),
+    ("SCTP_GET_ASSOC_ID_LIST", &["gaids_number_of_ids", "gaids_assoc_id"]),
     ("SCTP_EVENT", &["se_assoc_id", "se_type", "se_on"]),
     ("SCTP_RESET_STREAMS", &["srs_assoc_id", "srs_flags", "srs_number_streams", "srs_stream_list"]),
     ("SCTP_ADD_STREAMS", &["sas_assoc_id", "sas_instrms", "sas_outstrms"]),
@@ -84,6 +87,18 @@ pub(super) fn check(option: &str, value: &Value) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Fields with numbers, and the id of an association, which matches anything.
+pub(super) fn record(fields: Vec<(&str, i64)>) -> Value {
+    let mut all = vec![Field::keyed("assoc_id", Value::Any)];
+    all.extend(fields.into_iter().map(|(key, number)| Field::keyed(key, Value::Number(number))));
+    Value::Record(all)
+}
+
+/// Milliseconds, as options have them.
+pub(super) fn ms(duration: Duration) -> i64 {
+    duration.as_millis() as i64
 }
 
 /// Every call with the number of its arguments: at least, at most.
@@ -108,6 +123,7 @@ pub(super) const CALLS: &[(&str, usize, usize)] = &[
     ("sctp_sendmsg", 10, 10),
     ("sctp_recvmsg", 7, 7),
     ("sctp_send", 5, 5),
+    ("sctp_sendx", 7, 7),
     ("sctp_sendv", 9, 9),
     ("sctp_recvv", 9, 9),
     ("sctp_bindx", 3, 4),

@@ -35,39 +35,52 @@ fn word(word: &str) -> Value {
     Value::Word(word.to_owned())
 }
 
-fn association(state: &str, error: i64, streams: (u16, u16), late: bool) -> Notification {
+/// SCTP_ASSOC_CHANGE; `features`: what both sides can, which only COMM_UP and RESTART say (RFC 6458, 6.1.1).
+fn association(state: &str, error: i64, streams: (u16, u16), late: bool, features: &[&str]) -> Notification {
+    let info = features.iter().map(|feature| word(feature)).collect();
     let fields = vec![
         ("sac_state", word(state)),
         ("sac_error", Value::Number(error)),
         ("sac_outbound_streams", Value::Number(i64::from(streams.0))),
         ("sac_inbound_streams", Value::Number(i64::from(streams.1))),
-        ("sac_info", Value::Any),
+        ("sac_info", Value::List(info)),
     ];
-    record("SCTP_ASSOC_CHANGE", "sac", late, 20, fields)
+    record("SCTP_ASSOC_CHANGE", "sac", late, 20 + features.len(), fields)
 }
 
 /// What a socket that has subscribed is told about an event; `streams` are those of the association, ours first.
-pub(crate) fn of(event: &Event, streams: (u16, u16), was_up: bool) -> Vec<Notification> {
+pub(crate) fn of(
+    event: &Event,
+    streams: (u16, u16),
+    was_up: bool,
+    features: &[&str],
+    chunk: Option<&[u8]>,
+) -> Vec<Notification> {
     match event {
         Event::Established { outbound_streams, inbound_streams } => {
-            vec![association("SCTP_COMM_UP", 0, (*outbound_streams, *inbound_streams), false)]
+            vec![association("SCTP_COMM_UP", 0, (*outbound_streams, *inbound_streams), false, features)]
         }
-        Event::Accepted => vec![association("SCTP_COMM_UP", 0, streams, false)],
-        Event::Restarted => vec![association("SCTP_RESTART", 0, streams, true)],
+        Event::Accepted => vec![association("SCTP_COMM_UP", 0, streams, false, features)],
+        Event::Restarted => vec![association("SCTP_RESTART", 0, streams, true, features)],
         Event::PeerShutdown => vec![record("SCTP_SHUTDOWN_EVENT", "sse", true, 12, Vec::new())],
-        Event::Closed(CloseReason::Graceful) => vec![association("SCTP_SHUTDOWN_COMP", 0, streams, true)],
+        Event::Closed(CloseReason::Graceful) => {
+            vec![association("SCTP_SHUTDOWN_COMP", 0, streams, true, &[])]
+        }
         Event::Closed(CloseReason::AbortedLocally) => Vec::new(),
-        Event::Closed(_) if !was_up => vec![association("SCTP_CANT_STR_ASSOC", 0, streams, true)],
+        Event::Closed(_) if !was_up => vec![association("SCTP_CANT_STR_ASSOC", 0, streams, true, &[])],
         Event::Closed(reason) => {
             let error = match reason {
                 CloseReason::AbortedByPeer { causes, .. } => causes.first().copied().unwrap_or(0),
                 _ => 0,
             };
-            vec![association("SCTP_COMM_LOST", i64::from(error), streams, true)]
+            vec![association("SCTP_COMM_LOST", i64::from(error), streams, true, &[])]
         }
         Event::PeerError { cause } => {
-            let fields = vec![("sre_error", Value::Number(i64::from(*cause))), ("sre_data", Value::Any)];
-            vec![record("SCTP_REMOTE_ERROR", "sre", true, 16, fields)]
+            // The whole ERROR chunk comes along (RFC 6458, 6.1.3).
+            let data = chunk.map_or(Value::Any, Value::from_bytes);
+            let len = 20 + chunk.map_or(0, <[u8]>::len);
+            let fields = vec![("sre_error", Value::Number(i64::from(*cause))), ("sre_data", data)];
+            vec![record("SCTP_REMOTE_ERROR", "sre", true, len, fields)]
         }
         Event::PathDown { .. } => vec![path("SCTP_ADDR_UNREACHABLE")],
         Event::PathUp { .. } => vec![path("SCTP_ADDR_AVAILABLE")],
@@ -96,8 +109,24 @@ pub(crate) fn of(event: &Event, streams: (u16, u16), was_up: bool) -> Vec<Notifi
             ];
             vec![record("SCTP_STREAM_CHANGE_EVENT", "strchange", true, 16, fields)]
         }
+        Event::PartialDeliveryAborted { stream, message, .. } => vec![partial(*stream, Some(*message))],
         _ => Vec::new(),
     }
+}
+
+/// A message that was read in part will not be completed (RFC 6458, 6.1.7).
+pub(crate) fn partial(stream: u16, message: Option<u32>) -> Notification {
+    let fields = vec![
+        ("pdapi_indication", word("SCTP_PARTIAL_DELIVERY_ABORTED")),
+        ("pdapi_stream", Value::Number(i64::from(stream))),
+        ("pdapi_seq", message.map_or(Value::Any, |message| Value::Number(i64::from(message)))),
+    ];
+    record("SCTP_PARTIAL_DELIVERY_EVENT", "pdapi", true, 24, fields)
+}
+
+/// Everything that was sent is acknowledged (RFC 6458, 6.1.9).
+pub(crate) fn dry() -> Notification {
+    record("SCTP_SENDER_DRY_EVENT", "sender_dry", true, 12, Vec::new())
 }
 
 fn path(state: &str) -> Notification {

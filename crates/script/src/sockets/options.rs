@@ -4,9 +4,13 @@ use anabranch_base::Duration;
 use anabranch_sctp::config::MaxBurst;
 use anabranch_sctp::{Config, Direction, State};
 
+use super::ancillary;
 use super::answer::{Answer, Answered};
-use super::fields;
+use super::fields::{self, ms, record};
 use super::notify::EVENT_FIELDS;
+use super::path_options::{
+    COMMON_HEADER, PMTUD_DISABLE, fragmentation_point, keep, path_parameters, room_for_chunks,
+};
 use super::socket::Socket;
 use crate::names::constant;
 use crate::network::Network;
@@ -48,8 +52,71 @@ pub(crate) const OPTIONS: &[&str] = &[
     "SCTP_DISABLE_FRAGMENTS",
     "SCTP_PRIMARY_ADDR",
     "SCTP_I_WANT_MAPPED_V4_ADDR",
+    "SCTP_USE_EXT_RCVINFO",
+    "SCTP_EXPLICIT_EOR",
+    "SCTP_REUSE_PORT",
+    "SCTP_DEFAULT_PRINFO",
+    "SCTP_PR_SUPPORTED",
+    "SCTP_ECN_SUPPORTED",
+    "SCTP_AUTH_SUPPORTED",
+    "SCTP_ASCONF_SUPPORTED",
+    "SCTP_NRSACK_SUPPORTED",
+    "SCTP_PKTDROP_SUPPORTED",
+    "SCTP_GET_ASSOC_NUMBER",
+    "SCTP_GET_ASSOC_ID_LIST",
     "SO_REUSEADDR",
+    "SO_REUSEPORT",
 ];
+
+/// Structures that are as long everywhere: the bytes that an option may be given with.
+const SIZES: &[(&str, &[i64])] = &[
+    ("SCTP_RTOINFO", &[16]),
+    ("SCTP_ASSOCINFO", &[20]),
+    ("SCTP_INITMSG", &[8]),
+    ("SCTP_DELAYED_SACK", &[8, 12]),
+    ("SCTP_MAX_BURST", &[4, 8]),
+    ("SCTP_MAXSEG", &[4, 8]),
+    ("SCTP_EVENT", &[8]),
+    ("SO_LINGER", &[8]),
+];
+
+/// Options that are one number.
+const NUMBERS: &[&str] = &[
+    "SCTP_NODELAY",
+    "SCTP_RECVRCVINFO",
+    "SCTP_RECVNXTINFO",
+    "SCTP_DISABLE_FRAGMENTS",
+    "SO_RCVBUF",
+    "SO_SNDBUF",
+];
+
+/// Whether the length that setsockopt is given fits the option.
+fn fits(option: &str, len: &Value) -> bool {
+    let Some(len) = len.number() else { return true };
+    match SIZES.iter().find(|(name, _)| *name == option) {
+        Some((_, sizes)) => sizes.contains(&len),
+        None if NUMBERS.contains(&option) => len >= 4,
+        None => true,
+    }
+}
+
+/// Whether the values of an option can stand beside each other.
+fn makes_sense(config: &Config, option: &str, value: &Value) -> bool {
+    let timers = &config.timers;
+    match option {
+        // RFC 6458, 8.1.1; the initial value lies between the others in what a user says, whatever a profile has.
+        "SCTP_RTOINFO" => {
+            let said = value.number_of("srto_initial").is_some_and(|initial| initial > 0);
+            timers.rto_min <= timers.rto_max
+                && (!said || (timers.rto_min..=timers.rto_max).contains(&timers.rto_initial))
+        }
+        "SCTP_DELAYED_SACK" => {
+            timers.rto_max > Duration::ZERO && config.sack.delay <= Duration::from_millis(500)
+        }
+        "SCTP_FRAGMENT_INTERLEAVE" => number(value).is_none_or(|level| (0..=2).contains(&level)),
+        _ => true,
+    }
+}
 
 fn unknown(name: &Value) -> String {
     format!("unknown option {name}; allowed: {}", OPTIONS.join(", "))
@@ -75,7 +142,13 @@ fn count<T: TryFrom<i64>>(value: &Value, key: &str, target: &mut T) {
 }
 
 /// setsockopt(fd, level, name, value, len).
-pub(crate) fn set(socket: &mut Socket, network: &mut Network, name: &Value, value: &Value) -> Answered {
+pub(crate) fn set(
+    socket: &mut Socket,
+    network: &mut Network,
+    name: &Value,
+    value: &Value,
+    len: &Value,
+) -> Answered {
     let Value::Word(word) = name else { return Err(unknown(name)) };
     // A place such as `[1]` holds one value.
     let value = match value {
@@ -84,8 +157,15 @@ pub(crate) fn set(socket: &mut Socket, network: &mut Network, name: &Value, valu
     };
     let Some(known) = OPTIONS.iter().find(|known| *known == word) else { return Err(unknown(name)) };
     fields::check(known, value)?;
+    if !fits(known, len) {
+        return Ok(Answer::Fails("EINVAL"));
+    }
     let answer = match *known {
-        "SO_ERROR" | "SCTP_STATUS" | "SCTP_GET_PEER_ADDR_INFO" => Answer::Fails("ENOPROTOOPT"),
+        "SO_ERROR"
+        | "SCTP_STATUS"
+        | "SCTP_GET_PEER_ADDR_INFO"
+        | "SCTP_GET_ASSOC_NUMBER"
+        | "SCTP_GET_ASSOC_ID_LIST" => Answer::Fails("ENOPROTOOPT"),
         "SO_LINGER" => {
             let field = |key: &str, index: usize| {
                 let by_place = value.fields().get(index).and_then(|field| field.value.number());
@@ -102,8 +182,13 @@ pub(crate) fn set(socket: &mut Socket, network: &mut Network, name: &Value, valu
         }
         _ => {
             let mut config = socket.config.clone();
-            if configure(&mut config, known, value) {
+            let is_of_the_core = configure(&mut config, known, value);
+            if !makes_sense(&config, known, value) {
+                return Ok(Answer::Fails("EINVAL"));
+            }
+            if is_of_the_core {
                 socket.config = config;
+                keep(socket, known, value);
                 if socket.listening {
                     relisten(socket, network);
                 }
@@ -126,7 +211,7 @@ pub(crate) fn relisten(socket: &Socket, network: &mut Network) {
 }
 
 /// Puts the values of an option into a configuration. False: the option is none of the core's.
-fn configure(config: &mut Config, name: &str, value: &Value) -> bool {
+pub(crate) fn configure(config: &mut Config, name: &str, value: &Value) -> bool {
     match name {
         "SCTP_RTOINFO" => {
             milliseconds(value, "srto_initial", &mut config.timers.rto_initial);
@@ -142,7 +227,7 @@ fn configure(config: &mut Config, name: &str, value: &Value) -> bool {
             count(value, "sinit_num_ostreams", &mut config.streams.outbound);
             count(value, "sinit_max_instreams", &mut config.streams.inbound);
             count(value, "sinit_max_attempts", &mut config.limits.max_init_retransmits);
-            milliseconds(value, "sinit_max_init_timeo", &mut config.timers.rto_max);
+            milliseconds(value, "sinit_max_init_timeo", &mut config.timers.rto_max_init);
         }
         "SCTP_PEER_ADDR_PARAMS" => {
             let flags = value.number_of("spp_flags").unwrap_or(0);
@@ -151,12 +236,20 @@ fn configure(config: &mut Config, name: &str, value: &Value) -> bool {
                 config.timers.heartbeat_interval = Duration::ZERO;
             }
             count(value, "spp_pathmaxrxt", &mut config.limits.path_max_retrans);
-            count(value, "spp_pathmtu", &mut config.mtu);
+            // The room for chunks, which counts where the path MTU is not discovered (RFC 6458, 8.1.12).
+            if flags & PMTUD_DISABLE != 0 {
+                let mut room = 0;
+                count(value, "spp_pathmtu", &mut room);
+                if room > 0 {
+                    config.mtu = u16::saturating_add(room, config.ip_overhead + COMMON_HEADER).max(576);
+                }
+            }
         }
         "SCTP_DELAYED_SACK" => {
             milliseconds(value, "sack_delay", &mut config.sack.delay);
             count(value, "sack_freq", &mut config.sack.every);
         }
+        "SCTP_MAXSEG" => config.limits.max_fragment = number(value).map_or(0, |bytes| bytes.max(0) as usize),
         "SCTP_MAX_BURST" => {
             config.congestion.max_burst = match number(value).unwrap_or(0) {
                 0 => MaxBurst::Off,
@@ -196,11 +289,16 @@ fn subscribe(socket: &mut Socket, name: &str, value: &Value) -> Answered {
         switch(kind, value.number_of("se_on").or_else(|| by_place(2)).unwrap_or(0) != 0);
         return Ok(Answer::done());
     }
+    let mut data_io = false;
     for field in value.fields() {
         let Some(key) = &field.key else { continue };
+        if key == "sctp_data_io_event" {
+            data_io = field.value.number().unwrap_or(0) != 0;
+        }
         let Some((_, kind)) = EVENT_FIELDS.iter().find(|(known, _)| known == key) else { continue };
         switch(constant(kind).unwrap_or(0), field.value.number().unwrap_or(0) != 0);
     }
+    socket.data_io = data_io;
     Ok(Answer::done())
 }
 
@@ -244,18 +342,19 @@ fn command(socket: &Socket, network: &mut Network, name: &str, value: &Value) ->
     }
 }
 
-fn record(fields: Vec<(&str, i64)>) -> Value {
-    let mut all = vec![Field::keyed("assoc_id", Value::Any)];
-    all.extend(fields.into_iter().map(|(key, number)| Field::keyed(key, Value::Number(number))));
-    Value::Record(all)
-}
-
-fn ms(duration: Duration) -> i64 {
-    duration.as_millis() as i64
+/// What the associations of a socket are called.
+fn ids(socket: &Socket) -> Vec<i64> {
+    socket.links.iter().filter(|link| !link.closed).map(|link| link.number).collect()
 }
 
 /// getsockopt(fd, level, name, [value], [len]).
-pub(crate) fn get(socket: &mut Socket, network: &Network, name: &Value, asked: &Value) -> Answered {
+pub(crate) fn get(
+    socket: &mut Socket,
+    network: &Network,
+    name: &Value,
+    asked: &Value,
+    len: &Value,
+) -> Answered {
     let Value::Word(word) = name else { return Err(unknown(name)) };
     let Some(known) = OPTIONS.iter().find(|known| *known == word) else { return Err(unknown(name)) };
     fields::check(known, asked)?;
@@ -278,7 +377,10 @@ pub(crate) fn get(socket: &mut Socket, network: &Network, name: &Value, asked: &
         }
         "SCTP_EVENTS" => {
             let on = |kind: &str| constant(kind).is_some_and(|kind| socket.subscribed.contains(&kind));
-            record(EVENT_FIELDS.iter().map(|(field, kind)| (*field, i64::from(on(kind)))).collect())
+            let mut all: Vec<(&str, i64)> =
+                EVENT_FIELDS.iter().map(|(field, kind)| (*field, i64::from(on(kind)))).collect();
+            all.push(("sctp_data_io_event", i64::from(socket.data_io)));
+            record(all)
         }
         "SO_RCVBUF" => Value::Number(i64::from(config.limits.receive_window)),
         "SO_SNDBUF" => Value::Number(config.limits.send_buffer as i64),
@@ -290,6 +392,7 @@ pub(crate) fn get(socket: &mut Socket, network: &Network, name: &Value, asked: &
         "SCTP_ASSOCINFO" => record(vec![
             ("sasoc_asocmaxrxt", i64::from(config.limits.association_max_retrans)),
             ("sasoc_number_peer_destinations", i64::from(socket.link().is_some())),
+            ("sasoc_peer_rwnd", socket.view(network).map_or(0, |a| a.peer_window() as i64)),
             ("sasoc_local_rwnd", i64::from(config.limits.receive_window)),
             ("sasoc_cookie_life", ms(config.timers.valid_cookie_life)),
         ]),
@@ -297,14 +400,29 @@ pub(crate) fn get(socket: &mut Socket, network: &Network, name: &Value, asked: &
             ("sinit_num_ostreams", i64::from(config.streams.outbound)),
             ("sinit_max_instreams", i64::from(config.streams.inbound)),
             ("sinit_max_attempts", i64::from(config.limits.max_init_retransmits)),
-            ("sinit_max_init_timeo", ms(config.timers.rto_max)),
+            ("sinit_max_init_timeo", ms(config.timers.longest_init_rto())),
         ]),
-        "SCTP_PEER_ADDR_PARAMS" => record(vec![
-            ("spp_hbinterval", ms(config.timers.heartbeat_interval)),
-            ("spp_pathmaxrxt", i64::from(config.limits.path_max_retrans)),
-            ("spp_pathmtu", i64::from(config.mtu)),
-            ("spp_flags", if config.timers.heartbeat_interval == Duration::ZERO { 2 } else { 1 }),
-        ]),
+        "SCTP_PEER_ADDR_PARAMS" => path_parameters(socket, network),
+        "SCTP_MAXSEG" => {
+            let most = match config.limits.max_fragment as i64 {
+                // Until an association is up there is no path that could set a limit.
+                0 if socket.link().is_none() => 0,
+                0 => fragmentation_point(socket, network),
+                most => most,
+            };
+            record(vec![("assoc_value", most)])
+        }
+        "SCTP_GET_ASSOC_NUMBER" => Value::Number(ids(socket).len() as i64),
+        "SCTP_GET_ASSOC_ID_LIST" => {
+            let ids = ids(socket);
+            if len.number().is_some_and(|len| len < 4 + 4 * ids.len() as i64) {
+                return Ok(Answer::Fails("EINVAL"));
+            }
+            Value::Record(vec![
+                Field::keyed("gaids_number_of_ids", Value::Number(ids.len() as i64)),
+                Field::keyed("gaids_assoc_id", Value::List(ids.into_iter().map(Value::Number).collect())),
+            ])
+        }
         "SCTP_DELAYED_SACK" => {
             record(vec![("sack_delay", ms(config.sack.delay)), ("sack_freq", i64::from(config.sack.every))])
         }
@@ -353,7 +471,7 @@ pub(crate) fn get(socket: &mut Socket, network: &Network, name: &Value, asked: &
 /// SCTP_STATUS and SCTP_GET_PEER_ADDR_INFO of the association.
 fn status(socket: &Socket, network: &Network) -> Option<(Value, Value)> {
     let link = socket.link()?;
-    let association = network.view(link.port)?.view(link.id)?;
+    let association = socket.view(network)?;
     let state = match association.state() {
         State::CookieWait => "SCTP_COOKIE_WAIT",
         State::CookieEchoed => "SCTP_COOKIE_ECHOED",
@@ -368,24 +486,24 @@ fn status(socket: &Socket, network: &Network) -> Option<(Value, Value)> {
     let word = |word: &str| Value::Word(word.to_owned());
     let number = |number: i64| Value::Number(number);
     let path = Value::Record(vec![
-        Field::keyed("spinfo_address", Value::Any),
+        Field::keyed("spinfo_address", ancillary::address(network.peer())),
         Field::keyed("spinfo_assoc_id", Value::Any),
         Field::keyed("spinfo_state", word("SCTP_ACTIVE")),
         Field::keyed("spinfo_cwnd", number(stats.cwnd as i64)),
         Field::keyed("spinfo_srtt", number(stats.srtt.map_or(0, ms))),
         Field::keyed("spinfo_rto", number(ms(stats.rto))),
-        Field::keyed("spinfo_mtu", number(i64::from(socket.config.mtu))),
+        Field::keyed("spinfo_mtu", number(room_for_chunks(socket, network))),
     ]);
     let pending = if association.queued_bytes() == 0 { number(0) } else { Value::Any };
     let status = Value::Record(vec![
         Field::keyed("sstat_assoc_id", Value::Any),
         Field::keyed("sstat_state", word(state)),
-        Field::keyed("sstat_rwnd", Value::Any),
+        Field::keyed("sstat_rwnd", number(association.peer_window() as i64)),
         Field::keyed("sstat_unackdata", number(association.unacknowledged_chunks() as i64)),
         Field::keyed("sstat_penddata", pending),
         Field::keyed("sstat_instrms", number(i64::from(link.streams.1))),
         Field::keyed("sstat_outstrms", number(i64::from(association.outbound_streams()))),
-        Field::keyed("sstat_fragmentation_point", number(i64::from(socket.config.pmdcs()) - 16)),
+        Field::keyed("sstat_fragmentation_point", number(fragmentation_point(socket, network))),
         Field::keyed("sstat_primary", path.clone()),
     ]);
     Some((status, path))

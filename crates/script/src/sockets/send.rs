@@ -33,7 +33,8 @@ pub(crate) fn how(socket: &Socket, info: &Value) -> How {
         how.ppid = get(["snd_ppid", "sinfo_ppid"]).map_or(how.ppid, |ppid| ppid as u32);
         how.flags = get(["snd_flags", "sinfo_flags"]).unwrap_or(how.flags);
         // SCTP_SENDV_SPA holds records of its own.
-        if let Some(inner) = record.get("sendv_sndinfo") {
+        let valid = record.number_of("sendv_flags").is_none_or(|flags| flags & 1 != 0);
+        if let Some(inner) = record.get("sendv_sndinfo").filter(|_| valid) {
             let inner = self::how(socket, inner);
             how = inner;
         }

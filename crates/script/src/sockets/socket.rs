@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use anabranch_sctp::{AssociationId, Config};
+use anabranch_sctp::{Association, AssociationId, Config};
 
-use crate::network::Port;
+use crate::network::{Network, Port};
 use crate::value::Value;
 
 /// A notification, or a part of a message that did not fit.
@@ -15,11 +15,24 @@ pub(crate) struct Waiting {
     pub(crate) len: usize,
 }
 
+/// A message or a part of one that was taken out of the core, or what a read has left of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Taken {
+    pub(crate) stream: u16,
+    pub(crate) ppid: u32,
+    pub(crate) unordered: bool,
+    pub(crate) len: usize,
+    /// Whether the message ends with it.
+    pub(crate) end: bool,
+}
+
 /// An association of a socket.
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     pub(crate) port: Port,
     pub(crate) id: AssociationId,
+    /// What the user calls it: `snd_assoc_id` and so on.
+    pub(crate) number: i64,
     pub(crate) established: bool,
     /// The user was told that it is up.
     pub(crate) told: bool,
@@ -31,8 +44,14 @@ pub(crate) struct Link {
     pub(crate) closed: bool,
     /// Our user has called shutdown.
     pub(crate) shut: bool,
-    /// What a read has left of a message or a part of one: its length, its description, and whether the message ends with it.
-    pub(crate) rest: Option<(usize, Value, bool)>,
+    /// Our user has called shutdown for reading.
+    pub(crate) deaf: bool,
+    /// Messages that were taken out of the core and not read yet.
+    pub(crate) waiting: VecDeque<Taken>,
+    /// A message was read in part, and more of it is to come.
+    pub(crate) in_parts: bool,
+    /// The user knows that everything is acknowledged.
+    pub(crate) dry: bool,
 }
 
 impl Link {
@@ -40,6 +59,7 @@ impl Link {
         Self {
             port,
             id,
+            number: 0,
             established: false,
             told: false,
             streams: (0, 0),
@@ -47,7 +67,10 @@ impl Link {
             error: None,
             closed: false,
             shut: false,
-            rest: None,
+            deaf: false,
+            waiting: VecDeque::new(),
+            in_parts: false,
+            dry: false,
         }
     }
 }
@@ -70,6 +93,8 @@ pub(crate) struct Socket {
     /// What SO_ERROR tells once.
     pub(crate) error: Option<&'static str>,
     pub(crate) subscribed: BTreeSet<i64>,
+    /// `sctp_data_io_event`: recvmsg describes messages in sctp_sndrcvinfo.
+    pub(crate) data_io: bool,
     /// Notifications that come before data, and those that come after.
     pub(crate) early: VecDeque<Waiting>,
     pub(crate) late: VecDeque<Waiting>,
@@ -90,6 +115,7 @@ impl Socket {
             backlog: VecDeque::new(),
             error: None,
             subscribed: BTreeSet::new(),
+            data_io: false,
             early: VecDeque::new(),
             late: VecDeque::new(),
             linger: None,
@@ -113,9 +139,36 @@ impl Socket {
         }
     }
 
+    /// Whether an option that is a switch is on.
+    pub(crate) fn switch(&self, option: &str) -> bool {
+        let number = |value: &Value| value.number().or_else(|| value.number_of("assoc_value"));
+        self.kept.get(option).and_then(number).is_some_and(|number| number != 0)
+    }
+
+    /// What SCTP_CONTEXT says, for messages that are received (RFC 6458, 8.1.25).
+    pub(crate) fn context(&self) -> i64 {
+        self.kept.get("SCTP_CONTEXT").and_then(|value| value.number_of("assoc_value")).unwrap_or(0)
+    }
+
+    /// Whether a read tells about the message that comes next.
+    pub(crate) fn wants_next(&self) -> bool {
+        self.switch("SCTP_RECVNXTINFO") || (self.data_io && self.switch("SCTP_USE_EXT_RCVINFO"))
+    }
+
     /// The association of a one-to-one socket; the last of a one-to-many socket.
     pub(crate) fn link(&self) -> Option<&Link> {
         self.links.last()
+    }
+
+    /// What the core shows of the association of [`Socket::link`].
+    pub(crate) fn view<'a>(&self, network: &'a Network) -> Option<&'a Association> {
+        let link = self.link()?;
+        network.view(link.port)?.view(link.id)
+    }
+
+    /// The place of an association by what the user calls it.
+    pub(crate) fn at(&self, number: Option<i64>) -> Option<usize> {
+        self.links.iter().position(|link| Some(link.number) == number)
     }
 
     pub(crate) fn link_mut(&mut self) -> Option<&mut Link> {

@@ -31,9 +31,19 @@ impl std::fmt::Display for Token {
 pub(crate) fn tokens(text: &str) -> Result<Vec<(Token, usize)>, ScriptError> {
     let chars: Vec<char> = text.chars().collect();
     let mut lexer = Lexer { chars: &chars, at: 0, line: 1 };
-    let mut found = Vec::new();
+    let mut found: Vec<(Token, usize)> = Vec::new();
     while let Some(token) = lexer.next()? {
         found.push(token);
+        // An address may stand without quotes: `addr=192.0.2.1`, `addr=2001:db8::1`.
+        if let [.., (Token::Word(key), _), (Token::Mark('='), _)] = found.as_slice() {
+            if key == "addr" {
+                lexer.skip()?;
+                let line = lexer.line;
+                if let Some(address) = lexer.address() {
+                    found.push((Token::Text(address), line));
+                }
+            }
+        }
     }
     Ok(found)
 }
@@ -129,6 +139,16 @@ impl Lexer<'_> {
         text
     }
 
+    /// An IP address that stands here without quotes.
+    fn address(&mut self) -> Option<String> {
+        let rest = self.chars.get(self.at..).unwrap_or_default();
+        let len = rest.iter().take_while(|c| c.is_ascii_hexdigit() || matches!(c, '.' | ':')).count();
+        let text: String = rest.iter().take(len).collect();
+        text.parse::<std::net::IpAddr>().ok()?;
+        self.at += len;
+        Some(text)
+    }
+
     fn quoted(&mut self, end: char, line: usize) -> Result<String, ScriptError> {
         let mut inner = String::new();
         loop {
@@ -151,6 +171,20 @@ impl Lexer<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_needs_no_quotes() {
+        let kinds = |text: &str| -> Vec<Token> { tokens(text).unwrap().into_iter().map(|t| t.0).collect() };
+        for address in ["1.1.1.1", "fe80::250:56ff:fe24:9e6", "::"] {
+            assert_eq!(
+                kinds(&format!("[addr= {address}, 2:3]")),
+                kinds(&format!("[addr=\"{address}\", 2:3]"))
+            );
+        }
+        assert_eq!(kinds("addr=...")[2], Token::Ellipsis);
+        assert_eq!(kinds("addr=inet_addr(\"1.1.1.1\")")[2], Token::Word("inet_addr".into()));
+        assert!(kinds("addr=1.1").contains(&Token::Number("1.1".into())));
+    }
 
     #[test]
     fn a_time_with_an_end_is_three_tokens() {

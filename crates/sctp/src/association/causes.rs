@@ -4,9 +4,9 @@ use std::net::IpAddr;
 
 use anabranch_wire::Tsn;
 use anabranch_wire::cause::{
-    self, Cause, Causes, CookieWhileShuttingDown, InvalidStream, NoUserData, OutOfResource,
-    ProtocolViolation, RestartWithNewAddresses, StaleCookie, UnrecognizedChunk, UnrecognizedParameters,
-    UserInitiatedAbort,
+    self, Cause, Causes, CookieWhileShuttingDown, InvalidMandatoryParameter, InvalidStream, NoUserData,
+    OutOfResource, ProtocolViolation, RestartWithNewAddresses, StaleCookie, UnrecognizedChunk,
+    UnrecognizedParameters, UserInitiatedAbort,
 };
 use anabranch_wire::chunk::{Abort, ErrorChunk};
 use anabranch_wire::param::{Ipv4Address, Ipv6Address, Params};
@@ -40,9 +40,20 @@ pub(crate) fn no_user_data(tsn: Tsn) -> Vec<u8> {
     encode(&Cause::NoUserData(NoUserData { tsn }))
 }
 
+/// "Invalid Mandatory Parameter": "returned to the originator of an INIT or INIT ACK chunk when one of the mandatory parameters
+/// is set to an invalid value" (3.3.10.7).
+pub(crate) fn invalid_mandatory_parameter() -> Vec<u8> {
+    encode(&Cause::InvalidMandatoryParameter(InvalidMandatoryParameter))
+}
+
 /// "Protocol Violation", with a sentence for whoever reads the capture.
 pub(crate) fn protocol_violation(what: &str) -> Vec<u8> {
     encode(&Cause::ProtocolViolation(ProtocolViolation { information: what.as_bytes() }))
+}
+
+/// What is said of an INIT or INIT ACK with an a_rwnd that is smaller than any may be.
+pub(crate) fn small_window() -> Vec<u8> {
+    protocol_violation("an a_rwnd below 1500 bytes is not allowed")
 }
 
 /// "User-Initiated Abort".

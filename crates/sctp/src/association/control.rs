@@ -47,7 +47,7 @@ pub(super) struct Control {
 struct Rare {
     /// Error causes of the ABORT, encoded.
     abort: Option<(PathId, Vec<u8>)>,
-    /// Heartbeat Info parameters to return, encoded.
+    /// Parameters of HEARTBEATs to return, encoded.
     heartbeat_acks: VecDeque<(PathId, Vec<u8>)>,
     /// Error causes to report, encoded: one ERROR chunk each.
     errors: VecDeque<(PathId, Vec<u8>)>,
@@ -141,15 +141,15 @@ impl Control {
         next
     }
 
-    /// The info of a HEARTBEAT is to be returned.
-    pub(super) fn answer_heartbeat(&mut self, path: PathId, info: &[u8]) {
+    /// The parameters of a HEARTBEAT are to be returned.
+    pub(super) fn answer_heartbeat(&mut self, path: PathId, value: &[u8]) {
         let answers = &mut self.rare().heartbeat_acks;
         if answers.len() < MAX_WAITING {
-            answers.push_back((path, info.to_vec()));
+            answers.push_back((path, value.to_vec()));
         }
     }
 
-    /// The next heartbeat to answer on a path, if `fits` says so of the length of its info.
+    /// The next heartbeat to answer on a path, if `fits` says so of the length of its parameters.
     pub(super) fn next_heartbeat_ack(&mut self, path: PathId, fits: impl FnOnce(usize) -> bool) -> Next {
         let Some(rare) = &mut self.rare else { return Next::None };
         let next = take_next(&mut rare.heartbeat_acks, path, fits);

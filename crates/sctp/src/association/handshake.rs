@@ -80,7 +80,7 @@ impl Association {
     /// A timer of the handshake that starts now.
     fn new_handshake(&self) -> Handshake {
         let config = &self.cx.config;
-        let rto = config.timers.rto_initial.min(config.timers.rto_max);
+        let rto = config.timers.rto_initial.min(config.timers.longest_init_rto());
         Handshake { t1: Some(config.clock().after(self.cx.now, rto)), rto, ..Handshake::default() }
     }
 
@@ -297,10 +297,10 @@ impl Association {
         let Some(handshake) = self.phase.handshake_mut() else { return };
         handshake.retransmits += 1;
         if handshake.retransmits > config.limits.max_init_retransmits {
-            self.close(CloseReason::Unreachable { limit: "Max.Init.Retransmits" });
+            self.give_up("Max.Init.Retransmits");
             return;
         }
-        handshake.rto = (handshake.rto * 2).min(config.timers.rto_max);
+        handshake.rto = (handshake.rto * 2).min(config.timers.longest_init_rto());
         handshake.t1 = Some(config.clock().after(now, handshake.rto));
         if self.cx.state == State::CookieWait {
             self.control.ask(Kind::Init, PathId::FIRST);

@@ -1,14 +1,10 @@
 //! HEARTBEAT and its answer (RFC 9260, 8.3).
 
-use anabranch_wire::chunk::Heartbeat;
-use anabranch_wire::{CommonHeader, padded};
+use anabranch_wire::{CommonHeader, RawChunk, padded};
 
 use super::Association;
 use crate::ids::PathId;
 use crate::path::HEARTBEAT_INFO_LEN;
-
-/// Headers of the HEARTBEAT ACK chunk and of its Heartbeat Info, bytes.
-const HEARTBEAT_HEADERS: usize = 8;
 
 impl Association {
     /// Asks whether the peer is where it only says it is. "These probing procedures are started when an association moves to
@@ -30,29 +26,30 @@ impl Association {
             }
             return;
         }
-        if self.cx.paths.get_mut(id).is_some_and(crate::path::Path::heartbeat_overdue) {
+        let (now, config) = (self.cx.now, &self.cx.config);
+        if self.cx.paths.get_mut(id).is_some_and(|path| path.heartbeat_overdue(now, config)) {
             self.count_error(id);
         }
-        let (now, rng) = (self.cx.now, &mut self.cx.rng);
-        let Some(path) = self.cx.paths.get_mut(id) else { return };
+        let (state, rng) = (self.cx.state, &mut self.cx.rng);
+        let Some(path) = self.cx.paths.get_mut(id).filter(|path| path.is_period_over(now)) else { return };
         // "The sending of HEARTBEAT chunks ... is discontinued after sending either a SHUTDOWN chunk or SHUTDOWN ACK
         // chunk."
-        if self.cx.state.sends_data() {
+        if state.sends_data() {
             path.begin_heartbeat_period(now, &self.cx.config, rng);
         } else {
             path.stop_heartbeat_timer();
         }
     }
 
-    /// HEARTBEAT: "copied from the Heartbeat Information in the HEARTBEAT chunk" goes back to where it came from (8.3).
+    /// HEARTBEAT: "the Heartbeat Information TLV, together with any other received TLVs, copied unchanged" goes back to where it
+    /// came from (8.3).
     ///
     /// The answer is as long as the question. One that came in pieces and does not fit a packet of the path gets none: "the total
     /// size of the resulting SCTP packet MUST be less than or equal to the current PMTU" (6.10).
-    pub(super) fn on_heartbeat(&mut self, from: PathId, heartbeat: &Heartbeat<'_>) {
-        let info = heartbeat.info.info;
+    pub(super) fn on_heartbeat(&mut self, from: PathId, heartbeat: RawChunk<'_>) {
         let limit = self.cx.paths.get(from).map_or(0, crate::path::Path::max_packet);
-        if CommonHeader::LEN + HEARTBEAT_HEADERS + padded(info.len()) <= limit {
-            self.control.answer_heartbeat(from, info);
+        if CommonHeader::LEN + padded(heartbeat.bytes.len()) <= limit {
+            self.control.answer_heartbeat(from, heartbeat.value);
         }
     }
 
@@ -63,9 +60,13 @@ impl Association {
         let Some(path) = self.cx.paths.get_mut(id) else { return false };
         let Some(sent_at) = path.heartbeat_answered(info) else { return false };
         let confirmed = path.confirm();
-        // "the endpoint SHOULD clear the error counter of the destination transport address ... and mark it as
-        // active"; the association's counter is cleared, too (8.1).
-        self.clear_errors(id);
+        // "the endpoint SHOULD clear the error counter of the destination transport address ... and mark it as active" (8.3). The
+        // association's counter is cleared, too, but not "if there is outstanding data on the association" (8.1): a path that
+        // carries HEARTBEATs and no DATA would keep it for ever.
+        self.cx.clear_path_errors(id);
+        if self.sender.unacknowledged_chunks() == 0 {
+            self.errors = 0;
+        }
         let sample = self.cx.now - sent_at;
         self.cx.sample_path(id, sample);
         confirmed

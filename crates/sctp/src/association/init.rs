@@ -134,6 +134,11 @@ impl PeerInit {
         }
     }
 
+    /// Whether its a_rwnd is smaller than any may be (3.3.2, 3.3.3).
+    pub(crate) fn has_small_window(&self) -> bool {
+        self.a_rwnd < LEAST_RWND
+    }
+
     /// Whether an association can be made of it.
     ///
     /// # Errors
@@ -141,10 +146,10 @@ impl PeerInit {
     pub(crate) fn check(&self, is_ack: bool) -> Result<(), Vec<u8>> {
         let mut out = Vec::new();
         if self.outbound_streams == 0 || self.inbound_streams == 0 {
-            return Err(causes::protocol_violation("a number of streams of 0 is not allowed"));
+            return Err(causes::invalid_mandatory_parameter());
         }
-        if self.a_rwnd < LEAST_RWND {
-            return Err(causes::protocol_violation("an a_rwnd below 1500 bytes is not allowed"));
+        if self.has_small_window() {
+            return Err(causes::small_window());
         }
         if let Some(name) = &self.host_name {
             // 5.1.2 B: "the endpoint MUST immediately send an ABORT chunk and MAY include an 'Unresolvable Address'".

@@ -5,7 +5,7 @@ use anabranch_wire::Tsn;
 use anabranch_wire::cause::{Causes, SfReason, SfViolation};
 use anabranch_wire::chunk::sack::GapBlock;
 use anabranch_wire::chunk::{Chunk, Data, Init, ReceiveTime, SfData, SfSack, kind};
-use anabranch_wire::{ChunkError, Chunks, RawChunk};
+use anabranch_wire::{ChunkError, Chunks, CommonHeader, RawChunk};
 
 use super::control::Kind;
 use super::init::PeerInit;
@@ -24,10 +24,23 @@ use crate::violation::Violation;
 pub(crate) struct PacketOutcome {
     /// A chunk was malformed: it and what followed was dropped.
     pub(crate) malformed: bool,
-    /// SHUTDOWN ACK while the handshake runs: to be answered as out of the blue (8.5.1 E).
-    pub(crate) stray_shutdown_ack: bool,
+    /// What the endpoint must answer it with.
+    pub(crate) reply: Reply,
     /// Another address of the peer has been confirmed (5.4).
     pub(crate) confirmed: bool,
+}
+
+/// What a packet is answered with that is no business of the association, which it leaves as it was, or gone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Reply {
+    #[default]
+    None,
+    /// SHUTDOWN ACK while the handshake runs: to be answered as out of the blue (8.5.1 E).
+    ShutdownComplete,
+    /// An INIT ACK without a tag: ABORT with the T bit (3.3.3).
+    ReflectedAbort,
+    /// An INIT ACK with too small a window: ABORT with its Initiate Tag (3.3.3).
+    SmallWindow { tag: u32 },
 }
 
 /// What is known of a packet while its chunks are read.
@@ -38,6 +51,16 @@ struct Reading {
     /// What its data has brought.
     data: PacketRead,
     outcome: PacketOutcome,
+    /// Bytes of the SCTP packet.
+    size: usize,
+}
+
+impl Reading {
+    /// Whether a chunk is all that the packet holds.
+    #[cold]
+    fn is_alone(&self, chunk: RawChunk<'_>) -> bool {
+        CommonHeader::LEN + chunk.bytes.len().next_multiple_of(4) >= self.size
+    }
 }
 
 impl Association {
@@ -51,7 +74,8 @@ impl Association {
     ) -> PacketOutcome {
         self.cx.now = now;
         let path = self.note_source(meta);
-        let mut reading = Reading { path, data: PacketRead::on(path), outcome: PacketOutcome::default() };
+        let mut reading =
+            Reading { path, data: PacketRead::on(path), outcome: PacketOutcome::default(), size };
         for raw in chunks {
             let Ok(raw) = raw else {
                 reading.outcome.malformed = true;
@@ -176,7 +200,7 @@ impl Association {
             reading.outcome.malformed = true;
             return Ok(false);
         };
-        self.handle_chunk(reading, &chunk)
+        self.handle_chunk(reading, raw, &chunk)
     }
 
     fn parse<'a>(&self, raw: RawChunk<'a>) -> Result<Chunk<'a>, ChunkError> {
@@ -202,8 +226,18 @@ impl Association {
     }
 
     /// False when the rest of the packet must not be read.
-    fn handle_chunk(&mut self, reading: &mut Reading, chunk: &Chunk<'_>) -> Result<bool, Violation> {
+    fn handle_chunk(
+        &mut self,
+        reading: &mut Reading,
+        raw: RawChunk<'_>,
+        chunk: &Chunk<'_>,
+    ) -> Result<bool, Violation> {
         match chunk {
+            // "An endpoint MUST NOT bundle INIT, INIT ACK, or SHUTDOWN COMPLETE chunks with any other chunks" (6.10).
+            Chunk::InitAck(_) | Chunk::ShutdownComplete(_) if !reading.is_alone(raw) => {
+                reading.outcome.malformed = true;
+                return Ok(false);
+            }
             // "if an endpoint that has indicated I-DATA support receives a DATA chunk ... it MUST abort" (RFC 8260, 2.2.1).
             Chunk::Data(_) => return Err(Violation::Protocol("a DATA chunk where I-DATA was agreed")),
             Chunk::Sack(sack) => {
@@ -219,17 +253,17 @@ impl Association {
             }
             Chunk::InitAck(init) => return Ok(self.on_init_ack_chunk(reading, init)),
             Chunk::CookieAck(_) => self.on_cookie_ack(),
-            Chunk::Heartbeat(heartbeat) => {
+            Chunk::Heartbeat(_) => {
                 // "The receiver of the HEARTBEAT chunk SHOULD immediately respond with a HEARTBEAT ACK chunk".
                 if self.cx.state.is_up() || self.cx.state == State::CookieEchoed {
-                    self.on_heartbeat(reading.path, heartbeat);
+                    self.on_heartbeat(reading.path, raw);
                 }
             }
             Chunk::HeartbeatAck(ack) => reading.outcome.confirmed |= self.on_heartbeat_ack(ack.info.info),
-            Chunk::Shutdown(shutdown) => self.on_shutdown(shutdown.cumulative)?,
+            Chunk::Shutdown(shutdown) => self.on_shutdown(shutdown.cumulative),
             Chunk::ShutdownAck(_) => {
                 if matches!(self.cx.state, State::CookieWait | State::CookieEchoed) {
-                    reading.outcome.stray_shutdown_ack = true;
+                    reading.outcome.reply = Reply::ShutdownComplete;
                 } else {
                     self.on_shutdown_ack();
                 }
@@ -253,7 +287,13 @@ impl Association {
             Chunk::CookieEcho(_) => {}
             // ECN is not negotiated: "the peer MUST NOT" send these.
             Chunk::Ecne(_) | Chunk::Cwr(_) => {}
-            Chunk::IData(data) => self.on_data_chunk(reading, SpaceId::FIRST, &DataChunk::from(data))?,
+            Chunk::IData(data) => {
+                let mut chunk = DataChunk::from(data);
+                if self.cx.config.emulation.quirks.fsn_from_second && !chunk.flags.beginning {
+                    chunk.fragment = chunk.fragment.wrapping_add(1);
+                }
+                self.on_data_chunk(reading, SpaceId::FIRST, &chunk)?;
+            }
             Chunk::ReConfig(chunk) => self.on_reconfig(chunk),
             Chunk::SfData(data) => self.on_sf_data(reading, data)?,
             Chunk::SfSack(sack) => {
@@ -406,14 +446,22 @@ impl Association {
             reading.outcome.malformed = true;
             return false;
         };
-        // An Initiate Tag of 0 in an INIT ACK: the endpoint has checked the packet's tag, so it is the peer's own
-        // fault; "the receiver ... SHOULD destroy the association" (3.3.3), and there is no tag to answer to.
-        if self.cx.state == State::CookieWait && peer.tag == 0 {
+        // The endpoint has checked the packet's tag, so it is the peer's own fault: nobody else can end the association so.
+        let waits = self.cx.state == State::CookieWait;
+        if waits && peer.tag == 0 {
+            // "MUST destroy the TCB and SHOULD send an ABORT chunk with the T bit set" (3.3.3).
             self.close(CloseReason::ProtocolViolation { what: "an INIT ACK with an Initiate Tag of 0" });
+            reading.outcome.reply = Reply::ReflectedAbort;
+            return false;
+        }
+        if waits && peer.has_small_window() {
+            // "MUST discard the packet, SHOULD send a packet in response containing an ABORT chunk and using the Initiate Tag as
+            // the Verification Tag, and MUST NOT change the state of any existing association" (3.3.3).
+            reading.outcome.reply = Reply::SmallWindow { tag: peer.tag };
             return false;
         }
         if let Err(cause) = peer.check(true) {
-            if self.cx.state == State::CookieWait {
+            if waits {
                 self.peer_tag = peer.tag;
                 self.abort_with(
                     CloseReason::ProtocolViolation { what: "an INIT ACK that cannot be used" },

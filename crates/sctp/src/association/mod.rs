@@ -38,6 +38,7 @@ use crate::stats::{Stats, SubflowStats};
 use control::Control;
 use deferred_packet::DeferredPacket;
 pub(crate) use handshake::fresh_identity;
+pub(crate) use input::Reply;
 use phase::Phase;
 use reconfig::Reconfig;
 pub use state::State;
@@ -106,6 +107,24 @@ impl Association {
     #[must_use]
     pub fn outbound_streams(&self) -> u16 {
         self.sender.streams()
+    }
+
+    /// Bytes that the peer has room for, as far as is known: what it has said less what is under way.
+    #[must_use]
+    pub fn peer_window(&self) -> u64 {
+        self.sender.peer_window()
+    }
+
+    /// Whether both sides interleave messages (RFC 8260).
+    #[must_use]
+    pub fn interleaves(&self) -> bool {
+        matches!(self.encoding, Encoding::Interleaved | Encoding::Sf)
+    }
+
+    /// Whether both sides re-configure streams (RFC 6525).
+    #[must_use]
+    pub fn reconfigures(&self) -> bool {
+        self.reconfig.is_some()
     }
 
     /// Bytes accepted by `send` and not yet sent.
@@ -327,7 +346,7 @@ impl Association {
         // "If the value of this counter exceeds the limit indicated in the protocol parameter
         // 'Association.Max.Retrans', the endpoint SHOULD consider the peer endpoint unreachable".
         if self.errors > self.cx.config.limits.association_max_retrans {
-            self.close(CloseReason::Unreachable { limit: "Association.Max.Retrans" });
+            self.give_up("Association.Max.Retrans");
         }
     }
 

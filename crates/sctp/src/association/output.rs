@@ -3,7 +3,7 @@
 
 use anabranch_base::Transmit;
 use anabranch_wire::chunk::{
-    CookieAck, CookieEcho, Heartbeat, HeartbeatKind, Shutdown, ShutdownAck, ShutdownComplete,
+    CookieAck, CookieEcho, Heartbeat, HeartbeatKind, Shutdown, ShutdownAck, ShutdownComplete, heartbeat,
 };
 use anabranch_wire::param::HeartbeatInfo;
 use anabranch_wire::{ChecksumOut, CommonHeader, PacketBuilder};
@@ -268,14 +268,11 @@ impl Association {
     fn write_heartbeat_acks(&mut self, packet: &mut PacketBuilder<'_>, limit: usize, path: PathId) -> bool {
         loop {
             let (alone, len) = (packet.has_no_chunks(), packet.len());
-            let fits = |info: usize| alone || len + 8 + info.next_multiple_of(4) <= limit;
+            let fits = |value: usize| alone || len + 4 + value.next_multiple_of(4) <= limit;
             match self.control.next_heartbeat_ack(path, fits) {
                 NextControl::None => return true,
                 NextControl::Full => return false,
-                NextControl::Ready(info) => {
-                    Heartbeat { info: HeartbeatInfo { info: &info } }
-                        .emit(HeartbeatKind::Ack, packet.buffer());
-                }
+                NextControl::Ready(value) => heartbeat::emit_answer(&value, packet.buffer()),
             }
         }
     }

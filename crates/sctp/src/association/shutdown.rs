@@ -59,6 +59,19 @@ impl Association {
         self.close(reason);
     }
 
+    /// The peer has not answered for too long. The RFC only says that nothing more is sent but for what ends the association (8.1); an
+    /// ABORT lets a peer that can still hear us end its side now instead of keeping it until its own timers run out. A peer that
+    /// has only had our INIT has no side to end.
+    #[cold]
+    pub(super) fn give_up(&mut self, limit: &'static str) {
+        let reason = CloseReason::Unreachable { limit };
+        if self.cx.state == State::CookieWait {
+            self.close(reason);
+        } else {
+            self.abort_with(reason, Vec::new());
+        }
+    }
+
     /// Goes on with a shutdown once everything outstanding has been acknowledged.
     pub(super) fn advance_shutdown(&mut self) {
         if !matches!(self.cx.state, State::ShutdownPending | State::ShutdownReceived) {
@@ -143,16 +156,16 @@ impl Association {
             // "MUST immediately respond to each received packet containing one or more DATA chunks with a SHUTDOWN
             // chunk", and a SACK where gaps or duplicates exist.
             self.control.ask(Kind::Shutdown, PathId::FIRST);
-            self.receiver.demand_unsaid();
+            self.receiver.demand_unsaid(&self.cx);
         }
     }
 
     /// SHUTDOWN chunk.
-    pub(super) fn on_shutdown(&mut self, cumulative: Tsn) -> Result<(), Violation> {
+    pub(super) fn on_shutdown(&mut self, cumulative: Tsn) {
         match self.cx.state {
             // "If a SHUTDOWN chunk is received in the COOKIE-WAIT or COOKIE ECHOED state, the SHUTDOWN chunk SHOULD
             // be silently discarded."
-            State::CookieWait | State::CookieEchoed | State::Closed => return Ok(()),
+            State::CookieWait | State::CookieEchoed | State::Closed => return,
             State::Established | State::ShutdownPending => {
                 self.enter(Phase::ShutdownReceived(self.new_guard()));
                 self.cx.tell(Event::PeerShutdown);
@@ -170,17 +183,14 @@ impl Association {
             State::ShutdownAckSent => self.control.ask(Kind::ShutdownAck, PathId::FIRST),
         }
         if self.encoding != Encoding::Sf2007 {
-            // In the encoding of 2007 it is an association sequence number, which acknowledges nothing.
-            self.on_acknowledgement(
-                SpaceId::FIRST,
-                cumulative,
-                Windows::default(),
-                std::iter::empty(),
-                None,
-            )?;
+            // In the encoding of 2007 it is an association sequence number, which acknowledges nothing. There are stacks that put a
+            // number of their own there: what was never sent is not acknowledged by it, and that they close is true all the same.
+            // SACKs tell of what is outstanding.
+            let no_gaps = std::iter::empty();
+            let _not_believed: Result<(), Violation> =
+                self.on_acknowledgement(SpaceId::FIRST, cumulative, Windows::default(), no_gaps, None);
         }
         self.advance_shutdown();
-        Ok(())
     }
 
     /// SHUTDOWN ACK chunk in a state where it belongs to this association.

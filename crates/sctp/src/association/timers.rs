@@ -40,7 +40,7 @@ impl Association {
         visit(shutdown.t2, Timer::T2Shutdown, Expired::T2);
         visit(shutdown.t5, Timer::T5ShutdownGuard, Expired::T5);
         for (id, path) in self.cx.paths.iter() {
-            visit(path.heartbeat_timer(), Timer::Heartbeat, Expired::Heartbeat(id));
+            visit(path.heartbeat_timer(&self.cx.config), Timer::Heartbeat, Expired::Heartbeat(id));
         }
     }
 

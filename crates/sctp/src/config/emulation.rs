@@ -83,6 +83,10 @@ pub struct Quirks {
     /// before the answer can be there, and what is in flight is sent again; delayed SACKs in the samples make the RTO long
     /// enough. The packet logs of Linux 6.1 show the same.
     pub t3_runs_on: bool,
+    /// Linux: fragments of I-DATA count from 0 with the second of a message, on the way out and on the way in. RFC 8260, 2.1 has them
+    /// "starting from 0", with the first, which shows its PPID instead; so whoever follows it never has a fragmented message of his
+    /// delivered by Linux, nor takes one of its.
+    pub fsn_from_second: bool,
     /// "The implementation is unable to undo this exponential back-off when new acknowledgments are received" (7.1.2).
     pub backoff_stays: bool,
 }

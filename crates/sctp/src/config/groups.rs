@@ -38,6 +38,9 @@ pub struct LimitConfig {
     pub send_buffer: usize,
     /// Largest user message accepted, in either direction, bytes.
     pub max_message: usize,
+    /// Most user data of one DATA chunk, bytes, where the path allows more; 0: what the path allows (RFC 9260, 6.9; RFC 6458,
+    /// 8.1.16).
+    pub max_fragment: usize,
     /// Association.Max.Retrans.
     pub association_max_retrans: u32,
     /// Path.Max.Retrans.
@@ -55,6 +58,8 @@ pub struct TimerConfig {
     pub rto_min: Duration,
     /// RTO.Max.
     pub rto_max: Duration,
+    /// The longest RTO of INIT and COOKIE ECHO where it is to be shorter than RTO.Max (RFC 6458, 5.3.1); zero leaves it to RTO.Max.
+    pub rto_max_init: Duration,
     /// Which chunks give round-trip samples.
     pub rtt_sampling: RttSampling,
     /// HB.interval; zero turns heartbeats off.
@@ -63,6 +68,14 @@ pub struct TimerConfig {
     pub valid_cookie_life: Duration,
     /// T5-shutdown-guard, in multiples of RTO.Max (5 is recommended); zero turns it off.
     pub shutdown_guard_rto_max: u32,
+}
+
+impl TimerConfig {
+    /// The longest RTO of INIT and COOKIE ECHO.
+    #[must_use]
+    pub fn longest_init_rto(&self) -> Duration {
+        if self.rto_max_init == Duration::ZERO { self.rto_max } else { self.rto_max_init.min(self.rto_max) }
+    }
 }
 
 /// When data is acknowledged (RFC 9260, 6.2).
@@ -205,6 +218,9 @@ pub struct EmulationConfig {
     pub window_unit: WindowUnit,
     /// Whether cwnd and the flight count DATA chunk headers (RFC 9260), or user data only (Linux).
     pub flight_counts_headers: bool,
+    /// Whether the packet that exceeds cwnd is filled (ns-2), or ends with the chunk that exceeds it. "The sender SHOULD exceed
+    /// cwnd by up to (PMDCS - 1) bytes" and "the breach of cwnd MUST constitute one packet only" (RFC 9260, 6.1 B) hold for both.
+    pub fills_past_cwnd: bool,
     /// Whether the peer's window is charged DATA chunk headers too (ns-2), or user data only.
     pub rwnd_counts_headers: bool,
     /// Whether a further expiry of T3-rtx at a cwnd of one PMDCS leaves ssthresh alone (ns-2, RFC 5681), instead of

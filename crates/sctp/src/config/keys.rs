@@ -170,6 +170,13 @@ static KEYS: &[Key] = &[
         "a packet in Phi round trips, or the Phi-th part of one in each"
     ),
     key!(
+        fills_past_cwnd: emulation.fills_past_cwnd,
+        switch,
+        shown,
+        SWITCH,
+        "the packet that exceeds cwnd is filled, instead of ending with the chunk that exceeds it"
+    ),
+    key!(
         flight_counts_headers: emulation.flight_counts_headers,
         switch,
         shown,
@@ -251,6 +258,7 @@ static KEYS: &[Key] = &[
         "\"off\", \"clamp N\" or \"after-recovery N\"",
         "limit on a burst of new packets"
     ),
+    key!(max_fragment: limits.max_fragment, bytes, shown, BYTES, "most user data of one DATA chunk; 0 B: what the path allows"),
     key!(max_init_retransmits: limits.max_init_retransmits, count, shown, COUNT, "Max.Init.Retransmits"),
     key!(max_message: limits.max_message, bytes, shown, BYTES, "largest user message"),
     key!(max_outbound_streams: streams.max_outbound, count, shown, COUNT, "outbound streams that a peer may ask us to have"),
@@ -334,6 +342,10 @@ static KEYS: &[Key] = &[
         quirk first_chunk_by_timeout,
         "the first DATA chunk of an association is never fast retransmitted (LKSCTP)"
     ),
+    key!(
+        quirk fsn_from_second,
+        "fragments of I-DATA are numbered from 0 with the second of a message, not with the first (Linux)"
+    ),
     key!(quirk handshake_rto, "the round trip of the handshake sets the RTO (KAME)"),
     key!(
         quirk t3_runs_on,
@@ -343,6 +355,7 @@ static KEYS: &[Key] = &[
     key!(reconfiguration: extensions.reconfiguration, switch, shown, SWITCH, "RE-CONFIG is offered; level 1 offers it in any case"),
     key!(rto_initial: timers.rto_initial, duration, show_duration, DURATION, "RTO.Initial"),
     key!(rto_max: timers.rto_max, duration, show_duration, DURATION, "RTO.Max"),
+    key!(rto_max_init: timers.rto_max_init, duration, show_duration, DURATION, "longest RTO of INIT and COOKIE ECHO; 0 s is RTO.Max"),
     key!(rto_min: timers.rto_min, duration, show_duration, DURATION, "RTO.Min"),
     key!(
         rtt_sampling: timers.rtt_sampling,

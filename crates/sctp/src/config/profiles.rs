@@ -68,6 +68,7 @@ impl Config {
                 partial_delivery_point: 50,
                 send_buffer: 256 << 10,
                 max_message: 16 << 20,
+                max_fragment: 0,
                 association_max_retrans: 10,
                 path_max_retrans: 5,
                 max_init_retransmits: 8,
@@ -76,6 +77,7 @@ impl Config {
                 rto_initial: Duration::from_secs(1),
                 rto_min: Duration::from_secs(1),
                 rto_max: Duration::from_secs(60),
+                rto_max_init: Duration::ZERO,
                 rtt_sampling: RttSampling::OncePerRoundTrip,
                 heartbeat_interval: Duration::from_secs(30),
                 valid_cookie_life: Duration::from_secs(60),
@@ -147,6 +149,7 @@ impl Config {
                 sack_filled_hole: true,
                 window_unit: WindowUnit::Pmdcs,
                 flight_counts_headers: true,
+                fills_past_cwnd: false,
                 rwnd_counts_headers: false,
                 backoff_keeps_ssthresh: false,
                 hold_after_fast_retransmit: false,
@@ -211,6 +214,8 @@ impl Config {
             c.emulation.data_with_cookie = false;
             c.congestion.idle_decay_floor = Some(2);
             c.emulation.rwnd_counts_headers = true;
+            c.emulation.fills_past_cwnd = true;
+            c.emulation.sack_filled_hole = false;
         })
     }
 

@@ -40,7 +40,7 @@ impl Config {
             c.congestion.growth_needs_advance = false;
             c.emulation.timeout_waits_for_ack = false;
             // Its logs show it still: a fast retransmit does not restart T3-rtx.
-            c.emulation.quirks = Quirks { t3_runs_on: true, ..Quirks::default() };
+            c.emulation.quirks = Quirks { t3_runs_on: true, fsn_from_second: true, ..Quirks::default() };
         })
     }
 

@@ -16,7 +16,7 @@ use super::Endpoint;
 use super::spent::Worth;
 use crate::address::{is_group, is_unicast};
 use crate::association::init::{OurInit, PeerInit};
-use crate::association::{Association, State, causes, fresh_identity};
+use crate::association::{Association, Reply, State, causes, fresh_identity};
 use crate::config::{Checksums, Config};
 use crate::cookie::Cookie;
 use crate::negotiation::offer::Offer;
@@ -93,13 +93,29 @@ impl Endpoint {
         if outcome.malformed {
             self.stats.bad_chunks += 1;
         }
-        if outcome.stray_shutdown_ack {
-            self.answer_shutdown_ack(meta, packet);
+        if outcome.reply != Reply::None {
+            self.answer_for(outcome.reply, meta, packet);
         }
         if outcome.confirmed {
             self.registry.map(index);
         }
         self.settle(now, index);
+    }
+
+    /// Answers a packet that is no business of its association.
+    #[cold]
+    fn answer_for(&mut self, reply: Reply, meta: &Meta, packet: &Packet<'_>) {
+        match reply {
+            Reply::None => {}
+            Reply::ShutdownComplete => self.answer_shutdown_ack(meta, packet),
+            Reply::ReflectedAbort => {
+                let tag = packet.header().verification_tag;
+                self.reply(meta, tag, packet, |out| causes::write_abort(out, true, &[]));
+            }
+            Reply::SmallWindow { tag } => {
+                self.reply(meta, tag, packet, |out| causes::write_abort(out, false, &causes::small_window()));
+            }
+        }
     }
 
     /// The packet comes from the peer of an association, but its tag is not ours. 8.5.1 B, C and E name the cases
@@ -116,7 +132,10 @@ impl Endpoint {
                     self.settle(now, index);
                     return;
                 }
-                Some(Chunk::ShutdownComplete(complete)) if complete.reflected_tag && reflected => {
+                // It is never bundled (6.10).
+                Some(Chunk::ShutdownComplete(complete))
+                    if complete.reflected_tag && reflected && packet.chunks().nth(1).is_none() =>
+                {
                     assoc.on_shutdown_complete();
                     self.settle(now, index);
                     return;
@@ -232,6 +251,13 @@ impl Endpoint {
                 self.on_unexpected_init(now, index, meta, packet, &peer);
             }
             Some(index) => self.on_init_of_a_stranger(now, index, meta, packet, peer),
+            // "decides not to establish the new association due to ... lack of local resources, it MUST respond with an ABORT
+            // chunk" (5.1): a cookie that would be refused is not worth asking for.
+            None if self.listening.is_some() && !self.has_room() => {
+                self.stats.out_of_the_blue += 1;
+                let cause = causes::out_of_resource();
+                self.reply(meta, peer.tag, packet, |out| causes::write_abort(out, false, &cause));
+            }
             None => match self.listening.clone() {
                 Some(config) => {
                     let (tag, tsn) = fresh_identity(&mut self.rng);
@@ -243,6 +269,11 @@ impl Endpoint {
                 }
             },
         }
+    }
+
+    /// Whether there may be one more association.
+    fn has_room(&self) -> bool {
+        self.registry.open() < self.config.max_associations
     }
 
     /// Whether an association has that address for sure: only what comes from there, or was answered there, may touch it.
@@ -466,7 +497,7 @@ impl Endpoint {
                         return;
                     }
                 }
-                let room = self.registry.open() < self.config.max_associations;
+                let room = self.has_room();
                 let Some(config) = self.listening.clone().filter(|_| room) else {
                     // "decides not to establish the new association due to ... lack of local resources, it MUST respond with
                     // an ABORT chunk" (5.1).

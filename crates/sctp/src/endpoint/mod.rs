@@ -264,18 +264,25 @@ impl Endpoint {
 
     /// After an association was touched: queues it where it is due, and drops it from the maps when it has closed.
     fn settle(&mut self, now: Instant, index: u32) {
-        self.note_events(index);
-        if self.registry.unmap_if_closed(index) {
-            if let (Some(spent), Some(assoc)) = (&mut self.spent, self.registry.at(index)) {
-                let peers = assoc.shown_addresses().map(|address| (address, assoc.peer_port()));
-                spent.ended(now, assoc.tags().0, peers);
-            }
+        let news = self.registry.look(index);
+        if news.eventful {
+            self.eventful.push_back(index);
         }
-        if self.registry.at(index).is_some_and(Association::wants_to_transmit) {
+        if news.ended {
+            self.end(now, index);
+        }
+        if news.ready {
             // What leaves may start timers: they are looked at when nothing is left to send.
-            self.queue(index);
-        } else {
-            self.registry.reschedule(index);
+            self.ready.push_back(index);
+        }
+    }
+
+    #[cold]
+    fn end(&mut self, now: Instant, index: u32) {
+        self.registry.unmap_closed(index);
+        if let (Some(spent), Some(assoc)) = (&mut self.spent, self.registry.at(index)) {
+            let peers = assoc.shown_addresses().map(|address| (address, assoc.peer_port()));
+            spent.ended(now, assoc.tags().0, peers);
         }
     }
 

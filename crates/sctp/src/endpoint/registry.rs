@@ -57,6 +57,17 @@ pub(super) struct Registry {
     pub(super) pushes: u64,
 }
 
+/// What is new about an association that was touched.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct News {
+    /// It has events, and was not queued for them.
+    pub(super) eventful: bool,
+    /// It has closed, and is still in the maps.
+    pub(super) ended: bool,
+    /// It may have something to send, and was not queued for it.
+    pub(super) ready: bool,
+}
+
 impl Registry {
     pub(super) fn insert(&mut self, make: impl FnOnce(AssociationId) -> Association) -> AssociationId {
         let index = self.free.pop().unwrap_or_else(|| {
@@ -110,15 +121,26 @@ impl Registry {
         }
     }
 
-    /// True when it has just been found closed.
-    pub(super) fn unmap_if_closed(&mut self, index: u32) -> bool {
-        let closed = self.at(index).is_some_and(|a| a.state() == State::Closed);
-        let ended = closed && self.slots.get(index as usize).is_some_and(|s| s.mapped);
-        if ended {
-            self.unmap(index);
-            self.open = self.open.saturating_sub(1);
+    /// Looks at a slot whose association was touched, and marks it as queued for what is new.
+    pub(super) fn look(&mut self, index: u32) -> News {
+        let Some(slot) = self.slots.get_mut(index as usize) else { return News::default() };
+        let Some(assoc) = slot.assoc.as_deref() else { return News::default() };
+        let eventful = !slot.eventful && assoc.has_events();
+        slot.eventful |= eventful;
+        let ended = slot.mapped && assoc.state() == State::Closed;
+        let wants = assoc.wants_to_transmit();
+        let ready = wants && !slot.ready;
+        slot.ready |= ready;
+        if !wants {
+            self.reschedule(index);
         }
-        ended
+        News { eventful, ended, ready }
+    }
+
+    /// Takes an association that has closed out of the maps.
+    pub(super) fn unmap_closed(&mut self, index: u32) {
+        self.unmap(index);
+        self.open = self.open.saturating_sub(1);
     }
 
     pub(super) fn release(&mut self, id: AssociationId) -> bool {

@@ -44,9 +44,11 @@ pub(crate) struct Path {
     heartbeat_at: Option<Instant>,
     /// Nonce of the HEARTBEAT without answer, and when it left.
     awaiting: Option<(u64, Instant)>,
+    /// That it has no answer has been counted: one that comes now is late, and welcome.
+    missed: bool,
     /// A HEARTBEAT must leave.
     heartbeat_wanted: bool,
-    /// DATA was sent here since the heartbeat timer was set: the path is not idle.
+    /// New DATA was sent here since the heartbeat timer was set: the path is not idle.
     used: bool,
 }
 
@@ -65,6 +67,7 @@ impl Path {
             confirmed: true,
             heartbeat_at: None,
             awaiting: None,
+            missed: false,
             heartbeat_wanted: false,
             used: false,
         }
@@ -141,15 +144,28 @@ impl Path {
         }
     }
 
-    /// DATA leaves on this path.
+    /// New DATA leaves on this path, which "can be used for updating path RTT" (8.3): what is sent again cannot.
     #[inline]
     pub(crate) fn mark_used(&mut self) {
         self.used = true;
     }
 
     /// When a HEARTBEAT is due, or its answer overdue.
-    pub(crate) fn heartbeat_timer(&self) -> Option<Instant> {
-        self.heartbeat_at
+    #[inline]
+    pub(crate) fn heartbeat_timer(&self, config: &Config) -> Option<Instant> {
+        // Where periods are shorter than an RTO the next waits for the last answer.
+        if self.awaiting.is_some() {
+            self.overdue_at(config).or(self.heartbeat_at)
+        } else {
+            self.heartbeat_at
+        }
+    }
+
+    /// When the answer to a HEARTBEAT will be overdue: "not acknowledged within one RTO" (8.3). Unconfirmed paths are probed once an RTO,
+    /// and count otherwise.
+    fn overdue_at(&self, config: &Config) -> Option<Instant> {
+        let (_, sent_at) = self.awaiting.filter(|_| self.confirmed && !self.missed)?;
+        Some(config.clock().after(sent_at, self.rtt.rto()))
     }
 
     /// A HEARTBEAT must leave.
@@ -171,13 +187,20 @@ impl Path {
         self.used = false;
     }
 
-    /// The heartbeat timer ran out. True when an answer is overdue: an error of the path.
-    pub(crate) fn heartbeat_overdue(&mut self) -> bool {
-        let overdue = self.awaiting.take().is_some();
+    /// The heartbeat timer ran out. True when an answer has become overdue: an error of the path.
+    pub(crate) fn heartbeat_overdue(&mut self, now: Instant, config: &Config) -> bool {
+        let overdue = self.overdue_at(config).is_some_and(|at| at <= now);
         if overdue {
+            self.missed = true;
+            // "exponential backoff of the RTO if the previous HEARTBEAT chunk is unanswered" (8.3).
             self.rtt.back_off();
         }
         overdue
+    }
+
+    /// Whether the heartbeat period is over, too.
+    pub(crate) fn is_period_over(&self, now: Instant) -> bool {
+        self.heartbeat_at.is_some_and(|at| at <= now)
     }
 
     /// The next heartbeat period begins. "A destination transport address is considered 'idle' if no new chunk that can be
@@ -194,7 +217,7 @@ impl Path {
     /// No more heartbeats.
     pub(crate) fn stop_heartbeats(&mut self) {
         self.heartbeat_at = None;
-        self.heartbeat_wanted = false;
+        self.forget_heartbeat();
     }
 
     /// The heartbeat timer stops; a HEARTBEAT that must leave still does.
@@ -212,6 +235,7 @@ impl Path {
         let nonce = rng.u64();
         self.heartbeat_wanted = false;
         self.awaiting = Some((nonce, now));
+        self.missed = false;
         let mut info = [0; HEARTBEAT_INFO_LEN];
         info[0] = id.get();
         info[1..9].copy_from_slice(&nonce.to_be_bytes());

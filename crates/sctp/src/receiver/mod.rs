@@ -322,11 +322,18 @@ impl Receiver {
 
     /// A packet with data came in SHUTDOWN-SENT: "MUST immediately respond ... with a SHUTDOWN chunk", and a SACK where gaps
     /// or duplicates exist (9.2). The SHUTDOWN chunk speaks of subflow 0 only.
-    pub(crate) fn demand_unsaid(&mut self) {
+    /// Without such the SHUTDOWN chunk has acknowledged everything, and a SACK would only repeat it: it may wait, as long as the
+    /// window that the peer knows of is far from used up.
+    pub(crate) fn demand_unsaid(&mut self, cx: &Context) {
+        let said = self.asn.is_none().then(|| self.advertised_window(cx));
+        let update = cx.config.limits.receive_window / 4;
+        let is_known = |told: u32, window: u32| window >= told / 2 && window < told.saturating_add(update);
         for (at, space) in self.spaces.iter_mut() {
             let unsaid = at != SpaceId::FIRST && space.timing.is_pending();
             if unsaid || space.received.has_holes() || !space.timing.duplicates.is_empty() {
                 space.timing.demand();
+            } else if said.is_some_and(|window| is_known(space.timing.last_advertised, window)) {
+                space.timing.leave_to_shutdown(cx.now, cx.config.mtu.into(), cx.config.ack_policy());
             }
         }
     }

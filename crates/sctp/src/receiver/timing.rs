@@ -89,6 +89,19 @@ impl AckTiming {
         self.now = true;
     }
 
+    /// A SHUTDOWN chunk has acknowledged everything: the SACK, which also tells the window, waits for its timer, unless the peer may
+    /// have used a quarter of the window that it was told of, with packets of at most `mtu` bytes.
+    pub(crate) fn leave_to_shutdown(&mut self, now: Instant, mtu: u32, policy: AckPolicy) {
+        let used = u64::from(self.packets) * u64::from(mtu);
+        if !self.now || policy.delay == Duration::ZERO || used > u64::from(self.last_advertised / 4) {
+            return;
+        }
+        self.now = false;
+        if self.due.is_none() {
+            self.due = Some(policy.clock.after(now, policy.delay));
+        }
+    }
+
     /// The delayed SACK's timer ran out.
     pub(crate) fn on_timeout(&mut self, now: Instant) {
         if self.due.is_some_and(|due| due <= now) {

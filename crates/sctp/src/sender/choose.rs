@@ -5,6 +5,7 @@ use anabranch_wire::{CommonHeader, padded};
 use super::Sender;
 use super::next::{First, Next};
 use super::scheduler::Candidate;
+use super::ssn;
 use crate::context::Context;
 use crate::ids::{LaneId, SubflowId};
 
@@ -67,6 +68,10 @@ impl Sender {
             return None;
         }
         let on = cx.paths.get(path)?;
+        let flight = &self.spaces.get(at)?.flight;
+        if flight.span() >= ssn::MOST && ssn::run_out(&subflow.out, &self.numbering, flight) {
+            return None;
+        }
         // A wide open window needs no closer look.
         if self.has_room(at, u64::from(on.mtu())) {
             let waits = paced && self.waits_for_pacer(cx, lane_id);

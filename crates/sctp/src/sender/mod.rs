@@ -25,6 +25,7 @@ mod retransmission;
 mod scheduler;
 mod space;
 mod spaces;
+mod ssn;
 mod subflow;
 mod subflow_changes;
 mod table;
@@ -247,6 +248,11 @@ impl Sender {
             || any_of(self.lanes.rows(), |lane| lane.loss.any())
     }
 
+    /// What the peer has room for, less what is under way.
+    pub(crate) fn peer_window(&self) -> u64 {
+        self.peer_rwnd
+    }
+
     /// Any packet has arrived: where a timeout lets one packet be in flight until then, more may follow.
     #[inline]
     pub(crate) fn heard(&mut self, cx: &Context) {
@@ -261,7 +267,11 @@ impl Sender {
     #[inline]
     fn max_payload(&self, cx: &Context, path: PathId) -> usize {
         let pmdcs = cx.paths.get(path).map_or(0, |path| path.pmdcs() as usize);
-        pmdcs.saturating_sub(self.encoding.header_len() + usize::from(self.beside_data))
+        let room = pmdcs.saturating_sub(self.encoding.header_len() + usize::from(self.beside_data));
+        match cx.config.limits.max_fragment {
+            0 => room,
+            most => room.min(most),
+        }
     }
 
     /// Chunks visited in the flight so far.

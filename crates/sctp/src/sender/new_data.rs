@@ -8,6 +8,7 @@ use super::Sender;
 use super::flight::{ChunkState, SentChunk};
 use super::lane::TimedChunk;
 use super::next::{First, Next};
+use super::ssn;
 use super::subflow::Subflow;
 use crate::association::State;
 use crate::config::ImmediateBit;
@@ -130,17 +131,28 @@ impl Sender {
         };
         let mut chunks = 0;
         loop {
+            if chunks > 0 && cx.config.emulation.fills_past_cwnd {
+                if let Some(lane) = self.lanes.get_mut(next.lane) {
+                    // Until this packet ends.
+                    lane.cwnd_exempt_new = lane.cwnd_exempt_new.max(1);
+                }
+            }
             let room = limit.saturating_sub(packet.len());
             if several && !std::mem::take(&mut decided) && !self.may_begin_or_go_on(cx, next.subflow) {
                 break;
             }
             let roomy = std::mem::take(&mut roomy);
             let Some(payload) = self.next_new_payload(cx, next, room, roomy) else { break };
-            if !roomy && !self.fits_peer_window(cx, next.space, payload) {
+            let probes = !roomy && !self.fits_peer_window(cx, next.space, payload);
+            let last_sent = self.lanes.get(next.lane).and_then(|lane| lane.last_sent);
+            if probes {
                 self.begin_probe(cx, next.space);
             }
             let run = self.write_run(cx, packet, limit, next, Some(payload));
             chunks += run.chunks;
+            if probes {
+                self.probe_has_left(cx, next, last_sent);
+            }
             if several {
                 self.keep_contiguous(cx, next.subflow);
                 if let Some(stream) = run.ended.filter(|_| !self.moves.is_empty()) {
@@ -184,7 +196,17 @@ impl Sender {
         let before = packet.len();
         loop {
             let room = limit.saturating_sub(packet.len());
-            if room <= cut.header || !(first.is_some() || lane.may_send_new()) {
+            if room <= cut.header {
+                break;
+            }
+            if !(first.is_some() || lane.may_send_new()) {
+                // Where the packet that exceeds cwnd is filled, only its first chunk asks.
+                if run.chunks == 0 || !cx.config.emulation.fills_past_cwnd {
+                    break;
+                }
+            }
+            if space.flight.span() >= ssn::MOST && ssn::run_out(&subflow.out, &self.numbering, &space.flight)
+            {
                 break;
             }
             let open = self.peer_rwnd;
@@ -197,9 +219,15 @@ impl Sender {
                 (!run.undecided).then_some(payload)
             });
             let Some(mut fragment) = fragment else { break };
-            if matches!(framing, Framing::Sf2007 { .. }) {
-                fragment.number = self.next_asn.get();
-                self.next_asn = self.next_asn.next();
+            match framing {
+                Framing::Sf2007 { .. } => {
+                    fragment.number = self.next_asn.get();
+                    self.next_asn = self.next_asn.next();
+                }
+                Framing::IData if cx.config.emulation.quirks.fsn_from_second => {
+                    fragment.number = fragment.number.wrapping_sub(1);
+                }
+                _ => {}
             }
             let kept = subflow.reserved.next();
             let seq = kept.unwrap_or(space.flight.next());
@@ -299,6 +327,9 @@ impl Sender {
         let space = self.spaces.get(next.space)?;
         // "before sending new DATA chunks, the sender MUST first transmit any DATA chunks that are marked".
         if !lane.may_send_new() || (lane.loss.any() && lane.loss.next_lost(&space.flight).is_some()) {
+            return None;
+        }
+        if space.flight.span() >= ssn::MOST && ssn::run_out(&subflow.out, &self.numbering, &space.flight) {
             return None;
         }
         let payload = cut.payload(subflow.out.peek(usize::MAX)?, room)?;

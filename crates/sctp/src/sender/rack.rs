@@ -44,6 +44,17 @@ impl Rack {
         self.resent.push_back((now, seq));
     }
 
+    /// Transmissions other than the first, for another lane.
+    pub(crate) fn take_resent(&mut self) -> VecDeque<(Instant, u64)> {
+        std::mem::take(&mut self.resent)
+    }
+
+    /// What another lane had sent again is this one's: "RACK_sent_after" goes by the time of each (6.2, step 5).
+    pub(crate) fn adopt(&mut self, resent: VecDeque<(Instant, u64)>) {
+        self.resent.extend(resent);
+        self.resent.make_contiguous().sort_unstable();
+    }
+
     /// Forgets transmissions and probe: T3-rtx has expired, or the chunks have gone to another lane.
     pub(crate) fn forget(&mut self) {
         self.resent.clear();

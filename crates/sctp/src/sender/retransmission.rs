@@ -96,6 +96,7 @@ impl Sender {
                 lane.loss.retransmitted(seq, false);
             }
         }
+        let last_sent = lane.last_sent;
         lane.on_sent(cx.now, size);
         // C5: a chunk sent before this retransmission is not timed any more.
         let through = cx.config.timers.rtt_sampling == RttSampling::ThroughLoss;
@@ -108,6 +109,10 @@ impl Sender {
         if established && (lane.t3.is_none() || restarts) {
             lane.arm_t3(cx);
         }
+        if space.probe.in_flight {
+            lane.last_sent = last_sent;
+            lane.stretch_t3(cx, space.probe.backoff);
+        }
         let charged = len as u64 + if cx.config.emulation.rwnd_counts_headers { WINDOW_HEADER } else { 0 };
         space.allowance.take(charged);
         self.peer_rwnd = self.peer_rwnd.saturating_sub(charged);
@@ -118,9 +123,6 @@ impl Sender {
             subflow.counters.retransmissions += 1;
             subflow.counters.payload_bytes_sent += len as u64;
             subflow.counters.chunk_bytes_sent += on_wire;
-        }
-        if let Some(path) = cx.paths.get_mut(next.path) {
-            path.mark_used();
         }
         cx.record(owner, next.path, TraceEvent::Sent { seq, len: len as u32, retransmit: Some(reason) });
     }

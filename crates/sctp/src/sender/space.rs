@@ -40,6 +40,8 @@ pub(super) struct WindowProbe {
     pub(super) closed: bool,
     /// A SACK arrived since the probe, or its last retransmission, was sent.
     pub(super) answered: bool,
+    /// How often the interval of probes that are answered has doubled. It is no matter of the path, whose RTO stays.
+    pub(super) backoff: u8,
 }
 
 impl WindowProbe {

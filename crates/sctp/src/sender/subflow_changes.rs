@@ -77,6 +77,7 @@ impl Sender {
         }
         let Some(old) = self.lanes.get_mut(from) else { return };
         let (window, ssthresh) = (old.controller.window(), old.controller.ssthresh());
+        let resent = old.rack.as_mut().filter(|_| same_space).map(|rack| rack.take_resent());
         let moved = same_space.then(|| old.hand_over());
         if let Some(lane) = self.lanes.get_mut(to) {
             lane.controller.absorb(window, ssthresh);
@@ -91,6 +92,9 @@ impl Sender {
                         chunk.subflow = into;
                     }
                     lane.take_over(&moved);
+                    if let (Some(rack), Some(resent)) = (&mut lane.rack, resent) {
+                        rack.adopt(resent);
+                    }
                     lane.loss.took_over(&space.flight, to);
                     lane.earliest = lane.loss.earliest(&space.flight);
                     if lane.unacked > 0 && lane.t3.is_none() {

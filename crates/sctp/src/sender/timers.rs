@@ -76,6 +76,9 @@ impl Sender {
         let holds_earliest = earliest.is_some_and(|chunk| chunk.lane == id);
         let probe = space.probe.in_flight && holds_earliest;
         let probing = probe && space.probe.answered;
+        if probing {
+            space.probe.backoff = space.probe.backoff.saturating_add(1);
+        }
         if holds_earliest {
             space.probe.answered = false;
             space.probe.in_flight |= space.probe.closed;
@@ -87,7 +90,8 @@ impl Sender {
             }
         }
         let waited = lane.rto(cx);
-        if !cx.config.emulation.quirks.faulty_recovery {
+        // A probe that is answered says that the path is well: its interval grows, not the RTO.
+        if !probing && !cx.config.emulation.quirks.faulty_recovery {
             if let Some(rtt) = lane.rtt_mut(&mut cx.paths) {
                 rtt.back_off();
             }

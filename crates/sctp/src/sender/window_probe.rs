@@ -3,6 +3,8 @@
 //! A closed window says nothing about the path, and nothing about congestion. A probe that the peer had no room for was dropped:
 //! the SACK that opens the window says so, and what was dropped leaves again with it.
 
+use anabranch_base::Instant;
+
 use super::Sender;
 use super::acknowledgement::Windows;
 use super::flight::ChunkState;
@@ -44,7 +46,27 @@ impl Sender {
         space.probe.due = false;
         space.probe.in_flight = true;
         space.probe.answered = false;
+        // It has waited for one RTO: "SHOULD increase the probe interval exponentially afterwards" (6.1 A).
+        space.probe.backoff = 1;
         cx.stats.window_probes += 1;
+    }
+
+    /// The chunk has left. As to cwnd its lane is as idle as it was: data was last sent at that time.
+    pub(super) fn probe_has_left(&mut self, cx: &Context, next: &Next, last_sent: Option<Instant>) {
+        let (Some(lane), Some(space)) = (self.lanes.get_mut(next.lane), self.spaces.get(next.space)) else {
+            return;
+        };
+        lane.last_sent = last_sent;
+        if lane.t3.is_some() {
+            lane.stretch_t3(cx, space.probe.backoff);
+        }
+    }
+
+    /// The window is open again: meanwhile nothing was sent but probes.
+    fn end_of_idleness(&mut self, cx: &Context, at: SpaceId) {
+        for lane in self.lanes.rows_mut().iter_mut().filter(|lane| lane.space == at) {
+            lane.decay(cx);
+        }
     }
 
     /// A SACK has come for a space: which windows it has closed or opened.
@@ -79,6 +101,9 @@ impl Sender {
                 space.probe.in_flight = false;
                 space.probe.closed = false;
             }
+            if opened {
+                self.end_of_idleness(cx, id);
+            }
         }
         let room = self.fits_earliest(cx, at, windows);
         let Some(space) = self.spaces.get_mut(at) else { return };
@@ -90,6 +115,7 @@ impl Sender {
         let earliest = space.flight.get(space.flight.first());
         let lane = earliest.filter(|chunk| chunk.state == ChunkState::InFlight).map(|chunk| chunk.lane);
         space.probe = WindowProbe::default();
+        self.end_of_idleness(cx, at);
         // If it moved the cumulative point the probe has arrived.
         let Some(id) = lane.filter(|_| !advanced) else { return };
         self.mark_all_lost(cx, id);

@@ -36,6 +36,11 @@ impl Numbering {
         }
     }
 
+    /// The number that the next ordered message of a stream will have.
+    pub(crate) fn next(&self, stream: u16) -> Mid {
+        self.next.get(usize::from(stream)).copied().unwrap_or(Mid::new(0))
+    }
+
     #[inline(never)]
     fn take_rare(&mut self, stream: u16, unordered: bool) -> Mid {
         let id = usize::from(stream);

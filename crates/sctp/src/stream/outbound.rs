@@ -112,6 +112,13 @@ impl Outbound {
         Some((message.payload.len() - stream.offset).min(limit))
     }
 
+    /// The stream of the fragment that goes next, if an ordered message begins with it.
+    pub(crate) fn begins_ordered(&self) -> Option<u16> {
+        let id = self.scheduler.next()?;
+        let stream = self.streams.get(usize::from(id)).filter(|stream| stream.offset == 0)?;
+        stream.queue.front().filter(|message| !message.unordered).map(|_| id)
+    }
+
     /// Takes the next fragment: as many bytes as `cut` makes of those that wait of its message, or nothing where it says
     /// `None`. The payload is shared with the message, not copied.
     #[inline]

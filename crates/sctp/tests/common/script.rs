@@ -7,7 +7,9 @@ use std::collections::BTreeSet;
 use anabranch_base::Duration;
 use anabranch_sctp::{AssociationId, CloseReason, Config, Event, State};
 use anabranch_wire::cause::{Cause, Causes, StaleCookie};
-use anabranch_wire::chunk::{CookieAck, Data, DataFlags, ErrorChunk, GapBlock, Init, InitKind, sack};
+use anabranch_wire::chunk::{
+    CookieAck, Data, DataFlags, ErrorChunk, GapBlock, Init, InitKind, Shutdown, sack,
+};
 use anabranch_wire::param::{Param, Params, StateCookie};
 use anabranch_wire::{Checksum, ChecksumOut, CommonHeader, Packet, PacketBuilder, Ssn, Tsn};
 
@@ -25,6 +27,17 @@ pub fn packet(tag: u32, write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     builder.finish(ChecksumOut::Compute);
     out
 }
+
+/// Every state in which an association can be spoken to.
+pub const STATES: [State; 7] = [
+    State::CookieWait,
+    State::CookieEchoed,
+    State::Established,
+    State::ShutdownPending,
+    State::ShutdownSent,
+    State::ShutdownReceived,
+    State::ShutdownAckSent,
+];
 
 /// A calls; the script answers.
 pub struct Script {
@@ -55,6 +68,34 @@ impl Script {
         script.init_ack(10);
         script.send(|out| CookieAck.emit(out));
         assert_eq!(script.state(), State::Established);
+        script.pair.log.clear();
+        script
+    }
+
+    /// A stands where a script has led it, and has just said what it has to say.
+    pub fn in_state(config: &Config, state: State) -> Self {
+        let mut script = match state {
+            State::CookieWait | State::CookieEchoed => Self::calling(config),
+            _ => Self::established(config),
+        };
+        let (now, a) = (script.pair.now, script.a);
+        if matches!(state, State::ShutdownPending | State::ShutdownReceived) {
+            script.pair.send(Side::A, a, 0, &[1; 100]);
+            script.pair.pump();
+        }
+        match state {
+            State::CookieEchoed => script.init_ack(10),
+            State::ShutdownPending | State::ShutdownSent => {
+                script.pair.a.association(a).unwrap().shutdown(now);
+                script.pair.pump();
+            }
+            State::ShutdownReceived | State::ShutdownAckSent => {
+                let cumulative = Tsn::new(script.tsn_a.wrapping_sub(1));
+                script.send(|out| Shutdown { cumulative }.emit(out));
+            }
+            _ => {}
+        }
+        assert_eq!(script.state(), state);
         script.pair.log.clear();
         script
     }

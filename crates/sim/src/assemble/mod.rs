@@ -90,7 +90,7 @@ pub(crate) fn world(
             classes,
             nodes: nodes as u32,
             addresses,
-            protocols: sides.iter().step_by(2).map(|side| side.engine.protocol()).collect(),
+            formats: sides.iter().step_by(2).map(|side| side.engine.format()).collect(),
             recorder,
             marks_data,
             hops: 0,

@@ -28,14 +28,25 @@ pub(crate) enum Engine {
     Toy(Box<toy::ToyEnd>),
 }
 
-/// Bytes of user data in a packet, and what it is: the flags of a TCP segment, the type of the first chunk of an SCTP
-/// packet, 0 for others.
-pub(crate) fn describe(protocol: u8, frame: &anabranch_link::Frame) -> (u64, u8) {
-    match protocol {
-        132 => sctp::describe(&frame.bytes),
-        6 => tcp::describe(&frame.bytes),
-        // A datagram is a size; it has 8 bytes of UDP header and at least 20 of IP.
-        _ => (u64::from(frame.size.saturating_sub(28)), 0),
+/// What is to be known of the packets of a flow, to read them on their way.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Format {
+    /// IP protocol number.
+    pub(crate) protocol: u8,
+    /// Bytes of header of an SCTP DATA chunk.
+    data_header: u8,
+}
+
+impl Format {
+    /// Bytes of user data in a packet, and what it is: the flags of a TCP segment, the type of the first chunk of an SCTP
+    /// packet, 0 for others.
+    pub(crate) fn describe(self, frame: &anabranch_link::Frame) -> (u64, u8) {
+        match self.protocol {
+            132 => sctp::describe(&frame.bytes, usize::from(self.data_header)),
+            6 => tcp::describe(&frame.bytes),
+            // A datagram is a size; it has 8 bytes of UDP header and at least 20 of IP.
+            _ => (u64::from(frame.size.saturating_sub(28)), 0),
+        }
     }
 }
 
@@ -159,6 +170,15 @@ impl Engine {
             #[cfg(test)]
             Self::Toy(_) => 253,
         }
+    }
+
+    /// How its packets are to be read.
+    pub(crate) fn format(&self) -> Format {
+        let data_header = match self {
+            Self::Sctp(end) => end.data_header() as u8,
+            _ => 0,
+        };
+        Format { protocol: self.protocol(), data_header }
     }
 
     /// Whether a packet of this transport carries user data. Only called where a loss model asks.

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use anabranch_base::{Instant, Meta, Rng, TraceRecord, Transmit};
 use anabranch_sctp::{
     Association, AssociationHandle, AssociationId, CloseReason, Config, Endpoint, EndpointConfig, Event,
-    Message, SubflowStats,
+    Message, SubflowLevel, SubflowStats,
 };
+use anabranch_wire::chunk::{Data, IData};
+use anabranch_wire::sf2007;
 use bytes::Bytes;
 
 use super::report::{Counts, Gauges, Notice};
@@ -176,6 +178,11 @@ impl SctpEnd {
         }
     }
 
+    /// Bytes of header of its DATA chunks.
+    pub(crate) fn data_header(&self) -> usize {
+        if self.config.subflows.level == SubflowLevel::Sf2007 { sf2007::Data::HEADER } else { Data::HEADER }
+    }
+
     pub(crate) fn set_trace(&mut self, on: bool) {
         self.endpoint.set_trace(on);
     }
@@ -193,12 +200,11 @@ pub(super) fn carries_data(packet: &[u8]) -> bool {
     chunks(packet).any(|(kind, _)| DATA_CHUNKS.contains(&kind))
 }
 
-/// Bytes of user data in all, and the type of the first chunk.
-pub(super) fn describe(packet: &[u8]) -> (u64, u8) {
+/// Bytes of user data in all, and the type of the first chunk. A DATA chunk has a header of `data_header` bytes.
+pub(super) fn describe(packet: &[u8], data_header: usize) -> (u64, u8) {
     let user = chunks(packet).map(|(kind, length)| match kind {
-        // Their headers have 16 and 20 bytes.
-        0 => length.saturating_sub(16),
-        0x40 | 0x5F => length.saturating_sub(20),
+        0 => length.saturating_sub(data_header),
+        0x40 | 0x5F => length.saturating_sub(IData::HEADER),
         _ => 0,
     });
     (user.map(|bytes| bytes as u64).sum(), packet.get(12).copied().unwrap_or_default())
@@ -242,8 +248,13 @@ mod tests {
         packet.extend([0; 20]);
         packet.extend([0x40, 3, 0, 23]);
         packet.extend([0; 19]);
-        assert_eq!(describe(&packet), (8, 3));
-        assert_eq!(describe(&packet[..12]), (0, 0));
+        assert_eq!(describe(&packet, Data::HEADER), (8, 3));
+        assert_eq!(
+            describe(&packet, sf2007::Data::HEADER),
+            (4, 3),
+            "the header of the thesis has four bytes more"
+        );
+        assert_eq!(describe(&packet[..12], Data::HEADER), (0, 0));
         // A length that lies must not hang.
         packet.splice(12.., [3, 0, 0, 0, 3, 0, 0, 1]);
         assert!(!carries_data(&packet));

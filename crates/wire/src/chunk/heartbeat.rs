@@ -27,18 +27,26 @@ pub enum HeartbeatKind {
     Ack,
 }
 
-/// A HEARTBEAT or HEARTBEAT ACK: the acknowledgement returns the parameter of the request unchanged.
+/// A HEARTBEAT or HEARTBEAT ACK: the acknowledgement returns the parameters of the request unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heartbeat<'a> {
     /// What the sender of the request wants back.
     pub info: HeartbeatInfo<'a>,
 }
 
+/// Appends the HEARTBEAT ACK for a HEARTBEAT chunk with this value: "the Heartbeat Information TLV, together with any other received
+/// TLVs, copied unchanged from the received HEARTBEAT chunk" (RFC 9260, 8.3).
+pub fn emit_answer(value: &[u8], out: &mut Vec<u8>) {
+    let start = begin_chunk(out, kind::HEARTBEAT_ACK, 0);
+    out.extend_from_slice(value);
+    end(out, start, 0);
+}
+
 impl<'a> Heartbeat<'a> {
     /// Bytes before the information, chunk header included.
     pub const HEADER: usize = 8;
 
-    /// Reads the mandatory parameter; what follows it is ignored.
+    /// Reads the mandatory parameter; what follows it is not looked at.
     ///
     /// # Errors
     /// The parameter is missing or malformed.
@@ -76,6 +84,17 @@ mod tests {
         Heartbeat { info: HeartbeatInfo { info: b"hello" } }.emit(HeartbeatKind::Ack, &mut out);
         assert_eq!(out, [5, 0, 0, 13, 0, 1, 0, 9, b'h', b'e', b'l', b'l', b'o', 0, 0, 0]);
         assert_eq!(Heartbeat::parse(raw(&out)).unwrap().info.info, b"hello");
+    }
+
+    #[test]
+    fn an_answer_returns_the_value() {
+        let value = [0, 1, 0, 6, 7, 7, 0, 0, 0xc7, 0x77, 0, 5, 9];
+        let mut out = Vec::new();
+        emit_answer(&value, &mut out);
+        assert_eq!(out[..4], [5, 0, 0, 17]);
+        assert_eq!(out[4..17], value);
+        assert_eq!(out[17..], [0, 0, 0]);
+        assert_eq!(Heartbeat::parse(raw(&out)).unwrap().info.info, [7, 7]);
     }
 
     #[test]

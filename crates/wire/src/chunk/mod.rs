@@ -10,7 +10,7 @@ pub mod data;
 mod ecn;
 mod error;
 pub mod forward_tsn;
-mod heartbeat;
+pub mod heartbeat;
 mod i_data;
 pub mod i_forward_tsn;
 pub mod init;

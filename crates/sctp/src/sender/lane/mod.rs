@@ -14,6 +14,9 @@ use crate::encoding::Encoding;
 use crate::ids::{PathId, SpaceId, SubflowId, Table};
 use crate::path::Path;
 
+/// Doublings of an interval that reach any RTO.Max.
+const MOST_DOUBLINGS: u8 = 20;
+
 /// The chunk being timed when one measurement is made per round trip (RFC 9260, 6.3.1, C4).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TimedChunk {
@@ -64,7 +67,7 @@ pub(super) struct Lane {
     pub(super) timed_open: bool,
     /// T3-rtx.
     pub(super) t3: Option<Instant>,
-    /// Time of the last DATA sent.
+    /// Time of the last DATA sent that was no window probe.
     pub(super) last_sent: Option<Instant>,
     /// The chunk being timed.
     pub(super) timed: Option<TimedChunk>,
@@ -323,8 +326,9 @@ impl Lane {
         self.open_burst();
     }
 
-    /// The association has ended: no timer is left.
+    /// The association has ended: no timer is left, and nothing is under way.
     pub(super) fn stop(&mut self) {
+        (self.flight, self.flight_chunks, self.unacked) = (0, 0, 0);
         self.t3 = None;
         self.loss_timer = None;
         if let Some(pacer) = &mut self.pacer {
@@ -360,12 +364,23 @@ impl Lane {
         self.t3 = Some(cx.config.clock().after(cx.now, self.rto(cx)));
     }
 
+    /// T3-rtx of a window probe: its interval has doubled so many times (6.1 A).
+    pub(super) fn stretch_t3(&mut self, cx: &Context, doublings: u8) {
+        let interval = self.rto(cx) * (1 << doublings.min(MOST_DOUBLINGS));
+        self.t3 = Some(cx.config.clock().after(cx.now, interval.min(cx.config.timers.rto_max)));
+    }
+
     /// Halves cwnd for every RTO that passed without a transmission (7.2.1), before the next one.
     pub(super) fn decay_if_idle(&mut self, cx: &Context) {
-        let Some(last) = self.last_sent else { return };
-        if self.unacked > 0 {
-            return;
+        if self.unacked == 0 {
+            self.decay(cx);
         }
+    }
+
+    /// The same where what is unacknowledged is no more than a window probe: "the cwnd SHOULD be adjusted according to Section 7.2.1.
+    /// Zero window probing does not affect the calculation of cwnd" (6.1 A).
+    pub(super) fn decay(&mut self, cx: &Context) {
+        let Some(last) = self.last_sent else { return };
         let rto = self.rto(cx).max(Duration::from_millis(1));
         let mut idle = (cx.now - last).as_nanos() / rto.as_nanos();
         // Thirty halvings reach any floor.
