@@ -37,11 +37,13 @@ fn life(seed: u64) {
 }
 
 #[test]
+#[ignore = "make soak: the harness has changed since it last ran whole"]
 fn wild_lives_1() {
     lives(0..350);
 }
 
 #[test]
+#[ignore = "make soak: the harness has changed since it last ran whole"]
 fn wild_lives_2() {
     lives(1000..1350);
 }
