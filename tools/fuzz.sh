@@ -13,11 +13,34 @@ flags="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-arg
 flags+=" -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing"
 # With --target the flags are not for build scripts and macros.
 RUSTFLAGS=$flags cargo build --release --quiet --locked --target "$host"
+echo "built in $SECONDS s"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
 for target in "${targets[@]}"; do
     # What is found goes beside the kept corpus, which is read only here.
     mkdir -p "target/found/$target"
     echo "fuzz $target, $seconds s"
+    begun=$SECONDS
+    status=0
     "target/$host/release/$target" "target/found/$target" "corpus/$target" -max_total_time="$seconds" -seed=1 -max_len=4096 \
-        -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix="target/$target-" 2>&1 |
-        grep -E 'stat::(number_of_executed|new_units)|cov:|SUMMARY|panicked|Test unit|assertion' | tail -12
+        -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix="target/$target-" >"$log" 2>&1 || status=$?
+    executions=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
+    if [ "$status" -ne 0 ] || [ "${executions:-0}" -eq 0 ]; then
+        tail -60 "$log" >&2
+        echo "fuzz $target: stopped with status $status after ${executions:-an unknown number of} executions" >&2
+        exit 1
+    fi
+    # A target that ends before its time has not been fuzzed, whatever it says.
+    if [ $((SECONDS - begun + 2)) -lt "$seconds" ]; then
+        tail -60 "$log" >&2
+        echo "fuzz $target: ended after $((SECONDS - begun)) s of $seconds" >&2
+        exit 1
+    fi
+    coverage=$(grep -oE 'cov: [0-9]+' "$log" | tail -1)
+    found=$(sed -n 's/^stat::new_units_added: *//p' "$log")
+    echo "fuzz $target: $executions executions, $found new inputs, ${coverage:-no coverage}"
+    if [ -z "$coverage" ]; then
+        echo "fuzz $target: built without instrumentation" >&2
+        exit 1
+    fi
 done

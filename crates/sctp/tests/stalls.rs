@@ -408,6 +408,33 @@ fn a_peer_that_fills_no_hole_cannot_make_us_keep_everything() {
     }
 }
 
+/// Bookkeeping is limited while it grows: a flight of messages of one byte is mostly that, and the SACK that would say so may
+/// never come.
+#[test]
+fn a_flight_of_tiny_messages_is_limited_before_the_first_sack() {
+    for subflow_count in [1, 3] {
+        let config = subflows(subflow_count, Config::rfc9260()).with(|c| {
+            c.limits.send_buffer = 50_000;
+            c.limits.receive_window = 20_000;
+            c.congestion.initial_window = anabranch_sctp::config::InitialWindow::Packets(100);
+            c.congestion.max_burst = anabranch_sctp::config::MaxBurst::Off;
+        });
+        let mut script = Script::established(&config);
+        let (a, now) = (script.a, script.pair.now);
+        for _ in 0..40 {
+            for i in 0..1000 {
+                let message = anabranch_sctp::Message::new(i % u16::from(subflow_count), vec![7].into());
+                let _full = script.pair.a.association(a).unwrap().send(now, message);
+            }
+            script.pair.pump();
+        }
+        let association = script.pair.a.view(a).unwrap();
+        assert_eq!(association.audit(), Ok(()), "{subflow_count} subflows");
+        // It is the limit that stopped them, and neither cwnd nor the user.
+        assert!(association.queued_bytes() > 0 && association.flight_bytes() > 10_000);
+    }
+}
+
 /// 6.1 A: the first probe "after 1 RTO", then the interval grows "exponentially", up to RTO.Max; and none of that is left when the
 /// window is open again: the probes were answered, so the round trip is what it was.
 #[test]

@@ -325,9 +325,8 @@ impl Sender {
         // 6.2.1 C: "add the data size of those chunks to the rwnd".
         let freed = lane.charged(bytes, chunks, cx.config.emulation.rwnd_counts_headers);
         space.allowance.give_back(freed);
-        self.peer_rwnd += freed;
-        cx.stats.fast_retransmits += 1;
         let (subflow, path) = (lane.subflow, lane.path);
+        cx.stats.fast_retransmits += 1;
         if let Some(subflow) = self.subflows.get_mut(subflow) {
             subflow.counters.fast_retransmits += 1;
         }
@@ -353,6 +352,7 @@ impl Sender {
             lane.open_burst();
             cx.stats.congestion_events += 1;
         }
+        self.give_room_back(cx, freed);
         self.couple_loss(cx, id, chunks, cut);
         cx.record(subflow, path, TraceEvent::FastRetransmit { seq: earliest });
         self.record_window(cx, id);

@@ -181,7 +181,8 @@ impl Sender {
             lane.cwnd_exempt_packet = true;
             let freed = lane.charged(bytes, 1, cx.config.emulation.rwnd_counts_headers);
             space.allowance.give_back(freed);
-            self.peer_rwnd += freed;
+            lane.arm_t3(cx);
+            return self.give_room_back(cx, freed);
         }
         // "When the PTO fires ... rearm the RTO timer".
         lane.arm_t3(cx);

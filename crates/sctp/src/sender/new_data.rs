@@ -8,6 +8,7 @@ use super::Sender;
 use super::flight::{ChunkState, SentChunk};
 use super::lane::TimedChunk;
 use super::next::{First, Next};
+use super::peer_buffer::CHUNK;
 use super::ssn;
 use super::subflow::Subflow;
 use crate::association::State;
@@ -192,6 +193,7 @@ impl Sender {
         let established = cx.state != State::CookieEchoed;
         let pending = cx.state == State::ShutdownPending;
         let most = self.max_payload(cx, next.path);
+        let mut left = self.retention_left(cx);
         let Some(subflow) = self.subflows.get_mut(next.subflow) else { return Run::default() };
         let cut = Cut::of(subflow, self.encoding.header_len(), most);
         let Some(lane) = self.lanes.get_mut(next.lane) else { return Run::default() };
@@ -284,7 +286,9 @@ impl Sender {
                 lane.arm_t3(cx);
             }
             space.allowance.take(len + header_charge);
-            self.peer_rwnd = self.peer_rwnd.saturating_sub(len + header_charge);
+            // Bookkeeping counts as it comes: a flight of small messages is mostly that, and the next SACK would be too late.
+            left = left.saturating_sub(len + CHUNK);
+            self.peer_rwnd = self.peer_rwnd.saturating_sub(len + header_charge).min(left);
             let (at, association) = (cx.now, cx.association);
             cx.trace.record(|| {
                 let event = TraceEvent::Sent { seq, len: len as u32, retransmit: None };

@@ -7,7 +7,7 @@ use crate::ids::{Id, SpaceId};
 use crate::negotiation::fids::Judged;
 
 /// Memory for a chunk that was sent, besides its payload, bytes.
-const CHUNK: u64 = size_of::<SentChunk>() as u64;
+pub(super) const CHUNK: u64 = size_of::<SentChunk>() as u64;
 
 impl Sender {
     /// What may still be sent before that which is not acknowledged cumulatively fills its limit, bytes.
@@ -21,6 +21,13 @@ impl Sender {
         let limits = &cx.config.limits;
         let limit = limits.send_buffer as u64 + u64::from(limits.receive_window);
         limit.saturating_sub(self.retained())
+    }
+
+    /// What was found lost may be charged again: 6.2.1 C, "add the data size of those chunks to the rwnd". It is kept all the same,
+    /// and other lanes must not fill its room with new data.
+    #[inline(never)]
+    pub(super) fn give_room_back(&mut self, cx: &Context, freed: u64) {
+        self.peer_rwnd = (self.peer_rwnd + freed).min(self.retention_left(cx));
     }
 
     /// Memory for what was sent and is not acknowledged cumulatively, bytes.

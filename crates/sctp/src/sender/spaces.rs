@@ -29,8 +29,21 @@ impl Sender {
             (None, None) => None,
         };
         self.next_asn = self.base();
-        for lane in self.lanes.rows_mut() {
-            lane.chunk_header = counted_header(&cx.config, self.encoding);
+        let header = counted_header(&cx.config, self.encoding);
+        for id in self.lanes.ids() {
+            let Some(lane) = self.lanes.get_mut(id).filter(|lane| lane.chunk_header != header) else {
+                continue;
+            };
+            lane.chunk_header = header;
+            // What is in flight is counted with the header that it will have when it leaves again.
+            let Some(space) = self.spaces.get_mut(lane.space) else { continue };
+            for (_, chunk) in space.flight.iter_mut().filter(|(_, chunk)| chunk.lane == id) {
+                let before = chunk.size();
+                chunk.header = header;
+                if chunk.state == ChunkState::InFlight {
+                    lane.flight = (lane.flight + chunk.size()).saturating_sub(before);
+                }
+            }
         }
     }
 

@@ -132,7 +132,7 @@ impl Sender {
         lane.on_lost(bytes, chunks);
         let freed = lane.charged(bytes, chunks, headers);
         space.allowance.give_back(freed);
-        self.peer_rwnd += freed;
+        self.give_room_back(cx, freed);
     }
 
     /// Everything unacknowledged leaves again.

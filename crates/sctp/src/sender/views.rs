@@ -124,8 +124,9 @@ impl Sender {
     /// The first lane whose numbers differ from what a count gives, in words.
     pub(crate) fn audit(&self, cx: &Context) -> Result<(), String> {
         let limits = &cx.config.limits;
-        // What is found lost frees the room for itself, and several lanes may each find some. And each space may have one packet
-        // under way whatever the windows say: "the data sender can always have one DATA chunk in flight" (6.1 A).
+        // Each space may have one packet under way whatever the windows say: "the data sender can always have one DATA chunk in
+        // flight" (6.1 A). Twice the limit is what the whole
+        // association may have.
         let room = limits.send_buffer as u64 + u64::from(limits.receive_window);
         let most = 2 * room + u64::from(cx.config.mtu) * self.spaces.len() as u64;
         if self.retained() > most {

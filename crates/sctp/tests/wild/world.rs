@@ -210,11 +210,17 @@ impl World {
                 let unfinished = self.users[s].unfinished.entry(id).or_default();
                 let Some(received) = joined(unfinished, received) else { continue };
                 if peer && self.plan.corrupt == 0.0 {
-                    self.users[s].heard(received, honest, self.plan.largest);
+                    let strict = honest && !self.gave_up(1 - s);
+                    self.users[s].heard(received, strict, self.plan.largest);
                 }
             }
         }
         progress
+    }
+
+    /// Whether a side has closed an association on its own: what waited in it is gone, and the next one goes on behind that.
+    fn gave_up(&self, s: usize) -> bool {
+        self.users[s].closed.values().any(|reason| *reason == CloseReason::AbortedLocally)
     }
 
     fn watch(&self, s: usize) {
@@ -377,6 +383,14 @@ impl World {
     }
 
     fn restart(&mut self, s: usize, connects: bool) {
+        // A peer who has not heard the COOKIE ACK cannot know that whoever calls now is somebody else: what left with its COOKIE
+        // ECHO leaves again (RFC 9260, 5.2.4 B), and is new to an endpoint that has forgotten it.
+        let waits = |(_, state)| matches!(state, State::CookieWait | State::CookieEchoed);
+        if self.current(1 - s).is_some_and(waits) {
+            let epoch = self.users[1 - s].epoch;
+            self.users[s].next_in.retain(|(of, _), _| *of != epoch);
+            self.users[s].unordered_in.retain(|(of, _)| *of != epoch);
+        }
         let user = &mut self.users[s];
         user.epoch += 1;
         user.ids.clear();
@@ -535,6 +549,9 @@ impl World {
             return;
         }
         for s in [0, 1] {
+            if self.gave_up(s) {
+                continue;
+            }
             let (from, to) = (&self.users[s], &self.users[1 - s]);
             for (stream, count) in &from.next_out {
                 let got = to.next_in.get(&(0, *stream)).copied().unwrap_or(0);

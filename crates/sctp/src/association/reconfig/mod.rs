@@ -44,11 +44,13 @@ impl Association {
     #[inline]
     pub(super) fn reconfig_due(&self) -> bool {
         self.reconfig.as_ref().is_some_and(|reconfig| {
-            !reconfig.answers.is_empty()
+            let due = !reconfig.answers.is_empty()
                 || match &reconfig.outstanding {
                     Some(outstanding) => outstanding.due,
                     None => reconfig.waiting.iter().any(|request| self.is_ready(request)),
-                }
+                };
+            // The peer may be gone already: its ABORT would take the place of a SHUTDOWN COMPLETE that was lost.
+            due && self.cx.state != State::ShutdownAckSent
         })
     }
 
@@ -180,7 +182,7 @@ impl Association {
         let Some(outstanding) = self.reconfig.as_mut().and_then(|r| r.outstanding.as_mut()) else { return };
         outstanding.timer = None;
         outstanding.due = true;
-        if std::mem::take(&mut outstanding.in_progress) {
+        if std::mem::take(&mut outstanding.in_progress) || self.cx.state == State::ShutdownAckSent {
             return;
         }
         // "MUST use exponential backoff, doubling the value at every expiration".
