@@ -275,7 +275,6 @@ fn the_rules_of_the_profile_are_seen() {
         ("smallSwnd", "options.fills_past_cwnd", "false"),
         ("cwndFreeze-multistream", "receiver.options.sack_filled_hole", "true"),
         ("newReno", "options.fast_recovery", "until-exit"),
-        ("sack-with-loss", "options.rwnd_counts_headers", "false"),
         ("multipleRtx-early", "options.ssthresh_floor", "2"),
         ("cwndFreeze", "options.fast_retransmit_threshold", "4"),
         ("noEarlyHBs", "options.initial_window", "2"),

@@ -112,7 +112,7 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
 /// A chunk type that nobody knows.
 fn unknown_kind() -> impl Strategy<Value = u8> {
     (15..=255_u8).prop_filter("a type that is known", |kind| {
-        !matches!(kind, 0x40 | 0x5F | 0x82 | 0x9F | 0xC0 | 0xC2 | 0xDF)
+        !matches!(kind, 0x40 | 0x5F | 0x82 | 0x84 | 0x9F | 0xC0 | 0xC2 | 0xDF)
     })
 }
 

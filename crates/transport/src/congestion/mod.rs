@@ -238,9 +238,11 @@ mod tests {
             backoff_keeps_ssthresh: false,
             idle_floor: None,
         };
-        for (mut c, undone) in
-            [(Controller::chunks(&chunks), 1000), (Controller::segments(&segments), 20_000)]
-        {
+        // RFC 9260 halves, CUBIC cuts to 0.7; the floor is four packets.
+        for (mut c, undone, cuts) in [
+            (Controller::chunks(&chunks), 1000, [2500, 2000]),
+            (Controller::segments(&segments), 20_000, [3500, 2450]),
+        ] {
             assert_eq!((c.window(), c.ssthresh()), (10_000, 50_000));
             c.set_window(20_000);
             c.limit_window(30_000);
@@ -260,9 +262,9 @@ mod tests {
             c.resize(500);
             assert_eq!(c.window(), 5000);
             c.on_congestion(Congestion::FastRetransmit(Base::CWND));
-            assert_eq!(c.window(), 2500);
+            assert_eq!(c.window(), cuts[0]);
             c.on_congestion(Congestion::FastRetransmit(Base::CWND));
-            assert_eq!((c.window(), c.ssthresh()), (2000, 2000));
+            assert_eq!((c.window(), c.ssthresh()), (cuts[1], cuts[1]));
             c.on_congestion(Congestion::Timeout(Some(Base::CWND)));
             assert_eq!(c.window(), 500);
         }

@@ -55,7 +55,7 @@ fn every_type_is_parsed_as_what_it_is() {
             bytes[4..8].copy_from_slice(&[0, 1, 0, 4]);
         }
         let chunk = Chunk::parse(raw(&bytes)).unwrap();
-        let known = kind <= 14 || matches!(kind, 0x40 | 0x5F | 0x82 | 0x9F | 0xC0 | 0xC2 | 0xDF);
+        let known = kind <= 14 || matches!(kind, 0x40 | 0x5F | 0x82 | 0x84 | 0x9F | 0xC0 | 0xC2 | 0xDF);
         assert_eq!(matches!(chunk, Chunk::Unknown(_)), !known, "{kind}");
         let mut out = Vec::new();
         chunk.emit(&mut out);
