@@ -25,7 +25,7 @@ fn shrinking(discovery: &str, answer: MtuAnswer, mtu: u32, loss: Loss) -> Scenar
 /// Whether everything arrived, as it was sent; packets that the link in the middle lost.
 #[track_caller]
 fn arrives(scenario: &Scenario, seed: u64, what: &str) -> u64 {
-    let output = run(scenario, seed, &Record::default()).unwrap();
+    let output = run(scenario, seed, &Record::default()).expect("the scenario runs");
     let flow = &output.summary.flows[0];
     assert_eq!((flow.failed.as_deref(), flow.intact), (None, Some(true)), "{what}");
     assert_eq!(flow.measures.delivered_bytes, BYTES, "{what}");

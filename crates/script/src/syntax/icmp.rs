@@ -24,8 +24,11 @@ pub(super) const UNREACHABLE: (&str, u8, &[(&str, u8)]) = (
     ],
 );
 
+/// The words for the codes of a type, and their numbers.
+type Codes = &'static [(&'static str, u8)];
+
 /// Other types, and the words for their codes.
-pub(super) const OTHERS: &[(&str, u8, &[(&str, u8)])] = &[
+pub(super) const OTHERS: &[(&str, u8, Codes)] = &[
     ("echo_reply", 0, &[]),
     ("source_quench", 4, &[]),
     ("redirect", 5, &[]),
@@ -35,7 +38,7 @@ pub(super) const OTHERS: &[(&str, u8, &[(&str, u8)])] = &[
 ];
 
 /// A type by its word, with its codes; `type_3` is any.
-pub(super) fn kind(word: &str) -> Result<(u8, &'static [(&'static str, u8)]), String> {
+pub(super) fn kind(word: &str) -> Result<(u8, Codes), String> {
     if let Some(number) = word.strip_prefix("type_").and_then(|number| number.parse().ok()) {
         return Ok((number, &[]));
     }

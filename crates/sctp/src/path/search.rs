@@ -289,7 +289,7 @@ mod tests {
             if size <= carries {
                 assert!(search.answered(*now, u64::from(probes), *now, &RULES));
             } else {
-                *now = *now + Duration::from_secs(1);
+                *now += Duration::from_secs(1);
                 search.expired(*now, &RULES);
             }
             assert!(probes < 100, "no end at {size}");

@@ -171,7 +171,7 @@ impl World {
             // Who gave up in COOKIE-WAIT may still be called by the other.
             let gave_up = |id: &AssociationId| user.closed.get(id) == Some(&CloseReason::AbortedLocally);
             let mut known =
-                user.ids.iter().filter(|id| !gave_up(*id)).filter_map(|id| self.ends[s].view(*id)?.remote());
+                user.ids.iter().filter(|id| !gave_up(id)).filter_map(|id| self.ends[s].view(*id)?.remote());
             let second = !stranger && known.any(|remote| remote.ip() == peer);
             assert!(!honest || !second, "a second association with the same peer: {event:?}");
             user.ids.push(id);
