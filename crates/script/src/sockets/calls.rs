@@ -141,9 +141,9 @@ impl Sockets {
             }
             "listen" if arg(1).number() == Some(0) => stop_listening(socket, network),
             "listen" => listen(socket, network),
-            // It says where the association begins, not that it is up (RFC 6458, 9.9).
+            // On a one-to-many socket it says that the association begins, not that it is up (RFC 6458, 9.9).
             "sctp_connectx" => match connect(socket, first, network) {
-                Answer::Fails("EINPROGRESS") => Answer::done(),
+                Answer::Fails("EINPROGRESS") if socket.many => Answer::done(),
                 answer => answer,
             },
             "connect" => connect(socket, first, network),
