@@ -35,8 +35,8 @@ pub fn packet(data: &[u8]) {
 /// The decoder of State Cookies, as if the MAC had been forged.
 pub fn cookie(data: &[u8]) {
     if let Some(again) = anabranch_sctp::fuzzing::cookie(data) {
-        // What fills the place of an IPv4 address is not looked at.
-        assert_eq!(again.len(), data.len());
+        // What fills the place of an IPv4 address is not looked at, nor what fills a cookie up to its size.
+        assert!(again.len() <= data.len());
         assert_eq!(anabranch_sctp::fuzzing::cookie(&again), Some(again));
     }
 }
