@@ -141,9 +141,9 @@ impl Sockets {
             }
             "listen" if arg(1).number() == Some(0) => stop_listening(socket, network),
             "listen" => listen(socket, network),
-            // On a one-to-many socket it says that the association begins, not that it is up (RFC 6458, 9.9).
+            // Who asks for the id of the association is told that it begins, not that it is up (RFC 6458, 9.9).
             "sctp_connectx" => match connect(socket, first, network) {
-                Answer::Fails("EINPROGRESS") if socket.many => Answer::done(),
+                Answer::Fails("EINPROGRESS") if socket.many || call.args.len() > 3 => Answer::done(),
                 answer => answer,
             },
             "connect" => connect(socket, first, network),
