@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Fuzz targets, some seconds each: tools/fuzz.sh SECONDS [TARGET...]. Guided by coverage, with a stable compiler: what cargo-fuzz tells
+# Fuzz targets, some seconds each: tools/fuzz.sh SECONDS [TARGET...]. With FUZZ_RUNS=N each has N executions instead, drawn from a fixed
+# seed: the same every time, for CI. Guided by coverage, with a stable compiler: what cargo-fuzz tells
 # a nightly one is said here without the sanitizer, which safe Rust does not need.
 set -euo pipefail
 cd "$(dirname "$0")/../fuzz"
@@ -16,13 +17,17 @@ RUSTFLAGS=$flags cargo build --release --quiet --locked --target "$host"
 echo "built in $SECONDS s"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
+length=(-max_total_time="$seconds")
+[ -z "${FUZZ_RUNS:-}" ] || length=(-runs="$FUZZ_RUNS")
 for target in "${targets[@]}"; do
     # What is found goes beside the kept corpus, which is read only here.
+    # Runs that are to be the same every time do not begin with what others have found.
+    [ -z "${FUZZ_RUNS:-}" ] || rm -rf "target/found/$target"
     mkdir -p "target/found/$target"
-    echo "fuzz $target, $seconds s"
+    echo "fuzz $target"
     begun=$SECONDS
     status=0
-    "target/$host/release/$target" "target/found/$target" "corpus/$target" -max_total_time="$seconds" -seed=1 -max_len=4096 \
+    "target/$host/release/$target" "target/found/$target" "corpus/$target" "${length[@]}" -seed=1 -max_len=4096 \
         -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix="target/$target-" >"$log" 2>&1 || status=$?
     executions=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
     if [ "$status" -ne 0 ] || [ "${executions:-0}" -eq 0 ]; then
@@ -31,7 +36,8 @@ for target in "${targets[@]}"; do
         exit 1
     fi
     # A target that ends before its time has not been fuzzed, whatever it says.
-    if [ $((SECONDS - begun + 2)) -lt "$seconds" ]; then
+    if [ -n "${FUZZ_RUNS:-}" ] && [ "$executions" -lt "$FUZZ_RUNS" ] ||
+        [ -z "${FUZZ_RUNS:-}" ] && [ $((SECONDS - begun + 2)) -lt "$seconds" ]; then
         tail -60 "$log" >&2
         echo "fuzz $target: ended after $((SECONDS - begun)) s of $seconds" >&2
         exit 1

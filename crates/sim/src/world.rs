@@ -95,8 +95,8 @@ impl World {
             } else {
                 self.deliver(now, entity - FIRST_LINK);
             }
-            while let Some(frame) = self.net.bounced.pop() {
-                self.hand_over(now, frame);
+            if !self.net.bounced.is_empty() {
+                self.hand_back(now);
             }
             if !self.net.news.is_empty() {
                 self.open_more(now);
@@ -171,6 +171,14 @@ impl World {
             }
         }
         self.net.queue.set(entity, None);
+    }
+
+    /// ICMP messages of a host's own first link.
+    #[cold]
+    fn hand_back(&mut self, now: Instant) {
+        while let Some(frame) = self.net.bounced.pop() {
+            self.hand_over(now, frame);
+        }
     }
 
     fn hand_over(&mut self, now: Instant, frame: Frame) {

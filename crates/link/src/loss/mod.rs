@@ -29,9 +29,10 @@ pub enum Loss {
     BitErrors(Box<BitErrors>),
 }
 
-impl LossModel for Loss {
-    #[inline]
-    fn is_lost(&mut self, frame: &Frame) -> bool {
+impl Loss {
+    /// The models that are there, out of the way of links that lose nothing.
+    #[inline(never)]
+    fn ask(&mut self, frame: &Frame) -> bool {
         match self {
             Self::None => false,
             Self::Bernoulli(model) => model.is_lost(frame),
@@ -39,6 +40,13 @@ impl LossModel for Loss {
             Self::GilbertElliott(model) => model.is_lost(frame),
             Self::BitErrors(model) => model.is_lost(frame),
         }
+    }
+}
+
+impl LossModel for Loss {
+    #[inline]
+    fn is_lost(&mut self, frame: &Frame) -> bool {
+        !matches!(self, Self::None) && self.ask(frame)
     }
 }
 
