@@ -108,7 +108,10 @@ impl Runner {
         match &event.action {
             Action::Packet(Packet { body: Body::Icmp(icmp), .. }) => {
                 if !self.network.inject_icmp(icmp) {
-                    return Err(Failure::new(event.line, "ICMP messages of IPv6 do not exist here".to_owned()));
+                    return Err(Failure::new(
+                        event.line,
+                        "ICMP messages of IPv6 do not exist here".to_owned(),
+                    ));
                 }
             }
             Action::Packet(packet) => {

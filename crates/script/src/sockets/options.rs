@@ -9,8 +9,8 @@ use super::answer::{Answer, Answered};
 use super::fields::{self, ms, record};
 use super::notify::EVENT_FIELDS;
 use super::path_options::{
-    COMMON_HEADER, PMTUD_DISABLE, PMTUD_ENABLE, fixed_mtu, fragmentation_point, headers, keep, path_parameters,
-    room_for_chunks,
+    COMMON_HEADER, PMTUD_DISABLE, PMTUD_ENABLE, fixed_mtu, fragmentation_point, headers, keep,
+    path_parameters, room_for_chunks,
 };
 use super::socket::Socket;
 use crate::names::constant;

@@ -1,7 +1,10 @@
 //! The words of ICMP messages, as packetdrill has them for IPv4 (RFC 792).
 
+/// Words, and the numbers that they stand for.
+type Words = &'static [(&'static str, u8)];
+
 /// Type 3, and the words for its codes.
-pub(super) const UNREACHABLE: (&str, u8, &[(&str, u8)]) = (
+const UNREACHABLE: (&str, u8, Words) = (
     "unreachable",
     3,
     &[
@@ -25,7 +28,7 @@ pub(super) const UNREACHABLE: (&str, u8, &[(&str, u8)]) = (
 );
 
 /// Other types, and the words for their codes.
-pub(super) const OTHERS: &[(&str, u8, &[(&str, u8)])] = &[
+const OTHERS: &[(&str, u8, Words)] = &[
     ("echo_reply", 0, &[]),
     ("source_quench", 4, &[]),
     ("redirect", 5, &[]),
@@ -35,7 +38,7 @@ pub(super) const OTHERS: &[(&str, u8, &[(&str, u8)])] = &[
 ];
 
 /// A type by its word, with its codes; `type_3` is any.
-pub(super) fn kind(word: &str) -> Result<(u8, &'static [(&'static str, u8)]), String> {
+pub(super) fn kind(word: &str) -> Result<(u8, Words), String> {
     if let Some(number) = word.strip_prefix("type_").and_then(|number| number.parse().ok()) {
         return Ok((number, &[]));
     }
