@@ -34,6 +34,7 @@ fn state(pair: &Pair, a: AssociationId) -> State {
 
 /// ICMP6: "If the Verification Tag is not 0 and does not match, discard the ICMP message", "If the ICMP message is too short ...
 /// silently discard the packet".
+// rfc9260:10-1 rfc9260:10-5 rfc8899:3-9 rfc8899:4.6.1-1 rfc8899:4.6.1-2 rfc8899:4.6.1-3 rfc8899:4.6.1-4 rfc8899:6.2.1.4-1 rfc8899:8-2
 #[test]
 fn forged_and_short_messages_change_nothing() {
     for code in [TOO_BIG, PROTOCOL, 0, 1] {
@@ -81,6 +82,7 @@ fn packet_of_a_before(pair: &Pair) -> Vec<u8> {
 }
 
 /// ICMP5: "If the association cannot be found, an implementation SHOULD ignore the ICMP message".
+// rfc9260:10-3 rfc9260:10-4
 #[test]
 fn messages_about_nobody() {
     let (mut pair, _, packet) = up(&Config::rfc9260());
@@ -98,6 +100,7 @@ fn messages_about_nobody() {
 
 /// ICMP7 where ICMP is listened to (RFC 1191, RFC 8201): the MTU falls, never rises, never below 576 bytes; after ten minutes the
 /// path may carry more again.
+// rfc8899:3-10
 #[test]
 fn fragmentation_needed_lowers_the_mtu() {
     let (mut pair, a, packet) = up(&Config::rfc9260());

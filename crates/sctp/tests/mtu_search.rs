@@ -47,6 +47,7 @@ fn between(seed: u64, carries: usize, answers: bool) -> (Pair, AssociationId, As
 
 /// "Probe packets consist of an SCTP common header followed by a HEARTBEAT chunk and a PAD chunk" (6.2.1.2); the base is confirmed
 /// first, and then the largest size is tried.
+// rfc8899:3-3 rfc8899:3-5 rfc8899:5.2-1 rfc8899:5.3.2-1 rfc8899:6.2-1
 #[test]
 fn the_common_path_takes_two_probes() {
     let (mut pair, a, _) = between(1, 1500, false);
@@ -64,6 +65,7 @@ fn the_common_path_takes_two_probes() {
 }
 
 /// Every size is found, with answers of routers and without, and used.
+// rfc8899:3-11 rfc8899:4.6.2-1 rfc8899:6.2.1.4-2
 #[test]
 fn paths_of_every_size() {
     for (seed, carries) in
@@ -89,6 +91,7 @@ fn paths_of_every_size() {
 }
 
 /// "An unsuccessful probe is discounted" (6.2.1.2): no window is cut, no error counted, no RTO backed off.
+// rfc8899:3-7 rfc8899:3-12 rfc8899:3-13 rfc8899:8-1
 #[test]
 fn lost_probes_are_no_sign_of_anything() {
     let (mut pair, a, _) = between(5, 1200, false);
@@ -162,6 +165,7 @@ fn an_outage() {
 }
 
 /// Answers that nobody asked for, or of others, do not raise the MTU.
+// rfc8899:4.1-2
 #[test]
 fn forged_answers() {
     let (mut pair, a, _) = between(4, 1200, false);

@@ -72,6 +72,7 @@ impl Association {
     /// A probe leaves if one is due: a HEARTBEAT, and a PAD chunk that fills the packet (RFC 8899, 6.2.1.2). True when it has filled
     /// the packet.
     #[inline(never)]
+    // rfc8899:3-3 rfc8899:3-5 rfc8899:3-16 rfc8899:4.1-2 rfc8899:6.2-1
     pub(super) fn write_mtu_probe(&mut self, packet: &mut PacketBuilder<'_>, id: PathId) -> bool {
         // What the peer waits for goes first.
         if self.control.any() {

@@ -15,6 +15,7 @@ const INITIATE_TAG: usize = 16;
 impl Endpoint {
     /// Hands in an ICMP error that quotes a packet of ours. It is believed only where it shows what nobody but the peer and the
     /// routers between us can have seen: the verification tag of the packet, or of an INIT its Initiate Tag (ICMP6).
+    // rfc9260:10-1 rfc9260:10-4
     pub fn handle_icmp(&mut self, now: Instant, error: &IcmpError<'_>) {
         self.stats.icmp_received += 1;
         let Some((index, init)) = self.association_of(error) else {
@@ -35,6 +36,7 @@ impl Endpoint {
     }
 
     /// The association that a quoted packet was sent by, and whether it holds an INIT.
+    // rfc9260:10-3 rfc9260:10-5 rfc8899:3-9 rfc8899:4.6.1-1 rfc8899:4.6.1-2 rfc8899:4.6.1-3 rfc8899:4.6.1-4 rfc8899:6.2.1.4-1 rfc8899:8-2
     fn association_of(&self, error: &IcmpError<'_>) -> Option<(u32, bool)> {
         let quoted = error.quoted;
         let (head, _) = quoted.split_first_chunk::<QUOTED>()?;

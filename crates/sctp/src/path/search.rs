@@ -142,6 +142,7 @@ impl Search {
     }
 
     /// PROBE_TIMER or PMTU_RAISE_TIMER has expired.
+    // rfc8899:3-7 rfc8899:3-12 rfc8899:3-13 rfc8899:8-1
     pub(crate) fn expired(&mut self, now: Instant, rules: &PathMtuConfig) {
         self.timer = None;
         if self.awaiting.take().is_some() {
@@ -200,6 +201,7 @@ impl Search {
 
     /// A PTB message that was validated (4.6.2). False when it is ignored. The PLPMTU never becomes smaller than BASE_PLPMTU "solely in
     /// response to receiving a PTB message" (8), unless the probe of that size has been called too big as well.
+    // rfc8899:3-10 rfc8899:3-11 rfc8899:4.6.2-1 rfc8899:6.2.1.4-2
     pub(crate) fn too_big(&mut self, now: Instant, size: u16, rules: &PathMtuConfig) -> bool {
         // "PL_PTB_SIZE >= PROBED_SIZE: Inconsistent network signal."
         let largest = if self.awaiting.is_some() { self.probed.max(self.mtu) } else { self.mtu };
@@ -256,6 +258,7 @@ impl Search {
     }
 
     /// The next size, or the end of the search.
+    // rfc8899:5.2-1 rfc8899:5.3.2-1
     fn go_on(&mut self, now: Instant, rules: &PathMtuConfig) {
         let between = |size: &u16| *size > self.mtu && *size < self.too_large;
         if let Some(first) = self.first.take().filter(between) {
