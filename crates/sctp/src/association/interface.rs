@@ -135,6 +135,12 @@ impl Association {
         Ok(())
     }
 
+    /// The UDP port of an address of the peer, 0 for none; `None` where the peer has no such address.
+    pub(crate) fn encapsulation_port(&self, address: IpAddr) -> Option<u16> {
+        let path = self.cx.paths.iter().find(|(_, path)| path.remote.ip() == address);
+        path.map(|(_, path)| path.remote.port())
+    }
+
     /// The UDP port of an address (RFC 6951, 6.1).
     pub(crate) fn set_encapsulation_port(&mut self, address: SocketAddr) -> Result<(), PathError> {
         let id = self.find_path(address.ip())?;

@@ -266,6 +266,11 @@ impl Sender {
         }
     }
 
+    /// Most user data that a message has that leaves in one chunk on the first path, bytes.
+    pub(crate) fn max_unfragmented(&self, cx: &Context) -> usize {
+        self.max_payload(cx, PathId::FIRST)
+    }
+
     /// Most user data that one chunk of a subflow carries, bytes.
     // rfc9260:6-9 rfc9260:6.9-7
     #[inline]
