@@ -114,6 +114,16 @@ impl SctpEnd {
         }
     }
 
+    pub(crate) fn take_parts(&mut self, mut sink: impl FnMut(Option<u32>, &[u8])) {
+        let Some(mut association) = self.association() else { return };
+        while let Some(message) = association.receive() {
+            let part = message.part.map(|part| part.message);
+            for piece in message.pieces() {
+                sink(part, piece);
+            }
+        }
+    }
+
     pub(crate) fn close(&mut self, now: Instant) {
         if let Some(mut association) = self.association() {
             association.shutdown(now);
