@@ -137,6 +137,12 @@ impl Association {
         self.reconfig.is_some()
     }
 
+    /// Whether both sides speak partial reliability (RFC 3758): messages with a lifetime or another limit may be given up.
+    #[must_use]
+    pub fn is_partially_reliable(&self) -> bool {
+        self.sender.is_partially_reliable()
+    }
+
     /// Bytes accepted by `send` and not yet sent.
     #[must_use]
     pub fn queued_bytes(&self) -> usize {

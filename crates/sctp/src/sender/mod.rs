@@ -93,6 +93,8 @@ pub(crate) struct Sender {
     shutdown_at: Instant,
     /// Old acknowledgements may come, of before an SSN/TSN reset.
     resettable: bool,
+    /// The peer lets us skip what we give up (RFC 3758).
+    partial_reliability: bool,
 }
 
 impl Sender {
@@ -119,6 +121,7 @@ impl Sender {
             next_asn: base,
             shutdown_at: Instant::ZERO,
             resettable: false,
+            partial_reliability: false,
         };
         new.open_subflows(cx);
         new

@@ -23,6 +23,7 @@ impl Sender {
         self.encoding = Encoding::of(agreed);
         self.numbering.identify(self.encoding.identifies_messages());
         self.resettable = agreed.reconfiguration;
+        self.partial_reliability = agreed.partial_reliability;
         self.credit = match (&agreed.sf, agreed.sf2007) {
             (_, Some((ours, _))) => Some(Box::new(Credit::of_sf2007(ours))),
             (Some(sf), None) => Some(Box::new(Credit::new(sf))),
@@ -57,6 +58,7 @@ impl Sender {
         self.deferred = None;
         self.beside_data = 0;
         self.resettable = false;
+        self.partial_reliability = false;
     }
 
     /// The FIDs that we have open, besides 0.
