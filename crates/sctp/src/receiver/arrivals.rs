@@ -4,7 +4,7 @@ use anabranch_base::TraceEvent;
 use anabranch_wire::chunk::IForwardTsn;
 
 use super::Receiver;
-use super::growing::Inconsistent;
+use super::growing::{Came, Inconsistent};
 use super::inbound::Arrived;
 use super::interleaved::Piece;
 use super::map::Arrival;
@@ -75,8 +75,8 @@ impl Receiver {
             Ok(new) => new,
             Err(taken) => return Ok(taken),
         };
-        let ready = self.reassemble_plain(cx, seq, arrival, chunk);
-        tell_readable(cx, ready)
+        let ready = self.reassemble_plain(cx, read.path, seq, arrival, chunk);
+        tell_readable(cx, chunk.stream, ready)
     }
 
     /// Takes a data chunk of another encoding, of the space that the packet has entered. Apart from DATA, so that each is
@@ -95,8 +95,9 @@ impl Receiver {
             Ok(new) => new,
             Err(taken) => return Ok(taken),
         };
-        let ready = self.reassemble(cx, read.space, seq, arrival, chunk);
-        tell_readable(cx, ready)
+        let came = Came { at: cx.now, path: read.path };
+        let ready = self.reassemble(cx, read.space, seq, arrival, came, chunk);
+        tell_readable(cx, chunk.stream, ready)
     }
 
     /// I-FORWARD-TSN (RFC 8260, 2.3.1): the peer gives up what it has not got through. Who is listed with I-FORWARD-TSN must
@@ -119,7 +120,7 @@ impl Receiver {
         let mut aborted = Vec::new();
         for skipped in forward.skipped().filter(|skipped| skipped.stream < self.streams) {
             if self.inbound.skip(skipped.stream, skipped.unordered, skipped.mid, &mut aborted) {
-                cx.tell(Event::Readable);
+                cx.tell(Event::Readable { stream: skipped.stream });
             }
         }
         Self::tell_aborted(cx, aborted);
@@ -230,11 +231,12 @@ impl Receiver {
     fn reassemble_plain(
         &mut self,
         cx: &Context,
+        path: PathId,
         seq: u64,
         arrival: Arrival,
         data: &DataChunk<'_>,
     ) -> Result<bool, Inconsistent> {
-        let arrived = self.arrived(SpaceId::FIRST, seq, arrival, data);
+        let arrived = self.arrived(SpaceId::FIRST, seq, arrival, Came { at: cx.now, path }, data);
         self.inbound.add(&arrived, &self.limits(cx))
     }
 
@@ -246,14 +248,15 @@ impl Receiver {
         space: SpaceId,
         seq: u64,
         arrival: Arrival,
+        came: Came,
         data: &DataChunk<'_>,
     ) -> Result<bool, Inconsistent> {
         let limits = self.limits(cx);
         if self.encoding == Encoding::Sf2007 {
-            let arrived = self.arrived(space, seq, arrival, data);
+            let arrived = self.arrived(space, seq, arrival, came, data);
             return self.inbound.add_of_space(space, &arrived, &limits);
         }
-        self.inbound.add_piece(&Piece::of(space, data), &limits)
+        self.inbound.add_piece(&Piece::of(space, came, data), &limits)
     }
 
     /// A chunk that has a number of its sequence space only.
@@ -263,16 +266,20 @@ impl Receiver {
         at: SpaceId,
         seq: u64,
         arrival: Arrival,
+        came: Came,
         data: &DataChunk<'a>,
     ) -> Arrived<'a> {
         let (before, after) =
             if arrival == Arrival::InOrder { (true, false) } else { self.neighbours(at, seq) };
         Arrived {
             seq,
+            tsn: data.tsn,
+            came,
             stream: data.stream,
             ssn: data.mid.get() as u16,
             ppid: data.ppid,
             unordered: data.flags.unordered,
+            immediate: data.flags.immediate,
             beginning: data.flags.beginning,
             ending: data.flags.ending,
             before,
@@ -291,9 +298,13 @@ impl Receiver {
 }
 
 #[inline]
-fn tell_readable(cx: &mut Context, ready: Result<bool, Inconsistent>) -> Result<Taken, Violation> {
+fn tell_readable(
+    cx: &mut Context,
+    stream: u16,
+    ready: Result<bool, Inconsistent>,
+) -> Result<Taken, Violation> {
     match ready {
-        Ok(true) => cx.tell(Event::Readable),
+        Ok(true) => cx.tell(Event::Readable { stream }),
         Ok(false) => {}
         Err(inconsistent) => return Err(Violation::Protocol(inconsistent.0)),
     }
