@@ -68,6 +68,13 @@ pub enum SendError {
     /// The send buffer is full; `Event::Writable` tells when to try again.
     #[error("the send buffer is full")]
     Full,
+    /// This stream has as much in the send buffer as `stream_send_buffer` allows; `Event::Writable` with its number tells when to
+    /// try again. Others may be written.
+    #[error("stream {stream} has its share of the send buffer filled")]
+    StreamFull {
+        /// Which.
+        stream: u16,
+    },
     /// The association is shutting down or closed.
     #[error("the association takes no more messages: it is closing or closed")]
     Closing,

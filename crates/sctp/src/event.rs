@@ -1,5 +1,6 @@
 //! What an endpoint tells its user, and what a user hands in.
 
+use anabranch_base::Instant;
 use bytes::Bytes;
 
 use crate::ids::SpaceId;
@@ -125,10 +126,26 @@ pub enum Event {
         /// How many.
         messages_dropped: usize,
     },
-    /// A message can be received where there was none.
-    Readable,
-    /// `send` takes messages again after it said `Full`.
-    Writable,
+    /// A message can be received where there was none: of the association, or, once the user has read a stream alone
+    /// ([`AssociationHandle::receive_from`]), of the stream.
+    ///
+    /// [`AssociationHandle::receive_from`]: crate::AssociationHandle::receive_from
+    Readable {
+        /// Stream id of the first message that can be received.
+        stream: u16,
+    },
+    /// `send` takes messages again after it said [`SendError::Full`](crate::SendError::Full), or, of one stream,
+    /// [`SendError::StreamFull`](crate::SendError::StreamFull).
+    Writable {
+        /// Which stream; `None`: the association.
+        stream: Option<u16>,
+    },
+    /// What is buffered has fallen to the threshold that the user has set, or below
+    /// ([`AssociationHandle::set_low_threshold`](crate::AssociationHandle::set_low_threshold)).
+    BufferedLow {
+        /// Which stream; `None`: all of them together.
+        stream: Option<u16>,
+    },
     /// The peer restarted: sequence spaces began anew (RFC 9260, 5.2.4 A). Messages that it had not acknowledged are handed back, with
     /// [`Event::SendFailed`].
     Restarted,
@@ -242,8 +259,20 @@ pub struct Received {
     pub ppid: u32,
     /// Whether it was sent unordered.
     pub unordered: bool,
-    /// `None`: the message is whole, as it is unless messages in the making fill `partial_delivery_point` percent of the
-    /// receive window. Parts of an ordered message come one after the other among those of its stream.
+    /// Whether the peer has asked for a SACK at once with one of its chunks (I bit, RFC 7053).
+    pub immediate: bool,
+    /// Path that its last chunk came on, of what is handed over here.
+    pub path: u8,
+    /// Its number in its stream, as the wire has it: the stream sequence number of DATA (it means nothing where the message is
+    /// unordered), the message identifier of I-DATA.
+    pub number: u32,
+    /// TSN of its first chunk; under a FID of its own (level 1, sf2007) the subflow's number.
+    pub tsn: u32,
+    /// When its last chunk came, of what is handed over here.
+    pub at: Instant,
+    /// `None`: the message is whole, as it is unless it is longer than `partial_delivery_bytes`, or messages in the making fill
+    /// `partial_delivery_point` percent of the receive window. Parts of an ordered message come one after the other among
+    /// those of its stream.
     pub part: Option<Part>,
     /// Sequence space that is charged for it until it is read.
     pub(crate) space: SpaceId,
@@ -262,6 +291,8 @@ impl Received {
             _ => return Err(next),
         }
         self.part = next.part;
+        (self.at, self.path) = (next.at, next.path);
+        self.immediate |= next.immediate;
         self.rest.push(next.first);
         self.rest.extend(next.rest);
         Ok(())

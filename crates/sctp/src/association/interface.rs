@@ -7,7 +7,7 @@ use anabranch_base::{Duration, Instant};
 
 use super::{Association, State};
 use crate::config::Config;
-use crate::error::{ChangeError, PathError};
+use crate::error::{ChangeError, PathError, SendError};
 use crate::event::Event;
 use crate::ids::PathId;
 use crate::path::Path;
@@ -157,7 +157,13 @@ impl Association {
             return Err(ChangeError::Closed);
         }
         self.cx.config.check_change(&changed)?;
+        let window = (self.cx.config.limits.receive_window, changed.limits.receive_window);
+        if window.0 != window.1 && self.receiver.has_floors() {
+            return Err(Config::fixed("receive_window"));
+        }
         self.cx.now = now;
+        let mut changed = changed;
+        changed.limits.receive_window = window.0;
         let before = std::mem::replace(&mut self.cx.config, Arc::new(changed));
         let config = Arc::clone(&self.cx.config);
         let bounds = (config.timers.rto_min, config.timers.rto_max);
@@ -166,12 +172,27 @@ impl Association {
                 path.rtt.set_bounds(bounds.0, bounds.1);
             }
         }
-        self.sender.follow(&config);
+        self.sender.follow(&self.cx, &before);
+        if window.0 != window.1 {
+            self.receiver.change_window(&mut self.cx, window.1);
+        }
+        if config.path_mtu.discovery != before.path_mtu.discovery {
+            self.change_discovery();
+        }
         if config.timers.heartbeat_interval != before.timers.heartbeat_interval {
             self.arm_heartbeats();
         }
         self.sender.tell_writable(&mut self.cx);
         Ok(())
+    }
+
+    /// When the user is to be told that what is buffered is low.
+    pub(crate) fn set_low_threshold(
+        &mut self,
+        stream: Option<u16>,
+        bytes: Option<usize>,
+    ) -> Result<(), SendError> {
+        self.sender.set_low_threshold(&self.cx, stream, bytes)
     }
 
     /// RECEIVE_UNSENT (11.1.14).

@@ -149,6 +149,12 @@ impl Association {
         self.sender.queued_bytes()
     }
 
+    /// Bytes that count against the send buffer (`send_buffer_counts`): of a stream, or of all.
+    #[must_use]
+    pub fn buffered_bytes(&self, stream: Option<u16>) -> usize {
+        self.sender.buffered_bytes(&self.cx, stream)
+    }
+
     /// Bytes in flight, DATA chunk headers included.
     #[must_use]
     pub fn flight_bytes(&self) -> u64 {
@@ -345,6 +351,16 @@ impl Association {
     #[inline]
     pub(crate) fn receive(&mut self) -> Option<Received> {
         self.receiver.pop(&mut self.cx)
+    }
+
+    pub(crate) fn receive_from(&mut self, stream: u16) -> Option<Received> {
+        self.receiver.pop_from(&mut self.cx, stream)
+    }
+
+    /// Streams of which a message can be received, or a part of one, ascending.
+    #[must_use]
+    pub fn readable_streams(&self) -> Vec<u16> {
+        self.receiver.readable_streams()
     }
 
     /// Whether an acknowledgement must leave now.

@@ -56,6 +56,17 @@ impl Association {
         }
     }
 
+    /// The user wants the MTU to become known in another way (RFC 6458, 8.1.12: `SPP_PMTUD_ENABLE` and `SPP_PMTUD_DISABLE`).
+    pub(super) fn change_discovery(&mut self) {
+        let connected = self.cx.state.sends_data();
+        for id in self.cx.paths.ids() {
+            let Some(path) = self.cx.paths.get_mut(id) else { continue };
+            let connected = connected && path.is_confirmed();
+            let changed = path.change_discovery(self.cx.now, &self.cx.config, connected);
+            self.change_mtu(id, changed);
+        }
+    }
+
     /// A path is connected: probes of its MTU may begin (RFC 8899, 6.2.1.1).
     pub(super) fn begin_mtu_search(&mut self, id: PathId) {
         let config = &self.cx.config;

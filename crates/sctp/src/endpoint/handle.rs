@@ -94,12 +94,39 @@ impl AssociationHandle<'_> {
         Some(message)
     }
 
+    /// The next message of one stream; frees its place in the receive window. A stream that is not read fills the window, which
+    /// all share, and keeps nothing else from being read.
+    ///
+    /// From the first call on [`Event::Readable`] is told for each stream by itself: where the stream had nothing to read. What waits
+    /// on other streams then is told at once. [`AssociationHandle::receive`] goes on to take what was delivered first.
+    ///
+    /// [`Event::Readable`]: crate::Event::Readable
+    pub fn receive_from(&mut self, stream: u16) -> Option<Received> {
+        let message = self.get().receive_from(stream);
+        self.endpoint.note_events(self.id.index);
+        if self.owes_sack() {
+            self.endpoint.queue(self.id.index);
+        }
+        message
+    }
+
     /// Sets the value of a stream that `stream_scheduling` looks at: its priority (the smaller goes first) or its weight.
     ///
     /// # Errors
     /// When there is no such stream.
     pub fn set_stream_value(&mut self, stream: u16, value: u16) -> Result<(), SendError> {
         self.get().set_stream_value(stream, value)
+    }
+
+    /// Asks for [`Event::BufferedLow`] each time what is buffered ([`Association::buffered_bytes`]) of a stream, or of all (`None`), falls
+    /// from more than `bytes` to so many or fewer; `None` asks for it no more.
+    ///
+    /// # Errors
+    /// When there is no such stream.
+    ///
+    /// [`Event::BufferedLow`]: crate::Event::BufferedLow
+    pub fn set_low_threshold(&mut self, stream: Option<u16>, bytes: Option<usize>) -> Result<(), SendError> {
+        self.get().set_low_threshold(stream, bytes)
     }
 
     /// Says what the paths carry: IP packets of so many bytes, 576 to 65,535 (RFC 6458, 8.1.12: `spp_pathmtu`). Fragments of messages

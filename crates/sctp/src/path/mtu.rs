@@ -90,6 +90,25 @@ impl Path {
         }
     }
 
+    /// The user wants the MTU to become known in another way. The size that is used now, if it is another.
+    pub(crate) fn change_discovery(&mut self, now: Instant, config: &Config, connected: bool) -> Option<u16> {
+        if self.is_mtu_fixed() {
+            return None;
+        }
+        self.end_search();
+        match config.path_mtu.discovery {
+            MtuDiscovery::Probes if connected => self.begin_search(config),
+            // What was found is kept, and may be too small by now.
+            MtuDiscovery::Icmp if self.mtu < config.mtu => {
+                let (sizes, raise) = (sizes(config, self.remote), config.path_mtu.raise_timer);
+                self.search = Some(Box::new(Search::lowered(sizes, self.mtu, now, raise)));
+                None
+            }
+            // Probes begin when the path is connected.
+            MtuDiscovery::Probes | MtuDiscovery::Icmp | MtuDiscovery::Off => None,
+        }
+    }
+
     /// No more probes.
     pub(crate) fn end_search(&mut self) {
         self.probe_due = false;

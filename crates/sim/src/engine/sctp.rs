@@ -88,8 +88,8 @@ impl SctpEnd {
                     Notice::Connected
                 }
                 Event::Established { .. } => Notice::Connected,
-                Event::Readable => Notice::Readable,
-                Event::Writable => Notice::Writable,
+                Event::Readable { .. } => Notice::Readable,
+                Event::Writable { .. } => Notice::Writable,
                 Event::PeerShutdown => Notice::PeerClosed,
                 Event::Closed(CloseReason::Graceful) => Notice::Closed,
                 Event::Closed(reason) => Notice::Failed(format!("{reason:?}")),
