@@ -1,5 +1,7 @@
 //! What an endpoint tells its user, and what a user hands in.
 
+use std::net::SocketAddr;
+
 use bytes::Bytes;
 
 use crate::ids::SpaceId;
@@ -92,8 +94,15 @@ impl Reconfigured {
 /// What happened to an association.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A peer has set up an association with us.
-    Accepted,
+    /// A peer has set up an association with us. [`Event::Established`] follows.
+    Accepted {
+        /// Where the peer is; the port is the UDP port (RFC 6951), or 0.
+        address: SocketAddr,
+        /// Streams we may send on: ids 0 to this - 1.
+        outbound_streams: u16,
+        /// Streams the peer may send on.
+        inbound_streams: u16,
+    },
     /// The association we asked for is up.
     Established {
         /// Streams we may send on: ids 0 to this - 1.
@@ -131,7 +140,15 @@ pub enum Event {
     Writable,
     /// The peer restarted: sequence spaces began anew (RFC 9260, 5.2.4 A). Messages that it had not acknowledged are handed back, with
     /// [`Event::SendFailed`].
-    Restarted,
+    Restarted {
+        /// Messages handed back of which nothing was sent.
+        unsent: usize,
+        /// Messages handed back of which at least a part was sent: the peer may have got them before.
+        unacknowledged: usize,
+        /// Bytes of the peer's messages that had arrived and will never be readable: parts of messages, and messages that waited for
+        /// others.
+        received_bytes_lost: u64,
+    },
     /// The peer wants to end: no new messages are taken.
     PeerShutdown,
     /// A path stopped answering.
@@ -335,6 +352,8 @@ pub enum Timer {
     Pacer,
     /// Waiting for the answer to a RE-CONFIG request.
     Reconfiguration,
+    /// The cookie of somebody who waits for the user becomes stale.
+    Incoming,
     /// Waiting for the answer to a probe of a path's MTU, or a larger one is to be looked for.
     PathMtu,
 }

@@ -245,7 +245,7 @@ fn a_restart_in_every_state() {
         assert!(script.pair.log[0].has("COOKIE-ACK"), "{state:?}: {:?}", script.pair.names());
         assert_eq!(tag_of(&script.pair.log[0].bytes), 0x7777);
         let asking = matches!(state, State::CookieWait | State::CookieEchoed);
-        let restarted = script.pair.saw(Side::A, |event| matches!(event, Event::Restarted));
+        let restarted = script.pair.saw(Side::A, |event| matches!(event, Event::Restarted { .. }));
         assert_eq!(restarted, !asking, "{state:?}");
         script.pair.log.clear();
         script.pair.inject(Side::Z, &echo);

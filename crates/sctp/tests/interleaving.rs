@@ -377,7 +377,7 @@ fn a_restart_agrees_anew() {
         let a = pair.a.connect(now, address(Side::Z), PORT, Arc::new(config(after))).unwrap();
         pair.log.clear();
         pair.run_for(Duration::from_secs(1));
-        assert!(pair.saw(Side::Z, |e| *e == Event::Restarted), "{:?}", pair.events);
+        assert!(pair.saw(Side::Z, |e| matches!(e, Event::Restarted { .. })), "{:?}", pair.events);
         pair.received.clear();
         for i in 0..5 {
             send(&mut pair, Side::A, a, 3, false, vec![i; 3000]);

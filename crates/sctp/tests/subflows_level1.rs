@@ -353,7 +353,7 @@ fn a_restart_resets_every_subflow() {
     let id = forgetful.connect(pair.now, address(Side::Z), PORT, Arc::new(config)).unwrap();
     pair.a = forgetful;
     pair.run_for(Duration::from_secs(1));
-    assert!(pair.saw(Side::Z, |e| matches!(e, Event::Restarted)));
+    assert!(pair.saw(Side::Z, |e| matches!(e, Event::Restarted { .. })));
     pair.received.clear();
     pair.send_all(Side::A, id, 3, 20, 900);
     pair.send_all(Side::Z, z, 3, 20, 900);

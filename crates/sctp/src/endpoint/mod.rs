@@ -7,10 +7,13 @@
 //! all three.
 
 mod arrivals;
+mod backlog;
+mod cookie_echo;
 mod cookie_keys;
 mod driven;
 pub(crate) mod handle;
 mod icmp;
+mod incoming;
 mod registry;
 mod spent;
 mod stateless;
@@ -26,8 +29,10 @@ use crate::association::{Association, random_tag};
 use crate::config::{Checksums, Config, SubflowLevel};
 use crate::error::ConnectError;
 use crate::event::{AssociationId, Event, Timer};
+use crate::incoming::AcceptConfig;
 use crate::stats::EndpointStats;
 use crate::tie_tags::TieSecret;
+use backlog::Backlog;
 use cookie_keys::CookieKeys;
 use registry::Registry;
 use spent::SpentCookies;
@@ -42,8 +47,11 @@ pub struct EndpointConfig {
     pub port: u16,
     /// Whether checksums are verified on what arrives and computed for answers that belong to no association.
     pub checksums: Checksums,
-    /// Associations beyond which COOKIE ECHO is answered with an ABORT, "Out of Resource" (RFC 9260, 5.1).
+    /// Associations beyond which INIT and COOKIE ECHO are answered with an ABORT, "Out of Resource" (RFC 9260, 5.1); those that
+    /// wait for the user count, too.
     pub max_associations: usize,
+    /// How associations are let in.
+    pub accept: AcceptConfig,
     /// How long a key signs State Cookies. It opens them until the last one is stale.
     pub cookie_key_life: Duration,
     /// Nothing but this project is on the network: associations may use encodings that other stacks misread
@@ -62,6 +70,7 @@ impl EndpointConfig {
             port,
             checksums: Checksums::Crc32c,
             max_associations: 1 << 20,
+            accept: AcceptConfig::default(),
             cookie_key_life: Duration::from_secs(600),
             allow_private_encodings: false,
         }
@@ -80,6 +89,8 @@ pub struct Endpoint {
     replies: Replies,
     /// Made with the first cookie: who only asks has none.
     spent: Option<Box<SpentCookies>>,
+    /// Who waits for the user's word, where it is asked for.
+    incoming: Option<Box<Backlog>>,
     /// Associations that may have something to send, each once.
     ready: VecDeque<u32>,
     /// Associations that have events, each once.
@@ -104,6 +115,7 @@ impl Endpoint {
             registry: Registry::default(),
             replies: Replies::default(),
             spent: None,
+            incoming: None,
             ready: VecDeque::new(),
             eventful: VecDeque::new(),
             tracing: false,
@@ -123,10 +135,11 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Accepts no associations any more: an INIT gets an ABORT (RFC 9260, 5.1, 8.4), and so does a cookie that was given before.
-    /// Associations that exist live on, and may restart.
+    /// Accepts no associations any more: an INIT gets an ABORT (RFC 9260, 5.1, 8.4), and so do a cookie that was given before and those
+    /// who wait for [`Endpoint::accept`]. Associations that exist live on, and may restart.
     pub fn stop_listening(&mut self) {
         self.listening = None;
+        self.turn_all_away();
     }
 
     /// Whether associations are accepted.
@@ -195,6 +208,9 @@ impl Endpoint {
 
     /// Runs every timer that is due.
     pub fn handle_timeout(&mut self, now: Instant) {
+        if let Some(waiting) = &mut self.incoming {
+            waiting.prune(now);
+        }
         while let Some(index) = self.registry.pop_due(now) {
             if let Some(assoc) = self.registry.at_mut(index) {
                 assoc.handle_timeout(now);
@@ -246,7 +262,11 @@ impl Endpoint {
         for index in &self.ready {
             self.registry.reschedule(*index);
         }
-        self.registry.next_timeout()
+        let next = self.registry.next_timeout();
+        match self.incoming.as_ref().and_then(|waiting| waiting.next_end()) {
+            Some(end) if next.is_none_or(|(at, _)| end < at) => Some((end, Timer::Incoming)),
+            _ => next,
+        }
     }
 
     /// Forgets a closed association, its unread messages and its counters. False while it is not closed or its last

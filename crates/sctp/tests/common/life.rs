@@ -198,7 +198,7 @@ impl World {
         self.told.push((self.now, side, format!("{} {event:?}", id.index())));
         let user = &mut self.users[side as usize];
         match event {
-            Event::Accepted if user.id.is_none() => user.id = Some(id),
+            Event::Accepted { .. } if user.id.is_none() => user.id = Some(id),
             Event::Closed(reason) if user.id == Some(id) => {
                 assert!(user.closed.replace(reason).is_none(), "closed twice");
             }

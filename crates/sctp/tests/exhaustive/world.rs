@@ -325,7 +325,7 @@ impl World {
                     }
                     match event {
                         Event::Closed(reason) => self.closed[s].push((id, reason)),
-                        Event::Restarted => self.restarted = true,
+                        Event::Restarted { .. } => self.restarted = true,
                         _ => {}
                     }
                 }

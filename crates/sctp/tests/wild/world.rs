@@ -181,7 +181,7 @@ impl World {
                 assert!(user.closed.insert(id, reason).is_none(), "closed twice");
             }
             Event::StreamsReduced { messages_dropped } => user.dropped += messages_dropped,
-            Event::Restarted => {
+            Event::Restarted { .. } => {
                 assert!(!honest || stranger, "nobody has restarted");
             }
             Event::PartialDeliveryAborted { .. } => {

@@ -83,7 +83,7 @@ impl SctpEnd {
         loop {
             let (id, event) = self.endpoint.poll_event()?;
             return Some(match event {
-                Event::Accepted => {
+                Event::Accepted { .. } => {
                     self.id = Some(id);
                     Notice::Connected
                 }
