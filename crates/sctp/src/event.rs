@@ -47,6 +47,8 @@ pub enum CloseReason {
     },
     /// T5-shutdown-guard expired.
     ShutdownGuard,
+    /// It had not ended when our user wanted it to: [`AssociationHandle::shutdown_within`](crate::AssociationHandle::shutdown_within).
+    ShutdownDeadline,
 }
 
 /// What the peer's user said of an abort: "Upper Layer Abort Reason" (RFC 9260, 3.3.10.12), the first 1,024 bytes.
@@ -342,6 +344,8 @@ pub enum Timer {
     Lane,
     /// Bound on the whole shutdown.
     T5ShutdownGuard,
+    /// The shutdown takes longer than the user wants to wait.
+    ShutdownDeadline,
     /// A delayed SACK is due.
     Sack,
     /// A HEARTBEAT is due, or its answer overdue.

@@ -29,7 +29,7 @@ fn ms(ms: u64) -> Duration {
 fn with(change: impl FnOnce(&mut EndpointConfig)) -> (Network, usize, usize) {
     let mut net = Network::default();
     let (a, z) = (net.add(1, "a", &[A]), net.add(1, "z", &[Z]));
-    let mut config = EndpointConfig::new(at(ip(Z)), PORT);
+    let mut config = EndpointConfig::new(at(ip(Z)), PORT).keeping_closed();
     change(&mut config);
     net.hosts[z].endpoint = Endpoint::new(config, Rng::stream(1, "z", "accept").secret());
     net.listen(z);
@@ -390,7 +390,7 @@ fn a_limit_for_each_source() {
         admit(&mut net);
         assert_eq!(net.state(a, id), State::Established);
         // Another program on the same host.
-        let other = EndpointConfig::new(at(ip(A)), 6000);
+        let other = EndpointConfig::new(at(ip(A)), 6000).keeping_closed();
         let mut other = Endpoint::new(other, Rng::stream(2, "other", "accept").secret());
         let now = net.now;
         other.connect(now, at(ip(Z)), PORT, Arc::new(Config::rfc9260())).unwrap();

@@ -312,8 +312,10 @@ fn parameters_of_an_init() {
 fn a_call_to_oneself() {
     for listens in [false, true] {
         let here = common::address(Side::A);
-        let mut endpoint =
-            Endpoint::new(EndpointConfig::new(here, PORT), Rng::stream(14, "a", "endpoint").secret());
+        let mut endpoint = Endpoint::new(
+            EndpointConfig::new(here, PORT).keeping_closed(),
+            Rng::stream(14, "a", "endpoint").secret(),
+        );
         if listens {
             endpoint.listen(Arc::new(Config::rfc9260())).unwrap();
         }

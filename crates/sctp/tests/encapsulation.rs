@@ -29,7 +29,10 @@ fn nat(port: u16) -> SocketAddr {
 }
 
 fn endpoint(seed: u64, name: &str, at: SocketAddr) -> Endpoint {
-    Endpoint::new(EndpointConfig::new(at, SCTP_PORT), Rng::stream(seed, name, "endpoint").secret())
+    Endpoint::new(
+        EndpointConfig::new(at, SCTP_PORT).keeping_closed(),
+        Rng::stream(seed, name, "endpoint").secret(),
+    )
 }
 
 /// A, behind a NAT, and Z. Packets need no time; strangers see what is sent to their port.

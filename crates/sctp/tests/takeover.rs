@@ -356,7 +356,7 @@ fn an_honest_peer_restarts() {
 /// Under UDP encapsulation (RFC 6951) an address has a UDP port, and the cookie knows that of the INIT, too.
 #[test]
 fn a_cookie_remembers_the_udp_port_of_its_init() {
-    let config = EndpointConfig::new((ip(Z), 9899).into(), network::PORT);
+    let config = EndpointConfig::new((ip(Z), 9899).into(), network::PORT).keeping_closed();
     let mut z = Endpoint::new(config, Rng::stream(11, "z", "endpoint").secret());
     z.listen(Arc::new(Config::rfc9260())).unwrap();
     let mut hand_in = |from: (IpAddr, u16), bytes: &[u8]| {

@@ -299,7 +299,9 @@ fn happen(link: &mut Link, event: &Event) -> Option<&'static str> {
                 CloseReason::AbortedByPeer { .. } if !link.established => Some("ECONNREFUSED"),
                 CloseReason::AbortedByPeer { .. } => Some("ECONNRESET"),
                 CloseReason::ProtocolViolation { .. } => Some("ECONNABORTED"),
-                CloseReason::Unreachable { .. } | CloseReason::ShutdownGuard => Some("ETIMEDOUT"),
+                CloseReason::Unreachable { .. }
+                | CloseReason::ShutdownGuard
+                | CloseReason::ShutdownDeadline => Some("ETIMEDOUT"),
             };
             link.closed = true;
             link.ended = true;

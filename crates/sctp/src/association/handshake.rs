@@ -54,6 +54,7 @@ impl Association {
             listed_addresses: Vec::new(),
             cookie_made: None,
             returned: None,
+            deadline: None,
             checksum: checksum_of(&cx.config),
             takes_zero_checksum: cx.config.extensions.zero_checksum.is_some(),
             watch: Watch::default(),

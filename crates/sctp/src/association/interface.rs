@@ -45,6 +45,11 @@ impl Association {
         }
     }
 
+    /// Whether something can be read.
+    pub(crate) fn has_unread(&self) -> bool {
+        self.receiver.pending() > 0
+    }
+
     /// GETSRTTREPORT (11.1.11): SRTT of an address; `None` before the first sample.
     ///
     /// # Errors

@@ -18,15 +18,15 @@ use crate::incoming::{AcceptError, EndpointEvent, IncomingId};
 
 impl Endpoint {
     /// What happened to the endpoint itself: who asks for an association where [`AcceptConfig::ask`] is set, and what became of
-    /// it. To be asked like [`Endpoint::poll_event`].
+    /// it; that all has ended after [`Endpoint::drain`]. To be asked like [`Endpoint::poll_event`].
     ///
     /// [`AcceptConfig::ask`]: crate::AcceptConfig::ask
     pub fn poll_endpoint_event(&mut self) -> Option<EndpointEvent> {
-        let waiting = self.incoming.as_mut()?;
+        let Some(waiting) = &mut self.incoming else { return self.pop_drained() };
         if let Some((id, why)) = waiting.pop_gone() {
             return Some(EndpointEvent::IncomingWithdrawn { id, why });
         }
-        waiting.announce().map(EndpointEvent::Incoming)
+        waiting.announce().map(EndpointEvent::Incoming).or_else(|| self.pop_drained())
     }
 
     /// Lets somebody in who waits, with a configuration of its own: from now on it is like any other association. What the INIT ACK has

@@ -10,7 +10,9 @@ mod arrivals;
 mod backlog;
 mod cookie_echo;
 mod cookie_keys;
+mod drain;
 mod driven;
+mod ending;
 pub(crate) mod handle;
 mod icmp;
 mod incoming;
@@ -34,6 +36,7 @@ use crate::stats::EndpointStats;
 use crate::tie_tags::TieSecret;
 use backlog::Backlog;
 use cookie_keys::CookieKeys;
+use drain::Drain;
 use registry::Registry;
 use spent::SpentCookies;
 use stateless::Replies;
@@ -52,6 +55,10 @@ pub struct EndpointConfig {
     pub max_associations: usize,
     /// How associations are let in.
     pub accept: AcceptConfig,
+    /// Closed associations stay, with their counters, until [`Endpoint::release`]. Otherwise one is freed when [`Endpoint::poll_event`] is
+    /// asked again after it gave [`Event::Closed`], its last packet has left and its messages have been read: what is to be
+    /// looked at or taken back, its user takes when the event comes.
+    pub keep_closed: bool,
     /// How long a key signs State Cookies. It opens them until the last one is stale.
     pub cookie_key_life: Duration,
     /// Nothing but this project is on the network: associations may use encodings that other stacks misread
@@ -71,9 +78,16 @@ impl EndpointConfig {
             checksums: Checksums::Crc32c,
             max_associations: 1 << 20,
             accept: AcceptConfig::default(),
+            keep_closed: false,
             cookie_key_life: Duration::from_secs(600),
             allow_private_encodings: false,
         }
+    }
+
+    /// With [`keep_closed`](EndpointConfig::keep_closed).
+    #[must_use]
+    pub fn keeping_closed(self) -> Self {
+        Self { keep_closed: true, ..self }
     }
 }
 
@@ -91,6 +105,9 @@ pub struct Endpoint {
     spent: Option<Box<SpentCookies>>,
     /// Who waits for the user's word, where it is asked for.
     incoming: Option<Box<Backlog>>,
+    drain: Drain,
+    /// Associations whose end the user was told of, to be freed.
+    ended: Vec<AssociationId>,
     /// Associations that may have something to send, each once.
     ready: VecDeque<u32>,
     /// Associations that have events, each once.
@@ -116,6 +133,8 @@ impl Endpoint {
             replies: Replies::default(),
             spent: None,
             incoming: None,
+            drain: Drain::default(),
+            ended: Vec::new(),
             ready: VecDeque::new(),
             eventful: VecDeque::new(),
             tracing: false,
@@ -130,6 +149,7 @@ impl Endpoint {
     /// When the configuration asks for subflow level sf2007 and the endpoint does not allow private encodings.
     pub fn listen(&mut self, config: Arc<Config>) -> Result<(), ConnectError> {
         self.check_encodings(&config)?;
+        self.check_draining()?;
         self.takes_zero_checksum |= config.extensions.zero_checksum.is_some();
         self.listening = Some(config);
         Ok(())
@@ -183,6 +203,7 @@ impl Endpoint {
             return Err(ConnectError::PortZero);
         }
         self.check_encodings(&config)?;
+        self.check_draining()?;
         if !is_unicast(remote.ip()) {
             return Err(ConnectError::NotUnicast(remote.ip()));
         }
@@ -246,8 +267,14 @@ impl Endpoint {
 
     /// The next event of any association.
     pub fn poll_event(&mut self) -> Option<(AssociationId, Event)> {
+        if !self.ended.is_empty() {
+            self.free_ended();
+        }
         while let Some(&index) = self.eventful.front() {
             if let Some((id, event)) = self.registry.pop_event(index) {
+                if matches!(event, Event::Closed(_)) && !self.config.keep_closed {
+                    self.ended.push(id);
+                }
                 return Some((id, event));
             }
             self.eventful.pop_front();
@@ -270,7 +297,7 @@ impl Endpoint {
     }
 
     /// Forgets a closed association, its unread messages and its counters. False while it is not closed or its last
-    /// packet has not left.
+    /// packet has not left. It is needed with [`EndpointConfig::keep_closed`], and for associations whose messages nobody reads.
     pub fn release(&mut self, id: AssociationId) -> bool {
         self.registry.release(id)
     }

@@ -106,7 +106,7 @@ impl World {
         let end = |side: Side, name: &str| {
             let config = EndpointConfig {
                 allow_private_encodings: sealed,
-                ..EndpointConfig::new(address(side), PORT)
+                ..EndpointConfig::new(address(side), PORT).keeping_closed()
             };
             Endpoint::new(config, Rng::stream(seed, name, "endpoint").secret())
         };

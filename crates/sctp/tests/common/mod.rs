@@ -280,7 +280,7 @@ impl Pair {
         let endpoint = |side: Side, name| {
             let config = EndpointConfig {
                 allow_private_encodings: sealed,
-                ..EndpointConfig::new(address(side), PORT)
+                ..EndpointConfig::new(address(side), PORT).keeping_closed()
             };
             Endpoint::new(config, Rng::stream(seed, name, "endpoint").secret())
         };
