@@ -1,5 +1,7 @@
 //! What an endpoint tells its user, and what a user hands in.
 
+use std::net::SocketAddr;
+
 use anabranch_base::Instant;
 use bytes::Bytes;
 
@@ -46,6 +48,8 @@ pub enum CloseReason {
     },
     /// T5-shutdown-guard expired.
     ShutdownGuard,
+    /// It had not ended when our user wanted it to: [`AssociationHandle::shutdown_within`](crate::AssociationHandle::shutdown_within).
+    ShutdownDeadline,
 }
 
 /// What the peer's user said of an abort: "Upper Layer Abort Reason" (RFC 9260, 3.3.10.12), the first 1,024 bytes.
@@ -93,8 +97,15 @@ impl Reconfigured {
 /// What happened to an association.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A peer has set up an association with us.
-    Accepted,
+    /// A peer has set up an association with us. [`Event::Established`] follows.
+    Accepted {
+        /// Where the peer is; the port is the UDP port (RFC 6951), or 0.
+        address: SocketAddr,
+        /// Streams we may send on: ids 0 to this - 1.
+        outbound_streams: u16,
+        /// Streams the peer may send on.
+        inbound_streams: u16,
+    },
     /// The association we asked for is up.
     Established {
         /// Streams we may send on: ids 0 to this - 1.
@@ -148,7 +159,15 @@ pub enum Event {
     },
     /// The peer restarted: sequence spaces began anew (RFC 9260, 5.2.4 A). Messages that it had not acknowledged are handed back, with
     /// [`Event::SendFailed`].
-    Restarted,
+    Restarted {
+        /// Messages handed back of which nothing was sent.
+        unsent: usize,
+        /// Messages handed back of which at least a part was sent: the peer may have got them before.
+        unacknowledged: usize,
+        /// Bytes of the peer's messages that had arrived and will never be readable: parts of messages, and messages that waited for
+        /// others.
+        received_bytes_lost: u64,
+    },
     /// The peer wants to end: no new messages are taken.
     PeerShutdown,
     /// A path stopped answering.
@@ -356,6 +375,8 @@ pub enum Timer {
     Lane,
     /// Bound on the whole shutdown.
     T5ShutdownGuard,
+    /// The shutdown takes longer than the user wants to wait.
+    ShutdownDeadline,
     /// A delayed SACK is due.
     Sack,
     /// A HEARTBEAT is due, or its answer overdue.
@@ -366,6 +387,8 @@ pub enum Timer {
     Pacer,
     /// Waiting for the answer to a RE-CONFIG request.
     Reconfiguration,
+    /// The cookie of somebody who waits for the user becomes stale.
+    Incoming,
     /// Waiting for the answer to a probe of a path's MTU, or a larger one is to be looked for.
     PathMtu,
 }

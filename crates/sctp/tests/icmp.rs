@@ -156,7 +156,7 @@ fn what_was_too_big_leaves_again_without_a_cut() {
 fn packet_too_big() {
     let local = |side| if side == Side::A { "[2001:db8::1]:0" } else { "[2001:db8::2]:0" };
     let endpoint = |side| {
-        let config = anabranch_sctp::EndpointConfig::new(local(side).parse().unwrap(), PORT);
+        let config = anabranch_sctp::EndpointConfig::new(local(side).parse().unwrap(), PORT).keeping_closed();
         anabranch_sctp::Endpoint::new(config, anabranch_base::Rng::stream(1, "icmp", local(side)).secret())
     };
     let mut a = endpoint(Side::A);

@@ -45,6 +45,11 @@ impl Association {
         }
     }
 
+    /// Whether something can be read.
+    pub(crate) fn has_unread(&self) -> bool {
+        self.receiver.pending() > 0
+    }
+
     /// GETSRTTREPORT (11.1.11): SRTT of an address; `None` before the first sample.
     ///
     /// # Errors
@@ -209,15 +214,18 @@ impl Association {
         message
     }
 
-    /// What cannot be delivered any more is kept for the user, who is told (SEND FAILURE, 11.2.2).
-    pub(super) fn return_undelivered(&mut self) {
+    /// What cannot be delivered any more is kept for the user, who is told (SEND FAILURE, 11.2.2). Gives how many messages these are
+    /// now: of which nothing was sent, and others.
+    pub(super) fn return_undelivered(&mut self) -> (usize, usize) {
         if self.sender.has_nothing_outstanding() {
-            return;
+            return (0, 0);
         }
         let returned = self.returned.get_or_insert_default();
+        let before = (returned.unsent.len(), returned.unacknowledged.len());
         self.sender.take_undelivered(returned);
         let (unsent, unacknowledged) = (returned.unsent.len(), returned.unacknowledged.len());
         self.cx.tell(Event::SendFailed { unsent, unacknowledged });
+        (unsent - before.0, unacknowledged - before.1)
     }
 
     /// Messages that no stream takes any more.

@@ -77,6 +77,8 @@ pub struct Association {
     takes_zero_checksum: bool,
     /// Messages that were not delivered, for the user to take back.
     returned: Option<Box<Returned>>,
+    /// When our user wants it to have ended.
+    deadline: Option<Box<Instant>>,
     watch: Watch,
 }
 
@@ -383,6 +385,7 @@ impl Association {
         }
         self.enter(Phase::Closed);
         self.reconfig = None;
+        self.deadline = None;
         self.return_undelivered();
         self.sender.close();
         self.receiver.close();

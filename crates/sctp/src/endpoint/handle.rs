@@ -86,7 +86,10 @@ impl AssociationHandle<'_> {
     /// The next message; frees its place in the receive window.
     #[inline]
     pub fn receive(&mut self) -> Option<Received> {
-        let message = self.get().receive()?;
+        let Some(message) = self.get().receive() else {
+            self.endpoint.note_read(self.id);
+            return None;
+        };
         // What reading can set off is a window update.
         if self.owes_sack() {
             self.endpoint.queue(self.id.index);
@@ -151,6 +154,22 @@ impl AssociationHandle<'_> {
     /// Ends the association once everything has been delivered.
     pub fn shutdown(&mut self, now: Instant) {
         self.command(now).shutdown(now);
+    }
+
+    /// Ends the association once everything has been delivered, or after `patience`, whichever comes first: then the peer gets an
+    /// ABORT, [`CloseReason::ShutdownDeadline`](crate::CloseReason::ShutdownDeadline) says so, and what was not delivered is handed back
+    /// ([`Event::SendFailed`](crate::Event::SendFailed)). Another call sets another time.
+    ///
+    /// ```
+    /// # use anabranch_base::{Duration, Instant};
+    /// # use anabranch_sctp::{AssociationId, Endpoint};
+    /// # fn example(endpoint: &mut Endpoint, id: AssociationId, now: Instant) -> Option<()> {
+    /// endpoint.association(id)?.shutdown_within(now, Duration::from_secs(10));
+    /// # Some(())
+    /// # }
+    /// ```
+    pub fn shutdown_within(&mut self, now: Instant, patience: Duration) {
+        self.command(now).shutdown_by(now, now + patience);
     }
 
     /// Ends the association at once; the peer is told `reason`.

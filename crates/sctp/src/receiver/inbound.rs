@@ -591,8 +591,9 @@ impl Inbound {
         self.count_pieces(message.space, 0, message.count());
     }
 
-    /// Begins sequence spaces anew (restart); what is ready stays readable.
-    pub(crate) fn restart(&mut self, aborted: &mut Vec<Aborted>) {
+    /// Begins sequence spaces anew (restart); what is ready stays readable. Gives the bytes of what is not.
+    pub(crate) fn restart(&mut self, aborted: &mut Vec<Aborted>) -> usize {
+        let before = self.buffered_bytes;
         self.give_up_fragments(None, aborted);
         self.reassembly = Reassembly::default();
         self.streams.clear();
@@ -607,6 +608,7 @@ impl Inbound {
         let ready: usize = self.ready.iter().map(Received::len).sum();
         self.charge(SpaceId::FIRST, ready);
         self.buffered_pieces = self.ready.iter().map(Received::count).sum();
+        before.saturating_sub(ready)
     }
 
     /// Whether what is charged, in all and to each space, is what a count gives: for tests.
