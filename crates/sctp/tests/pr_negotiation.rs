@@ -96,5 +96,5 @@ fn who_does_not_offer_it_returns_the_parameter_as_unrecognized() {
         panic!()
     };
     let returned = |raw| matches!(Param::parse(raw).unwrap(), Param::Unrecognized(_));
-    assert_eq!(init.params.iter().filter(|raw| returned(raw.clone().unwrap())).count(), 1);
+    assert_eq!(init.params.iter().filter(|raw| returned(raw.unwrap())).count(), 1);
 }
