@@ -35,6 +35,7 @@ mod icmp;
 mod ids;
 mod incoming;
 mod negotiation;
+mod options;
 mod path;
 pub mod properties;
 mod receiver;
@@ -57,6 +58,7 @@ pub use event::{
 };
 pub use icmp::{IcmpError, IcmpKind};
 pub use incoming::{AcceptConfig, AcceptError, EndpointEvent, Incoming, IncomingId, Offered, Withdrawn};
+pub use options::{Abandonments, MessageId, MessageOptions, Policy, Reliability};
 pub use stats::{EndpointStats, Stats, SubflowStats};
 pub use status::{PathStatus, Status};
 pub use undelivered::Undelivered;
