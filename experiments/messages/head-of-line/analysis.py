@@ -1,6 +1,7 @@
 """Head-of-line blocking: from runs to verdicts, figures and a finding."""
 
 from anabranch_lab.experiment import Analysis, claim_builder
+from anabranch_lab.grid import Grid
 from anabranch_lab.results import Results
 
 from ..common import latency
@@ -11,10 +12,11 @@ def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
     shared, apart = (results.grid(name, latency.MEASURES) for name in ("shared", "apart"))
     runs = latency.Ways(shared, apart)
+    served = results.grid("served-first", latency.MEASURES)
     return Analysis(
-        claims=judge.claims(claim_builder(results), runs),
+        claims=judge.claims(claim_builder(results), runs, served),
         figures=figures.all_figures(runs),
-        findings=findings(runs),
+        findings=[*findings(runs), passed(served)],
     )
 
 
@@ -29,3 +31,15 @@ def findings(runs: latency.Ways) -> list[str]:
         )
         told.append(f"{path}, {100 * loss:g} % lost: median and 99th percentile of a small message, ms: {ways}.")
     return told
+
+
+def passed(served: Grid) -> str:
+    """What a code point of its own is good for."""
+    told = "; ".join(
+        f"{network}: "
+        + ", ".join(
+            f"{how} {served.at('p50', how=how, network=network, loss=0).text(0)}" for how in served.values("how")
+        )
+        for network in served.values("network")
+    )
+    return f"Where the network serves EF first, median of a small message beside a bulk transfer that fills the queue, ms: {told}."

@@ -10,6 +10,7 @@ from ..common.latency import Ways
 SHOWN = (
     "TCP",
     "one stream",
+    "two streams, one buffer",
     "two streams",
     "I-DATA, priority",
     "two subflows, level 0",
@@ -47,7 +48,7 @@ def figure(runs: Ways, measure: str, label: str, log: bool = True) -> Figure:
     """One panel for each path, one curve for each way."""
     drawn, panels = plots.panels(len(runs.paths))
     for axes, path, letter in zip(panels, runs.paths, "abc", strict=False):
-        for way, colour, marker in zip(SHOWN, (*plots.CYCLE, "black"), "osv^Dx*", strict=False):
+        for way, colour, marker in zip(SHOWN, (*plots.CYCLE, "black", "grey"), "osPv^Dx*", strict=False):
             curve = runs.curve(measure, way, path)
             axes.errorbar(
                 [100 * loss for loss in curve.x],

@@ -2,6 +2,7 @@
 
 from anabranch_lab.catalogue import ClaimBuilder
 from anabranch_lab.claims import Claim, Part, above, below
+from anabranch_lab.grid import Grid
 
 from ..common.latency import Ways
 
@@ -9,7 +10,7 @@ LOSSY = 0.01
 """From this probability on a loss is an everyday event."""
 
 
-def claims(builder: ClaimBuilder, runs: Ways) -> list[Claim]:
+def claims(builder: ClaimBuilder, runs: Ways, served: Grid) -> list[Claim]:
     """Every hypothesis of claims.toml that names this experiment."""
     lossy = [loss for loss in runs.losses if loss >= LOSSY]
     lossless = [loss for loss in runs.losses if loss == 0]
@@ -20,6 +21,7 @@ def claims(builder: ClaimBuilder, runs: Ways) -> list[Claim]:
         builder.claim("M-4", as_good(runs, "p99", "two subflows, level 1", "two associations", lossy)),
         builder.claim("M-5", longer(runs, "p99", "TCP", "two streams", lossy)),
         builder.claim("M-6", as_good(runs, "p50", "two subflows, level 0", "two subflows, level 1", lossy)),
+        builder.claim("M-7", queue_passed(served)),
     ]
 
 
@@ -46,4 +48,21 @@ def as_good(runs: Ways, measure: str, one: str, other: str, losses: list[float])
         )
         for path in runs.paths
         for loss in losses
+    ]
+
+
+def queue_passed(served: Grid) -> list[Part]:
+    """With the code point EF a message does not wait for the bulk transfer's queue."""
+
+    def p50(how: str, network: str):
+        return served.sample("p50", how=how, network=network, loss=0)
+
+    return [
+        above(
+            f"{network}: I-DATA, priority minus {how}, p50, ms",
+            0.0,
+            (p50("I-DATA, priority", network) - p50(how, network)).estimate,
+        )
+        for network in served.values("network")
+        for how in ("two subflows, level 0", "two subflows, level 1")
     ]

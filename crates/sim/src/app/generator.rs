@@ -21,7 +21,7 @@ struct Maker {
     waiting: VecDeque<Envelope>,
     /// Made since the counting began.
     counted: u64,
-    /// Its stream did not take a message, until there is room again.
+    /// Its message was not taken, until there is room again.
     full: bool,
 }
 
@@ -35,8 +35,6 @@ pub(crate) struct Generator {
     /// Whose turn it is among those that always have a message.
     turn: usize,
     stop: Option<Instant>,
-    /// Streams of an association with several subflows: a full one does not keep the others waiting.
-    several: bool,
     changes: VecDeque<TimedChange>,
     open: bool,
     connected: bool,
@@ -68,7 +66,6 @@ impl Generator {
             rest: None,
             turn: 0,
             stop: flow.stop.map(|after| Instant::ZERO + after),
-            several: flow.subflows.len() > 1 || !flow.events.is_empty(),
             changes: flow.events.iter().cloned().collect(),
             open: false,
             connected: false,
@@ -233,8 +230,9 @@ impl Generator {
                 maker.made -= 1;
                 maker.counted = maker.counted.saturating_sub(1);
             }
+            // A stream or a subflow that is full does not keep the others waiting.
             maker.full = true;
-            if taken > 0 || !self.several || self.makers.iter().all(|maker| maker.full) {
+            if taken > 0 || self.makers.iter().all(|maker| maker.full) {
                 self.blocked = true;
                 return;
             }
