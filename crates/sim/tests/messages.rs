@@ -3,7 +3,9 @@
 mod common;
 
 use anabranch_base::Duration;
-use anabranch_sim::scenario::{Flow, Loss, MessageSource, Protocol, Record, Scenario, TimeDraw, Traffic};
+use anabranch_sim::scenario::{
+    Flow, Loss, MessageSource, Protocol, Record, Reliability, Scenario, TimeDraw, Traffic,
+};
 use anabranch_sim::{SourceSummary, Summary, run};
 use common::{bernoulli, engine, flow, link, ms, scenario};
 
@@ -17,6 +19,7 @@ fn source(name: &str, stream: u16, size: u32, every_ms: Option<u64>) -> MessageS
         count: None,
         unordered: false,
         deadline: None,
+        reliability: Reliability::Full,
     }
 }
 
@@ -156,4 +159,38 @@ fn drawn_times_do_not_depend_on_the_engine() {
     let (sctp, tcp) = (made(Protocol::Sctp), made(Protocol::Tcp));
     assert_eq!(sctp, tcp);
     assert!((2300..2700).contains(&sctp), "{sctp}");
+}
+
+/// What is not worth sending any more is given up, and keeps no later message waiting: without a limit half of the time of 30 % losses is
+/// spent on the past.
+#[test]
+fn partial_reliability() {
+    let frames = |reliability, options: &[(&str, &str)]| {
+        let mut frames = source("frames", 0, 3000, Some(50));
+        (frames.deadline, frames.reliability) = (Some(ms(200)), reliability);
+        run(&world(Protocol::Sctp, options, 0.15, vec![frames]), 1, &Record::default())
+            .expect("it runs")
+            .summary
+    };
+    let pr = [("partial_reliability", "true")];
+    let full = frames(Reliability::Full, &pr);
+    let timed = frames(Reliability::Lifetime(ms(200)), &pr);
+    let limited = frames(Reliability::Retransmissions(1), &pr);
+    for summary in [&full, &timed, &limited] {
+        assert_eq!((summary.flows[0].failed.as_deref(), summary.flows[0].intact), (None, Some(true)));
+        assert_eq!(summary.sources[0].made, 1000);
+    }
+    assert_eq!(full.sources[0].delivered, 1000);
+    for some in [&timed.sources[0], &limited.sources[0]] {
+        assert!((300..1000).contains(&some.delivered), "{some:?}");
+    }
+    let (before, after) = (full.sources[0].in_time, timed.sources[0].in_time);
+    assert!(after > before, "in time with full reliability {before}, with a lifetime {after}");
+    // A peer that does not skip: said, not hidden.
+    let refused = frames(Reliability::Lifetime(ms(200)), &[]);
+    assert!(
+        refused.flows[0].failed.as_ref().is_some_and(|why| why.contains("reliab")),
+        "{:?}",
+        refused.flows[0]
+    );
 }

@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 
-use anabranch_base::{Instant, Rng};
+use anabranch_base::{Duration, Instant, Rng};
 use bytes::Bytes;
 
 use super::envelope::Envelope;
 use crate::engine::{Engine, Notice};
-use crate::scenario::{Flow, MessageSource, TimedChange, Traffic};
+use crate::scenario::{Flow, MessageSource, Reliability, TimedChange, Traffic};
 
 /// One source and what it has made.
 #[derive(Debug)]
@@ -214,8 +214,19 @@ impl Generator {
                 None => maker.message(place, now),
             };
             let (stream, unordered) = (maker.source.stream, maker.source.unordered);
+            // A lifetime counts from the making of the message.
+            let reliability = match maker.source.reliability {
+                Reliability::Lifetime(lifetime) => {
+                    let left = lifetime.saturating_sub(now - message.born);
+                    if left == Duration::ZERO {
+                        continue;
+                    }
+                    Reliability::Lifetime(left)
+                }
+                other => other,
+            };
             let bytes = message.write();
-            let taken = engine.offer(now, stream, unordered, bytes.clone());
+            let taken = engine.offer_message(now, (stream, unordered), reliability, bytes.clone());
             if taken == bytes.len() {
                 if !timed {
                     self.turn = place + 1;

@@ -9,7 +9,7 @@ pub(crate) mod toy;
 
 use anabranch_base::driver::Transport;
 use anabranch_base::{Instant, Meta, TraceRecord, Transmit};
-use anabranch_sctp::SubflowStats;
+use anabranch_sctp::{Reliability, SubflowStats};
 use bytes::Bytes;
 
 use crate::scenario::Change;
@@ -106,6 +106,21 @@ impl Engine {
     #[inline]
     pub(crate) fn offer(&mut self, now: Instant, stream: u16, unordered: bool, data: Bytes) -> usize {
         each!(self, e => e.offer(now, stream, unordered, data))
+    }
+
+    /// Offers a message for a stream, ordered or unordered; answers how many bytes were taken. Others than SCTP know no reliability
+    /// but full.
+    pub(crate) fn offer_message(
+        &mut self,
+        now: Instant,
+        (stream, unordered): (u16, bool),
+        reliability: Reliability,
+        data: Bytes,
+    ) -> usize {
+        match self {
+            Self::Sctp(end) => end.offer_message(now, (stream, unordered), reliability, data),
+            other => other.offer(now, stream, unordered, data),
+        }
     }
 
     /// Takes everything that has arrived and is in order, piece by piece with its stream.

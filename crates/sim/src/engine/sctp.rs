@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anabranch_base::{Instant, Meta, Rng, TraceRecord, Transmit};
 use anabranch_sctp::{
     Association, AssociationHandle, AssociationId, CloseReason, Config, Endpoint, EndpointConfig, Event,
-    IcmpError, Message, SubflowLevel, SubflowStats,
+    IcmpError, Message, Reliability, SendError, SubflowLevel, SubflowStats,
 };
 use anabranch_wire::chunk::{Data, IData};
 use anabranch_wire::sf2007;
@@ -23,6 +23,8 @@ pub(crate) struct SctpEnd {
     /// Address of the peer, port 0: SCTP rides on IP itself.
     remote: SocketAddr,
     remote_port: u16,
+    /// Why a message is not taken now or ever, until the application has been told.
+    refused: Option<String>,
 }
 
 impl SctpEnd {
@@ -45,7 +47,14 @@ impl SctpEnd {
             let _taken = endpoint.listen(Arc::clone(&config));
         }
         let remote_port = remote.port();
-        Self { endpoint, id: None, config, remote: SocketAddr::new(remote.ip(), 0), remote_port }
+        Self {
+            endpoint,
+            id: None,
+            config,
+            remote: SocketAddr::new(remote.ip(), 0),
+            remote_port,
+            refused: None,
+        }
     }
 
     pub(crate) fn open(&mut self, now: Instant) -> Result<(), String> {
@@ -80,6 +89,9 @@ impl SctpEnd {
     }
 
     pub(crate) fn poll_notice(&mut self) -> Option<Notice> {
+        if let Some(why) = self.refused.take() {
+            return Some(Notice::Failed(why));
+        }
         loop {
             let (id, event) = self.endpoint.poll_event()?;
             return Some(match event {
@@ -103,6 +115,30 @@ impl SctpEnd {
         let len = payload.len();
         let message = Message { unordered, ..Message::new(stream, payload) };
         if association.send(now, message).is_ok() { len } else { 0 }
+    }
+
+    pub(crate) fn offer_message(
+        &mut self,
+        now: Instant,
+        (stream, unordered): (u16, bool),
+        reliability: Reliability,
+        payload: Bytes,
+    ) -> usize {
+        if reliability == Reliability::Full {
+            return self.offer(now, stream, unordered, payload);
+        }
+        let Some(mut association) = self.association() else { return 0 };
+        let len = payload.len();
+        let message = Message { unordered, ..Message::new(stream, payload) }.reliability(reliability);
+        match association.send(now, message) {
+            Ok(_) => len,
+            Err(SendError::Full | SendError::StreamFull { .. } | SendError::Closing) => 0,
+            Err(error) => {
+                drop(association);
+                self.refused.get_or_insert_with(|| error.to_string());
+                0
+            }
+        }
     }
 
     pub(crate) fn take_all(&mut self, _now: Instant, mut sink: impl FnMut(u16, &[u8])) {

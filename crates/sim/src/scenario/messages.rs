@@ -1,6 +1,7 @@
 //! Traffic of kind `messages`: sources of messages that share a connection, each with its own sizes and times.
 
 use anabranch_base::Duration;
+use anabranch_sctp::Reliability;
 
 use super::error::Problem;
 use super::keys::{Field, Keys};
@@ -34,6 +35,8 @@ pub struct MessageSource {
     pub unordered: bool,
     /// A message that takes longer is late.
     pub deadline: Option<Duration>,
+    /// How long a message is worth sending; a lifetime counts from its making.
+    pub reliability: Reliability,
 }
 
 /// Reads a table of kind `messages`.
@@ -60,12 +63,26 @@ fn source(item: &Field<'_>, protocol: Protocol) -> Result<MessageSource, Problem
     let keys = Keys::of(
         table,
         "a source",
-        &["name", "stream", "message", "every", "start", "count", "unordered", "deadline"],
+        &[
+            "name",
+            "stream",
+            "message",
+            "every",
+            "start",
+            "count",
+            "unordered",
+            "deadline",
+            "lifetime",
+            "retransmissions",
+            "priority",
+        ],
     )?;
     if protocol == Protocol::Tcp {
-        for key in ["stream", "unordered"] {
+        for key in ["stream", "unordered", "lifetime", "retransmissions", "priority"] {
             if let Some(field) = keys.optional(key) {
-                return Err(field.problem("a TCP connection has one stream of bytes; leave it out"));
+                return Err(field.problem(
+                    "a TCP connection has one stream of bytes, all of which it delivers; leave it out",
+                ));
             }
         }
     }
@@ -92,7 +109,25 @@ fn source(item: &Field<'_>, protocol: Protocol) -> Result<MessageSource, Problem
             .optional("deadline")
             .map(|field| field.quantity("\"100 ms\"", units::time))
             .transpose()?,
+        reliability: reliability(&keys)?,
     })
+}
+
+/// At most one of the policies of RFC 3758 and RFC 7496.
+fn reliability(keys: &Keys<'_>) -> Result<Reliability, Problem> {
+    let mut said = Reliability::Full;
+    for key in ["lifetime", "retransmissions", "priority"] {
+        let Some(field) = keys.optional(key) else { continue };
+        if said != Reliability::Full {
+            return Err(field.problem("a message has one policy of partial reliability; leave it out"));
+        }
+        said = match key {
+            "lifetime" => Reliability::Lifetime(field.quantity("\"100 ms\"", units::time)?),
+            "retransmissions" => Reliability::Retransmissions(field.integer(0, 65_535)? as u16),
+            _ => Reliability::Priority(field.integer(0, u64::from(u32::MAX))? as u32),
+        };
+    }
+    Ok(said)
 }
 
 fn size(field: &Field<'_>) -> Result<u32, Problem> {

@@ -35,7 +35,7 @@ mod tree;
 mod units;
 
 pub use anabranch_link::QueueConfig as Queue;
-pub use anabranch_sctp::{Coupling, SubflowScheduler, SubflowSpec};
+pub use anabranch_sctp::{Coupling, Reliability, SubflowScheduler, SubflowSpec};
 pub use applies::Applies;
 pub use definition::{Checksums, RandomNumbers, Scenario};
 pub use engine::Engine;
