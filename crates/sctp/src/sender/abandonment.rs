@@ -1,9 +1,11 @@
 //! Messages that are given up (RFC 3758, 3.5, A2 and A3; RFC 7496, 3).
 
 use super::Sender;
+use super::acknowledgement::NewlyLost;
 use super::flight::{ChunkState, SentChunk};
 use super::tickets::{Limit, Ticket};
 use super::timers::SenderTimer;
+use crate::config::FastRecovery;
 use crate::context::Context;
 use crate::event::Event;
 use crate::ids::{LaneId, SpaceId};
@@ -50,6 +52,22 @@ impl Sender {
     pub(super) fn review_losses(&mut self, cx: &mut Context) {
         for id in self.lanes.ids() {
             self.review_lane(cx, id);
+        }
+    }
+
+    /// Chunks that were given up in flight and turn out to be lost: the window shrinks as if they had to be sent again (RFC 3758, 3.5,
+    /// F5).
+    // rfc3758:3.5-F5
+    pub(super) fn review_watched(&mut self, cx: &mut Context, at: SpaceId) {
+        let reports = cx.config.congestion.fast_retransmit_threshold;
+        let (Some(special), Some(space)) = (&mut self.special, self.spaces.get(at)) else { return };
+        for (id, seq) in special.watched_lost(at, &space.flight, &self.outcome, reports) {
+            let Some(lane) = self.lanes.get(id) else { continue };
+            let first = self.spaces.get(at).map_or(0, |space| space.flight.first());
+            let first = if lane.loss.shares_space() { lane.earliest } else { first };
+            let recovers = cx.config.congestion.fast_recovery != FastRecovery::Off && lane.in_recovery(first);
+            let lost = NewlyLost { bytes: 0, chunks: 0, earliest: seq, highest: seq };
+            self.after_losses(cx, id, &lost, recovers);
         }
     }
 
@@ -175,6 +193,9 @@ impl Sender {
             let Some(lane) = self.lanes.get_mut(id) else { continue };
             match state {
                 ChunkState::InFlight => {
+                    if let Some(special) = &mut self.special {
+                        special.watch(at, id, seq);
+                    }
                     lane.on_lost(size, 1);
                     lane.unacked = lane.unacked.saturating_sub(1);
                 }
@@ -198,6 +219,8 @@ impl Sender {
             if lane.unacked > 0 {
                 continue;
             }
+            // "turn off the T3-rtx timer" (RFC 9260, 6.3.2, R2); it runs again for what the peer must be told.
+            lane.t3 = None;
             lane.cwnd_exempt_packet = false;
             // The packet that T3-rtx owes has nothing to carry any more but new data.
             if lane.single_packet {

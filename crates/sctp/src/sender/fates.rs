@@ -80,7 +80,8 @@ impl Sender {
         let limit = Limit::of(reliability, cx.now);
         let ticket = Ticket::new(MessageId(cx.stats.messages_accepted), message.stream, limit);
         let (context, or_reliable) = (options.context, options.or_reliable || options.reliability.is_none());
-        special.open(Ticket { context, tells, or_reliable, ..ticket })
+        let len = message.payload.len();
+        special.open(Ticket { context, tells, or_reliable, len, ..ticket })
     }
 
     /// The send buffer is full: messages of the least priority make room for one that has more (RFC 7496, 3.2). Whether there is
@@ -92,26 +93,32 @@ impl Sender {
             Reliability::Priority(value) => Some(value),
             _ => None,
         };
-        loop {
-            let waiting = self.subflows.get(id).map_or(0, |subflow| subflow.out.queued_bytes());
-            if waiting + self.deferred_bytes() < cx.config.limits.send_buffer {
-                return true;
+        let waiting = self.subflows.get(id).map_or(0, |subflow| subflow.out.queued_bytes());
+        let mut missing = (waiting + self.deferred_bytes() + 1).saturating_sub(cx.config.limits.send_buffer);
+        let Some(special) = &self.special else { return false };
+        let candidates = special.iter().filter_map(|(number, ticket)| match ticket.limit {
+            Limit::Priority(theirs)
+                if !ticket.sent
+                    && value.is_none_or(|value| theirs > value)
+                    && self.subflow_of(ticket.stream) == id =>
+            {
+                // The least important first, of those the youngest.
+                Some((theirs, ticket.id, number, ticket.len))
             }
-            let Some(special) = &self.special else { return false };
-            let candidates = special.iter().filter_map(|(number, ticket)| match ticket.limit {
-                Limit::Priority(theirs)
-                    if !ticket.sent
-                        && value.is_none_or(|value| theirs > value)
-                        && self.subflow_of(ticket.stream) == id =>
-                {
-                    // The least important first, of those the youngest.
-                    Some((theirs, ticket.id, number))
-                }
-                _ => None,
-            });
-            let Some((_, _, number)) = candidates.max() else { return false };
-            self.abandon(cx, number);
+            _ => None,
+        });
+        let mut candidates: Vec<_> = candidates.collect();
+        // Nothing is given up in vain.
+        if candidates.iter().map(|(.., len)| len).sum::<usize>() < missing {
+            return false;
         }
+        candidates.sort_unstable();
+        while missing > 0 {
+            let Some((_, _, number, len)) = candidates.pop() else { return false };
+            self.abandon(cx, number);
+            missing = missing.saturating_sub(len);
+        }
+        true
     }
 
     /// A SACK was read: messages of which nothing is missing any more were delivered.

@@ -531,6 +531,11 @@ impl Flight {
         }
     }
 
+    /// Whether a gap block of the last SACK has a number.
+    pub(crate) fn is_gap_acked(&self, seq: u64) -> bool {
+        self.gap_acked.contains(seq)
+    }
+
     /// Highest sequence number that a gap block acknowledges, if any.
     pub(crate) fn highest_gap_acked(&self) -> Option<u64> {
         self.gap_acked.end().map(|e| e - 1)

@@ -72,6 +72,7 @@ impl Sender {
     #[inline(never)]
     pub(super) fn after_acknowledgement(&mut self, cx: &mut Context, at: SpaceId) {
         self.tell_delivered(cx);
+        self.review_watched(cx, at);
         self.review_losses(cx);
         if self.special.as_ref().is_some_and(|special| special.passes_abandoned) {
             // The peer has answered, if not to data.

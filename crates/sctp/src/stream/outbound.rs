@@ -233,10 +233,8 @@ impl Outbound {
         let place = stream.queue.iter().position(|message| message.ticket == ticket)?;
         let message = stream.queue.remove(place)?;
         let begun = (place == 0 && stream.offset > 0).then_some(stream.mid);
-        self.queued_bytes -= message.payload.len();
-        if begun.is_some() {
-            self.queued_bytes += std::mem::take(&mut stream.offset);
-        }
+        let left = if begun.is_some() { std::mem::take(&mut stream.offset) } else { 0 };
+        self.queued_bytes -= message.payload.len() - left;
         let more = !stream.queue.is_empty();
         self.scheduler.removed(id, place, begun.is_some(), more, interleaves);
         if let Some(arrivals) = &mut self.arrivals {
@@ -259,6 +257,13 @@ impl Outbound {
     /// Whether something waits on a stream.
     pub(crate) fn waits(&self, id: u16) -> bool {
         self.streams.get(usize::from(id)).is_some_and(|stream| !stream.queue.is_empty())
+    }
+
+    /// Tickets of what waits: for tests.
+    pub(crate) fn tickets(&self) -> impl Iterator<Item = u32> + '_ {
+        let tickets =
+            self.streams.iter().flat_map(|stream| stream.queue.iter().map(|message| message.ticket));
+        tickets.filter(|ticket| *ticket != 0)
     }
 
     /// Streams on which something waits.
