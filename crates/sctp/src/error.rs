@@ -90,6 +90,23 @@ pub enum SendError {
         /// Negotiated.
         streams: u16,
     },
+    /// It may be given up, and the peer would wait for it for ever. [`Message::or_reliable`](crate::Message::or_reliable) sends it
+    /// reliably then.
+    #[error("a message cannot be given up: {why}")]
+    Reliable {
+        /// Why not.
+        why: &'static str,
+    },
+    /// It asks for a code point that its stream does not have.
+    #[error("stream {stream} belongs to a subflow with code point {dscp}, not to one with {asked}")]
+    OtherSubflow {
+        /// Its stream.
+        stream: u16,
+        /// That of the subflow of its stream.
+        dscp: u8,
+        /// Asked for.
+        asked: u8,
+    },
 }
 
 /// Why a change of subflows was refused.

@@ -34,6 +34,7 @@ pub mod fuzzing;
 mod icmp;
 mod ids;
 mod negotiation;
+mod options;
 mod path;
 pub mod properties;
 mod receiver;
@@ -55,6 +56,7 @@ pub use event::{
     AbortReason, AssociationId, CloseReason, Direction, Event, Message, Part, Received, Reconfigured, Timer,
 };
 pub use icmp::{IcmpError, IcmpKind};
+pub use options::{Abandonments, MessageId, MessageOptions, Policy, Reliability};
 pub use stats::{EndpointStats, Stats, SubflowStats};
 pub use status::{PathStatus, Status};
 pub use undelivered::Undelivered;

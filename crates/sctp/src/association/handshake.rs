@@ -223,6 +223,8 @@ impl Association {
         self.adopt_extensions(&agreed);
         let dropped = self.sender.drop_ungranted_streams(&mut self.cx);
         self.return_unsent(dropped);
+        let refused = self.sender.settle_reliability(&mut self.cx);
+        self.return_unsent(refused);
         if !unknown.is_empty() {
             self.control.report(PathId::FIRST, causes::unrecognized_parameter(&unknown));
         }
@@ -281,6 +283,8 @@ impl Association {
                 self.adopt_cookie(cookie);
                 let dropped = self.sender.drop_ungranted_streams(&mut self.cx);
                 self.return_unsent(dropped);
+                let refused = self.sender.settle_reliability(&mut self.cx);
+                self.return_unsent(refused);
             }
             self.control.cancel(Kind::Init);
             self.control.cancel(Kind::CookieEcho);

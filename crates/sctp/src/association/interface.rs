@@ -188,16 +188,21 @@ impl Association {
             return;
         }
         let returned = self.returned.get_or_insert_default();
-        self.sender.take_undelivered(returned);
+        self.sender.take_undelivered(&mut self.cx, returned);
+        if returned.is_empty() {
+            // What was given up only waited for the peer to skip it.
+            self.returned = None;
+            return;
+        }
         let (unsent, unacknowledged) = (returned.unsent.len(), returned.unacknowledged.len());
         self.cx.tell(Event::SendFailed { unsent, unacknowledged });
     }
 
     /// Messages that no stream takes any more.
-    pub(super) fn return_unsent(&mut self, messages: Vec<crate::event::Message>) {
+    pub(super) fn return_unsent(&mut self, messages: Vec<Undelivered>) {
         if !messages.is_empty() {
             let returned: &mut Returned = self.returned.get_or_insert_default();
-            returned.unsent.extend(messages.into_iter().map(Undelivered::unsent));
+            returned.unsent.extend(messages);
         }
     }
 }

@@ -35,6 +35,7 @@ use crate::encoding::Encoding;
 use crate::error::SendError;
 use crate::event::{CloseReason, Event, Message, Received};
 use crate::ids::{PathId, SubflowId};
+use crate::options::MessageId;
 use crate::receiver::Receiver;
 use crate::sender::Sender;
 use crate::stats::{Stats, SubflowStats};
@@ -326,7 +327,7 @@ impl Association {
 
     // rfc9260:9.2-8 rfc9260:9.2-21
     #[inline]
-    pub(crate) fn send(&mut self, now: Instant, message: Message) -> Result<(), SendError> {
+    pub(crate) fn send(&mut self, now: Instant, message: Message) -> Result<MessageId, SendError> {
         self.cx.now = now;
         let wanted = || self.phase.handshake().is_some_and(|handshake| handshake.shutdown_wanted);
         match self.cx.state {

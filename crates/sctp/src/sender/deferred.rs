@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::event::Message;
+use crate::stream::outbound::Queued;
 
 /// Which streams wait, and what waits on them.
 #[derive(Debug, Default)]
@@ -10,7 +10,7 @@ pub(super) struct Deferred {
     all: bool,
     /// Sorted.
     streams: Vec<u16>,
-    messages: VecDeque<Message>,
+    messages: VecDeque<Queued>,
     bytes: usize,
 }
 
@@ -31,7 +31,7 @@ impl Deferred {
     }
 
     /// What waits, to be looked at anew.
-    pub(super) fn into_messages(self) -> VecDeque<Message> {
+    pub(super) fn into_messages(self) -> VecDeque<Queued> {
         self.messages
     }
 
@@ -39,8 +39,17 @@ impl Deferred {
         self.bytes
     }
 
-    pub(super) fn push(&mut self, message: Message) {
+    pub(super) fn push(&mut self, message: Queued) {
         self.bytes += message.payload.len();
         self.messages.push_back(message);
+    }
+
+    /// Takes out one message.
+    #[cold]
+    pub(super) fn remove(&mut self, ticket: u32) -> Option<Queued> {
+        let place = self.messages.iter().position(|message| message.ticket == ticket)?;
+        let message = self.messages.remove(place)?;
+        self.bytes -= message.payload.len();
+        Some(message)
     }
 }

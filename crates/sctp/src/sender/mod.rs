@@ -4,6 +4,7 @@
 //! The tables: a [`Subflow`] names its sequence space and its lane; a [`Lane`] is a subflow on a path. RFC 9260 on one path is
 //! one row in each.
 
+mod abandonment;
 mod acknowledgement;
 mod allowance;
 mod by_time;
@@ -13,7 +14,9 @@ mod coupled;
 mod coupling;
 mod credit;
 mod deferred;
+mod fates;
 mod flight;
+mod forward;
 pub(crate) mod lane;
 mod loss;
 mod new_data;
@@ -30,6 +33,7 @@ mod ssn;
 mod subflow;
 mod subflow_changes;
 mod table;
+mod tickets;
 mod timers;
 mod undelivered;
 mod views;
@@ -50,6 +54,7 @@ use lane::Lane;
 use scheduler::SubflowScheduler;
 use space::SendSpace;
 use subflow::Subflow;
+use tickets::Special;
 
 pub(crate) use acknowledgement::{Heard, Windows};
 pub(crate) use credit::OpenFid;
@@ -95,6 +100,8 @@ pub(crate) struct Sender {
     resettable: bool,
     /// The peer lets us skip what we give up (RFC 3758).
     partial_reliability: bool,
+    /// What only messages with options need, and what is told only where it is asked for.
+    special: Option<Box<Special>>,
 }
 
 impl Sender {
@@ -122,6 +129,7 @@ impl Sender {
             shutdown_at: Instant::ZERO,
             resettable: false,
             partial_reliability: false,
+            special: None,
         };
         new.open_subflows(cx);
         new
@@ -177,6 +185,7 @@ impl Sender {
         self.moves.clear();
         self.numbering.restart();
         self.forget_extensions();
+        self.forget_special();
         self.next_asn = base;
         self.open_subflows(cx);
         for id in self.lanes.ids() {
@@ -197,6 +206,7 @@ impl Sender {
         }
         self.moves.clear();
         self.deferred = None;
+        self.forget_special();
         for space in self.spaces.rows_mut() {
             space.flight.restart();
             space.probe = space::WindowProbe::default();

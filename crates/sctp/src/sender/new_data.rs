@@ -254,6 +254,11 @@ impl Sender {
             framing.emit(&fragment, space.tsn_of(seq), immediate, packet.buffer());
             let len = fragment.payload.len() as u64;
             let (stream, ending) = (fragment.stream, fragment.ending);
+            if fragment.ticket != 0 {
+                if let Some(special) = &mut self.special {
+                    special.left(fragment.ticket, next.space, seq, fragment.mid, ending);
+                }
+            }
             subflow.begun = !ending;
             let chunk = SentChunk {
                 fragment,
