@@ -75,6 +75,7 @@ impl Association {
     ) -> PacketOutcome {
         self.cx.now = now;
         let path = self.note_source(meta);
+        let answers = self.control.answers();
         let mut reading =
             Reading { path, data: PacketRead::on(path), outcome: PacketOutcome::default(), size };
         for raw in chunks {
@@ -100,8 +101,18 @@ impl Association {
                 break;
             }
         }
+        if self.control.answers() != answers {
+            self.limit_answers(path, answers);
+        }
         self.finish_packet(&reading, size);
         reading.outcome
+    }
+
+    /// What a packet has been answered with fits one packet, with a control chunk that may go before it.
+    #[cold]
+    fn limit_answers(&mut self, path: PathId, earlier: (usize, usize)) {
+        let packet = self.cx.paths.get(path).map_or(0, crate::path::Path::max_packet);
+        self.control.keep_one_packet(earlier, packet.saturating_sub(CommonHeader::LEN + 8));
     }
 
     /// The path on which a packet is answered: that of its source address, if that is confirmed, or the one in use. Answers
