@@ -5,7 +5,9 @@ use std::net::IpAddr;
 use anabranch_wire::Tsn;
 use anabranch_wire::cause::{Cause, MissingParameters, UnresolvableAddress};
 use anabranch_wire::chunk::init::{self, Init, InitKind};
-use anabranch_wire::param::{CookiePreservative, Param, Params, RawParam, SfCap, StateCookie, kind};
+use anabranch_wire::param::{
+    CookiePreservative, Param, Params, RawParam, SfCap, StateCookie, SupportedAddressTypes, kind,
+};
 use anabranch_wire::sf::CodePoints;
 use anabranch_wire::sf2007::{SUBFLOW_CAPABLE, SubflowCapable};
 
@@ -204,6 +206,8 @@ pub(crate) struct OurInit {
     pub(crate) initial_tsn: Tsn,
     /// Cookie life to ask for beyond the peer's, ms.
     pub(crate) preservative: Option<u32>,
+    /// Types of addresses that we have, where we say so.
+    pub(crate) address_types: Option<SupportedAddressTypes<'static>>,
     /// What we can do beyond RFC 9260.
     pub(crate) offer: Offer,
 }
@@ -237,6 +241,9 @@ impl OurInit {
         init::emit(out, InitKind::Init, &self.fixed(), |params| {
             if let Some(increment_ms) = self.preservative {
                 params.add(&Param::CookiePreservative(CookiePreservative { increment_ms }));
+            }
+            if let Some(types) = self.address_types {
+                params.add(&Param::SupportedAddressTypes(types));
             }
             self.offer.write(params, None);
             if let Some(value) = filling.checked_sub(4) {

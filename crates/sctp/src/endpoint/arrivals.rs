@@ -493,6 +493,7 @@ impl Endpoint {
             inbound_streams: config.streams.inbound,
             initial_tsn: tsn,
             preservative: None,
+            address_types: None,
             offer,
         };
         self.stats.inits_answered += 1;

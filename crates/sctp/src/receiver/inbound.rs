@@ -8,7 +8,7 @@ use super::growing::{Aborted, Inconsistent, PIECE, memory_of};
 use super::interleaved::{Added, DeliveryOrder, Finished, Interleaved, Piece};
 use super::limits::Limits;
 pub(crate) use super::reassembly::Arrived;
-use super::reassembly::{Reassembly, Whole};
+use super::reassembly::{Joined, Reassembly, Whole};
 use crate::event::Received;
 use crate::ids::{Id, SpaceId};
 use crate::room::{grow, push};
@@ -121,6 +121,12 @@ impl Inbound {
         }
     }
 
+    /// What the TSN space brought and what goes.
+    fn uncharge(&mut self, bytes: usize, pieces: usize) {
+        self.release(SpaceId::FIRST, bytes);
+        self.count_pieces(SpaceId::FIRST, 0, pieces);
+    }
+
     #[inline]
     fn release(&mut self, space: SpaceId, bytes: usize) {
         self.buffered_bytes = self.buffered_bytes.saturating_sub(bytes);
@@ -188,11 +194,18 @@ impl Inbound {
 
     #[inline(never)]
     fn add_fragment(&mut self, chunk: &Arrived<'_>, limits: &Limits<'_>) -> Result<(), Inconsistent> {
-        if let Some(whole) = self.reassembly.add_part(chunk, limits.message())? {
-            // From here on the message counts as its pieces, however many fragments it came in.
-            self.buffered_pieces = self.buffered_pieces.saturating_sub(whole.freed);
-            self.deliver(whole);
-            return Ok(());
+        match self.reassembly.add_part(chunk, limits.message())? {
+            Joined::Whole(whole) => {
+                // From here on the message counts as its pieces, however many fragments it came in.
+                self.buffered_pieces = self.buffered_pieces.saturating_sub(whole.freed);
+                self.deliver(whole);
+                return Ok(());
+            }
+            Joined::GivenUp { bytes, pieces } => {
+                self.uncharge(bytes, pieces);
+                return Ok(());
+            }
+            Joined::Waits => {}
         }
         self.buffered_pieces += usize::from(chunk.beginning);
         if self.reassembly.held() + self.waiting > limits.point() {
@@ -315,9 +328,10 @@ impl Inbound {
         grow(&mut numbered.by_space, index + 1);
         let Some(reassembly) = numbered.by_space.get_mut(index) else { return Ok(false) };
         let was_empty = self.ready.is_empty();
-        let whole = reassembly.add(chunk, true, limits.message())?;
+        let joined = reassembly.add(chunk, true, limits.message())?;
         self.charge(space, chunk.payload.len());
-        let Some(mut whole) = whole else {
+        // Nobody gives up anything in this encoding: what is not whole waits.
+        let Joined::Whole(mut whole) = joined else {
             self.count_pieces(space, 1 + usize::from(chunk.beginning), 0);
             if self.is_pressed(limits) {
                 self.hand_over_of_space(space, chunk.seq);
@@ -371,7 +385,8 @@ impl Inbound {
         }
         match self.reassembly.goes_on_with(chunk.seq) {
             Some(Some((stream, ssn, first))) => is_next(&self.streams, stream, ssn, first),
-            unordered => unordered.is_some(),
+            Some(None) => true,
+            None => self.reassembly.passes_over(chunk),
         }
     }
 
@@ -442,6 +457,49 @@ impl Inbound {
             let order = &mut self.numbered.get_or_insert_default().order;
             order.skip(stream, number, |message| ready.push_back(message));
         }
+        was_empty && !self.ready.is_empty()
+    }
+
+    /// The peer gives up what is missing of DATA before `floor`, and the messages that it `lists` by stream and SSN.
+    pub(crate) fn give_up_before(
+        &mut self,
+        floor: u64,
+        lists: impl Fn(u16, u16) -> bool,
+        aborted: &mut Vec<Aborted>,
+    ) {
+        let (bytes, pieces) = self.reassembly.give_up_before(floor, lists, aborted);
+        self.uncharge(bytes, pieces);
+    }
+
+    /// The peer gives up what is missing of an ordered stream up to `ssn`: "immediately make available for delivery stream
+    /// sequence numbers earlier than or equal to the stream sequence number listed" (RFC 3758, 3.6), and what waits behind
+    /// them. True when a message became ready where none was.
+    // rfc3758:3.6-9
+    pub(crate) fn skip_ssn(&mut self, stream: u16, ssn: u16) -> bool {
+        let id = usize::from(stream);
+        // How many messages are skipped: half of the numbers at most, or it is an old story.
+        let next = self.streams.get(id).map_or(0, |stream| stream.next);
+        let skipped = ssn.wrapping_sub(next).wrapping_add(1);
+        if skipped == 0 || skipped > 1 << 15 {
+            return false;
+        }
+        grow(&mut self.streams, id + 1);
+        let Some(stream) = self.streams.get_mut(id) else { return false };
+        let was_empty = self.ready.is_empty();
+        let mut left = skipped;
+        while let Some(entry) = stream.waiting.first_entry() {
+            // What waits is ahead of what is delivered: its distance needs no sign.
+            let ahead = entry.get().ssn.wrapping_sub(stream.next);
+            if ahead > left {
+                break;
+            }
+            left = left.saturating_sub(ahead + 1);
+            stream.next = stream.next.wrapping_add(ahead).wrapping_add(1);
+            let message = entry.remove().message;
+            self.waiting -= memory_of(&message);
+            push(&mut self.ready, message);
+        }
+        stream.next = stream.next.wrapping_add(left);
         was_empty && !self.ready.is_empty()
     }
 
