@@ -282,6 +282,9 @@ impl Inbound {
         if !piece.unordered && numbered.order.knows(piece.stream, number) {
             return Ok(false);
         }
+        if numbered.interleaved.passes_over(piece, number) {
+            return Ok(false);
+        }
         let was_empty = self.ready.is_empty();
         let waits = !piece.unordered && numbered.order.next(piece.stream) != number;
         let whole = match numbered.interleaved.add(piece, number, waits, limits.message())? {
@@ -416,6 +419,9 @@ impl Inbound {
             return true;
         };
         let turn = piece.unordered || numbered.order.next(piece.stream) >= number;
+        if numbered.interleaved.passes_over(piece, number) {
+            return true;
+        }
         turn && numbered.interleaved.is_next(piece.stream, piece.unordered, number, fragment)
     }
 
