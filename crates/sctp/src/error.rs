@@ -6,6 +6,9 @@ pub enum ConnectError {
     /// RFC 9260, 3.1: port 0 is not allowed.
     #[error("port 0 of the peer is not allowed")]
     PortZero,
+    /// After `drain`.
+    #[error("the endpoint drains: it takes and makes no more associations")]
+    Draining,
     /// There is one already.
     #[error("an association with that address and port exists")]
     Exists,
@@ -68,6 +71,13 @@ pub enum SendError {
     /// The send buffer is full; `Event::Writable` tells when to try again.
     #[error("the send buffer is full")]
     Full,
+    /// This stream has as much in the send buffer as `stream_send_buffer` allows; `Event::Writable` with its number tells when to
+    /// try again. Others may be written.
+    #[error("stream {stream} has its share of the send buffer filled")]
+    StreamFull {
+        /// Which.
+        stream: u16,
+    },
     /// The association is shutting down or closed.
     #[error("the association takes no more messages: it is closing or closed")]
     Closing,

@@ -1,6 +1,8 @@
 //! What an endpoint tells its user, and what a user hands in.
 
-use anabranch_base::{Dscp, Duration};
+use std::net::SocketAddr;
+
+use anabranch_base::{Dscp, Duration, Instant};
 use bytes::Bytes;
 
 use crate::ids::SpaceId;
@@ -47,6 +49,8 @@ pub enum CloseReason {
     },
     /// T5-shutdown-guard expired.
     ShutdownGuard,
+    /// It had not ended when our user wanted it to: [`AssociationHandle::shutdown_within`](crate::AssociationHandle::shutdown_within).
+    ShutdownDeadline,
 }
 
 /// What the peer's user said of an abort: "Upper Layer Abort Reason" (RFC 9260, 3.3.10.12), the first 1,024 bytes.
@@ -94,8 +98,15 @@ impl Reconfigured {
 /// What happened to an association.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A peer has set up an association with us.
-    Accepted,
+    /// A peer has set up an association with us. [`Event::Established`] follows.
+    Accepted {
+        /// Where the peer is; the port is the UDP port (RFC 6951), or 0.
+        address: SocketAddr,
+        /// Streams we may send on: ids 0 to this - 1.
+        outbound_streams: u16,
+        /// Streams the peer may send on.
+        inbound_streams: u16,
+    },
     /// The association we asked for is up.
     Established {
         /// Streams we may send on: ids 0 to this - 1.
@@ -157,13 +168,37 @@ pub enum Event {
         /// How many.
         messages_dropped: usize,
     },
-    /// A message can be received where there was none.
-    Readable,
-    /// `send` takes messages again after it said `Full`.
-    Writable,
+    /// A message can be received where there was none: of the association, or, once the user has read a stream alone
+    /// ([`AssociationHandle::receive_from`]), of the stream.
+    ///
+    /// [`AssociationHandle::receive_from`]: crate::AssociationHandle::receive_from
+    Readable {
+        /// Stream id of the first message that can be received.
+        stream: u16,
+    },
+    /// `send` takes messages again after it said [`SendError::Full`](crate::SendError::Full), or, of one stream,
+    /// [`SendError::StreamFull`](crate::SendError::StreamFull).
+    Writable {
+        /// Which stream; `None`: the association.
+        stream: Option<u16>,
+    },
+    /// What is buffered has fallen to the threshold that the user has set, or below
+    /// ([`AssociationHandle::set_low_threshold`](crate::AssociationHandle::set_low_threshold)).
+    BufferedLow {
+        /// Which stream; `None`: all of them together.
+        stream: Option<u16>,
+    },
     /// The peer restarted: sequence spaces began anew (RFC 9260, 5.2.4 A). Messages that it had not acknowledged are handed back, with
     /// [`Event::SendFailed`].
-    Restarted,
+    Restarted {
+        /// Messages handed back of which nothing was sent.
+        unsent: usize,
+        /// Messages handed back of which at least a part was sent: the peer may have got them before.
+        unacknowledged: usize,
+        /// Bytes of the peer's messages that had arrived and will never be readable: parts of messages, and messages that waited for
+        /// others.
+        received_bytes_lost: u64,
+    },
     /// The peer wants to end: no new messages are taken.
     PeerShutdown,
     /// A path stopped answering.
@@ -332,8 +367,20 @@ pub struct Received {
     pub ppid: u32,
     /// Whether it was sent unordered.
     pub unordered: bool,
-    /// `None`: the message is whole, as it is unless messages in the making fill `partial_delivery_point` percent of the
-    /// receive window. Parts of an ordered message come one after the other among those of its stream.
+    /// Whether the peer has asked for a SACK at once with one of its chunks (I bit, RFC 7053).
+    pub immediate: bool,
+    /// Path that its last chunk came on, of what is handed over here.
+    pub path: u8,
+    /// Its number in its stream, as the wire has it: the stream sequence number of DATA (it means nothing where the message is
+    /// unordered), the message identifier of I-DATA.
+    pub number: u32,
+    /// TSN of its first chunk; under a FID of its own (level 1, sf2007) the subflow's number.
+    pub tsn: u32,
+    /// When its last chunk came, of what is handed over here.
+    pub at: Instant,
+    /// `None`: the message is whole, as it is unless it is longer than `partial_delivery_bytes`, or messages in the making fill
+    /// `partial_delivery_point` percent of the receive window. Parts of an ordered message come one after the other among
+    /// those of its stream.
     pub part: Option<Part>,
     /// Sequence space that is charged for it until it is read.
     pub(crate) space: SpaceId,
@@ -352,6 +399,8 @@ impl Received {
             _ => return Err(next),
         }
         self.part = next.part;
+        (self.at, self.path) = (next.at, next.path);
+        self.immediate |= next.immediate;
         self.rest.push(next.first);
         self.rest.extend(next.rest);
         Ok(())
@@ -415,6 +464,8 @@ pub enum Timer {
     Lane,
     /// Bound on the whole shutdown.
     T5ShutdownGuard,
+    /// The shutdown takes longer than the user wants to wait.
+    ShutdownDeadline,
     /// A delayed SACK is due.
     Sack,
     /// A HEARTBEAT is due, or its answer overdue.
@@ -425,6 +476,8 @@ pub enum Timer {
     Pacer,
     /// Waiting for the answer to a RE-CONFIG request.
     Reconfiguration,
+    /// The cookie of somebody who waits for the user becomes stale.
+    Incoming,
     /// Waiting for the answer to a probe of a path's MTU, or a larger one is to be looked for.
     PathMtu,
     /// The lifetime of a message ends.

@@ -3,8 +3,8 @@
 
 mod common;
 
-use anabranch_base::Duration;
-use anabranch_sctp::{Config, Event, State};
+use anabranch_base::{Duration, Rng};
+use anabranch_sctp::{CloseReason, Config, Event, State};
 use anabranch_wire::chunk::forward_tsn::SkippedSsn;
 use anabranch_wire::chunk::{Chunk, Data, DataFlags, Shutdown, forward_tsn, kind};
 use anabranch_wire::param::{ForwardTsnSupported, Param};
@@ -421,4 +421,43 @@ fn lengths_that_do_not_fit() {
         let good = length >= 8 && length % 4 == 0;
         assert_eq!(giver.sacks().pop().map(|(cumulative, ..)| cumulative), good.then_some(1), "{length}");
     }
+}
+
+/// Anything at all: chunks near each other in number, of any kind and flags, with FORWARD-TSNs in between. Memory stays within its bound, a
+/// packet has one answer or two, and if the association ends it is for a violation.
+#[test]
+fn anything_at_all() {
+    let mut ended = 0;
+    for seed in 0..400 {
+        let mut rng = Rng::stream(seed, "test", "forward");
+        let mut giver = Giver::new(&config().with(|c| c.limits.receive_window = 20_000));
+        let mut base = 0_u32;
+        for _ in 0..200 {
+            let n = base.wrapping_add(rng.below(12) as u32).wrapping_sub(2);
+            let ssn = rng.below(6) as u16;
+            let stream = rng.below(3) as u16;
+            if rng.below(4) == 0 {
+                let entries: Vec<_> = (0..rng.below(4))
+                    .map(|_| {
+                        (rng.below(12) as u16, if rng.below(9) == 0 { rng.u32() as u16 } else { ssn })
+                    })
+                    .collect();
+                let n = if rng.below(9) == 0 { rng.u32() } else { n };
+                giver.forward(n, &entries);
+                base = base.wrapping_add(rng.below(3) as u32);
+            } else {
+                let flags = ["BE", "B", "E", "", "UBE", "UB", "UE", "U"][rng.below(8) as usize];
+                giver.data(n, (stream, ssn), flags, &vec![7; 1 + rng.below(1400) as usize]);
+            }
+            giver.audit();
+            assert!(giver.0.pair.log.len() <= 2, "{:?}", giver.0.pair.names());
+            giver.0.pair.log.clear();
+            if giver.0.state() == State::Closed {
+                assert!(matches!(giver.0.closed(), Some(CloseReason::ProtocolViolation { .. })));
+                ended += 1;
+                break;
+            }
+        }
+    }
+    assert!((1..400).contains(&ended), "{ended}");
 }

@@ -157,6 +157,21 @@ fn lives() -> Vec<Life> {
     lives
 }
 
+/// Events that had no fields when the hashes were made, and that have tests of their own for those they have now.
+const FIELDS_CAME_LATER: [&str; 4] = ["Accepted", "Restarted", "Readable", "Writable"];
+
+fn without_later_fields(told: &str) -> String {
+    let mut text = told.to_owned();
+    for name in FIELDS_CAME_LATER {
+        let begin = format!("{name} {{");
+        while let Some(at) = text.find(&begin) {
+            let end = text[at..].find('}').unwrap_or_else(|| panic!("{text}"));
+            text.replace_range(at + name.len()..=at + end, "");
+        }
+    }
+    text
+}
+
 /// What is hashed: packets with their text for a dump, and events.
 struct Told {
     packets: Vec<Sent>,
@@ -177,7 +192,7 @@ impl Told {
         for (at, side, told) in &self.events {
             events.number(at.as_nanos());
             events.number(*side as u64);
-            events.part(told.as_bytes());
+            events.part(without_later_fields(told).as_bytes());
         }
         let last = self.packets.last().map_or(0, |sent| sent.at.as_nanos());
         format!(

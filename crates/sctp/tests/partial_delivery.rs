@@ -397,7 +397,7 @@ fn a_restart_ends_what_was_delivered_in_part() {
         let part = pair.received.last().unwrap().1.part.unwrap();
         assert!(part.more);
         pair.a = Endpoint::new(
-            EndpointConfig::new(address(Side::A), PORT),
+            EndpointConfig::new(address(Side::A), PORT).keeping_closed(),
             Rng::stream(77, "a", "again").secret(),
         );
         pair.events.retain(|(side, ..)| *side == Side::Z);

@@ -90,8 +90,10 @@ pub(crate) fn send(
     if len > 0 || how.flags & END == 0 {
         match association.send(now, message) {
             Ok(_) => {}
-            Err(SendError::Full) if nonblocking => return Answer::Fails("EAGAIN"),
-            Err(SendError::Full) => return Answer::Blocks,
+            Err(SendError::Full | SendError::StreamFull { .. }) if nonblocking => {
+                return Answer::Fails("EAGAIN");
+            }
+            Err(SendError::Full | SendError::StreamFull { .. }) => return Answer::Blocks,
             Err(SendError::Closing) => return Answer::Fails("EPIPE"),
             Err(SendError::TooLong { .. }) => return Answer::Fails("EMSGSIZE"),
             Err(

@@ -54,6 +54,7 @@ impl Association {
             listed_addresses: Vec::new(),
             cookie_made: None,
             returned: None,
+            deadline: None,
             checksum: checksum_of(&cx.config),
             takes_zero_checksum: cx.config.extensions.zero_checksum.is_some(),
             watch: Watch::default(),
@@ -104,7 +105,11 @@ impl Association {
         assoc.doubt(source);
         assoc.sample_handshake(cookie.created);
         assoc.control.ask(Kind::CookieAck, PathId::FIRST);
-        assoc.cx.tell(Event::Accepted);
+        assoc.cx.tell(Event::Accepted {
+            address: remote,
+            outbound_streams: cookie.outbound_streams,
+            inbound_streams: cookie.inbound_streams,
+        });
         assoc.enter_established();
         assoc
     }
@@ -310,15 +315,15 @@ impl Association {
         self.deferred_packet = None;
         self.encoding = Encoding::Rfc9260;
         self.reconfig = None;
-        self.return_undelivered();
-        self.receiver.restart(&mut self.cx, cookie.peer_initial_tsn);
+        let (unsent, unacknowledged) = self.return_undelivered();
+        let received_bytes_lost = self.receiver.restart(&mut self.cx, cookie.peer_initial_tsn);
         self.sender.restart(&mut self.cx, cookie.local_initial_tsn, cookie.peer_rwnd);
         self.adopt_cookie(cookie);
         for path in self.cx.paths.rows_mut() {
             path.forget_heartbeat();
         }
         self.doubt(source);
-        self.cx.tell(Event::Restarted);
+        self.cx.tell(Event::Restarted { unsent, unacknowledged, received_bytes_lost });
         self.settle_checksum(cookie.extensions.sends_zero_checksum);
         self.watch.restart();
         self.enter_established();

@@ -78,6 +78,8 @@ pub struct Association {
     takes_zero_checksum: bool,
     /// Messages that were not delivered, for the user to take back.
     returned: Option<Box<Returned>>,
+    /// When our user wants it to have ended.
+    deadline: Option<Box<Instant>>,
     watch: Watch,
 }
 
@@ -148,6 +150,12 @@ impl Association {
     #[must_use]
     pub fn queued_bytes(&self) -> usize {
         self.sender.queued_bytes()
+    }
+
+    /// Bytes that count against the send buffer (`send_buffer_counts`): of a stream, or of all.
+    #[must_use]
+    pub fn buffered_bytes(&self, stream: Option<u16>) -> usize {
+        self.sender.buffered_bytes(&self.cx, stream)
     }
 
     /// Bytes in flight, DATA chunk headers included.
@@ -348,6 +356,16 @@ impl Association {
         self.receiver.pop(&mut self.cx)
     }
 
+    pub(crate) fn receive_from(&mut self, stream: u16) -> Option<Received> {
+        self.receiver.pop_from(&mut self.cx, stream)
+    }
+
+    /// Streams of which a message can be received, or a part of one, ascending.
+    #[must_use]
+    pub fn readable_streams(&self) -> Vec<u16> {
+        self.receiver.readable_streams()
+    }
+
     /// Whether an acknowledgement must leave now.
     #[inline]
     pub(crate) fn owes_sack(&self) -> bool {
@@ -368,6 +386,7 @@ impl Association {
         }
         self.enter(Phase::Closed);
         self.reconfig = None;
+        self.deadline = None;
         self.return_undelivered();
         self.sender.close();
         self.receiver.close();

@@ -3,7 +3,8 @@
 #[allow(clippy::wildcard_imports, reason = "the table names nearly all of them")]
 use super::text::*;
 use super::{
-    Config, CongestionControl, Coupling, ImmediateBit, LossDetection, MtuDiscovery, SubflowLevel, WindowUnit,
+    Config, CongestionControl, Coupling, ImmediateBit, LossDetection, MtuDiscovery, SendBufferCounts,
+    SubflowLevel, WindowUnit,
 };
 
 /// A value that cannot be set as asked.
@@ -351,6 +352,13 @@ static KEYS: &[Key] = &[
         "pacing: the rate while cwnd is below half of ssthresh, in percent of cwnd / SRTT"
     ),
     key!(
+        partial_delivery_bytes: limits.partial_delivery_bytes,
+        bytes,
+        shown,
+        BYTES,
+        "a message of which more is here in sequence is handed over in parts; 0 B: however long it is"
+    ),
+    key!(
         partial_delivery_point: limits.partial_delivery_point,
         half_at_most,
         shown,
@@ -452,7 +460,14 @@ static KEYS: &[Key] = &[
         SWITCH,
         "the first DATA of an association is acknowledged at once"
     ),
-    key!(send_buffer: limits.send_buffer, bytes, shown, BYTES, "bytes accepted and not yet sent"),
+    key!(send_buffer: limits.send_buffer, bytes, shown, BYTES, "bytes of the send buffer, with which `send` says Full"),
+    key!(
+        send_buffer_counts: limits.send_buffer_counts,
+        SendBufferCounts::parse,
+        shown,
+        "\"unsent\" or \"unacknowledged\"",
+        "what counts against the send buffer: what waits, or also what has left and is not acknowledged (SO_SNDBUF)"
+    ),
     key!(
         sf_codes: subflows.codes,
         code_points,
@@ -482,6 +497,13 @@ static KEYS: &[Key] = &[
         show_scheduling,
         "\"fcfs\", \"round-robin\", \"round-robin-packet\", \"priority\", \"fair-capacity\" or \"wfq\"",
         "which stream speaks next (RFC 8260, 3): with I-DATA after a chunk, with DATA after a message"
+    ),
+    key!(
+        stream_send_buffer: limits.stream_send_buffer,
+        bytes,
+        shown,
+        BYTES,
+        "bytes of one stream in the send buffer, with which `send` says StreamFull; 0 B: no limit of its own"
     ),
     key!(
         stream_values: streams.values,
@@ -590,6 +612,7 @@ impl Config {
             && self.streams.outbound > 0
             && self.streams.inbound > 0
             && self.limits.send_buffer > 0
+            && self.limits.partial_delivery_bytes <= self.limits.receive_window as usize
             && self.limits.max_message > 0
             && self.ip_overhead <= 120
             && self.controller_fits_coupling()

@@ -4,6 +4,7 @@
 //! Where RFC 9260 names a parameter, the field has its name and the default is the RFC's (section 16). Values that
 //! only exist because older stacks behave differently say which stack.
 
+mod buffers;
 mod congestion;
 mod coupling;
 mod detection;
@@ -25,6 +26,7 @@ use anabranch_base::Dscp;
 use crate::receiver::AckPolicy;
 
 pub use anabranch_transport::congestion::{Algorithm, FccClock, FccRounding, FccStep};
+pub use buffers::SendBufferCounts;
 pub use congestion::{CongestionControl, FastRecovery, InitialWindow, MaxBurst};
 pub use coupling::{AdaptiveCut, Coupling, FccCount};
 pub use detection::ErrorDetection;

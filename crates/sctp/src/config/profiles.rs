@@ -7,8 +7,8 @@ use super::{
     AdaptiveCut, Checksums, Config, CongestionConfig, CongestionControl, Coupling, EmulationConfig,
     ExtensionConfig, FastRecovery, FccClock, FccCount, FccRounding, FccStep, ImmediateBit, InitialWindow,
     LimitConfig, LossDetection, MaxBurst, MtuDiscovery, PacingConfig, PathMtuConfig, Quirks, RttSampling,
-    SackConfig, StreamConfig, StreamScheduling, SubflowConfig, SubflowLevel, SubflowScheduler, TimerConfig,
-    WindowUnit,
+    SackConfig, SendBufferCounts, StreamConfig, StreamScheduling, SubflowConfig, SubflowLevel,
+    SubflowScheduler, TimerConfig, WindowUnit,
 };
 
 impl Config {
@@ -68,7 +68,10 @@ impl Config {
             limits: LimitConfig {
                 receive_window: 1 << 20,
                 partial_delivery_point: 50,
+                partial_delivery_bytes: 0,
                 send_buffer: 256 << 10,
+                send_buffer_counts: SendBufferCounts::Unsent,
+                stream_send_buffer: 0,
                 max_message: 16 << 20,
                 max_fragment: 0,
                 association_max_retrans: 10,

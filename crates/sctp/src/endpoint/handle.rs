@@ -128,12 +128,31 @@ impl AssociationHandle<'_> {
     /// The next message; frees its place in the receive window.
     #[inline]
     pub fn receive(&mut self) -> Option<Received> {
-        let message = self.get().receive()?;
+        let Some(message) = self.get().receive() else {
+            self.endpoint.note_read(self.id);
+            return None;
+        };
         // What reading can set off is a window update.
         if self.owes_sack() {
             self.endpoint.queue(self.id.index);
         }
         Some(message)
+    }
+
+    /// The next message of one stream; frees its place in the receive window. A stream that is not read fills the window, which
+    /// all share, and keeps nothing else from being read.
+    ///
+    /// From the first call on [`Event::Readable`] is told for each stream by itself: where the stream had nothing to read. What waits
+    /// on other streams then is told at once. [`AssociationHandle::receive`] goes on to take what was delivered first.
+    ///
+    /// [`Event::Readable`]: crate::Event::Readable
+    pub fn receive_from(&mut self, stream: u16) -> Option<Received> {
+        let message = self.get().receive_from(stream);
+        self.endpoint.note_events(self.id.index);
+        if self.owes_sack() {
+            self.endpoint.queue(self.id.index);
+        }
+        message
     }
 
     /// Sets the value of a stream that `stream_scheduling` looks at: its priority (the smaller goes first) or its weight.
@@ -142,6 +161,17 @@ impl AssociationHandle<'_> {
     /// When there is no such stream.
     pub fn set_stream_value(&mut self, stream: u16, value: u16) -> Result<(), SendError> {
         self.get().set_stream_value(stream, value)
+    }
+
+    /// Asks for [`Event::BufferedLow`] each time what is buffered ([`Association::buffered_bytes`]) of a stream, or of all (`None`), falls
+    /// from more than `bytes` to so many or fewer; `None` asks for it no more.
+    ///
+    /// # Errors
+    /// When there is no such stream.
+    ///
+    /// [`Event::BufferedLow`]: crate::Event::BufferedLow
+    pub fn set_low_threshold(&mut self, stream: Option<u16>, bytes: Option<usize>) -> Result<(), SendError> {
+        self.get().set_low_threshold(stream, bytes)
     }
 
     /// Says what the paths carry: IP packets of so many bytes, 576 to 65,535 (RFC 6458, 8.1.12: `spp_pathmtu`). Fragments of messages
@@ -166,6 +196,22 @@ impl AssociationHandle<'_> {
     /// Ends the association once everything has been delivered.
     pub fn shutdown(&mut self, now: Instant) {
         self.command(now).shutdown(now);
+    }
+
+    /// Ends the association once everything has been delivered, or after `patience`, whichever comes first: then the peer gets an
+    /// ABORT, [`CloseReason::ShutdownDeadline`](crate::CloseReason::ShutdownDeadline) says so, and what was not delivered is handed back
+    /// ([`Event::SendFailed`](crate::Event::SendFailed)). Another call sets another time.
+    ///
+    /// ```
+    /// # use anabranch_base::{Duration, Instant};
+    /// # use anabranch_sctp::{AssociationId, Endpoint};
+    /// # fn example(endpoint: &mut Endpoint, id: AssociationId, now: Instant) -> Option<()> {
+    /// endpoint.association(id)?.shutdown_within(now, Duration::from_secs(10));
+    /// # Some(())
+    /// # }
+    /// ```
+    pub fn shutdown_within(&mut self, now: Instant, patience: Duration) {
+        self.command(now).shutdown_by(now, now + patience);
     }
 
     /// Ends the association at once; the peer is told `reason`.

@@ -1,7 +1,7 @@
 //! Data chunks that arrive (RFC 9260, 6.2): what is new, whether there is room for it, and when to acknowledge.
 
 use super::Receiver;
-use super::growing::Inconsistent;
+use super::growing::{Came, Inconsistent};
 use super::inbound::Arrived;
 use super::interleaved::Piece;
 use super::map::Arrival;
@@ -73,8 +73,8 @@ impl Receiver {
             Ok(new) => new,
             Err(taken) => return Ok(taken),
         };
-        let ready = self.reassemble_plain(cx, seq, arrival, chunk);
-        tell_readable(cx, ready)
+        let ready = self.reassemble_plain(cx, read.path, seq, arrival, chunk);
+        tell_readable(cx, chunk.stream, ready)
     }
 
     /// Takes a data chunk of another encoding, of the space that the packet has entered. Apart from DATA, so that each is
@@ -93,8 +93,9 @@ impl Receiver {
             Ok(new) => new,
             Err(taken) => return Ok(taken),
         };
-        let ready = self.reassemble(cx, read.space, seq, arrival, chunk);
-        tell_readable(cx, ready)
+        let came = Came { at: cx.now, path: read.path };
+        let ready = self.reassemble(cx, read.space, seq, arrival, came, chunk);
+        tell_readable(cx, chunk.stream, ready)
     }
 
     /// What follows in the packet belongs to that sequence space: what it brought for the one before is complete.
@@ -203,11 +204,12 @@ impl Receiver {
     fn reassemble_plain(
         &mut self,
         cx: &Context,
+        path: PathId,
         seq: u64,
         arrival: Arrival,
         data: &DataChunk<'_>,
     ) -> Result<bool, Inconsistent> {
-        let arrived = self.arrived(SpaceId::FIRST, seq, arrival, data);
+        let arrived = self.arrived(SpaceId::FIRST, seq, arrival, Came { at: cx.now, path }, data);
         self.inbound.add(&arrived, &self.limits(cx))
     }
 
@@ -219,14 +221,15 @@ impl Receiver {
         space: SpaceId,
         seq: u64,
         arrival: Arrival,
+        came: Came,
         data: &DataChunk<'_>,
     ) -> Result<bool, Inconsistent> {
         let limits = self.limits(cx);
         if self.encoding == Encoding::Sf2007 {
-            let arrived = self.arrived(space, seq, arrival, data);
+            let arrived = self.arrived(space, seq, arrival, came, data);
             return self.inbound.add_of_space(space, &arrived, &limits);
         }
-        self.inbound.add_piece(&Piece::of(space, data), &limits)
+        self.inbound.add_piece(&Piece::of(space, came, data), &limits)
     }
 
     /// A chunk that has a number of its sequence space only.
@@ -236,16 +239,20 @@ impl Receiver {
         at: SpaceId,
         seq: u64,
         arrival: Arrival,
+        came: Came,
         data: &DataChunk<'a>,
     ) -> Arrived<'a> {
         let (before, after) =
             if arrival == Arrival::InOrder { (true, false) } else { self.neighbours(at, seq) };
         Arrived {
             seq,
+            tsn: data.tsn,
+            came,
             stream: data.stream,
             ssn: data.mid.get() as u16,
             ppid: data.ppid,
             unordered: data.flags.unordered,
+            immediate: data.flags.immediate,
             beginning: data.flags.beginning,
             ending: data.flags.ending,
             before,
@@ -264,9 +271,13 @@ impl Receiver {
 }
 
 #[inline]
-fn tell_readable(cx: &mut Context, ready: Result<bool, Inconsistent>) -> Result<Taken, Violation> {
+fn tell_readable(
+    cx: &mut Context,
+    stream: u16,
+    ready: Result<bool, Inconsistent>,
+) -> Result<Taken, Violation> {
     match ready {
-        Ok(true) => cx.tell(Event::Readable),
+        Ok(true) => cx.tell(Event::Readable { stream }),
         Ok(false) => {}
         Err(inconsistent) => return Err(Violation::Protocol(inconsistent.0)),
     }

@@ -32,12 +32,10 @@ impl Receiver {
                 .any(|skipped| skipped.stream == stream && (skipped.ssn.get().wrapping_sub(ssn) as i16) >= 0)
         };
         self.inbound.give_up_before(floor, lists, &mut aborted);
-        let mut readable = false;
         for skipped in forward.skipped().filter(|skipped| skipped.stream < self.streams) {
-            readable |= self.inbound.skip_ssn(skipped.stream, skipped.ssn.get());
-        }
-        if readable {
-            cx.tell(Event::Readable);
+            if self.inbound.skip_ssn(skipped.stream, skipped.ssn.get()) {
+                cx.tell(Event::Readable { stream: skipped.stream });
+            }
         }
         Self::tell_aborted(cx, aborted);
     }
@@ -55,12 +53,10 @@ impl Receiver {
             return;
         }
         let mut aborted = Vec::new();
-        let mut readable = false;
         for skipped in skipped.filter(|skipped| skipped.stream < self.streams) {
-            readable |= self.inbound.skip(skipped.stream, skipped.unordered, skipped.mid, &mut aborted);
-        }
-        if readable {
-            cx.tell(Event::Readable);
+            if self.inbound.skip(skipped.stream, skipped.unordered, skipped.mid, &mut aborted) {
+                cx.tell(Event::Readable { stream: skipped.stream });
+            }
         }
         Self::tell_aborted(cx, aborted);
     }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use anabranch_wire::Tsn;
 use bytes::{Bytes, BytesMut};
 
-use super::growing::{Aborted, Growing, Inconsistent, Label, PIECE, take_all};
+use super::growing::{Aborted, Came, Growing, Inconsistent, Label, PIECE, take_all};
 use crate::event::Received;
 use crate::ids::SpaceId;
 
@@ -12,10 +13,13 @@ use crate::ids::SpaceId;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrived<'a> {
     pub(crate) seq: u64,
+    pub(crate) tsn: Tsn,
+    pub(crate) came: Came,
     pub(crate) stream: u16,
     pub(crate) ssn: u16,
     pub(crate) ppid: u32,
     pub(crate) unordered: bool,
+    pub(crate) immediate: bool,
     pub(crate) beginning: bool,
     pub(crate) ending: bool,
     /// Whether the TSN before has arrived, and the one after.
@@ -49,10 +53,15 @@ pub(crate) struct Whole {
 struct Run {
     first_seq: u64,
     next_seq: u64,
+    /// TSN of its first fragment.
+    tsn: Tsn,
+    /// When and where the last of its fragments came.
+    came: Came,
     stream: u16,
     ssn: u16,
     ppid: u32,
     unordered: bool,
+    immediate: bool,
     growing: Growing,
 }
 
@@ -61,6 +70,7 @@ struct Orphan {
     stream: u16,
     ssn: u16,
     unordered: bool,
+    immediate: bool,
     ending: bool,
     payload: Bytes,
 }
@@ -193,6 +203,7 @@ impl Reassembly {
                     stream: c.stream,
                     ssn: c.ssn,
                     unordered: c.unordered,
+                    immediate: c.immediate,
                     ending: c.ending,
                     payload: Bytes::copy_from_slice(c.payload),
                 },
@@ -206,6 +217,7 @@ impl Reassembly {
             self.held -= orphan.payload.len() + PIECE;
             check(&run, orphan.stream, orphan.ssn, orphan.unordered)?;
             run.growing.attach(orphan.payload, limit)?;
+            run.immediate |= orphan.immediate;
             run.next_seq += 1;
             ended = orphan.ending;
         }
@@ -333,6 +345,12 @@ impl Reassembly {
         Some((!run.unordered).then_some((run.stream, run.ssn, run.first_seq)))
     }
 
+    /// Bytes that are here, and may be handed over, of the message that the fragment `seq` has just made grow.
+    pub(crate) fn grown(&self, seq: u64) -> usize {
+        let run = self.current.as_ref().filter(|run| (run.first_seq..run.next_seq).contains(&seq));
+        run.map_or(0, |run| run.growing.held())
+    }
+
     /// What is here of the message that the fragment `seq` has just made grow, if `may_go`: its stream, SSN, and the TSN
     /// of its first fragment are looked at where it is ordered. With how many pieces less are to be charged.
     pub(crate) fn part(
@@ -438,15 +456,17 @@ impl Reassembly {
     #[inline(always)]
     fn whole(&mut self, c: &Arrived<'_>, waits: bool) -> Whole {
         let first = if waits { Bytes::copy_from_slice(c.payload) } else { self.arena.copy(c.payload) };
-        let message = Received {
+        let label = Label {
             stream: c.stream,
             ppid: c.ppid,
             unordered: c.unordered,
-            part: None,
+            immediate: c.immediate,
+            number: u32::from(c.ssn),
+            tsn: c.tsn,
+            came: c.came,
             space: SpaceId::FIRST,
-            first,
-            rest: Vec::new(),
         };
+        let message = label.received(None, first, Vec::new());
         Whole { first_seq: c.seq, ssn: c.ssn, message, freed: 0 }
     }
 
@@ -465,10 +485,13 @@ impl Reassembly {
         Run {
             first_seq: c.seq,
             next_seq: c.seq + 1,
+            tsn: c.tsn,
+            came: c.came,
             stream: c.stream,
             ssn: c.ssn,
             ppid: c.ppid,
             unordered: c.unordered,
+            immediate: c.immediate,
             growing: Growing::begin(c.payload, room),
         }
     }
@@ -491,11 +514,22 @@ impl Run {
         check(self, c.stream, c.ssn, c.unordered)?;
         self.growing.append(c.payload, limit)?;
         self.next_seq += 1;
+        self.came = c.came;
+        self.immediate |= c.immediate;
         Ok(())
     }
 
     fn label(&self) -> Label {
-        Label { stream: self.stream, ppid: self.ppid, unordered: self.unordered, space: SpaceId::FIRST }
+        Label {
+            stream: self.stream,
+            ppid: self.ppid,
+            unordered: self.unordered,
+            immediate: self.immediate,
+            number: u32::from(self.ssn),
+            tsn: self.tsn,
+            came: self.came,
+            space: SpaceId::FIRST,
+        }
     }
 
     /// What is charged for it.
@@ -512,10 +546,13 @@ mod tests {
     fn chunk(seq: u64, payload: &[u8], beginning: bool, ending: bool) -> Arrived<'_> {
         Arrived {
             seq,
+            tsn: Tsn::new(seq as u32),
+            came: Came::default(),
             stream: 1,
             ssn: 9,
             ppid: 7,
             unordered: false,
+            immediate: false,
             beginning,
             ending,
             before: false,

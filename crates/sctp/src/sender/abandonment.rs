@@ -115,6 +115,7 @@ impl Sender {
         let Some(special) = &mut self.special else { return };
         let Some(ticket) = special.close(number) else { return };
         special.count(&ticket);
+        self.note_gone();
         if ticket.queued {
             self.abandon_rest(cx, number, &ticket);
         }

@@ -1,6 +1,6 @@
 //! Messages that must not get a number yet: their stream is being reset (RFC 6525, A1).
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::stream::outbound::Queued;
 
@@ -12,6 +12,7 @@ pub(super) struct Deferred {
     streams: Vec<u16>,
     messages: VecDeque<Queued>,
     bytes: usize,
+    by_stream: BTreeMap<u16, usize>,
 }
 
 impl Deferred {
@@ -39,7 +40,13 @@ impl Deferred {
         self.bytes
     }
 
+    /// Bytes that wait on a stream.
+    pub(super) fn bytes_of(&self, stream: u16) -> usize {
+        self.by_stream.get(&stream).copied().unwrap_or(0)
+    }
+
     pub(super) fn push(&mut self, message: Queued) {
+        *self.by_stream.entry(message.stream).or_default() += message.payload.len();
         self.bytes += message.payload.len();
         self.messages.push_back(message);
     }
@@ -55,6 +62,9 @@ impl Deferred {
         let place = self.messages.iter().position(|message| message.ticket == ticket)?;
         let message = self.messages.remove(place)?;
         self.bytes -= message.payload.len();
+        if let Some(bytes) = self.by_stream.get_mut(&message.stream) {
+            *bytes -= message.payload.len();
+        }
         Some(message)
     }
 }

@@ -3,7 +3,7 @@
 //! A ring of chunks, indexed by sequence number, and the set of those that gap blocks have acknowledged. Reading a
 //! SACK costs what is new in it plus the number of its blocks; nothing ever scans the window.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use anabranch_base::Instant;
 use anabranch_transport::ranges::RangeSet;
@@ -142,6 +142,34 @@ impl AckOutcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BogusSack(pub(crate) &'static str);
 
+/// User data of each stream.
+#[derive(Debug, Default)]
+struct ByStream {
+    bytes: BTreeMap<u16, u64>,
+    /// Streams of which something was acknowledged.
+    fallen: Vec<u16>,
+}
+
+impl ByStream {
+    fn add(&mut self, fragment: &Fragment) {
+        if !fragment.payload.is_empty() {
+            *self.bytes.entry(fragment.stream).or_default() += fragment.payload.len() as u64;
+        }
+    }
+
+    fn remove(&mut self, fragment: &Fragment) {
+        if let Some(bytes) = self.bytes.get_mut(&fragment.stream) {
+            *bytes = bytes.saturating_sub(fragment.payload.len() as u64);
+            if *bytes == 0 {
+                self.bytes.remove(&fragment.stream);
+            }
+        }
+        if self.fallen.last() != Some(&fragment.stream) {
+            self.fallen.push(fragment.stream);
+        }
+    }
+}
+
 /// Sent chunks from the cumulative point on.
 #[derive(Debug, Default)]
 pub(crate) struct Flight {
@@ -152,6 +180,8 @@ pub(crate) struct Flight {
     gap_acked: RangeSet,
     /// Numbers without a chunk yet, ascending.
     reserved: VecDeque<u64>,
+    /// User data in `chunks` by stream, where the user asks for it.
+    by_stream: Option<Box<ByStream>>,
     /// Chunks that were given up.
     abandoned: usize,
     scratch: Vec<(u64, u64)>,
@@ -205,11 +235,44 @@ impl Flight {
         self.bytes
     }
 
+    /// User data of a stream that is not acknowledged cumulatively, bytes: counted once it was asked for.
+    pub(crate) fn bytes_of(&self, stream: u16) -> u64 {
+        match &self.by_stream {
+            Some(by_stream) => by_stream.bytes.get(&stream).copied().unwrap_or(0),
+            None => self
+                .chunks
+                .iter()
+                .map(|c| &c.fragment)
+                .filter(|f| f.stream == stream)
+                .map(|f| f.payload.len() as u64)
+                .sum(),
+        }
+    }
+
+    /// User data is counted by stream from now on.
+    pub(crate) fn count_by_stream(&mut self) {
+        if self.by_stream.is_none() {
+            let mut by_stream = Box::<ByStream>::default();
+            self.chunks.iter().for_each(|chunk| by_stream.add(&chunk.fragment));
+            self.by_stream = Some(by_stream);
+        }
+    }
+
+    /// Streams of which something was acknowledged since this was asked last.
+    pub(crate) fn take_fallen(&mut self, fallen: &mut Vec<u16>) {
+        if let Some(by_stream) = &mut self.by_stream {
+            fallen.append(&mut by_stream.fallen);
+        }
+    }
+
     /// Everything, in order, to send it elsewhere. The numbers given so far stay given.
     pub(crate) fn take_all(&mut self) -> VecDeque<SentChunk> {
         self.first = self.next();
         self.gap_acked = RangeSet::default();
         self.bytes = 0;
+        if let Some(by_stream) = &mut self.by_stream {
+            by_stream.bytes.clear();
+        }
         self.abandoned = 0;
         self.reserved.clear();
         std::mem::take(&mut self.chunks)
@@ -241,6 +304,9 @@ impl Flight {
             self.reserved.remove(index);
         }
         self.bytes += chunk.fragment.payload.len() as u64;
+        if let Some(by_stream) = &mut self.by_stream {
+            by_stream.add(&chunk.fragment);
+        }
         if let Some(place) = self.get_mut(seq) {
             *place = chunk;
         }
@@ -249,9 +315,16 @@ impl Flight {
     /// Gives a chunk up: it keeps its number, and the message that it belongs to keeps its own.
     #[cold]
     pub(crate) fn abandon(&mut self, seq: u64) {
-        let Some(chunk) = self.get_mut(seq).filter(|chunk| chunk.state != ChunkState::Abandoned) else {
+        let Some(index) = seq.checked_sub(self.first).and_then(|index| usize::try_from(index).ok()) else {
             return;
         };
+        let Some(chunk) = self.chunks.get_mut(index).filter(|chunk| chunk.state != ChunkState::Abandoned)
+        else {
+            return;
+        };
+        if let Some(by_stream) = &mut self.by_stream {
+            by_stream.remove(&chunk.fragment);
+        }
         chunk.state = ChunkState::Abandoned;
         chunk.fragment.ticket = 0;
         let len = std::mem::take(&mut chunk.fragment.payload).len() as u64;
@@ -301,6 +374,9 @@ impl Flight {
     #[inline]
     pub(crate) fn push(&mut self, chunk: SentChunk) {
         self.bytes += chunk.fragment.payload.len() as u64;
+        if let Some(by_stream) = &mut self.by_stream {
+            by_stream.add(&chunk.fragment);
+        }
         room::push(&mut self.chunks, chunk);
     }
 
@@ -441,6 +517,9 @@ impl Flight {
         {
             self.visited += count as u64;
         }
+        if let Some(by_stream) = &mut self.by_stream {
+            self.chunks.range(..count).for_each(|chunk| by_stream.remove(&chunk.fragment));
+        }
         self.chunks.drain(..count);
         self.bytes -= bytes;
         self.first += count as u64;
@@ -543,7 +622,8 @@ impl Flight {
 
     /// Forgets everything and begins at 0 (restart).
     pub(crate) fn restart(&mut self) {
-        *self = Self::default();
+        let by_stream = self.by_stream.take().map(|_| Box::default());
+        *self = Self { by_stream, ..Self::default() };
     }
 }
 

@@ -7,6 +7,7 @@
 mod abandonment;
 mod acknowledgement;
 mod allowance;
+mod backpressure;
 mod by_time;
 mod choose;
 mod contiguity;
@@ -46,6 +47,7 @@ use crate::context::Context;
 use crate::encoding::Encoding;
 use crate::ids::{LaneId, PathId, SpaceId, SubflowId, Table, any_of};
 use crate::stream::numbering::Numbering;
+use backpressure::Backpressure;
 use coupling::Coupler;
 use credit::Credit;
 use deferred::Deferred;
@@ -88,6 +90,8 @@ pub(crate) struct Sender {
     coupler: Option<Box<Coupler>>,
     /// Messages that wait for the answer to a stream reset.
     deferred: Option<Box<Deferred>>,
+    /// What the user wants to learn of the send buffer.
+    backpressure: Option<Box<Backpressure>>,
     /// FIDs under which we send, where subflows have spaces of their own.
     credit: Option<Box<Credit>>,
     /// Largest window of all lanes together, where there are several.
@@ -123,6 +127,7 @@ impl Sender {
             moves: Vec::new(),
             coupler: None,
             deferred: None,
+            backpressure: None,
             credit: None,
             window_peak: 0,
             next_asn: base,
@@ -279,16 +284,27 @@ impl Sender {
         }
     }
 
+    /// Most user data that a message has that leaves in one chunk on the first path, bytes.
+    pub(crate) fn max_unfragmented(&self, cx: &Context) -> usize {
+        self.max_payload(cx, PathId::FIRST)
+    }
+
     /// Most user data that one chunk of a subflow carries, bytes.
     // rfc9260:6-9 rfc9260:6.9-7
     #[inline]
     fn max_payload(&self, cx: &Context, path: PathId) -> usize {
-        let pmdcs = cx.paths.get(path).map_or(0, |path| path.pmdcs() as usize);
-        let room = pmdcs.saturating_sub(self.encoding.header_len() + usize::from(self.beside_data));
+        let room = self.packet_room(cx, path);
         match cx.config.limits.max_fragment {
             0 => room,
             most => room.min(most),
         }
+    }
+
+    /// What a packet of a path has room for beside the header of one chunk, bytes.
+    #[inline]
+    fn packet_room(&self, cx: &Context, path: PathId) -> usize {
+        let pmdcs = cx.paths.get(path).map_or(0, |path| path.pmdcs() as usize);
+        pmdcs.saturating_sub(self.encoding.header_len() + usize::from(self.beside_data))
     }
 
     /// Chunks visited in the flight so far.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::Sender;
 use super::deferred::Deferred;
+use crate::config::SendBufferCounts;
 use crate::context::Context;
 use crate::error::SendError;
 use crate::event::{Event, Message};
@@ -30,6 +31,10 @@ impl Sender {
         if stream >= self.streams {
             return Err(SendError::NoSuchStream { stream, streams: self.streams });
         }
+        let limits = &cx.config.limits;
+        if limits.stream_send_buffer != 0 || limits.send_buffer_counts != SendBufferCounts::Unsent {
+            self.check_buffers(cx, stream)?;
+        }
         let id = self.subflow_of(stream);
         let special = message.options.is_some() || self.special.is_some();
         let reliability = if special { self.check_options(cx, &message)? } else { Reliability::Full };
@@ -48,6 +53,9 @@ impl Sender {
         if let Some(deferred) = self.deferred.as_mut().filter(|deferred| deferred.defers(stream)) {
             deferred.push(message);
             cx.stats.messages_accepted += 1;
+            if self.backpressure.is_some() {
+                self.note_accepted(cx, stream);
+            }
             return Ok(number);
         }
         let Some(subflow) = self.subflows.get_mut(id) else { return Err(SendError::Closing) };
@@ -62,6 +70,9 @@ impl Sender {
                 }
                 lane.open_burst();
             }
+        }
+        if self.backpressure.is_some() {
+            self.note_accepted(cx, stream);
         }
         Ok(number)
     }
@@ -106,12 +117,19 @@ impl Sender {
         if self.writable_owed {
             self.tell_writable_if_room(cx);
         }
+        if self.backpressure.is_some() {
+            self.tell_backpressure(cx);
+        }
     }
 
     #[inline(never)]
     fn tell_writable_if_room(&mut self, cx: &mut Context) {
         let limit = cx.config.limits.send_buffer / 2;
         if self.deferred_bytes() > limit {
+            return;
+        }
+        let unacknowledged = cx.config.limits.send_buffer_counts == SendBufferCounts::Unacknowledged;
+        if unacknowledged && self.buffered_bytes(cx, None) > limit {
             return;
         }
         let (mut told, mut owed) = (false, false);
@@ -124,7 +142,7 @@ impl Sender {
         }
         self.writable_owed = owed;
         if told {
-            cx.tell(Event::Writable);
+            cx.tell(Event::Writable { stream: None });
         }
     }
 
@@ -137,6 +155,7 @@ impl Sender {
         }
         if !dropped.is_empty() {
             cx.tell(Event::StreamsReduced { messages_dropped: dropped.len() });
+            self.note_gone();
         }
         let mut dropped: Vec<Undelivered> = dropped.into_iter().map(Undelivered::unsent).collect();
         self.name_returned(cx, dropped.iter_mut());

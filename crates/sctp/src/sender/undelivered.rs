@@ -29,6 +29,7 @@ impl Sender {
         for space in self.spaces.rows() {
             take_flight(&space.flight, &mut begun, returned);
         }
+        self.note_gone();
         // Whatever of these was sent has been acknowledged.
         returned.unacknowledged.extend(begun.into_values());
         self.name_all_returned(cx, returned);

@@ -8,7 +8,6 @@ use super::Sender;
 use super::flight::ChunkState;
 use super::lane::Lane;
 use super::subflow::Life;
-use crate::config::Config;
 use crate::context::Context;
 use crate::ids::{LaneId, PathId, SpaceId, SubflowId};
 use crate::stats::{Stats, SubflowStats};
@@ -106,13 +105,6 @@ impl Sender {
         self.lanes.rows().iter().filter(|lane| lane.path == path).map(|lane| lane.controller.window()).sum()
     }
 
-    /// The user has changed the configuration.
-    pub(crate) fn follow(&mut self, config: &Config) {
-        for lane in self.lanes.rows_mut() {
-            lane.follow(config);
-        }
-    }
-
     /// Notes the window of a lane in trace and peak.
     pub(super) fn record_window(&mut self, cx: &mut Context, id: LaneId) {
         let Some(lane) = self.lanes.get_mut(id) else { return };
@@ -141,6 +133,11 @@ impl Sender {
                 "{} bytes are kept until they are acknowledged; {most} are allowed",
                 self.retained()
             ));
+        }
+        if self.subflows.rows().iter().any(|subflow| !subflow.out.is_counted()) {
+            return Err(
+                "the bytes that wait on the streams of a subflow are not what a count gives".to_owned()
+            );
         }
         for (id, lane) in self.lanes.iter() {
             let known = (lane.unacked, lane.flight_chunks, lane.flight);

@@ -73,6 +73,8 @@ impl Fragment {
 #[derive(Debug, Default)]
 struct Stream {
     queue: VecDeque<Queued>,
+    /// Bytes that wait.
+    bytes: usize,
     /// Bytes of the message in front that have left already.
     offset: usize,
     /// Its number, once its first fragment has left, and that of its next fragment.
@@ -97,6 +99,20 @@ impl Outbound {
 
     pub(crate) fn queued_bytes(&self) -> usize {
         self.queued_bytes
+    }
+
+    /// Bytes that wait on a stream.
+    pub(crate) fn queued_on(&self, id: u16) -> usize {
+        self.streams.get(usize::from(id)).map_or(0, |stream| stream.bytes)
+    }
+
+    /// Whether the counts of bytes agree with what waits: for tests.
+    pub(crate) fn is_counted(&self) -> bool {
+        let waits = |stream: &Stream| {
+            stream.queue.iter().map(|m| m.payload.len()).sum::<usize>().saturating_sub(stream.offset)
+        };
+        self.streams.iter().all(|stream| stream.bytes == waits(stream))
+            && self.queued_bytes == self.streams.iter().map(|stream| stream.bytes).sum::<usize>()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -129,6 +145,7 @@ impl Outbound {
         grow(&mut self.streams, id + 1);
         if let Some(stream) = self.streams.get_mut(id) {
             self.queued_bytes += message.payload.len();
+            stream.bytes += message.payload.len();
             self.scheduler.queued(message.stream, stream.queue.is_empty());
             push(&mut stream.queue, message);
         }
@@ -172,6 +189,7 @@ impl Outbound {
         let (ppid, unordered, immediate) = (message.ppid, message.unordered, message.immediate && ending);
         let ticket = message.ticket;
         self.queued_bytes -= len;
+        stream.bytes -= len;
         let payload = if ending {
             let mut payload = stream.queue.pop_front()?.payload;
             payload.advance(offset);
@@ -209,6 +227,26 @@ impl Outbound {
         self.scheduler.packet_ended();
     }
 
+    /// Another rule, or other values of streams, from now on. What waits is taken in turns: the order in which it came is not known
+    /// any more.
+    pub(crate) fn reschedule(&mut self, config: &Config) {
+        self.scheduler = Scheduler::new(config);
+        // A message that has begun to leave ends first: its fragments may have to follow each other.
+        let begun = self.streams.iter().position(|stream| stream.offset > 0);
+        let waiting = |id: usize, stream: &Stream| {
+            (0..stream.queue.len()).map(move |place| (place, Some(id) != begun, id as u16))
+        };
+        let mut order: Vec<_> =
+            self.streams.iter().enumerate().flat_map(|(id, stream)| waiting(id, stream)).collect();
+        order.sort_unstable();
+        for (place, _, stream) in order {
+            self.scheduler.queued(stream, place == 0);
+        }
+        if let Some(begun) = begun {
+            self.scheduler.begin_inside(begun as u16);
+        }
+    }
+
     /// The value of a stream (priority or weight) has changed.
     pub(crate) fn set_stream_value(&mut self, stream: u16, value: u16) {
         self.scheduler.set_value(stream, value);
@@ -218,7 +256,7 @@ impl Outbound {
     pub(crate) fn take_stream(&mut self, id: u16) -> VecDeque<Queued> {
         let Some(stream) = self.streams.get_mut(usize::from(id)) else { return VecDeque::new() };
         let moved = std::mem::take(&mut stream.queue);
-        self.queued_bytes -= moved.iter().map(|message| message.payload.len()).sum::<usize>();
+        self.queued_bytes -= std::mem::take(&mut stream.bytes);
         self.scheduler.retain(|other| other != id);
         if let Some(arrivals) = &mut self.arrivals {
             arrivals.truncate(arrivals.len() - moved.len().min(arrivals.len()));
@@ -234,7 +272,9 @@ impl Outbound {
         let message = stream.queue.remove(place)?;
         let begun = (place == 0 && stream.offset > 0).then_some(stream.mid);
         let left = if begun.is_some() { std::mem::take(&mut stream.offset) } else { 0 };
-        self.queued_bytes -= message.payload.len() - left;
+        let waited = message.payload.len() - left;
+        self.queued_bytes -= waited;
+        stream.bytes -= waited;
         let more = !stream.queue.is_empty();
         self.scheduler.removed(id, place, begun.is_some(), more, interleaves);
         if let Some(arrivals) = &mut self.arrivals {
@@ -289,11 +329,9 @@ impl Outbound {
     pub(crate) fn drop_streams_from(&mut self, limit: u16) -> Vec<Queued> {
         let mut dropped = Vec::new();
         for stream in self.streams.iter_mut().skip(usize::from(limit)) {
-            self.queued_bytes += std::mem::take(&mut stream.offset);
-            for message in stream.queue.drain(..) {
-                self.queued_bytes -= message.payload.len();
-                dropped.push(message);
-            }
+            stream.offset = 0;
+            self.queued_bytes -= std::mem::take(&mut stream.bytes);
+            dropped.extend(stream.queue.drain(..));
         }
         if let Some(arrivals) = &mut self.arrivals {
             arrivals.truncate(arrivals.len() - dropped.len().min(arrivals.len()));

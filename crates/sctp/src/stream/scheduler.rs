@@ -121,6 +121,16 @@ impl Scheduler {
         }
     }
 
+    /// A message of this stream has begun to leave under another rule and must end before another stream speaks. Whoever takes turns
+    /// has the stream in front.
+    pub(crate) fn begin_inside(&mut self, stream: u16) {
+        match self {
+            Self::Priority(rule) => rule.begin_inside(stream),
+            Self::Fair(rule) => rule.begin_inside(stream),
+            Self::Fcfs(_) | Self::RoundRobin(_) | Self::PerPacket(_) => {}
+        }
+    }
+
     /// The value of a stream (priority or weight) has changed.
     pub(crate) fn set_value(&mut self, stream: u16, value: u16) {
         match self {

@@ -6,10 +6,13 @@ use crate::config::Config;
 fn message(seq: u64, ssn: u16) -> Arrived<'static> {
     Arrived {
         seq,
+        tsn: anabranch_wire::Tsn::new(seq as u32),
+        came: super::super::growing::Came::default(),
         stream: 0,
         ssn,
         ppid: 0,
         unordered: false,
+        immediate: false,
         beginning: true,
         ending: true,
         before: seq > 0,
