@@ -104,6 +104,7 @@ fn fates(script: &mut Script) -> Vec<Fate> {
 
 /// RFC 7496, 3.1: a limit of 0 is one transmission. "the data sender MUST send the data receiver a FORWARD TSN chunk" (RFC 3758, 3.5,
 /// C3) when T3-rtx has expired, and what is ordered is named with its stream (C4).
+// rfc3758:3.5-7 rfc3758:3.5-10 rfc3758:3.5-14
 #[test]
 fn without_retransmissions_a_timeout_gives_up() {
     let mut script = established(&config());
@@ -131,6 +132,7 @@ fn without_retransmissions_a_timeout_gives_up() {
 
 /// RFC 3758, 3.5, A3 and F5: a chunk that is found missing and must not leave again takes its whole message along, and the window
 /// shrinks as it does when a chunk is sent again.
+// rfc3758:3.5-2 rfc3758:3.5-3 rfc3758:3.5-4 rfc3758:3.5-17
 #[test]
 fn a_lost_fragment_gives_up_its_message() {
     let mut script =
@@ -161,6 +163,7 @@ fn a_lost_fragment_gives_up_its_message() {
 
 /// The picture of RFC 3758, 3.5, C2: the point moves over what was given up, and neither over what gap blocks have nor over what is
 /// outstanding.
+// rfc3758:3.5-19
 #[test]
 fn the_point_stops_before_what_is_not_given_up() {
     let mut script =
@@ -187,6 +190,7 @@ fn the_point_stops_before_what_is_not_given_up() {
 }
 
 /// "A chunk ... before it was assigned a TSN": what never left uses up neither a TSN nor a stream sequence number.
+// rfc3758:4.1-3 rfc3758:4.1-4
 #[test]
 fn what_never_left_uses_no_number() {
     let mut script = established(&config());
@@ -227,6 +231,7 @@ fn lifetimes_of_zero_and_of_centuries() {
 
 /// A message of which a part has left: the peer may have all of that part, and can only be told by a TSN that it does not have. That
 /// one carries nothing, and is given to nothing else.
+// rfc3758:4.1-5 rfc3758:4.1-6 rfc3758:3.5-16
 #[test]
 fn half_a_message_is_given_up_with_a_number_of_its_own() {
     let mut script = established(&config());
@@ -251,6 +256,7 @@ fn half_a_message_is_given_up_with_a_number_of_its_own() {
 }
 
 /// RFC 3758, 3.5, F5: what is given up in flight and turns out to be lost shrinks the window all the same.
+// rfc3758:3.5-20
 #[test]
 fn a_loss_of_what_was_given_up_in_flight_is_a_loss() {
     let mut script = established(&config());
@@ -276,6 +282,7 @@ fn a_loss_of_what_was_given_up_in_flight_is_a_loss() {
 }
 
 /// C4: "Each stream SHOULD only be reported once", with the highest; what is unordered has no number in DATA, and is not reported.
+// rfc3758:3.5-9 rfc3758:3.5-11
 #[test]
 fn each_stream_is_named_once_and_unordered_messages_are_not() {
     for interleaving in [false, true] {
@@ -301,6 +308,7 @@ fn each_stream_is_named_once_and_unordered_messages_are_not() {
 
 /// C4: "If the total size of the FORWARD TSN does NOT fit in a single MTU, then the sender of the FORWARD TSN SHOULD lower the
 /// Advanced.Peer.Ack.Point to the last TSN that will fit in a single MTU".
+// rfc3758:3.5-12
 #[test]
 fn what_does_not_fit_a_packet_waits_for_the_next() {
     let config = config().with(|c| {
@@ -329,6 +337,7 @@ fn what_does_not_fit_a_packet_waits_for_the_next() {
 }
 
 /// A5, C5: one that is lost leaves again with T3-rtx, and a peer that never answers is unreachable in the end.
+// rfc3758:3.5-13
 #[test]
 fn a_peer_that_never_answers() {
     let mut script = established(&config());

@@ -20,6 +20,7 @@ impl Sender {
 
     /// Gives up what has outlived its lifetime, but for what is only in flight: that may have arrived, and is given up when it would
     /// have to be sent again. So "the appropriate congestion adjustment" (RFC 3758, 3.5, F5) has been made by then.
+    // rfc3758:4.1-3 rfc3758:4.1-4 rfc3758:4.1-5 rfc3758:4.1-6
     #[cold]
     #[inline(never)]
     pub(crate) fn end_lifetimes(&mut self, cx: &mut Context) {
@@ -57,7 +58,7 @@ impl Sender {
 
     /// Chunks that were given up in flight and turn out to be lost: the window shrinks as if they had to be sent again (RFC 3758, 3.5,
     /// F5).
-    // rfc3758:3.5-F5
+    // rfc3758:3.5-20
     pub(super) fn review_watched(&mut self, cx: &mut Context, at: SpaceId) {
         let reports = cx.config.congestion.fast_retransmit_threshold;
         let (Some(special), Some(space)) = (&mut self.special, self.spaces.get(at)) else { return };
@@ -72,6 +73,7 @@ impl Sender {
     }
 
     /// After a timer.
+    // rfc3758:3.5-14
     pub(super) fn review_timer(&mut self, cx: &mut Context, timer: SenderTimer) {
         match timer {
             // "Any time the T3-rtx timer expires, on any destination, the sender SHOULD try to advance" (A5).
@@ -108,7 +110,7 @@ impl Sender {
 
     /// Gives a message up, all of it: "if it is part of a fragmented message, all other TSN's within that fragmented message MUST be
     /// abandoned at the same time" (RFC 3758, 3.5, A3).
-    // rfc3758:3.5-A3
+    // rfc3758:3.5-4
     #[cold]
     #[inline(never)]
     pub(super) fn abandon(&mut self, cx: &mut Context, number: u32) {
@@ -182,7 +184,7 @@ impl Sender {
     }
 
     /// What has left of it: "the sender MUST treat the data chunk as being finally acked and no longer outstanding" (A2).
-    // rfc3758:3.5-A2
+    // rfc3758:3.5-2
     fn abandon_chunks(&mut self, at: SpaceId, number: u32, ticket: &Ticket) {
         let Some(space) = self.spaces.get_mut(at) else { return };
         for seq in ticket.numbers_in(at, &space.flight) {

@@ -487,7 +487,7 @@ impl Flight {
         Ok(())
     }
 
-    // rfc9260:6.7-3
+    // rfc9260:6.7-3 rfc3758:3.5-3
     fn acknowledge_cumulatively(&mut self, next_expected: u64, out: &mut AckOutcome) {
         let count = (next_expected.saturating_sub(self.first) as usize).min(self.chunks.len());
         if count == 0 {

@@ -31,7 +31,7 @@ impl Sender {
 
     /// After a SACK for a space (A4), or when something was given up: "If ... the 'Advanced.Peer.Ack.Point' is greater than the
     /// Cumulative TSN ACK carried in the received SACK, the data sender MUST send the data receiver a FORWARD TSN chunk" (C3).
-    // rfc3758:3.5-C2 rfc3758:3.5-C3
+    // rfc3758:3.5-7 rfc3758:3.5-16 rfc3758:3.5-17
     pub(super) fn advance_forwards(&mut self, cx: &Context, timeout: bool) {
         for at in self.spaces.ids() {
             self.advance_forward(cx, at, timeout);
@@ -78,7 +78,7 @@ impl Sender {
     }
 
     /// "If a FORWARD TSN is sent, the sender MUST assure that at least one T3-rtx timer is running" (C5).
-    // rfc3758:3.5-C5
+    // rfc3758:3.5-13
     fn keep_t3(&mut self, cx: &Context, at: SpaceId) {
         if !cx.state.sends_data() {
             return;
@@ -112,7 +112,7 @@ impl Sender {
     }
 
     /// Writes what is due, as much as fits. False when something is left for the next packet.
-    // rfc3758:3.5-C4
+    // rfc3758:3.5-9 rfc3758:3.5-10 rfc3758:3.5-11 rfc3758:3.5-12 rfc8260:2.3.1-1 rfc8260:2.3.1-4 rfc8260:2.3.1-5
     #[cold]
     #[inline(never)]
     pub(crate) fn write_forwards(
