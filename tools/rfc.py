@@ -42,6 +42,7 @@ TITLES = {
     "rfc9260": "Stream Control Transmission Protocol",
     "rfc8260": "Stream Schedulers and User Message Interleaving",
     "rfc6525": "Stream Reconfiguration",
+    "rfc3758": "Partial Reliability Extension",
     "rfc7053": "SACK-IMMEDIATELY",
     "rfc9653": "Zero Checksum",
     "rfc8899": "Packetization Layer Path MTU Discovery for Datagram Transports",

@@ -94,6 +94,10 @@ fn node(path: &str, name: &str, wanted: &[Field], there: &[Field], found: &mut V
                     found.push(Difference::new(at, &expected, &flags::shown(name, came)));
                 }
             }
+            // Nor does RFC 5061 give one to the types that are listed.
+            Some(Value::List(came)) if name == "SUPPORTED_EXTENSIONS" && key == "types" => {
+                types(&at, &field.value, came, found);
+            }
             Some(came) => value(&at, &field.value, came, found),
         }
     }
@@ -103,6 +107,22 @@ fn node(path: &str, name: &str, wanted: &[Field], there: &[Field], found: &mut V
         there = in_order_of(&wanted, there);
     }
     sequence(path, &wanted, &there, found);
+}
+
+/// Numbers of which each list has its own order.
+fn types(at: &str, expected: &Value, came: &[Value], found: &mut Vec<Difference>) {
+    let Value::List(wanted) = expected else {
+        return value(at, expected, &Value::List(came.to_vec()), found);
+    };
+    let mut rest = came.to_vec();
+    let mut arranged = Vec::new();
+    for number in wanted.iter().filter_map(Value::number) {
+        if let Some(index) = rest.iter().position(|other| other.number() == Some(number)) {
+            arranged.push(rest.remove(index));
+        }
+    }
+    arranged.extend(rest);
+    sequence(at, wanted, &arranged, found);
 }
 
 /// Parameters, those that the script names first, in its order; those of one name stay in theirs.
@@ -187,6 +207,11 @@ mod tests {
         assert!(told("INIT[tag=1, tsn=..., ...]", "INIT[tag=1, tsn=7, ECN_CAPABLE[]]").is_empty());
         assert_eq!(told("DATA[flgs=BE, tsn=1]", "DATA[flgs=2, tsn=1]"), ["x.flgs BE B"]);
         assert_eq!(told("INIT[tag=1]", "INIT[tag=1, ECN_CAPABLE[]]"), ["x[0] nothing ECN_CAPABLE[]"]);
+        let types = "INIT[SUPPORTED_EXTENSIONS[types=[0x40, 0xc0, 0xc2]]]";
+        assert!(told("INIT[SUPPORTED_EXTENSIONS[types=[0xc2, 0x40, 0xc0]]]", types).is_empty());
+        assert!(told("INIT[SUPPORTED_EXTENSIONS[types=[0xc2, ...]]]", types).is_empty());
+        assert_eq!(told("INIT[SUPPORTED_EXTENSIONS[types=[0xc2, 0xc0]]]", types).len(), 1);
+        assert_eq!(told("INIT[SUPPORTED_EXTENSIONS[types=[0xc1, 0xc0, 0xc2]]]", types).len(), 3);
         let sent = "INIT[STATE_COOKIE[], PARAMETER[type=1], PARAMETER[type=2]]";
         assert!(told("INIT[PARAMETER[type=1], PARAMETER[type=2], STATE_COOKIE[]]", sent).is_empty());
         assert_eq!(told("INIT[PARAMETER[type=2], PARAMETER[type=1], STATE_COOKIE[]]", sent).len(), 2);

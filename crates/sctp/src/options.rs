@@ -44,6 +44,57 @@ pub struct Abandonments {
 }
 
 /// What a message is given beyond stream, order and payload. Most have none of it, and pay nothing for it.
+///
+/// ```
+/// use anabranch_base::{Duration, Instant, Rng};
+/// use anabranch_sctp::{Config, Endpoint, EndpointConfig, Event, Message, MessageId};
+///
+/// let mut ends = ["10.0.0.1:0", "10.0.0.2:0"].map(|address| {
+///     let config = EndpointConfig::new(address.parse().unwrap(), 5000);
+///     Endpoint::new(config, Rng::stream(1, address, "endpoint").secret())
+/// });
+/// let config = std::sync::Arc::new(Config::for_networks());
+/// ends[1].listen(std::sync::Arc::clone(&config)).unwrap();
+/// let mut now = Instant::ZERO;
+/// let id = ends[0].connect(now, "10.0.0.2:0".parse().unwrap(), 5000, config).unwrap();
+/// // Worth sending for 100 ms, or twice; told what became of it.
+/// let mut association = ends[0].association(id).unwrap();
+/// let position = Message::new(1, "here".into()).lifetime(Duration::from_millis(100)).context(7).tell_fate();
+/// let message = association.send(now, position).unwrap();
+/// let chat = Message::new(2, "hello".into()).max_retransmissions(1).tell_fate();
+/// association.send(now, chat).unwrap();
+/// drop(association);
+///
+/// // The network: a packet takes 10 ms.
+/// let mut delivered: Vec<(MessageId, u32)> = Vec::new();
+/// let mut buffer = Vec::new();
+/// for _ in 0..100 {
+///     for from in 0..2 {
+///         let source = if from == 0 { "10.0.0.1:0" } else { "10.0.0.2:0" };
+///         while let Some(transmit) = ends[from].poll_transmit(now, 1, &mut buffer) {
+///             let meta = anabranch_base::Meta {
+///                 source: source.parse().unwrap(),
+///                 destination: transmit.destination,
+///                 dscp: transmit.dscp,
+///                 ecn: transmit.ecn,
+///             };
+///             ends[1 - from].handle_datagram(now, meta, &buffer);
+///             buffer.clear();
+///         }
+///     }
+///     now = now + Duration::from_millis(10);
+///     for end in &mut ends {
+///         end.handle_timeout(now);
+///         while let Some((_, event)) = end.poll_event() {
+///             if let Event::Delivered { message, context } = event {
+///                 delivered.push((message, context));
+///             }
+///         }
+///     }
+/// }
+/// assert_eq!(delivered[0], (message, 7));
+/// assert_eq!(delivered.len(), 2);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MessageOptions {
     /// How long it is worth sending; `None`: as its stream has it.

@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use anabranch_base::Duration;
 use anabranch_sctp::config::SubflowLevel;
-use anabranch_sctp::{Config, State};
-use anabranch_wire::chunk::Chunk;
-use anabranch_wire::param::Param;
+use anabranch_sctp::{Config, Event, State};
+use anabranch_wire::cause::{Cause, Causes, UnrecognizedParameters};
+use anabranch_wire::chunk::{Chunk, ErrorChunk, kind};
+use anabranch_wire::param::{ForwardTsnSupported, Param, Params};
 use anabranch_wire::{Checksum, Packet};
 use common::{Logged, PORT, Pair, Side, address, subflow_config};
 
@@ -64,6 +65,7 @@ fn both_say_so_and_it_is_agreed_on() {
     }
 }
 
+// rfc3758:3.3.2-4
 #[test]
 fn one_that_does_not_say_so_and_it_is_not_agreed_on() {
     for (ours, theirs) in [(true, false), (false, true), (false, false)] {
@@ -87,14 +89,48 @@ fn level_1_agrees_only_where_it_is_asked_for() {
     }
 }
 
-/// Without the configuration the parameter is unknown to us, and its sender hears so (RFC 9260, 3.2.1).
+/// Without the configuration the parameter is recognized all the same, and not agreed on: its sender is not told of an error, in INIT ACK
+/// or in an ERROR chunk beside COOKIE ECHO.
+// rfc3758:3.3.2-1 rfc3758:3.3.2-2
 #[test]
-fn who_does_not_offer_it_returns_the_parameter_as_unrecognized() {
+fn who_does_not_offer_it_does_not_complain() {
     let (pair, ..) = agreed(&config(true, false), &config(false, false));
     let packet = Packet::parse(&pair.log[1].bytes, Checksum::Ignore).unwrap();
     let Chunk::InitAck(init) = Chunk::parse(packet.chunks().next().unwrap().unwrap()).unwrap() else {
         panic!()
     };
     let returned = |raw| matches!(Param::parse(raw).unwrap(), Param::Unrecognized(_));
-    assert_eq!(init.params.iter().filter(|raw| returned(raw.unwrap())).count(), 1);
+    assert_eq!(init.params.iter().filter(|raw| returned(raw.unwrap())).count(), 0);
+    let (pair, ..) = agreed(&config(false, false), &config(true, false));
+    assert!(!pair.log.iter().any(|logged| logged.has("ERROR")), "{:?}", pair.names());
+    // A peer that answers what the INIT did not ask for, as RFC 3758, 3.3.2, allows.
+    let mut script = common::script::Script::calling(&config(false, false));
+    script.pair.log.clear();
+    script.init_ack_with(10, &[Param::ForwardTsnSupported(ForwardTsnSupported)]);
+    assert_eq!(script.pair.log.iter().map(Logged::kinds).collect::<Vec<_>>(), [[kind::COOKIE_ECHO]]);
+}
+
+/// RFC 3758, 3.3.3: the peer says that it does not recognize the parameter. "in cases where the initiation process has already completed,
+/// the endpoint MUST just mark the association as not supporting partial reliability".
+// rfc3758:3.3.3-1 rfc3758:3.3.3-2 rfc3758:3.3.3-3
+#[test]
+fn an_error_of_the_peer_ends_it() {
+    let mut script = common::script::Script::calling(&config(true, false));
+    script.init_ack_with(10, &[Param::ForwardTsnSupported(ForwardTsnSupported)]);
+    script.send(|out| anabranch_wire::chunk::CookieAck.emit(out));
+    assert!(script.pair.a.view(script.a).unwrap().is_partially_reliable());
+    let error = |script: &mut common::script::Script, kind: u16| {
+        let mut parameters = kind.to_be_bytes().to_vec();
+        parameters.extend_from_slice(&[0, 4]);
+        let mut causes = Vec::new();
+        Cause::UnrecognizedParameters(UnrecognizedParameters { parameters: Params::new(&parameters) })
+            .emit(&mut causes);
+        script.send(|out| ErrorChunk { causes: Causes::new(&causes) }.emit(out));
+    };
+    error(&mut script, 0x8003);
+    assert!(script.pair.a.view(script.a).unwrap().is_partially_reliable());
+    error(&mut script, 0xC000);
+    assert!(!script.pair.a.view(script.a).unwrap().is_partially_reliable());
+    assert_eq!(script.state(), State::Established);
+    assert!(script.pair.saw(Side::A, |event| *event == Event::PeerError { cause: 8 }));
 }

@@ -85,6 +85,8 @@ fn options(arguments: &Arguments) -> Result<Options, Failure> {
         let allowed = Config::PROFILES.join(", ");
         return Err(Failure::wrong(format!("--engine {engine}: unknown profile; allowed: {allowed}")));
     };
+    // A socket of a script has addresses of one family only, and says so.
+    config.extensions.address_types = true;
     for (key, value) in &arguments.overrides {
         let value = value.trim_matches('"');
         config.set(key, value).map_err(|error| Failure::wrong(format!("--set: {error}")))?;

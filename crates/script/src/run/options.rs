@@ -28,7 +28,8 @@ impl Default for Options {
             tolerance: Some(Duration::ZERO),
             strict: false,
             defined: Vec::new(),
-            config: Config::rfc9260(),
+            // A socket has addresses of one family only, and says so.
+            config: Config::rfc9260().with(|c| c.extensions.address_types = true),
             ipv6: false,
             seed: 1,
         }

@@ -120,6 +120,14 @@ pub(crate) fn names_unknown_chunk(causes: Causes<'_>, kind: u8) -> bool {
     })
 }
 
+/// Whether the peer does not know a parameter of that type.
+pub(crate) fn names_unknown_parameter(causes: Causes<'_>, kind: u16) -> bool {
+    causes.iter().flatten().filter(|raw| raw.kind == cause::code::UNRECOGNIZED_PARAMETERS).any(|raw| {
+        let mut listed = anabranch_wire::param::Params::new(raw.value).into_iter().map_while(Result::ok);
+        listed.any(|parameter| parameter.kind == kind)
+    })
+}
+
 /// Cause codes in their order.
 pub(crate) fn codes(causes: Causes<'_>) -> Vec<u16> {
     causes.iter().map_while(Result::ok).take(MAX_CAUSES).map(|raw| raw.kind).collect()

@@ -206,7 +206,6 @@ impl Association {
     // rfc9260:3.2.2-2 rfc9260:3.3.3-19 rfc9260:5.1.1-2 rfc9260:5.1.4-1 rfc9260:5.1.4-2 rfc9260:5.2.3-1
     pub(super) fn on_init_ack(&mut self, init: PeerInit) {
         let offer = Offer::of(&self.cx.config, true);
-        let unknown = init.unknown_to(&offer);
         let Some(cookie) = init.cookie else { return };
         // 5.2.3: in any other state "the endpoint SHOULD discard the INIT ACK chunk".
         let Phase::CookieWait(before) = &mut self.phase else { return };
@@ -230,8 +229,8 @@ impl Association {
         self.return_unsent(dropped);
         let refused = self.sender.settle_reliability(&mut self.cx);
         self.return_unsent(refused);
-        if !unknown.is_empty() {
-            self.control.report(PathId::FIRST, causes::unrecognized_parameter(&unknown));
+        if !init.unrecognized.is_empty() {
+            self.control.report(PathId::FIRST, causes::unrecognized_parameter(&init.unrecognized));
         }
         self.control.cancel(Kind::Init);
         self.control.ask(Kind::CookieEcho, PathId::FIRST);

@@ -5,7 +5,9 @@ use std::net::IpAddr;
 use anabranch_wire::Tsn;
 use anabranch_wire::cause::{Cause, MissingParameters, UnresolvableAddress};
 use anabranch_wire::chunk::init::{self, Init, InitKind};
-use anabranch_wire::param::{CookiePreservative, Param, Params, RawParam, SfCap, StateCookie, kind};
+use anabranch_wire::param::{
+    CookiePreservative, Param, Params, RawParam, SfCap, StateCookie, SupportedAddressTypes, kind,
+};
 use anabranch_wire::sf::CodePoints;
 use anabranch_wire::sf2007::{SUBFLOW_CAPABLE, SubflowCapable};
 
@@ -105,11 +107,9 @@ impl PeerInit {
                     peer.offer.adaptation.get_or_insert(indication.code_point);
                 }
                 Param::SupportedAddressTypes(_) | Param::Unrecognized(_) | Param::HeartbeatInfo(_) => {}
-                // Unrecognized, too, where it is not offered: `unknown_to`.
-                Param::ForwardTsnSupported(_) => {
-                    peer.offer.forward_tsn = true;
-                    peer.note_unrecognized(raw);
-                }
+                // Recognized where it is not offered, too: who does not say the same in turn does not agree (RFC 3758, 3.3.2).
+                // rfc3758:3.3.2-1 rfc3758:3.3.2-2
+                Param::ForwardTsnSupported(_) => peer.offer.forward_tsn = true,
                 // Extensions that this endpoint does not speak are unrecognized parameters like any other.
                 Param::EcnCapable(_)
                 | Param::ReconfigResponse(_)
@@ -149,17 +149,6 @@ impl PeerInit {
             self.unrecognized.extend_from_slice(raw.bytes);
             self.unrecognized.resize(self.unrecognized.len().next_multiple_of(4), 0);
         }
-    }
-
-    /// Its parameters that an endpoint with this offer does not know.
-    pub(crate) fn unknown_to(&self, offer: &Offer) -> Vec<u8> {
-        let mut unknown = Vec::new();
-        let all = Params::new(&self.unrecognized).into_iter().flatten();
-        for raw in all.filter(|raw| !offer.knows(raw.kind)) {
-            unknown.extend_from_slice(raw.bytes);
-            unknown.resize(unknown.len().next_multiple_of(4), 0);
-        }
-        unknown
     }
 
     /// Whether its a_rwnd is smaller than any may be (3.3.2, 3.3.3).
@@ -204,6 +193,8 @@ pub(crate) struct OurInit {
     pub(crate) initial_tsn: Tsn,
     /// Cookie life to ask for beyond the peer's, ms.
     pub(crate) preservative: Option<u32>,
+    /// Types of addresses that we have, where we say so.
+    pub(crate) address_types: Option<SupportedAddressTypes<'static>>,
     /// What we can do beyond RFC 9260.
     pub(crate) offer: Offer,
 }
@@ -237,6 +228,9 @@ impl OurInit {
         init::emit(out, InitKind::Init, &self.fixed(), |params| {
             if let Some(increment_ms) = self.preservative {
                 params.add(&Param::CookiePreservative(CookiePreservative { increment_ms }));
+            }
+            if let Some(types) = self.address_types {
+                params.add(&Param::SupportedAddressTypes(types));
             }
             self.offer.write(params, None);
             if let Some(value) = filling.checked_sub(4) {

@@ -5,6 +5,7 @@ use anabranch_wire::Tsn;
 use anabranch_wire::cause::{Causes, SfReason, SfViolation};
 use anabranch_wire::chunk::sack::GapBlock;
 use anabranch_wire::chunk::{Chunk, Data, Init, ReceiveTime, SfData, SfForward, SfSack, kind};
+use anabranch_wire::param::ForwardTsnSupported;
 use anabranch_wire::{ChunkError, Chunks, CommonHeader, RawChunk};
 
 use super::control::Kind;
@@ -247,7 +248,7 @@ impl Association {
             kind::PAD => true,
             // "at no time during the life of the association can it send or process a FORWARD TSN. It MUST instead act as if it
             // does NOT support the FORWARD TSN chunk" (RFC 3758, 3.3.1).
-            // rfc3758:3.3.1-2 rfc3758:3.3.1-3 rfc3758:3.3.2-4 rfc3758:3.3.2-5
+            // rfc3758:3.3.1-1 rfc3758:3.3.2-3
             kind::FORWARD_TSN => self.encoding == Encoding::Rfc9260 && self.is_partially_reliable(),
             kind::I_FORWARD_TSN => self.agreed_on_i_forward_tsn(),
             other if config.subflows.codes.chunk_types().contains(&other) => {
@@ -557,6 +558,11 @@ impl Association {
         }
         if causes::names_unknown_chunk(list, self.cx.config.subflows.codes.data) {
             self.downgrade();
+        }
+        // "the endpoint MUST just mark the association as not supporting partial reliability" (RFC 3758, 3.3.3).
+        // rfc3758:3.3.3-2 rfc3758:3.3.3-3
+        if causes::names_unknown_parameter(list, ForwardTsnSupported::KIND) {
+            self.sender.forget_partial_reliability();
         }
         // One event for a chunk: a peer must not fill the queue with a packet of tiny causes.
         if let Some(cause) = causes::codes(list).first().copied() {

@@ -5,7 +5,7 @@ use anabranch_base::Transmit;
 use anabranch_wire::chunk::{
     CookieAck, CookieEcho, Heartbeat, HeartbeatKind, Shutdown, ShutdownAck, ShutdownComplete, heartbeat,
 };
-use anabranch_wire::param::HeartbeatInfo;
+use anabranch_wire::param::{HeartbeatInfo, SupportedAddressTypes};
 use anabranch_wire::{CommonHeader, PacketBuilder};
 
 use super::control::{Kind, Next as NextControl};
@@ -302,6 +302,10 @@ impl Association {
     // rfc9260:5.1-1 rfc9260:5.1.1-1
     fn write_init(&mut self, out: &mut Vec<u8>) {
         let config = &self.cx.config;
+        let types = match self.cx.paths.first() {
+            Some(path) if path.remote.is_ipv6() => SupportedAddressTypes::IPV6,
+            _ => SupportedAddressTypes::IPV4,
+        };
         let ours = OurInit {
             tag: self.local_tag,
             a_rwnd: config.limits.receive_window,
@@ -309,6 +313,7 @@ impl Association {
             inbound_streams: config.streams.inbound,
             initial_tsn: self.sender.base(),
             preservative: self.phase.handshake().and_then(|handshake| handshake.preservative),
+            address_types: config.extensions.address_types.then_some(types),
             // The endpoint has refused what must not be offered.
             offer: Offer::of(config, true),
         };

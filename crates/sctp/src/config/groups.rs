@@ -209,6 +209,9 @@ pub struct ExtensionConfig {
     /// What below SCTP finds the errors of every packet that comes and goes, so that packets may have a checksum of zero (RFC
     /// 9653): it is announced to the peer, and used towards a peer that announces the same. `None`: nothing does.
     pub zero_checksum: Option<ErrorDetection>,
+    /// Whether INIT says that this endpoint has addresses of the type it is sent from only (RFC 9260, 5.1.2): as a socket of one
+    /// address family does. Without that the peer may list addresses of any type.
+    pub address_types: bool,
     /// What the layer above tells its peer in the handshake: Adaptation Layer Indication (RFC 5061, 4.2.6).
     pub adaptation_indication: Option<u32>,
 }

@@ -103,6 +103,13 @@ static KEYS: &[Key] = &[
         "\"group\" or \"lane\"",
         "coupling adaptive: whose window is cut when a queue overflows"
     ),
+    key!(
+        address_types: extensions.address_types,
+        switch,
+        shown,
+        SWITCH,
+        "INIT says that this endpoint has addresses of the type it is sent from only (RFC 9260, 5.1.2)"
+    ),
     key!(association_max_retrans: limits.association_max_retrans, count, shown, COUNT, "Association.Max.Retrans"),
     key!(
         backoff_keeps_ssthresh: emulation.backoff_keeps_ssthresh,

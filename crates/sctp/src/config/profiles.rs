@@ -148,6 +148,7 @@ impl Config {
                 peer_resets_association: false,
                 peer_adds_streams: true,
                 zero_checksum: None,
+                address_types: false,
                 adaptation_indication: None,
             },
             emulation: EmulationConfig {

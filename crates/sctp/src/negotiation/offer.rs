@@ -162,12 +162,8 @@ impl Offer {
         }
     }
 
-    /// Whether a parameter that is unknown elsewhere is known to an endpoint with this offer.
-    pub(crate) fn knows(&self, kind: u16) -> bool {
-        self.partial_reliability && kind == ForwardTsnSupported::KIND
-    }
-
     /// What follows from the peer's offer. A method that we do not have counts as none.
+    // rfc3758:3.3.2-4
     // rfc9653:4-3 rfc9653:5.2-1
     pub(crate) fn agree(&self, peer: &PeerOffer) -> Extensions {
         let lists = |kind| peer.chunk_types.contains(&kind);

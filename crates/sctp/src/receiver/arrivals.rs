@@ -128,6 +128,7 @@ impl Receiver {
     }
 
     /// Notes that a chunk has arrived: its unwrapped number where its message is to be delivered, or what became of it.
+    // rfc3758:3.6-1
     // rfc9260:6.2-1 rfc9260:6.2-4 rfc9260:6.2-5 rfc9260:6.2-31
     #[allow(clippy::inline_always, reason = "one copy for DATA, one for all others; measured")]
     #[inline(always)]

@@ -17,7 +17,7 @@ const LEAST_REACH: u64 = 1 << 17;
 
 impl Receiver {
     /// FORWARD-TSN: the peer gives up DATA.
-    // rfc3758:3.2-2 rfc3758:3.6-3
+    // rfc3758:3.1-2
     pub(crate) fn on_forward_tsn(
         &mut self,
         cx: &mut Context,
@@ -64,7 +64,7 @@ impl Receiver {
     /// "the data receiver MUST first update its cumulative TSN point to the value carried in the FORWARD TSN chunk, and then MUST
     /// further advance its cumulative TSN point locally if possible" (RFC 3758, 3.6). The number before which all counts as
     /// received; `None` where nothing has moved.
-    // rfc3758:3.6-2 rfc3758:3.6-4 rfc3758:3.6-5 rfc3758:3.6-6 rfc3758:3.6-7
+    // rfc3758:3.6-2 rfc3758:3.6-3 rfc3758:3.6-4 rfc3758:3.6-5 rfc3758:3.6-6
     fn move_to(
         &mut self,
         cx: &mut Context,

@@ -290,6 +290,9 @@ impl Inbound {
         if !piece.unordered && numbered.order.knows(piece.stream, number) {
             return Ok(false);
         }
+        if numbered.interleaved.passes_over(piece, number) {
+            return Ok(false);
+        }
         let was_quiet = self.ready.is_quiet(piece.stream);
         let waits = !piece.unordered && numbered.order.next(piece.stream) != number;
         let whole = match numbered.interleaved.add(piece, number, waits, limits.message())? {
@@ -434,6 +437,9 @@ impl Inbound {
             return true;
         };
         let turn = piece.unordered || numbered.order.next(piece.stream) >= number;
+        if numbered.interleaved.passes_over(piece, number) {
+            return true;
+        }
         turn && numbered.interleaved.is_next(piece.stream, piece.unordered, number, fragment)
     }
 
@@ -509,7 +515,7 @@ impl Inbound {
     /// The peer gives up what is missing of an ordered stream up to `ssn`: "immediately make available for delivery stream
     /// sequence numbers earlier than or equal to the stream sequence number listed" (RFC 3758, 3.6), and what waits behind
     /// them. True when a message became ready where none was.
-    // rfc3758:3.6-9
+    // rfc3758:3.6-7
     pub(crate) fn skip_ssn(&mut self, stream: u16, ssn: u16) -> bool {
         let id = usize::from(stream);
         // How many messages are skipped: half of the numbers at most, or it is an old story.

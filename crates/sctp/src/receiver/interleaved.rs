@@ -103,6 +103,8 @@ pub(crate) type Freed = (SpaceId, usize, usize);
 struct Near {
     ordered: u64,
     unordered: u64,
+    /// Unordered messages before this one have been given up, unless they are whole.
+    given_up: u64,
 }
 
 /// Messages in the making.
@@ -156,6 +158,10 @@ impl Interleaved {
         number: u64,
         aborted: &mut Vec<Aborted>,
     ) -> Vec<Freed> {
+        if unordered {
+            let near = self.near(stream);
+            near.given_up = near.given_up.max(number.saturating_add(1));
+        }
         let range = (stream, unordered, 0)..=(stream, unordered, number);
         let keys: Vec<_> = self.assemblies.range(range).map(|(key, _)| *key).collect();
         self.forget(&keys, aborted)
@@ -195,6 +201,15 @@ impl Interleaved {
     pub(crate) fn number_of(&self, stream: u16, unordered: bool, mid: Mid) -> Option<u64> {
         let near = self.near.get(usize::from(stream));
         unwrap(mid, near.map_or(0, |near| if unordered { near.unordered } else { near.ordered }))
+    }
+
+    /// Whether a fragment goes on with an unordered message that was given up, and whose beginning is not here. (Ordered ones are told
+    /// by [`DeliveryOrder::knows`].)
+    pub(crate) fn passes_over(&self, p: &Piece<'_>, number: u64) -> bool {
+        let near = self.near.get(usize::from(p.stream));
+        p.unordered && !p.beginning && near.is_some_and(|near| number < near.given_up) && {
+            !self.assemblies.contains_key(&(p.stream, true, number))
+        }
     }
 
     /// Whether a fragment costs nothing or goes on where its message ends so far.

@@ -242,7 +242,7 @@ impl Reassembly {
     /// pieces that were charged.
     ///
     /// A message that misses nothing before the floor may still become whole, unless the peer `lists` it.
-    // rfc3758:3.6-11
+    // rfc3758:3.6-10
     pub(crate) fn give_up_before(
         &mut self,
         floor: u64,

@@ -1,9 +1,11 @@
 //! Messages that are given up (RFC 3758, 3.5, A2 and A3; RFC 7496, 3).
 
 use super::Sender;
+use super::acknowledgement::NewlyLost;
 use super::flight::{ChunkState, SentChunk};
 use super::tickets::{Limit, Ticket};
 use super::timers::SenderTimer;
+use crate::config::FastRecovery;
 use crate::context::Context;
 use crate::event::Event;
 use crate::ids::{LaneId, SpaceId};
@@ -18,6 +20,7 @@ impl Sender {
 
     /// Gives up what has outlived its lifetime, but for what is only in flight: that may have arrived, and is given up when it would
     /// have to be sent again. So "the appropriate congestion adjustment" (RFC 3758, 3.5, F5) has been made by then.
+    // rfc3758:4.1-3 rfc3758:4.1-4 rfc3758:4.1-5 rfc3758:4.1-6
     #[cold]
     #[inline(never)]
     pub(crate) fn end_lifetimes(&mut self, cx: &mut Context) {
@@ -53,7 +56,24 @@ impl Sender {
         }
     }
 
+    /// Chunks that were given up in flight and turn out to be lost: the window shrinks as if they had to be sent again (RFC 3758, 3.5,
+    /// F5).
+    // rfc3758:3.5-20
+    pub(super) fn review_watched(&mut self, cx: &mut Context, at: SpaceId) {
+        let reports = cx.config.congestion.fast_retransmit_threshold;
+        let (Some(special), Some(space)) = (&mut self.special, self.spaces.get(at)) else { return };
+        for (id, seq) in special.watched_lost(at, &space.flight, &self.outcome, reports) {
+            let Some(lane) = self.lanes.get(id) else { continue };
+            let first = self.spaces.get(at).map_or(0, |space| space.flight.first());
+            let first = if lane.loss.shares_space() { lane.earliest } else { first };
+            let recovers = cx.config.congestion.fast_recovery != FastRecovery::Off && lane.in_recovery(first);
+            let lost = NewlyLost { bytes: 0, chunks: 0, earliest: seq, highest: seq };
+            self.after_losses(cx, id, &lost, recovers);
+        }
+    }
+
     /// After a timer.
+    // rfc3758:3.5-14
     pub(super) fn review_timer(&mut self, cx: &mut Context, timer: SenderTimer) {
         match timer {
             // "Any time the T3-rtx timer expires, on any destination, the sender SHOULD try to advance" (A5).
@@ -90,7 +110,7 @@ impl Sender {
 
     /// Gives a message up, all of it: "if it is part of a fragmented message, all other TSN's within that fragmented message MUST be
     /// abandoned at the same time" (RFC 3758, 3.5, A3).
-    // rfc3758:3.5-A3
+    // rfc3758:3.5-4
     #[cold]
     #[inline(never)]
     pub(super) fn abandon(&mut self, cx: &mut Context, number: u32) {
@@ -164,7 +184,7 @@ impl Sender {
     }
 
     /// What has left of it: "the sender MUST treat the data chunk as being finally acked and no longer outstanding" (A2).
-    // rfc3758:3.5-A2
+    // rfc3758:3.5-2
     fn abandon_chunks(&mut self, at: SpaceId, number: u32, ticket: &Ticket) {
         let Some(space) = self.spaces.get_mut(at) else { return };
         for seq in ticket.numbers_in(at, &space.flight) {
@@ -176,6 +196,9 @@ impl Sender {
             let Some(lane) = self.lanes.get_mut(id) else { continue };
             match state {
                 ChunkState::InFlight => {
+                    if let Some(special) = &mut self.special {
+                        special.watch(at, id, seq);
+                    }
                     lane.on_lost(size, 1);
                     lane.unacked = lane.unacked.saturating_sub(1);
                 }
@@ -199,6 +222,8 @@ impl Sender {
             if lane.unacked > 0 {
                 continue;
             }
+            // "turn off the T3-rtx timer" (RFC 9260, 6.3.2, R2); it runs again for what the peer must be told.
+            lane.t3 = None;
             lane.cwnd_exempt_packet = false;
             // The packet that T3-rtx owes has nothing to carry any more but new data.
             if lane.single_packet {

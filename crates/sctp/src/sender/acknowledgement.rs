@@ -56,7 +56,7 @@ impl Sender {
     ///
     /// # Errors
     /// When it cannot be true.
-    // rfc9260:8.1-5
+    // rfc9260:8.1-5 rfc3758:3.5-19
     pub(crate) fn on_acknowledgement(
         &mut self,
         cx: &mut Context,

@@ -51,6 +51,11 @@ impl Deferred {
         self.messages.push_back(message);
     }
 
+    /// Tickets of what waits: for tests.
+    pub(super) fn tickets(&self) -> impl Iterator<Item = u32> + '_ {
+        self.messages.iter().map(|message| message.ticket).filter(|ticket| *ticket != 0)
+    }
+
     /// Takes out one message.
     #[cold]
     pub(super) fn remove(&mut self, ticket: u32) -> Option<Queued> {

@@ -487,7 +487,7 @@ impl Flight {
         Ok(())
     }
 
-    // rfc9260:6.7-3
+    // rfc9260:6.7-3 rfc3758:3.5-3
     fn acknowledge_cumulatively(&mut self, next_expected: u64, out: &mut AckOutcome) {
         let count = (next_expected.saturating_sub(self.first) as usize).min(self.chunks.len());
         if count == 0 {
@@ -608,6 +608,11 @@ impl Flight {
                 lane.reneged_chunks += 1;
             }
         }
+    }
+
+    /// Whether a gap block of the last SACK has a number.
+    pub(crate) fn is_gap_acked(&self, seq: u64) -> bool {
+        self.gap_acked.contains(seq)
     }
 
     /// Highest sequence number that a gap block acknowledges, if any.

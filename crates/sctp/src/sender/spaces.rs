@@ -61,6 +61,11 @@ impl Sender {
         self.partial_reliability = false;
     }
 
+    /// The peer does not skip what we would give up, though its INIT or INIT ACK said so: from now on nothing may be.
+    pub(crate) fn forget_partial_reliability(&mut self) {
+        self.partial_reliability = false;
+    }
+
     /// The FIDs that we have open, besides 0.
     pub(crate) fn open_fids(&self) -> Vec<u8> {
         self.credit.as_ref().map_or_else(Vec::new, |credit| credit.fids.each().collect())

@@ -110,6 +110,9 @@ impl Sender {
                 old.earliest = old.loss.earliest(&space.flight);
             }
         }
+        if self.special.is_some() {
+            self.advance_forwards(cx, false);
+        }
     }
 
     /// Whether the congestion state of two subflows is alike: both estimates of the round trip and both windows within

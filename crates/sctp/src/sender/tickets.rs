@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use anabranch_base::{Duration, Instant};
 use anabranch_wire::Mid;
 
-use super::flight::{ChunkState, Flight};
-use crate::ids::{Id, SpaceId};
+use super::flight::{AckOutcome, ChunkState, Flight};
+use crate::ids::{Id, LaneId, SpaceId};
 use crate::options::{Abandonments, MessageId, Policy, Reliability};
 
 /// When a message is given up.
@@ -74,6 +74,8 @@ pub(super) struct Ticket {
     pub(super) at: Option<(SpaceId, u64, u64)>,
     /// Its number.
     pub(super) mid: Mid,
+    /// Bytes of it.
+    pub(super) len: usize,
 }
 
 /// What is owed to the peer in one space because of what was given up.
@@ -85,6 +87,17 @@ pub(super) struct Forward {
     pub(super) told: u64,
     /// When it left.
     pub(super) told_at: Option<Instant>,
+}
+
+/// A chunk that was given up before anybody knew whether it was lost: "the appropriate congestion adjustment MUST be made ... if the
+/// chunk would have been marked for retransmission later" (RFC 3758, 3.5, F5).
+#[derive(Clone, Copy, Debug)]
+struct Watched {
+    at: SpaceId,
+    lane: LaneId,
+    seq: u64,
+    /// Missing reports so far.
+    missing: u8,
 }
 
 /// Everything that a sender of plain messages does not have.
@@ -100,6 +113,8 @@ pub(super) struct Special {
     pub(super) passed: Vec<u32>,
     /// It passes something that was given up.
     pub(super) passes_abandoned: bool,
+    /// Chunks that were given up in flight.
+    watched: Vec<Watched>,
     /// Policies of streams, and of those that have none of their own.
     pub(super) streams: BTreeMap<u16, Reliability>,
     pub(super) every_stream: Reliability,
@@ -145,6 +160,7 @@ impl Ticket {
             chunks: 0,
             at: None,
             mid: Mid::new(0),
+            len: 0,
         }
     }
 
@@ -222,10 +238,19 @@ impl Special {
         self.tickets.iter_mut().flatten()
     }
 
-    /// A chunk of a message leaves for the first time.
+    /// Chunks of a space have left for the first time.
     #[cold]
     #[inline(never)]
-    pub(super) fn left(&mut self, ticket: u32, at: SpaceId, seq: u64, mid: Mid, ending: bool) {
+    pub(super) fn have_left(&mut self, at: SpaceId, flight: &Flight, numbers: std::ops::Range<u64>) {
+        for seq in numbers {
+            let Some(fragment) = flight.get(seq).map(|chunk| &chunk.fragment) else { continue };
+            if fragment.ticket != 0 {
+                self.left(fragment.ticket, at, seq, fragment.mid, fragment.ending);
+            }
+        }
+    }
+
+    fn left(&mut self, ticket: u32, at: SpaceId, seq: u64, mid: Mid, ending: bool) {
         let Some(ticket) = self.get_mut(ticket) else { return };
         ticket.at = match ticket.at {
             None if !ticket.sent => Some((at, seq, seq)),
@@ -300,6 +325,42 @@ impl Special {
     /// Numbers begin anew.
     pub(super) fn forget_forwards(&mut self) {
         self.forwards.clear();
+        self.watched.clear();
+    }
+
+    /// A chunk was given up in flight.
+    pub(super) fn watch(&mut self, at: SpaceId, lane: LaneId, seq: u64) {
+        self.watched.push(Watched { at, lane, seq, missing: 0 });
+    }
+
+    /// What a SACK for a space says of the chunks that were given up in flight: the first of each lane that so many reports say is
+    /// missing.
+    pub(super) fn watched_lost(
+        &mut self,
+        at: SpaceId,
+        flight: &Flight,
+        outcome: &AckOutcome,
+        reports: u8,
+    ) -> Vec<(LaneId, u64)> {
+        let mut lost: Vec<(LaneId, u64)> = Vec::new();
+        self.watched.retain_mut(|one| {
+            if one.at != at {
+                return true;
+            }
+            if one.seq < flight.first() || flight.is_gap_acked(one.seq) {
+                return false;
+            }
+            let newest = outcome.lanes.get(one.lane.row()).and_then(|ack| ack.highest_newly_acked);
+            one.missing += u8::from(newest > Some(one.seq));
+            if one.missing < reports {
+                return true;
+            }
+            if lost.iter().all(|(lane, _)| *lane != one.lane) {
+                lost.push((one.lane, one.seq));
+            }
+            false
+        });
+        lost
     }
 
     /// Whether a FORWARD-TSN must leave in any space.

@@ -1,5 +1,7 @@
 //! What statistics, traces and tests see of the sender.
 
+use std::collections::BTreeMap;
+
 use anabranch_base::{Dscp, Duration, TraceEvent};
 
 use super::Sender;
@@ -147,7 +149,32 @@ impl Sender {
                 ));
             }
         }
-        Ok(())
+        self.audit_tickets()
+    }
+
+    /// Whether every ticket belongs to a message that is there, as a whole, and every number that was given up is counted.
+    fn audit_tickets(&self) -> Result<(), String> {
+        let mut chunks: BTreeMap<u32, (u32, bool)> = BTreeMap::new();
+        for (at, space) in self.spaces.iter() {
+            let abandoned = space.flight.iter().filter(|chunk| chunk.state == ChunkState::Abandoned).count();
+            if abandoned != space.flight.abandoned() {
+                return Err(format!("space {} counts {} given up", at.get(), space.flight.abandoned()));
+            }
+            for chunk in space.flight.iter().filter(|chunk| chunk.fragment.ticket != 0) {
+                chunks.entry(chunk.fragment.ticket).or_default().0 += 1;
+            }
+        }
+        let waiting = self.subflows.rows().iter().flat_map(|subflow| subflow.out.tickets());
+        for ticket in waiting.chain(self.deferred.iter().flat_map(|deferred| deferred.tickets())) {
+            chunks.entry(ticket).or_default().1 = true;
+        }
+        for (number, ticket) in self.special.iter().flat_map(|special| special.iter()) {
+            let found = chunks.remove(&number).unwrap_or_default();
+            if found != (ticket.chunks, ticket.queued) {
+                return Err(format!("{ticket:?} has (chunks, waits) {found:?}"));
+            }
+        }
+        if chunks.is_empty() { Ok(()) } else { Err(format!("tickets that nobody knows: {chunks:?}")) }
     }
 
     fn count(&self, id: LaneId, lane: &Lane) -> Result<(u32, u32, u64), String> {

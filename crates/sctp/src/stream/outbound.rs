@@ -299,6 +299,13 @@ impl Outbound {
         self.streams.get(usize::from(id)).is_some_and(|stream| !stream.queue.is_empty())
     }
 
+    /// Tickets of what waits: for tests.
+    pub(crate) fn tickets(&self) -> impl Iterator<Item = u32> + '_ {
+        let tickets =
+            self.streams.iter().flat_map(|stream| stream.queue.iter().map(|message| message.ticket));
+        tickets.filter(|ticket| *ticket != 0)
+    }
+
     /// Streams on which something waits.
     pub(crate) fn waiting_streams(&self) -> impl Iterator<Item = u16> + '_ {
         let waits = |stream: &Stream| !stream.queue.is_empty();

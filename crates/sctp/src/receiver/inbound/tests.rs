@@ -107,7 +107,7 @@ impl Forwarded {
     }
 }
 
-// rfc3758:3.6-11
+// rfc3758:3.6-10
 #[test]
 fn what_misses_a_number_before_the_floor_goes_and_nothing_else() {
     // Without its end, without its middle, without its beginning.
@@ -164,7 +164,7 @@ fn the_tail_of_a_message_that_was_given_up_is_dropped() {
     assert_eq!(all.lengths(), [1]);
 }
 
-// rfc3758:3.6-9
+// rfc3758:3.6-7
 #[test]
 fn a_skipped_number_frees_what_waits_for_it() {
     let mut all = Forwarded::of(&[message(2, 2), message(4, 4), message(5, 5), message(8, 8)]);
