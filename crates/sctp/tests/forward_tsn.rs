@@ -438,9 +438,7 @@ fn anything_at_all() {
             let stream = rng.below(3) as u16;
             if rng.below(4) == 0 {
                 let entries: Vec<_> = (0..rng.below(4))
-                    .map(|_| {
-                        (rng.below(12) as u16, if rng.below(9) == 0 { rng.u32() as u16 } else { ssn })
-                    })
+                    .map(|_| (rng.below(12) as u16, if rng.below(9) == 0 { rng.u32() as u16 } else { ssn }))
                     .collect();
                 let n = if rng.below(9) == 0 { rng.u32() } else { n };
                 giver.forward(n, &entries);
