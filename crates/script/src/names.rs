@@ -90,6 +90,7 @@ static CONSTANTS: &[(&str, i64)] = &[
     ("SCTP_PR_SCTP_BUF", 2),
     ("SCTP_PR_SCTP_PRIO", 2),
     ("SCTP_PR_SCTP_RTX", 3),
+    ("SCTP_PR_SCTP_ALL", 0xF),
     ("SCTP_DATA_UNSENT", 1),
     ("SCTP_DATA_SENT", 2),
     ("SCTP_PARTIAL_DELIVERY_ABORTED", 1),

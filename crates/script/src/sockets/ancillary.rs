@@ -38,6 +38,8 @@ pub(crate) fn of_call(socket: &Socket, call: &Call) -> Asked {
             asked.how.ppid = arg(5).number().unwrap_or(0) as u32;
             asked.how.flags = arg(6).number().unwrap_or(0);
             asked.how.stream = arg(7).number().unwrap_or(0) as u16;
+            asked.how.limit(asked.how.flags, arg(8).number().unwrap_or(0));
+            asked.how.context = arg(9).number().unwrap_or(0) as u32;
         }
         "sctp_send" => asked.told(socket, arg(3)),
         "sctp_sendx" => {
@@ -79,7 +81,8 @@ impl Asked {
             "SCTP_SNDINFO" | "SCTP_SNDRCV" => self.told(socket, data),
             "SCTP_INIT" => self.init = Some(data.clone()),
             "SCTP_DSTADDRV4" | "SCTP_DSTADDRV6" => self.addressed = true,
-            // Partial reliability and AUTH do not exist here.
+            "SCTP_PRINFO" => self.how.partly(data),
+            // AUTH does not exist here.
             _ => {}
         }
     }

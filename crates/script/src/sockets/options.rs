@@ -2,7 +2,7 @@
 
 use anabranch_base::Duration;
 use anabranch_sctp::config::{MaxBurst, MtuDiscovery};
-use anabranch_sctp::{Config, Direction, PathMtuError, State};
+use anabranch_sctp::{Config, Direction, PathMtuError, Policy, State};
 
 use super::ancillary;
 use super::answer::{Answer, Answered};
@@ -60,6 +60,8 @@ pub(crate) const OPTIONS: &[&str] = &[
     "SCTP_REUSE_PORT",
     "SCTP_DEFAULT_PRINFO",
     "SCTP_PR_SUPPORTED",
+    "SCTP_PR_STREAM_STATUS",
+    "SCTP_PR_ASSOC_STATUS",
     "SCTP_ECN_SUPPORTED",
     "SCTP_AUTH_SUPPORTED",
     "SCTP_ASCONF_SUPPORTED",
@@ -317,6 +319,7 @@ pub(crate) fn configure(config: &mut Config, name: &str, value: &Value) -> bool 
         }
         "SCTP_INTERLEAVING_SUPPORTED" => config.extensions.interleaving = number(value) != Some(0),
         "SCTP_RECONFIG_SUPPORTED" => config.extensions.reconfiguration = number(value) != Some(0),
+        "SCTP_PR_SUPPORTED" => config.extensions.partial_reliability = number(value) != Some(0),
         "SCTP_ENABLE_STREAM_RESET" => {
             let bits = number(value).unwrap_or(0);
             config.extensions.reconfiguration = true;
@@ -498,6 +501,11 @@ pub(crate) fn get(
         }
         "SCTP_INTERLEAVING_SUPPORTED" => flag(config.extensions.interleaving),
         "SCTP_RECONFIG_SUPPORTED" => flag(config.extensions.reconfiguration),
+        "SCTP_PR_SUPPORTED" => flag(config.extensions.partial_reliability),
+        "SCTP_PR_STREAM_STATUS" | "SCTP_PR_ASSOC_STATUS" => match abandoned(socket, network, known, asked) {
+            Some(status) => status,
+            None => return Ok(Answer::Fails("EINVAL")),
+        },
         "SCTP_ENABLE_STREAM_RESET" => {
             let extensions = &config.extensions;
             let bits = i64::from(extensions.peer_resets_streams)
@@ -537,6 +545,29 @@ pub(crate) fn get(
         _ => value,
     };
     Ok(Answer::Returns(0, vec![(3, value)]))
+}
+
+/// SCTP_PR_STREAM_STATUS and SCTP_PR_ASSOC_STATUS (RFC 7496, 4.3 and 4.4); the stream and the policy are those of the record that is
+/// handed in.
+fn abandoned(socket: &Socket, network: &Network, option: &str, asked: &Value) -> Option<Value> {
+    let association = socket.view(network)?;
+    let policy = asked.number_of("sprstat_policy")?;
+    let which = match policy {
+        1 => Some(Policy::Lifetime),
+        2 => Some(Policy::Priority),
+        3 => Some(Policy::Retransmissions),
+        // SCTP_PR_SCTP_ALL.
+        0xF => None,
+        _ => return None,
+    };
+    let stream = asked.number_of("sprstat_sid").filter(|_| option == "SCTP_PR_STREAM_STATUS");
+    let count = association.abandoned(stream.and_then(|stream| u16::try_from(stream).ok()), which);
+    Some(record(vec![
+        ("sprstat_sid", stream.unwrap_or(0)),
+        ("sprstat_policy", policy),
+        ("sprstat_abandoned_unsent", count.unsent as i64),
+        ("sprstat_abandoned_sent", count.sent as i64),
+    ]))
 }
 
 /// SCTP_STATUS and SCTP_GET_PEER_ADDR_INFO of the association.

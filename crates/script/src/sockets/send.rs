@@ -1,6 +1,7 @@
 //! Writing.
 
-use anabranch_sctp::{Message, SendError};
+use anabranch_base::Duration;
+use anabranch_sctp::{Message, Reliability, SendError};
 use bytes::Bytes;
 
 use super::answer::Answer;
@@ -15,10 +16,15 @@ pub(crate) struct How {
     pub(crate) ppid: u32,
     /// SCTP_UNORDERED and so on.
     pub(crate) flags: i64,
+    /// When it is given up (RFC 3758, RFC 7496).
+    pub(crate) reliability: Option<Reliability>,
+    pub(crate) context: u32,
 }
 
 const UNORDERED: i64 = 0x400;
 const IMMEDIATE: i64 = 0x4000;
+/// SCTP_PR_SCTP_TTL, SCTP_PR_SCTP_BUF, SCTP_PR_SCTP_RTX.
+const POLICY: i64 = 0xF;
 const END: i64 = 0x100;
 const ABORT: i64 = 0x200;
 
@@ -38,8 +44,41 @@ pub(crate) fn how(socket: &Socket, info: &Value) -> How {
             let inner = self::how(socket, inner);
             how = inner;
         }
+        how.context = get(["snd_context", "sinfo_context"]).map_or(how.context, |context| context as u32);
+        if let Some(value) = record.number_of("sinfo_timetolive") {
+            how.limit(how.flags, value);
+        }
+        let valid = record.number_of("sendv_flags").is_none_or(|flags| flags & 2 != 0);
+        let inner = record.get("sendv_prinfo").filter(|_| valid).unwrap_or(record);
+        how.partly(inner);
+    }
+    if how.reliability.is_none() {
+        if let Some(default) = socket.kept.get("SCTP_DEFAULT_PRINFO") {
+            how.partly(default);
+        }
     }
     how
+}
+
+impl How {
+    /// sctp_prinfo.
+    pub(crate) fn partly(&mut self, info: &Value) {
+        if let Some(policy) = info.number_of("pr_policy") {
+            self.limit(policy, info.number_of("pr_value").unwrap_or(0));
+        }
+    }
+
+    /// A policy of RFC 7496, 3, and its value. Without one a value is a lifetime, as ever since RFC 3758; 0 is none (RFC 6458, 5.3.2).
+    pub(crate) fn limit(&mut self, flags: i64, value: i64) {
+        let value = value.max(0);
+        self.reliability = match flags & POLICY {
+            0 if value == 0 => None,
+            0 | 1 => Some(Reliability::Lifetime(Duration::from_millis(value as u64))),
+            2 => Some(Reliability::Priority(value as u32)),
+            3 => Some(Reliability::Retransmissions(u16::try_from(value).unwrap_or(u16::MAX))),
+            _ => None,
+        };
+    }
 }
 
 /// Sends a message of `len` bytes.
@@ -80,6 +119,12 @@ pub(crate) fn send(
         payload,
         options: None,
     };
+    let message = match how.reliability {
+        // A kernel sends it reliably where the peer skips nothing.
+        Some(reliability) => message.reliability(reliability).or_reliable(),
+        None => message,
+    };
+    let message = if how.context == 0 { message } else { message.context(how.context) };
     let Some(mut association) = network.endpoint(port).and_then(|endpoint| endpoint.association(id)) else {
         return Answer::Fails("EPIPE");
     };

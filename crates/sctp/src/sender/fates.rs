@@ -17,13 +17,28 @@ impl Sender {
         self.special.is_some()
     }
 
-    /// Looks at the options of a message, before anything has changed; how reliable it is to be.
+    /// A message is to be taken for a subflow, and it, or something of the association, is special: its ticket, or 0 where it needs none
+    /// or there is no room for it.
     ///
     /// # Errors
     /// When it cannot have what it asks for.
     #[cold]
     #[inline(never)]
-    pub(super) fn check_options(&self, cx: &Context, message: &Message) -> Result<Reliability, SendError> {
+    pub(super) fn admit(
+        &mut self,
+        cx: &mut Context,
+        id: SubflowId,
+        message: &Message,
+    ) -> Result<u32, SendError> {
+        let reliability = self.check_options(cx, message)?;
+        if !self.make_room(cx, id, reliability) {
+            return Ok(0);
+        }
+        Ok(self.open_ticket(cx, message, reliability))
+    }
+
+    /// Looks at the options of a message, before anything has changed; how reliable it is to be.
+    fn check_options(&self, cx: &Context, message: &Message) -> Result<Reliability, SendError> {
         let options = message.options.as_deref().copied().unwrap_or_default();
         if let Some(asked) = options.dscp {
             let subflow = self.subflows.get(self.subflow_of(message.stream));
@@ -64,9 +79,7 @@ impl Sender {
     }
 
     /// A ticket for a message that is being taken, if it needs one; else 0.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn open_ticket(&mut self, cx: &Context, message: &Message, reliability: Reliability) -> u32 {
+    fn open_ticket(&mut self, cx: &Context, message: &Message, reliability: Reliability) -> u32 {
         let options: MessageOptions = message.options.as_deref().copied().unwrap_or_default();
         let tells_all = self.special.as_ref().is_some_and(|special| special.tells_fates);
         let tells = options.fate.unwrap_or(tells_all);
@@ -86,15 +99,16 @@ impl Sender {
 
     /// The send buffer is full: messages of the least priority make room for one that has more (RFC 7496, 3.2). Whether there is
     /// room now.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn make_room(&mut self, cx: &mut Context, id: SubflowId, wanted: Reliability) -> bool {
+    fn make_room(&mut self, cx: &mut Context, id: SubflowId, wanted: Reliability) -> bool {
         let value = match wanted {
             Reliability::Priority(value) => Some(value),
             _ => None,
         };
         let waiting = self.subflows.get(id).map_or(0, |subflow| subflow.out.queued_bytes());
         let mut missing = (waiting + self.deferred_bytes() + 1).saturating_sub(cx.config.limits.send_buffer);
+        if missing == 0 {
+            return true;
+        }
         let Some(special) = &self.special else { return false };
         let candidates = special.iter().filter_map(|(number, ticket)| match ticket.limit {
             Limit::Priority(theirs)

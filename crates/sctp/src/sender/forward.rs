@@ -10,6 +10,7 @@ use anabranch_wire::chunk::i_forward_tsn::{self, IForwardTsn, Skipped};
 use anabranch_wire::chunk::sf_forward::{self, SfForward};
 
 use super::Sender;
+use super::flight::{ChunkState, SentChunk};
 use super::tickets::Forward;
 use crate::context::Context;
 use crate::encoding::Framing;
@@ -17,6 +18,9 @@ use crate::ids::SpaceId;
 
 /// "waiting a full RTT before sending a duplicate FORWARD TSN" (RFC 3758, 3.5, F2), but no longer than rule F3 lets any wait.
 const MOST_DELAY: Duration = Duration::from_millis(200);
+
+/// Bytes for a message that is skipped, where messages have identifiers; without them half of it.
+const ENTRY: usize = 8;
 
 impl Sender {
     /// Whether a FORWARD-TSN must leave.
@@ -35,10 +39,10 @@ impl Sender {
     }
 
     fn advance_forward(&mut self, cx: &Context, at: SpaceId, timeout: bool) {
+        let point = self.advanced_point(at);
         let Some(space) = self.spaces.get(at) else { return };
         let Some(special) = &mut self.special else { return };
         let mut forward = special.forward(at);
-        let point = space.flight.abandoned_to();
         if point <= space.flight.first() {
             forward.due = false;
             return special.set_forward(at, forward);
@@ -49,6 +53,28 @@ impl Sender {
         forward.due |= point > forward.told || waited || timeout;
         special.set_forward(at, forward);
         self.keep_t3(cx, at);
+    }
+
+    /// One past the number to which a space may be skipped. A stream that has moved to another subflow may have earlier messages in
+    /// another space: the peer would take them for skipped, too, and must not be moved past what is not given up.
+    fn advanced_point(&self, at: SpaceId) -> u64 {
+        let Some(space) = self.spaces.get(at) else { return 0 };
+        let (first, end) = (space.flight.first(), space.flight.abandoned_to());
+        if !self.has_several_spaces() {
+            return end;
+        }
+        let others = || self.spaces.iter().filter(|(other, _)| *other != at).map(|(_, other)| &other.flight);
+        let waits = |seq: &u64| {
+            let Some(skipped) = space.flight.get(*seq).map(|chunk| &chunk.fragment) else { return false };
+            let before = |chunk: &SentChunk| {
+                let fragment = &chunk.fragment;
+                chunk.state != ChunkState::Abandoned
+                    && (fragment.stream, fragment.unordered) == (skipped.stream, skipped.unordered)
+                    && fragment.mid.signed_distance_from(skipped.mid) < 0
+            };
+            others().any(|flight| flight.iter().any(before))
+        };
+        (first..end).find(waits).unwrap_or(end)
     }
 
     /// "If a FORWARD TSN is sent, the sender MUST assure that at least one T3-rtx timer is running" (C5).
@@ -81,7 +107,7 @@ impl Sender {
                 lane.open_burst();
             }
         }
-        self.advance_forward(cx, at, false);
+        self.advance_forwards(cx, false);
         self.tell_if_dry(cx);
     }
 
@@ -101,22 +127,18 @@ impl Sender {
             if !forward.due {
                 continue;
             }
-            let alone = packet.has_no_chunks();
             let room = limit.saturating_sub(packet.len());
-            let told = self.write_forward(cx, packet.buffer(), at, room);
-            let first = self.spaces.get(at).map_or(0, |space| space.flight.first());
-            let Some(special) = &mut self.special else { return true };
-            match told {
-                Some(told) => {
-                    special.set_forward(at, Forward { due: false, told, told_at: Some(cx.now) });
-                    self.keep_t3(cx, at);
-                }
-                None if alone => {
-                    // There is nothing to tell, or no packet that it fits.
-                    special.set_forward(at, Forward { due: false, told: first, ..forward });
-                }
-                None => return false,
+            // The next packet has room for one stream at least.
+            if room < SfForward::HEADER + ENTRY {
+                return false;
             }
+            let told = self.write_forward(cx, packet.buffer(), at, room);
+            let told_at = if told.is_some() { Some(cx.now) } else { forward.told_at };
+            let forward = Forward { due: false, told: told.unwrap_or(forward.told), told_at };
+            if let Some(special) = &mut self.special {
+                special.set_forward(at, forward);
+            }
+            self.keep_t3(cx, at);
         }
         true
     }
@@ -127,9 +149,9 @@ impl Sender {
         let space = self.spaces.get(at)?;
         let framing = self.encoding.framing(&cx.config.subflows.codes, space.fid, space.epoch);
         let (header, entry) = match framing {
-            Framing::Data => (ForwardTsn::HEADER, 4),
-            Framing::IData => (IForwardTsn::HEADER, 8),
-            Framing::Sf { .. } => (SfForward::HEADER, 8),
+            Framing::Data => (ForwardTsn::HEADER, ENTRY / 2),
+            Framing::IData => (IForwardTsn::HEADER, ENTRY),
+            Framing::Sf { .. } => (SfForward::HEADER, ENTRY),
             Framing::Sf2007 { .. } => return None,
         };
         let most = room.checked_sub(header)? / entry;
@@ -137,7 +159,7 @@ impl Sender {
         let mut skipped = BTreeMap::new();
         let first = space.flight.first();
         let mut point = first;
-        for seq in first..space.flight.abandoned_to() {
+        for seq in first..self.advanced_point(at) {
             let Some(fragment) = space.flight.get(seq).map(|chunk| &chunk.fragment) else { break };
             // DATA has no number for what is unordered.
             if framing != Framing::Data || !fragment.unordered {

@@ -203,7 +203,7 @@ impl Sender {
         if first.is_none() && lane.loss.any() && lane.loss.next_lost(&space.flight).is_some() {
             return Run::default();
         }
-        let (mut bytes, mut first_of_all) = (0, false);
+        let (mut bytes, mut first_of_all, mut last) = (0, false, 0);
         let before = packet.len();
         loop {
             let room = limit.saturating_sub(packet.len());
@@ -257,11 +257,6 @@ impl Sender {
             if let Some(backpressure) = &mut self.backpressure {
                 backpressure.left(stream);
             }
-            if fragment.ticket != 0 {
-                if let Some(special) = &mut self.special {
-                    special.left(fragment.ticket, next.space, seq, fragment.mid, ending);
-                }
-            }
             subflow.begun = !ending;
             let chunk = SentChunk {
                 fragment,
@@ -304,6 +299,7 @@ impl Sender {
                 TraceRecord { at, association, subflow, path, event }
             });
             run.chunks += 1;
+            last = seq;
             bytes += len;
             first_of_all |= seq == 0;
             if !alone {
@@ -312,6 +308,9 @@ impl Sender {
             }
         }
         if run.chunks > 0 {
+            if let Some(special) = &mut self.special {
+                special.have_left(next.space, &space.flight, last + 1 - u64::from(run.chunks)..last + 1);
+            }
             let chunks = u64::from(run.chunks);
             subflow.counters.payload_bytes_sent += bytes;
             subflow.counters.payload_bytes_unique += bytes;

@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::error::SendError;
 use crate::event::{Event, Message};
 use crate::ids::SubflowId;
-use crate::options::{MessageId, Reliability};
+use crate::options::MessageId;
 use crate::stream::outbound::Queued;
 use crate::undelivered::Undelivered;
 
@@ -36,19 +36,18 @@ impl Sender {
             self.check_buffers(cx, stream)?;
         }
         let id = self.subflow_of(stream);
-        let special = message.options.is_some() || self.special.is_some();
-        let reliability = if special { self.check_options(cx, &message)? } else { Reliability::Full };
+        let mut ticket = 0;
+        if message.options.is_some() || self.special.is_some() {
+            ticket = self.admit(cx, id, &message)?;
+        }
         let Some(subflow) = self.subflows.get_mut(id) else { return Err(SendError::Closing) };
         let waiting =
             subflow.out.queued_bytes() + self.deferred.as_ref().map_or(0, |deferred| deferred.bytes());
-        if waiting >= cx.config.limits.send_buffer && !(special && self.make_room(cx, id, reliability)) {
-            if let Some(subflow) = self.subflows.get_mut(id) {
-                subflow.writable_owed = true;
-            }
+        if waiting >= cx.config.limits.send_buffer {
+            subflow.writable_owed = true;
             self.writable_owed = true;
             return Err(SendError::Full);
         }
-        let ticket = if special { self.open_ticket(cx, &message, reliability) } else { 0 };
         let (message, number) = (Queued::new(message, ticket), MessageId(cx.stats.messages_accepted));
         if let Some(deferred) = self.deferred.as_mut().filter(|deferred| deferred.defers(stream)) {
             deferred.push(message);
@@ -58,7 +57,6 @@ impl Sender {
             }
             return Ok(number);
         }
-        let Some(subflow) = self.subflows.get_mut(id) else { return Err(SendError::Closing) };
         subflow.out.push(message, number.0);
         cx.stats.messages_accepted += 1;
         let at = subflow.space;

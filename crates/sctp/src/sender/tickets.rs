@@ -238,10 +238,19 @@ impl Special {
         self.tickets.iter_mut().flatten()
     }
 
-    /// A chunk of a message leaves for the first time.
+    /// Chunks of a space have left for the first time.
     #[cold]
     #[inline(never)]
-    pub(super) fn left(&mut self, ticket: u32, at: SpaceId, seq: u64, mid: Mid, ending: bool) {
+    pub(super) fn have_left(&mut self, at: SpaceId, flight: &Flight, numbers: std::ops::Range<u64>) {
+        for seq in numbers {
+            let Some(fragment) = flight.get(seq).map(|chunk| &chunk.fragment) else { continue };
+            if fragment.ticket != 0 {
+                self.left(fragment.ticket, at, seq, fragment.mid, fragment.ending);
+            }
+        }
+    }
+
+    fn left(&mut self, ticket: u32, at: SpaceId, seq: u64, mid: Mid, ending: bool) {
         let Some(ticket) = self.get_mut(ticket) else { return };
         ticket.at = match ticket.at {
             None if !ticket.sent => Some((at, seq, seq)),
