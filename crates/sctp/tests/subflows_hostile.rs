@@ -5,10 +5,10 @@
 mod common;
 
 use anabranch_base::Duration;
-use anabranch_sctp::{AssociationId, CloseReason, Event, State, SubflowLevel};
+use anabranch_sctp::{AssociationId, CloseReason, Config, Event, State, SubflowLevel};
 use anabranch_wire::cause::Causes;
 use anabranch_wire::chunk::{
-    Chunk, DataFlags, GapBlock, ReConfig, SfData, SfSackHead, kind, sf_forward, sf_sack,
+    Chunk, DataFlags, GapBlock, ReConfig, SfData, SfSackHead, Skipped, kind, sf_forward, sf_sack,
 };
 use anabranch_wire::param::{Param, Params, SfAdd, SfDel};
 use anabranch_wire::{Checksum, Mid, Packet, Tsn};
@@ -24,8 +24,11 @@ struct Known {
 }
 
 fn spied(level: SubflowLevel) -> (Pair, AssociationId, AssociationId, Known) {
-    let config = subflow_config(level, 3);
-    let (pair, a, z) = Pair::between(1, &config, &config);
+    spied_with(&subflow_config(level, 3))
+}
+
+fn spied_with(config: &Config) -> (Pair, AssociationId, AssociationId, Known) {
+    let (pair, a, z) = Pair::between(1, config, config);
     let init = |name: u8| {
         let packet = pair.log.iter().find(|p| p.kinds().contains(&name)).unwrap();
         let packet = Packet::parse(&packet.bytes, Checksum::Verify).unwrap();
@@ -92,6 +95,56 @@ fn chunks_that_were_not_negotiated() {
     pair.pump();
     assert_eq!(causes(&pair), [6], "SF-FORWARD is skipped and reported");
     alive(&mut pair, a, z);
+}
+
+/// SF-FORWARD moves the numbers of its subflow and frees what waits behind what is skipped; of other subflows, incarnations and numbers
+/// out of reach it moves nothing, and without agreement on partial reliability nothing at all.
+#[test]
+fn what_a_subflow_gives_up() {
+    for agreed in [true, false] {
+        let config = subflow_config(SubflowLevel::One, 3).with(|c| c.extensions.partial_reliability = agreed);
+        let (mut pair, a, _, known) = spied_with(&config);
+        assert_eq!(pair.a.view(a).unwrap().is_partially_reliable(), agreed);
+        // What A says goes nowhere: Z knows nothing of this.
+        pair.drop_if(|p| p.from == Side::A);
+        let send = |pair: &mut Pair, write: &dyn Fn(&mut Vec<u8>)| {
+            pair.log.clear();
+            pair.inject(Side::Z, &packet(known.tag, write));
+            pair.pump();
+            pair.a.view(a).unwrap().audit().unwrap();
+        };
+        let forward = |pair: &mut Pair, fid: u8, epoch: u8, to: Tsn, mid: u32| {
+            let skipped = [(1, mid), (60_000, 0)].map(|(stream, mid)| Skipped {
+                stream,
+                unordered: false,
+                mid: Mid::new(mid),
+            });
+            send(pair, &|o| sf_forward::emit(o, kind::SF_FORWARD, fid, epoch, to, &skipped));
+        };
+        let message = |n: u32| SfData { mid: Mid::new(n), ..data(1, 0, known.z_initial.add(n)) };
+        // Message 0 is lost, 1 is here; 2 has begun.
+        send(&mut pair, &|o| message(1).emit(o));
+        let begun = DataFlags { ending: false, ..DataFlags::WHOLE };
+        send(&mut pair, &|o| SfData { flags: begun, ..message(2) }.emit(o));
+        assert!(pair.received.is_empty());
+        for (fid, epoch, to) in [
+            (2, 0, known.z_initial.sub(1)),
+            (1, 0, known.z_initial.sub(1)),
+            (1, 0, known.z_initial.add(1 << 30)),
+            (1, 3, known.z_initial),
+            (9, 0, known.z_initial),
+        ] {
+            forward(&mut pair, fid, epoch, to, 0);
+            assert!(pair.received.is_empty(), "{fid} {epoch}");
+        }
+        forward(&mut pair, 1, 0, known.z_initial, 0);
+        assert_eq!(pair.received.len(), usize::from(agreed));
+        // What has begun is given up, too.
+        forward(&mut pair, 1, 0, known.z_initial.add(3), 3);
+        send(&mut pair, &|o| message(4).emit(o));
+        assert_eq!(pair.received.len(), 2 * usize::from(agreed));
+        assert_eq!(pair.a.view(a).unwrap().state(), State::Established);
+    }
 }
 
 #[test]
