@@ -224,6 +224,11 @@ fn fix_mtu(socket: &Socket, network: &mut Network, value: &Value) -> bool {
     let Some(mut association) = association else { return true };
     match mtu {
         Some(mtu) => association.set_path_mtu(now, mtu).is_ok(),
+        // What it is now stays.
+        None if flags & PMTUD_DISABLE != 0 => {
+            let mtu = association.path_mtu();
+            association.set_path_mtu(now, mtu).is_ok()
+        }
         None => {
             if flags & PMTUD_ENABLE != 0 {
                 association.discover_path_mtu(now);
@@ -245,6 +250,10 @@ fn change(socket: &Socket, network: &mut Network, name: &str, value: &Value) -> 
     let mut wanted = (**association.configuration()).clone();
     configure(&mut wanted, name, value);
     let flags = value.number_of("spp_flags").filter(|_| name == "SCTP_PEER_ADDR_PARAMS").unwrap_or(0);
+    // What is disabled is fixed; how to look for it stays, for when that is enabled again.
+    if flags & PMTUD_DISABLE != 0 {
+        wanted.path_mtu.discovery = association.configuration().path_mtu.discovery;
+    }
     let off = flags & 0x82 != 0;
     if off {
         // They are off for this association; its interval stays, for when they are on again.

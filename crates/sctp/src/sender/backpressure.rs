@@ -116,6 +116,8 @@ impl Sender {
 
     /// What has left and is not acknowledged is counted for each stream from now on.
     fn count_by_stream(&mut self) {
+        // Who is told of what was acknowledged must be there.
+        self.backpressure.get_or_insert_default();
         for space in self.spaces.rows_mut() {
             space.flight.count_by_stream();
         }
