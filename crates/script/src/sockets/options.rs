@@ -116,6 +116,10 @@ fn makes_sense(config: &Config, option: &str, value: &Value) -> bool {
         "SCTP_DELAYED_SACK" => {
             timers.rto_max > Duration::ZERO && config.sack.delay <= Duration::from_millis(500)
         }
+        // "The call will fail if the user attempts to set this value larger than the socket receive buffer size" (8.1.21).
+        "SCTP_PARTIAL_DELIVERY_POINT" => {
+            config.limits.partial_delivery_bytes <= config.limits.receive_window as usize
+        }
         "SCTP_FRAGMENT_INTERLEAVE" => number(value).is_none_or(|level| (0..=2).contains(&level)),
         _ => true,
     }
@@ -318,6 +322,9 @@ pub(crate) fn configure(config: &mut Config, name: &str, value: &Value) -> bool 
             count(value, "sack_freq", &mut config.sack.every);
         }
         "SCTP_MAXSEG" => config.limits.max_fragment = number(value).map_or(0, |bytes| bytes.max(0) as usize),
+        "SCTP_PARTIAL_DELIVERY_POINT" => {
+            config.limits.partial_delivery_bytes = number(value).map_or(0, |bytes| bytes.max(0) as usize);
+        }
         "SCTP_MAX_BURST" => {
             config.congestion.max_burst = match number(value).unwrap_or(0) {
                 0 => MaxBurst::Off,
