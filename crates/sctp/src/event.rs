@@ -277,8 +277,12 @@ pub struct Received {
     /// Sequence space that is charged for it until it is read.
     pub(crate) space: SpaceId,
     pub(crate) first: Bytes,
-    pub(crate) rest: Vec<Bytes>,
+    pub(crate) rest: Option<Box<Rest>>,
 }
+
+/// Further pieces of a message: there are none as a rule, and then they take little room.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Rest(pub(crate) Vec<Bytes>);
 
 impl Received {
     /// Joins the next part of the same message. Nothing is copied.
@@ -293,8 +297,9 @@ impl Received {
         self.part = next.part;
         (self.at, self.path) = (next.at, next.path);
         self.immediate |= next.immediate;
-        self.rest.push(next.first);
-        self.rest.extend(next.rest);
+        let rest = &mut self.rest.get_or_insert_with(|| Box::new(Rest(Vec::new()))).0;
+        rest.push(next.first);
+        rest.extend(next.rest.into_iter().flat_map(|next| next.0));
         Ok(())
     }
 
@@ -307,18 +312,19 @@ impl Received {
     /// User data in order. More than one piece only when fragments arrived out of order or the message grew past
     /// what its stream had sent before: pieces are never joined by copying.
     pub fn pieces(&self) -> impl Iterator<Item = &Bytes> + '_ {
-        std::iter::once(&self.first).chain(&self.rest)
+        std::iter::once(&self.first).chain(self.rest.iter().flat_map(|rest| &rest.0))
     }
 
     /// How many pieces there are.
     pub(crate) fn count(&self) -> usize {
-        1 + self.rest.len()
+        1 + self.rest.as_ref().map_or(0, |rest| rest.0.len())
     }
 
     /// Bytes of user data.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.pieces().map(Bytes::len).sum()
+        let rest = self.rest.as_ref().map_or(0, |rest| rest.0.iter().map(Bytes::len).sum());
+        self.first.len() + rest
     }
 
     /// Never true for a message from the network.
@@ -330,7 +336,7 @@ impl Received {
     /// The user data in one piece: free for a message of one piece, a copy otherwise.
     #[must_use]
     pub fn into_bytes(self) -> Bytes {
-        if self.rest.is_empty() {
+        if self.rest.is_none() {
             return self.first;
         }
         let mut whole = Vec::with_capacity(self.len());

@@ -4,7 +4,7 @@ use anabranch_base::TraceEvent;
 use anabranch_wire::chunk::IForwardTsn;
 
 use super::Receiver;
-use super::growing::{Came, Inconsistent};
+use super::growing::Inconsistent;
 use super::inbound::Arrived;
 use super::interleaved::Piece;
 use super::map::Arrival;
@@ -75,7 +75,7 @@ impl Receiver {
             Ok(new) => new,
             Err(taken) => return Ok(taken),
         };
-        let ready = self.reassemble_plain(cx, read.path, seq, arrival, chunk);
+        let ready = self.reassemble_plain(cx, seq, arrival, chunk);
         tell_readable(cx, chunk.stream, ready)
     }
 
@@ -95,8 +95,7 @@ impl Receiver {
             Ok(new) => new,
             Err(taken) => return Ok(taken),
         };
-        let came = Came { at: cx.now, path: read.path };
-        let ready = self.reassemble(cx, read.space, seq, arrival, came, chunk);
+        let ready = self.reassemble(cx, read.space, seq, arrival, chunk);
         tell_readable(cx, chunk.stream, ready)
     }
 
@@ -231,12 +230,11 @@ impl Receiver {
     fn reassemble_plain(
         &mut self,
         cx: &Context,
-        path: PathId,
         seq: u64,
         arrival: Arrival,
         data: &DataChunk<'_>,
     ) -> Result<bool, Inconsistent> {
-        let arrived = self.arrived(SpaceId::FIRST, seq, arrival, Came { at: cx.now, path }, data);
+        let arrived = self.arrived(SpaceId::FIRST, seq, arrival, data);
         self.inbound.add(&arrived, &self.limits(cx))
     }
 
@@ -248,15 +246,14 @@ impl Receiver {
         space: SpaceId,
         seq: u64,
         arrival: Arrival,
-        came: Came,
         data: &DataChunk<'_>,
     ) -> Result<bool, Inconsistent> {
         let limits = self.limits(cx);
         if self.encoding == Encoding::Sf2007 {
-            let arrived = self.arrived(space, seq, arrival, came, data);
+            let arrived = self.arrived(space, seq, arrival, data);
             return self.inbound.add_of_space(space, &arrived, &limits);
         }
-        self.inbound.add_piece(&Piece::of(space, came, data), &limits)
+        self.inbound.add_piece(&Piece::of(space, data), &limits)
     }
 
     /// A chunk that has a number of its sequence space only.
@@ -266,7 +263,6 @@ impl Receiver {
         at: SpaceId,
         seq: u64,
         arrival: Arrival,
-        came: Came,
         data: &DataChunk<'a>,
     ) -> Arrived<'a> {
         let (before, after) =
@@ -274,7 +270,6 @@ impl Receiver {
         Arrived {
             seq,
             tsn: data.tsn,
-            came,
             stream: data.stream,
             ssn: data.mid.get() as u16,
             ppid: data.ppid,

@@ -41,6 +41,15 @@ impl Backpressure {
 }
 
 impl Sender {
+    /// The configuration may ask for more than a limit on what waits.
+    pub(super) fn follow_buffers(&mut self, cx: &Context) {
+        let limits = &cx.config.limits;
+        if limits.stream_send_buffer != 0 || limits.send_buffer_counts != SendBufferCounts::Unsent {
+            self.backpressure.get_or_insert_default();
+        }
+        self.note_gone();
+    }
+
     /// Bytes that count against the send buffer: of a stream, or of all.
     pub(crate) fn buffered_bytes(&self, cx: &Context, stream: Option<u16>) -> usize {
         let unacknowledged = cx.config.limits.send_buffer_counts == SendBufferCounts::Unacknowledged;
@@ -116,8 +125,6 @@ impl Sender {
 
     /// What has left and is not acknowledged is counted for each stream from now on.
     fn count_by_stream(&mut self) {
-        // Who is told of what was acknowledged must be there.
-        self.backpressure.get_or_insert_default();
         for space in self.spaces.rows_mut() {
             space.flight.count_by_stream();
         }

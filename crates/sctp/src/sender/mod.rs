@@ -126,6 +126,7 @@ impl Sender {
             resettable: false,
         };
         new.open_subflows(cx);
+        new.follow_buffers(cx);
         new
     }
 
