@@ -53,7 +53,8 @@ impl Pair {
         let checksums = config.checksums;
         let config = Arc::new(config);
         let endpoint = |address: ([u8; 4], u16), name| {
-            let settings = EndpointConfig { checksums, ..EndpointConfig::new(address.into(), 5000) };
+            let settings =
+                EndpointConfig { checksums, ..EndpointConfig::new(address.into(), 5000).keeping_closed() };
             Endpoint::new(settings, Rng::stream(1, name, "bench").secret())
         };
         let (mut sender, mut receiver) = (endpoint(SENDER, "sender"), endpoint(RECEIVER, "receiver"));

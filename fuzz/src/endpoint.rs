@@ -68,7 +68,7 @@ pub fn endpoint(data: &[u8]) {
         let told = EndpointConfig {
             checksums: Checksums::Elided,
             allow_private_encodings: true,
-            ..EndpointConfig::new(address(side), PORT)
+            ..EndpointConfig::new(address(side), PORT).keeping_closed()
         };
         let mut end = Endpoint::new(told, Rng::stream(1, "fuzz", if side == 0 { "a" } else { "z" }).secret());
         end.listen(Arc::clone(&config)).expect("allowed");

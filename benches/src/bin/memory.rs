@@ -30,8 +30,10 @@ fn resident() -> u64 {
 fn client(i: u32, now: Instant, config: &Arc<Config>, server: &mut Endpoint, buf: &mut Vec<u8>) -> Endpoint {
     let server_at = SERVER.into();
     let at: SocketAddr = (std::net::Ipv4Addr::from(0x0a00_0001 + i), 0).into();
-    let mut client =
-        Endpoint::new(EndpointConfig::new(at, 5000), Rng::stream(u64::from(i), "client", "memory").secret());
+    let mut client = Endpoint::new(
+        EndpointConfig::new(at, 5000).keeping_closed(),
+        Rng::stream(u64::from(i), "client", "memory").secret(),
+    );
     let id = client.connect(now, server_at, 5000, Arc::clone(config)).expect("an address of its own");
     let text = b"one message each way costs the memory that use leaves behind";
     client
@@ -68,8 +70,10 @@ const SERVER: ([u8; 4], u16) = ([10, 255, 255, 1], 0);
 fn main() {
     let n: u32 = std::env::args().nth(1).and_then(|a| a.parse().ok()).unwrap_or(100_000);
     let config = Arc::new(Config::rfc9260());
-    let mut server =
-        Endpoint::new(EndpointConfig::new(SERVER.into(), 5000), Rng::stream(1, "server", "memory").secret());
+    let mut server = Endpoint::new(
+        EndpointConfig::new(SERVER.into(), 5000).keeping_closed(),
+        Rng::stream(1, "server", "memory").secret(),
+    );
     server.listen(Arc::clone(&config)).expect("level 0");
     let mut clients = Vec::with_capacity(n as usize);
     let mut buf = Vec::with_capacity(1 << 16);

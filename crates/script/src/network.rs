@@ -105,7 +105,10 @@ impl Network {
             (CALLER_PORT..u16::MAX).find(|port| !used(*port)).unwrap_or(CALLER_PORT)
         });
         let mut rng = Rng::stream(self.seed, &format!("script:{}", self.endpoints.len()), "sctp");
-        self.endpoints.push((Endpoint::new(EndpointConfig::new(self.local, port), rng.secret()), port));
+        self.endpoints.push((
+            Endpoint::new(EndpointConfig::new(self.local, port).keeping_closed(), rng.secret()),
+            port,
+        ));
         self.current = self.endpoints.len() - 1;
         Port(self.current)
     }

@@ -6,6 +6,9 @@ pub enum ConnectError {
     /// RFC 9260, 3.1: port 0 is not allowed.
     #[error("port 0 of the peer is not allowed")]
     PortZero,
+    /// After `drain`.
+    #[error("the endpoint drains: it takes and makes no more associations")]
+    Draining,
     /// There is one already.
     #[error("an association with that address and port exists")]
     Exists,
@@ -96,6 +99,23 @@ pub enum SendError {
         stream: u16,
         /// Negotiated.
         streams: u16,
+    },
+    /// It may be given up, and the peer would wait for it for ever. [`Message::or_reliable`](crate::Message::or_reliable) sends it
+    /// reliably then.
+    #[error("a message cannot be given up: {why}")]
+    Reliable {
+        /// Why not.
+        why: &'static str,
+    },
+    /// It asks for a code point that its stream does not have.
+    #[error("stream {stream} belongs to a subflow with code point {dscp}, not to one with {asked}")]
+    OtherSubflow {
+        /// Its stream.
+        stream: u16,
+        /// That of the subflow of its stream.
+        dscp: u8,
+        /// Asked for.
+        asked: u8,
     },
 }
 

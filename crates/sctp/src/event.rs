@@ -1,9 +1,12 @@
 //! What an endpoint tells its user, and what a user hands in.
 
-use anabranch_base::Instant;
+use std::net::SocketAddr;
+
+use anabranch_base::{Dscp, Duration, Instant};
 use bytes::Bytes;
 
 use crate::ids::SpaceId;
+use crate::options::{MessageId, MessageOptions, Reliability};
 
 /// One association of an endpoint. The generation makes the id of a released association stay unknown for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -46,6 +49,8 @@ pub enum CloseReason {
     },
     /// T5-shutdown-guard expired.
     ShutdownGuard,
+    /// It had not ended when our user wanted it to: [`AssociationHandle::shutdown_within`](crate::AssociationHandle::shutdown_within).
+    ShutdownDeadline,
 }
 
 /// What the peer's user said of an abort: "Upper Layer Abort Reason" (RFC 9260, 3.3.10.12), the first 1,024 bytes.
@@ -93,8 +98,15 @@ impl Reconfigured {
 /// What happened to an association.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A peer has set up an association with us.
-    Accepted,
+    /// A peer has set up an association with us. [`Event::Established`] follows.
+    Accepted {
+        /// Where the peer is; the port is the UDP port (RFC 6951), or 0.
+        address: SocketAddr,
+        /// Streams we may send on: ids 0 to this - 1.
+        outbound_streams: u16,
+        /// Streams the peer may send on.
+        inbound_streams: u16,
+    },
     /// The association we asked for is up.
     Established {
         /// Streams we may send on: ids 0 to this - 1.
@@ -120,6 +132,36 @@ pub enum Event {
         /// Of which at least a part was sent.
         unacknowledged: usize,
     },
+    /// Every byte of a message whose fate was asked for has been acknowledged for good: the peer has it. Whether its user has read it,
+    /// nobody says.
+    Delivered {
+        /// Which.
+        message: MessageId,
+        /// Its context.
+        context: u32,
+    },
+    /// A message whose fate was asked for was given up, as its options or its stream have it ([`Reliability`]).
+    Abandoned {
+        /// Which.
+        message: MessageId,
+        /// Its context.
+        context: u32,
+        /// Whether a part of it was sent: then the peer may have it all the same.
+        sent: bool,
+    },
+    /// A message whose fate was asked for cannot be delivered any more: the association has ended, the peer has restarted, or it does
+    /// not have the stream or the reliability asked for. The message is among those that can be taken back.
+    Failed {
+        /// Which.
+        message: MessageId,
+        /// Its context.
+        context: u32,
+        /// Whether a part of it was sent: then the peer may have it all the same.
+        sent: bool,
+    },
+    /// Nothing waits to be sent or acknowledged any more (RFC 6458, 6.1.9), where
+    /// [`AssociationHandle::tell_when_dry`](crate::AssociationHandle::tell_when_dry) has asked for it.
+    SenderDry,
     /// The peer granted fewer streams than messages were queued on: those messages are handed back as unsent
     /// ([`AssociationHandle::receive_unsent`](crate::AssociationHandle::receive_unsent)).
     StreamsReduced {
@@ -148,7 +190,15 @@ pub enum Event {
     },
     /// The peer restarted: sequence spaces began anew (RFC 9260, 5.2.4 A). Messages that it had not acknowledged are handed back, with
     /// [`Event::SendFailed`].
-    Restarted,
+    Restarted {
+        /// Messages handed back of which nothing was sent.
+        unsent: usize,
+        /// Messages handed back of which at least a part was sent: the peer may have got them before.
+        unacknowledged: usize,
+        /// Bytes of the peer's messages that had arrived and will never be readable: parts of messages, and messages that waited for
+        /// others.
+        received_bytes_lost: u64,
+    },
     /// The peer wants to end: no new messages are taken.
     PeerShutdown,
     /// A path stopped answering.
@@ -231,13 +281,71 @@ pub struct Message {
     pub immediate: bool,
     /// User data; at least one byte. Kept, not copied, until it is acknowledged.
     pub payload: Bytes,
+    /// What few messages have.
+    pub options: Option<Box<MessageOptions>>,
 }
 
 impl Message {
     /// An ordered message.
     #[must_use]
     pub fn new(stream: u16, payload: Bytes) -> Self {
-        Self { stream, ppid: 0, unordered: false, immediate: false, payload }
+        Self { stream, ppid: 0, unordered: false, immediate: false, payload, options: None }
+    }
+
+    /// It is given up when it has not been sent, or needs to be sent again, later than so long after `send`
+    /// ([`Reliability::Lifetime`]).
+    #[must_use]
+    pub fn lifetime(self, lifetime: Duration) -> Self {
+        self.reliability(Reliability::Lifetime(lifetime))
+    }
+
+    /// It is given up when a chunk of it would have to be sent again more often ([`Reliability::Retransmissions`]).
+    #[must_use]
+    pub fn max_retransmissions(self, most: u16) -> Self {
+        self.reliability(Reliability::Retransmissions(most))
+    }
+
+    /// It is given up before it has begun to leave when the send buffer is full and something with a smaller value comes
+    /// ([`Reliability::Priority`]).
+    #[must_use]
+    pub fn priority(self, value: u32) -> Self {
+        self.reliability(Reliability::Priority(value))
+    }
+
+    /// How long it is worth sending, whatever its stream says.
+    #[must_use]
+    pub fn reliability(mut self, reliability: Reliability) -> Self {
+        self.options.get_or_insert_default().reliability = Some(reliability);
+        self
+    }
+
+    /// It is sent reliably where the peer does not skip what is given up (RFC 3758). Without this `send` refuses it there.
+    #[must_use]
+    pub fn or_reliable(mut self) -> Self {
+        self.options.get_or_insert_default().or_reliable = true;
+        self
+    }
+
+    /// The user's own mark, given back with whatever is told of the message.
+    #[must_use]
+    pub fn context(mut self, context: u32) -> Self {
+        self.options.get_or_insert_default().context = context;
+        self
+    }
+
+    /// Its fate is told: [`MessageOptions::fate`].
+    #[must_use]
+    pub fn tell_fate(mut self) -> Self {
+        self.options.get_or_insert_default().fate = Some(true);
+        self
+    }
+
+    /// It must leave with this code point: where its stream belongs to a subflow with another, `send` refuses it. (Two code
+    /// points for one stream would let its messages overtake each other, and each wait for the other.)
+    #[must_use]
+    pub fn dscp(mut self, dscp: Dscp) -> Self {
+        self.options.get_or_insert_default().dscp = Some(dscp);
+        self
     }
 }
 
@@ -362,6 +470,8 @@ pub enum Timer {
     Lane,
     /// Bound on the whole shutdown.
     T5ShutdownGuard,
+    /// The shutdown takes longer than the user wants to wait.
+    ShutdownDeadline,
     /// A delayed SACK is due.
     Sack,
     /// A HEARTBEAT is due, or its answer overdue.
@@ -372,6 +482,10 @@ pub enum Timer {
     Pacer,
     /// Waiting for the answer to a RE-CONFIG request.
     Reconfiguration,
+    /// The cookie of somebody who waits for the user becomes stale.
+    Incoming,
     /// Waiting for the answer to a probe of a path's MTU, or a larger one is to be looked for.
     PathMtu,
+    /// The lifetime of a message ends.
+    Lifetime,
 }

@@ -33,7 +33,9 @@ mod event;
 pub mod fuzzing;
 mod icmp;
 mod ids;
+mod incoming;
 mod negotiation;
+mod options;
 mod path;
 pub mod properties;
 mod receiver;
@@ -55,6 +57,8 @@ pub use event::{
     AbortReason, AssociationId, CloseReason, Direction, Event, Message, Part, Received, Reconfigured, Timer,
 };
 pub use icmp::{IcmpError, IcmpKind};
+pub use incoming::{AcceptConfig, AcceptError, EndpointEvent, Incoming, IncomingId, Offered, Withdrawn};
+pub use options::{Abandonments, MessageId, MessageOptions, Policy, Reliability};
 pub use stats::{EndpointStats, Stats, SubflowStats};
 pub use status::{PathStatus, Status};
 pub use undelivered::Undelivered;

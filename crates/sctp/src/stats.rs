@@ -194,6 +194,8 @@ pub struct EndpointStats {
     pub bad_cookies: u64,
     /// State cookies that came too late.
     pub stale_cookies: u64,
+    /// INIT and COOKIE ECHO chunks answered with an ABORT, as there was no room, or our user did not want the association.
+    pub refused: u64,
     /// Answers to packets without an association (ABORT, SHUTDOWN COMPLETE).
     pub stateless_replies: u64,
     /// Answers not sent because too many were waiting.

@@ -245,7 +245,7 @@ fn a_restart_in_every_state() {
         assert!(script.pair.log[0].has("COOKIE-ACK"), "{state:?}: {:?}", script.pair.names());
         assert_eq!(tag_of(&script.pair.log[0].bytes), 0x7777);
         let asking = matches!(state, State::CookieWait | State::CookieEchoed);
-        let restarted = script.pair.saw(Side::A, |event| matches!(event, Event::Restarted));
+        let restarted = script.pair.saw(Side::A, |event| matches!(event, Event::Restarted { .. }));
         assert_eq!(restarted, !asking, "{state:?}");
         script.pair.log.clear();
         script.pair.inject(Side::Z, &echo);
@@ -312,8 +312,10 @@ fn parameters_of_an_init() {
 fn a_call_to_oneself() {
     for listens in [false, true] {
         let here = common::address(Side::A);
-        let mut endpoint =
-            Endpoint::new(EndpointConfig::new(here, PORT), Rng::stream(14, "a", "endpoint").secret());
+        let mut endpoint = Endpoint::new(
+            EndpointConfig::new(here, PORT).keeping_closed(),
+            Rng::stream(14, "a", "endpoint").secret(),
+        );
         if listens {
             endpoint.listen(Arc::new(Config::rfc9260())).unwrap();
         }

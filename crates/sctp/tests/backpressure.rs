@@ -18,7 +18,7 @@ fn handle(pair: &mut Pair, id: AssociationId) -> AssociationHandle<'_> {
 
 fn send(pair: &mut Pair, id: AssociationId, stream: u16, len: usize) -> Result<(), SendError> {
     let now = pair.now;
-    handle(pair, id).send(now, Message::new(stream, Bytes::from(vec![stream as u8; len])))
+    handle(pair, id).send(now, Message::new(stream, Bytes::from(vec![stream as u8; len]))).map(|_| ())
 }
 
 fn lows(pair: &Pair) -> Vec<Option<u16>> {

@@ -412,7 +412,7 @@ fn a_cookie_preservative_asks_for_a_second_beyond_the_round_trip() {
 #[test]
 fn a_full_endpoint_says_so() {
     let (mut net, a, z) = two(7);
-    let mut config = EndpointConfig::new(network::at(ip(Z)), network::PORT);
+    let mut config = EndpointConfig::new(network::at(ip(Z)), network::PORT).keeping_closed();
     config.max_associations = 1;
     net.hosts[z].endpoint = Endpoint::new(config, Rng::stream(7, "small", "endpoint").secret());
     net.listen(z);
@@ -477,7 +477,7 @@ fn the_reason_of_an_abort_is_passed_on() {
 fn a_key_that_changes_ends_no_handshake() {
     let mut net = Network::default();
     let a = net.add(3, "a", &[A]);
-    let mut config = EndpointConfig::new((ip(Z), 0).into(), network::PORT);
+    let mut config = EndpointConfig::new((ip(Z), 0).into(), network::PORT).keeping_closed();
     config.cookie_key_life = Duration::ZERO;
     let z = net.add(3, "z", &[Z]);
     net.hosts[z].endpoint = Endpoint::new(config, Rng::stream(3, "keys", "endpoint").secret());

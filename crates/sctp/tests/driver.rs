@@ -96,7 +96,7 @@ impl End {
     fn new(seed: u64, opens: bool) -> Self {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         socket.set_nonblocking(true).unwrap();
-        let config = EndpointConfig::new(socket.local_addr().unwrap(), PORT);
+        let config = EndpointConfig::new(socket.local_addr().unwrap(), PORT).keeping_closed();
         let user = User { opens, ..User::default() };
         Self {
             endpoint: Endpoint::new(config, Rng::stream(seed, "driver", "test").secret()),

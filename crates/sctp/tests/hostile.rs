@@ -387,7 +387,7 @@ proptest! {
     /// Any datagram at all.
     #[test]
     fn arbitrary_datagrams(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        let mut endpoint = Endpoint::new(EndpointConfig::new(common::address(Side::Z), PORT), Rng::stream(1, "z", "endpoint").secret());
+        let mut endpoint = Endpoint::new(EndpointConfig::new(common::address(Side::Z), PORT).keeping_closed(), Rng::stream(1, "z", "endpoint").secret());
         endpoint.listen(Arc::new(Config::rfc9260())).unwrap();
         let mut sealed = bytes.clone();
         reseal(&mut sealed);

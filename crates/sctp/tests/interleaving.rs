@@ -370,14 +370,14 @@ fn a_restart_agrees_anew() {
         send(&mut pair, Side::Z, z, 3, false, vec![1; 5000]);
         pair.run_for(Duration::from_secs(1));
         // The same address and port come back as another endpoint, which knows nothing.
-        let endpoint = anabranch_sctp::EndpointConfig::new(address(Side::A), PORT);
+        let endpoint = anabranch_sctp::EndpointConfig::new(address(Side::A), PORT).keeping_closed();
         pair.a = anabranch_sctp::Endpoint::new(endpoint, Rng::stream(77, "a", "again").secret());
         pair.events.retain(|(side, ..)| *side == Side::Z);
         let now = pair.now;
         let a = pair.a.connect(now, address(Side::Z), PORT, Arc::new(config(after))).unwrap();
         pair.log.clear();
         pair.run_for(Duration::from_secs(1));
-        assert!(pair.saw(Side::Z, |e| *e == Event::Restarted), "{:?}", pair.events);
+        assert!(pair.saw(Side::Z, |e| matches!(e, Event::Restarted { .. })), "{:?}", pair.events);
         pair.received.clear();
         for i in 0..5 {
             send(&mut pair, Side::A, a, 3, false, vec![i; 3000]);
@@ -439,8 +439,10 @@ fn messages_that_the_peer_gives_up() {
     pair.run_for(Duration::from_secs(1));
     assert_eq!(texts(&pair).len(), 4);
     assert_eq!(pair.names().last().unwrap(), "Zx SACK");
-    // Nothing is left of what was given up: the whole window is free.
+    // Nothing is left of what was given up: the whole window is free. "for the purposes of sending a SACK, the receiver MUST follow
+    // the same rules as if a DATA chunk had been received" (RFC 3758, 3.6): it may wait for a second packet.
     pair.inject(Side::A, &forward(tsn.wrapping_add(11), 0, true));
+    pair.inject(Side::A, &forward(tsn.wrapping_add(12), 0, true));
     pair.pump();
     let sack = pair.log.last().unwrap();
     let parsed = Packet::parse(&sack.bytes, Checksum::Ignore).unwrap();

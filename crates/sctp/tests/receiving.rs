@@ -302,7 +302,7 @@ fn life(seed: u64) {
         let payload: Vec<u8> = (0..len).map(|i| (i + n + stream) as u8).collect();
         let message = Message::new(stream as u16, Bytes::from(payload.clone()));
         match pair.a.association(a).unwrap().send(pair.now, message) {
-            Ok(()) => sent[stream].push(payload),
+            Ok(_) => sent[stream].push(payload),
             Err(SendError::Full) => break,
             Err(error) => panic!("{what}: {error}"),
         }

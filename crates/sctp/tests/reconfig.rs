@@ -69,7 +69,7 @@ impl Counted {
         let now = pair.now;
         let message = anabranch_sctp::Message::new(stream, payload.into());
         match pair.endpoint(side).association(id).unwrap().send(now, message) {
-            Ok(()) => *number += 1,
+            Ok(_) => *number += 1,
             Err(SendError::Full) => {}
             Err(other) => panic!("{other}"),
         }

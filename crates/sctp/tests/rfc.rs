@@ -467,9 +467,14 @@ fn s1_3_other_addresses() {
         ("192.0.2.1:40000".parse().unwrap(), "192.0.2.2:9899".parse().unwrap()),
     ];
     for (local, remote) in places {
-        let mut a = Endpoint::new(EndpointConfig::new(local, 5001), Rng::stream(1, "a", "endpoint").secret());
-        let mut z =
-            Endpoint::new(EndpointConfig::new(remote, 5002), Rng::stream(1, "z", "endpoint").secret());
+        let mut a = Endpoint::new(
+            EndpointConfig::new(local, 5001).keeping_closed(),
+            Rng::stream(1, "a", "endpoint").secret(),
+        );
+        let mut z = Endpoint::new(
+            EndpointConfig::new(remote, 5002).keeping_closed(),
+            Rng::stream(1, "z", "endpoint").secret(),
+        );
         z.listen(Arc::new(Config::rfc9260())).unwrap();
         let mut now = Instant::ZERO;
         let id = a.connect(now, remote, 5002, Arc::new(Config::rfc9260())).unwrap();

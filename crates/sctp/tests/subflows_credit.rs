@@ -165,8 +165,10 @@ fn a_restart_forgets_streams_that_were_about_to_move() {
     pair.send(Side::Z, z, 0, &[0; 50_000]);
     pair.pump();
     pair.z.association(z).unwrap().set_stream_subflow(pair.now, 0, third).unwrap();
-    let mut forgetful =
-        Endpoint::new(EndpointConfig::new(address(Side::A), PORT), Rng::stream(99, "a", "again").secret());
+    let mut forgetful = Endpoint::new(
+        EndpointConfig::new(address(Side::A), PORT).keeping_closed(),
+        Rng::stream(99, "a", "again").secret(),
+    );
     forgetful.connect(pair.now, address(Side::Z), PORT, std::sync::Arc::new(config)).unwrap();
     pair.a = forgetful;
     pair.run_for(Duration::from_secs(1));
@@ -257,7 +259,7 @@ fn life(seed: u64) {
                         .unwrap()
                         .send(pair.now, Message::new(stream, Bytes::from(payload)))
                     {
-                        Ok(()) => *n += 1,
+                        Ok(_) => *n += 1,
                         Err(SendError::Full) => {}
                         Err(error) => panic!("{what}: {error}"),
                     }

@@ -348,12 +348,14 @@ fn a_restart_resets_every_subflow() {
     pair.send_all(Side::A, a, 3, 10, 900);
     pair.send_all(Side::Z, z, 3, 10, 900);
     pair.run_for(Duration::from_secs(2));
-    let mut forgetful =
-        Endpoint::new(EndpointConfig::new(address(Side::A), PORT), Rng::stream(99, "a", "again").secret());
+    let mut forgetful = Endpoint::new(
+        EndpointConfig::new(address(Side::A), PORT).keeping_closed(),
+        Rng::stream(99, "a", "again").secret(),
+    );
     let id = forgetful.connect(pair.now, address(Side::Z), PORT, Arc::new(config)).unwrap();
     pair.a = forgetful;
     pair.run_for(Duration::from_secs(1));
-    assert!(pair.saw(Side::Z, |e| matches!(e, Event::Restarted)));
+    assert!(pair.saw(Side::Z, |e| matches!(e, Event::Restarted { .. })));
     pair.received.clear();
     pair.send_all(Side::A, id, 3, 20, 900);
     pair.send_all(Side::Z, z, 3, 20, 900);

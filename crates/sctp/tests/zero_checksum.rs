@@ -220,7 +220,7 @@ fn a_restart_agrees_anew() {
     let a = pair.a.connect(pair.now, address(Side::Z), PORT, Arc::new(Config::rfc9260())).unwrap();
     pair.log.clear();
     pair.run_for(Duration::from_secs(1));
-    assert!(pair.saw(Side::Z, |e| *e == Event::Restarted));
+    assert!(pair.saw(Side::Z, |e| matches!(e, Event::Restarted { .. })));
     pair.send(Side::Z, z, 0, b"hello");
     pair.send(Side::A, a, 0, b"hello");
     pair.run_for(Duration::from_secs(1));

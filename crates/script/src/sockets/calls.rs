@@ -71,7 +71,7 @@ impl Sockets {
 
     fn take_event(&mut self, port: Port, id: AssociationId, event: &Event, network: &Network) {
         let is = |link: &Link| link.port == port && link.id == id;
-        if *event == Event::Accepted {
+        if matches!(event, Event::Accepted { .. }) {
             let listener = self.all.values_mut().find(|socket| socket.port == Some(port) && socket.listening);
             if let Some(socket) = listener {
                 let streams = (socket.config.streams.outbound, socket.config.streams.inbound);
@@ -201,7 +201,9 @@ impl Sockets {
         match socket.backlog.pop_front() {
             Some(link) => {
                 let mut accepted = socket.accepted(Link { told: true, ..link.clone() });
-                tell(&mut accepted, &Event::Accepted, &link, true, network);
+                let (outbound_streams, inbound_streams) = link.streams;
+                let up = Event::Established { outbound_streams, inbound_streams };
+                tell(&mut accepted, &up, &link, true, network);
                 if let Some(code_point) = link.adaptation {
                     tell(&mut accepted, &Event::AdaptationIndication { code_point }, &link, true, network);
                 }
@@ -297,7 +299,9 @@ fn happen(link: &mut Link, event: &Event) -> Option<&'static str> {
                 CloseReason::AbortedByPeer { .. } if !link.established => Some("ECONNREFUSED"),
                 CloseReason::AbortedByPeer { .. } => Some("ECONNRESET"),
                 CloseReason::ProtocolViolation { .. } => Some("ECONNABORTED"),
-                CloseReason::Unreachable { .. } | CloseReason::ShutdownGuard => Some("ETIMEDOUT"),
+                CloseReason::Unreachable { .. }
+                | CloseReason::ShutdownGuard
+                | CloseReason::ShutdownDeadline => Some("ETIMEDOUT"),
             };
             link.closed = true;
             link.ended = true;

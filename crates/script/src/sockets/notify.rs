@@ -60,8 +60,8 @@ pub(crate) fn of(
         Event::Established { outbound_streams, inbound_streams } => {
             vec![association("SCTP_COMM_UP", 0, (*outbound_streams, *inbound_streams), false, features)]
         }
-        Event::Accepted => vec![association("SCTP_COMM_UP", 0, streams, false, features)],
-        Event::Restarted => vec![association("SCTP_RESTART", 0, streams, true, features)],
+        Event::Accepted { .. } => vec![association("SCTP_COMM_UP", 0, streams, false, features)],
+        Event::Restarted { .. } => vec![association("SCTP_RESTART", 0, streams, true, features)],
         Event::PeerShutdown => vec![record("SCTP_SHUTDOWN_EVENT", "sse", true, 12, Vec::new())],
         Event::Closed(CloseReason::Graceful) => {
             vec![association("SCTP_SHUTDOWN_COMP", 0, streams, true, &[])]

@@ -54,6 +54,7 @@ impl Association {
             listed_addresses: Vec::new(),
             cookie_made: None,
             returned: None,
+            deadline: None,
             checksum: checksum_of(&cx.config),
             takes_zero_checksum: cx.config.extensions.zero_checksum.is_some(),
             watch: Watch::default(),
@@ -104,7 +105,11 @@ impl Association {
         assoc.doubt(source);
         assoc.sample_handshake(cookie.created);
         assoc.control.ask(Kind::CookieAck, PathId::FIRST);
-        assoc.cx.tell(Event::Accepted);
+        assoc.cx.tell(Event::Accepted {
+            address: remote,
+            outbound_streams: cookie.outbound_streams,
+            inbound_streams: cookie.inbound_streams,
+        });
         assoc.enter_established();
         assoc
     }
@@ -200,6 +205,8 @@ impl Association {
     /// INIT ACK in COOKIE-WAIT (5.1 C). The endpoint has checked tag, tag value and streams.
     // rfc9260:3.2.2-2 rfc9260:3.3.3-19 rfc9260:5.1.1-2 rfc9260:5.1.4-1 rfc9260:5.1.4-2 rfc9260:5.2.3-1
     pub(super) fn on_init_ack(&mut self, init: PeerInit) {
+        let offer = Offer::of(&self.cx.config, true);
+        let unknown = init.unknown_to(&offer);
         let Some(cookie) = init.cookie else { return };
         // 5.2.3: in any other state "the endpoint SHOULD discard the INIT ACK chunk".
         let Phase::CookieWait(before) = &mut self.phase else { return };
@@ -217,12 +224,14 @@ impl Association {
         if let Some(sent) = before.t1.filter(|_| before.retransmits == 0) {
             self.sample_handshake(sent - before.rto);
         }
-        let agreed = Offer::of(&config, true).agree(&init.offer);
+        let agreed = offer.agree(&init.offer);
         self.adopt_extensions(&agreed);
         let dropped = self.sender.drop_ungranted_streams(&mut self.cx);
         self.return_unsent(dropped);
-        if !init.unrecognized.is_empty() {
-            self.control.report(PathId::FIRST, causes::unrecognized_parameter(&init.unrecognized));
+        let refused = self.sender.settle_reliability(&mut self.cx);
+        self.return_unsent(refused);
+        if !unknown.is_empty() {
+            self.control.report(PathId::FIRST, causes::unrecognized_parameter(&unknown));
         }
         self.control.cancel(Kind::Init);
         self.control.ask(Kind::CookieEcho, PathId::FIRST);
@@ -279,6 +288,8 @@ impl Association {
                 self.adopt_cookie(cookie);
                 let dropped = self.sender.drop_ungranted_streams(&mut self.cx);
                 self.return_unsent(dropped);
+                let refused = self.sender.settle_reliability(&mut self.cx);
+                self.return_unsent(refused);
             }
             self.control.cancel(Kind::Init);
             self.control.cancel(Kind::CookieEcho);
@@ -305,15 +316,15 @@ impl Association {
         self.deferred_packet = None;
         self.encoding = Encoding::Rfc9260;
         self.reconfig = None;
-        self.return_undelivered();
-        self.receiver.restart(&mut self.cx, cookie.peer_initial_tsn);
+        let (unsent, unacknowledged) = self.return_undelivered();
+        let received_bytes_lost = self.receiver.restart(&mut self.cx, cookie.peer_initial_tsn);
         self.sender.restart(&mut self.cx, cookie.local_initial_tsn, cookie.peer_rwnd);
         self.adopt_cookie(cookie);
         for path in self.cx.paths.rows_mut() {
             path.forget_heartbeat();
         }
         self.doubt(source);
-        self.cx.tell(Event::Restarted);
+        self.cx.tell(Event::Restarted { unsent, unacknowledged, received_bytes_lost });
         self.settle_checksum(cookie.extensions.sends_zero_checksum);
         self.watch.restart();
         self.enter_established();

@@ -45,6 +45,11 @@ impl Association {
         }
     }
 
+    /// Whether something can be read.
+    pub(crate) fn has_unread(&self) -> bool {
+        self.receiver.pending() > 0
+    }
+
     /// GETSRTTREPORT (11.1.11): SRTT of an address; `None` before the first sample.
     ///
     /// # Errors
@@ -135,6 +140,12 @@ impl Association {
         Ok(())
     }
 
+    /// The UDP port of an address of the peer, 0 for none; `None` where the peer has no such address.
+    pub(crate) fn encapsulation_port(&self, address: IpAddr) -> Option<u16> {
+        let path = self.cx.paths.iter().find(|(_, path)| path.remote.ip() == address);
+        path.map(|(_, path)| path.remote.port())
+    }
+
     /// The UDP port of an address (RFC 6951, 6.1).
     pub(crate) fn set_encapsulation_port(&mut self, address: SocketAddr) -> Result<(), PathError> {
         let id = self.find_path(address.ip())?;
@@ -203,22 +214,30 @@ impl Association {
         message
     }
 
-    /// What cannot be delivered any more is kept for the user, who is told (SEND FAILURE, 11.2.2).
-    pub(super) fn return_undelivered(&mut self) {
+    /// What cannot be delivered any more is kept for the user, who is told (SEND FAILURE, 11.2.2). Gives how many messages these are
+    /// now: of which nothing was sent, and others.
+    pub(super) fn return_undelivered(&mut self) -> (usize, usize) {
         if self.sender.has_nothing_outstanding() {
-            return;
+            return (0, 0);
         }
         let returned = self.returned.get_or_insert_default();
-        self.sender.take_undelivered(returned);
+        let before = (returned.unsent.len(), returned.unacknowledged.len());
+        self.sender.take_undelivered(&mut self.cx, returned);
+        if returned.is_empty() {
+            // What was given up only waited for the peer to skip it.
+            self.returned = None;
+            return (0, 0);
+        }
         let (unsent, unacknowledged) = (returned.unsent.len(), returned.unacknowledged.len());
         self.cx.tell(Event::SendFailed { unsent, unacknowledged });
+        (unsent - before.0, unacknowledged - before.1)
     }
 
     /// Messages that no stream takes any more.
-    pub(super) fn return_unsent(&mut self, messages: Vec<crate::event::Message>) {
+    pub(super) fn return_unsent(&mut self, messages: Vec<Undelivered>) {
         if !messages.is_empty() {
             let returned: &mut Returned = self.returned.get_or_insert_default();
-            returned.unsent.extend(messages.into_iter().map(Undelivered::unsent));
+            returned.unsent.extend(messages);
         }
     }
 }

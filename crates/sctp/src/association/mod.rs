@@ -35,6 +35,7 @@ use crate::encoding::Encoding;
 use crate::error::SendError;
 use crate::event::{CloseReason, Event, Message, Received};
 use crate::ids::{PathId, SubflowId};
+use crate::options::MessageId;
 use crate::receiver::Receiver;
 use crate::sender::Sender;
 use crate::stats::{Stats, SubflowStats};
@@ -77,6 +78,8 @@ pub struct Association {
     takes_zero_checksum: bool,
     /// Messages that were not delivered, for the user to take back.
     returned: Option<Box<Returned>>,
+    /// When our user wants it to have ended.
+    deadline: Option<Box<Instant>>,
     watch: Watch,
 }
 
@@ -135,6 +138,12 @@ impl Association {
     #[must_use]
     pub fn reconfigures(&self) -> bool {
         self.reconfig.is_some()
+    }
+
+    /// Whether both sides speak partial reliability (RFC 3758): messages with a lifetime or another limit may be given up.
+    #[must_use]
+    pub fn is_partially_reliable(&self) -> bool {
+        self.sender.is_partially_reliable()
     }
 
     /// Bytes accepted by `send` and not yet sent.
@@ -326,7 +335,7 @@ impl Association {
 
     // rfc9260:9.2-8 rfc9260:9.2-21
     #[inline]
-    pub(crate) fn send(&mut self, now: Instant, message: Message) -> Result<(), SendError> {
+    pub(crate) fn send(&mut self, now: Instant, message: Message) -> Result<MessageId, SendError> {
         self.cx.now = now;
         let wanted = || self.phase.handshake().is_some_and(|handshake| handshake.shutdown_wanted);
         match self.cx.state {
@@ -377,6 +386,7 @@ impl Association {
         }
         self.enter(Phase::Closed);
         self.reconfig = None;
+        self.deadline = None;
         self.return_undelivered();
         self.sender.close();
         self.receiver.close();

@@ -26,6 +26,13 @@ impl Association {
         matches!(state, Some(SearchState::Base | SearchState::Searching | SearchState::Error))
     }
 
+    /// The largest message that leaves in one chunk on the path in use, bytes of user data (RFC 8899: MPS). Longer ones are fragmented.
+    // rfc8899:4.4-1 rfc8899:5-2
+    #[must_use]
+    pub fn max_unfragmented(&self) -> usize {
+        self.sender.max_unfragmented(&self.cx)
+    }
+
     /// The user says what the paths carry.
     pub(crate) fn set_path_mtu(&mut self, now: Instant, mtu: u16) {
         self.cx.now = now;
@@ -83,7 +90,7 @@ impl Association {
     /// A probe leaves if one is due: a HEARTBEAT, and a PAD chunk that fills the packet (RFC 8899, 6.2.1.2). True when it has filled
     /// the packet.
     #[inline(never)]
-    // rfc8899:3-3 rfc8899:3-5 rfc8899:3-16 rfc8899:4.1-2 rfc8899:6.2-1
+    // rfc8899:3-3 rfc8899:3-5 rfc8899:3-16 rfc8899:4.1-1 rfc8899:4.1-2 rfc8899:6.2-1
     pub(super) fn write_mtu_probe(&mut self, packet: &mut PacketBuilder<'_>, id: PathId) -> bool {
         // What the peer waits for goes first.
         if self.control.any() {

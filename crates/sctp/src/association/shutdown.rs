@@ -20,6 +20,24 @@ impl Association {
         self.begin_shutdown();
     }
 
+    /// As [`Association::shutdown`]; what has not ended by `deadline` is aborted then.
+    pub(crate) fn shutdown_by(&mut self, now: Instant, deadline: Instant) {
+        self.shutdown(now);
+        if self.cx.state != State::Closed {
+            self.deadline = Some(Box::new(deadline));
+        }
+    }
+
+    /// The peer reads the reason; messages that it has not acknowledged go back to our user.
+    pub(super) fn on_shutdown_deadline(&mut self) {
+        if self.cx.state == State::CookieWait {
+            self.close(CloseReason::ShutdownDeadline);
+        } else {
+            let cause = causes::user_abort(b"the shutdown took too long");
+            self.abort_with(CloseReason::ShutdownDeadline, cause);
+        }
+    }
+
     // rfc9260:9.2-7
     pub(super) fn begin_shutdown(&mut self) {
         match &mut self.phase {

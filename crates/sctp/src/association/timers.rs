@@ -19,6 +19,7 @@ pub(super) enum Expired {
     Reconfiguration,
     T2,
     T5,
+    ShutdownDeadline,
     Heartbeat(PathId),
     PathMtu(PathId),
 }
@@ -40,6 +41,9 @@ impl Association {
         let shutdown = self.phase.shutdown_timers();
         visit(shutdown.t2, Timer::T2Shutdown, Expired::T2);
         visit(shutdown.t5, Timer::T5ShutdownGuard, Expired::T5);
+        if let Some(deadline) = &self.deadline {
+            visit(Some(**deadline), Timer::ShutdownDeadline, Expired::ShutdownDeadline);
+        }
         for (id, path) in self.cx.paths.iter() {
             visit(path.heartbeat_timer(&self.cx.config), Timer::Heartbeat, Expired::Heartbeat(id));
             visit(path.search_timer(), Timer::PathMtu, Expired::PathMtu(id));
@@ -54,11 +58,15 @@ impl Association {
                     self.count_error(path);
                     self.suspect_black_hole(path);
                 }
+                if self.sender.has_special() {
+                    self.after_abandonment();
+                }
             }
             Expired::Sack(space) => self.receiver.on_sack_timer(&self.cx, space),
             Expired::Reconfiguration => self.on_reconfig_timer(),
             Expired::T2 => self.on_t2(),
             Expired::T5 => self.on_t5(),
+            Expired::ShutdownDeadline => self.on_shutdown_deadline(),
             Expired::Heartbeat(path) => self.on_heartbeat_timer(path),
             Expired::PathMtu(path) => self.on_mtu_timer(path),
         }

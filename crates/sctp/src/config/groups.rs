@@ -197,6 +197,8 @@ pub struct ExtensionConfig {
     pub interleaving: bool,
     /// Whether RE-CONFIG is offered (RFC 6525). Level 1 offers it in any case.
     pub reconfiguration: bool,
+    /// Whether partial reliability is offered (RFC 3758; with I-DATA RFC 8260, 2.3.1): messages that are given up need not arrive.
+    pub partial_reliability: bool,
     /// Whether the peer may reset streams, its own and ours.
     pub peer_resets_streams: bool,
     /// Whether the peer may reset all streams and TSNs at once.

@@ -358,6 +358,13 @@ static KEYS: &[Key] = &[
         "a percentage of 1 to 50",
         "what messages in the making may hold of the receive window before the one that grows is handed over in parts"
     ),
+    key!(
+        partial_reliability: extensions.partial_reliability,
+        switch,
+        shown,
+        SWITCH,
+        "partial reliability is offered (RFC 3758): messages with a lifetime or another limit are given up"
+    ),
     key!(path_max_retrans: limits.path_max_retrans, count, shown, COUNT, "Path.Max.Retrans"),
     key!(
         pba_clamp: congestion.pba_clamp,

@@ -45,7 +45,35 @@ const CHANGEABLE: &[&str] = &[
     "valid_cookie_life",
 ];
 
+/// What an INIT ACK tells of us, or follows from it: who answers an INIT must keep to it when the cookie comes back.
+const PROMISED: &[&str] = &[
+    "adaptation_indication",
+    "checksums",
+    "coupling",
+    "inbound_streams",
+    "inbound_subflows",
+    "interleaving",
+    "max_subflows",
+    "outbound_streams",
+    "receive_window",
+    "reconfiguration",
+    "sf_codes",
+    "subflow_floor",
+    "subflow_level",
+    "zero_checksum",
+];
+
 impl Config {
+    /// The first value that the peer was told as `told` has it, and that is another here: its name, what it is, and what was
+    /// told.
+    pub(crate) fn first_promised_otherwise(&self, told: &Self) -> Option<(&'static str, String, String)> {
+        let mut promised = Self::keys().iter().filter(|key| PROMISED.contains(&key.name));
+        promised.find_map(|key| {
+            let (value, told) = (key.value(self), key.value(told));
+            (value != told).then_some((key.name, value, told))
+        })
+    }
+
     /// Names of the values that can be changed while an association lives
     /// ([`AssociationHandle::set`](crate::AssociationHandle::set)), sorted.
     #[must_use]

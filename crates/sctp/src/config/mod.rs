@@ -121,6 +121,12 @@ impl Config {
         self.extensions.interleaving || self.subflows.level == SubflowLevel::One
     }
 
+    /// Whether I-FORWARD-TSN is offered: partial reliability together with I-DATA (RFC 8260, 2.3.1), or level 1, which lists it.
+    pub(crate) fn offers_i_forward_tsn(&self) -> bool {
+        self.offers_interleaving()
+            && (self.extensions.partial_reliability || self.subflows.level == SubflowLevel::One)
+    }
+
     /// Whether lanes have a timer besides T3-rtx that begins with a transmission.
     #[inline]
     pub(crate) fn needs_loss_timer(&self) -> bool {

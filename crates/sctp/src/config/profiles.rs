@@ -141,6 +141,8 @@ impl Config {
                 // "applications must enable this extension explicitly before it is used" (RFC 6525, 7), and an endpoint must not
                 // offer I-DATA "unless the user has requested its use" (RFC 8260, 2.2.1): both are off.
                 reconfiguration: false,
+                // No study's stack has it, and who does not ask for it sends nothing of it.
+                partial_reliability: false,
                 peer_resets_streams: true,
                 // It throws away what the two sides agree on; nobody needs it by accident.
                 peer_resets_association: false,
@@ -172,10 +174,14 @@ impl Config {
     }
 
     /// [`Config::rfc9260`] with what a real network needs and no figure is drawn with: probes find the MTU of each path (RFC 8899).
-    /// Where no router says that a packet was too big, a path with a smaller MTU would be a black hole otherwise.
+    /// Where no router says that a packet was too big, a path with a smaller MTU would be a black hole otherwise. And partial
+    /// reliability is offered (RFC 3758), as deployed stacks do.
     #[must_use]
     pub fn for_networks() -> Self {
-        Self::rfc9260().with(|c| c.path_mtu.discovery = MtuDiscovery::Probes)
+        Self::rfc9260().with(|c| {
+            c.path_mtu.discovery = MtuDiscovery::Probes;
+            c.extensions.partial_reliability = true;
+        })
     }
 
     /// The rules of 2000 that the studies' stacks followed: the 4th missing report, a floor of 2 MTU, no recovery

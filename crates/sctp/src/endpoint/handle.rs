@@ -10,6 +10,7 @@ use crate::association::Association;
 use crate::config::{Config, SubflowSpec};
 use crate::error::{ChangeError, PathError, PathMtuError, ReconfigError, SendError, SubflowError};
 use crate::event::{AssociationId, Direction, Message, Received};
+use crate::options::{MessageId, Reliability};
 use crate::undelivered::Undelivered;
 
 /// One association of an endpoint, with the commands that a user has for it ([`Endpoint::association`]). It shows all that
@@ -77,16 +78,60 @@ impl AssociationHandle<'_> {
     /// # Errors
     /// Says why it is not taken; the message is dropped then (its payload is a cheap clone of yours).
     #[inline]
-    pub fn send(&mut self, now: Instant, message: Message) -> Result<(), SendError> {
-        self.get().send(now, message)?;
+    pub fn send(&mut self, now: Instant, message: Message) -> Result<MessageId, SendError> {
+        let id = self.get().send(now, message)?;
         self.endpoint.queue(self.id.index);
-        Ok(())
+        Ok(id)
+    }
+
+    /// Says how reliable messages are that do not say so themselves: those of one stream, or of every stream that was not named
+    /// (`None`). It counts for messages handed in from now on. If the handshake finds that the peer does not skip what is given up, it
+    /// has no effect: [`Association::is_partially_reliable`] tells.
+    ///
+    /// ```
+    /// # use anabranch_base::{Duration, Instant};
+    /// # use anabranch_sctp::{AssociationHandle, Message, Reliability, SendError};
+    /// # fn example(mut association: AssociationHandle<'_>, now: Instant) -> Result<(), SendError> {
+    /// // Pictures are worth sending for 100 ms, positions once; whatever else there is arrives.
+    /// association.set_reliability(Some(2), Reliability::Lifetime(Duration::from_millis(100)))?;
+    /// association.set_reliability(Some(3), Reliability::Retransmissions(0))?;
+    /// association.send(now, Message::new(2, "a picture".into()))?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// When there is no such stream, or it is known that the peer does not skip what is given up.
+    pub fn set_reliability(
+        &mut self,
+        stream: Option<u16>,
+        reliability: Reliability,
+    ) -> Result<(), SendError> {
+        self.get().set_reliability(stream, reliability)
+    }
+
+    /// Whether the fate of every message is told that does not say otherwise ([`MessageOptions::fate`]).
+    ///
+    /// [`MessageOptions::fate`]: crate::MessageOptions::fate
+    pub fn tell_fates(&mut self, on: bool) {
+        self.get().tell_fates(on);
+    }
+
+    /// Whether [`Event::SenderDry`] tells that nothing is left to be sent or acknowledged (RFC 6458, 6.1.9): at once where that is
+    /// so now, else as soon as it is, and each time again after something was handed in.
+    ///
+    /// [`Event::SenderDry`]: crate::Event::SenderDry
+    pub fn tell_when_dry(&mut self, now: Instant, on: bool) {
+        self.command(now).tell_when_dry(now, on);
     }
 
     /// The next message; frees its place in the receive window.
     #[inline]
     pub fn receive(&mut self) -> Option<Received> {
-        let message = self.get().receive()?;
+        let Some(message) = self.get().receive() else {
+            self.endpoint.note_read(self.id);
+            return None;
+        };
         // What reading can set off is a window update.
         if self.owes_sack() {
             self.endpoint.queue(self.id.index);
@@ -151,6 +196,22 @@ impl AssociationHandle<'_> {
     /// Ends the association once everything has been delivered.
     pub fn shutdown(&mut self, now: Instant) {
         self.command(now).shutdown(now);
+    }
+
+    /// Ends the association once everything has been delivered, or after `patience`, whichever comes first: then the peer gets an
+    /// ABORT, [`CloseReason::ShutdownDeadline`](crate::CloseReason::ShutdownDeadline) says so, and what was not delivered is handed back
+    /// ([`Event::SendFailed`](crate::Event::SendFailed)). Another call sets another time.
+    ///
+    /// ```
+    /// # use anabranch_base::{Duration, Instant};
+    /// # use anabranch_sctp::{AssociationId, Endpoint};
+    /// # fn example(endpoint: &mut Endpoint, id: AssociationId, now: Instant) -> Option<()> {
+    /// endpoint.association(id)?.shutdown_within(now, Duration::from_secs(10));
+    /// # Some(())
+    /// # }
+    /// ```
+    pub fn shutdown_within(&mut self, now: Instant, patience: Duration) {
+        self.command(now).shutdown_by(now, now + patience);
     }
 
     /// Ends the association at once; the peer is told `reason`.

@@ -7,10 +7,15 @@
 //! all three.
 
 mod arrivals;
+mod backlog;
+mod cookie_echo;
 mod cookie_keys;
+mod drain;
 mod driven;
+mod ending;
 pub(crate) mod handle;
 mod icmp;
+mod incoming;
 mod registry;
 mod spent;
 mod stateless;
@@ -26,9 +31,12 @@ use crate::association::{Association, random_tag};
 use crate::config::{Checksums, Config, SubflowLevel};
 use crate::error::ConnectError;
 use crate::event::{AssociationId, Event, Timer};
+use crate::incoming::AcceptConfig;
 use crate::stats::EndpointStats;
 use crate::tie_tags::TieSecret;
+use backlog::Backlog;
 use cookie_keys::CookieKeys;
+use drain::Drain;
 use registry::Registry;
 use spent::SpentCookies;
 use stateless::Replies;
@@ -42,8 +50,15 @@ pub struct EndpointConfig {
     pub port: u16,
     /// Whether checksums are verified on what arrives and computed for answers that belong to no association.
     pub checksums: Checksums,
-    /// Associations beyond which COOKIE ECHO is answered with an ABORT, "Out of Resource" (RFC 9260, 5.1).
+    /// Associations beyond which INIT and COOKIE ECHO are answered with an ABORT, "Out of Resource" (RFC 9260, 5.1); those that
+    /// wait for the user count, too.
     pub max_associations: usize,
+    /// How associations are let in.
+    pub accept: AcceptConfig,
+    /// Closed associations stay, with their counters, until [`Endpoint::release`]. Otherwise one is freed when [`Endpoint::poll_event`] is
+    /// asked again after it gave [`Event::Closed`], its last packet has left and its messages have been read: what is to be
+    /// looked at or taken back, its user takes when the event comes.
+    pub keep_closed: bool,
     /// How long a key signs State Cookies. It opens them until the last one is stale.
     pub cookie_key_life: Duration,
     /// Nothing but this project is on the network: associations may use encodings that other stacks misread
@@ -62,9 +77,17 @@ impl EndpointConfig {
             port,
             checksums: Checksums::Crc32c,
             max_associations: 1 << 20,
+            accept: AcceptConfig::default(),
+            keep_closed: false,
             cookie_key_life: Duration::from_secs(600),
             allow_private_encodings: false,
         }
+    }
+
+    /// With [`keep_closed`](EndpointConfig::keep_closed).
+    #[must_use]
+    pub fn keeping_closed(self) -> Self {
+        Self { keep_closed: true, ..self }
     }
 }
 
@@ -80,6 +103,11 @@ pub struct Endpoint {
     replies: Replies,
     /// Made with the first cookie: who only asks has none.
     spent: Option<Box<SpentCookies>>,
+    /// Who waits for the user's word, where it is asked for.
+    incoming: Option<Box<Backlog>>,
+    drain: Drain,
+    /// Associations whose end the user was told of, to be freed.
+    ended: Vec<AssociationId>,
     /// Associations that may have something to send, each once.
     ready: VecDeque<u32>,
     /// Associations that have events, each once.
@@ -104,6 +132,9 @@ impl Endpoint {
             registry: Registry::default(),
             replies: Replies::default(),
             spent: None,
+            incoming: None,
+            drain: Drain::default(),
+            ended: Vec::new(),
             ready: VecDeque::new(),
             eventful: VecDeque::new(),
             tracing: false,
@@ -118,15 +149,17 @@ impl Endpoint {
     /// When the configuration asks for subflow level sf2007 and the endpoint does not allow private encodings.
     pub fn listen(&mut self, config: Arc<Config>) -> Result<(), ConnectError> {
         self.check_encodings(&config)?;
+        self.check_draining()?;
         self.takes_zero_checksum |= config.extensions.zero_checksum.is_some();
         self.listening = Some(config);
         Ok(())
     }
 
-    /// Accepts no associations any more: an INIT gets an ABORT (RFC 9260, 5.1, 8.4), and so does a cookie that was given before.
-    /// Associations that exist live on, and may restart.
+    /// Accepts no associations any more: an INIT gets an ABORT (RFC 9260, 5.1, 8.4), and so do a cookie that was given before and those
+    /// who wait for [`Endpoint::accept`]. Associations that exist live on, and may restart.
     pub fn stop_listening(&mut self) {
         self.listening = None;
+        self.turn_all_away();
     }
 
     /// Whether associations are accepted.
@@ -170,6 +203,7 @@ impl Endpoint {
             return Err(ConnectError::PortZero);
         }
         self.check_encodings(&config)?;
+        self.check_draining()?;
         if !is_unicast(remote.ip()) {
             return Err(ConnectError::NotUnicast(remote.ip()));
         }
@@ -195,6 +229,9 @@ impl Endpoint {
 
     /// Runs every timer that is due.
     pub fn handle_timeout(&mut self, now: Instant) {
+        if let Some(waiting) = &mut self.incoming {
+            waiting.prune(now);
+        }
         while let Some(index) = self.registry.pop_due(now) {
             if let Some(assoc) = self.registry.at_mut(index) {
                 assoc.handle_timeout(now);
@@ -230,8 +267,14 @@ impl Endpoint {
 
     /// The next event of any association.
     pub fn poll_event(&mut self) -> Option<(AssociationId, Event)> {
+        if !self.ended.is_empty() {
+            self.free_ended();
+        }
         while let Some(&index) = self.eventful.front() {
             if let Some((id, event)) = self.registry.pop_event(index) {
+                if matches!(event, Event::Closed(_)) && !self.config.keep_closed {
+                    self.ended.push(id);
+                }
                 return Some((id, event));
             }
             self.eventful.pop_front();
@@ -246,11 +289,15 @@ impl Endpoint {
         for index in &self.ready {
             self.registry.reschedule(*index);
         }
-        self.registry.next_timeout()
+        let next = self.registry.next_timeout();
+        match self.incoming.as_ref().and_then(|waiting| waiting.next_end()) {
+            Some(end) if next.is_none_or(|(at, _)| end < at) => Some((end, Timer::Incoming)),
+            _ => next,
+        }
     }
 
     /// Forgets a closed association, its unread messages and its counters. False while it is not closed or its last
-    /// packet has not left.
+    /// packet has not left. It is needed with [`EndpointConfig::keep_closed`], and for associations whose messages nobody reads.
     pub fn release(&mut self, id: AssociationId) -> bool {
         self.registry.release(id)
     }

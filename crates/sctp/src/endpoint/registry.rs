@@ -171,6 +171,16 @@ impl Registry {
         self.by_peer.get(&(address, port)).copied()
     }
 
+    /// Associations whose peers are at addresses from the first to the last.
+    pub(super) fn count_of(&self, (first, last): (IpAddr, IpAddr)) -> usize {
+        let found = self.by_peer.range((first, 0)..=(last, u16::MAX));
+        // A peer with several addresses counts once.
+        let is_first = |address: IpAddr, index: u32| {
+            self.at(index).and_then(Association::remote).is_some_and(|remote| remote.ip() == address)
+        };
+        found.filter(|((address, _), index)| is_first(*address, **index)).count()
+    }
+
     pub(super) fn at(&self, index: u32) -> Option<&Association> {
         self.slots.get(index as usize)?.assoc.as_deref()
     }

@@ -24,6 +24,10 @@ impl Replies {
         true
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
     /// Appends the next packet to `buf`.
     pub(super) fn pop(&mut self, buf: &mut Vec<u8>) -> Option<Transmit> {
         let (question, packet) = self.waiting.pop_front()?;

@@ -20,7 +20,12 @@ fn work_per_packet(window: u64, lossy: bool) -> [f64; 3] {
     let at: [SocketAddr; 2] = [([10, 0, 0, 1], 0).into(), ([10, 0, 0, 2], 0).into()];
     let mut ends: Vec<Endpoint> = at
         .iter()
-        .map(|a| Endpoint::new(EndpointConfig::new(*a, 9), Rng::stream(1, "test", "work").secret()))
+        .map(|a| {
+            Endpoint::new(
+                EndpointConfig::new(*a, 9).keeping_closed(),
+                Rng::stream(1, "test", "work").secret(),
+            )
+        })
         .collect();
     let mut now = Instant::ZERO;
     ends[1].listen(Arc::clone(&config)).unwrap();

@@ -42,7 +42,10 @@ impl World {
         let config =
             Arc::new(Config::rfc9260().with(|c| c.subflows.open = vec![subflow(46, 0), subflow(10, 1)]));
         let end = |at: ([u8; 4], u16), name| {
-            Endpoint::new(EndpointConfig::new(at.into(), 9), Rng::stream(7, name, "two paths").secret())
+            Endpoint::new(
+                EndpointConfig::new(at.into(), 9).keeping_closed(),
+                Rng::stream(7, name, "two paths").secret(),
+            )
         };
         let mut ends = [end(OURS, "ours"), end(NEAR, "peer")];
         ends[1].listen(Arc::clone(&config)).unwrap();

@@ -169,6 +169,7 @@ impl Path {
         answers.then_some(changed)
     }
 
+    // rfc9260:7.3-1 rfc8899:3-21 rfc8899:4.3-1 rfc8899:8-4 rfc6951:5.6-3
     /// T3-rtx has expired again: data of this size may not arrive at all (RFC 8899, 4.3). The size that is used now, if it is another.
     pub(crate) fn suspect_black_hole(&mut self) -> Option<u16> {
         if self.errors < SILENT_TIMEOUTS {

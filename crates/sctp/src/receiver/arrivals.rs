@@ -1,8 +1,5 @@
 //! Data chunks that arrive (RFC 9260, 6.2): what is new, whether there is room for it, and when to acknowledge.
 
-use anabranch_base::TraceEvent;
-use anabranch_wire::chunk::IForwardTsn;
-
 use super::Receiver;
 use super::growing::Inconsistent;
 use super::inbound::Arrived;
@@ -14,6 +11,7 @@ use crate::encoding::{DataChunk, Encoding};
 use crate::event::Event;
 use crate::ids::{PathId, SpaceId, SubflowId};
 use crate::violation::Violation;
+use anabranch_base::TraceEvent;
 
 /// What is known of a packet while its chunks are read.
 #[derive(Debug, Default)]
@@ -21,8 +19,8 @@ pub(crate) struct PacketRead {
     /// Where it came from: its data is acknowledged there.
     path: PathId,
     /// The sequence space that the packet's data belongs to, and what it has brought for that.
-    space: SpaceId,
-    summary: PacketSummary,
+    pub(super) space: SpaceId,
+    pub(super) summary: PacketSummary,
     /// What the packet brought for spaces that it has left.
     had_data: bool,
     had_new: bool,
@@ -97,32 +95,6 @@ impl Receiver {
         };
         let ready = self.reassemble(cx, read.space, seq, arrival, chunk);
         tell_readable(cx, chunk.stream, ready)
-    }
-
-    /// I-FORWARD-TSN (RFC 8260, 2.3.1): the peer gives up what it has not got through. Who is listed with I-FORWARD-TSN must
-    /// be able to read it, though nothing here sends it.
-    pub(crate) fn on_i_forward_tsn(
-        &mut self,
-        cx: &mut Context,
-        read: &mut PacketRead,
-        forward: &IForwardTsn<'_>,
-    ) {
-        self.enter_space(cx, read, SpaceId::FIRST);
-        let Some(space) = self.spaces.first_mut() else { return };
-        // "... the data receiver MUST ... send back a SACK", be the news old or not (RFC 3758, 3.6).
-        space.timing.demand();
-        let Some(last) = space.unwrap(forward.cumulative) else { return };
-        if last < space.received.next() {
-            return;
-        }
-        space.received.advance_to(last + 1);
-        let mut aborted = Vec::new();
-        for skipped in forward.skipped().filter(|skipped| skipped.stream < self.streams) {
-            if self.inbound.skip(skipped.stream, skipped.unordered, skipped.mid, &mut aborted) {
-                cx.tell(Event::Readable { stream: skipped.stream });
-            }
-        }
-        Self::tell_aborted(cx, aborted);
     }
 
     /// What follows in the packet belongs to that sequence space: what it brought for the one before is complete.

@@ -10,7 +10,7 @@ use super::interleaved::{Added, DeliveryOrder, Finished, Interleaved, Piece};
 use super::limits::Limits;
 use super::ready::Ready;
 pub(crate) use super::reassembly::Arrived;
-use super::reassembly::{Reassembly, Whole};
+use super::reassembly::{Joined, Reassembly, Whole};
 use crate::event::Received;
 use crate::ids::{Id, PathId, SpaceId};
 use crate::room::grow;
@@ -125,6 +125,12 @@ impl Inbound {
         }
     }
 
+    /// What the TSN space brought and what goes.
+    fn uncharge(&mut self, bytes: usize, pieces: usize) {
+        self.release(SpaceId::FIRST, bytes);
+        self.count_pieces(SpaceId::FIRST, 0, pieces);
+    }
+
     #[inline]
     fn release(&mut self, space: SpaceId, bytes: usize) {
         self.buffered_bytes = self.buffered_bytes.saturating_sub(bytes);
@@ -198,11 +204,18 @@ impl Inbound {
 
     #[inline(never)]
     fn add_fragment(&mut self, chunk: &Arrived<'_>, limits: &Limits<'_>) -> Result<(), Inconsistent> {
-        if let Some(whole) = self.reassembly.add_part(chunk, limits.message())? {
-            // From here on the message counts as its pieces, however many fragments it came in.
-            self.buffered_pieces = self.buffered_pieces.saturating_sub(whole.freed);
-            self.deliver(whole);
-            return Ok(());
+        match self.reassembly.add_part(chunk, limits.message())? {
+            Joined::Whole(whole) => {
+                // From here on the message counts as its pieces, however many fragments it came in.
+                self.buffered_pieces = self.buffered_pieces.saturating_sub(whole.freed);
+                self.deliver(whole);
+                return Ok(());
+            }
+            Joined::GivenUp { bytes, pieces } => {
+                self.uncharge(bytes, pieces);
+                return Ok(());
+            }
+            Joined::Waits => {}
         }
         self.buffered_pieces += usize::from(chunk.beginning);
         let is_long = limits.is_long(|| self.reassembly.grown(chunk.seq));
@@ -361,9 +374,10 @@ impl Inbound {
         grow(&mut numbered.by_space, index + 1);
         let Some(reassembly) = numbered.by_space.get_mut(index) else { return Ok(false) };
         let was_quiet = self.ready.is_quiet(chunk.stream);
-        let whole = reassembly.add(chunk, true, limits.message())?;
+        let joined = reassembly.add(chunk, true, limits.message())?;
         self.charge(space, chunk.payload.len());
-        let Some(mut whole) = whole else {
+        // Nobody gives up anything in this encoding: what is not whole waits.
+        let Joined::Whole(mut whole) = joined else {
             self.count_pieces(space, 1 + usize::from(chunk.beginning), 0);
             let of_space = || self.numbered.as_ref().and_then(|numbered| numbered.by_space.get(index));
             let is_long = limits.is_long(|| of_space().map_or(0, |reassembly| reassembly.grown(chunk.seq)));
@@ -420,7 +434,8 @@ impl Inbound {
         }
         match self.reassembly.goes_on_with(chunk.seq) {
             Some(Some((stream, ssn, first))) => is_next(&self.streams, stream, ssn, first),
-            unordered => unordered.is_some(),
+            Some(None) => true,
+            None => self.reassembly.passes_over(chunk),
         }
     }
 
@@ -511,6 +526,49 @@ impl Inbound {
         was_quiet && !self.ready.is_quiet(stream)
     }
 
+    /// The peer gives up what is missing of DATA before `floor`, and the messages that it `lists` by stream and SSN.
+    pub(crate) fn give_up_before(
+        &mut self,
+        floor: u64,
+        lists: impl Fn(u16, u16) -> bool,
+        aborted: &mut Vec<Aborted>,
+    ) {
+        let (bytes, pieces) = self.reassembly.give_up_before(floor, lists, aborted);
+        self.uncharge(bytes, pieces);
+    }
+
+    /// The peer gives up what is missing of an ordered stream up to `ssn`: "immediately make available for delivery stream
+    /// sequence numbers earlier than or equal to the stream sequence number listed" (RFC 3758, 3.6), and what waits behind
+    /// them. True when a message became ready where none was.
+    // rfc3758:3.6-9
+    pub(crate) fn skip_ssn(&mut self, stream: u16, ssn: u16) -> bool {
+        let id = usize::from(stream);
+        // How many messages are skipped: half of the numbers at most, or it is an old story.
+        let next = self.streams.get(id).map_or(0, |stream| stream.next);
+        let skipped = ssn.wrapping_sub(next).wrapping_add(1);
+        if skipped == 0 || skipped > 1 << 15 {
+            return false;
+        }
+        grow(&mut self.streams, id + 1);
+        let Some(state) = self.streams.get_mut(id) else { return false };
+        let was_quiet = self.ready.is_quiet(stream);
+        let mut left = skipped;
+        while let Some(entry) = state.waiting.first_entry() {
+            // What waits is ahead of what is delivered: its distance needs no sign.
+            let ahead = entry.get().ssn.wrapping_sub(state.next);
+            if ahead > left {
+                break;
+            }
+            left = left.saturating_sub(ahead + 1);
+            state.next = state.next.wrapping_add(ahead).wrapping_add(1);
+            let message = entry.remove().message;
+            self.waiting -= memory_of(&message);
+            self.ready.push(message);
+        }
+        state.next = state.next.wrapping_add(left);
+        was_quiet && !self.ready.is_quiet(stream)
+    }
+
     /// The next message of some streams (of all, if none is listed) has the number 0. Nothing of them can wait for another,
     /// unless the peer left out numbers: that is given up, and so is what has begun and not ended.
     // rfc6525:5.2.2-7
@@ -564,8 +622,9 @@ impl Inbound {
         self.count_pieces(message.space, 0, message.count());
     }
 
-    /// Begins sequence spaces anew (restart); what is ready stays readable.
-    pub(crate) fn restart(&mut self, aborted: &mut Vec<Aborted>) {
+    /// Begins sequence spaces anew (restart); what is ready stays readable. Gives the bytes of what is not.
+    pub(crate) fn restart(&mut self, aborted: &mut Vec<Aborted>) -> usize {
+        let before = self.buffered_bytes;
         self.give_up_fragments(None, aborted);
         self.reassembly = Reassembly::default();
         self.streams.clear();
@@ -580,6 +639,7 @@ impl Inbound {
         let ready: usize = self.ready.iter().map(Received::len).sum();
         self.charge(SpaceId::FIRST, ready);
         self.buffered_pieces = self.ready.iter().map(Received::count).sum();
+        before.saturating_sub(ready)
     }
 
     /// Whether what is charged, in all and to each space, is what a count gives: for tests.

@@ -6,6 +6,7 @@ mod admission;
 mod arrivals;
 mod asn;
 pub(crate) mod buffer;
+mod forward;
 mod growing;
 mod inbound;
 mod interleaved;
@@ -100,12 +101,13 @@ impl Receiver {
     }
 
     /// The peer has restarted: sequence spaces begin anew, what is ready stays readable.
-    pub(crate) fn restart(&mut self, cx: &mut Context, initial_tsn: Tsn) {
+    /// Gives how many bytes that had arrived nobody will read.
+    pub(crate) fn restart(&mut self, cx: &mut Context, initial_tsn: Tsn) -> u64 {
         self.forget_extensions();
         let mut space = ReceiveSpace::new(0);
         space.set_base(initial_tsn);
         self.spaces = Table::of(space);
-        self.forget_unfinished(cx);
+        self.forget_unfinished(cx)
     }
 
     /// What both sides speak from now on.
@@ -230,11 +232,12 @@ impl Receiver {
         }
     }
 
-    /// Nothing that has begun will end.
-    fn forget_unfinished(&mut self, cx: &mut Context) {
+    /// Nothing that has begun will end. Gives how many bytes that is.
+    fn forget_unfinished(&mut self, cx: &mut Context) -> u64 {
         let mut aborted = Vec::new();
-        self.inbound.restart(&mut aborted);
+        let lost = self.inbound.restart(&mut aborted);
         Self::tell_aborted(cx, aborted);
+        lost as u64
     }
 
     /// Everything of the TSN space begins anew with `next` (SSN/TSN reset).

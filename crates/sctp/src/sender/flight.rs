@@ -25,6 +25,8 @@ pub(crate) enum ChunkState {
     /// A number without a chunk: the message that it is kept for has begun to leave, and its fragments have consecutive
     /// numbers.
     Reserved,
+    /// Given up: it waits for the cumulative point to pass it, without its payload (RFC 3758, 3.5, A2).
+    Abandoned,
 }
 
 /// A chunk that has been sent.
@@ -40,7 +42,7 @@ pub(crate) struct SentChunk {
     /// Missing reports so far.
     pub(crate) missing: u8,
     /// Times sent, saturating.
-    pub(crate) transmissions: u8,
+    pub(crate) transmissions: u16,
     /// Fast retransmitted once: "ineligible for a subsequent Fast Retransmit" (RFC 9260, 7.2.4).
     pub(crate) fast_retransmitted: bool,
     /// Why it is marked, for the trace.
@@ -54,7 +56,7 @@ pub(crate) struct SentChunk {
 }
 
 impl SentChunk {
-    fn reserved(lane: LaneId, subflow: SubflowId) -> Self {
+    pub(super) fn reserved(lane: LaneId, subflow: SubflowId) -> Self {
         Self {
             fragment: Fragment::default(),
             sent_at: Instant::ZERO,
@@ -180,6 +182,8 @@ pub(crate) struct Flight {
     reserved: VecDeque<u64>,
     /// User data in `chunks` by stream, where the user asks for it.
     by_stream: Option<Box<ByStream>>,
+    /// Chunks that were given up.
+    abandoned: usize,
     scratch: Vec<(u64, u64)>,
     /// Chunks looked at, for the test that the work per packet does not grow with the window.
     #[cfg(test)]
@@ -269,6 +273,7 @@ impl Flight {
         if let Some(by_stream) = &mut self.by_stream {
             by_stream.fallen.extend(std::mem::take(&mut by_stream.bytes).into_keys());
         }
+        self.abandoned = 0;
         self.reserved.clear();
         std::mem::take(&mut self.chunks)
     }
@@ -305,6 +310,63 @@ impl Flight {
         if let Some(place) = self.get_mut(seq) {
             *place = chunk;
         }
+    }
+
+    /// Gives a chunk up: it keeps its number, and the message that it belongs to keeps its own.
+    #[cold]
+    pub(crate) fn abandon(&mut self, seq: u64) {
+        let Some(index) = seq.checked_sub(self.first).and_then(|index| usize::try_from(index).ok()) else {
+            return;
+        };
+        let Some(chunk) = self.chunks.get_mut(index).filter(|chunk| chunk.state != ChunkState::Abandoned)
+        else {
+            return;
+        };
+        if let Some(by_stream) = &mut self.by_stream {
+            by_stream.remove(&chunk.fragment);
+        }
+        chunk.state = ChunkState::Abandoned;
+        chunk.fragment.ticket = 0;
+        let len = std::mem::take(&mut chunk.fragment.payload).len() as u64;
+        self.bytes -= len;
+        self.abandoned += 1;
+    }
+
+    /// A number that was kept for a chunk which will never leave.
+    #[cold]
+    pub(crate) fn abandon_reserved(&mut self, seq: u64, end: &SentChunk) {
+        if let Ok(index) = self.reserved.binary_search(&seq) {
+            self.reserved.remove(index);
+        }
+        if let Some(place) = self.get_mut(seq).filter(|place| place.state == ChunkState::Reserved) {
+            place.state = ChunkState::Abandoned;
+            place.fragment = end.fragment.clone();
+            self.abandoned += 1;
+        }
+    }
+
+    /// A number for what was given up, behind all others.
+    #[cold]
+    pub(crate) fn push_abandoned(&mut self, end: SentChunk) {
+        self.abandoned += 1;
+        self.bytes += end.fragment.payload.len() as u64;
+        self.chunks.push_back(end);
+    }
+
+    /// Chunks that were given up.
+    #[inline]
+    pub(crate) fn abandoned(&self) -> usize {
+        self.abandoned
+    }
+
+    /// One past the numbers given up that follow the cumulative point without a gap: "move 'Advanced.Peer.Ack.Point' up as long as the
+    /// chunk next in the out-queue space is marked as 'abandoned'" (RFC 3758, 3.5, C2).
+    pub(crate) fn abandoned_to(&self) -> u64 {
+        if self.abandoned == 0 {
+            return self.first;
+        }
+        let count = self.chunks.iter().take_while(|chunk| chunk.state == ChunkState::Abandoned).count();
+        self.first + count as u64
     }
 
     /// Adds a chunk that is being sent for the first time, under the number [`Flight::next`].
@@ -442,6 +504,9 @@ impl Flight {
             lane.fast_retransmitted_acked |= chunk.fast_retransmitted;
             if chunk.state == ChunkState::GapAcked {
                 lane.earlier_gap += chunk.size();
+            } else if chunk.state == ChunkState::Abandoned {
+                // "MUST NOT credit an 'abandoned' data chunk to the partial_bytes_acked" (RFC 3758, 3.5, A2).
+                self.abandoned -= 1;
             } else {
                 lane.cumulative += chunk.size();
                 out.payload += len;
@@ -520,7 +585,7 @@ impl Flight {
         for seq in start..end {
             let Some(chunk) = self.get_mut(seq) else { continue };
             let Some(lane) = out.lanes.get_mut(chunk.lane.row()) else { continue };
-            if chunk.state == ChunkState::GapAcked {
+            if matches!(chunk.state, ChunkState::GapAcked | ChunkState::Abandoned) {
                 continue;
             }
             newly(lane, seq, chunk);

@@ -4,6 +4,7 @@
 //! The tables: a [`Subflow`] names its sequence space and its lane; a [`Lane`] is a subflow on a path. RFC 9260 on one path is
 //! one row in each.
 
+mod abandonment;
 mod acknowledgement;
 mod allowance;
 mod backpressure;
@@ -14,7 +15,9 @@ mod coupled;
 mod coupling;
 mod credit;
 mod deferred;
+mod fates;
 mod flight;
+mod forward;
 pub(crate) mod lane;
 mod loss;
 mod new_data;
@@ -31,6 +34,7 @@ mod ssn;
 mod subflow;
 mod subflow_changes;
 mod table;
+mod tickets;
 mod timers;
 mod undelivered;
 mod views;
@@ -52,6 +56,7 @@ use lane::Lane;
 use scheduler::SubflowScheduler;
 use space::SendSpace;
 use subflow::Subflow;
+use tickets::Special;
 
 pub(crate) use acknowledgement::{Heard, Windows};
 pub(crate) use credit::OpenFid;
@@ -97,6 +102,10 @@ pub(crate) struct Sender {
     shutdown_at: Instant,
     /// Old acknowledgements may come, of before an SSN/TSN reset.
     resettable: bool,
+    /// The peer lets us skip what we give up (RFC 3758).
+    partial_reliability: bool,
+    /// What only messages with options need, and what is told only where it is asked for.
+    special: Option<Box<Special>>,
 }
 
 impl Sender {
@@ -124,6 +133,8 @@ impl Sender {
             next_asn: base,
             shutdown_at: Instant::ZERO,
             resettable: false,
+            partial_reliability: false,
+            special: None,
         };
         new.open_subflows(cx);
         new.follow_buffers(cx);
@@ -180,6 +191,7 @@ impl Sender {
         self.moves.clear();
         self.numbering.restart();
         self.forget_extensions();
+        self.forget_special();
         self.next_asn = base;
         self.open_subflows(cx);
         for id in self.lanes.ids() {
@@ -200,6 +212,7 @@ impl Sender {
         }
         self.moves.clear();
         self.deferred = None;
+        self.forget_special();
         for space in self.spaces.rows_mut() {
             space.flight.restart();
             space.probe = space::WindowProbe::default();
@@ -270,6 +283,11 @@ impl Sender {
                 lane.single_packet = false;
             }
         }
+    }
+
+    /// Most user data that a message has that leaves in one chunk on the first path, bytes.
+    pub(crate) fn max_unfragmented(&self, cx: &Context) -> usize {
+        self.max_payload(cx, PathId::FIRST)
     }
 
     /// Most user data that one chunk of a subflow carries, bytes.

@@ -257,6 +257,11 @@ impl Sender {
             if let Some(backpressure) = &mut self.backpressure {
                 backpressure.left(stream);
             }
+            if fragment.ticket != 0 {
+                if let Some(special) = &mut self.special {
+                    special.left(fragment.ticket, next.space, seq, fragment.mid, ending);
+                }
+            }
             subflow.begun = !ending;
             let chunk = SentChunk {
                 fragment,

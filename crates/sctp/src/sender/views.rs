@@ -11,6 +11,11 @@ use crate::ids::{LaneId, PathId, SpaceId, SubflowId};
 use crate::stats::{Stats, SubflowStats};
 
 impl Sender {
+    /// Whether the peer lets us skip what we give up (RFC 3758).
+    pub(crate) fn is_partially_reliable(&self) -> bool {
+        self.partial_reliability
+    }
+
     /// Fills in the gauges of the association.
     pub(crate) fn fill_stats(&self, cx: &Context, stats: &mut Stats) {
         if let Some(lane) = self.lanes.first() {

@@ -26,6 +26,35 @@ pub(crate) struct Fragment {
     pub(crate) beginning: bool,
     pub(crate) ending: bool,
     pub(crate) immediate: bool,
+    /// What its sender knows of its message besides; 0: nothing.
+    pub(crate) ticket: u32,
+}
+
+/// A message that waits.
+#[derive(Clone, Debug)]
+pub(crate) struct Queued {
+    pub(crate) payload: Bytes,
+    pub(crate) ppid: u32,
+    pub(crate) ticket: u32,
+    pub(crate) stream: u16,
+    pub(crate) unordered: bool,
+    pub(crate) immediate: bool,
+}
+
+impl Queued {
+    #[inline]
+    pub(crate) fn new(message: Message, ticket: u32) -> Self {
+        let Message { stream, ppid, unordered, immediate, payload, .. } = message;
+        Self { payload, ppid, ticket, stream, unordered, immediate }
+    }
+}
+
+/// A message that was taken out of its queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Removed {
+    /// A part of it has left: its number.
+    pub(crate) begun: Option<Mid>,
+    pub(crate) unordered: bool,
 }
 
 impl Fragment {
@@ -43,7 +72,7 @@ impl Fragment {
 
 #[derive(Debug, Default)]
 struct Stream {
-    queue: VecDeque<Message>,
+    queue: VecDeque<Queued>,
     /// Bytes that wait.
     bytes: usize,
     /// Bytes of the message in front that have left already.
@@ -108,7 +137,7 @@ impl Outbound {
     /// `arrival` counts the messages of the association.
     #[allow(clippy::inline_always, reason = "used once for each message; measured")]
     #[inline(always)]
-    pub(crate) fn push(&mut self, message: Message, arrival: u64) {
+    pub(crate) fn push(&mut self, message: Queued, arrival: u64) {
         if let Some(arrivals) = &mut self.arrivals {
             arrivals.push_back(arrival);
         }
@@ -158,6 +187,7 @@ impl Outbound {
             stream.number = 0;
         }
         let (ppid, unordered, immediate) = (message.ppid, message.unordered, message.immediate && ending);
+        let ticket = message.ticket;
         self.queued_bytes -= len;
         stream.bytes -= len;
         let payload = if ending {
@@ -182,6 +212,7 @@ impl Outbound {
             beginning: offset == 0,
             ending,
             immediate,
+            ticket,
         };
         stream.number = stream.number.wrapping_add(1);
         let more = !stream.queue.is_empty();
@@ -222,7 +253,7 @@ impl Outbound {
     }
 
     /// Takes away what waits on a stream of which no message has begun to leave, for another subflow.
-    pub(crate) fn take_stream(&mut self, id: u16) -> VecDeque<Message> {
+    pub(crate) fn take_stream(&mut self, id: u16) -> VecDeque<Queued> {
         let Some(stream) = self.streams.get_mut(usize::from(id)) else { return VecDeque::new() };
         let moved = std::mem::take(&mut stream.queue);
         self.queued_bytes -= std::mem::take(&mut stream.bytes);
@@ -231,6 +262,31 @@ impl Outbound {
             arrivals.truncate(arrivals.len() - moved.len().min(arrivals.len()));
         }
         moved
+    }
+
+    /// Takes out one message of a stream, and what it has left to send.
+    #[cold]
+    pub(crate) fn remove(&mut self, id: u16, ticket: u32, interleaves: bool) -> Option<(Queued, Removed)> {
+        let stream = self.streams.get_mut(usize::from(id))?;
+        let place = stream.queue.iter().position(|message| message.ticket == ticket)?;
+        let message = stream.queue.remove(place)?;
+        let begun = (place == 0 && stream.offset > 0).then_some(stream.mid);
+        let left = if begun.is_some() { std::mem::take(&mut stream.offset) } else { 0 };
+        let waited = message.payload.len() - left;
+        self.queued_bytes -= waited;
+        stream.bytes -= waited;
+        let more = !stream.queue.is_empty();
+        self.scheduler.removed(id, place, begun.is_some(), more, interleaves);
+        if let Some(arrivals) = &mut self.arrivals {
+            // In the order in which they leave, nearly.
+            if place == 0 {
+                arrivals.pop_front()
+            } else {
+                arrivals.pop_back()
+            };
+        }
+        let unordered = message.unordered;
+        Some((message, Removed { begun, unordered }))
     }
 
     /// Whether a part of a message on a stream has left, and another part has not.
@@ -251,7 +307,7 @@ impl Outbound {
 
     /// Takes out everything that waits, stream by stream; with the number of a message that has begun to leave. Whoever asks
     /// clears the rest.
-    pub(crate) fn take_all(&mut self) -> Vec<(Message, Option<u32>)> {
+    pub(crate) fn take_all(&mut self) -> Vec<(Queued, Option<u32>)> {
         let mut all = Vec::new();
         for stream in &mut self.streams {
             let begun = (stream.offset > 0).then_some(stream.mid.get());
@@ -263,7 +319,7 @@ impl Outbound {
     }
 
     /// Takes out what waits on streams that the peer did not grant.
-    pub(crate) fn drop_streams_from(&mut self, limit: u16) -> Vec<Message> {
+    pub(crate) fn drop_streams_from(&mut self, limit: u16) -> Vec<Queued> {
         let mut dropped = Vec::new();
         for stream in self.streams.iter_mut().skip(usize::from(limit)) {
             stream.offset = 0;
@@ -292,8 +348,9 @@ impl Outbound {
 mod tests {
     use super::*;
 
-    fn message(stream: u16, text: &'static str, unordered: bool) -> Message {
-        Message { unordered, ..Message::new(stream, Bytes::from_static(text.as_bytes())) }
+    fn message(stream: u16, text: &'static str, unordered: bool) -> Queued {
+        let payload = Bytes::from_static(text.as_bytes());
+        Queued::new(Message { unordered, ..Message::new(stream, payload) }, 0)
     }
 
     fn drain(out: &mut Outbound, limit: usize) -> Vec<String> {

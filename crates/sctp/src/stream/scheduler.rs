@@ -140,6 +140,26 @@ impl Scheduler {
         }
     }
 
+    /// The message at a `place` among those of its stream was taken out; `begun` tells whether it was leaving, `more` whether its
+    /// stream has others.
+    #[cold]
+    pub(crate) fn removed(&mut self, stream: u16, place: usize, begun: bool, more: bool, interleaves: bool) {
+        match self {
+            Self::Fcfs(order) => {
+                let mut mine = order.iter().enumerate().filter(|(_, id)| **id == stream);
+                if let Some((at, _)) = mine.nth(place) {
+                    order.remove(at);
+                }
+            }
+            _ if !more => self.retain(|other| other != stream),
+            // No other stream could speak before the message had ended: it has.
+            _ if begun && !interleaves => {
+                self.left_by_rule(Left { stream, bytes: 0, ending: true, more, interleaves });
+            }
+            _ => {}
+        }
+    }
+
     /// Keeps only the streams that `keep` wants.
     pub(crate) fn retain(&mut self, keep: impl Fn(u16) -> bool) {
         match self {

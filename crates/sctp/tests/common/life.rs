@@ -106,7 +106,7 @@ impl World {
         let end = |side: Side, name: &str| {
             let config = EndpointConfig {
                 allow_private_encodings: sealed,
-                ..EndpointConfig::new(address(side), PORT)
+                ..EndpointConfig::new(address(side), PORT).keeping_closed()
             };
             Endpoint::new(config, Rng::stream(seed, name, "endpoint").secret())
         };
@@ -198,7 +198,7 @@ impl World {
         self.told.push((self.now, side, format!("{} {event:?}", id.index())));
         let user = &mut self.users[side as usize];
         match event {
-            Event::Accepted if user.id.is_none() => user.id = Some(id),
+            Event::Accepted { .. } if user.id.is_none() => user.id = Some(id),
             Event::Closed(reason) if user.id == Some(id) => {
                 assert!(user.closed.replace(reason).is_none(), "closed twice");
             }

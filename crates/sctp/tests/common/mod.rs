@@ -280,7 +280,7 @@ impl Pair {
         let endpoint = |side: Side, name| {
             let config = EndpointConfig {
                 allow_private_encodings: sealed,
-                ..EndpointConfig::new(address(side), PORT)
+                ..EndpointConfig::new(address(side), PORT).keeping_closed()
             };
             Endpoint::new(config, Rng::stream(seed, name, "endpoint").secret())
         };
@@ -418,7 +418,7 @@ impl Pair {
                     self.z.association(id).unwrap().shutdown(now);
                 }
                 while let Some((id, event)) = self.endpoint(side).poll_event() {
-                    let accepted = matches!(event, Event::Accepted);
+                    let accepted = matches!(event, Event::Accepted { .. });
                     self.events.push((side, id, event));
                     if let Some((count, len)) = self.offer.filter(|_| accepted && side == Side::Z) {
                         for _ in 0..count {

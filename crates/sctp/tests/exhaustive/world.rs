@@ -101,7 +101,7 @@ impl World {
     pub(crate) fn new(left: Budget, broken: Broken) -> Self {
         let config = Arc::new(config());
         let end = |side: Side, name: &str| {
-            let told = EndpointConfig::new(address(side), PORT);
+            let told = EndpointConfig::new(address(side), PORT).keeping_closed();
             let mut end = Endpoint::new(told, Rng::stream(7, name, "endpoint").secret());
             end.listen(Arc::clone(&config)).unwrap();
             end
@@ -325,7 +325,7 @@ impl World {
                     }
                     match event {
                         Event::Closed(reason) => self.closed[s].push((id, reason)),
-                        Event::Restarted => self.restarted = true,
+                        Event::Restarted { .. } => self.restarted = true,
                         _ => {}
                     }
                 }

@@ -58,8 +58,10 @@ fn restart(level: SubflowLevel) -> Told {
     pair.send_all(Side::A, a, 3, 20, 2000);
     pair.send_all(Side::Z, z, 3, 20, 700);
     pair.run_for(Duration::from_millis(35));
-    let restarted =
-        EndpointConfig { allow_private_encodings: true, ..EndpointConfig::new(address(Side::A), PORT) };
+    let restarted = EndpointConfig {
+        allow_private_encodings: true,
+        ..EndpointConfig::new(address(Side::A), PORT).keeping_closed()
+    };
     pair.a = Endpoint::new(restarted, Rng::stream(1, "a", "restarted").secret());
     pair.events.clear();
     let a = pair.a.connect(pair.now, address(Side::Z), PORT, Arc::new(config)).unwrap();

@@ -162,7 +162,7 @@ impl Network {
     /// One more host; gives its number.
     pub(crate) fn add(&mut self, seed: u64, name: &str, addresses: &[u8]) -> usize {
         let addresses: Vec<IpAddr> = addresses.iter().map(|last| ip(*last)).collect();
-        let config = EndpointConfig::new(at(addresses[0]), PORT);
+        let config = EndpointConfig::new(at(addresses[0]), PORT).keeping_closed();
         self.hosts.push(Host {
             endpoint: Endpoint::new(config, Rng::stream(seed, name, "endpoint").secret()),
             addresses,

@@ -61,8 +61,10 @@ pub(crate) struct World {
 }
 
 fn end(seed: u64, side: usize, epoch: u8, plan: &Plan) -> Endpoint {
-    let told =
-        EndpointConfig { allow_private_encodings: true, ..EndpointConfig::new(address(SIDES[side]), PORT) };
+    let told = EndpointConfig {
+        allow_private_encodings: true,
+        ..EndpointConfig::new(address(SIDES[side]), PORT).keeping_closed()
+    };
     let name = format!("{side} {epoch}");
     let mut end = Endpoint::new(told, Rng::stream(seed, &name, "wild").secret());
     end.listen(Arc::new(plan.config.clone())).unwrap();
@@ -181,7 +183,7 @@ impl World {
                 assert!(user.closed.insert(id, reason).is_none(), "closed twice");
             }
             Event::StreamsReduced { messages_dropped } => user.dropped += messages_dropped,
-            Event::Restarted => {
+            Event::Restarted { .. } => {
                 assert!(!honest || stranger, "nobody has restarted");
             }
             Event::PartialDeliveryAborted { .. } => {

@@ -35,7 +35,7 @@ impl SctpEnd {
         mut rng: Rng,
     ) -> Self {
         let config = Arc::new(config);
-        let mut told = EndpointConfig::new(SocketAddr::new(local.ip(), 0), local.port());
+        let mut told = EndpointConfig::new(SocketAddr::new(local.ip(), 0), local.port()).keeping_closed();
         told.checksums = config.checksums;
         // A simulated network has no other users.
         told.allow_private_encodings = true;
@@ -83,7 +83,7 @@ impl SctpEnd {
         loop {
             let (id, event) = self.endpoint.poll_event()?;
             return Some(match event {
-                Event::Accepted => {
+                Event::Accepted { .. } => {
                     self.id = Some(id);
                     Notice::Connected
                 }
@@ -110,6 +110,16 @@ impl SctpEnd {
         while let Some(message) = association.receive() {
             for piece in message.pieces() {
                 sink(message.stream, piece);
+            }
+        }
+    }
+
+    pub(crate) fn take_parts(&mut self, mut sink: impl FnMut(Option<u32>, &[u8])) {
+        let Some(mut association) = self.association() else { return };
+        while let Some(message) = association.receive() {
+            let part = message.part.map(|part| part.message);
+            for piece in message.pieces() {
+                sink(part, piece);
             }
         }
     }

@@ -1,0 +1,253 @@
+//! Associations that wait for the user's word: their cookies have come back, and nothing else of them exists.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+
+use anabranch_base::{Instant, Meta};
+
+use crate::cookie::Cookie;
+use crate::incoming::{Incoming, IncomingId, Withdrawn};
+
+/// Verdicts that are remembered. Whoever echoes a cookie whose verdict was forgotten is asked about again.
+const MOST_VERDICTS: usize = 1024;
+/// What is kept of the packet that a cookie came in, bytes. Of a longer one the cookie alone is kept, and the peer sends its data again.
+const MOST_KEPT: usize = 4096;
+
+/// Where a peer is: the address that the INIT ACK went to, and its port.
+pub(super) type Peer = (IpAddr, u16);
+
+/// A cookie that was found good.
+#[derive(Debug)]
+pub(super) struct Held {
+    pub(super) cookie: Cookie,
+    /// Of the last packet that it came in.
+    pub(super) meta: Meta,
+    /// The SCTP packet, or as much of it as is kept.
+    pub(super) packet: Vec<u8>,
+    /// The user has been told of it.
+    announced: bool,
+    until: Instant,
+    peer: Peer,
+}
+
+/// What the user, or a limit, has decided.
+#[derive(Clone, Debug)]
+struct Verdict {
+    /// Our tag: the verdict is on one cookie, not on the peer.
+    tag: u32,
+    until: Instant,
+    /// Causes of the ABORT; `None`: silence.
+    answer: Option<Vec<u8>>,
+}
+
+/// What becomes of a cookie that comes.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// It waits.
+    Held,
+    /// It waits already, or somebody with a later one does.
+    Known,
+    /// It was refused before: the causes of the ABORT.
+    Refused(Vec<u8>),
+    /// It is ignored.
+    Ignored,
+    /// There is no place.
+    Full,
+}
+
+/// How many may wait.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Room {
+    pub(super) in_all: usize,
+    pub(super) per_source: usize,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Backlog {
+    /// In the order of arrival.
+    held: BTreeMap<u64, Held>,
+    peers: BTreeMap<Peer, u64>,
+    ends: BTreeSet<(Instant, u64)>,
+    verdicts: BTreeMap<Peer, Verdict>,
+    /// In the order of time.
+    judged: VecDeque<(Instant, Peer)>,
+    /// Of those that were announced.
+    gone: VecDeque<(IncomingId, Withdrawn)>,
+    /// The first that may not have been announced.
+    next: u64,
+    last: u64,
+}
+
+impl Backlog {
+    /// A good cookie came in `packet`. `free`: there may be one more association.
+    #[allow(clippy::too_many_arguments, reason = "all of it is kept or looked at")]
+    pub(super) fn offer(
+        &mut self,
+        now: Instant,
+        cookie: Cookie,
+        shown: SocketAddr,
+        meta: Meta,
+        packet: &[u8],
+        room: Room,
+        free: bool,
+    ) -> Place {
+        self.prune(now);
+        let peer = (shown.ip(), cookie.peer_port);
+        if let Some(verdict) = self.verdicts.get(&peer).filter(|verdict| verdict.tag == cookie.local_tag) {
+            return verdict.answer.clone().map_or(Place::Ignored, Place::Refused);
+        }
+        if let Some(id) = self.peers.get(&peer).copied() {
+            let Some(held) = self.held.get_mut(&id) else { return Place::Known };
+            if held.cookie.local_tag == cookie.local_tag {
+                // The same again: answers go to where the last one came from.
+                held.meta = meta;
+                return Place::Known;
+            }
+            if held.cookie.created >= cookie.created {
+                return Place::Known;
+            }
+            // The peer has begun anew, so it does not wait for an answer to the first one.
+            self.withdraw(id, Withdrawn::BegunAnew);
+        } else if !free || !self.has_room(peer.0, room) {
+            return Place::Full;
+        }
+        let id = self.last;
+        self.last += 1;
+        let until = cookie.created + cookie.life;
+        let mut packet = packet.to_vec();
+        if packet.len() > MOST_KEPT {
+            packet.truncate(first_chunk(&packet));
+        }
+        self.peers.insert(peer, id);
+        self.ends.insert((until, id));
+        self.held.insert(id, Held { cookie, meta, packet, announced: false, until, peer });
+        Place::Held
+    }
+
+    /// Whether somebody waits there.
+    pub(super) fn has(&self, source: IpAddr, port: u16) -> bool {
+        self.peers.contains_key(&(source, port))
+    }
+
+    /// Whether one more from there may wait.
+    pub(super) fn has_room(&self, source: IpAddr, room: Room) -> bool {
+        self.held.len() < room.in_all && self.count_of(network_of(source)) < room.per_source
+    }
+
+    /// How many wait whose addresses are from the first to the last.
+    pub(super) fn count_of(&self, (first, last): (IpAddr, IpAddr)) -> usize {
+        self.peers.range((first, 0)..=(last, u16::MAX)).count()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.held.len()
+    }
+
+    /// The next that the user was not told of.
+    pub(super) fn announce(&mut self) -> Option<Incoming> {
+        let (id, held) = self.held.range_mut(self.next..).find(|(_, held)| !held.announced)?;
+        held.announced = true;
+        self.next = id + 1;
+        Some(Incoming::new(IncomingId(*id), &held.cookie, &held.meta, held.until))
+    }
+
+    /// The next that the user was told of and that is there no more.
+    pub(super) fn pop_gone(&mut self) -> Option<(IncomingId, Withdrawn)> {
+        self.gone.pop_front()
+    }
+
+    /// Takes one that the user has decided on.
+    pub(super) fn take(&mut self, now: Instant, id: IncomingId) -> Option<Held> {
+        self.prune(now);
+        self.remove(id.0)
+    }
+
+    /// Takes the first.
+    pub(super) fn take_first(&mut self) -> Option<Held> {
+        let id = *self.held.keys().next()?;
+        let held = self.remove(id)?;
+        if held.announced {
+            self.gone.push_back((IncomingId(id), Withdrawn::Refused));
+        }
+        Some(held)
+    }
+
+    /// What further copies of a cookie are answered with, until it is stale; `None`: nothing.
+    pub(super) fn judge(&mut self, held: &Held, answer: Option<Vec<u8>>) {
+        if self.judged.len() >= MOST_VERDICTS {
+            self.forget_verdict();
+        }
+        self.verdicts.insert(held.peer, Verdict { tag: held.cookie.local_tag, until: held.until, answer });
+        self.judged.push_back((held.until, held.peer));
+    }
+
+    fn forget_verdict(&mut self) {
+        let Some((until, peer)) = self.judged.pop_front() else { return };
+        if self.verdicts.get(&peer).is_some_and(|verdict| verdict.until == until) {
+            self.verdicts.remove(&peer);
+        }
+    }
+
+    /// A packet came that is no COOKIE ECHO: whether it is from a peer that waits. `aborts`: it ends what the peer wanted.
+    pub(super) fn hears(&mut self, source: IpAddr, port: u16, tag: u32, aborts: Option<bool>) -> bool {
+        let Some((id, held)) = self.peers.get(&(source, port)).and_then(|id| Some((*id, self.held.get(id)?)))
+        else {
+            return false;
+        };
+        let right = if aborts == Some(true) { held.cookie.peer_tag } else { held.cookie.local_tag };
+        if tag != right {
+            return false;
+        }
+        if aborts.is_some() {
+            self.withdraw(id, Withdrawn::Aborted);
+        }
+        true
+    }
+
+    /// When the next cookie becomes stale.
+    pub(super) fn next_end(&self) -> Option<Instant> {
+        // At its last moment it is good still.
+        self.ends.first().map(|(at, _)| *at + anabranch_base::Duration::from_nanos(1))
+    }
+
+    /// Forgets what is stale.
+    pub(super) fn prune(&mut self, now: Instant) {
+        while let Some((_, id)) = self.ends.first().copied().filter(|(until, _)| *until < now) {
+            self.withdraw(id, Withdrawn::TooLate);
+        }
+        while self.judged.front().is_some_and(|(until, _)| *until < now) {
+            self.forget_verdict();
+        }
+    }
+
+    fn withdraw(&mut self, id: u64, why: Withdrawn) {
+        if self.remove(id).is_some_and(|held| held.announced) {
+            self.gone.push_back((IncomingId(id), why));
+        }
+    }
+
+    fn remove(&mut self, id: u64) -> Option<Held> {
+        let held = self.held.remove(&id)?;
+        self.peers.remove(&held.peer);
+        self.ends.remove(&(held.until, id));
+        Some(held)
+    }
+}
+
+/// Bytes of the common header and the first chunk.
+fn first_chunk(packet: &[u8]) -> usize {
+    let length = packet.get(14..16).and_then(|bytes| bytes.try_into().ok()).map_or(0, u16::from_be_bytes);
+    anabranch_wire::CommonHeader::LEN + usize::from(length).next_multiple_of(4)
+}
+
+/// What counts as one source: an IPv4 address, or the 64 bits of a network that one host of IPv6 has addresses of at will.
+pub(super) fn network_of(address: IpAddr) -> (IpAddr, IpAddr) {
+    match address {
+        IpAddr::V4(_) => (address, address),
+        IpAddr::V6(v6) => {
+            let host = u128::from(u64::MAX);
+            let network = v6.to_bits() & !host;
+            (Ipv6Addr::from_bits(network).into(), Ipv6Addr::from_bits(network | host).into())
+        }
+    }
+}

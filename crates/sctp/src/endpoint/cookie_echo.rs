@@ -1,0 +1,164 @@
+//! COOKIE ECHO: what a State Cookie that comes back is good for (RFC 9260, 5.1.5, 5.2.4).
+
+use std::net::SocketAddr;
+
+use anabranch_base::{Instant, Meta};
+use anabranch_wire::Packet;
+use anabranch_wire::sf2007::{SetupParams, split_cookie};
+
+use super::Endpoint;
+use super::spent::Worth;
+use crate::association::{State, causes};
+use crate::cookie::Cookie;
+
+impl Endpoint {
+    // rfc9260:3.3.10.3-1 rfc9260:5.1.5-2 rfc9260:5.1.5-3 rfc9260:5.1.5-4 rfc9260:5.1-15 rfc9260:5.2.4-1
+    // rfc9260:5.2.4-2
+    pub(super) fn on_cookie_echo(&mut self, now: Instant, meta: &Meta, packet: &Packet<'_>) {
+        let header = packet.header();
+        let mut chunks = packet.chunks();
+        let Some(Ok(raw)) = chunks.next() else { return };
+        // 5.1.5, steps 1 to 3: MAC, ports, tag; and an address that the INIT came from or listed.
+        // The encoding of 2007 has parameters behind the cookie.
+        let (opaque, setup) = self.split_setup(raw.value);
+        let cookie = self.keys.open(now, opaque).filter(|c| {
+            c.local_port == header.destination_port
+                && c.peer_port == header.source_port
+                && c.local_tag == header.verification_tag
+                && c.addresses.contains(&meta.source.ip())
+        });
+        let Some((cookie, shown)) = cookie.and_then(|c| c.shown().map(|at| (c, at))) else {
+            self.stats.bad_cookies += 1;
+            return;
+        };
+        let existing =
+            cookie.addresses.iter().find_map(|address| self.registry.by_peer(*address, cookie.peer_port));
+        // Whoever got our INIT ACK somewhere else has no say in an association, whatever it lists; nor has its cookie from
+        // a time when there was none. Where the COOKIE ECHO comes from proves nothing: the cookie says who was asked.
+        if existing.is_some_and(|index| !self.is_shown(index, shown.ip())) {
+            self.stats.bad_cookies += 1;
+            return;
+        }
+        let tags_match = existing
+            .and_then(|i| self.registry.at(i))
+            .is_some_and(|a| a.tags() == (cookie.local_tag, cookie.peer_tag));
+        // Step 4, and 5.2.4 step 3: an old cookie is good only for the association that it made.
+        let age = now - cookie.created;
+        if age > cookie.life && !tags_match {
+            self.stats.stale_cookies += 1;
+            let staleness = u32::try_from((age - cookie.life).as_nanos() / 1000).unwrap_or(u32::MAX);
+            self.answer_cookie(meta, packet, &cookie, shown, |out| {
+                causes::write_error(out, &causes::stale_cookie_cause(staleness));
+            });
+            return;
+        }
+        let index = match existing {
+            Some(index) => match self.on_duplicate_cookie(now, index, &cookie, meta.source) {
+                Some(index) => index,
+                None => return,
+            },
+            None => {
+                let spent = self.spent.as_mut();
+                match spent.map_or(Worth::Association, |spent| spent.worth(now, &cookie)) {
+                    Worth::Association => {}
+                    Worth::Nothing => {
+                        self.stats.bad_cookies += 1;
+                        return;
+                    }
+                    Worth::Outlived => {
+                        // As good as stale: who waits for a COOKIE ACK asks again, anybody else "silently" discards the ERROR
+                        // (5.2.6). A staleness of zero says nothing of how long (3.3.10.3).
+                        self.stats.stale_cookies += 1;
+                        self.answer_cookie(meta, packet, &cookie, shown, |out| {
+                            causes::write_error(out, &causes::stale_cookie_cause(0));
+                        });
+                        return;
+                    }
+                }
+                if self.config.accept.ask && self.listening.is_some() {
+                    self.hold(now, meta, packet, cookie, shown);
+                    return;
+                }
+                let room = self.has_room(shown.ip(), cookie.peer_port);
+                let Some(config) = self.listening.clone().filter(|_| room) else {
+                    // "decides not to establish the new association due to ... lack of local resources, it MUST respond with
+                    // an ABORT chunk" (5.1).
+                    self.stats.out_of_the_blue += 1;
+                    self.stats.refused += 1;
+                    let cause = if room { Vec::new() } else { causes::out_of_resource() };
+                    self.answer_cookie(meta, packet, &cookie, shown, |out| {
+                        causes::write_abort(out, false, &cause);
+                    });
+                    return;
+                };
+                self.admit(now, meta.source, config, &cookie).index
+            }
+        };
+        self.read_behind_cookie(now, index, meta, chunks, packet.bytes().len(), setup);
+    }
+
+    /// State Cookie and what the encoding of 2007 has behind it.
+    pub(super) fn split_setup<'a>(&self, value: &'a [u8]) -> (&'a [u8], SetupParams<'a>) {
+        if self.config.allow_private_encodings { split_cookie(value) } else { (value, SetupParams::new(&[])) }
+    }
+
+    /// What a cookie that makes no association is answered with. It goes to where the INIT ACK went: the source may be anybody
+    /// whom the INIT listed (5.4).
+    pub(super) fn answer_cookie(
+        &mut self,
+        meta: &Meta,
+        packet: &Packet<'_>,
+        cookie: &Cookie,
+        shown: SocketAddr,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) {
+        let at = if shown.ip() == meta.source.ip() { meta.source } else { shown };
+        self.reply(&Meta { source: at, ..*meta }, cookie.peer_tag, packet, write);
+    }
+
+    /// Table 12 of 5.2.4. The association whose rest of the packet is to be read, if any.
+    // rfc9260:1.3-1 rfc9260:5.1.5-8 rfc9260:5.2.4-3 rfc9260:5.2.4-8 rfc9260:5.2.4-9
+    fn on_duplicate_cookie(
+        &mut self,
+        now: Instant,
+        index: u32,
+        cookie: &Cookie,
+        source: SocketAddr,
+    ) -> Option<u32> {
+        let assoc = self.registry.at(index)?;
+        let (local, peer) = assoc.tags();
+        let (local_matches, peer_matches) = (cookie.local_tag == local, cookie.peer_tag == peer);
+        let ties_match = (cookie.local_tie, cookie.peer_tie) == self.ties.tie_tags((local, peer));
+        if !local_matches && !peer_matches && ties_match {
+            // (A) the peer restarted. The INIT was checked for new addresses (5.2.2); the association may have others now.
+            if cookie.addresses.iter().any(|address| !assoc.knows_address(*address)) {
+                self.stats.bad_cookies += 1;
+                return None;
+            }
+            if assoc.state() == State::ShutdownAckSent {
+                self.registry.at_mut(index)?.refuse_restart();
+                self.settle(now, index);
+                return None;
+            }
+            self.registry.unmap(index);
+            self.registry.at_mut(index)?.restart(now, cookie, source);
+            self.registry.map(index);
+            return Some(index);
+        }
+        if local_matches {
+            // (B) both asked at the same time, or (D) the same cookie again. After (B), what an incarnation of the peer echoes
+            // that asked before the one we talk with is a copy that comes late.
+            if !peer_matches && assoc.took_newer_cookie(cookie) {
+                self.stats.bad_cookies += 1;
+                return None;
+            }
+            self.registry.unmap(index);
+            self.registry.at_mut(index)?.confirm(now, cookie, source);
+            self.registry.map(index);
+            return Some(index);
+        }
+        // (C) our cookie arrived late, or a case that the table does not show: "silently discarded".
+        self.stats.bad_cookies += 1;
+        None
+    }
+}

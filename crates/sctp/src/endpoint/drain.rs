@@ -1,0 +1,12 @@
+//! How far an endpoint has come that drains.
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Drain {
+    /// It does not.
+    #[default]
+    No,
+    /// Associations end.
+    Running,
+    /// The user has been told that all have ended.
+    Told,
+}

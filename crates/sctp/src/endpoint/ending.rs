@@ -1,0 +1,85 @@
+//! The end of associations as the endpoint sees it: draining, and freeing what has closed.
+
+use anabranch_base::{Duration, Instant};
+
+use super::Endpoint;
+use super::drain::Drain;
+use crate::association::{Association, State};
+use crate::error::ConnectError;
+use crate::event::AssociationId;
+use crate::incoming::EndpointEvent;
+
+impl Endpoint {
+    /// Ends everything in order: nothing is accepted any more and who waits is refused, as after [`Endpoint::stop_listening`];
+    /// `connect` and `listen` are refused; every association is shut down, and aborted where that takes longer than `patience`.
+    /// [`EndpointEvent::Drained`] tells when all have ended and their last packets have left.
+    ///
+    /// ```
+    /// # use anabranch_base::{Duration, Instant};
+    /// # use anabranch_sctp::{Endpoint, EndpointEvent};
+    /// # fn example(endpoint: &mut Endpoint, now: Instant) {
+    /// endpoint.drain(now, Some(Duration::from_secs(30)));
+    /// // The loop goes on as ever, until:
+    /// let done = endpoint.poll_endpoint_event() == Some(EndpointEvent::Drained);
+    /// # }
+    /// ```
+    pub fn drain(&mut self, now: Instant, patience: Option<Duration>) {
+        self.stop_listening();
+        if self.drain == Drain::No {
+            self.drain = Drain::Running;
+        }
+        for index in self.registry.indices() {
+            if let Some(assoc) = self.registry.at_mut(index) {
+                match patience {
+                    Some(patience) => assoc.shutdown_by(now, now + patience),
+                    None => assoc.shutdown(now),
+                }
+            }
+            self.settle(now, index);
+        }
+    }
+
+    /// Whether [`Endpoint::drain`] was asked for.
+    #[must_use]
+    pub fn is_draining(&self) -> bool {
+        self.drain != Drain::No
+    }
+
+    pub(super) fn check_draining(&self) -> Result<(), ConnectError> {
+        if self.is_draining() { Err(ConnectError::Draining) } else { Ok(()) }
+    }
+
+    /// Tells once that nothing is left.
+    pub(super) fn pop_drained(&mut self) -> Option<EndpointEvent> {
+        let nothing = self.registry.open() == 0 && self.ready.is_empty() && self.replies.is_empty();
+        if self.drain != Drain::Running || !nothing {
+            return None;
+        }
+        self.drain = Drain::Told;
+        Some(EndpointEvent::Drained)
+    }
+
+    /// The user has read all that a closed association had.
+    #[cold]
+    pub(super) fn note_read(&mut self, id: AssociationId) {
+        let closed = self.view(id).is_some_and(|assoc| assoc.state() == State::Closed && !assoc.has_events());
+        if closed && !self.config.keep_closed && !self.ended.contains(&id) {
+            self.ended.push(id);
+        }
+    }
+
+    /// Frees what has closed and was read. Those whose last packet has not left are looked at again; those with something to read
+    /// when it was read.
+    #[cold]
+    pub(super) fn free_ended(&mut self) {
+        let ended = std::mem::take(&mut self.ended);
+        for id in ended {
+            if self.view(id).is_some_and(Association::has_unread) {
+                continue;
+            }
+            if !self.registry.release(id) && self.view(id).is_some() {
+                self.ended.push(id);
+            }
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Who asks for an association, for a user who decides himself whom to let in.
+
+use std::net::{IpAddr, SocketAddr};
+
+use anabranch_base::{Instant, Meta};
+
+use crate::config::SubflowLevel;
+use crate::cookie::Cookie;
+
+/// How an endpoint lets associations in. The limits count for what peers ask for; who restarts, and who was let in, is not counted again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AcceptConfig {
+    /// Whether the user is asked: [`EndpointEvent::Incoming`] tells of each, and it waits until
+    /// [`Endpoint::accept`](crate::Endpoint::accept), [`refuse`](crate::Endpoint::refuse) or
+    /// [`ignore`](crate::Endpoint::ignore). Otherwise each is accepted with the configuration of
+    /// [`Endpoint::listen`](crate::Endpoint::listen).
+    pub ask: bool,
+    /// How many may wait for the user. Beyond that INIT and COOKIE ECHO are answered with an ABORT, "Out of Resource" (RFC
+    /// 9260, 5.1).
+    pub backlog: usize,
+    /// How many of one source may wait for the user: an IPv4 address, or 64 bits of an IPv6 address. Beyond that as for `backlog`.
+    pub backlog_per_source: usize,
+    /// How many associations one source may have, those that wait included; what we have opened counts, too. Beyond that INIT and COOKIE
+    /// ECHO are answered with an ABORT, "Out of Resource" (RFC 9260, 5.1). Under UDP encapsulation all hosts behind a NAT are one source.
+    pub max_per_source: usize,
+}
+
+impl Default for AcceptConfig {
+    fn default() -> Self {
+        Self { ask: false, backlog: 128, backlog_per_source: 16, max_per_source: usize::MAX }
+    }
+}
+
+/// Number of somebody who waits; no other has the same in the life of an endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct IncomingId(pub(crate) u64);
+
+/// A peer that asks for an association, and waits. Its cookie was good, so it is at `source` (RFC 9260, 5.1.5); nothing else of an
+/// association exists yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Incoming {
+    /// What to call it.
+    pub id: IncomingId,
+    /// Where it is; the port is the UDP port (RFC 6951), or 0.
+    pub source: SocketAddr,
+    /// Which address of ours it has asked.
+    pub destination: SocketAddr,
+    /// Its SCTP port.
+    pub port: u16,
+    /// The addresses that it lists; `source` comes first. Nothing shows yet that the others are its own (RFC 9260, 5.4).
+    pub addresses: Vec<IpAddr>,
+    /// Streams that we would have, and that the peer would have.
+    pub streams: (u16, u16),
+    /// Room in the peer's receive buffer, bytes.
+    pub peer_window: u32,
+    /// What both sides have, by the peer's offer and the configuration of [`Endpoint::listen`](crate::Endpoint::listen).
+    pub offers: Offered,
+    /// When its cookie becomes stale: it is gone then, if nobody has decided.
+    pub until: Instant,
+}
+
+/// What both sides have of what the peer offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offered {
+    /// I-DATA (RFC 8260).
+    pub interleaving: bool,
+    /// RE-CONFIG (RFC 6525).
+    pub reconfiguration: bool,
+    /// Packets may leave with a checksum of zero (RFC 9653).
+    pub zero_checksum: bool,
+    /// How the two ends know of subflows.
+    pub subflow_level: SubflowLevel,
+    /// Adaptation Layer Indication of the peer (RFC 5061, 4.2.6).
+    pub adaptation: Option<u32>,
+}
+
+impl Incoming {
+    pub(crate) fn new(id: IncomingId, cookie: &Cookie, meta: &Meta, until: Instant) -> Self {
+        let extensions = &cookie.extensions;
+        let subflow_level = match (&extensions.sf, extensions.sf2007) {
+            (_, Some(_)) => SubflowLevel::Sf2007,
+            (Some(_), None) => SubflowLevel::One,
+            (None, None) => SubflowLevel::Zero,
+        };
+        Self {
+            id,
+            source: cookie.shown().unwrap_or(meta.source),
+            destination: meta.destination,
+            port: cookie.peer_port,
+            addresses: cookie.addresses.clone(),
+            streams: (cookie.outbound_streams, cookie.inbound_streams),
+            peer_window: cookie.peer_rwnd,
+            offers: Offered {
+                interleaving: extensions.interleaving,
+                reconfiguration: extensions.reconfiguration,
+                zero_checksum: extensions.sends_zero_checksum,
+                subflow_level,
+                adaptation: extensions.adaptation,
+            },
+            until,
+        }
+    }
+}
+
+/// Why somebody whom the user was told of does not wait any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Withdrawn {
+    /// Its cookie has become stale before the user has decided.
+    TooLate,
+    /// It has aborted.
+    Aborted,
+    /// It has sent another INIT, and waits for an answer to that: another [`EndpointEvent::Incoming`] follows.
+    BegunAnew,
+    /// The endpoint accepts nothing any more, and has refused it.
+    Refused,
+}
+
+/// What happened to an endpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EndpointEvent {
+    /// Somebody asks for an association, where [`AcceptConfig::ask`] is set.
+    Incoming(Incoming),
+    /// Somebody does not wait any more, and cannot be accepted.
+    IncomingWithdrawn {
+        /// Who.
+        id: IncomingId,
+        /// Why.
+        why: Withdrawn,
+    },
+    /// After [`Endpoint::drain`](crate::Endpoint::drain): every association has ended, and its last packet has left.
+    Drained,
+}
+
+/// Why somebody who waits was not accepted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AcceptError {
+    /// It was decided on before, or has gone.
+    #[error("nobody with that number waits: it was decided on, has gone, or its cookie is stale")]
+    Gone,
+    /// There is an association with that peer meanwhile.
+    #[error("an association with that address and port exists")]
+    Exists,
+    /// The INIT ACK has promised something else. It waits still.
+    #[error(
+        "SCTP option `{key}` is `{value}`, but the INIT ACK has told the peer `{told}`: it cannot differ from what `listen` was given"
+    )]
+    Promised {
+        /// Which option.
+        key: &'static str,
+        /// What it was to be.
+        value: String,
+        /// What `listen` was given.
+        told: String,
+    },
+}
