@@ -359,6 +359,24 @@ pub struct Part {
 }
 
 /// A message that arrived, or a part of one that is too long for the receive buffer.
+///
+/// ```
+/// # mod two { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/two.rs")); }
+/// # use two::*;
+/// # let mut two = Two::up(Config::rfc9260());
+/// let now = two.now;
+/// two.a().send(now, Message { ppid: 51, unordered: true, ..Message::new(4, "hello".into()) })?;
+/// two.exchange();
+/// let message = two.z().receive().expect("it is there");
+/// assert_eq!((message.stream, message.ppid, message.unordered, message.immediate), (4, 51, true, false));
+/// assert_eq!((message.at, message.path), (now, 0));
+/// let of_the_next = message.tsn.wrapping_add(1);
+/// assert_eq!(message.into_bytes(), "hello");
+/// two.send(4, 10)?;
+/// two.exchange();
+/// assert_eq!(two.z().receive().map(|next| (next.number, next.tsn)), Some((0, of_the_next)));
+/// # Ok::<(), SendError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Received {
     /// Stream id.
@@ -394,6 +412,23 @@ pub(crate) struct Rest(pub(crate) Vec<Bytes>);
 
 impl Received {
     /// Joins the next part of the same message. Nothing is copied.
+    ///
+    /// ```
+    /// # mod two { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/two.rs")); }
+    /// # use two::*;
+    /// let config = Config::rfc9260().with(|c| c.limits.partial_delivery_bytes = 10_000);
+    /// # let mut two = Two::up(config);
+    /// two.send(0, 50_000)?;
+    /// two.exchange();
+    /// let mut message = two.z().receive().expect("the first part");
+    /// assert!(message.len() > 10_000 && message.part.is_some_and(|part| part.more));
+    /// while !message.is_end() {
+    ///     let next = two.z().receive().expect("another part");
+    ///     message.join(next).expect("of the same message");
+    /// }
+    /// assert_eq!(message.len(), 50_000);
+    /// # Ok::<(), SendError>(())
+    /// ```
     ///
     /// # Errors
     /// Gives back what is not the next part of this message.

@@ -208,7 +208,7 @@ impl Inbound {
             Joined::Whole(whole) => {
                 // From here on the message counts as its pieces, however many fragments it came in.
                 self.buffered_pieces = self.buffered_pieces.saturating_sub(whole.freed);
-                self.deliver(whole);
+                self.deliver_other(whole);
                 return Ok(());
             }
             Joined::GivenUp { bytes, pieces } => {
@@ -251,6 +251,12 @@ impl Inbound {
         }
     }
 
+    /// The same for a message of several chunks.
+    #[inline(never)]
+    fn deliver_other(&mut self, whole: Whole) {
+        self.deliver(whole);
+    }
+
     /// A message, or a part of one, that has come with the packet that is being read.
     #[allow(clippy::inline_always, reason = "as above; measured")]
     #[inline(always)]
@@ -278,7 +284,7 @@ impl Inbound {
         let its_turn = |stream, ssn, first| is_next(streams, stream, ssn, first);
         if let Some((part, freed)) = self.reassembly.part(seq, &mut self.in_parts, its_turn) {
             self.buffered_pieces = self.buffered_pieces.saturating_sub(freed);
-            self.ready.push(self.came_now(part));
+            self.ready.push_other(self.came_now(part));
         }
     }
 
@@ -303,7 +309,7 @@ impl Inbound {
             stream.next = stream.next.wrapping_add(1);
             let message = entry.remove().message;
             self.waiting -= memory_of(&message);
-            self.ready.push(message);
+            self.ready.push_other(message);
         }
     }
 
@@ -353,7 +359,7 @@ impl Inbound {
         let part = numbered.interleaved.part(piece.stream, piece.unordered, number, &mut self.in_parts);
         if let Some((part, charged)) = part {
             self.count_pieces(part.space, part.count(), charged);
-            self.ready.push(self.came_now(part));
+            self.ready.push_other(self.came_now(part));
         }
     }
 
@@ -410,7 +416,7 @@ impl Inbound {
         let Some((mut part, freed)) = reassembly.part(seq, &mut self.in_parts, its_turn) else { return };
         part.space = space;
         self.count_pieces(space, 0, freed);
-        self.ready.push(self.came_now(part));
+        self.ready.push_other(self.came_now(part));
     }
 
     /// A whole message whose last fragment has just been accounted for as bytes.
@@ -420,10 +426,10 @@ impl Inbound {
         let message = self.came_now(whole.message);
         let ready = &mut self.ready;
         if message.unordered {
-            ready.push(message);
+            ready.push_other(message);
         } else {
             let order = &mut self.numbered.get_or_insert_default().order;
-            order.add(stream, number, message, |message| ready.push(message));
+            order.add(stream, number, message, |message| ready.push_other(message));
         }
     }
 
@@ -521,7 +527,7 @@ impl Inbound {
         if !unordered {
             let ready = &mut self.ready;
             let order = &mut self.numbered.get_or_insert_default().order;
-            order.skip(stream, number, |message| ready.push(message));
+            order.skip(stream, number, |message| ready.push_other(message));
         }
         was_quiet && !self.ready.is_quiet(stream)
     }
@@ -563,7 +569,7 @@ impl Inbound {
             state.next = state.next.wrapping_add(ahead).wrapping_add(1);
             let message = entry.remove().message;
             self.waiting -= memory_of(&message);
-            self.ready.push(message);
+            self.ready.push_other(message);
         }
         state.next = state.next.wrapping_add(left);
         was_quiet && !self.ready.is_quiet(stream)

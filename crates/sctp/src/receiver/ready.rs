@@ -8,7 +8,7 @@ use crate::room;
 /// What the user may take.
 #[derive(Debug, Default)]
 pub(super) struct Ready {
-    /// In the order of delivery, as long as the user has read no stream alone.
+    /// In the order of delivery, as long as the user has read no stream alone; then it is empty between two calls.
     queue: VecDeque<Received>,
     by_stream: Option<Box<ByStream>>,
 }
@@ -43,32 +43,51 @@ impl Ready {
         self.queue.is_empty() && self.by_stream.as_ref().is_none_or(|all| all.first_of(stream).is_none())
     }
 
+    /// A message of one chunk, the common case.
     #[allow(clippy::inline_always, reason = "what is appended is not moved twice; measured")]
     #[inline(always)]
     pub(super) fn push(&mut self, message: Received) {
-        match &mut self.by_stream {
-            None => room::push(&mut self.queue, message),
-            Some(all) => all.push(message),
+        room::push(&mut self.queue, message);
+        if self.by_stream.is_some() {
+            self.index();
+        }
+    }
+
+    /// Any other message, or part of one.
+    #[inline(never)]
+    pub(super) fn push_other(&mut self, message: Received) {
+        self.push(message);
+    }
+
+    /// What was put into the queue goes to its place.
+    #[cold]
+    fn index(&mut self) {
+        if let Some(all) = &mut self.by_stream {
+            self.queue.drain(..).for_each(|message| all.push(message));
         }
     }
 
     /// The next message, of whatever stream.
     #[inline]
     pub(super) fn pop(&mut self) -> Option<Received> {
-        match &mut self.by_stream {
-            None => self.queue.pop_front(),
-            Some(all) => all.pop(),
+        if self.by_stream.is_some() {
+            self.fetch();
         }
+        self.queue.pop_front()
+    }
+
+    /// The next message comes into the queue, to be taken from there.
+    #[cold]
+    fn fetch(&mut self) {
+        let next = self.by_stream.as_mut().and_then(|all| all.pop());
+        self.queue.extend(next);
     }
 
     /// The next message of a stream.
     pub(super) fn pop_from(&mut self, stream: u16) -> Option<Received> {
-        let all = self.by_stream.get_or_insert_with(|| {
-            let mut all = Box::<ByStream>::default();
-            std::mem::take(&mut self.queue).into_iter().for_each(|message| all.push(message));
-            all
-        });
-        all.pop_from(stream)
+        self.by_stream.get_or_insert_default();
+        self.index();
+        self.by_stream.as_mut()?.pop_from(stream)
     }
 
     /// Whether the user reads streams alone.
@@ -99,14 +118,12 @@ impl Ready {
 }
 
 impl ByStream {
-    #[inline(never)]
     fn push(&mut self, message: Received) {
         self.order.insert(self.next, message.stream);
         self.messages.insert((message.stream, self.next), message);
         self.next += 1;
     }
 
-    #[inline(never)]
     fn pop(&mut self) -> Option<Received> {
         let (place, stream) = self.order.pop_first()?;
         self.messages.remove(&(stream, place))
