@@ -73,6 +73,19 @@ pub enum SendError {
     Full,
     /// This stream has as much in the send buffer as `stream_send_buffer` allows; `Event::Writable` with its number tells when to
     /// try again. Others may be written.
+    ///
+    /// ```
+    /// # mod two { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/two.rs")); }
+    /// # use two::*;
+    /// let config = Config::rfc9260().with(|c| c.limits.stream_send_buffer = 20_000);
+    /// # let mut two = Two::up(config);
+    /// two.send(1, 30_000)?;
+    /// assert_eq!(two.send(1, 1), Err(SendError::StreamFull { stream: 1 }));
+    /// assert_eq!(two.send(2, 1), Ok(()));
+    /// two.exchange();
+    /// assert!(two.told.contains(&(0, Event::Writable { stream: Some(1) })));
+    /// # Ok::<(), SendError>(())
+    /// ```
     #[error("stream {stream} has its share of the send buffer filled")]
     StreamFull {
         /// Which.

@@ -359,6 +359,24 @@ pub struct Part {
 }
 
 /// A message that arrived, or a part of one that is too long for the receive buffer.
+///
+/// ```
+/// # mod two { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/two.rs")); }
+/// # use two::*;
+/// # let mut two = Two::up(Config::rfc9260());
+/// let now = two.now;
+/// two.a().send(now, Message { ppid: 51, unordered: true, ..Message::new(4, "hello".into()) })?;
+/// two.exchange();
+/// let message = two.z().receive().expect("it is there");
+/// assert_eq!((message.stream, message.ppid, message.unordered, message.immediate), (4, 51, true, false));
+/// assert_eq!((message.at, message.path), (now, 0));
+/// let of_the_next = message.tsn.wrapping_add(1);
+/// assert_eq!(message.into_bytes(), "hello");
+/// two.send(4, 10)?;
+/// two.exchange();
+/// assert_eq!(two.z().receive().map(|next| (next.number, next.tsn)), Some((0, of_the_next)));
+/// # Ok::<(), SendError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Received {
     /// Stream id.
@@ -385,11 +403,32 @@ pub struct Received {
     /// Sequence space that is charged for it until it is read.
     pub(crate) space: SpaceId,
     pub(crate) first: Bytes,
-    pub(crate) rest: Vec<Bytes>,
+    pub(crate) rest: Option<Box<Rest>>,
 }
+
+/// Further pieces of a message: there are none as a rule, and then they take little room.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Rest(pub(crate) Vec<Bytes>);
 
 impl Received {
     /// Joins the next part of the same message. Nothing is copied.
+    ///
+    /// ```
+    /// # mod two { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/two.rs")); }
+    /// # use two::*;
+    /// let config = Config::rfc9260().with(|c| c.limits.partial_delivery_bytes = 10_000);
+    /// # let mut two = Two::up(config);
+    /// two.send(0, 50_000)?;
+    /// two.exchange();
+    /// let mut message = two.z().receive().expect("the first part");
+    /// assert!(message.len() > 10_000 && message.part.is_some_and(|part| part.more));
+    /// while !message.is_end() {
+    ///     let next = two.z().receive().expect("another part");
+    ///     message.join(next).expect("of the same message");
+    /// }
+    /// assert_eq!(message.len(), 50_000);
+    /// # Ok::<(), SendError>(())
+    /// ```
     ///
     /// # Errors
     /// Gives back what is not the next part of this message.
@@ -401,8 +440,9 @@ impl Received {
         self.part = next.part;
         (self.at, self.path) = (next.at, next.path);
         self.immediate |= next.immediate;
-        self.rest.push(next.first);
-        self.rest.extend(next.rest);
+        let rest = &mut self.rest.get_or_insert_with(|| Box::new(Rest(Vec::new()))).0;
+        rest.push(next.first);
+        rest.extend(next.rest.into_iter().flat_map(|next| next.0));
         Ok(())
     }
 
@@ -415,18 +455,19 @@ impl Received {
     /// User data in order. More than one piece only when fragments arrived out of order or the message grew past
     /// what its stream had sent before: pieces are never joined by copying.
     pub fn pieces(&self) -> impl Iterator<Item = &Bytes> + '_ {
-        std::iter::once(&self.first).chain(&self.rest)
+        std::iter::once(&self.first).chain(self.rest.iter().flat_map(|rest| &rest.0))
     }
 
     /// How many pieces there are.
     pub(crate) fn count(&self) -> usize {
-        1 + self.rest.len()
+        1 + self.rest.as_ref().map_or(0, |rest| rest.0.len())
     }
 
     /// Bytes of user data.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.pieces().map(Bytes::len).sum()
+        let rest = self.rest.as_ref().map_or(0, |rest| rest.0.iter().map(Bytes::len).sum());
+        self.first.len() + rest
     }
 
     /// Never true for a message from the network.
@@ -438,7 +479,7 @@ impl Received {
     /// The user data in one piece: free for a message of one piece, a copy otherwise.
     #[must_use]
     pub fn into_bytes(self) -> Bytes {
-        if self.rest.is_empty() {
+        if self.rest.is_none() {
             return self.first;
         }
         let mut whole = Vec::with_capacity(self.len());

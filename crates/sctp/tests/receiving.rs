@@ -368,3 +368,43 @@ fn readers_of_any_kind_for_long() {
     let lives: u64 = std::env::var("LIVES").ok().and_then(|n| n.parse().ok()).unwrap_or(2000);
     (1000..1000 + lives).for_each(life);
 }
+
+/// A reader that never reads, after he has asked for the events of single streams: messages of a byte on thousands of streams stay within
+/// the bound, and so do the events; the sender waits, and a shutdown ends it.
+#[test]
+fn a_reader_that_never_reads() {
+    let config = Config::rfc9260().with(|c| {
+        c.streams.outbound = 2000;
+        c.limits.receive_window = 100_000;
+        c.limits.send_buffer = 1 << 20;
+        c.timers.rto_max = SECOND;
+    });
+    let (mut pair, a, z) = Pair::established(8, &config);
+    pair.reads = [true, false];
+    readable(&mut pair);
+    assert_eq!(at_z(&mut pair, z).receive_from(0), None);
+    for _ in 0..5 {
+        for stream in 0..2000 {
+            pair.send(Side::A, a, stream, b"x");
+        }
+    }
+    for _ in 0..100 {
+        pair.run_for(SECOND / 5);
+        assert_eq!(at_z(&mut pair, z).audit(), Ok(()));
+    }
+    let status = at_z(&mut pair, z).status();
+    assert_eq!(status.receive_window, 0);
+    // Three quarters of twice the window, at 129 bytes a message.
+    assert!((1000..=1600).contains(&status.pending), "{}", status.pending);
+    let told = readable(&mut pair);
+    assert_eq!(told.len(), status.pending, "each stream once");
+    let now = pair.now;
+    pair.a.association(a).unwrap().shutdown(now);
+    pair.run_for(Duration::from_secs(60));
+    assert!(pair.saw(Side::A, |e| matches!(e, Event::Closed(_))), "T5-shutdown-guard ends it");
+    let mut rest = 0;
+    while at_z(&mut pair, z).receive().is_some() {
+        rest += 1;
+    }
+    assert!(rest >= status.pending, "what was received stays readable");
+}

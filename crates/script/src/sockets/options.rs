@@ -118,6 +118,10 @@ fn makes_sense(config: &Config, option: &str, value: &Value) -> bool {
         "SCTP_DELAYED_SACK" => {
             timers.rto_max > Duration::ZERO && config.sack.delay <= Duration::from_millis(500)
         }
+        // "The call will fail if the user attempts to set this value larger than the socket receive buffer size" (8.1.21).
+        "SCTP_PARTIAL_DELIVERY_POINT" => {
+            config.limits.partial_delivery_bytes <= config.limits.receive_window as usize
+        }
         "SCTP_FRAGMENT_INTERLEAVE" => number(value).is_none_or(|level| (0..=2).contains(&level)),
         _ => true,
     }
@@ -226,6 +230,11 @@ fn fix_mtu(socket: &Socket, network: &mut Network, value: &Value) -> bool {
     let Some(mut association) = association else { return true };
     match mtu {
         Some(mtu) => association.set_path_mtu(now, mtu).is_ok(),
+        // What it is now stays.
+        None if flags & PMTUD_DISABLE != 0 => {
+            let mtu = association.path_mtu();
+            association.set_path_mtu(now, mtu).is_ok()
+        }
         None => {
             if flags & PMTUD_ENABLE != 0 {
                 association.discover_path_mtu(now);
@@ -247,6 +256,10 @@ fn change(socket: &Socket, network: &mut Network, name: &str, value: &Value) -> 
     let mut wanted = (**association.configuration()).clone();
     configure(&mut wanted, name, value);
     let flags = value.number_of("spp_flags").filter(|_| name == "SCTP_PEER_ADDR_PARAMS").unwrap_or(0);
+    // What is disabled is fixed; how to look for it stays, for when that is enabled again.
+    if flags & PMTUD_DISABLE != 0 {
+        wanted.path_mtu.discovery = association.configuration().path_mtu.discovery;
+    }
     let off = flags & 0x82 != 0;
     if off {
         // They are off for this association; its interval stays, for when they are on again.
@@ -311,6 +324,9 @@ pub(crate) fn configure(config: &mut Config, name: &str, value: &Value) -> bool 
             count(value, "sack_freq", &mut config.sack.every);
         }
         "SCTP_MAXSEG" => config.limits.max_fragment = number(value).map_or(0, |bytes| bytes.max(0) as usize),
+        "SCTP_PARTIAL_DELIVERY_POINT" => {
+            config.limits.partial_delivery_bytes = number(value).map_or(0, |bytes| bytes.max(0) as usize);
+        }
         "SCTP_MAX_BURST" => {
             config.congestion.max_burst = match number(value).unwrap_or(0) {
                 0 => MaxBurst::Off,

@@ -76,6 +76,7 @@ impl Association {
     ) -> PacketOutcome {
         self.cx.now = now;
         let path = self.note_source(meta);
+        self.receiver.begin_packet(&self.cx, path);
         let answers = self.control.answers();
         let mut reading =
             Reading { path, data: PacketRead::on(path), outcome: PacketOutcome::default(), size };

@@ -466,7 +466,7 @@ static KEYS: &[Key] = &[
         SendBufferCounts::parse,
         shown,
         "\"unsent\" or \"unacknowledged\"",
-        "what counts against the send buffer: what waits, or also what has left and is not acknowledged (SO_SNDBUF)"
+        "what counts against the send buffer: what waits, or also what has left and is not acknowledged (as kernels count SO_SNDBUF)"
     ),
     key!(
         sf_codes: subflows.codes,

@@ -145,6 +145,24 @@ impl AssociationHandle<'_> {
     /// From the first call on [`Event::Readable`] is told for each stream by itself: where the stream had nothing to read. What waits
     /// on other streams then is told at once. [`AssociationHandle::receive`] goes on to take what was delivered first.
     ///
+    /// ```
+    /// # mod two { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/two.rs")); }
+    /// # use two::*;
+    /// # let mut two = Two::up(Config::rfc9260());
+    /// assert!(two.z().receive_from(3).is_none()); // from now on streams have their own events
+    /// for stream in [3, 5, 5] {
+    ///     two.send(stream, 100)?;
+    /// }
+    /// two.exchange();
+    /// let readable: Vec<_> = two.told.iter().map(|(_, event)| event.clone()).collect();
+    /// assert_eq!(readable, [Event::Readable { stream: 3 }, Event::Readable { stream: 5 }]);
+    /// // Stream 5 is read, and stream 3 is not.
+    /// assert_eq!(two.z().receive_from(5).map(|message| message.number), Some(0));
+    /// assert_eq!(two.z().receive_from(5).map(|message| message.number), Some(1));
+    /// assert_eq!(two.z().readable_streams(), [3]);
+    /// # Ok::<(), SendError>(())
+    /// ```
+    ///
     /// [`Event::Readable`]: crate::Event::Readable
     pub fn receive_from(&mut self, stream: u16) -> Option<Received> {
         let message = self.get().receive_from(stream);
@@ -165,6 +183,18 @@ impl AssociationHandle<'_> {
 
     /// Asks for [`Event::BufferedLow`] each time what is buffered ([`Association::buffered_bytes`]) of a stream, or of all (`None`), falls
     /// from more than `bytes` to so many or fewer; `None` asks for it no more.
+    ///
+    /// ```
+    /// # mod two { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/two.rs")); }
+    /// # use two::*;
+    /// # let mut two = Two::up(Config::rfc9260());
+    /// two.a().set_low_threshold(Some(2), Some(10_000))?;
+    /// two.send(2, 50_000)?;
+    /// assert_eq!(two.a().buffered_bytes(Some(2)), 50_000);
+    /// two.exchange();
+    /// assert!(two.told.contains(&(0, Event::BufferedLow { stream: Some(2) })));
+    /// # Ok::<(), SendError>(())
+    /// ```
     ///
     /// # Errors
     /// When there is no such stream.
@@ -361,6 +391,21 @@ impl AssociationHandle<'_> {
     }
 
     /// As [`AssociationHandle::set`], for several values at once. All change or none.
+    ///
+    /// ```
+    /// # mod two { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/two.rs")); }
+    /// # use two::*;
+    /// # use anabranch_sctp::config::StreamScheduling;
+    /// # let mut two = Two::up(Config::rfc9260());
+    /// let now = two.now;
+    /// two.a().update(now, |config| {
+    ///     config.limits.max_fragment = 500;
+    ///     config.streams.scheduling = StreamScheduling::Priority;
+    ///     config.timers.rto_min = Duration::from_millis(200);
+    /// })?;
+    /// assert_eq!(two.a().configuration().limits.max_fragment, 500);
+    /// # Ok::<(), anabranch_sctp::ChangeError>(())
+    /// ```
     ///
     /// # Errors
     /// As [`AssociationHandle::set`]; it names the first that cannot be changed.

@@ -1,7 +1,7 @@
 //! Data chunks that arrive (RFC 9260, 6.2): what is new, whether there is room for it, and when to acknowledge.
 
 use super::Receiver;
-use super::growing::{Came, Inconsistent};
+use super::growing::Inconsistent;
 use super::inbound::Arrived;
 use super::interleaved::Piece;
 use super::map::Arrival;
@@ -73,7 +73,7 @@ impl Receiver {
             Ok(new) => new,
             Err(taken) => return Ok(taken),
         };
-        let ready = self.reassemble_plain(cx, read.path, seq, arrival, chunk);
+        let ready = self.reassemble_plain(cx, seq, arrival, chunk);
         tell_readable(cx, chunk.stream, ready)
     }
 
@@ -93,8 +93,7 @@ impl Receiver {
             Ok(new) => new,
             Err(taken) => return Ok(taken),
         };
-        let came = Came { at: cx.now, path: read.path };
-        let ready = self.reassemble(cx, read.space, seq, arrival, came, chunk);
+        let ready = self.reassemble(cx, read.space, seq, arrival, chunk);
         tell_readable(cx, chunk.stream, ready)
     }
 
@@ -204,12 +203,11 @@ impl Receiver {
     fn reassemble_plain(
         &mut self,
         cx: &Context,
-        path: PathId,
         seq: u64,
         arrival: Arrival,
         data: &DataChunk<'_>,
     ) -> Result<bool, Inconsistent> {
-        let arrived = self.arrived(SpaceId::FIRST, seq, arrival, Came { at: cx.now, path }, data);
+        let arrived = self.arrived(SpaceId::FIRST, seq, arrival, data);
         self.inbound.add(&arrived, &self.limits(cx))
     }
 
@@ -221,15 +219,14 @@ impl Receiver {
         space: SpaceId,
         seq: u64,
         arrival: Arrival,
-        came: Came,
         data: &DataChunk<'_>,
     ) -> Result<bool, Inconsistent> {
         let limits = self.limits(cx);
         if self.encoding == Encoding::Sf2007 {
-            let arrived = self.arrived(space, seq, arrival, came, data);
+            let arrived = self.arrived(space, seq, arrival, data);
             return self.inbound.add_of_space(space, &arrived, &limits);
         }
-        self.inbound.add_piece(&Piece::of(space, came, data), &limits)
+        self.inbound.add_piece(&Piece::of(space, data), &limits)
     }
 
     /// A chunk that has a number of its sequence space only.
@@ -239,7 +236,6 @@ impl Receiver {
         at: SpaceId,
         seq: u64,
         arrival: Arrival,
-        came: Came,
         data: &DataChunk<'a>,
     ) -> Arrived<'a> {
         let (before, after) =
@@ -247,7 +243,6 @@ impl Receiver {
         Arrived {
             seq,
             tsn: data.tsn,
-            came,
             stream: data.stream,
             ssn: data.mid.get() as u16,
             ppid: data.ppid,

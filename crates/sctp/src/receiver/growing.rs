@@ -6,8 +6,8 @@ use anabranch_base::Instant;
 use anabranch_wire::Tsn;
 use bytes::Bytes;
 
-use crate::event::{Part, Received};
-use crate::ids::{PathId, SpaceId};
+use crate::event::{Part, Received, Rest};
+use crate::ids::SpaceId;
 
 /// The peer sent fragments that cannot be one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,14 +30,7 @@ pub(super) fn take_all<K: Ord + Copy, V>(map: &mut BTreeMap<K, V>, keys: &[K]) -
     keys.iter().filter_map(|key| map.remove_entry(key)).collect()
 }
 
-/// When and where a chunk came.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Came {
-    pub(crate) at: Instant,
-    pub(crate) path: PathId,
-}
-
-/// What all parts of a message have in common, and when the last chunk of this one came.
+/// What all parts of a message have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Label {
     pub(super) stream: u16,
@@ -48,28 +41,27 @@ pub(super) struct Label {
     pub(super) number: u32,
     /// Of its first chunk.
     pub(super) tsn: Tsn,
-    pub(super) came: Came,
     /// Sequence space that is charged for it.
     pub(super) space: SpaceId,
 }
 
 impl Label {
-    /// The message, or a part of it.
+    /// The message, or a part of it; when and where its last chunk came is still to be said.
     #[allow(
         clippy::inline_always,
         reason = "messages of one chunk are made in place; measured with all others there"
     )]
     #[inline(always)]
-    pub(super) fn received(self, part: Option<Part>, first: Bytes, rest: Vec<Bytes>) -> Received {
+    pub(super) fn received(self, part: Option<Part>, first: Bytes, rest: Option<Box<Rest>>) -> Received {
         Received {
             stream: self.stream,
             ppid: self.ppid,
             unordered: self.unordered,
             immediate: self.immediate,
-            path: self.came.path.get(),
+            path: 0,
             number: self.number,
             tsn: self.tsn.get(),
-            at: self.came.at,
+            at: Instant::ZERO,
             part,
             space: self.space,
             first,
@@ -202,7 +194,8 @@ impl Growing {
         self.close_piece();
         let mut pieces = std::mem::take(&mut self.done).into_iter();
         let first = pieces.next().unwrap_or_default();
-        label.received(part, first, pieces.collect())
+        let rest = if pieces.len() == 0 { None } else { Some(Box::new(Rest(pieces.collect()))) };
+        label.received(part, first, rest)
     }
 
     /// What the user must be told if this never ends: nothing, where he has not heard of it.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use anabranch_base::Instant;
 use anabranch_wire::Mid;
 
 use super::growing::{Aborted, Inconsistent, PIECE, memory_of};
@@ -11,7 +12,7 @@ use super::ready::Ready;
 pub(crate) use super::reassembly::Arrived;
 use super::reassembly::{Joined, Reassembly, Whole};
 use crate::event::Received;
-use crate::ids::{Id, SpaceId};
+use crate::ids::{Id, PathId, SpaceId};
 use crate::room::grow;
 
 #[derive(Debug, Default)]
@@ -55,6 +56,8 @@ pub(crate) struct Inbound {
     numbered: Option<Box<Numbered>>,
     /// What the user may take.
     ready: Ready,
+    /// When and where the packet came that is being read: what becomes whole came with it.
+    came: (Instant, PathId),
     /// What is charged for whole messages of DATA that wait for others, bytes.
     waiting: usize,
     /// Messages that were handed over in parts so far.
@@ -205,7 +208,7 @@ impl Inbound {
             Joined::Whole(whole) => {
                 // From here on the message counts as its pieces, however many fragments it came in.
                 self.buffered_pieces = self.buffered_pieces.saturating_sub(whole.freed);
-                self.deliver(whole);
+                self.deliver_other(whole);
                 return Ok(());
             }
             Joined::GivenUp { bytes, pieces } => {
@@ -222,18 +225,51 @@ impl Inbound {
         Ok(())
     }
 
-    // rfc9260:3.3.1-2 rfc9260:3.3.1-3
+    // rfc9260:3.3.1-2 rfc9260:3.3.1-3 rfc9260:6.6-1 rfc9260:6.6-2
     #[allow(
         clippy::inline_always,
         reason = "one copy for messages of one chunk, which are not moved about; measured"
     )]
     #[inline(always)]
     fn deliver(&mut self, whole: Whole) {
-        if whole.message.unordered {
-            self.ready.push(whole.message);
-        } else {
-            self.deliver_in_order(whole);
+        let mut others_wait = false;
+        if !whole.message.unordered {
+            let id = usize::from(whole.message.stream);
+            grow(&mut self.streams, id + 1);
+            let Some(stream) = self.streams.get_mut(id) else { return };
+            if !stream.is_next(whole.ssn, whole.first_seq) {
+                self.wait(whole);
+                return;
+            }
+            stream.next = stream.next.wrapping_add(1);
+            others_wait = !stream.waiting.is_empty();
         }
+        let id = whole.message.stream;
+        self.ready.push(self.came_now(whole.message));
+        if others_wait {
+            self.deliver_waiting(id);
+        }
+    }
+
+    /// The same for a message of several chunks.
+    #[inline(never)]
+    fn deliver_other(&mut self, whole: Whole) {
+        self.deliver(whole);
+    }
+
+    /// A message, or a part of one, that has come with the packet that is being read.
+    #[allow(clippy::inline_always, reason = "as above; measured")]
+    #[inline(always)]
+    fn came_now(&self, mut message: Received) -> Received {
+        let (at, path) = self.came;
+        (message.at, message.path) = (at, path.get());
+        message
+    }
+
+    /// The packet that is being read came there and then.
+    #[inline]
+    pub(crate) fn begin_packet(&mut self, at: Instant, path: PathId) {
+        self.came = (at, path);
     }
 
     /// Hands over what is here of the message that the chunk `seq` of DATA has made grow, where that is long or messages in the
@@ -248,24 +284,24 @@ impl Inbound {
         let its_turn = |stream, ssn, first| is_next(streams, stream, ssn, first);
         if let Some((part, freed)) = self.reassembly.part(seq, &mut self.in_parts, its_turn) {
             self.buffered_pieces = self.buffered_pieces.saturating_sub(freed);
-            self.ready.push(part);
+            self.ready.push_other(self.came_now(part));
         }
     }
 
-    // rfc9260:6.6-1 rfc9260:6.6-2
-    #[allow(clippy::inline_always, reason = "as above; measured")]
-    #[inline(always)]
-    fn deliver_in_order(&mut self, whole: Whole) {
-        let id = usize::from(whole.message.stream);
-        grow(&mut self.streams, id + 1);
-        let Some(stream) = self.streams.get_mut(id) else { return };
-        if stream.is_next(whole.ssn, whole.first_seq) {
-            stream.next = stream.next.wrapping_add(1);
-            self.ready.push(whole.message);
-        } else {
+    /// A whole message waits for others of its stream.
+    #[inline(never)]
+    fn wait(&mut self, mut whole: Whole) {
+        whole.message = self.came_now(whole.message);
+        if let Some(stream) = self.streams.get_mut(usize::from(whole.message.stream)) {
             self.waiting += memory_of(&whole.message);
             stream.waiting.insert(whole.first_seq, whole);
         }
+    }
+
+    /// Messages of a stream that have waited for the one that was delivered.
+    #[inline(never)]
+    fn deliver_waiting(&mut self, id: u16) {
+        let Some(stream) = self.streams.get_mut(usize::from(id)) else { return };
         while let Some(entry) = stream.waiting.first_entry() {
             if entry.get().ssn != stream.next {
                 break;
@@ -273,7 +309,7 @@ impl Inbound {
             stream.next = stream.next.wrapping_add(1);
             let message = entry.remove().message;
             self.waiting -= memory_of(&message);
-            self.ready.push(message);
+            self.ready.push_other(message);
         }
     }
 
@@ -326,7 +362,7 @@ impl Inbound {
         let part = numbered.interleaved.part(piece.stream, piece.unordered, number, &mut self.in_parts);
         if let Some((part, charged)) = part {
             self.count_pieces(part.space, part.count(), charged);
-            self.ready.push(part);
+            self.ready.push_other(self.came_now(part));
         }
     }
 
@@ -383,19 +419,20 @@ impl Inbound {
         let Some((mut part, freed)) = reassembly.part(seq, &mut self.in_parts, its_turn) else { return };
         part.space = space;
         self.count_pieces(space, 0, freed);
-        self.ready.push(part);
+        self.ready.push_other(self.came_now(part));
     }
 
     /// A whole message whose last fragment has just been accounted for as bytes.
     fn finished(&mut self, stream: u16, number: u64, whole: Finished) {
         // From here on the message counts as its pieces, and as brought by the space of its first fragment.
         self.count_pieces(whole.message.space, whole.message.count(), whole.charged);
+        let message = self.came_now(whole.message);
         let ready = &mut self.ready;
-        if whole.message.unordered {
-            ready.push(whole.message);
+        if message.unordered {
+            ready.push_other(message);
         } else {
             let order = &mut self.numbered.get_or_insert_default().order;
-            order.add(stream, number, whole.message, |message| ready.push(message));
+            order.add(stream, number, message, |message| ready.push_other(message));
         }
     }
 
@@ -496,7 +533,7 @@ impl Inbound {
         if !unordered {
             let ready = &mut self.ready;
             let order = &mut self.numbered.get_or_insert_default().order;
-            order.skip(stream, number, |message| ready.push(message));
+            order.skip(stream, number, |message| ready.push_other(message));
         }
         was_quiet && !self.ready.is_quiet(stream)
     }
@@ -538,7 +575,7 @@ impl Inbound {
             state.next = state.next.wrapping_add(ahead).wrapping_add(1);
             let message = entry.remove().message;
             self.waiting -= memory_of(&message);
-            self.ready.push(message);
+            self.ready.push_other(message);
         }
         state.next = state.next.wrapping_add(left);
         was_quiet && !self.ready.is_quiet(stream)

@@ -8,7 +8,7 @@ use std::collections::btree_map::Entry;
 use anabranch_wire::{Mid, Tsn};
 use bytes::Bytes;
 
-use super::growing::{Aborted, Came, Growing, Inconsistent, Label, PIECE, TOO_LONG, memory_of, take_all};
+use super::growing::{Aborted, Growing, Inconsistent, Label, PIECE, TOO_LONG, memory_of, take_all};
 use super::reassembly::Arena;
 use crate::encoding::DataChunk;
 use crate::event::Received;
@@ -20,7 +20,6 @@ pub(crate) struct Piece<'a> {
     /// Sequence space that brought it.
     pub(crate) space: SpaceId,
     pub(crate) tsn: Tsn,
-    pub(crate) came: Came,
     pub(crate) stream: u16,
     pub(crate) mid: Mid,
     /// Fragment number; 0 in the first.
@@ -35,11 +34,10 @@ pub(crate) struct Piece<'a> {
 }
 
 impl<'a> Piece<'a> {
-    pub(crate) fn of(space: SpaceId, came: Came, data: &DataChunk<'a>) -> Self {
+    pub(crate) fn of(space: SpaceId, data: &DataChunk<'a>) -> Self {
         Self {
             space,
             tsn: data.tsn,
-            came,
             stream: data.stream,
             mid: data.mid,
             fragment: data.fragment,
@@ -82,8 +80,6 @@ struct Assembly {
     mid: Mid,
     /// TSN of its first fragment.
     tsn: Tsn,
-    /// When and where the last of its fragments came.
-    came: Came,
     immediate: bool,
     /// Fragments 0 to `next` - 1, in as far as they have not been handed over.
     growing: Growing,
@@ -266,10 +262,9 @@ impl Interleaved {
                 immediate: p.immediate,
                 number: p.mid.get(),
                 tsn: p.tsn,
-                came: p.came,
                 space: p.space,
             };
-            let message = label.received(None, first, Vec::new());
+            let message = label.received(None, first, None);
             return Ok(Added::Whole(Finished { message, charged: 0 }));
         }
         if !p.beginning && p.fragment == 0 {
@@ -303,7 +298,6 @@ impl Assembly {
             ppid: 0,
             mid,
             tsn: Tsn::default(),
-            came: Came::default(),
             immediate: false,
             growing: Growing::default(),
             next: 0,
@@ -321,7 +315,6 @@ impl Assembly {
             immediate: self.immediate,
             number: self.mid.get(),
             tsn: self.tsn,
-            came: self.came,
             space: self.space,
         }
     }
@@ -359,7 +352,6 @@ impl Assembly {
             self.ppid = p.ppid;
             self.tsn = p.tsn;
         }
-        self.came = p.came;
         self.immediate |= p.immediate;
         if number != self.next {
             let so_far = self.growing.total() + self.loose_bytes;
@@ -502,7 +494,6 @@ mod tests {
         Piece {
             space: SpaceId::FIRST,
             tsn: Tsn::default(),
-            came: Came::default(),
             stream: 1,
             mid: Mid::new(mid),
             fragment,

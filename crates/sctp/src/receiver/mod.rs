@@ -291,6 +291,12 @@ impl Receiver {
         resets.boundary.take().map(|(_, streams)| streams)
     }
 
+    /// A packet is read that came on a path.
+    #[inline]
+    pub(crate) fn begin_packet(&mut self, cx: &Context, path: PathId) {
+        self.inbound.begin_packet(cx.now, path);
+    }
+
     /// The next message for the user, or part of one.
     pub(crate) fn pop(&mut self, cx: &mut Context) -> Option<Received> {
         let message = self.inbound.pop()?;

@@ -6,12 +6,11 @@ use crate::event::Received;
 use crate::room;
 
 /// What the user may take.
-#[derive(Debug)]
-pub(super) enum Ready {
-    /// In the order of delivery.
-    InOrder(VecDeque<Received>),
-    /// The user has read a stream alone.
-    ByStream(Box<ByStream>),
+#[derive(Debug, Default)]
+pub(super) struct Ready {
+    /// In the order of delivery, as long as the user has read no stream alone; then it is empty between two calls.
+    queue: VecDeque<Received>,
+    by_stream: Option<Box<ByStream>>,
 }
 
 /// The same with an index: taking a message from anywhere costs the logarithm of how many wait, and nothing that waits on other
@@ -26,112 +25,105 @@ pub(super) struct ByStream {
     next: u64,
 }
 
-impl Default for Ready {
-    fn default() -> Self {
-        Self::InOrder(VecDeque::new())
-    }
-}
-
 impl Ready {
     /// How many there are.
     pub(super) fn len(&self) -> usize {
-        match self {
-            Self::InOrder(queue) => queue.len(),
-            Self::ByStream(all) => all.messages.len(),
-        }
+        self.queue.len() + self.by_stream.as_ref().map_or(0, |all| all.messages.len())
     }
 
     /// Whether there is none.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        match self {
-            Self::InOrder(queue) => queue.is_empty(),
-            Self::ByStream(all) => all.messages.is_empty(),
-        }
+        self.queue.is_empty() && self.by_stream.as_ref().is_none_or(|all| all.messages.is_empty())
     }
 
     /// Whether a message on `stream` is news to the user: there is none, or none of the stream where he reads streams alone.
     #[inline]
     pub(super) fn is_quiet(&self, stream: u16) -> bool {
-        match self {
-            Self::InOrder(queue) => queue.is_empty(),
-            Self::ByStream(all) => all.first_of(stream).is_none(),
-        }
+        self.queue.is_empty() && self.by_stream.as_ref().is_none_or(|all| all.first_of(stream).is_none())
     }
 
+    /// A message of one chunk, the common case.
     #[allow(clippy::inline_always, reason = "what is appended is not moved twice; measured")]
     #[inline(always)]
     pub(super) fn push(&mut self, message: Received) {
-        match self {
-            Self::InOrder(queue) => room::push(queue, message),
-            Self::ByStream(all) => all.push(message),
+        room::push(&mut self.queue, message);
+        if self.by_stream.is_some() {
+            self.index();
+        }
+    }
+
+    /// Any other message, or part of one.
+    #[inline(never)]
+    pub(super) fn push_other(&mut self, message: Received) {
+        self.push(message);
+    }
+
+    /// What was put into the queue goes to its place.
+    #[cold]
+    fn index(&mut self) {
+        if let Some(all) = &mut self.by_stream {
+            self.queue.drain(..).for_each(|message| all.push(message));
         }
     }
 
     /// The next message, of whatever stream.
     #[inline]
     pub(super) fn pop(&mut self) -> Option<Received> {
-        match self {
-            Self::InOrder(queue) => queue.pop_front(),
-            Self::ByStream(all) => all.pop(),
+        if self.by_stream.is_some() {
+            self.fetch();
         }
+        self.queue.pop_front()
+    }
+
+    /// The next message comes into the queue, to be taken from there.
+    #[cold]
+    fn fetch(&mut self) {
+        let next = self.by_stream.as_mut().and_then(|all| all.pop());
+        self.queue.extend(next);
     }
 
     /// The next message of a stream.
     pub(super) fn pop_from(&mut self, stream: u16) -> Option<Received> {
-        if let Self::InOrder(queue) = self {
-            let mut all = Box::<ByStream>::default();
-            queue.drain(..).for_each(|message| all.push(message));
-            *self = Self::ByStream(all);
-        }
-        let Self::ByStream(all) = self else { return None };
-        all.pop_from(stream)
+        self.by_stream.get_or_insert_default();
+        self.index();
+        self.by_stream.as_mut()?.pop_from(stream)
     }
 
     /// Whether the user reads streams alone.
     pub(super) fn is_by_stream(&self) -> bool {
-        matches!(self, Self::ByStream(_))
+        self.by_stream.is_some()
     }
 
     /// The streams of which there is something, ascending.
     pub(super) fn streams(&self) -> Vec<u16> {
-        match self {
-            Self::InOrder(queue) => {
-                let mut streams: Vec<u16> = queue.iter().map(|message| message.stream).collect();
+        match &self.by_stream {
+            None => {
+                let mut streams: Vec<u16> = self.queue.iter().map(|message| message.stream).collect();
                 streams.sort_unstable();
                 streams.dedup();
                 streams
             }
-            Self::ByStream(all) => all.streams().collect(),
+            Some(all) => all.streams().collect(),
         }
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Received> {
-        let (queue, all) = match self {
-            Self::InOrder(queue) => (Some(queue), None),
-            Self::ByStream(all) => (None, Some(all)),
-        };
-        queue.into_iter().flatten().chain(all.into_iter().flat_map(|all| all.messages.values()))
+        self.queue.iter().chain(self.by_stream.iter().flat_map(|all| all.messages.values()))
     }
 
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Received> {
-        let (queue, all) = match self {
-            Self::InOrder(queue) => (Some(queue), None),
-            Self::ByStream(all) => (None, Some(all)),
-        };
-        queue.into_iter().flatten().chain(all.into_iter().flat_map(|all| all.messages.values_mut()))
+        self.queue.iter_mut().chain(self.by_stream.iter_mut().flat_map(|all| all.messages.values_mut()))
     }
 }
 
 impl ByStream {
-    #[inline(never)]
     fn push(&mut self, message: Received) {
         self.order.insert(self.next, message.stream);
         self.messages.insert((message.stream, self.next), message);
         self.next += 1;
     }
 
-    #[inline(never)]
     fn pop(&mut self) -> Option<Received> {
         let (place, stream) = self.order.pop_first()?;
         self.messages.remove(&(stream, place))
@@ -178,7 +170,7 @@ mod tests {
             part: None,
             space: SpaceId::FIRST,
             first: Bytes::from_static(b"x"),
-            rest: Vec::new(),
+            rest: None,
         }
     }
 

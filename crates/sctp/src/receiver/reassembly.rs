@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anabranch_wire::Tsn;
 use bytes::{Bytes, BytesMut};
 
-use super::growing::{Aborted, Came, Growing, Inconsistent, Label, PIECE, take_all};
+use super::growing::{Aborted, Growing, Inconsistent, Label, PIECE, take_all};
 use crate::event::Received;
 use crate::ids::SpaceId;
 
@@ -14,7 +14,6 @@ use crate::ids::SpaceId;
 pub(crate) struct Arrived<'a> {
     pub(crate) seq: u64,
     pub(crate) tsn: Tsn,
-    pub(crate) came: Came,
     pub(crate) stream: u16,
     pub(crate) ssn: u16,
     pub(crate) ppid: u32,
@@ -55,8 +54,6 @@ struct Run {
     next_seq: u64,
     /// TSN of its first fragment.
     tsn: Tsn,
-    /// When and where the last of its fragments came.
-    came: Came,
     stream: u16,
     ssn: u16,
     ppid: u32,
@@ -463,10 +460,9 @@ impl Reassembly {
             immediate: c.immediate,
             number: u32::from(c.ssn),
             tsn: c.tsn,
-            came: c.came,
             space: SpaceId::FIRST,
         };
-        let message = label.received(None, first, Vec::new());
+        let message = label.received(None, first, None);
         Whole { first_seq: c.seq, ssn: c.ssn, message, freed: 0 }
     }
 
@@ -486,7 +482,6 @@ impl Reassembly {
             first_seq: c.seq,
             next_seq: c.seq + 1,
             tsn: c.tsn,
-            came: c.came,
             stream: c.stream,
             ssn: c.ssn,
             ppid: c.ppid,
@@ -514,7 +509,6 @@ impl Run {
         check(self, c.stream, c.ssn, c.unordered)?;
         self.growing.append(c.payload, limit)?;
         self.next_seq += 1;
-        self.came = c.came;
         self.immediate |= c.immediate;
         Ok(())
     }
@@ -527,7 +521,6 @@ impl Run {
             immediate: self.immediate,
             number: u32::from(self.ssn),
             tsn: self.tsn,
-            came: self.came,
             space: SpaceId::FIRST,
         }
     }
@@ -547,7 +540,6 @@ mod tests {
         Arrived {
             seq,
             tsn: Tsn::new(seq as u32),
-            came: Came::default(),
             stream: 1,
             ssn: 9,
             ppid: 7,
@@ -601,7 +593,7 @@ mod tests {
                 let whole = r.add(&chunk(message * 16 + i, &part, i == 0, i == 15), false, 1 << 20).unwrap();
                 if let Joined::Whole(whole) = whole {
                     assert_eq!(whole.message.len(), 16_000);
-                    assert!(message == 0 || whole.message.rest.is_empty());
+                    assert!(message == 0 || whole.message.rest.is_none());
                 }
             }
         }

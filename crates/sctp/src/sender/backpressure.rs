@@ -41,6 +41,15 @@ impl Backpressure {
 }
 
 impl Sender {
+    /// The configuration may ask for more than a limit on what waits.
+    pub(super) fn follow_buffers(&mut self, cx: &Context) {
+        let limits = &cx.config.limits;
+        if limits.stream_send_buffer != 0 || limits.send_buffer_counts != SendBufferCounts::Unsent {
+            self.backpressure.get_or_insert_default();
+        }
+        self.note_gone();
+    }
+
     /// Bytes that count against the send buffer: of a stream, or of all.
     pub(crate) fn buffered_bytes(&self, cx: &Context, stream: Option<u16>) -> usize {
         let unacknowledged = cx.config.limits.send_buffer_counts == SendBufferCounts::Unacknowledged;

@@ -271,7 +271,7 @@ impl Flight {
         self.gap_acked = RangeSet::default();
         self.bytes = 0;
         if let Some(by_stream) = &mut self.by_stream {
-            by_stream.bytes.clear();
+            by_stream.fallen.extend(std::mem::take(&mut by_stream.bytes).into_keys());
         }
         self.abandoned = 0;
         self.reserved.clear();

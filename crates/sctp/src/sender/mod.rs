@@ -137,6 +137,7 @@ impl Sender {
             special: None,
         };
         new.open_subflows(cx);
+        new.follow_buffers(cx);
         new
     }
 

@@ -31,8 +31,7 @@ impl Sender {
         if stream >= self.streams {
             return Err(SendError::NoSuchStream { stream, streams: self.streams });
         }
-        let limits = &cx.config.limits;
-        if limits.stream_send_buffer != 0 || limits.send_buffer_counts != SendBufferCounts::Unsent {
+        if self.backpressure.is_some() {
             self.check_buffers(cx, stream)?;
         }
         let id = self.subflow_of(stream);

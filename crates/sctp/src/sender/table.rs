@@ -172,7 +172,7 @@ impl Sender {
                 first.dscp = config.dscp;
             }
         }
-        self.note_gone();
+        self.follow_buffers(cx);
     }
 
     pub(super) fn open_subflow_count(&self) -> u32 {

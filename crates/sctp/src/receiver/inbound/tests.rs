@@ -7,7 +7,6 @@ fn message(seq: u64, ssn: u16) -> Arrived<'static> {
     Arrived {
         seq,
         tsn: anabranch_wire::Tsn::new(seq as u32),
-        came: super::super::growing::Came::default(),
         stream: 0,
         ssn,
         ppid: 0,
