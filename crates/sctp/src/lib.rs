@@ -57,6 +57,9 @@ pub use event::{
 };
 pub use icmp::{IcmpError, IcmpKind};
 pub use incoming::{AcceptConfig, AcceptError, EndpointEvent, Incoming, IncomingId, Offered, Withdrawn};
-pub use stats::{EndpointStats, Stats, SubflowStats};
+pub use stats::{
+    ControlChunks, ControlStats, EndpointStats, Negotiated, PathStats, Snapshot, Stats, StreamStats,
+    SubflowStats,
+};
 pub use status::{PathStatus, Status};
 pub use undelivered::Undelivered;

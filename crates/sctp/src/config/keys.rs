@@ -469,6 +469,7 @@ static KEYS: &[Key] = &[
         "\"fcfs\", \"round-robin\", \"round-robin-packet\", \"priority\", \"fair-capacity\" or \"wfq\"",
         "which stream speaks next (RFC 8260, 3): with I-DATA after a chunk, with DATA after a message"
     ),
+    key!(stream_statistics: streams.statistics, switch, shown, SWITCH, "messages are counted by stream"),
     key!(
         stream_values: streams.values,
         stream_values,

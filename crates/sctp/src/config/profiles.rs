@@ -62,6 +62,7 @@ impl Config {
                 outbound: 10,
                 inbound: 2048,
                 max_outbound: 2048,
+                statistics: false,
                 scheduling: StreamScheduling::Fcfs,
                 values: Vec::new(),
             },

@@ -202,6 +202,7 @@ impl Receiver {
         read.summary.hole |= space.received.has_holes();
         read.summary.immediate |= data.flags.immediate && cx.config.sack.immediate_bit_obeyed;
         cx.stats.payload_bytes_received_new += len as u64;
+        cx.stats.out_of_order_received += u64::from(arrival != Arrival::InOrder);
         let event = TraceEvent::Received { seq, len: len as u32, duplicate: false };
         cx.record(SubflowId::FIRST, PathId::FIRST, event);
         Ok(if data.stream < self.streams { Ok((seq, arrival)) } else { Err(Taken::NoSuchStream) })

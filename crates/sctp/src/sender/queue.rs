@@ -36,6 +36,11 @@ impl Sender {
             self.writable_owed = true;
             return Err(SendError::Full);
         }
+        if let Some(table) = &mut cx.streams {
+            let counters = table.outgoing(stream);
+            counters.messages += 1;
+            counters.payload_bytes += len as u64;
+        }
         if let Some(deferred) = self.deferred.as_mut().filter(|deferred| deferred.defers(stream)) {
             deferred.push(message);
             cx.stats.messages_accepted += 1;
