@@ -42,6 +42,11 @@ def of_object(name: str, number: int, column: str) -> str:
     return f"sum({column}) FILTER (kind = 'object' AND name = '{name}' AND object = {number})"
 
 
+def of_source(flow: str, source: str, column: str) -> str:
+    """SQL: a column of one source of messages of a flow, such as `latency_p99_s`; `%` stands for anything, then it is the sum."""
+    return f"sum({column}) FILTER (kind = 'source' AND flow LIKE '{flow}' AND source = '{source}')"
+
+
 def first_object(name: str) -> str:
     """SQL: when the first of the objects was complete, in seconds since the first connection was opened."""
     return f"min(completion_s) FILTER (kind = 'object' AND name = '{name}')"

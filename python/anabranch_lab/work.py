@@ -65,7 +65,8 @@ def rows_of(summary: Mapping[str, Any], seed: int) -> pa.Table:
     """The summary of a run as rows.
 
     One for each `flow`, each `subflow` (with its flow's name), each `group` of flows that one entry of the file became,
-    each `object` that a client fetches (with its number in `object`, its connection in `flow`), each `link`, each `class` of a link's queue (the link's name, its own in `queue_class`), and each `share`
+    each `object` that a client fetches (with its number in `object`, its connection in `flow`), each
+    `source` of messages (its name in `source`, the flow's in `flow`), each `link`, each `class` of a link's queue (the link's name, its own in `queue_class`), and each `share`
     of a flow in a link (the link's name, the flow's in `flow`) where the scenario asks for it.
     """
     return _table(_rows(summary, seed))
@@ -85,6 +86,8 @@ def _rows(summary: Mapping[str, Any], seed: int) -> list[dict[str, Any]]:
     rows += [{"seed": seed, "kind": "group", "subflow": None} | _plain(group) for group in groups]
     objects = summary.get("objects", ())
     rows += [{"seed": seed, "kind": "object", "subflow": None} | _plain(each) for each in objects]
+    sources = summary.get("sources", ())
+    rows += [{"seed": seed, "kind": "source", "subflow": None} | _plain(each) for each in sources]
     for link in summary["links"]:
         rows.append({"seed": seed, "kind": "link", "subflow": None} | _plain(link))
         for queue_class in link.get("classes", ()):

@@ -1,6 +1,8 @@
 //! The summary for people: a table of flows and a table of links, means over the runs.
 
-use anabranch_sim::{ClassSummary, FlowSummary, GroupSummary, LinkSummary, ShareSummary, Summary};
+use anabranch_sim::{
+    ClassSummary, FlowSummary, GroupSummary, LinkSummary, ShareSummary, SourceSummary, Summary,
+};
 use comfy_table::{CellAlignment, Table, presets};
 
 use crate::statistics::{Mean, mean};
@@ -32,6 +34,23 @@ const GROUP: [Column<GroupSummary>; 8] = [
     ("timeouts", |group| group.measures.timeouts.map(|count| count as f64), 1),
     ("loss rate", |group| group.measures.loss_indication_rate, 6),
 ];
+
+const SOURCE: [Column<SourceSummary>; 8] = [
+    ("made", |source| Some(source.made as f64), 0),
+    ("delivered", |source| Some(source.delivered as f64), 0),
+    // Only where some were late.
+    ("late", |source| late(source), 1),
+    ("mean ms", |source| source.latency_mean_s.map(|s| s * 1e3), 2),
+    ("50 % ms", |source| source.latency_p50_s.map(|s| s * 1e3), 2),
+    ("90 % ms", |source| source.latency_p90_s.map(|s| s * 1e3), 2),
+    ("99 % ms", |source| source.latency_p99_s.map(|s| s * 1e3), 2),
+    ("max ms", |source| source.latency_max_s.map(|s| s * 1e3), 2),
+];
+
+fn late(source: &SourceSummary) -> Option<f64> {
+    let late = source.delivered - source.in_time;
+    (late > 0).then_some(late as f64)
+}
 
 const SHARE: [Column<ShareSummary>; 5] = [
     ("arrivals", |share| Some(share.arrivals as f64), 0),
@@ -84,6 +103,16 @@ pub(crate) fn render(runs: &[&Summary]) -> String {
         runs.iter().filter_map(|run| run.links.get(row)).collect()
     });
     let mut text = format!("{head}\n\n{flows}\n\n{links}\n");
+    if !first.sources.is_empty() {
+        let names = first
+            .sources
+            .iter()
+            .map(|source| vec![source.flow.clone(), source.source.clone(), source.stream.to_string()]);
+        let sources = table(&["messages of", "source", "stream"], &SOURCE, names, |row| {
+            runs.iter().filter_map(|run| run.sources.get(row)).collect()
+        });
+        text.push_str(&format!("\n{sources}\n"));
+    }
     if !first.groups.is_empty() {
         let names = first.groups.iter().map(|group| vec![group.name.clone(), group.flows.to_string()]);
         let groups = table(&["together", "flows"], &GROUP, names, |row| {

@@ -6,6 +6,9 @@ pub enum ConnectError {
     /// RFC 9260, 3.1: port 0 is not allowed.
     #[error("port 0 of the peer is not allowed")]
     PortZero,
+    /// The configuration has a value that is not allowed ([`Config::validate`](crate::Config::validate)).
+    #[error(transparent)]
+    Config(#[from] crate::config::ConfigError),
     /// After `drain`.
     #[error("the endpoint drains: it takes and makes no more associations")]
     Draining,
@@ -71,6 +74,13 @@ pub enum SendError {
     /// The send buffer is full; `Event::Writable` tells when to try again.
     #[error("the send buffer is full")]
     Full,
+    /// This stream has as much in the send buffer as `stream_send_buffer` allows; `Event::Writable` with its number tells when to
+    /// try again. Others may be written.
+    #[error("stream {stream} has its share of the send buffer filled")]
+    StreamFull {
+        /// Which.
+        stream: u16,
+    },
     /// The association is shutting down or closed.
     #[error("the association takes no more messages: it is closing or closed")]
     Closing,
@@ -92,6 +102,23 @@ pub enum SendError {
         stream: u16,
         /// Negotiated.
         streams: u16,
+    },
+    /// It may be given up, and the peer would wait for it for ever. [`Message::or_reliable`](crate::Message::or_reliable) sends it
+    /// reliably then.
+    #[error("a message cannot be given up: {why}")]
+    Reliable {
+        /// Why not.
+        why: &'static str,
+    },
+    /// It asks for a code point that its stream does not have.
+    #[error("stream {stream} belongs to a subflow with code point {dscp}, not to one with {asked}")]
+    OtherSubflow {
+        /// Its stream.
+        stream: u16,
+        /// That of the subflow of its stream.
+        dscp: u8,
+        /// Asked for.
+        asked: u8,
     },
 }
 

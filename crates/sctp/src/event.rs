@@ -2,9 +2,11 @@
 
 use std::net::SocketAddr;
 
+use anabranch_base::{Dscp, Duration, Instant};
 use bytes::Bytes;
 
 use crate::ids::SpaceId;
+use crate::options::{MessageId, MessageOptions, Reliability};
 
 /// One association of an endpoint. The generation makes the id of a released association stay unknown for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -130,16 +132,62 @@ pub enum Event {
         /// Of which at least a part was sent.
         unacknowledged: usize,
     },
+    /// Every byte of a message whose fate was asked for has been acknowledged for good: the peer has it. Whether its user has read it,
+    /// nobody says.
+    Delivered {
+        /// Which.
+        message: MessageId,
+        /// Its context.
+        context: u32,
+    },
+    /// A message whose fate was asked for was given up, as its options or its stream have it ([`Reliability`]).
+    Abandoned {
+        /// Which.
+        message: MessageId,
+        /// Its context.
+        context: u32,
+        /// Whether a part of it was sent: then the peer may have it all the same.
+        sent: bool,
+    },
+    /// A message whose fate was asked for cannot be delivered any more: the association has ended, the peer has restarted, or it does
+    /// not have the stream or the reliability asked for. The message is among those that can be taken back.
+    Failed {
+        /// Which.
+        message: MessageId,
+        /// Its context.
+        context: u32,
+        /// Whether a part of it was sent: then the peer may have it all the same.
+        sent: bool,
+    },
+    /// Nothing waits to be sent or acknowledged any more (RFC 6458, 6.1.9), where
+    /// [`AssociationHandle::tell_when_dry`](crate::AssociationHandle::tell_when_dry) has asked for it.
+    SenderDry,
     /// The peer granted fewer streams than messages were queued on: those messages are handed back as unsent
     /// ([`AssociationHandle::receive_unsent`](crate::AssociationHandle::receive_unsent)).
     StreamsReduced {
         /// How many.
         messages_dropped: usize,
     },
-    /// A message can be received where there was none.
-    Readable,
-    /// `send` takes messages again after it said `Full`.
-    Writable,
+    /// A message can be received where there was none: of the association, or, once the user has read a stream alone
+    /// ([`AssociationHandle::receive_from`]), of the stream.
+    ///
+    /// [`AssociationHandle::receive_from`]: crate::AssociationHandle::receive_from
+    Readable {
+        /// Stream id of the first message that can be received.
+        stream: u16,
+    },
+    /// `send` takes messages again after it said [`SendError::Full`](crate::SendError::Full), or, of one stream,
+    /// [`SendError::StreamFull`](crate::SendError::StreamFull).
+    Writable {
+        /// Which stream; `None`: the association.
+        stream: Option<u16>,
+    },
+    /// What is buffered has fallen to the threshold that the user has set, or below
+    /// ([`AssociationHandle::set_low_threshold`](crate::AssociationHandle::set_low_threshold)).
+    BufferedLow {
+        /// Which stream; `None`: all of them together.
+        stream: Option<u16>,
+    },
     /// The peer restarted: sequence spaces began anew (RFC 9260, 5.2.4 A). Messages that it had not acknowledged are handed back, with
     /// [`Event::SendFailed`].
     Restarted {
@@ -233,13 +281,71 @@ pub struct Message {
     pub immediate: bool,
     /// User data; at least one byte. Kept, not copied, until it is acknowledged.
     pub payload: Bytes,
+    /// What few messages have.
+    pub options: Option<Box<MessageOptions>>,
 }
 
 impl Message {
     /// An ordered message.
     #[must_use]
     pub fn new(stream: u16, payload: Bytes) -> Self {
-        Self { stream, ppid: 0, unordered: false, immediate: false, payload }
+        Self { stream, ppid: 0, unordered: false, immediate: false, payload, options: None }
+    }
+
+    /// It is given up when it has not been sent, or needs to be sent again, later than so long after `send`
+    /// ([`Reliability::Lifetime`]).
+    #[must_use]
+    pub fn lifetime(self, lifetime: Duration) -> Self {
+        self.reliability(Reliability::Lifetime(lifetime))
+    }
+
+    /// It is given up when a chunk of it would have to be sent again more often ([`Reliability::Retransmissions`]).
+    #[must_use]
+    pub fn max_retransmissions(self, most: u16) -> Self {
+        self.reliability(Reliability::Retransmissions(most))
+    }
+
+    /// It is given up before it has begun to leave when the send buffer is full and something with a smaller value comes
+    /// ([`Reliability::Priority`]).
+    #[must_use]
+    pub fn priority(self, value: u32) -> Self {
+        self.reliability(Reliability::Priority(value))
+    }
+
+    /// How long it is worth sending, whatever its stream says.
+    #[must_use]
+    pub fn reliability(mut self, reliability: Reliability) -> Self {
+        self.options.get_or_insert_default().reliability = Some(reliability);
+        self
+    }
+
+    /// It is sent reliably where the peer does not skip what is given up (RFC 3758). Without this `send` refuses it there.
+    #[must_use]
+    pub fn or_reliable(mut self) -> Self {
+        self.options.get_or_insert_default().or_reliable = true;
+        self
+    }
+
+    /// The user's own mark, given back with whatever is told of the message.
+    #[must_use]
+    pub fn context(mut self, context: u32) -> Self {
+        self.options.get_or_insert_default().context = context;
+        self
+    }
+
+    /// Its fate is told: [`MessageOptions::fate`].
+    #[must_use]
+    pub fn tell_fate(mut self) -> Self {
+        self.options.get_or_insert_default().fate = Some(true);
+        self
+    }
+
+    /// It must leave with this code point: where its stream belongs to a subflow with another, `send` refuses it. (Two code
+    /// points for one stream would let its messages overtake each other, and each wait for the other.)
+    #[must_use]
+    pub fn dscp(mut self, dscp: Dscp) -> Self {
+        self.options.get_or_insert_default().dscp = Some(dscp);
+        self
     }
 }
 
@@ -261,8 +367,20 @@ pub struct Received {
     pub ppid: u32,
     /// Whether it was sent unordered.
     pub unordered: bool,
-    /// `None`: the message is whole, as it is unless messages in the making fill `partial_delivery_point` percent of the
-    /// receive window. Parts of an ordered message come one after the other among those of its stream.
+    /// Whether the peer has asked for a SACK at once with one of its chunks (I bit, RFC 7053).
+    pub immediate: bool,
+    /// Path that its last chunk came on, of what is handed over here.
+    pub path: u8,
+    /// Its number in its stream, as the wire has it: the stream sequence number of DATA (it means nothing where the message is
+    /// unordered), the message identifier of I-DATA.
+    pub number: u32,
+    /// TSN of its first chunk; under a FID of its own (level 1, sf2007) the subflow's number.
+    pub tsn: u32,
+    /// When its last chunk came, of what is handed over here.
+    pub at: Instant,
+    /// `None`: the message is whole, as it is unless it is longer than `partial_delivery_bytes`, or messages in the making fill
+    /// `partial_delivery_point` percent of the receive window. Parts of an ordered message come one after the other among
+    /// those of its stream.
     pub part: Option<Part>,
     /// Sequence space that is charged for it until it is read.
     pub(crate) space: SpaceId,
@@ -281,6 +399,8 @@ impl Received {
             _ => return Err(next),
         }
         self.part = next.part;
+        (self.at, self.path) = (next.at, next.path);
+        self.immediate |= next.immediate;
         self.rest.push(next.first);
         self.rest.extend(next.rest);
         Ok(())
@@ -360,4 +480,6 @@ pub enum Timer {
     Incoming,
     /// Waiting for the answer to a probe of a path's MTU, or a larger one is to be looked for.
     PathMtu,
+    /// The lifetime of a message ends.
+    Lifetime,
 }

@@ -19,6 +19,8 @@ pub struct IcmpError<'a> {
     pub destination: IpAddr,
     /// That packet, from the common header of SCTP on, as much of it as came back.
     pub quoted: &'a [u8],
+    /// The UDP port that it was going to, if it was encapsulated (RFC 6951).
+    pub udp_port: Option<u16>,
 }
 
 /// What ICMP says has happened to a packet.
@@ -61,8 +63,8 @@ impl<'a> IcmpError<'a> {
             return None;
         }
         let [.., a, b, c, d] = *head;
-        let quoted = sctp(head[9], packet.get(header..)?)?;
-        Some(Self { kind, destination: Ipv4Addr::new(a, b, c, d).into(), quoted })
+        let (quoted, udp_port) = sctp(head[9], packet.get(header..)?)?;
+        Some(Self { kind, destination: Ipv4Addr::new(a, b, c, d).into(), quoted, udp_port })
     }
 
     /// Reads an ICMP message of IPv6, from its type on. `None` for what is no error that SCTP looks at: "MAY ignore all ICMPv6
@@ -95,15 +97,19 @@ impl<'a> IcmpError<'a> {
             rest = rest.get(len..)?;
         }
         let address: [u8; 16] = *head.last_chunk()?;
-        Some(Self { kind, destination: Ipv6Addr::from(address).into(), quoted: sctp(next, rest)? })
+        let (quoted, udp_port) = sctp(next, rest)?;
+        Some(Self { kind, destination: Ipv6Addr::from(address).into(), quoted, udp_port })
     }
 }
 
-/// The SCTP packet behind the headers of IP: SCTP itself, or in UDP.
-fn sctp(protocol: u8, payload: &[u8]) -> Option<&[u8]> {
+/// The SCTP packet behind the headers of IP: SCTP itself, or in UDP, then with the port where that was going.
+fn sctp(protocol: u8, payload: &[u8]) -> Option<(&[u8], Option<u16>)> {
     match protocol {
-        SCTP => Some(payload),
-        UDP => payload.get(UDP_HEADER..),
+        SCTP => Some((payload, None)),
+        UDP => {
+            let ([_, _, hi, lo, ..], packet) = payload.split_first_chunk::<UDP_HEADER>()?;
+            Some((packet, Some(u16::from_be_bytes([*hi, *lo]))))
+        }
         _ => None,
     }
 }

@@ -35,6 +35,7 @@ mod icmp;
 mod ids;
 mod incoming;
 mod negotiation;
+mod options;
 mod path;
 pub mod properties;
 mod receiver;
@@ -47,6 +48,7 @@ mod tie_tags;
 mod undelivered;
 mod violation;
 
+pub use anabranch_base::{Dscp, Duration, Ecn, Instant, Meta, Rng, SecretRng, Transmit};
 pub use association::{Association, State};
 pub use config::{Config, Coupling, SubflowLevel, SubflowScheduler, SubflowSpec};
 pub use endpoint::handle::AssociationHandle;
@@ -57,6 +59,7 @@ pub use event::{
 };
 pub use icmp::{IcmpError, IcmpKind};
 pub use incoming::{AcceptConfig, AcceptError, EndpointEvent, Incoming, IncomingId, Offered, Withdrawn};
+pub use options::{Abandonments, MessageId, MessageOptions, Policy, Reliability};
 pub use stats::{
     ControlChunks, ControlStats, EndpointStats, Negotiated, PathStats, Snapshot, Stats, StreamStats,
     SubflowStats,

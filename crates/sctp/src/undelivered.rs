@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 
-use crate::event::Message;
-use crate::stream::outbound::Fragment;
+use crate::options::MessageId;
+use crate::stream::outbound::{Fragment, Queued};
 
 /// A message that was not delivered, as far as anybody knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +24,12 @@ pub struct Undelivered {
     /// Gap blocks have acknowledged all that is here. A peer may take that back (6.2.1), and may not have given to its user what it
     /// holds behind a hole.
     pub gap_acknowledged: bool,
+    /// Which message, if its fate or any other option was asked for; others are not told apart, which costs them nothing.
+    pub id: Option<MessageId>,
+    /// The user's own mark ([`Message::context`](crate::Message::context)).
+    pub context: u32,
+    /// What knows it by: see `sender::tickets`.
+    pub(crate) ticket: u32,
     pieces: Vec<Bytes>,
 }
 
@@ -55,7 +61,7 @@ impl Undelivered {
     }
 
     /// One that was never sent.
-    pub(crate) fn unsent(message: Message) -> Self {
+    pub(crate) fn unsent(message: Queued) -> Self {
         Self {
             stream: message.stream,
             ppid: message.ppid,
@@ -63,12 +69,15 @@ impl Undelivered {
             number: None,
             whole: true,
             gap_acknowledged: false,
+            id: None,
+            context: 0,
+            ticket: message.ticket,
             pieces: vec![message.payload],
         }
     }
 
     /// One that has begun to leave, and waits with the rest of it.
-    pub(crate) fn begun(message: Message, number: u32) -> Self {
+    pub(crate) fn begun(message: Queued, number: u32) -> Self {
         Self { number: Some(number), ..Self::unsent(message) }
     }
 
@@ -81,6 +90,9 @@ impl Undelivered {
             number: Some(fragment.mid.get()),
             whole: fragment.beginning,
             gap_acknowledged,
+            id: None,
+            context: 0,
+            ticket: fragment.ticket,
             pieces: vec![fragment.payload.clone()],
         }
     }

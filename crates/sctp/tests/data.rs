@@ -300,7 +300,7 @@ fn a_full_send_buffer_says_so_and_later_takes_more() {
     assert_eq!(accepted, 7);
     assert_eq!(pair.a.association(a).unwrap().send(pair.now, message.clone()), Err(SendError::Full));
     pair.run_for(SECOND);
-    assert!(pair.saw(Side::A, |e| *e == Event::Writable));
+    assert!(pair.saw(Side::A, |e| *e == Event::Writable { stream: None }));
     assert!(pair.a.association(a).unwrap().send(pair.now, message).is_ok());
     let empty = Message::new(0, Bytes::new());
     assert_eq!(pair.a.association(a).unwrap().send(pair.now, empty), Err(SendError::Empty));

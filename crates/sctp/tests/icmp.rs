@@ -12,6 +12,7 @@ use common::{PORT, Pair, Side, address, icmp_message};
 /// "Destination Unreachable" and its codes.
 const UNREACHABLE: u8 = 3;
 const PROTOCOL: u8 = 2;
+const PORT_UNREACHABLE: u8 = 3;
 const TOO_BIG: u8 = 4;
 
 /// The first packet of A that begins with this chunk.
@@ -89,6 +90,7 @@ fn messages_about_nobody() {
     let now = pair.now;
     for destination in ["10.0.0.9", "::1"] {
         let error = IcmpError {
+            udp_port: None,
             kind: IcmpKind::ProtocolUnreachable,
             destination: destination.parse().unwrap(),
             quoted: &packet,
@@ -232,6 +234,33 @@ fn unreachable_hosts_and_ports_end_nothing() {
     pair.run_for(Duration::from_secs(1));
     assert_eq!(state(&pair, a), State::Established);
     assert_eq!(pair.received.len(), 2);
+}
+
+/// RFC 6951, 5.5: where packets ride in UDP, 'Port Unreachable' says that the peer's host has nobody who takes them; only of the port
+/// that is in use, and with the right tag.
+// rfc6951:5.5-1 rfc6951:5.5-4
+#[test]
+fn port_unreachable_of_encapsulated_packets() {
+    let (mut pair, a, packet) = up(&Config::rfc9260());
+    let of_port = |port: u16, quoted: &[u8]| {
+        let [hi, lo] = port.to_be_bytes();
+        let udp = [&[0x26, 0xAB, hi, lo, 0, 0, 0, 0], quoted].concat();
+        let mut message = icmp_message(Side::A, UNREACHABLE, PORT_UNREACHABLE, 0, &udp);
+        message[8 + 9] = 17;
+        message
+    };
+    pair.inject_icmp(Side::A, &of_port(9899, &packet));
+    assert_eq!(state(&pair, a), State::Established, "no packet of it rides in UDP");
+    let peer = std::net::SocketAddr::new(address(Side::Z).ip(), 9899);
+    pair.a.association(a).unwrap().set_encapsulation_port(peer).unwrap();
+    pair.inject_icmp(Side::A, &of_port(9900, &packet));
+    pair.inject_icmp(Side::A, &icmp_message(Side::A, UNREACHABLE, PORT_UNREACHABLE, 0, &packet));
+    let mut forged = packet.clone();
+    forged[7] ^= 1;
+    pair.inject_icmp(Side::A, &of_port(9899, &forged));
+    assert_eq!(state(&pair, a), State::Established, "another port, no port, another tag");
+    pair.inject_icmp(Side::A, &of_port(9899, &packet));
+    assert_eq!(state(&pair, a), State::Closed);
 }
 
 /// Who wants a fixed MTU has one.

@@ -217,7 +217,7 @@ fn other_parameters_count_at_once() {
         assert!(pair.a(a).send(now, message.clone()).is_err());
         pair.a(a).set(now, "send_buffer", "100 kB").unwrap();
         pair.pump();
-        assert!(pair.saw(Side::A, |e| *e == Event::Writable));
+        assert!(pair.saw(Side::A, |e| *e == Event::Writable { stream: None }));
         assert!(pair.a(a).send(now, message).is_ok());
     }
 }

@@ -439,8 +439,10 @@ fn messages_that_the_peer_gives_up() {
     pair.run_for(Duration::from_secs(1));
     assert_eq!(texts(&pair).len(), 4);
     assert_eq!(pair.names().last().unwrap(), "Zx SACK");
-    // Nothing is left of what was given up: the whole window is free.
+    // Nothing is left of what was given up: the whole window is free. "for the purposes of sending a SACK, the receiver MUST follow
+    // the same rules as if a DATA chunk had been received" (RFC 3758, 3.6): it may wait for a second packet.
     pair.inject(Side::A, &forward(tsn.wrapping_add(11), 0, true));
+    pair.inject(Side::A, &forward(tsn.wrapping_add(12), 0, true));
     pair.pump();
     let sack = pair.log.last().unwrap();
     let parsed = Packet::parse(&sack.bytes, Checksum::Ignore).unwrap();

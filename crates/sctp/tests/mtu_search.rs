@@ -33,13 +33,21 @@ fn mtu(pair: &Pair, a: AssociationId) -> u16 {
 
 /// Only A probes; the network carries `carries` bytes.
 fn between(seed: u64, carries: usize, answers: bool) -> (Pair, AssociationId, AssociationId) {
+    connected(seed, carries, answers, &Config::rfc9260().with(|c| c.limits.send_buffer = 4 << 20))
+}
+
+/// The same, with what both ends can do.
+fn connected(
+    seed: u64,
+    carries: usize,
+    answers: bool,
+    both: &Config,
+) -> (Pair, AssociationId, AssociationId) {
     let mut pair = Pair::new(seed);
     (pair.carries, pair.routers_answer) = (Some(carries), answers);
-    pair.z.listen(std::sync::Arc::new(Config::rfc9260())).unwrap();
-    let a = pair
-        .a
-        .connect(pair.now, common::address(Side::Z), common::PORT, std::sync::Arc::new(probing()))
-        .unwrap();
+    pair.z.listen(std::sync::Arc::new(both.clone())).unwrap();
+    let probing = std::sync::Arc::new(with_probes(both.clone()));
+    let a = pair.a.connect(pair.now, common::address(Side::Z), common::PORT, probing).unwrap();
     pair.run_for(Duration::from_millis(200));
     let z = pair.id_of(Side::Z);
     (pair, a, z)
@@ -47,7 +55,7 @@ fn between(seed: u64, carries: usize, answers: bool) -> (Pair, AssociationId, As
 
 /// "Probe packets consist of an SCTP common header followed by a HEARTBEAT chunk and a PAD chunk" (6.2.1.2); the base is confirmed
 /// first, and then the largest size is tried.
-// rfc8899:3-3 rfc8899:3-5 rfc8899:5.2-1 rfc8899:5.3.2-1 rfc8899:6.2-1
+// rfc8899:3-3 rfc8899:3-5 rfc8899:3-8 rfc8899:4.1-1 rfc8899:5.2-1 rfc8899:5.3.2-1 rfc8899:6.2-1
 #[test]
 fn the_common_path_takes_two_probes() {
     let (mut pair, a, _) = between(1, 1500, false);
@@ -65,7 +73,7 @@ fn the_common_path_takes_two_probes() {
 }
 
 /// Every size is found, with answers of routers and without, and used.
-// rfc8899:3-11 rfc8899:4.6.2-1 rfc8899:6.2.1.4-2
+// rfc8899:3-1 rfc8899:3-11 rfc8899:3-18 rfc8899:4.3-1 rfc8899:4.6.2-1 rfc8899:6.2.1.4-2 rfc6951:5.6-3
 #[test]
 fn paths_of_every_size() {
     for (seed, carries) in
@@ -108,6 +116,7 @@ fn lost_probes_are_no_sign_of_anything() {
 
 /// A path that shrinks in the middle of a transfer, silently or with ICMP, and grows again: everything arrives once and in order, in
 /// all encodings, and what the path carries is used (4.3: black holes; 4.6: PTB messages).
+// rfc9260:7.3-1 rfc8899:3-21 rfc8899:3-24 rfc8899:8-4
 #[test]
 fn a_path_that_shrinks_and_grows_again() {
     for (shape, config) in [
@@ -145,6 +154,32 @@ fn a_path_that_shrinks_and_grows_again() {
             pair.a.association(a).unwrap().shutdown(now);
             pair.run_for(Duration::from_secs(60));
             assert_eq!(pair.a.view(a).unwrap().state(), State::Closed, "{what}");
+        }
+    }
+}
+
+/// The largest message that leaves in one chunk follows the path and the encoding: "the maximum size of data block that can be sent"
+/// (4.4). One byte more makes two chunks.
+// rfc8899:3-19 rfc8899:4.4-1 rfc8899:5-2
+#[test]
+fn the_largest_message_that_is_not_fragmented() {
+    let plain = Config::rfc9260();
+    let interleaved = plain.clone().with(|c| c.extensions.interleaving = true);
+    for (config, header) in [(plain, 16), (interleaved, 20)] {
+        // A packet of 1,320 bytes is not among the sizes that a search begins with: the base is used until more is known.
+        for (wait, mtu) in [(0, 1200), (60, 1320)] {
+            let (mut pair, a, _) = connected(7, 1320, false, &config);
+            pair.run_for(Duration::from_secs(wait));
+            let most = pair.a.view(a).unwrap().max_unfragmented();
+            assert_eq!(most, mtu - 20 - 12 - header, "{mtu}");
+            for (more, chunks) in [(0, 1), (1, 2)] {
+                let before = pair.log.len();
+                pair.send(Side::A, a, 0, &vec![1; most + more]);
+                pair.run_for(Duration::from_millis(1));
+                let kinds: Vec<u8> = pair.log[before..].iter().flat_map(Logged::kinds).collect();
+                let sent = kinds.iter().filter(|kind| [kind::DATA, kind::I_DATA].contains(kind)).count();
+                assert_eq!(sent, chunks, "{mtu} + {more}");
+            }
         }
     }
 }

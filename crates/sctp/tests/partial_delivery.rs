@@ -104,8 +104,8 @@ fn life(seed: u64) -> Duration {
         payload.iter_mut().enumerate().for_each(|(i, byte)| *byte = (i / 3 + len + stream) as u8);
         let message = Message { unordered, ..Message::new(stream as u16, Bytes::from(payload.clone())) };
         match pair.a.association(a).unwrap().send(pair.now, message) {
-            Ok(()) if unordered => expected.unordered.push(payload),
-            Ok(()) => expected.ordered[stream].push_back(payload),
+            Ok(_) if unordered => expected.unordered.push(payload),
+            Ok(_) => expected.ordered[stream].push_back(payload),
             Err(SendError::Full) => break,
             Err(error) => panic!("{what}: {error}"),
         }

@@ -494,7 +494,7 @@ fn s1_3_other_addresses() {
                 }
             }
             while let Some((id, event)) = z.poll_event() {
-                if matches!(event, Event::Readable) {
+                if matches!(event, Event::Readable { .. }) {
                     while let Some(m) = z.association(id).unwrap().receive() {
                         got += m.len();
                     }

@@ -127,6 +127,7 @@ fn what_was_negotiated() {
         Config::rfc9260().with(|c| {
             c.extensions.interleaving = true;
             c.extensions.reconfiguration = true;
+            c.extensions.partial_reliability = true;
             c.extensions.adaptation_indication = Some(adaptation);
             c.streams.outbound = streams;
         })
@@ -141,6 +142,7 @@ fn what_was_negotiated() {
         inbound_streams: 7,
         interleaving: true,
         reconfiguration: true,
+        partial_reliability: true,
         subflow_level: SubflowLevel::Zero,
         sends_zero_checksum: false,
         takes_zero_checksum: false,
@@ -153,5 +155,7 @@ fn what_was_negotiated() {
     // Towards a peer without any of it: off.
     let (plain, a, _) = Pair::between(6, &config(1, 300), &Config::rfc9260());
     let seen = plain.a.view(a).unwrap().negotiated().unwrap();
-    assert!(!seen.interleaving && !seen.reconfiguration && seen.adaptation.is_none());
+    assert!(
+        !seen.interleaving && !seen.reconfiguration && !seen.partial_reliability && seen.adaptation.is_none()
+    );
 }

@@ -49,7 +49,7 @@ impl Sent {
         let mut payload = vec![stream as u8 ^ list.len() as u8; len.max(4)];
         payload[..4].copy_from_slice(&(list.len() as u32).to_be_bytes());
         match pair.a.association(id).unwrap().send(pair.now, Message::new(stream, Bytes::from(payload))) {
-            Ok(()) => {
+            Ok(_) => {
                 list.push(len.max(4));
                 true
             }

@@ -259,7 +259,7 @@ fn life(seed: u64) {
                         .unwrap()
                         .send(pair.now, Message::new(stream, Bytes::from(payload)))
                     {
-                        Ok(()) => *n += 1,
+                        Ok(_) => *n += 1,
                         Err(SendError::Full) => {}
                         Err(error) => panic!("{what}: {error}"),
                     }

@@ -35,5 +35,5 @@ pub use record::Columns;
 pub use run::{RunOutput, check, run};
 pub use summary::{
     ClassSummary, FlowSummary, GroupSummary, LinkSummary, Measures, ObjectSummary, ShareSummary,
-    SubflowSummary, Summary,
+    SourceSummary, SubflowSummary, Summary,
 };

@@ -16,6 +16,7 @@ use crate::summary::{
 use crate::world::World;
 
 mod groups;
+mod messages;
 
 /// The results of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,12 +99,16 @@ fn summary(scenario: &Scenario, seed: u64, world: &mut World) -> Summary {
         let (received, intact, receiver_failed) = match &receiver.app {
             App::Sink(sink) => (sink.received, sink.verdict(), sink.failed.clone()),
             App::Client(client) => (client.received, client.verdict(), client.failed.clone()),
-            App::Source(_) | App::Server(_) => (Received::default(), None, None),
+            App::Collector(collector) => {
+                (collector.received, Some(collector.intact), collector.failed.clone())
+            }
+            _ => (Received::default(), None, None),
         };
         let (connected_at, closed_at, sender_failed) = match &sender.app {
             App::Source(source) => (source.connected_at, source.closed_at, source.failed.clone()),
             App::Server(server) => (server.connected_at, server.closed_at, server.failed.clone()),
-            App::Sink(_) | App::Client(_) => (None, None, None),
+            App::Generator(made) => (made.connected_at, made.closed_at, made.failed.clone()),
+            _ => (None, None, None),
         };
         let established_at = match flow.opened_by {
             Opener::Sender => connected_at,
@@ -140,6 +145,7 @@ fn summary(scenario: &Scenario, seed: u64, world: &mut World) -> Summary {
         groups: groups::groups(&scenario.flows, &flows),
         flows,
         objects: objects(scenario, &world.sides),
+        sources: messages::sources(scenario, &world.sides),
         links,
     }
 }

@@ -61,7 +61,7 @@ impl Watch {
 impl Side {
     /// Whether this end sends user data.
     pub(crate) const fn is_sender(&self) -> bool {
-        matches!(self.app, App::Source(_) | App::Server(_))
+        matches!(self.app, App::Source(_) | App::Server(_) | App::Generator(_))
     }
 
     /// A packet has arrived.
@@ -99,8 +99,10 @@ impl Side {
             self.opens_at = None;
             self.opened_at = Some(now);
             self.failed = self.engine.open(now).err();
-            if let App::Source(source) = &mut self.app {
-                source.opened();
+            match &mut self.app {
+                App::Source(source) => source.opened(),
+                App::Generator(generator) => generator.opened(now),
+                _ => {}
             }
             // Others may be opened together with it.
             if let Some(page) = self.page {
@@ -136,7 +138,12 @@ impl Side {
     }
 
     /// The end of the warm-up.
-    pub(crate) fn start_counting(&mut self) {
+    pub(crate) fn start_counting(&mut self, now: Instant) {
+        match &mut self.app {
+            App::Generator(generator) => generator.start_counting(),
+            App::Collector(collector) => collector.start_counting(now),
+            _ => {}
+        }
         self.base = self.engine.counts();
         self.subflow_base = self.engine.subflows();
         self.engine.reset_peaks();
@@ -195,7 +202,8 @@ impl Side {
         self.drain_trace(net);
         match &self.app {
             App::Source(source) => earlier(earlier(timeout, self.opens_at), source.wakes_at(now)),
-            App::Sink(_) | App::Server(_) | App::Client(_) => earlier(timeout, self.opens_at),
+            App::Generator(generator) => earlier(earlier(timeout, self.opens_at), generator.wakes_at(now)),
+            _ => earlier(timeout, self.opens_at),
         }
     }
 

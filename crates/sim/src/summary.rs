@@ -23,6 +23,9 @@ pub struct Summary {
     /// One for each object that a client fetches, in the order of the list; lists in the order of the scenario.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub objects: Vec<ObjectSummary>,
+    /// One for each source of messages, flow by flow, in the order of the scenario.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<SourceSummary>,
     /// One for each link, in the order of the scenario.
     pub links: Vec<LinkSummary>,
 }
@@ -46,6 +49,42 @@ pub struct ObjectSummary {
     pub first_byte_s: Option<f64>,
     /// When the client had its last byte.
     pub completion_s: Option<f64>,
+}
+
+/// What came of one source of messages: those made from the end of the warm-up on. Latencies are from the making of a message to the
+/// moment in which the receiving application has all of it; nearest ranks.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SourceSummary {
+    /// The name that the file gives the flow.
+    pub name: String,
+    /// The flow that carries it, as the flows name it.
+    pub flow: String,
+    /// Its own name.
+    pub source: String,
+    /// The stream that carries it.
+    pub stream: u16,
+    /// Messages made.
+    pub made: u64,
+    /// Of these, those that the receiving application had before the end of the run.
+    pub delivered: u64,
+    /// Of these, those that came within the deadline; all of them where there is none.
+    pub in_time: u64,
+    /// Bytes of the delivered messages.
+    pub delivered_bytes: u64,
+    /// Mean latency, seconds; `None` when nothing was delivered, as for the others.
+    pub latency_mean_s: Option<f64>,
+    /// Least.
+    pub latency_min_s: Option<f64>,
+    /// Median.
+    pub latency_p50_s: Option<f64>,
+    /// 90 % took no longer.
+    pub latency_p90_s: Option<f64>,
+    /// 99 % took no longer.
+    pub latency_p99_s: Option<f64>,
+    /// 99.9 % took no longer.
+    pub latency_p999_s: Option<f64>,
+    /// Longest.
+    pub latency_max_s: Option<f64>,
 }
 
 /// What the flows of one `count` did together.

@@ -201,7 +201,7 @@ impl World {
     fn tick(&mut self, now: Instant) {
         if self.clock.warmup.is_some_and(|at| at <= now) {
             self.clock.warmup = None;
-            self.sides.iter_mut().for_each(Side::start_counting);
+            self.sides.iter_mut().for_each(|side| side.start_counting(now));
         }
         if let Some((at, interval)) = self.clock.sample.filter(|(at, _)| *at <= now) {
             self.clock.sample = Some((at + interval, interval));

@@ -26,6 +26,8 @@ const NAMES: &[&str] = &[
     "reconfig_enable",
     "intl_enable",
     "interleaving",
+    "pr_enable",
+    "prsctp_enable",
     "plpmtud_enable",
     "plpmtud_max_probes",
     "plpmtud_min_probe_rtx_time",
@@ -35,8 +37,6 @@ const NAMES: &[&str] = &[
 /// Extensions that do not exist here: turning them off is no work, turning them on changes nothing that is sent.
 const SWITCHES: &[&str] = &[
     "ecn_enable",
-    "pr_enable",
-    "prsctp_enable",
     "asconf_enable",
     "addip_enable",
     "auth_enable",
@@ -100,6 +100,7 @@ fn set(name: &str, value: &str, config: &mut Config) -> Result<(), String> {
         "sack_timeout" | "delayed_sack_time" => config.sack.delay = ms,
         "sack_freq" => config.sack.every = u16::try_from(number).unwrap_or(u16::MAX).max(1),
         "reconfig_enable" => config.extensions.reconfiguration = number != 0,
+        "pr_enable" | "prsctp_enable" => config.extensions.partial_reliability = number != 0,
         "intl_enable" | "interleaving" => config.extensions.interleaving = number != 0,
         "plpmtud_enable" => {
             config.path_mtu.discovery = if number == 0 { MtuDiscovery::Icmp } else { MtuDiscovery::Probes };

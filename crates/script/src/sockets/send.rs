@@ -78,6 +78,7 @@ pub(crate) fn send(
         unordered: how.flags & UNORDERED != 0,
         immediate: how.flags & IMMEDIATE != 0,
         payload,
+        options: None,
     };
     let Some(mut association) = network.endpoint(port).and_then(|endpoint| endpoint.association(id)) else {
         return Answer::Fails("EPIPE");
@@ -88,12 +89,19 @@ pub(crate) fn send(
     }
     if len > 0 || how.flags & END == 0 {
         match association.send(now, message) {
-            Ok(()) => {}
-            Err(SendError::Full) if nonblocking => return Answer::Fails("EAGAIN"),
-            Err(SendError::Full) => return Answer::Blocks,
+            Ok(_) => {}
+            Err(SendError::Full | SendError::StreamFull { .. }) if nonblocking => {
+                return Answer::Fails("EAGAIN");
+            }
+            Err(SendError::Full | SendError::StreamFull { .. }) => return Answer::Blocks,
             Err(SendError::Closing) => return Answer::Fails("EPIPE"),
             Err(SendError::TooLong { .. }) => return Answer::Fails("EMSGSIZE"),
-            Err(SendError::Empty | SendError::NoSuchStream { .. }) => return Answer::Fails("EINVAL"),
+            Err(
+                SendError::Empty
+                | SendError::NoSuchStream { .. }
+                | SendError::Reliable { .. }
+                | SendError::OtherSubflow { .. },
+            ) => return Answer::Fails("EINVAL"),
         }
     }
     if how.flags & END != 0 {

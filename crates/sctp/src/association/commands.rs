@@ -5,8 +5,9 @@ use anabranch_wire::Tsn;
 
 use super::{Association, State};
 use crate::config::{Coupling, SubflowSpec};
-use crate::error::SubflowError;
+use crate::error::{SendError, SubflowError};
 use crate::ids::SubflowId;
+use crate::options::{Abandonments, Policy, Reliability};
 
 impl Association {
     /// Opens another subflow; its streams move there.
@@ -142,5 +143,44 @@ impl Association {
         for id in self.sender.without_fid() {
             self.ask_for_fid(id);
         }
+    }
+
+    /// Lifetimes have ended.
+    #[cold]
+    pub(super) fn end_lifetimes(&mut self) {
+        self.sender.end_lifetimes(&mut self.cx);
+        self.after_abandonment();
+    }
+
+    /// What was given up may have been the last that something waited for.
+    pub(super) fn after_abandonment(&mut self) {
+        self.close_drained_subflows();
+        self.advance_shutdown();
+    }
+
+    /// Whether the fate of every message is told.
+    pub(crate) fn tell_fates(&mut self, on: bool) {
+        self.sender.tell_fates(on);
+    }
+
+    /// Whether the user is told that nothing is left to send.
+    pub(crate) fn tell_when_dry(&mut self, now: Instant, on: bool) {
+        self.cx.now = now;
+        self.sender.tell_when_dry(&mut self.cx, on);
+    }
+
+    /// How reliable messages are that do not say so.
+    pub(crate) fn set_reliability(
+        &mut self,
+        stream: Option<u16>,
+        reliability: Reliability,
+    ) -> Result<(), SendError> {
+        self.sender.set_reliability(&self.cx, stream, reliability)
+    }
+
+    /// Messages that were given up (RFC 7496, 4.3 and 4.4): under one policy or any, on one stream or any.
+    #[must_use]
+    pub fn abandoned(&self, stream: Option<u16>, policy: Option<Policy>) -> Abandonments {
+        self.sender.abandoned(stream, policy)
     }
 }

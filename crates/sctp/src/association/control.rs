@@ -157,6 +157,35 @@ impl Control {
         next
     }
 
+    /// How many answers wait: errors to report, heartbeats to answer.
+    #[inline]
+    pub(super) fn answers(&self) -> (usize, usize) {
+        self.rare.as_ref().map_or((0, 0), |rare| (rare.errors.len(), rare.heartbeat_acks.len()))
+    }
+
+    /// A packet has been read, and made some answers wait beside the `earlier` ones. Those stay that fit one packet with `room`
+    /// for chunks, the first in any case: the sender "MUST NOT send more than one packet containing chunks other than DATA chunks",
+    /// which "protects the network for triggering a packet burst in response to a single packet" (12.4).
+    // rfc9260:12.4-2
+    #[inline(never)]
+    pub(super) fn keep_one_packet(&mut self, earlier: (usize, usize), room: usize) {
+        let Some(rare) = &mut self.rare else { return };
+        let mut used = 0;
+        for (queue, earlier) in [(&mut rare.errors, earlier.0), (&mut rare.heartbeat_acks, earlier.1)] {
+            let mut place = 0;
+            queue.retain(|(_, value)| {
+                place += 1;
+                if place <= earlier {
+                    return true;
+                }
+                let len = 4 + value.len().next_multiple_of(4);
+                let stays = used == 0 || used + len <= room;
+                used += if stays { len } else { 0 };
+                stays
+            });
+        }
+    }
+
     /// The association has ended: only the last word may still leave.
     pub(super) fn close(&mut self) {
         let abort = self.rare.as_mut().and_then(|rare| rare.abort.take());

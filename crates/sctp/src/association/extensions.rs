@@ -76,7 +76,7 @@ impl Association {
         if self.encoding != Encoding::Sf {
             return;
         }
-        self.sender.downgrade();
+        self.sender.downgrade(&mut self.cx);
         self.receiver.downgrade();
         self.encoding = Encoding::Interleaved;
         self.cx.stats.sf_downgrades += 1;

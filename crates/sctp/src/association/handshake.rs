@@ -208,6 +208,8 @@ impl Association {
     /// INIT ACK in COOKIE-WAIT (5.1 C). The endpoint has checked tag, tag value and streams.
     // rfc9260:3.2.2-2 rfc9260:3.3.3-19 rfc9260:5.1.1-2 rfc9260:5.1.4-1 rfc9260:5.1.4-2 rfc9260:5.2.3-1
     pub(super) fn on_init_ack(&mut self, init: PeerInit) {
+        let offer = Offer::of(&self.cx.config, true);
+        let unknown = init.unknown_to(&offer);
         let Some(cookie) = init.cookie else { return };
         // 5.2.3: in any other state "the endpoint SHOULD discard the INIT ACK chunk".
         let Phase::CookieWait(before) = &mut self.phase else { return };
@@ -225,12 +227,14 @@ impl Association {
         if let Some(sent) = before.t1.filter(|_| before.retransmits == 0) {
             self.sample_handshake(sent - before.rto);
         }
-        let agreed = Offer::of(&config, true).agree(&init.offer);
+        let agreed = offer.agree(&init.offer);
         self.adopt_extensions(&agreed);
         let dropped = self.sender.drop_ungranted_streams(&mut self.cx);
         self.return_unsent(dropped);
-        if !init.unrecognized.is_empty() {
-            self.control.report(PathId::FIRST, causes::unrecognized_parameter(&init.unrecognized));
+        let refused = self.sender.settle_reliability(&mut self.cx);
+        self.return_unsent(refused);
+        if !unknown.is_empty() {
+            self.control.report(PathId::FIRST, causes::unrecognized_parameter(&unknown));
         }
         self.control.cancel(Kind::Init);
         self.control.ask(Kind::CookieEcho, PathId::FIRST);
@@ -288,6 +292,8 @@ impl Association {
                 self.adopt_cookie(cookie);
                 let dropped = self.sender.drop_ungranted_streams(&mut self.cx);
                 self.return_unsent(dropped);
+                let refused = self.sender.settle_reliability(&mut self.cx);
+                self.return_unsent(refused);
             }
             self.control.cancel(Kind::Init);
             self.control.cancel(Kind::CookieEcho);

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use anabranch_wire::Tsn;
 use anabranch_wire::cause::{Cause, MissingParameters, UnresolvableAddress};
 use anabranch_wire::chunk::init::{self, Init, InitKind};
-use anabranch_wire::param::{CookiePreservative, Param, Params, SfCap, StateCookie, kind};
+use anabranch_wire::param::{CookiePreservative, Param, Params, RawParam, SfCap, StateCookie, kind};
 use anabranch_wire::sf::CodePoints;
 use anabranch_wire::sf2007::{SUBFLOW_CAPABLE, SubflowCapable};
 
@@ -105,9 +105,13 @@ impl PeerInit {
                     peer.offer.adaptation.get_or_insert(indication.code_point);
                 }
                 Param::SupportedAddressTypes(_) | Param::Unrecognized(_) | Param::HeartbeatInfo(_) => {}
+                // Unrecognized, too, where it is not offered: `unknown_to`.
+                Param::ForwardTsnSupported(_) => {
+                    peer.offer.forward_tsn = true;
+                    peer.note_unrecognized(raw);
+                }
                 // Extensions that this endpoint does not speak are unrecognized parameters like any other.
                 Param::EcnCapable(_)
-                | Param::ForwardTsnSupported(_)
                 | Param::ReconfigResponse(_)
                 | Param::SfCap(_)
                 | Param::SfAdd(_)
@@ -118,12 +122,8 @@ impl PeerInit {
                 | Param::AddOutgoingStreams(_)
                 | Param::AddIncomingStreams(_)
                 | Param::Unknown(_) => {
-                    let action = anabranch_wire::param::unknown_action(raw.kind);
-                    if action.reports() && peer.unrecognized.len() + raw.bytes.len() + 8 <= MAX_UNRECOGNIZED {
-                        peer.unrecognized.extend_from_slice(raw.bytes);
-                        peer.unrecognized.resize(peer.unrecognized.len().next_multiple_of(4), 0);
-                    }
-                    if !action.goes_on() {
+                    peer.note_unrecognized(raw);
+                    if !anabranch_wire::param::unknown_action(raw.kind).goes_on() {
                         break;
                     }
                 }
@@ -140,6 +140,26 @@ impl PeerInit {
         {
             self.addresses.push(address);
         }
+    }
+
+    /// A parameter that its sender is to hear of, if its type says so.
+    fn note_unrecognized(&mut self, raw: RawParam<'_>) {
+        let reports = anabranch_wire::param::unknown_action(raw.kind).reports();
+        if reports && self.unrecognized.len() + raw.bytes.len() + 8 <= MAX_UNRECOGNIZED {
+            self.unrecognized.extend_from_slice(raw.bytes);
+            self.unrecognized.resize(self.unrecognized.len().next_multiple_of(4), 0);
+        }
+    }
+
+    /// Its parameters that an endpoint with this offer does not know.
+    pub(crate) fn unknown_to(&self, offer: &Offer) -> Vec<u8> {
+        let mut unknown = Vec::new();
+        let all = Params::new(&self.unrecognized).into_iter().flatten();
+        for raw in all.filter(|raw| !offer.knows(raw.kind)) {
+            unknown.extend_from_slice(raw.bytes);
+            unknown.resize(unknown.len().next_multiple_of(4), 0);
+        }
+        unknown
     }
 
     /// Whether its a_rwnd is smaller than any may be (3.3.2, 3.3.3).

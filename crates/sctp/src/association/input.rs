@@ -4,7 +4,7 @@ use anabranch_base::{Instant, Meta};
 use anabranch_wire::Tsn;
 use anabranch_wire::cause::{Causes, SfReason, SfViolation};
 use anabranch_wire::chunk::sack::GapBlock;
-use anabranch_wire::chunk::{Chunk, Data, Init, ReceiveTime, SfData, SfSack, kind};
+use anabranch_wire::chunk::{Chunk, Data, Init, ReceiveTime, SfData, SfForward, SfSack, kind};
 use anabranch_wire::{ChunkError, Chunks, CommonHeader, RawChunk};
 
 use super::control::Kind;
@@ -75,6 +75,7 @@ impl Association {
     ) -> PacketOutcome {
         self.cx.now = now;
         let path = self.note_source(meta);
+        let answers = self.control.answers();
         let mut reading =
             Reading { path, data: PacketRead::on(path), outcome: PacketOutcome::default(), size };
         for raw in chunks {
@@ -100,8 +101,18 @@ impl Association {
                 break;
             }
         }
+        if self.control.answers() != answers {
+            self.limit_answers(path, answers);
+        }
         self.finish_packet(&reading, size);
         reading.outcome
+    }
+
+    /// What a packet has been answered with fits one packet, with a control chunk that may go before it.
+    #[cold]
+    fn limit_answers(&mut self, path: PathId, earlier: (usize, usize)) {
+        let packet = self.cx.paths.get(path).map_or(0, crate::path::Path::max_packet);
+        self.control.keep_one_packet(earlier, packet.saturating_sub(CommonHeader::LEN + 8));
     }
 
     /// The path on which a packet is answered: that of its source address, if that is confirmed, or the one in use. Answers
@@ -237,6 +248,10 @@ impl Association {
             kind::I_DATA => interleaving,
             kind::RE_CONFIG => self.reconfig.is_some(),
             kind::PAD => true,
+            // "at no time during the life of the association can it send or process a FORWARD TSN. It MUST instead act as if it
+            // does NOT support the FORWARD TSN chunk" (RFC 3758, 3.3.1).
+            // rfc3758:3.3.1-2 rfc3758:3.3.1-3 rfc3758:3.3.2-4 rfc3758:3.3.2-5
+            kind::FORWARD_TSN => self.encoding == Encoding::Rfc9260 && self.is_partially_reliable(),
             kind::I_FORWARD_TSN => self.agreed_on_i_forward_tsn(),
             other if config.subflows.codes.chunk_types().contains(&other) => {
                 matches!(self.encoding, Encoding::Sf | Encoding::Sf2007)
@@ -246,9 +261,10 @@ impl Association {
         if agreed { Chunk::parse_with(raw, &config.subflows.codes) } else { Ok(Chunk::Unknown(raw)) }
     }
 
-    /// It is listed where level 1 is offered, and a peer may take us at our word.
+    /// It is listed where level 1 is offered, too, and a peer may take us at our word.
     fn agreed_on_i_forward_tsn(&self) -> bool {
-        self.encoding.identifies_messages() && self.cx.config.subflows.level == SubflowLevel::One
+        let listed = self.cx.config.subflows.level == SubflowLevel::One;
+        self.encoding.identifies_messages() && (listed || self.is_partially_reliable())
     }
 
     /// False when the rest of the packet must not be read.
@@ -333,13 +349,19 @@ impl Association {
             }
             // "The receiver of the PAD chunk MUST discard this chunk" (RFC 4820, 3).
             Chunk::Pad(_) => {}
-            // Partial reliability was not agreed: nobody may give up anything.
-            Chunk::SfForward(_) | Chunk::ForwardTsn(_) => {}
-            Chunk::IForwardTsn(forward) => {
-                if self.cx.state.receives_data() {
-                    self.receiver.on_i_forward_tsn(&mut self.cx, &mut reading.data, forward);
+            Chunk::ForwardTsn(forward) => {
+                if self.takes_data() {
+                    self.receiver.on_forward_tsn(&mut self.cx, &mut reading.data, forward);
                 }
             }
+            Chunk::IForwardTsn(forward) => {
+                if self.takes_data() {
+                    let (cumulative, skipped) = (forward.cumulative, forward.skipped());
+                    let (cx, read) = (&mut self.cx, &mut reading.data);
+                    self.receiver.on_skipped_messages(cx, read, SpaceId::FIRST, cumulative, skipped);
+                }
+            }
+            Chunk::SfForward(forward) => self.on_sf_forward(reading, forward),
             // "The same applies if I-DATA support has not been negotiated for an association and an I-DATA chunk is received"
             // (RFC 8260, 2.2.3); to an endpoint that does not offer it, it is unknown.
             Chunk::Unknown(raw) if raw.kind == kind::I_DATA && self.cx.config.offers_interleaving() => {
@@ -349,6 +371,13 @@ impl Association {
             // violation" (RFC 8260, 2.3.1).
             Chunk::Unknown(raw) if raw.kind == kind::FORWARD_TSN && self.agreed_on_i_forward_tsn() => {
                 return Err(Violation::Protocol("a FORWARD-TSN chunk where I-FORWARD-TSN was agreed"));
+            }
+            // "The same applies if I-FORWARD-TSN support has not been negotiated for an association and an I-FORWARD-TSN chunk is
+            // received" (RFC 8260, 2.3.1); to an endpoint that does not offer it, it is unknown.
+            Chunk::Unknown(raw)
+                if raw.kind == kind::I_FORWARD_TSN && self.cx.config.offers_i_forward_tsn() =>
+            {
+                return Err(Violation::Protocol("an I-FORWARD-TSN chunk where it was not agreed"));
             }
             Chunk::Unknown(raw) => {
                 let action = raw.unknown_action();
@@ -425,6 +454,18 @@ impl Association {
         let judged = self.receiver.judge(data.fid, data.epoch);
         let Some(at) = self.judged(reading.path, judged, data.fid, data.epoch) else { return Ok(()) };
         self.on_data_chunk(reading, at, &DataChunk::from(data))
+    }
+
+    /// SF-FORWARD. It is listed wherever level 1 is offered; "PR only if Forward-TSN is negotiated": without that nobody may
+    /// give up anything.
+    fn on_sf_forward(&mut self, reading: &mut Reading, forward: &SfForward<'_>) {
+        if !self.cx.state.receives_data() || !self.is_partially_reliable() {
+            return;
+        }
+        let judged = self.receiver.judge(forward.fid, forward.epoch);
+        let Some(at) = self.judged(reading.path, judged, forward.fid, forward.epoch) else { return };
+        let (cx, read) = (&mut self.cx, &mut reading.data);
+        self.receiver.on_skipped_messages(cx, read, at, forward.cumulative, forward.skipped());
     }
 
     /// SF-SACK.

@@ -7,7 +7,7 @@ use anabranch_base::{Duration, Instant};
 
 use super::{Association, State};
 use crate::config::Config;
-use crate::error::{ChangeError, PathError};
+use crate::error::{ChangeError, PathError, SendError};
 use crate::event::Event;
 use crate::ids::PathId;
 use crate::path::Path;
@@ -140,6 +140,12 @@ impl Association {
         Ok(())
     }
 
+    /// The UDP port of an address of the peer, 0 for none; `None` where the peer has no such address.
+    pub(crate) fn encapsulation_port(&self, address: IpAddr) -> Option<u16> {
+        let path = self.cx.paths.iter().find(|(_, path)| path.remote.ip() == address);
+        path.map(|(_, path)| path.remote.port())
+    }
+
     /// The UDP port of an address (RFC 6951, 6.1).
     pub(crate) fn set_encapsulation_port(&mut self, address: SocketAddr) -> Result<(), PathError> {
         let id = self.find_path(address.ip())?;
@@ -156,7 +162,13 @@ impl Association {
             return Err(ChangeError::Closed);
         }
         self.cx.config.check_change(&changed)?;
+        let window = (self.cx.config.limits.receive_window, changed.limits.receive_window);
+        if window.0 != window.1 && self.receiver.has_floors() {
+            return Err(Config::fixed("receive_window"));
+        }
         self.cx.now = now;
+        let mut changed = changed;
+        changed.limits.receive_window = window.0;
         let before = std::mem::replace(&mut self.cx.config, Arc::new(changed));
         let config = Arc::clone(&self.cx.config);
         let bounds = (config.timers.rto_min, config.timers.rto_max);
@@ -165,12 +177,27 @@ impl Association {
                 path.rtt.set_bounds(bounds.0, bounds.1);
             }
         }
-        self.sender.follow(&config);
+        self.sender.follow(&self.cx, &before);
+        if window.0 != window.1 {
+            self.receiver.change_window(&mut self.cx, window.1);
+        }
+        if config.path_mtu.discovery != before.path_mtu.discovery {
+            self.change_discovery();
+        }
         if config.timers.heartbeat_interval != before.timers.heartbeat_interval {
             self.arm_heartbeats();
         }
         self.sender.tell_writable(&mut self.cx);
         Ok(())
+    }
+
+    /// When the user is to be told that what is buffered is low.
+    pub(crate) fn set_low_threshold(
+        &mut self,
+        stream: Option<u16>,
+        bytes: Option<usize>,
+    ) -> Result<(), SendError> {
+        self.sender.set_low_threshold(&self.cx, stream, bytes)
     }
 
     /// RECEIVE_UNSENT (11.1.14).
@@ -195,17 +222,22 @@ impl Association {
         }
         let returned = self.returned.get_or_insert_default();
         let before = (returned.unsent.len(), returned.unacknowledged.len());
-        self.sender.take_undelivered(returned);
+        self.sender.take_undelivered(&mut self.cx, returned);
+        if returned.is_empty() {
+            // What was given up only waited for the peer to skip it.
+            self.returned = None;
+            return (0, 0);
+        }
         let (unsent, unacknowledged) = (returned.unsent.len(), returned.unacknowledged.len());
         self.cx.tell(Event::SendFailed { unsent, unacknowledged });
         (unsent - before.0, unacknowledged - before.1)
     }
 
     /// Messages that no stream takes any more.
-    pub(super) fn return_unsent(&mut self, messages: Vec<crate::event::Message>) {
+    pub(super) fn return_unsent(&mut self, messages: Vec<Undelivered>) {
         if !messages.is_empty() {
             let returned: &mut Returned = self.returned.get_or_insert_default();
-            returned.unsent.extend(messages.into_iter().map(Undelivered::unsent));
+            returned.unsent.extend(messages);
         }
     }
 }

@@ -36,6 +36,7 @@ use crate::encoding::Encoding;
 use crate::error::SendError;
 use crate::event::{CloseReason, Event, Message, Received};
 use crate::ids::{PathId, SubflowId};
+use crate::options::MessageId;
 use crate::receiver::Receiver;
 use crate::sender::Sender;
 use crate::stats::{Stats, SubflowStats};
@@ -104,6 +105,8 @@ impl Association {
     pub fn stats(&self) -> Stats {
         let mut stats = self.cx.stats.stats();
         self.sender.fill_stats(&self.cx, &mut stats);
+        let abandoned = self.abandoned(None, None);
+        (stats.messages_abandoned_unsent, stats.messages_abandoned_sent) = (abandoned.unsent, abandoned.sent);
         stats
     }
 
@@ -149,10 +152,22 @@ impl Association {
         self.reconfig.is_some()
     }
 
+    /// Whether both sides speak partial reliability (RFC 3758): messages with a lifetime or another limit may be given up.
+    #[must_use]
+    pub fn is_partially_reliable(&self) -> bool {
+        self.sender.is_partially_reliable()
+    }
+
     /// Bytes accepted by `send` and not yet sent.
     #[must_use]
     pub fn queued_bytes(&self) -> usize {
         self.sender.queued_bytes()
+    }
+
+    /// Bytes that count against the send buffer (`send_buffer_counts`): of a stream, or of all.
+    #[must_use]
+    pub fn buffered_bytes(&self, stream: Option<u16>) -> usize {
+        self.sender.buffered_bytes(&self.cx, stream)
     }
 
     /// Bytes in flight, DATA chunk headers included.
@@ -332,7 +347,7 @@ impl Association {
 
     // rfc9260:9.2-8 rfc9260:9.2-21
     #[inline]
-    pub(crate) fn send(&mut self, now: Instant, message: Message) -> Result<(), SendError> {
+    pub(crate) fn send(&mut self, now: Instant, message: Message) -> Result<MessageId, SendError> {
         self.cx.now = now;
         let wanted = || self.phase.handshake().is_some_and(|handshake| handshake.shutdown_wanted);
         match self.cx.state {
@@ -351,6 +366,16 @@ impl Association {
     #[inline]
     pub(crate) fn receive(&mut self) -> Option<Received> {
         self.receiver.pop(&mut self.cx)
+    }
+
+    pub(crate) fn receive_from(&mut self, stream: u16) -> Option<Received> {
+        self.receiver.pop_from(&mut self.cx, stream)
+    }
+
+    /// Streams of which a message can be received, or a part of one, ascending.
+    #[must_use]
+    pub fn readable_streams(&self) -> Vec<u16> {
+        self.receiver.readable_streams()
     }
 
     /// Whether an acknowledgement must leave now.

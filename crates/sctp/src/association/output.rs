@@ -30,6 +30,9 @@ impl Association {
         buf: &mut Vec<u8>,
     ) -> Option<Transmit> {
         self.cx.now = now;
+        if self.sender.has_ended(&self.cx) {
+            self.end_lifetimes();
+        }
         let start = buf.len();
         let route = self.next_packet(buf)?;
         let segment_size = buf.len() - start;
@@ -160,6 +163,7 @@ impl Association {
     #[inline]
     fn wants_control(&self) -> bool {
         self.control.any()
+            || (self.sender.owes_forward() && self.cx.state.sends_data())
             || self.reconfig_due()
             || any_of(self.cx.paths.rows(), crate::path::Path::wants_heartbeat)
     }
@@ -246,6 +250,11 @@ impl Association {
         }
         let reconfigures = repeats_answer || (path == PathId::FIRST && self.reconfig_due());
         if reconfigures && self.cx.state.is_up() && !self.write_reconfig(packet, limit, with_data) {
+            return false;
+        }
+        // "The data sender SHOULD always attempt to bundle an outgoing FORWARD TSN with outbound DATA chunks" (RFC 3758, 3.5, F2).
+        let forwards = path == PathId::FIRST && self.cx.state.sends_data() && self.sender.owes_forward();
+        if forwards && !self.sender.write_forwards(&self.cx, packet, limit) {
             return false;
         }
         self.write_heartbeat(packet.buffer(), path);

@@ -26,6 +26,13 @@ impl Association {
         matches!(state, Some(SearchState::Base | SearchState::Searching | SearchState::Error))
     }
 
+    /// The largest message that leaves in one chunk on the path in use, bytes of user data (RFC 8899: MPS). Longer ones are fragmented.
+    // rfc8899:4.4-1 rfc8899:5-2
+    #[must_use]
+    pub fn max_unfragmented(&self) -> usize {
+        self.sender.max_unfragmented(&self.cx)
+    }
+
     /// The user says what the paths carry.
     pub(crate) fn set_path_mtu(&mut self, now: Instant, mtu: u16) {
         self.cx.now = now;
@@ -45,6 +52,17 @@ impl Association {
             let Some(path) = self.cx.paths.get_mut(id) else { continue };
             let connected = connected && path.is_confirmed();
             let changed = path.free_mtu(&self.cx.config, connected);
+            self.change_mtu(id, changed);
+        }
+    }
+
+    /// The user wants the MTU to become known in another way (RFC 6458, 8.1.12: `SPP_PMTUD_ENABLE` and `SPP_PMTUD_DISABLE`).
+    pub(super) fn change_discovery(&mut self) {
+        let connected = self.cx.state.sends_data();
+        for id in self.cx.paths.ids() {
+            let Some(path) = self.cx.paths.get_mut(id) else { continue };
+            let connected = connected && path.is_confirmed();
+            let changed = path.change_discovery(self.cx.now, &self.cx.config, connected);
             self.change_mtu(id, changed);
         }
     }
@@ -72,7 +90,7 @@ impl Association {
     /// A probe leaves if one is due: a HEARTBEAT, and a PAD chunk that fills the packet (RFC 8899, 6.2.1.2). True when it has filled
     /// the packet.
     #[inline(never)]
-    // rfc8899:3-3 rfc8899:3-5 rfc8899:3-16 rfc8899:4.1-2 rfc8899:6.2-1
+    // rfc8899:3-3 rfc8899:3-5 rfc8899:3-16 rfc8899:4.1-1 rfc8899:4.1-2 rfc8899:6.2-1
     pub(super) fn write_mtu_probe(&mut self, packet: &mut PacketBuilder<'_>, id: PathId) -> bool {
         // What the peer waits for goes first.
         if self.control.any() {

@@ -4,6 +4,7 @@ use anabranch_wire::ChecksumOut;
 
 use super::{Association, State};
 use crate::config::Checksums;
+use crate::event::Direction;
 use crate::ids::PathId;
 use crate::path::Path;
 use crate::stats::{Negotiated, PathStats, Snapshot, SubflowStats};
@@ -30,6 +31,11 @@ impl Association {
         let subflows: Vec<SubflowStats> =
             (0..=u8::MAX).map_while(|index| self.subflow_stats(index)).collect();
         let paths = self.cx.paths.iter().map(|(id, path)| self.path_stats(id, path, &subflows)).collect();
+        let mut streams = self.cx.streams.as_ref().map(|table| table.stats()).unwrap_or_default();
+        for stream in streams.iter_mut().filter(|stream| stream.direction == Direction::Outgoing) {
+            let abandoned = self.abandoned(Some(stream.stream), None);
+            (stream.abandoned_unsent, stream.abandoned_sent) = (abandoned.unsent, abandoned.sent);
+        }
         Snapshot {
             at: self.cx.now,
             state: self.cx.state,
@@ -38,7 +44,7 @@ impl Association {
             negotiated: self.negotiated(),
             paths,
             subflows,
-            streams: self.cx.streams.as_ref().map(|table| table.stats()).unwrap_or_default(),
+            streams,
         }
     }
 
@@ -52,6 +58,7 @@ impl Association {
             inbound_streams: self.receiver.streams(),
             interleaving: self.interleaves(),
             reconfiguration: self.reconfigures(),
+            partial_reliability: self.is_partially_reliable(),
             subflow_level: self.subflow_level(),
             sends_zero_checksum: zero,
             takes_zero_checksum: self.takes_zero_checksum,

@@ -33,6 +33,11 @@ impl State {
         matches!(self, Self::Established | Self::ShutdownPending | Self::ShutdownSent)
     }
 
+    /// Whether nothing is known of the peer yet.
+    pub(crate) fn is_before_init_ack(self) -> bool {
+        self == Self::CookieWait
+    }
+
     /// Whether the handshake is behind us.
     pub(crate) fn is_up(self) -> bool {
         !matches!(self, Self::CookieWait | Self::CookieEchoed | Self::Closed)

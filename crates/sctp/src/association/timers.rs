@@ -58,6 +58,9 @@ impl Association {
                     self.count_error(path);
                     self.suspect_black_hole(path);
                 }
+                if self.sender.has_special() {
+                    self.after_abandonment();
+                }
             }
             Expired::Sack(space) => self.receiver.on_sack_timer(&self.cx, space),
             Expired::Reconfiguration => self.on_reconfig_timer(),

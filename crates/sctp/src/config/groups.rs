@@ -4,6 +4,7 @@ use anabranch_base::Duration;
 use anabranch_transport::congestion::{FccClock, FccRounding, FccStep};
 use anabranch_wire::sf::CodePoints;
 
+use super::buffers::SendBufferCounts;
 use super::congestion::{CongestionControl, FastRecovery, InitialWindow, MaxBurst};
 use super::coupling::{AdaptiveCut, Coupling, FccCount};
 use super::detection::ErrorDetection;
@@ -38,8 +39,17 @@ pub struct LimitConfig {
     /// Percent of the receive window, 1 to 50, that messages in the making may hold before the one that grows is handed to
     /// the user in parts (RFC 9260, 6.9; RFC 6458, 8.1.21).
     pub partial_delivery_point: u8,
-    /// Bytes accepted by `send` and not yet sent, before it says `Full`.
+    /// Bytes of a message that are here and in sequence, and more than which is not waited for: it is handed over in parts, each with
+    /// the next so many and more, on each stream by itself (RFC 6458, 8.1.21). 0: such a point does not exist. No more than
+    /// the receive window.
+    pub partial_delivery_bytes: usize,
+    /// Bytes of the send buffer: with so many in it `send` says `Full`. Each subflow has one where only what waits counts.
     pub send_buffer: usize,
+    /// What counts against the send buffer.
+    pub send_buffer_counts: SendBufferCounts,
+    /// Bytes of one stream in the send buffer, with which `send` says `StreamFull` for this stream; 0: only the buffer as a whole
+    /// is limited.
+    pub stream_send_buffer: usize,
     /// Largest user message accepted, in either direction, bytes.
     pub max_message: usize,
     /// Most user data of one DATA chunk, bytes, where the path allows more; 0: what the path allows (RFC 9260, 6.9; RFC 6458,
@@ -190,6 +200,8 @@ pub struct ExtensionConfig {
     pub interleaving: bool,
     /// Whether RE-CONFIG is offered (RFC 6525). Level 1 offers it in any case.
     pub reconfiguration: bool,
+    /// Whether partial reliability is offered (RFC 3758; with I-DATA RFC 8260, 2.3.1): messages that are given up need not arrive.
+    pub partial_reliability: bool,
     /// Whether the peer may reset streams, its own and ours.
     pub peer_resets_streams: bool,
     /// Whether the peer may reset all streams and TSNs at once.

@@ -1,28 +1,47 @@
 //! What can be changed while an association lives.
 
-use super::Config;
 use super::keys::ConfigError;
+use super::{Config, Coupling};
 use crate::error::ChangeError;
 
-/// What is looked at when it is needed. All else was agreed on with the peer, or has made something that exists.
+/// What is looked at when it is needed, or is told to those who keep it. All else was agreed on with the peer, or has made something that exists.
 const CHANGEABLE: &[&str] = &[
+    "adaptive_cut",
     "association_max_retrans",
+    "coupling",
+    "dscp",
+    "fcc_count",
     "heartbeat_interval",
     "immediate_bit",
     "immediate_bit_obeyed",
     "max_burst",
+    "max_fragment",
     "max_init_retransmits",
+    "mtu_base",
+    "mtu_discovery",
+    "mtu_max_probes",
+    "mtu_probe_timer",
+    "mtu_raise_timer",
+    "partial_delivery_bytes",
+    "partial_delivery_point",
     "path_max_retrans",
     "peer_adds_streams",
     "peer_resets_association",
     "peer_resets_streams",
+    "receive_window",
     "rto_initial",
     "rto_max",
+    "rto_max_init",
     "rto_min",
     "sack_delay",
     "sack_every",
     "send_buffer",
+    "send_buffer_counts",
     "shutdown_guard_rto_max",
+    "stream_scheduling",
+    "stream_send_buffer",
+    "stream_values",
+    "subflow_scheduler",
     "valid_cookie_life",
 ];
 
@@ -36,6 +55,7 @@ const PROMISED: &[&str] = &[
     "interleaving",
     "max_subflows",
     "outbound_streams",
+    "partial_reliability",
     "receive_window",
     "reconfiguration",
     "sf_codes",
@@ -70,6 +90,16 @@ impl Config {
         }
     }
 
+    /// Why a value cannot be changed.
+    pub(crate) fn fixed(key: &'static str) -> ChangeError {
+        ChangeError::Fixed { key, allowed: CHANGEABLE.join(", ") }
+    }
+
+    /// Whether either has one window for all subflows: there are lanes for it, or none.
+    fn shares_window(&self, other: &Self) -> bool {
+        [self, other].iter().any(|config| config.subflows.coupling == Coupling::Shared)
+    }
+
     /// Whether an association with these values may have the others instead.
     pub(crate) fn check_change(&self, changed: &Self) -> Result<(), ChangeError> {
         for key in Self::keys() {
@@ -77,8 +107,8 @@ impl Config {
             if value == key.value(self) {
                 continue;
             }
-            if !CHANGEABLE.contains(&key.name) {
-                return Err(ChangeError::Fixed { key: key.name, allowed: CHANGEABLE.join(", ") });
+            if !CHANGEABLE.contains(&key.name) || (key.name == "coupling" && self.shares_window(changed)) {
+                return Err(Self::fixed(key.name));
             }
             if key.copy(&mut changed.clone(), changed).is_none() || !changed.is_consistent() {
                 return Err(ConfigError::BadValue { key: key.name, value, expected: key.expected }.into());

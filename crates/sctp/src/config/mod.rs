@@ -4,6 +4,7 @@
 //! Where RFC 9260 names a parameter, the field has its name and the default is the RFC's (section 16). Values that
 //! only exist because older stacks behave differently say which stack.
 
+mod buffers;
 mod congestion;
 mod coupling;
 mod detection;
@@ -25,6 +26,7 @@ use anabranch_base::Dscp;
 use crate::receiver::AckPolicy;
 
 pub use anabranch_transport::congestion::{Algorithm, FccClock, FccRounding, FccStep};
+pub use buffers::SendBufferCounts;
 pub use congestion::{CongestionControl, FastRecovery, InitialWindow, MaxBurst};
 pub use coupling::{AdaptiveCut, Coupling, FccCount};
 pub use detection::ErrorDetection;
@@ -117,6 +119,12 @@ impl Config {
     #[must_use]
     pub fn offers_interleaving(&self) -> bool {
         self.extensions.interleaving || self.subflows.level == SubflowLevel::One
+    }
+
+    /// Whether I-FORWARD-TSN is offered: partial reliability together with I-DATA (RFC 8260, 2.3.1), or level 1, which lists it.
+    pub(crate) fn offers_i_forward_tsn(&self) -> bool {
+        self.offers_interleaving()
+            && (self.extensions.partial_reliability || self.subflows.level == SubflowLevel::One)
     }
 
     /// Whether lanes have a timer besides T3-rtx that begins with a transmission.

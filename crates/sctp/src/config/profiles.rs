@@ -7,13 +7,13 @@ use super::{
     AdaptiveCut, Checksums, Config, CongestionConfig, CongestionControl, Coupling, EmulationConfig,
     ExtensionConfig, FastRecovery, FccClock, FccCount, FccRounding, FccStep, ImmediateBit, InitialWindow,
     LimitConfig, LossDetection, MaxBurst, MtuDiscovery, PacingConfig, PathMtuConfig, Quirks, RttSampling,
-    SackConfig, StreamConfig, StreamScheduling, SubflowConfig, SubflowLevel, SubflowScheduler, TimerConfig,
-    WindowUnit,
+    SackConfig, SendBufferCounts, StreamConfig, StreamScheduling, SubflowConfig, SubflowLevel,
+    SubflowScheduler, TimerConfig, WindowUnit,
 };
 
 impl Config {
     /// Names that [`Config::named`] knows, sorted.
-    pub const PROFILES: [&'static str; 12] = [
+    pub const PROFILES: [&'static str; 13] = [
         "kame-2006",
         "kame-2006-bugs",
         "linux-6.1",
@@ -26,6 +26,7 @@ impl Config {
         "rfc9260-rack",
         "sctplib-2001",
         "sf2007",
+        "webrtc",
     ];
 
     /// The profile of that name.
@@ -43,6 +44,7 @@ impl Config {
             "kame-2006-bugs" => Some(Self::kame_2006_bugs()),
             "lksctp-2006" => Some(Self::lksctp_2006()),
             "lksctp-2006-bugs" => Some(Self::lksctp_2006_bugs()),
+            "webrtc" => Some(Self::webrtc()),
             "sctplib-2001" => Some(Self::sctplib_2001()),
             _ => None,
         }
@@ -69,7 +71,10 @@ impl Config {
             limits: LimitConfig {
                 receive_window: 1 << 20,
                 partial_delivery_point: 50,
+                partial_delivery_bytes: 0,
                 send_buffer: 256 << 10,
+                send_buffer_counts: SendBufferCounts::Unsent,
+                stream_send_buffer: 0,
                 max_message: 16 << 20,
                 max_fragment: 0,
                 association_max_retrans: 10,
@@ -139,6 +144,8 @@ impl Config {
                 // "applications must enable this extension explicitly before it is used" (RFC 6525, 7), and an endpoint must not
                 // offer I-DATA "unless the user has requested its use" (RFC 8260, 2.2.1): both are off.
                 reconfiguration: false,
+                // No study's stack has it, and who does not ask for it sends nothing of it.
+                partial_reliability: false,
                 peer_resets_streams: true,
                 // It throws away what the two sides agree on; nobody needs it by accident.
                 peer_resets_association: false,
@@ -170,10 +177,14 @@ impl Config {
     }
 
     /// [`Config::rfc9260`] with what a real network needs and no figure is drawn with: probes find the MTU of each path (RFC 8899).
-    /// Where no router says that a packet was too big, a path with a smaller MTU would be a black hole otherwise.
+    /// Where no router says that a packet was too big, a path with a smaller MTU would be a black hole otherwise. And partial
+    /// reliability is offered (RFC 3758), as deployed stacks do.
     #[must_use]
     pub fn for_networks() -> Self {
-        Self::rfc9260().with(|c| c.path_mtu.discovery = MtuDiscovery::Probes)
+        Self::rfc9260().with(|c| {
+            c.path_mtu.discovery = MtuDiscovery::Probes;
+            c.extensions.partial_reliability = true;
+        })
     }
 
     /// The rules of 2000 that the studies' stacks followed: the 4th missing report, a floor of 2 MTU, no recovery

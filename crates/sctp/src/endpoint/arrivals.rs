@@ -498,6 +498,7 @@ impl Endpoint {
         };
         let (life, size) = (self.config.cookie_key_life, config.emulation.cookie_size);
         let sealed = self.keys.seal(now, life, &mut self.rng, &cookie, size);
+        let unknown = peer.unknown_to(&offer);
         let ours = OurInit {
             tag,
             a_rwnd: config.limits.receive_window,
@@ -512,7 +513,7 @@ impl Endpoint {
         let zero = cookie.extensions.sends_zero_checksum;
         let checksum = if zero { ChecksumOut::Zero } else { ChecksumOut::Compute };
         self.reply_with(checksum, meta, peer.tag, packet, |out| {
-            ours.write_init_ack(out, &sealed, &peer.unrecognized, &cookie.extensions);
+            ours.write_init_ack(out, &sealed, &unknown, &cookie.extensions);
         });
     }
 }

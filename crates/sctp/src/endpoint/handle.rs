@@ -10,6 +10,7 @@ use crate::association::Association;
 use crate::config::{Config, SubflowSpec};
 use crate::error::{ChangeError, PathError, PathMtuError, ReconfigError, SendError, SubflowError};
 use crate::event::{AssociationId, Direction, Message, Received};
+use crate::options::{MessageId, Reliability};
 use crate::undelivered::Undelivered;
 
 /// One association of an endpoint, with the commands that a user has for it ([`Endpoint::association`]). It shows all that
@@ -77,10 +78,51 @@ impl AssociationHandle<'_> {
     /// # Errors
     /// Says why it is not taken; the message is dropped then (its payload is a cheap clone of yours).
     #[inline]
-    pub fn send(&mut self, now: Instant, message: Message) -> Result<(), SendError> {
-        self.get().send(now, message)?;
+    pub fn send(&mut self, now: Instant, message: Message) -> Result<MessageId, SendError> {
+        let id = self.get().send(now, message)?;
         self.endpoint.queue(self.id.index);
-        Ok(())
+        Ok(id)
+    }
+
+    /// Says how reliable messages are that do not say so themselves: those of one stream, or of every stream that was not named
+    /// (`None`). It counts for messages handed in from now on. If the handshake finds that the peer does not skip what is given up, it
+    /// has no effect: [`Association::is_partially_reliable`] tells.
+    ///
+    /// ```
+    /// # use anabranch_base::{Duration, Instant};
+    /// # use anabranch_sctp::{AssociationHandle, Message, Reliability, SendError};
+    /// # fn example(mut association: AssociationHandle<'_>, now: Instant) -> Result<(), SendError> {
+    /// // Pictures are worth sending for 100 ms, positions once; whatever else there is arrives.
+    /// association.set_reliability(Some(2), Reliability::Lifetime(Duration::from_millis(100)))?;
+    /// association.set_reliability(Some(3), Reliability::Retransmissions(0))?;
+    /// association.send(now, Message::new(2, "a picture".into()))?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// When there is no such stream, or it is known that the peer does not skip what is given up.
+    pub fn set_reliability(
+        &mut self,
+        stream: Option<u16>,
+        reliability: Reliability,
+    ) -> Result<(), SendError> {
+        self.get().set_reliability(stream, reliability)
+    }
+
+    /// Whether the fate of every message is told that does not say otherwise ([`MessageOptions::fate`]).
+    ///
+    /// [`MessageOptions::fate`]: crate::MessageOptions::fate
+    pub fn tell_fates(&mut self, on: bool) {
+        self.get().tell_fates(on);
+    }
+
+    /// Whether [`Event::SenderDry`] tells that nothing is left to be sent or acknowledged (RFC 6458, 6.1.9): at once where that is
+    /// so now, else as soon as it is, and each time again after something was handed in.
+    ///
+    /// [`Event::SenderDry`]: crate::Event::SenderDry
+    pub fn tell_when_dry(&mut self, now: Instant, on: bool) {
+        self.command(now).tell_when_dry(now, on);
     }
 
     /// The next message; frees its place in the receive window.
@@ -97,12 +139,39 @@ impl AssociationHandle<'_> {
         Some(message)
     }
 
+    /// The next message of one stream; frees its place in the receive window. A stream that is not read fills the window, which
+    /// all share, and keeps nothing else from being read.
+    ///
+    /// From the first call on [`Event::Readable`] is told for each stream by itself: where the stream had nothing to read. What waits
+    /// on other streams then is told at once. [`AssociationHandle::receive`] goes on to take what was delivered first.
+    ///
+    /// [`Event::Readable`]: crate::Event::Readable
+    pub fn receive_from(&mut self, stream: u16) -> Option<Received> {
+        let message = self.get().receive_from(stream);
+        self.endpoint.note_events(self.id.index);
+        if self.owes_sack() {
+            self.endpoint.queue(self.id.index);
+        }
+        message
+    }
+
     /// Sets the value of a stream that `stream_scheduling` looks at: its priority (the smaller goes first) or its weight.
     ///
     /// # Errors
     /// When there is no such stream.
     pub fn set_stream_value(&mut self, stream: u16, value: u16) -> Result<(), SendError> {
         self.get().set_stream_value(stream, value)
+    }
+
+    /// Asks for [`Event::BufferedLow`] each time what is buffered ([`Association::buffered_bytes`]) of a stream, or of all (`None`), falls
+    /// from more than `bytes` to so many or fewer; `None` asks for it no more.
+    ///
+    /// # Errors
+    /// When there is no such stream.
+    ///
+    /// [`Event::BufferedLow`]: crate::Event::BufferedLow
+    pub fn set_low_threshold(&mut self, stream: Option<u16>, bytes: Option<usize>) -> Result<(), SendError> {
+        self.get().set_low_threshold(stream, bytes)
     }
 
     /// Says what the paths carry: IP packets of so many bytes, 576 to 65,535 (RFC 6458, 8.1.12: `spp_pathmtu`). Fragments of messages

@@ -15,7 +15,7 @@ const INITIATE_TAG: usize = 16;
 impl Endpoint {
     /// Hands in an ICMP error that quotes a packet of ours. It is believed only where it shows what nobody but the peer and the
     /// routers between us can have seen: the verification tag of the packet, or of an INIT its Initiate Tag (ICMP6).
-    // rfc9260:10-1 rfc9260:10-4
+    // rfc9260:10-1 rfc9260:10-4 rfc6951:5.5-1
     pub fn handle_icmp(&mut self, now: Instant, error: &IcmpError<'_>) {
         self.stats.icmp_received += 1;
         let Some((index, init)) = self.association_of(error) else {
@@ -27,16 +27,14 @@ impl Endpoint {
             IcmpKind::TooBig { mtu } => assoc.on_too_big(now, error.destination, mtu),
             IcmpKind::ProtocolUnreachable => assoc.on_protocol_unreachable(now, init),
             IcmpKind::Unreachable { code } => assoc.on_unreachable(now, error.destination, code),
-            // "SHOULD ignore any ICMP messages where the code indicates 'Port Unreachable'" (ICMP3): a host that knows SCTP answers
-            // with an ABORT.
-            IcmpKind::PortUnreachable => false,
+            IcmpKind::PortUnreachable => assoc.on_port_unreachable(now, error, init),
         };
         self.stats.icmp_ignored += u64::from(!used);
         self.settle(now, index);
     }
 
     /// The association that a quoted packet was sent by, and whether it holds an INIT.
-    // rfc9260:10-3 rfc9260:10-5 rfc8899:3-9 rfc8899:4.6.1-1 rfc8899:4.6.1-2 rfc8899:4.6.1-3 rfc8899:4.6.1-4 rfc8899:6.2.1.4-1 rfc8899:8-2
+    // rfc9260:10-3 rfc9260:10-5 rfc8899:3-9 rfc8899:4.6.1-1 rfc8899:4.6.1-2 rfc8899:4.6.1-3 rfc8899:4.6.1-4 rfc8899:6.2.1.4-1 rfc8899:8-2 rfc8899:8-3
     fn association_of(&self, error: &IcmpError<'_>) -> Option<(u32, bool)> {
         let quoted = error.quoted;
         let (head, _) = quoted.split_first_chunk::<QUOTED>()?;
@@ -64,6 +62,15 @@ impl Endpoint {
 }
 
 impl Association {
+    /// Of packets in UDP it says that nobody takes them, and "SHOULD be treated as ... 'Protocol Unreachable'" (RFC 6951, 5.5), if they
+    /// were going to the port that is still in use. Otherwise "SHOULD ignore any ICMP messages where the code indicates 'Port
+    /// Unreachable'" (ICMP3): a host that knows SCTP answers with an ABORT. False: ignored.
+    // rfc6951:5.5-4 rfc6951:5.5-5
+    fn on_port_unreachable(&mut self, now: Instant, error: &IcmpError<'_>, init: bool) -> bool {
+        let encapsulated = self.encapsulation_port(error.destination).filter(|port| *port != 0);
+        encapsulated.is_some() && encapsulated == error.udp_port && self.on_protocol_unreachable(now, init)
+    }
+
     /// "MUST treat this message as an abort with the T bit set if it does not contain an INIT chunk. If it does contain an INIT chunk
     /// and the association is in the COOKIE-WAIT state, handle the ICMP message like an ABORT chunk" (ICMP8). False: ignored.
     fn on_protocol_unreachable(&mut self, now: Instant, init: bool) -> bool {

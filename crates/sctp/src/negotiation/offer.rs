@@ -2,7 +2,8 @@
 
 use anabranch_wire::chunk::kind;
 use anabranch_wire::param::{
-    AdaptationIndication, Param, ParamWriter, SfOpen, SupportedExtensions, ZeroChecksumAcceptable, sf_cap,
+    AdaptationIndication, ForwardTsnSupported, Param, ParamWriter, SfOpen, SupportedExtensions,
+    ZeroChecksumAcceptable, sf_cap,
 };
 use anabranch_wire::sf::CodePoints;
 use anabranch_wire::sf2007::{SUBFLOW_CAPABLE, SubflowCapable};
@@ -18,10 +19,23 @@ pub(crate) struct PeerOffer {
     pub(crate) chunk_types: Vec<u8>,
     pub(crate) capability: Option<Capability>,
     pub(crate) sf2007: Option<SubflowCapable>,
+    /// It knows FORWARD-TSN (RFC 3758, 3.3.1).
+    pub(crate) forward_tsn: bool,
     /// What finds errors in the packets that it accepts with a checksum of zero (RFC 9653).
     pub(crate) zero_checksum: Option<u32>,
     /// What the layer above it says (RFC 5061).
     pub(crate) adaptation: Option<u32>,
+}
+
+impl PeerOffer {
+    /// Whether it lets us skip what we give up. With I-DATA "Only if both endpoints indicated their support of user message
+    /// interleaving and the I-FORWARD-TSN chunk, the partial reliability extension is negotiated" (RFC 8260, 2.3.1). Level 1 of
+    /// subflows lists that chunk in any case: there the parameter of RFC 3758 decides.
+    fn is_partially_reliable(&self, interleaving: bool) -> bool {
+        let lists = |kind| self.chunk_types.contains(&kind);
+        let says = self.forward_tsn || lists(kind::FORWARD_TSN);
+        if interleaving { lists(kind::I_FORWARD_TSN) && (says || self.capability.is_none()) } else { says }
+    }
 }
 
 /// What both sides speak besides RFC 9260.
@@ -31,6 +45,9 @@ pub(crate) struct Extensions {
     pub(crate) interleaving: bool,
     /// RE-CONFIG may be sent.
     pub(crate) reconfiguration: bool,
+    /// What its sender gives up may be skipped: FORWARD-TSN (RFC 3758), I-FORWARD-TSN where I-DATA is agreed on (RFC 8260, 2.3.1), and
+    /// SF-FORWARD with the extension SF.
+    pub(crate) partial_reliability: bool,
     /// The extension SF.
     pub(crate) sf: Option<Box<Agreed>>,
     /// The encoding of 2007: subflows that we may have and that the peer may have.
@@ -50,7 +67,7 @@ const SF2007: u8 = 8;
 const TAKES_ZERO: u8 = 16;
 const SENDS_ZERO: u8 = 32;
 const ADAPTATION: u8 = 64;
-const UNUSED: u8 = 128;
+const PARTIAL_RELIABILITY: u8 = 128;
 
 impl Extensions {
     /// For the State Cookie; nothing where there is nothing to say.
@@ -66,7 +83,8 @@ impl Extensions {
                 | flag(self.sf2007.is_some(), SF2007)
                 | flag(self.takes_zero_checksum, TAKES_ZERO)
                 | flag(self.sends_zero_checksum, SENDS_ZERO)
-                | flag(self.adaptation.is_some(), ADAPTATION),
+                | flag(self.adaptation.is_some(), ADAPTATION)
+                | flag(self.partial_reliability, PARTIAL_RELIABILITY),
         );
         if let Some(agreed) = &self.sf {
             agreed.encode(out);
@@ -85,6 +103,7 @@ impl Extensions {
         let mut extensions = Self {
             interleaving: flags & INTERLEAVING != 0,
             reconfiguration: flags & RECONFIGURATION != 0,
+            partial_reliability: flags & PARTIAL_RELIABILITY != 0,
             takes_zero_checksum: flags & TAKES_ZERO != 0,
             sends_zero_checksum: flags & SENDS_ZERO != 0,
             ..Self::default()
@@ -104,7 +123,7 @@ impl Extensions {
             extensions.adaptation = Some(u32::from_be_bytes(*code_point));
             rest = after;
         }
-        (rest.is_empty() && flags & UNUSED == 0).then_some(extensions)
+        rest.is_empty().then_some(extensions)
     }
 }
 
@@ -114,6 +133,7 @@ pub(crate) struct Offer {
     codes: CodePoints,
     interleaving: bool,
     reconfiguration: bool,
+    partial_reliability: bool,
     capability: Option<Capability>,
     sf2007: Option<SubflowCapable>,
     zero_checksum: Option<u32>,
@@ -131,6 +151,7 @@ impl Offer {
             codes: config.subflows.codes,
             interleaving: config.offers_interleaving(),
             reconfiguration: config.extensions.reconfiguration || one,
+            partial_reliability: config.extensions.partial_reliability,
             capability: one.then(|| capability(config, outbound)),
             sf2007: (level == SubflowLevel::Sf2007 && private).then(|| SubflowCapable {
                 outbound: configured(config).min(outbound),
@@ -139,6 +160,11 @@ impl Offer {
             zero_checksum: config.extensions.zero_checksum.map(ErrorDetection::id),
             adaptation: config.extensions.adaptation_indication,
         }
+    }
+
+    /// Whether a parameter that is unknown elsewhere is known to an endpoint with this offer.
+    pub(crate) fn knows(&self, kind: u16) -> bool {
+        self.partial_reliability && kind == ForwardTsnSupported::KIND
     }
 
     /// What follows from the peer's offer. A method that we do not have counts as none.
@@ -162,9 +188,11 @@ impl Offer {
             (Some(ours), Some(theirs)) => agreement::agree(&self.codes, ours, theirs, &peer.chunk_types),
             _ => None,
         };
+        let interleaving = self.interleaving && lists(kind::I_DATA);
         Extensions {
-            interleaving: self.interleaving && lists(kind::I_DATA),
+            interleaving,
             reconfiguration: self.reconfiguration && lists(kind::RE_CONFIG),
+            partial_reliability: self.partial_reliability && peer.is_partially_reliable(interleaving),
             sf: sf.map(Box::new),
             ..always
         }
@@ -181,7 +209,14 @@ impl Offer {
         };
         let interleaving = self.interleaving && answers.is_none_or(|agreed| agreed.interleaving);
         let reconfiguration = self.reconfiguration && answers.is_none_or(|agreed| agreed.reconfiguration);
-        for (offered, kind) in [(interleaving, kind::I_DATA), (reconfiguration, kind::RE_CONFIG)] {
+        let partial_reliability =
+            self.partial_reliability && answers.is_none_or(|agreed| agreed.partial_reliability);
+        for (offered, kind) in [
+            (interleaving, kind::I_DATA),
+            (reconfiguration, kind::RE_CONFIG),
+            (partial_reliability, kind::FORWARD_TSN),
+            (partial_reliability && interleaving, kind::I_FORWARD_TSN),
+        ] {
             if offered && !types.contains(&kind) {
                 types.push(kind);
             }
@@ -192,6 +227,9 @@ impl Offer {
         // rfc9653:4-1
         if let Some(method) = self.zero_checksum {
             params.add(&Param::ZeroChecksumAcceptable(ZeroChecksumAcceptable { method }));
+        }
+        if partial_reliability {
+            params.add(&Param::ForwardTsnSupported(ForwardTsnSupported));
         }
         if let Some(code_point) = self.adaptation {
             params.add(&Param::AdaptationIndication(AdaptationIndication { code_point }));
@@ -284,12 +322,11 @@ mod tests {
             (SubflowLevel::Sf2007, true),
             (SubflowLevel::Sf2007, false),
         ] {
-            for (interleaving, reconfiguration) in
-                [(false, false), (true, false), (false, true), (true, true)]
-            {
+            for which in 0..8 {
                 let config = config(level, 3).with(|c| {
-                    c.extensions.interleaving = interleaving;
-                    c.extensions.reconfiguration = reconfiguration;
+                    c.extensions.interleaving = which & 1 != 0;
+                    c.extensions.reconfiguration = which & 2 != 0;
+                    c.extensions.partial_reliability = which & 4 != 0;
                 });
                 offers.push(Offer::of(&config, private));
             }
@@ -303,6 +340,8 @@ mod tests {
                     (at_b.interleaving, at_b.reconfiguration, at_b.sf.is_some(), at_b.sf2007.is_some())
                 );
                 assert!(at_a.sf.is_none() || (at_a.interleaving && at_a.reconfiguration));
+                let partial = a.partial_reliability && b.partial_reliability && at_a.sf2007.is_none();
+                assert_eq!((at_a.partial_reliability, at_b.partial_reliability), (partial, partial));
                 assert_eq!(at_a.sf2007, at_b.sf2007.map(|(x, y)| (y, x)));
             }
         }

@@ -90,6 +90,25 @@ impl Path {
         }
     }
 
+    /// The user wants the MTU to become known in another way. The size that is used now, if it is another.
+    pub(crate) fn change_discovery(&mut self, now: Instant, config: &Config, connected: bool) -> Option<u16> {
+        if self.is_mtu_fixed() {
+            return None;
+        }
+        self.end_search();
+        match config.path_mtu.discovery {
+            MtuDiscovery::Probes if connected => self.begin_search(config),
+            // What was found is kept, and may be too small by now.
+            MtuDiscovery::Icmp if self.mtu < config.mtu => {
+                let (sizes, raise) = (sizes(config, self.remote), config.path_mtu.raise_timer);
+                self.search = Some(Box::new(Search::lowered(sizes, self.mtu, now, raise)));
+                None
+            }
+            // Probes begin when the path is connected.
+            MtuDiscovery::Probes | MtuDiscovery::Icmp | MtuDiscovery::Off => None,
+        }
+    }
+
     /// No more probes.
     pub(crate) fn end_search(&mut self) {
         self.probe_due = false;
@@ -150,6 +169,7 @@ impl Path {
         answers.then_some(changed)
     }
 
+    // rfc9260:7.3-1 rfc8899:3-21 rfc8899:4.3-1 rfc8899:8-4 rfc6951:5.6-3
     /// T3-rtx has expired again: data of this size may not arrive at all (RFC 8899, 4.3). The size that is used now, if it is another.
     pub(crate) fn suspect_black_hole(&mut self) -> Option<u16> {
         if self.errors < SILENT_TIMEOUTS {

@@ -142,7 +142,7 @@ impl Search {
     }
 
     /// PROBE_TIMER or PMTU_RAISE_TIMER has expired.
-    // rfc8899:3-7 rfc8899:3-12 rfc8899:3-13 rfc8899:8-1
+    // rfc8899:3-7 rfc8899:3-12 rfc8899:3-13 rfc8899:3-18 rfc8899:3-22 rfc8899:8-1
     pub(crate) fn expired(&mut self, now: Instant, rules: &PathMtuConfig) {
         self.timer = None;
         if self.awaiting.take().is_some() {
@@ -258,7 +258,7 @@ impl Search {
     }
 
     /// The next size, or the end of the search.
-    // rfc8899:5.2-1 rfc8899:5.3.2-1
+    // rfc8899:3-8 rfc8899:3-24 rfc8899:5.2-1 rfc8899:5.3.2-1
     fn go_on(&mut self, now: Instant, rules: &PathMtuConfig) {
         let between = |size: &u16| *size > self.mtu && *size < self.too_large;
         if let Some(first) = self.first.take().filter(between) {

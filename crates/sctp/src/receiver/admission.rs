@@ -12,7 +12,7 @@
 //!   is a fragment, what there is of its message is handed over as a part, so the room is free again.
 
 use super::Receiver;
-use super::growing::PIECE;
+use super::growing::{Came, PIECE};
 use super::interleaved::Piece;
 use super::limits::{Limits, cost};
 use super::map::Arrival;
@@ -92,12 +92,14 @@ impl Receiver {
         if data.stream >= self.streams {
             return true;
         }
+        // When it came does not matter here.
+        let came = Came::default();
         match self.encoding {
-            Encoding::Rfc9260 => self.inbound.gives_at_once(&self.arrived(at, seq, arrival, data)),
+            Encoding::Rfc9260 => self.inbound.gives_at_once(&self.arrived(at, seq, arrival, came, data)),
             Encoding::Sf2007 => {
-                self.inbound.gives_at_once_of_space(at, &self.arrived(at, seq, arrival, data))
+                self.inbound.gives_at_once_of_space(at, &self.arrived(at, seq, arrival, came, data))
             }
-            _ => self.inbound.gives_piece_at_once(&Piece::of(at, data)),
+            _ => self.inbound.gives_piece_at_once(&Piece::of(at, came, data)),
         }
     }
 

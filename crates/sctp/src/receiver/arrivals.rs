@@ -1,10 +1,7 @@
 //! Data chunks that arrive (RFC 9260, 6.2): what is new, whether there is room for it, and when to acknowledge.
 
-use anabranch_base::TraceEvent;
-use anabranch_wire::chunk::IForwardTsn;
-
 use super::Receiver;
-use super::growing::Inconsistent;
+use super::growing::{Came, Inconsistent};
 use super::inbound::Arrived;
 use super::interleaved::Piece;
 use super::map::Arrival;
@@ -14,6 +11,7 @@ use crate::encoding::{DataChunk, Encoding};
 use crate::event::Event;
 use crate::ids::{PathId, SpaceId, SubflowId};
 use crate::violation::Violation;
+use anabranch_base::TraceEvent;
 
 /// What is known of a packet while its chunks are read.
 #[derive(Debug, Default)]
@@ -21,8 +19,8 @@ pub(crate) struct PacketRead {
     /// Where it came from: its data is acknowledged there.
     path: PathId,
     /// The sequence space that the packet's data belongs to, and what it has brought for that.
-    space: SpaceId,
-    summary: PacketSummary,
+    pub(super) space: SpaceId,
+    pub(super) summary: PacketSummary,
     /// What the packet brought for spaces that it has left.
     had_data: bool,
     had_new: bool,
@@ -75,8 +73,8 @@ impl Receiver {
             Ok(new) => new,
             Err(taken) => return Ok(taken),
         };
-        let ready = self.reassemble_plain(cx, seq, arrival, chunk);
-        tell_readable(cx, ready)
+        let ready = self.reassemble_plain(cx, read.path, seq, arrival, chunk);
+        tell_readable(cx, chunk.stream, ready)
     }
 
     /// Takes a data chunk of another encoding, of the space that the packet has entered. Apart from DATA, so that each is
@@ -95,34 +93,9 @@ impl Receiver {
             Ok(new) => new,
             Err(taken) => return Ok(taken),
         };
-        let ready = self.reassemble(cx, read.space, seq, arrival, chunk);
-        tell_readable(cx, ready)
-    }
-
-    /// I-FORWARD-TSN (RFC 8260, 2.3.1): the peer gives up what it has not got through. Who is listed with I-FORWARD-TSN must
-    /// be able to read it, though nothing here sends it.
-    pub(crate) fn on_i_forward_tsn(
-        &mut self,
-        cx: &mut Context,
-        read: &mut PacketRead,
-        forward: &IForwardTsn<'_>,
-    ) {
-        self.enter_space(cx, read, SpaceId::FIRST);
-        let Some(space) = self.spaces.first_mut() else { return };
-        // "... the data receiver MUST ... send back a SACK", be the news old or not (RFC 3758, 3.6).
-        space.timing.demand();
-        let Some(last) = space.unwrap(forward.cumulative) else { return };
-        if last < space.received.next() {
-            return;
-        }
-        space.received.advance_to(last + 1);
-        let mut aborted = Vec::new();
-        for skipped in forward.skipped().filter(|skipped| skipped.stream < self.streams) {
-            if self.inbound.skip(skipped.stream, skipped.unordered, skipped.mid, &mut aborted) {
-                cx.tell(Event::Readable);
-            }
-        }
-        Self::tell_aborted(cx, aborted);
+        let came = Came { at: cx.now, path: read.path };
+        let ready = self.reassemble(cx, read.space, seq, arrival, came, chunk);
+        tell_readable(cx, chunk.stream, ready)
     }
 
     /// What follows in the packet belongs to that sequence space: what it brought for the one before is complete.
@@ -202,7 +175,9 @@ impl Receiver {
         read.summary.hole |= space.received.has_holes();
         read.summary.immediate |= data.flags.immediate && cx.config.sack.immediate_bit_obeyed;
         cx.stats.payload_bytes_received_new += len as u64;
-        cx.stats.out_of_order_received += u64::from(arrival != Arrival::InOrder);
+        if arrival != Arrival::InOrder {
+            cx.stats.out_of_order_received += 1;
+        }
         let event = TraceEvent::Received { seq, len: len as u32, duplicate: false };
         cx.record(SubflowId::FIRST, PathId::FIRST, event);
         Ok(if data.stream < self.streams { Ok((seq, arrival)) } else { Err(Taken::NoSuchStream) })
@@ -231,11 +206,12 @@ impl Receiver {
     fn reassemble_plain(
         &mut self,
         cx: &Context,
+        path: PathId,
         seq: u64,
         arrival: Arrival,
         data: &DataChunk<'_>,
     ) -> Result<bool, Inconsistent> {
-        let arrived = self.arrived(SpaceId::FIRST, seq, arrival, data);
+        let arrived = self.arrived(SpaceId::FIRST, seq, arrival, Came { at: cx.now, path }, data);
         self.inbound.add(&arrived, &self.limits(cx))
     }
 
@@ -247,14 +223,15 @@ impl Receiver {
         space: SpaceId,
         seq: u64,
         arrival: Arrival,
+        came: Came,
         data: &DataChunk<'_>,
     ) -> Result<bool, Inconsistent> {
         let limits = self.limits(cx);
         if self.encoding == Encoding::Sf2007 {
-            let arrived = self.arrived(space, seq, arrival, data);
+            let arrived = self.arrived(space, seq, arrival, came, data);
             return self.inbound.add_of_space(space, &arrived, &limits);
         }
-        self.inbound.add_piece(&Piece::of(space, data), &limits)
+        self.inbound.add_piece(&Piece::of(space, came, data), &limits)
     }
 
     /// A chunk that has a number of its sequence space only.
@@ -264,16 +241,20 @@ impl Receiver {
         at: SpaceId,
         seq: u64,
         arrival: Arrival,
+        came: Came,
         data: &DataChunk<'a>,
     ) -> Arrived<'a> {
         let (before, after) =
             if arrival == Arrival::InOrder { (true, false) } else { self.neighbours(at, seq) };
         Arrived {
             seq,
+            tsn: data.tsn,
+            came,
             stream: data.stream,
             ssn: data.mid.get() as u16,
             ppid: data.ppid,
             unordered: data.flags.unordered,
+            immediate: data.flags.immediate,
             beginning: data.flags.beginning,
             ending: data.flags.ending,
             before,
@@ -292,9 +273,13 @@ impl Receiver {
 }
 
 #[inline]
-fn tell_readable(cx: &mut Context, ready: Result<bool, Inconsistent>) -> Result<Taken, Violation> {
+fn tell_readable(
+    cx: &mut Context,
+    stream: u16,
+    ready: Result<bool, Inconsistent>,
+) -> Result<Taken, Violation> {
     match ready {
-        Ok(true) => cx.tell(Event::Readable),
+        Ok(true) => cx.tell(Event::Readable { stream }),
         Ok(false) => {}
         Err(inconsistent) => return Err(Violation::Protocol(inconsistent.0)),
     }

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use anabranch_base::Instant;
+use anabranch_wire::Tsn;
 use bytes::Bytes;
 
 use crate::event::{Part, Received};
-use crate::ids::SpaceId;
+use crate::ids::{PathId, SpaceId};
 
 /// The peer sent fragments that cannot be one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,14 +30,52 @@ pub(super) fn take_all<K: Ord + Copy, V>(map: &mut BTreeMap<K, V>, keys: &[K]) -
     keys.iter().filter_map(|key| map.remove_entry(key)).collect()
 }
 
-/// What all parts of a message have in common.
+/// When and where a chunk came.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Came {
+    pub(crate) at: Instant,
+    pub(crate) path: PathId,
+}
+
+/// What all parts of a message have in common, and when the last chunk of this one came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Label {
     pub(super) stream: u16,
     pub(super) ppid: u32,
     pub(super) unordered: bool,
+    pub(super) immediate: bool,
+    /// SSN or MID.
+    pub(super) number: u32,
+    /// Of its first chunk.
+    pub(super) tsn: Tsn,
+    pub(super) came: Came,
     /// Sequence space that is charged for it.
     pub(super) space: SpaceId,
+}
+
+impl Label {
+    /// The message, or a part of it.
+    #[allow(
+        clippy::inline_always,
+        reason = "messages of one chunk are made in place; measured with all others there"
+    )]
+    #[inline(always)]
+    pub(super) fn received(self, part: Option<Part>, first: Bytes, rest: Vec<Bytes>) -> Received {
+        Received {
+            stream: self.stream,
+            ppid: self.ppid,
+            unordered: self.unordered,
+            immediate: self.immediate,
+            path: self.came.path.get(),
+            number: self.number,
+            tsn: self.tsn.get(),
+            at: self.came.at,
+            part,
+            space: self.space,
+            first,
+            rest,
+        }
+    }
 }
 
 /// A message that was handed over in part and will never end.
@@ -162,8 +202,7 @@ impl Growing {
         self.close_piece();
         let mut pieces = std::mem::take(&mut self.done).into_iter();
         let first = pieces.next().unwrap_or_default();
-        let Label { stream, ppid, unordered, space } = label;
-        Received { stream, ppid, unordered, part, space, first, rest: pieces.collect() }
+        label.received(part, first, pieces.collect())
     }
 
     /// What the user must be told if this never ends: nothing, where he has not heard of it.

@@ -1,17 +1,18 @@
 //! Messages on their way in: reassembly, then delivery in the order of their stream.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use anabranch_wire::Mid;
 
 use super::growing::{Aborted, Inconsistent, PIECE, memory_of};
 use super::interleaved::{Added, DeliveryOrder, Finished, Interleaved, Piece};
 use super::limits::Limits;
+use super::ready::Ready;
 pub(crate) use super::reassembly::Arrived;
-use super::reassembly::{Reassembly, Whole};
+use super::reassembly::{Joined, Reassembly, Whole};
 use crate::event::Received;
 use crate::ids::{Id, SpaceId};
-use crate::room::{grow, push};
+use crate::room::grow;
 
 #[derive(Debug, Default)]
 struct Stream {
@@ -53,7 +54,7 @@ pub(crate) struct Inbound {
     /// For encodings other than that of RFC 9260; made when it is needed first.
     numbered: Option<Box<Numbered>>,
     /// What the user may take.
-    ready: VecDeque<Received>,
+    ready: Ready,
     /// What is charged for whole messages of DATA that wait for others, bytes.
     waiting: usize,
     /// Messages that were handed over in parts so far.
@@ -121,6 +122,12 @@ impl Inbound {
         }
     }
 
+    /// What the TSN space brought and what goes.
+    fn uncharge(&mut self, bytes: usize, pieces: usize) {
+        self.release(SpaceId::FIRST, bytes);
+        self.count_pieces(SpaceId::FIRST, 0, pieces);
+    }
+
     #[inline]
     fn release(&mut self, space: SpaceId, bytes: usize) {
         self.buffered_bytes = self.buffered_bytes.saturating_sub(bytes);
@@ -162,7 +169,13 @@ impl Inbound {
 
     /// Whether a message that grows is to be handed over as far as it goes.
     fn is_pressed(&self, limits: &Limits<'_>) -> bool {
-        self.making() > limits.point() || self.held_back() > limits.held_back()
+        self.making() > limits.point() || self.held_back() > limits.held_back() || self.is_crowded(limits)
+    }
+
+    /// Whether what the user leaves unread on some streams may take the room that a message needs to become whole: who reads others
+    /// alone must not have to wait for that.
+    fn is_crowded(&self, limits: &Limits<'_>) -> bool {
+        self.ready.is_by_stream() && self.memory() > limits.point()
     }
 
     /// Takes a new chunk. True when a message became ready where none was.
@@ -173,7 +186,7 @@ impl Inbound {
     pub(crate) fn add(&mut self, chunk: &Arrived<'_>, limits: &Limits<'_>) -> Result<bool, Inconsistent> {
         self.charge(SpaceId::FIRST, chunk.payload.len());
         self.buffered_pieces += 1;
-        let was_empty = self.ready.is_empty();
+        let was_quiet = self.ready.is_quiet(chunk.stream);
         if chunk.beginning && chunk.ending {
             // A message that has to wait must not keep alive the memory of others that are read and gone.
             let waits = !chunk.unordered
@@ -183,20 +196,28 @@ impl Inbound {
         } else {
             self.add_fragment(chunk, limits)?;
         }
-        Ok(was_empty && !self.ready.is_empty())
+        Ok(was_quiet && !self.ready.is_quiet(chunk.stream))
     }
 
     #[inline(never)]
     fn add_fragment(&mut self, chunk: &Arrived<'_>, limits: &Limits<'_>) -> Result<(), Inconsistent> {
-        if let Some(whole) = self.reassembly.add_part(chunk, limits.message())? {
-            // From here on the message counts as its pieces, however many fragments it came in.
-            self.buffered_pieces = self.buffered_pieces.saturating_sub(whole.freed);
-            self.deliver(whole);
-            return Ok(());
+        match self.reassembly.add_part(chunk, limits.message())? {
+            Joined::Whole(whole) => {
+                // From here on the message counts as its pieces, however many fragments it came in.
+                self.buffered_pieces = self.buffered_pieces.saturating_sub(whole.freed);
+                self.deliver(whole);
+                return Ok(());
+            }
+            Joined::GivenUp { bytes, pieces } => {
+                self.uncharge(bytes, pieces);
+                return Ok(());
+            }
+            Joined::Waits => {}
         }
         self.buffered_pieces += usize::from(chunk.beginning);
-        if self.reassembly.held() + self.waiting > limits.point() {
-            self.hand_over(chunk.seq, limits);
+        let is_long = limits.is_long(|| self.reassembly.grown(chunk.seq));
+        if is_long || self.reassembly.held() + self.waiting > limits.point() || self.is_crowded(limits) {
+            self.hand_over(chunk.seq, is_long, limits);
         }
         Ok(())
     }
@@ -209,25 +230,25 @@ impl Inbound {
     #[inline(always)]
     fn deliver(&mut self, whole: Whole) {
         if whole.message.unordered {
-            push(&mut self.ready, whole.message);
+            self.ready.push(whole.message);
         } else {
             self.deliver_in_order(whole);
         }
     }
 
-    /// Hands over what is here of the message that the chunk `seq` of DATA has made grow, where messages in the making hold
-    /// too much and it is that message's turn.
+    /// Hands over what is here of the message that the chunk `seq` of DATA has made grow, where that is long or messages in the
+    /// making hold too much, and it is that message's turn.
     // rfc9260:6.9-15
     #[inline(never)]
-    fn hand_over(&mut self, seq: u64, limits: &Limits<'_>) {
-        if !self.is_pressed(limits) {
+    fn hand_over(&mut self, seq: u64, is_long: bool, limits: &Limits<'_>) {
+        if !is_long && !self.is_pressed(limits) {
             return;
         }
         let streams = &self.streams;
         let its_turn = |stream, ssn, first| is_next(streams, stream, ssn, first);
         if let Some((part, freed)) = self.reassembly.part(seq, &mut self.in_parts, its_turn) {
             self.buffered_pieces = self.buffered_pieces.saturating_sub(freed);
-            push(&mut self.ready, part);
+            self.ready.push(part);
         }
     }
 
@@ -240,7 +261,7 @@ impl Inbound {
         let Some(stream) = self.streams.get_mut(id) else { return };
         if stream.is_next(whole.ssn, whole.first_seq) {
             stream.next = stream.next.wrapping_add(1);
-            push(&mut self.ready, whole.message);
+            self.ready.push(whole.message);
         } else {
             self.waiting += memory_of(&whole.message);
             stream.waiting.insert(whole.first_seq, whole);
@@ -252,7 +273,7 @@ impl Inbound {
             stream.next = stream.next.wrapping_add(1);
             let message = entry.remove().message;
             self.waiting -= memory_of(&message);
-            push(&mut self.ready, message);
+            self.ready.push(message);
         }
     }
 
@@ -269,23 +290,31 @@ impl Inbound {
         if !piece.unordered && numbered.order.knows(piece.stream, number) {
             return Ok(false);
         }
-        let was_empty = self.ready.is_empty();
+        let was_quiet = self.ready.is_quiet(piece.stream);
         let waits = !piece.unordered && numbered.order.next(piece.stream) != number;
         let whole = match numbered.interleaved.add(piece, number, waits, limits.message())? {
             Added::Duplicate => return Ok(false),
             Added::Waits(space, pieces) => {
                 self.charge(space, piece.payload.len());
                 self.count_pieces(space, pieces, 0);
-                if !waits && self.is_pressed(limits) {
+                if !waits && (self.is_long(piece, number, limits) || self.is_pressed(limits)) {
                     self.hand_over_numbered(piece, number);
                 }
-                return Ok(was_empty && !self.ready.is_empty());
+                return Ok(was_quiet && !self.ready.is_quiet(piece.stream));
             }
             Added::Whole(whole) => whole,
         };
         self.charge(whole.message.space, piece.payload.len());
         self.finished(piece.stream, number, whole);
-        Ok(was_empty && !self.ready.is_empty())
+        Ok(was_quiet && !self.ready.is_quiet(piece.stream))
+    }
+
+    /// Whether a message with a number of its own has grown to the point from which on it is handed over in parts.
+    fn is_long(&self, piece: &Piece<'_>, number: u64, limits: &Limits<'_>) -> bool {
+        limits.is_long(|| {
+            let numbered = self.numbered.as_ref();
+            numbered.map_or(0, |all| all.interleaved.grown(piece.stream, piece.unordered, number))
+        })
     }
 
     /// As [`Inbound::hand_over`], of a message with a number of its own whose turn it is.
@@ -294,7 +323,7 @@ impl Inbound {
         let part = numbered.interleaved.part(piece.stream, piece.unordered, number, &mut self.in_parts);
         if let Some((part, charged)) = part {
             self.count_pieces(part.space, part.count(), charged);
-            self.ready.push_back(part);
+            self.ready.push(part);
         }
     }
 
@@ -314,15 +343,18 @@ impl Inbound {
         let numbered = self.numbered.get_or_insert_default();
         grow(&mut numbered.by_space, index + 1);
         let Some(reassembly) = numbered.by_space.get_mut(index) else { return Ok(false) };
-        let was_empty = self.ready.is_empty();
-        let whole = reassembly.add(chunk, true, limits.message())?;
+        let was_quiet = self.ready.is_quiet(chunk.stream);
+        let joined = reassembly.add(chunk, true, limits.message())?;
         self.charge(space, chunk.payload.len());
-        let Some(mut whole) = whole else {
+        // Nobody gives up anything in this encoding: what is not whole waits.
+        let Joined::Whole(mut whole) = joined else {
             self.count_pieces(space, 1 + usize::from(chunk.beginning), 0);
-            if self.is_pressed(limits) {
+            let of_space = || self.numbered.as_ref().and_then(|numbered| numbered.by_space.get(index));
+            let is_long = limits.is_long(|| of_space().map_or(0, |reassembly| reassembly.grown(chunk.seq)));
+            if is_long || self.is_pressed(limits) {
                 self.hand_over_of_space(space, chunk.seq);
             }
-            return Ok(was_empty && !self.ready.is_empty());
+            return Ok(was_quiet && !self.ready.is_quiet(chunk.stream));
         };
         whole.message.space = space;
         let order = &self.numbered.get_or_insert_default().order;
@@ -337,7 +369,7 @@ impl Inbound {
             }
             _ => return Err(Inconsistent("two messages with one stream sequence number")),
         }
-        Ok(was_empty && !self.ready.is_empty())
+        Ok(was_quiet && !self.ready.is_quiet(chunk.stream))
     }
 
     /// As [`Inbound::hand_over`], of a space that numbers its fragments one after the other.
@@ -348,7 +380,7 @@ impl Inbound {
         let Some((mut part, freed)) = reassembly.part(seq, &mut self.in_parts, its_turn) else { return };
         part.space = space;
         self.count_pieces(space, 0, freed);
-        self.ready.push_back(part);
+        self.ready.push(part);
     }
 
     /// A whole message whose last fragment has just been accounted for as bytes.
@@ -357,10 +389,10 @@ impl Inbound {
         self.count_pieces(whole.message.space, whole.message.count(), whole.charged);
         let ready = &mut self.ready;
         if whole.message.unordered {
-            ready.push_back(whole.message);
+            ready.push(whole.message);
         } else {
             let order = &mut self.numbered.get_or_insert_default().order;
-            order.add(stream, number, whole.message, |message| ready.push_back(message));
+            order.add(stream, number, whole.message, |message| ready.push(message));
         }
     }
 
@@ -371,7 +403,8 @@ impl Inbound {
         }
         match self.reassembly.goes_on_with(chunk.seq) {
             Some(Some((stream, ssn, first))) => is_next(&self.streams, stream, ssn, first),
-            unordered => unordered.is_some(),
+            Some(None) => true,
+            None => self.reassembly.passes_over(chunk),
         }
     }
 
@@ -407,10 +440,27 @@ impl Inbound {
     /// The next message for the user, or part of one.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Received> {
-        let message = self.ready.pop_front()?;
+        let message = self.ready.pop()?;
         self.release(message.space, message.len());
         self.count_pieces(message.space, 0, message.count());
         Some(message)
+    }
+
+    /// The next message of a stream, or part of one.
+    pub(crate) fn pop_from(&mut self, stream: u16) -> Option<Received> {
+        let message = self.ready.pop_from(stream)?;
+        self.forget(&message);
+        Some(message)
+    }
+
+    /// Whether the user reads streams alone.
+    pub(crate) fn is_by_stream(&self) -> bool {
+        self.ready.is_by_stream()
+    }
+
+    /// The streams of which the user may take something, ascending.
+    pub(crate) fn ready_streams(&self) -> Vec<u16> {
+        self.ready.streams()
     }
 
     /// Drops a fragment that waits for its predecessor, to make room; false when `seq` is not such a one.
@@ -436,13 +486,56 @@ impl Inbound {
             self.release(space, bytes);
             self.count_pieces(space, 0, pieces);
         }
-        let was_empty = self.ready.is_empty();
+        let was_quiet = self.ready.is_quiet(stream);
         if !unordered {
             let ready = &mut self.ready;
             let order = &mut self.numbered.get_or_insert_default().order;
-            order.skip(stream, number, |message| ready.push_back(message));
+            order.skip(stream, number, |message| ready.push(message));
         }
-        was_empty && !self.ready.is_empty()
+        was_quiet && !self.ready.is_quiet(stream)
+    }
+
+    /// The peer gives up what is missing of DATA before `floor`, and the messages that it `lists` by stream and SSN.
+    pub(crate) fn give_up_before(
+        &mut self,
+        floor: u64,
+        lists: impl Fn(u16, u16) -> bool,
+        aborted: &mut Vec<Aborted>,
+    ) {
+        let (bytes, pieces) = self.reassembly.give_up_before(floor, lists, aborted);
+        self.uncharge(bytes, pieces);
+    }
+
+    /// The peer gives up what is missing of an ordered stream up to `ssn`: "immediately make available for delivery stream
+    /// sequence numbers earlier than or equal to the stream sequence number listed" (RFC 3758, 3.6), and what waits behind
+    /// them. True when a message became ready where none was.
+    // rfc3758:3.6-9
+    pub(crate) fn skip_ssn(&mut self, stream: u16, ssn: u16) -> bool {
+        let id = usize::from(stream);
+        // How many messages are skipped: half of the numbers at most, or it is an old story.
+        let next = self.streams.get(id).map_or(0, |stream| stream.next);
+        let skipped = ssn.wrapping_sub(next).wrapping_add(1);
+        if skipped == 0 || skipped > 1 << 15 {
+            return false;
+        }
+        grow(&mut self.streams, id + 1);
+        let Some(state) = self.streams.get_mut(id) else { return false };
+        let was_quiet = self.ready.is_quiet(stream);
+        let mut left = skipped;
+        while let Some(entry) = state.waiting.first_entry() {
+            // What waits is ahead of what is delivered: its distance needs no sign.
+            let ahead = entry.get().ssn.wrapping_sub(state.next);
+            if ahead > left {
+                break;
+            }
+            left = left.saturating_sub(ahead + 1);
+            state.next = state.next.wrapping_add(ahead).wrapping_add(1);
+            let message = entry.remove().message;
+            self.waiting -= memory_of(&message);
+            self.ready.push(message);
+        }
+        state.next = state.next.wrapping_add(left);
+        was_quiet && !self.ready.is_quiet(stream)
     }
 
     /// The next message of some streams (of all, if none is listed) has the number 0. Nothing of them can wait for another,
@@ -492,7 +585,7 @@ impl Inbound {
         }
     }
 
-    /// A message will not be read.
+    /// A message is not held any more.
     fn forget(&mut self, message: &Received) {
         self.release(message.space, message.len());
         self.count_pieces(message.space, 0, message.count());
@@ -508,7 +601,7 @@ impl Inbound {
         self.numbered = None;
         // What is ready belongs to no space any more: none is charged for it.
         self.buffered_of_others.clear();
-        for message in &mut self.ready {
+        for message in self.ready.iter_mut() {
             message.space = SpaceId::FIRST;
         }
         self.buffered_bytes = 0;

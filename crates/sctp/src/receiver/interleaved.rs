@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use anabranch_wire::Mid;
+use anabranch_wire::{Mid, Tsn};
 use bytes::Bytes;
 
-use super::growing::{Aborted, Growing, Inconsistent, Label, PIECE, TOO_LONG, memory_of, take_all};
+use super::growing::{Aborted, Came, Growing, Inconsistent, Label, PIECE, TOO_LONG, memory_of, take_all};
 use super::reassembly::Arena;
 use crate::encoding::DataChunk;
 use crate::event::Received;
@@ -19,6 +19,8 @@ use crate::ids::SpaceId;
 pub(crate) struct Piece<'a> {
     /// Sequence space that brought it.
     pub(crate) space: SpaceId,
+    pub(crate) tsn: Tsn,
+    pub(crate) came: Came,
     pub(crate) stream: u16,
     pub(crate) mid: Mid,
     /// Fragment number; 0 in the first.
@@ -26,20 +28,24 @@ pub(crate) struct Piece<'a> {
     /// Of the first fragment only.
     pub(crate) ppid: u32,
     pub(crate) unordered: bool,
+    pub(crate) immediate: bool,
     pub(crate) beginning: bool,
     pub(crate) ending: bool,
     pub(crate) payload: &'a [u8],
 }
 
 impl<'a> Piece<'a> {
-    pub(crate) fn of(space: SpaceId, data: &DataChunk<'a>) -> Self {
+    pub(crate) fn of(space: SpaceId, came: Came, data: &DataChunk<'a>) -> Self {
         Self {
             space,
+            tsn: data.tsn,
+            came,
             stream: data.stream,
             mid: data.mid,
             fragment: data.fragment,
             ppid: data.ppid,
             unordered: data.flags.unordered,
+            immediate: data.flags.immediate,
             beginning: data.flags.beginning,
             ending: data.flags.ending,
             payload: data.payload,
@@ -72,6 +78,13 @@ struct Assembly {
     /// That of the first fragment to come is charged for all.
     space: SpaceId,
     ppid: u32,
+    /// Message identifier, as the wire has it.
+    mid: Mid,
+    /// TSN of its first fragment.
+    tsn: Tsn,
+    /// When and where the last of its fragments came.
+    came: Came,
+    immediate: bool,
     /// Fragments 0 to `next` - 1, in as far as they have not been handed over.
     growing: Growing,
     next: u32,
@@ -190,6 +203,11 @@ impl Interleaved {
         fragment <= assembly.map_or(0, |assembly| assembly.next)
     }
 
+    /// Bytes of a message that are here and may be handed over.
+    pub(crate) fn grown(&self, stream: u16, unordered: bool, number: u64) -> usize {
+        self.assemblies.get(&(stream, unordered, number)).map_or(0, |assembly| assembly.growing.held())
+    }
+
     /// What is here of a message, as the next part of it, with how many pieces were charged for that.
     pub(crate) fn part(
         &mut self,
@@ -204,7 +222,7 @@ impl Interleaved {
             return None;
         }
         self.held -= assembly.growing.memory();
-        let label = Label { stream, ppid: assembly.ppid, unordered, space: assembly.space };
+        let label = assembly.label(stream, unordered);
         Some((assembly.growing.part(label, numbers), charged))
     }
 
@@ -226,15 +244,17 @@ impl Interleaved {
                 return Err(Inconsistent("a whole message with the identifier of one in fragments"));
             }
             let first = if waits { Bytes::copy_from_slice(p.payload) } else { self.arena.copy(p.payload) };
-            let message = Received {
+            let label = Label {
                 stream: p.stream,
                 ppid: p.ppid,
                 unordered: p.unordered,
-                part: None,
+                immediate: p.immediate,
+                number: p.mid.get(),
+                tsn: p.tsn,
+                came: p.came,
                 space: p.space,
-                first,
-                rest: Vec::new(),
             };
+            let message = label.received(None, first, Vec::new());
             return Ok(Added::Whole(Finished { message, charged: 0 }));
         }
         if !p.beginning && p.fragment == 0 {
@@ -242,7 +262,7 @@ impl Interleaved {
         }
         let (assembly, new) = match self.assemblies.entry(key) {
             Entry::Occupied(entry) => (entry.into_mut(), false),
-            Entry::Vacant(entry) => (entry.insert(Assembly::new(p.space)), true),
+            Entry::Vacant(entry) => (entry.insert(Assembly::new(p.space, p.mid)), true),
         };
         let before = assembly.pieces();
         if !assembly.add(p, limit)? {
@@ -256,22 +276,38 @@ impl Interleaved {
         }
         let Some(assembly) = self.assemblies.remove(&key) else { return Ok(Added::Duplicate) };
         self.held -= assembly.memory() - p.payload.len() - PIECE;
-        let label =
-            Label { stream: p.stream, ppid: assembly.ppid, unordered: p.unordered, space: assembly.space };
+        let label = assembly.label(p.stream, p.unordered);
         Ok(Added::Whole(Finished { message: assembly.growing.finish(label), charged: before }))
     }
 }
 
 impl Assembly {
-    fn new(space: SpaceId) -> Self {
+    fn new(space: SpaceId, mid: Mid) -> Self {
         Self {
             space,
             ppid: 0,
+            mid,
+            tsn: Tsn::default(),
+            came: Came::default(),
+            immediate: false,
             growing: Growing::default(),
             next: 0,
             loose: BTreeMap::new(),
             loose_bytes: 0,
             last: None,
+        }
+    }
+
+    fn label(&self, stream: u16, unordered: bool) -> Label {
+        Label {
+            stream,
+            ppid: self.ppid,
+            unordered,
+            immediate: self.immediate,
+            number: self.mid.get(),
+            tsn: self.tsn,
+            came: self.came,
+            space: self.space,
         }
     }
 
@@ -306,7 +342,10 @@ impl Assembly {
         }
         if p.beginning {
             self.ppid = p.ppid;
+            self.tsn = p.tsn;
         }
+        self.came = p.came;
+        self.immediate |= p.immediate;
         if number != self.next {
             let so_far = self.growing.total() + self.loose_bytes;
             if so_far > 0 && so_far + p.payload.len() > limit {
@@ -447,11 +486,14 @@ mod tests {
     fn piece(mid: u32, fragment: u32, ending: bool, payload: &[u8]) -> Piece<'_> {
         Piece {
             space: SpaceId::FIRST,
+            tsn: Tsn::default(),
+            came: Came::default(),
             stream: 1,
             mid: Mid::new(mid),
             fragment,
             ppid: 7,
             unordered: false,
+            immediate: false,
             beginning: fragment == 0,
             ending,
             payload,

@@ -37,6 +37,14 @@ impl Limits<'_> {
         if self.several { share / 2 } else { share }
     }
 
+    /// Whether a message of which so many bytes are here is handed over in parts, whatever else is held (RFC 6458, 8.1.21: "the size of
+    /// a message where the partial delivery API will be invoked").
+    #[inline]
+    pub(super) fn is_long(&self, bytes: impl FnOnce() -> usize) -> bool {
+        let point = self.config.limits.partial_delivery_bytes;
+        point != 0 && bytes() >= point
+    }
+
     /// Memory that may be held in all.
     pub(super) fn bound(&self) -> usize {
         (2 * self.window()).max(LEAST_BOUND)

@@ -6,11 +6,13 @@ mod admission;
 mod arrivals;
 mod asn;
 pub(crate) mod buffer;
+mod forward;
 mod growing;
 mod inbound;
 mod interleaved;
 mod limits;
 mod map;
+mod ready;
 mod reassembly;
 mod space;
 mod timing;
@@ -53,6 +55,8 @@ pub(crate) struct Receiver {
     asn: Option<Box<AsnMap>>,
     /// Where RE-CONFIG was agreed.
     resets: Option<Box<Resets>>,
+    /// The receive window that the user wants, where it is smaller than the one that the peer knows of, bytes.
+    smaller_window: Option<u32>,
 }
 
 impl Receiver {
@@ -65,6 +69,7 @@ impl Receiver {
             fids: None,
             asn: None,
             resets: None,
+            smaller_window: None,
         }
     }
 
@@ -289,6 +294,32 @@ impl Receiver {
     /// The next message for the user, or part of one.
     pub(crate) fn pop(&mut self, cx: &mut Context) -> Option<Received> {
         let message = self.inbound.pop()?;
+        self.has_read(cx, &message);
+        Some(message)
+    }
+
+    /// The next message of a stream, or part of one. Events tell of each stream alone from the first time on: of those that have
+    /// something already he learns then.
+    pub(crate) fn pop_from(&mut self, cx: &mut Context, stream: u16) -> Option<Received> {
+        let is_first = !self.inbound.is_by_stream();
+        let message = self.inbound.pop_from(stream);
+        if is_first {
+            for other in self.inbound.ready_streams().into_iter().filter(|other| *other != stream) {
+                cx.tell(Event::Readable { stream: other });
+            }
+        }
+        self.has_read(cx, message.as_ref()?);
+        message
+    }
+
+    /// The streams of which there is something to read, ascending.
+    pub(crate) fn readable_streams(&self) -> Vec<u16> {
+        self.inbound.ready_streams()
+    }
+
+    /// The user has taken a message.
+    #[inline]
+    fn has_read(&mut self, cx: &mut Context, message: &Received) {
         cx.stats.messages_delivered += u64::from(message.is_end());
         cx.stats.payload_bytes_delivered += message.len() as u64;
         if let Some(table) = &mut cx.streams {
@@ -298,10 +329,12 @@ impl Receiver {
         }
         // "send a window update only if the window can be increased by at least a quarter of the receive buffer
         // size of the association" (6.2).
+        if self.smaller_window.is_some() {
+            self.shrink_window(cx, message.len());
+        }
         if cx.state.receives_data() {
             self.offer_window(cx);
         }
-        Some(message)
     }
 
     /// Whether an acknowledgement must leave now.

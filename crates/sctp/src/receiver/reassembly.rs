@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use anabranch_wire::Tsn;
 use bytes::{Bytes, BytesMut};
 
-use super::growing::{Aborted, Growing, Inconsistent, Label, PIECE, take_all};
+use super::growing::{Aborted, Came, Growing, Inconsistent, Label, PIECE, take_all};
 use crate::event::Received;
 use crate::ids::SpaceId;
 
@@ -12,16 +13,28 @@ use crate::ids::SpaceId;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrived<'a> {
     pub(crate) seq: u64,
+    pub(crate) tsn: Tsn,
+    pub(crate) came: Came,
     pub(crate) stream: u16,
     pub(crate) ssn: u16,
     pub(crate) ppid: u32,
     pub(crate) unordered: bool,
+    pub(crate) immediate: bool,
     pub(crate) beginning: bool,
     pub(crate) ending: bool,
     /// Whether the TSN before has arrived, and the one after.
     pub(crate) before: bool,
     pub(crate) after: bool,
     pub(crate) payload: &'a [u8],
+}
+
+/// Where a fragment belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// To a message that goes on or begins.
+    Good,
+    /// To one that was given up.
+    GivenUp,
 }
 
 /// A whole message with what the stream needs to order it.
@@ -40,10 +53,15 @@ pub(crate) struct Whole {
 struct Run {
     first_seq: u64,
     next_seq: u64,
+    /// TSN of its first fragment.
+    tsn: Tsn,
+    /// When and where the last of its fragments came.
+    came: Came,
     stream: u16,
     ssn: u16,
     ppid: u32,
     unordered: bool,
+    immediate: bool,
     growing: Growing,
 }
 
@@ -52,6 +70,7 @@ struct Orphan {
     stream: u16,
     ssn: u16,
     unordered: bool,
+    immediate: bool,
     ending: bool,
     payload: Bytes,
 }
@@ -95,6 +114,19 @@ pub(crate) struct Reassembly {
     held: usize,
     /// Size of the last message that took more than one fragment: room to reserve for the next.
     expected: usize,
+    /// A fragment here goes on with a message that the peer has given up, unless a message begins with it.
+    tail: Option<u64>,
+}
+
+/// What became of one of several chunks of a message.
+#[derive(Debug)]
+pub(crate) enum Joined {
+    /// It waits for others.
+    Waits,
+    /// Its message is whole.
+    Whole(Whole),
+    /// Its message was given up: so much that was charged goes, this chunk included.
+    GivenUp { bytes: usize, pieces: usize },
 }
 
 impl Reassembly {
@@ -110,13 +142,12 @@ impl Reassembly {
     /// # Errors
     /// When it contradicts its neighbours: the association must be aborted.
     // rfc9260:6.9-1 rfc9260:6.9-14 rfc9260:6-11
-    pub(crate) fn add(
-        &mut self,
-        c: &Arrived<'_>,
-        waits: bool,
-        limit: usize,
-    ) -> Result<Option<Whole>, Inconsistent> {
-        if c.beginning && c.ending { self.add_whole(c, waits).map(Some) } else { self.add_part(c, limit) }
+    pub(crate) fn add(&mut self, c: &Arrived<'_>, waits: bool, limit: usize) -> Result<Joined, Inconsistent> {
+        if c.beginning && c.ending {
+            self.add_whole(c, waits).map(Joined::Whole)
+        } else {
+            self.add_part(c, limit)
+        }
     }
 
     /// Takes a message of one chunk.
@@ -140,20 +171,22 @@ impl Reassembly {
     /// # Errors
     /// As [`Reassembly::add`].
     #[inline]
-    pub(crate) fn add_part(&mut self, c: &Arrived<'_>, limit: usize) -> Result<Option<Whole>, Inconsistent> {
-        self.check_neighbours(c)?;
+    pub(crate) fn add_part(&mut self, c: &Arrived<'_>, limit: usize) -> Result<Joined, Inconsistent> {
+        if self.check_neighbours(c)? == Place::GivenUp {
+            return self.pass_over(c);
+        }
         // The message that grew last goes on, and nothing waits behind a hole: it grows where it is.
         if !c.beginning && !c.ending && self.orphans.is_empty() {
             if let Some(run) = self.current.as_mut().filter(|run| run.next_seq == c.seq) {
                 run.grow(c, limit)?;
                 self.held += c.payload.len() + PIECE;
-                return Ok(None);
+                return Ok(Joined::Waits);
             }
         }
         self.add_fragment(c, limit)
     }
 
-    fn add_fragment(&mut self, c: &Arrived<'_>, limit: usize) -> Result<Option<Whole>, Inconsistent> {
+    fn add_fragment(&mut self, c: &Arrived<'_>, limit: usize) -> Result<Joined, Inconsistent> {
         let mut run = if c.beginning {
             self.unfinished += 1;
             self.open_run(c)
@@ -170,11 +203,12 @@ impl Reassembly {
                     stream: c.stream,
                     ssn: c.ssn,
                     unordered: c.unordered,
+                    immediate: c.immediate,
                     ending: c.ending,
                     payload: Bytes::copy_from_slice(c.payload),
                 },
             );
-            return Ok(None);
+            return Ok(Joined::Waits);
         };
         let mut ended = c.ending;
         while !ended {
@@ -183,6 +217,7 @@ impl Reassembly {
             self.held -= orphan.payload.len() + PIECE;
             check(&run, orphan.stream, orphan.ssn, orphan.unordered)?;
             run.growing.attach(orphan.payload, limit)?;
+            run.immediate |= orphan.immediate;
             run.next_seq += 1;
             ended = orphan.ending;
         }
@@ -193,13 +228,110 @@ impl Reassembly {
             let charged = run.growing.fragments() + usize::from(!c.beginning);
             let (first_seq, ssn, label) = (run.first_seq, run.ssn, run.label());
             let message = run.growing.finish(label);
-            return Ok(Some(Whole { first_seq, ssn, freed: charged - message.count(), message }));
+            return Ok(Joined::Whole(Whole { first_seq, ssn, freed: charged - message.count(), message }));
         }
         self.held += run.memory();
         if let Some(previous) = self.current.replace(run) {
             self.waiting.insert(previous.next_seq, previous);
         }
-        Ok(None)
+        Ok(Joined::Waits)
+    }
+
+    /// The peer has given up what is missing before `floor`: "The receiver MUST remove any partially reassembled message, which
+    /// is still missing one or more TSNs earlier than or equal to the new cumulative TSN point" (RFC 3758, 3.6). Bytes and
+    /// pieces that were charged.
+    ///
+    /// A message that misses nothing before the floor may still become whole, unless the peer `lists` it.
+    // rfc3758:3.6-11
+    pub(crate) fn give_up_before(
+        &mut self,
+        floor: u64,
+        lists: impl Fn(u16, u16) -> bool,
+        aborted: &mut Vec<Aborted>,
+    ) -> (usize, usize) {
+        let (mut bytes, mut pieces) = (0, 0);
+        let mut gone = |run: &Run| {
+            aborted.extend(run.growing.abort(run.stream, run.unordered));
+            bytes += run.growing.held();
+            pieces += run.growing.fragments() + 1;
+        };
+        // A run misses the number behind it.
+        if let Some(run) = self.current.take_if(|run| run.next_seq < floor) {
+            gone(&run);
+        }
+        while let Some(entry) = self.waiting.first_entry().filter(|entry| *entry.key() < floor) {
+            gone(&entry.remove());
+        }
+        // At most one begins before the floor and reaches it, and its fragments go on from there.
+        let reaches = |run: &Run| run.first_seq < floor && run.next_seq >= floor;
+        let listed = |run: &Run| reaches(run) && !run.unordered && lists(run.stream, run.ssn);
+        let mut tail = Some(floor);
+        if self.current.as_ref().is_some_and(reaches) {
+            tail = self.current.take_if(|run| listed(run)).map(|run| {
+                gone(&run);
+                run.next_seq
+            });
+        } else if let Some(entry) = self.waiting.first_entry().filter(|entry| reaches(entry.get())) {
+            tail = listed(entry.get()).then(|| {
+                let run = entry.remove();
+                gone(&run);
+                run.next_seq
+            });
+        }
+        // What has no beginning misses the number before its first fragment.
+        while let Some(entry) = self.orphans.first_entry().filter(|entry| *entry.key() < floor) {
+            bytes += entry.remove().payload.len();
+            pieces += 1;
+        }
+        self.held -= bytes + pieces * PIECE;
+        self.tail = None;
+        if let Some(tail) = tail {
+            let (more_bytes, more_pieces) = self.pass_orphans(tail);
+            bytes += more_bytes;
+            pieces += more_pieces;
+        }
+        self.unfinished = usize::from(self.current.is_some()) + self.waiting.len() + self.orphans.len();
+        (bytes, pieces)
+    }
+
+    /// A fragment goes on with a message that was given up.
+    #[cold]
+    fn pass_over(&mut self, c: &Arrived<'_>) -> Result<Joined, Inconsistent> {
+        let (mut bytes, mut pieces) = (c.payload.len(), 1);
+        self.tail = None;
+        if c.ending {
+            if self.orphans.contains_key(&(c.seq + 1)) {
+                return Err(Inconsistent("a message goes on behind its end"));
+            }
+        } else {
+            let (more_bytes, more_pieces) = self.pass_orphans(c.seq + 1);
+            bytes += more_bytes;
+            pieces += more_pieces;
+        }
+        Ok(Joined::GivenUp { bytes, pieces })
+    }
+
+    /// Fragments from `seq` on are of a message that was given up, until it ends.
+    fn pass_orphans(&mut self, mut seq: u64) -> (usize, usize) {
+        let (mut bytes, mut pieces) = (0, 0);
+        self.tail = Some(seq);
+        while let Some(orphan) = self.orphans.remove(&seq) {
+            bytes += orphan.payload.len();
+            pieces += 1;
+            self.unfinished -= 1;
+            seq += 1;
+            self.tail = (!orphan.ending).then_some(seq);
+            if orphan.ending {
+                break;
+            }
+        }
+        self.held -= bytes + pieces * PIECE;
+        (bytes, pieces)
+    }
+
+    /// Whether a fragment goes on with a message that was given up: nothing is kept of it.
+    pub(crate) fn passes_over(&self, c: &Arrived<'_>) -> bool {
+        !c.beginning && self.tail == Some(c.seq) && self.run_before(c.seq).is_none()
     }
 
     /// The run that waits for the fragment `seq`.
@@ -211,6 +343,12 @@ impl Reassembly {
     pub(crate) fn goes_on_with(&self, seq: u64) -> Option<Option<(u16, u16, u64)>> {
         let run = self.run_before(seq)?;
         Some((!run.unordered).then_some((run.stream, run.ssn, run.first_seq)))
+    }
+
+    /// Bytes that are here, and may be handed over, of the message that the fragment `seq` has just made grow.
+    pub(crate) fn grown(&self, seq: u64) -> usize {
+        let run = self.current.as_ref().filter(|run| (run.first_seq..run.next_seq).contains(&seq));
+        run.map_or(0, |run| run.growing.held())
     }
 
     /// What is here of the message that the fragment `seq` has just made grow, if `may_go`: its stream, SSN, and the TSN
@@ -280,17 +418,20 @@ impl Reassembly {
     /// fragment that is not the last of its message comes a further one, and behind a last one a beginning. What arrives is
     /// compared with both neighbours, so the order of arrival does not matter. What cannot be right would wait for ever.
     #[inline]
-    fn check_neighbours(&self, c: &Arrived<'_>) -> Result<(), Inconsistent> {
+    fn check_neighbours(&self, c: &Arrived<'_>) -> Result<Place, Inconsistent> {
         let grows = self.current.as_ref().is_some_and(|run| run.next_seq == c.seq);
         // In the middle of the message that grew last, with nothing behind it: nothing else need be looked up.
         if grows && !c.beginning && !c.after {
-            return Ok(());
+            return Ok(Place::Good);
         }
         self.compare_neighbours(c, grows)
     }
 
     #[inline(never)]
-    fn compare_neighbours(&self, c: &Arrived<'_>, grows: bool) -> Result<(), Inconsistent> {
+    fn compare_neighbours(&self, c: &Arrived<'_>, grows: bool) -> Result<Place, Inconsistent> {
+        if self.passes_over(c) {
+            return Ok(Place::GivenUp);
+        }
         let before = c.seq.checked_sub(1).and_then(|seq| self.orphans.get(&seq));
         let unfinished =
             grows || self.waiting.contains_key(&c.seq) || before.is_some_and(|orphan| !orphan.ending);
@@ -307,7 +448,7 @@ impl Reassembly {
         if !c.ending && c.after && !goes_on {
             return Err(Inconsistent("a message begins inside another"));
         }
-        Ok(())
+        Ok(Place::Good)
     }
 
     /// A message of one chunk.
@@ -315,15 +456,17 @@ impl Reassembly {
     #[inline(always)]
     fn whole(&mut self, c: &Arrived<'_>, waits: bool) -> Whole {
         let first = if waits { Bytes::copy_from_slice(c.payload) } else { self.arena.copy(c.payload) };
-        let message = Received {
+        let label = Label {
             stream: c.stream,
             ppid: c.ppid,
             unordered: c.unordered,
-            part: None,
+            immediate: c.immediate,
+            number: u32::from(c.ssn),
+            tsn: c.tsn,
+            came: c.came,
             space: SpaceId::FIRST,
-            first,
-            rest: Vec::new(),
         };
+        let message = label.received(None, first, Vec::new());
         Whole { first_seq: c.seq, ssn: c.ssn, message, freed: 0 }
     }
 
@@ -342,10 +485,13 @@ impl Reassembly {
         Run {
             first_seq: c.seq,
             next_seq: c.seq + 1,
+            tsn: c.tsn,
+            came: c.came,
             stream: c.stream,
             ssn: c.ssn,
             ppid: c.ppid,
             unordered: c.unordered,
+            immediate: c.immediate,
             growing: Growing::begin(c.payload, room),
         }
     }
@@ -368,11 +514,22 @@ impl Run {
         check(self, c.stream, c.ssn, c.unordered)?;
         self.growing.append(c.payload, limit)?;
         self.next_seq += 1;
+        self.came = c.came;
+        self.immediate |= c.immediate;
         Ok(())
     }
 
     fn label(&self) -> Label {
-        Label { stream: self.stream, ppid: self.ppid, unordered: self.unordered, space: SpaceId::FIRST }
+        Label {
+            stream: self.stream,
+            ppid: self.ppid,
+            unordered: self.unordered,
+            immediate: self.immediate,
+            number: u32::from(self.ssn),
+            tsn: self.tsn,
+            came: self.came,
+            space: SpaceId::FIRST,
+        }
     }
 
     /// What is charged for it.
@@ -389,10 +546,13 @@ mod tests {
     fn chunk(seq: u64, payload: &[u8], beginning: bool, ending: bool) -> Arrived<'_> {
         Arrived {
             seq,
+            tsn: Tsn::new(seq as u32),
+            came: Came::default(),
             stream: 1,
             ssn: 9,
             ppid: 7,
             unordered: false,
+            immediate: false,
             beginning,
             ending,
             before: false,
@@ -418,7 +578,7 @@ mod tests {
             let mut reassembly = Reassembly::default();
             let mut seen = std::collections::BTreeMap::new();
             for (seq, payload, b, e) in &chunks {
-                if let Some(whole) = reassembly.add(&chunk(*seq, payload, *b, *e), false, 1 << 20).unwrap() {
+                if let Joined::Whole(whole) = reassembly.add(&chunk(*seq, payload, *b, *e), false, 1 << 20).unwrap() {
                     let bytes = whole.message.into_bytes();
                     let m = bytes[0];
                     prop_assert!(bytes.iter().all(|x| *x == m));
@@ -439,7 +599,7 @@ mod tests {
         for message in 0..3_u64 {
             for i in 0..16_u64 {
                 let whole = r.add(&chunk(message * 16 + i, &part, i == 0, i == 15), false, 1 << 20).unwrap();
-                if let Some(whole) = whole {
+                if let Joined::Whole(whole) = whole {
                     assert_eq!(whole.message.len(), 16_000);
                     assert!(message == 0 || whole.message.rest.is_empty());
                 }
@@ -450,10 +610,11 @@ mod tests {
     #[test]
     fn contradictions_are_errors() {
         let mut r = Reassembly::default();
-        assert!(r.add(&chunk(5, b"a", true, false), false, 1 << 20).unwrap().is_none());
+        assert!(matches!(r.add(&chunk(5, b"a", true, false), false, 1 << 20), Ok(Joined::Waits)));
         assert!(r.add(&Arrived { stream: 2, ..chunk(6, b"b", false, true) }, false, 1 << 20).is_err());
         let mut r = Reassembly::default();
-        assert!(r.add(&Arrived { ssn: 8, ..chunk(6, b"b", false, true) }, false, 1 << 20).unwrap().is_none());
+        let other = Arrived { ssn: 8, ..chunk(6, b"b", false, true) };
+        assert!(matches!(r.add(&other, false, 1 << 20), Ok(Joined::Waits)));
         assert!(r.add(&chunk(5, b"a", true, false), false, 1 << 20).is_err());
     }
 
@@ -474,8 +635,10 @@ mod tests {
         let mut r = Reassembly::default();
         let mut waiting = Vec::new();
         for i in 0..10 {
-            waiting
-                .push(r.add(&chunk(2 * i, b"w", true, true), true, 1 << 20).unwrap().unwrap().message.first);
+            let Joined::Whole(whole) = r.add(&chunk(2 * i, b"w", true, true), true, 1 << 20).unwrap() else {
+                panic!("not whole")
+            };
+            waiting.push(whole.message.first);
             r.add(&chunk(2 * i + 1, &part, true, true), false, 1 << 20).unwrap();
         }
         assert!(waiting.iter().all(Bytes::is_unique));

@@ -1,5 +1,7 @@
 //! What is free of the receive buffer: a_rwnd, and the a_fwnd of each subflow.
 
+use std::sync::Arc;
+
 use super::Receiver;
 use super::buffer::{Buffer, Use};
 use super::limits::GAP;
@@ -24,6 +26,40 @@ impl Receiver {
             if let Some(space) = self.spaces.first_mut() {
                 space.timing.demand();
             }
+        }
+    }
+
+    /// Whether subflows have parts of the receive buffer to themselves, which the peer was told with its size.
+    pub(crate) fn has_floors(&self) -> bool {
+        self.fids.is_some()
+    }
+
+    /// The user wants a receive window of so many bytes: "SHOULD notify the data sender in a timely manner of changes in its ability to
+    /// receive data" (6.2). A larger one is there at once and told when it is worth it; a smaller one
+    /// comes as messages are read.
+    pub(crate) fn change_window(&mut self, cx: &mut Context, wanted: u32) {
+        if wanted < cx.config.limits.receive_window {
+            self.smaller_window = Some(wanted);
+            return;
+        }
+        self.smaller_window = None;
+        Arc::make_mut(&mut cx.config).limits.receive_window = wanted;
+        if cx.state.receives_data() {
+            self.offer_window(cx);
+        }
+    }
+
+    /// So many bytes were read while the window is to become smaller. What the peer was offered is not taken back: the window shrinks
+    /// by no more than a third of what is read, what is charged for messages falls by as much at least, and so a_rwnd never falls
+    /// but for data that comes ("As DATA chunks are received and buffered, decrement a_rwnd", 6.2).
+    #[inline(never)]
+    pub(super) fn shrink_window(&mut self, cx: &mut Context, read: usize) {
+        let Some(wanted) = self.smaller_window else { return };
+        let third = u32::try_from(read / 3).unwrap_or(u32::MAX);
+        let window = cx.config.limits.receive_window.saturating_sub(third).max(wanted);
+        Arc::make_mut(&mut cx.config).limits.receive_window = window;
+        if window == wanted {
+            self.smaller_window = None;
         }
     }
 

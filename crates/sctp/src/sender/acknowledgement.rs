@@ -76,6 +76,11 @@ impl Sender {
         if next_expected - space.flight.first() > 1 << 30 && self.resettable {
             return Ok(Heard::Nothing);
         }
+        if let Some(special) = &mut self.special {
+            if !special.collect(at, &space.flight, next_expected) {
+                return Err(Violation::Protocol("a SACK acknowledges a TSN that was never sent"));
+            }
+        }
         let gap_count = gaps.len();
         let mut outcome = std::mem::take(&mut self.outcome);
         for lane in self.lanes.rows_mut() {
@@ -125,6 +130,9 @@ impl Sender {
         self.look_at_windows(cx, at, windows, outcome.advanced);
         let news = outcome.payload > 0;
         self.outcome = outcome;
+        if self.special.is_some() {
+            self.after_acknowledgement(cx, at);
+        }
         // "this counter MUST be reset each time a DATA chunk ... is acknowledged" (8.1, 8.2).
         Ok(if news { Heard::News(PathId::FIRST) } else { Heard::Nothing })
     }

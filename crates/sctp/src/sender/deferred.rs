@@ -1,8 +1,8 @@
 //! Messages that must not get a number yet: their stream is being reset (RFC 6525, A1).
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
-use crate::event::Message;
+use crate::stream::outbound::Queued;
 
 /// Which streams wait, and what waits on them.
 #[derive(Debug, Default)]
@@ -10,8 +10,9 @@ pub(super) struct Deferred {
     all: bool,
     /// Sorted.
     streams: Vec<u16>,
-    messages: VecDeque<Message>,
+    messages: VecDeque<Queued>,
     bytes: usize,
+    by_stream: BTreeMap<u16, usize>,
 }
 
 impl Deferred {
@@ -31,7 +32,7 @@ impl Deferred {
     }
 
     /// What waits, to be looked at anew.
-    pub(super) fn into_messages(self) -> VecDeque<Message> {
+    pub(super) fn into_messages(self) -> VecDeque<Queued> {
         self.messages
     }
 
@@ -39,8 +40,26 @@ impl Deferred {
         self.bytes
     }
 
-    pub(super) fn push(&mut self, message: Message) {
+    /// Bytes that wait on a stream.
+    pub(super) fn bytes_of(&self, stream: u16) -> usize {
+        self.by_stream.get(&stream).copied().unwrap_or(0)
+    }
+
+    pub(super) fn push(&mut self, message: Queued) {
+        *self.by_stream.entry(message.stream).or_default() += message.payload.len();
         self.bytes += message.payload.len();
         self.messages.push_back(message);
+    }
+
+    /// Takes out one message.
+    #[cold]
+    pub(super) fn remove(&mut self, ticket: u32) -> Option<Queued> {
+        let place = self.messages.iter().position(|message| message.ticket == ticket)?;
+        let message = self.messages.remove(place)?;
+        self.bytes -= message.payload.len();
+        if let Some(bytes) = self.by_stream.get_mut(&message.stream) {
+            *bytes -= message.payload.len();
+        }
+        Some(message)
     }
 }

@@ -3,7 +3,7 @@
 //! A ring of chunks, indexed by sequence number, and the set of those that gap blocks have acknowledged. Reading a
 //! SACK costs what is new in it plus the number of its blocks; nothing ever scans the window.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use anabranch_base::Instant;
 use anabranch_transport::ranges::RangeSet;
@@ -25,6 +25,8 @@ pub(crate) enum ChunkState {
     /// A number without a chunk: the message that it is kept for has begun to leave, and its fragments have consecutive
     /// numbers.
     Reserved,
+    /// Given up: it waits for the cumulative point to pass it, without its payload (RFC 3758, 3.5, A2).
+    Abandoned,
 }
 
 /// A chunk that has been sent.
@@ -40,7 +42,7 @@ pub(crate) struct SentChunk {
     /// Missing reports so far.
     pub(crate) missing: u8,
     /// Times sent, saturating.
-    pub(crate) transmissions: u8,
+    pub(crate) transmissions: u16,
     /// Fast retransmitted once: "ineligible for a subsequent Fast Retransmit" (RFC 9260, 7.2.4).
     pub(crate) fast_retransmitted: bool,
     /// Why it is marked, for the trace.
@@ -54,7 +56,7 @@ pub(crate) struct SentChunk {
 }
 
 impl SentChunk {
-    fn reserved(lane: LaneId, subflow: SubflowId) -> Self {
+    pub(super) fn reserved(lane: LaneId, subflow: SubflowId) -> Self {
         Self {
             fragment: Fragment::default(),
             sent_at: Instant::ZERO,
@@ -140,6 +142,34 @@ impl AckOutcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BogusSack(pub(crate) &'static str);
 
+/// User data of each stream.
+#[derive(Debug, Default)]
+struct ByStream {
+    bytes: BTreeMap<u16, u64>,
+    /// Streams of which something was acknowledged.
+    fallen: Vec<u16>,
+}
+
+impl ByStream {
+    fn add(&mut self, fragment: &Fragment) {
+        if !fragment.payload.is_empty() {
+            *self.bytes.entry(fragment.stream).or_default() += fragment.payload.len() as u64;
+        }
+    }
+
+    fn remove(&mut self, fragment: &Fragment) {
+        if let Some(bytes) = self.bytes.get_mut(&fragment.stream) {
+            *bytes = bytes.saturating_sub(fragment.payload.len() as u64);
+            if *bytes == 0 {
+                self.bytes.remove(&fragment.stream);
+            }
+        }
+        if self.fallen.last() != Some(&fragment.stream) {
+            self.fallen.push(fragment.stream);
+        }
+    }
+}
+
 /// Sent chunks from the cumulative point on.
 #[derive(Debug, Default)]
 pub(crate) struct Flight {
@@ -150,6 +180,10 @@ pub(crate) struct Flight {
     gap_acked: RangeSet,
     /// Numbers without a chunk yet, ascending.
     reserved: VecDeque<u64>,
+    /// User data in `chunks` by stream, where the user asks for it.
+    by_stream: Option<Box<ByStream>>,
+    /// Chunks that were given up.
+    abandoned: usize,
     scratch: Vec<(u64, u64)>,
     /// Chunks looked at, for the test that the work per packet does not grow with the window.
     #[cfg(test)]
@@ -201,11 +235,45 @@ impl Flight {
         self.bytes
     }
 
+    /// User data of a stream that is not acknowledged cumulatively, bytes: counted once it was asked for.
+    pub(crate) fn bytes_of(&self, stream: u16) -> u64 {
+        match &self.by_stream {
+            Some(by_stream) => by_stream.bytes.get(&stream).copied().unwrap_or(0),
+            None => self
+                .chunks
+                .iter()
+                .map(|c| &c.fragment)
+                .filter(|f| f.stream == stream)
+                .map(|f| f.payload.len() as u64)
+                .sum(),
+        }
+    }
+
+    /// User data is counted by stream from now on.
+    pub(crate) fn count_by_stream(&mut self) {
+        if self.by_stream.is_none() {
+            let mut by_stream = Box::<ByStream>::default();
+            self.chunks.iter().for_each(|chunk| by_stream.add(&chunk.fragment));
+            self.by_stream = Some(by_stream);
+        }
+    }
+
+    /// Streams of which something was acknowledged since this was asked last.
+    pub(crate) fn take_fallen(&mut self, fallen: &mut Vec<u16>) {
+        if let Some(by_stream) = &mut self.by_stream {
+            fallen.append(&mut by_stream.fallen);
+        }
+    }
+
     /// Everything, in order, to send it elsewhere. The numbers given so far stay given.
     pub(crate) fn take_all(&mut self) -> VecDeque<SentChunk> {
         self.first = self.next();
         self.gap_acked = RangeSet::default();
         self.bytes = 0;
+        if let Some(by_stream) = &mut self.by_stream {
+            by_stream.bytes.clear();
+        }
+        self.abandoned = 0;
         self.reserved.clear();
         std::mem::take(&mut self.chunks)
     }
@@ -236,9 +304,69 @@ impl Flight {
             self.reserved.remove(index);
         }
         self.bytes += chunk.fragment.payload.len() as u64;
+        if let Some(by_stream) = &mut self.by_stream {
+            by_stream.add(&chunk.fragment);
+        }
         if let Some(place) = self.get_mut(seq) {
             *place = chunk;
         }
+    }
+
+    /// Gives a chunk up: it keeps its number, and the message that it belongs to keeps its own.
+    #[cold]
+    pub(crate) fn abandon(&mut self, seq: u64) {
+        let Some(index) = seq.checked_sub(self.first).and_then(|index| usize::try_from(index).ok()) else {
+            return;
+        };
+        let Some(chunk) = self.chunks.get_mut(index).filter(|chunk| chunk.state != ChunkState::Abandoned)
+        else {
+            return;
+        };
+        if let Some(by_stream) = &mut self.by_stream {
+            by_stream.remove(&chunk.fragment);
+        }
+        chunk.state = ChunkState::Abandoned;
+        chunk.fragment.ticket = 0;
+        let len = std::mem::take(&mut chunk.fragment.payload).len() as u64;
+        self.bytes -= len;
+        self.abandoned += 1;
+    }
+
+    /// A number that was kept for a chunk which will never leave.
+    #[cold]
+    pub(crate) fn abandon_reserved(&mut self, seq: u64, end: &SentChunk) {
+        if let Ok(index) = self.reserved.binary_search(&seq) {
+            self.reserved.remove(index);
+        }
+        if let Some(place) = self.get_mut(seq).filter(|place| place.state == ChunkState::Reserved) {
+            place.state = ChunkState::Abandoned;
+            place.fragment = end.fragment.clone();
+            self.abandoned += 1;
+        }
+    }
+
+    /// A number for what was given up, behind all others.
+    #[cold]
+    pub(crate) fn push_abandoned(&mut self, end: SentChunk) {
+        self.abandoned += 1;
+        self.bytes += end.fragment.payload.len() as u64;
+        self.chunks.push_back(end);
+    }
+
+    /// Chunks that were given up.
+    #[inline]
+    pub(crate) fn abandoned(&self) -> usize {
+        self.abandoned
+    }
+
+    /// One past the numbers given up that follow the cumulative point without a gap: "move 'Advanced.Peer.Ack.Point' up as long as the
+    /// chunk next in the out-queue space is marked as 'abandoned'" (RFC 3758, 3.5, C2).
+    pub(crate) fn abandoned_to(&self) -> u64 {
+        if self.abandoned == 0 {
+            return self.first;
+        }
+        let count = self.chunks.iter().take_while(|chunk| chunk.state == ChunkState::Abandoned).count();
+        self.first + count as u64
     }
 
     /// Adds a chunk that is being sent for the first time, under the number [`Flight::next`].
@@ -246,6 +374,9 @@ impl Flight {
     #[inline]
     pub(crate) fn push(&mut self, chunk: SentChunk) {
         self.bytes += chunk.fragment.payload.len() as u64;
+        if let Some(by_stream) = &mut self.by_stream {
+            by_stream.add(&chunk.fragment);
+        }
         room::push(&mut self.chunks, chunk);
     }
 
@@ -373,6 +504,9 @@ impl Flight {
             lane.fast_retransmitted_acked |= chunk.fast_retransmitted;
             if chunk.state == ChunkState::GapAcked {
                 lane.earlier_gap += chunk.size();
+            } else if chunk.state == ChunkState::Abandoned {
+                // "MUST NOT credit an 'abandoned' data chunk to the partial_bytes_acked" (RFC 3758, 3.5, A2).
+                self.abandoned -= 1;
             } else {
                 lane.cumulative += chunk.size();
                 out.payload += len;
@@ -382,6 +516,9 @@ impl Flight {
         #[cfg(test)]
         {
             self.visited += count as u64;
+        }
+        if let Some(by_stream) = &mut self.by_stream {
+            self.chunks.range(..count).for_each(|chunk| by_stream.remove(&chunk.fragment));
         }
         self.chunks.drain(..count);
         self.bytes -= bytes;
@@ -448,7 +585,7 @@ impl Flight {
         for seq in start..end {
             let Some(chunk) = self.get_mut(seq) else { continue };
             let Some(lane) = out.lanes.get_mut(chunk.lane.row()) else { continue };
-            if chunk.state == ChunkState::GapAcked {
+            if matches!(chunk.state, ChunkState::GapAcked | ChunkState::Abandoned) {
                 continue;
             }
             newly(lane, seq, chunk);
@@ -480,7 +617,8 @@ impl Flight {
 
     /// Forgets everything and begins at 0 (restart).
     pub(crate) fn restart(&mut self) {
-        *self = Self::default();
+        let by_stream = self.by_stream.take().map(|_| Box::default());
+        *self = Self { by_stream, ..Self::default() };
     }
 }
 

@@ -87,7 +87,10 @@ impl Loss {
     pub(crate) fn earliest(&mut self, flight: &Flight) -> u64 {
         let Some(own) = &mut self.own else { return flight.first() };
         while let Some(&seq) = own.front() {
-            if flight.get(seq).is_some_and(|c| c.state != ChunkState::GapAcked) {
+            if flight
+                .get(seq)
+                .is_some_and(|c| !matches!(c.state, ChunkState::GapAcked | ChunkState::Abandoned))
+            {
                 return seq;
             }
             own.pop_front();
@@ -286,6 +289,26 @@ impl Loss {
             self.lost.pop_front(); // acknowledged meanwhile
         }
         None
+    }
+
+    /// What is marked for retransmission, or was when it was given up or acknowledged.
+    pub(crate) fn marked(&self) -> impl Iterator<Item = u64> + '_ {
+        self.lost.iter().copied()
+    }
+
+    /// A chunk was given up.
+    #[cold]
+    pub(crate) fn forget(&mut self, seq: u64) {
+        for list in std::iter::once(&mut self.lost).chain(&mut self.own) {
+            if let Ok(place) = list.binary_search(&seq) {
+                list.remove(place);
+            }
+        }
+        // As a rule in the order of numbers; with RACK not always.
+        let place = self.suspects.binary_search(&seq).ok();
+        if let Some(place) = place.or_else(|| self.suspects.iter().position(|suspect| *suspect == seq)) {
+            self.suspects.remove(place);
+        }
     }
 
     /// The chunk that [`Loss::next_lost`] named is being sent again.

@@ -4,8 +4,10 @@
 //! The tables: a [`Subflow`] names its sequence space and its lane; a [`Lane`] is a subflow on a path. RFC 9260 on one path is
 //! one row in each.
 
+mod abandonment;
 mod acknowledgement;
 mod allowance;
+mod backpressure;
 mod by_time;
 mod choose;
 mod contiguity;
@@ -13,7 +15,9 @@ mod coupled;
 mod coupling;
 mod credit;
 mod deferred;
+mod fates;
 mod flight;
+mod forward;
 pub(crate) mod lane;
 mod loss;
 mod new_data;
@@ -30,6 +34,7 @@ mod ssn;
 mod subflow;
 mod subflow_changes;
 mod table;
+mod tickets;
 mod timers;
 mod undelivered;
 mod views;
@@ -42,6 +47,7 @@ use crate::context::Context;
 use crate::encoding::Encoding;
 use crate::ids::{LaneId, PathId, SpaceId, SubflowId, Table, any_of};
 use crate::stream::numbering::Numbering;
+use backpressure::Backpressure;
 use coupling::Coupler;
 use credit::Credit;
 use deferred::Deferred;
@@ -50,6 +56,7 @@ use lane::Lane;
 use scheduler::SubflowScheduler;
 use space::SendSpace;
 use subflow::Subflow;
+use tickets::Special;
 
 pub(crate) use acknowledgement::{Heard, Windows};
 pub(crate) use credit::OpenFid;
@@ -83,6 +90,8 @@ pub(crate) struct Sender {
     coupler: Option<Box<Coupler>>,
     /// Messages that wait for the answer to a stream reset.
     deferred: Option<Box<Deferred>>,
+    /// What the user wants to learn of the send buffer.
+    backpressure: Option<Box<Backpressure>>,
     /// FIDs under which we send, where subflows have spaces of their own.
     credit: Option<Box<Credit>>,
     /// Largest window of all lanes together, where there are several.
@@ -93,6 +102,10 @@ pub(crate) struct Sender {
     shutdown_at: Instant,
     /// Old acknowledgements may come, of before an SSN/TSN reset.
     resettable: bool,
+    /// The peer lets us skip what we give up (RFC 3758).
+    partial_reliability: bool,
+    /// What only messages with options need, and what is told only where it is asked for.
+    special: Option<Box<Special>>,
 }
 
 impl Sender {
@@ -114,11 +127,14 @@ impl Sender {
             moves: Vec::new(),
             coupler: None,
             deferred: None,
+            backpressure: None,
             credit: None,
             window_peak: 0,
             next_asn: base,
             shutdown_at: Instant::ZERO,
             resettable: false,
+            partial_reliability: false,
+            special: None,
         };
         new.open_subflows(cx);
         new
@@ -174,6 +190,7 @@ impl Sender {
         self.moves.clear();
         self.numbering.restart();
         self.forget_extensions();
+        self.forget_special();
         self.next_asn = base;
         self.open_subflows(cx);
         for id in self.lanes.ids() {
@@ -194,6 +211,7 @@ impl Sender {
         }
         self.moves.clear();
         self.deferred = None;
+        self.forget_special();
         for space in self.spaces.rows_mut() {
             space.flight.restart();
             space.probe = space::WindowProbe::default();
@@ -266,16 +284,27 @@ impl Sender {
         }
     }
 
+    /// Most user data that a message has that leaves in one chunk on the first path, bytes.
+    pub(crate) fn max_unfragmented(&self, cx: &Context) -> usize {
+        self.max_payload(cx, PathId::FIRST)
+    }
+
     /// Most user data that one chunk of a subflow carries, bytes.
     // rfc9260:6-9 rfc9260:6.9-7
     #[inline]
     fn max_payload(&self, cx: &Context, path: PathId) -> usize {
-        let pmdcs = cx.paths.get(path).map_or(0, |path| path.pmdcs() as usize);
-        let room = pmdcs.saturating_sub(self.encoding.header_len() + usize::from(self.beside_data));
+        let room = self.packet_room(cx, path);
         match cx.config.limits.max_fragment {
             0 => room,
             most => room.min(most),
         }
+    }
+
+    /// What a packet of a path has room for beside the header of one chunk, bytes.
+    #[inline]
+    fn packet_room(&self, cx: &Context, path: PathId) -> usize {
+        let pmdcs = cx.paths.get(path).map_or(0, |path| path.pmdcs() as usize);
+        pmdcs.saturating_sub(self.encoding.header_len() + usize::from(self.beside_data))
     }
 
     /// Chunks visited in the flight so far.

@@ -192,10 +192,10 @@ impl Sender {
         let header_charge = if cx.config.emulation.rwnd_counts_headers { WINDOW_HEADER } else { 0 };
         let established = cx.state != State::CookieEchoed;
         let pending = cx.state == State::ShutdownPending;
-        let most = self.max_payload(cx, next.path);
+        let (most, whole_packet) = (self.max_payload(cx, next.path), self.packet_room(cx, next.path));
         let mut left = self.retention_left(cx);
         let Some(subflow) = self.subflows.get_mut(next.subflow) else { return Run::default() };
-        let cut = Cut::of(subflow, self.encoding.header_len(), most);
+        let cut = Cut::of(subflow, self.encoding.header_len(), most, whole_packet);
         let Some(lane) = self.lanes.get_mut(next.lane) else { return Run::default() };
         let Some(space) = self.spaces.get_mut(next.space) else { return Run::default() };
         let framing = self.encoding.framing(&cx.config.subflows.codes, space.fid, space.epoch);
@@ -254,6 +254,14 @@ impl Sender {
             framing.emit(&fragment, space.tsn_of(seq), immediate, packet.buffer());
             let len = fragment.payload.len() as u64;
             let (stream, ending) = (fragment.stream, fragment.ending);
+            if let Some(backpressure) = &mut self.backpressure {
+                backpressure.left(stream);
+            }
+            if fragment.ticket != 0 {
+                if let Some(special) = &mut self.special {
+                    special.left(fragment.ticket, next.space, seq, fragment.mid, ending);
+                }
+            }
             subflow.begun = !ending;
             let chunk = SentChunk {
                 fragment,
@@ -334,9 +342,9 @@ impl Sender {
         room: usize,
         roomy: bool,
     ) -> Option<usize> {
-        let most = self.max_payload(cx, next.path);
+        let (most, whole_packet) = (self.max_payload(cx, next.path), self.packet_room(cx, next.path));
         let subflow = self.subflows.get(next.subflow)?;
-        let cut = Cut::of(subflow, self.encoding.header_len(), most);
+        let cut = Cut::of(subflow, self.encoding.header_len(), most, whole_packet);
         let lane = self.lanes.get_mut(next.lane)?;
         let space = self.spaces.get(next.space)?;
         // "before sending new DATA chunks, the sender MUST first transmit any DATA chunks that are marked".
@@ -362,9 +370,9 @@ impl Sender {
 
 impl Cut {
     #[inline]
-    fn of(subflow: &Subflow, header: usize, most: usize) -> Self {
+    fn of(subflow: &Subflow, header: usize, most: usize, packet: usize) -> Self {
         // The numbers that are kept for the rest of a message were counted for chunks of full size.
         let (cut, anywhere) = (subflow.cut_at(most), subflow.reserved.is_empty());
-        Self { header, most: cut, anywhere, too_long_for: (cut > most).then_some(header + most) }
+        Self { header, most: cut, anywhere, too_long_for: (cut > packet).then_some(header + packet) }
     }
 }

@@ -4,10 +4,14 @@ use std::sync::Arc;
 
 use super::Sender;
 use super::deferred::Deferred;
+use crate::config::SendBufferCounts;
 use crate::context::Context;
 use crate::error::SendError;
 use crate::event::{Event, Message};
 use crate::ids::SubflowId;
+use crate::options::{MessageId, Reliability};
+use crate::stream::outbound::Queued;
+use crate::undelivered::Undelivered;
 
 impl Sender {
     /// Takes a message; the association has looked whether it is open.
@@ -15,7 +19,7 @@ impl Sender {
     /// # Errors
     /// Says why it is not taken.
     // rfc9260:3.3.1-5 rfc9260:5.1.1-3 rfc9260:6.5-1
-    pub(crate) fn send(&mut self, cx: &mut Context, message: Message) -> Result<(), SendError> {
+    pub(crate) fn send(&mut self, cx: &mut Context, message: Message) -> Result<MessageId, SendError> {
         let Message { stream, .. } = message;
         let len = message.payload.len();
         if len == 0 {
@@ -27,12 +31,20 @@ impl Sender {
         if stream >= self.streams {
             return Err(SendError::NoSuchStream { stream, streams: self.streams });
         }
+        let limits = &cx.config.limits;
+        if limits.stream_send_buffer != 0 || limits.send_buffer_counts != SendBufferCounts::Unsent {
+            self.check_buffers(cx, stream)?;
+        }
         let id = self.subflow_of(stream);
+        let special = message.options.is_some() || self.special.is_some();
+        let reliability = if special { self.check_options(cx, &message)? } else { Reliability::Full };
         let Some(subflow) = self.subflows.get_mut(id) else { return Err(SendError::Closing) };
         let waiting =
             subflow.out.queued_bytes() + self.deferred.as_ref().map_or(0, |deferred| deferred.bytes());
-        if waiting >= cx.config.limits.send_buffer {
-            subflow.writable_owed = true;
+        if waiting >= cx.config.limits.send_buffer && !(special && self.make_room(cx, id, reliability)) {
+            if let Some(subflow) = self.subflows.get_mut(id) {
+                subflow.writable_owed = true;
+            }
             self.writable_owed = true;
             return Err(SendError::Full);
         }
@@ -41,12 +53,18 @@ impl Sender {
             counters.messages += 1;
             counters.payload_bytes += len as u64;
         }
+        let ticket = if special { self.open_ticket(cx, &message, reliability) } else { 0 };
+        let (message, number) = (Queued::new(message, ticket), MessageId(cx.stats.messages_accepted));
         if let Some(deferred) = self.deferred.as_mut().filter(|deferred| deferred.defers(stream)) {
             deferred.push(message);
             cx.stats.messages_accepted += 1;
-            return Ok(());
+            if self.backpressure.is_some() {
+                self.note_accepted(cx, stream);
+            }
+            return Ok(number);
         }
-        subflow.out.push(message, cx.stats.messages_accepted);
+        let Some(subflow) = self.subflows.get_mut(id) else { return Err(SendError::Closing) };
+        subflow.out.push(message, number.0);
         cx.stats.messages_accepted += 1;
         let at = subflow.space;
         if let Some(lane) = self.lanes.get_mut(subflow.lane) {
@@ -58,7 +76,10 @@ impl Sender {
                 lane.open_burst();
             }
         }
-        Ok(())
+        if self.backpressure.is_some() {
+            self.note_accepted(cx, stream);
+        }
+        Ok(number)
     }
 
     /// Sets the value (priority or weight) of a stream for the scheduling of streams.
@@ -101,12 +122,19 @@ impl Sender {
         if self.writable_owed {
             self.tell_writable_if_room(cx);
         }
+        if self.backpressure.is_some() {
+            self.tell_backpressure(cx);
+        }
     }
 
     #[inline(never)]
     fn tell_writable_if_room(&mut self, cx: &mut Context) {
         let limit = cx.config.limits.send_buffer / 2;
         if self.deferred_bytes() > limit {
+            return;
+        }
+        let unacknowledged = cx.config.limits.send_buffer_counts == SendBufferCounts::Unacknowledged;
+        if unacknowledged && self.buffered_bytes(cx, None) > limit {
             return;
         }
         let (mut told, mut owed) = (false, false);
@@ -119,12 +147,12 @@ impl Sender {
         }
         self.writable_owed = owed;
         if told {
-            cx.tell(Event::Writable);
+            cx.tell(Event::Writable { stream: None });
         }
     }
 
     /// Messages on streams that the peer did not grant can never be sent (5.1.1): they are handed back.
-    pub(crate) fn drop_ungranted_streams(&mut self, cx: &mut Context) -> Vec<Message> {
+    pub(crate) fn drop_ungranted_streams(&mut self, cx: &mut Context) -> Vec<Undelivered> {
         let limit = self.streams;
         let mut dropped = Vec::new();
         for subflow in self.subflows.rows_mut() {
@@ -132,7 +160,10 @@ impl Sender {
         }
         if !dropped.is_empty() {
             cx.tell(Event::StreamsReduced { messages_dropped: dropped.len() });
+            self.note_gone();
         }
+        let mut dropped: Vec<Undelivered> = dropped.into_iter().map(Undelivered::unsent).collect();
+        self.name_returned(cx, dropped.iter_mut());
         dropped
     }
 

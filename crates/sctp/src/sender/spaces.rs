@@ -23,6 +23,7 @@ impl Sender {
         self.encoding = Encoding::of(agreed);
         self.numbering.identify(self.encoding.identifies_messages());
         self.resettable = agreed.reconfiguration;
+        self.partial_reliability = agreed.partial_reliability;
         self.credit = match (&agreed.sf, agreed.sf2007) {
             (_, Some((ours, _))) => Some(Box::new(Credit::of_sf2007(ours))),
             (Some(sf), None) => Some(Box::new(Credit::new(sf))),
@@ -57,6 +58,7 @@ impl Sender {
         self.deferred = None;
         self.beside_data = 0;
         self.resettable = false;
+        self.partial_reliability = false;
     }
 
     /// The FIDs that we have open, besides 0.
@@ -117,8 +119,8 @@ impl Sender {
     }
 
     /// The extension SF ends: subflows go on as at level 0.
-    pub(crate) fn downgrade(&mut self) {
-        self.fold_spaces();
+    pub(crate) fn downgrade(&mut self, cx: &mut Context) {
+        let acknowledged = self.fold_spaces();
         self.encoding = Encoding::Interleaved;
         self.credit = None;
         for subflow in self.subflows.rows_mut() {
@@ -126,16 +128,30 @@ impl Sender {
                 subflow.life = Life::Free;
             }
         }
+        for ticket in acknowledged {
+            self.chunk_acknowledged(cx, ticket);
+        }
+        self.advance_forwards(cx, false);
     }
 
     /// Subflows go on as at level 0, and what was sent under other FIDs and not acknowledged leaves
     /// again under subflow 0, with new TSNs. A peer that has it already knows an ordered message by its identifier; an
     /// unordered one may then be delivered twice.
-    fn fold_spaces(&mut self) {
+    fn fold_spaces(&mut self) -> Vec<u32> {
+        let mut acknowledged = Vec::new();
         for space in &mut self.spaces.split_off_first() {
             for mut chunk in space.flight.take_all() {
                 if chunk.state == ChunkState::GapAcked {
+                    acknowledged.push(chunk.fragment.ticket);
                     continue; // it is there
+                }
+                if chunk.state == ChunkState::Abandoned {
+                    // Its message is still to be skipped.
+                    if let Some(zero) = self.spaces.first_mut() {
+                        chunk.transmissions = 0;
+                        zero.flight.push_abandoned(chunk);
+                    }
+                    continue;
                 }
                 let Some(lane) = self.lanes.get_mut(chunk.lane) else { continue };
                 if chunk.state == ChunkState::InFlight {
@@ -169,6 +185,12 @@ impl Sender {
                 lane.earliest = lane.loss.earliest(&zero.flight);
             }
         }
+        if let Some(special) = &mut self.special {
+            special.renumber();
+            special.forget_forwards();
+        }
+        acknowledged.retain(|ticket| *ticket != 0);
+        acknowledged
     }
 
     /// All streams are numbered anew, or those that are listed (stream reset).
@@ -184,6 +206,7 @@ impl Sender {
     /// An SSN/TSN reset was performed: "new data MUST be sent from the Receiver's Next TSN" (RFC 6525, 5.2.7, H5).
     pub(crate) fn reset_all(&mut self, base: Tsn) {
         self.numbering.begin_anew(&[]);
+        self.forget_special();
         if let Some(space) = self.spaces.first_mut() {
             space.flight.restart();
             space.probe = WindowProbe::default();

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::Sender;
 use super::lane::Lane;
+use super::scheduler::SubflowScheduler;
 use super::subflow::{Life, Subflow};
-use crate::config::{Coupling, SubflowSpec};
+use crate::config::{Config, Coupling, SubflowSpec};
 use crate::context::Context;
 use crate::ids::{Id, LaneId, PathId, SubflowId};
 use anabranch_transport::rtt::RttEstimator;
@@ -130,10 +131,48 @@ impl Sender {
             }
             lane.earliest = lane.loss.earliest(&space.flight);
         }
+        self.keep_arrivals();
+    }
+
+    /// Whether the scheduler of subflows looks at when messages came.
+    fn keep_arrivals(&mut self) {
         let arrivals = self.subflows.len() > 1 && self.scheduler.wants_arrivals();
         for subflow in self.subflows.rows_mut() {
             subflow.out.keep_arrivals(arrivals);
         }
+    }
+
+    /// The user has changed the configuration.
+    pub(crate) fn follow(&mut self, cx: &Context, before: &Config) {
+        let config = &cx.config;
+        for lane in self.lanes.rows_mut() {
+            lane.follow(config);
+        }
+        if (config.streams.scheduling, &config.streams.values)
+            != (before.streams.scheduling, &before.streams.values)
+        {
+            for subflow in self.subflows.rows_mut() {
+                subflow.out.reschedule(config);
+            }
+        }
+        let (now, then) = (&config.subflows, &before.subflows);
+        if now.scheduler != then.scheduler {
+            self.scheduler = SubflowScheduler::new(now.scheduler);
+            self.keep_arrivals();
+        }
+        if (now.coupling, now.fcc_count, now.adaptive_cut)
+            != (then.coupling, then.fcc_count, then.adaptive_cut)
+        {
+            self.coupler = None;
+            self.set_phi(cx);
+        }
+        // Subflows that were opened with a code point of their own keep it.
+        if config.dscp != before.dscp && now.open.is_empty() {
+            if let Some(first) = self.subflows.first_mut() {
+                first.dscp = config.dscp;
+            }
+        }
+        self.note_gone();
     }
 
     pub(super) fn open_subflow_count(&self) -> u32 {

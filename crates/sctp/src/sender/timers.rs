@@ -16,6 +16,7 @@ pub(crate) enum SenderTimer {
     Loss(LaneId),
     Pacer(LaneId),
     WindowProbe(SpaceId),
+    Lifetime,
 }
 
 impl Sender {
@@ -30,11 +31,23 @@ impl Sender {
         for (at, space) in self.spaces.iter() {
             visit(space.probe.at, Timer::WindowProbe, SenderTimer::WindowProbe(at));
         }
+        if let Some(special) = &self.special {
+            visit(special.next_end(), Timer::Lifetime, SenderTimer::Lifetime);
+        }
     }
 
     /// A timer has expired. A path on which that is an error is given back.
     pub(crate) fn on_timer(&mut self, cx: &mut Context, timer: SenderTimer) -> Option<PathId> {
+        let error = self.run_timer(cx, timer);
+        if self.special.is_some() {
+            self.review_timer(cx, timer);
+        }
+        error
+    }
+
+    fn run_timer(&mut self, cx: &mut Context, timer: SenderTimer) -> Option<PathId> {
         match timer {
+            SenderTimer::Lifetime => self.end_lifetimes(cx),
             SenderTimer::T3(lane) => return self.on_t3(cx, lane),
             SenderTimer::Loss(lane) => self.on_loss_timer(cx, lane),
             // What the pacer kept back leaves when the association is asked for packets next.

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use super::Sender;
 use super::flight::{ChunkState, Flight};
+use crate::context::Context;
 use crate::undelivered::{Returned, Undelivered};
 
 impl Sender {
     /// Takes every message that is not acknowledged for good out of the queues, and copies (by reference) what is in flight:
     /// what was sent in the order of its numbers, then what was not, stream by stream.
-    pub(crate) fn take_undelivered(&mut self, returned: &mut Returned) {
+    pub(crate) fn take_undelivered(&mut self, cx: &mut Context, returned: &mut Returned) {
         // The end of a message that has begun to leave waits in its queue, and the whole of it is there.
         let mut begun = BTreeMap::new();
         for subflow in self.subflows.rows_mut() {
@@ -28,15 +29,19 @@ impl Sender {
         for space in self.spaces.rows() {
             take_flight(&space.flight, &mut begun, returned);
         }
+        self.note_gone();
         // Whatever of these was sent has been acknowledged.
         returned.unacknowledged.extend(begun.into_values());
+        self.name_all_returned(cx, returned);
     }
 }
 
 fn take_flight(flight: &Flight, begun: &mut BTreeMap<u16, Undelivered>, returned: &mut Returned) {
     // By stream, the message of which more may come: fragments of a stream are in order, those of several may be mixed.
     let mut open: BTreeMap<u16, usize> = BTreeMap::new();
-    for chunk in flight.iter().filter(|chunk| chunk.state != ChunkState::Reserved) {
+    for chunk in
+        flight.iter().filter(|chunk| !matches!(chunk.state, ChunkState::Reserved | ChunkState::Abandoned))
+    {
         let (fragment, acknowledged) = (&chunk.fragment, chunk.state == ChunkState::GapAcked);
         let at = open.get(&fragment.stream).copied().filter(|_| !fragment.beginning);
         match at.and_then(|at| returned.unacknowledged.get_mut(at)) {

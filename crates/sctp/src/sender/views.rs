@@ -6,12 +6,16 @@ use super::Sender;
 use super::flight::ChunkState;
 use super::lane::Lane;
 use super::subflow::Life;
-use crate::config::Config;
 use crate::context::Context;
 use crate::ids::{LaneId, PathId, SpaceId, SubflowId};
 use crate::stats::{Stats, SubflowStats};
 
 impl Sender {
+    /// Whether the peer lets us skip what we give up (RFC 3758).
+    pub(crate) fn is_partially_reliable(&self) -> bool {
+        self.partial_reliability
+    }
+
     /// Fills in the gauges of the association.
     pub(crate) fn fill_stats(&self, cx: &Context, stats: &mut Stats) {
         if let Some(lane) = self.lanes.first() {
@@ -121,13 +125,6 @@ impl Sender {
         self.lanes.rows().iter().filter(|lane| lane.path == path).map(|lane| lane.controller.window()).sum()
     }
 
-    /// The user has changed the configuration.
-    pub(crate) fn follow(&mut self, config: &Config) {
-        for lane in self.lanes.rows_mut() {
-            lane.follow(config);
-        }
-    }
-
     /// Notes the window of a lane in trace and peak.
     pub(super) fn record_window(&mut self, cx: &mut Context, id: LaneId) {
         let Some(lane) = self.lanes.get_mut(id) else { return };
@@ -156,6 +153,11 @@ impl Sender {
                 "{} bytes are kept until they are acknowledged; {most} are allowed",
                 self.retained()
             ));
+        }
+        if self.subflows.rows().iter().any(|subflow| !subflow.out.is_counted()) {
+            return Err(
+                "the bytes that wait on the streams of a subflow are not what a count gives".to_owned()
+            );
         }
         for (id, lane) in self.lanes.iter() {
             let known = (lane.unacked, lane.flight_chunks, lane.flight);

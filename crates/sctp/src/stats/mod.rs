@@ -75,6 +75,10 @@ pub struct Stats {
     pub dropped_no_buffer: u64,
     /// Messages accepted from the user.
     pub messages_accepted: u64,
+    /// Messages given up before any part of them was sent (RFC 7496, 4.3).
+    pub messages_abandoned_unsent: u64,
+    /// Messages given up of which a part, or all, had been sent.
+    pub messages_abandoned_sent: u64,
     /// SF chunks of another incarnation of their FID, dropped.
     pub sf_stale: u64,
     /// SF chunks of FIDs that were never open, dropped.

@@ -40,6 +40,8 @@ pub struct Negotiated {
     pub interleaving: bool,
     /// RE-CONFIG (RFC 6525).
     pub reconfiguration: bool,
+    /// Messages may be given up: FORWARD-TSN (RFC 3758), I-FORWARD-TSN (RFC 8260).
+    pub partial_reliability: bool,
     /// How the two ends know of subflows.
     pub subflow_level: SubflowLevel,
     /// Packets leave with a checksum of zero (RFC 9653).

@@ -17,6 +17,10 @@ pub struct StreamStats {
     pub payload_bytes: u64,
     /// Ours: DATA chunks sent again. The peer's: 0.
     pub retransmissions: u64,
+    /// Ours: messages given up before any part of them was sent (RFC 7496, 4.4). The peer's: 0.
+    pub abandoned_unsent: u64,
+    /// Ours: messages given up of which a part, or all, had been sent. The peer's: 0.
+    pub abandoned_sent: u64,
 }
 
 /// Streams that were used.
@@ -48,6 +52,8 @@ impl StreamTable {
             messages: counted.messages,
             payload_bytes: counted.payload_bytes,
             retransmissions: counted.retransmissions,
+            abandoned_unsent: 0,
+            abandoned_sent: 0,
         };
         self.used.iter().map(shown).collect()
     }

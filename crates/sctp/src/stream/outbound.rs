@@ -26,6 +26,35 @@ pub(crate) struct Fragment {
     pub(crate) beginning: bool,
     pub(crate) ending: bool,
     pub(crate) immediate: bool,
+    /// What its sender knows of its message besides; 0: nothing.
+    pub(crate) ticket: u32,
+}
+
+/// A message that waits.
+#[derive(Clone, Debug)]
+pub(crate) struct Queued {
+    pub(crate) payload: Bytes,
+    pub(crate) ppid: u32,
+    pub(crate) ticket: u32,
+    pub(crate) stream: u16,
+    pub(crate) unordered: bool,
+    pub(crate) immediate: bool,
+}
+
+impl Queued {
+    #[inline]
+    pub(crate) fn new(message: Message, ticket: u32) -> Self {
+        let Message { stream, ppid, unordered, immediate, payload, .. } = message;
+        Self { payload, ppid, ticket, stream, unordered, immediate }
+    }
+}
+
+/// A message that was taken out of its queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Removed {
+    /// A part of it has left: its number.
+    pub(crate) begun: Option<Mid>,
+    pub(crate) unordered: bool,
 }
 
 impl Fragment {
@@ -43,7 +72,9 @@ impl Fragment {
 
 #[derive(Debug, Default)]
 struct Stream {
-    queue: VecDeque<Message>,
+    queue: VecDeque<Queued>,
+    /// Bytes that wait.
+    bytes: usize,
     /// Bytes of the message in front that have left already.
     offset: usize,
     /// Its number, once its first fragment has left, and that of its next fragment.
@@ -70,6 +101,20 @@ impl Outbound {
         self.queued_bytes
     }
 
+    /// Bytes that wait on a stream.
+    pub(crate) fn queued_on(&self, id: u16) -> usize {
+        self.streams.get(usize::from(id)).map_or(0, |stream| stream.bytes)
+    }
+
+    /// Whether the counts of bytes agree with what waits: for tests.
+    pub(crate) fn is_counted(&self) -> bool {
+        let waits = |stream: &Stream| {
+            stream.queue.iter().map(|m| m.payload.len()).sum::<usize>().saturating_sub(stream.offset)
+        };
+        self.streams.iter().all(|stream| stream.bytes == waits(stream))
+            && self.queued_bytes == self.streams.iter().map(|stream| stream.bytes).sum::<usize>()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.queued_bytes == 0
     }
@@ -92,7 +137,7 @@ impl Outbound {
     /// `arrival` counts the messages of the association.
     #[allow(clippy::inline_always, reason = "used once for each message; measured")]
     #[inline(always)]
-    pub(crate) fn push(&mut self, message: Message, arrival: u64) {
+    pub(crate) fn push(&mut self, message: Queued, arrival: u64) {
         if let Some(arrivals) = &mut self.arrivals {
             arrivals.push_back(arrival);
         }
@@ -100,6 +145,7 @@ impl Outbound {
         grow(&mut self.streams, id + 1);
         if let Some(stream) = self.streams.get_mut(id) {
             self.queued_bytes += message.payload.len();
+            stream.bytes += message.payload.len();
             self.scheduler.queued(message.stream, stream.queue.is_empty());
             push(&mut stream.queue, message);
         }
@@ -141,7 +187,9 @@ impl Outbound {
             stream.number = 0;
         }
         let (ppid, unordered, immediate) = (message.ppid, message.unordered, message.immediate && ending);
+        let ticket = message.ticket;
         self.queued_bytes -= len;
+        stream.bytes -= len;
         let payload = if ending {
             let mut payload = stream.queue.pop_front()?.payload;
             payload.advance(offset);
@@ -164,6 +212,7 @@ impl Outbound {
             beginning: offset == 0,
             ending,
             immediate,
+            ticket,
         };
         stream.number = stream.number.wrapping_add(1);
         let more = !stream.queue.is_empty();
@@ -178,21 +227,66 @@ impl Outbound {
         self.scheduler.packet_ended();
     }
 
+    /// Another rule, or other values of streams, from now on. What waits is taken in turns: the order in which it came is not known
+    /// any more.
+    pub(crate) fn reschedule(&mut self, config: &Config) {
+        self.scheduler = Scheduler::new(config);
+        // A message that has begun to leave ends first: its fragments may have to follow each other.
+        let begun = self.streams.iter().position(|stream| stream.offset > 0);
+        let waiting = |id: usize, stream: &Stream| {
+            (0..stream.queue.len()).map(move |place| (place, Some(id) != begun, id as u16))
+        };
+        let mut order: Vec<_> =
+            self.streams.iter().enumerate().flat_map(|(id, stream)| waiting(id, stream)).collect();
+        order.sort_unstable();
+        for (place, _, stream) in order {
+            self.scheduler.queued(stream, place == 0);
+        }
+        if let Some(begun) = begun {
+            self.scheduler.begin_inside(begun as u16);
+        }
+    }
+
     /// The value of a stream (priority or weight) has changed.
     pub(crate) fn set_stream_value(&mut self, stream: u16, value: u16) {
         self.scheduler.set_value(stream, value);
     }
 
     /// Takes away what waits on a stream of which no message has begun to leave, for another subflow.
-    pub(crate) fn take_stream(&mut self, id: u16) -> VecDeque<Message> {
+    pub(crate) fn take_stream(&mut self, id: u16) -> VecDeque<Queued> {
         let Some(stream) = self.streams.get_mut(usize::from(id)) else { return VecDeque::new() };
         let moved = std::mem::take(&mut stream.queue);
-        self.queued_bytes -= moved.iter().map(|message| message.payload.len()).sum::<usize>();
+        self.queued_bytes -= std::mem::take(&mut stream.bytes);
         self.scheduler.retain(|other| other != id);
         if let Some(arrivals) = &mut self.arrivals {
             arrivals.truncate(arrivals.len() - moved.len().min(arrivals.len()));
         }
         moved
+    }
+
+    /// Takes out one message of a stream, and what it has left to send.
+    #[cold]
+    pub(crate) fn remove(&mut self, id: u16, ticket: u32, interleaves: bool) -> Option<(Queued, Removed)> {
+        let stream = self.streams.get_mut(usize::from(id))?;
+        let place = stream.queue.iter().position(|message| message.ticket == ticket)?;
+        let message = stream.queue.remove(place)?;
+        let begun = (place == 0 && stream.offset > 0).then_some(stream.mid);
+        let left = if begun.is_some() { std::mem::take(&mut stream.offset) } else { 0 };
+        let waited = message.payload.len() - left;
+        self.queued_bytes -= waited;
+        stream.bytes -= waited;
+        let more = !stream.queue.is_empty();
+        self.scheduler.removed(id, place, begun.is_some(), more, interleaves);
+        if let Some(arrivals) = &mut self.arrivals {
+            // In the order in which they leave, nearly.
+            if place == 0 {
+                arrivals.pop_front()
+            } else {
+                arrivals.pop_back()
+            };
+        }
+        let unordered = message.unordered;
+        Some((message, Removed { begun, unordered }))
     }
 
     /// Whether a part of a message on a stream has left, and another part has not.
@@ -213,7 +307,7 @@ impl Outbound {
 
     /// Takes out everything that waits, stream by stream; with the number of a message that has begun to leave. Whoever asks
     /// clears the rest.
-    pub(crate) fn take_all(&mut self) -> Vec<(Message, Option<u32>)> {
+    pub(crate) fn take_all(&mut self) -> Vec<(Queued, Option<u32>)> {
         let mut all = Vec::new();
         for stream in &mut self.streams {
             let begun = (stream.offset > 0).then_some(stream.mid.get());
@@ -225,14 +319,12 @@ impl Outbound {
     }
 
     /// Takes out what waits on streams that the peer did not grant.
-    pub(crate) fn drop_streams_from(&mut self, limit: u16) -> Vec<Message> {
+    pub(crate) fn drop_streams_from(&mut self, limit: u16) -> Vec<Queued> {
         let mut dropped = Vec::new();
         for stream in self.streams.iter_mut().skip(usize::from(limit)) {
-            self.queued_bytes += std::mem::take(&mut stream.offset);
-            for message in stream.queue.drain(..) {
-                self.queued_bytes -= message.payload.len();
-                dropped.push(message);
-            }
+            stream.offset = 0;
+            self.queued_bytes -= std::mem::take(&mut stream.bytes);
+            dropped.extend(stream.queue.drain(..));
         }
         if let Some(arrivals) = &mut self.arrivals {
             arrivals.truncate(arrivals.len() - dropped.len().min(arrivals.len()));
@@ -256,8 +348,9 @@ impl Outbound {
 mod tests {
     use super::*;
 
-    fn message(stream: u16, text: &'static str, unordered: bool) -> Message {
-        Message { unordered, ..Message::new(stream, Bytes::from_static(text.as_bytes())) }
+    fn message(stream: u16, text: &'static str, unordered: bool) -> Queued {
+        let payload = Bytes::from_static(text.as_bytes());
+        Queued::new(Message { unordered, ..Message::new(stream, payload) }, 0)
     }
 
     fn drain(out: &mut Outbound, limit: usize) -> Vec<String> {

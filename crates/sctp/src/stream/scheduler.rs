@@ -121,12 +121,42 @@ impl Scheduler {
         }
     }
 
+    /// A message of this stream has begun to leave under another rule and must end before another stream speaks. Whoever takes turns
+    /// has the stream in front.
+    pub(crate) fn begin_inside(&mut self, stream: u16) {
+        match self {
+            Self::Priority(rule) => rule.begin_inside(stream),
+            Self::Fair(rule) => rule.begin_inside(stream),
+            Self::Fcfs(_) | Self::RoundRobin(_) | Self::PerPacket(_) => {}
+        }
+    }
+
     /// The value of a stream (priority or weight) has changed.
     pub(crate) fn set_value(&mut self, stream: u16, value: u16) {
         match self {
             Self::Priority(rule) => rule.set_value(stream, value),
             Self::Fair(rule) => rule.set_value(stream, value),
             Self::Fcfs(_) | Self::RoundRobin(_) | Self::PerPacket(_) => {}
+        }
+    }
+
+    /// The message at a `place` among those of its stream was taken out; `begun` tells whether it was leaving, `more` whether its
+    /// stream has others.
+    #[cold]
+    pub(crate) fn removed(&mut self, stream: u16, place: usize, begun: bool, more: bool, interleaves: bool) {
+        match self {
+            Self::Fcfs(order) => {
+                let mut mine = order.iter().enumerate().filter(|(_, id)| **id == stream);
+                if let Some((at, _)) = mine.nth(place) {
+                    order.remove(at);
+                }
+            }
+            _ if !more => self.retain(|other| other != stream),
+            // No other stream could speak before the message had ended: it has.
+            _ if begun && !interleaves => {
+                self.left_by_rule(Left { stream, bytes: 0, ending: true, more, interleaves });
+            }
+            _ => {}
         }
     }
 

@@ -72,6 +72,16 @@ impl Script {
         script
     }
 
+    /// The same, and the peer has extensions.
+    pub fn established_with(config: &Config, extensions: &[Param<'_>]) -> Self {
+        let mut script = Self::calling(config);
+        script.init_ack_with(10, extensions);
+        script.send(|out| CookieAck.emit(out));
+        assert_eq!(script.state(), State::Established);
+        script.pair.log.clear();
+        script
+    }
+
     /// A stands where a script has led it, and has just said what it has to say.
     pub fn in_state(config: &Config, state: State) -> Self {
         let mut script = match state {
@@ -108,8 +118,16 @@ impl Script {
     }
 
     pub fn init_ack(&mut self, streams: u16) {
+        self.init_ack_with(streams, &[]);
+    }
+
+    /// The same with parameters of extensions.
+    pub fn init_ack_with(&mut self, streams: u16, extensions: &[Param<'_>]) {
         let mut params = Vec::new();
         Param::StateCookie(StateCookie { cookie: b"cookie" }).emit(&mut params);
+        for param in extensions {
+            param.emit(&mut params);
+        }
         self.send(|out| {
             Init {
                 initiate_tag: TAG_Z,

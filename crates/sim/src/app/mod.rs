@@ -1,17 +1,22 @@
 //! The applications above a transport: those that send and those that receive.
 
 mod client;
+mod collector;
+mod envelope;
+mod generator;
 mod received;
 mod server;
 mod sink;
 mod source;
 mod streams;
 
-use anabranch_base::Instant;
+use anabranch_base::{Instant, Rng};
 
 use crate::engine::Engine;
 use crate::scenario::{Flow, Traffic};
 pub(crate) use client::{Client, News};
+pub(crate) use collector::{Collector, Deliveries};
+pub(crate) use generator::Generator;
 pub(crate) use received::Received;
 pub(crate) use server::Server;
 pub(crate) use sink::Sink;
@@ -22,6 +27,10 @@ pub(crate) use source::Source;
 pub(crate) enum App {
     Source(Source),
     Sink(Sink),
+    /// Sends messages of several sources.
+    Generator(Box<Generator>),
+    /// Takes them, and notes their latencies.
+    Collector(Box<Collector>),
     /// Sends objects.
     Server(Box<Server>),
     /// Fetches them.
@@ -29,11 +38,13 @@ pub(crate) enum App {
 }
 
 impl App {
-    /// What runs at one end of a flow.
-    pub(crate) fn new(flow: &Flow, is_sender: bool) -> Self {
+    /// What runs at one end of a flow; `rng` draws the times of its messages.
+    pub(crate) fn new(flow: &Flow, is_sender: bool, rng: impl FnOnce() -> Rng) -> Self {
         match (&flow.traffic, is_sender) {
             (Traffic::Objects(_), true) => Self::Server(Box::new(Server::new(flow))),
             (Traffic::Objects(_), false) => Self::Client(Box::new(Client::new(flow))),
+            (Traffic::Messages(_), true) => Self::Generator(Box::new(Generator::new(flow, rng()))),
+            (Traffic::Messages(_), false) => Self::Collector(Box::new(Collector::new(flow))),
             (_, true) => Self::Source(Source::new(flow)),
             (_, false) => Self::Sink(Sink::new(flow)),
         }
@@ -45,6 +56,8 @@ impl App {
         match self {
             Self::Source(source) => source.run(now, engine),
             Self::Sink(sink) => sink.run(now, engine),
+            Self::Generator(generator) => generator.run(now, engine),
+            Self::Collector(collector) => collector.run(now, engine),
             Self::Server(server) => server.run(now, engine),
             Self::Client(client) => client.run(now, engine),
         }

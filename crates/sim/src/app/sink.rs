@@ -25,7 +25,7 @@ pub(crate) struct Sink {
 impl Sink {
     pub(crate) fn new(flow: &Flow) -> Self {
         let expected = match flow.traffic {
-            Traffic::Greedy { .. } | Traffic::Packets(_) | Traffic::Objects(_) => None,
+            Traffic::Greedy { .. } | Traffic::Packets(_) | Traffic::Objects(_) | Traffic::Messages(_) => None,
             Traffic::Transfer { bytes, .. } => Some(bytes),
         };
         Self {

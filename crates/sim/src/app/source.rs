@@ -43,8 +43,8 @@ impl Source {
         let (message, left) = match flow.traffic {
             Traffic::Greedy { message } => (message, None),
             Traffic::Transfer { bytes, message } => (message, Some(bytes)),
-            // No application: packets leave by themselves. Objects have one of their own.
-            Traffic::Packets(_) | Traffic::Objects(_) => (1, Some(0)),
+            // No application: packets leave by themselves. Objects and messages have one of their own.
+            Traffic::Packets(_) | Traffic::Objects(_) | Traffic::Messages(_) => (1, Some(0)),
         };
         Self {
             message: message.max(1) as usize,

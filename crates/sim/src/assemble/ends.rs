@@ -71,7 +71,7 @@ pub(super) fn side(
         node: here as u32,
         peer: there as u32,
         engine,
-        app: App::new(flow, is_sender),
+        app: App::new(flow, is_sender, || Rng::stream(seed, &stream, "messages")),
         meta: Meta {
             source: SocketAddr::new(addresses[there], 0),
             destination: SocketAddr::new(addresses[here], 0),

@@ -114,6 +114,15 @@ impl Engine {
         each!(self, e => e.take_all(now, sink));
     }
 
+    /// Takes everything that has arrived and is in order, piece by piece. Pieces of messages that are handed over in parts say of
+    /// which message they are.
+    pub(crate) fn take_parts(&mut self, now: Instant, mut sink: impl FnMut(Option<u32>, &[u8])) {
+        match self {
+            Self::Sctp(end) => end.take_parts(sink),
+            other => other.take_all(now, |_, piece| sink(None, piece)),
+        }
+    }
+
     /// Changes the subflows.
     pub(crate) fn change(&mut self, now: Instant, change: &Change) -> Result<(), String> {
         match self {

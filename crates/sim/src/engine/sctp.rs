@@ -88,8 +88,8 @@ impl SctpEnd {
                     Notice::Connected
                 }
                 Event::Established { .. } => Notice::Connected,
-                Event::Readable => Notice::Readable,
-                Event::Writable => Notice::Writable,
+                Event::Readable { .. } => Notice::Readable,
+                Event::Writable { .. } => Notice::Writable,
                 Event::PeerShutdown => Notice::PeerClosed,
                 Event::Closed(CloseReason::Graceful) => Notice::Closed,
                 Event::Closed(reason) => Notice::Failed(format!("{reason:?}")),
@@ -110,6 +110,16 @@ impl SctpEnd {
         while let Some(message) = association.receive() {
             for piece in message.pieces() {
                 sink(message.stream, piece);
+            }
+        }
+    }
+
+    pub(crate) fn take_parts(&mut self, mut sink: impl FnMut(Option<u32>, &[u8])) {
+        let Some(mut association) = self.association() else { return };
+        while let Some(message) = association.receive() {
+            let part = message.part.map(|part| part.message);
+            for piece in message.pieces() {
+                sink(part, piece);
             }
         }
     }

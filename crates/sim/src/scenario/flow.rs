@@ -234,18 +234,25 @@ fn streams(
 ) -> Result<u16, Problem> {
     let named = subflows.iter().flat_map(|spec| &spec.streams).max().map_or(1, |most| most + 1);
     let fewest = named.max(if named > 1 { 1 } else { subflows.len() as u16 });
+    let carried = match traffic {
+        Traffic::Messages(sources) => sources.iter().map(|source| source.stream + 1).max().unwrap_or(1),
+        _ => 1,
+    };
     let Some(field) = keys.optional("streams") else {
         return Ok(match traffic {
             // A stream for each object.
             Traffic::Objects(connection) if protocol == Protocol::Sctp => {
                 fewest.max(u16::try_from(connection.own().count()).unwrap_or(u16::MAX))
             }
-            _ => fewest,
+            _ => fewest.max(carried),
         });
     };
     match u16::try_from(field.integer(1, 65_535)?).unwrap_or(u16::MAX) {
         few if few < fewest => {
             Err(field.problem(format!("{few} are too few for the subflows; at least {fewest}")))
+        }
+        few if few < carried => {
+            Err(field.problem(format!("{few} are too few for the sources; at least {carried}")))
         }
         streams => Ok(streams),
     }

@@ -3,6 +3,7 @@
 use super::error::Problem;
 use super::keys::{Field, Keys};
 use super::message;
+use super::messages::{self, MessageSource};
 use super::objects::{self, Connection};
 use super::protocol::Protocol;
 use super::source::{self, PacketSource};
@@ -24,6 +25,8 @@ pub enum Traffic {
         /// Size of one message; the last may be shorter.
         message: u32,
     },
+    /// Messages of several sources, each with its own sizes and times.
+    Messages(Vec<MessageSource>),
     /// Some of the objects that a client fetches, then a graceful close.
     Objects(Connection),
     /// Packets of a flow without a transport.
@@ -42,7 +45,10 @@ pub(super) fn read(keys: &Keys<'_>, protocol: Protocol) -> Result<Traffic, Probl
 
 fn of_transport(field: &Field<'_>, protocol: Protocol) -> Result<Traffic, Problem> {
     let table = field.table("a table such as { kind = \"greedy\", message = \"1452 B\" }")?;
-    let kind = Keys::kind(table, "traffic", "\"greedy\"", &["greedy", "transfer", "objects"])?;
+    let kind = Keys::kind(table, "traffic", "\"greedy\"", &["greedy", "transfer", "messages", "objects"])?;
+    if kind == "messages" {
+        return messages::read(table, protocol).map(Traffic::Messages);
+    }
     if kind == "objects" {
         let mut objects = objects::read(table)?;
         if objects.connections == 0 {

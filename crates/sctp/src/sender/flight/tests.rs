@@ -17,6 +17,7 @@ pub(in crate::sender) fn chunk() -> SentChunk {
             beginning: true,
             ending: true,
             immediate: false,
+            ticket: 0,
         },
         sent_at: Instant::ZERO,
         state: ChunkState::InFlight,

@@ -71,6 +71,10 @@ impl Fair {
         }
     }
 
+    pub(super) fn begin_inside(&mut self, stream: u16) {
+        self.begun = Some(stream);
+    }
+
     pub(super) fn set_value(&mut self, stream: u16, value: u16) {
         if let Some(weights) = &mut self.weights {
             weights.set(stream, value);

@@ -36,6 +36,10 @@ impl Priority {
         }
     }
 
+    pub(super) fn begin_inside(&mut self, stream: u16) {
+        self.begun = Some(stream);
+    }
+
     pub(super) fn set_value(&mut self, stream: u16, value: u16) {
         let waited = self.forget(stream);
         self.values.set(stream, value);

@@ -1,0 +1,207 @@
+//! Messages that the user may take: in the order in which they became whole, or, once a stream was read alone, stream by stream.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::event::Received;
+use crate::room;
+
+/// What the user may take.
+#[derive(Debug)]
+pub(super) enum Ready {
+    /// In the order of delivery.
+    InOrder(VecDeque<Received>),
+    /// The user has read a stream alone.
+    ByStream(Box<ByStream>),
+}
+
+/// The same with an index: taking a message from anywhere costs the logarithm of how many wait, and nothing that waits on other
+/// streams is looked at.
+#[derive(Debug, Default)]
+pub(super) struct ByStream {
+    /// By stream, and by place in the order of delivery.
+    messages: BTreeMap<(u16, u64), Received>,
+    /// Place in the order of delivery, and stream.
+    order: BTreeMap<u64, u16>,
+    /// The next place.
+    next: u64,
+}
+
+impl Default for Ready {
+    fn default() -> Self {
+        Self::InOrder(VecDeque::new())
+    }
+}
+
+impl Ready {
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::InOrder(queue) => queue.len(),
+            Self::ByStream(all) => all.messages.len(),
+        }
+    }
+
+    /// Whether there is none.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        match self {
+            Self::InOrder(queue) => queue.is_empty(),
+            Self::ByStream(all) => all.messages.is_empty(),
+        }
+    }
+
+    /// Whether a message on `stream` is news to the user: there is none, or none of the stream where he reads streams alone.
+    #[inline]
+    pub(super) fn is_quiet(&self, stream: u16) -> bool {
+        match self {
+            Self::InOrder(queue) => queue.is_empty(),
+            Self::ByStream(all) => all.first_of(stream).is_none(),
+        }
+    }
+
+    #[allow(clippy::inline_always, reason = "what is appended is not moved twice; measured")]
+    #[inline(always)]
+    pub(super) fn push(&mut self, message: Received) {
+        match self {
+            Self::InOrder(queue) => room::push(queue, message),
+            Self::ByStream(all) => all.push(message),
+        }
+    }
+
+    /// The next message, of whatever stream.
+    #[inline]
+    pub(super) fn pop(&mut self) -> Option<Received> {
+        match self {
+            Self::InOrder(queue) => queue.pop_front(),
+            Self::ByStream(all) => all.pop(),
+        }
+    }
+
+    /// The next message of a stream.
+    pub(super) fn pop_from(&mut self, stream: u16) -> Option<Received> {
+        if let Self::InOrder(queue) = self {
+            let mut all = Box::<ByStream>::default();
+            queue.drain(..).for_each(|message| all.push(message));
+            *self = Self::ByStream(all);
+        }
+        let Self::ByStream(all) = self else { return None };
+        all.pop_from(stream)
+    }
+
+    /// Whether the user reads streams alone.
+    pub(super) fn is_by_stream(&self) -> bool {
+        matches!(self, Self::ByStream(_))
+    }
+
+    /// The streams of which there is something, ascending.
+    pub(super) fn streams(&self) -> Vec<u16> {
+        match self {
+            Self::InOrder(queue) => {
+                let mut streams: Vec<u16> = queue.iter().map(|message| message.stream).collect();
+                streams.sort_unstable();
+                streams.dedup();
+                streams
+            }
+            Self::ByStream(all) => all.streams().collect(),
+        }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Received> {
+        let (queue, all) = match self {
+            Self::InOrder(queue) => (Some(queue), None),
+            Self::ByStream(all) => (None, Some(all)),
+        };
+        queue.into_iter().flatten().chain(all.into_iter().flat_map(|all| all.messages.values()))
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Received> {
+        let (queue, all) = match self {
+            Self::InOrder(queue) => (Some(queue), None),
+            Self::ByStream(all) => (None, Some(all)),
+        };
+        queue.into_iter().flatten().chain(all.into_iter().flat_map(|all| all.messages.values_mut()))
+    }
+}
+
+impl ByStream {
+    #[inline(never)]
+    fn push(&mut self, message: Received) {
+        self.order.insert(self.next, message.stream);
+        self.messages.insert((message.stream, self.next), message);
+        self.next += 1;
+    }
+
+    #[inline(never)]
+    fn pop(&mut self) -> Option<Received> {
+        let (place, stream) = self.order.pop_first()?;
+        self.messages.remove(&(stream, place))
+    }
+
+    fn pop_from(&mut self, stream: u16) -> Option<Received> {
+        let key = self.first_of(stream)?;
+        self.order.remove(&key.1);
+        self.messages.remove(&key)
+    }
+
+    fn first_of(&self, stream: u16) -> Option<(u16, u64)> {
+        self.messages.range((stream, 0)..=(stream, u64::MAX)).next().map(|(key, _)| *key)
+    }
+
+    fn streams(&self) -> impl Iterator<Item = u16> + '_ {
+        let mut from = Some((0, 0));
+        std::iter::from_fn(move || {
+            let ((stream, _), _) = self.messages.range(from?..).next()?;
+            from = stream.checked_add(1).map(|next| (next, 0));
+            Some(*stream)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anabranch_base::Instant;
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::ids::SpaceId;
+
+    fn message(stream: u16, number: u32) -> Received {
+        Received {
+            stream,
+            ppid: 0,
+            unordered: false,
+            immediate: false,
+            path: 0,
+            number,
+            tsn: 0,
+            at: Instant::ZERO,
+            part: None,
+            space: SpaceId::FIRST,
+            first: Bytes::from_static(b"x"),
+            rest: Vec::new(),
+        }
+    }
+
+    fn named(message: Option<Received>) -> Option<(u16, u32)> {
+        message.map(|message| (message.stream, message.number))
+    }
+
+    #[test]
+    fn a_stream_is_read_alone_and_the_rest_in_order_of_delivery() {
+        let mut ready = Ready::default();
+        for (stream, number) in [(3, 0), (1, 0), (3, 1), (u16::MAX, 0), (1, 1)] {
+            ready.push(message(stream, number));
+        }
+        assert!(!ready.is_quiet(7) && !ready.is_by_stream());
+        assert_eq!(ready.streams(), [1, 3, u16::MAX]);
+        assert_eq!(named(ready.pop_from(1)), Some((1, 0)));
+        assert!(ready.is_quiet(7) && !ready.is_quiet(1) && ready.is_by_stream());
+        assert_eq!(ready.streams(), [1, 3, u16::MAX]);
+        ready.push(message(0, 0));
+        assert_eq!(named(ready.pop_from(1)), Some((1, 1)));
+        assert_eq!(named(ready.pop_from(1)), None);
+        let rest: Vec<_> = std::iter::from_fn(|| named(ready.pop())).collect();
+        assert_eq!(rest, [(3, 0), (3, 1), (u16::MAX, 0), (0, 0)]);
+        assert!(ready.is_empty() && ready.streams().is_empty());
+    }
+}

@@ -1,0 +1,209 @@
+//! Messages that are given up (RFC 3758, 3.5, A2 and A3; RFC 7496, 3).
+
+use super::Sender;
+use super::flight::{ChunkState, SentChunk};
+use super::tickets::{Limit, Ticket};
+use super::timers::SenderTimer;
+use crate::context::Context;
+use crate::event::Event;
+use crate::ids::{LaneId, SpaceId};
+use crate::stream::outbound::{Queued, Removed};
+
+impl Sender {
+    /// Whether the lifetime of something has ended.
+    #[inline]
+    pub(crate) fn has_ended(&self, cx: &Context) -> bool {
+        self.special.as_ref().is_some_and(|special| special.next_end().is_some_and(|end| end <= cx.now))
+    }
+
+    /// Gives up what has outlived its lifetime, but for what is only in flight: that may have arrived, and is given up when it would
+    /// have to be sent again. So "the appropriate congestion adjustment" (RFC 3758, 3.5, F5) has been made by then.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn end_lifetimes(&mut self, cx: &mut Context) {
+        while let Some(number) = self.special.as_mut().and_then(|special| special.next_ended(cx.now)) {
+            let Some(ticket) = self.special.as_ref().and_then(|special| special.get(number)) else {
+                continue;
+            };
+            if ticket.queued || self.is_lost(number) {
+                self.abandon(cx, number);
+            }
+        }
+        self.tell_if_dry(cx);
+        self.tell_writable(cx);
+    }
+
+    /// Whether a chunk of a message is marked for retransmission.
+    fn is_lost(&self, number: u32) -> bool {
+        let Some(ticket) = self.special.as_ref().and_then(|special| special.get(number)) else {
+            return false;
+        };
+        self.spaces.iter().any(|(at, space)| {
+            ticket.numbers_in(at, &space.flight).any(|seq| {
+                let chunk = space.flight.get(seq);
+                chunk.is_some_and(|c| c.fragment.ticket == number && c.state == ChunkState::Lost)
+            })
+        })
+    }
+
+    /// Losses may have been found: what must not be sent again is given up.
+    pub(super) fn review_losses(&mut self, cx: &mut Context) {
+        for id in self.lanes.ids() {
+            self.review_lane(cx, id);
+        }
+    }
+
+    /// After a timer.
+    pub(super) fn review_timer(&mut self, cx: &mut Context, timer: SenderTimer) {
+        match timer {
+            // "Any time the T3-rtx timer expires, on any destination, the sender SHOULD try to advance" (A5).
+            SenderTimer::T3(_) => {
+                self.review_losses(cx);
+                self.advance_forwards(cx, true);
+            }
+            SenderTimer::Loss(_) => self.review_losses(cx),
+            _ => {}
+        }
+        self.tell_if_dry(cx);
+    }
+
+    fn review_lane(&mut self, cx: &mut Context, id: LaneId) {
+        let Some(lane) = self.lanes.get(id).filter(|lane| lane.loss.any()) else { return };
+        let Some(space) = self.spaces.get(lane.space) else { return };
+        let Some(special) = &self.special else { return };
+        let mut all: Vec<u32> = Vec::new();
+        for seq in lane.loss.marked() {
+            let Some(chunk) = space.flight.get(seq) else { continue };
+            let number = chunk.fragment.ticket;
+            if number == 0 || chunk.state != ChunkState::Lost || all.contains(&number) {
+                continue;
+            }
+            let limit = special.get(number).map_or(Limit::None, |ticket| ticket.limit);
+            if limit.forbids(cx.now, chunk.transmissions) {
+                all.push(number);
+            }
+        }
+        for number in all {
+            self.abandon(cx, number);
+        }
+    }
+
+    /// Gives a message up, all of it: "if it is part of a fragmented message, all other TSN's within that fragmented message MUST be
+    /// abandoned at the same time" (RFC 3758, 3.5, A3).
+    // rfc3758:3.5-A3
+    #[cold]
+    #[inline(never)]
+    pub(super) fn abandon(&mut self, cx: &mut Context, number: u32) {
+        let Some(special) = &mut self.special else { return };
+        let Some(ticket) = special.close(number) else { return };
+        special.count(&ticket);
+        self.note_gone();
+        if ticket.queued {
+            self.abandon_rest(cx, number, &ticket);
+        }
+        if ticket.sent {
+            for at in self.spaces.ids() {
+                self.abandon_chunks(at, number, &ticket);
+            }
+            self.settle_lanes();
+            self.advance_forwards(cx, false);
+        }
+        if ticket.tells {
+            let Ticket { id, context, sent, .. } = ticket;
+            cx.tell(Event::Abandoned { message: id, context, sent });
+        }
+    }
+
+    /// What has not left of it. Where a part has, the peer may have all of that part, and a FORWARD-TSN must name a TSN beyond: the
+    /// numbers that are kept for the rest, or one that nothing else will have.
+    fn abandon_rest(&mut self, cx: &Context, number: u32, ticket: &Ticket) {
+        let Some(Removed { begun: Some(mid), unordered }) = self.remove_queued(ticket.stream, number) else {
+            return;
+        };
+        let id = self.subflow_of(ticket.stream);
+        let Some(subflow) = self.subflows.get_mut(id) else { return };
+        let Some(space) = self.spaces.get_mut(subflow.space) else { return };
+        let mut end = SentChunk::reserved(subflow.lane, id);
+        end.state = ChunkState::Abandoned;
+        (end.fragment.stream, end.fragment.mid, end.fragment.unordered) = (ticket.stream, mid, unordered);
+        let kept = std::mem::take(&mut subflow.reserved);
+        subflow.begun = false;
+        if space.exclusive_subflow == Some(id) {
+            space.exclusive_subflow = None;
+        }
+        if kept.is_empty() {
+            space.flight.push_abandoned(end);
+        } else {
+            for seq in kept {
+                space.flight.abandon_reserved(seq, &end);
+            }
+        }
+        if !self.moves.is_empty() {
+            self.move_waiting_stream(cx, ticket.stream);
+        }
+    }
+
+    /// Takes a message, or the rest of one, out of its queue.
+    fn remove_queued(&mut self, stream: u16, number: u32) -> Option<Removed> {
+        let interleaves = self.numbering.identifies();
+        let subflow = self.subflow_of(stream);
+        let removed = self.subflows.get_mut(subflow)?.out.remove(stream, number, interleaves);
+        if let Some((_, removed)) = removed {
+            return Some(removed);
+        }
+        let message = self.deferred.as_mut()?.remove(number)?;
+        Some(Removed { begun: None, unordered: message.unordered })
+    }
+
+    /// Takes a message of which nothing has left out of its queue.
+    pub(super) fn take_queued(&mut self, stream: u16, number: u32) -> Option<Queued> {
+        let interleaves = self.numbering.identifies();
+        let subflow = self.subflow_of(stream);
+        let removed = self.subflows.get_mut(subflow)?.out.remove(stream, number, interleaves);
+        removed.map(|(message, _)| message).or_else(|| self.deferred.as_mut()?.remove(number))
+    }
+
+    /// What has left of it: "the sender MUST treat the data chunk as being finally acked and no longer outstanding" (A2).
+    // rfc3758:3.5-A2
+    fn abandon_chunks(&mut self, at: SpaceId, number: u32, ticket: &Ticket) {
+        let Some(space) = self.spaces.get_mut(at) else { return };
+        for seq in ticket.numbers_in(at, &space.flight) {
+            let Some(chunk) = space.flight.get(seq).filter(|chunk| chunk.fragment.ticket == number) else {
+                continue;
+            };
+            let (id, state, size) = (chunk.lane, chunk.state, chunk.size());
+            space.flight.abandon(seq);
+            let Some(lane) = self.lanes.get_mut(id) else { continue };
+            match state {
+                ChunkState::InFlight => {
+                    lane.on_lost(size, 1);
+                    lane.unacked = lane.unacked.saturating_sub(1);
+                }
+                ChunkState::Lost => lane.unacked = lane.unacked.saturating_sub(1),
+                ChunkState::GapAcked | ChunkState::Reserved | ChunkState::Abandoned => {}
+            }
+            lane.loss.forget(seq);
+            if lane.timed.is_some_and(|timed| timed.seq == seq) {
+                lane.timed = None;
+            }
+        }
+    }
+
+    /// Chunks are gone from lanes.
+    fn settle_lanes(&mut self) {
+        for lane in self.lanes.rows_mut() {
+            let Some(space) = self.spaces.get(lane.space) else { continue };
+            if space.shared {
+                lane.earliest = lane.loss.earliest(&space.flight);
+            }
+            if lane.unacked > 0 {
+                continue;
+            }
+            lane.cwnd_exempt_packet = false;
+            // The packet that T3-rtx owes has nothing to carry any more but new data.
+            if lane.single_packet {
+                lane.cwnd_exempt_new = lane.cwnd_exempt_new.max(1);
+            }
+        }
+    }
+}

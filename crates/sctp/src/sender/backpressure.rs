@@ -1,0 +1,189 @@
+//! What a user is told of the send buffer: how much is in it, of each stream and in all, when a stream is full, and when what is
+//! buffered has fallen to a threshold. Who does not ask pays a branch for it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Sender;
+use super::flight::Flight;
+use crate::config::SendBufferCounts;
+use crate::context::Context;
+use crate::error::SendError;
+use crate::event::Event;
+
+/// What the user wants to learn.
+#[derive(Debug, Default)]
+pub(super) struct Backpressure {
+    /// Thresholds of streams, and of all together (`None`).
+    low: BTreeMap<Option<u16>, Low>,
+    /// Streams on which `send` said StreamFull: Writable is owed.
+    full: BTreeSet<u16>,
+    /// Streams of which something has left or was acknowledged since they were looked at last.
+    touched: Vec<u16>,
+    /// Something rare has happened: all are to be looked at.
+    all_touched: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Low {
+    threshold: usize,
+    /// More was buffered when it was looked at last.
+    above: bool,
+}
+
+impl Backpressure {
+    /// Something of a stream has left.
+    #[inline]
+    pub(super) fn left(&mut self, stream: u16) {
+        if self.touched.last() != Some(&stream) {
+            self.touched.push(stream);
+        }
+    }
+}
+
+impl Sender {
+    /// Bytes that count against the send buffer: of a stream, or of all.
+    pub(crate) fn buffered_bytes(&self, cx: &Context, stream: Option<u16>) -> usize {
+        let unacknowledged = cx.config.limits.send_buffer_counts == SendBufferCounts::Unacknowledged;
+        let flights = || self.spaces.rows().iter().map(|space| &space.flight);
+        let (queued, sent) = match stream {
+            None => {
+                (self.queued_bytes(), if unacknowledged { flights().map(Flight::bytes).sum() } else { 0 })
+            }
+            Some(stream) => {
+                let queued: usize = self.subflows.rows().iter().map(|s| s.out.queued_on(stream)).sum();
+                let deferred = self.deferred.as_ref().map_or(0, |deferred| deferred.bytes_of(stream));
+                let sent = if unacknowledged { flights().map(|f| f.bytes_of(stream)).sum() } else { 0 };
+                (queued + deferred, sent)
+            }
+        };
+        queued.saturating_add(usize::try_from(sent).unwrap_or(usize::MAX))
+    }
+
+    /// Whether there is room for a message of a stream, where the send buffer counts more than what waits on its subflow.
+    ///
+    /// # Errors
+    /// When there is none: Writable is owed.
+    #[inline(never)]
+    pub(super) fn check_buffers(&mut self, cx: &Context, stream: u16) -> Result<(), SendError> {
+        let limits = &cx.config.limits;
+        if limits.send_buffer_counts == SendBufferCounts::Unacknowledged {
+            self.count_by_stream();
+            if self.buffered_bytes(cx, None) >= limits.send_buffer {
+                let id = self.subflow_of(stream);
+                if let Some(subflow) = self.subflows.get_mut(id) {
+                    subflow.writable_owed = true;
+                    self.writable_owed = true;
+                }
+                return Err(SendError::Full);
+            }
+        }
+        let most = limits.stream_send_buffer;
+        if most != 0 && self.buffered_bytes(cx, Some(stream)) >= most {
+            self.backpressure.get_or_insert_default().full.insert(stream);
+            return Err(SendError::StreamFull { stream });
+        }
+        Ok(())
+    }
+
+    /// The user wants to learn when what is buffered of a stream, or of all, has fallen to `threshold` or below; or not any more.
+    ///
+    /// # Errors
+    /// When there is no such stream.
+    pub(crate) fn set_low_threshold(
+        &mut self,
+        cx: &Context,
+        stream: Option<u16>,
+        threshold: Option<usize>,
+    ) -> Result<(), SendError> {
+        if let Some(stream) = stream.filter(|stream| *stream >= self.streams) {
+            return Err(SendError::NoSuchStream { stream, streams: self.streams });
+        }
+        let above = threshold.is_some_and(|threshold| self.buffered_bytes(cx, stream) > threshold);
+        let backpressure = self.backpressure.get_or_insert_default();
+        match threshold {
+            Some(threshold) => {
+                backpressure.low.insert(stream, Low { threshold, above });
+            }
+            None => {
+                backpressure.low.remove(&stream);
+            }
+        }
+        if cx.config.limits.send_buffer_counts == SendBufferCounts::Unacknowledged {
+            self.count_by_stream();
+        }
+        Ok(())
+    }
+
+    /// What has left and is not acknowledged is counted for each stream from now on.
+    fn count_by_stream(&mut self) {
+        for space in self.spaces.rows_mut() {
+            space.flight.count_by_stream();
+        }
+    }
+
+    /// A message was accepted: what is buffered may have risen above a threshold.
+    #[inline(never)]
+    pub(super) fn note_accepted(&mut self, cx: &Context, stream: u16) {
+        for which in [None, Some(stream)] {
+            let known = self.backpressure.as_ref().and_then(|all| all.low.get(&which));
+            let Some(low) = known.filter(|low| !low.above) else { continue };
+            let above = self.buffered_bytes(cx, which) > low.threshold;
+            if let Some(low) = self.backpressure.as_mut().and_then(|all| all.low.get_mut(&which)) {
+                low.above = above;
+            }
+        }
+    }
+
+    /// Messages have gone in another way than by leaving: all thresholds are looked at.
+    pub(crate) fn note_gone(&mut self) {
+        if let Some(backpressure) = &mut self.backpressure {
+            backpressure.all_touched = true;
+        }
+    }
+
+    /// Tells the user of streams that take messages again, and of thresholds that were reached.
+    #[inline(never)]
+    pub(super) fn tell_backpressure(&mut self, cx: &mut Context) {
+        let Some(mut backpressure) = self.backpressure.take() else { return };
+        let mut touched = std::mem::take(&mut backpressure.touched);
+        for space in self.spaces.rows_mut() {
+            space.flight.take_fallen(&mut touched);
+        }
+        let all = std::mem::take(&mut backpressure.all_touched);
+        if all {
+            touched.extend(backpressure.full.iter());
+            touched.extend(backpressure.low.keys().flatten());
+        }
+        touched.sort_unstable();
+        touched.dedup();
+        // With no limit on streams any more whoever waits for one may go on.
+        let room = match cx.config.limits.stream_send_buffer {
+            0 => usize::MAX,
+            most => most / 2,
+        };
+        for stream in touched.drain(..) {
+            let is_full = backpressure.full.contains(&stream);
+            let low = backpressure.low.get_mut(&Some(stream)).filter(|low| low.above);
+            if !is_full && low.is_none() {
+                continue;
+            }
+            let bytes = self.buffered_bytes(cx, Some(stream));
+            if is_full && bytes <= room {
+                backpressure.full.remove(&stream);
+                cx.tell(Event::Writable { stream: Some(stream) });
+            }
+            if let Some(low) = low.filter(|low| bytes <= low.threshold) {
+                low.above = false;
+                cx.tell(Event::BufferedLow { stream: Some(stream) });
+            }
+        }
+        backpressure.touched = touched;
+        if let Some(low) = backpressure.low.get_mut(&None).filter(|low| low.above) {
+            if self.buffered_bytes(cx, None) <= low.threshold {
+                low.above = false;
+                cx.tell(Event::BufferedLow { stream: None });
+            }
+        }
+        self.backpressure = Some(backpressure);
+    }
+}

@@ -1,0 +1,179 @@
+//! FORWARD-TSN: what the peer need not wait for (RFC 3758, 3.5). "Advanced.Peer.Ack.Point" is the last of the numbers given up that
+//! follow the cumulative point without a gap: it is found when it is needed.
+
+use std::collections::BTreeMap;
+
+use anabranch_base::Duration;
+use anabranch_wire::PacketBuilder;
+use anabranch_wire::chunk::forward_tsn::{self, ForwardTsn, SkippedSsn};
+use anabranch_wire::chunk::i_forward_tsn::{self, IForwardTsn, Skipped};
+use anabranch_wire::chunk::sf_forward::{self, SfForward};
+
+use super::Sender;
+use super::tickets::Forward;
+use crate::context::Context;
+use crate::encoding::Framing;
+use crate::ids::SpaceId;
+
+/// "waiting a full RTT before sending a duplicate FORWARD TSN" (RFC 3758, 3.5, F2), but no longer than rule F3 lets any wait.
+const MOST_DELAY: Duration = Duration::from_millis(200);
+
+impl Sender {
+    /// Whether a FORWARD-TSN must leave.
+    #[inline]
+    pub(crate) fn owes_forward(&self) -> bool {
+        self.special.as_ref().is_some_and(|special| special.owes_forward())
+    }
+
+    /// After a SACK for a space (A4), or when something was given up: "If ... the 'Advanced.Peer.Ack.Point' is greater than the
+    /// Cumulative TSN ACK carried in the received SACK, the data sender MUST send the data receiver a FORWARD TSN chunk" (C3).
+    // rfc3758:3.5-C2 rfc3758:3.5-C3
+    pub(super) fn advance_forwards(&mut self, cx: &Context, timeout: bool) {
+        for at in self.spaces.ids() {
+            self.advance_forward(cx, at, timeout);
+        }
+    }
+
+    fn advance_forward(&mut self, cx: &Context, at: SpaceId, timeout: bool) {
+        let Some(space) = self.spaces.get(at) else { return };
+        let Some(special) = &mut self.special else { return };
+        let mut forward = special.forward(at);
+        let point = space.flight.abandoned_to();
+        if point <= space.flight.first() {
+            forward.due = false;
+            return special.set_forward(at, forward);
+        }
+        let srtt = self.lanes.first().and_then(|lane| lane.srtt(cx)).unwrap_or(MOST_DELAY);
+        let waited = forward.told_at.is_none_or(|told| cx.now - told >= srtt.min(MOST_DELAY));
+        // One that says more than the last leaves at once; the same again, when the peer has had time to answer.
+        forward.due |= point > forward.told || waited || timeout;
+        special.set_forward(at, forward);
+        self.keep_t3(cx, at);
+    }
+
+    /// "If a FORWARD TSN is sent, the sender MUST assure that at least one T3-rtx timer is running" (C5).
+    // rfc3758:3.5-C5
+    fn keep_t3(&mut self, cx: &Context, at: SpaceId) {
+        if !cx.state.sends_data() {
+            return;
+        }
+        let Some(space) = self.spaces.get(at) else { return };
+        if self.lanes.rows().iter().any(|lane| lane.space == at && lane.t3.is_some()) {
+            return;
+        }
+        let first = space.flight.get(space.flight.first()).map(|chunk| chunk.lane);
+        if let Some(lane) = first.and_then(|lane| self.lanes.get_mut(lane)) {
+            lane.arm_t3(cx);
+        }
+    }
+
+    /// A SACK for a space was read.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn after_acknowledgement(&mut self, cx: &mut Context, at: SpaceId) {
+        self.tell_delivered(cx);
+        self.review_losses(cx);
+        if self.special.as_ref().is_some_and(|special| special.passes_abandoned) {
+            // The peer has answered, if not to data.
+            for lane in self.lanes.rows_mut().iter_mut().filter(|lane| lane.space == at) {
+                lane.single_packet = false;
+                lane.open_burst();
+            }
+        }
+        self.advance_forward(cx, at, false);
+        self.tell_if_dry(cx);
+    }
+
+    /// Writes what is due, as much as fits. False when something is left for the next packet.
+    // rfc3758:3.5-C4
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn write_forwards(
+        &mut self,
+        cx: &Context,
+        packet: &mut PacketBuilder<'_>,
+        limit: usize,
+    ) -> bool {
+        for at in self.spaces.ids() {
+            let Some(special) = &self.special else { return true };
+            let forward = special.forward(at);
+            if !forward.due {
+                continue;
+            }
+            let alone = packet.has_no_chunks();
+            let room = limit.saturating_sub(packet.len());
+            let told = self.write_forward(cx, packet.buffer(), at, room);
+            let first = self.spaces.get(at).map_or(0, |space| space.flight.first());
+            let Some(special) = &mut self.special else { return true };
+            match told {
+                Some(told) => {
+                    special.set_forward(at, Forward { due: false, told, told_at: Some(cx.now) });
+                    self.keep_t3(cx, at);
+                }
+                None if alone => {
+                    // There is nothing to tell, or no packet that it fits.
+                    special.set_forward(at, Forward { due: false, told: first, ..forward });
+                }
+                None => return false,
+            }
+        }
+        true
+    }
+
+    /// Writes one for a space; one past the number that it names. "If the total size of the FORWARD TSN does NOT fit in a single
+    /// MTU, then the sender of the FORWARD TSN SHOULD lower the Advanced.Peer.Ack.Point to the last TSN that will fit" (C4).
+    fn write_forward(&self, cx: &Context, out: &mut Vec<u8>, at: SpaceId, room: usize) -> Option<u64> {
+        let space = self.spaces.get(at)?;
+        let framing = self.encoding.framing(&cx.config.subflows.codes, space.fid, space.epoch);
+        let (header, entry) = match framing {
+            Framing::Data => (ForwardTsn::HEADER, 4),
+            Framing::IData => (IForwardTsn::HEADER, 8),
+            Framing::Sf { .. } => (SfForward::HEADER, 8),
+            Framing::Sf2007 { .. } => return None,
+        };
+        let most = room.checked_sub(header)? / entry;
+        // "Each stream SHOULD only be reported once" (C4), with the last message of it.
+        let mut skipped = BTreeMap::new();
+        let first = space.flight.first();
+        let mut point = first;
+        for seq in first..space.flight.abandoned_to() {
+            let Some(fragment) = space.flight.get(seq).map(|chunk| &chunk.fragment) else { break };
+            // DATA has no number for what is unordered.
+            if framing != Framing::Data || !fragment.unordered {
+                let key = (fragment.stream, fragment.unordered);
+                if skipped.len() >= most && !skipped.contains_key(&key) {
+                    break;
+                }
+                skipped.insert(key, (fragment.mid, fragment.ssn()));
+            }
+            point = seq + 1;
+        }
+        if point == first {
+            return None;
+        }
+        let cumulative = space.tsn_of(point).sub(1);
+        if framing == Framing::Data {
+            let list: Vec<SkippedSsn> = skipped
+                .iter()
+                .map(|((stream, _), (_, ssn))| SkippedSsn { stream: *stream, ssn: *ssn })
+                .collect();
+            forward_tsn::emit(out, cumulative, &list);
+            return Some(point);
+        }
+        let list: Vec<Skipped> = skipped
+            .iter()
+            .map(|((stream, unordered), (mid, _))| Skipped {
+                stream: *stream,
+                unordered: *unordered,
+                mid: *mid,
+            })
+            .collect();
+        match framing {
+            Framing::Sf { fid, epoch, .. } => {
+                sf_forward::emit(out, cx.config.subflows.codes.forward, fid, epoch, cumulative, &list);
+            }
+            _ => i_forward_tsn::emit(out, cumulative, &list),
+        }
+        Some(point)
+    }
+}

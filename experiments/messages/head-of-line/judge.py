@@ -1,0 +1,49 @@
+"""The hypotheses of the experiment, as they were written before it was run."""
+
+from anabranch_lab.catalogue import ClaimBuilder
+from anabranch_lab.claims import Claim, Part, above, below
+
+from ..common.latency import Ways
+
+LOSSY = 0.01
+"""From this probability on a loss is an everyday event."""
+
+
+def claims(builder: ClaimBuilder, runs: Ways) -> list[Claim]:
+    """Every hypothesis of claims.toml that names this experiment."""
+    lossy = [loss for loss in runs.losses if loss >= LOSSY]
+    lossless = [loss for loss in runs.losses if loss == 0]
+    return [
+        builder.claim("M-1", longer(runs, "p99", "one stream", "two streams", lossy)),
+        builder.claim("M-2", longer(runs, "p50", "two streams", "I-DATA, priority", lossless)),
+        builder.claim("M-3", longer(runs, "p99", "I-DATA, priority", "two subflows, level 1", lossy)),
+        builder.claim("M-4", as_good(runs, "p99", "two subflows, level 1", "two associations", lossy)),
+        builder.claim("M-5", longer(runs, "p99", "TCP", "two streams", lossy)),
+        builder.claim("M-6", as_good(runs, "p50", "two subflows, level 0", "two subflows, level 1", lossy)),
+    ]
+
+
+def longer(runs: Ways, measure: str, slow: str, fast: str, losses: list[float]) -> list[Part]:
+    """One way takes longer than another, seed by seed."""
+    return [
+        above(
+            f"{path}, loss {loss:g}: {slow} minus {fast}, {measure}, ms",
+            0.0,
+            (runs.sample(measure, slow, path, loss) - runs.sample(measure, fast, path, loss)).estimate,
+        )
+        for path in runs.paths
+        for loss in losses
+    ]
+
+
+def as_good(runs: Ways, measure: str, one: str, other: str, losses: list[float]) -> list[Part]:
+    """One way takes at most a tenth longer than another."""
+    return [
+        below(
+            f"{path}, loss {loss:g}: {one} minus 1.1 times {other}, {measure}, ms",
+            0.0,
+            (runs.sample(measure, one, path, loss) - runs.sample(measure, other, path, loss) * 1.1).estimate,
+        )
+        for path in runs.paths
+        for loss in losses
+    ]
