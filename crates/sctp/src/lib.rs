@@ -50,8 +50,9 @@ mod violation;
 
 pub use anabranch_base::{Dscp, Duration, Ecn, Instant, Meta, Rng, SecretRng, Transmit};
 pub use association::{Association, State};
-pub use config::{Config, Coupling, SubflowLevel, SubflowScheduler, SubflowSpec};
+pub use config::{Config, ConfigError, Coupling, SubflowLevel, SubflowScheduler, SubflowSpec};
 pub use endpoint::handle::AssociationHandle;
+pub use endpoint::packets::Packets;
 pub use endpoint::{Endpoint, EndpointConfig};
 pub use error::{ChangeError, ConnectError, PathError, PathMtuError, ReconfigError, SendError, SubflowError};
 pub use event::{
@@ -66,3 +67,8 @@ pub use stats::{
 };
 pub use status::{PathStatus, Status};
 pub use undelivered::Undelivered;
+
+/// The examples of docs/api.md are run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/api.md")]
+struct Interface;

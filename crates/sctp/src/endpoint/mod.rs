@@ -16,6 +16,7 @@ mod ending;
 pub(crate) mod handle;
 mod icmp;
 mod incoming;
+pub(crate) mod packets;
 mod registry;
 mod spent;
 mod stateless;
