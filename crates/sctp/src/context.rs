@@ -12,7 +12,7 @@ use crate::event::Event;
 use crate::ids::{PathId, SubflowId, Table};
 use crate::path::Path;
 use crate::room;
-use crate::stats::Stats;
+use crate::stats::{Counters, StreamTable};
 
 /// Events beyond which what a peer did is not told: the user is not reading.
 const MAX_WAITING_EVENTS: usize = 256;
@@ -26,7 +26,9 @@ pub(crate) struct Context {
     /// Where the association stands; the association alone changes it.
     pub(crate) state: State,
     pub(crate) paths: Table<PathId, Path>,
-    pub(crate) stats: Stats,
+    pub(crate) stats: Counters,
+    /// Those of streams, where they are asked for.
+    pub(crate) streams: Option<Box<StreamTable>>,
     pub(crate) events: VecDeque<Event>,
     pub(crate) trace: Trace,
     pub(crate) rng: SecretRng,
@@ -38,10 +40,11 @@ impl Context {
     pub(crate) fn new(association: u32, config: Arc<Config>, path: Path, rng: SecretRng) -> Self {
         Self {
             now: Instant::ZERO,
+            streams: config.streams.statistics.then(Box::default),
             config,
             state: State::CookieWait,
             paths: Table::of(path),
-            stats: Stats::default(),
+            stats: Counters::default(),
             events: VecDeque::new(),
             trace: Trace::default(),
             rng,

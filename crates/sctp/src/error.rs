@@ -6,6 +6,9 @@ pub enum ConnectError {
     /// RFC 9260, 3.1: port 0 is not allowed.
     #[error("port 0 of the peer is not allowed")]
     PortZero,
+    /// The configuration has a value that is not allowed ([`Config::validate`](crate::Config::validate)).
+    #[error(transparent)]
+    Config(#[from] crate::config::ConfigError),
     /// After `drain`.
     #[error("the endpoint drains: it takes and makes no more associations")]
     Draining,

@@ -66,6 +66,8 @@ pub struct Offered {
     pub interleaving: bool,
     /// RE-CONFIG (RFC 6525).
     pub reconfiguration: bool,
+    /// Messages may be given up (RFC 3758).
+    pub partial_reliability: bool,
     /// Packets may leave with a checksum of zero (RFC 9653).
     pub zero_checksum: bool,
     /// How the two ends know of subflows.
@@ -93,6 +95,7 @@ impl Incoming {
             offers: Offered {
                 interleaving: extensions.interleaving,
                 reconfiguration: extensions.reconfiguration,
+                partial_reliability: extensions.partial_reliability,
                 zero_checksum: extensions.sends_zero_checksum,
                 subflow_level,
                 adaptation: extensions.adaptation,
@@ -140,6 +143,9 @@ pub enum AcceptError {
     /// There is an association with that peer meanwhile.
     #[error("an association with that address and port exists")]
     Exists,
+    /// The configuration has a value that is not allowed ([`Config::validate`](crate::Config::validate)). It waits still.
+    #[error(transparent)]
+    Config(#[from] crate::config::ConfigError),
     /// The INIT ACK has promised something else. It waits still.
     #[error(
         "SCTP option `{key}` is `{value}`, but the INIT ACK has told the peer `{told}`: it cannot differ from what `listen` was given"

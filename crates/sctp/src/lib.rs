@@ -48,9 +48,11 @@ mod tie_tags;
 mod undelivered;
 mod violation;
 
+pub use anabranch_base::{Dscp, Duration, Ecn, Instant, Meta, Rng, SecretRng, Transmit};
 pub use association::{Association, State};
-pub use config::{Config, Coupling, SubflowLevel, SubflowScheduler, SubflowSpec};
+pub use config::{Config, ConfigError, Coupling, SubflowLevel, SubflowScheduler, SubflowSpec};
 pub use endpoint::handle::AssociationHandle;
+pub use endpoint::packets::Packets;
 pub use endpoint::{Endpoint, EndpointConfig};
 pub use error::{ChangeError, ConnectError, PathError, PathMtuError, ReconfigError, SendError, SubflowError};
 pub use event::{
@@ -59,6 +61,14 @@ pub use event::{
 pub use icmp::{IcmpError, IcmpKind};
 pub use incoming::{AcceptConfig, AcceptError, EndpointEvent, Incoming, IncomingId, Offered, Withdrawn};
 pub use options::{Abandonments, MessageId, MessageOptions, Policy, Reliability};
-pub use stats::{EndpointStats, Stats, SubflowStats};
+pub use stats::{
+    ControlChunks, ControlStats, EndpointStats, Negotiated, PathStats, Snapshot, Stats, StreamStats,
+    SubflowStats,
+};
 pub use status::{PathStatus, Status};
 pub use undelivered::Undelivered;
+
+/// The examples of docs/api.md are run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/api.md")]
+struct Interface;

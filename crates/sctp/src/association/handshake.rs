@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anabranch_base::{Instant, SecretRng};
+use anabranch_wire::chunk::kind;
 use anabranch_wire::{ChecksumOut, Tsn};
 
 use super::control::Kind;
@@ -54,7 +55,7 @@ impl Association {
             listed_addresses: Vec::new(),
             cookie_made: None,
             returned: None,
-            deadline: None,
+            wishes: None,
             checksum: checksum_of(&cx.config),
             takes_zero_checksum: cx.config.extensions.zero_checksum.is_some(),
             watch: Watch::default(),
@@ -101,6 +102,7 @@ impl Association {
         let ports = (cookie.local_port, cookie.peer_port);
         let remote = destination(cookie, source);
         let mut assoc = Self::blank(id, now, config, ports, remote, cookie.local_initial_tsn, rng);
+        assoc.cx.stats.control.count_received(kind::COOKIE_ECHO);
         assoc.adopt_cookie(cookie);
         assoc.doubt(source);
         assoc.sample_handshake(cookie.created);
@@ -144,6 +146,7 @@ impl Association {
 
     fn tell_adaptation(&mut self, adaptation: Option<u32>) {
         if let Some(code_point) = adaptation {
+            self.wishes.get_or_insert_default().adaptation = adaptation;
             self.cx.tell(Event::AdaptationIndication { code_point });
         }
     }
@@ -282,6 +285,7 @@ impl Association {
     // rfc9260:5.2.4-7 rfc9260:5.2.4-10 rfc9260:5.2.4-11
     pub(crate) fn confirm(&mut self, now: Instant, cookie: &Cookie, source: SocketAddr) {
         self.cx.now = now;
+        self.cx.stats.control.count_received(kind::COOKIE_ECHO);
         if self.phase.handshake().is_some() {
             if self.cx.state == State::CookieWait || self.peer_tag != cookie.peer_tag {
                 self.adopt_cookie(cookie);
@@ -304,6 +308,7 @@ impl Association {
     // rfc9260:5.2.4-4
     pub(crate) fn restart(&mut self, now: Instant, cookie: &Cookie, source: SocketAddr) {
         self.cx.now = now;
+        self.cx.stats.control.count_received(kind::COOKIE_ECHO);
         let closed_by_user = self.is_closed_by_user();
         // The restarted peer is where the INIT ACK went; that its other addresses are still its own must show anew (5.4).
         self.cx.paths.split_off_first();

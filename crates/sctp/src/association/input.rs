@@ -231,6 +231,9 @@ impl Association {
             reading.outcome.malformed = true;
             return Ok(false);
         };
+        if raw.kind != kind::SACK {
+            self.cx.stats.control.arrives(raw);
+        }
         self.handle_chunk(reading, raw, &chunk)
     }
 
@@ -286,6 +289,7 @@ impl Association {
             Chunk::Sack(sack) => {
                 if self.reads_acknowledgements() {
                     self.cx.stats.sacks_received += 1;
+                    self.cx.stats.retransmissions_spurious += sack.duplicate_count() as u64;
                     if self.cx.config.congestion.loss_detection == LossDetection::Rack {
                         self.sender.note_duplicates(SpaceId::FIRST, sack.duplicates());
                     }
@@ -472,6 +476,7 @@ impl Association {
         let judged = self.sender.judge(head.fid, head.epoch);
         let Some(at) = self.judged(from, judged, head.fid, head.epoch) else { return Ok(()) };
         self.cx.stats.sacks_received += 1;
+        self.cx.stats.retransmissions_spurious += sack.duplicates().count() as u64;
         if self.cx.config.congestion.loss_detection == LossDetection::Rack {
             self.sender.note_duplicates(at, sack.duplicates());
         }

@@ -18,6 +18,7 @@ mod reconfig;
 mod sf2007;
 mod shutdown;
 mod sight;
+mod snapshot;
 mod state;
 mod timers;
 mod watch;
@@ -49,6 +50,15 @@ use reconfig::Reconfig;
 pub use state::State;
 use watch::Watch;
 
+/// What the user, and the layer above the peer, have said besides.
+#[derive(Debug, Default)]
+struct Wishes {
+    /// When our user wants it to have ended.
+    deadline: Option<Instant>,
+    /// Adaptation Layer Indication of the peer (RFC 5061).
+    adaptation: Option<u32>,
+}
+
 /// One SCTP association, without sockets and without a clock.
 #[derive(Debug)]
 pub struct Association {
@@ -78,8 +88,8 @@ pub struct Association {
     takes_zero_checksum: bool,
     /// Messages that were not delivered, for the user to take back.
     returned: Option<Box<Returned>>,
-    /// When our user wants it to have ended.
-    deadline: Option<Box<Instant>>,
+    /// What hardly any association has.
+    wishes: Option<Box<Wishes>>,
     watch: Watch,
 }
 
@@ -93,8 +103,10 @@ impl Association {
     /// Counters and gauges.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        let mut stats = self.cx.stats.clone();
+        let mut stats = self.cx.stats.stats();
         self.sender.fill_stats(&self.cx, &mut stats);
+        let abandoned = self.abandoned(None, None);
+        (stats.messages_abandoned_unsent, stats.messages_abandoned_sent) = (abandoned.unsent, abandoned.sent);
         stats
     }
 
@@ -386,7 +398,9 @@ impl Association {
         }
         self.enter(Phase::Closed);
         self.reconfig = None;
-        self.deadline = None;
+        if let Some(wishes) = &mut self.wishes {
+            wishes.deadline = None;
+        }
         self.return_undelivered();
         self.sender.close();
         self.receiver.close();

@@ -111,7 +111,9 @@ impl Association {
         let mut packet = PacketBuilder::new(buf, header);
         let on = self.cx.paths.get(path)?;
         let (limit, fixed) = (on.max_packet(), on.is_mtu_fixed());
+        let before = packet.buffer().len();
         if control && self.write_mtu_probe(&mut packet, path) {
+            self.cx.stats.control.leave(packet.buffer().get(before..).unwrap_or_default());
             packet.finish(self.checksum);
             return Some(Route { path, dscp: self.sender.dscp_of_space(None), dont_fragment: true });
         }
@@ -179,7 +181,10 @@ impl Association {
     ) -> bool {
         let repeats_answer = with_data && self.reconfig.as_ref().is_some_and(|r| r.repeats_answer());
         if any || repeats_answer {
-            self.write_controls(packet, limit, path, with_data, repeats_answer)
+            let before = packet.buffer().len();
+            let more = self.write_controls(packet, limit, path, with_data, repeats_answer);
+            self.cx.stats.control.leave(packet.buffer().get(before..).unwrap_or_default());
+            more
         } else {
             self.cx.state != State::Closed
         }

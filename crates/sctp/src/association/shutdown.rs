@@ -24,7 +24,7 @@ impl Association {
     pub(crate) fn shutdown_by(&mut self, now: Instant, deadline: Instant) {
         self.shutdown(now);
         if self.cx.state != State::Closed {
-            self.deadline = Some(Box::new(deadline));
+            self.wishes.get_or_insert_default().deadline = Some(deadline);
         }
     }
 

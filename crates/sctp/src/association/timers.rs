@@ -41,8 +41,8 @@ impl Association {
         let shutdown = self.phase.shutdown_timers();
         visit(shutdown.t2, Timer::T2Shutdown, Expired::T2);
         visit(shutdown.t5, Timer::T5ShutdownGuard, Expired::T5);
-        if let Some(deadline) = &self.deadline {
-            visit(Some(**deadline), Timer::ShutdownDeadline, Expired::ShutdownDeadline);
+        if let Some(wishes) = &self.wishes {
+            visit(wishes.deadline, Timer::ShutdownDeadline, Expired::ShutdownDeadline);
         }
         for (id, path) in self.cx.paths.iter() {
             visit(path.heartbeat_timer(&self.cx.config), Timer::Heartbeat, Expired::Heartbeat(id));

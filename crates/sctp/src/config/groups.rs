@@ -22,6 +22,9 @@ pub struct StreamConfig {
     pub inbound: u16,
     /// Outbound streams that a peer may ask us to have.
     pub max_outbound: u16,
+    /// Whether messages are counted by stream ([`Snapshot::streams`](crate::Snapshot::streams)): some 50 bytes for each that is
+    /// used.
+    pub statistics: bool,
     /// Which stream speaks next.
     pub scheduling: StreamScheduling,
     /// Streams and their values: priorities (the smaller goes first) or weights, as the scheduling needs. Others have 1.

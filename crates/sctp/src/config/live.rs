@@ -55,6 +55,7 @@ const PROMISED: &[&str] = &[
     "interleaving",
     "max_subflows",
     "outbound_streams",
+    "partial_reliability",
     "receive_window",
     "reconfiguration",
     "sf_codes",

@@ -13,7 +13,7 @@ use super::{
 
 impl Config {
     /// Names that [`Config::named`] knows, sorted.
-    pub const PROFILES: [&'static str; 12] = [
+    pub const PROFILES: [&'static str; 13] = [
         "kame-2006",
         "kame-2006-bugs",
         "linux-6.1",
@@ -26,6 +26,7 @@ impl Config {
         "rfc9260-rack",
         "sctplib-2001",
         "sf2007",
+        "webrtc",
     ];
 
     /// The profile of that name.
@@ -43,6 +44,7 @@ impl Config {
             "kame-2006-bugs" => Some(Self::kame_2006_bugs()),
             "lksctp-2006" => Some(Self::lksctp_2006()),
             "lksctp-2006-bugs" => Some(Self::lksctp_2006_bugs()),
+            "webrtc" => Some(Self::webrtc()),
             "sctplib-2001" => Some(Self::sctplib_2001()),
             _ => None,
         }
@@ -62,6 +64,7 @@ impl Config {
                 outbound: 10,
                 inbound: 2048,
                 max_outbound: 2048,
+                statistics: false,
                 scheduling: StreamScheduling::Fcfs,
                 values: Vec::new(),
             },

@@ -3,7 +3,7 @@
 use anabranch_base::Duration;
 
 use super::emulation::{ImmediateBit, LossDetection, Quirks, WindowUnit};
-use super::{Config, FastRecovery, InitialWindow, MaxBurst, RttSampling};
+use super::{Config, ErrorDetection, FastRecovery, InitialWindow, MaxBurst, MtuDiscovery, RttSampling};
 
 impl Config {
     /// RFC 9260 with RACK-TLP (RFC 8985 carried over to SCTP): loss is found by time, a probe goes out for a lost tail.
@@ -13,6 +13,32 @@ impl Config {
             c.profile = "rfc9260-rack";
             c.congestion.loss_detection = LossDetection::Rack;
             c.congestion.tail_loss_probe = true;
+        })
+    }
+
+    /// What data channels ask of SCTP (RFC 8831, 5 and 6; RFC 8261): every packet travels in a DTLS record over UDP, on one path, and
+    /// there is one subflow until another is opened.
+    #[must_use]
+    pub fn webrtc() -> Self {
+        Self::rfc9260().with(|c| {
+            c.profile = "webrtc";
+            // "The number of streams negotiated during SCTP association setup SHOULD be 65535" (6.2).
+            c.streams.outbound = u16::MAX;
+            c.streams.inbound = u16::MAX;
+            c.streams.max_outbound = u16::MAX;
+            // "The stream reconfiguration extension defined in [RFC6525] MUST be supported", "the partial reliability
+            // extension defined in [RFC3758] MUST be supported", and interleaving "SHOULD be used" (6.1).
+            c.extensions.reconfiguration = true;
+            c.extensions.partial_reliability = true;
+            c.extensions.interleaving = true;
+            // DTLS finds errors better than the CRC32c (RFC 9653, 6).
+            c.extensions.zero_checksum = Some(ErrorDetection::Dtls);
+            // "Path MTU discovery without relying on ICMP", by probes; "The initial Path MTU at the IP layer SHOULD NOT
+            // exceed 1200 bytes for IPv4" (5).
+            c.path_mtu.discovery = MtuDiscovery::Probes;
+            c.path_mtu.base = 1200;
+            // In front of SCTP: IP 20, UDP 8, and a DTLS 1.2 record with AES-GCM, 13 + 8 + 16.
+            c.ip_overhead = 65;
         })
     }
 

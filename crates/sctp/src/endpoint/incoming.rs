@@ -61,6 +61,7 @@ impl Endpoint {
         id: IncomingId,
         config: Arc<Config>,
     ) -> Result<AssociationId, AcceptError> {
+        self.validate(&config)?;
         if let Some(told) = &self.listening {
             if let Some((key, value, told)) = config.first_promised_otherwise(told) {
                 return Err(AcceptError::Promised { key, value, told });

@@ -16,6 +16,7 @@ mod ending;
 pub(crate) mod handle;
 mod icmp;
 mod incoming;
+pub(crate) mod packets;
 mod registry;
 mod spent;
 mod stateless;
@@ -28,7 +29,7 @@ use anabranch_base::{Duration, Instant, Meta, SecretRng, TraceRecord, Transmit};
 
 use crate::address::is_unicast;
 use crate::association::{Association, random_tag};
-use crate::config::{Checksums, Config, SubflowLevel};
+use crate::config::{Checksums, Config, ConfigError, SubflowLevel};
 use crate::error::ConnectError;
 use crate::event::{AssociationId, Event, Timer};
 use crate::incoming::AcceptConfig;
@@ -96,6 +97,8 @@ impl EndpointConfig {
 pub struct Endpoint {
     config: EndpointConfig,
     listening: Option<Arc<Config>>,
+    /// The last configuration whose values were looked at.
+    validated: Option<Arc<Config>>,
     keys: CookieKeys,
     ties: TieSecret,
     rng: SecretRng,
@@ -126,6 +129,7 @@ impl Endpoint {
         Self {
             config,
             listening: None,
+            validated: None,
             ties: TieSecret::new(rng.key()),
             keys: CookieKeys::new(&mut rng),
             rng,
@@ -146,9 +150,10 @@ impl Endpoint {
     /// Accepts associations from now on, with `config` for each.
     ///
     /// # Errors
-    /// When the configuration asks for subflow level sf2007 and the endpoint does not allow private encodings.
+    /// When a value of the configuration is not allowed ([`Config::validate`]), it asks for subflow level sf2007 and the endpoint does not
+    /// allow private encodings, or the endpoint drains.
     pub fn listen(&mut self, config: Arc<Config>) -> Result<(), ConnectError> {
-        self.check_encodings(&config)?;
+        self.check_config(&config)?;
         self.check_draining()?;
         self.takes_zero_checksum |= config.extensions.zero_checksum.is_some();
         self.listening = Some(config);
@@ -180,9 +185,19 @@ impl Endpoint {
         }
     }
 
-    fn check_encodings(&self, config: &Config) -> Result<(), ConnectError> {
+    fn check_config(&mut self, config: &Arc<Config>) -> Result<(), ConnectError> {
+        self.validate(config)?;
         if config.subflows.level == SubflowLevel::Sf2007 && !self.config.allow_private_encodings {
             return Err(ConnectError::PrivateEncodings);
+        }
+        Ok(())
+    }
+
+    /// The last that was looked at is not looked at again: many associations have the same.
+    fn validate(&mut self, config: &Arc<Config>) -> Result<(), ConfigError> {
+        if !self.validated.as_ref().is_some_and(|good| Arc::ptr_eq(good, config)) {
+            config.validate()?;
+            self.validated = Some(Arc::clone(config));
         }
         Ok(())
     }
@@ -202,7 +217,7 @@ impl Endpoint {
         if remote_port == 0 {
             return Err(ConnectError::PortZero);
         }
-        self.check_encodings(&config)?;
+        self.check_config(&config)?;
         self.check_draining()?;
         if !is_unicast(remote.ip()) {
             return Err(ConnectError::NotUnicast(remote.ip()));

@@ -235,6 +235,11 @@ impl Path {
         self.heartbeat_wanted = true;
     }
 
+    /// Errors in a row (8.2).
+    pub(crate) fn errors(&self) -> u32 {
+        self.errors
+    }
+
     /// Whether it answers.
     pub(crate) fn is_active(&self) -> bool {
         self.active

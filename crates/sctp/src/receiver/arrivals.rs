@@ -175,6 +175,9 @@ impl Receiver {
         read.summary.hole |= space.received.has_holes();
         read.summary.immediate |= data.flags.immediate && cx.config.sack.immediate_bit_obeyed;
         cx.stats.payload_bytes_received_new += len as u64;
+        if arrival != Arrival::InOrder {
+            cx.stats.out_of_order_received += 1;
+        }
         let event = TraceEvent::Received { seq, len: len as u32, duplicate: false };
         cx.record(SubflowId::FIRST, PathId::FIRST, event);
         Ok(if data.stream < self.streams { Ok((seq, arrival)) } else { Err(Taken::NoSuchStream) })

@@ -328,6 +328,11 @@ impl Receiver {
     fn has_read(&mut self, cx: &mut Context, message: &Received) {
         cx.stats.messages_delivered += u64::from(message.is_end());
         cx.stats.payload_bytes_delivered += message.len() as u64;
+        if let Some(table) = &mut cx.streams {
+            let counters = table.incoming(message.stream);
+            counters.messages += u64::from(message.is_end());
+            counters.payload_bytes += message.len() as u64;
+        }
         // "send a window update only if the window can be increased by at least a quarter of the receive buffer
         // size of the association" (6.2).
         if self.smaller_window.is_some() {

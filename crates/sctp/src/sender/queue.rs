@@ -47,6 +47,11 @@ impl Sender {
             self.writable_owed = true;
             return Err(SendError::Full);
         }
+        if let Some(table) = &mut cx.streams {
+            let counters = table.outgoing(stream);
+            counters.messages += 1;
+            counters.payload_bytes += len as u64;
+        }
         let (message, number) = (Queued::new(message, ticket), MessageId(cx.stats.messages_accepted));
         if let Some(deferred) = self.deferred.as_mut().filter(|deferred| deferred.defers(stream)) {
             deferred.push(message);

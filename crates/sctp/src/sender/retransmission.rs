@@ -93,6 +93,7 @@ impl Sender {
         framing.emit(&chunk.fragment, tsn, chunk.immediate || probe, out);
         let on_wire = (out.len() - before) as u64;
         let len = chunk.fragment.payload.len();
+        let stream = chunk.fragment.stream;
         match &mut lane.rack {
             None => lane.loss.retransmitted(seq, eligible),
             Some(rack) => {
@@ -121,10 +122,13 @@ impl Sender {
         space.allowance.take(charged);
         self.peer_rwnd = self.peer_rwnd.saturating_sub(charged);
         cx.stats.chunks_sent += 1;
-        cx.stats.retransmissions += 1;
+        cx.stats.reasons.count(reason);
+        if let Some(table) = &mut cx.streams {
+            table.outgoing(stream).retransmissions += 1;
+        }
         cx.stats.payload_bytes_sent += len as u64;
         if let Some(subflow) = self.subflows.get_mut(owner) {
-            subflow.counters.retransmissions += 1;
+            subflow.counters.reasons.count(reason);
             subflow.counters.payload_bytes_sent += len as u64;
             subflow.counters.chunk_bytes_sent += on_wire;
         }

@@ -22,11 +22,18 @@ impl Sender {
     pub(crate) fn fill_stats(&self, cx: &Context, stats: &mut Stats) {
         if let Some(lane) = self.lanes.first() {
             stats.srtt = lane.srtt(cx);
+            stats.rttvar = lane.rttvar(cx);
+            stats.min_rtt = lane.min_rtt;
+            stats.last_rtt = lane.last_rtt;
             stats.rto = lane.rto(cx);
             stats.cwnd = self.total_window();
             stats.ssthresh = lane.controller.ssthresh();
             stats.cwnd_peak = if self.lanes.len() == 1 { lane.cwnd_peak } else { self.window_peak };
         }
+        stats.chunks_lost = self.lanes.rows().iter().map(|lane| lane.chunks_lost).sum();
+        stats.flight = self.flight_bytes();
+        stats.queued_bytes = self.queued_bytes() as u64;
+        stats.peer_window = self.peer_window();
     }
 
     /// Congestion window (of all subflows together) and smoothed round-trip time of the first.
@@ -74,7 +81,10 @@ impl Sender {
         if let Some(lane) = self.lanes.get(subflow.lane) {
             stats.flight = lane.flight;
             stats.srtt = lane.srtt(cx);
+            stats.rttvar = lane.rttvar(cx);
             stats.min_rtt = lane.min_rtt;
+            stats.last_rtt = lane.last_rtt;
+            stats.chunks_lost = lane.chunks_lost;
             stats.one_way_delay_us = lane.one_way_delay.map(|(_, micros)| micros);
             stats.rto = lane.rto(cx);
             stats.cwnd = lane.controller.window();
@@ -98,6 +108,18 @@ impl Sender {
     /// Chunks that were sent and are not acknowledged, those that are to be sent again included.
     pub(crate) fn unacknowledged_chunks(&self) -> usize {
         self.lanes.rows().iter().map(|lane| lane.unacked as usize).sum()
+    }
+
+    /// The path that the data of a subflow takes.
+    pub(crate) fn path_of_subflow(&self, index: u8) -> Option<PathId> {
+        let subflow = self.subflows.get(SubflowId::new(index))?;
+        self.lanes.get(subflow.lane).map(|lane| lane.path)
+    }
+
+    /// Bytes in flight on a path, and chunks on it that were taken for lost.
+    pub(crate) fn flight_and_lost_on(&self, path: PathId) -> (u64, u64) {
+        let on_path = self.lanes.rows().iter().filter(|lane| lane.path == path);
+        on_path.fold((0, 0), |(flight, lost), lane| (flight + lane.flight, lost + lane.chunks_lost))
     }
 
     /// Congestion windows of the lanes on a path together, bytes.

@@ -10,7 +10,7 @@ pub(crate) struct Run {
 }
 
 /// Every profile of SCTP.
-pub(crate) const SCTP: [&str; 12] = [
+pub(crate) const SCTP: [&str; 13] = [
     "kame-2006",
     "kame-2006-bugs",
     "linux-6.1",
@@ -23,6 +23,7 @@ pub(crate) const SCTP: [&str; 12] = [
     "rfc9260-rack",
     "sctplib-2001",
     "sf2007",
+    "webrtc",
 ];
 
 /// Every profile of TCP.

@@ -177,9 +177,12 @@ fn company(runs: &mut Vec<Run>) {
         push(format!("mtu/{}/tcp", slug(mtu)), "60 s", &link, &[tcp("")], "");
     }
     // Each profile of SCTP with the others' receivers, one after the other.
-    for (index, sender) in SCTP.iter().enumerate() {
-        let receiver = SCTP[(index + 5) % SCTP.len()];
-        if *sender == "sf2007" || receiver == "sf2007" {
+    let (first, later) = SCTP.split_at(12);
+    let pairs = (0..).zip(first).map(|(index, sender)| (*sender, first[(index + 5) % first.len()]));
+    // Profiles that came later, with that of the standard: the pairs of the others stay as they were.
+    let pairs = pairs.chain(later.iter().flat_map(|name| [(*name, "rfc9260"), ("rfc9260", *name)]));
+    for (sender, receiver) in pairs {
+        if sender == "sf2007" || receiver == "sf2007" {
             continue;
         }
         let more = format!("receiver = {{ engine = \"{receiver}\" }}");

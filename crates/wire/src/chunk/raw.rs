@@ -22,10 +22,13 @@ impl<'a> RawChunk<'a> {
     /// Bytes of a chunk header.
     pub const HEADER: usize = 4;
 
-    /// Reads one chunk from the start of `bytes`, and says how many bytes it takes with its padding.
+    /// Reads one chunk from the start of `bytes`; gives what follows its padding, too.
+    ///
+    /// # Errors
+    /// No room for a header, or a length that is none or more than there is.
     // rfc9260:3.2-4 rfc9260:6.10-7
     #[inline]
-    pub(crate) fn split(bytes: &'a [u8]) -> Result<(Self, &'a [u8]), ChunkError> {
+    pub fn split(bytes: &'a [u8]) -> Result<(Self, &'a [u8]), ChunkError> {
         let &[kind, flags, hi, lo, ..] = bytes else {
             return Err(ChunkError::HeaderCut { left: bytes.len() });
         };

@@ -90,6 +90,10 @@ pub(super) struct Lane {
     pub(super) earliest: u64,
     /// Shortest round trip so far.
     pub(super) min_rtt: Option<Duration>,
+    /// The last sample of the round trip.
+    pub(super) last_rtt: Option<Duration>,
+    /// Chunks that were taken for lost.
+    pub(super) chunks_lost: u64,
     /// The last one-way delay that the peer's timestamps gave (level 1), in microseconds less the difference of the clocks,
     /// and when it was learnt.
     pub(super) one_way_delay: Option<(Instant, i64)>,
@@ -164,6 +168,8 @@ impl Lane {
             round_end: 0,
             earliest: 0,
             min_rtt: None,
+            last_rtt: None,
+            chunks_lost: 0,
             one_way_delay: None,
         };
         lane.open_burst();
@@ -205,6 +211,11 @@ impl Lane {
     #[inline]
     pub(super) fn srtt(&self, cx: &Context) -> Option<Duration> {
         self.rtt(&cx.paths).and_then(RttEstimator::srtt)
+    }
+
+    /// RTTVAR, once there is a sample.
+    pub(super) fn rttvar(&self, cx: &Context) -> Option<Duration> {
+        self.rtt(&cx.paths).filter(|rtt| rtt.srtt().is_some()).map(RttEstimator::rttvar)
     }
 
     #[inline]
@@ -316,6 +327,7 @@ impl Lane {
     pub(super) fn on_lost(&mut self, bytes: u64, chunks: u32) {
         self.flight = self.flight.saturating_sub(bytes);
         self.flight_chunks = self.flight_chunks.saturating_sub(chunks);
+        self.chunks_lost += u64::from(chunks);
     }
 
     /// What the peer's window is charged for chunks that windows of ours count with `bytes`.

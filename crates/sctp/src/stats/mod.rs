@@ -1,9 +1,23 @@
-//! Counters. They only grow; take two copies and subtract to see a span of time.
+//! Counters. They only grow; take two copies and subtract to see a span of time. [`Association::snapshot`] gives all of them at
+//! once.
+//!
+//! [`Association::snapshot`]: crate::Association::snapshot
 
-use anabranch_base::{Dscp, Duration};
+use anabranch_base::{Dscp, Duration, RetransmitReason};
 use anabranch_wire::CommonHeader;
 
-/// What an association has done. Counters since its start; the last five are gauges.
+pub(crate) use control::ControlCounters;
+pub use control::{ControlChunks, ControlStats};
+pub use snapshot::{Negotiated, PathStats, Snapshot};
+pub use streams::StreamStats;
+pub(crate) use streams::StreamTable;
+
+mod control;
+mod named;
+mod snapshot;
+mod streams;
+
+/// What an association has done. Counters since its start, and from `srtt` on gauges.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Packets sent that carry DATA.
@@ -16,8 +30,21 @@ pub struct Stats {
     pub payload_bytes_unique: u64,
     /// DATA chunks sent, retransmissions included.
     pub chunks_sent: u64,
-    /// DATA chunks sent again.
+    /// DATA chunks sent again: the sum of the four that follow.
     pub retransmissions: u64,
+    /// DATA chunks sent again at once, as enough missing reports have come, or too late by RACK.
+    pub retransmissions_fast: u64,
+    /// DATA chunks sent again in recovery, as cwnd let them.
+    pub retransmissions_recovery: u64,
+    /// DATA chunks sent again, as T3-rtx had expired.
+    pub retransmissions_timeout: u64,
+    /// DATA chunks sent again as probes: of the tail (RFC 8985), of a closed window.
+    pub retransmissions_probe: u64,
+    /// Duplicates that the peer has reported in SACKs: each is a retransmission that was not needed, or a copy that the network
+    /// has made.
+    pub retransmissions_spurious: u64,
+    /// DATA chunks that were taken for lost; each counts whenever it is. Since the last restart of the peer.
+    pub chunks_lost: u64,
     /// SACKs that marked chunks for fast retransmission (one loss indication each).
     pub fast_retransmits: u64,
     /// Times the congestion window was cut by a fast retransmit.
@@ -42,10 +69,16 @@ pub struct Stats {
     pub messages_delivered: u64,
     /// DATA chunks that had arrived before.
     pub duplicates_received: u64,
+    /// New DATA chunks that came when one with a lower TSN was missing.
+    pub out_of_order_received: u64,
     /// DATA chunks dropped for lack of buffer.
     pub dropped_no_buffer: u64,
     /// Messages accepted from the user.
     pub messages_accepted: u64,
+    /// Messages given up before any part of them was sent (RFC 7496, 4.3).
+    pub messages_abandoned_unsent: u64,
+    /// Messages given up of which a part, or all, had been sent.
+    pub messages_abandoned_sent: u64,
     /// SF chunks of another incarnation of their FID, dropped.
     pub sf_stale: u64,
     /// SF chunks of FIDs that were never open, dropped.
@@ -60,6 +93,12 @@ pub struct Stats {
     pub rtt_samples: u64,
     /// Smoothed round-trip time of the primary path.
     pub srtt: Option<Duration>,
+    /// Variation of the round-trip time (RTTVAR), once there is a sample.
+    pub rttvar: Option<Duration>,
+    /// Shortest round trip.
+    pub min_rtt: Option<Duration>,
+    /// The last sample of the round trip.
+    pub last_rtt: Option<Duration>,
     /// Current retransmission timeout.
     pub rto: Duration,
     /// Congestion window, bytes.
@@ -68,6 +107,12 @@ pub struct Stats {
     pub cwnd_peak: u64,
     /// Slow-start threshold, bytes.
     pub ssthresh: u64,
+    /// Bytes in flight, chunk headers included.
+    pub flight: u64,
+    /// Bytes accepted by `send` and not yet sent.
+    pub queued_bytes: u64,
+    /// Bytes that the peer has room for: what it has said less what is under way.
+    pub peer_window: u64,
 }
 
 /// What one subflow of an association has done, and where it stands. Counters since it was opened.
@@ -89,8 +134,18 @@ pub struct SubflowStats {
     pub chunk_bytes_sent: u64,
     /// Of these, in chunks sent for the first time.
     pub chunk_bytes_unique: u64,
-    /// DATA chunks sent again.
+    /// DATA chunks sent again: the sum of the four that follow.
     pub retransmissions: u64,
+    /// As in [`Stats`].
+    pub retransmissions_fast: u64,
+    /// As in [`Stats`].
+    pub retransmissions_recovery: u64,
+    /// As in [`Stats`].
+    pub retransmissions_timeout: u64,
+    /// As in [`Stats`].
+    pub retransmissions_probe: u64,
+    /// DATA chunks of its lane that were taken for lost.
+    pub chunks_lost: u64,
     /// SACKs that marked chunks for fast retransmission. With one lane for all subflows they count for the first.
     pub fast_retransmits: u64,
     /// T3-rtx expiries. With one lane for all subflows they count for the first.
@@ -107,8 +162,12 @@ pub struct SubflowStats {
     pub flight: u64,
     /// Smoothed round-trip time.
     pub srtt: Option<Duration>,
+    /// Variation of the round-trip time (RTTVAR), once there is a sample.
+    pub rttvar: Option<Duration>,
     /// Shortest round trip.
     pub min_rtt: Option<Duration>,
+    /// The last sample of the round trip.
+    pub last_rtt: Option<Duration>,
     /// The last one-way delay that the peer's timestamps gave (level 1), in microseconds less the difference of the two
     /// clocks: only its changes mean something.
     pub one_way_delay_us: Option<i64>,
@@ -137,6 +196,102 @@ impl SubflowStats {
     }
 }
 
+/// DATA chunks sent again, by reason. They stop at 2^32 - 1 each.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Reasons([u32; 4]);
+
+impl Reasons {
+    #[inline]
+    pub(crate) fn count(&mut self, reason: RetransmitReason) {
+        if let Some(counter) = self.0.get_mut(reason as usize) {
+            *counter = counter.saturating_add(1);
+        }
+    }
+
+    pub(crate) fn of(&self, reason: RetransmitReason) -> u64 {
+        self.0.get(reason as usize).copied().unwrap_or(0).into()
+    }
+
+    pub(crate) fn all(&self) -> u64 {
+        self.0.iter().map(|count| u64::from(*count)).sum()
+    }
+}
+
+/// The counters of an association, without what is looked up when somebody asks.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Counters {
+    pub(crate) packets_sent: u64,
+    pub(crate) packets_sent_unique: u64,
+    pub(crate) payload_bytes_sent: u64,
+    pub(crate) payload_bytes_unique: u64,
+    pub(crate) chunks_sent: u64,
+    pub(crate) retransmissions_spurious: u64,
+    pub(crate) fast_retransmits: u64,
+    pub(crate) congestion_events: u64,
+    pub(crate) timeouts: u64,
+    pub(crate) sacks_sent: u64,
+    pub(crate) sacks_received: u64,
+    pub(crate) packets_received: u64,
+    pub(crate) packets_received_new: u64,
+    pub(crate) packet_bytes_received_new: u64,
+    pub(crate) payload_bytes_received_new: u64,
+    pub(crate) payload_bytes_delivered: u64,
+    pub(crate) messages_delivered: u64,
+    pub(crate) duplicates_received: u64,
+    pub(crate) out_of_order_received: u64,
+    pub(crate) dropped_no_buffer: u64,
+    pub(crate) messages_accepted: u64,
+    pub(crate) window_probes: u64,
+    pub(crate) rtt_sum_ns: u64,
+    pub(crate) rtt_samples: u64,
+    pub(crate) reasons: Reasons,
+    pub(crate) sf_stale: u32,
+    pub(crate) sf_unknown: u32,
+    pub(crate) sf_downgrades: u32,
+    pub(crate) control: ControlCounters,
+}
+
+impl Counters {
+    /// With the gauges still to be filled in.
+    pub(crate) fn stats(&self) -> Stats {
+        Stats {
+            packets_sent: self.packets_sent,
+            packets_sent_unique: self.packets_sent_unique,
+            payload_bytes_sent: self.payload_bytes_sent,
+            payload_bytes_unique: self.payload_bytes_unique,
+            chunks_sent: self.chunks_sent,
+            retransmissions_spurious: self.retransmissions_spurious,
+            fast_retransmits: self.fast_retransmits,
+            congestion_events: self.congestion_events,
+            timeouts: self.timeouts,
+            sacks_sent: self.sacks_sent,
+            sacks_received: self.sacks_received,
+            packets_received: self.packets_received,
+            packets_received_new: self.packets_received_new,
+            packet_bytes_received_new: self.packet_bytes_received_new,
+            payload_bytes_received_new: self.payload_bytes_received_new,
+            payload_bytes_delivered: self.payload_bytes_delivered,
+            messages_delivered: self.messages_delivered,
+            duplicates_received: self.duplicates_received,
+            out_of_order_received: self.out_of_order_received,
+            dropped_no_buffer: self.dropped_no_buffer,
+            messages_accepted: self.messages_accepted,
+            window_probes: self.window_probes,
+            rtt_sum_ns: self.rtt_sum_ns,
+            rtt_samples: self.rtt_samples,
+            retransmissions: self.reasons.all(),
+            retransmissions_fast: self.reasons.of(RetransmitReason::FastRetransmit),
+            retransmissions_recovery: self.reasons.of(RetransmitReason::Recovery),
+            retransmissions_timeout: self.reasons.of(RetransmitReason::Timeout),
+            retransmissions_probe: self.reasons.of(RetransmitReason::Probe),
+            sf_stale: self.sf_stale.into(),
+            sf_unknown: self.sf_unknown.into(),
+            sf_downgrades: self.sf_downgrades.into(),
+            ..Stats::default()
+        }
+    }
+}
+
 /// The counters of a subflow, without what is looked up when somebody asks.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SubflowCounters {
@@ -146,7 +301,7 @@ pub(crate) struct SubflowCounters {
     pub(crate) payload_bytes_unique: u64,
     pub(crate) chunk_bytes_sent: u64,
     pub(crate) chunk_bytes_unique: u64,
-    pub(crate) retransmissions: u64,
+    pub(crate) reasons: Reasons,
     pub(crate) fast_retransmits: u64,
     pub(crate) timeouts: u64,
     pub(crate) chunks_unique: u64,
@@ -164,7 +319,11 @@ impl SubflowCounters {
             payload_bytes_unique: self.payload_bytes_unique,
             chunk_bytes_sent: self.chunk_bytes_sent,
             chunk_bytes_unique: self.chunk_bytes_unique,
-            retransmissions: self.retransmissions,
+            retransmissions: self.reasons.all(),
+            retransmissions_fast: self.reasons.of(RetransmitReason::FastRetransmit),
+            retransmissions_recovery: self.reasons.of(RetransmitReason::Recovery),
+            retransmissions_timeout: self.reasons.of(RetransmitReason::Timeout),
+            retransmissions_probe: self.reasons.of(RetransmitReason::Probe),
             fast_retransmits: self.fast_retransmits,
             timeouts: self.timeouts,
             chunks_unique: self.chunks_unique,

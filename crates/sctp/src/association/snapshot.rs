@@ -1,0 +1,100 @@
+//! All that statistics show, at once.
+
+use anabranch_wire::ChecksumOut;
+
+use super::{Association, State};
+use crate::config::Checksums;
+use crate::event::Direction;
+use crate::ids::PathId;
+use crate::path::Path;
+use crate::stats::{Negotiated, PathStats, Snapshot, SubflowStats};
+
+impl Association {
+    /// Counters and gauges of the association, its paths, its subflows and, with `stream_statistics`, its streams; and what was
+    /// agreed on. It looks at each subflow once and at no chunk. Times are those of the stack's clock; sizes are bytes of payload
+    /// unless a name says more. `Stats::named` and the like give the same numbers by name, as JSON and traces have them.
+    ///
+    /// ```
+    /// # use anabranch_sctp::{AssociationId, Endpoint};
+    /// # fn example(endpoint: &Endpoint, id: AssociationId) -> Option<()> {
+    /// let snapshot = endpoint.view(id)?.snapshot();
+    /// let sent_again = snapshot.stats.retransmissions as f64 / snapshot.stats.chunks_sent as f64;
+    /// if snapshot.negotiated?.interleaving && sent_again > 0.05 {
+    ///     println!("{:?}: round trip {:?}", snapshot.paths[0].address, snapshot.stats.srtt);
+    /// }
+    /// # Some(())
+    /// # }
+    /// ```
+    // rfc9260:11-1
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        let subflows: Vec<SubflowStats> =
+            (0..=u8::MAX).map_while(|index| self.subflow_stats(index)).collect();
+        let paths = self.cx.paths.iter().map(|(id, path)| self.path_stats(id, path, &subflows)).collect();
+        let mut streams = self.cx.streams.as_ref().map(|table| table.stats()).unwrap_or_default();
+        for stream in streams.iter_mut().filter(|stream| stream.direction == Direction::Outgoing) {
+            let abandoned = self.abandoned(Some(stream.stream), None);
+            (stream.abandoned_unsent, stream.abandoned_sent) = (abandoned.unsent, abandoned.sent);
+        }
+        Snapshot {
+            at: self.cx.now,
+            state: self.cx.state,
+            stats: self.stats(),
+            control: self.cx.stats.control.stats(),
+            negotiated: self.negotiated(),
+            paths,
+            subflows,
+            streams,
+        }
+    }
+
+    /// What the handshake came to: `None` before the peer has said anything.
+    #[must_use]
+    pub fn negotiated(&self) -> Option<Negotiated> {
+        let unknown = self.cx.state == State::CookieWait || self.peer_tag == 0;
+        let zero = self.cx.config.checksums == Checksums::Crc32c && self.checksum == ChecksumOut::Zero;
+        (!unknown).then(|| Negotiated {
+            outbound_streams: self.sender.streams(),
+            inbound_streams: self.receiver.streams(),
+            interleaving: self.interleaves(),
+            reconfiguration: self.reconfigures(),
+            partial_reliability: self.is_partially_reliable(),
+            subflow_level: self.subflow_level(),
+            sends_zero_checksum: zero,
+            takes_zero_checksum: self.takes_zero_checksum,
+            adaptation: self.wishes.as_ref().and_then(|wishes| wishes.adaptation),
+        })
+    }
+
+    fn path_stats(&self, id: PathId, path: &Path, subflows: &[SubflowStats]) -> PathStats {
+        let mut stats = PathStats {
+            address: path.remote,
+            primary: id == PathId::FIRST,
+            active: path.is_active(),
+            confirmed: path.is_confirmed(),
+            packets_sent: 0,
+            retransmissions: 0,
+            chunks_lost: 0,
+            timeouts: 0,
+            errors: path.errors(),
+            cwnd: self.sender.window_on(id),
+            flight: 0,
+            srtt: path.rtt.srtt(),
+            rttvar: path.rtt.srtt().map(|_| path.rtt.rttvar()),
+            min_rtt: None,
+            rto: path.rtt.rto(),
+            mtu: path.mtu(),
+        };
+        for (row, subflow) in (0..).zip(subflows) {
+            if self.sender.path_of_subflow(row) != Some(id) {
+                continue;
+            }
+            stats.packets_sent += subflow.packets_sent;
+            stats.retransmissions += subflow.retransmissions;
+            stats.timeouts += subflow.timeouts;
+            stats.min_rtt = stats.min_rtt.into_iter().chain(subflow.min_rtt).min();
+        }
+        (stats.flight, stats.chunks_lost) = self.sender.flight_and_lost_on(id);
+        stats
+    }
+}

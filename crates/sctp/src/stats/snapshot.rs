@@ -1,0 +1,90 @@
+//! All counters of an association at once, with a name for each.
+
+use std::net::SocketAddr;
+
+use anabranch_base::{Duration, Instant};
+
+use super::{ControlStats, Stats, StreamStats, SubflowStats};
+use crate::association::State;
+use crate::config::SubflowLevel;
+
+/// Where an association stands, and what it has done: [`Association::snapshot`](crate::Association::snapshot).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    /// When it was taken: the time of the last call that touched the association.
+    pub at: Instant,
+    /// Where the association stands.
+    pub state: State,
+    /// The whole association.
+    pub stats: Stats,
+    /// Control chunks by type.
+    pub control: ControlStats,
+    /// What was agreed on; `None` before the peer has said anything.
+    pub negotiated: Option<Negotiated>,
+    /// Each address of the peer, that of the handshake first.
+    pub paths: Vec<PathStats>,
+    /// Each subflow that there ever was, by number.
+    pub subflows: Vec<SubflowStats>,
+    /// Streams that messages went through, by direction and id: with the option `stream_statistics` only.
+    pub streams: Vec<StreamStats>,
+}
+
+/// What the handshake came to, and what was changed since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Negotiated {
+    /// Streams that we may send on.
+    pub outbound_streams: u16,
+    /// Streams that the peer may send on.
+    pub inbound_streams: u16,
+    /// I-DATA (RFC 8260).
+    pub interleaving: bool,
+    /// RE-CONFIG (RFC 6525).
+    pub reconfiguration: bool,
+    /// Messages may be given up: FORWARD-TSN (RFC 3758), I-FORWARD-TSN (RFC 8260).
+    pub partial_reliability: bool,
+    /// How the two ends know of subflows.
+    pub subflow_level: SubflowLevel,
+    /// Packets leave with a checksum of zero (RFC 9653).
+    pub sends_zero_checksum: bool,
+    /// The peer may send packets with a checksum of zero (RFC 9653).
+    pub takes_zero_checksum: bool,
+    /// What the layer above the peer has said: Adaptation Layer Indication (RFC 5061, 4.2.6).
+    pub adaptation: Option<u32>,
+}
+
+/// One address of the peer. Data leaves on the path of the handshake, so what was sent is that of the subflows which use it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathStats {
+    /// Where: the port is the UDP port (RFC 6951), or 0.
+    pub address: SocketAddr,
+    /// Data goes there.
+    pub primary: bool,
+    /// Whether it answers.
+    pub active: bool,
+    /// Whether the peer is known to be there (RFC 9260, 5.4).
+    pub confirmed: bool,
+    /// Packets sent there that carry DATA.
+    pub packets_sent: u64,
+    /// DATA chunks sent there again.
+    pub retransmissions: u64,
+    /// DATA chunks sent there that were taken for lost.
+    pub chunks_lost: u64,
+    /// T3-rtx expiries.
+    pub timeouts: u64,
+    /// Errors in a row (RFC 9260, 8.2).
+    pub errors: u32,
+    /// Congestion window of all subflows on it, bytes.
+    pub cwnd: u64,
+    /// Bytes in flight, chunk headers included.
+    pub flight: u64,
+    /// SRTT; `None` before the first sample.
+    pub srtt: Option<Duration>,
+    /// Variation of the round-trip time (RTTVAR), once there is a sample.
+    pub rttvar: Option<Duration>,
+    /// Shortest round trip of data.
+    pub min_rtt: Option<Duration>,
+    /// RTO.
+    pub rto: Duration,
+    /// Largest IP packet, bytes.
+    pub mtu: u16,
+}

@@ -1,0 +1,60 @@
+//! Counters of streams, for who asks for them.
+
+use std::collections::BTreeMap;
+
+use crate::event::Direction;
+
+/// What went through a stream, in one direction. Counters since the association began; a reset of the stream does not touch them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamStats {
+    /// Ours or the peer's; never both.
+    pub direction: Direction,
+    /// Stream id.
+    pub stream: u16,
+    /// Messages: accepted by `send`, or handed to the user (parts count with the last).
+    pub messages: u64,
+    /// User data of these, bytes.
+    pub payload_bytes: u64,
+    /// Ours: DATA chunks sent again. The peer's: 0.
+    pub retransmissions: u64,
+    /// Ours: messages given up before any part of them was sent (RFC 7496, 4.4). The peer's: 0.
+    pub abandoned_unsent: u64,
+    /// Ours: messages given up of which a part, or all, had been sent. The peer's: 0.
+    pub abandoned_sent: u64,
+}
+
+/// Streams that were used.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StreamTable {
+    used: BTreeMap<(bool, u16), StreamCounters>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct StreamCounters {
+    pub(crate) messages: u64,
+    pub(crate) payload_bytes: u64,
+    pub(crate) retransmissions: u64,
+}
+
+impl StreamTable {
+    pub(crate) fn outgoing(&mut self, stream: u16) -> &mut StreamCounters {
+        self.used.entry((false, stream)).or_default()
+    }
+
+    pub(crate) fn incoming(&mut self, stream: u16) -> &mut StreamCounters {
+        self.used.entry((true, stream)).or_default()
+    }
+
+    pub(crate) fn stats(&self) -> Vec<StreamStats> {
+        let shown = |(&(incoming, stream), counted): (&(bool, u16), &StreamCounters)| StreamStats {
+            direction: if incoming { Direction::Incoming } else { Direction::Outgoing },
+            stream,
+            messages: counted.messages,
+            payload_bytes: counted.payload_bytes,
+            retransmissions: counted.retransmissions,
+            abandoned_unsent: 0,
+            abandoned_sent: 0,
+        };
+        self.used.iter().map(shown).collect()
+    }
+}
