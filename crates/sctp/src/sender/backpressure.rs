@@ -1,44 +1,13 @@
 //! What a user is told of the send buffer: how much is in it, of each stream and in all, when a stream is full, and when what is
 //! buffered has fallen to a threshold. Who does not ask pays a branch for it.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::Sender;
+use super::buffer_watch::Low;
 use super::flight::Flight;
 use crate::config::SendBufferCounts;
 use crate::context::Context;
 use crate::error::SendError;
 use crate::event::Event;
-
-/// What the user wants to learn.
-#[derive(Debug, Default)]
-pub(super) struct Backpressure {
-    /// Thresholds of streams, and of all together (`None`).
-    low: BTreeMap<Option<u16>, Low>,
-    /// Streams on which `send` said StreamFull: Writable is owed.
-    full: BTreeSet<u16>,
-    /// Streams of which something has left or was acknowledged since they were looked at last.
-    touched: Vec<u16>,
-    /// Something rare has happened: all are to be looked at.
-    all_touched: bool,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Low {
-    threshold: usize,
-    /// More was buffered when it was looked at last.
-    above: bool,
-}
-
-impl Backpressure {
-    /// Something of a stream has left.
-    #[inline]
-    pub(super) fn left(&mut self, stream: u16) {
-        if self.touched.last() != Some(&stream) {
-            self.touched.push(stream);
-        }
-    }
-}
 
 impl Sender {
     /// The configuration may ask for more than a limit on what waits.
