@@ -249,7 +249,7 @@ impl Life {
             let partial = self.sent[&number].2;
             match event {
                 Event::Delivered { .. } if graceful => {
-                    assert!(received.contains_key(&number), "life {seed}: {number}")
+                    assert!(received.contains_key(&number), "life {seed}: {number}");
                 }
                 Event::Abandoned { sent, .. } => {
                     assert!(partial, "life {seed}: {number} was given up");

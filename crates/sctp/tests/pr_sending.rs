@@ -58,9 +58,12 @@ fn audit(script: &Script) {
     script.pair.a.view(script.a).unwrap().audit().unwrap();
 }
 
+/// Stream, whether unordered, number.
+type Skipped = Vec<(u16, bool, u32)>;
+
 /// Every FORWARD-TSN and I-FORWARD-TSN since the log was cleared: one past the number that it names, counted from A's first, and
 /// what it skips: stream, whether unordered, number.
-fn forwards(script: &Script) -> Vec<(u32, Vec<(u16, bool, u32)>)> {
+fn forwards(script: &Script) -> Vec<(u32, Skipped)> {
     let mut all = Vec::new();
     for logged in &script.pair.log {
         let packet = Packet::parse(&logged.bytes, Checksum::Ignore).unwrap();
