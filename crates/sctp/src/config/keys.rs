@@ -651,6 +651,13 @@ impl Config {
             .or_else(|| least("send_buffer", self.limits.send_buffer as u64, 1))
             .or_else(|| least("max_message", self.limits.max_message as u64, 1))
             .or_else(|| {
+                let (point, window) =
+                    (self.limits.partial_delivery_bytes, u64::from(self.limits.receive_window));
+                (point as u64 > window).then(|| {
+                    format!("`partial_delivery_bytes` is {point}, more than `receive_window`, {window}")
+                })
+            })
+            .or_else(|| {
                 let (min, max) = (timers.rto_min, timers.rto_max);
                 (min > max).then(|| format!("`rto_min` is {min}, longer than `rto_max`, {max}"))
             })
