@@ -13,7 +13,7 @@ use anabranch_sctp::{
     Event, State,
 };
 use anabranch_wire::chunk::kind;
-use network::{Network, PORT, at, init, ip};
+use network::{Datagram, Network, PORT, at, init, ip};
 
 const A: u8 = 1;
 const Z: u8 = 2;
@@ -70,7 +70,7 @@ fn a_shutdown_takes_no_longer_than_the_user_waits() {
     let sent = net.log.len();
     net.run_for(ms(2));
     assert_eq!(closed(&net, a, id), Some(CloseReason::ShutdownDeadline));
-    assert_eq!(net.log[sent..].iter().map(|d| d.kinds()).collect::<Vec<_>>(), [[kind::ABORT]]);
+    assert_eq!(net.log[sent..].iter().map(Datagram::kinds).collect::<Vec<_>>(), [[kind::ABORT]]);
     assert!(net.hosts[a].events.contains(&(id, Event::SendFailed { unsent: 0, unacknowledged: 1 })));
     let back = net.hosts[a].endpoint.association(id).unwrap().receive_unacknowledged().unwrap();
     assert_eq!(&back.into_bytes()[..], b"lost");

@@ -25,7 +25,6 @@ impl Association {
     /// # Some(())
     /// # }
     /// ```
-    // rfc9260:11-1
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         let subflows: Vec<SubflowStats> =

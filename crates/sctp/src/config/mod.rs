@@ -20,6 +20,7 @@ mod streams;
 mod subflows;
 mod text;
 mod timers;
+mod validate;
 
 use anabranch_base::Dscp;
 

@@ -54,7 +54,6 @@ impl Endpoint {
     /// # Errors
     /// When nobody waits with that number, there is an association with that peer meanwhile, or the configuration differs in what
     /// the peer was told.
-    // rfc9260:5.1-9
     pub fn accept(
         &mut self,
         now: Instant,
