@@ -22,6 +22,8 @@ fn lives(seeds: impl IntoIterator<Item = u64>) {
     for seed in seeds {
         let outcome = std::panic::catch_unwind(|| life(seed));
         if outcome.is_err() {
+            // At once: a long run may be ended before its end.
+            eprintln!("life {seed} failed");
             failed.push(seed);
         }
     }

@@ -91,6 +91,8 @@ pub(crate) struct LaneAck {
     pub(crate) cumulative: u64,
     /// Bytes acknowledged for the first time by gap blocks.
     pub(crate) gap: u64,
+    /// Bytes of chunks given up that have arrived all the same, passed by the cumulative TSN.
+    pub(crate) given_up: u64,
     /// Bytes passed by the cumulative TSN that gap blocks had acknowledged.
     pub(crate) earlier_gap: u64,
     /// Bytes and chunks that left the flight (what was marked lost had left before).
@@ -184,6 +186,8 @@ pub(crate) struct Flight {
     by_stream: Option<Box<ByStream>>,
     /// Chunks that were given up.
     abandoned: usize,
+    /// One past the number to which the last FORWARD-TSN lets the peer skip.
+    forwarded: u64,
     scratch: Vec<(u64, u64)>,
     /// Chunks looked at, for the test that the work per packet does not grow with the window.
     #[cfg(test)]
@@ -327,9 +331,17 @@ impl Flight {
         }
         chunk.state = ChunkState::Abandoned;
         chunk.fragment.ticket = 0;
-        let len = std::mem::take(&mut chunk.fragment.payload).len() as u64;
-        self.bytes -= len;
+        let len = std::mem::take(&mut chunk.fragment.payload).len();
+        // Its PPID is nobody's any more: how long it was is kept there.
+        chunk.fragment.ppid = len as u32;
+        self.bytes -= len as u64;
         self.abandoned += 1;
+    }
+
+    /// A FORWARD-TSN that names numbers up to this one, not included, has been written.
+    #[cold]
+    pub(crate) fn forwarded_to(&mut self, end: u64) {
+        self.forwarded = end;
     }
 
     /// A number that was kept for a chunk which will never leave.
@@ -507,6 +519,11 @@ impl Flight {
             } else if chunk.state == ChunkState::Abandoned {
                 // "MUST NOT credit an 'abandoned' data chunk to the partial_bytes_acked" (RFC 3758, 3.5, A2).
                 self.abandoned -= 1;
+                // A peer that has not got as far as the FORWARD-TSN has received it. Without this a flow whose round trip is about
+                // what is left of a message's lifetime would never leave the window of one packet.
+                if next_expected < self.forwarded || seq >= self.forwarded {
+                    lane.given_up += u64::from(chunk.header) + u64::from(chunk.fragment.ppid);
+                }
             } else {
                 lane.cumulative += chunk.size();
                 out.payload += len;

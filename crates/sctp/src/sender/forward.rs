@@ -134,6 +134,9 @@ impl Sender {
             }
             let told = self.write_forward(cx, packet.buffer(), at, room);
             let told_at = if told.is_some() { Some(cx.now) } else { forward.told_at };
+            if let (Some(space), Some(end)) = (self.spaces.get_mut(at), told) {
+                space.flight.forwarded_to(end);
+            }
             let forward = Forward { due: false, told: told.unwrap_or(forward.told), told_at };
             if let Some(special) = &mut self.special {
                 special.set_forward(at, forward);

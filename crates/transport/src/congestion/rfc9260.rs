@@ -227,11 +227,16 @@ impl Chunks {
         let newly = acked.cumulative + acked.gap;
         // "only if the current congestion window is being fully utilized and the data sender is not in Fast
         // Recovery"; the cumulative point must move, as every version of the rule has it.
-        if (acked.cumulative_advanced || !self.needs_advance) && newly > 0 && !acked.in_recovery {
+        if (acked.cumulative_advanced || !self.needs_advance)
+            && newly + acked.given_up > 0
+            && !acked.in_recovery
+        {
             if !self.in_slow_start(window) {
-                self.grow(window, newly, full);
+                if newly > 0 {
+                    self.grow(window, newly, full);
+                }
             } else if full {
-                self.slow_start(window, newly);
+                self.slow_start(window, newly + acked.given_up);
             }
         }
         if self.phi() > 1.0 && self.fcc.clock == FccClock::RoundTrips {

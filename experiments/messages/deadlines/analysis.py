@@ -1,0 +1,121 @@
+"""Deadlines: from runs to verdicts, a figure and a finding."""
+
+from matplotlib.figure import Figure
+
+from anabranch_lab import grid, plots
+from anabranch_lab.catalogue import ClaimBuilder
+from anabranch_lab.claims import Claim, Part, above
+from anabranch_lab.experiment import Analysis, claim_builder
+from anabranch_lab.experiment import Figure as Entry
+from anabranch_lab.grid import Grid
+from anabranch_lab.results import Results
+
+MEASURES = {
+    # Per cent of the frames made.
+    "in_time": f"100.0 * {grid.of_source('both', 'video', 'in_time')} / {grid.of_source('both', 'video', 'made')}",
+    "delivered": f"100.0 * {grid.of_source('both', 'video', 'delivered')} / {grid.of_source('both', 'video', 'made')}",
+    # Mbit/s, from the end of the warm-up to the end of the sources: 50 s less 10 s; the other flow goes on to the end.
+    "bulk": f"{grid.of_source('both', 'bulk', 'delivered_bytes')} * 8 / 40e6",
+    "other": f"{grid.of_flow('other', 'goodput_payload_bps')} / 1e6",
+}
+
+LOSSY = 0.01
+"""From this probability on a loss is an everyday event."""
+
+
+def analyse(results: Results) -> Analysis:
+    """What the lab asks an experiment for."""
+    runs = results.grid("frames", MEASURES)
+    return Analysis(
+        claims=claims(claim_builder(results), runs),
+        figures=[
+            Entry(
+                "figure-deadlines",
+                "Frames that arrive in time, and what the bulk transfer pays",
+                "Means of 30 seeds and 95 % intervals. (a) one subflow for video and bulk, (b) two, (c) the bulk transfer of both.",
+                lambda: figure(runs),
+            )
+        ],
+        findings=[
+            f"{100 * loss:g} % lost: frames in time, %: "
+            + "; ".join(
+                f"{reliability} {at(runs, 'in_time', reliability, 'one', loss).text(1)} with one subflow and "
+                f"{at(runs, 'in_time', reliability, 'two', loss).text(1)} with two"
+                for reliability in runs.values("reliability")
+            )
+            + "."
+            for loss in runs.values("loss")
+        ],
+    )
+
+
+def at(runs: Grid, measure: str, reliability: str, subflows: str, loss: float):
+    """A mean with its interval."""
+    return runs.at(measure, loss=loss, reliability=reliability, subflows=subflows)
+
+
+def claims(builder: ClaimBuilder, runs: Grid) -> list[Claim]:
+    """The hypotheses of claims.toml that name this experiment."""
+    lossy = [loss for loss in runs.values("loss") if loss >= LOSSY]
+
+    def sample(measure: str, reliability: str, subflows: str, loss: float):
+        return runs.sample(measure, loss=loss, reliability=reliability, subflows=subflows)
+
+    def more(one: tuple[str, str], other: tuple[str, str]) -> list[Part]:
+        return [
+            above(
+                f"loss {loss:g}: {one[0]}, {one[1]} minus {other[0]}, {other[1]}, % in time",
+                0.0,
+                (sample("in_time", *one, loss) - sample("in_time", *other, loss)).estimate,
+            )
+            for loss in lossy
+        ]
+
+    return [
+        builder.claim("M-8", more(("timed", "one"), ("full", "one"))),
+        builder.claim("M-9", more(("timed", "two"), ("timed", "one"))),
+        builder.claim(
+            "M-10",
+            [
+                above(
+                    f"loss {loss:g}: bulk with timed minus 0.95 times bulk with full, Mbit/s",
+                    0.0,
+                    (sample("bulk", "timed", "one", loss) - sample("bulk", "full", "one", loss) * 0.95).estimate,
+                )
+                for loss in lossy
+            ],
+        ),
+    ]
+
+
+def figure(runs: Grid) -> Figure:
+    """Frames in time for one and two subflows, and the bulk transfer."""
+    drawn, panels = plots.panels(3)
+    for axes, subflows, title in zip(panels, ("one", "two"), ("(a) one subflow", "(b) two subflows"), strict=False):
+        for reliability, colour, marker in zip(runs.values("reliability"), plots.CYCLE, "osv^", strict=False):
+            curve = runs.curve("in_time", over="loss", reliability=reliability, subflows=subflows)
+            bars(axes, curve, reliability, colour, marker)
+        plots.label(axes, title, "packets lost, %", "frames in time, %")
+    for subflows, style in (("one", "-"), ("two", "--")):
+        for reliability, colour, marker in zip(("full", "timed"), plots.CYCLE, "os", strict=False):
+            curve = runs.curve("bulk", over="loss", reliability=reliability, subflows=subflows)
+            bars(panels[2], curve, f"{reliability}, {subflows} subflow" + "s" * (subflows == "two"), colour, marker, style)
+    plots.label(panels[2], "(c) bulk transfer", "packets lost, %", "Mbit/s")
+    panels[0].legend(fontsize="small")
+    panels[2].legend(fontsize="small")
+    return drawn
+
+
+def bars(axes, curve, label: str, colour: str, marker: str, style: str = "-") -> None:
+    """One curve with its intervals."""
+    axes.errorbar(
+        [100 * loss for loss in curve.x],
+        curve.means,
+        yerr=curve.halves,
+        label=label,
+        color=colour,
+        marker=marker,
+        linestyle=style,
+        markersize=4,
+        capsize=2,
+    )
