@@ -80,7 +80,9 @@ def claims(builder: ClaimBuilder, runs: Grid) -> list[Claim]:
                 above(
                     f"loss {loss:g}: bulk with timed minus 0.95 times bulk with full, Mbit/s",
                     0.0,
-                    (sample("bulk", "timed", "one", loss) - sample("bulk", "full", "one", loss) * 0.95).estimate,
+                    (
+                        sample("bulk", "timed", "one", loss) - sample("bulk", "full", "one", loss) * 0.95
+                    ).estimate,
                 )
                 for loss in lossy
             ],
@@ -91,7 +93,9 @@ def claims(builder: ClaimBuilder, runs: Grid) -> list[Claim]:
 def figure(runs: Grid) -> Figure:
     """Frames in time for one and two subflows, and the bulk transfer."""
     drawn, panels = plots.panels(3)
-    for axes, subflows, title in zip(panels, ("one", "two"), ("(a) one subflow", "(b) two subflows"), strict=False):
+    for axes, subflows, title in zip(
+        panels, ("one", "two"), ("(a) one subflow", "(b) two subflows"), strict=False
+    ):
         for reliability, colour, marker in zip(runs.values("reliability"), plots.CYCLE, "osv^", strict=False):
             curve = runs.curve("in_time", over="loss", reliability=reliability, subflows=subflows)
             bars(axes, curve, reliability, colour, marker)
@@ -99,7 +103,14 @@ def figure(runs: Grid) -> Figure:
     for subflows, style in (("one", "-"), ("two", "--")):
         for reliability, colour, marker in zip(("full", "timed"), plots.CYCLE, "os", strict=False):
             curve = runs.curve("bulk", over="loss", reliability=reliability, subflows=subflows)
-            bars(panels[2], curve, f"{reliability}, {subflows} subflow" + "s" * (subflows == "two"), colour, marker, style)
+            bars(
+                panels[2],
+                curve,
+                f"{reliability}, {subflows} subflow" + "s" * (subflows == "two"),
+                colour,
+                marker,
+                style,
+            )
     plots.label(panels[2], "(c) bulk transfer", "packets lost, %", "Mbit/s")
     panels[0].legend(fontsize="small")
     panels[2].legend(fontsize="small")

@@ -29,7 +29,9 @@ def findings(runs: latency.Ways) -> list[str]:
             f"{how} {runs.at('p50', how, path, loss).text(0)} and {runs.at('p99', how, path, loss).text(0)}"
             for how in runs.ways
         )
-        told.append(f"{path}, {100 * loss:g} % lost: median and 99th percentile of a small message, ms: {ways}.")
+        told.append(
+            f"{path}, {100 * loss:g} % lost: median and 99th percentile of a small message, ms: {ways}."
+        )
     return told
 
 
@@ -38,7 +40,8 @@ def passed(served: Grid) -> str:
     told = "; ".join(
         f"{network}: "
         + ", ".join(
-            f"{how} {served.at('p50', how=how, network=network, loss=0).text(0)}" for how in served.values("how")
+            f"{how} {served.at('p50', how=how, network=network, loss=0).text(0)}"
+            for how in served.values("how")
         )
         for network in served.values("network")
     )
