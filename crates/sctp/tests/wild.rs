@@ -6,6 +6,7 @@
 //! association. Where somebody does, no message is delivered twice or late, and everything ends. The properties are watched at every
 //! step in all of them, and so is what memory is held.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
+#![allow(clippy::print_stderr, reason = "a long run says at once what failed")]
 
 mod common;
 #[path = "wild/plan.rs"]

@@ -28,7 +28,7 @@ fn world(protocol: Protocol, options: &[(&str, &str)], p: f64, sources: Vec<Mess
     let loss = if p > 0.0 { bernoulli(p) } else { Loss::None };
     let links = link("wan", ("a", "b"), 1.0, ms(20), 100, loss).to_vec();
     let streams = match protocol {
-        Protocol::Sctp => sources.iter().map(|source| source.stream + 1).max().unwrap(),
+        Protocol::Sctp => sources.iter().map(|source| source.stream + 1).max().expect("at least one source"),
         _ => 1,
     };
     let name = if protocol == Protocol::Tcp { "rfc" } else { "rfc9260" };
@@ -50,7 +50,7 @@ fn summary(scenario: &Scenario) -> Summary {
 }
 
 fn named<'s>(summary: &'s Summary, name: &str) -> &'s SourceSummary {
-    summary.sources.iter().find(|source| source.source == name).unwrap()
+    summary.sources.iter().find(|source| source.source == name).expect("a source of the scenario")
 }
 
 /// Nothing else on the way: a message takes the time of its packet and the delay. 976 bytes are 1 ms of payload short of a packet with
