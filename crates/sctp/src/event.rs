@@ -269,6 +269,24 @@ pub enum Event {
 }
 
 /// A message on its way out.
+///
+/// ```
+/// # mod two { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/two.rs")); }
+/// # use two::*;
+/// # let mut two = Two::up(Config::for_networks());
+/// let now = two.now;
+/// let urgent = Message { ppid: 51, unordered: true, immediate: true, ..Message::new(4, "hello".into()) };
+/// two.a().send(now, urgent.lifetime(Duration::from_secs(1)).context(7))?;
+/// // A user who sends many alike keeps one, and clones it.
+/// let kept = Message::new(2, "x".into()).max_retransmissions(1);
+/// for word in ["one", "two"] {
+///     two.a().send(now, Message { payload: word.into(), ..kept.clone() })?;
+/// }
+/// two.exchange();
+/// let heard: Vec<_> = std::iter::from_fn(|| two.z().receive()).map(|message| message.stream).collect();
+/// assert_eq!(heard, [4, 2, 2]);
+/// # Ok::<(), SendError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Message {
     /// Stream id.
@@ -294,12 +312,41 @@ impl Message {
 
     /// It is given up when it has not been sent, or needs to be sent again, later than so long after `send`
     /// ([`Reliability::Lifetime`]).
+    ///
+    /// ```
+    /// # mod two { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/two.rs")); }
+    /// # use two::*;
+    /// # let mut two = Two::up(Config::for_networks());
+    /// let now = two.now;
+    /// let where_i_am = Message::new(0, "here".into()).lifetime(Duration::from_millis(100)).tell_fate();
+    /// let message = two.a().send(now, where_i_am)?;
+    /// two.now += Duration::from_millis(200); // nothing could be sent meanwhile
+    /// two.exchange();
+    /// assert_eq!(two.told_a(), [Event::Abandoned { message, context: 0, sent: false }]);
+    /// assert!(two.z().receive().is_none());
+    /// # Ok::<(), SendError>(())
+    /// ```
     #[must_use]
     pub fn lifetime(self, lifetime: Duration) -> Self {
         self.reliability(Reliability::Lifetime(lifetime))
     }
 
     /// It is given up when a chunk of it would have to be sent again more often ([`Reliability::Retransmissions`]).
+    ///
+    /// ```
+    /// # mod two { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/two.rs")); }
+    /// # use two::*;
+    /// # let mut two = Two::up(Config::for_networks());
+    /// let now = two.now;
+    /// let message = two.a().send(now, Message::new(0, "here".into()).max_retransmissions(0).tell_fate())?;
+    /// two.lose();
+    /// two.send(0, 10)?;
+    /// two.exchange();
+    /// assert!(two.told_a().contains(&Event::Abandoned { message, context: 0, sent: true }));
+    /// // The peer does not wait for it: the next message of the stream is there.
+    /// assert_eq!(two.z().receive().map(|message| message.len()), Some(10));
+    /// # Ok::<(), SendError>(())
+    /// ```
     #[must_use]
     pub fn max_retransmissions(self, most: u16) -> Self {
         self.reliability(Reliability::Retransmissions(most))
@@ -307,6 +354,22 @@ impl Message {
 
     /// It is given up before it has begun to leave when the send buffer is full and something with a smaller value comes
     /// ([`Reliability::Priority`]).
+    ///
+    /// ```
+    /// # mod two { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/two.rs")); }
+    /// # use two::*;
+    /// let config = Config::for_networks().with(|c| c.limits.send_buffer = 20_000);
+    /// # let mut two = Two::up(config);
+    /// let now = two.now;
+    /// let a_film = Message::new(0, vec![7; 20_000].into()).priority(9).tell_fate();
+    /// let message = two.a().send(now, a_film)?;
+    /// // The send buffer is full, and still takes what counts for more.
+    /// two.a().send(now, Message::new(1, "a call".into()).priority(1))?;
+    /// two.exchange();
+    /// assert!(two.told_a().contains(&Event::Abandoned { message, context: 0, sent: false }));
+    /// assert_eq!(two.z().receive().map(|message| message.stream), Some(1));
+    /// # Ok::<(), SendError>(())
+    /// ```
     #[must_use]
     pub fn priority(self, value: u32) -> Self {
         self.reliability(Reliability::Priority(value))
@@ -320,6 +383,17 @@ impl Message {
     }
 
     /// It is sent reliably where the peer does not skip what is given up (RFC 3758). Without this `send` refuses it there.
+    ///
+    /// ```
+    /// # mod two { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/two.rs")); }
+    /// # use two::*;
+    /// # let mut two = Two::up(Config::rfc9260()); // without `partial_reliability`
+    /// let now = two.now;
+    /// let once = Message::new(0, "here".into()).max_retransmissions(0);
+    /// assert!(matches!(two.a().send(now, once.clone()), Err(SendError::Reliable { .. })));
+    /// two.a().send(now, once.or_reliable())?;
+    /// # Ok::<(), SendError>(())
+    /// ```
     #[must_use]
     pub fn or_reliable(mut self) -> Self {
         self.options.get_or_insert_default().or_reliable = true;
@@ -334,6 +408,23 @@ impl Message {
     }
 
     /// Its fate is told: [`MessageOptions::fate`].
+    ///
+    /// ```
+    /// # mod two { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/two.rs")); }
+    /// # use two::*;
+    /// # let mut two = Two::up(Config::rfc9260());
+    /// let now = two.now;
+    /// let message = two.a().send(now, Message::new(0, "hello".into()).context(51).tell_fate())?;
+    /// two.exchange();
+    /// assert!(two.told_a().contains(&Event::Delivered { message, context: 51 }));
+    /// two.send(0, 10)?; // nobody asks what becomes of this one
+    /// let late = two.a().send(now, Message::new(0, "too late".into()).tell_fate())?;
+    /// let now = two.now;
+    /// two.a().abort(now, b"enough");
+    /// two.exchange();
+    /// assert!(two.told_a().contains(&Event::Failed { message: late, context: 0, sent: false }));
+    /// # Ok::<(), SendError>(())
+    /// ```
     #[must_use]
     pub fn tell_fate(mut self) -> Self {
         self.options.get_or_insert_default().fate = Some(true);
@@ -342,6 +433,20 @@ impl Message {
 
     /// It must leave with this code point: where its stream belongs to a subflow with another, `send` refuses it. (Two code
     /// points for one stream would let its messages overtake each other, and each wait for the other.)
+    ///
+    /// ```
+    /// # mod two { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/two.rs")); }
+    /// # use two::*;
+    /// # use anabranch_sctp::Dscp;
+    /// # let mut two = Two::up(Config::rfc9260());
+    /// let now = two.now;
+    /// let voice = Dscp::new(46).expect("a code point");
+    /// two.a().set_stream_dscp(now, 5, voice).expect("a subflow more is allowed"); // stream 5 has a subflow of its own
+    /// two.a().send(now, Message::new(5, "hello".into()).dscp(voice))?;
+    /// let refused = two.a().send(now, Message::new(0, "hello".into()).dscp(voice));
+    /// assert_eq!(refused, Err(SendError::OtherSubflow { stream: 0, dscp: 0, asked: 46 }));
+    /// # Ok::<(), SendError>(())
+    /// ```
     #[must_use]
     pub fn dscp(mut self, dscp: Dscp) -> Self {
         self.options.get_or_insert_default().dscp = Some(dscp);

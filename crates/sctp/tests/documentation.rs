@@ -43,3 +43,40 @@ fn quirks_are_off_and_documented() {
         }
     }
 }
+
+const INTERFACE: &str = include_str!("../../../docs/api.md");
+
+/// The names of the variants of an enum, as its file has them.
+fn variants(source: &'static str, name: &str) -> Vec<&'static str> {
+    let (_, rest) = source.split_once(&format!("pub enum {name} {{\n")).expect("the enum");
+    let (body, _) = rest.split_once("\n}\n").expect("its end");
+    let name = |line: &'static str| {
+        let line = line.strip_prefix("    ").filter(|line| line.starts_with(char::is_uppercase))?;
+        line.split(|c: char| !c.is_alphanumeric()).next()
+    };
+    body.lines().filter_map(name).collect()
+}
+
+#[test]
+fn every_event_has_a_row() {
+    let (_, events) = INTERFACE.split_once("\n## Events\n").expect("the tables of events");
+    let (events, _) = events.split_once("\n## ").expect("their end");
+    let first_cells: Vec<&str> = events.lines().filter_map(|line| line.split('|').nth(1)).collect();
+    let told = variants(include_str!("../src/event.rs"), "Event");
+    let of_endpoints = variants(include_str!("../src/incoming.rs"), "EndpointEvent");
+    assert!(told.len() > 20 && of_endpoints.contains(&"Drained"), "{told:?} {of_endpoints:?}");
+    for event in told.iter().chain(&of_endpoints) {
+        let rows = first_cells.iter().filter(|cell| cell.contains(&format!("`{event}`"))).count();
+        assert_eq!(rows, 1, "{event}");
+    }
+    let named: usize = first_cells.iter().map(|cell| cell.matches('`').count() / 2).sum();
+    assert_eq!(named, told.len() + of_endpoints.len(), "an event that does not exist");
+}
+
+#[test]
+fn what_can_be_changed_is_listed() {
+    let (_, list) = TEXT.split_once("others are refused, by name: ").expect("the list");
+    let (list, _) = list.split_once('.').expect("its end");
+    let listed: Vec<&str> = list.split('`').skip(1).step_by(2).collect();
+    assert_eq!(listed, Config::changeable());
+}

@@ -179,6 +179,20 @@ impl Association {
     }
 
     /// Messages that were given up (RFC 7496, 4.3 and 4.4): under one policy or any, on one stream or any.
+    ///
+    /// ```
+    /// # mod two { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/two.rs")); }
+    /// # use two::*;
+    /// use anabranch_sctp::Policy;
+    /// # let mut two = Two::up(Config::for_networks());
+    /// let now = two.now;
+    /// two.a().send(now, Message::new(4, "here".into()).max_retransmissions(0))?;
+    /// two.lose();
+    /// two.exchange();
+    /// assert_eq!(two.a().abandoned(Some(4), Some(Policy::Retransmissions)).sent, 1);
+    /// assert_eq!(two.a().abandoned(None, Some(Policy::Lifetime)).sent, 0);
+    /// # Ok::<(), SendError>(())
+    /// ```
     #[must_use]
     pub fn abandoned(&self, stream: Option<u16>, policy: Option<Policy>) -> Abandonments {
         self.sender.abandoned(stream, policy)

@@ -15,15 +15,21 @@ impl Association {
     /// unless a name says more. `Stats::named` and the like give the same numbers by name, as JSON and traces have them.
     ///
     /// ```
-    /// # use anabranch_sctp::{AssociationId, Endpoint};
-    /// # fn example(endpoint: &Endpoint, id: AssociationId) -> Option<()> {
-    /// let snapshot = endpoint.view(id)?.snapshot();
-    /// let sent_again = snapshot.stats.retransmissions as f64 / snapshot.stats.chunks_sent as f64;
-    /// if snapshot.negotiated?.interleaving && sent_again > 0.05 {
-    ///     println!("{:?}: round trip {:?}", snapshot.paths[0].address, snapshot.stats.srtt);
-    /// }
-    /// # Some(())
-    /// # }
+    /// # mod two { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/two.rs")); }
+    /// # use two::*;
+    /// let config = Config::for_networks().with(|c| c.streams.statistics = true);
+    /// # let mut two = Two::up(config);
+    /// two.send(3, 1000)?;
+    /// two.lose();
+    /// two.exchange();
+    /// let snapshot = two.a().snapshot();
+    /// assert_eq!((snapshot.stats.chunks_sent, snapshot.stats.retransmissions_timeout), (2, 1));
+    /// assert_eq!(snapshot.paths[0].chunks_lost, 1);
+    /// assert!(snapshot.negotiated.is_some_and(|agreed| agreed.partial_reliability && !agreed.interleaving));
+    /// assert_eq!((snapshot.streams[0].stream, snapshot.streams[0].payload_bytes), (3, 1000));
+    /// let sent = snapshot.stats.named().find(|(name, _)| *name == "chunks_sent");
+    /// assert_eq!(sent, Some(("chunks_sent", Some(2))));
+    /// # Ok::<(), SendError>(())
     /// ```
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {

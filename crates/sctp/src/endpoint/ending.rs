@@ -15,13 +15,18 @@ impl Endpoint {
     /// [`EndpointEvent::Drained`] tells when all have ended and their last packets have left.
     ///
     /// ```
-    /// # use anabranch_base::{Duration, Instant};
-    /// # use anabranch_sctp::{Endpoint, EndpointEvent};
-    /// # fn example(endpoint: &mut Endpoint, now: Instant) {
-    /// endpoint.drain(now, Some(Duration::from_secs(30)));
-    /// // The loop goes on as ever, until:
-    /// let done = endpoint.poll_endpoint_event() == Some(EndpointEvent::Drained);
-    /// # }
+    /// # mod two { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/two.rs")); }
+    /// # use two::*;
+    /// use anabranch_sctp::EndpointEvent;
+    /// # let mut two = Two::up(Config::rfc9260());
+    /// two.send(0, 50_000)?;
+    /// let now = two.now;
+    /// two.ends[0].drain(now, Some(Duration::from_secs(30)));
+    /// assert_eq!(two.ends[0].poll_endpoint_event(), None);
+    /// two.exchange(); // what was accepted is delivered first
+    /// assert_eq!(two.ends[0].poll_endpoint_event(), Some(EndpointEvent::Drained));
+    /// assert_eq!(two.z().receive().map(|message| message.len()), Some(50_000));
+    /// # Ok::<(), SendError>(())
     /// ```
     pub fn drain(&mut self, now: Instant, patience: Option<Duration>) {
         self.stop_listening();

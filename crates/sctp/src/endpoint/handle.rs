@@ -73,7 +73,23 @@ impl AssociationHandle<'_> {
         self.get()
     }
 
-    /// Hands in a message.
+    /// Hands in a message. Its id is the number that later events name it by, if its fate is asked for ([`Message::tell_fate`]).
+    ///
+    /// ```
+    /// # mod two { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/two.rs")); }
+    /// # use two::*;
+    /// let config = Config::rfc9260().with(|c| c.limits.send_buffer = 20_000);
+    /// # let mut two = Two::up(config);
+    /// let now = two.now;
+    /// let first = two.a().send(now, Message::new(1, vec![7; 15_000].into()))?;
+    /// let second = two.a().send(now, Message::new(2, vec![7; 15_000].into()))?; // what goes beyond the limit is taken
+    /// assert!(first < second);
+    /// assert_eq!(two.send(3, 1), Err(SendError::Full));
+    /// two.exchange();
+    /// assert!(two.told_a().contains(&Event::Writable { stream: None }));
+    /// two.send(3, 1)?;
+    /// # Ok::<(), SendError>(())
+    /// ```
     ///
     /// # Errors
     /// Says why it is not taken; the message is dropped then (its payload is a cheap clone of yours).
@@ -89,15 +105,22 @@ impl AssociationHandle<'_> {
     /// has no effect: [`Association::is_partially_reliable`] tells.
     ///
     /// ```
-    /// # use anabranch_base::{Duration, Instant};
-    /// # use anabranch_sctp::{AssociationHandle, Message, Reliability, SendError};
-    /// # fn example(mut association: AssociationHandle<'_>, now: Instant) -> Result<(), SendError> {
+    /// # mod two { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/two.rs")); }
+    /// # use two::*;
+    /// # let mut two = Two::up(Config::for_networks());
     /// // Pictures are worth sending for 100 ms, positions once; whatever else there is arrives.
-    /// association.set_reliability(Some(2), Reliability::Lifetime(Duration::from_millis(100)))?;
-    /// association.set_reliability(Some(3), Reliability::Retransmissions(0))?;
-    /// association.send(now, Message::new(2, "a picture".into()))?;
-    /// # Ok(())
-    /// # }
+    /// two.a().set_reliability(Some(2), Reliability::Lifetime(Duration::from_millis(100)))?;
+    /// two.a().set_reliability(Some(3), Reliability::Retransmissions(0))?;
+    /// for stream in 1..=3 {
+    ///     two.send(stream, 1000)?;
+    /// }
+    /// two.lose();
+    /// two.exchange();
+    /// assert_eq!(two.z().receive().map(|message| message.stream), Some(1));
+    /// assert!(two.z().receive().is_none());
+    /// assert_eq!(two.a().abandoned(Some(2), None).sent, 1);
+    /// assert_eq!(two.a().abandoned(None, None).sent, 2);
+    /// # Ok::<(), SendError>(())
     /// ```
     ///
     /// # Errors
@@ -112,6 +135,18 @@ impl AssociationHandle<'_> {
 
     /// Whether the fate of every message is told that does not say otherwise ([`MessageOptions::fate`]).
     ///
+    /// ```
+    /// # mod two { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/two.rs")); }
+    /// # use two::*;
+    /// # let mut two = Two::up(Config::rfc9260());
+    /// two.a().tell_fates(true);
+    /// let now = two.now;
+    /// let message = two.a().send(now, Message::new(0, "hello".into()))?;
+    /// two.exchange();
+    /// assert!(two.told_a().contains(&Event::Delivered { message, context: 0 }));
+    /// # Ok::<(), SendError>(())
+    /// ```
+    ///
     /// [`MessageOptions::fate`]: crate::MessageOptions::fate
     pub fn tell_fates(&mut self, on: bool) {
         self.get().tell_fates(on);
@@ -119,6 +154,19 @@ impl AssociationHandle<'_> {
 
     /// Whether [`Event::SenderDry`] tells that nothing is left to be sent or acknowledged (RFC 6458, 6.1.9): at once where that is
     /// so now, else as soon as it is, and each time again after something was handed in.
+    ///
+    /// ```
+    /// # mod two { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/two.rs")); }
+    /// # use two::*;
+    /// # let mut two = Two::up(Config::rfc9260());
+    /// two.send(0, 50_000)?;
+    /// let now = two.now;
+    /// two.a().tell_when_dry(now, true);
+    /// assert!(two.a().buffered_bytes(None) > 0 && two.told.is_empty());
+    /// two.exchange();
+    /// assert!(two.told_a().contains(&Event::SenderDry));
+    /// # Ok::<(), SendError>(())
+    /// ```
     ///
     /// [`Event::SenderDry`]: crate::Event::SenderDry
     pub fn tell_when_dry(&mut self, now: Instant, on: bool) {
@@ -233,12 +281,21 @@ impl AssociationHandle<'_> {
     /// ([`Event::SendFailed`](crate::Event::SendFailed)). Another call sets another time.
     ///
     /// ```
-    /// # use anabranch_base::{Duration, Instant};
-    /// # use anabranch_sctp::{AssociationId, Endpoint};
-    /// # fn example(endpoint: &mut Endpoint, id: AssociationId, now: Instant) -> Option<()> {
-    /// endpoint.association(id)?.shutdown_within(now, Duration::from_secs(10));
-    /// # Some(())
-    /// # }
+    /// # mod two { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/two.rs")); }
+    /// # use two::*;
+    /// # let mut two = Two::up(Config::rfc9260());
+    /// two.send(0, 1000)?;
+    /// two.lose(); // it would be sent again after 1 s
+    /// let now = two.now;
+    /// two.a().shutdown_within(now, Duration::from_millis(500));
+    /// two.now += Duration::from_millis(500);
+    /// let now = two.now;
+    /// two.ends[0].handle_timeout(now);
+    /// let event = |two: &mut Two| two.ends[0].poll_event().map(|(_, event)| event);
+    /// assert_eq!(event(&mut two), Some(Event::SendFailed { unsent: 0, unacknowledged: 1 }));
+    /// assert_eq!(event(&mut two), Some(Event::Closed(CloseReason::ShutdownDeadline)));
+    /// assert_eq!(two.a().receive_unacknowledged().map(|message| message.len()), Some(1000));
+    /// # Ok::<(), SendError>(())
     /// ```
     pub fn shutdown_within(&mut self, now: Instant, patience: Duration) {
         self.command(now).shutdown_by(now, now + patience);
@@ -381,6 +438,19 @@ impl AssociationHandle<'_> {
     /// SETPROTOCOLPARAMETERS (RFC 9260, 11.1.13): sets one value by its flat name. It counts at once: the bounds hold for the RTO
     /// there is, a heartbeat interval begins anew; timers that run keep their time.
     ///
+    /// ```
+    /// # mod two { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/two.rs")); }
+    /// # use two::*;
+    /// # let mut two = Two::up(Config::rfc9260());
+    /// let now = two.now;
+    /// for (key, value) in [("sack_delay", "20 ms"), ("heartbeat_interval", "5 s"), ("receive_window", "2 MiB")] {
+    ///     two.a().set(now, key, value)?;
+    /// }
+    /// let refused = two.a().set(now, "interleaving", "true").unwrap_err();
+    /// assert!(refused.to_string().contains("`interleaving` counts from the beginning of an association only"));
+    /// # Ok::<(), anabranch_sctp::ChangeError>(())
+    /// ```
+    ///
     /// # Errors
     /// When there is no such value, it is not one of [`Config::changeable`], the text does not fit it, or the association is
     /// closed.
@@ -416,6 +486,27 @@ impl AssociationHandle<'_> {
 
     /// RECEIVE_UNSENT (RFC 9260, 11.1.14): takes back a message of which nothing was sent, after [`Event::SendFailed`] or
     /// [`Event::StreamsReduced`]; those of a stream in their order.
+    ///
+    /// ```
+    /// # mod two { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/two.rs")); }
+    /// # use two::*;
+    /// # let mut two = Two::up(Config::rfc9260());
+    /// let now = two.now;
+    /// two.a().send(now, Message::new(0, vec![1; 1000].into()))?;
+    /// two.lose();
+    /// two.a().send(now, Message::new(0, "never sent".into()).context(7))?;
+    /// two.a().abort(now, b"enough");
+    /// let mut association = two.a();
+    /// let unsent = association.receive_unsent().expect("it has not left");
+    /// assert_eq!((unsent.context, unsent.number), (7, None));
+    /// assert_eq!(unsent.into_bytes(), "never sent");
+    /// let lost = association.receive_unacknowledged().expect("it has left");
+    /// assert_eq!((lost.number, lost.whole, lost.len()), (Some(0), true, 1000));
+    /// # drop(association);
+    /// two.exchange();
+    /// assert_eq!(two.told_a()[0], Event::SendFailed { unsent: 1, unacknowledged: 1 });
+    /// # Ok::<(), SendError>(())
+    /// ```
     ///
     /// [`Event::SendFailed`]: crate::Event::SendFailed
     /// [`Event::StreamsReduced`]: crate::Event::StreamsReduced

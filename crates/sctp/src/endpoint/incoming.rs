@@ -33,22 +33,24 @@ impl Endpoint {
     /// told the peer must be as [`Endpoint::listen`] has it: streams, receive window, extensions.
     ///
     /// ```
-    /// # use anabranch_sctp::{AcceptConfig, Config, Endpoint, EndpointEvent};
-    /// # use anabranch_base::Instant;
+    /// # mod two { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/two.rs")); }
+    /// # use two::*;
+    /// use anabranch_sctp::{AcceptConfig, EndpointEvent};
     /// # use std::sync::Arc;
-    /// # fn example(endpoint: &mut Endpoint, now: Instant) {
-    /// // With `EndpointConfig { accept: AcceptConfig { ask: true, ..AcceptConfig::default() }, .. }`
-    /// while let Some(event) = endpoint.poll_endpoint_event() {
-    ///     let EndpointEvent::Incoming(incoming) = event else { continue };
-    ///     if incoming.source.ip().is_loopback() {
-    ///         let patient = Config::rfc9260().with(|c| c.limits.association_max_retrans = 20);
-    ///         let accepted = endpoint.accept(now, incoming.id, Arc::new(patient));
-    ///         assert!(accepted.is_ok());
-    ///     } else {
-    ///         endpoint.refuse(incoming.id, b"members only");
-    ///     }
+    /// let ask = AcceptConfig { ask: true, max_per_source: 100, ..AcceptConfig::default() };
+    /// # let mut two = Two::with(Config::rfc9260(), |config| config.accept = ask.clone());
+    /// # let now = two.now;
+    /// let Some(EndpointEvent::Incoming(incoming)) = two.ends[1].poll_endpoint_event() else { panic!("nobody asks") };
+    /// assert_eq!((incoming.source.ip(), incoming.streams), ([10, 0, 0, 1].into(), (10, 10)));
+    /// if incoming.port == 5000 {
+    ///     let patient = Config::rfc9260().with(|c| c.limits.association_max_retrans = 20);
+    ///     let id = two.ends[1].accept(now, incoming.id, Arc::new(patient))?;
+    /// } else {
+    ///     two.ends[1].refuse(incoming.id, b"members only");
     /// }
-    /// # }
+    /// two.exchange();
+    /// assert!(two.told_a().contains(&Event::Established { outbound_streams: 10, inbound_streams: 10 }));
+    /// # Ok::<(), anabranch_sctp::AcceptError>(())
     /// ```
     ///
     /// # Errors

@@ -552,7 +552,7 @@ impl Inbound {
     /// The peer gives up what is missing of an ordered stream up to `ssn`: "immediately make available for delivery stream
     /// sequence numbers earlier than or equal to the stream sequence number listed" (RFC 3758, 3.6), and what waits behind
     /// them. True when a message became ready where none was.
-    // rfc3758:3.6-7
+    // rfc3758:3.6-7 rfc3758:3.6-8
     pub(crate) fn skip_ssn(&mut self, stream: u16, ssn: u16) -> bool {
         let id = usize::from(stream);
         // How many messages are skipped: half of the numbers at most, or it is an old story.

@@ -226,6 +226,7 @@ impl Receiver {
     }
 
     /// The user learns of messages that he has had the beginning of and that will not end. A peer can cause as many as it likes.
+    // rfc3758:3.6-11
     fn tell_aborted(cx: &mut Context, aborted: Vec<Aborted>) {
         for Aborted { stream, unordered, message } in aborted {
             cx.tell_if_read(Event::PartialDeliveryAborted { stream, unordered, message });

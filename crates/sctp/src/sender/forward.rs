@@ -148,6 +148,7 @@ impl Sender {
 
     /// Writes one for a space; one past the number that it names. "If the total size of the FORWARD TSN does NOT fit in a single
     /// MTU, then the sender of the FORWARD TSN SHOULD lower the Advanced.Peer.Ack.Point to the last TSN that will fit" (C4).
+    // rfc3758:3.1-3
     fn write_forward(&self, cx: &Context, out: &mut Vec<u8>, at: SpaceId, room: usize) -> Option<u64> {
         let space = self.spaces.get(at)?;
         let framing = self.encoding.framing(&cx.config.subflows.codes, space.fid, space.epoch);

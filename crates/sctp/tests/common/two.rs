@@ -6,8 +6,8 @@ use std::sync::Arc;
 pub use anabranch_base::{Duration, Instant};
 use anabranch_base::{Meta, Rng};
 #[allow(unused_imports, reason = "every example uses its own part")]
-pub use anabranch_sctp::{Config, Endpoint, Event, Message, SendError};
-use anabranch_sctp::{AssociationHandle, AssociationId, EndpointConfig};
+pub use anabranch_sctp::{CloseReason, Config, Endpoint, EndpointConfig, Event, Message, Reliability, SendError};
+use anabranch_sctp::{AssociationHandle, AssociationId};
 
 #[allow(dead_code, reason = "every example uses its own part")]
 pub struct Two {
@@ -21,10 +21,19 @@ pub struct Two {
 #[allow(dead_code, reason = "every example uses its own part")]
 impl Two {
     pub fn up(config: Config) -> Self {
+        Self::with(config, |_| {})
+    }
+
+    /// With an endpoint at the other end that is not as others are.
+    pub fn with(config: Config, change: impl Fn(&mut EndpointConfig)) -> Self {
         let address = |end: u8| SocketAddr::from(([10, 0, 0, end], 0));
         let end = |end: u8| {
             let rng = Rng::stream(1, if end == 1 { "a" } else { "z" }, "example");
-            Endpoint::new(EndpointConfig::new(address(end), 5000), { rng }.secret())
+            let mut config = EndpointConfig::new(address(end), 5000);
+            if end == 2 {
+                change(&mut config);
+            }
+            Endpoint::new(config, { rng }.secret())
         };
         let mut two = Self { now: Instant::ZERO, ends: [end(1), end(2)], ids: Vec::new(), told: Vec::new() };
         two.ends[1].listen(Arc::new(config.clone())).expect("nothing else listens");
@@ -48,6 +57,16 @@ impl Two {
     pub fn send(&mut self, stream: u16, len: usize) -> Result<(), SendError> {
         let now = self.now;
         self.a().send(now, Message::new(stream, vec![7; len].into())).map(|_| ())
+    }
+
+    /// What the first end sends now is lost, each packet.
+    pub fn lose(&mut self) {
+        while self.ends[0].poll_transmit(self.now, 1, &mut Vec::new()).is_some() {}
+    }
+
+    /// What the first end was told.
+    pub fn told_a(&self) -> Vec<Event> {
+        self.told.iter().filter(|(end, _)| *end == 0).map(|(_, event)| event.clone()).collect()
     }
 
     /// Packets go to and fro until nothing more is to be said, also a second later.
