@@ -183,7 +183,7 @@ impl Sender {
         };
         let Some(sent_at) = sent_at else { return };
         let sample = cx.config.clock().elapsed(sent_at, cx.now);
-        lane.last_rtt = Some(sample);
+        lane.newest_rtt = sample;
         lane.min_rtt = Some(lane.min_rtt.map_or(sample, |least| least.min(sample)));
         let (subflow, path) = (lane.subflow, lane.path);
         let Some(rtt) = lane.rtt_mut(&mut cx.paths) else { return };

@@ -24,13 +24,13 @@ impl Sender {
             stats.srtt = lane.srtt(cx);
             stats.rttvar = lane.rttvar(cx);
             stats.min_rtt = lane.min_rtt;
-            stats.last_rtt = lane.last_rtt;
+            stats.last_rtt = lane.last_rtt();
             stats.rto = lane.rto(cx);
             stats.cwnd = self.total_window();
             stats.ssthresh = lane.controller.ssthresh();
             stats.cwnd_peak = if self.lanes.len() == 1 { lane.cwnd_peak } else { self.window_peak };
         }
-        stats.chunks_lost = self.lanes.rows().iter().map(|lane| lane.chunks_lost).sum();
+        stats.chunks_lost = self.lanes.rows().iter().map(|lane| u64::from(lane.chunks_lost)).sum();
         stats.flight = self.flight_bytes();
         stats.queued_bytes = self.queued_bytes() as u64;
         stats.peer_window = self.peer_window();
@@ -83,8 +83,8 @@ impl Sender {
             stats.srtt = lane.srtt(cx);
             stats.rttvar = lane.rttvar(cx);
             stats.min_rtt = lane.min_rtt;
-            stats.last_rtt = lane.last_rtt;
-            stats.chunks_lost = lane.chunks_lost;
+            stats.last_rtt = lane.last_rtt();
+            stats.chunks_lost = u64::from(lane.chunks_lost);
             stats.one_way_delay_us = lane.one_way_delay.map(|(_, micros)| micros);
             stats.rto = lane.rto(cx);
             stats.cwnd = lane.controller.window();
@@ -119,7 +119,8 @@ impl Sender {
     /// Bytes in flight on a path, and chunks on it that were taken for lost.
     pub(crate) fn flight_and_lost_on(&self, path: PathId) -> (u64, u64) {
         let on_path = self.lanes.rows().iter().filter(|lane| lane.path == path);
-        on_path.fold((0, 0), |(flight, lost), lane| (flight + lane.flight, lost + lane.chunks_lost))
+        on_path
+            .fold((0, 0), |(flight, lost), lane| (flight + lane.flight, lost + u64::from(lane.chunks_lost)))
     }
 
     /// Congestion windows of the lanes on a path together, bytes.

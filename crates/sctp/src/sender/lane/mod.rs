@@ -90,10 +90,10 @@ pub(super) struct Lane {
     pub(super) earliest: u64,
     /// Shortest round trip so far.
     pub(super) min_rtt: Option<Duration>,
-    /// The last sample of the round trip.
-    pub(super) last_rtt: Option<Duration>,
+    /// The last sample of the round trip, where there is a shortest.
+    pub(super) newest_rtt: Duration,
     /// Chunks that were taken for lost.
-    pub(super) chunks_lost: u64,
+    pub(super) chunks_lost: u32,
     /// The last one-way delay that the peer's timestamps gave (level 1), in microseconds less the difference of the clocks,
     /// and when it was learnt.
     pub(super) one_way_delay: Option<(Instant, i64)>,
@@ -168,7 +168,7 @@ impl Lane {
             round_end: 0,
             earliest: 0,
             min_rtt: None,
-            last_rtt: None,
+            newest_rtt: Duration::ZERO,
             chunks_lost: 0,
             one_way_delay: None,
         };
@@ -211,6 +211,11 @@ impl Lane {
     #[inline]
     pub(super) fn srtt(&self, cx: &Context) -> Option<Duration> {
         self.rtt(&cx.paths).and_then(RttEstimator::srtt)
+    }
+
+    /// The last sample of the round trip.
+    pub(super) fn last_rtt(&self) -> Option<Duration> {
+        self.min_rtt.map(|_| self.newest_rtt)
     }
 
     /// RTTVAR, once there is a sample.
@@ -327,7 +332,7 @@ impl Lane {
     pub(super) fn on_lost(&mut self, bytes: u64, chunks: u32) {
         self.flight = self.flight.saturating_sub(bytes);
         self.flight_chunks = self.flight_chunks.saturating_sub(chunks);
-        self.chunks_lost += u64::from(chunks);
+        self.chunks_lost = self.chunks_lost.saturating_add(chunks);
     }
 
     /// What the peer's window is charged for chunks that windows of ours count with `bytes`.
