@@ -57,7 +57,8 @@ pub(crate) struct Inbound {
     /// What the user may take.
     ready: Ready,
     /// When and where the packet came that is being read: what becomes whole came with it.
-    came: (Instant, PathId),
+    came_at: Instant,
+    came_on: PathId,
     /// What is charged for whole messages of DATA that wait for others, bytes.
     waiting: usize,
     /// Messages that were handed over in parts so far.
@@ -261,15 +262,14 @@ impl Inbound {
     #[allow(clippy::inline_always, reason = "as above; measured")]
     #[inline(always)]
     fn came_now(&self, mut message: Received) -> Received {
-        let (at, path) = self.came;
-        (message.at, message.path) = (at, path.get());
+        (message.at, message.path) = (self.came_at, self.came_on.get());
         message
     }
 
     /// The packet that is being read came there and then.
     #[inline]
     pub(crate) fn begin_packet(&mut self, at: Instant, path: PathId) {
-        self.came = (at, path);
+        (self.came_at, self.came_on) = (at, path);
     }
 
     /// Hands over what is here of the message that the chunk `seq` of DATA has made grow, where that is long or messages in the

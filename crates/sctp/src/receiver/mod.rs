@@ -18,6 +18,8 @@ mod space;
 mod timing;
 mod window;
 
+use std::num::NonZeroU32;
+
 use anabranch_base::Instant;
 use anabranch_wire::Tsn;
 
@@ -56,7 +58,7 @@ pub(crate) struct Receiver {
     /// Where RE-CONFIG was agreed.
     resets: Option<Box<Resets>>,
     /// The receive window that the user wants, where it is smaller than the one that the peer knows of, bytes.
-    smaller_window: Option<u32>,
+    smaller_window: Option<NonZeroU32>,
 }
 
 impl Receiver {

@@ -1,5 +1,6 @@
 //! What is free of the receive buffer: a_rwnd, and the a_fwnd of each subflow.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use super::Receiver;
@@ -39,7 +40,8 @@ impl Receiver {
     /// comes as messages are read.
     pub(crate) fn change_window(&mut self, cx: &mut Context, wanted: u32) {
         if wanted < cx.config.limits.receive_window {
-            self.smaller_window = Some(wanted);
+            // A valid configuration wants 1,500 bytes at least.
+            self.smaller_window = NonZeroU32::new(wanted);
             return;
         }
         self.smaller_window = None;
@@ -54,7 +56,7 @@ impl Receiver {
     /// but for data that comes ("As DATA chunks are received and buffered, decrement a_rwnd", 6.2).
     #[inline(never)]
     pub(super) fn shrink_window(&mut self, cx: &mut Context, read: usize) {
-        let Some(wanted) = self.smaller_window else { return };
+        let Some(wanted) = self.smaller_window.map(NonZeroU32::get) else { return };
         let third = u32::try_from(read / 3).unwrap_or(u32::MAX);
         let window = cx.config.limits.receive_window.saturating_sub(third).max(wanted);
         Arc::make_mut(&mut cx.config).limits.receive_window = window;
