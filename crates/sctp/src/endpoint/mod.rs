@@ -281,7 +281,14 @@ impl Endpoint {
     }
 
     /// The next event of any association.
+    #[inline]
     pub fn poll_event(&mut self) -> Option<(AssociationId, Event)> {
+        // It is asked more often than there is something.
+        if self.eventful.is_empty() && self.ended.is_empty() { None } else { self.pop_event() }
+    }
+
+    #[inline(never)]
+    fn pop_event(&mut self) -> Option<(AssociationId, Event)> {
         if !self.ended.is_empty() {
             self.free_ended();
         }
@@ -305,6 +312,11 @@ impl Endpoint {
             self.registry.reschedule(*index);
         }
         let next = self.registry.next_timeout();
+        if self.incoming.is_some() { self.or_end_of_waiting(next) } else { next }
+    }
+
+    #[cold]
+    fn or_end_of_waiting(&self, next: Option<(Instant, Timer)>) -> Option<(Instant, Timer)> {
         match self.incoming.as_ref().and_then(|waiting| waiting.next_end()) {
             Some(end) if next.is_none_or(|(at, _)| end < at) => Some((end, Timer::Incoming)),
             _ => next,
