@@ -63,6 +63,17 @@ pub struct LimitConfig {
     pub max_init_retransmits: u32,
 }
 
+impl LimitConfig {
+    /// Most user data of one DATA chunk where a packet has room for so much, bytes.
+    #[inline]
+    pub(crate) fn most_payload(&self, room: usize) -> usize {
+        match self.max_fragment {
+            0 => room,
+            most => room.min(most),
+        }
+    }
+}
+
 /// Timers and the round-trip time (RFC 9260, 6.3, 8.3 and 16).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimerConfig {

@@ -295,11 +295,7 @@ impl Sender {
     // rfc9260:6-9 rfc9260:6.9-7
     #[inline]
     fn max_payload(&self, cx: &Context, path: PathId) -> usize {
-        let room = self.packet_room(cx, path);
-        match cx.config.limits.max_fragment {
-            0 => room,
-            most => room.min(most),
-        }
+        cx.config.limits.most_payload(self.packet_room(cx, path))
     }
 
     /// What a packet of a path has room for beside the header of one chunk, bytes.

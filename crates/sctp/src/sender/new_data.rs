@@ -192,7 +192,8 @@ impl Sender {
         let header_charge = if cx.config.emulation.rwnd_counts_headers { WINDOW_HEADER } else { 0 };
         let established = cx.state != State::CookieEchoed;
         let pending = cx.state == State::ShutdownPending;
-        let (most, whole_packet) = (self.max_payload(cx, next.path), self.packet_room(cx, next.path));
+        let whole_packet = self.packet_room(cx, next.path);
+        let most = cx.config.limits.most_payload(whole_packet);
         let mut left = self.retention_left(cx);
         let Some(subflow) = self.subflows.get_mut(next.subflow) else { return Run::default() };
         let cut = Cut::of(subflow, self.encoding.header_len(), most, whole_packet);
@@ -341,7 +342,8 @@ impl Sender {
         room: usize,
         roomy: bool,
     ) -> Option<usize> {
-        let (most, whole_packet) = (self.max_payload(cx, next.path), self.packet_room(cx, next.path));
+        let whole_packet = self.packet_room(cx, next.path);
+        let most = cx.config.limits.most_payload(whole_packet);
         let subflow = self.subflows.get(next.subflow)?;
         let cut = Cut::of(subflow, self.encoding.header_len(), most, whole_packet);
         let lane = self.lanes.get_mut(next.lane)?;
