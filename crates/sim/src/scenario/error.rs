@@ -60,7 +60,7 @@ pub(super) fn one_line(text: &str) -> String {
 
 /// Names one after the other: `a, b, c`.
 pub(super) fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
-    const LONGEST: usize = 100;
+    const LONGEST: usize = 200;
     let names: Vec<&str> = names.into_iter().collect();
     let shown = names.get(..LONGEST).unwrap_or(&names);
     let more = if shown.len() < names.len() { ", ..." } else { "" };

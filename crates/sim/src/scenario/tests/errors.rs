@@ -88,7 +88,7 @@ fn unknown_kinds() {
     edit(
         "\"greedy\"",
         "\"gready\"",
-        "f.toml:21:20: kind: unknown kind of traffic \"gready\" (did you mean \"greedy\"?); allowed: greedy, transfer, objects",
+        "f.toml:21:20: kind: unknown kind of traffic \"gready\" (did you mean \"greedy\"?); allowed: greedy, transfer, messages, objects",
     );
     edit(
         "\"bernoulli\"",
@@ -105,7 +105,7 @@ fn unknown_kinds() {
         "\"rfc926O\"",
         "f.toml:20:10: engine: unknown sctp engine \"rfc926O\" (did you mean \"rfc9260\"?); allowed: kame-2006, \
          kame-2006-bugs, linux-6.1, lksctp-2006, lksctp-2006-bugs, ns2-2.28, ns2-2.35, rfc2960, rfc9260, rfc9260-rack, \
-         sctplib-2001, sf2007",
+         sctplib-2001, sf2007, webrtc",
     );
     edit(
         "seeds = \"1..3\"",
