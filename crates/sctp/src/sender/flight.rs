@@ -186,8 +186,8 @@ pub(crate) struct Flight {
     by_stream: Option<Box<ByStream>>,
     /// Chunks that were given up.
     abandoned: usize,
-    /// One past the number to which the last FORWARD-TSN lets the peer skip.
-    forwarded: u64,
+    /// One past the numbers to which the last FORWARD-TSN but one, and the last, let the peer skip.
+    forwarded: (u64, u64),
     scratch: Vec<(u64, u64)>,
     /// Chunks looked at, for the test that the work per packet does not grow with the window.
     #[cfg(test)]
@@ -329,19 +329,29 @@ impl Flight {
         if let Some(by_stream) = &mut self.by_stream {
             by_stream.remove(&chunk.fragment);
         }
+        // Its PPID is nobody's any more. What it may still be credited with is kept there: nothing, if a gap block has brought that.
+        let credit = if chunk.state == ChunkState::GapAcked { 0 } else { chunk.size() };
+        chunk.fragment.ppid = credit as u32;
         chunk.state = ChunkState::Abandoned;
         chunk.fragment.ticket = 0;
-        let len = std::mem::take(&mut chunk.fragment.payload).len();
-        // Its PPID is nobody's any more: how long it was is kept there.
-        chunk.fragment.ppid = len as u32;
-        self.bytes -= len as u64;
+        self.bytes -= std::mem::take(&mut chunk.fragment.payload).len() as u64;
         self.abandoned += 1;
     }
 
     /// A FORWARD-TSN that names numbers up to this one, not included, has been written.
     #[cold]
     pub(crate) fn forwarded_to(&mut self, end: u64) {
-        self.forwarded = end;
+        if end > self.forwarded.1 {
+            self.forwarded = (self.forwarded.1, end);
+        }
+    }
+
+    /// Whether a chunk that was given up has arrived, now that all before `next_expected` counts as received: the peer has not got as far
+    /// as a FORWARD-TSN that lets it skip the chunk.
+    fn has_arrived(&self, seq: u64, next_expected: u64) -> bool {
+        let (before, last) = self.forwarded;
+        let reached = [last, before].into_iter().find(|point| next_expected >= *point);
+        reached.is_none_or(|point| seq >= point)
     }
 
     /// A number that was kept for a chunk which will never leave.
@@ -519,10 +529,10 @@ impl Flight {
             } else if chunk.state == ChunkState::Abandoned {
                 // "MUST NOT credit an 'abandoned' data chunk to the partial_bytes_acked" (RFC 3758, 3.5, A2).
                 self.abandoned -= 1;
-                // A peer that has not got as far as the FORWARD-TSN has received it. Without this a flow whose round trip is about
-                // what is left of a message's lifetime would never leave the window of one packet.
-                if next_expected < self.forwarded || seq >= self.forwarded {
-                    lane.given_up += u64::from(chunk.header) + u64::from(chunk.fragment.ppid);
+                // If it has arrived it counts in slow start. Without this a flow whose round trip is about what is left of a message's
+                // lifetime would never leave the window of one packet.
+                if self.has_arrived(seq, next_expected) {
+                    lane.given_up += u64::from(chunk.fragment.ppid);
                 }
             } else {
                 lane.cumulative += chunk.size();

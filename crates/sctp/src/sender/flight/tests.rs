@@ -199,3 +199,36 @@ fn work_per_sack_is_constant_with_many_losses() {
     }
     assert!(per_packet.iter().all(|v| *v < 4.0), "{per_packet:?}");
 }
+
+/// What a SACK up to `next` credits of ten chunks of 100 bytes, of which two were given up; FORWARD-TSNs have named `forwarded`.
+fn credited(forwarded: &[u64], gap_acked: bool, next: u64) -> (u64, u64) {
+    let mut flight = flight_of(10);
+    let mut out = AckOutcome::default();
+    if gap_acked {
+        flight.acknowledge(0, blocks(0, [2, 3]).into_iter(), 1, &mut out).unwrap();
+    }
+    for seq in [2, 3] {
+        flight.abandon(seq);
+    }
+    for end in forwarded {
+        flight.forwarded_to(*end);
+    }
+    flight.acknowledge(next, std::iter::empty(), 1, &mut out).unwrap();
+    (out.lanes[0].cumulative, out.lanes[0].given_up)
+}
+
+/// Chunks that were given up never count as acknowledged (RFC 3758, 3.5, A2); for slow start they do where they have arrived: the peer
+/// has not got as far as a FORWARD-TSN that skips them.
+#[test]
+fn what_was_given_up_and_has_arrived() {
+    assert_eq!(credited(&[], false, 5), (300, 200), "nothing was forwarded: they are there");
+    assert_eq!(credited(&[4], false, 4), (200, 0), "skipped, or arrived: nobody knows");
+    assert_eq!(credited(&[4], false, 3), (200, 100), "short of what was forwarded: the first is there");
+    assert_eq!(credited(&[3, 4], false, 3), (200, 0), "as far as the first FORWARD-TSN goes");
+    assert_eq!(
+        credited(&[3, 9], false, 4),
+        (200, 100),
+        "beyond it: the second has arrived, the first may have been skipped"
+    );
+    assert_eq!(credited(&[], true, 5), (300, 0), "gap blocks have brought it already");
+}
