@@ -56,6 +56,10 @@ fn lives_that_found_something() {
     lives([20, 1327, 2549, 5127, 5656]);
     // Chunks sent before a peer answered otherwise, counted with the headers of what it speaks now.
     lives([7347]);
+    // A pacer that kept data back for longer than RTO.Max, as packets came seconds late.
+    lives([1_049_683, 1_053_833]);
+    // Both connect, and one closes before the other has answered.
+    lives([1_013_186, 1_023_706, 1_038_841]);
 }
 
 /// `SEED`: one life again.

@@ -33,6 +33,8 @@ struct User {
     next_in: BTreeMap<(u8, u16), u32>,
     unordered_in: BTreeSet<(u8, u32)>,
     closed: BTreeMap<AssociationId, CloseReason>,
+    /// Those that were ever up.
+    up: BTreeSet<AssociationId>,
     unfinished: BTreeMap<AssociationId, Vec<Received>>,
     paused: bool,
     dropped: usize,
@@ -177,6 +179,9 @@ impl World {
             let second = !stranger && known.any(|remote| remote.ip() == peer);
             assert!(!honest || !second, "a second association with the same peer: {event:?}");
             user.ids.push(id);
+        }
+        if matches!(event, Event::Accepted { .. } | Event::Established { .. }) {
+            user.up.insert(id);
         }
         match event {
             Event::Closed(reason) => {
@@ -539,11 +544,21 @@ impl World {
         if self.plan.aborts && graceful < 2 {
             return;
         }
-        // Who closes before the peer has heard of him leaves nothing behind.
-        let unheard = reasons.iter().all(|reason| *reason == CloseReason::AbortedLocally);
+        // Who closes before the peer has answered leaves nothing behind. Where both connect the peer may be up by then: it is told.
+        let early = |s: usize| {
+            let ended = |id: &AssociationId, reason: &CloseReason| {
+                self.is_peer(s, *id) && *reason == CloseReason::AbortedLocally
+            };
+            let user = &self.users[s];
+            user.closed.iter().any(|(id, reason)| ended(id, reason) && !user.up.contains(id))
+        };
         // An old packet that reaches the side which has ended already is out of the blue, and its ABORT may overtake the SHUTDOWN
         // COMPLETE (8.4).
         let late_abort = CloseReason::AbortedByPeer { causes: Vec::new(), reason: None };
+        let told = |reason: &CloseReason| *reason == CloseReason::AbortedLocally || *reason == late_abort;
+        let gave_up_early = self.plan.both_connect && (early(0) || early(1));
+        let unheard = reasons.iter().all(|reason| *reason == CloseReason::AbortedLocally)
+            || (gave_up_early && reasons.iter().all(told));
         let disorder = self.plan.reorder + self.plan.replay + self.plan.duplicate > 0.0;
         let fine = graceful == 2 || (graceful == 1 && disorder && reasons.contains(&late_abort));
         assert!(fine || unheard, "{reasons:?} {}", self.story());

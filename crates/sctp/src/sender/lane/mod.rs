@@ -265,7 +265,10 @@ impl Lane {
     /// How fast packets leave; `None` where they are not paced, or no round trip is known.
     fn pacing_rate(&self, cx: &Context) -> Option<Rate> {
         let pacer = self.pacer.as_ref()?;
-        pacer.rate(self.controller.window(), self.controller.ssthresh(), self.srtt(cx))
+        // As T3-rtx, it waits no longer for a round trip than RTO.Max: packets that come seconds late must not keep back the next for
+        // longer than a lost one would.
+        let srtt = self.srtt(cx).map(|srtt| srtt.min(cx.config.timers.rto_max));
+        pacer.rate(self.controller.window(), self.controller.ssthresh(), srtt)
     }
 
     /// Whether the pacer keeps the next packet back; then its timer is set. The packet that T3-rtx owes and probes never wait.
@@ -479,6 +482,29 @@ mod tests {
         cx.sample_path(PathId::FIRST, Duration::from_millis(100));
         send(&mut off, &cx);
         assert!(!off.must_wait(&cx));
+    }
+
+    /// Where packets come seconds late the next one waits no longer than for a round trip of RTO.Max: half of it, with two packets a window.
+    #[test]
+    fn the_pacer_waits_no_longer_than_rto_max() {
+        let mut cx = context(Config::rfc9260().with(|c| {
+            c.pacing.enabled = true;
+            c.pacing.gain = 100;
+            c.pacing.gain_slow_start = 100;
+            c.timers.rto_max = Duration::from_secs(2);
+        }));
+        cx.sample_path(PathId::FIRST, Duration::from_secs(40));
+        let mut lane = Lane::new(&cx, Encoding::Rfc9260, SubflowId::FIRST, PathId::FIRST, 1 << 20);
+        let mut sent = 0;
+        while !lane.must_wait(&cx) {
+            let before = lane.flight;
+            lane.on_sent(cx.now, 1468);
+            lane.count_paced(&cx, before);
+            sent += 1;
+            assert!(sent < 100);
+        }
+        let at = lane.pacer.as_ref().and_then(|pacer| pacer.at).unwrap();
+        assert!(at - cx.now <= Duration::from_secs(2), "{:?}", at - cx.now);
     }
 
     fn context(config: Config) -> Context {
