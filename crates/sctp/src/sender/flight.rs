@@ -287,6 +287,11 @@ impl Flight {
         self.chunks.len()
     }
 
+    /// Of these, those under which something was sent, or given up.
+    pub(crate) fn sent(&self) -> usize {
+        self.chunks.len() - self.reserved.len()
+    }
+
     /// Keeps the next `count` numbers for the rest of a message that `lane` sends; the first of them.
     pub(crate) fn reserve(&mut self, count: u64, lane: LaneId, subflow: SubflowId) -> u64 {
         let first = self.next();

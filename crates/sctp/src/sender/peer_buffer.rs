@@ -1,7 +1,7 @@
 //! What the peer has room for: in its buffer as a whole, and for each FID (levels 1 and sf2007).
 
 use super::Sender;
-use super::flight::SentChunk;
+use super::flight::{Flight, SentChunk};
 use crate::context::Context;
 use crate::ids::{Id, SpaceId};
 use crate::negotiation::fids::Judged;
@@ -30,9 +30,11 @@ impl Sender {
         self.peer_rwnd = (self.peer_rwnd + freed).min(self.retention_left(cx));
     }
 
-    /// Memory for what was sent and is not acknowledged cumulatively, bytes.
+    /// Memory for what was sent and is not acknowledged cumulatively, bytes. Numbers that are kept for the rest of a message count with
+    /// that message, which is the user's: counted here they would close the window of a long message for itself.
     pub(super) fn retained(&self) -> u64 {
-        self.spaces.rows().iter().map(|space| space.flight.bytes() + space.flight.span() as u64 * CHUNK).sum()
+        let kept = |flight: &Flight| flight.bytes() + flight.sent() as u64 * CHUNK;
+        self.spaces.rows().iter().map(|space| kept(&space.flight)).sum()
     }
 
     /// The space of what the peer says of a FID, if it is open in that incarnation.

@@ -234,7 +234,7 @@ impl World {
         for id in &self.users[s].ids {
             let Some(association) = self.association(s, *id) else { continue };
             if association.state() != State::Closed {
-                assert_eq!(association.audit(), Ok(()), "side {s} at {}", self.now);
+                assert_eq!(association.audit(), Ok(()), "side {s} at {} {:?}", self.now, self.plan);
             }
         }
     }
