@@ -3,7 +3,7 @@
 use anabranch_base::{Duration, Instant};
 use anabranch_sctp::SubflowStats;
 
-use crate::app::{App, Received};
+use crate::app::{App, Received, Sending, Source};
 use crate::assemble::{self, MakeEngine};
 use crate::engine::Counts;
 use crate::error::RunError;
@@ -104,10 +104,11 @@ fn summary(scenario: &Scenario, seed: u64, world: &mut World) -> Summary {
             }
             _ => (Received::default(), None, None),
         };
+        let of = |sending: &Sending| (sending.connected_at, sending.closed_at, sending.failed.clone());
         let (connected_at, closed_at, sender_failed) = match &sender.app {
-            App::Source(source) => (source.connected_at, source.closed_at, source.failed.clone()),
+            App::Source(Source { sending, .. }) => of(sending),
             App::Server(server) => (server.connected_at, server.closed_at, server.failed.clone()),
-            App::Generator(made) => (made.connected_at, made.closed_at, made.failed.clone()),
+            App::Generator(generator) => of(&generator.sending),
             _ => (None, None, None),
         };
         let established_at = match flow.opened_by {

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use anabranch_base::Instant;
-use anabranch_wire::Mid;
 
-use super::growing::{Aborted, Inconsistent, PIECE, memory_of};
+use super::growing::{Inconsistent, PIECE, memory_of};
 use super::interleaved::{Added, DeliveryOrder, Finished, Interleaved, Piece};
 use super::limits::Limits;
 use super::ready::Ready;
@@ -14,6 +13,8 @@ use super::reassembly::{Joined, Reassembly, Whole};
 use crate::event::Received;
 use crate::ids::{Id, PathId, SpaceId};
 use crate::room::grow;
+
+mod giving_up;
 
 #[derive(Debug, Default)]
 struct Stream {
@@ -506,152 +507,18 @@ impl Inbound {
         self.ready.streams()
     }
 
-    /// Drops a fragment that waits for its predecessor, to make room; false when `seq` is not such a one.
-    pub(crate) fn forget_orphan(&mut self, seq: u64) -> bool {
-        let Some(len) = self.reassembly.forget_orphan(seq) else { return false };
-        self.release(SpaceId::FIRST, len);
-        self.buffered_pieces = self.buffered_pieces.saturating_sub(1);
-        true
-    }
-
-    /// The peer gives up the messages of a stream, ordered or unordered, up to `mid`. True when a message became ready where
-    /// none was.
-    pub(crate) fn skip(
-        &mut self,
-        stream: u16,
-        unordered: bool,
-        mid: Mid,
-        aborted: &mut Vec<Aborted>,
-    ) -> bool {
-        let numbered = self.numbered.get_or_insert_default();
-        let Some(number) = numbered.interleaved.number(stream, unordered, mid) else { return false };
-        for (space, bytes, pieces) in numbered.interleaved.give_up(stream, unordered, number, aborted) {
-            self.release(space, bytes);
-            self.count_pieces(space, 0, pieces);
-        }
-        let was_quiet = self.ready.is_quiet(stream);
-        if !unordered {
-            let ready = &mut self.ready;
-            let order = &mut self.numbered.get_or_insert_default().order;
-            order.skip(stream, number, |message| ready.push_other(message));
-        }
-        was_quiet && !self.ready.is_quiet(stream)
-    }
-
-    /// The peer gives up what is missing of DATA before `floor`, and the messages that it `lists` by stream and SSN.
-    pub(crate) fn give_up_before(
-        &mut self,
-        floor: u64,
-        lists: impl Fn(u16, u16) -> bool,
-        aborted: &mut Vec<Aborted>,
-    ) {
-        let (bytes, pieces) = self.reassembly.give_up_before(floor, lists, aborted);
-        self.uncharge(bytes, pieces);
-    }
-
-    /// The peer gives up what is missing of an ordered stream up to `ssn`: "immediately make available for delivery stream
-    /// sequence numbers earlier than or equal to the stream sequence number listed" (RFC 3758, 3.6), and what waits behind
-    /// them. True when a message became ready where none was.
-    // rfc3758:3.6-7 rfc3758:3.6-8
-    pub(crate) fn skip_ssn(&mut self, stream: u16, ssn: u16) -> bool {
-        let id = usize::from(stream);
-        // How many messages are skipped: half of the numbers at most, or it is an old story.
-        let next = self.streams.get(id).map_or(0, |stream| stream.next);
-        let skipped = ssn.wrapping_sub(next).wrapping_add(1);
-        if skipped == 0 || skipped > 1 << 15 {
-            return false;
-        }
-        grow(&mut self.streams, id + 1);
-        let Some(state) = self.streams.get_mut(id) else { return false };
-        let was_quiet = self.ready.is_quiet(stream);
-        let mut left = skipped;
-        while let Some(entry) = state.waiting.first_entry() {
-            // What waits is ahead of what is delivered: its distance needs no sign.
-            let ahead = entry.get().ssn.wrapping_sub(state.next);
-            if ahead > left {
-                break;
-            }
-            left = left.saturating_sub(ahead + 1);
-            state.next = state.next.wrapping_add(ahead).wrapping_add(1);
-            let message = entry.remove().message;
-            self.waiting -= memory_of(&message);
-            self.ready.push_other(message);
-        }
-        state.next = state.next.wrapping_add(left);
-        was_quiet && !self.ready.is_quiet(stream)
-    }
-
-    /// The next message of some streams (of all, if none is listed) has the number 0. Nothing of them can wait for another,
-    /// unless the peer left out numbers: that is given up, and so is what has begun and not ended.
-    // rfc6525:5.2.2-7
-    // rfc8260:2-2
-    pub(crate) fn reset_streams(&mut self, streams: &[u16], aborted: &mut Vec<Aborted>) {
-        let numbered = self.numbered.as_ref().map_or(0, |numbered| numbered.interleaved.streams());
-        let last = self.streams.len().max(numbered);
-        let all = 0..u16::try_from(last).unwrap_or(u16::MAX);
-        let (listed, all) = if streams.is_empty() { (&[][..], all) } else { (streams, 0..0) };
-        if streams.is_empty() {
-            self.give_up_fragments(None, aborted);
-        }
-        for id in listed.iter().copied().chain(all) {
-            if !streams.is_empty() {
-                self.give_up_fragments(Some(id), aborted);
-            }
-            if let Some(stream) = self.streams.get_mut(usize::from(id)) {
-                let waiting = std::mem::take(stream).waiting;
-                for whole in waiting.into_values() {
-                    self.waiting -= memory_of(&whole.message);
-                    self.forget(&whole.message);
-                }
-            }
-            let Some(numbered) = &mut self.numbered else { continue };
-            for message in numbered.order.reset(id) {
-                self.forget(&message);
-            }
-        }
-    }
-
-    /// What has come of messages of a stream, or of all, that are not whole is given up.
-    fn give_up_fragments(&mut self, stream: Option<u16>, aborted: &mut Vec<Aborted>) {
-        let (bytes, pieces) = self.reassembly.give_up(stream, aborted);
-        let mut freed = vec![(SpaceId::FIRST, bytes, pieces)];
-        if let Some(numbered) = &mut self.numbered {
-            freed.extend(numbered.interleaved.reset(stream, aborted));
-            for (index, reassembly) in numbered.by_space.iter_mut().enumerate() {
-                let (bytes, pieces) = reassembly.give_up(stream, aborted);
-                freed.push((SpaceId::at(index), bytes, pieces));
-            }
-        }
-        for (space, bytes, pieces) in freed {
-            self.release(space, bytes);
-            self.count_pieces(space, 0, pieces);
-        }
-    }
-
     /// A message is not held any more.
     fn forget(&mut self, message: &Received) {
         self.release(message.space, message.len());
         self.count_pieces(message.space, 0, message.count());
     }
 
-    /// Begins sequence spaces anew (restart); what is ready stays readable. Gives the bytes of what is not.
-    pub(crate) fn restart(&mut self, aborted: &mut Vec<Aborted>) -> usize {
-        let before = self.buffered_bytes;
-        self.give_up_fragments(None, aborted);
-        self.reassembly = Reassembly::default();
-        self.streams.clear();
-        self.waiting = 0;
-        self.numbered = None;
-        // What is ready belongs to no space any more: none is charged for it.
-        self.buffered_of_others.clear();
-        for message in self.ready.iter_mut() {
-            message.space = SpaceId::FIRST;
-        }
-        self.buffered_bytes = 0;
-        let ready: usize = self.ready.iter().map(Received::len).sum();
-        self.charge(SpaceId::FIRST, ready);
-        self.buffered_pieces = self.ready.iter().map(Received::count).sum();
-        before.saturating_sub(ready)
+    /// Drops a fragment that waits for its predecessor, to make room; false when `seq` is not such a one.
+    pub(crate) fn forget_orphan(&mut self, seq: u64) -> bool {
+        let Some(len) = self.reassembly.forget_orphan(seq) else { return false };
+        self.release(SpaceId::FIRST, len);
+        self.buffered_pieces = self.buffered_pieces.saturating_sub(1);
+        true
     }
 
     /// Whether what is charged, in all and to each space, is what a count gives: for tests.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use anabranch_base::{Duration, Instant};
 
 use super::envelope::{Envelope, Opened, Opener};
-use super::received::Received;
-use crate::engine::{Engine, Notice};
+use super::received::{Received, Receiving};
+use crate::engine::Engine;
 use crate::scenario::{Flow, MessageSource, Traffic};
 
 /// What came of one source.
@@ -77,29 +77,11 @@ impl Collector {
     pub(crate) fn sources(&self) -> &[Deliveries] {
         &self.sources
     }
+}
 
-    pub(crate) fn run(&mut self, now: Instant, engine: &mut Engine) -> bool {
-        let mut told = false;
-        while let Some(notice) = engine.poll_notice() {
-            told = true;
-            match notice {
-                Notice::Readable => self.take(now, engine),
-                Notice::PeerClosed => {
-                    self.take(now, engine);
-                    self.received.ended_at.get_or_insert(now);
-                    engine.close(now);
-                }
-                Notice::Connected => {
-                    self.received.connected_at.get_or_insert(now);
-                }
-                Notice::Writable | Notice::Closed => {}
-                Notice::Failed(why) => {
-                    self.take(now, engine);
-                    self.failed.get_or_insert(why);
-                }
-            }
-        }
-        told
+impl Receiving for Collector {
+    fn notes(&mut self) -> (&mut Received, &mut Option<String>) {
+        (&mut self.received, &mut self.failed)
     }
 
     fn take(&mut self, now: Instant, engine: &mut Engine) {

@@ -6,8 +6,9 @@ use anabranch_base::{Duration, Instant, Rng};
 use bytes::Bytes;
 
 use super::envelope::Envelope;
-use crate::engine::{Engine, Notice};
-use crate::scenario::{Flow, MessageSource, Reliability, TimedChange, Traffic};
+use super::sending::Sending;
+use crate::engine::Engine;
+use crate::scenario::{Flow, MessageSource, Reliability, Traffic};
 
 /// One source and what it has made.
 #[derive(Debug)]
@@ -34,16 +35,10 @@ pub(crate) struct Generator {
     rest: Option<(u16, Bytes)>,
     /// Whose turn it is among those that always have a message.
     turn: usize,
-    stop: Option<Instant>,
-    changes: VecDeque<TimedChange>,
-    open: bool,
-    connected: bool,
+    /// The time of its sources has begun.
+    begun: bool,
     blocked: bool,
-    closing: bool,
-    /// When it was told that there is a connection.
-    pub(crate) connected_at: Option<Instant>,
-    pub(crate) closed_at: Option<Instant>,
-    pub(crate) failed: Option<String>,
+    pub(crate) sending: Sending,
 }
 
 impl Generator {
@@ -65,24 +60,18 @@ impl Generator {
             rng,
             rest: None,
             turn: 0,
-            stop: flow.stop.map(|after| Instant::ZERO + after),
-            changes: flow.events.iter().cloned().collect(),
-            open: false,
-            connected: false,
+            begun: false,
             blocked: false,
-            closing: false,
-            connected_at: None,
-            closed_at: None,
-            failed: None,
+            sending: Sending::new(flow),
         }
     }
 
     /// The flow has been opened: the time of its sources begins.
     pub(crate) fn opened(&mut self, now: Instant) {
-        if self.open {
+        self.sending.opened();
+        if std::mem::replace(&mut self.begun, true) {
             return;
         }
-        self.open = true;
         for maker in &mut self.makers {
             let first = now + maker.source.start.draw(&mut self.rng);
             maker.next = Some(first);
@@ -103,51 +92,30 @@ impl Generator {
 
     /// When it has to be woken: for the next message, a change, or to stop.
     pub(crate) fn wakes_at(&self, now: Instant) -> Option<Instant> {
-        if self.closing || !self.open {
+        if !self.sending.is_open() {
             return None;
         }
-        let messages = self.makers.iter().filter_map(|maker| maker.next).min();
-        let change = self.changes.front().map(|next| Instant::ZERO + next.at);
-        [messages, change, self.stop].into_iter().flatten().filter(|at| *at > now).min()
+        let messages = self.makers.iter().filter_map(|maker| maker.next).filter(|at| *at > now).min();
+        messages.into_iter().chain(self.sending.wakes_at(now)).min()
     }
 
     pub(crate) fn run(&mut self, now: Instant, engine: &mut Engine) -> bool {
-        let mut told = false;
-        while let Some(notice) = engine.poll_notice() {
-            told = true;
-            match notice {
-                Notice::Connected => {
-                    self.opened(now);
-                    self.connected = true;
-                    self.connected_at.get_or_insert(now);
-                    self.unblock();
-                }
-                Notice::Writable => self.unblock(),
-                Notice::Readable => engine.take_all(now, |_, _| ()),
-                Notice::PeerClosed => {}
-                Notice::Closed => {
-                    self.closing = true;
-                    self.closed_at.get_or_insert(now);
-                }
-                Notice::Failed(why) => {
-                    self.closing = true;
-                    self.failed.get_or_insert(why);
-                }
+        let told = self.sending.hear(now, engine);
+        if told.room {
+            self.unblock();
+        }
+        if self.sending.is_open() {
+            // Who has not opened the flow begins when it is there.
+            self.opened(now);
+            self.make(now);
+            if !self.blocked {
+                self.fill(now, engine);
+            }
+            if self.is_done(now) {
+                self.sending.done(now, engine);
             }
         }
-        if !self.open || self.closing {
-            return told;
-        }
-        self.change(now, engine);
-        self.make(now);
-        if !self.blocked {
-            self.fill(now, engine);
-        }
-        if self.is_done(now) && self.connected {
-            self.closing = true;
-            engine.close(now);
-        }
-        told
+        told.any
     }
 
     fn unblock(&mut self) {
@@ -157,31 +125,16 @@ impl Generator {
         }
     }
 
-    /// Changes of the subflows whose time has come.
-    fn change(&mut self, now: Instant, engine: &mut Engine) {
-        while self.changes.front().is_some_and(|next| Instant::ZERO + next.at <= now) {
-            let Some(TimedChange { at, change }) = self.changes.pop_front() else { return };
-            if let Err(error) = engine.change(now, &change) {
-                let message = format!("the event at {} s: {error}", at.as_secs_f64());
-                self.failed.get_or_insert(message);
-            }
-        }
-    }
-
-    fn is_stopped(&self, now: Instant) -> bool {
-        self.stop.is_some_and(|stop| stop <= now)
-    }
-
     /// Nothing waits, and nothing more is made.
     fn is_done(&self, now: Instant) -> bool {
-        let stopped = self.is_stopped(now);
+        let stopped = self.sending.is_stopped(now);
         let over = |maker: &Maker| maker.waiting.is_empty() && (stopped || maker.is_exhausted());
         self.rest.is_none() && self.makers.iter().all(over)
     }
 
     /// Messages whose time has come.
     fn make(&mut self, now: Instant) {
-        let until = self.stop;
+        let until = self.sending.stop();
         for (place, maker) in self.makers.iter_mut().enumerate() {
             let Some(every) = maker.source.every else { continue };
             while let Some(at) = maker.next.filter(|at| *at <= now && until.is_none_or(|stop| *at < stop)) {
@@ -257,7 +210,7 @@ impl Generator {
         if let Some((_, place)) = oldest {
             return Some(place);
         }
-        if self.is_stopped(now) {
+        if self.sending.is_stopped(now) {
             return None;
         }
         let count = self.makers.len();

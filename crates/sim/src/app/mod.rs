@@ -5,6 +5,7 @@ mod collector;
 mod envelope;
 mod generator;
 mod received;
+mod sending;
 mod server;
 mod sink;
 mod source;
@@ -18,6 +19,8 @@ pub(crate) use client::{Client, News};
 pub(crate) use collector::{Collector, Deliveries};
 pub(crate) use generator::Generator;
 pub(crate) use received::Received;
+use received::Receiving as _;
+pub(crate) use sending::Sending;
 pub(crate) use server::Server;
 pub(crate) use sink::Sink;
 pub(crate) use source::Source;
@@ -55,9 +58,9 @@ impl App {
     pub(crate) fn run(&mut self, now: Instant, engine: &mut Engine) -> bool {
         match self {
             Self::Source(source) => source.run(now, engine),
-            Self::Sink(sink) => sink.run(now, engine),
+            Self::Sink(sink) => sink.listen(now, engine),
             Self::Generator(generator) => generator.run(now, engine),
-            Self::Collector(collector) => collector.run(now, engine),
+            Self::Collector(collector) => collector.listen(now, engine),
             Self::Server(server) => server.run(now, engine),
             Self::Client(client) => client.run(now, engine),
         }

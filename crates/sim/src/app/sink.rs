@@ -2,9 +2,9 @@
 
 use anabranch_base::Instant;
 
-use super::received::Received;
+use super::received::{Received, Receiving};
 use crate::content::is_content;
-use crate::engine::{Engine, Notice};
+use crate::engine::Engine;
 use crate::scenario::{Flow, Traffic};
 
 /// Takes everything at once.
@@ -45,29 +45,11 @@ impl Sink {
         let too_much = self.expected.is_some_and(|expected| self.taken > expected);
         if !self.check || (self.intact && !whole && !too_much) { None } else { Some(self.intact && whole) }
     }
+}
 
-    pub(crate) fn run(&mut self, now: Instant, engine: &mut Engine) -> bool {
-        let mut told = false;
-        while let Some(notice) = engine.poll_notice() {
-            told = true;
-            match notice {
-                Notice::Readable => self.take(now, engine),
-                Notice::PeerClosed => {
-                    self.take(now, engine);
-                    self.received.ended_at.get_or_insert(now);
-                    engine.close(now);
-                }
-                Notice::Connected => {
-                    self.received.connected_at.get_or_insert(now);
-                }
-                Notice::Writable | Notice::Closed => {}
-                Notice::Failed(why) => {
-                    self.take(now, engine);
-                    self.failed.get_or_insert(why);
-                }
-            }
-        }
-        told
+impl Receiving for Sink {
+    fn notes(&mut self) -> (&mut Received, &mut Option<String>) {
+        (&mut self.received, &mut self.failed)
     }
 
     fn take(&mut self, now: Instant, engine: &mut Engine) {
