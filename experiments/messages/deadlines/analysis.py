@@ -10,6 +10,8 @@ from anabranch_lab.experiment import Figure as Entry
 from anabranch_lab.grid import Grid
 from anabranch_lab.results import Results
 
+from ..common import drawing
+
 MEASURES = {
     # Per cent of the frames made.
     "in_time": f"100.0 * {grid.of_source('both', 'video', 'in_time')} / {grid.of_source('both', 'video', 'made')}",
@@ -98,12 +100,12 @@ def figure(runs: Grid) -> Figure:
     ):
         for reliability, colour, marker in zip(runs.values("reliability"), plots.CYCLE, "osv^", strict=False):
             curve = runs.curve("in_time", over="loss", reliability=reliability, subflows=subflows)
-            bars(axes, curve, reliability, colour, marker)
+            drawing.over_loss(axes, curve, reliability, colour, marker)
         plots.label(axes, title, "packets lost, %", "frames in time, %")
     for subflows, style in (("one", "-"), ("two", "--")):
         for reliability, colour, marker in zip(("full", "timed"), plots.CYCLE, "os", strict=False):
             curve = runs.curve("bulk", over="loss", reliability=reliability, subflows=subflows)
-            bars(
+            drawing.over_loss(
                 panels[2],
                 curve,
                 f"{reliability}, {subflows} subflow" + "s" * (subflows == "two"),
@@ -115,18 +117,3 @@ def figure(runs: Grid) -> Figure:
     panels[0].legend(fontsize="small")
     panels[2].legend(fontsize="small")
     return drawn
-
-
-def bars(axes, curve, label: str, colour: str, marker: str, style: str = "-") -> None:
-    """One curve with its intervals."""
-    axes.errorbar(
-        [100 * loss for loss in curve.x],
-        curve.means,
-        yerr=curve.halves,
-        label=label,
-        color=colour,
-        marker=marker,
-        linestyle=style,
-        markersize=4,
-        capsize=2,
-    )

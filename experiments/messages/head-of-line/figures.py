@@ -5,6 +5,7 @@ from matplotlib.figure import Figure
 from anabranch_lab import plots
 from anabranch_lab.experiment import Figure as Entry
 
+from ..common import drawing
 from ..common.latency import Ways
 
 SHOWN = (
@@ -50,16 +51,7 @@ def figure(runs: Ways, measure: str, label: str, log: bool = True) -> Figure:
     for axes, path, letter in zip(panels, runs.paths, "abc", strict=False):
         for way, colour, marker in zip(SHOWN, (*plots.CYCLE, "black", "grey"), "osPv^Dx*", strict=False):
             curve = runs.curve(measure, way, path)
-            axes.errorbar(
-                [100 * loss for loss in curve.x],
-                curve.means,
-                yerr=curve.halves,
-                label=way,
-                color=colour,
-                marker=marker,
-                markersize=4,
-                capsize=2,
-            )
+            drawing.over_loss(axes, curve, way, colour, marker)
         plots.label(axes, f"({letter}) {path}", "packets lost, %", label, log_y=log)
     panels[0].legend(fontsize="small")
     return drawn
