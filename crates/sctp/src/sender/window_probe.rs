@@ -26,8 +26,9 @@ impl Sender {
         let Some(space) = self.spaces.get_mut(next.space) else { return false };
         let quiet = match space.flight.first_reserved() {
             None => space.flight.is_empty(),
-            // Only what comes next for the peer can make it move.
-            Some(first) => subflow.reserved.start == first && lanes_quiet,
+            // Only what comes next for the peer can make it move. If that is the earliest number of all, whatever else is under way
+            // waits for it, and no probe of another subflow finds room before.
+            Some(first) => subflow.reserved.start == first && (lanes_quiet || first == space.flight.first()),
         };
         if !quiet {
             return false;

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::config::Config;
+use crate::receiver::growing::Aborted;
 
 fn message(seq: u64, ssn: u16) -> Arrived<'static> {
     Arrived {
