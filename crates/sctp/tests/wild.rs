@@ -60,6 +60,8 @@ fn lives_that_found_something() {
     lives([1_049_683, 1_053_833]);
     // Numbers kept for the rest of a long message were counted as if they had been sent.
     lives([1_058_164]);
+    // A user aborts before the peer knows that the association is up: the peer begins another one.
+    lives([3_001_975]);
     // The rest of a message waited for a window that only the rest of that message could open.
     lives([2_050_845]);
     // Both connect, and one closes before the other has answered.

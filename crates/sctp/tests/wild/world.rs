@@ -178,6 +178,12 @@ impl World {
                 user.ids.iter().filter(|id| !gave_up(id)).filter_map(|id| self.ends[s].view(*id)?.remote());
             let second = !stranger && known.any(|remote| remote.ip() == peer);
             assert!(!honest || !second, "a second association with the same peer: {event:?}");
+            // A peer that has not heard that the first was up, nor that its user aborted it, is told that its cookie is stale, begins
+            // another one, and sends what was never acknowledged: each association delivers a message once.
+            if !stranger && user.closed.values().any(|reason| *reason == CloseReason::AbortedLocally) {
+                user.next_in.clear();
+                user.unordered_in.clear();
+            }
             user.ids.push(id);
         }
         if matches!(event, Event::Accepted { .. } | Event::Established { .. }) {
