@@ -169,6 +169,27 @@ fn numbers_far_from_the_window() {
     }
 }
 
+/// C5. Every chunk takes a byte of the window at least: what is numbered further ahead is of another incarnation (a restart may keep the
+/// tags), and would be joined with the messages of this one. Up to there it is taken.
+#[test]
+fn numbers_beyond_what_the_window_holds() {
+    for (window, reach) in [(20_000, 1 << 17), (1 << 20, 1 << 20)] {
+        for (ahead, taken) in [(reach - 1, true), (reach, false), (reach + 1, false), (139_000_000, false)] {
+            let config = Config::rfc9260().with(|c| c.limits.receive_window = window);
+            let mut script = Script::established(&config);
+            let far = Data {
+                flags: DataFlags { unordered: true, ..DataFlags::WHOLE },
+                ..data(TSN_Z.wrapping_add(ahead), 0, b"far away")
+            };
+            script.send(|out| far.emit(out));
+            assert_eq!(script.pair.received.len(), usize::from(taken), "{ahead} with a window of {window}");
+            // Nor is it acknowledged: its sender may send it again.
+            let island = script.pair.a.view(script.a).unwrap().stats().out_of_order_received;
+            assert_eq!(island, u64::from(taken), "{ahead} with a window of {window}");
+        }
+    }
+}
+
 /// C5. Fragments, whole messages, ordered and not, with and without user data, in any order: an ABORT at most, and books in order.
 #[test]
 fn data_without_sense() {

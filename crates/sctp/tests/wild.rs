@@ -64,6 +64,8 @@ fn lives_that_found_something() {
     lives([3_001_975]);
     // The rest of a message waited for a window that only the rest of that message could open.
     lives([2_050_845]);
+    // Data of a forgotten incarnation, whose tags were the same, was joined with that of this one.
+    lives([3_030_195]);
     // Both connect, and one closes before the other has answered.
     lives([1_013_186, 1_023_706, 1_038_841]);
 }

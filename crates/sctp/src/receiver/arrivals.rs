@@ -157,7 +157,12 @@ impl Receiver {
             cx.record(SubflowId::FIRST, PathId::FIRST, event);
             return Ok(Err(Taken::Done));
         }
-        if self.resets.is_some() && read.space == SpaceId::FIRST && self.comes_too_early(seq, arrival, data) {
+        if arrival == Arrival::BeyondHole && seq >= space.reach(cx.config.limits.receive_window) {
+            // Of another incarnation of the association, or of a sender without regard for the window.
+            read.summary.immediate = true;
+            return Ok(Err(Taken::Done));
+        }
+        if self.resets.is_some() && read.space == SpaceId::FIRST && self.comes_too_early(seq, data) {
             return Ok(Err(Taken::Done));
         }
         if !self.make_room(cx, read.space, seq, arrival, data) {
@@ -186,12 +191,7 @@ impl Receiver {
     /// Whether a chunk counts as not received, where streams may be reset (RFC 6525).
     // rfc6525:5.2.2-4 rfc6525:5.2.2-8
     #[inline]
-    fn comes_too_early(&self, seq: u64, arrival: Arrival, data: &DataChunk<'_>) -> bool {
-        let next = self.spaces.first().map_or(0, |space| space.received.next());
-        // After an SSN/TSN reset the old TSNs lie half of the numbers ahead: nobody sends that far ahead.
-        if arrival == Arrival::BeyondHole && seq - next > 1 << 30 {
-            return true;
-        }
+    fn comes_too_early(&self, seq: u64, data: &DataChunk<'_>) -> bool {
         // Its stream is about to be reset, and the chunk is of the time after that (E2). "MUST be queued locally and held"
         // has the same effect, for a sender that keeps to A1 has not sent it.
         let boundary = self.resets.as_ref().and_then(|resets| resets.boundary.as_ref());

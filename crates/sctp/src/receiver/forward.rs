@@ -11,10 +11,6 @@ use crate::context::Context;
 use crate::event::Event;
 use crate::ids::SpaceId;
 
-/// How many numbers ahead a peer may give up at least, however small the receive window is: who sends a few of them each time its
-/// retransmission timer expires, and hears nothing, gives up more than a window.
-const LEAST_REACH: u64 = 1 << 17;
-
 impl Receiver {
     /// FORWARD-TSN: the peer gives up DATA.
     // rfc3758:3.1-2
@@ -76,9 +72,9 @@ impl Receiver {
         let space = self.spaces.get_mut(at)?;
         // "for the purposes of sending a SACK, the receiver MUST follow the same rules as if a DATA chunk had been received".
         read.summary.has_data = true;
-        let reach = LEAST_REACH.max(u64::from(cx.config.limits.receive_window));
+        let reach = space.reach(cx.config.limits.receive_window);
         let last = space.unwrap(cumulative).filter(|last| *last >= space.received.next());
-        let Some(floor) = last.map(|last| last + 1).filter(|floor| *floor <= space.received.end() + reach)
+        let Some(floor) = last.map(|last| last + 1).filter(|floor| *floor <= reach)
         else {
             // Out of date: "The receiver SHOULD send a SACK to its peer ... since such a duplicate may indicate the previous SACK was
             // lost". Or further ahead than a peer can have sent that obeys the window: it moves nothing either.

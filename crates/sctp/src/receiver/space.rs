@@ -7,6 +7,10 @@ use super::map::ReceiveMap;
 use super::timing::AckTiming;
 use crate::ids::PathId;
 
+/// How far ahead of what has arrived a peer may number at least, however small the receive window is: who gives up a few messages
+/// each time its retransmission timer expires, and hears nothing, gives up more numbers than a window has bytes.
+const LEAST_REACH: u64 = 1 << 17;
+
 /// Numbers are unwrapped: 0 is the peer's Initial TSN.
 #[derive(Debug)]
 pub(super) struct ReceiveSpace {
@@ -61,6 +65,12 @@ impl ReceiveSpace {
     // rfc9260:6.2-16
     pub(super) fn cumulative(&self) -> Tsn {
         self.base.add((self.received.next() as u32).wrapping_sub(1))
+    }
+
+    /// The number that an honest peer has not reached yet: each takes a byte of the window at least. What is numbered from there on
+    /// was meant for another incarnation of the association (before a restart, or an SSN/TSN reset), or is an attempt.
+    pub(super) fn reach(&self, receive_window: u32) -> u64 {
+        self.received.end() + LEAST_REACH.max(u64::from(receive_window))
     }
 
     /// Unwraps a TSN around what has been received; `None` before the peer's Initial TSN.
