@@ -306,6 +306,41 @@ fn tsns_begin_anew_on_both_sides() {
     assert_eq!(pair.z.view(z).unwrap().state(), State::Established);
 }
 
+/// Both ask at once: one for new numbers on both sides, the other for the streams of the first. Neither may wait for the other's end: the
+/// reset of a stream fails at once, with the code for it, and may be asked for again.
+#[test]
+fn an_ssn_tsn_reset_and_a_reset_of_incoming_streams_cross() {
+    let (mut pair, a, z) = Pair::established(5, &config(false));
+    let mut counted = Counted::default();
+    for (side, id) in [(Side::A, a), (Side::Z, z)] {
+        counted.send(&mut pair, side, id, 3, 10);
+    }
+    pair.run_for(Duration::from_secs(1));
+    pair.events.clear();
+    let now = pair.now;
+    pair.a.association(a).unwrap().reset_association(now).unwrap();
+    pair.z.association(z).unwrap().reset_streams(now, Direction::Incoming, &[3]).unwrap();
+    pair.run_for(Duration::from_secs(2));
+    let refused = Event::StreamsReset {
+        direction: Direction::Incoming,
+        streams: vec![3],
+        outcome: Reconfigured::Failed { result: 4 },
+    };
+    let performed = Event::AssociationReset { outcome: Reconfigured::Performed };
+    for (side, expected) in [(Side::A, &performed), (Side::Z, &performed), (Side::Z, &refused)] {
+        let count = pair.events.iter().filter(|(at, _, event)| *at == side && event == expected).count();
+        assert_eq!(count, 1, "{side:?} {expected:?}: {:?}", pair.events);
+    }
+    for (side, id) in [(Side::A, a), (Side::Z, z)] {
+        counted.send(&mut pair, side, id, 3, 10);
+    }
+    let now = pair.now;
+    pair.z.association(z).unwrap().reset_streams(now, Direction::Incoming, &[3]).unwrap();
+    pair.run_for(Duration::from_secs(2));
+    counted.all_came(&pair);
+    assert!(pair.events.contains(&(Side::Z, z, reset(Direction::Incoming, &[3]))));
+}
+
 // rfc6525:5.2.5-1 rfc6525:5.2.5-2 rfc6525:5.2.6-1
 #[test]
 fn more_streams_for_both() {

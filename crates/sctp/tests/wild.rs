@@ -66,6 +66,8 @@ fn lives_that_found_something() {
     lives([2_050_845]);
     // Data of a forgotten incarnation, whose tags were the same, was joined with that of this one.
     lives([3_030_195]);
+    // One asked for new numbers, the other for a reset of its peer's streams, and each waited for the other.
+    lives([3_039_627]);
     // Both connect, and one closes before the other has answered.
     lives([1_013_186, 1_023_706, 1_038_841]);
 }

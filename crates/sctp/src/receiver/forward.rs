@@ -74,8 +74,7 @@ impl Receiver {
         read.summary.has_data = true;
         let reach = space.reach(cx.config.limits.receive_window);
         let last = space.unwrap(cumulative).filter(|last| *last >= space.received.next());
-        let Some(floor) = last.map(|last| last + 1).filter(|floor| *floor <= reach)
-        else {
+        let Some(floor) = last.map(|last| last + 1).filter(|floor| *floor <= reach) else {
             // Out of date: "The receiver SHOULD send a SACK to its peer ... since such a duplicate may indicate the previous SACK was
             // lost". Or further ahead than a peer can have sent that obeys the window: it moves nothing either.
             read.summary.immediate = true;

@@ -163,9 +163,12 @@ impl Association {
         if overlaps || (fresh && have_left && self.sender.deferred_bytes() == 0) {
             return Some(result::NOTHING);
         }
-        // Each side would wait for the other's next request, and that for the answer to the one before.
+        // Each side would wait for the other's next request, and that for the answer to the one before. An SSN/TSN reset of ours waits
+        // until nothing of the peer's is under way: messages that need a subflow wait there for the peer's next request, too.
         let ours = reconfig.outstanding.as_ref().map(|outstanding| &outstanding.request);
-        if matches!(ours, Some(Request::ResetIncoming { .. })) || reconfig.room() == 0 {
+        let waits_for_the_peer =
+            matches!(ours, Some(Request::ResetIncoming { .. } | Request::ResetAssociation));
+        if waits_for_the_peer || reconfig.room() == 0 {
             return Some(result::BUSY);
         }
         let now = have_left && reconfig.outstanding.is_none();
