@@ -19,21 +19,35 @@ use anabranch_base::{Duration, Rng};
 /// Lives one after the other; those that fail are told by their seeds, with which `SEED=n cargo test --test wild one` repeats
 /// them.
 fn lives(seeds: impl IntoIterator<Item = u64>) {
+    lives_of(Kind::Reliable, seeds);
+}
+
+/// Whether messages may be given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Reliable,
+    Partial,
+}
+
+fn lives_of(kind: Kind, seeds: impl IntoIterator<Item = u64>) {
     let mut failed = Vec::new();
     for seed in seeds {
-        let outcome = std::panic::catch_unwind(|| life(seed));
+        let outcome = std::panic::catch_unwind(|| life(kind, seed));
         if outcome.is_err() {
             // At once: a long run may be ended before its end.
-            eprintln!("life {seed} failed");
+            eprintln!("{kind:?} life {seed} failed");
             failed.push(seed);
         }
     }
-    assert!(failed.is_empty(), "{} lives failed: seeds {failed:?}", failed.len());
+    assert!(failed.is_empty(), "{} {kind:?} lives failed: seeds {failed:?}", failed.len());
 }
 
-fn life(seed: u64) {
+fn life(kind: Kind, seed: u64) {
     let mut rng = Rng::stream(seed, "test", "wild");
-    let plan = plan::draw(&mut rng);
+    let mut plan = plan::draw(&mut rng);
+    if kind == Kind::Partial {
+        plan = plan.with_partial_reliability(&mut rng);
+    }
     let mut world = world::World::new(seed, plan, rng);
     world.run(Duration::from_secs(4000));
     world.settle();
@@ -47,6 +61,12 @@ fn wild_lives_1() {
 #[test]
 fn wild_lives_2() {
     lives(1000..1500);
+}
+
+/// Messages may be given up, and each has the fate that its sender is told.
+#[test]
+fn wild_lives_with_partial_reliability() {
+    lives_of(Kind::Partial, 0..500);
 }
 
 /// Lives that found faults, each of its own kind.
@@ -72,19 +92,23 @@ fn lives_that_found_something() {
     lives([1_013_186, 1_023_706, 1_038_841]);
 }
 
-/// `SEED`: one life again.
+/// `SEED`: one life again; `PARTIAL=1` where messages may be given up.
 #[test]
 #[ignore = "needs SEED"]
 fn one() {
-    life(std::env::var("SEED").unwrap().parse().unwrap());
+    life(kind_told(), std::env::var("SEED").unwrap().parse().unwrap());
 }
 
-/// `LIVES`: so many, from `FROM` on.
+fn kind_told() -> Kind {
+    if std::env::var_os("PARTIAL").is_some() { Kind::Partial } else { Kind::Reliable }
+}
+
+/// `LIVES`: so many, from `FROM` on; `PARTIAL=1` where messages may be given up.
 #[test]
 #[ignore = "takes as long as it is told to: make soak"]
 fn wild_lives_without_end() {
     let number =
         |name: &str, default| std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(default);
     let (from, count) = (number("FROM", 1_000_000), number("LIVES", 10_000));
-    lives(from..from + count);
+    lives_of(kind_told(), from..from + count);
 }

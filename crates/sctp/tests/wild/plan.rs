@@ -36,6 +36,17 @@ pub(crate) struct Plan {
     pub(crate) aborts: bool,
     pub(crate) resets: f64,
     pub(crate) changes: f64,
+    /// How many of the messages may be given up (RFC 3758).
+    pub(crate) partial: f64,
+}
+
+impl Plan {
+    /// The same life, in which messages may be given up, and the user asks what became of each.
+    pub(crate) fn with_partial_reliability(mut self, rng: &mut Rng) -> Self {
+        self.config.extensions.partial_reliability = true;
+        self.partial = one_of(rng, &[0.1, 0.5, 1.0]);
+        self
+    }
 }
 
 fn one_of<T: Clone>(rng: &mut Rng, values: &[T]) -> T {
@@ -143,6 +154,7 @@ pub(crate) fn draw(rng: &mut Rng) -> Plan {
         aborts: rng.chance(0.05),
         resets: if reconfigures && rng.chance(0.6) { 0.02 } else { 0.0 },
         changes: if rng.chance(0.4) { 0.03 } else { 0.0 },
+        partial: 0.0,
         config,
     }
 }

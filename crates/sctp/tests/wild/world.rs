@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use anabranch_base::{Dscp, Duration, Ecn, Instant, Meta, Rng};
 use anabranch_sctp::{
-    Association, AssociationId, CloseReason, Direction, Endpoint, EndpointConfig, Event, Message, Received,
-    State, SubflowSpec, properties,
+    Association, AssociationId, CloseReason, Direction, Endpoint, EndpointConfig, Event, Message, MessageId,
+    MessageOptions, Received, Reliability, State, SubflowSpec, properties,
 };
 use anabranch_wire::crc32c;
 use bytes::Bytes;
@@ -19,6 +19,18 @@ const SIDES: [Side; 2] = [Side::A, Side::Z];
 /// What a stranger sends as data.
 const EVIL: u8 = 0xEE;
 const HEADER: usize = 8;
+
+/// A message as its user knows it: stream, whether unordered, number.
+type Name = (u16, bool, u32);
+
+/// What became of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Delivered,
+    /// Given up; whether a part of it had been sent.
+    Abandoned(bool),
+    Failed,
+}
 
 /// What one user has said and heard, whatever became of the endpoints below.
 #[derive(Debug, Default)]
@@ -40,6 +52,13 @@ struct User {
     dropped: usize,
     /// Its clock is ahead by so much, nanoseconds.
     ahead: i64,
+    /// Messages that may be given up.
+    spared: BTreeSet<Name>,
+    /// Those whose fate was asked for, and their fates.
+    asked: BTreeMap<(AssociationId, MessageId), Name>,
+    fates: BTreeMap<(AssociationId, MessageId), Fate>,
+    /// Those of the peer that came, where messages may be given up.
+    heard: BTreeSet<Name>,
 }
 
 #[derive(Clone, Debug)]
@@ -198,8 +217,11 @@ impl World {
                 assert!(!honest || stranger, "nobody has restarted");
             }
             Event::PartialDeliveryAborted { .. } => {
-                assert!(!honest || stranger, "{event:?}");
+                assert!(!honest || stranger || self.plan.partial > 0.0, "{event:?}");
             }
+            Event::Delivered { message, .. } => user.becomes(id, message, Fate::Delivered),
+            Event::Abandoned { message, sent, .. } => user.becomes(id, message, Fate::Abandoned(sent)),
+            Event::Failed { message, .. } => user.becomes(id, message, Fate::Failed),
             _ => assert!(!user.closed.contains_key(&id), "{event:?} after the end"),
         }
     }
@@ -224,7 +246,9 @@ impl World {
                 let Some(received) = joined(unfinished, received) else { continue };
                 if peer && self.plan.corrupt == 0.0 {
                     let strict = honest && !self.gave_up(1 - s);
-                    self.users[s].heard(received, strict, self.plan.largest);
+                    let [a, z] = &mut self.users;
+                    let (user, sender) = if s == 0 { (a, &*z) } else { (z, &*a) };
+                    user.heard(received, sender, strict, self.plan.largest);
                 }
             }
         }
@@ -412,6 +436,8 @@ impl World {
         let epoch = user.epoch;
         user.next_out.clear();
         user.unordered_out = 0;
+        user.asked.clear();
+        user.fates.clear();
         self.ends[s] = end(self.seed, s, epoch, &self.plan);
         if connects {
             self.connect(s);
@@ -435,9 +461,33 @@ impl World {
             (payload[6], payload[7]) = (u8::from(unordered), user.epoch);
             payload
         };
-        let message = Message { unordered, ..Message::new(stream, Bytes::from(payload)) };
-        if self.ends[s].association(id).unwrap().send(now, message).is_ok() {
+        let mut message = Message { unordered, ..Message::new(stream, Bytes::from(payload)) };
+        let name = (stream, unordered, number);
+        let spared = self.plan.partial > 0.0 && self.rng.chance(self.plan.partial);
+        if self.plan.partial > 0.0 {
+            let reliability = match self.rng.below(4) {
+                _ if !spared => Reliability::Full,
+                0 => Reliability::Lifetime(Duration::from_millis(self.rng.below(3000))),
+                1 => Reliability::Lifetime(Duration::ZERO),
+                2 => Reliability::Retransmissions(self.rng.below(3) as u16),
+                _ => Reliability::Priority(self.rng.below(4) as u32),
+            };
+            let options = MessageOptions {
+                reliability: Some(reliability),
+                or_reliable: true,
+                fate: Some(true),
+                ..MessageOptions::default()
+            };
+            message.options = Some(Box::new(options));
+        }
+        if let Ok(ticket) = self.ends[s].association(id).unwrap().send(now, message) {
             user.sent += 1;
+            if spared {
+                user.spared.insert(name);
+            }
+            if self.plan.partial > 0.0 {
+                user.asked.insert((id, ticket), name);
+            }
             if unordered {
                 user.unordered_out += 1;
             } else {
@@ -576,12 +626,16 @@ impl World {
                 continue;
             }
             let (from, to) = (&self.users[s], &self.users[1 - s]);
+            assert_eq!(from.dropped, 0);
+            if self.plan.partial > 0.0 {
+                from.judge_fates(to);
+                continue;
+            }
             for (stream, count) in &from.next_out {
                 let got = to.next_in.get(&(0, *stream)).copied().unwrap_or(0);
                 assert_eq!(got, *count, "stream {stream} of side {s}");
             }
             assert_eq!(to.unordered_in.len() as u32, from.unordered_out, "unordered of side {s}");
-            assert_eq!(from.dropped, 0);
         }
     }
 
@@ -595,14 +649,44 @@ impl World {
 }
 
 impl User {
+    fn becomes(&mut self, id: AssociationId, message: MessageId, fate: Fate) {
+        assert!(self.asked.contains_key(&(id, message)), "nobody asked for {message:?}");
+        let before = self.fates.insert((id, message), fate);
+        assert_eq!(before, None, "{message:?} is {fate:?} now");
+    }
+
+    /// After a graceful end: each message has one fate, and it is true. What was not given up has come.
+    fn judge_fates(&self, to: &User) {
+        for (key, name) in &self.asked {
+            let came = to.heard.contains(name);
+            match self.fates.get(key) {
+                Some(Fate::Delivered) => assert!(came, "{name:?} is said to be delivered"),
+                Some(Fate::Abandoned(sent)) => {
+                    assert!(self.spared.contains(name), "{name:?} was given up");
+                    assert!(*sent || !came, "{name:?} came, and was never sent");
+                }
+                other => panic!("{name:?}: {other:?}"),
+            }
+        }
+    }
+
+    /// Whether all ordered messages of a stream from one number to another may be given up.
+    fn may_skip(&self, stream: u16, mut numbers: std::ops::Range<u32>) -> bool {
+        numbers.all(|number| self.spared.contains(&(stream, false, number)))
+    }
+
     /// A whole message of the peer: once, in order, as it was sent.
-    fn heard(&mut self, received: Received, honest: bool, largest: u64) {
+    fn heard(&mut self, received: Received, sender: &User, honest: bool, largest: u64) {
         let (stream, unordered) = (received.stream, received.unordered);
         let bytes = received.into_bytes();
         if largest == 1 {
             let next = self.next_in.entry((0, stream)).or_insert(0);
-            assert!(!honest || bytes[..] == [*next as u8], "stream {stream}: {bytes:?}, not {next}");
-            *next += 1;
+            let number = (*next..*next + 256).find(|number| bytes[..] == [*number as u8]);
+            let fine = number.is_some_and(|number| sender.may_skip(stream, *next..number));
+            assert!(!honest || fine, "stream {stream}: {bytes:?}, not {next}");
+            let number = if honest { number.unwrap_or(*next) } else { *next };
+            self.heard.insert((stream, false, number));
+            *next = number + 1;
             return;
         }
         assert!(bytes.len() >= HEADER && bytes[..4] != [EVIL; 4], "a stranger's data: {bytes:?}");
@@ -610,12 +694,13 @@ impl User {
         let epoch = bytes[7];
         assert_eq!((u16::from_be_bytes([bytes[0], bytes[1]]), bytes[6]), (stream, u8::from(unordered)));
         assert!(bytes[HEADER..].iter().all(|b| *b == number as u8 ^ stream as u8), "mixed up");
+        self.heard.insert((stream, unordered, number));
         if unordered {
             assert!(self.unordered_in.insert((epoch, number)), "unordered message {number} delivered twice");
         } else {
             let next = self.next_in.entry((epoch, stream)).or_insert(0);
             // What a restart took along is never delivered; what was delivered never comes again.
-            let fine = if honest { number == *next } else { number >= *next };
+            let fine = number >= *next && (!honest || sender.may_skip(stream, *next..number));
             assert!(fine, "stream {stream}: {number}, not {next}");
             *next = number + 1;
         }
