@@ -96,19 +96,27 @@ fn lives_that_found_something() {
 #[test]
 #[ignore = "needs SEED"]
 fn one() {
-    life(kind_told(), std::env::var("SEED").unwrap().parse().unwrap());
+    let kind = if std::env::var_os("PARTIAL").is_some() { Kind::Partial } else { Kind::Reliable };
+    life(kind, std::env::var("SEED").unwrap().parse().unwrap());
 }
 
-fn kind_told() -> Kind {
-    if std::env::var_os("PARTIAL").is_some() { Kind::Partial } else { Kind::Reliable }
-}
-
-/// `LIVES`: so many, from `FROM` on; `PARTIAL=1` where messages may be given up.
+/// `LIVES`: so many, from `FROM` on.
 #[test]
 #[ignore = "takes as long as it is told to: make soak"]
 fn wild_lives_without_end() {
+    lives(seeds_told());
+}
+
+/// The same where messages may be given up.
+#[test]
+#[ignore = "takes as long as it is told to: make soak"]
+fn wild_lives_with_partial_reliability_without_end() {
+    lives_of(Kind::Partial, seeds_told());
+}
+
+fn seeds_told() -> std::ops::Range<u64> {
     let number =
         |name: &str, default| std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(default);
     let (from, count) = (number("FROM", 1_000_000), number("LIVES", 10_000));
-    lives_of(kind_told(), from..from + count);
+    from..from + count
 }

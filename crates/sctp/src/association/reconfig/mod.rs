@@ -157,7 +157,7 @@ impl Association {
                 tlv(&mut bytes, kind::INCOMING_RESET, &incoming_reset::value(number, streams));
             }
             Request::ResetAssociation => AssociationReset { request: number }.emit(&mut bytes),
-            Request::AddOutgoing(count) => {
+            Request::AddOutgoing { count, .. } => {
                 AddStreams { request: number, count: *count }.emit(AddDirection::Outgoing, &mut bytes);
             }
             Request::AddIncoming(count) => {

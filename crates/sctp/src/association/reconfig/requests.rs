@@ -23,8 +23,8 @@ pub(super) enum Request {
     ResetIncoming { streams: Vec<u16> },
     /// Everything begins anew, TSNs too.
     ResetAssociation,
-    /// More streams of ours.
-    AddOutgoing(u16),
+    /// More streams of ours; the peer may have asked for them.
+    AddOutgoing { count: u16, for_peer: bool },
     /// More streams of the peer's.
     AddIncoming(u16),
 }
@@ -50,7 +50,8 @@ pub(super) struct Outstanding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pending {
     /// Its streams are reset when everything up to a TSN has come ("deferred reset processing", E2): the receiver knows which.
-    Outgoing { number: u32 },
+    /// The peer may have been asked for that.
+    Outgoing { number: u32, asked_for: bool },
     /// The association is reset when nothing of ours is under way.
     Association { number: u32 },
 }

@@ -58,10 +58,10 @@ impl Association {
         }
         match reconfig.pending {
             None => return,
-            Some(Pending::Outgoing { number }) => {
+            Some(Pending::Outgoing { number, asked_for }) => {
                 let Some(streams) = self.receiver.take_due_reset() else { return };
                 reconfig.pending = None;
-                self.peer_has_reset(streams);
+                self.peer_has_reset(streams, asked_for);
                 self.give_answer(Answered { number, result: result::PERFORMED, next_tsns: None });
             }
             Some(Pending::Association { number }) => {
@@ -79,8 +79,8 @@ impl Association {
         let result = match request {
             Param::OutgoingReset(reset) => {
                 // E1: it may be the answer to a request of ours.
-                self.answered_by_request(reset.response);
-                self.reset_incoming(number, reset)
+                let asked_for = self.answered_by_request(reset.response);
+                self.reset_incoming(number, reset, asked_for)
             }
             Param::IncomingReset(reset) => match self.reset_outgoing(number, reset.streams().collect()) {
                 Some(result) => result,
@@ -97,18 +97,22 @@ impl Association {
         self.give_answer(Answered { number, result, next_tsns: None });
     }
 
+    /// Whether a request of the peer is the answer to ours with that number.
     // rfc6525:5.2.2-1
-    fn answered_by_request(&mut self, number: u32) {
-        let Some(reconfig) = &mut self.reconfig else { return };
+    fn answered_by_request(&mut self, number: u32) -> bool {
+        let Some(reconfig) = &mut self.reconfig else { return false };
         let answered = |request: &Request| matches!(request, Request::ResetIncoming { .. });
-        if reconfig.outstanding.take_if(|o| o.number == number && answered(&o.request)).is_some() {
+        let is_answer =
+            reconfig.outstanding.take_if(|o| o.number == number && answered(&o.request)).is_some();
+        if is_answer {
             self.errors = 0;
         }
+        is_answer
     }
 
     /// Outgoing SSN Reset Request: the peer's streams begin anew.
     // rfc6525:5.2.2-5 rfc6525:5.2.2-9
-    fn reset_incoming(&mut self, number: u32, reset: &OutgoingReset<'_>) -> u32 {
+    fn reset_incoming(&mut self, number: u32, reset: &OutgoingReset<'_>, asked_for: bool) -> u32 {
         if !self.cx.config.extensions.peer_resets_streams {
             return result::DENIED;
         }
@@ -121,22 +125,28 @@ impl Association {
             return result::BUSY;
         }
         if self.receiver.reset_streams_after(reset.last_tsn, &streams) {
-            reconfig.pending = Some(Pending::Outgoing { number });
+            reconfig.pending = Some(Pending::Outgoing { number, asked_for });
             return result::IN_PROGRESS;
         }
-        self.peer_has_reset(streams);
+        self.peer_has_reset(streams, asked_for);
         result::PERFORMED
     }
 
     /// E3: "If no stream numbers are listed in the parameter, then all incoming streams MUST be reset to 0".
     // rfc6525:5.2.2-6
-    fn peer_has_reset(&mut self, streams: Vec<u16>) {
+    fn peer_has_reset(&mut self, streams: Vec<u16>, asked_for: bool) {
         self.receiver.reset_streams(&mut self.cx, &streams);
-        self.cx.tell_if_read(Event::StreamsReset {
-            direction: Direction::Incoming,
-            streams,
-            outcome: Reconfigured::Performed,
-        });
+        let (direction, outcome) = (Direction::Incoming, Reconfigured::Performed);
+        self.tell_outcome(asked_for, Event::StreamsReset { direction, streams, outcome });
+    }
+
+    /// What became of a request of ours is told in any case; what the peer does of itself it can repeat at will.
+    fn tell_outcome(&mut self, asked_for: bool, event: Event) {
+        if asked_for {
+            self.cx.tell(event);
+        } else {
+            self.cx.tell_if_read(event);
+        }
     }
 
     /// Incoming SSN Reset Request: our streams begin anew. `None`: the request that we send next is the answer.
@@ -224,16 +234,17 @@ impl Association {
             reconfig.repeated = Some((answered, first));
         }
         self.sender.keep_room_beside_data(REPEATED_ANSWER);
-        self.cx.tell_if_read(Event::AssociationReset { outcome: Reconfigured::Performed });
+        self.tell_outcome(false, Event::AssociationReset { outcome: Reconfigured::Performed });
     }
 
     /// The peer's TSNs go on with `next`. A reset that waits for a TSN waits for it under the new numbering; one of before that
     /// will never come counts as come.
     fn reset_received(&mut self, next: Tsn) {
         if let Some(streams) = self.receiver.renumber_resets(next) {
-            self.peer_has_reset(streams);
             let pending = self.reconfig.as_mut().and_then(|reconfig| reconfig.pending.take());
-            if let Some(Pending::Outgoing { number }) = pending {
+            let asked_for = matches!(pending, Some(Pending::Outgoing { asked_for: true, .. }));
+            self.peer_has_reset(streams, asked_for);
+            if let Some(Pending::Outgoing { number, .. }) = pending {
                 self.give_answer(Answered { number, result: result::PERFORMED, next_tsns: None });
             }
         }
@@ -259,7 +270,7 @@ impl Association {
             return result::DENIED;
         }
         self.receiver.set_streams(total);
-        self.tell_streams(Reconfigured::Performed);
+        self.tell_streams(false, Reconfigured::Performed);
         result::PERFORMED
     }
 
@@ -281,14 +292,14 @@ impl Association {
         if reconfig.room() == 0 {
             return result::BUSY;
         }
-        reconfig.ask(Request::AddOutgoing(count));
+        reconfig.ask(Request::AddOutgoing { count, for_peer: true });
         result::PERFORMED
     }
 
     /// Our streams, those included that we have asked for.
     fn streams_asked_for(&self) -> u32 {
         let added = |request: &Request| match request {
-            Request::AddOutgoing(count) => u32::from(*count),
+            Request::AddOutgoing { count, .. } => u32::from(*count),
             _ => 0,
         };
         let added = self.reconfig.iter().flat_map(|reconfig| reconfig.requests()).map(added);
@@ -301,20 +312,17 @@ impl Association {
         let outcome = Reconfigured::from_result(response.result);
         let success = result::is_success(response.result);
         match request {
-            Request::ResetOutgoing { streams, .. } => {
+            Request::ResetOutgoing { streams, answers } => {
                 if success {
                     self.sender.reset_numbering(streams);
                 }
-                self.cx.tell_if_read(Event::StreamsReset {
-                    direction: Direction::Outgoing,
-                    streams: streams.clone(),
-                    outcome,
-                });
+                let (direction, streams) = (Direction::Outgoing, streams.clone());
+                self.tell_outcome(answers.is_none(), Event::StreamsReset { direction, streams, outcome });
             }
             // If it was performed, the peer's own request has said so, or will.
             Request::ResetIncoming { streams } => {
                 if response.result != result::PERFORMED {
-                    self.cx.tell_if_read(Event::StreamsReset {
+                    self.cx.tell(Event::StreamsReset {
                         direction: Direction::Incoming,
                         streams: streams.clone(),
                         outcome,
@@ -330,17 +338,17 @@ impl Association {
                         causes::protocol_violation(what),
                     );
                 }
-                _ => self.cx.tell_if_read(Event::AssociationReset { outcome }),
+                _ => self.cx.tell(Event::AssociationReset { outcome }),
             },
-            Request::AddOutgoing(count) => {
+            Request::AddOutgoing { count, for_peer } => {
                 if response.result == result::PERFORMED {
                     self.sender.set_streams(self.sender.streams().saturating_add(*count));
                 }
-                self.tell_streams(outcome);
+                self.tell_streams(!for_peer, outcome);
             }
             Request::AddIncoming(_) => {
                 if !success {
-                    self.tell_streams(outcome);
+                    self.tell_streams(true, outcome);
                 }
             }
             Request::Open { .. } | Request::Close { .. } => {}
@@ -354,12 +362,12 @@ impl Association {
     fn reset_as_answered(&mut self, ours: Tsn, theirs: Tsn) {
         self.reset_received(theirs);
         self.sender.reset_all(ours);
-        self.cx.tell_if_read(Event::AssociationReset { outcome: Reconfigured::Performed });
+        self.cx.tell(Event::AssociationReset { outcome: Reconfigured::Performed });
     }
 
-    fn tell_streams(&mut self, outcome: Reconfigured) {
+    fn tell_streams(&mut self, asked_for: bool, outcome: Reconfigured) {
         let (outbound_streams, inbound_streams) = (self.sender.streams(), self.receiver.streams());
-        self.cx.tell_if_read(Event::StreamsAdded { outbound_streams, inbound_streams, outcome });
+        self.tell_outcome(asked_for, Event::StreamsAdded { outbound_streams, inbound_streams, outcome });
     }
 
     /// Streams that one request can list.
@@ -441,7 +449,7 @@ impl Association {
         }
         if let Some(reconfig) = &mut self.reconfig {
             if outgoing > 0 {
-                reconfig.ask(Request::AddOutgoing(outgoing));
+                reconfig.ask(Request::AddOutgoing { count: outgoing, for_peer: false });
             }
             if incoming > 0 {
                 reconfig.ask(Request::AddIncoming(incoming));
