@@ -5,14 +5,17 @@
 
 mod common;
 
-use anabranch_base::{Duration, Rng};
+use std::sync::Arc;
+
+use anabranch_base::{Duration, Instant, Rng};
 use anabranch_sctp::{
-    AssociationId, CloseReason, Config, Direction, Event, ReconfigError, Reconfigured, SendError, State,
+    AssociationId, CloseReason, Config, Direction, Endpoint, EndpointConfig, Event, ReconfigError,
+    Reconfigured, SendError, State,
 };
 use anabranch_wire::chunk::{Chunk, kind};
 use anabranch_wire::param::{Param, ReconfigResponse};
 use anabranch_wire::{Checksum, Packet};
-use common::{Logged, Pair, Side};
+use common::{Logged, PORT, Pair, Side, address, meta};
 
 fn config(interleaving: bool) -> Config {
     Config::rfc9260().with(|c| {
@@ -339,6 +342,59 @@ fn an_ssn_tsn_reset_and_a_reset_of_incoming_streams_cross() {
     pair.run_for(Duration::from_secs(2));
     counted.all_came(&pair);
     assert!(pair.events.contains(&(Side::Z, z, reset(Direction::Incoming, &[3]))));
+}
+
+/// Packets go to and fro, and nobody looks at events.
+fn exchange_unheard(now: Instant, ends: &mut [Endpoint; 2]) {
+    let mut quiet = false;
+    while !quiet {
+        quiet = true;
+        for (at, from) in [(0, Side::A), (1, Side::Z)] {
+            let mut packet = Vec::new();
+            while ends[at].poll_transmit(now, 1, &mut packet).is_some() {
+                quiet = false;
+                ends[1 - at].handle_datagram(now, meta(from), &packet);
+                packet.clear();
+            }
+        }
+    }
+}
+
+/// A user who asked for something 300 times and looks at no event meanwhile hears of each at last; of the peer, who did not ask, no more
+/// than 256 events wait.
+#[test]
+fn what_became_of_a_request_is_told_however_late_one_asks() {
+    let config = config(false);
+    let end = |side| {
+        let seed = Rng::stream(7, if side == Side::A { "a" } else { "z" }, "test").secret();
+        Endpoint::new(EndpointConfig::new(address(side), PORT), seed)
+    };
+    let (mut now, mut ends) = (Instant::ZERO, [end(Side::A), end(Side::Z)]);
+    ends[1].listen(Arc::new(config.clone())).unwrap();
+    let a = ends[0].connect(now, address(Side::Z), PORT, Arc::new(config)).unwrap();
+    exchange_unheard(now, &mut ends);
+    for number in 0..300_u32 {
+        let direction = if number % 2 == 0 { Direction::Outgoing } else { Direction::Incoming };
+        // Something must have been sent on the stream, or there is nothing to reset.
+        ends[0].association(a).unwrap().send(now, anabranch_sctp::Message::new(1, "one".into())).unwrap();
+        exchange_unheard(now, &mut ends);
+        ends[0].association(a).unwrap().reset_streams(now, direction, &[1]).unwrap();
+        exchange_unheard(now, &mut ends);
+        now += Duration::from_secs(1);
+        ends.iter_mut().for_each(|end| end.handle_timeout(now));
+        exchange_unheard(now, &mut ends);
+    }
+    let told = ends.each_mut().map(|end| {
+        let mut outcomes = 0;
+        let mut all = 0;
+        while let Some((_, event)) = end.poll_event() {
+            all += 1;
+            outcomes += usize::from(matches!(event, Event::StreamsReset { .. }));
+        }
+        (outcomes, all)
+    });
+    assert_eq!(told[0].0, 300);
+    assert!(told[1].1 <= 256 + 4, "{told:?}");
 }
 
 // rfc6525:5.2.5-1 rfc6525:5.2.5-2 rfc6525:5.2.6-1
