@@ -34,6 +34,8 @@ pub mod fuzzing;
 mod icmp;
 mod ids;
 mod incoming;
+mod message;
+
 mod negotiation;
 mod options;
 mod path;
@@ -55,11 +57,10 @@ pub use endpoint::handle::AssociationHandle;
 pub use endpoint::packets::Packets;
 pub use endpoint::{Endpoint, EndpointConfig};
 pub use error::{ChangeError, ConnectError, PathError, PathMtuError, ReconfigError, SendError, SubflowError};
-pub use event::{
-    AbortReason, AssociationId, CloseReason, Direction, Event, Message, Part, Received, Reconfigured, Timer,
-};
+pub use event::{AbortReason, AssociationId, CloseReason, Direction, Event, Reconfigured, Timer};
 pub use icmp::{IcmpError, IcmpKind};
 pub use incoming::{AcceptConfig, AcceptError, EndpointEvent, Incoming, IncomingId, Offered, Withdrawn};
+pub use message::{Message, Part, Received};
 pub use options::{Abandonments, MessageId, MessageOptions, Policy, Reliability};
 pub use stats::{
     ControlChunks, ControlStats, EndpointStats, Negotiated, PathStats, Snapshot, Stats, StreamStats,

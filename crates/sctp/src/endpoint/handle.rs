@@ -9,7 +9,8 @@ use super::Endpoint;
 use crate::association::Association;
 use crate::config::{Config, SubflowSpec};
 use crate::error::{ChangeError, PathError, PathMtuError, ReconfigError, SendError, SubflowError};
-use crate::event::{AssociationId, Direction, Message, Received};
+use crate::event::{AssociationId, Direction};
+use crate::message::{Message, Received};
 use crate::options::{MessageId, Reliability};
 use crate::undelivered::Undelivered;
 

@@ -3,7 +3,7 @@ use bytes::Bytes;
 
 use super::*;
 use crate::config::{InitialWindow, MaxBurst};
-use crate::event::Message;
+use crate::message::Message;
 
 /// Work per packet of a whole association at a window of `window` chunks: chunks visited in the flight, ranges in the
 /// receive map, entries pushed into the timer heap. `lossy` loses every hundredth packet of the first window.

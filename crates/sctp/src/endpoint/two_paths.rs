@@ -8,8 +8,8 @@ use bytes::Bytes;
 
 use super::*;
 use crate::config::SubflowSpec;
-use crate::event::Message;
 use crate::ids::PathId;
+use crate::message::Message;
 
 /// Our address, and the two of the peer.
 const OURS: ([u8; 4], u16) = ([10, 0, 0, 1], 0);

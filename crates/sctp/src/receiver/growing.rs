@@ -6,8 +6,8 @@ use anabranch_base::Instant;
 use anabranch_wire::Tsn;
 use bytes::Bytes;
 
-use crate::event::{Part, Received, Rest};
 use crate::ids::SpaceId;
+use crate::message::{Part, Received, Rest};
 
 /// The peer sent fragments that cannot be one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,8 +10,8 @@ use super::limits::Limits;
 use super::ready::Ready;
 pub(crate) use super::reassembly::Arrived;
 use super::reassembly::{Joined, Reassembly, Whole};
-use crate::event::Received;
 use crate::ids::{Id, PathId, SpaceId};
+use crate::message::Received;
 use crate::room::grow;
 
 mod giving_up;

@@ -11,8 +11,8 @@ use bytes::Bytes;
 use super::growing::{Aborted, Growing, Inconsistent, Label, PIECE, TOO_LONG, memory_of, take_all};
 use super::reassembly::Arena;
 use crate::encoding::DataChunk;
-use crate::event::Received;
 use crate::ids::SpaceId;
+use crate::message::Received;
 
 /// One I-DATA or SF-DATA chunk that has arrived.
 #[derive(Clone, Copy, Debug)]

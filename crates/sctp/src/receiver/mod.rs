@@ -25,8 +25,9 @@ use anabranch_wire::Tsn;
 
 use crate::context::Context;
 use crate::encoding::Encoding;
-use crate::event::{Event, Received, Timer};
+use crate::event::{Event, Timer};
 use crate::ids::{Id, PathId, SpaceId, Table, any_of};
+use crate::message::Received;
 use crate::negotiation::fids::{Answer, Fids, Judged};
 use asn::AsnMap;
 use growing::Aborted;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::event::Received;
+use crate::message::Received;
 use crate::room;
 
 /// What the user may take.

@@ -6,8 +6,8 @@ use anabranch_wire::Tsn;
 use bytes::{Bytes, BytesMut};
 
 use super::growing::{Aborted, Growing, Inconsistent, Label, PIECE, take_all};
-use crate::event::Received;
 use crate::ids::SpaceId;
+use crate::message::Received;
 
 /// One DATA chunk that has arrived; `seq` is its unwrapped TSN.
 #[derive(Clone, Copy, Debug)]

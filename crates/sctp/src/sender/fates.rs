@@ -5,8 +5,9 @@ use super::tickets::{Limit, Special, Ticket};
 use crate::context::Context;
 use crate::encoding::Encoding;
 use crate::error::SendError;
-use crate::event::{Event, Message};
+use crate::event::Event;
 use crate::ids::SubflowId;
+use crate::message::Message;
 use crate::options::{Abandonments, MessageId, MessageOptions, Policy, Reliability};
 use crate::undelivered::{Returned, Undelivered};
 

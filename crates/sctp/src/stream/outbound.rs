@@ -8,7 +8,7 @@ use bytes::{Buf, Bytes};
 use super::numbering::Numbering;
 use super::scheduler::{Left, Scheduler};
 use crate::config::Config;
-use crate::event::Message;
+use crate::message::Message;
 use crate::room::{grow, push};
 
 /// One DATA chunk's worth of a message, before it has a TSN.

@@ -3,8 +3,8 @@
 use anabranch_wire::Mid;
 
 use super::{Inbound, Reassembly};
-use crate::event::Received;
 use crate::ids::{Id, SpaceId};
+use crate::message::Received;
 use crate::receiver::growing::{Aborted, memory_of};
 use crate::room::grow;
 
