@@ -6,9 +6,9 @@ mod common;
 
 use std::sync::Arc;
 
-use anabranch_base::Duration;
+use anabranch_base::{Duration, Rng};
 use anabranch_sctp::config::ErrorDetection;
-use anabranch_sctp::{Config, Event, State};
+use anabranch_sctp::{Config, Endpoint, EndpointConfig, Event, State};
 use anabranch_wire::chunk::kind;
 use anabranch_wire::{Checksum, Packet};
 use common::{Logged, PORT, Pair, Side, address, meta};
@@ -66,6 +66,36 @@ fn all_but_init_and_cookie_echo_leave_without_a_checksum() {
         }
     }
     assert!(right == 2 && zero >= 7, "{right} {zero}");
+}
+
+/// Who has no association takes no packet without a checksum (5.3). What is sent to a peer that did not answer in time has one, so that
+/// it can say that it has forgotten the association, or that all is done.
+#[test]
+fn a_peer_that_has_forgotten_the_association_is_heard() {
+    // The SHUTDOWN COMPLETE is lost: the other end is gone already, and answers the second SHUTDOWN ACK out of the blue (8.4).
+    let (mut pair, a, _) = Pair::between(1, &dtls(), &dtls());
+    let mut lost = 0;
+    pair.drop_if(move |p| {
+        let lose = lost == 0 && p.kinds().contains(&kind::SHUTDOWN_COMPLETE);
+        lost += usize::from(lose);
+        lose
+    });
+    let now = pair.now;
+    pair.a.association(a).unwrap().shutdown(now);
+    pair.run_for(Duration::from_secs(5));
+    let graceful = |e: &Event| matches!(e, Event::Closed(anabranch_sctp::CloseReason::Graceful));
+    assert!(pair.saw(Side::A, graceful) && pair.saw(Side::Z, graceful), "{:?}", pair.events);
+    let acks: Vec<_> = pair.log.iter().filter(|p| p.kinds().contains(&kind::SHUTDOWN_ACK)).collect();
+    assert_eq!(acks.iter().map(|p| sum(&p.bytes) == 0).collect::<Vec<_>>(), [true, false]);
+
+    // The peer's program has begun anew: the data that is sent again is answered with ABORT (8.4).
+    let (mut pair, a, _) = Pair::between(1, &dtls(), &dtls());
+    pair.z = Endpoint::new(EndpointConfig::new(address(Side::Z), PORT), Rng::stream(2, "z", "test").secret());
+    pair.z.listen(Arc::new(dtls())).unwrap();
+    pair.send(Side::A, a, 0, b"who are you?");
+    pair.run_for(Duration::from_secs(5));
+    let aborted = |e: &Event| matches!(e, Event::Closed(anabranch_sctp::CloseReason::AbortedByPeer { .. }));
+    assert!(pair.saw(Side::A, aborted), "{:?}", pair.events);
 }
 
 /// "If an endpoint has not received an INIT or INIT ACK chunk containing a Zero Checksum Acceptable Chunk Parameter indicating

@@ -144,6 +144,12 @@ impl Association {
         self.checksum = if zero { ChecksumOut::Zero } else { checksum_of(&self.cx.config) };
     }
 
+    /// A peer that does not answer may have forgotten the association, and then takes no packet without a checksum (RFC 9653, 5.3): it
+    /// could never say that all is delivered, or that it knows of nothing. So what is sent until it answers has one.
+    pub(super) fn checksum_now(&self) -> ChecksumOut {
+        if self.errors > 0 { checksum_of(&self.cx.config) } else { self.checksum }
+    }
+
     fn tell_adaptation(&mut self, adaptation: Option<u32>) {
         if let Some(code_point) = adaptation {
             self.wishes.get_or_insert_default().adaptation = adaptation;

@@ -114,7 +114,7 @@ impl Association {
         let before = packet.buffer().len();
         if control && self.write_mtu_probe(&mut packet, path) {
             self.cx.stats.control.leave(packet.buffer().get(before..).unwrap_or_default());
-            packet.finish(self.checksum);
+            packet.finish(self.checksum_now());
             return Some(Route { path, dscp: self.sender.dscp_of_space(None), dont_fragment: true });
         }
         let more = self.write_control(&mut packet, limit, path, control, chosen.is_some());
@@ -131,7 +131,7 @@ impl Association {
             packet.abandon();
             return None;
         }
-        let len = packet.finish(self.checksum);
+        let len = packet.finish(self.checksum_now());
         // "if the PMTU has been reduced, then IP fragmentation MUST be used" (6.9): what is longer than the path carries whole
         // could not be made shorter.
         let dont_fragment = len <= limit && !fixed && self.cx.config.path_mtu.discovery != MtuDiscovery::Off;
