@@ -92,6 +92,13 @@ fn lives_that_found_something() {
     lives([1_013_186, 1_023_706, 1_038_841]);
 }
 
+/// Those of lives with partial reliability.
+#[test]
+fn lives_with_partial_reliability_that_found_something() {
+    // A tail probe that found nothing it may send began T3-rtx anew, as often as the peer said SHUTDOWN.
+    lives_of(Kind::Partial, [6_000_660]);
+}
+
 /// `SEED`: one life again; `PARTIAL=1` where messages may be given up.
 #[test]
 #[ignore = "needs SEED"]

@@ -173,7 +173,7 @@ impl Sender {
             lane.cwnd_exempt_new = 1;
         } else {
             let Some(seq) = lane.loss.newest_in_flight(&space.flight) else { return };
-            // What must not be sent again probes nothing.
+            // What must not be sent again probes nothing. T3-rtx runs on as it was: nothing has left.
             let forbidden = |ticket: u32, transmissions| {
                 let ticket = self.special.as_ref().and_then(|special| special.get(ticket));
                 ticket.is_some_and(|ticket| ticket.limit.forbids(cx.now, transmissions))
@@ -181,7 +181,7 @@ impl Sender {
             let newest = space.flight.get(seq);
             if newest.is_some_and(|c| c.fragment.ticket != 0 && forbidden(c.fragment.ticket, c.transmissions))
             {
-                return lane.arm_t3(cx);
+                return;
             }
             rack.probe(&space.flight, Some(seq));
             let Some(chunk) = lane.loss.mark(&mut space.flight, seq) else { return };
