@@ -8,6 +8,7 @@
 mod decoded;
 mod failure;
 mod files;
+mod live;
 mod load;
 mod runs;
 mod statistics;
@@ -22,7 +23,7 @@ use clap::{Parser, Subcommand};
 
 use failure::Failure;
 
-/// SCTP in virtual time: runs scenario files and prints the results.
+/// SCTP in virtual time and on the network: runs scenario files and prints the results; moves data over SCTP in UDP.
 #[derive(Parser, Debug)]
 #[command(name = "anabranch", version)]
 struct Arguments {
@@ -44,6 +45,10 @@ enum Verb {
     Decode(verbs::decode::Arguments),
     /// Run packet scripts in packetdrill's dialect against the SCTP stack.
     Script(verbs::script::Arguments),
+    /// Wait for an association over UDP: what comes goes to standard output.
+    Listen(verbs::listen::Arguments),
+    /// Begin an association over UDP: standard input goes to the peer.
+    Connect(verbs::connect::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -63,6 +68,8 @@ fn main() -> ExitCode {
         Verb::Pattern(arguments) => verbs::pattern::run(arguments),
         Verb::Decode(arguments) => verbs::decode::run(arguments),
         Verb::Script(arguments) => verbs::script::run(arguments),
+        Verb::Listen(arguments) => verbs::listen::run(arguments),
+        Verb::Connect(arguments) => verbs::connect::run(arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -84,7 +91,7 @@ fn one_line(error: &clap::Error) -> String {
         if text.contains("pattern <") || text.contains("pattern [") {
             return "pattern: which verb? allowed: make, show, convert, help".to_owned();
         }
-        return "which verb? allowed: simulate, check, engines, pattern, decode, script, help".to_owned();
+        return "which verb? allowed: simulate, check, engines, pattern, decode, script, listen, connect, help".to_owned();
     }
     let told = text.split("\nUsage:").next().unwrap_or(&text);
     let told = told.split("\nFor more information").next().unwrap_or(told);

@@ -100,7 +100,11 @@ fn wrong_options_and_files_end_with_2_and_one_line() {
         "none.toml: cannot read: No such file or directory (os error 2)",
     );
     place.fails(&["simulate"], 2, "the following required arguments were not provided: <FILE.toml>");
-    place.fails(&[], 2, "which verb? allowed: simulate, check, engines, pattern, decode, script, help");
+    place.fails(
+        &[],
+        2,
+        "which verb? allowed: simulate, check, engines, pattern, decode, script, listen, connect, help",
+    );
     place.fails(
         &["simulat", "x"],
         2,

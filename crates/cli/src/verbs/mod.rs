@@ -1,8 +1,10 @@
 //! One file for each verb.
 
 pub(crate) mod check;
+pub(crate) mod connect;
 pub(crate) mod decode;
 pub(crate) mod engines;
+pub(crate) mod listen;
 pub(crate) mod pattern;
 pub(crate) mod script;
 pub(crate) mod simulate;

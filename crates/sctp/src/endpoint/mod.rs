@@ -280,6 +280,14 @@ impl Endpoint {
         None
     }
 
+    /// Whether [`Endpoint::poll_transmit`] is to be asked: it may have something. A driver that shares an endpoint with its users asks
+    /// this after a command.
+    #[must_use]
+    #[inline]
+    pub fn has_ready(&self) -> bool {
+        !self.ready.is_empty() || !self.replies.is_empty()
+    }
+
     /// The next event of any association.
     #[inline]
     pub fn poll_event(&mut self) -> Option<(AssociationId, Event)> {

@@ -1,0 +1,361 @@
+//! What the verbs that use the network have in common: options, sockets, the pipe between an association and standard input and output.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+
+use anabranch_base::units;
+use anabranch_live::{
+    Association, BindError, Closed, Config, ENCAPSULATION_PORT, Endpoint, EndpointConfig, Event, Message,
+    SendError, default_association, in_words,
+};
+use bytes::{Bytes, BytesMut};
+use clap::Args;
+use serde_json::{Map, Value, json};
+use tokio::sync::mpsc;
+
+use crate::failure::Failure;
+
+/// Where, and with which configuration.
+#[derive(Args, Debug, Clone)]
+pub(crate) struct NetworkOptions {
+    /// Local UDP port; 0 lets the system choose [default: 9899 to listen, 0 to connect]
+    #[arg(long, value_name = "PORT")]
+    udp_port: Option<u16>,
+    /// Local address; may be given more than once [default: all]
+    #[arg(long = "bind", value_name = "ADDRESS")]
+    addresses: Vec<IpAddr>,
+    /// The profile that associations begin with [default: rfc9260 with probes of the path MTU, partial reliability and large buffers]
+    #[arg(long, value_name = "PROFILE")]
+    engine: Option<String>,
+    /// Set an option of SCTP on top of it, such as rto_min="200 ms"; `anabranch engines` lists them
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = crate::load::assignment)]
+    overrides: Vec<(String, String)>,
+    /// Streams that are asked for, and allowed to the peer
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    streams: Option<u16>,
+    /// Tell on standard error what happens to associations
+    #[arg(long, short)]
+    verbose: bool,
+    /// Write all counters of each association that has ended to a file, as lines of JSON; - is standard error
+    #[arg(long, value_name = "FILE")]
+    stats: Option<PathBuf>,
+}
+
+/// What is sent and how it is read.
+#[derive(Args, Debug, Clone)]
+pub(crate) struct PipeOptions {
+    /// Cut standard input into messages of this size
+    #[arg(long, value_name = "SIZE", default_value = "16 KiB", value_parser = size)]
+    message: usize,
+    /// Send on this stream
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    stream: u16,
+    /// Payload protocol identifier of what is sent
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    ppid: u32,
+    /// Messages may overtake each other
+    #[arg(long)]
+    unordered: bool,
+    /// Do not read standard input: the peer ends the association
+    #[arg(long, conflicts_with = "send_only")]
+    recv_only: bool,
+    /// Throw away what comes
+    #[arg(long)]
+    pub(crate) send_only: bool,
+}
+
+fn size(text: &str) -> Result<usize, String> {
+    let bytes = units::size(text)?;
+    usize::try_from(bytes)
+        .ok()
+        .filter(|bytes| *bytes > 0)
+        .ok_or_else(|| "a message has a byte at least".to_owned())
+}
+
+impl NetworkOptions {
+    /// What associations begin with.
+    pub(crate) fn config(&self) -> Result<Config, Failure> {
+        let mut config = match &self.engine {
+            None => default_association(),
+            Some(engine) => Config::named(engine).ok_or_else(|| {
+                let allowed = Config::PROFILES.join(", ");
+                Failure::wrong(format!("--engine {engine}: unknown profile; allowed: {allowed}"))
+            })?,
+        };
+        if let Some(streams) = self.streams {
+            config.streams.outbound = streams;
+            config.streams.inbound = config.streams.inbound.max(streams);
+            config.streams.max_outbound = config.streams.max_outbound.max(streams);
+        }
+        for (key, value) in &self.overrides {
+            let value = value.trim_matches('"');
+            config.set(key, value).map_err(|error| Failure::wrong(format!("--set: {error}")))?;
+        }
+        config.validate().map_err(|error| Failure::wrong(format!("--set: {error}")))?;
+        Ok(config)
+    }
+
+    /// An endpoint that peers find at SCTP port `port`.
+    pub(crate) fn listening(&self, port: u16) -> Result<Endpoint, Failure> {
+        let udp = self.udp_port.unwrap_or(ENCAPSULATION_PORT);
+        let config = EndpointConfig::on_port(port).with_association(self.config()?);
+        let endpoint = if self.addresses.is_empty() {
+            let both = [
+                SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), udp),
+                SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), udp),
+            ];
+            // A host without IPv6 has IPv4 all the same.
+            match Endpoint::bind(&both, config.clone()) {
+                Err(BindError::Socket { address, .. }) if address.is_ipv6() => {
+                    Endpoint::bind(&both[..1], config)
+                }
+                done => done,
+            }
+        } else {
+            let addresses: Vec<_> = self.addresses.iter().map(|ip| SocketAddr::new(*ip, udp)).collect();
+            Endpoint::bind(&addresses, config)
+        };
+        let endpoint = endpoint.map_err(|error| bind_failure(&error))?;
+        endpoint.listen().map_err(Failure::wrong)?;
+        Ok(endpoint)
+    }
+
+    /// An endpoint to begin an association with `remote`.
+    pub(crate) fn connecting(&self, remote: SocketAddr, port: u16) -> Result<Endpoint, Failure> {
+        let udp = self.udp_port.unwrap_or(0);
+        let config = EndpointConfig::on_port(port).with_association(self.config()?);
+        let any = if remote.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+        let addresses: Vec<_> = match &self.addresses[..] {
+            [] => vec![SocketAddr::new(any, udp)],
+            some => some.iter().map(|ip| SocketAddr::new(*ip, udp)).collect(),
+        };
+        Endpoint::bind(&addresses, config).map_err(|error| bind_failure(&error))
+    }
+
+    /// Says something on standard error, where that is wanted.
+    pub(crate) fn tell(&self, what: impl FnOnce() -> String) {
+        if self.verbose {
+            let _ = writeln!(std::io::stderr().lock(), "anabranch: {}", what());
+        }
+    }
+
+    /// Tells what happens to an association, until it has ended.
+    pub(crate) fn watch(&self, association: &Association) -> Option<tokio::task::JoinHandle<()>> {
+        if !self.verbose {
+            return None;
+        }
+        let association = association.clone();
+        let name = name(&association);
+        Some(tokio::spawn(async move {
+            while let Some(event) = association.next_event().await {
+                if matches!(event, Event::Readable { .. } | Event::Writable { .. }) {
+                    continue;
+                }
+                let _ = writeln!(std::io::stderr().lock(), "anabranch: {name}: {event:?}");
+            }
+        }))
+    }
+
+    /// Writes the counters of an association, where they are wanted.
+    pub(crate) fn write_stats(&self, association: &Association) -> Result<(), Failure> {
+        let Some(path) = &self.stats else { return Ok(()) };
+        let line = format!("{}\n", counters(association));
+        if path.as_os_str() == "-" {
+            return std::io::stderr()
+                .lock()
+                .write_all(line.as_bytes())
+                .map_err(|error| Failure::printing(&error));
+        }
+        let file = std::fs::File::options().create(true).append(true).open(path);
+        file.and_then(|mut file| file.write_all(line.as_bytes()))
+            .map_err(|error| Failure::writing(path, &error))
+    }
+}
+
+fn bind_failure(error: &BindError) -> Failure {
+    let hint = match error {
+        BindError::Socket { error, .. } if error.kind() == ErrorKind::AddrInUse => {
+            "; another program has that UDP port: choose one with --udp-port, and tell it the other side with --peer-udp-port"
+        }
+        _ => "",
+    };
+    Failure::failed(format!("{error}{hint}"))
+}
+
+/// How an association is called in messages.
+pub(crate) fn name(association: &Association) -> String {
+    association.remote().map_or("?".to_owned(), |at| at.to_string())
+}
+
+/// All counters of an association, by name.
+pub(crate) fn counters(association: &Association) -> Value {
+    let Some(snapshot) = association.snapshot() else { return Value::Null };
+    let all = |named: &mut dyn Iterator<Item = (&'static str, Option<u64>)>| -> Map<String, Value> {
+        named.map(|(name, value)| (name.to_owned(), json!(value))).collect()
+    };
+    let mut line = all(&mut snapshot.stats.named());
+    let paths: Vec<Value> = snapshot.paths.iter().map(|path| Value::Object(all(&mut path.named()))).collect();
+    line.insert("remote".to_owned(), json!(name(association)));
+    line.insert("paths".to_owned(), Value::Array(paths));
+    Value::Object(line)
+}
+
+/// Addresses of `HOST:PORT`, where PORT is the SCTP port; those that are given have the UDP port.
+pub(crate) fn resolve(target: &str, udp: u16) -> Result<(Vec<SocketAddr>, u16), Failure> {
+    let wrong = |why: &str| Failure::wrong(format!("{target}: {why}"));
+    let found = target.to_socket_addrs().map_err(|error| {
+        wrong(&format!("write HOST:PORT, such as example.org:9000 or [::1]:9000 ({error})"))
+    })?;
+    let found: Vec<SocketAddr> = found.collect();
+    let port = found.first().map(SocketAddr::port).ok_or_else(|| wrong("the name has no address"))?;
+    if port == 0 {
+        return Err(wrong("an SCTP port is 1 to 65535"));
+    }
+    Ok((found.into_iter().map(|at| SocketAddr::new(at.ip(), udp)).collect(), port))
+}
+
+/// Begins an association with the first address that answers.
+pub(crate) async fn connect(
+    network: &NetworkOptions,
+    (addresses, port): (Vec<SocketAddr>, u16),
+    local_port: u16,
+) -> Result<(Endpoint, Association), Failure> {
+    let mut last = Failure::failed("no address");
+    for address in addresses {
+        let endpoint = network.connecting(address, local_port)?;
+        match endpoint.connect(address, port).await {
+            Ok(association) => return Ok((endpoint, association)),
+            Err(error) => {
+                last = Failure::failed(format!(
+                    "{}, SCTP port {port}, UDP port {}: {error}",
+                    address.ip(),
+                    address.port()
+                ));
+            }
+        }
+    }
+    Err(last)
+}
+
+/// A runtime whose drivers go on while this thread waits for standard output.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::failed(format!("cannot start a thread: {error}")))
+}
+
+/// When the end of standard input ends the association.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AtEnd {
+    /// Always.
+    ShutDown,
+    /// If there was something: a listener in the background has no standard input.
+    ShutDownIfSent,
+}
+
+/// Moves standard input to the peer and what comes from it to standard output, until the association has ended.
+pub(crate) async fn pipe(
+    association: &Association,
+    options: &PipeOptions,
+    at_end: AtEnd,
+) -> Result<(), Failure> {
+    abort_when_interrupted(association);
+    if !options.recv_only {
+        let input = read_input(options.message);
+        tokio::spawn(send_input(association.clone(), options.clone(), input, at_end));
+    }
+    let mut out = std::io::stdout().lock();
+    loop {
+        let message = match association.recv().await {
+            Ok(Some(message)) => message,
+            Ok(None) => break,
+            Err(Closed(reason)) => {
+                return Err(Failure::failed(format!("the association has ended: {}", in_words(&reason))));
+            }
+        };
+        if options.send_only {
+            continue;
+        }
+        for piece in message.pieces() {
+            if let Err(error) = out.write_all(piece) {
+                association.abort(b"standard output is gone");
+                return Err(Failure::printing(&error));
+            }
+        }
+        // Who waits for an answer on a terminal or in a pipe sees it at once.
+        out.flush().map_err(|error| Failure::printing(&error))?;
+    }
+    match association.closed().await {
+        anabranch_live::CloseReason::Graceful => Ok(()),
+        reason => Err(Failure::failed(format!("the association has ended: {}", in_words(&reason)))),
+    }
+}
+
+/// Standard input in pieces, read by a thread of its own: nobody can wait for it and be dropped.
+fn read_input(size: usize) -> mpsc::Receiver<Bytes> {
+    let (sender, receiver) = mpsc::channel(4);
+    std::thread::spawn(move || {
+        let mut input = std::io::stdin().lock();
+        let mut buffer = BytesMut::new();
+        loop {
+            buffer.resize(size, 0);
+            let read = match input.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(read) => read,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(_) => break,
+            };
+            let message = buffer.split_to(read).freeze();
+            if sender.blocking_send(message).is_err() {
+                break;
+            }
+        }
+    });
+    receiver
+}
+
+async fn send_input(
+    association: Association,
+    options: PipeOptions,
+    mut input: mpsc::Receiver<Bytes>,
+    at_end: AtEnd,
+) -> Result<(), SendError> {
+    let mut sent = false;
+    while let Some(payload) = input.recv().await {
+        let message = Message {
+            ppid: options.ppid,
+            unordered: options.unordered,
+            ..Message::new(options.stream, payload)
+        };
+        if let Err(error) = association.send(message).await {
+            if !matches!(error, SendError::Closed(_)) {
+                let _ = writeln!(std::io::stderr().lock(), "anabranch: {error}");
+            }
+            return Err(error);
+        }
+        sent = true;
+    }
+    if sent || at_end == AtEnd::ShutDown {
+        // The pipe waits for the end.
+        association.command(|association, now| {
+            association.shutdown(now);
+        });
+    }
+    Ok(())
+}
+
+/// Ctrl-C tells the peer, and ends the program as a shell expects it.
+fn abort_when_interrupted(association: &Association) {
+    let association = association.clone();
+    tokio::spawn(async move {
+        if tokio::signal::ctrl_c().await.is_ok() {
+            association.abort(b"interrupted");
+            // The ABORT leaves as soon as the driver runs.
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            std::process::exit(130);
+        }
+    });
+}

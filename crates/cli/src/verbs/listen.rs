@@ -1,0 +1,128 @@
+//! `anabranch listen PORT`: waits for an association, and is the other end of `anabranch connect`.
+
+use std::io::Write;
+
+use anabranch_live::{Association, Closed, Endpoint, Message, in_words};
+use clap::Args;
+
+use crate::failure::Failure;
+use crate::live::{self, AtEnd, NetworkOptions, PipeOptions};
+
+/// Where to wait, and what to do with who comes.
+#[derive(Args, Debug)]
+pub(crate) struct Arguments {
+    /// SCTP port
+    #[arg(value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    port: u16,
+    /// Send every message back, and serve any number of associations
+    #[arg(long)]
+    echo: bool,
+    /// With --echo: end after so many associations
+    #[arg(long, value_name = "N", requires = "echo")]
+    count: Option<usize>,
+    #[command(flatten)]
+    pipe: PipeOptions,
+    #[command(flatten)]
+    network: NetworkOptions,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let runtime = live::runtime()?;
+    let done = runtime.block_on(async {
+        let endpoint = arguments.network.listening(arguments.port)?;
+        arguments.network.tell(|| {
+            let at: Vec<String> = endpoint.local_addresses().iter().map(ToString::to_string).collect();
+            format!("SCTP port {} on UDP {}", endpoint.port(), at.join(", "))
+        });
+        if arguments.echo {
+            echo_all(arguments, &endpoint).await
+        } else {
+            pipe_one(arguments, &endpoint).await
+        }
+    });
+    // A thread may still wait for standard input.
+    runtime.shutdown_background();
+    done
+}
+
+/// The first who comes is served; others are refused.
+async fn pipe_one(arguments: &Arguments, endpoint: &Endpoint) -> Result<(), Failure> {
+    let association = loop {
+        let Some(incoming) = endpoint.accept().await else {
+            return Err(Failure::failed("the endpoint has ended"));
+        };
+        // Who has given up meanwhile leaves the place to the next.
+        if let Ok(association) = incoming.accept() {
+            break association;
+        }
+    };
+    endpoint.stop_listening();
+    arguments.network.tell(|| format!("{} is here", live::name(&association)));
+    let watcher = arguments.network.watch(&association);
+    let done = live::pipe(&association, &arguments.pipe, AtEnd::ShutDownIfSent).await;
+    if let Some(watcher) = watcher {
+        let _ = watcher.await;
+    }
+    arguments.network.write_stats(&association)?;
+    drop(association);
+    // The last packets leave.
+    endpoint.close(std::time::Duration::from_secs(1)).await;
+    done
+}
+
+async fn echo_all(arguments: &Arguments, endpoint: &Endpoint) -> Result<(), Failure> {
+    let mut left = arguments.count.unwrap_or(usize::MAX);
+    let mut running = tokio::task::JoinSet::new();
+    while left > 0 {
+        let Some(incoming) = endpoint.accept().await else { break };
+        let Ok(association) = incoming.accept() else { continue };
+        left -= 1;
+        arguments.network.tell(|| format!("{} is here", live::name(&association)));
+        let network = arguments.network.clone();
+        let send_only = arguments.pipe.send_only;
+        running.spawn(async move {
+            let watcher = network.watch(&association);
+            let ended = if send_only { swallow(&association).await } else { echo(&association).await };
+            let reason = match ended {
+                Ok(()) => association.closed().await,
+                Err(Closed(reason)) => reason,
+            };
+            if let Some(watcher) = watcher {
+                let _ = watcher.await;
+            }
+            network.tell(|| format!("{}: {}", live::name(&association), in_words(&reason)));
+            network.write_stats(&association)
+        });
+        while let Some(done) = running.try_join_next() {
+            report(done.ok());
+        }
+    }
+    while let Some(done) = running.join_next().await {
+        report(done.ok());
+    }
+    endpoint.close(std::time::Duration::from_secs(1)).await;
+    Ok(())
+}
+
+fn report(done: Option<Result<(), Failure>>) {
+    if let Some(Err(failure)) = done {
+        let _ = writeln!(std::io::stderr().lock(), "anabranch: {}", failure.message);
+    }
+}
+
+async fn echo(association: &Association) -> Result<(), Closed> {
+    while let Some(message) = association.recv().await? {
+        let (stream, ppid, unordered) = (message.stream, message.ppid, message.unordered);
+        // A peer may have more streams than it lets us have.
+        let stream = if stream < association.outbound_streams() { stream } else { 0 };
+        let back = Message { ppid, unordered, ..Message::new(stream, message.into_bytes()) };
+        // Who shuts down does not want to hear the rest.
+        let _ = association.send(back).await;
+    }
+    Ok(())
+}
+
+async fn swallow(association: &Association) -> Result<(), Closed> {
+    while association.recv().await?.is_some() {}
+    Ok(())
+}

@@ -1,0 +1,122 @@
+//! `listen` and `connect` over the loopback.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, Command, Output, Stdio};
+
+fn anabranch(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_anabranch"));
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// A listener on a UDP port that the system has chosen: the port is in the first line of `-v`.
+struct Listener {
+    child: Child,
+    udp: String,
+    stderr: BufReader<std::process::ChildStderr>,
+}
+
+impl Listener {
+    fn start(more: &[&str], input: Stdio) -> Self {
+        let arguments = [&["listen", "9000", "--bind", "127.0.0.1", "--udp-port", "0", "-v"], more].concat();
+        let mut child = anabranch(&arguments).stdin(input).spawn().expect("it starts");
+        let mut stderr = BufReader::new(child.stderr.take().expect("it is piped"));
+        let mut line = String::new();
+        stderr.read_line(&mut line).expect("it says where it is");
+        let udp = line.trim().rsplit(':').next().expect("a port").to_owned();
+        Self { child, udp, stderr }
+    }
+
+    /// What it has said on standard error, and how it has ended.
+    fn end(mut self) -> (String, Output) {
+        let mut said = String::new();
+        self.stderr.read_to_string(&mut said).expect("text");
+        (said, self.child.wait_with_output().expect("it ends"))
+    }
+}
+
+fn bytes(size: usize) -> Vec<u8> {
+    (0..size).map(|n| (n / 251 * 7 + n) as u8).collect()
+}
+
+fn connect(listener: &Listener, more: &[&str], input: &[u8]) -> Output {
+    let arguments = [&["connect", "127.0.0.1:9000", "--peer-udp-port", &listener.udp], more].concat();
+    let mut child = anabranch(&arguments).stdin(Stdio::piped()).spawn().expect("it starts");
+    let mut stdin = child.stdin.take().expect("it is piped");
+    let input = input.to_vec();
+    let writer = std::thread::spawn(move || {
+        // The reader may end before it has read all.
+        let _ = stdin.write_all(&input);
+    });
+    let output = child.wait_with_output().expect("it ends");
+    writer.join().expect("it does not panic");
+    output
+}
+
+#[test]
+fn a_file_is_moved() {
+    let listener = Listener::start(&[], Stdio::null());
+    let file = bytes(3_000_000);
+    // Reading as the listener writes: a pipe holds 64 KiB.
+    let mut listener = listener;
+    let mut out = listener.child.stdout.take().expect("it is piped");
+    let reader = std::thread::spawn(move || {
+        let mut copy = Vec::new();
+        out.read_to_end(&mut copy).expect("it can be read");
+        copy
+    });
+    let sent = connect(&listener, &["--message", "50 kB", "--stats", "-"], &file);
+    assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
+    let counters = String::from_utf8(sent.stderr).expect("text");
+    assert!(counters.contains("\"payload_bytes_unique\":3000000"), "{counters}");
+    let (said, ended) = listener.end();
+    assert!(ended.status.success(), "{said}");
+    assert!(said.contains("Closed(Graceful)"), "{said}");
+    assert!(reader.join().expect("no panic") == file, "the copy differs");
+}
+
+#[test]
+fn a_file_is_fetched() {
+    let place = tempfile::tempdir().expect("a directory");
+    let path = place.path().join("file");
+    std::fs::write(&path, bytes(300_000)).expect("a file");
+    let listener = Listener::start(&[], std::fs::File::open(&path).expect("it is there").into());
+    let got = connect(&listener, &["--recv-only"], b"");
+    assert!(got.status.success(), "{}", String::from_utf8_lossy(&got.stderr));
+    assert!(got.stdout == bytes(300_000), "{} bytes", got.stdout.len());
+    let (said, ended) = listener.end();
+    assert!(ended.status.success(), "{said}");
+}
+
+#[test]
+fn an_echo_comes_back_on_its_stream() {
+    let listener = Listener::start(&["--echo", "--count", "2", "--streams", "20"], Stdio::null());
+    for round in 0..2 {
+        let arguments = ["--stream", "19", "--streams", "20", "--send-only"];
+        let sent = connect(&listener, &arguments[..4 + round], &bytes(100));
+        assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
+    }
+    let (said, ended) = listener.end();
+    assert!(ended.status.success(), "{said}");
+    assert_eq!(said.matches("both sides have shut it down").count(), 2, "{said}");
+}
+
+#[test]
+fn errors_say_what_is_wrong() {
+    let fails = |arguments: &[&str], code: i32, says: &str| {
+        let output = anabranch(arguments).output().expect("it starts");
+        let said = String::from_utf8(output.stderr).expect("text");
+        assert_eq!((output.status.code(), said.contains(says)), (Some(code), true), "{arguments:?}: {said}");
+    };
+    fails(&["connect", "127.0.0.1"], 2, "write HOST:PORT");
+    fails(&["connect", "127.0.0.1:0"], 2, "an SCTP port is 1 to 65535");
+    fails(
+        &["connect", "127.0.0.1:9000", "--engine", "best"],
+        2,
+        "--engine best: unknown profile; allowed: kame-2006",
+    );
+    fails(&["listen", "9000", "--set", "rto_min=fast"], 2, "SCTP option `rto_min`: `fast` is not allowed");
+    let taken = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    let port = taken.local_addr().expect("an address").port().to_string();
+    fails(&["listen", "9000", "--bind", "127.0.0.1", "--udp-port", &port], 1, "choose one with --udp-port");
+}

@@ -1,0 +1,298 @@
+//! One association, as its user has it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use anabranch_sctp::{
+    AssociationHandle, AssociationId, CloseReason, Event, Message, MessageId, Received, Snapshot,
+};
+use bytes::Bytes;
+
+use crate::error::{Closed, SendError};
+use crate::shared::{Queue, Shared, State};
+
+/// An association. Clones are the same association; when the last of them is dropped it is shut down in the background: what
+/// was sent is delivered first, within [`EndpointConfig::linger`](crate::EndpointConfig::linger). If messages have come that nobody has
+/// read, or come then, it is aborted instead.
+///
+/// Every method that waits may be dropped while it waits: it has then done nothing.
+#[derive(Clone, Debug)]
+pub struct Association {
+    held: Arc<Held>,
+}
+
+/// What clones share.
+#[derive(Debug)]
+struct Held {
+    shared: Arc<Shared>,
+    id: AssociationId,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let linger = self.shared.linger;
+        self.shared.command(|state, now| state.orphan(now, self.id, linger));
+    }
+}
+
+impl Association {
+    /// Takes hold of an association that the core has just made.
+    pub(crate) fn adopt(shared: &Arc<Shared>, state: &mut State, id: AssociationId) -> Self {
+        state.adopt(id);
+        Self { held: Arc::new(Held { shared: Arc::clone(shared), id }) }
+    }
+
+    fn id(&self) -> AssociationId {
+        self.held.id
+    }
+
+    fn shared(&self) -> &Shared {
+        &self.held.shared
+    }
+
+    /// Waits until it is up.
+    pub(crate) async fn established(&self) -> Result<(), CloseReason> {
+        let id = self.id();
+        self.shared()
+            .wait(Queue::Watchers(id), |state, _| match state.slot(id) {
+                Some(slot) => match &slot.closed {
+                    Some(reason) => Poll::Ready(Err(reason.clone())),
+                    None if slot.up => Poll::Ready(Ok(())),
+                    None => Poll::Pending,
+                },
+                None => Poll::Ready(Err(CloseReason::AbortedLocally)),
+            })
+            .await
+    }
+
+    /// Sends a message; waits while the send buffer, or the share of its stream in it (`stream_send_buffer`), is full. That it was
+    /// taken does not mean that it has arrived: [`Message::tell_fate`] and [`Association::next_event`] tell that.
+    ///
+    /// # Errors
+    /// When the message is not allowed, or the association ends.
+    pub async fn send(&self, message: impl Into<Outbound>) -> Result<MessageId, SendError> {
+        let Outbound(message) = message.into();
+        let id = self.id();
+        self.shared()
+            .wait(Queue::Writers(id), |state, now| match try_send(state, now, id, message.clone()) {
+                Err(SendError::Refused(
+                    anabranch_sctp::SendError::Full | anabranch_sctp::SendError::StreamFull { .. },
+                )) => Poll::Pending,
+                done => Poll::Ready(done),
+            })
+            .await
+    }
+
+    /// Sends a message, if there is room for it now.
+    ///
+    /// # Errors
+    /// As [`Association::send`]; and when there is no room.
+    pub fn try_send(&self, message: impl Into<Outbound>) -> Result<MessageId, SendError> {
+        let Outbound(message) = message.into();
+        let id = self.id();
+        self.shared().command(|state, now| try_send(state, now, id, message))
+    }
+
+    /// The next message of any stream. `None` when the peer sends nothing any more and all was read.
+    ///
+    /// # Errors
+    /// When the association has ended otherwise than in order, and what had arrived was read.
+    pub async fn recv(&self) -> Result<Option<Received>, Closed> {
+        let id = self.id();
+        self.shared().wait(Queue::Readers(id), |state, _| receive(state, id, None)).await
+    }
+
+    /// The next message of one stream. A stream that is not read keeps no other from being read, as long as the receive buffer
+    /// has room.
+    ///
+    /// # Errors
+    /// As [`Association::recv`].
+    pub async fn recv_from(&self, stream: u16) -> Result<Option<Received>, Closed> {
+        let id = self.id();
+        self.shared().wait(Queue::Readers(id), |state, _| receive(state, id, Some(stream))).await
+    }
+
+    /// The next event, of those that come after the first call. Messages are read with [`Association::recv`]. `None` after
+    /// [`Event::Closed`].
+    pub async fn next_event(&self) -> Option<Event> {
+        let id = self.id();
+        self.shared()
+            .wait(Queue::Watchers(id), |state, _| {
+                let Some(slot) = state.slot(id) else { return Poll::Ready(None) };
+                let closed = slot.closed.is_some();
+                match slot.events.get_or_insert_default().queue.pop_front() {
+                    Some(event) => Poll::Ready(Some(event)),
+                    None if closed => Poll::Ready(None),
+                    None => Poll::Pending,
+                }
+            })
+            .await
+    }
+
+    /// How many events were not kept, as 4,096 had not been taken yet.
+    #[must_use]
+    pub fn missed_events(&self) -> u64 {
+        let id = self.id();
+        self.shared().look(|state| {
+            state.slot(id).and_then(|slot| slot.events.as_ref()).map_or(0, |events| events.missed)
+        })
+    }
+
+    /// Ends the association in order: what was sent is delivered first. Waits for the end; dropped, it goes on ending.
+    ///
+    /// # Errors
+    /// When it ends otherwise.
+    pub async fn shutdown(&self) -> Result<(), Closed> {
+        self.command(|association, now| {
+            association.shutdown(now);
+        });
+        self.ended_in_order().await
+    }
+
+    /// As [`Association::shutdown`], but it is aborted when that takes longer than `patience`.
+    ///
+    /// # Errors
+    /// When it ends otherwise.
+    pub async fn shutdown_within(&self, patience: Duration) -> Result<(), Closed> {
+        let patience = in_core(patience);
+        self.command(|association, now| association.shutdown_within(now, patience));
+        self.ended_in_order().await
+    }
+
+    async fn ended_in_order(&self) -> Result<(), Closed> {
+        match self.closed().await {
+            CloseReason::Graceful => Ok(()),
+            reason => Err(Closed(reason)),
+        }
+    }
+
+    /// Ends the association at once. The peer is told `reason`; what was not delivered is not.
+    pub fn abort(&self, reason: &[u8]) {
+        self.command(|association, now| association.abort(now, reason));
+    }
+
+    /// Waits for the end.
+    pub async fn closed(&self) -> CloseReason {
+        let id = self.id();
+        self.shared()
+            .wait(Queue::Watchers(id), |state, _| match state.slot(id).map(|slot| slot.closed.clone()) {
+                Some(None) => Poll::Pending,
+                Some(Some(reason)) => Poll::Ready(reason),
+                None => Poll::Ready(CloseReason::AbortedLocally),
+            })
+            .await
+    }
+
+    /// Does with the core's association whatever it can: settings, subflows, resets of streams, heartbeats, what is undelivered. It
+    /// runs under the lock of the endpoint, so it must be short, and call nothing of this crate. `None` when the endpoint has ended.
+    pub fn command<R>(
+        &self,
+        command: impl FnOnce(&mut AssociationHandle<'_>, anabranch_sctp::Instant) -> R,
+    ) -> Option<R> {
+        let id = self.id();
+        self.shared().command(|state, now| {
+            state.endpoint.association(id).map(|mut association| command(&mut association, now))
+        })
+    }
+
+    /// All counters and gauges.
+    #[must_use]
+    pub fn snapshot(&self) -> Option<Snapshot> {
+        let id = self.id();
+        self.shared().look(|state| state.endpoint.view(id).map(anabranch_sctp::Association::snapshot))
+    }
+
+    /// Where the peer is; the port is the UDP port.
+    #[must_use]
+    pub fn remote(&self) -> Option<SocketAddr> {
+        let id = self.id();
+        self.shared().look(|state| state.endpoint.view(id).and_then(anabranch_sctp::Association::remote))
+    }
+
+    /// How many streams there are to send on.
+    #[must_use]
+    pub fn outbound_streams(&self) -> u16 {
+        let id = self.id();
+        self.shared()
+            .look(|state| state.endpoint.view(id).map_or(0, anabranch_sctp::Association::outbound_streams))
+    }
+}
+
+/// A message, or the payload of one on stream 0.
+#[derive(Clone, Debug)]
+pub struct Outbound(Message);
+
+impl From<Message> for Outbound {
+    fn from(message: Message) -> Self {
+        Self(message)
+    }
+}
+
+impl From<Bytes> for Outbound {
+    fn from(payload: Bytes) -> Self {
+        Self(Message::new(0, payload))
+    }
+}
+
+impl From<Vec<u8>> for Outbound {
+    fn from(payload: Vec<u8>) -> Self {
+        Self(Message::new(0, payload.into()))
+    }
+}
+
+impl From<&'static str> for Outbound {
+    fn from(text: &'static str) -> Self {
+        Self(Message::new(0, text.into()))
+    }
+}
+
+pub(crate) fn in_core(time: Duration) -> anabranch_sctp::Duration {
+    anabranch_sctp::Duration::from_nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
+}
+
+fn try_send(
+    state: &mut State,
+    now: anabranch_sctp::Instant,
+    id: AssociationId,
+    message: Message,
+) -> Result<MessageId, SendError> {
+    if let Some(reason) = end_of(state, id) {
+        return Err(SendError::Closed(reason));
+    }
+    let Some(mut association) = state.endpoint.association(id) else {
+        return Err(SendError::Closed(CloseReason::AbortedLocally));
+    };
+    Ok(association.send(now, message)?)
+}
+
+fn end_of(state: &mut State, id: AssociationId) -> Option<CloseReason> {
+    match state.slot(id) {
+        Some(slot) => slot.closed.clone(),
+        None => Some(CloseReason::AbortedLocally),
+    }
+}
+
+fn receive(
+    state: &mut State,
+    id: AssociationId,
+    stream: Option<u16>,
+) -> Poll<Result<Option<Received>, Closed>> {
+    if let Some(mut association) = state.endpoint.association(id) {
+        let message = match stream {
+            Some(stream) => association.receive_from(stream),
+            None => association.receive(),
+        };
+        if message.is_some() {
+            return Poll::Ready(Ok(message));
+        }
+    }
+    let Some(slot) = state.slot(id) else { return Poll::Ready(Err(Closed(CloseReason::AbortedLocally))) };
+    match &slot.closed {
+        Some(CloseReason::Graceful) => Poll::Ready(Ok(None)),
+        Some(reason) => Poll::Ready(Err(Closed(reason.clone()))),
+        None if slot.peer_done => Poll::Ready(Ok(None)),
+        None => Poll::Pending,
+    }
+}

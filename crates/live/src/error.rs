@@ -1,0 +1,81 @@
+//! Why a command failed.
+
+use anabranch_sctp::CloseReason;
+
+/// Why an endpoint could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum BindError {
+    /// A socket could not be had or configured.
+    #[error("{address}: {error}")]
+    Socket {
+        /// The address that it was to have.
+        address: std::net::SocketAddr,
+        /// What the operating system says.
+        error: std::io::Error,
+    },
+    /// No address was given.
+    #[error("an endpoint needs a local address")]
+    NoAddress,
+    /// The operating system has no random numbers.
+    #[error("the operating system gives no random numbers: {0}")]
+    Random(String),
+    /// The call was made outside of a tokio runtime.
+    #[error("an endpoint is driven by a task: call this within a tokio runtime, or use `blocking::Endpoint`")]
+    NoRuntime,
+    /// The thread of a blocking endpoint could not be started.
+    #[error("the thread of the driver: {0}")]
+    Thread(std::io::Error),
+}
+
+/// Why `connect` failed.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// It was refused before a packet left.
+    #[error(transparent)]
+    Refused(#[from] anabranch_sctp::ConnectError),
+    /// The handshake failed.
+    #[error("no association: {}", in_words(.0))]
+    Failed(CloseReason),
+    /// The endpoint has ended.
+    #[error("the endpoint has ended")]
+    Ended,
+}
+
+/// Why a message was not taken.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SendError {
+    /// Something is wrong with it, or there is no room and the caller does not wait.
+    #[error(transparent)]
+    Refused(#[from] anabranch_sctp::SendError),
+    /// The association has ended.
+    #[error("the association has ended: {}", in_words(.0))]
+    Closed(CloseReason),
+}
+
+/// The association has ended, and not because both sides wanted it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the association has ended: {}", in_words(.0))]
+pub struct Closed(pub CloseReason);
+
+/// A reason as a person reads it.
+#[must_use]
+pub fn in_words(reason: &CloseReason) -> String {
+    match reason {
+        CloseReason::Graceful => "both sides have shut it down".to_owned(),
+        CloseReason::AbortedLocally => "aborted by this side".to_owned(),
+        CloseReason::AbortedByPeer { causes, reason } => {
+            let mut text = "aborted by the peer".to_owned();
+            if let Some(said) = reason {
+                text.push_str(&format!(" (\"{}\")", String::from_utf8_lossy(&said.0).escape_debug()));
+            } else if !causes.is_empty() {
+                let causes: Vec<String> = causes.iter().map(ToString::to_string).collect();
+                text.push_str(&format!(" (error causes {})", causes.join(", ")));
+            }
+            text
+        }
+        CloseReason::Unreachable { limit } => format!("the peer does not answer ({limit} was exceeded)"),
+        CloseReason::ProtocolViolation { what } => format!("the peer broke the protocol: {what}"),
+        CloseReason::ShutdownGuard => "the peer did not end its side in time (T5-shutdown-guard)".to_owned(),
+        CloseReason::ShutdownDeadline => "the shutdown took longer than it was given".to_owned(),
+    }
+}

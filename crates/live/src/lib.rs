@@ -1,0 +1,50 @@
+//! The stack on real sockets: SCTP in UDP (RFC 6951), which needs no privileges, driven by a task of tokio.
+//!
+//! [`Endpoint::bind`] makes the sockets and starts the task; [`Endpoint::connect`] and [`Endpoint::accept`] give [`Association`]s;
+//! [`Association::send`] and [`Association::recv`] move messages. Everything that waits may be dropped while it waits.
+//!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use anabranch_live::{Endpoint, EndpointConfig};
+//!
+//! let server = Endpoint::bind(&["127.0.0.1:0".parse()?], EndpointConfig::on_port(5000))?;
+//! server.listen()?;
+//! let at = server.local_addresses()[0];
+//! let echo = tokio::spawn(async move {
+//!     let association = server.accept().await.expect("somebody asks").accept().expect("it still waits");
+//!     while let Ok(Some(message)) = association.recv().await {
+//!         association.send(message.into_bytes()).await.expect("the peer still reads");
+//!     }
+//! });
+//!
+//! let client = Endpoint::bind(&["127.0.0.1:0".parse()?], EndpointConfig::default())?;
+//! let association = client.connect(at, 5000).await?;
+//! association.send("hello").await?;
+//! let answer = association.recv().await?.expect("the server answers");
+//! assert_eq!(answer.into_bytes(), "hello");
+//! association.shutdown().await?;
+//! echo.await?;
+//! # Ok(())
+//! # }
+//! ```
+#![forbid(unsafe_code)]
+
+mod association;
+mod clock;
+mod config;
+mod driver;
+mod endpoint;
+mod error;
+mod shared;
+mod slot;
+mod socket;
+mod waiters;
+
+pub use anabranch_sctp::{
+    AcceptConfig, AcceptError, CloseReason, Config, Event, Message, MessageId, Received, Snapshot,
+};
+pub use association::{Association, Outbound};
+pub use config::{ENCAPSULATION_PORT, EndpointConfig, default_association, for_sockets};
+pub use endpoint::{Endpoint, Incoming};
+pub use error::{BindError, Closed, ConnectError, SendError, in_words};

@@ -1,0 +1,307 @@
+//! What the driver and its users share: the sans-I/O endpoint behind a mutex, and who waits.
+//!
+//! A mutex, not channels: a command is a call of the core, which takes some ten nanoseconds, and its answer is known at once. So a
+//! future holds nothing but its place among those who wait, and one that is dropped has either done nothing or all.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use anabranch_base::{Duration, Instant};
+use anabranch_sctp::{AssociationId, CloseReason, EndpointEvent, Event, Incoming};
+
+use crate::clock::Clock;
+use crate::slot::Slot;
+use crate::waiters::Waiters;
+
+#[derive(Debug)]
+pub(crate) struct Shared {
+    state: Mutex<State>,
+    pub(crate) clock: Clock,
+    pub(crate) linger: Duration,
+}
+
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) endpoint: anabranch_sctp::Endpoint,
+    /// By [`AssociationId::index`].
+    slots: Vec<Option<Box<Slot>>>,
+    /// Those who ask for an association, and were not shown to the user yet.
+    pub(crate) asking: VecDeque<Incoming>,
+    pub(crate) acceptors: Waiters,
+    /// Those who wait for the end of everything.
+    pub(crate) drainers: Waiters,
+    pub(crate) drained: bool,
+    /// The driver has gone: nothing happens any more.
+    pub(crate) ended: bool,
+    /// How many hold the endpoint, and how many an association.
+    pub(crate) holders: usize,
+    pub(crate) held: usize,
+    /// Closed, and nobody holds them: to be released when their last packet has left.
+    forgotten: Vec<AssociationId>,
+    driver: Option<Waker>,
+    /// The driver was woken, and has not looked since.
+    woken: bool,
+}
+
+/// For what a future waits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Queue {
+    Readers(AssociationId),
+    Writers(AssociationId),
+    Watchers(AssociationId),
+    Acceptors,
+    Drainers,
+}
+
+impl Shared {
+    pub(crate) fn new(endpoint: anabranch_sctp::Endpoint, linger: std::time::Duration) -> Arc<Self> {
+        let linger = Duration::from_nanos(u64::try_from(linger.as_nanos()).unwrap_or(u64::MAX));
+        let state = State {
+            endpoint,
+            slots: Vec::new(),
+            asking: VecDeque::new(),
+            acceptors: Waiters::default(),
+            drainers: Waiters::default(),
+            drained: false,
+            ended: false,
+            holders: 1,
+            held: 0,
+            forgotten: Vec::new(),
+            driver: None,
+            woken: false,
+        };
+        Arc::new(Self { state: Mutex::new(state), clock: Clock::new(), linger })
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        // The core does not panic; if a user's waker does, the state is whole all the same.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks at something. Nothing is to be sent because of it.
+    pub(crate) fn look<R>(&self, look: impl FnOnce(&mut State) -> R) -> R {
+        look(&mut self.lock())
+    }
+
+    /// Does something after which there may be something to send, and wakes the driver if so.
+    pub(crate) fn command<R>(&self, command: impl FnOnce(&mut State, Instant) -> R) -> R {
+        let now = self.clock.now();
+        let mut state = self.lock();
+        let answer = command(&mut state, now);
+        let waker = state.driver_to_wake();
+        drop(state);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+        answer
+    }
+
+    /// Waits in `queue` until `attempt` has an answer.
+    pub(crate) fn wait<R, F>(&self, queue: Queue, attempt: F) -> Wait<'_, F>
+    where
+        F: FnMut(&mut State, Instant) -> Poll<R>,
+    {
+        Wait { shared: self, queue, number: None, attempt }
+    }
+}
+
+impl State {
+    pub(crate) fn slot(&mut self, id: AssociationId) -> Option<&mut Slot> {
+        let slot = self.slots.get_mut(id.index() as usize)?.as_deref_mut();
+        slot.filter(|slot| slot.id == id)
+    }
+
+    /// A new association that somebody holds.
+    pub(crate) fn adopt(&mut self, id: AssociationId) {
+        let index = id.index() as usize;
+        if self.slots.len() <= index {
+            self.slots.resize_with(index + 1, || None);
+        }
+        if let Some(slot) = self.slots.get_mut(index) {
+            *slot = Some(Box::new(Slot::new(id)));
+        }
+        self.held += 1;
+    }
+
+    /// Nobody holds an association any more: what was sent is delivered, and it ends. If there is something that nobody will read, the
+    /// peer must not believe that it was: it is aborted.
+    pub(crate) fn orphan(&mut self, now: Instant, id: AssociationId, linger: Duration) {
+        self.held -= 1;
+        let Some(slot) = self.slot(id) else { return };
+        slot.orphan = true;
+        slot.events = None;
+        let (closed, up) = (slot.closed.is_some(), slot.up);
+        if closed {
+            self.forgotten.push(id);
+            return;
+        }
+        let Some(mut association) = self.endpoint.association(id) else { return };
+        if !up {
+            association.abort(now, b"");
+        } else if association.status().pending > 0 {
+            association.abort(now, b"nobody reads");
+        } else {
+            association.shutdown_within(now, linger);
+        }
+    }
+
+    /// Takes what the core has to tell; tasks that are to look again are moved to `woken`.
+    pub(crate) fn take_events(&mut self, now: Instant, woken: &mut Vec<Waker>) {
+        while let Some((id, event)) = self.endpoint.poll_event() {
+            let Some(slot) = self.slot(id) else { continue };
+            slot.note(event.clone(), woken);
+            if slot.orphan {
+                self.orphan_hears(now, id, &event);
+            }
+        }
+        while let Some(event) = self.endpoint.poll_endpoint_event() {
+            match event {
+                EndpointEvent::Incoming(incoming) => {
+                    self.asking.push_back(incoming);
+                    self.acceptors.wake(woken);
+                }
+                EndpointEvent::IncomingWithdrawn { id, .. } => {
+                    self.asking.retain(|incoming| incoming.id != id);
+                }
+                EndpointEvent::Drained => {
+                    self.drained = true;
+                    self.drainers.wake(woken);
+                    self.acceptors.wake(woken);
+                }
+            }
+        }
+    }
+
+    fn orphan_hears(&mut self, now: Instant, id: AssociationId, event: &Event) {
+        match event {
+            Event::Readable { .. } => {
+                if let Some(mut association) = self.endpoint.association(id) {
+                    association.abort(now, b"nobody reads");
+                }
+            }
+            Event::Closed(_) => self.forgotten.push(id),
+            _ => {}
+        }
+    }
+
+    /// Frees what nobody holds and whose last packet has left.
+    pub(crate) fn release_forgotten(&mut self) {
+        if self.forgotten.is_empty() {
+            return;
+        }
+        let forgotten = std::mem::take(&mut self.forgotten);
+        for id in forgotten {
+            if !self.endpoint.release(id) && self.endpoint.view(id).is_some() {
+                self.forgotten.push(id);
+            } else if self.slot(id).is_some() {
+                if let Some(slot) = self.slots.get_mut(id.index() as usize) {
+                    *slot = None;
+                }
+            }
+        }
+    }
+
+    /// Nobody can command anything any more, and nothing is left to do.
+    pub(crate) fn is_over(&self) -> bool {
+        self.holders == 0 && self.held == 0 && self.endpoint.associations() == 0
+    }
+
+    /// The driver is here: it looks at everything, and will be woken with `waker`.
+    pub(crate) fn driver_looks(&mut self, waker: &Waker) {
+        self.woken = false;
+        if !self.driver.as_ref().is_some_and(|known| known.will_wake(waker)) {
+            self.driver = Some(waker.clone());
+        }
+    }
+
+    /// The driver, if it has to be woken.
+    pub(crate) fn driver_to_wake(&mut self) -> Option<Waker> {
+        if self.woken {
+            return None;
+        }
+        self.woken = true;
+        self.driver.clone()
+    }
+
+    /// The driver has gone: everybody is told.
+    pub(crate) fn end(&mut self, woken: &mut Vec<Waker>) {
+        self.ended = true;
+        self.asking.clear();
+        for slot in self.slots.iter_mut().flatten() {
+            slot.closed.get_or_insert(CloseReason::AbortedLocally);
+            slot.wake_all(woken);
+        }
+        self.acceptors.wake(woken);
+        self.drainers.wake(woken);
+    }
+
+    fn waiters(&mut self, queue: Queue) -> Option<&mut Waiters> {
+        match queue {
+            Queue::Readers(id) => self.slot(id).map(|slot| &mut slot.readers),
+            Queue::Writers(id) => self.slot(id).map(|slot| &mut slot.writers),
+            Queue::Watchers(id) => self.slot(id).map(|slot| &mut slot.watchers),
+            Queue::Acceptors => Some(&mut self.acceptors),
+            Queue::Drainers => Some(&mut self.drainers),
+        }
+    }
+}
+
+/// Tries again each time something has happened that it waits for. Dropped, it waits no more, and has done nothing.
+#[must_use = "futures do nothing unless they are awaited"]
+#[derive(Debug)]
+pub(crate) struct Wait<'a, F> {
+    shared: &'a Shared,
+    queue: Queue,
+    number: Option<u64>,
+    attempt: F,
+}
+
+/// Nothing of it is pinned.
+impl<F> Unpin for Wait<'_, F> {}
+
+impl<R, F> Future for Wait<'_, F>
+where
+    F: FnMut(&mut State, Instant) -> Poll<R>,
+{
+    type Output = R;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<R> {
+        let this = &mut *self;
+        let now = this.shared.clock.now();
+        let mut state = this.shared.lock();
+        let answer = (this.attempt)(&mut state, now);
+        match &answer {
+            Poll::Ready(_) => {
+                if let Some(number) = this.number.take() {
+                    if let Some(waiters) = state.waiters(this.queue) {
+                        waiters.remove(number);
+                    }
+                }
+            }
+            Poll::Pending => {
+                let number = this.number;
+                this.number = state.waiters(this.queue).map(|waiters| waiters.wait(number, cx.waker()));
+            }
+        }
+        let waker = if state.endpoint.has_ready() { state.driver_to_wake() } else { None };
+        drop(state);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+        answer
+    }
+}
+
+impl<F> Drop for Wait<'_, F> {
+    fn drop(&mut self) {
+        if let Some(number) = self.number {
+            let mut state = self.shared.lock();
+            if let Some(waiters) = state.waiters(self.queue) {
+                waiters.remove(number);
+            }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What the driver knows of one association beside the core: who waits for it, and what its user was not told yet.
+
+use std::collections::VecDeque;
+use std::task::Waker;
+
+use anabranch_sctp::{AssociationId, CloseReason, Event};
+
+use crate::waiters::Waiters;
+
+/// Events that wait for a user who has asked for them. Beyond that the latest are only counted.
+const MAX_EVENTS: usize = 4096;
+
+/// One association.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    pub(crate) id: AssociationId,
+    pub(crate) up: bool,
+    /// The peer sends nothing new any more.
+    pub(crate) peer_done: bool,
+    pub(crate) closed: Option<CloseReason>,
+    /// Nobody holds it any more.
+    pub(crate) orphan: bool,
+    pub(crate) readers: Waiters,
+    pub(crate) writers: Waiters,
+    /// Those who wait for the beginning, the end, or an event.
+    pub(crate) watchers: Waiters,
+    pub(crate) events: Option<Box<Events>>,
+}
+
+/// Events for a user who has asked for them.
+#[derive(Debug, Default)]
+pub(crate) struct Events {
+    pub(crate) queue: VecDeque<Event>,
+    pub(crate) missed: u64,
+}
+
+impl Slot {
+    pub(crate) fn new(id: AssociationId) -> Self {
+        Self {
+            id,
+            up: false,
+            peer_done: false,
+            closed: None,
+            orphan: false,
+            readers: Waiters::default(),
+            writers: Waiters::default(),
+            watchers: Waiters::default(),
+            events: None,
+        }
+    }
+
+    /// Takes note of an event; those whom it concerns are moved to `woken`.
+    pub(crate) fn note(&mut self, event: Event, woken: &mut Vec<Waker>) {
+        match &event {
+            Event::Readable { .. } => self.readers.wake(woken),
+            Event::Writable { .. } => self.writers.wake(woken),
+            Event::Established { .. } => {
+                self.up = true;
+                self.watchers.wake(woken);
+            }
+            Event::PeerShutdown => {
+                self.peer_done = true;
+                self.readers.wake(woken);
+                self.writers.wake(woken);
+            }
+            // A peer that has restarted speaks again.
+            Event::Restarted { .. } => self.peer_done = false,
+            Event::Closed(reason) => {
+                self.closed = Some(reason.clone());
+                self.wake_all(woken);
+            }
+            _ => {}
+        }
+        if let Some(events) = &mut self.events {
+            if events.queue.len() < MAX_EVENTS {
+                events.queue.push_back(event);
+            } else {
+                events.missed += 1;
+            }
+            self.watchers.wake(woken);
+        }
+    }
+
+    pub(crate) fn wake_all(&mut self, woken: &mut Vec<Waker>) {
+        self.readers.wake(woken);
+        self.writers.wake(woken);
+        self.watchers.wake(woken);
+    }
+}
