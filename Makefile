@@ -15,7 +15,7 @@ FLAGS  ?=
 LIVES  ?= 100000
 FUZZ_SECONDS ?= 60
 
-.PHONY: help demo test test-rust test-python build venv lint rfc-doc bench instructions soak exhaustive fuzz report reference studies clean
+.PHONY: help demo test test-rust test-python build venv lint rfc-doc bench instructions soak exhaustive fuzz report reference studies clean interop interop-quick
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -71,6 +71,12 @@ soak: ## LIVES=100000 random lives of two endpoints against the formal propertie
 exhaustive: ## every life in a small scope, and every pair of 16-bit numbers: at most 10 minutes
 	cargo test --profile soak --locked -p anabranch-sctp --test exhaustive -- --ignored --nocapture
 	cargo test --profile soak --locked -p anabranch-wire --lib -- --ignored
+
+interop: ## every other SCTP stack against ours, in both roles, every case; out/interop/matrix.html
+	@PYTHONPATH=tools python3 -m interop $(FLAGS)
+
+interop-quick: ## the stacks that are crates, five cases
+	@PYTHONPATH=tools python3 -m interop --quick $(FLAGS)
 
 fuzz: ## every fuzz target for FUZZ_SECONDS=60
 	@bash tools/fuzz.sh $(FUZZ_SECONDS)

@@ -1,0 +1,16 @@
+//! What all drivers of SCTP stacks have in common: the command line ([`plan`]), the application ([`app`]), what it has sent and
+//! received ([`tally`]), the line printed at the end ([`report`]) and, for stacks without input and output of their own, the loop
+//! around a UDP socket ([`udp`]).
+
+pub mod app;
+pub mod plan;
+pub mod report;
+pub mod stack;
+pub mod tally;
+pub mod udp;
+
+pub use app::App;
+pub use plan::{Ending, Plan, Role};
+pub use report::Report;
+pub use stack::{Event, Full, Outgoing, Stack};
+pub use tally::Tally;

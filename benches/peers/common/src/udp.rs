@@ -1,0 +1,89 @@
+//! The loop around a stack and a UDP socket.
+
+use std::io::ErrorKind;
+use std::net::UdpSocket;
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+use crate::{App, Plan, Role, Stack};
+
+/// Packets read before the stack may answer.
+const BATCH: usize = 64;
+/// After the end the last packets of the other side are still answered for so long.
+const LINGER: Duration = Duration::from_millis(300);
+
+/// Plays the plan with a stack, and prints the report.
+///
+/// # Panics
+/// The socket cannot be had.
+pub fn play(name: &str, plan: &Plan, stack: &mut dyn Stack) {
+    let socket = UdpSocket::bind(plan.local).expect("the local address is free");
+    socket.set_nonblocking(true).expect("a socket can be non-blocking");
+    enlarge(&socket);
+    println!("{{\"ready\":true}}");
+    let mut app = App::new(name, plan.clone());
+    let began = Instant::now();
+    if plan.role == Role::Connect {
+        stack.open(began);
+    }
+    let mut done = None;
+    let mut packet = vec![0; 65536];
+    let deadline = loop {
+        let now = Instant::now();
+        let mut moved = false;
+        for _ in 0..BATCH {
+            match socket.recv_from(&mut packet) {
+                Ok((len, from)) => {
+                    moved = true;
+                    stack.receive(now, from, &packet[..len]);
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                // What ICMP says of an earlier packet.
+                Err(_) => {}
+            }
+        }
+        if stack.due().is_some_and(|due| due <= now) {
+            moved = true;
+            stack.timeout(now);
+        }
+        moved |= app.work(now, stack);
+        stack.transmit(now, &mut |to, bytes| {
+            // A full buffer loses the packet, as a network may.
+            let _lost = socket.send_to(bytes, to).is_err();
+        });
+        if app.is_done() {
+            let since = *done.get_or_insert(now);
+            if plan.end == crate::Ending::Abort || now.duration_since(since) > LINGER {
+                break false;
+            }
+        } else if now.duration_since(began) > plan.patience() {
+            break true;
+        }
+        if !moved {
+            let due =
+                [stack.due(), app.due().filter(|&due| due > now), Some(now + Duration::from_millis(100))];
+            let due = due.into_iter().flatten().min().unwrap_or(now);
+            wait(&socket, due.saturating_duration_since(now));
+        }
+    };
+    app.report(deadline).print();
+}
+
+/// Waits until a packet is there or the time has passed.
+fn wait(socket: &UdpSocket, time: Duration) {
+    // Rounded up: a timer is not due before its time.
+    let millis = u16::try_from(time.as_micros().div_ceil(1000)).unwrap_or(u16::MAX);
+    let mut fds = [PollFd::new(socket.as_fd(), PollFlags::POLLIN)];
+    // Interrupted: the loop goes round once more.
+    let _ready = poll(&mut fds, PollTimeout::from(millis));
+}
+
+/// Bursts of both sides have room; every stack gets the same.
+fn enlarge(socket: &UdpSocket) {
+    use nix::sys::socket::{setsockopt, sockopt};
+    // As much as the system allows.
+    let _less = setsockopt(socket, sockopt::RcvBuf, &(4 << 20));
+    let _less = setsockopt(socket, sockopt::SndBuf, &(4 << 20));
+}

@@ -1,0 +1,1 @@
+"""Runs other SCTP stacks against ours and says what works: `make interop`."""

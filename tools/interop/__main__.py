@@ -1,0 +1,83 @@
+"""`python -m interop`: see --help."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from . import cases as all_cases
+from . import matrix, peers
+from .run import Cell, play
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="interop", description="Other SCTP stacks against ours.")
+    parser.add_argument("--peer", action="append", default=[], help="only this peer; may be repeated")
+    parser.add_argument("--case", action="append", default=[], help="only this case; may be repeated")
+    parser.add_argument("--quick", action="store_true", help="the peers that are crates, and five cases")
+    parser.add_argument("--out", type=Path, default=peers.ROOT / "out" / "interop")
+    parser.add_argument("--jobs", type=int, default=2, help="cases at a time (default 2)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the relay")
+    return parser.parse_args()
+
+
+def _build(wanted: list[peers.Peer]) -> tuple[dict[str, list[str]], dict[str, str]]:
+    """Command lines of those that can be built, and why the others cannot."""
+    commands = {"relay": peers.cargo("peer-relay"), "anabranch": peers.cargo("peer-anabranch")}
+    missing = {}
+    for peer in wanted:
+        try:
+            commands[peer.name] = peer.build()
+        except peers.BuildError as error:
+            missing[peer.name] = str(error)
+            print(f"{peer.name} is left out: {error}", file=sys.stderr)
+    return commands, missing
+
+
+def main() -> int:
+    """Builds, plays, judges; 1 if a case fails."""
+    arguments = _arguments()
+    wanted = peers.named(arguments.peer)
+    chosen = all_cases.named(arguments.case)
+    if arguments.quick:
+        wanted = [peer for peer in wanted if peer.crates_only]
+        chosen = [case for case in chosen if case.quick]
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    began = time.monotonic()
+    commands, missing = _build(wanted)
+    print(f"drivers built in {time.monotonic() - began:.0f} s", flush=True)
+
+    def one(task: tuple[all_cases.Case, peers.Peer, str]) -> Cell:
+        case, peer, role = task
+        reason = missing.get(peer.name) or peer.reason(case.name, role)
+        if reason:
+            return Cell(case.name, peer.name, role, "cannot", [reason])
+        cell = play(case, peer.name, role, commands, arguments.out, arguments.seed)
+        why = f": {'; '.join(cell.why)}" if cell.why else ""
+        print(
+            f"{cell.state:<6} {case.name} with {peer.name}, which {role}s ({cell.seconds:.1f} s){why}",
+            flush=True,
+        )
+        return cell
+
+    tasks = [(case, peer, role) for case in chosen for peer in wanted for role in case.roles]
+    with ThreadPoolExecutor(max_workers=arguments.jobs) as pool:
+        cells = list(pool.map(one, tasks))
+    head = f"{time.strftime('%Y-%m-%d %H:%M')} UTC, seed {arguments.seed}, {time.monotonic() - began:.0f} s"
+    matrix.save(arguments.out, chosen, cells, {peer.name: peer.about for peer in wanted}, head)
+    print("\n" + matrix.as_text(chosen, cells))
+    print(
+        "\n(each pair: the peer listens / the peer connects; - means that it cannot, with the reason in matrix.html)"
+    )
+    print(arguments.out / "matrix.html")
+    failed = [cell for cell in cells if cell.state == "fail"]
+    passed = sum(cell.state == "pass" for cell in cells)
+    print(f"{passed} passed, {len(failed)} failed, {len(cells) - passed - len(failed)} cannot be played")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
