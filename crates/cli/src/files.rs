@@ -1,5 +1,6 @@
 //! Result files: each appears whole or not at all.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -13,18 +14,70 @@ pub(crate) fn write(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
 ) -> Result<(), Failure> {
-    let mut beside = OsString::from(path.as_os_str());
-    beside.push(".part");
-    let beside = PathBuf::from(beside);
-    let written = std::fs::File::create(&beside).and_then(|file| {
-        let mut out = BufWriter::new(file);
-        fill(&mut out)?;
-        out.flush()
-    });
-    written.and_then(|()| std::fs::rename(&beside, path)).map_err(|error| {
-        let _ = std::fs::remove_file(&beside);
-        Failure::writing(path, &error)
-    })
+    let (part, file) = Part::create(path)?;
+    let mut out = BufWriter::new(file);
+    fill(&mut out).and_then(|()| out.flush()).map_err(|error| Failure::writing(path, &error))?;
+    part.keep()
+}
+
+/// A file that is being written beside its final name. Dropped, it is removed.
+#[derive(Debug)]
+pub(crate) struct Part {
+    beside: PathBuf,
+    path: PathBuf,
+    kept: bool,
+}
+
+impl Part {
+    /// Begins a file.
+    pub(crate) fn create(path: &Path) -> Result<(Self, std::fs::File), Failure> {
+        let mut beside = OsString::from(path.as_os_str());
+        beside.push(".part");
+        let beside = PathBuf::from(beside);
+        let file = std::fs::File::create(&beside).map_err(|error| Failure::writing(path, &error))?;
+        Ok((Self { beside, path: path.to_owned(), kept: false }, file))
+    }
+
+    /// The file is whole: it gets its name.
+    pub(crate) fn keep(mut self) -> Result<(), Failure> {
+        std::fs::rename(&self.beside, &self.path).map_err(|error| Failure::writing(&self.path, &error))?;
+        self.kept = true;
+        Ok(())
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        if !self.kept {
+            let _ = std::fs::remove_file(&self.beside);
+        }
+    }
+}
+
+/// Refuses a file that two outputs would go to; each is named by what asks for it.
+pub(crate) fn distinct<'a>(outputs: impl IntoIterator<Item = (&'a str, PathBuf)>) -> Result<(), Failure> {
+    let mut known: BTreeMap<PathBuf, &str> = BTreeMap::new();
+    for (what, path) in outputs {
+        if let Some(other) = known.insert(place(&path), what) {
+            return Err(Failure::wrong(format!(
+                "{}: {other} and {what} both name this file",
+                path.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// One name for a file, however it is written.
+fn place(path: &Path) -> PathBuf {
+    if let Ok(there) = path.canonicalize() {
+        return there;
+    }
+    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match (folder.canonicalize(), path.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        _ => path.to_owned(),
+    }
 }
 
 /// Makes a directory, with those above it.

@@ -5,6 +5,7 @@
 //! 130 interrupted.
 #![forbid(unsafe_code)]
 
+mod captures;
 mod decoded;
 mod failure;
 mod files;

@@ -1,20 +1,63 @@
 //! Runs a scenario for many seeds on several threads. Each run is alone in its thread and knows nothing of the
 //! others, so what comes out does not depend on how many there are.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 
+use anabranch_base::Instant;
 use anabranch_sim::scenario::{Record, Scenario};
-use anabranch_sim::{RunError, RunOutput};
+use anabranch_sim::{Attached, RunError, RunOutput};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::captures::CapturePlan;
 use crate::failure::Failure;
 
 /// How often a waiting program looks whether it has been interrupted.
 const GLANCE: std::time::Duration = std::time::Duration::from_millis(100);
+/// So many of these runs that are given up have to take their unfinished files away.
+const CLEARING: u32 = 20;
+
+/// What the threads have in common.
+struct Shared {
+    scenario: Scenario,
+    record: Record,
+    capture: Option<CapturePlan>,
+    /// Place of the seed that is to be run next.
+    next: AtomicUsize,
+    /// Nothing more is wanted.
+    stop: AtomicBool,
+    /// Virtual time that has passed in all runs together, nanoseconds.
+    passed: AtomicU64,
+}
+
+/// Why a run gave nothing.
+enum NoRun {
+    Run(RunError),
+    File(Failure),
+}
+
+impl Shared {
+    fn run(&self, seed: u64) -> Result<RunOutput, NoRun> {
+        let begun = self.capture.as_ref().map(|plan| plan.begin(seed)).transpose().map_err(NoRun::File)?;
+        let (part, capture) = begun.unzip();
+        let mut last = 0;
+        let mut watcher = |now: Instant| {
+            let now = now.as_nanos();
+            self.passed.fetch_add(now - last, Ordering::Relaxed);
+            last = now;
+            !self.stop.load(Ordering::Relaxed)
+        };
+        let attached = Attached { capture, watcher: Some(&mut watcher) };
+        let output =
+            anabranch_sim::run_attached(&self.scenario, seed, &self.record, attached).map_err(NoRun::Run)?;
+        self.passed.fetch_add(self.scenario.duration.as_nanos() - last, Ordering::Relaxed);
+        part.map_or(Ok(()), crate::files::Part::keep).map_err(NoRun::File)?;
+        Ok(output)
+    }
+}
 
 /// Runs every seed and gives each result to `finished`, in whatever order they end; `index` is the place of the seed
-/// in the scenario.
+/// in the scenario. Captures are written as runs go on.
 ///
 /// # Errors
 /// When a run fails, when `finished` does, and after Ctrl-C: runs that have not ended are given up.
@@ -22,6 +65,7 @@ pub(crate) fn all(
     scenario: &Scenario,
     record: &Record,
     threads: usize,
+    capture: Option<CapturePlan>,
     mut finished: impl FnMut(usize, RunOutput) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let wanted = scenario.seeds.len();
@@ -35,18 +79,25 @@ pub(crate) fn all(
     });
     handler.map_err(|error| Failure::failed(format!("cannot listen for Ctrl-C: {error}")))?;
 
-    let progress = progress(wanted);
-    let shared = Arc::new((scenario.clone(), record.clone(), AtomicUsize::new(0), AtomicBool::new(false)));
-    let (give, take) = mpsc::sync_channel::<(usize, Result<RunOutput, RunError>)>(threads);
+    let whole = scenario.duration.as_nanos().saturating_mul(wanted as u64);
+    let progress = progress(whole);
+    let shared = Arc::new(Shared {
+        scenario: scenario.clone(),
+        record: record.clone(),
+        capture,
+        next: AtomicUsize::new(0),
+        stop: AtomicBool::new(false),
+        passed: AtomicU64::new(0),
+    });
+    let (give, take) = mpsc::sync_channel::<(usize, Result<RunOutput, NoRun>)>(threads);
     for _ in 0..threads.clamp(1, wanted.max(1)) {
         let (shared, give) = (Arc::clone(&shared), give.clone());
         // Not a scoped thread: a run that is given up must not be waited for.
         std::thread::spawn(move || {
-            let (scenario, record, next, stop) = &*shared;
-            while !stop.load(Ordering::SeqCst) {
-                let index = next.fetch_add(1, Ordering::SeqCst);
-                let Some(&seed) = scenario.seeds.get(index) else { break };
-                if give.send((index, anabranch_sim::run(scenario, seed, record))).is_err() {
+            while !shared.stop.load(Ordering::SeqCst) {
+                let index = shared.next.fetch_add(1, Ordering::SeqCst);
+                let Some(&seed) = shared.scenario.seeds.get(index) else { break };
+                if give.send((index, shared.run(seed))).is_err() {
                     break;
                 }
             }
@@ -58,15 +109,19 @@ pub(crate) fn all(
         if interrupted.load(Ordering::SeqCst) {
             break Err(Failure::interrupted(done, wanted));
         }
+        if !progress.is_hidden() {
+            progress.set_position(shared.passed.load(Ordering::Relaxed));
+            progress.set_message(format!("{done} of {wanted} runs"));
+        }
         match take.recv_timeout(GLANCE) {
             Ok((index, Ok(output))) => {
                 if let Err(failure) = finished(index, output) {
                     break Err(failure);
                 }
                 done += 1;
-                progress.inc(1);
             }
-            Ok((index, Err(error))) => {
+            Ok((_, Err(NoRun::File(failure)))) => break Err(failure),
+            Ok((index, Err(NoRun::Run(error)))) => {
                 let seed = scenario.seeds.get(index).copied().unwrap_or_default();
                 break Err(Failure::failed(format!("seed {seed}: {error}")));
             }
@@ -77,15 +132,26 @@ pub(crate) fn all(
             }
         }
     };
-    shared.3.store(true, Ordering::SeqCst);
+    shared.stop.store(true, Ordering::SeqCst);
+    if outcome.is_err() {
+        // Runs look up soon; their unfinished captures go with them. One that does not is not waited for.
+        let mut patience = CLEARING;
+        while patience > 0 {
+            match take.recv_timeout(GLANCE) {
+                Ok(_given_up) => {}
+                Err(mpsc::RecvTimeoutError::Timeout) => patience -= 1,
+                Err(mpsc::RecvTimeoutError::Disconnected) => break,
+            }
+        }
+    }
     progress.finish_and_clear();
     outcome
 }
 
-/// A bar on standard error when that is a terminal, else nothing.
-fn progress(runs: usize) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(runs as u64), ProgressDrawTarget::stderr());
-    let style = "{bar:40} {pos}/{len} runs, {elapsed}, {eta} left";
+/// A bar of virtual time on standard error when that is a terminal, else nothing.
+fn progress(whole: u64) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(whole), ProgressDrawTarget::stderr());
+    let style = "{bar:40} {percent} % of virtual time, {msg}, {elapsed}, {eta} left";
     bar.set_style(ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar()));
     if !bar.is_hidden() {
         bar.enable_steady_tick(std::time::Duration::from_millis(500));

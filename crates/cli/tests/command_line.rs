@@ -140,6 +140,26 @@ fn wrong_options_and_files_end_with_2_and_one_line() {
         2,
         "no/where.csv: there is no directory no",
     );
+    place.fails(
+        &["simulate", "small.toml", "--trace", "x", "--pcap", "./x"],
+        2,
+        "./x-1: --trace and --pcap both name this file",
+    );
+    place.fails(
+        &["simulate", "small.toml", "--out", "o", "--trace", "o/seed-2.json", "--seeds", "2"],
+        2,
+        "o/seed-2.json: --trace and --out both name this file",
+    );
+    place.fails(
+        &["simulate", "small.toml", "--seeds", "2", "--trace", "small.toml"],
+        2,
+        "small.toml: --trace and the scenario both name this file",
+    );
+    place.fails(
+        &["simulate", "small.toml", "--pcap", "x.pcap", "--pcap-link", "wir"],
+        2,
+        "--pcap-link \"wir\": there is no such link; allowed: wire, wire-back",
+    );
     std::fs::write(place.path("bad.toml"), SMALL.replace("delay =", "dely =")).expect("a file");
     let line = "bad.toml:11:1: unknown key \"dely\" in [[link]] (did you mean \"delay\"?); allowed keys: name, from, to, \
                 rate, delay, queue, loss, loss_at, mtu, mtu_answer, mtu_changes, condition, pattern, both, back";

@@ -31,8 +31,8 @@ mod summary;
 mod world;
 
 pub use error::RunError;
-pub use record::Columns;
-pub use run::{RunOutput, check, run};
+pub use record::{CaptureFile, CaptureFormat, Columns};
+pub use run::{Attached, RunOutput, check, run, run_attached};
 pub use summary::{
     ClassSummary, FlowSummary, GroupSummary, LinkSummary, Measures, ObjectSummary, ShareSummary,
     SourceSummary, SubflowSummary, Summary,

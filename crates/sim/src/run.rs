@@ -7,7 +7,7 @@ use crate::app::{App, Received, Sending, Source};
 use crate::assemble::{self, MakeEngine};
 use crate::engine::Counts;
 use crate::error::RunError;
-use crate::record::{Columns, Share, Shares};
+use crate::record::{CaptureFile, Columns, Share, Shares};
 use crate::scenario::{Flow, Link, Opener, Record, Scenario, Traffic};
 use crate::side::Side;
 use crate::summary::{
@@ -25,7 +25,7 @@ pub struct RunOutput {
     pub summary: Summary,
     /// The events, when asked for.
     pub trace: Option<Columns>,
-    /// A capture file, when asked for.
+    /// A capture file, when asked for and not written as the run went on.
     pub pcapng: Option<Vec<u8>>,
 }
 
@@ -35,7 +35,29 @@ pub struct RunOutput {
 /// # Errors
 /// When the scenario names something that does not exist or cannot be run, and when the world runs in circles.
 pub fn run(scenario: &Scenario, seed: u64, record: &Record) -> Result<RunOutput, RunError> {
-    run_with(scenario, seed, record, &assemble::engine).map(|(output, _)| output)
+    run_attached(scenario, seed, record, Attached::default())
+}
+
+/// What is around a run and has no influence on it.
+#[derive(Default)]
+pub struct Attached<'a> {
+    /// Where the capture goes as it is made, if the record asks for one; without it the capture is in the output.
+    pub capture: Option<CaptureFile>,
+    /// Is told the virtual time after every 16,384 events, and says whether to go on.
+    pub watcher: Option<&'a mut dyn FnMut(Instant) -> bool>,
+}
+
+/// As [`run`], with a file for the capture, somebody who watches, or both.
+///
+/// # Errors
+/// As [`run`]; [`RunError::Stopped`] when the watcher says so, [`RunError::Capture`] when the file cannot be written.
+pub fn run_attached(
+    scenario: &Scenario,
+    seed: u64,
+    record: &Record,
+    attached: Attached<'_>,
+) -> Result<RunOutput, RunError> {
+    run_with(scenario, seed, record, attached, &assemble::engine).map(|(output, _)| output)
 }
 
 /// Checks everything that [`run`] would refuse before its first event: names, routes, engines and their options.
@@ -43,7 +65,7 @@ pub fn run(scenario: &Scenario, seed: u64, record: &Record) -> Result<RunOutput,
 /// # Errors
 /// As [`run`].
 pub fn check(scenario: &Scenario) -> Result<(), RunError> {
-    assemble::world(scenario, 0, &scenario.record, &assemble::engine).map(|_| ())
+    assemble::world(scenario, 0, &scenario.record, None, &assemble::engine).map(|_| ())
 }
 
 /// A run with engines of the caller's choice; gives back what is left of the world too.
@@ -51,13 +73,18 @@ pub(crate) fn run_with(
     scenario: &Scenario,
     seed: u64,
     record: &Record,
+    attached: Attached<'_>,
     make_engine: &MakeEngine<'_>,
 ) -> Result<(RunOutput, Vec<Side>), RunError> {
-    let mut world = assemble::world(scenario, seed, record, make_engine)?;
-    world.run()?;
+    let Attached { capture, watcher } = attached;
+    let mut world = assemble::world(scenario, seed, record, capture, make_engine)?;
+    match watcher {
+        Some(watcher) => world.run(watcher)?,
+        None => world.run(&mut |_| true)?,
+    }
     let summary = summary(scenario, seed, &mut world);
     let World { net, sides, .. } = world;
-    let (trace, pcapng) = net.recorder.finish();
+    let (trace, pcapng) = net.recorder.finish().map_err(RunError::Capture)?;
     Ok((RunOutput { summary, trace, pcapng }, sides))
 }
 

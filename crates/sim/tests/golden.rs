@@ -60,7 +60,8 @@ fn packets(capture: &[u8]) -> Vec<Packet<'_>> {
     while at < capture.len() {
         let (kind, length) = (word(at), word(at + 4) as usize);
         if kind == ENHANCED_PACKET {
-            let ip = &capture[at + 28..at + 28 + word(at + 20) as usize];
+            // Behind 14 bytes of Ethernet header.
+            let ip = &capture[at + 28 + 14..at + 28 + word(at + 20) as usize];
             let (traffic_class, header) = match ip[0] >> 4 {
                 4 => (ip[1], 20),
                 _ => (ip[0] << 4 | ip[1] >> 4, 40),

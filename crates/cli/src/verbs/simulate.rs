@@ -4,11 +4,13 @@ use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use anabranch_sim::scenario::{Record, Scenario, Selection, parse_seeds};
+use anabranch_base::units;
+use anabranch_sim::scenario::{Checksums, Record, Scenario, Selection, parse_seeds};
 use anabranch_sim::{RunOutput, Summary};
 use clap::Args;
 use serde::Serialize;
 
+use crate::captures::CapturePlan;
 use crate::failure::Failure;
 use crate::{files, load, runs, table};
 
@@ -30,9 +32,16 @@ pub(crate) struct Arguments {
     /// Set a value over what the file says, such as link.bottleneck.rate="3 Mbit/s".
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = load::assignment)]
     overrides: Vec<(String, String)>,
-    /// Write what crosses the links as pcapng, to a file or into a directory.
+    /// Write what crosses the links as it happens, to a file or into a directory: pcapng, or pcap if the name ends with
+    /// ".pcap".
     #[arg(long, value_name = "PATH")]
     pcap: Option<PathBuf>,
+    /// --pcap: only these links [default: what the file records, or all].
+    #[arg(long = "pcap-link", value_name = "LINK", value_delimiter = ',', requires = "pcap")]
+    pcap_links: Vec<String>,
+    /// Keep so many bytes of each packet in captures, from its IP header on.
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..=65_535))]
+    snaplen: Option<u32>,
     /// Write events as comma-separated values, to a file or into a directory.
     #[arg(long, value_name = "PATH")]
     trace: Option<PathBuf>,
@@ -75,18 +84,27 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(seeds) = &arguments.seeds {
         scenario.seeds.clone_from(&seeds.0);
     }
-    let record = record(arguments, &scenario);
+    let record = record(arguments, &scenario)?;
     if let Some(out) = &arguments.out {
         files::directory(out)?;
     }
     for path in [&arguments.pcap, &arguments.trace].into_iter().flatten() {
         prepare(path)?;
     }
+    let several = scenario.seeds.len() > 1;
+    distinct(arguments, &scenario, &record)?;
+    if !record.pcap.is_none() {
+        // Whoever opens a capture checks its checksums. Nothing else depends on them.
+        scenario.checksums = Checksums::Verify;
+    }
+    let capture = capture_plan(arguments, &scenario, &record);
+    if let Some(note) = capture.as_ref().and_then(|plan| plan.note(&scenario, &record)) {
+        let _ = writeln!(std::io::stderr().lock(), "anabranch: {note}");
+    }
     let processors = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let threads = arguments.threads.unwrap_or_else(processors);
     let mut summaries: Vec<Option<Summary>> = vec![None; scenario.seeds.len()];
-    let several = scenario.seeds.len() > 1;
-    let outcome = runs::all(&scenario, &record, threads, |index, output| {
+    let outcome = runs::all(&scenario, &record, threads, capture, |index, output| {
         keep(arguments, &output, several)?;
         if let Some(place) = summaries.get_mut(index) {
             *place = Some(output.summary);
@@ -115,7 +133,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// Records only what is written in the end: what the file asks for when there is a directory for it, and what an option asks
 /// for, everything if the file does not say what.
-fn record(arguments: &Arguments, scenario: &Scenario) -> Record {
+fn record(arguments: &Arguments, scenario: &Scenario) -> Result<Record, Failure> {
     let mut record = scenario.record.clone();
     if arguments.trace.is_some() {
         if record.trace.is_none() && record.sample.is_none() {
@@ -134,7 +152,57 @@ fn record(arguments: &Arguments, scenario: &Scenario) -> Record {
     } else if arguments.out.is_none() {
         record.pcap = Selection::None;
     }
-    record
+    if !arguments.pcap_links.is_empty() {
+        let place = |wanted: &String| {
+            scenario.links.iter().position(|link| link.name == *wanted).ok_or_else(|| {
+                let names = scenario.links.iter().map(|link| link.name.as_str()).collect::<Vec<_>>();
+                let (wanted, names) = (units::quote(wanted), names.join(", "));
+                Failure::wrong(format!("--pcap-link {wanted}: there is no such link; allowed: {names}"))
+            })
+        };
+        record.pcap = Selection::Only(arguments.pcap_links.iter().map(place).collect::<Result<_, _>>()?);
+    }
+    record.snaplen = arguments.snaplen.or(record.snaplen);
+    Ok(record)
+}
+
+/// Captures go where `--pcap` says, or with everything else.
+fn capture_plan(arguments: &Arguments, scenario: &Scenario, record: &Record) -> Option<CapturePlan> {
+    let place = arguments.pcap.as_ref().or(arguments.out.as_ref())?;
+    (!record.pcap.is_none()).then(|| CapturePlan::new(place, scenario))
+}
+
+/// Every file that the runs will write, by what asks for it: none may be there twice.
+fn distinct(arguments: &Arguments, scenario: &Scenario, record: &Record) -> Result<(), Failure> {
+    let several = scenario.seeds.len() > 1;
+    let plan = capture_plan(arguments, scenario, record);
+    let mut outputs = Vec::new();
+    for &seed in &scenario.seeds {
+        if let Some(path) = &arguments.trace {
+            outputs.push(("--trace", files::for_seed(path, "trace", "csv", seed, several)));
+        }
+        if let Some(plan) = &plan {
+            outputs.push((if arguments.pcap.is_some() { "--pcap" } else { "--out" }, plan.path(seed)));
+        }
+        if let Some(out) = &arguments.out {
+            outputs.push(("--out", out.join(format!("seed-{seed}.json"))));
+            if is_traced(record) {
+                outputs.push(("--out", files::for_seed(out, "trace", "csv", seed, several)));
+            }
+        }
+    }
+    if let Some(out) = &arguments.out {
+        outputs.push(("--out", out.join("summary.json")));
+    }
+    outputs.push(("the scenario", arguments.file.clone()));
+    files::distinct(outputs)
+}
+
+fn is_traced(record: &Record) -> bool {
+    !record.trace.is_none()
+        || record.sample.is_some()
+        || record.queue_interval.is_some()
+        || !record.packets.is_none()
 }
 
 /// Finds out before the runs, not after them, whether there is a place for a file.
@@ -157,12 +225,6 @@ fn keep(arguments: &Arguments, output: &RunOutput, several: bool) -> Result<(), 
         for path in [&arguments.trace, &arguments.out].into_iter().flatten() {
             let path = files::for_seed(path, "trace", "csv", seed, several);
             files::write(&path, |file| files::trace(columns, file))?;
-        }
-    }
-    if let Some(capture) = &output.pcapng {
-        for path in [&arguments.pcap, &arguments.out].into_iter().flatten() {
-            let path = files::for_seed(path, "capture", "pcapng", seed, several);
-            files::write(&path, |file| file.write_all(capture))?;
         }
     }
     if let Some(out) = &arguments.out {

@@ -11,10 +11,6 @@ use crate::error::RunError;
 use crate::scenario::{Flow, MtuAnswer, Opener, Scenario, Traffic};
 use crate::side::{Side, Watch};
 
-/// Where the ports of the senders begin; flow `f` uses `FIRST_SENDER_PORT + f`.
-const FIRST_SENDER_PORT: u16 = 10_000;
-/// Where the ports of the receivers begin.
-const FIRST_RECEIVER_PORT: u16 = 30_000;
 /// One end of the flow at `index`.
 pub(super) fn side(
     scenario: &Scenario,
@@ -39,7 +35,7 @@ pub(super) fn side(
             flow.name
         )));
     }
-    let ports = (FIRST_SENDER_PORT + index as u16, FIRST_RECEIVER_PORT + index as u16);
+    let ports = scenario.ports.of(index);
     let (local_port, remote_port) = if is_sender { ports } else { (ports.1, ports.0) };
     let stream = scenario.start_stream(index).unwrap_or_default();
     let role = if is_sender { "sender" } else { "receiver" };

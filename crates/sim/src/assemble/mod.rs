@@ -13,7 +13,7 @@ use crate::error::RunError;
 use crate::event_queue::{Entity, EventQueue};
 use crate::network::{FIRST_LINK, Network};
 use crate::page::Page;
-use crate::record::{Capture, EndSeries, Interface, Recorder, Ticks};
+use crate::record::{Capture, CaptureFile, EndSeries, Interface, Recorder, Ticks};
 use crate::scenario::{Record, Scenario, Selection};
 use crate::world::{CLOCK, Clock, Processor, World};
 #[cfg(test)]
@@ -27,6 +27,7 @@ pub(crate) fn world(
     scenario: &Scenario,
     seed: u64,
     record: &Record,
+    capture: Option<CaptureFile>,
     make_engine: &MakeEngine<'_>,
 ) -> Result<World, RunError> {
     if scenario.flows.len() > MAX_FLOWS
@@ -44,7 +45,7 @@ pub(crate) fn world(
 
     let addresses = routes::addresses(scenario);
     let (next_hop, classes) = routes::next_hops(scenario);
-    let recorder = recorder(scenario, record)?;
+    let recorder = recorder(scenario, record, capture)?;
     let (mut wires, marks_data) = links::wires(scenario, seed, record)?;
     let mut sides = Vec::with_capacity(2 * scenario.flows.len());
     let (pages, pages_of) = Page::all(&scenario.flows);
@@ -113,7 +114,11 @@ pub(crate) fn world(
 }
 
 /// What records the run.
-fn recorder(scenario: &Scenario, record: &Record) -> Result<Recorder, RunError> {
+fn recorder(
+    scenario: &Scenario,
+    record: &Record,
+    capture: Option<CaptureFile>,
+) -> Result<Recorder, RunError> {
     let links = scenario.links.iter().map(|link| format!("link:{}", link.name));
     let ends = scenario
         .flows
@@ -129,9 +134,14 @@ fn recorder(scenario: &Scenario, record: &Record) -> Result<Recorder, RunError> 
     if !record.pcap.is_none() {
         let recorded = scenario.links.iter().enumerate().filter(|(index, _)| record.pcap.contains(index));
         let interfaces = recorded
-            .map(|(_, link)| Interface { name: link.name.clone(), speed: link.rate.bits_per_second() })
-            .collect::<Vec<_>>();
-        recorder.capture = Some(Capture::new(&interfaces));
+            .map(|(_, link)| Interface {
+                name: link.name.clone(),
+                speed: link.rate.bits_per_second(),
+                from: link.from as u32,
+                to: link.to as u32,
+            })
+            .collect();
+        recorder.capture = Some(Capture::new(interfaces, record.snaplen, capture));
     }
     Ok(recorder)
 }

@@ -1,17 +1,18 @@
 //! What a run keeps besides its summary.
 
+mod capture;
 mod columns;
 mod end_series;
 mod link_series;
-mod pcapng;
 mod recorder;
 mod shares;
 mod ticks;
 
+pub(crate) use capture::{Capture, Interface, Packet};
+pub use capture::{CaptureFile, CaptureFormat};
 pub use columns::Columns;
 pub(crate) use end_series::EndSeries;
 pub(crate) use link_series::LinkSeries;
-pub(crate) use pcapng::{Capture, Interface, Packet};
 pub(crate) use recorder::Recorder;
 pub(crate) use shares::{Share, Shares};
 pub(crate) use ticks::Ticks;

@@ -3,8 +3,8 @@
 use anabranch_base::{Instant, RetransmitReason, TraceEvent, TraceRecord};
 use anabranch_link::{DropReason, Dropped, Frame};
 
+use super::capture::Capture;
 use super::columns::{Columns, Reason, Row};
-use super::pcapng::Capture;
 use crate::scenario::{EventKind, Record};
 
 /// What records a run.
@@ -153,13 +153,18 @@ impl Recorder {
             values,
         });
     }
-    /// The trace and the capture.
-    pub(crate) fn finish(self) -> (Option<Columns>, Option<Vec<u8>>) {
+
+    /// The trace, and the capture if it is in memory.
+    ///
+    /// # Errors
+    /// When the capture could not be written.
+    pub(crate) fn finish(self) -> Result<(Option<Columns>, Option<Vec<u8>>), String> {
         let columns = self.columns.map(|mut columns| {
             columns.sort();
             columns
         });
-        (columns, self.capture.map(Capture::finish))
+        let capture = self.capture.map(Capture::finish).transpose()?.flatten();
+        Ok((columns, capture))
     }
 
     pub(super) fn push(&mut self, row: &Row) {

@@ -103,9 +103,9 @@ fn its_packets_are_in_traces_and_captures() {
     assert_eq!(rows(EventKind::Received)[..3], [(22, 0, 972), (24, 1, 972), (28, 3, 972)]);
     assert_eq!(rows(EventKind::Dropped), [(16, 2, 1000)]);
     assert_eq!(output.summary.flows[0].packets_lost, 1);
-    // 28 bytes of section header, an interface of 52 bytes for each link, and 32 + 1000 for each packet on each link.
+    // 28 bytes of section header, an interface of 52 bytes for each link, and 32 + 14 + 1000, filled up to 1048, for each packet on each link.
     let packets = 20 + 15;
-    assert_eq!(output.pcapng.unwrap().len(), 28 + 4 * 52 + packets * 1032);
+    assert_eq!(output.pcapng.unwrap().len(), 28 + 4 * 52 + packets * 1048);
 }
 
 #[test]

@@ -4,8 +4,8 @@ use super::*;
 use crate::engine::Engine;
 use crate::engine::toy::ToyEnd;
 use crate::scenario::{
-    Applies, Checksums, Coupling, Flow, Host, Link, Loss, Protocol, Queue, RandomNumbers, Rate, Selection,
-    TimeDraw,
+    Applies, Checksums, Coupling, Flow, Host, Link, Loss, Ports, Protocol, Queue, RandomNumbers, Rate,
+    Selection, TimeDraw,
 };
 use anabranch_base::Dscp;
 
@@ -71,6 +71,7 @@ pub(super) fn line(loss: Loss, flows: Vec<Flow>) -> Scenario {
         seeds: vec![1],
         random: RandomNumbers::Common,
         checksums: Checksums::Verify,
+        ports: Ports::default(),
         hosts: ["a", "r", "b"].map(|name| Host { name: name.into(), ..Host::default() }).into(),
         links: vec![
             link("a-r", "a", "r", Loss::None),
@@ -99,7 +100,7 @@ fn run_toys(scenario: &Scenario, seed: u64, gap_us: u64, limit: u64) -> (RunOutp
         let remote = plan.remote;
         Ok(Engine::Toy(Box::new(ToyEnd::new(remote, Duration::from_micros(gap_us), limit))))
     };
-    let (output, sides) = run_with(scenario, seed, &everything(), &make).unwrap();
+    let (output, sides) = run_with(scenario, seed, &everything(), Attached::default(), &make).unwrap();
     let arrivals = sides.iter().map(|side| match &side.engine {
         Engine::Toy(toy) => toy.arrivals.clone(),
         _ => Vec::new(),
@@ -295,10 +296,10 @@ fn a_capture_has_every_packet_that_entered_the_links_asked_for() {
         Ok(Engine::Toy(Box::new(ToyEnd::new(plan.remote, Duration::from_millis(1), 10))))
     };
     let record = Record { pcap: Selection::Only(vec![2]), ..Record::default() };
-    let (output, _) = run_with(&scenario, 1, &record, &make).unwrap();
+    let (output, _) = run_with(&scenario, 1, &record, Attached::default(), &make).unwrap();
     let file = output.pcapng.unwrap();
     assert!(output.trace.is_none());
-    // A section header of 28 bytes, one interface of 52, ten packets of 32 + 40.
-    assert_eq!(file.len(), 28 + 52 + 10 * (32 + 40));
-    assert_eq!(file[28 + 52 + 28..][..2], [0x45, 0]);
+    // A section header of 28 bytes, one interface of 52, ten packets of 32 + 14 of Ethernet + 40, filled up to 56.
+    assert_eq!(file.len(), 28 + 52 + 10 * (32 + 56));
+    assert_eq!(file[28 + 52 + 28..][..16], [2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0, 0x45, 0]);
 }

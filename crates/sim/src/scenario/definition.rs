@@ -6,6 +6,7 @@ use super::flow::Flow;
 use super::host::Host;
 use super::link::Link;
 use super::loss::Loss;
+use super::ports::Ports;
 use super::record::Record;
 use super::route::Route;
 
@@ -22,6 +23,8 @@ pub struct Scenario {
     pub random: RandomNumbers,
     /// Whether checksums are computed and verified, or left out.
     pub checksums: Checksums,
+    /// The ports of the flows, in headers and captures.
+    pub ports: Ports,
     /// Every node: first those the file declares, then those that only a link or a flow names, in the order of the
     /// file. A node without flows is a router.
     pub hosts: Vec<Host>,

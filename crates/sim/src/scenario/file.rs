@@ -15,6 +15,7 @@ use super::keys::{Field, Keys};
 use super::link::{self, Link};
 use super::names::Names;
 use super::pattern::{self, ReadFile};
+use super::ports::{self, Ports};
 use super::protocol::Protocol;
 use super::record::{self, Record};
 use super::traffic::Traffic;
@@ -63,7 +64,19 @@ fn read(text: &str, overrides: &[(String, String)], files: ReadFile<'_>) -> Resu
     let keys = Keys::of(
         &root,
         "a scenario",
-        &["duration", "warmup", "seeds", "random", "checksums", "host", "link", "route", "flow", "record"],
+        &[
+            "duration",
+            "warmup",
+            "seeds",
+            "random",
+            "checksums",
+            "ports",
+            "host",
+            "link",
+            "route",
+            "flow",
+            "record",
+        ],
     )?;
     let (duration, warmup) = times(&keys)?;
     let seeds = match keys.optional("seeds") {
@@ -106,6 +119,10 @@ fn read(text: &str, overrides: &[(String, String)], files: ReadFile<'_>) -> Resu
     let host_names = Names::new(hosts.iter().map(|host| host.name.as_str()));
     let mut links = links(&declared_links, &host_names)?;
     let flows = flows(&declared_hosts, &declared_flows, &host_names)?;
+    let ports = match keys.optional("ports") {
+        None => Ports::default(),
+        Some(field) => ports::read(&field, flows.len())?,
+    };
     let flow_names = Names::new(flows.iter().map(|flow| flow.name.as_str()));
     name_flows(&mut links, &declared_links, &flow_names)?;
     let record = match keys.optional("record") {
@@ -121,7 +138,7 @@ fn read(text: &str, overrides: &[(String, String)], files: ReadFile<'_>) -> Resu
         routes.push(route::read(table, &host_names, &links, &routes)?);
     }
     let scenario =
-        Scenario { duration, warmup, seeds, random, checksums, hosts, links, routes, flows, record };
+        Scenario { duration, warmup, seeds, random, checksums, ports, hosts, links, routes, flows, record };
     reachable(&scenario, &declared_flows)?;
     Ok(scenario)
 }

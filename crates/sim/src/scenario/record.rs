@@ -15,6 +15,8 @@ pub struct Record {
     pub trace: Selection<EventKind>,
     /// Links whose packets go into the capture, by their places in `links`.
     pub pcap: Selection<usize>,
+    /// Bytes of each packet in the capture, from its IP header on; at least 1. `None`: all of it.
+    pub snaplen: Option<u32>,
     /// Record the length of every queue at this interval.
     pub queue_interval: Option<Duration>,
     /// Record what every end and every link did, and where it stands, at this interval.
@@ -126,7 +128,17 @@ pub(super) fn read(table: &Table, links: &Names<'_>) -> Result<Record, Problem> 
     let keys = Keys::of(
         table,
         "[record]",
-        &["trace", "pcap", "queue_interval", "sample", "sample_from", "sample_until", "packets", "by_flow"],
+        &[
+            "trace",
+            "pcap",
+            "snaplen",
+            "queue_interval",
+            "sample",
+            "sample_from",
+            "sample_until",
+            "packets",
+            "by_flow",
+        ],
     )?;
     // Packets are asked for by link.
     let kinds: Vec<_> = EventKind::ALL
@@ -141,6 +153,13 @@ pub(super) fn read(table: &Table, links: &Names<'_>) -> Result<Record, Problem> 
     let pcap = selection(&keys, "pcap", "true, false or a list of links such as [\"bottleneck\"]", |item| {
         item.choice("link", &links)
     })?;
+    let snaplen = match keys.optional("snaplen") {
+        None => None,
+        Some(field) => match field.quantity("\"96 B\"", units::size)? {
+            bytes @ 1..=65_535 => Some(bytes as u32),
+            _ => return Err(field.problem("allowed: 1 B to 65535 B of each packet")),
+        },
+    };
     let packets =
         selection(&keys, "packets", "true, false or a list of links such as [\"bottleneck\"]", |item| {
             item.choice("link", &links)
@@ -170,7 +189,7 @@ pub(super) fn read(table: &Table, links: &Names<'_>) -> Result<Record, Problem> 
             return Err(field.problem("the samples end before they begin"));
         }
     }
-    Ok(Record { trace, pcap, queue_interval, sample, sample_from, sample_until, packets, by_flow })
+    Ok(Record { trace, pcap, snaplen, queue_interval, sample, sample_from, sample_until, packets, by_flow })
 }
 
 fn selection<T>(

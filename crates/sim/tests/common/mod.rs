@@ -3,8 +3,8 @@
 
 use anabranch_base::{Dscp, Duration};
 use anabranch_sim::scenario::{
-    Applies, Checksums, Coupling, Engine, Flow, Host, Link, Loss, Protocol, Queue, RandomNumbers, Rate,
-    Record, Scenario, TimeDraw, Traffic,
+    Applies, Checksums, Coupling, Engine, Flow, Host, Link, Loss, Ports, Protocol, Queue, RandomNumbers,
+    Rate, Record, Scenario, TimeDraw, Traffic,
 };
 
 pub(crate) fn ms(millis: u64) -> Duration {
@@ -107,6 +107,7 @@ pub(crate) fn scenario(duration: Duration, mut links: Vec<Link>, mut flows: Vec<
         seeds: vec![1],
         random: RandomNumbers::Common,
         checksums: Checksums::Verify,
+        ports: Ports::default(),
         hosts,
         links,
         routes: Vec::new(),

@@ -146,7 +146,8 @@ pub(crate) fn network(name: &str) -> String {
 
 /// The text of a scenario: how long, the keys of the link, the keys of each flow from `a` to `b`, and other tables.
 pub(crate) fn scenario(duration: &str, link: &str, flows: &[String], more: &str) -> String {
-    let mut text = format!("duration = \"{duration}\"\n");
+    // The ports that flows had when the first hashes were taken.
+    let mut text = format!("duration = \"{duration}\"\nports = [10000, 30000]\n");
     // Values of the run come first in a file.
     let (head, tables) = more.split_once("---\n").unwrap_or(("", more));
     text += head;

@@ -1,6 +1,7 @@
 //! Every mistake has its own line: place, what, what is allowed.
 
 use super::{GOOD, edited, read, read_with};
+use crate::scenario::{Ports, Scenario};
 
 /// The line that the file gets.
 #[track_caller]
@@ -29,6 +30,40 @@ fn not_toml() {
 }
 
 #[test]
+fn ports_and_lengths_of_captures() {
+    let ports = |text: &str| format!("seeds = \"1..3\"\nports = {text}");
+    let two = "the ports of the first flow's sender and receiver, such as [50000, 61000]";
+    edit("seeds = \"1..3\"", &ports("[1]"), &format!("f.toml:4:9: ports: expected {two}, found a list of 1"));
+    edit("seeds = \"1..3\"", &ports("5"), &format!("f.toml:4:9: ports: expected {two}, found an integer"));
+    edit("seeds = \"1..3\"", &ports("[0, 1]"), "f.toml:4:10: ports: 0 is out of range; allowed: 1 to 65535");
+    let told =
+        told(&edited("engine =", "count = 9\nengine =").replace("seeds =", "ports = [65530, 7]\nseeds ="));
+    assert!(
+        told.contains("ports: with ")
+            && told.ends_with("flows the ports would go on to 65538; they end at 65535"),
+        "{told}"
+    );
+    let refused = Scenario::from_toml(GOOD, "f.toml", &[("record.snaplen".into(), "0 B".into())]);
+    assert_eq!(
+        refused.unwrap_err().to_string(),
+        "--set record.snaplen: snaplen: allowed: 1 B to 65535 B of each packet"
+    );
+}
+
+/// Without the key no two flows have the same pair, and all lie where no dissector of Wireshark claims a port.
+#[test]
+fn ports_are_nobody_elses() {
+    let pairs: std::collections::BTreeSet<_> = (0..20_000).map(|flow| Ports::default().of(flow)).collect();
+    assert_eq!(pairs.len(), 20_000);
+    assert!(
+        pairs
+            .iter()
+            .all(|(sender, receiver)| (50_000..=54_327).contains(sender) && (60_002..).contains(receiver))
+    );
+    assert_eq!(Ports { first: Some((7, 9)) }.of(3), (10, 12));
+}
+
+#[test]
 fn unknown_keys() {
     edit(
         "rate = \"10",
@@ -39,7 +74,7 @@ fn unknown_keys() {
     edit(
         "seeds = \"1..3\"",
         "color = \"red\"",
-        "f.toml:3:1: unknown key \"color\" in a scenario; allowed keys: duration, warmup, seeds, random, checksums, host, \
+        "f.toml:3:1: unknown key \"color\" in a scenario; allowed keys: duration, warmup, seeds, random, checksums, ports, host, \
          link, route, flow, record",
     );
     edit(
@@ -444,7 +479,7 @@ fn overrides() {
     );
     assert_eq!(
         told("record.speed", "1"),
-        "--set record.speed: unknown key \"speed\" in [record]; allowed keys: trace, pcap, queue_interval, sample, sample_from, \
+        "--set record.speed: unknown key \"speed\" in [record]; allowed keys: trace, pcap, snaplen, queue_interval, sample, sample_from, \
          sample_until, packets, by_flow"
     );
 }
