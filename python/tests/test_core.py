@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import anabranch_lab
-from anabranch_lab import _core, experiment, simulation, work
+from anabranch_lab import _core, folders, simulation, work
 
 SCENARIO = """
 duration = "20 s"
@@ -165,13 +165,13 @@ def test_every_scenario_of_the_repository_is_accepted():
     assert checked >= 4
 
 
-EXPERIMENTS = experiment.root() / "experiments"
+EXPERIMENTS = folders.root() / "experiments"
 
 
-@pytest.mark.parametrize("name", experiment.names(EXPERIMENTS))
+@pytest.mark.parametrize("name", folders.names(EXPERIMENTS))
 @pytest.mark.parametrize("quick", [False, True])
 def test_every_point_of_every_plan_is_accepted(name, quick):
-    for sweep in experiment.find(EXPERIMENTS, name).sweeps:
+    for sweep in folders.find(EXPERIMENTS, name).sweeps:
         for point in sweep.points(quick):
             where = f"{name}, {sweep.name}, {dict(point.at)}"
             _core.check(point.scenario, origin=where, overrides=list(point.overrides))
