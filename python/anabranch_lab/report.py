@@ -13,7 +13,9 @@ from typing import Any
 
 import jinja2
 
-from . import _core, catalogue, claims, plots
+from anabranch import _core
+
+from . import catalogue, claims, plots
 from .experiment import Analysis
 from .folders import Study, study_of
 from .results import Results

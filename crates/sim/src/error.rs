@@ -49,6 +49,12 @@ pub enum RunError {
     /// Addresses of both kinds on one flow, or more than this simulator can number.
     #[error("{0}")]
     Unsupported(String),
+    /// Who watched the run did not want it to go on.
+    #[error("stopped at {at} of virtual time")]
+    Stopped {
+        /// When.
+        at: anabranch_base::Instant,
+    },
     /// The world ran in circles.
     #[error(
         "at {at}: more than {events} events without any time passing; is there a loop of links without delay?"

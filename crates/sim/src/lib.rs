@@ -32,7 +32,7 @@ mod world;
 
 pub use error::RunError;
 pub use record::Columns;
-pub use run::{RunOutput, check, run};
+pub use run::{Attached, RunOutput, check, run, run_attached};
 pub use summary::{
     ClassSummary, FlowSummary, GroupSummary, LinkSummary, Measures, ObjectSummary, ShareSummary,
     SourceSummary, SubflowSummary, Summary,

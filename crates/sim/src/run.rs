@@ -35,7 +35,27 @@ pub struct RunOutput {
 /// # Errors
 /// When the scenario names something that does not exist or cannot be run, and when the world runs in circles.
 pub fn run(scenario: &Scenario, seed: u64, record: &Record) -> Result<RunOutput, RunError> {
-    run_with(scenario, seed, record, &assemble::engine).map(|(output, _)| output)
+    run_attached(scenario, seed, record, Attached::default())
+}
+
+/// What is around a run and has no influence on it.
+#[derive(Default)]
+pub struct Attached<'a> {
+    /// Is told the virtual time after every 16,384 events, and says whether to go on.
+    pub watcher: Option<&'a mut dyn FnMut(Instant) -> bool>,
+}
+
+/// As [`run`], with somebody who watches.
+///
+/// # Errors
+/// As [`run`]; [`RunError::Stopped`] when the watcher says so.
+pub fn run_attached(
+    scenario: &Scenario,
+    seed: u64,
+    record: &Record,
+    attached: Attached<'_>,
+) -> Result<RunOutput, RunError> {
+    run_with(scenario, seed, record, attached, &assemble::engine).map(|(output, _)| output)
 }
 
 /// Checks everything that [`run`] would refuse before its first event: names, routes, engines and their options.
@@ -51,10 +71,15 @@ pub(crate) fn run_with(
     scenario: &Scenario,
     seed: u64,
     record: &Record,
+    attached: Attached<'_>,
     make_engine: &MakeEngine<'_>,
 ) -> Result<(RunOutput, Vec<Side>), RunError> {
+    let Attached { watcher } = attached;
     let mut world = assemble::world(scenario, seed, record, make_engine)?;
-    world.run()?;
+    match watcher {
+        Some(watcher) => world.run(watcher)?,
+        None => world.run(&mut |_| true)?,
+    }
     let summary = summary(scenario, seed, &mut world);
     let World { net, sides, .. } = world;
     let (trace, pcapng) = net.recorder.finish();

@@ -20,6 +20,12 @@ pub(crate) const CLOCK: Entity = 0;
 /// Events at one nanosecond beyond which something runs in circles. A burst of a whole window counts once a packet.
 const STUCK: u64 = 50_000_000;
 
+/// So many events pass between two looks at who watches the run. A power of two.
+const GLANCE: u32 = 1 << 14;
+
+/// Who watches a run: is told the virtual time now and then, and says whether to go on.
+pub(crate) type Watcher<'a> = dyn FnMut(Instant) -> bool + 'a;
+
 /// A run in progress.
 #[derive(Debug)]
 pub(crate) struct World {
@@ -68,12 +74,17 @@ pub(crate) struct Processor {
 
 impl World {
     /// Runs to the end. What would happen at the end itself no longer happens.
-    pub(crate) fn run(&mut self) -> Result<(), RunError> {
+    pub(crate) fn run(&mut self, watcher: &mut Watcher<'_>) -> Result<(), RunError> {
         let mut last = Instant::ZERO;
         let mut at_once = 0;
+        let mut events: u32 = 0;
         while let Some((now, entity)) = self.net.queue.next() {
             if now >= self.end {
                 break;
+            }
+            events = events.wrapping_add(1);
+            if events % GLANCE == 0 && !watcher(now) {
+                return Err(RunError::Stopped { at: now });
             }
             debug_assert!(now >= last, "time went back from {last} to {now}");
             if now > last {

@@ -99,7 +99,7 @@ fn run_toys(scenario: &Scenario, seed: u64, gap_us: u64, limit: u64) -> (RunOutp
         let remote = plan.remote;
         Ok(Engine::Toy(Box::new(ToyEnd::new(remote, Duration::from_micros(gap_us), limit))))
     };
-    let (output, sides) = run_with(scenario, seed, &everything(), &make).unwrap();
+    let (output, sides) = run_with(scenario, seed, &everything(), Attached::default(), &make).unwrap();
     let arrivals = sides.iter().map(|side| match &side.engine {
         Engine::Toy(toy) => toy.arrivals.clone(),
         _ => Vec::new(),
@@ -295,7 +295,7 @@ fn a_capture_has_every_packet_that_entered_the_links_asked_for() {
         Ok(Engine::Toy(Box::new(ToyEnd::new(plan.remote, Duration::from_millis(1), 10))))
     };
     let record = Record { pcap: Selection::Only(vec![2]), ..Record::default() };
-    let (output, _) = run_with(&scenario, 1, &record, &make).unwrap();
+    let (output, _) = run_with(&scenario, 1, &record, Attached::default(), &make).unwrap();
     let file = output.pcapng.unwrap();
     assert!(output.trace.is_none());
     // A section header of 28 bytes, one interface of 52, ten packets of 32 + 40.
