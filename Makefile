@@ -85,4 +85,4 @@ reference: build ## the whole comparison with ns-2, all seeds
 	ANABRANCH_REFERENCE=full $(PY) -m pytest -m reference
 
 clean: ## everything that was built or run here
-	rm -rf target out .venv python/anabranch_lab/_core*.so python/anabranch_lab/__pycache__ .pytest_cache .ruff_cache
+	rm -rf target out .venv python/anabranch/_core*.so .pytest_cache .ruff_cache

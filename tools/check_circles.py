@@ -348,6 +348,8 @@ def _named(place: Path, name: str, seen: set[Path]) -> Iterator[tuple[Path, str]
     if (module := _file(place / name)) is not None and place.is_dir():
         yield module, name
         return
+    if (place / f"{name}.pyi").is_file():
+        return  # a compiled module: it needs no file of ours
     file = _file(place)
     if file is None or file in seen:
         return

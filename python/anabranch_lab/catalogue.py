@@ -30,8 +30,8 @@ class Entry:
     tolerance: str
 
 
-def load(path: Path) -> dict[str, Entry]:
-    """Reads a study's claims.toml; by identifier, in its order."""
+def load(path: Path, experiment: str | None = None) -> dict[str, Entry]:
+    """Reads a study's claims.toml; by identifier, in its order. `experiment` judges those that name none."""
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -40,6 +40,8 @@ def load(path: Path) -> dict[str, Entry]:
         raise PlanError(f"{path}: {error}") from None
     entries: dict[str, Entry] = {}
     for number, table in enumerate(document.get("claim", []), start=1):
+        if experiment is not None:
+            table.setdefault("experiment", experiment)
         where = f"{path.name}: claim {table.get('id', f'number {number}')}"
         wanted = set(Entry.__dataclass_fields__)
         if set(table) != wanted:

@@ -2,7 +2,6 @@
 
 import argparse
 import contextlib
-import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -10,7 +9,22 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import campaign, catalogue, claims, experiment, judging, plan, report, simulation, store, tables
+from . import (
+    campaign,
+    catalogue,
+    claims,
+    executors,
+    experiment,
+    folders,
+    judging,
+    plan,
+    report,
+    scaffold,
+    simulation,
+    store,
+    sweep,
+    tables,
+)
 from .models import command as model
 from .progress import Bar, duration
 from .results import Results
@@ -77,7 +91,9 @@ def _parser() -> argparse.ArgumentParser:
 
     old = commands.add_parser("prune", help="remove the results of other builds of the simulator")
     old.set_defaults(command=_prune)
-    old.add_argument("--out", type=Path, help="folder for results (default: out in the checkout)")
+    old.add_argument(
+        "--out", type=Path, help="folder for results (default: out beside the plan, or in the checkout)"
+    )
 
     for command in (judge, html, everything):
         command.add_argument(
@@ -88,52 +104,77 @@ def _parser() -> argparse.ArgumentParser:
             "--readme", action="store_true", help="write the findings into the READMEs of the experiments"
         )
     for command in (listing, costs, run, judge, html, everything):
-        command.add_argument("name", nargs="?", help="a study or an experiment: see `anabranch-lab list`")
+        command.add_argument(
+            "name",
+            nargs="?",
+            help="the folder of an experiment or of a study, anywhere; or one of the checkout by its name (`anabranch-lab list`); "
+            "without it: this folder, or everything in the checkout",
+        )
         command.add_argument("--study", help="one study only, such as sf-sctp-2007")
         command.add_argument("--experiment", help="one experiment only, such as exp-04")
-        command.add_argument("--out", type=Path, help="folder for results (default: out in the checkout)")
+        command.add_argument(
+            "--out", type=Path, help="folder for results (default: out beside the plan, or in the checkout)"
+        )
         command.add_argument("--seeds", help="instead of the plan's, such as 1..30")
         command.add_argument(
             "--quick", action="store_true", help="the plan's few seeds and short runs: a look, not a result"
         )
-    for command in (costs, run, judge, html, everything):
-        command.add_argument(
-            "--jobs",
-            type=int,
-            default=os.cpu_count() or 1,
-            help="so much at the same time (default: all cores)",
-        )
     for command in (run, everything):
-        command.add_argument(
-            "--dask", metavar="ADDRESS", help="make the runs on this Dask.distributed cluster"
-        )
+        executors.add(command)
+    for command in (costs, judge, html):
+        executors.add_jobs(command)
+    scaffold.add(commands)
+    sweep.add(commands)
     model.add(commands)
     return parser
 
 
 def _chosen(options: argparse.Namespace) -> list[Results]:
-    folder = experiment.root() / "experiments"
-    study, one = options.study, options.experiment
-    if options.name is not None:
-        if study is not None or one is not None:
-            raise plan.PlanError("name it once: as NAME, or with --study and --experiment")
-        known = [each.name for each in experiment.studies(folder)]
-        if options.name in known:
-            study = options.name
-        else:
-            one = options.experiment = options.name
+    plans = _plans(options)
+    out = _out(options, plans[0])
     seeds = plan.parse_seeds(options.seeds) if options.seeds else None
-    chosen = [
-        Results(experiment.find(folder, name), _out(options) / "results", seeds=seeds, quick=options.quick)
-        for name in experiment.select(folder, study, one)
-    ]
+    return [Results(each, out / "results", seeds=seeds, quick=options.quick) for each in plans]
+
+
+def _plans(options: argparse.Namespace) -> list[plan.Plan]:
+    """What a command names: a folder anywhere, or a study or an experiment of the checkout; nothing: this folder, or all."""
+    name, study, one = options.name, options.study, options.experiment
+    if name is not None and (study is not None or one is not None):
+        raise plan.PlanError("name it once: as NAME, or with --study and --experiment")
+    if study is None and one is None:
+        place = Path(name or ".")
+        # The top of a checkout stands for its experiments, not for whatever folders lie in it.
+        found = folders.at(place) if place.is_dir() and not (place / "experiments").is_dir() else None
+        if found is not None:
+            options.whole = len(found) > 1
+            return found
+        if name is None and folders.checkout() is None:
+            raise plan.PlanError(f"no plan.toml here, and this is no checkout of anabranch. {folders.HINT}")
+        if name is not None and place.is_dir():
+            raise plan.PlanError(f"{name}: no plan.toml in this folder or below it. {folders.HINT}")
+    folder = folders.root() / "experiments"
+    if name is not None and folders.checkout() is None and name not in folders.names(folder):
+        raise plan.PlanError(f"{name}: there is no such folder. {folders.HINT}")
+    if name is not None:
+        if name in [each.name for each in folders.studies(folder)]:
+            study = name
+        else:
+            one = name
+    options.whole = one is None
+    chosen = [folders.load(folder / each) for each in folders.select(folder, study, one)]
     if not chosen:
         raise plan.PlanError(f"study `{study}` has no experiment yet")
     return chosen
 
 
-def _out(options: argparse.Namespace) -> Path:
-    return options.out or experiment.root() / "out"
+def _out(options: argparse.Namespace, one: plan.Plan | None = None) -> Path:
+    """Where results go: --out, or `out` in the checkout, or beside the plan of an experiment that lies elsewhere."""
+    if options.out is not None:
+        return options.out
+    checkout = folders.checkout()
+    if one is not None and (checkout is None or not one.folder.resolve().is_relative_to(checkout.resolve())):
+        return folders.study_folder(one.folder) / "out"
+    return (checkout or Path.cwd()) / "out"
 
 
 def _list(options: argparse.Namespace, console: Console) -> int:
@@ -143,7 +184,7 @@ def _list(options: argparse.Namespace, console: Console) -> int:
 
 
 def _plan(options: argparse.Namespace, console: Console) -> int:
-    _check_jobs(options)
+    executors.check(options)
     schedules = [Schedule(results) for results in _chosen(options)]
     for schedule in schedules:
         console.print(tables.costs(schedule) if options.cost else tables.sweeps(schedule))
@@ -163,7 +204,7 @@ def _prune(options: argparse.Namespace, console: Console) -> int:
 
 
 def _run(options: argparse.Namespace, console: Console) -> int:
-    _check_jobs(options)
+    executors.check(options)
     _make(_chosen(options), options, console)
     return 0
 
@@ -171,24 +212,14 @@ def _run(options: argparse.Namespace, console: Console) -> int:
 def _make(chosen: Sequence[Results], options: argparse.Namespace, console: Console) -> None:
     title = chosen[0].plan.name if len(chosen) == 1 else f"{len(chosen)} experiments"
     schedules = [Schedule(results) for results in chosen]
-    if options.dask:
-        from . import cluster
-
-        executor: campaign.Executor = cluster.Cluster(options.dask)
-    else:
-        executor = campaign.Threads(options.jobs)
+    executor = executors.executor(options)
     with Bar(title, console, executor.width) as bar:
         made = campaign.run(schedules, executor, bar)
     console.print(f"{title}: {made} runs made, all {campaign.tasks(schedules)[1]} on disk")
 
 
-def _check_jobs(options: argparse.Namespace) -> None:
-    if options.jobs < 1:
-        raise ValueError(f"--jobs {options.jobs}: at least 1")
-
-
 def _claims(options: argparse.Namespace, console: Console) -> int:
-    _check_jobs(options)
+    executors.check(options)
     chosen = _chosen(options)
     found: list[claims.Claim] = []
     failed = False
@@ -204,19 +235,19 @@ def _claims(options: argparse.Namespace, console: Console) -> int:
 
 
 def _report(options: argparse.Namespace, console: Console) -> int:
-    _check_jobs(options)
+    executors.check(options)
     return _draw(_chosen(options), options, console)
 
 
 def _studies(options: argparse.Namespace, console: Console) -> int:
-    _check_jobs(options)
+    executors.check(options)
     chosen = _chosen(options)
     _make(chosen, options, console)
     return _draw(chosen, options, console)
 
 
 def _draw(chosen: Sequence[Results], options: argparse.Namespace, console: Console) -> int:
-    folder = _out(options) / "report"
+    folder = _out(options, chosen[0].plan) / "report"
     pages = report.Pages(folder)
     found: list[claims.Claim] = []
     failed = False
@@ -252,7 +283,7 @@ def _verdicts(
     chosen: Sequence[Results], found: Sequence[claims.Claim], options: argparse.Namespace, console: Console
 ) -> int:
     """Writes claims.json and says what is wrong with it; 1 when a claim has no verdict."""
-    path = _out(options) / "claims.json"
+    path = _out(options, chosen[0].plan) / "claims.json"
     claims.write(found, path)
     counted = ", ".join(f"{number} {verdict}" for verdict, number in claims.count(found).items())
     console.print(f"{len(found)} claims: {counted}. Written: {path}")
@@ -272,14 +303,13 @@ def _missing(
     chosen: Sequence[Results], found: Sequence[claims.Claim], options: argparse.Namespace
 ) -> list[str]:
     """Claims without a verdict: of whole studies, or only of the experiments that the command names."""
-    folder = experiment.root() / "experiments"
     names = {results.plan.name for results in chosen}
     missing = []
-    for study in experiment.studies(folder):
+    for study in {
+        folders.study_folder(each.plan.folder): folders.study_of(each.plan) for each in chosen
+    }.values():
         mine = [name for name in study.experiments if name in names]
-        if not mine:
-            continue
-        whole = set(mine) == set(study.experiments) and options.experiment is None
+        whole = set(mine) == set(study.experiments) and options.whole
         short = [name.rpartition("/")[2] for name in mine]
         wanted = [entry.experiment for entry in study.claims.values()] if whole else short
         missing += catalogue.missing(study.claims, found, wanted)

@@ -1,6 +1,6 @@
 """The same runs on a Dask.distributed cluster: workers make bytes, this process keeps them.
 
-Needs the extra `dask` (`pip install anabranch-lab[dask]`) here and the same build of this package on every worker. Workers need no
+Needs the extra `dask` (`pip install anabranch[dask]`) here and the same build of this package on every worker. Workers need no
 file system in common with this process.
 """
 
@@ -34,7 +34,7 @@ class Cluster:
         try:
             import distributed
         except ImportError:
-            raise PlanError("--dask needs Dask.distributed: install the extra, anabranch-lab[dask]") from None
+            raise PlanError("--dask needs Dask.distributed: install the extra, anabranch[dask]") from None
         try:
             self._client = distributed.Client(address, timeout=self.TIMEOUT, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:

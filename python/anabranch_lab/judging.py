@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from . import experiment, report
+from . import experiment, folders, report
 from .plan import PlanError
 from .results import Results
 
@@ -17,7 +17,8 @@ class AnalysisJob:
     """An experiment to analyse, in values that another process can be sent."""
 
     name: str
-    experiments: Path
+    folder: Path
+    """Of the plan."""
     results: Path
     seeds: tuple[int, ...] | None
     quick: bool
@@ -38,7 +39,7 @@ def run_job(job: AnalysisJob, analyses: dict[str, experiment.Analysis] | None = 
     """Analyses one experiment in this process and writes its page."""
     try:
         results = Results(
-            experiment.find(job.experiments, job.name),
+            folders.load(job.folder),
             job.results,
             seeds=job.seeds,
             quick=job.quick,
@@ -60,9 +61,8 @@ def analyse_all(every: Sequence[Results], page: Path | None, jobs: int) -> Itera
     Experiments that compare the others (`compares` in their plan) come after them.
     """
     analyses: dict[str, experiment.Analysis] = {}
-    folder = experiment.root() / "experiments"
-    first = [_job(results, folder, page) for results in every if not results.plan.compares]
-    last = [_job(results, folder, page) for results in every if results.plan.compares]
+    first = [_job(results, page) for results in every if not results.plan.compares]
+    last = [_job(results, page) for results in every if results.plan.compares]
     if jobs > 1 and len(first) > 1:
         # Fresh processes: a fork would copy the threads of DuckDB and Arrow half alive.
         context = multiprocessing.get_context("spawn")
@@ -73,8 +73,10 @@ def analyse_all(every: Sequence[Results], page: Path | None, jobs: int) -> Itera
     yield from _remembered((run_job(job, analyses) for job in last), analyses)
 
 
-def _job(results: Results, folder: Path, page: Path | None) -> AnalysisJob:
-    return AnalysisJob(results.plan.name, folder, results.folder, results.given_seeds, results.quick, page)
+def _job(results: Results, page: Path | None) -> AnalysisJob:
+    return AnalysisJob(
+        results.plan.name, results.plan.folder, results.folder, results.given_seeds, results.quick, page
+    )
 
 
 def _remembered(

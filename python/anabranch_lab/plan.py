@@ -97,7 +97,7 @@ class Sweep:
 
     def points(self, quick: bool = False) -> Iterator[Point]:
         """Every cell of the grid, the last axis first."""
-        base = _read(self.scenario)
+        base = read(self.scenario)
         for key, value in self.set.items():
             put(base, key, value)
         axes = [
@@ -140,6 +140,8 @@ class Plan:
     sweeps: tuple[Sweep, ...] = field(default=())
     engines: tuple[str, ...] = ()
     """The engines that are compared, the one whose claims are judged first."""
+    short: str = ""
+    """Authors and year of what it judges."""
     compares: bool = False
     """Whether it looks at what the other experiments of its study found, and so comes after them."""
 
@@ -150,6 +152,19 @@ class Plan:
                 return sweep
         raise PlanError(f"{self.name}: no sweep `{name}`; there are {', '.join(s.name for s in self.sweeps)}")
 
+
+OWN = "own"
+"""The `study` of an experiment that judges nobody's publication."""
+SEEDS, QUICK_SEEDS = "1..30", "1..2"
+"""Where neither a plan nor its study says which."""
+
+ELSEWHERE = {
+    **dict.fromkeys(
+        ("duration", "warmup", "link", "flow", "host", "route", "record", "random"), "the scenario"
+    ),
+    "claim": "claims.toml",
+}
+"""Keys that somebody may look for in a plan, and where they belong."""
 
 ENGINE = "engine"
 """The axis that `engines` makes."""
@@ -179,13 +194,18 @@ RESERVED = frozenset(
 
 def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -> Plan:
     """Reads an experiment's plan.toml; what it does not say comes from its study."""
-    document = {**(study or {}), **_read(folder / "plan.toml")}
+    file = folder / "plan.toml"
+    document = {**(study or {}), **read(file)}
+    for key, place in ELSEWHERE.items():
+        if key in document:
+            raise PlanError(f"{file}: `{key}` belongs in {place}, not in a plan")
     _only(
         document,
         {
             "title",
             "study",
             "reference",
+            "short",
             "engines",
             "seeds",
             "quick_seeds",
@@ -194,17 +214,16 @@ def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -
             "sweep",
             "compares",
         },
-        "plan.toml",
+        str(file),
     )
-    for key in ("title", "study", "seeds", "quick_seeds"):
-        if key not in document:
-            raise PlanError(f"plan.toml: `{key}` is missing")
+    seeds = document.get("seeds", SEEDS)
+    quick_seeds = document.get("quick_seeds", QUICK_SEEDS)
     axes = {key: _axis(key, entry) for key, entry in document.get("axes", {}).items()}
     engines = tuple(document.get("engines", ()))
-    quick = _quick(document.get("quick", {}), "[quick] of plan.toml")
+    quick = _quick(document.get("quick", {}), f"[quick] of {file}")
     sweeps = []
     for entry in document.get("sweep", []):
-        where = f"sweep `{entry.get('name', '?')}` of plan.toml"
+        where = f"{file}: sweep `{entry.get('name', '?')}`"
         _only(
             entry,
             {
@@ -229,7 +248,7 @@ def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -
                 raise PlanError(f"{where}: `{key}` is missing")
         unknown = [axis for axis in entry.get("axes", []) if axis not in axes]
         if unknown:
-            raise PlanError(f"sweep `{entry['name']}`: no axis `{unknown[0]}`; there are {', '.join(axes)}")
+            raise PlanError(f"{where}: no axis `{unknown[0]}`; there are {', '.join(axes)}")
         scenario = folder / entry.get("scenario", "scenario.toml")
         mine = [axes[axis] for axis in entry.get("axes", [])]
         compared = entry.get("engines", engines)
@@ -248,10 +267,8 @@ def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -
                 scenario=scenario,
                 set=dict(entry.get("set", {})),
                 axes=tuple(mine),
-                seeds=parse_seeds(entry.get("seeds", document["seeds"])),
-                quick_seeds=parse_seeds(
-                    entry.get("quick_seeds", entry.get("seeds", document["quick_seeds"]))
-                ),
+                seeds=parse_seeds(entry.get("seeds", seeds)),
+                quick_seeds=parse_seeds(entry.get("quick_seeds", entry.get("seeds", quick_seeds))),
                 trace=entry.get("trace", False),
                 skip=tuple(entry.get("skip", ())),
                 quick=_quick(entry["quick"], f"quick of {where}") if "quick" in entry else quick,
@@ -265,11 +282,12 @@ def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -
     return Plan(
         name=name or folder.name,
         folder=folder,
-        title=document["title"],
-        study=document["study"],
+        title=document.get("title", folder.name),
+        study=document.get("study", OWN),
         reference=document.get("reference", ""),
         sweeps=tuple(sweeps),
         engines=engines,
+        short=document.get("short", ""),
         compares=document.get("compares", False),
     )
 
@@ -353,7 +371,7 @@ def _toml(value: Any) -> str:
 
 def _engines(engines: Sequence[str], scenario: Path) -> Axis:
     """The axis of the engines: each is that of every SCTP flow."""
-    flows = [flow["name"] for flow in _read(scenario).get("flow", []) if flow.get("protocol") == "sctp"]
+    flows = [flow["name"] for flow in read(scenario).get("flow", []) if flow.get("protocol") == "sctp"]
     settings = tuple({f'flow."{flow}".engine': engine for flow in flows} for engine in engines)
     return Axis(ENGINE, tuple(engines), settings, "engine")
 
@@ -392,7 +410,7 @@ def put(document: dict[str, Any], key: str, value: Any) -> None:
 
     One `*` in the name of an entry stands for anything. An empty string takes the key away.
     """
-    _put(document, _split(key), 0, key, value)
+    _put(document, split(key), 0, key, value)
 
 
 def _put(at: Any, way: Sequence[str], depth: int, key: str, value: Any) -> None:
@@ -402,7 +420,7 @@ def _put(at: Any, way: Sequence[str], depth: int, key: str, value: Any) -> None:
         here = ".".join(way[:depth])
         if last:
             raise PlanError(f"`{key}`: `{here}` is a list; name one of its entries")
-        found = [entry for entry in at if _alike(str(entry.get("name")), step)]
+        found = [entry for entry in at if alike(str(entry.get("name")), step)]
         if not found:
             names = ", ".join(str(entry.get("name")) for entry in at)
             raise PlanError(f"`{key}`: no `{here}` called `{step}`; there are {names}")
@@ -420,15 +438,16 @@ def _put(at: Any, way: Sequence[str], depth: int, key: str, value: Any) -> None:
         at[step] = value
 
 
-def _alike(name: str, pattern: str) -> bool:
+def alike(name: str, pattern: str) -> bool:
+    """Whether a name is meant by a pattern, in which one `*` stands for anything."""
     before, star, after = pattern.partition("*")
     if not star:
         return name == pattern
     return len(name) >= len(before) + len(after) and name.startswith(before) and name.endswith(after)
 
 
-def _split(key: str) -> list[str]:
-    """Steps of a key; a name with a dot in it stands in quotes."""
+def split(key: str) -> list[str]:
+    """The steps of a key; a name with a dot in it stands in quotes."""
     steps: list[str] = []
     for index, part in enumerate(key.split('"')):
         if index % 2:
@@ -440,7 +459,8 @@ def _split(key: str) -> list[str]:
     return steps
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read(path: Path) -> dict[str, Any]:
+    """A TOML file."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -13,8 +13,11 @@ from typing import Any
 
 import jinja2
 
-from . import _core, catalogue, claims, plots
-from .experiment import Analysis, Study, root, study_of
+from anabranch import _core
+
+from . import catalogue, claims, plots
+from .experiment import Analysis
+from .folders import Study, study_of
 from .results import Results
 from .tables import report_number
 
@@ -36,7 +39,7 @@ class _Page:
 def write_page(folder: Path, results: Results, analysis: Analysis) -> Path:
     """Draws an experiment's figures and writes its page into a report."""
     name = results.plan.name
-    study = study_of(root() / "experiments", name)
+    study = study_of(results.plan)
     figures = []
     for figure in analysis.figures:
         with plots.style():
@@ -79,7 +82,7 @@ class Pages:
     def add(self, results: Results, analysis: Analysis) -> None:
         """An experiment whose page is written."""
         name = results.plan.name
-        study = study_of(root() / "experiments", name)
+        study = study_of(results.plan)
         self._studies[study.name] = study
         self._pages[name] = _Page(results, results.plan.title, analysis.claims, analysis.findings)
 
@@ -222,7 +225,7 @@ def facts(every: Sequence[Results]) -> list[tuple[str, str]]:
     quick = any(results.quick for results in every)
     return [
         ("runs", f"{runs:,}" + (" (quick: too few to judge a number)" if quick else "")),
-        ("commit", _commit()),
+        ("commit", _commit(every[0].plan.folder if every else Path.cwd())),
         ("simulator", f"anabranch {_core.__version__}, build {every[0].code if every else 'none'}"),
         (
             "lab",
@@ -233,11 +236,11 @@ def facts(every: Sequence[Results]) -> list[tuple[str, str]]:
     ]
 
 
-def _commit() -> str:
+def _commit(folder: Path) -> str:
     try:
         return subprocess.run(
             ["git", "describe", "--always", "--dirty", "--abbrev=12"],
-            cwd=root(),
+            cwd=folder,
             capture_output=True,
             text=True,
             check=True,

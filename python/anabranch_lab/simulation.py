@@ -10,16 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from . import _core
-
-_TYPES = {
-    "u8": pa.uint8(),
-    "u16": pa.uint16(),
-    "u32": pa.uint32(),
-    "u64": pa.uint64(),
-    "i64": pa.int64(),
-    "f64": pa.float64(),
-}
+from anabranch import _core, tables
 
 
 @dataclass(frozen=True)
@@ -41,25 +32,12 @@ def simulate(
     values when the scenario is wrong.
     """
     result = _core.simulate(scenario, seed, trace=trace, overrides=list(overrides))
-    return Outcome(json.loads(result.summary), _table(result.columns) if trace else None)
+    return Outcome(json.loads(result.summary), tables.of_columns(result.columns) if trace else None)
 
 
 def check(scenario: str, origin: str, overrides: Sequence[tuple[str, str]] = ()) -> None:
     """Raises ValueError when a scenario (the text of its TOML file) is wrong; runs nothing."""
     _core.check(scenario, origin=origin, overrides=list(overrides))
-
-
-def _table(columns: list[tuple[str, str, int, bytes, bytes | None, list[str] | None]]) -> pa.Table:
-    """Arrow arrays around the memory that the simulator filled; nothing is copied here."""
-    names, arrays = [], []
-    for name, kind, length, data, valid, dictionary in columns:
-        validity = None if valid is None else pa.py_buffer(valid)
-        array = pa.Array.from_buffers(_TYPES[kind], length, [validity, pa.py_buffer(data)])
-        if dictionary is not None:
-            array = pa.DictionaryArray.from_arrays(array, pa.array(dictionary, pa.string()))
-        names.append(name)
-        arrays.append(array)
-    return pa.Table.from_arrays(arrays, names=names)
 
 
 @functools.cache

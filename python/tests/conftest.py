@@ -1,14 +1,14 @@
 import fake
 import pytest
 
-from anabranch_lab import experiment
+from anabranch_lab import experiment, folders
 from anabranch_lab.results import Results
 
 
 @pytest.fixture(scope="session")
 def satellite():
     """The plan of the satellite study."""
-    return experiment.find(experiment.root() / "experiments", "satellite-2005")
+    return folders.find(folders.root() / "experiments", "satellite-2005")
 
 
 @pytest.fixture

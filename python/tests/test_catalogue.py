@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from anabranch_lab import campaign, catalogue, claims, cli, experiment, plan
+from anabranch_lab import campaign, catalogue, claims, cli, experiment, folders, plan
 from anabranch_lab.results import Results
 from anabranch_lab.schedule import Schedule
 
-ROOT = experiment.root() / "experiments"
+ROOT = folders.root() / "experiments"
 
 SCENARIO = """
 duration = "5 s"
@@ -171,9 +171,7 @@ def test_strict_wants_a_tested_explanation(checkout):
 
 
 def test_quick_is_short_and_judges_nothing(checkout):
-    results = Results(
-        experiment.find(checkout / "experiments", "made-up/exp-1"), checkout / "out", quick=True
-    )
+    results = Results(folders.find(checkout / "experiments", "made-up/exp-1"), checkout / "out", quick=True)
     assert len(Schedule(results).jobs()) == (2 + 1) * 2
     assert all('duration = "2 s"' in job.point.scenario for job in Schedule(results).jobs())
     campaign.run([Schedule(results)], campaign.Threads(2))
@@ -181,9 +179,7 @@ def test_quick_is_short_and_judges_nothing(checkout):
 
 
 def test_an_experiment_may_look_at_the_others(checkout):
-    results = Results(
-        experiment.find(checkout / "experiments", "made-up/exp-1"), checkout / "out", quick=True
-    )
+    results = Results(folders.find(checkout / "experiments", "made-up/exp-1"), checkout / "out", quick=True)
     campaign.run([Schedule(results)], campaign.Threads(2))
     assert [claim.id for each in experiment.other_analyses(results).values() for claim in each.claims] == [
         "C-exp-2"
@@ -206,21 +202,21 @@ def test_a_wrong_catalogue_is_refused(checkout, change, message):
 
 
 def test_an_experiment_may_use_the_runs_of_another(checkout):
-    results = Results(experiment.find(checkout / "experiments", "made-up/exp-1"), checkout / "out")
+    results = Results(folders.find(checkout / "experiments", "made-up/exp-1"), checkout / "out")
     assert experiment.results_of(results, "exp-2").plan.name == "made-up/exp-2"
     with pytest.raises(plan.PlanError, match="no experiment `made-up/exp-3`"):
         experiment.results_of(results, "exp-3")
 
 
 def test_a_claim_or_a_variant_that_does_not_exist_is_named(checkout):
-    results = Results(experiment.find(checkout / "experiments", "made-up/exp-1"), checkout / "out")
+    results = Results(folders.find(checkout / "experiments", "made-up/exp-1"), checkout / "out")
     builder = experiment.claim_builder(results)
     with pytest.raises(KeyError, match="no claim C-x"):
         builder.claim("C-x", [claims.exact("", 1, 1)])
     with pytest.raises(plan.PlanError, match="no sweep `nothing`"):
         builder.claim("C-exp-1", [claims.exact("", 1, 1)], evidence=["nothing"])
     both = experiment.claim_builder(results, experiment.results_of(results, "exp-2"))
-    name = results.of(experiment.find(checkout / "experiments", "made-up/exp-2")).plan.sweeps[0].name
+    name = results.of(folders.find(checkout / "experiments", "made-up/exp-2")).plan.sweeps[0].name
     assert both.claim("C-exp-1", [claims.exact("", 1, 1)], evidence=[f"exp-2/{name}"]).evidence == [
         f"exp-2/{name}"
     ]
@@ -228,7 +224,7 @@ def test_a_claim_or_a_variant_that_does_not_exist_is_named(checkout):
         both.claim("C-exp-1", [claims.exact("", 1, 1)], evidence=["exp-2/nothing"])
 
 
-@pytest.mark.parametrize("study", [study for study in experiment.studies(ROOT) if study.claims])
+@pytest.mark.parametrize("study", [study for study in folders.studies(ROOT) if study.claims])
 def test_every_claim_of_a_catalogue_belongs_to_a_plausible_experiment(study):
     for entry in study.claims.values():
         assert entry.statement.endswith("."), entry.id

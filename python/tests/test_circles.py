@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
-from anabranch_lab import experiment
+from anabranch_lab import folders
 
-ROOT = experiment.root()
+ROOT = folders.root()
 
 
 @pytest.fixture(scope="module")

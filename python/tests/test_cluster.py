@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from anabranch_lab import campaign, cli, cluster, experiment, plan
+from anabranch_lab import campaign, cli, cluster, folders, plan
 from anabranch_lab.results import Results
 from anabranch_lab.schedule import Schedule
 
@@ -133,7 +133,7 @@ def test_a_worker_with_another_simulator_makes_nothing(small, tmp_path, address)
 def test_nobody_at_the_address_is_one_line(capsys, monkeypatch):
     monkeypatch.setattr(cluster.Cluster, "TIMEOUT", 1.0)
     pytest.importorskip("distributed")
-    name = experiment.names(experiment.root() / "experiments")[0]
+    name = folders.names(folders.root() / "experiments")[0]
     assert cli.main(["run", name, "--dask", "tcp://127.0.0.1:1", "--quick"]) == 1
     error = capsys.readouterr().err
     assert "no scheduler answers" in error

@@ -2,9 +2,9 @@
 
 import pytest
 
-from anabranch_lab import costs, estimate, experiment
+from anabranch_lab import costs, estimate, folders
 
-COMMON = experiment.root() / "experiments" / "sf-sctp-2007" / "common"
+COMMON = folders.root() / "experiments" / "sf-sctp-2007" / "common"
 BOTTLENECK = (COMMON / "fig-5.8.toml").read_text(encoding="utf-8")
 LOSSY = (COMMON / "fig-5.25.toml").read_text(encoding="utf-8")
 

@@ -5,12 +5,12 @@ import sys
 import numpy as np
 import pytest
 
-from anabranch_lab import experiment, series
+from anabranch_lab import experiment, folders, series
 
 
 @pytest.fixture
 def fall():
-    plan = experiment.find(experiment.root() / "experiments", "sf-sctp-2007/exp-04")
+    plan = folders.find(folders.root() / "experiments", "sf-sctp-2007/exp-04")
     experiment._module(plan)
     return sys.modules["anabranch_experiments_sf_sctp_2007.common.bottleneck"].fall
 

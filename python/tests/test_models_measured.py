@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from anabranch_lab import simulation
-from anabranch_lab.models import renewal, stochastic
+from anabranch_lab.models import engines, renewal, stochastic
 from anabranch_lab.stats import estimate
 
 HERE = Path(__file__).parent / "ns2"
@@ -79,7 +79,7 @@ def test_the_simulator_is_within_three_percent(engine, n, coupling, phi):
     assert measured.mean / model == pytest.approx(1, abs=0.03)
 
 
-@pytest.mark.parametrize("engine", renewal.ENGINES)
+@pytest.mark.parametrize("engine", engines.known())
 def test_every_engine_of_the_model_is_one_of_the_stack(engine):
     text = SCENARIO.replace("ENGINE", engine).replace("COUNT", "1").replace("COUPLING", "independent")
     simulation.check(text, "test")

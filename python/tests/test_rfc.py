@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
-from anabranch_lab import experiment
+from anabranch_lab import folders
 
-ROOT = experiment.root()
+ROOT = folders.root()
 
 LIST = """id\tlevel\tbinds\tsentence\tverdict
 6.1-1\tMUST\tendpoint\tThe following rules MUST be applied:\tsee: 6.1-2

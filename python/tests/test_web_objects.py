@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from anabranch_lab import experiment, simulation
+from anabranch_lab import experiment, folders, simulation
 
 PLAN = "web-objects-2005/traces"
 
@@ -13,7 +13,7 @@ PLAN = "web-objects-2005/traces"
 @pytest.fixture
 def modules():
     """The study's own modules."""
-    plan = experiment.find(experiment.root() / "experiments", PLAN)
+    plan = folders.find(folders.root() / "experiments", PLAN)
     experiment._module(plan)
     package = "anabranch_experiments_web_objects_2005"
     return {name: sys.modules[f"{package}.{name}"] for name in ("common.packets", "traces.printed")}

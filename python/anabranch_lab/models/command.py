@@ -2,14 +2,15 @@
 
 import argparse
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from .. import plots
-from . import audit, network, quantity, renewal
+from .. import plots, simulation
+from . import audit, engines, network, quantity, scenarios
 
 EXAMPLE = "anabranch-lab model --subflows 2 --loss 1e-3,1e-5 --rtt '500 ms' --phi n^2"
 
@@ -24,6 +25,14 @@ def add(commands: Any) -> None:
         epilog=f"Example: {EXAMPLE}",
     )
     model.set_defaults(command=run)
+    model.add_argument(
+        "scenario",
+        nargs="?",
+        type=Path,
+        metavar="SCENARIO",
+        help="a scenario file: its SCTP flow, the links on its way and its engine instead of the options",
+    )
+    model.add_argument("--flow", metavar="NAME", help="which of the scenario's flows, if it has several")
     model.add_argument(
         "--audit", action="store_true", help="print which equations of chapter 4 are right, nothing else"
     )
@@ -50,7 +59,7 @@ def add(commands: Any) -> None:
     model.add_argument(
         "--engine",
         default="ns2-2.28",
-        help=f"whose rules the renewal model follows: {', '.join(renewal.ENGINES)}",
+        help=f"whose rules the renewal model follows: {', '.join(engines.known())}",
     )
     model.add_argument("--json", action="store_true", help="for machines")
     model.add_argument("--plot", type=Path, metavar="FILE", help="draw it: FILE.png or FILE.svg")
@@ -86,6 +95,13 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
 
 def _network(options: argparse.Namespace) -> network.Network:
+    if options.scenario is not None:
+        given = [f"--{name}" for name in ("loss", "rtt", "delay", "rate", "queue") if getattr(options, name)]
+        if given:
+            raise ValueError(f"{', '.join(given)}: with a scenario the network comes from it")
+        text = options.scenario.read_text(encoding="utf-8")
+        simulation.check(text, str(options.scenario))
+        return scenarios.network(tomllib.loads(text), options.flow)
     if options.rtt and options.delay:
         raise ValueError("--rtt and --delay: give one of them")
     rtt: tuple[float, ...] = ()

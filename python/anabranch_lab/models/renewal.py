@@ -24,64 +24,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .check import positive, probability
+from .engines import Rules, rules
 
-GROWTHS = ("staircase", "linear")
 _LONGEST = 12_000
 """Windows (MTU) up to which the chain is solved; beyond it the square-root law is exact to 0.1 %."""
-
-
-@dataclass(frozen=True)
-class Rules:
-    """What a sender does about losses, as far as throughput depends on it."""
-
-    reports: int = 4
-    """Missing reports that make a fast retransmit."""
-    floor: float = 2.0
-    """Least ssthresh after a loss, MTU."""
-    recovery_point: bool = False
-    """Whether further losses of the same window leave cwnd alone."""
-    boost: float = 1.0
-    """MTU that the slow start after a fast retransmit adds."""
-    growth: str = "staircase"
-    """`staircase`: +1 MTU every Phi round trips; `linear`: +1/Phi MTU every round trip."""
-    rto_min: float = 1.0
-    """Shortest retransmission timeout, s."""
-    rto_max: float = 60.0
-    """Longest retransmission timeout, s."""
-    timeouts: bool = True
-    """Whether timeouts happen; without them the model is that of fast retransmits alone, as the study's is."""
-    sack_every: int = 1
-    """Packets for each SACK. Growth counts bytes, so this only slows the slow start after a timeout."""
-
-    def __post_init__(self) -> None:
-        """Refuses what is no sender."""
-        if self.growth not in GROWTHS:
-            raise ValueError(f"growth `{self.growth}`; there are {', '.join(GROWTHS)}")
-        for name in ("reports", "floor", "sack_every", "rto_min"):
-            if getattr(self, name) <= 0:
-                raise ValueError(f"{name} {getattr(self, name)}: more than 0 is needed")
-        if self.boost < 0:
-            raise ValueError(f"boost {self.boost}: 0 or more is needed")
-        if self.rto_max < self.rto_min:
-            raise ValueError(f"rto_max {self.rto_max} s is less than rto_min {self.rto_min} s")
-
-
-ENGINES = {
-    "ns2-2.28": Rules(),
-    "rfc2960": Rules(sack_every=2),
-    "ns2-2.35": Rules(reports=3, floor=4.0, recovery_point=True),
-    "rfc9260": Rules(reports=3, floor=4.0, recovery_point=True, sack_every=2),
-}
-"""The rules of the stack's engines (`anabranch engines`)."""
-
-
-def rules(engine: str | Rules) -> Rules:
-    """The rules of an engine by its name."""
-    if isinstance(engine, Rules):
-        return engine
-    if engine not in ENGINES:
-        raise ValueError(f"no engine `{engine}`; the models know {', '.join(ENGINES)}")
-    return ENGINES[engine]
 
 
 def bernoulli_constant(decrease: float = 0.5) -> float:

@@ -1,0 +1,121 @@
+"""The simulator, compiled from crates/py."""
+
+from collections.abc import Callable, Sequence
+from typing import final
+
+__version__: str
+
+@final
+class Outcome:
+    """What came of a run."""
+
+    @property
+    def summary(self) -> str:
+        """The summary as JSON, as `anabranch simulate --json` prints it for one seed."""
+
+    @property
+    def columns(self) -> list[tuple[str, str, int, bytes, bytes | None, list[str] | None]]:
+        """The trace, column by column: name, type, length, bytes, validity bits or None, names or None."""
+
+    @property
+    def pcapng(self) -> bytes | None:
+        """The capture as a pcapng file, if the scenario records one."""
+
+@final
+class Watch:
+    """Ends runs from another thread, and tells how far they are."""
+
+    def __new__(cls) -> Watch: ...
+    def stop(self) -> None:
+        """Every run that has this watch ends within a moment, with InterruptedError."""
+
+    @property
+    def now_ns(self) -> int:
+        """Virtual time of the run that looked last, ns."""
+
+@final
+class Pair:
+    """Two endpoints, 0 and 1. 0 has asked for the association."""
+
+    def __new__(
+        cls,
+        a: tuple[str, Sequence[tuple[str, str]]],
+        b: tuple[str, Sequence[tuple[str, str]]],
+        delay_ns: int,
+        seed: int,
+    ) -> Pair: ...
+    @property
+    def now_ns(self) -> int:
+        """Virtual time, ns."""
+
+    def run(self, until_ns: int, lose: Callable[..., bool] | None = None) -> None:
+        """Let time pass up to `until_ns`; `lose` gets number, time, side, size and text of each packet."""
+
+    def send(
+        self,
+        side: int,
+        payload: bytes,
+        stream: int,
+        ppid: int,
+        unordered: bool,
+        reliability: tuple[str, int] | None,
+    ) -> int:
+        """Hand in a message."""
+
+    def receive(self, side: int) -> tuple[bytes, int, int, bool, int] | None:
+        """The next message: payload, stream, ppid, unordered, time in ns."""
+
+    def shutdown(self, side: int) -> None:
+        """End the association in an orderly way."""
+
+    def abort(self, side: int, reason: bytes) -> None:
+        """End it at once."""
+
+    def set(self, side: int, key: str, value: str) -> None:
+        """Change an option of the living association."""
+
+    def get(self, side: int, key: str) -> str | None:
+        """An option as it is."""
+
+    def state(self, side: int) -> str | None:
+        """The state, or None where there is no association yet."""
+
+    def statistics(self, side: int) -> list[tuple[str, int | None]]:
+        """Every counter and gauge by name."""
+
+    def window(self, side: int) -> tuple[int, int, int, int | None]:
+        """Window, bytes in flight, the peer's window, round trip in ns."""
+
+    def packets(self, first: int) -> list[tuple[int, int, int, int, str, bool]]:
+        """Packets from a number on: number, time in ns, side, size, text, lost."""
+
+    def events(self, side: int) -> list[tuple[int, str]]:
+        """What the user of a side was told, and when."""
+
+def simulate(
+    scenario: str,
+    seed: int,
+    *,
+    overrides: Sequence[tuple[str, str]] = ...,
+    trace: bool = False,
+    pcap: bool = False,
+    origin: str = "scenario",
+    folder: str | None = None,
+    watch: Watch | None = None,
+) -> Outcome:
+    """Run a scenario, the text of a TOML file, with one seed."""
+
+def check(
+    scenario: str,
+    *,
+    overrides: Sequence[tuple[str, str]] = ...,
+    origin: str = "scenario",
+    folder: str | None = None,
+) -> None:
+    """Check a scenario without running it."""
+
+def profiles() -> list[str]:
+    """Names of the profiles of SCTP."""
+
+def options(profile: str) -> list[tuple[str, str]]:
+    """Every option of a profile with its value."""

@@ -1,0 +1,109 @@
+"""What runs leave behind, as tables: Arrow, and from it pandas or Polars."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+Frame = TypeVar("Frame")
+
+
+@dataclass(frozen=True)
+class Tables(Generic[Frame]):
+    """Everything that some runs of one scenario left behind, a table for each kind of thing; every table has a column `seed`.
+
+    A column is a key of `anabranch simulate --json`: names end in the unit, `_bps` bits per second, `_s` seconds, `_bytes` bytes;
+    plain numbers are counts or shares. What did not happen is null.
+    """
+
+    flows: Frame
+    """A row for each flow: `name`, `protocol`, `engine`, goodput, packets, retransmissions, times."""
+    subflows: Frame
+    """A row for each subflow: `flow`, `index`, `dscp`, and the columns of flows that make sense for it."""
+    links: Frame
+    """A row for each link and direction: `arrivals`, drops by reason, `utilisation`, queue lengths in packets."""
+    groups: Frame
+    """A row for each entry with `count`: the sums of its flows, and `jain`, how equally they share."""
+    objects: Frame
+    """A row for each object that a client fetched (traffic of kind `objects`)."""
+    sources: Frame
+    """A row for each source of messages (traffic of kind `messages`), with its latencies."""
+    classes: Frame
+    """A row for each class of a queue: `link`, `name`, and its counts."""
+    shares: Frame
+    """A row for each flow in each link that `record.by_flow` names: `link`, `name`, `share`."""
+    trace: Frame
+    """A row for each recorded event: `time_ns`, `entity`, `kind`, `flow`, `subflow`, `path`, `reason`, `seq`, `size`, `a`, `b`, `c`
+    (docs/trace.md says what they mean); empty without `trace=`."""
+
+
+def gathered(summaries: Sequence[Mapping[str, Any]], traces: Sequence[pa.Table]) -> Tables[pa.Table]:
+    """The summaries of runs as tables."""
+    rows: dict[str, list[dict[str, Any]]] = {each.name: [] for each in fields(Tables)}
+    for summary in summaries:
+        seed = {"seed": summary["seed"]}
+        for kind in ("flows", "links", "groups", "objects", "sources"):
+            rows[kind] += [seed | _plain(each) for each in summary.get(kind, ())]
+        for flow in summary["flows"]:
+            mine = seed | {"flow": flow["name"]}
+            rows["subflows"] += [mine | _plain(each) for each in flow.get("subflows", ())]
+        for link in summary["links"]:
+            mine = seed | {"link": link["name"]}
+            rows["classes"] += [mine | _plain(each) for each in link.get("classes", ())]
+            rows["shares"] += [mine | _plain(each) for each in link.get("flows", ())]
+    trace = pa.concat_tables(traces, promote_options="permissive") if traces else _table([])
+    return Tables(**{kind: _table(found) for kind, found in rows.items() if kind != "trace"}, trace=trace)
+
+
+def to_pandas(tables: Tables[pa.Table]) -> "Tables[pandas.DataFrame]":
+    """The same as pandas frames (needs pandas)."""
+    frames: dict[str, Any] = {each.name: getattr(tables, each.name).to_pandas() for each in fields(Tables)}
+    return Tables(**frames)
+
+
+def to_polars(tables: Tables[pa.Table]) -> "Tables[polars.DataFrame]":
+    """The same as Polars frames (needs polars); most of the memory is shared."""
+    import polars
+
+    frames: dict[str, Any] = {
+        each.name: polars.from_arrow(getattr(tables, each.name)) for each in fields(Tables)
+    }
+    return Tables(**frames)
+
+
+_TYPES = {
+    "u8": pa.uint8(),
+    "u16": pa.uint16(),
+    "u32": pa.uint32(),
+    "u64": pa.uint64(),
+    "i64": pa.int64(),
+    "f64": pa.float64(),
+}
+
+
+def of_columns(columns: Sequence[tuple[str, str, int, bytes, bytes | None, list[str] | None]]) -> pa.Table:
+    """Arrow arrays around the memory that the simulator filled; nothing is copied here."""
+    names, arrays = [], []
+    for name, kind, length, data, valid, dictionary in columns:
+        validity = None if valid is None else pa.py_buffer(valid)
+        array = pa.Array.from_buffers(_TYPES[kind], length, [validity, pa.py_buffer(data)])
+        if dictionary is not None:
+            array = pa.DictionaryArray.from_arrays(array, pa.array(dictionary, pa.string()))
+        names.append(name)
+        arrays.append(array)
+    return pa.Table.from_arrays(arrays, names=names)
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    columns = dict.fromkeys(name for row in rows for name in row)
+    return pa.table({name: pa.array([row.get(name) for row in rows]) for name in columns})
+
+
+def _plain(entity: Mapping[str, Any]) -> dict[str, Any]:
+    """Numbers and texts; what is nested has rows of its own."""
+    return {name: value for name, value in entity.items() if not isinstance(value, list | dict)}

@@ -1,0 +1,36 @@
+"""Where the runs of a command are made: here, on a Dask cluster, on a Slurm cluster."""
+
+import argparse
+import os
+from typing import Any
+
+from . import campaign
+
+
+def add_jobs(command: Any) -> None:
+    """How much at a time."""
+    command.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, help="so much at the same time (default: all cores)"
+    )
+
+
+def add(command: Any) -> None:
+    """The options of every command that makes runs."""
+    add_jobs(command)
+    command.add_argument("--dask", metavar="ADDRESS", help="make the runs on this Dask.distributed cluster")
+
+
+def check(options: argparse.Namespace) -> None:
+    """Refuses what cannot work before anything is begun."""
+    if options.jobs < 1:
+        raise ValueError(f"--jobs {options.jobs}: at least 1")
+
+
+def executor(options: argparse.Namespace) -> campaign.Executor:
+    """What the options ask for."""
+    check(options)
+    if options.dask:
+        from . import cluster
+
+        return cluster.Cluster(options.dask)
+    return campaign.Threads(options.jobs)
