@@ -24,6 +24,9 @@ const STUCK: u32 = 1_000_000;
 type Sent = (u64, u64, usize, usize, String, bool);
 
 /// Two endpoints, 0 and 1. 0 has asked for the association.
+/// Payload, stream, ppid, unordered, time in nanoseconds.
+type Arrived = (Py<PyBytes>, u16, u32, bool, u64);
+
 #[pyclass(module = "anabranch._core")]
 pub(crate) struct Pair {
     now: Instant,
@@ -167,11 +170,7 @@ impl Pair {
     }
 
     /// The next message that has arrived: payload, stream, ppid, unordered, time in ns. None when there is none.
-    fn receive(
-        &mut self,
-        py: Python<'_>,
-        side: usize,
-    ) -> PyResult<Option<(Py<PyBytes>, u16, u32, bool, u64)>> {
+    fn receive(&mut self, py: Python<'_>, side: usize) -> PyResult<Option<Arrived>> {
         let Some(id) = self.ids.get(side).copied().flatten() else { return Ok(None) };
         loop {
             let Some(next) = self.association(side, id)?.receive() else { return Ok(None) };
