@@ -97,6 +97,8 @@ fn lives_that_found_something() {
 fn lives_with_partial_reliability_that_found_something() {
     // A tail probe that found nothing it may send began T3-rtx anew, as often as the peer said SHUTDOWN.
     lives_of(Kind::Partial, [6_000_660]);
+    // A FORWARD-TSN named a message of before a reset, and the stream, which counted from 0 again, skipped new ones.
+    lives_of(Kind::Partial, [7_014_612]);
 }
 
 /// `SEED`: one life again; `PARTIAL=1` where messages may be given up.

@@ -287,6 +287,7 @@ impl Sender {
 
     /// Numbers are gone, and with them what was to be skipped.
     pub(super) fn forget_special(&mut self) {
+        self.reset_bounds = None;
         if let Some(special) = &mut self.special {
             special.forget_forwards();
             special.passed = Vec::new();

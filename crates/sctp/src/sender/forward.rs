@@ -59,7 +59,7 @@ impl Sender {
     /// another space: the peer would take them for skipped, too, and must not be moved past what is not given up.
     fn advanced_point(&self, at: SpaceId) -> u64 {
         let Some(space) = self.spaces.get(at) else { return 0 };
-        let (first, end) = (space.flight.first(), space.flight.abandoned_to());
+        let (first, end) = (space.flight.first(), space.flight.abandoned_to().min(self.forward_bound(at)));
         if !self.has_several_spaces() {
             return end;
         }
@@ -166,7 +166,8 @@ impl Sender {
         for seq in first..self.advanced_point(at) {
             let Some(fragment) = space.flight.get(seq).map(|chunk| &chunk.fragment) else { break };
             // DATA has no number for what is unordered.
-            if framing != Framing::Data || !fragment.unordered {
+            let has_number = framing != Framing::Data || !fragment.unordered;
+            if has_number && !self.is_of_before_reset(at, seq, fragment.stream) {
                 let key = (fragment.stream, fragment.unordered);
                 if skipped.len() >= most && !skipped.contains_key(&key) {
                     break;

@@ -27,6 +27,7 @@ mod path_mtu;
 mod peer_buffer;
 mod queue;
 mod rack;
+mod reset_bounds;
 mod retransmission;
 mod scheduler;
 mod space;
@@ -54,6 +55,7 @@ use credit::Credit;
 use deferred::Deferred;
 use flight::AckOutcome;
 use lane::Lane;
+use reset_bounds::ResetBounds;
 use scheduler::SubflowScheduler;
 use space::SendSpace;
 use subflow::Subflow;
@@ -105,6 +107,8 @@ pub(crate) struct Sender {
     resettable: bool,
     /// The peer lets us skip what we give up (RFC 3758).
     partial_reliability: bool,
+    /// Resets that FORWARD-TSN must mind.
+    reset_bounds: Option<Box<ResetBounds>>,
     /// What only messages with options need, and what is told only where it is asked for.
     special: Option<Box<Special>>,
 }
@@ -135,6 +139,7 @@ impl Sender {
             shutdown_at: Instant::ZERO,
             resettable: false,
             partial_reliability: false,
+            reset_bounds: None,
             special: None,
         };
         new.open_subflows(cx);

@@ -126,6 +126,9 @@ impl Association {
         let last_tsn = self.sender.next_tsn().1.sub(1);
         let Some(reconfig) = &mut self.reconfig else { return };
         let Some(request) = reconfig.waiting.remove(index) else { return };
+        if matches!(request, Request::ResetOutgoing { .. }) {
+            self.sender.asks_for_reset();
+        }
         let number = reconfig.next;
         reconfig.next = number.wrapping_add(1);
         let mut bytes = Vec::with_capacity(SfAdd::LEN);

@@ -313,9 +313,7 @@ impl Association {
         let success = result::is_success(response.result);
         match request {
             Request::ResetOutgoing { streams, answers } => {
-                if success {
-                    self.sender.reset_numbering(streams);
-                }
+                self.sender.reset_is_answered(&self.cx, streams, success);
                 let (direction, streams) = (Direction::Outgoing, streams.clone());
                 self.tell_outcome(answers.is_none(), Event::StreamsReset { direction, streams, outcome });
             }
