@@ -205,3 +205,42 @@ impl Sender {
         Some(point)
     }
 }
+
+/// Where messages are given up and streams are reset ([`super::reset_bounds`]).
+impl Sender {
+    /// The peer is asked to reset streams of ours, after all that has a number by now.
+    pub(crate) fn asks_for_reset(&mut self) {
+        if self.partial_reliability {
+            let end = self.next_tsn().0;
+            self.reset_bounds.get_or_insert_default().unanswered = Some(end);
+        }
+    }
+
+    /// The peer has answered that; the streams (all, if none is listed) count from 0 if it has performed it.
+    pub(crate) fn reset_is_answered(&mut self, cx: &Context, streams: &[u16], performed: bool) {
+        if performed {
+            self.reset_numbering(streams);
+        }
+        let first = self.spaces.first().map_or(0, |space| space.flight.first());
+        let Some(bounds) = &mut self.reset_bounds else { return };
+        bounds.performed.retain(|(end, _)| *end > first);
+        if let Some(end) = bounds.unanswered.take().filter(|end| performed && *end > first) {
+            bounds.performed.push((end, streams.to_vec()));
+        }
+        if bounds.performed.is_empty() {
+            self.reset_bounds = None;
+        }
+        self.advance_forwards(cx, false);
+    }
+
+    /// How far a FORWARD-TSN may reach for the sake of resets.
+    pub(super) fn forward_bound(&self, at: SpaceId) -> u64 {
+        let unanswered = self.reset_bounds.as_ref().and_then(|bounds| bounds.unanswered);
+        unanswered.filter(|_| at == SpaceId::FIRST).unwrap_or(u64::MAX)
+    }
+
+    /// Whether the peer knows a message's number no more.
+    pub(super) fn is_of_before_reset(&self, at: SpaceId, seq: u64, stream: u16) -> bool {
+        at == SpaceId::FIRST && self.reset_bounds.as_ref().is_some_and(|bounds| bounds.is_old(seq, stream))
+    }
+}
