@@ -10,6 +10,7 @@ mod decoded;
 mod failure;
 mod files;
 mod load;
+mod qlog;
 mod runs;
 mod statistics;
 mod table;
