@@ -11,6 +11,7 @@ mod failure;
 mod files;
 mod live;
 mod load;
+mod qlog;
 mod runs;
 mod statistics;
 mod table;

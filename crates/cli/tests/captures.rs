@@ -82,6 +82,7 @@ fn there(program: &str) -> bool {
     let runs = Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success());
     let required = std::env::var("ANABRANCH_TOOLS").is_ok_and(|word| word == "required");
     assert!(runs || !required, "{program} is not installed, and ANABRANCH_TOOLS=required");
+    #[allow(clippy::print_stderr, reason = "the reason of a test that is skipped")]
     if !runs {
         eprintln!("skipped: {program} is not installed");
     }

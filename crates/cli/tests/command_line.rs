@@ -445,3 +445,46 @@ fn patterns_are_made_shown_converted_and_played() {
         assert!(error.contains(told) && error.trim_end().lines().count() == 1, "{arguments:?}: {error}");
     }
 }
+
+#[test]
+fn qlog_has_a_text_sequence_for_each_end() {
+    let place = Place::new();
+    place.prints(&["simulate", "small.toml", "--seeds", "4", "--qlog", "log", "--trace", "t.csv"]);
+    let expected =
+        ["sctp-receiver-4.sqlog", "sctp-sender-4.sqlog", "tcp-receiver-4.sqlog", "tcp-sender-4.sqlog"];
+    assert_eq!(names(&place.path("log")), expected);
+    let trace = std::fs::read_to_string(place.path("t.csv")).expect("a trace");
+    for end in ["sctp-sender", "sctp-receiver", "tcp-sender", "tcp-receiver"] {
+        let text = std::fs::read_to_string(place.path(&format!("log/{end}-4.sqlog"))).expect("a log");
+        // RFC 7464: a separator in front of every text, a line feed behind it.
+        let texts: Vec<_> = text.split('\u{1e}').skip(1).map(json).collect();
+        assert!(text.starts_with('\u{1e}') && text.ends_with('\n'));
+        let (head, events) = texts.split_first().expect("a head");
+        assert_eq!(head["file_schema"], "urn:ietf:params:qlog:file:sequential");
+        assert_eq!(head["trace"]["event_schemas"][0], "urn:anabranch:qlog:1");
+        assert_eq!(head["trace"]["vantage_point"]["name"], end.replace('-', ":"));
+        // Every event of that end in the trace, at its time.
+        let entity = format!(",{},", end.replace('-', ":"));
+        let rows: Vec<&str> = trace.lines().filter(|line| line.contains(&entity)).collect();
+        assert!(rows.len() > 20, "{end}: {}", rows.len());
+        assert_eq!(events.len(), rows.len(), "{end}");
+        for (event, row) in events.iter().zip(&rows) {
+            let cells: Vec<&str> = row.split(',').collect();
+            let at: f64 = cells[0].parse().expect("a time");
+            assert!((event["time"].as_f64().expect("ms") * 1e6 - at).abs() < 1.0, "{event} {row}");
+            let data = &event["data"];
+            let (name, key, cell) = match cells[2] {
+                "sent" => ("anabranch:data_sent", "first_sequence_number", 7),
+                "received" => ("anabranch:data_received", "length", 8),
+                "ack" => ("anabranch:acknowledgement_received", "next_expected", 7),
+                "window" => ("recovery:metrics_updated", "congestion_window", 9),
+                "fast-retransmit" => ("anabranch:fast_retransmit", "first_sequence_number", 7),
+                _ => continue,
+            };
+            assert_eq!(event["name"], name);
+            assert_eq!(data[key].to_string(), cells[cell], "{event} {row}");
+            assert_eq!(data["retransmission"].is_string(), cells[2] == "sent" && !cells[6].is_empty());
+        }
+    }
+    assert!(trace.contains("sent,sctp,0,0,fast-retransmit"), "nothing was sent again");
+}

@@ -111,6 +111,23 @@ fn a_bottleneck_and_a_plot() {
     assert!((busy + idle - total).abs() < 1e-9, "{line}");
     assert!((busy - line["bytes"].as_f64().expect("bytes") * 8e-6).abs() < 1e-6, "{line}");
     program(place.path(), &["decode", "s.pcapng", "--plot", "s.svg"]);
+    // A name must not promise another format.
+    for (plot, why) in
+        [("s.png", "the plot is SVG and no other format"), ("s.pcapng", "that is the capture itself")]
+    {
+        let output = Command::new(env!("CARGO_BIN_EXE_anabranch"))
+            .args(["decode", "s.pcapng", "--plot", plot])
+            .current_dir(place.path())
+            .output()
+            .expect("it starts");
+        assert_eq!(output.status.code(), Some(2));
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            told.starts_with(&format!("anabranch: --plot {plot}: {why}")) && told.lines().count() == 1,
+            "{told}"
+        );
+        assert!(!place.path().join("s.png").exists());
+    }
     let plot = std::fs::read_to_string(place.path().join("s.svg")).expect("a plot");
     assert!(plot.contains("<svg") && plot.trim_end().ends_with("</svg>"));
     let refused = Command::new(env!("CARGO_BIN_EXE_anabranch"))

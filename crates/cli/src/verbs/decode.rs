@@ -1,7 +1,7 @@
 //! `anabranch decode FILE.pcapng`: what captures say about SCTP and TCP. `docs/decode.md` describes it.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anabranch_base::units;
 use anabranch_trace::report::PacketLine;
@@ -159,6 +159,22 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     shown.finish(&trace, &origin)
 }
 
+/// Whether the plot can be written to a file of this name.
+fn drawable(path: &Path, capture: &Path) -> Result<(), String> {
+    let same = path.canonicalize().is_ok_and(|there| capture.canonicalize().is_ok_and(|file| file == there));
+    if same {
+        return Err(format!("--plot {}: that is the capture itself", path.display()));
+    }
+    match path.extension().map(|end| end.to_string_lossy().to_lowercase()) {
+        Some(end) if end == "svg" => Ok(()),
+        _ => Err(format!(
+            "--plot {}: the plot is SVG and no other format; allowed: a name that ends with .svg (a browser shows it, rsvg-convert \
+             and Inkscape make PNG of it)",
+            path.display()
+        )),
+    }
+}
+
 /// Puts the questions of the command line.
 fn ask(
     arguments: &Arguments,
@@ -200,6 +216,7 @@ fn ask(
         });
     }
     if let Some(path) = &arguments.plot {
+        drawable(path, &arguments.file).map_err(Failure::wrong)?;
         let back = arguments.sender.map(|sender| matches!(sender, Sender::Server));
         let (svg, told) = trace.plot(filter, back).map_err(|what| wrong(format!("--plot: {what}")))?;
         files::write(path, |out| out.write_all(svg.as_bytes()))?;

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::captures::CapturePlan;
 use crate::failure::Failure;
-use crate::{files, load, runs, table};
+use crate::{files, load, qlog, runs, table};
 
 /// What to run, and where results go.
 #[derive(Args, Debug)]
@@ -45,6 +45,9 @@ pub(crate) struct Arguments {
     /// Write events as comma-separated values, to a file or into a directory.
     #[arg(long, value_name = "PATH")]
     trace: Option<PathBuf>,
+    /// Write what every end of a flow did as qlog (JSON-SEQ) into this directory: FLOW-sender-SEED.sqlog and so on.
+    #[arg(long, value_name = "DIR")]
+    qlog: Option<PathBuf>,
     /// Write the summary of each run, and what the file says to record, into this directory as runs end.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -85,8 +88,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         scenario.seeds.clone_from(&seeds.0);
     }
     let record = record(arguments, &scenario)?;
-    if let Some(out) = &arguments.out {
-        files::directory(out)?;
+    for directory in [&arguments.out, &arguments.qlog].into_iter().flatten() {
+        files::directory(directory)?;
     }
     for path in [&arguments.pcap, &arguments.trace].into_iter().flatten() {
         prepare(path)?;
@@ -135,8 +138,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 /// for, everything if the file does not say what.
 fn record(arguments: &Arguments, scenario: &Scenario) -> Result<Record, Failure> {
     let mut record = scenario.record.clone();
-    if arguments.trace.is_some() {
-        if record.trace.is_none() && record.sample.is_none() {
+    if arguments.trace.is_some() || arguments.qlog.is_some() {
+        // Samples alone are a trace, but no qlog.
+        if record.trace.is_none() && (record.sample.is_none() || arguments.qlog.is_some()) {
             record.trace = Selection::All;
         }
     } else if arguments.out.is_none() {
@@ -180,6 +184,14 @@ fn distinct(arguments: &Arguments, scenario: &Scenario, record: &Record) -> Resu
     for &seed in &scenario.seeds {
         if let Some(path) = &arguments.trace {
             outputs.push(("--trace", files::for_seed(path, "trace", "csv", seed, several)));
+        }
+        if let Some(directory) = &arguments.qlog {
+            for flow in &scenario.flows {
+                for end in ["sender", "receiver"] {
+                    let end = format!("{}:{end}", flow.name);
+                    outputs.push(("--qlog", qlog::path(directory, seed, &end)));
+                }
+            }
         }
         if let Some(plan) = &plan {
             outputs.push((if arguments.pcap.is_some() { "--pcap" } else { "--out" }, plan.path(seed)));
@@ -225,6 +237,9 @@ fn keep(arguments: &Arguments, output: &RunOutput, several: bool) -> Result<(), 
         for path in [&arguments.trace, &arguments.out].into_iter().flatten() {
             let path = files::for_seed(path, "trace", "csv", seed, several);
             files::write(&path, |file| files::trace(columns, file))?;
+        }
+        if let Some(directory) = &arguments.qlog {
+            qlog::write(columns, &output.summary, directory)?;
         }
     }
     if let Some(out) = &arguments.out {
