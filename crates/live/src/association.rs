@@ -114,15 +114,15 @@ impl Association {
         self.shared().wait(Queue::Readers(id), |state, _| receive(state, id, Some(stream))).await
     }
 
-    /// The next event, of those that come after the first call. Messages are read with [`Association::recv`]. `None` after
-    /// [`Event::Closed`].
+    /// The next event, of those that come after the first call; [`Event::Closed`] is told in any case. Messages are read with
+    /// [`Association::recv`]. `None` after [`Event::Closed`].
     pub async fn next_event(&self) -> Option<Event> {
         let id = self.id();
         self.shared()
             .wait(Queue::Watchers(id), |state, _| {
                 let Some(slot) = state.slot(id) else { return Poll::Ready(None) };
                 let closed = slot.closed.is_some();
-                match slot.events.get_or_insert_default().queue.pop_front() {
+                match slot.events().queue.pop_front() {
                     Some(event) => Poll::Ready(Some(event)),
                     None if closed => Poll::Ready(None),
                     None => Poll::Pending,
@@ -211,12 +211,56 @@ impl Association {
         self.shared().look(|state| state.endpoint.view(id).and_then(anabranch_sctp::Association::remote))
     }
 
+    /// One stream, to send on and to read alone.
+    #[must_use]
+    pub fn stream(&self, number: u16) -> Stream {
+        Stream { association: self.clone(), number }
+    }
+
     /// How many streams there are to send on.
     #[must_use]
     pub fn outbound_streams(&self) -> u16 {
         let id = self.id();
         self.shared()
             .look(|state| state.endpoint.view(id).map_or(0, anabranch_sctp::Association::outbound_streams))
+    }
+}
+
+/// One stream of an association, in both directions. It holds the association as a clone of it does.
+#[derive(Clone, Debug)]
+pub struct Stream {
+    association: Association,
+    number: u16,
+}
+
+impl Stream {
+    /// Its number.
+    #[must_use]
+    pub fn number(&self) -> u16 {
+        self.number
+    }
+
+    /// The association that it is of.
+    #[must_use]
+    pub fn association(&self) -> &Association {
+        &self.association
+    }
+
+    /// Sends a message on this stream, whatever stream it names. It waits for room as [`Association::send`] does.
+    ///
+    /// # Errors
+    /// As [`Association::send`].
+    pub async fn send(&self, message: impl Into<Outbound>) -> Result<MessageId, SendError> {
+        let Outbound(message) = message.into();
+        self.association.send(Message { stream: self.number, ..message }).await
+    }
+
+    /// The next message of this stream, as [`Association::recv_from`].
+    ///
+    /// # Errors
+    /// As [`Association::recv`].
+    pub async fn recv(&self) -> Result<Option<Received>, Closed> {
+        self.association.recv_from(self.number).await
     }
 }
 

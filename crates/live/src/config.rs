@@ -16,7 +16,7 @@ pub struct EndpointConfig {
     pub port: u16,
     /// What associations begin with; [`default_association`] unless told otherwise.
     pub association: Arc<Config>,
-    /// Whom to let in: limits. That the user is asked is not up to this, as [`Endpoint::accept`](crate::Endpoint::accept) is how.
+    /// Whom to let in: limits. 1,024 may wait, also of one source; each costs 4 KiB at most. That the user is asked is not up to this, as [`Endpoint::accept`](crate::Endpoint::accept) is how.
     pub accept: AcceptConfig,
     /// Associations beyond which peers are refused.
     pub max_associations: usize,
@@ -33,7 +33,8 @@ impl Default for EndpointConfig {
         Self {
             port: 0,
             association: Arc::new(default_association()),
-            accept: AcceptConfig::default(),
+            // Behind a NAT many peers have one address.
+            accept: AcceptConfig { backlog: 1024, backlog_per_source: 1024, ..AcceptConfig::default() },
             max_associations: 1 << 20,
             socket_receive_buffer: 4 << 20,
             socket_send_buffer: 1 << 20,

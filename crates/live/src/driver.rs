@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use anabranch_base::{Instant, Transmit};
+use anabranch_sctp::{IcmpError, IcmpKind};
 use tokio::time::Sleep;
 
 use crate::shared::{Shared, State};
@@ -37,6 +38,8 @@ pub(crate) struct Driver {
 struct Outgoing {
     transmit: Transmit,
     packets: Vec<u8>,
+    /// Bytes that have left.
+    sent: usize,
     socket: usize,
 }
 
@@ -74,7 +77,7 @@ impl Driver {
             };
             let serves = |socket: &Socket| socket.serves(transmit.source, transmit.destination);
             match self.sockets.iter().position(serves) {
-                Some(socket) => self.outbox.push_back(Outgoing { transmit, packets, socket }),
+                Some(socket) => self.outbox.push_back(Outgoing { transmit, packets, sent: 0, socket }),
                 // There is no way there from here: as if the network had lost it.
                 None => self.recycle(packets),
             }
@@ -90,14 +93,17 @@ impl Driver {
     fn send(&mut self, cx: &mut Context<'_>) -> bool {
         while let Some(outgoing) = self.outbox.pop_front() {
             let Some(socket) = self.sockets.get(outgoing.socket) else { continue };
-            match socket.send(&outgoing.transmit, &outgoing.packets) {
-                Sent::Later => {
+            let packets = outgoing.packets.get(outgoing.sent..).unwrap_or_default();
+            match socket.send(&outgoing.transmit, packets) {
+                Sent::Later(left) => {
                     let ready = socket.poll_writable(cx).is_ready();
-                    self.outbox.push_front(outgoing);
+                    let sent = outgoing.packets.len() - left;
+                    self.outbox.push_front(Outgoing { sent, ..outgoing });
                     if !ready {
                         return false;
                     }
                 }
+                Sent::TooBig(left) => self.too_big(outgoing, left),
                 // What is lost here the core finds out as it does with any loss.
                 Sent::Taken | Sent::Lost => self.recycle(outgoing.packets),
             }
@@ -105,9 +111,41 @@ impl Driver {
         true
     }
 
+    /// A packet is larger than the network of this host carries: the core hears of it as if a router had said so. The rest of the
+    /// batch is as large.
+    fn too_big(&mut self, outgoing: Outgoing, left: usize) {
+        let Outgoing { transmit, packets, socket, .. } = outgoing;
+        let rest = packets.get(packets.len() - left..).unwrap_or_default();
+        let packet = rest.get(..transmit.segment_size).unwrap_or(rest);
+        let Some(socket) = self.sockets.get(socket) else { return };
+        let now = self.shared.clock.now();
+        let mut state = self.shared.lock();
+        socket.each_error(|error| {
+            let said_here = matches!(error.kind, IcmpKind::TooBig { .. }) && error.quoted.is_empty();
+            let quoted = if said_here { packet } else { error.quoted };
+            state.endpoint.handle_icmp(now, &IcmpError { quoted, ..*error });
+        });
+        drop(state);
+        self.recycle(packets);
+    }
+
+    /// Hands to the core what ICMP has said. False when there was nothing.
+    fn hear_errors(&mut self, cx: &mut Context<'_>) -> bool {
+        let mut heard = false;
+        for socket in &mut self.sockets {
+            if socket.poll_errors(cx) {
+                heard = true;
+                let now = self.shared.clock.now();
+                let mut state = self.shared.lock();
+                socket.each_error(|error| state.endpoint.handle_icmp(now, error));
+            }
+        }
+        heard
+    }
+
     /// One turn: what has come, what is due, what must go out.
     fn turn(&mut self, cx: &mut Context<'_>) -> Turn {
-        let mut again = false;
+        let mut again = self.hear_errors(cx);
         let shared = Arc::clone(&self.shared);
         for index in 0..self.sockets.len() {
             let Some(socket) = self.sockets.get(index) else { break };

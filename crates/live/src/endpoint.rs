@@ -57,6 +57,16 @@ impl Endpoint {
     /// When a socket cannot be had, or there is no runtime.
     pub fn bind(local: &[SocketAddr], config: EndpointConfig) -> Result<Self, BindError> {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return Err(BindError::NoRuntime) };
+        let (endpoint, driver) = Self::bind_with_driver(local, config)?;
+        let _task = runtime.spawn(driver);
+        Ok(endpoint)
+    }
+
+    /// The same, with the driver for the caller to run in this runtime.
+    pub(crate) fn bind_with_driver(
+        local: &[SocketAddr],
+        config: EndpointConfig,
+    ) -> Result<(Self, Driver), BindError> {
         let mut sockets = Vec::new();
         for &address in local {
             let socket = Socket::bind(address, config.socket_receive_buffer, config.socket_send_buffer)
@@ -79,8 +89,8 @@ impl Endpoint {
             ..anabranch_sctp::EndpointConfig::new(first, port)
         };
         let shared = Shared::new(anabranch_sctp::Endpoint::new(core, rng), config.linger);
-        let _task = runtime.spawn(Driver::new(Arc::clone(&shared), sockets));
-        Ok(Self { shared, local, config: Arc::new(config), port })
+        let driver = Driver::new(Arc::clone(&shared), sockets);
+        Ok((Self { shared, local, config: Arc::new(config), port }, driver))
     }
 
     /// UDP addresses, with the ports that the system has chosen.

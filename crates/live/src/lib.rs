@@ -31,6 +31,7 @@
 #![forbid(unsafe_code)]
 
 mod association;
+pub mod blocking;
 mod clock;
 mod config;
 mod driver;
@@ -44,7 +45,7 @@ mod waiters;
 pub use anabranch_sctp::{
     AcceptConfig, AcceptError, CloseReason, Config, Event, Message, MessageId, Received, Snapshot,
 };
-pub use association::{Association, Outbound};
+pub use association::{Association, Outbound, Stream};
 pub use config::{ENCAPSULATION_PORT, EndpointConfig, default_association, for_sockets};
 pub use endpoint::{Endpoint, Incoming};
 pub use error::{BindError, Closed, ConnectError, SendError, in_words};

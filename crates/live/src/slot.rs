@@ -81,6 +81,14 @@ impl Slot {
         }
     }
 
+    /// Its user wants to hear of events from now on; of the end also where that was before.
+    pub(crate) fn events(&mut self) -> &mut Events {
+        let closed = &self.closed;
+        self.events.get_or_insert_with(|| {
+            Box::new(Events { queue: closed.iter().cloned().map(Event::Closed).collect(), missed: 0 })
+        })
+    }
+
     pub(crate) fn wake_all(&mut self, woken: &mut Vec<Waker>) {
         self.readers.wake(woken);
         self.writers.wake(woken);

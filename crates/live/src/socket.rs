@@ -1,26 +1,55 @@
-//! A UDP socket with what a transport needs: segmentation offload in both directions, the address that a packet came to, ECN and DSCP.
+//! A UDP socket with what a transport needs: segmentation offload in both directions, the address that a packet came to, ECN, DSCP,
+//! and what ICMP says.
 
+#[cfg(target_os = "linux")]
+#[path = "linux.rs"]
+mod system;
+#[cfg(not(target_os = "linux"))]
+#[path = "other.rs"]
+mod system;
+
+use std::future::Future;
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 use anabranch_base::{Dscp, Ecn, Meta, Transmit};
+use anabranch_sctp::{IcmpError, IcmpKind};
 use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, UdpSocketState};
 use socket2::{Domain, Protocol, Socket as RawSocket, Type};
-use tokio::io::Interest;
+use tokio::io::{Interest, Ready};
 use tokio::net::UdpSocket;
 
 /// Bytes of the largest datagram, or of as many as the kernel hands over at once (GRO).
 const LARGEST: usize = 65_535;
 /// User data of the largest UDP datagram over IPv4, which bounds a batch for segmentation offload, too.
 const LARGEST_BATCH: usize = 65_507;
+/// How much of a packet is read that an error quotes: an INIT with its tag, and more.
+const QUOTED: usize = 512;
+/// Errors that ICMP may have reported since the last packet left.
+const MAX_EARLIER: usize = 8;
 
 /// One socket.
-#[derive(Debug)]
 pub(crate) struct Socket {
-    io: UdpSocket,
+    io: Arc<UdpSocket>,
     state: UdpSocketState,
     local: SocketAddr,
+    /// IP may fragment what leaves.
+    fragments: AtomicBool,
+    /// Tells when there are errors to be read. It is polled by the driver alone.
+    errors: ErrorReadiness,
+}
+
+/// Boxed, as tokio has no method to poll for errors.
+type ErrorReadiness = Option<Pin<Box<dyn Future<Output = io::Result<Ready>> + Send + Sync>>>;
+
+impl std::fmt::Debug for Socket {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Socket").field("local", &self.local).finish_non_exhaustive()
+    }
 }
 
 /// What became of packets that were to be sent.
@@ -28,10 +57,21 @@ pub(crate) struct Socket {
 pub(crate) enum Sent {
     /// The system has them.
     Taken,
-    /// Later: the socket tells when it is writable.
-    Later,
+    /// So many bytes are left for later: the socket tells when it is writable.
+    Later(usize),
+    /// Those before so many bytes at the end have left; the next one is larger than the network here carries.
+    TooBig(usize),
     /// They are lost, as a network loses packets.
     Lost,
+}
+
+/// What the system tells of a packet that has left.
+#[derive(Debug)]
+struct Told {
+    /// `None` for what is of no interest.
+    kind: Option<IcmpKind>,
+    destination: SocketAddr,
+    quoted: usize,
 }
 
 impl Socket {
@@ -47,9 +87,11 @@ impl Socket {
         raw.set_nonblocking(true)?;
         raw.bind(&address.into())?;
         let state = UdpSocketState::new((&raw).into())?;
-        let io = UdpSocket::from_std(raw.into())?;
+        let io = Arc::new(UdpSocket::from_std(raw.into())?);
         let local = io.local_addr()?;
-        Ok(Self { io, state, local })
+        // Without them an association finds out by its timers.
+        let _ = system::keep_errors(&io, local.is_ipv6());
+        Ok(Self { io, state, local, fragments: AtomicBool::new(false), errors: None })
     }
 
     pub(crate) fn local(&self) -> SocketAddr {
@@ -74,27 +116,56 @@ impl Socket {
 
     /// Hands packets to the system.
     pub(crate) fn send(&self, transmit: &Transmit, packets: &[u8]) -> Sent {
+        let segment = transmit.segment_size.max(1);
+        // What IP may fragment cannot leave in one call.
+        let mut most = if transmit.dont_fragment { self.max_packets() } else { 1 };
+        self.let_fragment(!transmit.dont_fragment);
         let mut rest = packets;
-        let per_batch = (LARGEST_BATCH / transmit.segment_size.max(1)).clamp(1, self.max_packets());
+        let mut earlier = 0;
         while !rest.is_empty() {
-            let (batch, after) = rest.split_at(rest.len().min(per_batch * transmit.segment_size));
-            let message = quinn_udp::Transmit {
-                destination: transmit.destination,
-                ecn: to_quinn(transmit.ecn),
-                contents: batch,
-                segment_size: Some(transmit.segment_size),
-                src_ip: self.source(transmit.source),
-            };
-            let sent =
-                self.io.try_io(Interest::WRITABLE, || self.state.try_send((&self.io).into(), &message));
-            match sent {
-                Ok(()) => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Sent::Later,
+            let per_batch = (LARGEST_BATCH / segment).clamp(1, most);
+            let (batch, after) = rest.split_at(rest.len().min(per_batch * segment));
+            match self.send_batch(transmit, batch) {
+                Ok(()) => rest = after,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Sent::Later(rest.len()),
+                Err(error) if earlier < MAX_EARLIER && system::is_of_earlier(&error) => earlier += 1,
+                Err(error) if most > 1 && batch.len() > segment && system::may_be_offload(&error) => most = 1,
+                Err(error) if system::is_too_big(&error) => return Sent::TooBig(rest.len()),
+                // ENOBUFS, EPERM of a firewall, no route: no more of them now.
                 Err(_) => return Sent::Lost,
             }
-            rest = after;
         }
         Sent::Taken
+    }
+
+    fn send_batch(&self, transmit: &Transmit, batch: &[u8]) -> io::Result<()> {
+        let source = self.source(transmit.source);
+        if transmit.dscp != Dscp::DEFAULT {
+            let marked = self
+                .io
+                .try_io(Interest::WRITABLE, || system::send_marked(&*self.io, transmit, batch, source));
+            match marked {
+                Err(error) if error.kind() == io::ErrorKind::Unsupported => {}
+                done => return done,
+            }
+        }
+        let message = quinn_udp::Transmit {
+            destination: transmit.destination,
+            ecn: to_quinn(transmit.ecn),
+            contents: batch,
+            segment_size: Some(transmit.segment_size),
+            src_ip: source,
+        };
+        self.io.try_io(Interest::WRITABLE, || self.state.try_send((&*self.io).into(), &message))
+    }
+
+    /// Packets that may be fragmented are few: those that have left before the path was found to carry less (RFC 9260, 6.9).
+    fn let_fragment(&self, allowed: bool) {
+        if self.fragments.load(Ordering::Relaxed) != allowed
+            && system::let_fragment(&self.io, self.local.is_ipv6(), allowed).is_ok()
+        {
+            self.fragments.store(allowed, Ordering::Relaxed);
+        }
     }
 
     /// The address that a packet is to leave from, where the socket leaves a choice.
@@ -111,13 +182,47 @@ impl Socket {
         self.io.poll_recv_ready(cx)
     }
 
+    /// Whether the system has errors to tell. Wakes the task when it has.
+    pub(crate) fn poll_errors(&mut self, cx: &mut Context<'_>) -> bool {
+        let io = &self.io;
+        let waiting = self.errors.get_or_insert_with(|| {
+            let io = Arc::clone(io);
+            Box::pin(async move { io.ready(Interest::ERROR).await })
+        });
+        if waiting.as_mut().poll(cx).is_pending() {
+            return false;
+        }
+        self.errors = None;
+        true
+    }
+
+    /// Calls `take` for each error that the system has to tell.
+    pub(crate) fn each_error(&self, mut take: impl FnMut(&IcmpError<'_>)) {
+        self.read_errors(&mut take);
+        // What comes from now on is told again; what has come meanwhile is read now.
+        let _ = self.io.try_io(Interest::ERROR, || {
+            self.read_errors(&mut take);
+            Err::<(), _>(io::ErrorKind::WouldBlock.into())
+        });
+    }
+
+    fn read_errors(&self, take: &mut impl FnMut(&IcmpError<'_>)) {
+        let mut quoted = [0; QUOTED];
+        while let Some(told) = system::take_error(&*self.io, &mut quoted) {
+            if let (Some(kind), Some(quoted)) = (told.kind, quoted.get(..told.quoted)) {
+                let (destination, udp_port) = (told.destination.ip(), Some(told.destination.port()));
+                take(&IcmpError { kind, destination, quoted, udp_port });
+            }
+        }
+    }
+
     /// Reads what is there, as much as `inbox` takes. False when there was nothing.
     pub(crate) fn receive(&self, inbox: &mut Inbox) -> bool {
         inbox.filled = 0;
         let mut slices = inbox.buffers.each_mut().map(|buffer| IoSliceMut::new(buffer));
         let (metas, filled) = (&mut inbox.metas, &mut inbox.filled);
         let _ = self.io.try_io(Interest::READABLE, || {
-            *filled = self.state.recv((&self.io).into(), &mut slices, metas)?;
+            *filled = self.state.recv((&*self.io).into(), &mut slices, metas)?;
             // Fewer than fit: there is nothing more, and the next call would only say so.
             if *filled < Inbox::SLOTS { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
         });
@@ -165,11 +270,15 @@ impl Inbox {
 }
 
 fn to_quinn(ecn: Ecn) -> Option<EcnCodepoint> {
+    EcnCodepoint::from_bits(ecn_bits(ecn))
+}
+
+fn ecn_bits(ecn: Ecn) -> u8 {
     match ecn {
-        Ecn::NotEct => None,
-        Ecn::Ect0 => Some(EcnCodepoint::Ect0),
-        Ecn::Ect1 => Some(EcnCodepoint::Ect1),
-        Ecn::Ce => Some(EcnCodepoint::Ce),
+        Ecn::NotEct => 0b00,
+        Ecn::Ect1 => 0b01,
+        Ecn::Ect0 => 0b10,
+        Ecn::Ce => 0b11,
     }
 }
 
