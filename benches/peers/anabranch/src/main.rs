@@ -55,8 +55,11 @@ impl Anabranch {
             &mut seed,
         )
         .map_err(|error| error.to_string())?;
-        let mut endpoint =
-            Endpoint::new(EndpointConfig::new(plan.local, PORT).keeping_closed(), SecretRng::from_seed(seed));
+        let mut endpoint_config = EndpointConfig::new(plan.local, PORT).keeping_closed();
+        // Levels of subflows that the wire shows are not RFC 9260: the endpoint must be told too.
+        endpoint_config.allow_private_encodings =
+            plan.set.iter().any(|pair| pair.starts_with("subflow_level"));
+        let mut endpoint = Endpoint::new(endpoint_config, SecretRng::from_seed(seed));
         let config = Arc::new(config);
         if plan.role == Role::Listen {
             endpoint.listen(Arc::clone(&config)).map_err(|error| error.to_string())?;
