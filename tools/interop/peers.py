@@ -12,6 +12,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PEERS = ROOT / "benches" / "peers"
 BUILT = ROOT / "target" / "peers"
+PROFILE = "interop"
+"""Of cargo; measurements take "release"."""
 
 
 class BuildError(Exception):
@@ -53,8 +55,9 @@ def _run(command: list[str], where: Path) -> None:
         raise BuildError(f"{' '.join(command[:3])}: " + " / ".join(lines[-4:]))
 
 
-def cargo(crate: str, profile: str = "interop") -> list[str]:
+def cargo(crate: str) -> list[str]:
     """Builds a driver of the cargo workspace."""
+    profile = PROFILE
     _run(
         [
             "cargo",
@@ -122,7 +125,7 @@ NO_IDATA = "has no RFC 8260"
 NO_ZERO = "has no RFC 9653"
 WEBRTC_RS = {"i-data": NO_IDATA, "zero-checksum": NO_ZERO}
 """What none of the stacks around webrtc-rs can do."""
-SMALL_PATH = {"mtu-cut": NO_PMTUD}
+SMALL_PATH = {"small-path": NO_PMTUD}
 
 ALL: list[Peer] = [
     Peer("anabranch", "this stack", _crate("anabranch")),

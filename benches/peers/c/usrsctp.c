@@ -1,19 +1,26 @@
-/* Driver of usrsctp, FreeBSD's SCTP in user space: the command line and the report are those of ../README.md. One stack, one process,
- * one encapsulation port. */
+/* Driver of usrsctp, FreeBSD's SCTP in user space, and with -DKERNEL of the Linux kernel's: the command line and the report are those of
+ * ../README.md. One stack, one process, one encapsulation port. */
 #include <errno.h>
 #include <unistd.h>
+#ifdef KERNEL
+#include "kernel.h"
+#else
 #include <usrsctp.h>
+#define STACK "usrsctp"
+/* Its own header does not name the option (RFC 8260, 4.3.1); the stack has it. */
+#define INTERLEAVING_SUPPORTED 0x00001206
+/* Bytes of an SCTP packet that it does not count in spp_pathmtu. */
+#define PATHMTU_WITHOUT 12
+#endif
 
 #include "plan.h"
 #include "tally.h"
 
 #define PORT 5000
 #define ABORT_CHUNK 6
-/* Its own header does not name the option (RFC 8260, 4.3.1); the stack has it. */
-#define INTERLEAVING_SUPPORTED 0x00001206
 
 static struct plan plan;
-static struct report report = {.stack = "usrsctp"};
+static struct report report = {.stack = STACK};
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static int finished;
@@ -167,8 +174,7 @@ static struct socket *open_socket(void)
 	memset(&path, 0, sizeof(path));
 	path.spp_address.ss_family = AF_INET;
 	path.spp_flags = SPP_PMTUD_DISABLE;
-	/* Without the headers of IP and SCTP, as this stack counts. */
-	path.spp_pathmtu = (uint32_t)plan.mtu - 12;
+	path.spp_pathmtu = (uint32_t)(plan.mtu - PATHMTU_WITHOUT);
 	set(so, IPPROTO_SCTP, SCTP_PEER_ADDR_PARAMS, &path, sizeof(path), "SCTP_PEER_ADDR_PARAMS");
 	static const uint16_t events[] = {SCTP_ASSOC_CHANGE, SCTP_STREAM_RESET_EVENT};
 	for (size_t at = 0; at < sizeof(events) / sizeof(events[0]); at++) {
@@ -304,7 +310,7 @@ int main(int argc, char **argv)
 	plan = plan_read(argc, argv);
 	crc_init();
 	if (plan.zero_checksum) {
-		report_cannot(report.stack, "0.9.5 has no RFC 9653");
+		report_cannot(report.stack, "has no RFC 9653");
 		return 0;
 	}
 	pthread_mutex_init(&report.sent.lock, NULL);

@@ -34,6 +34,8 @@ impl Anabranch {
             c.mtu = plan.mtu + HEADERS;
             c.path_mtu.base = c.path_mtu.base.min(c.mtu);
             c.streams.outbound = plan.streams;
+            // SACKs come in bunches on a real socket; with Max.Burst each bunch would let four packets go.
+            c.pacing.enabled = true;
             c.extensions.reconfiguration = true;
             c.extensions.interleaving = plan.interleaving;
             if let Some(window) = plan.window {

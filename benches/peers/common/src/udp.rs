@@ -9,8 +9,9 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::{App, Plan, Role, Stack};
 
-/// Packets read before the stack may answer.
-const BATCH: usize = 64;
+/// Packets read before the stack may answer: "an acknowledgement SHOULD be generated for at least every second packet" (RFC 9260,
+/// 6.2). One SACK for all that a socket holds keeps a peer with a limit on its bursts (6.1, Max.Burst) at four packets a round trip.
+const BATCH: usize = 2;
 /// After the end the last packets of the other side are still answered: for so long at least, and while standard input is open.
 const LINGER: Duration = Duration::from_millis(100);
 
