@@ -15,7 +15,7 @@ FLAGS  ?=
 LIVES  ?= 100000
 FUZZ_SECONDS ?= 60
 
-.PHONY: help demo test test-rust test-python build venv lint rfc-doc bench instructions soak exhaustive fuzz report reference studies clean interop interop-quick
+.PHONY: help demo test test-rust test-python build venv lint rfc-doc bench instructions soak exhaustive fuzz report reference studies clean interop interop-quick bench-peers
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -54,6 +54,9 @@ rfc-doc: ## docs/rfc.md: where each sentence of the RFCs is implemented and test
 
 bench: ## speed: the simulator beside ns-2, and the stack in memory
 	@bash benches/run.sh
+
+bench-peers: ## what each SCTP stack costs over UDP on loopback, ours and others; out/bench-peers
+	@PYTHONPATH=tools python3 -m interop.bench $(FLAGS)
 
 instructions: ## instruction counts of fixed work, against the accepted ones
 	cargo build --release --locked --quiet -p anabranch-cli -p anabranch-bench

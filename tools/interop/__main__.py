@@ -10,7 +10,7 @@ from pathlib import Path
 
 from . import cases as all_cases
 from . import matrix, peers
-from .run import Cell, play
+from .run import Cell, play_often
 
 
 def _arguments() -> argparse.Namespace:
@@ -55,7 +55,7 @@ def main() -> int:
         reason = missing.get(peer.name) or peer.reason(case.name, role)
         if reason:
             return Cell(case.name, peer.name, role, "cannot", [reason])
-        cell = play(case, peer.name, role, commands, arguments.out, arguments.seed)
+        cell = play_often(case, peer, role, commands, arguments.out, arguments.seed)
         why = f": {'; '.join(cell.why)}" if cell.why else ""
         print(
             f"{cell.state:<6} {case.name} with {peer.name}, which {role}s ({cell.seconds:.1f} s){why}",

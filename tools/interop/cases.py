@@ -63,6 +63,8 @@ class Case:
     """Roles of the peer that make a difference."""
     restart: bool = False
     """The connecting side is killed after a second and begins anew."""
+    times: int = 1
+    """How often it is played, each time with another seed; all must pass."""
 
 
 def _gone(outcome: Outcome) -> list[str]:
@@ -162,6 +164,47 @@ def _given_up(outcome: Outcome) -> list[str]:
     return problems
 
 
+def _all_there(outcome: Outcome) -> list[str]:
+    """Everything arrived. How the association ends is another matter: a packet that comes when its association has gone is answered
+    with an ABORT (RFC 9260, 8.4), and that may overtake the SHUTDOWN COMPLETE."""
+    problems = _gone(outcome)
+    problems += _same(outcome.connecting, outcome.listening, "digest", "to the listening side")
+    return problems + _same(outcome.listening, outcome.connecting, "digest", "to the connecting side")
+
+
+def _up(outcome: Outcome) -> list[str]:
+    return _gone(outcome)
+
+
+def _restarted(outcome: Outcome) -> list[str]:
+    problems = _same(outcome.connecting, outcome.listening, "digest", "to the listening side")
+    if outcome.listening["restarts"] != 1:
+        problems.append(f"{outcome.listening['restarts']} restarts on the listening side in place of one")
+    return problems
+
+
+def _without_checksum(outcome: Outcome) -> list[str]:
+    problems = []
+    for side, connecting in (("connecting", True), ("listening", False)):
+        if not any(p.checksum == 0 for p in outcome.packets if p.connecting == connecting):
+            problems.append(f"the {side} side never left the checksum out")
+    return problems
+
+
+def _data_fits(outcome: Outcome) -> list[str]:
+    with_data = [p.length for p in outcome.packets if wire.DATA in p.chunks]
+    longest = max(with_data, default=0)
+    return [f"a DATA chunk in a packet of {longest} bytes"] if longest > 1252 else []
+
+
+def _corrupted(outcome: Outcome) -> list[str]:
+    return [] if outcome.relay.get("corrupted") else ["nothing was corrupted: the case has shown nothing"]
+
+
+def _went_dark(outcome: Outcome) -> list[str]:
+    return [] if outcome.relay.get("dropped") else ["nothing was lost: the case has shown nothing"]
+
+
 TRANSFER = ("--send", "500", "--size", "4000", "--streams", "4")
 BACK = ("--send", "200", "--size", "1000")
 END = ("--end", "shutdown")
@@ -257,6 +300,110 @@ CASES: list[Case] = [
         relay=("--drop", "0.1"),
         deadline=60,
         wire=True,
+    ),
+    Case(
+        "lossy-handshake",
+        "under 30 % loss, 50 of 50",
+        _up,
+        both=("--until-up",),
+        relay=("--drop", "0.3"),
+        deadline=150,
+        times=50,
+    ),
+    Case(
+        "corruption",
+        "2 MB, a bit is turned in 2 % of the packets",
+        _with(transferred(), _corrupted),
+        connect=(*TRANSFER, "--expect", "200", *END),
+        listen=BACK,
+        relay=("--corrupt", "0.02"),
+        deadline=90,
+    ),
+    Case(
+        "reordering",
+        "2 MB, 10 % of the packets are held back for 5 ms",
+        _all_there,
+        connect=(*TRANSFER, "--expect", "200", *END),
+        listen=BACK,
+        relay=("--reorder", "0.1"),
+        deadline=60,
+    ),
+    Case(
+        "long-path",
+        "800 kB at a round trip of 750 ms",
+        transferred(),
+        connect=("--send", "200", "--size", "4000", *END),
+        relay=("--delay", "375"),
+        deadline=90,
+    ),
+    Case(
+        "blackhole",
+        "4 MB at a round trip of 600 ms; 5 s on, 2 s off",
+        _with(transferred(), _went_dark),
+        connect=("--send", "1000", "--size", "4000", *END),
+        relay=("--delay", "300", "--blackout", "5000:2000"),
+        deadline=180,
+    ),
+    Case(
+        "restart",
+        "the connecting side dies and begins anew from the same ports",
+        _restarted,
+        connect=("--send", "50", "--size", "1000", *END),
+        deadline=40,
+        restart=True,
+    ),
+    Case(
+        "udp-port",
+        "the connecting side comes from another UDP port after its 40th packet (RFC 6951, 5.4)",
+        transferred(),
+        connect=(*TRANSFER, "--expect", "200", *END),
+        listen=BACK,
+        relay=("--rebind", "40"),
+        deadline=60,
+    ),
+    Case(
+        "small-path",
+        "packets of up to 1,472 bytes are allowed; the path silently loses those over 1,252 (IP: 1,280)",
+        _with(transferred(), _data_fits),
+        connect=("--send", "500", "--size", "4000", *END),
+        both=("--mtu", "1472"),
+        relay=("--longest", "1252"),
+        deadline=90,
+        wire=True,
+    ),
+    Case(
+        "zero-checksum",
+        "both offer to leave the checksum out, and do (RFC 9653)",
+        _with(transferred(), _without_checksum),
+        connect=("--send", "100", "--size", "1000", "--expect", "100", *END),
+        listen=("--send", "100", "--size", "1000"),
+        both=("--zero-checksum",),
+        wire=True,
+    ),
+    Case(
+        "subflows",
+        "ours offers subflows to a peer that has none: plain SCTP comes of it",
+        transferred(),
+        connect=("--send", "100", "--size", "1000", "--expect", "100", *END),
+        listen=("--send", "100", "--size", "1000"),
+        ours=("--set", "subflow_level=1"),
+    ),
+    Case(
+        "goodput",
+        "20 MB as fast as it goes",
+        transferred(),
+        connect=("--send", "5000", "--size", "4000", *END),
+        deadline=120,
+        capture=False,
+    ),
+    Case(
+        "many",
+        "10,000 associations, one after the other",
+        transferred(times=10_000),
+        connect=("--associations", "10000", "--send", "1", "--size", "100", *END),
+        listen=("--associations", "10000"),
+        deadline=300,
+        capture=False,
     ),
 ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PEERS = ROOT / "benches" / "peers"
 BUILT = ROOT / "target" / "peers"
+PROFILE = "interop"
+"""Of cargo; measurements take "release"."""
 
 
 class BuildError(Exception):
@@ -31,6 +34,8 @@ class Peer:
     """Cases that it cannot play when it listens."""
     cannot_connect: dict[str, str] = field(default_factory=dict)
     """Cases that it cannot play when it connects."""
+    no_shutdown: bool = False
+    """It never begins a shutdown: the other side does."""
     crates_only: bool = True
     """Whether nothing but crates is needed to build it."""
 
@@ -50,8 +55,9 @@ def _run(command: list[str], where: Path) -> None:
         raise BuildError(f"{' '.join(command[:3])}: " + " / ".join(lines[-4:]))
 
 
-def cargo(crate: str, profile: str = "interop") -> list[str]:
+def cargo(crate: str) -> list[str]:
     """Builds a driver of the cargo workspace."""
+    profile = PROFILE
     _run(
         [
             "cargo",
@@ -80,12 +86,46 @@ def need(program: str, package: str) -> None:
         raise BuildError(f"{program} is missing: apt-get install {package}")
 
 
-NO_RESTART = "takes a new association's INIT for a packet of the old one, or for one of a stranger: it does not know restarts"
-ONE_PORT = "sends to the port that the association began with"
+def _pion() -> list[str]:
+    need("go", "golang-go")
+    program = BUILT / "go" / "peer-pion"
+    _run(["go", "build", "-o", str(program), "."], PEERS / "pion")
+    return [str(program)]
+
+
+def _aiortc() -> list[str]:
+    room, wanted = BUILT / "venv", PEERS / "aiortc" / "requirements.txt"
+    python, stamp = room / "bin" / "python", room / "stamp"
+    if not stamp.exists() or stamp.read_text() != wanted.read_text():
+        _run([sys.executable, "-m", "venv", str(room)], PEERS)
+        pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        _run([*pip, "--requirement", str(wanted)], PEERS)
+        stamp.write_text(wanted.read_text())
+    return [str(python), str(PEERS / "aiortc" / "driver.py")]
+
+
+def _usrsctp() -> list[str]:
+    need("cc", "gcc")
+    if not Path("/usr/include/usrsctp.h").exists():
+        raise BuildError("usrsctp is missing: apt-get install libusrsctp-dev")
+    program = BUILT / "c" / "peer-usrsctp"
+    program.parent.mkdir(parents=True, exist_ok=True)
+    flags = ["-O2", "-Wall", "-Wextra", "-std=gnu11"]
+    _run(["cc", *flags, "usrsctp.c", "-o", str(program), "-lusrsctp", "-lpthread"], PEERS / "c")
+    return [str(program)]
+
 
 QUEUE_LOST = (
     "its shutdown waits for what is in flight only: SHUTDOWN leaves while messages are queued, which are lost"
 )
+NO_RESTART = "does not know restarts: the INIT of a peer that begins anew is not taken for one"
+FIXED_PORT = "sends to the UDP port that the association began with"
+NO_PMTUD = "has no path MTU discovery: it goes on with the size that it was given"
+NO_IDATA = "has no RFC 8260"
+NO_ZERO = "has no RFC 9653"
+WEBRTC_RS = {"i-data": NO_IDATA, "zero-checksum": NO_ZERO}
+"""What none of the stacks around webrtc-rs can do."""
+SMALL_PATH = {"small-path": NO_PMTUD}
 
 ALL: list[Peer] = [
     Peer("anabranch", "this stack", _crate("anabranch")),
@@ -93,19 +133,49 @@ ALL: list[Peer] = [
         "dcsctp",
         "dcSCTP 0.1.16, of Chromium's WebRTC",
         _crate("dcsctp"),
-        cannot_connect={"shutdown": QUEUE_LOST},
+        cannot_connect={"shutdown": QUEUE_LOST, **SMALL_PATH},
     ),
     Peer(
         "sctp-proto",
         "sctp-proto 0.10.8, of str0m",
         _crate("sctp-proto"),
-        cannot_connect={"shutdown": QUEUE_LOST},
+        cannot=WEBRTC_RS,
+        cannot_connect={"shutdown": QUEUE_LOST, **SMALL_PATH},
     ),
     Peer(
         "rtc-sctp",
         "rtc-sctp 0.21.1, of webrtc-rs (sans-I/O)",
         _crate("rtc-sctp"),
-        cannot_connect={"shutdown": QUEUE_LOST},
+        cannot=WEBRTC_RS,
+        cannot_connect={"shutdown": QUEUE_LOST, **SMALL_PATH},
+    ),
+    Peer(
+        "webrtc-sctp",
+        "webrtc-sctp 0.17.2, of webrtc-rs (tokio)",
+        _crate("webrtc-sctp"),
+        cannot=WEBRTC_RS,
+        cannot_connect={"shutdown": QUEUE_LOST, **SMALL_PATH},
+    ),
+    Peer("pion", "pion/sctp 1.11.3 (Go)", _pion, cannot_connect=SMALL_PATH, crates_only=False),
+    Peer(
+        "usrsctp",
+        "usrsctp 0.9.5, FreeBSD's stack in user space",
+        _usrsctp,
+        cannot={"zero-checksum": NO_ZERO},
+        cannot_connect=SMALL_PATH,
+        crates_only=False,
+    ),
+    Peer(
+        "aiortc",
+        "aiortc 1.16.0 (Python)",
+        _aiortc,
+        cannot=WEBRTC_RS,
+        cannot_connect={
+            "pr-sctp": "never begins a shutdown: nobody knows when the last message was given up",
+            **SMALL_PATH,
+        },
+        no_shutdown=True,
+        crates_only=False,
     ),
 ]
 

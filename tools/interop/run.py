@@ -8,12 +8,14 @@ import select
 import socket
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from . import wire
 from .cases import Case, Outcome
+from .peers import Peer
 
 HOST = "127.0.0.1"
 GRACE = 4.0
@@ -31,6 +33,7 @@ class Cell:
     state: str
     """"pass", "fail" or "cannot"."""
     why: list[str] = field(default_factory=list)
+    seed: int = 1
     seconds: float = 0.0
     capture: str | None = None
     reports: dict[str, Any] = field(default_factory=dict)
@@ -41,13 +44,13 @@ class Cell:
 
 
 class Driver:
-    """A program that says when it is ready and prints a line of JSON at its end."""
+    """A program that says when it is ready, prints a report, and may stay until its standard input ends."""
 
-    def __init__(self, command: list[str], log: Path, *, stdin: bool = False) -> None:
+    def __init__(self, command: list[str], log: Path) -> None:
         self.log = log.open("w")
         self.process = subprocess.Popen(
             command,
-            stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.log,
             text=False,
@@ -58,13 +61,21 @@ class Driver:
         """Waits for its first line."""
         return self._until(lambda: b"\n" in self.text, seconds)
 
-    def finish(self, seconds: float) -> dict[str, Any] | None:
-        """Its report, once it has ended; `None` if it has none."""
-        ended = self._until(lambda: False, seconds)
-        if not ended:
+    def report(self, seconds: float) -> dict[str, Any] | None:
+        """Its report; `None` if there is none within this time."""
+        self._until(lambda: self._last() is not None, seconds)
+        return self._last()
+
+    def end(self) -> None:
+        """Lets it end; makes it."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        if not self._until(lambda: False, 3.0):
             self.process.kill()
         self.process.wait()
         self.log.close()
+
+    def _last(self) -> dict[str, Any] | None:
         for line in reversed(self.text.decode(errors="replace").splitlines()):
             try:
                 report = json.loads(line)
@@ -78,6 +89,7 @@ class Driver:
         """Ends it without a word."""
         self.process.kill()
         self.process.wait()
+        self.log.close()
 
     def _until(self, done: Any, seconds: float) -> bool:
         until = time.monotonic() + seconds
@@ -106,10 +118,60 @@ def free_ports(count: int) -> list[int]:
     return ports
 
 
-def play(case: Case, peer: str, role: str, commands: dict[str, list[str]], out: Path, seed: int = 1) -> Cell:
+def _wait(drivers: dict[str, Driver], seconds: float) -> dict[str, Any]:
+    """The reports of both sides. Nobody waits for the other side of one that cannot play, or that is no more."""
+    until = time.monotonic() + seconds
+    reports: dict[str, Any] = dict.fromkeys(drivers)
+    while time.monotonic() < until and not all(reports.values()):
+        for side, driver in drivers.items():
+            reports[side] = reports[side] or driver.report(0.1)
+            if (reports[side] or {}).get("cannot") or (driver.process.poll() and not reports[side]):
+                return reports
+    return reports
+
+
+def turned(case: Case) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The options of both sides where the listening side is to shut down, once it has everything."""
+    connect = tuple("wait" if word == "shutdown" else word for word in case.connect)
+    if "shutdown" not in case.connect:
+        return case.connect, case.listen
+    expected = case.connect[case.connect.index("--send") + 1] if "--send" in case.connect else "0"
+    return connect, (*case.listen, "--expect", expected, "--end", "shutdown")
+
+
+def play_often(
+    case: Case, peer: Peer, role: str, commands: dict[str, list[str]], out: Path, seed: int = 1
+) -> Cell:
+    """Plays a case as often as it says."""
+    if case.times == 1:
+        return play(case, peer, role, commands, out, seed)
+    with ThreadPoolExecutor(max_workers=10) as pool:
+        cells = list(
+            pool.map(lambda n: play(case, peer, role, commands, out, seed + n, f"-{n}"), range(case.times))
+        )
+    worst = next((cell for cell in cells if cell.state != "pass"), cells[0])
+    failed = sum(cell.state == "fail" for cell in cells)
+    if failed:
+        worst.why.insert(
+            0, f"{case.times - failed} of {case.times}; the first that failed has seed {worst.seed}"
+        )
+    worst.seconds = max(cell.seconds for cell in cells)
+    return worst
+
+
+def play(
+    case: Case,
+    peer: Peer,
+    role: str,
+    commands: dict[str, list[str]],
+    out: Path,
+    seed: int = 1,
+    mark: str = "",
+) -> Cell:
     """Plays a case with the peer in that role. `commands` has ours, the peer's and the relay's."""
-    stem = out / f"{case.name}-{peer}-{role}"
-    cell = Cell(case.name, peer, role, "fail")
+    stem = out / f"{case.name}-{peer.name}-{role}{mark}"
+    cell = Cell(case.name, peer.name, role, "fail", seed=seed)
+    connect, listen = turned(case) if peer.no_shutdown and role == "connect" else (case.connect, case.listen)
     began = time.monotonic()
     near, far, from_, to = (f"{HOST}:{port}" for port in free_ports(4))
     capture = stem.with_suffix(".pcapng") if case.capture else None
@@ -117,36 +179,30 @@ def play(case: Case, peer: str, role: str, commands: dict[str, list[str]], out: 
     relay_command += ["--seed", str(seed), *case.relay]
     if capture:
         relay_command += ["--pcapng", str(capture)]
-    names = {
-        "connect": peer if role == "connect" else "anabranch",
-        "listen": peer if role == "listen" else "anabranch",
-    }
+    names = {side: peer.name if side == role else "anabranch" for side in ("connect", "listen")}
 
     def options(side: str) -> list[str]:
         addresses = {"connect": (from_, near), "listen": (to, far)}[side]
         line = [*commands[names[side]], side, "--local", addresses[0], "--remote", addresses[1]]
         line += ["--case", case.name, "--deadline", str(case.deadline), *case.both]
-        line += case.connect if side == "connect" else case.listen
+        line += connect if side == "connect" else listen
         if side != role:
             line += case.ours
         return line
 
-    relay = Driver(relay_command, stem.with_suffix(".relay.log"), stdin=True)
+    relay = Driver(relay_command, stem.with_suffix(".relay.log"))
     relay.wait_ready()
     listening = Driver(options("listen"), stem.with_suffix(".listen.log"))
     listening.wait_ready()
     if case.restart:
-        first = Driver([*options("connect"), "--end", "wait"], stem.with_suffix(".first.log"))
+        first = Driver([*options("connect"), "--send", "0", "--end", "wait"], stem.with_suffix(".first.log"))
         time.sleep(1.5)
         first.kill()
     connecting = Driver(options("connect"), stem.with_suffix(".connect.log"))
-    reports: dict[str, Any] = {
-        "connect": connecting.finish(case.deadline + GRACE),
-        "listen": listening.finish(case.deadline + GRACE),
-    }
-    assert relay.process.stdin is not None
-    relay.process.stdin.close()
-    reports["relay"] = relay.finish(10)
+    reports = _wait({"connect": connecting, "listen": listening}, case.deadline + GRACE)
+    for driver in (connecting, listening, relay):
+        driver.end()
+    reports["relay"] = relay.report(0)
     cell.seconds = round(time.monotonic() - began, 2)
     cell.reports = reports
     cell.capture = capture.name if capture else None

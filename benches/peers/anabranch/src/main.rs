@@ -34,6 +34,8 @@ impl Anabranch {
             c.mtu = plan.mtu + HEADERS;
             c.path_mtu.base = c.path_mtu.base.min(c.mtu);
             c.streams.outbound = plan.streams;
+            // SACKs come in bunches on a real socket; with Max.Burst each bunch would let four packets go.
+            c.pacing.enabled = true;
             c.extensions.reconfiguration = true;
             c.extensions.interleaving = plan.interleaving;
             if let Some(window) = plan.window {
@@ -55,8 +57,11 @@ impl Anabranch {
             &mut seed,
         )
         .map_err(|error| error.to_string())?;
-        let mut endpoint =
-            Endpoint::new(EndpointConfig::new(plan.local, PORT).keeping_closed(), SecretRng::from_seed(seed));
+        let mut endpoint_config = EndpointConfig::new(plan.local, PORT).keeping_closed();
+        // Levels of subflows that the wire shows are not RFC 9260: the endpoint must be told too.
+        endpoint_config.allow_private_encodings =
+            plan.set.iter().any(|pair| pair.starts_with("subflow_level"));
+        let mut endpoint = Endpoint::new(endpoint_config, SecretRng::from_seed(seed));
         let config = Arc::new(config);
         if plan.role == Role::Listen {
             endpoint.listen(Arc::clone(&config)).map_err(|error| error.to_string())?;

@@ -90,7 +90,7 @@ impl App {
     /// Whether all associations have ended.
     #[must_use]
     pub fn is_done(&self) -> bool {
-        self.ended >= self.plan.associations
+        (self.plan.until_up && self.report.established > 0) || self.ended >= self.plan.associations
     }
 
     /// When it wants to be called even if nothing happens.

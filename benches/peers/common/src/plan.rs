@@ -27,7 +27,7 @@ pub enum Ending {
 
 /// What to do.
 #[derive(Clone, Debug, Parser)]
-#[command(about = "One end of an SCTP association over UDP (RFC 6951)")]
+#[command(about = "One end of an SCTP association over UDP (RFC 6951)", args_override_self = true)]
 pub struct Plan {
     /// Listens or connects.
     #[arg(value_enum)]
@@ -65,6 +65,9 @@ pub struct Plan {
     /// Associations, one after the other.
     #[arg(long, default_value_t = 1)]
     pub associations: u64,
+    /// The report is printed as soon as the first association is up.
+    #[arg(long)]
+    pub until_up: bool,
     /// How this side ends them.
     #[arg(long, value_enum, default_value = "wait")]
     pub end: Ending,

@@ -1,6 +1,6 @@
 //! The loop around a stack and a UDP socket.
 
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read as _};
 use std::net::UdpSocket;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
@@ -9,10 +9,11 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::{App, Plan, Role, Stack};
 
-/// Packets read before the stack may answer.
-const BATCH: usize = 64;
-/// After the end the last packets of the other side are still answered for so long.
-const LINGER: Duration = Duration::from_millis(300);
+/// Packets read before the stack may answer: "an acknowledgement SHOULD be generated for at least every second packet" (RFC 9260,
+/// 6.2). One SACK for all that a socket holds keeps a peer with a limit on its bursts (6.1, Max.Burst) at four packets a round trip.
+const BATCH: usize = 2;
+/// After the end the last packets of the other side are still answered: for so long at least, and while standard input is open.
+const LINGER: Duration = Duration::from_millis(100);
 
 /// Plays the plan with a stack, and prints the report.
 ///
@@ -23,14 +24,14 @@ pub fn play(name: &str, plan: &Plan, stack: &mut dyn Stack) {
     socket.set_nonblocking(true).expect("a socket can be non-blocking");
     enlarge(&socket);
     println!("{{\"ready\":true}}");
-    let mut app = App::new(name, plan.clone());
+    let mut app = Some(App::new(name, plan.clone()));
     let began = Instant::now();
     if plan.role == Role::Connect {
         stack.open(began);
     }
     let mut done = None;
     let mut packet = vec![0; 65536];
-    let deadline = loop {
+    loop {
         let now = Instant::now();
         let mut moved = false;
         for _ in 0..BATCH {
@@ -48,27 +49,37 @@ pub fn play(name: &str, plan: &Plan, stack: &mut dyn Stack) {
             moved = true;
             stack.timeout(now);
         }
-        moved |= app.work(now, stack);
+        if let Some(app) = &mut app {
+            moved |= app.work(now, stack);
+        }
         stack.transmit(now, &mut |to, bytes| {
             // A full buffer loses the packet, as a network may.
             let _lost = socket.send_to(bytes, to).is_err();
         });
-        if app.is_done() {
-            let since = *done.get_or_insert(now);
-            if plan.end == crate::Ending::Abort || now.duration_since(since) > LINGER {
-                break false;
-            }
-        } else if now.duration_since(began) > plan.patience() {
-            break true;
+        let late = now.duration_since(began) > plan.patience();
+        if let Some(ended) = app.take_if(|app| late || app.is_done()) {
+            let in_time = ended.is_done();
+            ended.report(!in_time).print();
+            done = Some(now);
+        }
+        if done.is_some_and(|since| late || (now.duration_since(since) > LINGER && input_has_ended())) {
+            break;
         }
         if !moved {
-            let due =
-                [stack.due(), app.due().filter(|&due| due > now), Some(now + Duration::from_millis(100))];
+            let own = app.as_ref().and_then(App::due).filter(|&due| due > now);
+            let due = [stack.due(), own, Some(now + Duration::from_millis(100))];
             let due = due.into_iter().flatten().min().unwrap_or(now);
             wait(&socket, due.saturating_duration_since(now));
         }
-    };
-    app.report(deadline).print();
+    }
+}
+
+/// Whether standard input is at its end: nobody waits for this program any more.
+fn input_has_ended() -> bool {
+    let input = std::io::stdin();
+    let mut fds = [PollFd::new(input.as_fd(), PollFlags::POLLIN)];
+    let spoken = poll(&mut fds, PollTimeout::ZERO).is_ok_and(|ready| ready > 0);
+    spoken && input.lock().read(&mut [0; 64]).is_ok_and(|len| len == 0)
 }
 
 /// Waits until a packet is there or the time has passed.
