@@ -15,7 +15,7 @@ FLAGS  ?=
 LIVES  ?= 100000
 FUZZ_SECONDS ?= 60
 
-.PHONY: help demo test test-rust test-python build venv lint rfc-doc bench instructions soak exhaustive fuzz report reference studies clean interop interop-quick bench-peers
+.PHONY: help demo test test-rust test-python build wheel venv lint rfc-doc bench bench-peers instructions soak exhaustive fuzz interop interop-quick report reference studies clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -36,6 +36,9 @@ build: venv ## the Python module, and with it the simulator
 	@echo "building the simulator for Python"
 	@# cargo's progress goes to stderr; what pip finds already installed is of no interest.
 	@VIRTUAL_ENV="$(CURDIR)/.venv" $(PY) -m maturin develop --locked >/dev/null
+
+wheel: build ## out/wheel/: a wheel with the module, the laboratory and the program `anabranch`
+	@$(PY) tools/wheel.py
 
 venv: ## .venv with the pinned Python packages
 	@bash tools/prepare.sh

@@ -29,9 +29,10 @@ new_enough "$python" || { echo "$python is older than Python 3.11; set PYTHON=..
 "$python" -c 'import venv, ensurepip' 2>/dev/null || need python3-venv "Python's venv module"
 
 stamp=.venv/stamp
-if [ ! -f "$stamp" ] || ! cmp -s requirements.txt "$stamp"; then
+if [ ! -f "$stamp" ] || ! cat requirements.txt requirements-alone.txt | cmp -s - "$stamp"; then
     echo "installing the lab's Python packages into .venv"
     [ -x .venv/bin/python ] || "$python" -m venv .venv
     .venv/bin/python -m pip install --quiet --disable-pip-version-check --requirement requirements.txt
-    cp requirements.txt "$stamp"
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --requirement requirements-alone.txt
+    cat requirements.txt requirements-alone.txt >"$stamp"
 fi

@@ -27,6 +27,7 @@ def all_figures(results: Results, sweeps: Mapping[str, data.Cells]) -> list[Entr
             "Means and 95 % intervals: the study's engines, the profile of ns-2.35 with the options that ns-2.35 itself ran with, "
             "ns-2.35 and Linux 6.1. The published peak at 0.01 is in none of them.",
             lambda: figure_3(sweeps),
+            front=True,
         ),
         Entry(
             "advantage",

@@ -73,6 +73,11 @@ class Claim:
     """The same with other engines: reported, not judged."""
 
     @property
+    def own(self) -> bool:
+        """Whether it is a hypothesis of ours, and nobody's publication says it."""
+        return self.study == "own" or self.where.startswith("own")
+
+    @property
     def tested(self) -> bool:
         """Whether runs say why it does not hold; true of what holds."""
         return self.verdict == REPRODUCED or bool(self.evidence)

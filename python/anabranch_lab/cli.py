@@ -20,13 +20,14 @@ from . import (
     plan,
     report,
     scaffold,
+    serve,
     simulation,
     store,
     sweep,
     tables,
 )
 from .models import command as model
-from .progress import Bar, duration
+from .progress import PROGRESS, Recorded, duration
 from .results import Results
 from .schedule import Schedule
 
@@ -125,6 +126,7 @@ def _parser() -> argparse.ArgumentParser:
         executors.add_jobs(command)
     scaffold.add(commands)
     sweep.add(commands)
+    serve.add(commands)
     model.add(commands)
     return parser
 
@@ -191,7 +193,7 @@ def _plan(options: argparse.Namespace, console: Console) -> int:
     missing, total = campaign.tasks(schedules)
     cost = sum(task.cost for task in missing)
     console.print(
-        f"{total} runs, {total - len(missing)} of them on disk. The others take {duration(cost)} of one processor, "
+        f"{total} runs, {total - sum(task.runs for task in missing)} of them on disk. The others take {duration(cost)} of one processor, "
         f"about {duration(cost / options.jobs)} with {options.jobs} at a time."
     )
     return 0
@@ -212,8 +214,9 @@ def _run(options: argparse.Namespace, console: Console) -> int:
 def _make(chosen: Sequence[Results], options: argparse.Namespace, console: Console) -> None:
     title = chosen[0].plan.name if len(chosen) == 1 else f"{len(chosen)} experiments"
     schedules = [Schedule(results) for results in chosen]
-    executor = executors.executor(options)
-    with Bar(title, console, executor.width) as bar:
+    out = _out(options, chosen[0].plan)
+    executor = executors.executor(options, out)
+    with Recorded(title, console, executor.width, out / PROGRESS) as bar:
         made = campaign.run(schedules, executor, bar)
     console.print(f"{title}: {made} runs made, all {campaign.tasks(schedules)[1]} on disk")
 

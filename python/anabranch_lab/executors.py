@@ -2,6 +2,7 @@
 
 import argparse
 import os
+from pathlib import Path
 from typing import Any
 
 from . import campaign
@@ -18,6 +19,12 @@ def add(command: Any) -> None:
     """The options of every command that makes runs."""
     add_jobs(command)
     command.add_argument("--dask", metavar="ADDRESS", help="make the runs on this Dask.distributed cluster")
+    command.add_argument(
+        "--slurm",
+        metavar="SETTINGS",
+        help="make the runs in jobs of Slurm, such as jobs=4,cores=8,memory=16GB,walltime=02:00:00,queue=short; with `stand-in` in "
+        "processes of this machine instead",
+    )
 
 
 def check(options: argparse.Namespace) -> None:
@@ -26,9 +33,15 @@ def check(options: argparse.Namespace) -> None:
         raise ValueError(f"--jobs {options.jobs}: at least 1")
 
 
-def executor(options: argparse.Namespace) -> campaign.Executor:
-    """What the options ask for."""
+def executor(options: argparse.Namespace, out: Path) -> campaign.Executor:
+    """What the options ask for; what jobs of a cluster say goes into a folder of `out`."""
     check(options)
+    if options.dask and options.slurm:
+        raise ValueError("--dask and --slurm: give one of them")
+    if options.slurm:
+        from . import slurm
+
+        return slurm.Slurm(slurm.settings(options.slurm), out / "slurm")
     if options.dask:
         from . import cluster
 

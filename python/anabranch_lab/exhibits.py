@@ -28,3 +28,5 @@ class Figure:
     draw: Callable[[], matplotlib.figure.Figure]
     alt: str = ""
     """What one sees, for somebody who does not see it; made from the title and the curves where it is empty."""
+    front: bool = False
+    """Whether it belongs on the first page of a report."""

@@ -23,6 +23,8 @@ class Analysis:
     figures: list[Figure] = field(default_factory=list)
     findings: list[str] = field(default_factory=list)
     """The outcome in a few sentences, the first the most important."""
+    sentence: str = ""
+    """What was found, in one sentence, for somebody who has two minutes: it stands on the first page of a report."""
     headline: Table | None = None
     """The table that a terminal shows."""
 

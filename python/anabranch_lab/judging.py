@@ -24,6 +24,8 @@ class AnalysisJob:
     quick: bool
     page: Path | None
     """The folder of the report, or nothing when no page is wanted."""
+    names: tuple[str, ...] = ()
+    """Every experiment of the report."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ def run_job(job: AnalysisJob, analyses: dict[str, experiment.Analysis] | None = 
         )
         found = experiment.analyse(results)
         if job.page is not None:
-            report.write_page(job.page, results, found)
+            report.write_page(job.page, results, found, job.names)
     except (PlanError, FileNotFoundError) as error:
         return AnalysisResult(job.name, None, str(error))
     except Exception as error:
@@ -61,8 +63,9 @@ def analyse_all(every: Sequence[Results], page: Path | None, jobs: int) -> Itera
     Experiments that compare the others (`compares` in their plan) come after them.
     """
     analyses: dict[str, experiment.Analysis] = {}
-    first = [_job(results, page) for results in every if not results.plan.compares]
-    last = [_job(results, page) for results in every if results.plan.compares]
+    names = tuple(results.plan.name for results in every)
+    first = [_job(results, page, names) for results in every if not results.plan.compares]
+    last = [_job(results, page, names) for results in every if results.plan.compares]
     if jobs > 1 and len(first) > 1:
         # Fresh processes: a fork would copy the threads of DuckDB and Arrow half alive.
         context = multiprocessing.get_context("spawn")
@@ -73,9 +76,15 @@ def analyse_all(every: Sequence[Results], page: Path | None, jobs: int) -> Itera
     yield from _remembered((run_job(job, analyses) for job in last), analyses)
 
 
-def _job(results: Results, page: Path | None) -> AnalysisJob:
+def _job(results: Results, page: Path | None, names: tuple[str, ...]) -> AnalysisJob:
     return AnalysisJob(
-        results.plan.name, results.plan.folder, results.folder, results.given_seeds, results.quick, page
+        results.plan.name,
+        results.plan.folder,
+        results.folder,
+        results.given_seeds,
+        results.quick,
+        page,
+        names,
     )
 
 

@@ -54,16 +54,22 @@ def style() -> Iterator[None]:
         yield
 
 
-def save(figure: Figure, folder: Path, name: str) -> str:
+def save(figure: Figure, folder: Path, name: str, *, close: bool = True) -> str:
     """Writes NAME.png and NAME.svg; returns the SVG as a data URI for a self-contained page."""
     folder.mkdir(parents=True, exist_ok=True)
     with style():
         figure.savefig(folder / f"{name}.png", dpi=160, metadata={"Software": None})
         buffer = io.BytesIO()
         figure.savefig(buffer, format="svg", metadata={"Date": None})
-    plt.close(figure)
+    if close:
+        plt.close(figure)
     svg = buffer.getvalue()
     (folder / f"{name}.svg").write_bytes(svg)
+    return uri(svg)
+
+
+def uri(svg: bytes) -> str:
+    """A picture as an address that needs no file."""
     return "data:image/svg+xml;base64," + base64.b64encode(svg).decode()
 
 

@@ -1,6 +1,9 @@
 """How far it is: a bar on a terminal, a line now and then in a log."""
 
+import json
+import os
 import time
+from pathlib import Path
 
 import rich.progress
 from rich.console import Console
@@ -79,6 +82,55 @@ class Bar:
         if self._paid <= 0:
             return self._cost / self._workers
         return spent * max(0.0, self._cost - self._paid) / self._paid
+
+
+PROGRESS = "progress.json"
+"""The file, in the folder for results, that says how far a command is."""
+
+
+class Recorded(Bar):
+    """The same, and a file that says it for others: `anabranch-lab serve` shows it."""
+
+    OFTEN = 0.5
+    """Seconds between two looks of the file."""
+
+    def __init__(self, title: str, console: Console, workers: int, path: Path):
+        super().__init__(title, console, workers)
+        self._path = path
+        self._written = 0.0
+
+    def __exit__(self, *error: object) -> None:
+        """Leaves the bar as it is, and says that it is over."""
+        super().__exit__(*error)
+        self._write("done" if error[0] is None else "stopped")
+
+    def begin(self, total: int, on_disk: int, cost: float) -> None:
+        """As the bar's."""
+        super().begin(total, on_disk, cost)
+        self._write("running")
+
+    def step(self, name: str, cost: float, runs: int = 1) -> None:
+        """As the bar's."""
+        super().step(name, cost, runs)
+        if time.monotonic() - self._written >= self.OFTEN:
+            self._write("running")
+
+    def _write(self, state: str) -> None:
+        now = time.monotonic()
+        self._written = now
+        told = {
+            "title": self._title,
+            "state": state,
+            "process": os.getpid(),
+            "runs": self._total,
+            "done": self._done,
+            "seconds": round(now - self._start, 1),
+            "seconds_left": round(self.left(now - self._start), 1) if state == "running" else 0,
+        }
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        part = self._path.with_name(f"{self._path.name}.{os.getpid()}.part")
+        part.write_text(json.dumps(told), encoding="utf-8")
+        part.replace(self._path)
 
 
 def duration(seconds: float) -> str:

@@ -1,10 +1,11 @@
-"""The report: an overview, a page for each study, a page for each experiment; each page is one self-contained file."""
+"""The report: a first page, a page for each study, a page for each experiment; each page is one self-contained file."""
 
 import functools
+import json
 import platform
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata, resources
@@ -15,13 +16,22 @@ import jinja2
 
 from anabranch import _core
 
-from . import catalogue, claims, plots
+from . import catalogue, claims, pictures, plots
+from .exhibits import Figure
 from .experiment import Analysis
 from .folders import Study, study_of
 from .results import Results
 from .tables import report_number
 
 CLASSES = {claims.REPRODUCED: "yes", claims.NOT_REPRODUCED: "no", claims.EXPLAINED: "differs"}
+OWN = {
+    claims.REPRODUCED: "holds",
+    claims.NOT_REPRODUCED: "does not hold",
+    claims.EXPLAINED: "differs, explained",
+}
+"""Verdicts on hypotheses of ours: there is nothing that could be reproduced."""
+FRONT = 2
+"""Figures of the first page."""
 LEAD = (
     "What is called measured, and every curve that is not called published, model, ns-2 or Linux, comes from recorded runs "
     "of this project's own SCTP and TCP in virtual time."
@@ -29,50 +39,94 @@ LEAD = (
 
 
 @dataclass(frozen=True)
+class Link:
+    """A way to another page."""
+
+    name: str
+    address: str
+
+
+@dataclass(frozen=True)
 class _Page:
     results: Results
-    title: str
-    analysis_claims: Sequence[claims.Claim]
-    findings: Sequence[str]
+    analysis: Analysis
 
 
-def write_page(folder: Path, results: Results, analysis: Analysis) -> Path:
-    """Draws an experiment's figures and writes its page into a report."""
+def write_page(folder: Path, results: Results, analysis: Analysis, names: Sequence[str] = ()) -> Path:
+    """Draws an experiment's figures and writes its page into a report; `names` are the experiments that the report has."""
     name = results.plan.name
     study = study_of(results.plan)
-    figures = []
-    for figure in analysis.figures:
-        with plots.style():
-            drawn = figure.draw()
-            if len(drawn.axes) > 1 and not drawn.get_suptitle():
-                # Panels have titles of their own; the file is to say which figure it is.
-                drawn.suptitle(figure.title, x=0.01, ha="left", fontweight="bold")
-        uri = plots.save(drawn, folder / "figures", f"{name.replace('/', '-')}-{figure.name}")
-        figures.append((figure, uri))
-    up = (
-        [("report", "index.html")]
-        if study.single
-        else [("report", "../index.html"), (study.name, f"../{study.name}.html")]
-    )
+    # The pictures of a page in a folder of its own lie one folder up.
+    up = "" if study.single else "../"
+    figures = [(figure, draw(figure, folder, name), up) for figure in analysis.figures]
+    trail = [Link("Report", f"{up}index.html")]
+    if not study.single:
+        trail.append(Link(study.short, f"../{study.name}.html"))
+    order = [each for each in study.experiments if each in names or each == name]
+    _remember(folder, name, analysis, figures, study)
     return _write(
         folder / address(name),
         "experiment.html.j2",
         title=f"anabranch: {results.plan.title}",
         heading=results.plan.title,
-        lead=f"Study {study.number}: {results.plan.reference}",
-        up=up,
-        here=name.rpartition("/")[2],
+        lead=_lead(study, results.plan.reference),
+        trail=trail,
+        here=name.rpartition("/")[2] if not study.single else study.short,
+        previous=_neighbour(order, name, -1, up),
+        following=_neighbour(order, name, +1, up),
         analysis=analysis,
         figures=figures,
         results=results,
         plan=results.plan,
-        found=analysis.claims,
+        tallies=tallies(analysis.claims),
         facts=facts([results]),
+        quick=results.quick,
     )
 
 
+def draw(figure: Figure, folder: Path, name: str) -> pictures.Picture:
+    """Draws one figure of an experiment into the report."""
+    with plots.style():
+        drawn = figure.draw()
+        if len(drawn.axes) > 1 and not drawn.get_suptitle():
+            # Panels have titles of their own; the file is to say which figure it is.
+            drawn.suptitle(figure.title, x=0.01, ha="left", fontweight="bold")
+        stem = f"{name.replace('/', '-')}-{figure.name}"
+        return pictures.write(drawn, folder / "figures", stem, figure.alt)
+
+
+def _remember(folder: Path, name: str, analysis: Analysis, figures: Sequence[Any], study: Study) -> None:
+    """What the first page shows of an experiment: it is written by another process than this one."""
+    front = [
+        {
+            "title": figure.title,
+            "caption": figure.caption,
+            "stem": picture.stem,
+            "alt": picture.alt,
+            "inches": picture.inches,
+            "address": f"{address(name)}#{figure.name}",
+        }
+        for figure, picture, _ in figures
+        if figure.front
+    ]
+    path = folder / "figures" / f"{name.replace('/', '-')}.front.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(front, ensure_ascii=False), encoding="utf-8")
+
+
+def _lead(study: Study, reference: str) -> str:
+    return reference if study.own else f"{study.short}. {reference}"
+
+
+def _neighbour(order: Sequence[str], name: str, step: int, up: str) -> Link | None:
+    place = order.index(name) + step
+    if not 0 <= place < len(order):
+        return None
+    return Link(order[place].rpartition("/")[2], f"{up}{address(order[place])}")
+
+
 class Pages:
-    """The overview of a report and a page for each study, over the pages of the experiments."""
+    """The first page of a report and a page for each study, over the pages of the experiments."""
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -81,95 +135,145 @@ class Pages:
 
     def add(self, results: Results, analysis: Analysis) -> None:
         """An experiment whose page is written."""
-        name = results.plan.name
         study = study_of(results.plan)
         self._studies[study.name] = study
-        self._pages[name] = _Page(results, results.plan.title, analysis.claims, analysis.findings)
+        self._pages[results.plan.name] = _Page(results, analysis)
 
     def finish(self) -> Path:
-        """Writes the pages of the studies and the overview; returns the overview's path."""
+        """Writes the pages of the studies and the first page; returns the first page's path."""
+        studies = list(self._studies.values())
         overview = []
-        for study in self._studies.values():
+        for place, study in enumerate(studies):
             mine = [name for name in study.experiments if name in self._pages]
-            found = [claim for name in mine for claim in self._pages[name].analysis_claims]
+            found = [claim for name in mine for claim in self._pages[name].analysis.claims]
             if not study.single:
-                whole = len(mine) == len(study.experiments)
-                self._list(
-                    f"{study.name}.html",
-                    [self._entry(name, address(name)) for name in mine],
-                    found,
-                    title=f"anabranch: {study.title}",
-                    heading=study.title,
-                    lead=f"Study {study.number}: {study.reference}",
-                    up=[("report", "index.html")],
-                    here=study.name,
-                    claims=[
-                        (claim, address(name)) for name in mine for claim in self._pages[name].analysis_claims
-                    ],
-                    missing=catalogue.missing(
-                        study.claims, found, [entry.experiment for entry in study.claims.values()]
-                    )
-                    if whole
-                    else [],
-                    every=[self._pages[name].results for name in mine],
+                around = [
+                    studies[place + step] if 0 <= place + step < len(studies) else None for step in (-1, 1)
+                ]
+                before, after = (
+                    None if each is None else Link(each.short, f"{each.name}.html") for each in around
                 )
+                self._study(study, mine, found, before, after)
             overview.append(
                 {
                     "name": study.name,
                     "address": f"{study.name}.html",
-                    "title": study.title,
-                    "count": claims.count(found),
-                    "findings": self._pages[mine[0]].findings if study.single else [],
+                    "title": study.short,
+                    "about": study.title,
+                    "tallies": tallies(found),
+                    "findings": [self._pages[name].analysis.sentence for name in mine],
                 }
             )
-        return self._list(
-            "index.html",
-            overview,
-            [claim for page in self._pages.values() for claim in page.analysis_claims],
+        sentences = [
+            (sentence, Link(study.short, address(name)))
+            for study in studies
+            for name in study.experiments
+            if name in self._pages
+            for sentence in [self._pages[name].analysis.sentence]
+            if sentence
+        ]
+        return _write(
+            self.folder / "index.html",
+            "index.html.j2",
             title="anabranch: report",
             heading="anabranch: what was published, and what was measured",
             lead=LEAD,
-            up=[],
+            trail=[],
             here="",
-            claims=[],
-            missing=[],
-            every=[page.results for page in self._pages.values()],
+            previous=None,
+            following=Link(overview[0]["title"], overview[0]["address"]) if overview else None,
+            sentences=sentences,
+            figures=self._front(),
+            entries=overview,
+            tallies=tallies([claim for page in self._pages.values() for claim in page.analysis.claims]),
+            facts=facts([page.results for page in self._pages.values()]),
+            quick=any(page.results.quick for page in self._pages.values()),
         )
 
-    def _entry(self, name: str, where: str) -> dict[str, Any]:
+    def _study(
+        self,
+        study: Study,
+        mine: Sequence[str],
+        found: Sequence[claims.Claim],
+        before: Link | None,
+        after: Link | None,
+    ) -> None:
+        whole = len(mine) == len(study.experiments)
+        wanted = [entry.experiment for entry in study.claims.values()]
+        _write(
+            self.folder / f"{study.name}.html",
+            "study.html.j2",
+            title=f"anabranch: {study.short}",
+            heading=study.title,
+            lead=_lead(study, study.reference),
+            trail=[Link("Report", "index.html")],
+            here=study.short,
+            previous=before,
+            following=after,
+            entries=[self._entry(name) for name in mine],
+            claims=[(claim, address(name)) for name in mine for claim in self._pages[name].analysis.claims],
+            missing=catalogue.missing(study.claims, found, wanted) if whole else [],
+            tallies=tallies(found),
+            facts=facts([self._pages[name].results for name in mine]),
+            quick=any(self._pages[name].results.quick for name in mine),
+        )
+
+    def _entry(self, name: str) -> dict[str, Any]:
         page = self._pages[name]
         return {
             "name": name,
-            "address": where,
-            "title": page.title,
-            "count": claims.count(page.analysis_claims),
-            "findings": page.findings,
+            "address": address(name),
+            "title": page.results.plan.title,
+            "tallies": tallies(page.analysis.claims),
+            "findings": page.analysis.findings,
         }
 
-    def _list(
-        self,
-        name: str,
-        entries: Sequence[Mapping[str, Any]],
-        found: Sequence[claims.Claim],
-        *,
-        every: Sequence[Results],
-        **values: Any,
-    ) -> Path:
-        return _write(
-            self.folder / name,
-            "list.html.j2",
-            entries=entries,
-            found=found,
-            facts=facts(every),
-            **values,
-        )
+    def _front(self) -> list[dict[str, Any]]:
+        """The figures of the first page, with their pictures."""
+        found = []
+        for name in self._pages:
+            path = self.folder / "figures" / f"{name.replace('/', '-')}.front.json"
+            entries = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
+            for entry in entries[: FRONT - len(found)]:
+                uris = {
+                    kind: plots.uri((self.folder / "figures" / f"{entry['stem']}{end}.svg").read_bytes())
+                    for kind, end in (("light", ""), ("dark", ".dark"))
+                }
+                found.append({**entry, **uris})
+        return found
 
 
-def _write(path: Path, template: str, *, found: Sequence[claims.Claim], **values: Any) -> Path:
+def tallies(found: Iterable[claims.Claim]) -> list[tuple[str, list[tuple[str, int, str]]]]:
+    """How many claims got which verdict: those of publications and our own apart. Each verdict has its word, number and class."""
+    groups: dict[bool, list[claims.Claim]] = {False: [], True: []}
+    for claim in found:
+        groups[claim.own].append(claim)
+    told = []
+    for own, name in ((False, "published claims"), (True, "our own hypotheses")):
+        if groups[own]:
+            counted = claims.count(groups[own])
+            words = [
+                (verdict_word(verdict, own), number, CLASSES[verdict]) for verdict, number in counted.items()
+            ]
+            told.append((name, words))
+    return told
+
+
+def verdict_word(verdict: str, own: bool) -> str:
+    """What a verdict is called: a hypothesis of ours holds, a published claim is reproduced."""
+    return OWN[verdict] if own else verdict
+
+
+def plural(number: int | str, noun: str) -> str:
+    """`1 seed`, `30 seeds`, `10 to 30 seeds`."""
+    return f"{number} {noun}" if str(number) == "1" else f"{number} {noun}s"
+
+
+def _write(path: Path, template: str, **values: Any) -> Path:
     page = (
         environment()
         .get_template(template)
-        .render(classes=CLASSES, count=claims.count(found), text=text, **values)
+        .render(classes=CLASSES, text=text, plural=plural, word=verdict_word, **values)
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(".part")
@@ -179,7 +283,7 @@ def _write(path: Path, template: str, *, found: Sequence[claims.Claim], **values
 
 
 def address(name: str) -> str:
-    """The page of an experiment, seen from the overview."""
+    """The page of an experiment, seen from the first page."""
     return f"{name}.html"
 
 

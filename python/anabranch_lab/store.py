@@ -59,7 +59,7 @@ class Store:
     def clean(self) -> None:
         """Removes what a killed process left half written; what another one is writing now stays."""
         for part in self.folder.glob("*/*.part"):
-            if not _runs(part.name.split(".")[-2]):
+            if not is_running(part.name.split(".")[-2]):
                 part.unlink(missing_ok=True)
 
 
@@ -75,9 +75,9 @@ def prune(folder: Path, code: str) -> int:
     return len(others)
 
 
-def _runs(process: str) -> bool:
-    """Whether a process of that number is there, other than this one."""
-    if not process.isdecimal() or int(process) == os.getpid():
+def is_running(process: str, *, me: bool = False) -> bool:
+    """Whether a process of that number is there; this one counts only with `me`."""
+    if not process.isdecimal() or (int(process) == os.getpid() and not me):
         return False
     try:
         os.kill(int(process), 0)

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from . import campaign, executors, look, plan, plots, tables
 from .plan import Axis, PlanError
-from .progress import Bar
+from .progress import PROGRESS, Recorded
 from .results import Results
 from .schedule import Schedule
 
@@ -73,8 +73,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
     (sweep,) = results.plan.sweeps
     measures = [look.measure(each) for each in options.measure]
     schedule = Schedule(results)
-    where = executors.executor(options)
-    with Bar(results.plan.name, console, where.width) as bar:
+    where = executors.executor(options, options.out)
+    with Recorded(results.plan.name, console, where.width, options.out / PROGRESS) as bar:
         campaign.run([schedule], where, bar)
     found = look.look(results, sweep, measures)
     console.print(tables.headline(found.table()))

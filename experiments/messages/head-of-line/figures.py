@@ -35,6 +35,7 @@ def all_figures(runs: Ways) -> list[Entry]:
             "Median of the latency of a small message beside a bulk transfer",
             "Means of 30 seeds and 95 % intervals, over the loss probability; a panel for each path.",
             lambda: figure(runs, "p50", "median, ms"),
+            front=True,
         ),
         Entry(
             "figure-head-of-line-bulk",

@@ -36,6 +36,9 @@ def analyse(results: Results) -> Analysis:
         figures=paths.figures(
             results, runs, "delay", "b", trip, "round trip of the first path, s", models, log=False
         ),
+        sentence="Subflows on paths with different round trips must not share a window: the association that shares one falls from "
+        f"{shared.at(248).text()} to {shared.at(348).text()} packets a second when one round trip grows from 0.5 to 0.6 s, because it takes "
+        "reordering for loss.",
         findings=[
             f"As soon as the round trips differ the shared association falls from {shared.at(248).text()} to "
             f"{shared.at(348).text()} packets a second at RTT1 = 0.6 s ({engine}): it takes reordering for loss.",

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from anabranch_lab.claims import Claim, Part, condition, exact
-from anabranch_lab.experiment import Analysis, Table, claim_builder, find, other_analyses, select
+from anabranch_lab.experiment import Analysis, Table, claim_builder, other_analyses
+from anabranch_lab.folders import find, select
 from anabranch_lab.results import Results
 from anabranch_lab.tables import report_number
 

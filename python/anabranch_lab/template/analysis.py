@@ -51,5 +51,7 @@ def draw(runs: grid.Grid):
     x = runs.values("p")
     plots.model(axes, x, [judge.square_root(p) for p in x], "square-root law")
     plots.label(axes, "Goodput", "loss probability", "Mbit/s", log_x=True, log_y=True)
+    axes.set_xticks(x, [f"{100 * p:g} %" for p in x])
+    axes.minorticks_off()
     axes.legend()
     return drawn

@@ -1,0 +1,224 @@
+"""The pages of a report in a browser: axe-core, 400 px, the dark; and without one: links, headings, words."""
+
+import csv
+import html
+import re
+import urllib.parse
+from html.parser import HTMLParser
+
+import browser
+import pytest
+
+from anabranch_lab import cli, folders, pictures, plots, report, scaffold, serve
+
+STUDY = 'title = "A study of three"\nshort = "Nobody (2020)"\nstudy = "999"\nreference = "N. Nobody: Something (2020)."\n'
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory, made_up, analysed):
+    """A report with a study of two experiments, one of them compared with a publication, and the satellite study."""
+    place = tmp_path_factory.mktemp("pages")
+    study = place / "three"
+    study.mkdir()
+    (study / "study.toml").write_text(STUDY)
+    claims = ""
+    for name in ("one", "two"):
+        scaffold.make(study / name)
+        text = (study / name / "claims.toml").read_text()
+        where = "Fig. 1" if name == "one" else "own"
+        text = text.replace("README.md", where).replace("H-", f"{name}-")
+        claims += text.replace("[[claim]]", f'[[claim]]\nexperiment = "{name}"')
+        (study / name / "claims.toml").unlink()
+        judge = study / name / "judge.py"
+        judge.write_text(judge.read_text().replace("H-", f"{name}-"))
+    (study / "claims.toml").write_text(claims)
+    assert cli.main(["run", str(study), "--quick", "--jobs", "2"]) == 0
+    assert cli.main(["report", str(study), "--quick", "--jobs", "1"]) == 0
+    folder = study / "out" / "report"
+    report.write_page(folder, made_up, analysed)
+    pages = report.Pages(folder)
+    pages.add(made_up, analysed)
+    pages.finish()
+    (folder / "index.html").rename(folder / "satellite-index.html")
+    assert cli.main(["report", str(study), "--quick", "--jobs", "1"]) == 0
+    return folder
+
+
+NAMES = [
+    "index.html",
+    "satellite-index.html",
+    "three.html",
+    "three/one.html",
+    "three/two.html",
+    "satellite-2005.html",
+]
+xdist = pytest.mark.xdist_group("pages")
+
+
+def read(folder, name):
+    return (folder / name).read_text(encoding="utf-8")
+
+
+@xdist
+@browser.needed
+@pytest.mark.parametrize("name", NAMES)
+def test_nobody_is_kept_out(written, name):
+    page = read(written, name)
+    assert browser.violations(page) == []
+    assert browser.violations(browser.dark(page)) == []
+
+
+@xdist
+@browser.needed
+@pytest.mark.parametrize("name", NAMES)
+def test_it_can_be_read_on_a_telephone(written, name):
+    assert browser.narrow(read(written, name)) == []
+
+
+@xdist
+@browser.needed
+def test_the_page_that_is_served_keeps_nobody_out():
+    page = report.environment().get_template("waiting.html.j2").render()
+    assert browser.violations(serve.with_progress(page).replace("hidden>", ">")) == []
+
+
+@xdist
+@browser.needed
+def test_axe_finds_what_is_wrong():
+    page = '<!doctype html><html lang="en"><head><title>x</title></head><body><main><h1>x</h1><img src="x.png"></main></body></html>'
+    assert [each.split(":")[0] for each in browser.violations(page)] == ["image-alt"]
+
+
+class Structure(HTMLParser):
+    """Headings, links, images, table heads of a page."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.levels, self.links, self.ids, self.alts, self.landmarks = [], [], [], [], []
+        self.bare = 0
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        values = dict(attributes)
+        if re.fullmatch("h[1-6]", tag):
+            self.levels.append(int(tag[1]))
+        if tag == "th" and "scope" not in values:
+            self.bare += 1
+        if tag in ("main", "header"):
+            self.landmarks.append(tag)
+        if tag == "img":
+            self.alts.append(values["alt"])
+        if "id" in values:
+            self.ids.append(values["id"])
+        if "href" in values:
+            self.links.append(values["href"])
+
+
+@xdist
+@pytest.mark.parametrize("name", NAMES)
+def test_structure(written, name):
+    page = Structure(read(written, name))
+    assert page.levels[0] == 1
+    assert page.levels.count(1) == 1
+    assert all(after - before <= 1 for before, after in zip(page.levels, page.levels[1:], strict=False))
+    assert page.bare == 0
+    assert page.landmarks == ["header", "main"]
+    assert len(set(page.ids)) == len(page.ids)
+
+
+@xdist
+@pytest.mark.parametrize("name", NAMES)
+def test_every_link_leads_somewhere(written, name):
+    page = Structure(read(written, name))
+    for link in page.links:
+        address, _, place = urllib.parse.unquote(link).partition("#")
+        target = (written / name).parent / address if address else written / name
+        assert target.is_file(), link
+        if place:
+            assert place in Structure(target.read_text(encoding="utf-8")).ids, link
+
+
+@xdist
+def test_the_way_from_page_to_page(written):
+    one, two, study = (read(written, name) for name in ("three/one.html", "three/two.html", "three.html"))
+    assert '<a rel="next" href="../three/two.html">Next: two</a>' in one
+    assert "Previous:" not in one
+    assert '<a rel="prev" href="../three/one.html">Previous: one</a>' in two
+    assert '<a href="../three.html">Nobody (2020)</a>' in one
+    assert "Nobody (2020)" in read(written, "index.html")
+    assert 'href="three/one.html"' in study
+
+
+@xdist
+def test_our_own_hypotheses_are_counted_apart(written):
+    page = html.unescape(re.sub(r"<[^>]+>|\s+", " ", read(written, "three.html")))
+    page = re.sub(r"\s+", " ", page)
+    # In a quick look nothing is judged.
+    assert "Published claims 0 reproduced 2 not reproduced 0 differs, explained" in page
+    assert "Our own hypotheses 0 holds 2 does not hold 0 differs, explained" in page
+    assert "A quick look." in page
+
+
+@xdist
+def test_the_first_page_says_what_was_found(written):
+    page = read(written, "satellite-index.html")
+    assert "What was found" in page
+    assert page.count('<a href="satellite-2005.html">') >= 2
+    assert page.count("<figure") == 1
+    assert "Beside a TCP on a lossy satellite link SCTP gets" in page
+
+
+@xdist
+@pytest.mark.parametrize("name", NAMES)
+def test_words(written, name):
+    text = re.sub(r"<style>.*?</style>", "", read(written, name), flags=re.DOTALL)
+    text = html.unescape(re.sub(r"<[^>]+>", "", text))
+    assert not re.search(r"\b1 (seeds|sweeps)\b", text)
+    assert not re.search(r"seeds?\.\S", text)
+    assert not re.search(r"\w\.(Tested|Engine|Kind)\b", text)
+    assert "None" not in text
+
+
+@xdist
+def test_pictures_say_what_one_sees_and_have_their_numbers(written):
+    page = Structure(read(written, "satellite-2005.html"))
+    title = "Fig. 3: share of SCTP in the throughput"
+    (alt,) = (alt for alt in page.alts if alt.startswith(title))
+    assert "share of SCTP, % over loss probability, ‰" in alt
+    assert "published (one run a point) falls from" in alt or "published (one run a point) rises from" in alt
+    rows = list(csv.DictReader(read(written, "figures/satellite-2005-figure-3.csv").splitlines()))
+    published = [float(row["y"]) for row in rows if row["curve"].startswith("published")]
+    assert len(published) == 7
+    measured = [row for row in rows if row["curve"] == "study's engines"]
+    assert len(measured) == 7
+    assert all(float(row["half_95"]) > 0 for row in measured)
+    for kind, begin in ((".svg", b"<?xml"), (".dark.svg", b"<?xml"), (".png", b"\x89PNG")):
+        assert (written / f"figures/satellite-2005-figure-3{kind}").read_bytes().startswith(begin)
+
+
+def test_what_one_sees_in_words(tmp_path):
+    with plots.style():
+        figure, (left, right) = plots.panels(2)
+        left.errorbar([1, 2, 3], [1.0, 5.0, 2.0], yerr=[0.1, 0.2, 0.1], label="one")
+        left.plot([1, 3], [4.0, 4.0], label="two")
+        plots.label(left, "(a) First", "time, s", "Mbit/s")
+        right.bar([1, 2], [3.0, 1.0], label="three")
+        right.axhline(2)
+        plots.label(right, "(b) Second", "packets", "")
+        picture = pictures.write(figure, tmp_path, "x")
+    assert picture.alt == (
+        "(a) First. Mbit/s over time, s: one rises from 1 at 1 to 2 at 3, highest with 5 at 2; two stays at 4 from 1 to 3. "
+        "(b) Second. packets: three falls from 3 at 1 to 1 at 2."
+    )
+    rows = list(csv.reader((tmp_path / "x.csv").read_text(encoding="utf-8").splitlines()))
+    assert rows[0] == ["panel", "curve", "x", "y", "half_95"]
+    assert rows[2] == ["(a) First", "one", "2", "5", "0.2"]
+    assert len(rows) == 1 + 3 + 2 + 2
+    dark = (tmp_path / "x.dark.svg").read_text()
+    assert pictures.DARK["paper"] in dark
+    assert "#ffffff" not in dark
+
+
+def test_words_of_an_author_stand():
+    assert folders.study_at(folders.root() / "experiments" / "satellite-2005").short.startswith("Alamgir")
+    assert not any(study.short == study.title for study in folders.studies(folders.root() / "experiments"))
