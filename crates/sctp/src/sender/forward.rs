@@ -100,6 +100,7 @@ impl Sender {
         self.tell_delivered(cx);
         self.review_watched(cx, at);
         self.review_losses(cx);
+        self.review_overdue(cx);
         if self.special.as_ref().is_some_and(|special| special.passes_abandoned) {
             // The peer has answered, if not to data.
             for lane in self.lanes.rows_mut().iter_mut().filter(|lane| lane.space == at) {
