@@ -31,6 +31,8 @@ impl Options {
             c.extensions.address_types = true;
             // The scripts of others expect an INIT ACK to list all that its sender has.
             c.emulation.lists_all_extensions = true;
+            // "SCTP_NODELAY": "Turn on/off any Nagle-like algorithm" (RFC 6458, 8.1.5); it is on until a script says otherwise.
+            c.congestion.nagle = true;
         })
     }
 }

@@ -298,8 +298,8 @@ impl Endpoint {
         let Some(peer) = PeerInit::read(&init, &codes) else {
             self.stats.malformed += 1;
             if init.initiate_tag != 0 {
-                // "invalid parameter values ... it SHOULD respond with an ABORT chunk. It SHOULD also specify the cause" (5.1), as
-                // small as the INIT, with the INIT's own tag.
+                // "invalid parameter values ... it SHOULD respond with an ABORT chunk. It SHOULD also specify the cause" (5.1),
+                // with the INIT's own tag.
                 let cause = causes::protocol_violation("a malformed parameter");
                 self.reply(meta, init.initiate_tag, packet, |out| causes::write_abort(out, false, &cause));
             }

@@ -41,7 +41,9 @@ impl Sender {
     /// What has outlived its lifetime in flight is given up once a SACK reports it missing: it is not worth to be waited for until it
     /// counts as lost. "The sending SCTP MAY evaluate the lifetime of messages at anytime" (RFC 3758, 4.1, TR5).
     pub(super) fn review_overdue(&mut self, cx: &mut Context) {
-        let Some(special) = self.special.as_mut().filter(|special| !special.overdue.is_empty()) else { return };
+        let Some(special) = self.special.as_mut().filter(|special| !special.overdue.is_empty()) else {
+            return;
+        };
         let mut overdue = std::mem::take(&mut special.overdue);
         overdue.retain(|number| {
             let ticket = self.special.as_ref().and_then(|special| special.get(*number));
