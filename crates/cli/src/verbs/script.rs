@@ -81,12 +81,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 fn options(arguments: &Arguments) -> Result<Options, Failure> {
     let engine = &arguments.engine;
-    let Some(mut config) = Config::named(engine) else {
+    let Some(config) = Config::named(engine) else {
         let allowed = Config::PROFILES.join(", ");
         return Err(Failure::wrong(format!("--engine {engine}: unknown profile; allowed: {allowed}")));
     };
-    // A socket of a script has addresses of one family only, and says so.
-    config.extensions.address_types = true;
+    let mut config = Options::sockets(config);
     for (key, value) in &arguments.overrides {
         let value = value.trim_matches('"');
         config.set(key, value).map_err(|error| Failure::wrong(format!("--set: {error}")))?;

@@ -82,7 +82,8 @@ fn fixed(shape: &Shape, node: &Value, flags: u8, defaults: &Defaults, out: &mut 
     for field in shape.fixed {
         let key =
             if shape.name == "I_DATA" && field.key == "ppid" && flags & 2 == 0 { "fsn" } else { field.key };
-        let given = node.number_of(key);
+        // Both names stand for one place in the chunk (RFC 8260, 2.1), and scripts write the one that the flags do not call for.
+        let given = node.number_of(key).or_else(|| (key == "fsn").then(|| node.number_of("ppid")).flatten());
         if field.optional && given.is_none() {
             continue;
         }

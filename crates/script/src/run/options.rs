@@ -22,14 +22,28 @@ pub struct Options {
     pub seed: u64,
 }
 
+impl Options {
+    /// What sockets of scripts begin with where the stack is to have `config`.
+    #[must_use]
+    pub fn sockets(config: Config) -> Config {
+        config.with(|c| {
+            // A socket has addresses of one family only, and says so.
+            c.extensions.address_types = true;
+            // The scripts of others expect an INIT ACK to list all that its sender has.
+            c.emulation.lists_all_extensions = true;
+            // "SCTP_NODELAY": "Turn on/off any Nagle-like algorithm" (RFC 6458, 8.1.5); it is on until a script says otherwise.
+            c.congestion.nagle = true;
+        })
+    }
+}
+
 impl Default for Options {
     fn default() -> Self {
         Self {
             tolerance: Some(Duration::ZERO),
             strict: false,
             defined: Vec::new(),
-            // A socket has addresses of one family only, and says so.
-            config: Config::rfc9260().with(|c| c.extensions.address_types = true),
+            config: Self::sockets(Config::rfc9260()),
             ipv6: false,
             seed: 1,
         }

@@ -333,6 +333,7 @@ pub(crate) fn configure(config: &mut Config, name: &str, value: &Value) -> bool 
                 burst => MaxBurst::Clamp(burst.clamp(1, 65_535) as _),
             };
         }
+        "SCTP_NODELAY" => config.congestion.nagle = number(value) == Some(0),
         "SCTP_INTERLEAVING_SUPPORTED" => config.extensions.interleaving = number(value) != Some(0),
         "SCTP_RECONFIG_SUPPORTED" => config.extensions.reconfiguration = number(value) != Some(0),
         "SCTP_PR_SUPPORTED" => config.extensions.partial_reliability = number(value) != Some(0),
@@ -515,6 +516,7 @@ pub(crate) fn get(
             };
             record(vec![("assoc_value", burst)])
         }
+        "SCTP_NODELAY" => Value::Number(i64::from(!config.congestion.nagle)),
         "SCTP_INTERLEAVING_SUPPORTED" => flag(config.extensions.interleaving),
         "SCTP_RECONFIG_SUPPORTED" => flag(config.extensions.reconfiguration),
         "SCTP_PR_SUPPORTED" => flag(config.extensions.partial_reliability),

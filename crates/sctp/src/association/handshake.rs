@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anabranch_base::{Instant, SecretRng};
 use anabranch_wire::chunk::kind;
+use anabranch_wire::param::ForwardTsnSupported;
 use anabranch_wire::{ChecksumOut, Tsn};
 
 use super::control::Kind;
@@ -238,8 +239,14 @@ impl Association {
         self.return_unsent(dropped);
         let refused = self.sender.settle_reliability(&mut self.cx);
         self.return_unsent(refused);
-        if !init.unrecognized.is_empty() {
-            self.control.report(PathId::FIRST, causes::unrecognized_parameter(&init.unrecognized));
+        let mut unrecognized = init.unrecognized;
+        if init.offer.forward_tsn && !config.extensions.partial_reliability {
+            // "When a receiver of an INIT-ACK detects a Forward-TSN-Supported parameter and it does not support the Forward-TSN chunk
+            // type", it reports an unrecognized parameter (RFC 3758, 3.3.2): the peer says so though our INIT did not ask.
+            ForwardTsnSupported.emit(&mut unrecognized);
+        }
+        if !unrecognized.is_empty() {
+            self.control.report(PathId::FIRST, causes::unrecognized_parameter(&unrecognized));
         }
         self.control.cancel(Kind::Init);
         self.control.ask(Kind::CookieEcho, PathId::FIRST);

@@ -126,6 +126,9 @@ pub struct CongestionConfig {
     pub control: CongestionControl,
     /// First congestion window.
     pub initial_window: InitialWindow,
+    /// Whether what does not fill a packet waits while data is outstanding, as Nagle's algorithm for TCP has it. What waits when nothing
+    /// is outstanding any more leaves together.
+    pub nagle: bool,
     /// First slow-start threshold, bytes; `None`: the peer's first a_rwnd.
     pub initial_ssthresh: Option<u64>,
     /// Smallest ssthresh after a loss, in PMDCS (RFC 9260: 4; RFC 2960: 2).
@@ -247,6 +250,8 @@ pub struct EmulationConfig {
     pub timer_wheel: bool,
     /// Whether DATA may ride with COOKIE ECHO.
     pub data_with_cookie: bool,
+    /// Whether an INIT ACK lists all extensions that its sender has (usrsctp), or those that were agreed on.
+    pub lists_all_extensions: bool,
     /// Whether a chunk that fills the last hole is acknowledged at once (RFC 9260, 6.7), or like any other (Linux).
     pub sack_filled_hole: bool,
     /// What windows are counted in.

@@ -280,6 +280,13 @@ pub(super) static KEYS: &[Key] = &[
     key!(interleaving: extensions.interleaving, switch, shown, SWITCH, "I-DATA is offered; level 1 offers it in any case"),
     key!(ip_overhead: ip_overhead, count, shown, COUNT, "bytes of IPv4 header in front of SCTP; IPv6 adds 20, UDP 8"),
     key!(
+        lists_all_extensions: emulation.lists_all_extensions,
+        switch,
+        shown,
+        SWITCH,
+        "INIT ACK lists all extensions that its sender has (usrsctp), or those that were agreed on"
+    ),
+    key!(
         loss_detection: congestion.loss_detection,
         LossDetection::parse,
         shown,
@@ -327,6 +334,13 @@ pub(super) static KEYS: &[Key] = &[
         show_duration,
         DURATION,
         "how long a size is kept before a larger one is looked for: PMTU_RAISE_TIMER of RFC 8899"
+    ),
+    key!(
+        nagle: congestion.nagle,
+        switch,
+        shown,
+        SWITCH,
+        "what does not fill a packet waits while data is outstanding (RFC 6458, 8.1.5)"
     ),
     key!(outbound_streams: streams.outbound, count, shown, COUNT, "outbound streams asked for"),
     key!(

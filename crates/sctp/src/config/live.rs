@@ -22,6 +22,7 @@ const CHANGEABLE: &[&str] = &[
     "mtu_max_probes",
     "mtu_probe_timer",
     "mtu_raise_timer",
+    "nagle",
     "partial_delivery_bytes",
     "partial_delivery_point",
     "path_max_retrans",

@@ -102,6 +102,7 @@ impl Config {
                 control: CongestionControl::RENO,
                 initial_window: InitialWindow::Rfc9260,
                 // "The initial value of ssthresh SHOULD be arbitrarily high" (7.2.1).
+                nagle: false,
                 initial_ssthresh: Some(1 << 30),
                 ssthresh_floor: 4,
                 slow_start_limit: 1,
@@ -160,6 +161,7 @@ impl Config {
                 timer_tick: Duration::ZERO,
                 timer_wheel: false,
                 data_with_cookie: true,
+                lists_all_extensions: false,
                 sack_filled_hole: true,
                 window_unit: WindowUnit::Pmdcs,
                 flight_counts_headers: true,

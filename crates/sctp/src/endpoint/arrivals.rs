@@ -297,6 +297,12 @@ impl Endpoint {
         let codes = self.codes_for(meta.source.ip(), packet.header().source_port);
         let Some(peer) = PeerInit::read(&init, &codes) else {
             self.stats.malformed += 1;
+            if init.initiate_tag != 0 {
+                // "invalid parameter values ... it SHOULD respond with an ABORT chunk. It SHOULD also specify the cause" (5.1),
+                // with the INIT's own tag.
+                let cause = causes::protocol_violation("a malformed parameter");
+                self.reply(meta, init.initiate_tag, packet, |out| causes::write_abort(out, false, &cause));
+            }
             return;
         };
         // "If the value of the Initiate Tag in a received INIT chunk is found to be 0, the receiver MUST silently

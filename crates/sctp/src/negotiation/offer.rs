@@ -138,6 +138,7 @@ pub(crate) struct Offer {
     sf2007: Option<SubflowCapable>,
     zero_checksum: Option<u32>,
     adaptation: Option<u32>,
+    lists_all: bool,
 }
 
 impl Offer {
@@ -159,6 +160,7 @@ impl Offer {
             }),
             zero_checksum: config.extensions.zero_checksum.map(ErrorDetection::id),
             adaptation: config.extensions.adaptation_indication,
+            lists_all: config.emulation.lists_all_extensions,
         }
     }
 
@@ -196,17 +198,18 @@ impl Offer {
 
     /// The parameters of an INIT, or of the INIT ACK that answers `agreed`: "who answers an INIT puts SF-CAP into the INIT
     /// ACK only if the INIT had everything". Likewise it lists the extensions that were agreed on, no others: the INIT may have
-    /// lost its list on the way, and who sent it takes the INIT ACK for the answer to all that it said.
+    /// lost its list on the way, and who sent it takes the INIT ACK for the answer to all that it said. Some stacks list all that
+    /// they have (`lists_all_extensions`); what counts is then still what both said.
     pub(crate) fn write(&self, params: &mut ParamWriter<'_>, answers: Option<&Extensions>) {
         let sf = self.capability.as_ref().filter(|_| answers.is_none_or(|agreed| agreed.sf.is_some()));
         let mut types = match sf {
             Some(_) => agreement::chunk_types(&self.codes),
             None => Vec::new(),
         };
-        let interleaving = self.interleaving && answers.is_none_or(|agreed| agreed.interleaving);
-        let reconfiguration = self.reconfiguration && answers.is_none_or(|agreed| agreed.reconfiguration);
-        let partial_reliability =
-            self.partial_reliability && answers.is_none_or(|agreed| agreed.partial_reliability);
+        let lists = |agrees: fn(&Extensions) -> bool| self.lists_all || answers.is_none_or(agrees);
+        let interleaving = self.interleaving && lists(|agreed| agreed.interleaving);
+        let reconfiguration = self.reconfiguration && lists(|agreed| agreed.reconfiguration);
+        let partial_reliability = self.partial_reliability && lists(|agreed| agreed.partial_reliability);
         for (offered, kind) in [
             (interleaving, kind::I_DATA),
             (reconfiguration, kind::RE_CONFIG),

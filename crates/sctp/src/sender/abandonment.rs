@@ -30,21 +30,56 @@ impl Sender {
             };
             if ticket.queued || self.is_lost(number) {
                 self.abandon(cx, number);
+            } else if let Some(special) = &mut self.special {
+                special.overdue.push(number);
             }
         }
         self.tell_if_dry(cx);
         self.tell_writable(cx);
     }
 
+    /// What has outlived its lifetime in flight is given up once a SACK reports it missing: it is not worth to be waited for until it
+    /// counts as lost. "The sending SCTP MAY evaluate the lifetime of messages at anytime" (RFC 3758, 4.1, TR5).
+    pub(super) fn review_overdue(&mut self, cx: &mut Context) {
+        let Some(special) = self.special.as_mut().filter(|special| !special.overdue.is_empty()) else {
+            return;
+        };
+        let mut overdue = std::mem::take(&mut special.overdue);
+        overdue.retain(|number| {
+            let ticket = self.special.as_ref().and_then(|special| special.get(*number));
+            // The number may have been given to another message since.
+            if !ticket.is_some_and(|ticket| ticket.limit.has_passed(cx.now)) {
+                return false;
+            }
+            let missing = self.is_reported_missing(*number);
+            if missing {
+                self.abandon(cx, *number);
+            }
+            !missing
+        });
+        if let Some(special) = &mut self.special {
+            special.overdue.append(&mut overdue);
+        }
+    }
+
+    /// Whether a SACK has reported a chunk of a message missing that is in flight still.
+    fn is_reported_missing(&self, number: u32) -> bool {
+        self.has_chunk(number, |chunk| chunk.state == ChunkState::InFlight && chunk.missing > 0)
+    }
+
     /// Whether a chunk of a message is marked for retransmission.
     fn is_lost(&self, number: u32) -> bool {
+        self.has_chunk(number, |chunk| chunk.state == ChunkState::Lost)
+    }
+
+    fn has_chunk(&self, number: u32, wanted: impl Fn(&SentChunk) -> bool) -> bool {
         let Some(ticket) = self.special.as_ref().and_then(|special| special.get(number)) else {
             return false;
         };
         self.spaces.iter().any(|(at, space)| {
             ticket.numbers_in(at, &space.flight).any(|seq| {
                 let chunk = space.flight.get(seq);
-                chunk.is_some_and(|c| c.fragment.ticket == number && c.state == ChunkState::Lost)
+                chunk.is_some_and(|chunk| chunk.fragment.ticket == number && wanted(chunk))
             })
         })
     }
@@ -191,13 +226,13 @@ impl Sender {
             let Some(chunk) = space.flight.get(seq).filter(|chunk| chunk.fragment.ticket == number) else {
                 continue;
             };
-            let (id, state, size) = (chunk.lane, chunk.state, chunk.size());
+            let (id, state, size, missing) = (chunk.lane, chunk.state, chunk.size(), chunk.missing);
             space.flight.abandon(seq);
             let Some(lane) = self.lanes.get_mut(id) else { continue };
             match state {
                 ChunkState::InFlight => {
                     if let Some(special) = &mut self.special {
-                        special.watch(at, id, seq);
+                        special.watch(at, id, seq, missing);
                     }
                     lane.on_lost(size, 1);
                     lane.unacked = lane.unacked.saturating_sub(1);

@@ -7,7 +7,7 @@ use super::next::{First, Next};
 use super::scheduler::Candidate;
 use super::ssn;
 use crate::context::Context;
-use crate::ids::{LaneId, SubflowId};
+use crate::ids::{LaneId, PathId, SubflowId};
 
 impl Sender {
     /// The subflow whose data the next packet carries, if any may leave.
@@ -65,6 +65,9 @@ impl Sender {
             return None;
         }
         let (since, paced) = (subflow.out.waiting_since(), lane.pacer.is_some());
+        if cx.config.congestion.nagle && self.waits_for_more(cx, id, path) {
+            return None;
+        }
         if self.subflows.len() > 1 && !self.may_begin_or_go_on(cx, id) {
             return None;
         }
@@ -84,6 +87,18 @@ impl Sender {
         let probe = !self.fits_peer_window(cx, at, payload);
         let may = !paced || probe || !self.waits_for_pacer(cx, lane_id);
         may.then_some((next, since))
+    }
+
+    /// Whether what waits is too little for a packet while data is outstanding: "any Nagle-like algorithm" (RFC 6458, 8.1.5). What waits
+    /// when nothing is outstanding leaves, all of it.
+    #[inline(never)]
+    fn waits_for_more(&self, cx: &Context, id: SubflowId, path: PathId) -> bool {
+        let Some(subflow) = self.subflows.get(id).filter(|subflow| !subflow.flushes) else { return false };
+        self.has_data_in_flight() && subflow.out.queued_bytes() < self.packet_room(cx, path)
+    }
+
+    pub(super) fn has_data_in_flight(&self) -> bool {
+        self.lanes.rows().iter().any(|lane| lane.flight > 0)
     }
 
     /// Whether the pacer keeps the data of a lane back that may leave otherwise.

@@ -472,7 +472,11 @@ impl Flight {
         self.scratch.clear();
         let mut sorted = true;
         for block in gaps {
-            // Offsets count from the Cumulative TSN Ack, which is next_expected - 1; 0 would be that TSN itself.
+            // Offsets count from the Cumulative TSN Ack, which is next_expected - 1; 0 would be that TSN itself. A block of that TSN
+            // alone says nothing new, and the rest of the SACK counts.
+            if (block.start, block.end) == (0, 0) {
+                continue;
+            }
             if block.start == 0 || block.end < block.start {
                 return Err(BogusSack("a gap block ends before it starts, or starts at the cumulative TSN"));
             }

@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use anabranch_base::Duration;
-use anabranch_wire::PacketBuilder;
 use anabranch_wire::chunk::forward_tsn::{self, ForwardTsn, SkippedSsn};
 use anabranch_wire::chunk::i_forward_tsn::{self, IForwardTsn, Skipped};
 use anabranch_wire::chunk::sf_forward::{self, SfForward};
+use anabranch_wire::{Mid, PacketBuilder, Ssn};
 
 use super::Sender;
 use super::flight::{ChunkState, SentChunk};
@@ -21,6 +21,14 @@ const MOST_DELAY: Duration = Duration::from_millis(200);
 
 /// Bytes for a message that is skipped, where messages have identifiers; without them half of it.
 const ENTRY: usize = 8;
+
+/// The last message of a stream that the peer is to skip.
+struct Skip {
+    stream: u16,
+    unordered: bool,
+    mid: Mid,
+    ssn: Ssn,
+}
 
 impl Sender {
     /// Whether a FORWARD-TSN must leave.
@@ -100,6 +108,7 @@ impl Sender {
         self.tell_delivered(cx);
         self.review_watched(cx, at);
         self.review_losses(cx);
+        self.review_overdue(cx);
         if self.special.as_ref().is_some_and(|special| special.passes_abandoned) {
             // The peer has answered, if not to data.
             for lane in self.lanes.rows_mut().iter_mut().filter(|lane| lane.space == at) {
@@ -159,8 +168,9 @@ impl Sender {
             Framing::Sf2007 { .. } => return None,
         };
         let most = room.checked_sub(header)? / entry;
-        // "Each stream SHOULD only be reported once" (C4), with the last message of it.
-        let mut skipped = BTreeMap::new();
+        // "Each stream SHOULD only be reported once" (C4), with the last message of it; in the order in which they were given up.
+        let mut places = BTreeMap::new();
+        let mut skipped: Vec<Skip> = Vec::new();
         let first = space.flight.first();
         let mut point = first;
         for seq in first..self.advanced_point(at) {
@@ -168,11 +178,19 @@ impl Sender {
             // DATA has no number for what is unordered.
             let has_number = framing != Framing::Data || !fragment.unordered;
             if has_number && !self.is_of_before_reset(at, seq, fragment.stream) {
-                let key = (fragment.stream, fragment.unordered);
-                if skipped.len() >= most && !skipped.contains_key(&key) {
-                    break;
+                let skip = Skip {
+                    stream: fragment.stream,
+                    unordered: fragment.unordered,
+                    mid: fragment.mid,
+                    ssn: fragment.ssn(),
+                };
+                let next = skipped.len();
+                let place = *places.entry((skip.stream, skip.unordered)).or_insert(next);
+                match skipped.get_mut(place) {
+                    Some(earlier) => *earlier = skip,
+                    None if next >= most => break,
+                    None => skipped.push(skip),
                 }
-                skipped.insert(key, (fragment.mid, fragment.ssn()));
             }
             point = seq + 1;
         }
@@ -181,20 +199,14 @@ impl Sender {
         }
         let cumulative = space.tsn_of(point).sub(1);
         if framing == Framing::Data {
-            let list: Vec<SkippedSsn> = skipped
-                .iter()
-                .map(|((stream, _), (_, ssn))| SkippedSsn { stream: *stream, ssn: *ssn })
-                .collect();
+            let list: Vec<SkippedSsn> =
+                skipped.iter().map(|skip| SkippedSsn { stream: skip.stream, ssn: skip.ssn }).collect();
             forward_tsn::emit(out, cumulative, &list);
             return Some(point);
         }
         let list: Vec<Skipped> = skipped
             .iter()
-            .map(|((stream, unordered), (mid, _))| Skipped {
-                stream: *stream,
-                unordered: *unordered,
-                mid: *mid,
-            })
+            .map(|skip| Skipped { stream: skip.stream, unordered: skip.unordered, mid: skip.mid })
             .collect();
         match framing {
             Framing::Sf { fid, epoch, .. } => {

@@ -81,6 +81,7 @@ impl Sender {
         let before = packet.len();
         let Some(lane) = self.lanes.get(next.lane) else { return };
         let paced_from = lane.pacer.is_some().then_some(lane.flight);
+        let begins = cx.config.congestion.nagle && !self.has_data_in_flight();
         let lost = if lane.loss.any() { self.write_lost(cx, packet, limit, next) } else { 0 };
         let new = self.write_new(cx, packet, limit, next);
         if lost + new > 0 {
@@ -93,6 +94,7 @@ impl Sender {
                 self.scheduler.sent(next.subflow, subflow.weight, (packet.len() - before) as u64);
                 if is_new {
                     subflow.out.packet_ended();
+                    subflow.flushes = (subflow.flushes | begins) & !subflow.out.is_empty();
                 }
             }
             if let Some(lane) = self.lanes.get_mut(next.lane) {

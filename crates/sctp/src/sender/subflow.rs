@@ -36,6 +36,8 @@ pub(super) struct Subflow {
     pub(super) awaits_fid: bool,
     /// A message has begun to leave and has not ended.
     pub(super) begun: bool,
+    /// What waits may leave though it fills no packet, until nothing waits ([`nagle`](crate::config::CongestionConfig::nagle)).
+    pub(super) flushes: bool,
     /// `send` said Full on one of its streams: Writable is owed.
     pub(super) writable_owed: bool,
     pub(super) dscp: Dscp,
@@ -66,6 +68,7 @@ impl Subflow {
             life: Life::Open,
             awaits_fid: false,
             begun: false,
+            flushes: false,
             writable_owed: false,
             dscp: spec.dscp,
             priority: spec.priority,

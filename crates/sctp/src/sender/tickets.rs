@@ -43,11 +43,18 @@ impl Limit {
         }
     }
 
+    /// Whether it was a lifetime, and that is over.
+    pub(super) fn has_passed(self, now: Instant) -> bool {
+        matches!(self, Self::Until(end) if now >= end)
+    }
+
     /// Whether a chunk that was sent so often must not be sent again.
     pub(super) fn forbids(self, now: Instant, transmissions: u16) -> bool {
         match self {
             Self::None | Self::Priority(_) => false,
-            Self::Until(end) => now >= end,
+            // What has left before does not leave again at the very end of its lifetime: "Before transmitting or retransmitting ...
+            // If the lifetime of the message is expired, the SCTP sender MUST 'abandon' the message" (RFC 3758, 4.1, TR4).
+            Self::Until(end) => now + Duration::from_nanos(1) >= end,
             Self::Retransmissions(most) => transmissions > most,
         }
     }
@@ -115,6 +122,8 @@ pub(super) struct Special {
     pub(super) passes_abandoned: bool,
     /// Chunks that were given up in flight.
     watched: Vec<Watched>,
+    /// Tickets of what was in flight when its lifetime ended, and may be still.
+    pub(super) overdue: Vec<u32>,
     /// Policies of streams, and of those that have none of their own.
     pub(super) streams: BTreeMap<u16, Reliability>,
     pub(super) every_stream: Reliability,
@@ -328,9 +337,9 @@ impl Special {
         self.watched.clear();
     }
 
-    /// A chunk was given up in flight.
-    pub(super) fn watch(&mut self, at: SpaceId, lane: LaneId, seq: u64) {
-        self.watched.push(Watched { at, lane, seq, missing: 0 });
+    /// A chunk was given up in flight that so many reports had said was missing.
+    pub(super) fn watch(&mut self, at: SpaceId, lane: LaneId, seq: u64, missing: u8) {
+        self.watched.push(Watched { at, lane, seq, missing });
     }
 
     /// What a SACK for a space says of the chunks that were given up in flight: the first of each lane that so many reports say is
