@@ -23,6 +23,9 @@ const STUCK: u32 = 1_000_000;
 /// Number, time in ns, side that sent it, bytes with the IP header, text, whether it was lost.
 type Sent = (u64, u64, usize, usize, String, bool);
 
+/// Payload, stream, payload protocol identifier, unordered, time in ns.
+type Arrived = (Py<PyBytes>, u16, u32, bool, u64);
+
 /// Two endpoints, 0 and 1. 0 has asked for the association.
 #[pyclass(module = "anabranch._core")]
 pub(crate) struct Pair {
@@ -167,11 +170,7 @@ impl Pair {
     }
 
     /// The next message that has arrived: payload, stream, ppid, unordered, time in ns. None when there is none.
-    fn receive(
-        &mut self,
-        py: Python<'_>,
-        side: usize,
-    ) -> PyResult<Option<(Py<PyBytes>, u16, u32, bool, u64)>> {
+    fn receive(&mut self, py: Python<'_>, side: usize) -> PyResult<Option<Arrived>> {
         let Some(id) = self.ids.get(side).copied().flatten() else { return Ok(None) };
         loop {
             let Some(next) = self.association(side, id)?.receive() else { return Ok(None) };
