@@ -15,6 +15,8 @@ from .exhibits import Figure, Table
 from .plan import PlanError, Sweep
 from .results import Results
 
+FEW = 12
+"""So many values of an axis are written out below a figure."""
 KINDS = ("flow", "link", "group")
 """What a measure may be of."""
 
@@ -129,8 +131,10 @@ class Look:
                 axes.errorbar(x, means, yerr=halves, label=name, markersize=4.5, capsize=2.5, **look)
             axes.set_ylim(bottom=0)
             plots.label(axes, each.title, over.label if axes is panels[-1] else "", each.unit, log_x=log)
-            if not numeric:
-                axes.set_xticks(x, [str(value) for value in over.values])
+            if not numeric or (log and len(x) <= FEW):
+                # The values themselves, instead of powers of ten.
+                axes.set_xticks(x, [_text(value) for value in over.values])
+                axes.minorticks_off()
             if others:
                 axes.legend(title=", ".join(axis.label for axis in others))
         return drawn

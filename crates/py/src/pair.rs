@@ -23,6 +23,9 @@ const STUCK: u32 = 1_000_000;
 /// Number, time in ns, side that sent it, bytes with the IP header, text, whether it was lost.
 type Sent = (u64, u64, usize, usize, String, bool);
 
+/// Payload, stream, payload protocol identifier, unordered, time in ns.
+type Arrived = (Py<PyBytes>, u16, u32, bool, u64);
+
 /// Two endpoints, 0 and 1. 0 has asked for the association.
 /// Payload, stream, ppid, unordered, time in nanoseconds.
 type Arrived = (Py<PyBytes>, u16, u32, bool, u64);
