@@ -89,11 +89,11 @@ fn level_1_agrees_only_where_it_is_asked_for() {
     }
 }
 
-/// Without the configuration the parameter is recognized all the same, and not agreed on: its sender is not told of an error, in INIT ACK
-/// or in an ERROR chunk beside COOKIE ECHO.
+/// Without the configuration the parameter is not agreed on. In an INIT it is recognized all the same, and its sender is not told of an
+/// error; in an INIT ACK nobody asked for it, and the sender would count on it: an ERROR chunk beside COOKIE ECHO tells him.
 // rfc3758:3.3.2-1 rfc3758:3.3.2-2
 #[test]
-fn who_does_not_offer_it_does_not_complain() {
+fn who_does_not_offer_it_says_so() {
     let (pair, ..) = agreed(&config(true, false), &config(false, false));
     let packet = Packet::parse(&pair.log[1].bytes, Checksum::Ignore).unwrap();
     let Chunk::InitAck(init) = Chunk::parse(packet.chunks().next().unwrap().unwrap()).unwrap() else {
@@ -107,7 +107,10 @@ fn who_does_not_offer_it_does_not_complain() {
     let mut script = common::script::Script::calling(&config(false, false));
     script.pair.log.clear();
     script.init_ack_with(10, &[Param::ForwardTsnSupported(ForwardTsnSupported)]);
-    assert_eq!(script.pair.log.iter().map(Logged::kinds).collect::<Vec<_>>(), [[kind::COOKIE_ECHO]]);
+    assert_eq!(
+        script.pair.log.iter().map(Logged::kinds).collect::<Vec<_>>(),
+        [[kind::COOKIE_ECHO, kind::ERROR]]
+    );
 }
 
 /// RFC 3758, 3.3.3: the peer says that it does not recognize the parameter. "in cases where the initiation process has already completed,

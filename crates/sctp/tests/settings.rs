@@ -326,6 +326,7 @@ fn anything_may_change_at_any_time() {
                 ("subflow_scheduler", &["fcfs", "wrr", "priority", "wfq"]),
                 ("coupling", &["independent", "fcc(n)", "lia", "olia", "adaptive"]),
                 ("receive_window", &["3 kB", "20 kB", "1 MiB", "2 MiB"]),
+                ("nagle", &["true", "false"]),
                 ("partial_delivery_bytes", &["0 B", "1 B", "2500 B"]),
                 ("partial_delivery_point", &["1", "50"]),
                 ("send_buffer_counts", &["unsent", "unacknowledged"]),
@@ -336,7 +337,7 @@ fn anything_may_change_at_any_time() {
                 ("max_burst", &["off", "clamp 2"]),
                 ("rto_min", &["10 ms", "1 s"]),
                 ("dscp", &["0", "10"]),
-            ][pick(16)];
+            ][pick(17)];
             let value = values[pick(values.len() as u64)];
             let now = pair.now;
             let changed = match pick(2) {
