@@ -49,6 +49,8 @@ enum Verb {
     Listen(verbs::listen::Arguments),
     /// Begin an association over UDP: standard input goes to the peer.
     Connect(verbs::connect::Arguments),
+    /// Measure throughput and latency between two hosts.
+    Perf(verbs::perf::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -70,6 +72,7 @@ fn main() -> ExitCode {
         Verb::Script(arguments) => verbs::script::run(arguments),
         Verb::Listen(arguments) => verbs::listen::run(arguments),
         Verb::Connect(arguments) => verbs::connect::run(arguments),
+        Verb::Perf(arguments) => verbs::perf::run(arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -91,7 +94,7 @@ fn one_line(error: &clap::Error) -> String {
         if text.contains("pattern <") || text.contains("pattern [") {
             return "pattern: which verb? allowed: make, show, convert, help".to_owned();
         }
-        return "which verb? allowed: simulate, check, engines, pattern, decode, script, listen, connect, help".to_owned();
+        return "which verb? allowed: simulate, check, engines, pattern, decode, script, listen, connect, perf, help".to_owned();
     }
     let told = text.split("\nUsage:").next().unwrap_or(&text);
     let told = told.split("\nFor more information").next().unwrap_or(told);

@@ -6,5 +6,6 @@ pub(crate) mod decode;
 pub(crate) mod engines;
 pub(crate) mod listen;
 pub(crate) mod pattern;
+pub(crate) mod perf;
 pub(crate) mod script;
 pub(crate) mod simulate;
