@@ -51,6 +51,10 @@ enum Verb {
     Connect(verbs::connect::Arguments),
     /// Measure throughput and latency between two hosts.
     Perf(verbs::perf::Arguments),
+    /// Measure how long a handshake and heartbeats take.
+    Ping(verbs::ping::Arguments),
+    /// Say what this machine can do for SCTP, and how to make it do more.
+    Doctor(verbs::doctor::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -73,6 +77,8 @@ fn main() -> ExitCode {
         Verb::Listen(arguments) => verbs::listen::run(arguments),
         Verb::Connect(arguments) => verbs::connect::run(arguments),
         Verb::Perf(arguments) => verbs::perf::run(arguments),
+        Verb::Ping(arguments) => verbs::ping::run(arguments),
+        Verb::Doctor(arguments) => verbs::doctor::run(arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -94,7 +100,7 @@ fn one_line(error: &clap::Error) -> String {
         if text.contains("pattern <") || text.contains("pattern [") {
             return "pattern: which verb? allowed: make, show, convert, help".to_owned();
         }
-        return "which verb? allowed: simulate, check, engines, pattern, decode, script, listen, connect, perf, help".to_owned();
+        return "which verb? allowed: simulate, check, engines, pattern, decode, script, listen, connect, perf, ping, doctor, help".to_owned();
     }
     let told = text.split("\nUsage:").next().unwrap_or(&text);
     let told = told.split("\nFor more information").next().unwrap_or(told);

@@ -61,18 +61,18 @@ pub(super) fn cpu_seconds() -> f64 {
 
 /// Real time since it was made.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stopwatch(tokio::time::Instant);
+pub(crate) struct Stopwatch(tokio::time::Instant);
 
 impl Stopwatch {
-    pub(super) fn start() -> Self {
+    pub(crate) fn start() -> Self {
         Self(tokio::time::Instant::now())
     }
 
-    pub(super) fn time(self) -> Instant {
+    pub(crate) fn time(self) -> Instant {
         Instant::from_nanos(self.0.elapsed().as_nanos() as u64)
     }
 
-    pub(super) fn seconds(self) -> f64 {
+    pub(crate) fn seconds(self) -> f64 {
         self.time().as_secs_f64()
     }
 }
