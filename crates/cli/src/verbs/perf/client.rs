@@ -10,7 +10,7 @@ use bytes::Bytes;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{PORT, Stopwatch, cpu_seconds, kind};
+use super::common::{PORT, Stopwatch, cpu_seconds, kind};
 use crate::failure::Failure;
 use crate::live::{self, NetworkOptions};
 
