@@ -51,6 +51,12 @@ enum Verb {
     Listen(verbs::listen::Arguments),
     /// Begin an association over UDP: standard input goes to the peer.
     Connect(verbs::connect::Arguments),
+    /// Measure throughput and latency between two hosts.
+    Perf(verbs::perf::Arguments),
+    /// Measure how long a handshake and heartbeats take.
+    Ping(verbs::ping::Arguments),
+    /// Say what this machine can do for SCTP, and how to make it do more.
+    Doctor(verbs::doctor::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -72,6 +78,9 @@ fn main() -> ExitCode {
         Verb::Script(arguments) => verbs::script::run(arguments),
         Verb::Listen(arguments) => verbs::listen::run(arguments),
         Verb::Connect(arguments) => verbs::connect::run(arguments),
+        Verb::Perf(arguments) => verbs::perf::run(arguments),
+        Verb::Ping(arguments) => verbs::ping::run(arguments),
+        Verb::Doctor(arguments) => verbs::doctor::run(arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -93,7 +102,7 @@ fn one_line(error: &clap::Error) -> String {
         if text.contains("pattern <") || text.contains("pattern [") {
             return "pattern: which verb? allowed: make, show, convert, help".to_owned();
         }
-        return "which verb? allowed: simulate, check, engines, pattern, decode, script, listen, connect, help".to_owned();
+        return "which verb? allowed: simulate, check, engines, pattern, decode, script, listen, connect, perf, ping, doctor, help".to_owned();
     }
     let told = text.split("\nUsage:").next().unwrap_or(&text);
     let told = told.split("\nFor more information").next().unwrap_or(told);

@@ -103,7 +103,7 @@ fn wrong_options_and_files_end_with_2_and_one_line() {
     place.fails(
         &[],
         2,
-        "which verb? allowed: simulate, check, engines, pattern, decode, script, listen, connect, help",
+        "which verb? allowed: simulate, check, engines, pattern, decode, script, listen, connect, perf, ping, doctor, help",
     );
     place.fails(
         &["simulat", "x"],

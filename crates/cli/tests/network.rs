@@ -102,6 +102,75 @@ fn an_echo_comes_back_on_its_stream() {
 }
 
 #[test]
+fn ping_tells_handshake_and_heartbeats() {
+    let listener = Listener::start(&["--echo", "--count", "1"], Stdio::null());
+    let arguments = [
+        "ping",
+        "127.0.0.1:9000",
+        "--peer-udp-port",
+        &listener.udp,
+        "-c",
+        "3",
+        "-i",
+        "0.01",
+        "-W",
+        "20",
+        "--json",
+    ];
+    let pinged = anabranch(&arguments).output().expect("it starts");
+    assert!(pinged.status.success(), "{}", String::from_utf8_lossy(&pinged.stderr));
+    let told: serde_json::Value = serde_json::from_slice(&pinged.stdout).expect("JSON");
+    assert!(told["handshake_seconds"].as_f64().is_some_and(|time| time > 0.0), "{told}");
+    let trips = told["heartbeat_seconds"].as_array().expect("a list");
+    assert!(
+        trips.len() == 3 && trips.iter().all(|trip| trip.as_f64().is_some_and(|time| time > 0.0)),
+        "{told}"
+    );
+    let (said, ended) = listener.end();
+    assert!(ended.status.success(), "{said}");
+}
+
+#[test]
+fn perf_counts_on_both_sides() {
+    for more in [&["--message", "1 KiB", "--on-streams", "3", "--dscp", "1=46", "-P", "2"][..], &["-R"][..]] {
+        let clients = if more.len() > 1 { "2" } else { "1" };
+        let arguments = ["perf", "server", "--bind", "127.0.0.1", "--udp-port", "0", "--count", clients];
+        let mut server = anabranch(&arguments).spawn().expect("it starts");
+        let mut out = BufReader::new(server.stdout.take().expect("it is piped"));
+        let mut line = String::new();
+        out.read_line(&mut line).expect("it says where it is");
+        let udp = line.trim().rsplit(':').next().expect("a port").to_owned();
+        let arguments = [
+            &["perf", "client", "127.0.0.1", "--peer-udp-port", &udp, "-t", "0.5", "-i", "0.2", "--json"],
+            more,
+        ]
+        .concat();
+        let measured = anabranch(&arguments).output().expect("it starts");
+        assert!(measured.status.success(), "{}", String::from_utf8_lossy(&measured.stderr));
+        let told: serde_json::Value = serde_json::from_slice(&measured.stdout).expect("JSON");
+        let number = |of: &serde_json::Value| of.as_f64().expect("a number");
+        assert!(told["intervals"].as_array().is_some_and(|intervals| intervals.len() >= 2), "{told}");
+        let (sent, arrived) =
+            (number(&told["end"]["sum_sent"]["bytes"]), number(&told["end"]["sum_received"]["bytes"]));
+        // Probes that come back count as sent, and not as data that has arrived.
+        assert!(arrived > 0.0 && sent >= arrived && sent < arrived * 1.1 + 100_000.0, "{told}");
+        assert!(number(&told["end"]["cpu"]["ns_per_byte"]) > 0.0, "{told}");
+        let mut rest = String::new();
+        out.read_to_string(&mut rest).expect("text");
+        assert!(server.wait().expect("it ends").success(), "{rest}");
+    }
+}
+
+#[test]
+fn the_doctor_says_what_is_there() {
+    let told = anabranch(&["doctor", "--json"]).output().expect("it starts");
+    assert!(told.status.success());
+    let told: serde_json::Value = serde_json::from_slice(&told.stdout).expect("JSON");
+    let findings = told["findings"].as_array().expect("a list");
+    assert!(findings.len() >= 8 && findings.iter().all(|finding| finding["ok"].is_boolean()), "{told}");
+}
+
+#[test]
 fn errors_say_what_is_wrong() {
     let fails = |arguments: &[&str], code: i32, says: &str| {
         let output = anabranch(arguments).output().expect("it starts");

@@ -147,7 +147,7 @@ async fn a_peer_whose_process_is_gone_is_known_to_be_at_the_next_packet() {
         assert_eq!(ends, 1, "{events:?}");
         // What was sent, and not delivered, can be taken back.
         let back = ours.command(|association, _| association.receive_unacknowledged());
-        assert_eq!(back.flatten().map(|message| message.into_bytes()), Some("hello?".into()));
+        assert_eq!(back.flatten().map(anabranch_sctp::Undelivered::into_bytes), Some("hello?".into()));
     })
     .await;
 }
@@ -369,6 +369,7 @@ async fn dropping_the_last_handle_delivers_and_ends() {
 }
 
 #[tokio::test]
+#[allow(clippy::disallowed_methods, reason = "it is what a machine does that sleeps")]
 async fn a_driver_that_comes_late_does_no_harm() {
     in_time(async {
         let (server, at) = server_with(impatient());

@@ -1,0 +1,364 @@
+//! The client: sends as fast as it may, tells each interval, and at the end what both sides have counted.
+
+use std::io::Write;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use anabranch_live::{Association, ENCAPSULATION_PORT, Endpoint, Message};
+use anabranch_sctp::Dscp;
+use bytes::Bytes;
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::common::{PORT, Stopwatch, cpu_seconds, kind};
+use crate::failure::Failure;
+use crate::live::{self, NetworkOptions};
+
+#[derive(Args, Debug)]
+pub(crate) struct Arguments {
+    /// Host, and SCTP port if it is not 5201
+    #[arg(value_name = "HOST[:PORT]")]
+    target: String,
+    /// UDP port of the server
+    #[arg(long, value_name = "PORT", default_value_t = ENCAPSULATION_PORT)]
+    peer_udp_port: u16,
+    /// Seconds to send for
+    #[arg(short, long, value_name = "SECONDS", default_value_t = 10.0)]
+    time: f64,
+    /// Seconds between lines
+    #[arg(short, long, value_name = "SECONDS", default_value_t = 1.0)]
+    interval: f64,
+    /// Associations at the same time
+    #[arg(short = 'P', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    parallel: u16,
+    /// Size of messages
+    #[arg(short, long, value_name = "SIZE", default_value = "16 KiB", value_parser = live::size)]
+    message: usize,
+    /// Streams to send on by turns; with --dscp the first streams have code points of their own
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    on_streams: u16,
+    /// Code point of a stream, as STREAM=DSCP; a subflow of its own. May be given more than once
+    #[arg(long, value_name = "STREAM=DSCP", value_parser = marked)]
+    dscp: Vec<(u16, u8)>,
+    /// Bytes a second and association at most, such as 1 MB; as fast as it goes otherwise
+    #[arg(short, long, value_name = "SIZE", value_parser = live::size)]
+    bandwidth: Option<usize>,
+    /// The server sends
+    #[arg(short = 'R', long)]
+    reverse: bool,
+    /// Print JSON: one object with `start`, `intervals` and `end`
+    #[arg(short = 'J', long)]
+    json: bool,
+    #[command(flatten)]
+    network: NetworkOptions,
+}
+
+fn marked(text: &str) -> Result<(u16, u8), String> {
+    let wrong = || "write STREAM=DSCP, such as 1=46".to_owned();
+    let (stream, mark) = text.split_once('=').ok_or_else(wrong)?;
+    let mark: u8 = mark.parse().ok().filter(|mark| *mark < 64).ok_or("a code point is 0 to 63")?;
+    Ok((stream.parse().map_err(|_| wrong())?, mark))
+}
+
+/// One association, and what is known of it.
+struct Flow {
+    _endpoint: Endpoint,
+    association: Association,
+    received: Arc<Mutex<Received>>,
+}
+
+/// What has come back.
+#[derive(Default)]
+struct Received {
+    bytes: u64,
+    /// Round trips of messages that were sent back, seconds.
+    latencies: Vec<f64>,
+    /// What the server has counted.
+    server: Option<Value>,
+}
+
+impl Flow {
+    fn received(&self) -> MutexGuard<'_, Received> {
+        lock(&self.received)
+    }
+
+    /// Bytes that have gone the way that is measured.
+    fn bytes(&self, reverse: bool) -> u64 {
+        let came = self.received().bytes;
+        if reverse {
+            came
+        } else {
+            self.association.snapshot().map_or(0, |all| all.stats.payload_bytes_unique)
+        }
+    }
+}
+
+fn lock(received: &Mutex<Received>) -> MutexGuard<'_, Received> {
+    received.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let with_port = if arguments.target.rsplit_once(':').is_some_and(|(host, port)| {
+        !host.ends_with(':') && port.parse::<u16>().is_ok() && (!host.contains(':') || host.ends_with(']'))
+    }) {
+        arguments.target.clone()
+    } else {
+        format!("{}:{PORT}", arguments.target)
+    };
+    let target = live::resolve(&with_port, arguments.peer_udp_port)?;
+    if arguments.time.is_nan()
+        || arguments.time <= 0.0
+        || arguments.interval.is_nan()
+        || arguments.interval <= 0.0
+    {
+        return Err(Failure::wrong("--time and --interval are more than 0 seconds"));
+    }
+    let runtime = live::runtime()?;
+    let measured = runtime.block_on(async {
+        let mut flows = Vec::new();
+        let mut begun = Vec::new();
+        for _ in 0..arguments.parallel {
+            let before = Stopwatch::start();
+            let (endpoint, association) = live::connect(&arguments.network, target.clone(), 0).await?;
+            begun.push(before.seconds());
+            flows.push(Flow { _endpoint: endpoint, association, received: Arc::default() });
+        }
+        measure(arguments, flows, &begun).await
+    });
+    runtime.shutdown_background();
+    let text = measured?;
+    std::io::stdout().lock().write_all(text.as_bytes()).map_err(|error| Failure::printing(&error))
+}
+
+async fn measure(arguments: &Arguments, flows: Vec<Flow>, begun: &[f64]) -> Result<String, Failure> {
+    let (watch, cpu) = (Stopwatch::start(), cpu_seconds());
+    for flow in &flows {
+        for (stream, mark) in &arguments.dscp {
+            let Some(mark) = Dscp::new(*mark) else { continue };
+            let set =
+                flow.association.command(|association, now| association.set_stream_dscp(now, *stream, mark));
+            if let Some(Err(error)) = set {
+                return Err(Failure::wrong(format!("--dscp {stream}={}: {error}", mark.get())));
+            }
+        }
+        tokio::spawn(read(flow.association.clone(), watch, Arc::clone(&flow.received)));
+    }
+    let mut senders = tokio::task::JoinSet::new();
+    for flow in &flows {
+        let (association, message) = (flow.association.clone(), arguments.message);
+        if arguments.reverse {
+            let ask = Message { ppid: kind::REVERSE, ..Message::new(0, message.to_string().into()) };
+            association.send(ask).await.map_err(Failure::failed)?;
+        } else {
+            let (time, streams, bandwidth) = (arguments.time, arguments.on_streams, arguments.bandwidth);
+            senders.spawn(async move { send(association, watch, time, message, streams, bandwidth).await });
+        }
+        let last = arguments.on_streams - 1;
+        tokio::spawn(probe(flow.association.clone(), last, watch, arguments.time));
+    }
+    let intervals = tell_intervals(arguments, &flows, watch).await?;
+    while let Some(done) = senders.join_next().await {
+        if let Ok(Err(error)) = done {
+            return Err(Failure::failed(error));
+        }
+    }
+    finish(arguments, &flows, begun, intervals, watch, cpu).await
+}
+
+async fn send(
+    association: Association,
+    watch: Stopwatch,
+    time: f64,
+    size: usize,
+    streams: u16,
+    bandwidth: Option<usize>,
+) -> Result<(), anabranch_live::SendError> {
+    let payload = Bytes::from(vec![0xa5; size]);
+    let (mut stream, mut sent) = (0, 0usize);
+    loop {
+        let now = watch.seconds();
+        if now >= time {
+            return Ok(());
+        }
+        if let Some(bandwidth) = bandwidth {
+            let due = sent as f64 / bandwidth as f64;
+            if due > now {
+                tokio::time::sleep(Duration::from_secs_f64((due - now).min(time))).await;
+                continue;
+            }
+        }
+        // The clock is asked once for many small messages.
+        for _ in 0..(65_536 / size).clamp(1, 64) {
+            association.send(Message { ppid: kind::DATA, ..Message::new(stream, payload.clone()) }).await?;
+            sent += size;
+            stream = (stream + 1) % streams;
+        }
+    }
+}
+
+/// Sends a small message every 10 ms that comes back, with the time in it.
+async fn probe(association: Association, stream: u16, watch: Stopwatch, time: f64) {
+    while watch.seconds() < time {
+        let now = watch.time().as_nanos().to_be_bytes();
+        let message = Message { ppid: kind::ECHO, ..Message::new(stream, Bytes::copy_from_slice(&now)) };
+        if association.send(message).await.is_err() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+async fn read(association: Association, watch: Stopwatch, received: Arc<Mutex<Received>>) {
+    while let Ok(Some(message)) = association.recv().await {
+        match message.ppid {
+            kind::ECHO => {
+                if let Ok(sent) = <[u8; 8]>::try_from(&message.into_bytes()[..]) {
+                    let trip = watch.time().as_nanos().saturating_sub(u64::from_be_bytes(sent));
+                    lock(&received).latencies.push(trip as f64 / 1e9);
+                }
+            }
+            kind::END => lock(&received).server = serde_json::from_slice(&message.into_bytes()).ok(),
+            _ => lock(&received).bytes += message.len() as u64,
+        }
+    }
+}
+
+/// What one association has done between two times.
+fn interval(number: usize, flow: &Flow, from: f64, to: f64, bytes: u64, retransmitted: u64) -> Value {
+    let stats = flow.association.snapshot().map(|all| all.stats);
+    json!({
+        "association": number + 1,
+        "start": from,
+        "end": to,
+        "seconds": to - from,
+        "bytes": bytes,
+        "bits_per_second": bytes as f64 * 8.0 / (to - from).max(1e-9),
+        "retransmits": retransmitted,
+        "cwnd": stats.as_ref().map(|stats| stats.cwnd),
+        "srtt_seconds": stats.and_then(|stats| stats.srtt).map(anabranch_base::Duration::as_secs_f64),
+    })
+}
+
+fn retransmissions(flow: &Flow) -> u64 {
+    flow.association.snapshot().map_or(0, |all| all.stats.retransmissions)
+}
+
+async fn tell_intervals(
+    arguments: &Arguments,
+    flows: &[Flow],
+    watch: Stopwatch,
+) -> Result<Vec<Value>, Failure> {
+    let mut intervals = Vec::new();
+    let (mut from, mut next) = (0.0, arguments.interval);
+    let mut before: Vec<(u64, u64)> = flows.iter().map(|_| (0, 0)).collect();
+    while from < arguments.time {
+        let left = next.min(arguments.time) - watch.seconds();
+        tokio::time::sleep(Duration::from_secs_f64(left.max(0.0))).await;
+        let to = watch.seconds();
+        let mut lines = Vec::new();
+        for (number, (flow, before)) in flows.iter().zip(&mut before).enumerate() {
+            let now = (flow.bytes(arguments.reverse), retransmissions(flow));
+            lines.push(interval(number, flow, from, to, now.0 - before.0, now.1 - before.1));
+            *before = now;
+        }
+        if !arguments.json {
+            say_lines(&lines)?;
+        }
+        let bytes: u64 = lines.iter().filter_map(|line| line["bytes"].as_u64()).sum();
+        let rate = bytes as f64 * 8.0 / (to - from).max(1e-9);
+        intervals.push(json!({
+            "associations": lines,
+            "sum": { "start": from, "end": to, "seconds": to - from, "bytes": bytes, "bits_per_second": rate },
+        }));
+        (from, next) = (to, next + arguments.interval);
+    }
+    Ok(intervals)
+}
+
+fn say_lines(lines: &[Value]) -> Result<(), Failure> {
+    let mut text = String::new();
+    for line in lines {
+        text.push_str(&format!(
+            "[{:>3}] {:>6.2}-{:<6.2} s  {:>10}  {:>12}  retr {:>5}  cwnd {}\n",
+            line["association"],
+            line["start"].as_f64().unwrap_or(0.0),
+            line["end"].as_f64().unwrap_or(0.0),
+            live::amount(line["bytes"].as_f64().unwrap_or(0.0)),
+            live::rate(line["bits_per_second"].as_f64().unwrap_or(0.0)),
+            line["retransmits"],
+            live::amount(line["cwnd"].as_f64().unwrap_or(0.0)),
+        ));
+    }
+    std::io::stdout().lock().write_all(text.as_bytes()).map_err(|error| Failure::printing(&error))
+}
+
+/// Waits until all has arrived, asks the server what it has counted, and tells all.
+async fn finish(
+    arguments: &Arguments,
+    flows: &[Flow],
+    begun: &[f64],
+    intervals: Vec<Value>,
+    watch: Stopwatch,
+    cpu: f64,
+) -> Result<String, Failure> {
+    let patience = watch.seconds() + 60.0;
+    for flow in flows {
+        let dry =
+            || flow.association.command(|association, _| association.buffered_bytes(None)).unwrap_or(0) == 0;
+        while !dry() && watch.seconds() < patience {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let end = Message { ppid: kind::END, ..Message::new(0, Bytes::from_static(b"end")) };
+        flow.association.send(end).await.map_err(Failure::failed)?;
+    }
+    for flow in flows {
+        while flow.received().server.is_none() && watch.seconds() < patience {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+    let (seconds, cpu) = (watch.seconds(), cpu_seconds() - cpu);
+    let sent: u64 = flows.iter().map(|flow| flow.bytes(arguments.reverse)).sum();
+    let servers: Vec<Value> = flows.iter().filter_map(|flow| flow.received().server.clone()).collect();
+    let of_servers = |key: &'static str| servers.iter().filter_map(move |told| told[key].as_f64());
+    let arrived = if arguments.reverse { sent as f64 } else { of_servers("bytes").sum() };
+    let remote_cpu = of_servers("cpu_seconds").fold(0.0, f64::max);
+    let mut trips: Vec<f64> = flows.iter().flat_map(|flow| flow.received().latencies.clone()).collect();
+    trips.sort_by(f64::total_cmp);
+    let part =
+        |percent: usize| trips.get((trips.len() * percent / 100).min(trips.len().saturating_sub(1))).copied();
+    for flow in flows {
+        arguments.network.write_stats(&flow.association)?;
+        flow.association.abort(b"measured");
+    }
+    let per_byte = (cpu + remote_cpu) * 1e9 / arrived.max(1.0);
+    let end = json!({
+        "sum_sent": { "seconds": seconds, "bytes": sent, "bits_per_second": sent as f64 * 8.0 / seconds, "retransmits": flows.iter().map(retransmissions).sum::<u64>() },
+        "sum_received": { "seconds": seconds, "bytes": arrived, "bits_per_second": arrived * 8.0 / seconds },
+        "cpu": { "host_seconds": cpu, "remote_seconds": remote_cpu, "ns_per_byte": per_byte },
+        "latency_seconds": { "samples": trips.len(), "p50": part(50), "p90": part(90), "p99": part(99), "max": trips.last() },
+        "servers": servers,
+    });
+    if arguments.json {
+        let start = json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "target": arguments.target,
+            "handshake_seconds": begun,
+            "seconds": arguments.time, "associations": flows.len(), "message": arguments.message,
+            "streams": arguments.on_streams, "reverse": arguments.reverse,
+        });
+        return Ok(format!("{:#}\n", json!({ "start": start, "intervals": intervals, "end": end })));
+    }
+    let ms =
+        |seconds: Option<f64>| seconds.map_or("-".to_owned(), |seconds| format!("{:.3} ms", seconds * 1e3));
+    Ok(format!(
+        "sent {} in {seconds:.2} s, {}; arrived {}\nhandshake {}; message there and back: median {}, 90 % {}, 99 % {}, longest {}\nCPU {cpu:.2} s here, {remote_cpu:.2} s there: {per_byte:.2} ns a byte\n",
+        live::amount(sent as f64),
+        live::rate(sent as f64 * 8.0 / seconds),
+        live::amount(arrived),
+        ms(begun.first().copied()),
+        ms(part(50)),
+        ms(part(90)),
+        ms(part(99)),
+        ms(trips.last().copied()),
+    ))
+}

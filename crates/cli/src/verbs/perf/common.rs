@@ -1,0 +1,50 @@
+//! What client and server of a measurement have in common.
+
+use anabranch_base::Instant;
+
+/// SCTP port, as iperf3 has it for TCP.
+pub(crate) const PORT: u16 = 5201;
+
+/// What a message is for: its payload protocol identifier.
+pub(crate) mod kind {
+    /// It is thrown away.
+    pub(crate) const DATA: u32 = 0;
+    /// It is sent back.
+    pub(crate) const ECHO: u32 = 1;
+    /// The client has sent all. It is answered with what the server has counted, as JSON.
+    pub(crate) const END: u32 = 2;
+    /// The server is to send messages of the size that stands in it until the client ends the association.
+    pub(crate) const REVERSE: u32 = 3;
+}
+
+/// CPU time of this process, all threads, user and system, seconds. 0 where it is not known.
+pub(crate) fn cpu_seconds() -> f64 {
+    #[cfg(target_os = "linux")]
+    {
+        use nix::sys::resource::{UsageWho, getrusage};
+        use nix::sys::time::TimeValLike;
+        if let Ok(usage) = getrusage(UsageWho::RUSAGE_SELF) {
+            let micros = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
+            return micros as f64 / 1e6;
+        }
+    }
+    0.0
+}
+
+/// Real time since it was made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stopwatch(tokio::time::Instant);
+
+impl Stopwatch {
+    pub(crate) fn start() -> Self {
+        Self(tokio::time::Instant::now())
+    }
+
+    pub(crate) fn time(self) -> Instant {
+        Instant::from_nanos(self.0.elapsed().as_nanos() as u64)
+    }
+
+    pub(crate) fn seconds(self) -> f64 {
+        self.time().as_secs_f64()
+    }
+}

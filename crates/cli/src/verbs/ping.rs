@@ -1,0 +1,107 @@
+//! `anabranch ping HOST:PORT`: how long a handshake and heartbeats take.
+
+use std::io::Write;
+use std::time::Duration;
+
+use anabranch_live::{Association, ENCAPSULATION_PORT};
+use clap::Args;
+use serde_json::json;
+
+use crate::failure::Failure;
+use crate::live::{self, NetworkOptions};
+use crate::verbs::perf::Stopwatch;
+
+/// Whom.
+#[derive(Args, Debug)]
+pub(crate) struct Arguments {
+    /// Host and SCTP port
+    #[arg(value_name = "HOST:PORT")]
+    target: String,
+    /// UDP port of the peer
+    #[arg(long, value_name = "PORT", default_value_t = ENCAPSULATION_PORT)]
+    peer_udp_port: u16,
+    /// How many heartbeats
+    #[arg(short, long, value_name = "N", default_value_t = 4)]
+    count: u32,
+    /// Seconds between heartbeats
+    #[arg(short, long, value_name = "SECONDS", default_value_t = 0.2)]
+    interval: f64,
+    /// Seconds to wait for an answer
+    #[arg(short = 'W', long, value_name = "SECONDS", default_value_t = 1.0)]
+    wait: f64,
+    /// Print JSON: one object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    network: NetworkOptions,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let target = live::resolve(&arguments.target, arguments.peer_udp_port)?;
+    let seconds = |time: f64| time.is_finite() && (0.0..=86_400.0).contains(&time);
+    if !seconds(arguments.interval) || !seconds(arguments.wait) {
+        return Err(Failure::wrong("--interval and --wait are 0 to 86400 seconds"));
+    }
+    live::runtime()?.block_on(async {
+        let watch = Stopwatch::start();
+        let (endpoint, association) = live::connect(&arguments.network, target, 0).await?;
+        let handshake = watch.seconds();
+        let name = live::name(&association);
+        if !arguments.json {
+            say(&format!("{name}: handshake {:.3} ms\n", handshake * 1e3))?;
+        }
+        // Probes of the path MTU are heartbeats, too.
+        association.command(|association, now| association.set(now, "mtu_discovery", "icmp"));
+        let mut trips = Vec::new();
+        for number in 1..=arguments.count {
+            let trip = heartbeat(&association, arguments.wait).await?;
+            if !arguments.json {
+                match trip {
+                    Some(trip) => say(&format!("{name}: heartbeat {number} {:.3} ms\n", trip * 1e3))?,
+                    None => say(&format!("{name}: heartbeat {number} without an answer\n"))?,
+                }
+            }
+            trips.push(trip);
+            if number < arguments.count {
+                tokio::time::sleep(Duration::from_secs_f64(arguments.interval)).await;
+            }
+        }
+        if arguments.json {
+            let told = json!({ "peer": name, "handshake_seconds": handshake, "heartbeat_seconds": trips });
+            say(&format!("{told:#}\n"))?;
+        }
+        arguments.network.write_stats(&association)?;
+        association.command(|association, now| {
+            association.shutdown(now);
+        });
+        endpoint.close(Duration::from_secs(2)).await;
+        if trips.iter().any(Option::is_none) {
+            return Err(Failure::failed("a heartbeat was not answered"));
+        }
+        Ok(())
+    })
+}
+
+fn say(what: &str) -> Result<(), Failure> {
+    std::io::stdout().lock().write_all(what.as_bytes()).map_err(|error| Failure::printing(&error))
+}
+
+/// Seconds until a HEARTBEAT is answered.
+async fn heartbeat(association: &Association, patience: f64) -> Result<Option<f64>, Failure> {
+    let answers = || association.snapshot().map_or(0, |all| all.control.received.heartbeat_ack);
+    let (before, watch) = (answers(), Stopwatch::start());
+    let address = association.remote().map(|remote| remote.ip());
+    let asked =
+        association.command(|association, now| address.map(|to| association.request_heartbeat(now, to)));
+    if let Some(Some(Err(error))) = asked {
+        return Err(Failure::failed(error));
+    }
+    while watch.seconds() < patience {
+        if answers() > before {
+            return Ok(Some(watch.seconds()));
+        }
+        // A timer of the runtime is a millisecond at least.
+        tokio::task::yield_now().await;
+    }
+    Ok(None)
+}
