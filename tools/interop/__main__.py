@@ -18,6 +18,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--peer", action="append", default=[], help="only this peer; may be repeated")
     parser.add_argument("--case", action="append", default=[], help="only this case; may be repeated")
     parser.add_argument("--quick", action="store_true", help="the peers that are crates, and five cases")
+    parser.add_argument("--no-build", action="store_true", help="the drivers as they were built last")
     parser.add_argument("--out", type=Path, default=peers.ROOT / "out" / "interop")
     parser.add_argument("--jobs", type=int, default=2, help="cases at a time (default 2)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the relay")
@@ -45,6 +46,7 @@ def main() -> int:
     if arguments.quick:
         wanted = [peer for peer in wanted if peer.crates_only]
         chosen = [case for case in chosen if case.quick]
+    peers.BUILDS = not arguments.no_build
     arguments.out.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     commands, missing = _build(wanted)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +16,8 @@ PEERS = ROOT / "benches" / "peers"
 BUILT = ROOT / "target" / "peers"
 PROFILE = "interop"
 """Of cargo; measurements take "release"."""
+BUILDS = True
+"""Whether anything is built, or the drivers are there already."""
 
 
 class BuildError(Exception):
@@ -36,6 +40,12 @@ class Peer:
     """Cases that it cannot play when it connects."""
     no_shutdown: bool = False
     """It never begins a shutdown: the other side does."""
+    address: str = "127.0.0.1"
+    """IP address of its driver."""
+    host: str = "127.0.0.1"
+    """IP address at which it reaches this machine."""
+    alone: threading.Lock | None = None
+    """Held while it plays, if only one of it can at a time."""
     crates_only: bool = True
     """Whether nothing but crates is needed to build it."""
 
@@ -46,6 +56,8 @@ class Peer:
 
 
 def _run(command: list[str], where: Path) -> None:
+    if not BUILDS:
+        return
     try:
         done = subprocess.run(command, cwd=where, capture_output=True, text=True, check=False)
     except FileNotFoundError as error:
@@ -104,6 +116,23 @@ def _aiortc() -> list[str]:
     return [str(python), str(PEERS / "aiortc" / "driver.py")]
 
 
+def _linux() -> list[str]:
+    need("cc", "gcc")
+    need("linux.uml", "user-mode-linux")
+    need("busybox", "busybox-static")
+    need("ip", "iproute2")
+    need("ethtool", "ethtool")
+    if os.geteuid() != 0 or not Path("/dev/net/tun").exists():
+        raise BuildError("a guest needs a TAP device, and that needs root")
+    if not Path("/usr/include/netinet/sctp.h").exists():
+        raise BuildError("netinet/sctp.h is missing: apt-get install libsctp-dev")
+    program = BUILT / "c" / "peer-linux"
+    program.parent.mkdir(parents=True, exist_ok=True)
+    flags = ["-DKERNEL", "-O2", "-static", "-Wall", "-Wextra", "-std=gnu11"]
+    _run(["cc", *flags, "usrsctp.c", "-o", str(program), "-lsctp", "-lpthread"], PEERS / "c")
+    return [sys.executable, str(PEERS / "linux" / "guest.py"), str(program)]
+
+
 def _usrsctp() -> list[str]:
     need("cc", "gcc")
     if not Path("/usr/include/usrsctp.h").exists():
@@ -154,6 +183,9 @@ ALL: list[Peer] = [
         "webrtc-sctp 0.17.2, of webrtc-rs (tokio)",
         _crate("webrtc-sctp"),
         cannot=WEBRTC_RS,
+        cannot_listen={
+            "reset": "once the peer has reset a stream, its read answers nothing: what is unread is lost"
+        },
         cannot_connect={"shutdown": QUEUE_LOST, **SMALL_PATH},
     ),
     Peer("pion", "pion/sctp 1.11.3 (Go)", _pion, cannot_connect=SMALL_PATH, crates_only=False),
@@ -175,6 +207,17 @@ ALL: list[Peer] = [
             **SMALL_PATH,
         },
         no_shutdown=True,
+        crates_only=False,
+    ),
+    Peer(
+        "linux",
+        "the SCTP of Linux 6.1, in a guest (user-mode Linux)",
+        _linux,
+        cannot={"zero-checksum": NO_ZERO},
+        cannot_connect=SMALL_PATH,
+        address="10.77.0.2",
+        host="10.77.0.1",
+        alone=threading.Lock(),
         crates_only=False,
     ),
 ]
