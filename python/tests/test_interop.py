@@ -155,6 +155,13 @@ def test_the_matrix_shows_every_cell(tmp_path):
     assert len(json.loads((tmp_path / "matrix.json").read_text())["cells"]) == 3
 
 
+def test_a_later_run_replaces_its_own_cells_only(tmp_path):
+    first = [run.Cell("handshake", "pion", "listen", "fail"), run.Cell("abort", "pion", "listen", "pass")]
+    matrix.save(tmp_path, cases.CASES, first, {}, "first")
+    again = matrix.merged(tmp_path, [run.Cell("handshake", "pion", "listen", "pass")])
+    assert {(cell.case, cell.state) for cell in again} == {("handshake", "pass"), ("abort", "pass")}
+
+
 def test_reasons_name_cases_that_exist():
     names = {one.name for one in cases.CASES}
     assert len(names) == len(cases.CASES)

@@ -301,6 +301,7 @@ CASES: list[Case] = [
         "the streams begin anew half way (RFC 6525)",
         _with(transferred(), _ssn_began_anew),
         connect=("--send", "40", "--size", "500", "--streams", "2", "--reset", *END),
+        ours=("--set", "outbound_streams=16"),
         wire=True,
     ),
     Case(
@@ -350,10 +351,11 @@ CASES: list[Case] = [
     ),
     Case(
         "blackhole",
-        "4 MB at a round trip of 600 ms; 5 s on, 2 s off",
+        "12 MB at a round trip of 40 ms, window 64 KiB; 5 s on, 2 s off",
         _with(transferred(), _went_dark),
-        connect=("--send", "1000", "--size", "4000", *END),
-        relay=("--delay", "300", "--blackout", "5000:2000"),
+        connect=("--send", "3000", "--size", "4000", *END),
+        listen=("--window", "65536"),
+        relay=("--delay", "20", "--blackout", "5000:2000"),
         deadline=180,
         wire=True,
     ),

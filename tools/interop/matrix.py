@@ -6,6 +6,7 @@ import html
 import json
 from pathlib import Path
 
+from . import peers
 from .cases import Case
 from .run import Cell
 
@@ -95,6 +96,15 @@ def as_html(cases: list[Case], cells: list[Cell], about: dict[str, str], head: s
         f"<table><thead><tr><th></th>{names}</tr><tr><th></th>{roles}</tr></thead>"
         f"<tbody>{''.join(rows)}</tbody></table></html>"
     )
+
+
+def merged(out: Path, cells: list[Cell]) -> list[Cell]:
+    """These cells, and those of the last run that they do not replace; in the order of the peers."""
+    last = out / "matrix.json"
+    found = _lookup([Cell(**cell) for cell in json.loads(last.read_text())["cells"]] if last.exists() else [])
+    found.update(_lookup(cells))
+    order = [peer.name for peer in peers.ALL]
+    return sorted(found.values(), key=lambda cell: order.index(cell.peer))
 
 
 def save(out: Path, cases: list[Case], cells: list[Cell], about: dict[str, str], head: str) -> None:

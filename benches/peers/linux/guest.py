@@ -36,6 +36,7 @@ for module in {modules}; do [ -f "$module" ] && $B insmod "$module" 2>/dev/null;
 $B ip link set lo up
 $B ip link set vec0 up
 $B ip addr add {guest}/24 dev vec0
+$B sleep 1
 # Its driver drops what the kernel leaves to be cut later.
 {ethtool} -K vec0 gso off tso off tx off 2>/dev/null
 for setting in {settings}; do echo "${{setting#*=}}" > /proc/sys/net/sctp/"${{setting%%=*}}"; done
@@ -85,7 +86,7 @@ def main() -> int:
         )
         init.chmod(0o755)
         kernel = ["linux.uml", "mem=256M", "rootfstype=hostfs", "rootflags=/", "ro", "quiet", f"init={init}"]
-        kernel += ["con=null", "con0=null,fd:1", f"vec0:transport=tap,ifname={TAP},depth=128,gro=0"]
+        kernel += ["con=null", "con0=null,fd:1", f"vec0:transport=tap,ifname={TAP},depth=128,gro=0,mac=02:00:00:00:00:02"]
         guest = subprocess.Popen(
             kernel, stdin=subprocess.DEVNULL, start_new_session=True, env={**os.environ, "TMPDIR": room}
         )
