@@ -38,6 +38,8 @@ class Peer:
     """Cases that it cannot play when it listens."""
     cannot_connect: dict[str, str] = field(default_factory=dict)
     """Cases that it cannot play when it connects."""
+    connects: bool = True
+    """Whether its driver can be the side that connects."""
     no_shutdown: bool = False
     """It never begins a shutdown: the other side does."""
     address: str = "127.0.0.1"
@@ -51,6 +53,8 @@ class Peer:
 
     def reason(self, case: str, role: str) -> str | None:
         """Why this peer cannot play the case in that role."""
+        if role == "connect" and not self.connects:
+            return "not done: in some boots a guest that connects sends no INIT"
         by_role = self.cannot_listen if role == "listen" else self.cannot_connect
         return self.cannot.get(case) or by_role.get(case)
 
@@ -169,6 +173,7 @@ ALL: list[Peer] = [
         "sctp-proto 0.10.8, of str0m",
         _crate("sctp-proto"),
         cannot=WEBRTC_RS,
+        cannot_listen={"udp-port": FIXED_PORT},
         cannot_connect={"shutdown": QUEUE_LOST, **SMALL_PATH},
     ),
     Peer(
@@ -176,6 +181,7 @@ ALL: list[Peer] = [
         "rtc-sctp 0.21.1, of webrtc-rs (sans-I/O)",
         _crate("rtc-sctp"),
         cannot=WEBRTC_RS,
+        cannot_listen={"udp-port": FIXED_PORT},
         cannot_connect={"shutdown": QUEUE_LOST, **SMALL_PATH},
     ),
     Peer(
@@ -184,7 +190,9 @@ ALL: list[Peer] = [
         _crate("webrtc-sctp"),
         cannot=WEBRTC_RS,
         cannot_listen={
-            "reset": "once the peer has reset a stream, its read answers nothing: what is unread is lost"
+            "corruption": "in SHUTDOWN-RECEIVED it takes neither SACK nor the Cumulative TSN Ack of SHUTDOWN (seed 1)",
+            "pr-sctp": "when FORWARD-TSN has skipped a message it acknowledges nothing more (seed 1)",
+            "reset": "once the peer has reset a stream, its read answers nothing: what is unread is lost",
         },
         cannot_connect={"shutdown": QUEUE_LOST, **SMALL_PATH},
     ),
@@ -214,7 +222,7 @@ ALL: list[Peer] = [
         "the SCTP of Linux 6.1, in a guest (user-mode Linux)",
         _linux,
         cannot={"zero-checksum": NO_ZERO},
-        cannot_connect=SMALL_PATH,
+        connects=False,
         address="10.77.0.2",
         host="10.77.0.1",
         alone=threading.Lock(),

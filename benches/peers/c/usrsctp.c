@@ -251,6 +251,12 @@ static void write_all(struct socket *so)
 	free(message);
 }
 
+static void *close_socket(void *argument)
+{
+	usrsctp_close(argument);
+	return NULL;
+}
+
 /* Whether it has closed the socket. */
 static int finish_association(struct socket *so)
 {
@@ -265,10 +271,13 @@ static int finish_association(struct socket *so)
 		/* Closing without lingering aborts (RFC 6458, 8.1.4). */
 		struct linger none = {.l_onoff = 1, .l_linger = 0};
 		set(so, SOL_SOCKET, SO_LINGER, &none, sizeof(none), "SO_LINGER");
-		usrsctp_close(so);
 		pthread_mutex_lock(&lock);
 		end(&report.lost);
 		pthread_mutex_unlock(&lock);
+		/* The reader may hold it up for ever. */
+		pthread_t closer;
+		pthread_create(&closer, NULL, close_socket, so);
+		usleep(200000);
 		return 1;
 	}
 	pthread_mutex_lock(&lock);
