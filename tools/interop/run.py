@@ -71,7 +71,10 @@ class Driver:
         assert self.process.stdin is not None
         self.process.stdin.close()
         if not self._until(lambda: False, 3.0):
-            self.process.kill()
+            # A guest ends its kernel first.
+            self.process.terminate()
+            if not self._until(lambda: False, 1.0):
+                self.process.kill()
         self.process.wait()
         self.log.close()
 

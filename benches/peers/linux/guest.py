@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 TAP, HOST, GUEST = "anabranch0", "10.77.0.1", "10.77.0.2"
@@ -57,6 +58,10 @@ def network() -> None:
         subprocess.run(["ip", "tuntap", "add", "dev", TAP, "mode", "tap"], check=True)
     subprocess.run(["ip", "addr", "replace", f"{HOST}/24", "dev", TAP], check=True)
     subprocess.run(["ip", "link", "set", TAP, "up"], check=True)
+    # While an earlier guest has it, this one would have no network.
+    until = time.monotonic() + 5
+    while Path(f"/sys/class/net/{TAP}/carrier").read_text().strip() == "1" and time.monotonic() < until:
+        time.sleep(0.05)
 
 
 def main() -> int:
@@ -86,7 +91,11 @@ def main() -> int:
         )
         init.chmod(0o755)
         kernel = ["linux.uml", "mem=256M", "rootfstype=hostfs", "rootflags=/", "ro", "quiet", f"init={init}"]
-        kernel += ["con=null", "con0=null,fd:1", f"vec0:transport=tap,ifname={TAP},depth=128,gro=0,mac=02:00:00:00:00:02"]
+        kernel += [
+            "con=null",
+            "con0=null,fd:1",
+            f"vec0:transport=tap,ifname={TAP},depth=128,gro=0,mac=02:00:00:00:00:02",
+        ]
         guest = subprocess.Popen(
             kernel, stdin=subprocess.DEVNULL, start_new_session=True, env={**os.environ, "TMPDIR": room}
         )
