@@ -50,6 +50,10 @@ def main() -> int:
         wanted = [peer for peer in wanted if peer.crates_only]
         chosen = [case for case in chosen if case.quick]
     peers.BUILDS = not arguments.no_build
+    try:
+        peers.need("tshark", "tshark")
+    except peers.BuildError as error:
+        raise SystemExit(str(error)) from error
     arguments.out.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     commands, missing = _build(wanted)
