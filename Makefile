@@ -18,7 +18,7 @@ FUZZ_SECONDS ?= 60
 .PHONY: help demo test test-rust test-python build wheel venv lint rfc-doc bench bench-peers instructions soak exhaustive fuzz interop interop-quick report reference studies clean
 
 help: ## this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-13s %s\n", $$1, $$2 }'
 
 demo: build ## build, run the satellite study, print its table, write out/report/index.html
 	@$(LAB) run $(STUDY) --jobs $(JOBS) $(FLAGS)

@@ -76,6 +76,15 @@ def test_a_transfer_is_whole_in_order_and_ends_gracefully(change, said):
     assert said is None or any(said in problem for problem in problems), problems
 
 
+def test_a_lost_shutdown_complete_excuses_the_side_that_waits_for_it():
+    ends = {"connecting": report(), "listening": report(graceful=0, deadline=True)}
+    lost = packet(1, (wire.SHUTDOWN_COMPLETE,), fate="dropped")
+    assert case("loss").check(outcome(**ends)) != []
+    assert case("loss").check(outcome(**ends, packets=[lost])) == []
+    neither = {"connecting": report(graceful=0), "listening": report(graceful=0)}
+    assert case("loss").check(outcome(**neither, packets=[lost])) == ["neither side ended gracefully"]
+
+
 def test_what_never_shows_on_the_wire_fails():
     data = [packet(1, (wire.DATA,))]
     assert case("i-data").check(outcome(packets=data)) == [
@@ -106,7 +115,9 @@ def test_a_case_that_changed_nothing_has_shown_nothing():
     assert case("corruption").check(outcome(relay={"corrupted": 0})) != []
     assert case("corruption").check(outcome(relay={"corrupted": 3})) == []
     assert case("small-path").check(outcome(packets=[packet(1, (0,), length=1472)])) != []
-    assert case("small-path").check(outcome(packets=[packet(1, (4, 132), length=1472), packet(2, (0,))])) == []
+    assert (
+        case("small-path").check(outcome(packets=[packet(1, (4, 132), length=1472), packet(2, (0,))])) == []
+    )
 
 
 def test_a_stack_that_never_shuts_down_leaves_it_to_the_other_side():
@@ -135,11 +146,20 @@ def test_the_matrix_shows_every_cell(tmp_path):
     text = matrix.as_text(chosen, cells).splitlines()
     assert text[1].split() == ["handshake", "ok/-"]
     assert text[2].split() == ["abort", "FAIL/"]
+    assert "| handshake | ok / - |" in matrix.as_markdown(chosen, cells)
+    assert "| <none> | pion, handshake (connects) |" in matrix.as_markdown(chosen, cells)
     matrix.save(tmp_path, chosen, cells, {"pion": "Go"}, "now")
     page = (tmp_path / "matrix.html").read_text()
     assert "&lt;none&gt;" in page
     assert page.count('class="fail"') == 1
     assert len(json.loads((tmp_path / "matrix.json").read_text())["cells"]) == 3
+
+
+def test_a_later_run_replaces_its_own_cells_only(tmp_path):
+    first = [run.Cell("handshake", "pion", "listen", "fail"), run.Cell("abort", "pion", "listen", "pass")]
+    matrix.save(tmp_path, cases.CASES, first, {}, "first")
+    again = matrix.merged(tmp_path, [run.Cell("handshake", "pion", "listen", "pass")])
+    assert {(cell.case, cell.state) for cell in again} == {("handshake", "pass"), ("abort", "pass")}
 
 
 def test_reasons_name_cases_that_exist():

@@ -18,6 +18,10 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--peer", action="append", default=[], help="only this peer; may be repeated")
     parser.add_argument("--case", action="append", default=[], help="only this case; may be repeated")
     parser.add_argument("--quick", action="store_true", help="the peers that are crates, and five cases")
+    parser.add_argument(
+        "--merge", action="store_true", help="keep the cells of the last run that are not played again"
+    )
+    parser.add_argument("--no-build", action="store_true", help="the drivers as they were built last")
     parser.add_argument("--out", type=Path, default=peers.ROOT / "out" / "interop")
     parser.add_argument("--jobs", type=int, default=2, help="cases at a time (default 2)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the relay")
@@ -45,6 +49,11 @@ def main() -> int:
     if arguments.quick:
         wanted = [peer for peer in wanted if peer.crates_only]
         chosen = [case for case in chosen if case.quick]
+    peers.BUILDS = not arguments.no_build
+    try:
+        peers.need("tshark", "tshark")
+    except peers.BuildError as error:
+        raise SystemExit(str(error)) from error
     arguments.out.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     commands, missing = _build(wanted)
@@ -67,15 +76,20 @@ def main() -> int:
     with ThreadPoolExecutor(max_workers=arguments.jobs) as pool:
         cells = list(pool.map(one, tasks))
     head = f"{time.strftime('%Y-%m-%d %H:%M')} UTC, seed {arguments.seed}, {time.monotonic() - began:.0f} s"
+    failed = [cell for cell in cells if cell.state == "fail"]
+    passed = sum(cell.state == "pass" for cell in cells)
+    summary = f"{passed} passed, {len(failed)} failed, {len(cells) - passed - len(failed)} cannot be played"
+    if arguments.merge:
+        cells = matrix.merged(arguments.out, cells)
+        chosen = [case for case in all_cases.CASES if any(cell.case == case.name for cell in cells)]
+        wanted = [peer for peer in peers.ALL if any(cell.peer == peer.name for cell in cells)]
     matrix.save(arguments.out, chosen, cells, {peer.name: peer.about for peer in wanted}, head)
     print("\n" + matrix.as_text(chosen, cells))
     print(
         "\n(each pair: the peer listens / the peer connects; - means that it cannot, with the reason in matrix.html)"
     )
     print(arguments.out / "matrix.html")
-    failed = [cell for cell in cells if cell.state == "fail"]
-    passed = sum(cell.state == "pass" for cell in cells)
-    print(f"{passed} passed, {len(failed)} failed, {len(cells) - passed - len(failed)} cannot be played")
+    print(summary)
     return 1 if failed else 0
 
 

@@ -77,7 +77,16 @@ def _gone(outcome: Outcome) -> list[str]:
     return problems
 
 
+def _last_word_lost(outcome: Outcome) -> bool:
+    """Whether a SHUTDOWN COMPLETE was lost. Who has sent it has forgotten the association: some stacks answer nothing then, and some
+    do not know the T bit of the answer (RFC 9260, 8.4), so that the other side never learns of the end."""
+    return any(not p.arrived and wire.SHUTDOWN_COMPLETE in p.chunks for p in outcome.packets)
+
+
 def _ended(outcome: Outcome, times: int = 1) -> list[str]:
+    if _last_word_lost(outcome):
+        graceful = outcome.connecting["graceful"] + outcome.listening["graceful"]
+        return [] if graceful else ["neither side ended gracefully"]
     problems = _gone(outcome)
     for role, report in (("connecting", outcome.connecting), ("listening", outcome.listening)):
         if report["graceful"] != times:
@@ -178,7 +187,8 @@ def _up(outcome: Outcome) -> list[str]:
 
 def _restarted(outcome: Outcome) -> list[str]:
     problems = _same(outcome.connecting, outcome.listening, "digest", "to the listening side")
-    if outcome.listening["restarts"] != 1:
+    # Some peers take the second association for one of its own, which serves as well.
+    if outcome.ours == "listen" and outcome.listening["restarts"] != 1:
         problems.append(f"{outcome.listening['restarts']} restarts on the listening side in place of one")
     return problems
 
@@ -227,6 +237,7 @@ CASES: list[Case] = [
         listen=BACK,
         relay=("--drop", "0.02"),
         deadline=90,
+        wire=True,
         quick=True,
     ),
     Case(
@@ -242,6 +253,7 @@ CASES: list[Case] = [
         connect=("--send", "1000", "--size", "1500", "--unordered", *END),
         relay=("--drop", "0.01"),
         deadline=60,
+        wire=True,
     ),
     Case(
         "fragments",
@@ -290,6 +302,7 @@ CASES: list[Case] = [
         "the streams begin anew half way (RFC 6525)",
         _with(transferred(), _ssn_began_anew),
         connect=("--send", "40", "--size", "500", "--streams", "2", "--reset", *END),
+        ours=("--set", "outbound_streams=16"),
         wire=True,
     ),
     Case(
@@ -318,6 +331,7 @@ CASES: list[Case] = [
         listen=BACK,
         relay=("--corrupt", "0.02"),
         deadline=90,
+        wire=True,
     ),
     Case(
         "reordering",
@@ -338,11 +352,13 @@ CASES: list[Case] = [
     ),
     Case(
         "blackhole",
-        "4 MB at a round trip of 600 ms; 5 s on, 2 s off",
+        "12 MB at a round trip of 40 ms, window 64 KiB; 5 s on, 2 s off",
         _with(transferred(), _went_dark),
-        connect=("--send", "1000", "--size", "4000", *END),
-        relay=("--delay", "300", "--blackout", "5000:2000"),
+        connect=("--send", "3000", "--size", "4000", *END),
+        listen=("--window", "65536"),
+        relay=("--delay", "20", "--blackout", "5000:2000"),
         deadline=180,
+        wire=True,
     ),
     Case(
         "restart",

@@ -6,6 +6,7 @@ import html
 import json
 from pathlib import Path
 
+from . import peers
 from .cases import Case
 from .run import Cell
 
@@ -43,6 +44,30 @@ def as_text(cases: list[Case], cells: list[Cell]) -> str:
     return "\n".join(lines)
 
 
+def as_markdown(cases: list[Case], cells: list[Cell]) -> str:
+    """A table, and below it why what is not `ok` is not."""
+    peers, found = _peers(cells), _lookup(cells)
+    lines = ["| case | " + " | ".join(peers) + " |", "|---|" + "---|" * len(peers)]
+    reasons: dict[str, list[str]] = {}
+    for case in cases:
+        row = []
+        for peer in peers:
+            pair = [found.get((case.name, peer, role)) for role in ("listen", "connect")]
+            row.append(" / ".join(SIGNS[cell.state] if cell else "" for cell in pair))
+            for cell in pair:
+                if cell and cell.state == "cannot":
+                    where = f"{peer}, {case.name}" + (
+                        "" if all(c and c.state == "cannot" for c in pair) else f" ({cell.role}s)"
+                    )
+                    reasons.setdefault(cell.why[0], [])
+                    if where not in reasons[cell.why[0]]:
+                        reasons[cell.why[0]].append(where)
+        lines.append(f"| {case.name} | " + " | ".join(row) + " |")
+    lines += ["", "| why not | where |", "|---|---|"]
+    lines += [f"| {why} | {'; '.join(where)} |" for why, where in reasons.items()]
+    return "\n".join(lines) + "\n"
+
+
 def as_html(cases: list[Case], cells: list[Cell], about: dict[str, str], head: str) -> str:
     """A page of its own."""
     peers, found = _peers(cells), _lookup(cells)
@@ -73,8 +98,18 @@ def as_html(cases: list[Case], cells: list[Cell], about: dict[str, str], head: s
     )
 
 
+def merged(out: Path, cells: list[Cell]) -> list[Cell]:
+    """These cells, and those of the last run that they do not replace; in the order of the peers."""
+    last = out / "matrix.json"
+    found = _lookup([Cell(**cell) for cell in json.loads(last.read_text())["cells"]] if last.exists() else [])
+    found.update(_lookup(cells))
+    order = [peer.name for peer in peers.ALL]
+    return sorted(found.values(), key=lambda cell: order.index(cell.peer))
+
+
 def save(out: Path, cases: list[Case], cells: list[Cell], about: dict[str, str], head: str) -> None:
     """Writes matrix.html and matrix.json."""
     (out / "matrix.html").write_text(as_html(cases, cells, about, head))
+    (out / "matrix.md").write_text(as_markdown(cases, cells))
     content = {"head": head, "peers": about, "cells": [cell.as_json() for cell in cells]}
     (out / "matrix.json").write_text(json.dumps(content, indent=1) + "\n")

@@ -71,7 +71,10 @@ class Driver:
         assert self.process.stdin is not None
         self.process.stdin.close()
         if not self._until(lambda: False, 3.0):
-            self.process.kill()
+            # A guest ends its kernel first.
+            self.process.terminate()
+            if not self._until(lambda: False, 1.0):
+                self.process.kill()
         self.process.wait()
         self.log.close()
 
@@ -143,12 +146,20 @@ def play_often(
     case: Case, peer: Peer, role: str, commands: dict[str, list[str]], out: Path, seed: int = 1
 ) -> Cell:
     """Plays a case as often as it says."""
+    if peer.alone:
+        with peer.alone:
+            cells = [play(case, peer, role, commands, out, seed + n, f"-{n}") for n in range(case.times)]
+        return _worst(case, cells)
     if case.times == 1:
         return play(case, peer, role, commands, out, seed)
     with ThreadPoolExecutor(max_workers=10) as pool:
         cells = list(
             pool.map(lambda n: play(case, peer, role, commands, out, seed + n, f"-{n}"), range(case.times))
         )
+    return _worst(case, cells)
+
+
+def _worst(case: Case, cells: list[Cell]) -> Cell:
     worst = next((cell for cell in cells if cell.state != "pass"), cells[0])
     failed = sum(cell.state == "fail" for cell in cells)
     if failed:
@@ -173,7 +184,11 @@ def play(
     cell = Cell(case.name, peer.name, role, "fail", seed=seed)
     connect, listen = turned(case) if peer.no_shutdown and role == "connect" else (case.connect, case.listen)
     began = time.monotonic()
-    near, far, from_, to = (f"{HOST}:{port}" for port in free_ports(4))
+    ports = free_ports(4)
+    theirs = 2 if role == "connect" else 3
+    hosts = [HOST] * 4
+    hosts[theirs], hosts[theirs - 2] = peer.address, peer.host
+    near, far, from_, to = (f"{host}:{port}" for host, port in zip(hosts, ports, strict=True))
     capture = stem.with_suffix(".pcapng") if case.capture else None
     relay_command = [*commands["relay"], "--near", near, "--far", far, "--from", from_, "--to", to]
     relay_command += ["--seed", str(seed), *case.relay]

@@ -192,7 +192,9 @@ class Driver:
             if not sctp.up:
                 return
             stream, payload = number % self.plan.streams, self.message(number)
-            await sctp._send(stream, BINARY, payload, max_retransmits=self.plan.rtx, ordered=not self.plan.unordered)
+            await sctp._send(
+                stream, BINARY, payload, max_retransmits=self.plan.rtx, ordered=not self.plan.unordered
+            )
             self.sent.message(stream, payload)
             self.last = time.monotonic()
 
@@ -274,7 +276,7 @@ async def main() -> None:
         await asyncio.wait_for(everything(), plan.deadline)
         driver.print(False)
         await loop.run_in_executor(None, sys.stdin.read)
-    except asyncio.TimeoutError:
+    except TimeoutError:
         driver.print(True)
     pump.cancel()
     sys.stdout.flush()

@@ -94,4 +94,9 @@ static inline void usrsctp_sysctl_set_sctp_ecn_enable(uint32_t on)
 	(void)on;
 }
 
+static inline void usrsctp_sysctl_set_sctp_no_csum_on_loopback(uint32_t on)
+{
+	(void)on;
+}
+
 #endif

@@ -107,6 +107,7 @@ static void *read_all(void *argument)
 	struct socket *so = argument;
 	size_t room = 1 << 20;
 	char *buffer = malloc(room);
+	ssize_t len = 0;
 	usleep((useconds_t)plan.pause * 1000);
 	for (;;) {
 		struct sctp_rcvinfo info;
@@ -114,7 +115,7 @@ static void *read_all(void *argument)
 		unsigned int infotype = 0;
 		int flags = 0;
 		memset(&info, 0, sizeof(info));
-		ssize_t len = usrsctp_recvv(so, buffer, room, NULL, &fromlen, &info, &infolen, &infotype, &flags);
+		len = usrsctp_recvv(so, buffer, room, NULL, &fromlen, &info, &infolen, &infotype, &flags);
 		if (len < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
 		if (len <= 0)
@@ -134,8 +135,9 @@ static void *read_all(void *argument)
 	int error = errno;
 	free(buffer);
 	pthread_mutex_lock(&lock);
+	/* The kernel says by the end of what can be read that the peer has shut down. */
 	if (!over)
-		end(error == ECONNRESET ? &report.aborted : &report.lost);
+		end(len == 0 ? &report.graceful : error == ECONNRESET ? &report.aborted : &report.lost);
 	pthread_mutex_unlock(&lock);
 	return NULL;
 }
@@ -181,6 +183,11 @@ static struct socket *open_socket(void)
 		struct sctp_event event = {.se_assoc_id = SCTP_FUTURE_ASSOC, .se_type = events[at], .se_on = 1};
 		set(so, IPPROTO_SCTP, SCTP_EVENT, &event, sizeof(event), "SCTP_EVENT");
 	}
+#ifdef KERNEL
+	/* Bound to address and port, a socket that connects sends no INIT over vec0. */
+	if (plan.connects)
+		return so;
+#endif
 	struct sockaddr_in local = plan.local;
 	/* The other end of an association may still be there: the side that connects takes any port. */
 	local.sin_port = plan.connects && plan.associations > 1 ? 0 : htons(PORT);
@@ -244,6 +251,12 @@ static void write_all(struct socket *so)
 	free(message);
 }
 
+static void *close_socket(void *argument)
+{
+	usrsctp_close(argument);
+	return NULL;
+}
+
 /* Whether it has closed the socket. */
 static int finish_association(struct socket *so)
 {
@@ -258,10 +271,13 @@ static int finish_association(struct socket *so)
 		/* Closing without lingering aborts (RFC 6458, 8.1.4). */
 		struct linger none = {.l_onoff = 1, .l_linger = 0};
 		set(so, SOL_SOCKET, SO_LINGER, &none, sizeof(none), "SO_LINGER");
-		usrsctp_close(so);
 		pthread_mutex_lock(&lock);
 		end(&report.lost);
 		pthread_mutex_unlock(&lock);
+		/* The reader may hold it up for ever. */
+		pthread_t closer;
+		pthread_create(&closer, NULL, close_socket, so);
+		usleep(200000);
 		return 1;
 	}
 	pthread_mutex_lock(&lock);
@@ -318,6 +334,8 @@ int main(int argc, char **argv)
 	report.sent.quiet = report.received.quiet = plan.quiet;
 	usrsctp_init(ntohs(plan.local.sin_port), NULL, NULL);
 	usrsctp_sysctl_set_sctp_ecn_enable(0);
+	/* Otherwise it neither computes nor looks at checksums here. */
+	usrsctp_sysctl_set_sctp_no_csum_on_loopback(0);
 	report.cpu_at_start = cpu_ns(NULL);
 	struct socket *listener = NULL;
 	if (!plan.connects) {

@@ -33,7 +33,8 @@ impl Anabranch {
         let mut config = Config::for_networks().with(|c| {
             c.mtu = plan.mtu + HEADERS;
             c.path_mtu.base = c.path_mtu.base.min(c.mtu);
-            c.streams.outbound = plan.streams;
+            // As many as the other side may use, so that a reset of its streams finds ours.
+            c.streams.outbound = plan.streams.max(16);
             // SACKs come in bunches on a real socket; with Max.Burst each bunch would let four packets go.
             c.pacing.enabled = true;
             c.extensions.reconfiguration = true;
