@@ -11,16 +11,18 @@ mod failure;
 mod files;
 mod load;
 mod qlog;
+mod results;
 mod runs;
 mod statistics;
 mod table;
+mod terminal;
 mod verbs;
 
 use std::io::Write;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use failure::Failure;
 
@@ -46,6 +48,10 @@ enum Verb {
     Decode(verbs::decode::Arguments),
     /// Run packet scripts in packetdrill's dialect against the SCTP stack.
     Script(verbs::script::Arguments),
+    /// Print the completions of a shell.
+    Completions(verbs::completions::Completions),
+    /// Write manual pages into a directory.
+    Man(verbs::completions::Man),
 }
 
 fn main() -> ExitCode {
@@ -56,6 +62,11 @@ fn main() -> ExitCode {
             let _ = error.print();
             return ExitCode::SUCCESS;
         }
+        Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            // The whole help: who gives no verb knows none.
+            let _ = error.print();
+            return ExitCode::from(2);
+        }
         Err(error) => return report(&Failure::wrong(one_line(&error))),
     };
     let done = match &arguments.verb {
@@ -65,6 +76,8 @@ fn main() -> ExitCode {
         Verb::Pattern(arguments) => verbs::pattern::run(arguments),
         Verb::Decode(arguments) => verbs::decode::run(arguments),
         Verb::Script(arguments) => verbs::script::run(arguments),
+        Verb::Completions(arguments) => verbs::completions::completions(arguments, Arguments::command()),
+        Verb::Man(arguments) => verbs::completions::man(arguments, Arguments::command()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -82,12 +95,6 @@ fn report(failure: &Failure) -> ExitCode {
 /// The message of a wrong option without the usage below it.
 fn one_line(error: &clap::Error) -> String {
     let text = error.render().to_string();
-    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        if text.contains("pattern <") || text.contains("pattern [") {
-            return "pattern: which verb? allowed: make, show, convert, help".to_owned();
-        }
-        return "which verb? allowed: simulate, check, engines, pattern, decode, script, help".to_owned();
-    }
     let told = text.split("\nUsage:").next().unwrap_or(&text);
     let told = told.split("\nFor more information").next().unwrap_or(told);
     let lines: Vec<&str> = told.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
