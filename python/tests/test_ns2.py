@@ -65,7 +65,7 @@ def test_the_cycle_of_one_flow_is_within_two_percent(name, values):
     )
     drops, peaks = cuts(outcome.trace, after=400.0)
     assert len(drops) > 40
-    assert flow["goodput_wire_bps"] / 1e6 == pytest.approx(goodput, rel=0.02)
+    assert flow["goodput_wire_run_bps"] / 1e6 == pytest.approx(goodput, rel=0.02)
     assert (drops[-1] - drops[0]) / (len(drops) - 1) == pytest.approx(cycle, rel=0.02)
     assert estimate(peaks).mean == pytest.approx(peak, rel=0.02)
     assert flow["timeouts"] == 0
@@ -106,14 +106,14 @@ def test_goodput_over_a_lossy_wan_is_within_the_intervals(p, duration, few, many
             outcome.summary["flows"][0]
             for outcome in pool.map(lambda seed: run(seed, values), range(1, seeds + 1))
         ]
-    here = estimate([flow["goodput_wire_bps"] / 1e6 for flow in flows])
+    here = estimate([flow["goodput_wire_run_bps"] / 1e6 for flow in flows])
     rows = reference("WAN", p)
     there = estimate(column(rows, "goodput_wire_mbps"))
     assert overlap(here, there), (here, there)
     # Goodput falls with the square root of the losses that happened to fall: with that taken out, the engines
     # themselves are compared, and much more sharply.
     assert level(
-        [(flow["goodput_wire_bps"] / 1e6, flow["loss_indication_rate"]) for flow in flows], p
+        [(flow["goodput_wire_run_bps"] / 1e6, flow["loss_indication_rate"]) for flow in flows], p
     ).mean == pytest.approx(
         level([(float(r["goodput_wire_mbps"]), float(r["fr_rate"])) for r in rows], p).mean, rel=0.02
     )

@@ -12,16 +12,18 @@ mod files;
 mod live;
 mod load;
 mod qlog;
+mod results;
 mod runs;
 mod statistics;
 mod table;
+mod terminal;
 mod verbs;
 
 use std::io::Write;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use failure::Failure;
 
@@ -57,6 +59,10 @@ enum Verb {
     Ping(verbs::ping::Arguments),
     /// Say what this machine can do for SCTP, and how to make it do more.
     Doctor(verbs::doctor::Arguments),
+    /// Print the completions of a shell.
+    Completions(verbs::completions::Completions),
+    /// Write manual pages into a directory.
+    Man(verbs::completions::Man),
 }
 
 fn main() -> ExitCode {
@@ -66,6 +72,11 @@ fn main() -> ExitCode {
             // Help that cannot be printed is no reason to fail.
             let _ = error.print();
             return ExitCode::SUCCESS;
+        }
+        Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            // The whole help: who gives no verb knows none.
+            let _ = error.print();
+            return ExitCode::from(2);
         }
         Err(error) => return report(&Failure::wrong(one_line(&error))),
     };
@@ -81,6 +92,8 @@ fn main() -> ExitCode {
         Verb::Perf(arguments) => verbs::perf::run(arguments),
         Verb::Ping(arguments) => verbs::ping::run(arguments),
         Verb::Doctor(arguments) => verbs::doctor::run(arguments),
+        Verb::Completions(arguments) => verbs::completions::completions(arguments, Arguments::command()),
+        Verb::Man(arguments) => verbs::completions::man(arguments, Arguments::command()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -98,12 +111,6 @@ fn report(failure: &Failure) -> ExitCode {
 /// The message of a wrong option without the usage below it.
 fn one_line(error: &clap::Error) -> String {
     let text = error.render().to_string();
-    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        if text.contains("pattern <") || text.contains("pattern [") {
-            return "pattern: which verb? allowed: make, show, convert, help".to_owned();
-        }
-        return "which verb? allowed: simulate, check, engines, pattern, decode, script, listen, connect, perf, ping, doctor, help".to_owned();
-    }
     let told = text.split("\nUsage:").next().unwrap_or(&text);
     let told = told.split("\nFor more information").next().unwrap_or(told);
     let lines: Vec<&str> = told.lines().map(str::trim).filter(|line| !line.is_empty()).collect();

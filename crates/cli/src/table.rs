@@ -1,28 +1,47 @@
 //! The summary for people: a table of flows and a table of links, means over the runs.
 
 use anabranch_sim::{
-    ClassSummary, FlowSummary, GroupSummary, LinkSummary, ShareSummary, SourceSummary, Summary,
+    ClassSummary, FlowSummary, GroupSummary, LinkSummary, Measures, Note, ShareSummary, SourceSummary,
+    Summary,
 };
 use comfy_table::{CellAlignment, Table, presets};
 
+use crate::results;
 use crate::statistics::{Mean, mean};
 
 /// Head of a column, what it shows of one run, and with how many digits.
 type Column<T> = (&'static str, fn(&T) -> Option<f64>, usize);
 
-const FLOW: [Column<FlowSummary>; 11] = [
-    ("goodput Mbit/s", |flow| Some(flow.measures.goodput_payload_bps / 1e6), 4),
-    ("wire Mbit/s", |flow| Some(flow.measures.goodput_wire_bps / 1e6), 4),
-    ("packets", |flow| Some(flow.measures.packets_sent as f64), 0),
-    ("lost", |flow| Some(flow.packets_lost as f64), 1),
-    ("again", |flow| flow.measures.retransmissions.map(|count| count as f64), 1),
-    ("fast rtx", |flow| flow.measures.fast_retransmits.map(|count| count as f64), 1),
-    ("timeouts", |flow| flow.measures.timeouts.map(|count| count as f64), 1),
-    ("loss rate", |flow| flow.measures.loss_indication_rate, 6),
-    ("srtt ms", |flow| flow.measures.srtt_mean_s.map(|srtt| srtt * 1e3), 2),
-    ("cwnd peak B", |flow| flow.measures.cwnd_peak_bytes.map(|count| count as f64), 0),
-    ("done s", |flow| flow.completion_s, 4),
-];
+/// A flow, or one of its subflows.
+struct FlowRow<'r> {
+    measures: &'r Measures,
+    /// Of a flow only.
+    flow: Option<&'r FlowSummary>,
+}
+
+const fn flow_columns<'r>() -> [Column<FlowRow<'r>>; 12] {
+    [
+        ("goodput Mbit/s", |row| Some(row.measures.goodput_payload_bps / 1e6), 4),
+        // Only where the flow was not active all the time.
+        ("in the whole run", |row| whole_run(row.measures).map(|rate| rate / 1e6), 4),
+        ("wire Mbit/s", |row| Some(row.measures.goodput_wire_bps / 1e6), 4),
+        ("packets", |row| Some(row.measures.packets_sent as f64), 0),
+        ("lost", |row| row.flow.map(|flow| flow.packets_lost as f64), 1),
+        ("again", |row| row.measures.retransmissions.map(|count| count as f64), 1),
+        ("fast rtx", |row| row.measures.fast_retransmits.map(|count| count as f64), 1),
+        ("timeouts", |row| row.measures.timeouts.map(|count| count as f64), 1),
+        ("loss rate", |row| row.measures.loss_indication_rate, 6),
+        ("srtt ms", |row| row.measures.srtt_mean_s.map(|srtt| srtt * 1e3), 2),
+        ("cwnd peak B", |row| row.measures.cwnd_peak_bytes.map(|count| count as f64), 0),
+        ("done s", |row| row.flow?.completion_s, 4),
+    ]
+}
+
+/// Goodput over the whole window of statistics, where it differs by a hundredth or more.
+fn whole_run(measures: &Measures) -> Option<f64> {
+    let (active, run) = (measures.goodput_payload_bps, measures.goodput_payload_run_bps);
+    ((active - run).abs() >= active.max(run) * 0.01 && active > 0.0).then_some(run)
+}
 
 const GROUP: [Column<GroupSummary>; 8] = [
     ("goodput Mbit/s", |group| Some(group.measures.goodput_payload_bps / 1e6), 4),
@@ -83,98 +102,203 @@ const CLASS: [Column<ClassSummary>; 7] = [
     ("marks", |class| (class.marks > 0).then_some(class.marks as f64), 1),
 ];
 
-/// The tables, and a line that says over what they are.
-pub(crate) fn render(runs: &[&Summary]) -> String {
+/// The tables, and a line that says over what they are; none wider than `width` characters if that is possible.
+pub(crate) fn render(runs: &[&Summary], width: Option<usize>) -> String {
     let Some(first) = runs.first() else { return String::new() };
     let over = match runs.len() {
         1 => format!("1 run, seed {}", first.seed),
         many => format!("{many} runs, mean \u{b1} half width of the 95 % interval"),
     };
-    let head = format!("{over}; statistics from {} s to {} s", first.warmup_s, first.duration_s);
-    let flows = table(
-        &["flow", "protocol", "engine"],
-        &FLOW,
-        first.flows.iter().map(|flow| {
-            vec![flow.name.clone(), flow.protocol.clone(), flow.engine.clone().unwrap_or_default()]
-        }),
-        |row| runs.iter().filter_map(|run| run.flows.get(row)).collect(),
-    );
-    let links = table(&["link"], &LINK, first.links.iter().map(|link| vec![link.name.clone()]), |row| {
-        runs.iter().filter_map(|run| run.links.get(row)).collect()
+    let mut parts = vec![format!("{over}; statistics from {} s to {} s", first.warmup_s, first.duration_s)];
+    parts.extend(flows(runs, first, width));
+    let links = first.links.iter().enumerate().map(|(at, link)| Line {
+        names: vec![link.name.clone()],
+        runs: runs.iter().filter_map(|run| run.links.get(at)).collect(),
+        tail: String::new(),
     });
-    let mut text = format!("{head}\n\n{flows}\n\n{links}\n");
-    if !first.sources.is_empty() {
-        let names = first
-            .sources
-            .iter()
-            .map(|source| vec![source.flow.clone(), source.source.clone(), source.stream.to_string()]);
-        let sources = table(&["messages of", "source", "stream"], &SOURCE, names, |row| {
-            runs.iter().filter_map(|run| run.sources.get(row)).collect()
+    parts.extend(tables(&["link"], &LINK, "", &links.collect::<Vec<_>>(), width));
+    let sources = first.sources.iter().enumerate().map(|(at, source)| Line {
+        names: vec![source.flow.clone(), source.source.clone(), source.stream.to_string()],
+        runs: runs.iter().filter_map(|run| run.sources.get(at)).collect(),
+        tail: String::new(),
+    });
+    parts.extend(tables(
+        &["messages of", "source", "stream"],
+        &SOURCE,
+        "",
+        &sources.collect::<Vec<_>>(),
+        width,
+    ));
+    let groups = first.groups.iter().enumerate().map(|(at, group)| Line {
+        names: vec![group.name.clone(), group.flows.to_string()],
+        runs: runs.iter().filter_map(|run| run.groups.get(at)).collect(),
+        tail: String::new(),
+    });
+    parts.extend(tables(&["together", "flows"], &GROUP, "", &groups.collect::<Vec<_>>(), width));
+    for (at, link) in first.links.iter().enumerate() {
+        let classes = link.classes.iter().enumerate().map(|(row, class)| Line {
+            names: vec![class.name.clone()],
+            runs: runs.iter().filter_map(|run| run.links.get(at)?.classes.get(row)).collect(),
+            tail: String::new(),
         });
-        text.push_str(&format!("\n{sources}\n"));
+        let head = format!("class at link {}", link.name);
+        parts.extend(tables(&[&head], &CLASS, "", &classes.collect::<Vec<_>>(), width));
     }
-    if !first.groups.is_empty() {
-        let names = first.groups.iter().map(|group| vec![group.name.clone(), group.flows.to_string()]);
-        let groups = table(&["together", "flows"], &GROUP, names, |row| {
-            runs.iter().filter_map(|run| run.groups.get(row)).collect()
+    for (at, link) in first.links.iter().enumerate() {
+        let shares = link.flows.iter().enumerate().map(|(row, share)| Line {
+            names: vec![share.name.clone()],
+            runs: runs.iter().filter_map(|run| run.links.get(at)?.flows.get(row)).collect(),
+            tail: String::new(),
         });
-        text.push_str(&format!("\n{groups}\n"));
+        let head = format!("at link {}", link.name);
+        parts.extend(tables(&[&head], &SHARE, "", &shares.collect::<Vec<_>>(), width));
     }
-    for (at, link) in first.links.iter().enumerate().filter(|(_, link)| !link.classes.is_empty()) {
-        let names = link.classes.iter().map(|class| vec![class.name.clone()]);
-        let classes = table(&[&format!("class at link {}", link.name)], &CLASS, names, |row| {
-            runs.iter().filter_map(|run| run.links.get(at)?.classes.get(row)).collect()
-        });
-        text.push_str(&format!("\n{classes}\n"));
+    let failed: Vec<String> = runs
+        .iter()
+        .flat_map(|run| run.flows.iter().map(move |flow| (run, flow)))
+        .filter_map(|(run, flow)| {
+            let why = flow.failed.as_ref()?;
+            Some(format!("seed {}: flow {} failed: {why}", run.seed, flow.name))
+        })
+        .collect();
+    if !failed.is_empty() {
+        parts.push(failed.join("\n"));
     }
-    for (at, link) in first.links.iter().enumerate().filter(|(_, link)| !link.flows.is_empty()) {
-        let names = link.flows.iter().map(|share| vec![share.name.clone()]);
-        let shares = table(&[&format!("at link {}", link.name)], &SHARE, names, |row| {
-            runs.iter().filter_map(|run| run.links.get(at)?.flows.get(row)).collect()
-        });
-        text.push_str(&format!("\n{shares}\n"));
-    }
-    for run in runs {
-        for flow in &run.flows {
-            if let Some(why) = &flow.failed {
-                text.push_str(&format!("\nseed {}: flow {} failed: {why}", run.seed, flow.name));
+    parts.join("\n\n") + "\n"
+}
+
+/// Flows, those with several subflows with a row for each of these.
+fn flows(runs: &[&Summary], first: &Summary, width: Option<usize>) -> Vec<String> {
+    // What the lines point to.
+    let mut rows: Vec<(Vec<String>, Vec<FlowRow<'_>>, String)> = Vec::new();
+    for (at, flow) in first.flows.iter().enumerate() {
+        let of_runs: Vec<&FlowSummary> = runs.iter().filter_map(|run| run.flows.get(at)).collect();
+        let names = vec![flow.name.clone(), flow.protocol.clone(), flow.engine.clone().unwrap_or_default()];
+        let measured = of_runs.iter().map(|flow| FlowRow { measures: &flow.measures, flow: Some(flow) });
+        rows.push((names, measured.collect(), notes(&of_runs)));
+        if flow.subflows.len() > 1 {
+            for (index, subflow) in flow.subflows.iter().enumerate() {
+                let names = vec![
+                    format!("{} subflow {}", flow.name, subflow.index),
+                    String::new(),
+                    format!("DSCP {}", subflow.dscp),
+                ];
+                let measured = of_runs.iter().filter_map(|flow| flow.subflows.get(index));
+                let measured = measured.map(|subflow| FlowRow { measures: &subflow.measures, flow: None });
+                rows.push((names, measured.collect(), String::new()));
             }
         }
     }
-    text.trim_end().to_owned() + "\n"
+    let lines: Vec<Line<'_, FlowRow<'_>>> = rows
+        .iter()
+        .map(|(names, measured, notes)| Line {
+            names: names.clone(),
+            runs: measured.iter().collect(),
+            tail: notes.clone(),
+        })
+        .collect();
+    tables(&["flow", "protocol", "engine"], &flow_columns(), "notes", &lines, width)
 }
 
-fn table<'r, T: 'r>(
+/// What to know before the figures of a flow are read, and in how many of the runs.
+fn notes(runs: &[&FlowSummary]) -> String {
+    let mut counted: Vec<(Note, usize)> = Vec::new();
+    for note in runs.iter().flat_map(|flow| &flow.notes) {
+        match counted.iter_mut().find(|(known, _)| known == note) {
+            Some((_, count)) => *count += 1,
+            None => counted.push((*note, 1)),
+        }
+    }
+    let words = counted.into_iter().map(|(note, count)| match count {
+        all if all == runs.len() => note.words().to_owned(),
+        some => format!("{} ({some} of {})", note.words(), runs.len()),
+    });
+    let same = results::same_for_every_seed(runs).then(|| "same for every seed".to_owned());
+    words.chain(same).collect::<Vec<_>>().join(", ")
+}
+
+/// A row: what it is called, what it shows of each run, and words behind the figures.
+struct Line<'r, T> {
+    names: Vec<String>,
+    runs: Vec<&'r T>,
+    tail: String,
+}
+
+/// A table, or several below each other where one would be too wide: each begins with the names.
+fn tables<T>(
     names: &[&str],
     columns: &[Column<T>],
-    rows: impl Iterator<Item = Vec<String>>,
-    of_row: impl Fn(usize) -> Vec<&'r T>,
+    tail: &str,
+    lines: &[Line<'_, T>],
+    width: Option<usize>,
+) -> Vec<String> {
+    if lines.is_empty() {
+        return Vec::new();
+    }
+    let cell = |line: &Line<'_, T>, column: &Column<T>| {
+        let mean = mean(line.runs.iter().filter_map(|run| column.1(run)));
+        mean.map_or_else(String::new, |mean| show(mean, column.2))
+    };
+    let mut cells: Vec<(String, Vec<String>, CellAlignment)> = columns
+        .iter()
+        .map(|column| {
+            let of_lines = lines.iter().map(|line| cell(line, column)).collect();
+            (column.0.to_owned(), of_lines, CellAlignment::Right)
+        })
+        .collect();
+    cells.push((tail.to_owned(), lines.iter().map(|line| line.tail.clone()).collect(), CellAlignment::Left));
+    // A column in which nothing was measured is left out.
+    cells.retain(|(_, of_lines, _)| of_lines.iter().any(|cell| !cell.is_empty()));
+    let named: Vec<(String, Vec<String>)> = names
+        .iter()
+        .enumerate()
+        .map(|(at, name)| {
+            let of_lines = lines.iter().map(|line| line.names.get(at).cloned().unwrap_or_default());
+            ((*name).to_owned(), of_lines.collect())
+        })
+        .collect();
+    let wide = |head: &str, of_lines: &[String]| {
+        let longest = of_lines.iter().map(|cell| cell.chars().count()).max().unwrap_or(0);
+        // A space on both sides, and a line.
+        longest.max(head.chars().count()) + 3
+    };
+    let fixed: usize = 1 + named.iter().map(|(head, of_lines)| wide(head, of_lines)).sum::<usize>();
+    let mut done = Vec::new();
+    let mut rest = cells.as_slice();
+    loop {
+        let mut used = fixed;
+        let fitting = rest.iter().take_while(|(head, of_lines, _)| {
+            used += wide(head, of_lines);
+            width.is_none_or(|width| used <= width)
+        });
+        let count = fitting.count().max(1).min(rest.len());
+        let (now, later) = rest.split_at(count);
+        done.push(table(&named, now, lines.len()));
+        rest = later;
+        if rest.is_empty() {
+            return done;
+        }
+    }
+}
+
+fn table(
+    named: &[(String, Vec<String>)],
+    cells: &[(String, Vec<String>, CellAlignment)],
+    lines: usize,
 ) -> String {
     let mut table = Table::new();
     table.load_preset(presets::ASCII_MARKDOWN);
-    let measured: Vec<(Vec<String>, Vec<Option<Mean>>)> = rows
-        .enumerate()
-        .map(|(row, names)| {
-            let runs = of_row(row);
-            (names, columns.iter().map(|column| mean(runs.iter().filter_map(|run| column.1(run)))).collect())
-        })
-        .collect();
-    // A column in which nothing was measured is left out.
-    let shown: Vec<usize> = (0..columns.len())
-        .filter(|&at| measured.iter().any(|(_, cells)| cells.get(at).is_some_and(Option::is_some)))
-        .collect();
-    let heads = shown.iter().filter_map(|&at| columns.get(at)).map(|column| column.0);
-    table.set_header(names.iter().copied().chain(heads));
-    for (texts, cells) in measured {
-        let cells = shown.iter().map(|&at| {
-            let digits = columns.get(at).map_or(0, |column| column.2);
-            cells.get(at).copied().flatten().map_or_else(String::new, |mean| show(mean, digits))
-        });
-        table.add_row(texts.into_iter().chain(cells));
+    table.set_header(
+        named.iter().map(|(head, _)| head.clone()).chain(cells.iter().map(|(head, ..)| head.clone())),
+    );
+    for row in 0..lines {
+        let names = named.iter().map(|(_, of_lines)| of_lines.get(row).cloned().unwrap_or_default());
+        let values = cells.iter().map(|(_, of_lines, _)| of_lines.get(row).cloned().unwrap_or_default());
+        table.add_row(names.chain(values));
     }
-    for at in names.len()..names.len() + shown.len() {
-        if let Some(column) = table.column_mut(at) {
-            column.set_cell_alignment(CellAlignment::Right);
+    for (at, (_, _, alignment)) in cells.iter().enumerate() {
+        if let Some(column) = table.column_mut(named.len() + at) {
+            column.set_cell_alignment(*alignment);
         }
     }
     table.to_string()
@@ -186,5 +310,35 @@ fn show(value: Mean, digits: usize) -> String {
         None if value.mean.fract() == 0.0 => format!("{:.0}", value.mean),
         None => format!("{:.digits$}", value.mean),
         Some(half) => format!("{:.digits$} \u{b1} {half:.digits$}", value.mean),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_too_wide_goes_on_below() {
+        let columns: [Column<f64>; 3] =
+            [("first", |v| Some(*v), 2), ("second", |v| Some(v * 10.0), 2), ("none", |_| None, 0)];
+        let lines = [
+            Line { names: vec!["a".into()], runs: vec![&1.25], tail: "not finished".into() },
+            Line { names: vec!["b".into()], runs: vec![&2.25, &2.75], tail: String::new() },
+        ];
+        let one = tables(&["flow"], &columns, "notes", &lines, None);
+        let [whole] = one.as_slice() else { panic!("{one:?}") };
+        assert!(whole.starts_with("| flow |       first |        second | notes "), "{whole}");
+        assert!(!whole.contains("none"), "{whole}");
+        for width in 30..70 {
+            let some = tables(&["flow"], &columns, "notes", &lines, Some(width));
+            assert!(some.iter().all(|table| table.starts_with("| flow | ")));
+            assert!(
+                some.iter().flat_map(|table| table.lines()).all(|line| line.chars().count() <= width),
+                "{width}"
+            );
+            assert!(some.concat().contains("not finished") && some.concat().contains("25.00"));
+        }
+        // Narrower than any column: one at a time.
+        assert_eq!(tables(&["flow"], &columns, "notes", &lines, Some(4)).len(), 3);
     }
 }

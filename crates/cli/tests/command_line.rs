@@ -100,11 +100,16 @@ fn wrong_options_and_files_end_with_2_and_one_line() {
         "none.toml: cannot read: No such file or directory (os error 2)",
     );
     place.fails(&["simulate"], 2, "the following required arguments were not provided: <FILE.toml>");
-    place.fails(
-        &[],
-        2,
-        "which verb? allowed: simulate, check, engines, pattern, decode, script, listen, connect, perf, ping, doctor, help",
-    );
+    for (verb, words) in [
+        (&[][..], ["Usage: anabranch <COMMAND>", "simulate"]),
+        (&["pattern"], ["Usage: anabranch pattern", "convert"]),
+    ] {
+        let output = place.run(verb);
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(words.iter().all(|word| told.contains(word)), "{told}");
+        assert_eq!(output.status.code(), Some(2));
+        assert!(output.stdout.is_empty());
+    }
     place.fails(
         &["simulat", "x"],
         2,
@@ -210,8 +215,8 @@ fn json_holds_every_run_in_the_order_of_the_seeds() {
                 "name",
                 "protocol",
                 "engine",
-                "goodput_payload_bps",
-                "goodput_wire_bps",
+                "goodput_payload_run_bps",
+                "goodput_wire_run_bps",
                 "packets_sent",
                 "packets_unique",
                 "retransmissions",
@@ -226,7 +231,7 @@ fn json_holds_every_run_in_the_order_of_the_seeds() {
                 assert!(flow.get(key).is_some(), "{key}");
             }
         }
-        assert!(flows[0]["goodput_payload_bps"].as_f64().expect("a rate") > 1e5);
+        assert!(flows[0]["goodput_payload_run_bps"].as_f64().expect("a rate") > 1e5);
         assert!(flows[1]["completion_s"].as_f64().expect("it completes") > 0.1);
         let links = run["links"].as_array().expect("links");
         assert_eq!(links.len(), 2);
@@ -487,4 +492,57 @@ fn qlog_has_a_text_sequence_for_each_end() {
         }
     }
     assert!(trace.contains("sent,sctp,0,0,fast-retransmit"), "nothing was sent again");
+}
+
+#[test]
+fn an_engine_shows_every_value_and_what_is_other_than_elsewhere() {
+    let place = Place::new();
+    let text = place.prints(&["engines", "lksctp-2006"]);
+    assert!(text.starts_with("lksctp-2006 (sctp): ") && text.contains(" other than in rfc9260\n"), "{text}");
+    assert!(text.lines().any(|line| line.starts_with("* ") && line.contains("  [rfc9260: ")), "{text}");
+    let same = place.prints(&["engines", "rfc9260"]);
+    assert!(same.starts_with("rfc9260 (sctp): 0 values other than in rfc9260\n"), "{same}");
+    // A name of both protocols, and another one to compare with.
+    let both = json(&place.prints(&["engines", "linux-6.1", "--json"]));
+    let protocols: Vec<_> =
+        both.as_array().expect("both").iter().map(|one| one["protocol"].clone()).collect();
+    assert_eq!(protocols, ["sctp", "tcp"]);
+    let tcp = json(&place.prints(&[
+        "engines",
+        "linux-6.1",
+        "--protocol",
+        "tcp",
+        "--against",
+        "rack-cubic",
+        "--json",
+    ]));
+    let options = &tcp[0]["options"];
+    assert_eq!(options["receive_buffer_limit"]["value"], "3145728 B");
+    assert_eq!(options["receive_buffer_limit"]["differs"], true);
+    assert_eq!((&options["sack"]["differs"], &tcp[0]["against"]), (&false.into(), &"rack-cubic".into()));
+    let all = json(&place.prints(&["engines", "--json"]));
+    assert!(all["sctp"]["engines"].as_array().expect("names").contains(&"ns2-2.35".into()));
+    let output = place.run(&["engines", "renoo"]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        told.starts_with("anabranch: there is no engine \"renoo\"; allowed: ") && told.lines().count() == 1,
+        "{told}"
+    );
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn completions_and_manual_pages_know_every_verb() {
+    let place = Place::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = place.prints(&["completions", shell]);
+        assert!(script.contains("simulate") && script.contains("pcap-link"), "{shell}");
+    }
+    place.prints(&["man", "man1"]);
+    let pages = names(&place.path("man1"));
+    for page in ["anabranch.1", "anabranch-simulate.1", "anabranch-decode.1"] {
+        assert!(pages.iter().any(|known| known == page), "{page}: {pages:?}");
+    }
+    let simulate = std::fs::read_to_string(place.path("man1/anabranch-simulate.1")).expect("a page");
+    assert!(simulate.contains(".TH") && simulate.contains("snaplen"), "{simulate}");
 }

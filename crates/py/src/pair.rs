@@ -27,9 +27,6 @@ type Sent = (u64, u64, usize, usize, String, bool);
 type Arrived = (Py<PyBytes>, u16, u32, bool, u64);
 
 /// Two endpoints, 0 and 1. 0 has asked for the association.
-/// Payload, stream, ppid, unordered, time in nanoseconds.
-type Arrived = (Py<PyBytes>, u16, u32, bool, u64);
-
 #[pyclass(module = "anabranch._core")]
 pub(crate) struct Pair {
     now: Instant,

@@ -41,7 +41,7 @@ fn main() {
         let cpu = cpu_seconds() - before;
         let summary = &output.summary;
         let packets: u64 = summary.links.iter().filter(|l| l.name == "bottleneck").map(|l| l.sent).sum();
-        let goodput: f64 = summary.flows.iter().map(|f| f.measures.goodput_wire_bps).sum();
+        let goodput: f64 = summary.flows.iter().map(|f| f.measures.goodput_wire_run_bps).sum();
         println!(
             "{}: {seconds} simulated seconds in {cpu:.3} s of CPU: {packets} data packets, {:.0} a second; {} packet-hops, \
              {:.0} a second; {:.1} Mb/s of goodput",

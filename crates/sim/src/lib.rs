@@ -34,6 +34,6 @@ pub use error::RunError;
 pub use record::{CaptureFile, CaptureFormat, Columns};
 pub use run::{Attached, RunOutput, check, run, run_attached};
 pub use summary::{
-    ClassSummary, FlowSummary, GroupSummary, LinkSummary, Measures, ObjectSummary, ShareSummary,
+    ClassSummary, FlowSummary, GroupSummary, LinkSummary, Measures, Note, ObjectSummary, ShareSummary,
     SourceSummary, SubflowSummary, Summary,
 };

@@ -1,6 +1,6 @@
 //! Runs a scenario and sums up what happened.
 
-use anabranch_base::{Duration, Instant};
+use anabranch_base::Instant;
 use anabranch_sctp::SubflowStats;
 
 use crate::app::{App, Received, Sending, Source};
@@ -15,8 +15,11 @@ use crate::summary::{
 };
 use crate::world::World;
 
+mod activity;
 mod groups;
 mod messages;
+
+use activity::Activity;
 
 /// The results of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -120,7 +123,6 @@ fn summary(scenario: &Scenario, seed: u64, world: &mut World) -> Summary {
     let ends = world.sides.chunks_exact(2).zip(lost);
     let flows = scenario.flows.iter().zip(ends).filter_map(|(flow, (ends, packets_lost))| {
         let [sender, receiver] = ends else { return None };
-        let measures = measures(flow, sender, receiver, span);
         let start = sender.opened_at.or(receiver.opened_at);
         let since_start = |at: Option<Instant>| Some((at? - start?).as_secs_f64());
         let (received, intact, receiver_failed) = match &receiver.app {
@@ -142,6 +144,14 @@ fn summary(scenario: &Scenario, seed: u64, world: &mut World) -> Summary {
             Opener::Sender => connected_at,
             Opener::Receiver => received.connected_at,
         };
+        let failed = [&sender.failed, &receiver.failed]
+            .into_iter()
+            .find_map(Clone::clone)
+            .or(sender_failed)
+            .or(receiver_failed);
+        let activity = Activity::of(scenario, flow, (sender, receiver), failed.is_some());
+        let spans = Spans { run: span.as_secs_f64(), active: activity.seconds };
+        let measures = measures(flow, sender, receiver, spans);
         let is_transfer = matches!(flow.traffic, Traffic::Transfer { .. } | Traffic::Objects(_));
         Some(FlowSummary {
             name: flow.name.clone(),
@@ -153,19 +163,22 @@ fn summary(scenario: &Scenario, seed: u64, world: &mut World) -> Summary {
             completion_s: since_start(received.complete_at),
             end_s: since_start(received.ended_at),
             close_s: since_start(closed_at).filter(|_| is_transfer),
-            failed: [&sender.failed, &receiver.failed]
-                .into_iter()
-                .find_map(Clone::clone)
-                .or(sender_failed)
-                .or(receiver_failed),
+            notes: activity.notes(flow, (sender, receiver), failed.is_some()),
+            failed,
+            active_from_s: activity.from.map(Instant::as_secs_f64),
+            active_s: activity.seconds,
+            receiver_limited_share: activity.receiver_limited,
+            application_limited_share: activity.application_limited,
+            negotiated_level: sender.engine.negotiated_level().map(str::to_owned),
             intact,
             packets_lost,
             measures,
-            subflows: subflows(flow, sender, &measures, span),
+            subflows: subflows(flow, sender, &measures, spans),
         })
     });
     let flows: Vec<FlowSummary> = flows.collect();
     Summary {
+        schema: Summary::SCHEMA,
         seed,
         duration_s: scenario.duration.as_secs_f64(),
         warmup_s: scenario.warmup.as_secs_f64(),
@@ -231,20 +244,37 @@ fn by_flow(scenario: &Scenario, link: &Link, shares: &Shares) -> Vec<ShareSummar
     scenario.flows.iter().zip(&shares.flows).map(one).collect()
 }
 
-fn measures(flow: &Flow, sender: &Side, receiver: &Side, span: Duration) -> Measures {
+/// Over which rates are taken, seconds.
+#[derive(Clone, Copy, Debug)]
+struct Spans {
+    /// From the end of the warm-up to the end of the run.
+    run: f64,
+    /// Of these, those in which the flow was active.
+    active: Option<f64>,
+}
+
+impl Spans {
+    fn run(self, bytes: u64) -> f64 {
+        if self.run > 0.0 { bytes as f64 * 8.0 / self.run } else { 0.0 }
+    }
+
+    fn active(self, bytes: u64) -> f64 {
+        self.active.map_or(0.0, |seconds| bytes as f64 * 8.0 / seconds)
+    }
+}
+
+fn measures(flow: &Flow, sender: &Side, receiver: &Side, spans: Spans) -> Measures {
     let sent = since(&sender.engine.counts(), &sender.base);
     let received = since(&receiver.engine.counts(), &receiver.base);
-    let rate = |bytes: u64| {
-        let seconds = span.as_secs_f64();
-        if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 }
-    };
     let headers = received.packets_received_new * u64::from(receiver.ip_header);
     let counted = |count: u64| flow.protocol.is_transport().then_some(count);
     let indications = sent.fast_retransmits + sent.timeouts;
     Measures {
-        goodput_payload_bps: rate(received.payload_bytes_received_new),
-        goodput_wire_bps: rate(received.packet_bytes_received_new + headers),
-        sent_unique_payload_bps: rate(sent.payload_bytes_unique),
+        goodput_payload_bps: spans.active(received.payload_bytes_received_new),
+        goodput_wire_bps: spans.active(received.packet_bytes_received_new + headers),
+        goodput_payload_run_bps: spans.run(received.payload_bytes_received_new),
+        goodput_wire_run_bps: spans.run(received.packet_bytes_received_new + headers),
+        sent_unique_payload_bps: spans.run(sent.payload_bytes_unique),
         packets_sent: sent.packets_sent,
         packets_unique: sent.packets_sent_unique,
         packets_received: Some(received.packets_received_new),
@@ -262,14 +292,12 @@ fn measures(flow: &Flow, sender: &Side, receiver: &Side, span: Duration) -> Meas
 
 /// Each subflow. Of a single one everything is known; of several, what the sender knows: goodput counts what it sent for
 /// the first time.
-fn subflows(flow: &Flow, sender: &Side, whole: &Measures, span: Duration) -> Vec<SubflowSummary> {
+fn subflows(flow: &Flow, sender: &Side, whole: &Measures, spans: Spans) -> Vec<SubflowSummary> {
     let now = sender.engine.subflows();
     if now.len() <= 1 {
         let dscp = now.first().map_or(flow.dscp, |stats| stats.dscp).get();
         return vec![SubflowSummary { index: 0, dscp, measures: *whole }];
     }
-    let seconds = span.as_secs_f64();
-    let rate = |bytes: u64| if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 };
     let none = SubflowStats::default();
     let each = now.iter().enumerate().map(|(index, stats)| {
         let base = sender.subflow_base.get(index).unwrap_or(&none);
@@ -284,9 +312,11 @@ fn subflows(flow: &Flow, sender: &Side, whole: &Measures, span: Duration) -> Vec
         let timeouts = stats.timeouts - base.timeouts;
         let samples = stats.rtt_samples - base.rtt_samples;
         let measures = Measures {
-            goodput_payload_bps: rate(payload),
-            goodput_wire_bps: rate(on_wire),
-            sent_unique_payload_bps: rate(payload),
+            goodput_payload_bps: spans.active(payload),
+            goodput_wire_bps: spans.active(on_wire),
+            goodput_payload_run_bps: spans.run(payload),
+            goodput_wire_run_bps: spans.run(on_wire),
+            sent_unique_payload_bps: spans.run(payload),
             packets_sent,
             packets_unique,
             // Its sender cannot know.

@@ -8,7 +8,7 @@ use anabranch_link::Frame;
 use anabranch_sctp::SubflowStats;
 
 use crate::app::{App, News};
-use crate::engine::{Counts, Engine};
+use crate::engine::{Counts, Engine, HeldBack};
 use crate::event_queue::Entity;
 use crate::network::Network;
 
@@ -41,6 +41,8 @@ pub(crate) struct Side {
     /// The same for each subflow.
     pub(crate) subflow_base: Vec<SubflowStats>,
     pub(crate) watch: Watch,
+    /// When the last datagram came; transports leave that to their applications.
+    pub(crate) last_datagram_at: Option<Instant>,
 }
 
 /// What is watched at a sender, acknowledgement by acknowledgement, since the end of the warm-up.
@@ -49,9 +51,33 @@ pub(crate) struct Watch {
     pub(crate) cwnd_peak: u64,
     srtt_sum_ns: u128,
     srtt_samples: u64,
+    /// When user data left for the first time.
+    pub(crate) data_from: Option<Instant>,
+    /// What holds the sender back, and since when.
+    held: HeldBack,
+    held_since: Instant,
+    held_by_receiver: Duration,
+    held_by_application: Duration,
 }
 
 impl Watch {
+    /// What holds the sender back from now on.
+    #[inline]
+    fn hold(&mut self, now: Instant, held: HeldBack) {
+        match self.held {
+            HeldBack::No => {}
+            HeldBack::Receiver => self.held_by_receiver += now.saturating_since(self.held_since),
+            HeldBack::Application => self.held_by_application += now.saturating_since(self.held_since),
+        }
+        (self.held, self.held_since) = (held, now);
+    }
+
+    /// How long the receiver's window and the application have held the sender back up to this time.
+    pub(crate) fn held_until(mut self, now: Instant) -> (Duration, Duration) {
+        self.hold(now, HeldBack::No);
+        (self.held_by_receiver, self.held_by_application)
+    }
+
     /// The smoothed round-trip time, averaged over the acknowledgements, in seconds.
     pub(crate) fn srtt_mean_s(&self) -> Option<f64> {
         (self.srtt_samples > 0).then(|| self.srtt_sum_ns as f64 / self.srtt_samples as f64 / 1e9)
@@ -70,6 +96,7 @@ impl Side {
         if let Engine::Datagrams(end) = &mut self.engine {
             if !frame.icmp {
                 end.handle_frame(now, &frame);
+                self.last_datagram_at = Some(now);
             }
             net.recycle(frame.bytes);
             self.drain_trace(net);
@@ -82,15 +109,35 @@ impl Side {
             self.engine.handle_datagram(now, meta, &frame.bytes);
         }
         net.recycle(frame.bytes);
-        if self.is_sender() {
+        let is_sender = self.is_sender();
+        if is_sender {
             self.look();
         }
         // A timer that moved to later is looked at when the earlier time has come: most never fire.
-        if let Some(due) = self.run(now, net) {
+        let due = self.run(now, net);
+        if is_sender {
+            self.hold(now);
+        }
+        if let Some(due) = due {
             if net.queue.at(self.entity).is_none_or(|at| due < at) {
                 net.queue.set(self.entity, Some(due));
             }
         }
+    }
+
+    /// Notes what holds the sender back, now that it has sent what it may.
+    #[inline]
+    fn hold(&mut self, now: Instant) {
+        if self.watch.data_from.is_none() && self.engine.counts().payload_bytes_unique > 0 {
+            self.watch.data_from = Some(now);
+        }
+        // At the end of a transfer nobody holds back anything.
+        let held = if self.watch.data_from.is_none() || self.app.has_handed_all() {
+            HeldBack::No
+        } else {
+            self.engine.held_back()
+        };
+        self.watch.hold(now, held);
     }
 
     /// A time has come that this end asked for.
@@ -115,6 +162,7 @@ impl Side {
                     end.write(frame.id, &mut frame.bytes);
                 }
                 self.bytes_sent += u64::from(frame.size);
+                self.watch.data_from.get_or_insert(now);
                 net.forward(now, self.node, frame);
             }
             net.queue.set(self.entity, earlier(end.poll_timeout(), self.opens_at));
@@ -125,6 +173,9 @@ impl Side {
             self.engine.handle_timeout(now);
         }
         let due = self.run(now, net);
+        if self.is_sender() {
+            self.hold(now);
+        }
         net.queue.set(self.entity, due);
     }
 
@@ -147,7 +198,9 @@ impl Side {
         self.base = self.engine.counts();
         self.subflow_base = self.engine.subflows();
         self.engine.reset_peaks();
-        self.watch = Watch { cwnd_peak: self.engine.gauges().cwnd, ..Watch::default() };
+        let Watch { data_from, held, .. } = self.watch;
+        let cwnd_peak = self.engine.gauges().cwnd;
+        self.watch = Watch { cwnd_peak, data_from, held, held_since: now, ..Watch::default() };
     }
 
     /// What a sample of this end holds, subflow by subflow: packets and bytes since the start, and where a sender stands

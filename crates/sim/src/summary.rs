@@ -7,6 +7,8 @@ use serde::Serialize;
 /// run, unless they say otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
+    /// Version of the keys: [`Summary::SCHEMA`].
+    pub schema: u32,
     /// The seed of the run.
     pub seed: u64,
     /// Length of the run, seconds.
@@ -28,6 +30,12 @@ pub struct Summary {
     pub sources: Vec<SourceSummary>,
     /// One for each link, in the order of the scenario.
     pub links: Vec<LinkSummary>,
+}
+
+impl Summary {
+    /// Version of the keys and of what they mean (`docs/results.md`). It grows when a key gets another meaning or goes, not when one
+    /// is added. 1: goodput over the whole window only.
+    pub const SCHEMA: u32 = 2;
 }
 
 /// An object that a client fetches. Times are seconds since the client opened its first connection for the list.
@@ -128,8 +136,21 @@ pub struct FlowSummary {
     /// For a transfer and for objects: seconds from its start until the sender knew that the association or connection had ended in
     /// good order.
     pub close_s: Option<f64>,
-    /// Why it failed, if it did.
+    /// Why it failed, if it did: a sentence.
     pub failed: Option<String>,
+    /// What to know before its figures are read; often empty.
+    pub notes: Vec<Note>,
+    /// When its sender first sent user data, or the end of the warm-up if that was later: seconds since the start of the run.
+    pub active_from_s: Option<f64>,
+    /// How long it was active in the window of statistics, seconds: from `active_from_s` until the last byte had come, or until the end
+    /// of the run if not everything had come. `None` when there is no such time.
+    pub active_s: Option<f64>,
+    /// Share of its active time in which the congestion window would have let data out and the window of the receiver did not.
+    pub receiver_limited_share: Option<f64>,
+    /// Share of its active time in which the sending application had nothing to send; the end of a transfer does not count.
+    pub application_limited_share: Option<f64>,
+    /// How the two ends know of subflows, as agreed on: `0`, `1` or `sf2007`; `None` before an SCTP handshake and for others.
+    pub negotiated_level: Option<String>,
     /// For a transfer whose content was checked: whether every byte arrived in its place. `None` when nothing was
     /// checked, and while the transfer is not complete.
     pub intact: Option<bool>,
@@ -140,6 +161,40 @@ pub struct FlowSummary {
     pub measures: Measures,
     /// The same for each subflow.
     pub subflows: Vec<SubflowSummary>,
+}
+
+/// What to know before the figures of a flow are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Note {
+    /// It failed: `failed` says why.
+    Failed,
+    /// Its sender sent no user data.
+    NeverStarted,
+    /// A transfer or objects that had not all come when the run ended.
+    NotFinished,
+    /// It was active, but not in the window of statistics: before the end of the warm-up.
+    OutsideWindow,
+    /// For a tenth of its active time or more the receiver's window held it back.
+    ReceiverLimited,
+    /// For a tenth of its active time or more its application had nothing to send.
+    ApplicationLimited,
+}
+
+impl Note {
+    /// As tables write it.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Failed => "failed",
+            Self::NeverStarted => "never started",
+            Self::NotFinished => "not finished",
+            Self::OutsideWindow => "over before the statistics",
+            Self::ReceiverLimited => "receiver-limited",
+            Self::ApplicationLimited => "application-limited",
+        }
+    }
 }
 
 /// What one subflow did.
@@ -157,11 +212,16 @@ pub struct SubflowSummary {
 /// What a sender and its receiver counted. `None` for what a flow without a transport does not have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Measures {
-    /// User data that arrived for the first time, bits per second.
+    /// User data that arrived for the first time, bits per second of the time in which the flow was active.
     pub goodput_payload_bps: f64,
-    /// Packets that brought new user data, with their transport and IP headers, bits per second.
+    /// Packets that brought new user data, with their transport and IP headers, bits per second of the time in which the flow was
+    /// active.
     pub goodput_wire_bps: f64,
-    /// User data sent for the first time, bits per second.
+    /// User data that arrived for the first time, bits per second of the whole window of statistics.
+    pub goodput_payload_run_bps: f64,
+    /// Packets that brought new user data, with their transport and IP headers, bits per second of the whole window of statistics.
+    pub goodput_wire_run_bps: f64,
+    /// User data sent for the first time, bits per second of the whole window of statistics.
     pub sent_unique_payload_bps: f64,
     /// Packets with user data that the sender sent.
     pub packets_sent: u64,

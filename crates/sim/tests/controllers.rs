@@ -115,7 +115,7 @@ fn vegas_fills_the_path_and_not_the_queue() {
     let flow = &output.summary.flows[0];
     assert_eq!(flow.packets_lost, 0);
     assert!(flow.measures.srtt_mean_s.is_some_and(|srtt| srtt < 0.1025), "{:?}", flow.measures.srtt_mean_s);
-    assert!(flow.measures.goodput_wire_bps > 90e6, "{}", flow.measures.goodput_wire_bps);
+    assert!(flow.measures.goodput_wire_run_bps > 90e6, "{}", flow.measures.goodput_wire_run_bps);
 }
 
 /// Two at a time, in a queue of half a round trip: nobody starves, and the path is full.
@@ -128,7 +128,7 @@ fn two_of_a_kind_share() {
         both.flows.push(second);
         let output = traced(&both);
         let rates: Vec<f64> =
-            output.summary.flows.iter().map(|f| f.measures.goodput_wire_bps / 1e6).collect();
+            output.summary.flows.iter().map(|f| f.measures.goodput_wire_run_bps / 1e6).collect();
         assert!(rates.iter().sum::<f64>() > 85.0, "{control}: {rates:?}");
         assert!(rates.iter().all(|rate| *rate > 10.0), "{control}: {rates:?}");
     }

@@ -27,7 +27,7 @@ fn goodputs(scenario: &Scenario) -> Vec<f64> {
     for seed in 1..=SEEDS {
         let output = run(scenario, seed, &Record::default()).unwrap();
         for (sum, flow) in sums.iter_mut().zip(&output.summary.flows) {
-            *sum += flow.measures.goodput_wire_bps / 1e6 / SEEDS as f64;
+            *sum += flow.measures.goodput_wire_run_bps / 1e6 / SEEDS as f64;
         }
     }
     sums

@@ -118,7 +118,7 @@ fn priority(conditions: Vec<ConditionerConfig>) -> [f64; 2] {
     let flows = vec![one("ef", ef), one("be", Dscp::DEFAULT)];
     let scenario = scenario(Duration::from_secs(60), vec![there, back], flows);
     let output = run(&scenario, 1, &Record::default()).expect("the scenario can be run");
-    [0, 1].map(|flow| output.summary.flows[flow].measures.goodput_wire_bps / 1e6)
+    [0, 1].map(|flow| output.summary.flows[flow].measures.goodput_wire_run_bps / 1e6)
 }
 
 #[test]

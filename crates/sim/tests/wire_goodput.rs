@@ -10,7 +10,7 @@ use anabranch_sim::scenario::{
 };
 use common::{engine, flow, link, ms, scenario};
 
-/// Bytes in a second of `goodput_wire_bps` of both subflows, and bytes of data packets that were offered to the link meanwhile.
+/// Bytes in a second of `goodput_wire_run_bps` of both subflows, and bytes of data packets that were offered to the link meanwhile.
 fn counted(level: SubflowLevel, message: u32) -> (f64, u64) {
     // Receive windows of 64 kB keep the link from filling, so nothing is lost and nothing is sent twice.
     let links = link("wan", ("a", "b"), 100.0, ms(10), 1000, Loss::None).to_vec();
@@ -35,7 +35,7 @@ fn counted(level: SubflowLevel, message: u32) -> (f64, u64) {
     let flow = &output.summary.flows[0];
     assert_eq!(flow.subflows.len(), 2, "{level:?}");
     assert_eq!((flow.packets_lost, flow.measures.retransmissions), (0, Some(0)), "{level:?}");
-    let bits: f64 = flow.subflows.iter().map(|subflow| subflow.measures.goodput_wire_bps).sum();
+    let bits: f64 = flow.subflows.iter().map(|subflow| subflow.measures.goodput_wire_run_bps).sum();
     let from = scenario.warmup.as_nanos();
     let data = (0..trace.len())
         .filter(|&i| trace.kind[i] == EventKind::Offered as u8 && trace.time_ns[i] >= from && trace.a[i] > 0);

@@ -11,7 +11,7 @@ use crate::event::{ConnectionId, Event, Failure, State, Timer};
 use crate::host_cache::Learnt;
 use crate::receiver::Receiver;
 use crate::sender::{Context, Sender};
-use crate::stats::Stats;
+use crate::stats::{HeldBack, Stats};
 use anabranch_base::{Instant, Trace};
 use bytes::Bytes;
 use std::collections::VecDeque;
@@ -86,6 +86,8 @@ impl Connection {
         (iss, offset): (u32, u32),
         passive: bool,
     ) -> Self {
+        let mut receiver = Receiver::new(config.receive_buffer);
+        receiver.grow_up_to(config.receive_buffer_limit, u64::from(config.mss));
         Self {
             id,
             addresses,
@@ -95,7 +97,7 @@ impl Connection {
             iss,
             irs: 0,
             sender: Sender::new(Arc::clone(&config)),
-            receiver: Receiver::new(config.receive_buffer),
+            receiver,
             acks: Acks::default(),
             syn_due: true,
             syn_beside: false,
@@ -130,6 +132,10 @@ impl Connection {
 
     pub(crate) fn state(&self) -> State {
         self.state
+    }
+
+    pub(crate) fn held_back(&self) -> HeldBack {
+        self.sender.held_back()
     }
 
     pub(crate) fn stats(&self) -> &Stats {
@@ -232,8 +238,9 @@ impl Connection {
     }
 
     /// The next piece of received data.
-    pub(crate) fn receive(&mut self) -> Option<Bytes> {
+    pub(crate) fn receive(&mut self, now: Instant) -> Option<Bytes> {
         let piece = self.receiver.read()?;
+        self.receiver.adjust(now);
         self.stats.payload_bytes_delivered += piece.len() as u64;
         if self.state.is_synchronized() && self.receiver.window_reopened(self.sender.mss()) {
             self.acks.demand();

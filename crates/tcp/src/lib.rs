@@ -51,4 +51,4 @@ pub use config::{
 };
 pub use event::{ConnectionId, Event, Failure, SendError, State, Timer};
 pub use stack::Stack;
-pub use stats::{StackStats, Stats};
+pub use stats::{HeldBack, StackStats, Stats};

@@ -1,8 +1,13 @@
 //! What has arrived: in order for the user, out of order until its hole is filled, the window, the SACK blocks.
 
+mod autotune;
+
+use anabranch_base::{Duration, Instant};
 use anabranch_transport::ranges::RangeSet;
 use bytes::{Bytes, BytesMut};
 use std::collections::{BTreeMap, VecDeque};
+
+use autotune::Autotune;
 
 /// What a segment's data meant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,6 +39,8 @@ pub(crate) struct Receiver {
     fin: Option<u64>,
     fin_taken: bool,
     buffer: u64,
+    /// Where the buffer grows with what the user reads.
+    autotune: Option<Box<Autotune>>,
     /// The next window lacks this much, as if the user had not read it yet (a quirk).
     unread: u64,
     /// Right edge that we have promised; never moves left (RFC 9293, section 3.8.6.2.1).
@@ -53,8 +60,38 @@ impl Receiver {
             fin: None,
             fin_taken: false,
             buffer: buffer.max(1),
+            autotune: None,
             unread: 0,
             edge: 1,
+        }
+    }
+
+    /// The buffer grows up to `limit`.
+    pub(crate) fn grow_up_to(&mut self, limit: u64, mss: u64) {
+        self.autotune = (limit > self.buffer).then(|| Box::new(Autotune::new(limit, mss)));
+    }
+
+    /// A segment has come, and with it a timestamp of this age; `None` without timestamps. `full`: it was no small one.
+    #[inline]
+    pub(crate) fn measure(&mut self, now: Instant, echo_age: Option<Duration>, full: bool) {
+        let Some(autotune) = &mut self.autotune else { return };
+        match echo_age {
+            Some(age) if full => autotune.echoed(age),
+            Some(_) => {}
+            None => autotune.arrived(now, self.next, self.edge),
+        }
+    }
+
+    /// Whether it measures.
+    #[inline]
+    pub(crate) const fn grows(&self) -> bool {
+        self.autotune.is_some()
+    }
+
+    /// The user has read something.
+    pub(crate) fn adjust(&mut self, now: Instant) {
+        if let Some(autotune) = &mut self.autotune {
+            self.buffer = autotune.read(now, self.next - self.waiting, self.buffer);
         }
     }
 

@@ -5,7 +5,7 @@ use crate::connection::{Addresses, Connection, Outside};
 use crate::event::{ConnectionId, Event, SendError, State, Timer};
 use crate::header::{self, Flags, Header};
 use crate::host_cache::HostCache;
-use crate::stats::{StackStats, Stats};
+use crate::stats::{HeldBack, StackStats, Stats};
 use anabranch_base::{Dscp, Ecn, Instant, Meta, Rng, Trace, TraceRecord, Transmit};
 use bytes::Bytes;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -266,7 +266,7 @@ impl Stack {
 
     /// The next piece of received data, in order; reading opens the receive window again.
     pub fn receive(&mut self, now: Instant, id: ConnectionId) -> Option<Bytes> {
-        self.with(now, id.0, |connection, _| connection.receive()).flatten()
+        self.with(now, id.0, |connection, _| connection.receive(now)).flatten()
     }
 
     /// Sends FIN after everything queued. Data may still be received.
@@ -284,6 +284,13 @@ impl Stack {
     pub fn stats(&self, id: ConnectionId) -> Option<&Stats> {
         let slot = self.slots.get(id.0 as usize)?;
         Some(slot.connection.as_ref().map_or(&slot.stats, |c| c.stats()))
+    }
+
+    /// What holds a connection's sender back besides congestion control; `None` for one that is over.
+    #[inline]
+    #[must_use]
+    pub fn held_back(&self, id: ConnectionId) -> Option<HeldBack> {
+        self.slots.get(id.0 as usize)?.connection.as_ref().map(|connection| connection.held_back())
     }
 
     /// What the whole stack refused.

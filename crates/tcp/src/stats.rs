@@ -67,6 +67,18 @@ pub struct Stats {
     pub flight: u64,
 }
 
+/// What holds a sender back besides congestion control, at a moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HeldBack {
+    /// Nothing: the congestion window, if anything.
+    #[default]
+    No,
+    /// The congestion window would let a segment out, the peer's window does not.
+    Receiver,
+    /// There is nothing new to send.
+    Application,
+}
+
 /// What a whole stack has refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StackStats {

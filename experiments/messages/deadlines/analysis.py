@@ -18,7 +18,7 @@ MEASURES = {
     "delivered": f"100.0 * {grid.of_source('both', 'video', 'delivered')} / {grid.of_source('both', 'video', 'made')}",
     # Mbit/s, from the end of the warm-up to the end of the sources: 50 s less 10 s; the other flow goes on to the end.
     "bulk": f"{grid.of_source('both', 'bulk', 'delivered_bytes')} * 8 / 40e6",
-    "other": f"{grid.of_flow('other', 'goodput_payload_bps')} / 1e6",
+    "other": f"{grid.of_flow('other', 'goodput_payload_run_bps')} / 1e6",
 }
 
 LOSSY = 0.01

@@ -12,7 +12,7 @@ MEASURES = {
     # Percent of the time in which the bottleneck sends.
     "utilisation": f"100 * {grid.of_link(LINK, 'utilisation')}",
     # Percent of a link of 10 Mbit/s that user data takes: 952 of 1000 bytes.
-    "user_data": f"{grid.of_flow('sf', 'goodput_payload_bps')} / 1e5",
+    "user_data": f"{grid.of_flow('sf', 'goodput_payload_run_bps')} / 1e5",
     # Packets that its queue dropped, for each packet that arrived there.
     "drop_rate": grid.drop_rate(LINK),
     # Eq. 5.1: (fast retransmits + timeouts) / packets sent.

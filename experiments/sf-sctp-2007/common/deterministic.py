@@ -23,7 +23,7 @@ FOLDERS = {"XVI": "exp-16", "XVII": "exp-17"}
 
 MEASURES = {
     # Mbit/s on the wire.
-    "goodput": f"{grid.of_flow('sf', 'goodput_wire_bps')} / 1e6",
+    "goodput": f"{grid.of_flow('sf', 'goodput_wire_run_bps')} / 1e6",
     "fr": "sum(fast_retransmits) FILTER (kind = 'flow') / sum(packets_sent) FILTER (kind = 'flow')",
     "timeouts": grid.of_flow("sf", "timeouts"),
     # Percent of the time in which the bottleneck sends.

@@ -20,9 +20,9 @@ def _rate(name: str) -> str:
 
 MEASURES = {
     # Mbit/s.
-    "sf": f"{grid.of_flow('sf', 'goodput_wire_bps')} / 1e6",
-    "single": f"{grid.mean_of_flows('single%', 'goodput_wire_bps')} / 1e6",
-    "singles": f"{grid.of_flow('single%', 'goodput_wire_bps')} / 1e6",
+    "sf": f"{grid.of_flow('sf', 'goodput_wire_run_bps')} / 1e6",
+    "single": f"{grid.mean_of_flows('single%', 'goodput_wire_run_bps')} / 1e6",
+    "singles": f"{grid.of_flow('single%', 'goodput_wire_run_bps')} / 1e6",
     # Fast retransmits for each packet sent.
     "fr_sf": _rate("sf"),
     "fr_single": _rate("single%"),

@@ -19,11 +19,11 @@ PACKET = 12_000.0
 
 MEASURES = {
     # Packets a second.
-    "original": f"{grid.of_flow('original', 'goodput_wire_bps')} / {PACKET}",
-    "sf": f"{grid.of_flow('sf', 'goodput_wire_bps')} / {PACKET}",
-    "shared": f"{grid.of_flow('shared', 'goodput_wire_bps')} / {PACKET}",
-    "sf1": f"{grid.of_subflow('sf', 0, 'goodput_wire_bps')} / {PACKET}",
-    "sf2": f"{grid.of_subflow('sf', 1, 'goodput_wire_bps')} / {PACKET}",
+    "original": f"{grid.of_flow('original', 'goodput_wire_run_bps')} / {PACKET}",
+    "sf": f"{grid.of_flow('sf', 'goodput_wire_run_bps')} / {PACKET}",
+    "shared": f"{grid.of_flow('shared', 'goodput_wire_run_bps')} / {PACKET}",
+    "sf1": f"{grid.of_subflow('sf', 0, 'goodput_wire_run_bps')} / {PACKET}",
+    "sf2": f"{grid.of_subflow('sf', 1, 'goodput_wire_run_bps')} / {PACKET}",
     # Fast retransmits for each packet sent (Eq. 5.2).
     "fr_original": "sum(fast_retransmits) FILTER (kind = 'flow' AND name = 'original')"
     " / sum(packets_sent) FILTER (kind = 'flow' AND name = 'original')",

@@ -33,7 +33,7 @@ def _lost(name: str) -> str:
     return f"{grid.of_flow(name, 'packets_lost')} / nullif({grid.of_flow(name, 'packets_sent')}, 0)"
 
 
-RATE = "goodput_wire_bps"
+RATE = "goodput_wire_run_bps"
 
 MEASURES = {
     # Bits per second.

@@ -16,7 +16,7 @@ from anabranch_lab.stats import ratio
 LOSSES = (1e-5, 1e-4, 1e-3)
 PHI = (1, 2, 4, 8)
 RTT, PACKET = 0.5, 12_000.0
-MEASURES = {"mbps": f"{grid.of_flow('sf', 'goodput_wire_bps')} / 1e6"}
+MEASURES = {"mbps": f"{grid.of_flow('sf', 'goodput_wire_run_bps')} / 1e6"}
 
 Runs = dict[float, Grid]
 

@@ -17,7 +17,7 @@ from ..common import phi
 
 P, RTT, PACKET = 1e-4, 0.5, 12_000.0
 MEASURES = {
-    "mbps": f"{grid.of_flow('sf', 'goodput_wire_bps')} / 1e6",
+    "mbps": f"{grid.of_flow('sf', 'goodput_wire_run_bps')} / 1e6",
     "timeouts": grid.of_flow("sf", "timeouts"),
 }
 

@@ -25,7 +25,7 @@ ONSET = 1.5 * P
 """Fast retransmits a packet from which on congestion costs as much as half of the link's own errors."""
 MEASURES = {
     "utilisation": f"100 * {grid.of_link('lossy', 'utilisation')}",
-    "mbps": f"{grid.of_flow('sf', 'goodput_wire_bps')} / 1e6",
+    "mbps": f"{grid.of_flow('sf', 'goodput_wire_run_bps')} / 1e6",
     "fr": "sum(fast_retransmits) FILTER (kind = 'flow') / sum(packets_sent) FILTER (kind = 'flow')",
     "drops": grid.of_link("lossy", "drops_queue"),
 }

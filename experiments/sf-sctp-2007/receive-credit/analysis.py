@@ -12,8 +12,8 @@ from anabranch_lab.results import Results
 
 MEASURES = {
     # Mbit/s.
-    "slow": f"{grid.of_subflow('sf', 0, 'goodput_wire_bps')} / 1e6",
-    "fast": f"{grid.of_subflow('sf', 1, 'goodput_wire_bps')} / 1e6",
+    "slow": f"{grid.of_subflow('sf', 0, 'goodput_wire_run_bps')} / 1e6",
+    "fast": f"{grid.of_subflow('sf', 1, 'goodput_wire_run_bps')} / 1e6",
 }
 
 ENGINE = "rfc9260"

@@ -16,7 +16,7 @@ FLOWS = "FILTER (kind = 'flow' AND name LIKE 'sf%')"
 
 MEASURES = {
     # Mbit/s with IP headers, all associations together.
-    "goodput": f"{grid.of_flow('sf%', 'goodput_wire_bps')} / 1e6",
+    "goodput": f"{grid.of_flow('sf%', 'goodput_wire_run_bps')} / 1e6",
     "fast": f"sum(fast_retransmits) {FLOWS}",
     "lost": grid.of_link("exit", "drops_error"),
     "arrivals": grid.of_link(LINK, "arrivals"),

@@ -1,6 +1,7 @@
 //! One file for each verb.
 
 pub(crate) mod check;
+pub(crate) mod completions;
 pub(crate) mod connect;
 pub(crate) mod decode;
 pub(crate) mod doctor;

@@ -12,7 +12,8 @@ use serde::Serialize;
 
 use crate::captures::CapturePlan;
 use crate::failure::Failure;
-use crate::{files, load, qlog, runs, table};
+use crate::results::Printed;
+use crate::{files, load, qlog, runs, table, terminal};
 
 /// What to run, and where results go.
 #[derive(Args, Debug)]
@@ -71,17 +72,6 @@ impl Seeds {
     }
 }
 
-/// What `--json` prints.
-#[derive(Serialize)]
-struct Printed<'r> {
-    /// The scenario file.
-    scenario: String,
-    /// Of this program.
-    version: &'static str,
-    /// One for each seed, in the order of the scenario.
-    runs: &'r [&'r Summary],
-}
-
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut scenario = load::scenario(&arguments.file, &arguments.overrides)?;
     if let Some(seeds) = &arguments.seeds {
@@ -116,11 +106,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     });
     // Whatever ended the runs: what has finished is printed.
     let finished: Vec<&Summary> = summaries.iter().flatten().collect();
-    let printed = Printed {
-        scenario: arguments.file.display().to_string(),
-        version: env!("CARGO_PKG_VERSION"),
-        runs: &finished,
-    };
+    let printed = Printed::new(arguments.file.display().to_string(), &finished);
     if let Some(out) = &arguments.out {
         files::write(&out.join("summary.json"), |file| json(&printed, file))?;
     }
@@ -128,7 +114,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let shown = if arguments.json {
         json(&printed, &mut stdout)
     } else {
-        stdout.write_all(table::render(&finished).as_bytes())
+        stdout.write_all(table::render(&finished, terminal::width()).as_bytes())
     };
     shown.and_then(|()| stdout.flush()).map_err(|error| Failure::printing(&error))?;
     outcome

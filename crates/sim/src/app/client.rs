@@ -165,6 +165,7 @@ impl Client {
         let before = self.missing;
         engine.take_all(now, |stream, piece| {
             self.taken += piece.len() as u64;
+            self.received.last_byte_at = Some(now);
             let Some(carried) = self.streams.get_mut(usize::from(stream)) else {
                 self.intact = false;
                 return;

@@ -88,6 +88,7 @@ impl Receiving for Collector {
         let Self { sources, opener, parts, intact, counting_from, received, .. } = self;
         engine.take_parts(now, |part, mut bytes| {
             received.first_byte_at.get_or_insert(now);
+            received.last_byte_at = Some(now);
             let opener = match part {
                 None => &mut *opener,
                 Some(part) => parts.entry(part).or_default(),

@@ -53,6 +53,27 @@ impl App {
         }
     }
 
+    /// What a receiving application has been told.
+    pub(crate) fn received(&self) -> Received {
+        match self {
+            Self::Sink(sink) => sink.received,
+            Self::Collector(collector) => collector.received,
+            Self::Client(client) => client.received,
+            Self::Source(_) | Self::Generator(_) | Self::Server(_) => Received::default(),
+        }
+    }
+
+    /// Whether a sending application has nothing more to hand over, ever.
+    #[inline]
+    pub(crate) fn has_handed_all(&self) -> bool {
+        match self {
+            Self::Source(source) => source.has_handed_all(),
+            Self::Server(server) => server.has_handed_all(),
+            Self::Generator(generator) => generator.sending.is_closing(),
+            Self::Sink(_) | Self::Collector(_) | Self::Client(_) => true,
+        }
+    }
+
     /// Does what there is to do after the engine has changed. False when the engine had told it nothing.
     #[inline]
     pub(crate) fn run(&mut self, now: Instant, engine: &mut Engine) -> bool {

@@ -11,6 +11,8 @@ pub(crate) struct Received {
     pub(crate) connected_at: Option<Instant>,
     /// The first byte was there.
     pub(crate) first_byte_at: Option<Instant>,
+    /// The last byte so far was there.
+    pub(crate) last_byte_at: Option<Instant>,
     /// The last byte of a transfer was there.
     pub(crate) complete_at: Option<Instant>,
     /// That nothing more comes.

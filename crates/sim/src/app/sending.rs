@@ -102,6 +102,12 @@ impl Sending {
         self.open && !self.closing
     }
 
+    /// Everything was handed over.
+    #[inline]
+    pub(crate) fn is_closing(&self) -> bool {
+        self.closing
+    }
+
     /// The time to stop has come.
     #[inline]
     pub(super) fn is_stopped(&self, now: Instant) -> bool {

@@ -42,6 +42,11 @@ pub(crate) struct Server {
 }
 
 impl Server {
+    /// Whether there is nothing more to hand over.
+    pub(crate) const fn has_handed_all(&self) -> bool {
+        self.done
+    }
+
     pub(crate) fn new(flow: &Flow) -> Self {
         let objects = connection_of(flow).map(|connection| &connection.objects);
         let streams = streams_of(flow);

@@ -53,6 +53,7 @@ impl Receiving for Sink {
     }
 
     fn take(&mut self, now: Instant, engine: &mut Engine) {
+        let before = self.taken;
         engine.take_all(now, |stream, piece| {
             self.taken += piece.len() as u64;
             if self.check {
@@ -65,8 +66,9 @@ impl Receiving for Sink {
                 }
             }
         });
-        if self.taken > 0 {
+        if self.taken > before {
             self.received.first_byte_at.get_or_insert(now);
+            self.received.last_byte_at = Some(now);
         }
         if Some(self.taken) == self.expected {
             self.received.complete_at.get_or_insert(now);

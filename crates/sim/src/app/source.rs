@@ -51,6 +51,11 @@ impl Source {
         self.sending.opened();
     }
 
+    /// Whether there is nothing more to hand over.
+    pub(crate) fn has_handed_all(&self) -> bool {
+        self.left == Some(0) || self.sending.is_closing()
+    }
+
     /// When it has to be woken.
     pub(crate) fn wakes_at(&self, now: Instant) -> Option<Instant> {
         self.sending.wakes_at(now)

@@ -84,6 +84,7 @@ pub(super) fn side(
         base: Counts::default(),
         subflow_base: Vec::new(),
         watch: Watch::default(),
+        last_datagram_at: None,
     })
 }
 

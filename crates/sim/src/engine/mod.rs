@@ -14,7 +14,7 @@ use bytes::Bytes;
 
 use crate::scenario::Change;
 pub(crate) use datagrams::DatagramEnd;
-pub(crate) use report::{Counts, Gauges, Notice};
+pub(crate) use report::{Counts, Gauges, HeldBack, Notice};
 pub(crate) use sctp::SctpEnd;
 pub(crate) use tcp::TcpEnd;
 
@@ -189,6 +189,24 @@ impl Engine {
             Self::Sctp(end) => end.subflows().first().map_or(0, |stats| stats.ssthresh),
             Self::Tcp(end) => end.ssthresh(),
             _ => 0,
+        }
+    }
+
+    /// What holds a sender back besides congestion control.
+    #[inline]
+    pub(crate) fn held_back(&self) -> HeldBack {
+        match self {
+            Self::Sctp(end) => end.held_back(),
+            Self::Tcp(end) => end.held_back(),
+            _ => HeldBack::No,
+        }
+    }
+
+    /// How the two ends know of subflows; `None` before the handshake, and for what has no subflows.
+    pub(crate) fn negotiated_level(&self) -> Option<&'static str> {
+        match self {
+            Self::Sctp(end) => end.negotiated_level(),
+            _ => None,
         }
     }
 

@@ -34,6 +34,18 @@ pub(crate) struct Counts {
     pub(crate) payload_bytes_delivered: u64,
 }
 
+/// What holds a sender back besides congestion control, at a moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum HeldBack {
+    /// Nothing: the congestion window, if anything.
+    #[default]
+    No,
+    /// The congestion window would let new data out, the peer's window does not.
+    Receiver,
+    /// There is nothing new to send.
+    Application,
+}
+
 /// What a sender's state is now.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Gauges {

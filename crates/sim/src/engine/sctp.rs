@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use anabranch_base::{Instant, Meta, Rng, TraceRecord, Transmit};
+use anabranch_base::{Instant, Meta, Rng, TraceRecord, Transmit, units};
 use anabranch_sctp::{
     Association, AssociationHandle, AssociationId, CloseReason, Config, Endpoint, EndpointConfig, Event,
     IcmpError, Message, Reliability, SendError, SubflowLevel, SubflowStats,
@@ -12,7 +12,7 @@ use anabranch_wire::chunk::{Data, IData};
 use anabranch_wire::sf2007;
 use bytes::Bytes;
 
-use super::report::{Counts, Gauges, Notice};
+use super::report::{Counts, Gauges, HeldBack, Notice};
 use crate::scenario::Change;
 
 #[derive(Debug)]
@@ -104,7 +104,7 @@ impl SctpEnd {
                 Event::Writable { .. } => Notice::Writable,
                 Event::PeerShutdown => Notice::PeerClosed,
                 Event::Closed(CloseReason::Graceful) => Notice::Closed,
-                Event::Closed(reason) => Notice::Failed(format!("{reason:?}")),
+                Event::Closed(reason) => Notice::Failed(in_words(&reason)),
                 _ => continue,
             });
         }
@@ -201,6 +201,29 @@ impl SctpEnd {
         Gauges { cwnd, srtt }
     }
 
+    #[inline]
+    pub(crate) fn held_back(&self) -> HeldBack {
+        let Some(association) = self.view() else { return HeldBack::No };
+        let queued = association.queued_bytes() as u64;
+        if queued == 0 {
+            return HeldBack::Application;
+        }
+        let worth = queued.min(u64::from(self.config.mtu));
+        if association.peer_window() < worth && association.flight_bytes() < association.window_and_srtt().0 {
+            return HeldBack::Receiver;
+        }
+        HeldBack::No
+    }
+
+    pub(crate) fn negotiated_level(&self) -> Option<&'static str> {
+        let negotiated = self.view()?.negotiated()?;
+        Some(match negotiated.subflow_level {
+            SubflowLevel::Zero => "0",
+            SubflowLevel::One => "1",
+            SubflowLevel::Sf2007 => "sf2007",
+        })
+    }
+
     pub(crate) fn change(&mut self, now: Instant, change: &Change) -> Result<(), String> {
         let Some(mut association) = self.association() else {
             return Err("the flow is not open yet".to_owned());
@@ -243,6 +266,34 @@ impl SctpEnd {
 
     pub(crate) fn drain_trace(&mut self, sink: impl FnMut(TraceRecord)) {
         self.endpoint.drain_trace().for_each(sink);
+    }
+}
+
+/// Why an association ended.
+fn in_words(reason: &CloseReason) -> String {
+    match reason {
+        CloseReason::Graceful => "the association was shut down".to_owned(),
+        CloseReason::AbortedLocally => "this end aborted the association".to_owned(),
+        CloseReason::AbortedByPeer { causes, reason } => {
+            let mut words = "the peer aborted the association".to_owned();
+            if let [first, rest @ ..] = causes.as_slice() {
+                words.push_str(&format!(" (error cause {first}"));
+                rest.iter().for_each(|cause| words.push_str(&format!(", {cause}")));
+                words.push(')');
+            }
+            if let Some(reason) = reason {
+                words.push_str(&format!(": {}", units::quote(&String::from_utf8_lossy(&reason.0))));
+            }
+            words
+        }
+        CloseReason::Unreachable { limit } => {
+            format!("the peer did not answer: {limit} exceeded")
+        }
+        CloseReason::ProtocolViolation { what } => format!("the peer broke the protocol: {what}"),
+        CloseReason::ShutdownGuard => {
+            "the peer did not finish the shutdown: T5-shutdown-guard expired".to_owned()
+        }
+        CloseReason::ShutdownDeadline => "the shutdown had not ended by its deadline".to_owned(),
     }
 }
 

@@ -4,10 +4,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anabranch_base::{Instant, Meta, Rng, TraceRecord, Transmit};
-use anabranch_tcp::{Config, ConnectionId, Event, Stack};
+use anabranch_tcp::{Config, ConnectionId, Event, Failure, Stack};
 use bytes::Bytes;
 
-use super::report::{Counts, Gauges, Notice};
+use super::report::{Counts, Gauges, HeldBack, Notice};
 
 #[derive(Debug)]
 pub(crate) struct TcpEnd {
@@ -56,7 +56,7 @@ impl TcpEnd {
             Event::PeerClosed => Notice::PeerClosed,
             Event::Closed => Notice::Closed,
             Event::Reset => Notice::Failed("the peer reset the connection".to_owned()),
-            Event::Failed { why } => Notice::Failed(format!("{why:?}")),
+            Event::Failed { why } => Notice::Failed(in_words(why)),
         })
     }
 
@@ -106,6 +106,15 @@ impl TcpEnd {
         stats.map_or_else(Gauges::default, |stats| Gauges { cwnd: stats.cwnd, srtt: stats.srtt })
     }
 
+    #[inline]
+    pub(crate) fn held_back(&self) -> HeldBack {
+        match self.id.and_then(|id| self.stack.held_back(id)) {
+            Some(anabranch_tcp::HeldBack::Receiver) => HeldBack::Receiver,
+            Some(anabranch_tcp::HeldBack::Application) => HeldBack::Application,
+            Some(anabranch_tcp::HeldBack::No) | None => HeldBack::No,
+        }
+    }
+
     pub(crate) fn ssthresh(&self) -> u64 {
         self.id.and_then(|id| self.stack.stats(id)).map_or(0, |stats| stats.ssthresh)
     }
@@ -116,6 +125,16 @@ impl TcpEnd {
 
     pub(crate) fn drain_trace(&mut self, sink: impl FnMut(TraceRecord)) {
         self.stack.drain_trace().for_each(sink);
+    }
+}
+
+/// Why a connection was given up.
+fn in_words(why: Failure) -> String {
+    match why {
+        Failure::HandshakeTimeout => "the peer did not answer the handshake".to_owned(),
+        Failure::RetransmissionLimit => {
+            "the peer acknowledged nothing more: the limit of retransmissions was exceeded".to_owned()
+        }
     }
 }
 

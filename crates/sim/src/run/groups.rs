@@ -13,7 +13,7 @@ pub(super) fn groups(flows: &[Flow], summaries: &[FlowSummary]) -> Vec<GroupSumm
         all.push(GroupSummary {
             name,
             flows: members.len() as u64,
-            jain: jain(members.iter().map(|flow| flow.measures.goodput_payload_bps)),
+            jain: jain(members.iter().map(|flow| flow.measures.goodput_payload_run_bps)),
             packets_lost: members.iter().map(|flow| flow.packets_lost).sum(),
             measures: together(&members),
         });
@@ -41,6 +41,8 @@ fn together(flows: &[&FlowSummary]) -> Measures {
     Measures {
         goodput_payload_bps: rate(|m| m.goodput_payload_bps),
         goodput_wire_bps: rate(|m| m.goodput_wire_bps),
+        goodput_payload_run_bps: rate(|m| m.goodput_payload_run_bps),
+        goodput_wire_run_bps: rate(|m| m.goodput_wire_run_bps),
         sent_unique_payload_bps: rate(|m| m.sent_unique_payload_bps),
         packets_sent,
         packets_unique: count(|m| m.packets_unique),

@@ -3,6 +3,7 @@
 use super::tests::{MS, flow, line};
 use super::*;
 use crate::scenario::{Applies, EventKind, Loss, PacketSource, Protocol, Rate, Rhythm, Selection, TimeDraw};
+use anabranch_base::Duration;
 
 /// 1000 bytes every 2 ms, which is half of what the links take; the start in milliseconds.
 fn source(name: &str, start: u64) -> Flow {
@@ -124,9 +125,9 @@ fn flows_of_one_count_are_summed_up() {
     let (group, flows) = (&summary.groups[0], &summary.flows[1..3]);
     assert_eq!((group.name.as_str(), group.flows, group.packets_lost), ("x", 2, 0));
     assert_eq!((group.measures.packets_sent, group.measures.timeouts), (300, None));
-    let [x, y] = [0, 1].map(|i| flows[i].measures.goodput_payload_bps);
+    let [x, y] = [0, 1].map(|i| flows[i].measures.goodput_payload_run_bps);
     assert!(y < x * 0.6);
-    assert!((group.measures.goodput_payload_bps - x - y).abs() < 1e-6);
+    assert!((group.measures.goodput_payload_run_bps - x - y).abs() < 1e-6);
     assert!((group.jain - (x + y).powi(2) / (2.0 * (x * x + y * y))).abs() < 1e-12);
 }
 

@@ -5,6 +5,7 @@ use super::*;
 use crate::scenario::{
     Applies, Distribution, EventKind, Loss, PacketSource, Protocol, Rhythm, Selection, TimeDraw,
 };
+use anabranch_base::Duration;
 
 /// 1000 bytes every 2 ms: half of what the link takes.
 fn source(name: &str, rhythm: Rhythm) -> Flow {
@@ -30,9 +31,9 @@ fn a_constant_rate_arrives_as_it_was_sent() {
     // 100, 102, ... 998 ms; what arrives took 22 ms.
     assert_eq!(flow.measures.packets_sent, 450);
     assert_eq!(flow.measures.packets_received, Some(450));
-    assert_eq!(flow.measures.goodput_wire_bps, 4e6);
+    assert_eq!(flow.measures.goodput_wire_run_bps, 4e6);
     // Without 20 bytes of IP header and 8 of UDP.
-    assert!((flow.measures.goodput_payload_bps - 4e6 * 0.972).abs() < 1e-6);
+    assert!((flow.measures.goodput_payload_run_bps - 4e6 * 0.972).abs() < 1e-6);
     assert_eq!(flow.measures.delivered_bytes, 450 * 972);
     assert_eq!((flow.packets_lost, flow.failed.as_deref(), flow.start_s), (0, None, Some(0.0)));
     assert_eq!((flow.protocol.as_str(), flow.engine.as_deref()), ("cbr", None));

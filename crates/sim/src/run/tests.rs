@@ -8,6 +8,7 @@ use crate::scenario::{
     Selection, TimeDraw,
 };
 use anabranch_base::Dscp;
+use anabranch_base::Duration;
 
 pub(super) const MS: u64 = 1_000_000;
 
@@ -122,8 +123,8 @@ fn packets_arrive_when_arithmetic_says() {
     let m = &output.summary.flows[0].measures;
     assert_eq!((m.packets_sent, m.packets_unique), (3, 3));
     // 3 packets of 980 bytes, 20 bytes of IP header each, in one second.
-    assert_eq!(m.goodput_wire_bps, 24_000.0);
-    assert_eq!(m.goodput_payload_bps, 3.0 * 971.0 * 8.0);
+    assert_eq!(m.goodput_wire_run_bps, 24_000.0);
+    assert_eq!(m.goodput_payload_run_bps, 3.0 * 971.0 * 8.0);
     assert_eq!(m.srtt_mean_s, Some(0.005));
     assert_eq!(m.cwnd_peak_bytes, Some(1003));
     assert_eq!(output.summary.flows[0].start_s, Some(0.005));
@@ -138,7 +139,7 @@ fn the_warmup_is_left_out() {
     let m = &output.summary.flows[0].measures;
     assert_eq!(m.packets_sent, 250);
     // Arrivals at 22 + 2 k ms; those from 500 to 998: 250.
-    assert_eq!(m.goodput_wire_bps, 250.0 * 1000.0 * 8.0 / 0.5);
+    assert_eq!(m.goodput_wire_run_bps, 250.0 * 1000.0 * 8.0 / 0.5);
     assert_eq!(output.summary.links[0].arrivals, 250);
     assert_eq!(output.summary.links[0].utilisation, 0.5);
 }

@@ -124,9 +124,13 @@ pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
     let name = keys.required("name", "\"flow\"")?;
     let from = keys.required("from", "\"a\"")?;
     let to = keys.required("to", "\"b\"")?;
-    let protocol = keys
-        .required("protocol", "\"sctp\"")?
-        .choice("protocol", &Protocol::ALL.map(|protocol| (protocol.name(), protocol)))?;
+    let field = keys.required("protocol", "\"sctp\"")?;
+    if field.text()?.eq_ignore_ascii_case("udp") {
+        return Err(field.problem(
+            "\"udp\" is no protocol of a flow; datagrams at a constant rate are \"cbr\", in periods \"square\", in bursts \"on-off\"",
+        ));
+    }
+    let protocol = field.choice("protocol", &Protocol::ALL.map(|protocol| (protocol.name(), protocol)))?;
     let (both, receiver) = engine::of_flow(&keys)?;
     if !protocol.is_transport() {
         let why = format!("protocol {} has no transport; leave it out", quote(protocol.name()));

@@ -9,6 +9,9 @@ use super::protocol::Protocol;
 use super::source::{self, PacketSource};
 use super::units;
 
+/// What an application writes to TCP at once if the file does not say, bytes.
+const TCP_WRITE: u32 = 65_536;
+
 /// What the application sends.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -65,7 +68,11 @@ fn of_transport(field: &Field<'_>, protocol: Protocol) -> Result<Traffic, Proble
     } else {
         Keys::of(table, "traffic of kind \"greedy\"", &["kind", "message"])?
     };
-    let message = message::read(&keys.required("message", "\"1452 B\"")?)?;
+    let message = match keys.optional("message") {
+        // To TCP what an application writes in one piece means nothing.
+        None if protocol == Protocol::Tcp => TCP_WRITE,
+        _ => message::read(&keys.required("message", "\"1452 B\"")?)?,
+    };
     if !transfer {
         return Ok(Traffic::Greedy { message });
     }

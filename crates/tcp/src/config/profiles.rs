@@ -201,6 +201,8 @@ fn linux_2_6_15_reno() -> Config {
 fn linux_6_1() -> Config {
     Config {
         receive_buffer: 131_072,
+        // tcp_rmem allows 6 MiB; with tcp_adv_win_scale = 1 half of it is window.
+        receive_buffer_limit: 3 << 20,
         ack_delay: Duration::from_millis(40),
         quick_acks: 16,
         controller: Algorithm::Cubic,

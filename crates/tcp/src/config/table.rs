@@ -116,6 +116,8 @@ config! {
     // ---- buffers
     /// Receive buffer: the window that is advertised when nothing is waiting to be read.
     receive_buffer: u64 = 1 << 20;
+    /// The receive buffer grows up to this with what the user reads in a round trip (Linux: tcp_rcv_space_adjust); 0: it stays as it is.
+    receive_buffer_limit: u64 = 0;
     /// Send buffer: bytes that `send` accepts before they are acknowledged.
     send_buffer: u64 = 4 << 20;
 

@@ -41,8 +41,12 @@ impl Connection {
         self.timestamp = syn.options.timestamps.map(|(value, _)| value).filter(|_| self.config.timestamps);
     }
 
-    /// The shift that our receive buffer needs.
+    /// The shift that our receive buffer needs. Linux takes what a buffer of twice the largest window would need, half of which it
+    /// gives to its own bookkeeping.
     pub(super) fn own_scale(&self) -> u8 {
+        if self.config.receive_buffer_limit > self.config.receive_buffer {
+            return ((2 * self.config.receive_buffer_limit).ilog2().saturating_sub(15)).min(14) as u8;
+        }
         (0..14).find(|shift| self.config.receive_buffer >> shift <= 0xffff).unwrap_or(14)
     }
 

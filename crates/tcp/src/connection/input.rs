@@ -255,6 +255,10 @@ impl Connection {
         if self.config.quirk_window_update {
             self.receiver.hold_back(self.receiver.next() - before);
         }
+        if self.receiver.grows() {
+            let age = self.echo_age(out.now, header);
+            self.receiver.measure(out.now, age, payload.len() as u64 >= self.sender.mss());
+        }
         self.acks.on_data(out.now, &self.config, arrival);
         let stats = &mut self.stats;
         stats.packets_received += 1;

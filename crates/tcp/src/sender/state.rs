@@ -9,7 +9,7 @@ use crate::event::Timer;
 use crate::flight::Flight;
 use crate::host_cache::Learnt;
 use crate::send_queue::SendQueue;
-use crate::stats::Stats;
+use crate::stats::{HeldBack, Stats};
 use anabranch_base::{Duration, Instant, RetransmitReason, Trace, TraceEvent, TraceRecord};
 use anabranch_transport::congestion::Controller;
 use anabranch_transport::rack::Probe;
@@ -327,6 +327,19 @@ impl Sender {
             0 => self.window,
             limit => self.window.min(limit),
         }
+    }
+
+    /// What holds new data back besides the congestion window.
+    pub(crate) fn held_back(&self) -> HeldBack {
+        if self.queue.end() <= self.max {
+            return HeldBack::Application;
+        }
+        let peer = (self.una + self.limit()).saturating_sub(self.max);
+        let own = self.cwnd().saturating_sub(self.flight.outstanding());
+        if peer < self.mss && own >= self.mss {
+            return HeldBack::Receiver;
+        }
+        HeldBack::No
     }
 
     /// What may be outstanding by the congestion window, as reduced or limited at the moment.

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use anabranch_base::Ecn;
 
-use super::{Interface, Packet};
+use super::packet::{Interface, Packet};
 
 const UDP: u8 = 17;
 

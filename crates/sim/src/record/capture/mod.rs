@@ -6,12 +6,13 @@
 //! are equal (raw IP is not), and older programs know no other link type for both versions of IP.
 
 mod headers;
+mod packet;
 
 use std::fmt;
 use std::io::Write;
-use std::net::IpAddr;
 
-use anabranch_base::{Dscp, Ecn, Instant};
+use anabranch_base::Instant;
+pub(crate) use packet::{Interface, Packet};
 
 const LINKTYPE_ETHERNET: u16 = 1;
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
@@ -53,31 +54,6 @@ pub struct CaptureFile {
     pub format: CaptureFormat,
     /// Where to. Blocks are written one by one: a buffer around it pays.
     pub out: Box<dyn Write + Send>,
-}
-
-/// A link whose packets are recorded.
-#[derive(Clone, Debug)]
-pub(crate) struct Interface {
-    pub(crate) name: String,
-    /// Bits per second, where there is a limit.
-    pub(crate) speed: Option<u64>,
-    /// The nodes at its ends.
-    pub(crate) from: u32,
-    pub(crate) to: u32,
-}
-
-/// A packet as the recorder sees it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Packet<'a> {
-    pub(crate) source: IpAddr,
-    pub(crate) destination: IpAddr,
-    /// IP protocol number: 132 for SCTP, 6 for TCP.
-    pub(crate) protocol: u8,
-    pub(crate) dscp: Dscp,
-    pub(crate) ecn: Ecn,
-    /// IPv4 identification.
-    pub(crate) id: u16,
-    pub(crate) bytes: &'a [u8],
 }
 
 impl fmt::Debug for CaptureFile {

@@ -1,4 +1,8 @@
 use super::headers::{internet_checksum, ipv4_header};
+use std::net::IpAddr;
+
+use anabranch_base::{Dscp, Ecn};
+
 use super::*;
 
 fn packet(bytes: &[u8]) -> Packet<'_> {

@@ -64,6 +64,35 @@ fn ports_are_nobody_elses() {
 }
 
 #[test]
+fn udp_is_pointed_to_cbr() {
+    let told = told(&GOOD.replacen("protocol = \"sctp\"", "protocol = \"udp\"", 1).replacen(
+        "protocol = \"tcp\"",
+        "protocol = \"UDP\"",
+        1,
+    ));
+    assert!(
+        told.ends_with(
+            "datagrams at a constant rate are \"cbr\", in periods \"square\", in bursts \"on-off\""
+        ),
+        "{told}"
+    );
+}
+
+#[test]
+fn tcp_needs_no_message_and_sctp_does() {
+    let text = |protocol: &str, engine: &str| {
+        let traffic = "traffic = { kind = \"transfer\", bytes = \"1 MB\" }";
+        format!(
+            "{GOOD}\n[[flow]]\nname = \"more\"\nfrom = \"a\"\nto = \"b\"\nprotocol = \"{protocol}\"\nengine = \"{engine}\"\n{traffic}\n"
+        )
+    };
+    let scenario = read(&text("tcp", "rfc")).expect("it is right");
+    let last = scenario.flows.last().map(|flow| flow.traffic.clone());
+    assert_eq!(last, Some(crate::scenario::Traffic::Transfer { bytes: 1_000_000, message: 65_536 }));
+    assert!(told(&text("sctp", "rfc9260")).contains("needs message, for example"));
+}
+
+#[test]
 fn unknown_keys() {
     edit(
         "rate = \"10",
