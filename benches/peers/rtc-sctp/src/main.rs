@@ -89,10 +89,10 @@ impl Rtc {
                 Told::HandshakeFailed { reason } | Told::AssociationLost { reason, .. } => {
                     lost = Some(format!("{reason:?}"))
                 }
-                Told::Stream(StreamEvent::Readable { id } | StreamEvent::Opened { id }) => {
-                    if self.readable.back() != Some(&id) {
-                        self.readable.push_back(id);
-                    }
+                Told::Stream(StreamEvent::Readable { id } | StreamEvent::Opened { id })
+                    if self.readable.back() != Some(&id) =>
+                {
+                    self.readable.push_back(id);
                 }
                 _ => {}
             }

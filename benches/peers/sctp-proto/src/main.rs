@@ -84,10 +84,10 @@ impl Proto {
                 Told::HandshakeFailed { reason } | Told::AssociationLost { reason } => {
                     lost = Some(format!("{reason:?}"))
                 }
-                Told::Stream(StreamEvent::Readable { id } | StreamEvent::Opened { id }) => {
-                    if self.readable.back() != Some(&id) {
-                        self.readable.push_back(id);
-                    }
+                Told::Stream(StreamEvent::Readable { id } | StreamEvent::Opened { id })
+                    if self.readable.back() != Some(&id) =>
+                {
+                    self.readable.push_back(id);
                 }
                 Told::Stream(StreamEvent::Finished { .. }) if self.resetting.is_none() => {
                     self.events.push_back(Event::PeerReset);
