@@ -22,6 +22,8 @@ class RunKeys(TypedDict, total=False):
     """`"common"` or `"independent"`."""
     checksums: str
     """`"verify"` or `"elide"`."""
+    ports: Sequence[int]
+    """Of the first flow's sender and receiver; each further flow has the next ones: `[50000, 61000]`."""
 
 
 class LinkKeys(TypedDict, total=False):

@@ -101,9 +101,13 @@ def of_columns(columns: Sequence[tuple[str, str, int, bytes, bytes | None, list[
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     columns = dict.fromkeys(name for row in rows for name in row)
-    return pa.table({name: pa.array([row.get(name) for row in rows]) for name in columns})
+    # Without a type a column of empty lists would be one of nothing.
+    kinds = {"notes": pa.list_(pa.string())}
+    return pa.table({name: pa.array([row.get(name) for row in rows], kinds.get(name)) for name in columns})
 
 
 def _plain(entity: Mapping[str, Any]) -> dict[str, Any]:
-    """Numbers and texts; what is nested has rows of its own."""
-    return {name: value for name, value in entity.items() if not isinstance(value, list | dict)}
+    """Numbers, texts and the words of `notes`; what is nested has rows of its own."""
+    return {
+        name: value for name, value in entity.items() if name == "notes" or not isinstance(value, list | dict)
+    }

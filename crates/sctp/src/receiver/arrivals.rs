@@ -158,7 +158,8 @@ impl Receiver {
             return Ok(Err(Taken::Done));
         }
         if arrival == Arrival::BeyondHole && seq >= space.reach(cx.config.limits.receive_window) {
-            // Of another incarnation of the association, or of a sender without regard for the window.
+            // Of another incarnation of the association, or of a sender without regard for the window, which has no room for it.
+            cx.stats.dropped_no_buffer += 1;
             read.summary.immediate = true;
             return Ok(Err(Taken::Done));
         }
