@@ -73,7 +73,9 @@ initial_ssthresh = "40000 B"
 def test_the_simulator_is_within_three_percent(engine, n, coupling, phi):
     text = SCENARIO.replace("ENGINE", engine).replace("COUNT", str(n)).replace("COUPLING", coupling)
     runs = [simulation.simulate(text, seed).summary["flows"][0] for seed in range(1, 7)]
-    measured = estimate([level(run["goodput_wire_run_bps"], run["loss_indication_rate"], 1e-3) for run in runs])
+    measured = estimate(
+        [level(run["goodput_wire_run_bps"], run["loss_indication_rate"], 1e-3) for run in runs]
+    )
     model = 8 * n * renewal.steady(1e-3, 0.5, phi=phi, engine=engine).throughput
     assert measured.half / measured.mean < 0.04
     assert measured.mean / model == pytest.approx(1, abs=0.03)

@@ -136,7 +136,7 @@ pub enum Event {
         /// Its context.
         context: u32,
     },
-    /// A message whose fate was asked for was given up, as its options or its stream have it ([`Reliability`]).
+    /// A message whose fate was asked for was given up, as its options or its stream have it ([`Reliability`](crate::Reliability)).
     Abandoned {
         /// Which.
         message: MessageId,
@@ -257,7 +257,7 @@ pub enum Event {
         stream: u16,
         /// Whether it was sent unordered.
         unordered: bool,
-        /// Which message: [`Part::message`].
+        /// Which message: [`Part::message`](crate::Part::message).
         message: u32,
     },
     /// The end. What was received stays readable until the association is released.

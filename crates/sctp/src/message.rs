@@ -197,7 +197,7 @@ impl Message {
 pub struct Part {
     /// Tells apart messages that are handed over in parts at the same time, of one stream even where they are unordered.
     pub message: u32,
-    /// Whether more of it follows; if it never does, [`Event::PartialDeliveryAborted`] says so.
+    /// Whether more of it follows; if it never does, [`Event::PartialDeliveryAborted`](crate::Event::PartialDeliveryAborted) says so.
     pub more: bool,
 }
 
