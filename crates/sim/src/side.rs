@@ -64,6 +64,9 @@ impl Watch {
     /// What holds the sender back from now on.
     #[inline]
     fn hold(&mut self, now: Instant, held: HeldBack) {
+        if self.held == held {
+            return;
+        }
         match self.held {
             HeldBack::No => {}
             HeldBack::Receiver => self.held_by_receiver += now.saturating_since(self.held_since),
