@@ -162,7 +162,7 @@ async fn a_sender_that_is_faster_than_the_socket_loses_nothing() {
 }
 
 #[tokio::test]
-async fn forged_errors_and_rubbish_change_nothing() {
+async fn rubbish_from_a_stranger_changes_nothing() {
     in_time(async {
         let (server, at) = server();
         let client = common::client();
