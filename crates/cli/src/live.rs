@@ -313,7 +313,7 @@ pub(crate) async fn pipe(
 }
 
 /// Standard input in pieces, read by a thread of its own: nobody can wait for it and be dropped.
-fn read_input(size: usize) -> mpsc::Receiver<Bytes> {
+fn read_input(size: usize) -> mpsc::Receiver<std::io::Result<Bytes>> {
     let (sender, receiver) = mpsc::channel(4);
     std::thread::spawn(move || {
         let mut input = std::io::stdin().lock();
@@ -324,10 +324,13 @@ fn read_input(size: usize) -> mpsc::Receiver<Bytes> {
                 Ok(0) => break,
                 Ok(read) => read,
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(_) => break,
+                Err(error) => {
+                    let _ = sender.blocking_send(Err(error));
+                    break;
+                }
             };
             let message = buffer.split_to(read).freeze();
-            if sender.blocking_send(message).is_err() {
+            if sender.blocking_send(Ok(message)).is_err() {
                 break;
             }
         }
@@ -338,11 +341,20 @@ fn read_input(size: usize) -> mpsc::Receiver<Bytes> {
 async fn send_input(
     association: Association,
     options: PipeOptions,
-    mut input: mpsc::Receiver<Bytes>,
+    mut input: mpsc::Receiver<std::io::Result<Bytes>>,
     at_end: AtEnd,
 ) -> Result<(), SendError> {
     let mut sent = false;
-    while let Some(payload) = input.recv().await {
+    while let Some(read) = input.recv().await {
+        let payload = match read {
+            Ok(payload) => payload,
+            Err(error) => {
+                let _ = writeln!(std::io::stderr().lock(), "anabranch: standard input: {error}");
+                // The peer must not take what has come for all of it.
+                association.abort(b"the input cannot be read");
+                return Ok(());
+            }
+        };
         let message = Message {
             ppid: options.ppid,
             unordered: options.unordered,
@@ -351,6 +363,8 @@ async fn send_input(
         if let Err(error) = association.send(message).await {
             if !matches!(error, SendError::Closed(_)) {
                 let _ = writeln!(std::io::stderr().lock(), "anabranch: {error}");
+                // The pipe waits for the end.
+                association.abort(b"a message was refused");
             }
             return Err(error);
         }

@@ -171,6 +171,25 @@ fn the_doctor_says_what_is_there() {
 }
 
 #[test]
+fn input_that_cannot_be_read_or_sent_is_an_error_on_both_sides() {
+    let folder = || std::fs::File::open(std::env::temp_dir()).expect("a folder").into();
+    let text =
+        || std::fs::File::open(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")).expect("a file").into();
+    let cases: [(Stdio, &[&str], &str); 2] = [
+        (folder(), &[], "standard input: "),
+        (text(), &["--stream", "60000"], "stream 60000 does not exist"),
+    ];
+    for (input, more, says) in cases {
+        let listener = Listener::start(&[], Stdio::null());
+        let arguments = [&["connect", "127.0.0.1:9000", "--peer-udp-port", &listener.udp], more].concat();
+        let output = anabranch(&arguments).stdin(input).output().expect("it starts");
+        let said = String::from_utf8(output.stderr).expect("text");
+        assert_eq!((output.status.code(), said.contains(says)), (Some(1), true), "{said}");
+        assert_eq!(listener.end().1.status.code(), Some(1));
+    }
+}
+
+#[test]
 fn errors_say_what_is_wrong() {
     let fails = |arguments: &[&str], code: i32, says: &str| {
         let output = anabranch(arguments).output().expect("it starts");
