@@ -223,6 +223,29 @@ fn a_resolved_scenario_has_every_default_and_is_the_same_run() {
 }
 
 #[test]
+fn units_and_values_are_spoken_of_as_people_do() {
+    let place = Place::new();
+    place.prints(&[
+        "check",
+        "small.toml",
+        "--set",
+        "link.wire.rate=10Mbps",
+        "--set",
+        "link.wire.delay=10 usec",
+    ]);
+    place.fails(
+        &["check", "small.toml", "--set", "link.wire.rate=10M"],
+        2,
+        "--set link.wire.rate: rate: \"10M\" has an unknown unit \"M\" (did you mean \"10 Mbit/s\"?); allowed units: bit/s, kbit/s, Mbit/s, Gbit/s, or \"infinite\"",
+    );
+    place.fails(
+        &["decode", "x.pcap", "--direction", "x"],
+        2,
+        "invalid value 'x' for '--direction <WAY>': write SOURCE>DESTINATION with addresses or *, for example 10.0.1.1>*",
+    );
+}
+
+#[test]
 fn engines_lists_profiles_and_options() {
     let printed = Place::new().prints(&["engines"]);
     for line in ["sctp", "    ns2-2.35", "tcp", "    ns2-sack1: "] {
