@@ -25,6 +25,49 @@ const SIZES: [Unit; 7] = [
     ("GiB", 1 << 30),
 ];
 
+/// Other spellings that mean one unit only.
+const SPELLINGS: [(&str, &str); 21] = [
+    ("\u{b5}s", "us"),
+    ("\u{3bc}s", "us"),
+    ("usec", "us"),
+    ("msec", "ms"),
+    ("sec", "s"),
+    ("bps", "bit/s"),
+    ("kbps", "kbit/s"),
+    ("Kbps", "kbit/s"),
+    ("Mbps", "Mbit/s"),
+    ("mbps", "Mbit/s"),
+    ("Gbps", "Gbit/s"),
+    ("gbps", "Gbit/s"),
+    ("bit", "bit/s"),
+    ("kbit", "kbit/s"),
+    ("Kbit", "kbit/s"),
+    ("Mbit", "Mbit/s"),
+    ("mbit", "Mbit/s"),
+    ("Gbit", "Gbit/s"),
+    ("gbit", "Gbit/s"),
+    ("mbit/s", "Mbit/s"),
+    ("gbit/s", "Gbit/s"),
+];
+
+/// Units that may mean one of ours, or another: the first that is one of the quantity's is the question to ask.
+const DOUBTS: [(&str, &[&str]); 14] = [
+    ("k", &["kbit/s", "kB"]),
+    ("K", &["kbit/s", "KiB"]),
+    ("M", &["Mbit/s", "MB"]),
+    ("m", &["Mbit/s", "ms", "MB"]),
+    ("G", &["Gbit/s", "GB"]),
+    ("g", &["Gbit/s", "GB"]),
+    ("kb", &["kbit/s", "kB"]),
+    ("KB", &["kB"]),
+    ("Kb", &["kbit/s", "kB"]),
+    ("mb", &["Mbit/s", "MB"]),
+    ("Mb", &["Mbit/s", "MB"]),
+    ("gb", &["Gbit/s", "GB"]),
+    ("Gb", &["Gbit/s", "GB"]),
+    ("b", &["bit/s", "B"]),
+];
+
 const RATES: [Unit; 4] = [("bit/s", 1), ("kbit/s", 1_000), ("Mbit/s", 1_000_000), ("Gbit/s", 1_000_000_000)];
 
 /// A time such as `250 us`.
@@ -85,9 +128,17 @@ fn quantity(text: &str, what: &str, base: &str, units: &[Unit]) -> Result<u64, S
     if unit.is_empty() {
         return Err(format!("{} has no unit; allowed units: {}", quote(text), names()));
     }
-    let Some(&(_, scale)) = units.iter().find(|&&(name, _)| name == unit) else {
+    let known = |wanted: &str| units.iter().find(|&&(name, _)| name == wanted);
+    let spelt = || SPELLINGS.iter().find(|&&(other, _)| other == unit).and_then(|&(_, name)| known(name));
+    let Some(&(_, scale)) = known(unit).or_else(spelt) else {
+        // Guessing a factor of eight or of a thousand would mislead; asking does not.
+        let meant = DOUBTS.iter().find(|&&(other, _)| other == unit);
+        let meant = meant.and_then(|(_, names)| names.iter().find_map(|name| known(name)));
+        let hint = meant.map_or(String::new(), |(name, _)| {
+            format!(" (did you mean {}?)", quote(&format!("{number} {name}")))
+        });
         return Err(format!(
-            "{} has an unknown unit {}; allowed units: {}",
+            "{} has an unknown unit {}{hint}; allowed units: {}",
             quote(text),
             quote(unit),
             names()
@@ -107,4 +158,28 @@ fn quantity(text: &str, what: &str, base: &str, units: &[Unit]) -> Result<u64, S
     }
     let part = u64::try_from(part / power).map_err(|_| too_large())?;
     whole.checked_mul(scale).and_then(|value| value.checked_add(part)).ok_or_else(too_large)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{rate, size, time};
+    use crate::Duration;
+
+    #[test]
+    fn spellings_that_mean_one_unit_are_taken_and_others_are_asked_about() {
+        for text in ["10 Mbit/s", "10mbit", "10Mbps", "10 mbps", "10 Mbit"] {
+            assert_eq!(rate(text), Ok(10_000_000), "{text}");
+        }
+        for text in ["10 us", "10us", "10 \u{b5}s", "10 \u{3bc}s", "10 usec"] {
+            assert_eq!(time(text), Ok(Duration::from_micros(10)), "{text}");
+        }
+        assert_eq!(
+            rate("10M").unwrap_err(),
+            "\"10M\" has an unknown unit \"M\" (did you mean \"10 Mbit/s\"?); allowed units: bit/s, kbit/s, Mbit/s, Gbit/s"
+        );
+        assert!(size("10M").unwrap_err().contains("(did you mean \"10 MB\"?)"));
+        assert!(time("5m").unwrap_err().contains("(did you mean \"5 ms\"?)"));
+        // A size is no rate, and bytes a second are no unit here.
+        assert!(size("10 Mbps").is_err() && rate("10 MB/s").is_err());
+    }
 }

@@ -27,6 +27,14 @@ pub(crate) fn text(path: &Path) -> Result<String, Failure> {
     })
 }
 
+/// The scenario in a file with every default, as TOML.
+pub(crate) fn resolved(path: &Path, overrides: &[(String, String)]) -> Result<String, Failure> {
+    let origin = path.display().to_string();
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let files = |name: &str| std::fs::read_to_string(folder.join(name)).map_err(|error| error.to_string());
+    Scenario::resolved(&text(path)?, &origin, overrides, &files).map_err(Failure::wrong)
+}
+
 /// The scenario in a file, checked as far as it can be without running it.
 pub(crate) fn scenario(path: &Path, overrides: &[(String, String)]) -> Result<Scenario, Failure> {
     let origin = path.display().to_string();

@@ -192,6 +192,60 @@ fn check_says_what_is_there() {
 }
 
 #[test]
+fn a_resolved_scenario_has_every_default_and_is_the_same_run() {
+    let place = Place::new();
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let small = place.path("small.toml");
+    let files = ["fairness", "satellite", "virtual-queues", "wan-subflows", "web-page", "background-traffic"]
+        .map(|name| examples.join(format!("{name}.toml")));
+    for file in files.iter().chain([&small]) {
+        let file = file.to_str().expect("text");
+        let short = ["--set", "duration=2 s", "--set", "warmup=0.5 s", "--set", "seeds=3"];
+        let resolved = place.prints(&[&["check", "--resolved", file][..], &short].concat());
+        std::fs::write(place.path("resolved.toml"), &resolved).expect("a file");
+        let first = place.prints(&[&["simulate", "--json", file][..], &short].concat());
+        let again = place.prints(&["simulate", "--json", "resolved.toml"]);
+        assert!(first == again.replace("resolved.toml", file), "{file}: another run from\n{resolved}");
+        // Nothing is left to add.
+        assert_eq!(place.prints(&["check", "--resolved", "resolved.toml"]), resolved);
+    }
+    let resolved = place.prints(&["check", "--resolved", "small.toml"]);
+    for line in
+        ["random = \"common\"", "mtu = \"1500 B\"", "streams = 1", "[flow.options]", "rto_min = \"1000 ms\""]
+    {
+        assert!(resolved.lines().any(|one| one == line), "no {line} in\n{resolved}");
+    }
+    place.fails(
+        &["check", "--resolved", "small.toml", "small.toml"],
+        2,
+        "--resolved prints one scenario; give one FILE.toml",
+    );
+}
+
+#[test]
+fn units_and_values_are_spoken_of_as_people_do() {
+    let place = Place::new();
+    place.prints(&[
+        "check",
+        "small.toml",
+        "--set",
+        "link.wire.rate=10Mbps",
+        "--set",
+        "link.wire.delay=10 usec",
+    ]);
+    place.fails(
+        &["check", "small.toml", "--set", "link.wire.rate=10M"],
+        2,
+        "--set link.wire.rate: rate: \"10M\" has an unknown unit \"M\" (did you mean \"10 Mbit/s\"?); allowed units: bit/s, kbit/s, Mbit/s, Gbit/s, or \"infinite\"",
+    );
+    place.fails(
+        &["decode", "x.pcap", "--direction", "x"],
+        2,
+        "invalid value 'x' for '--direction <WAY>': write SOURCE>DESTINATION with addresses or *, for example 10.0.1.1>*",
+    );
+}
+
+#[test]
 fn engines_lists_profiles_and_options() {
     let printed = Place::new().prints(&["engines"]);
     for line in ["sctp", "    ns2-2.35", "tcp", "    ns2-sack1: "] {

@@ -17,9 +17,23 @@ pub(crate) struct Arguments {
     /// Set a value over what the file says, such as link.bottleneck.rate="3 Mbit/s".
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = load::assignment)]
     overrides: Vec<(String, String)>,
+    /// Print the scenario of one file as TOML with every default, the options of the engines too: the same run.
+    #[arg(long)]
+    resolved: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if arguments.resolved {
+        let [path] = arguments.files.as_slice() else {
+            return Err(Failure::wrong("--resolved prints one scenario; give one FILE.toml"));
+        };
+        load::scenario(path, &arguments.overrides)?;
+        let text = load::resolved(path, &arguments.overrides)?;
+        return std::io::stdout()
+            .lock()
+            .write_all(text.as_bytes())
+            .map_err(|error| Failure::printing(&error));
+    }
     for path in &arguments.files {
         let scenario = load::scenario(path, &arguments.overrides)?;
         writeln!(

@@ -34,9 +34,9 @@ pub(crate) struct Arguments {
     /// What would have waited in front of a bottleneck of this rate.
     #[arg(long, value_name = "RATE", value_parser = rate)]
     buffer: Option<u64>,
-    /// --idle and --buffer: one bottleneck for all packets from SOURCE to DESTINATION (addresses, or * for any), such
+    /// --idle and --buffer: one bottleneck for all packets of a way "SOURCE>DESTINATION" (addresses, or * for any), such
     /// as "10.0.1.1>*"; without it one for each pair of addresses.
-    #[arg(long, value_name = "SOURCE>DESTINATION")]
+    #[arg(long, value_name = "WAY")]
     direction: Option<Direction>,
     /// --idle and --buffer: the bottleneck holds so many packets, and loses what finds it full.
     #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u64).range(1..))]

@@ -167,6 +167,13 @@ impl AnyConfig {
         }
     }
 
+    fn get(&self, key: &str) -> Option<String> {
+        match self {
+            Self::Sctp(config) => config.get(key),
+            Self::Tcp(config) => config.get(key),
+        }
+    }
+
     /// What is expected instead, when the value does not fit.
     fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         match self {
@@ -180,6 +187,43 @@ impl AnyConfig {
             }),
         }
     }
+}
+
+/// What the flow and its network decide of an engine, unless an option says otherwise.
+const DECIDED_ELSEWHERE: [&str; 11] = [
+    "coupling",
+    "dscp",
+    "inbound_streams",
+    "inbound_subflows",
+    "ip_overhead",
+    "max_subflows",
+    "mss",
+    "mtu",
+    "outbound_streams",
+    "subflow_level",
+    "subflow_scheduler",
+];
+
+/// The options of an engine in its order, then every other with the value that it has. What the flow and its network
+/// decide is there only if the file says it.
+pub(super) fn with_every_option(
+    protocol: Protocol,
+    engine: &Engine,
+    coupling: Coupling,
+) -> Vec<(String, String)> {
+    let mut options = engine.options.clone();
+    let Some(mut config) = AnyConfig::named(protocol, &engine.name) else { return options };
+    config.couple(coupling);
+    for (key, value) in &engine.options {
+        // It was set once already, when the file was read.
+        let _ = config.set(key, value);
+    }
+    for key in AnyConfig::keys(protocol) {
+        if !DECIDED_ELSEWHERE.contains(&key) && !options.iter().any(|(known, _)| known == key) {
+            options.extend(config.get(key).map(|value| (key.to_owned(), value)));
+        }
+    }
+    options
 }
 
 /// What a flow says about engines.

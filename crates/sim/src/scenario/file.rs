@@ -47,7 +47,7 @@ impl Scenario {
         overrides: &[(String, String)],
         files: ReadFile<'_>,
     ) -> Result<Self, ScenarioError> {
-        read(text, overrides, files).map_err(|problem| ScenarioError {
+        tree(text, overrides, files).and_then(|root| scenario(&root)).map_err(|problem| ScenarioError {
             origin: origin.to_owned(),
             place: problem.place,
             message: problem.message,
@@ -55,14 +55,24 @@ impl Scenario {
     }
 }
 
-fn read(text: &str, overrides: &[(String, String)], files: ReadFile<'_>) -> Result<Scenario, Problem> {
+/// The file with its overrides, and with what the files it names hold.
+pub(super) fn tree(
+    text: &str,
+    overrides: &[(String, String)],
+    files: ReadFile<'_>,
+) -> Result<Table, Problem> {
     let mut root = tree::parse(text)?;
     for (path, value) in overrides {
         tree::set(&mut root, path, value)?;
     }
     pattern::inline(&mut root, files)?;
+    Ok(root)
+}
+
+/// What the tree means.
+pub(super) fn scenario(root: &Table) -> Result<Scenario, Problem> {
     let keys = Keys::of(
-        &root,
+        root,
         "a scenario",
         &[
             "duration",

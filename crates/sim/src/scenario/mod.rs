@@ -25,6 +25,7 @@ mod protocol;
 mod queue;
 mod rate;
 mod record;
+mod resolved;
 mod route;
 mod routing;
 mod seeds;
@@ -34,6 +35,7 @@ mod time_draw;
 mod traffic;
 mod tree;
 mod units;
+mod write;
 
 pub use anabranch_link::QueueConfig as Queue;
 pub use anabranch_sctp::{Coupling, Reliability, SubflowScheduler, SubflowSpec};

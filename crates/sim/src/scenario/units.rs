@@ -15,7 +15,9 @@ pub(super) fn rate(text: &str) -> Result<Rate, String> {
     match units::rate(text) {
         Ok(0) => Err(format!("{} is no rate; at least 1 bit/s, or \"infinite\"", quote(text))),
         Ok(bits) => Ok(Rate::BitsPerSecond(bits)),
-        Err(message) => Err(format!("{message}, or \"infinite\"")),
+        // After a list of units there is one more thing to write.
+        Err(message) if message.ends_with("Gbit/s") => Err(format!("{message}, or \"infinite\"")),
+        Err(message) => Err(format!("{message}; \"infinite\" is a rate too")),
     }
 }
 

@@ -189,8 +189,8 @@ fn units() {
     edit("\"5 ms\"", "5", "f.toml:10:9: delay: \"5\" has no unit; allowed units: ns, us, ms, s, min, h");
     edit(
         "\"5 ms\"",
-        "\"5 msec\"",
-        "f.toml:10:9: delay: \"5 msec\" has an unknown unit \"msec\"; allowed units: ns, us, ms, s, min, h",
+        "\"5 lsec\"",
+        "f.toml:10:9: delay: \"5 lsec\" has an unknown unit \"lsec\"; allowed units: ns, us, ms, s, min, h",
     );
     edit(
         "\"5 ms\"",
@@ -205,6 +205,11 @@ fn units() {
         "\"10 MB/s\"",
         "f.toml:9:8: rate: \"10 MB/s\" has an unknown unit \"MB/s\"; allowed units: bit/s, kbit/s, Mbit/s, Gbit/s, or \
          \"infinite\"",
+    );
+    edit(
+        "\"10 Mbit/s\"",
+        "\"99999999999999 Gbit/s\"",
+        "f.toml:9:8: rate: \"99999999999999 Gbit/s\" is too large; \"infinite\" is a rate too",
     );
     edit(
         "\"10 Mbit/s\"",

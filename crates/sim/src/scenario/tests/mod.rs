@@ -6,6 +6,7 @@ mod errors;
 mod meaning;
 mod objects;
 mod queues;
+mod resolved;
 mod routes;
 mod sources;
 
