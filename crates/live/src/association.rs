@@ -52,14 +52,15 @@ impl Association {
         &self.held.shared
     }
 
-    /// Waits until it is up.
+    /// Waits until it is up. One that was up and has ended by the time somebody looks has been up: what came is still to be read, and
+    /// why it ended is told after it.
     pub(crate) async fn established(&self) -> Result<(), CloseReason> {
         let id = self.id();
         self.shared()
             .wait(Queue::Watchers(id), |state, _| match state.slot(id) {
+                Some(slot) if slot.up => Poll::Ready(Ok(())),
                 Some(slot) => match &slot.closed {
                     Some(reason) => Poll::Ready(Err(reason.clone())),
-                    None if slot.up => Poll::Ready(Ok(())),
                     None => Poll::Pending,
                 },
                 None => Poll::Ready(Err(CloseReason::AbortedLocally)),
@@ -338,5 +339,31 @@ fn receive(
         Some(reason) => Poll::Ready(Err(Closed(reason.clone()))),
         None if slot.peer_done => Poll::Ready(Ok(None)),
         None => Poll::Pending,
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+mod tests {
+    use crate::{Endpoint, EndpointConfig};
+
+    /// A server that says something and closes may be done before the client's task runs again.
+    #[tokio::test]
+    async fn what_is_over_before_anybody_looked_was_up() {
+        let server =
+            Endpoint::bind(&["127.0.0.1:0".parse().unwrap()], EndpointConfig::on_port(5000)).unwrap();
+        server.listen().unwrap();
+        let at = server.local_addresses()[0];
+        let served = tokio::spawn(async move {
+            let association = server.accept().await.unwrap().accept().unwrap();
+            association.send("good bye").await.unwrap();
+            association.shutdown().await.unwrap();
+        });
+        let client = Endpoint::bind(&["127.0.0.1:0".parse().unwrap()], EndpointConfig::default()).unwrap();
+        let association = client.begin(at, 5000, std::sync::Arc::new(crate::default_association())).unwrap();
+        let _ended = association.closed().await;
+        served.await.unwrap();
+        assert!(association.established().await.is_ok());
+        assert_eq!(association.recv().await.unwrap().unwrap().into_bytes(), "good bye");
     }
 }
