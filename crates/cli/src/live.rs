@@ -201,6 +201,24 @@ pub(crate) fn counters(association: &Association) -> Value {
     Value::Object(line)
 }
 
+/// Whom to call.
+#[derive(Args, Debug, Clone)]
+pub(crate) struct Target {
+    /// Host and SCTP port
+    #[arg(value_name = "HOST:PORT")]
+    target: String,
+    /// UDP port of the peer
+    #[arg(long, value_name = "PORT", default_value_t = ENCAPSULATION_PORT)]
+    peer_udp_port: u16,
+}
+
+impl Target {
+    /// As [`resolve`].
+    pub(crate) fn resolve(&self) -> Result<(Vec<SocketAddr>, u16), Failure> {
+        resolve(&self.target, self.peer_udp_port)
+    }
+}
+
 /// Addresses of `HOST:PORT`, where PORT is the SCTP port; those that are given have the UDP port.
 pub(crate) fn resolve(target: &str, udp: u16) -> Result<(Vec<SocketAddr>, u16), Failure> {
     let wrong = |why: &str| Failure::wrong(format!("{target}: {why}"));
@@ -274,12 +292,28 @@ pub(crate) enum AtEnd {
     ShutDownIfSent,
 }
 
-/// Moves standard input to the peer and what comes from it to standard output, until the association has ended.
-pub(crate) async fn pipe(
-    association: &Association,
+/// Serves one association as a pipe until it has ended, tells of it as the options say, and lets the last packets leave.
+pub(crate) async fn serve_pipe(
+    network: &NetworkOptions,
+    endpoint: &Endpoint,
+    association: Association,
     options: &PipeOptions,
     at_end: AtEnd,
 ) -> Result<(), Failure> {
+    network.tell(|| format!("{} is here", name(&association)));
+    let watcher = network.watch(&association);
+    let done = pipe(&association, options, at_end).await;
+    if let Some(watcher) = watcher {
+        let _ = watcher.await;
+    }
+    network.write_stats(&association)?;
+    drop(association);
+    endpoint.close(std::time::Duration::from_secs(1)).await;
+    done
+}
+
+/// Moves standard input to the peer and what comes from it to standard output, until the association has ended.
+async fn pipe(association: &Association, options: &PipeOptions, at_end: AtEnd) -> Result<(), Failure> {
     abort_when_interrupted(association);
     if !options.recv_only {
         let input = read_input(options.message);

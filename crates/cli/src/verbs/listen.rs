@@ -57,17 +57,7 @@ async fn pipe_one(arguments: &Arguments, endpoint: &Endpoint) -> Result<(), Fail
         }
     };
     endpoint.stop_listening();
-    arguments.network.tell(|| format!("{} is here", live::name(&association)));
-    let watcher = arguments.network.watch(&association);
-    let done = live::pipe(&association, &arguments.pipe, AtEnd::ShutDownIfSent).await;
-    if let Some(watcher) = watcher {
-        let _ = watcher.await;
-    }
-    arguments.network.write_stats(&association)?;
-    drop(association);
-    // The last packets leave.
-    endpoint.close(std::time::Duration::from_secs(1)).await;
-    done
+    live::serve_pipe(&arguments.network, endpoint, association, &arguments.pipe, AtEnd::ShutDownIfSent).await
 }
 
 async fn echo_all(arguments: &Arguments, endpoint: &Endpoint) -> Result<(), Failure> {

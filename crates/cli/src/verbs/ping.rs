@@ -3,23 +3,19 @@
 use std::io::Write;
 use std::time::Duration;
 
-use anabranch_live::{Association, ENCAPSULATION_PORT};
+use anabranch_live::Association;
 use clap::Args;
 use serde_json::json;
 
 use crate::failure::Failure;
-use crate::live::{self, NetworkOptions};
+use crate::live::{self, NetworkOptions, Target};
 use crate::verbs::perf::Stopwatch;
 
 /// Whom.
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
-    /// Host and SCTP port
-    #[arg(value_name = "HOST:PORT")]
-    target: String,
-    /// UDP port of the peer
-    #[arg(long, value_name = "PORT", default_value_t = ENCAPSULATION_PORT)]
-    peer_udp_port: u16,
+    #[command(flatten)]
+    target: Target,
     /// How many heartbeats
     #[arg(short, long, value_name = "N", default_value_t = 4)]
     count: u32,
@@ -37,7 +33,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let target = live::resolve(&arguments.target, arguments.peer_udp_port)?;
+    let target = arguments.target.resolve()?;
     let seconds = |time: f64| time.is_finite() && (0.0..=86_400.0).contains(&time);
     if !seconds(arguments.interval) || !seconds(arguments.wait) {
         return Err(Failure::wrong("--interval and --wait are 0 to 86400 seconds"));
