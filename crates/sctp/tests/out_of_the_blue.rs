@@ -142,3 +142,38 @@ fn nothing_that_went_to_a_group_is_answered() {
         assert_eq!(net.state(a, id), State::Established);
     }
 }
+
+/// An INIT to a port where nobody is: "the Verification Tag of the packet containing the ABORT chunk MUST be the Initiate Tag of the
+/// received INIT chunk, and the T bit ... 0" (8.4, 3). Who calls hears at once; no INIT that is not alone, or has a tag, is answered so.
+// rfc9260:8.4-4
+#[test]
+fn an_init_to_another_port_is_refused() {
+    let to_port = |bytes: &[u8], port: u16| {
+        let mut bytes = bytes.to_vec();
+        bytes[2..4].copy_from_slice(&port.to_be_bytes());
+        bytes[8..12].fill(0);
+        let sum = anabranch_wire::crc32c::packet_checksum(&bytes);
+        bytes[8..12].copy_from_slice(&anabranch_wire::crc32c::store(sum));
+        bytes
+    };
+    let call = init(5, &[]);
+    let mut tagged = call.clone();
+    tagged[7] = 9;
+    let mut two = call.clone();
+    two.extend_from_within(12..);
+    let mut no_tag = call.clone();
+    no_tag[16..20].fill(0);
+    for (bytes, refused) in [(&call, true), (&tagged, false), (&two, false), (&no_tag, false)] {
+        let mut net = Network::default();
+        let z = net.add(3, "z", &[Z]);
+        net.listen(z);
+        hand_in(&mut net, z, ip(X), ip(Z), &to_port(bytes, 4999));
+        net.run_for(ms(10));
+        let sent: Vec<_> = net.log.iter().filter(|d| d.to == ip(X)).collect();
+        assert_eq!(sent.len(), usize::from(refused), "{bytes:02x?}");
+        for answer in sent {
+            assert_eq!((answer.tag(), &answer.bytes[12..]), (5, &[kind::ABORT, 0, 0, 4][..]));
+            assert_eq!(answer.bytes[..2], 4999_u16.to_be_bytes());
+        }
+    }
+}

@@ -76,7 +76,10 @@ impl Endpoint {
             return;
         }
         if header.destination_port != self.config.port {
-            self.out_of_the_blue(meta, packet);
+            match packet.bytes().get(CommonHeader::LEN) {
+                Some(&kind::INIT) => self.refuse_init(meta, packet),
+                _ => self.out_of_the_blue(meta, packet),
+            }
             return;
         }
         match packet.bytes().get(CommonHeader::LEN) {
@@ -219,7 +222,7 @@ impl Endpoint {
                 // Rules 2, 6 and 7: never answered.
                 Chunk::Abort(_) | Chunk::ShutdownComplete(_) | Chunk::CookieAck(_) => return,
                 Chunk::Error(error) if causes::names_stale_cookie(error.causes) => return,
-                // An INIT that is not alone, or that came to another port, must not be answered with its own tag.
+                // An INIT that is not the first chunk must not be answered with its packet's tag.
                 Chunk::Init(_) => return,
                 _ => {}
             }
@@ -227,6 +230,19 @@ impl Endpoint {
         // Rule 8: "the receiver SHOULD respond to the sender of the OOTB packet with an ABORT chunk", the tag
         // reflected and the T bit set.
         self.reply(meta, packet.header().verification_tag, packet, |out| causes::write_abort(out, true, &[]));
+    }
+
+    /// Rule 3, where nobody is at the port: "the Verification Tag of the packet containing the ABORT chunk MUST be the Initiate Tag of
+    /// the received INIT chunk", so that who asks need not wait for its timers.
+    // rfc9260:8.4-4
+    fn refuse_init(&mut self, meta: &Meta, packet: &Packet<'_>) {
+        self.stats.out_of_the_blue += 1;
+        let mut chunks = packet.chunks();
+        let Some(Ok(Ok(Chunk::Init(init)))) = chunks.next().map(|raw| raw.map(Chunk::parse)) else { return };
+        let alone = chunks.next().is_none();
+        if alone && packet.header().verification_tag == 0 && init.initiate_tag != 0 {
+            self.reply(meta, init.initiate_tag, packet, |out| causes::write_abort(out, false, &[]));
+        }
     }
 
     /// Rule 5: SHUTDOWN COMPLETE with the tag of the packet and the T bit set.
