@@ -16,8 +16,8 @@ NOT_REPRODUCED = "not reproduced"
 EXPLAINED = "differs, explained"
 VERDICTS = (REPRODUCED, NOT_REPRODUCED, EXPLAINED)
 
-MIN_SEEDS = 30
-"""Fewer runs than this judge no number: a wide interval would make every claim true."""
+MIN_SEEDS = stats.LEAST
+"""Fewer runs than this judge no number (a wide interval would make every claim true), except where the rule of a plan says by how few."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ def number(
     `above` is for `+5/-3 %`: how far the measured value may lie above the printed one; `tolerance` is how far below.
     """
     over = tolerance if above is None else above
-    if measured.n < MIN_SEEDS:
+    if measured.n < measured.least:
         return _few(at, expected, measured)
     holds = measured.low - over <= expected <= measured.high + tolerance
     off = expected - measured.mean
@@ -180,8 +180,9 @@ def equal(at: str, difference: Estimate, margin: float) -> Part:
 def rank(at: str, curve: Curve, least: float) -> Part:
     """Spearman's rank correlation of the means with x: at least (or, negative, at most) so much."""
     measured = curve.rank()
-    if len(curve.seeds) < MIN_SEEDS:
-        return Part(at, _least(least), measured, None, False, too_few(len(curve.seeds)), len(curve.seeds))
+    if len(curve.seeds) < curve.least:
+        few = too_few(len(curve.seeds), curve.least)
+        return Part(at, _least(least), measured, None, False, few, len(curve.seeds))
     holds = measured >= least if least > 0 else measured <= least
     return Part(at, _least(least), measured, None, holds, "rank correlation of the means", len(curve.seeds))
 
@@ -214,8 +215,8 @@ def sign_test(at: str, expected: str, differences: Sample) -> Part:
     positive = sum(value > 0 for value in differences.values)
     chance = stats.sign_test(differences.values)
     text = f"{positive} of {n} seeds, p = {chance:.2g}"
-    if n < MIN_SEEDS:
-        return Part(at, expected, text, None, False, too_few(n), n)
+    if n < differences.least:
+        return Part(at, expected, text, None, False, too_few(n, differences.least), n)
     return Part(at, expected, text, None, chance < 0.05, "", n)
 
 
@@ -254,9 +255,9 @@ def condition(at: str, expected: str, measured: str, holds: bool, detail: str = 
     return Part(at, expected, measured, None, holds, detail)
 
 
-def too_few(seeds: int) -> str:
+def too_few(seeds: int, least: int = MIN_SEEDS) -> str:
     """Why a part was not judged."""
-    return f"not judged: {seeds} seeds, {MIN_SEEDS} are needed"
+    return f"not judged: {seeds} seeds, {least} are needed"
 
 
 def write(claims: Sequence[Claim], path: Path) -> None:
@@ -277,7 +278,7 @@ def count(claims: Sequence[Claim]) -> Mapping[str, int]:
 
 
 def _judge(at: str, expected: float | str, measured: Estimate, holds: bool) -> Part:
-    if measured.n < MIN_SEEDS:
+    if measured.n < measured.least:
         return _few(at, expected, measured)
     return _part(at, expected, measured, holds, "")
 
@@ -290,7 +291,7 @@ def _part(at: str, expected: float | str, measured: Estimate, holds: bool, detai
 
 
 def _few(at: str, expected: float | str, measured: Estimate) -> Part:
-    return _part(at, expected, measured, False, too_few(measured.n))
+    return _part(at, expected, measured, False, too_few(measured.n, measured.least))
 
 
 def _least(least: float) -> str:

@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -276,10 +277,13 @@ def _analyses(
 ) -> Iterator[tuple[Results, experiment.Analysis | None]]:
     """What each experiment found; nothing, and a complaint, when it could not be analysed."""
     by_name = {results.plan.name: results for results in chosen}
+    seeds: list[dict[str, Any]] = []
     for result in judging.analyse_all(chosen, page, options.jobs):
         if result.analysis is None:
             print(f"anabranch-lab: {result.name}: {result.problem}", file=sys.stderr)
+        seeds += result.seeds
         yield by_name[result.name], result.analysis
+    judging.write_seeds(seeds, _out(options, chosen[0].plan) / "seeds.json")
 
 
 def _verdicts(

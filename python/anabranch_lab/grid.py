@@ -75,14 +75,14 @@ def sql(axes: Sequence[str], measures: Mapping[str, str]) -> str:
     return f"SELECT {places}, {columns} FROM runs GROUP BY {places} ORDER BY {places}"
 
 
-def load(table: pa.Table, axes: Sequence[str], measures: Sequence[str]) -> "Grid":
+def load(table: pa.Table, axes: Sequence[str], measures: Sequence[str], least: int = stats.LEAST) -> "Grid":
     """The answer to that query as a grid."""
     cells: dict[tuple, dict[str, list]] = {}
     for row in table.to_pylist():
         cell = cells.setdefault(tuple(row[axis] for axis in axes), {"seed": [], **{m: [] for m in measures}})
         for name, values in cell.items():
             values.append(row[name])
-    return Grid(tuple(axes), tuple(measures), cells)
+    return Grid(tuple(axes), tuple(measures), cells, least)
 
 
 @dataclass(frozen=True)
@@ -91,21 +91,37 @@ class Sample:
 
     seeds: tuple[int, ...]
     values: tuple[float, ...]
+    least: int = stats.LEAST
+    """Seeds that it takes to judge it."""
 
     @property
     def estimate(self) -> Estimate:
         """Mean and 95 % interval."""
-        return stats.estimate(self.values)
+        return stats.estimate(self.values, self.least)
+
+    def over(self, other: "Sample") -> Estimate:
+        """The ratio of the means, over the seeds that both have."""
+        first, second = self._common(other)
+        return stats.ratio(first, second, max(self.least, other.least))
+
+    def _common(self, other: "Sample") -> tuple[list[float], list[float]]:
+        """The values of both, of the seeds that both have."""
+        yours = dict(zip(other.seeds, other.values, strict=True))
+        pairs = [
+            (value, yours[seed]) for seed, value in zip(self.seeds, self.values, strict=True) if seed in yours
+        ]
+        return [mine for mine, _ in pairs], [its for _, its in pairs]
 
     def _with(self, other: "Sample | float", act: Callable[[Any, Any], Any]) -> "Sample":
         if not isinstance(other, Sample):
-            return Sample(self.seeds, tuple(act(value, other) for value in self.values))
+            return Sample(self.seeds, tuple(act(value, other) for value in self.values), self.least)
         mine, yours = (
             dict(zip(self.seeds, self.values, strict=True)),
             dict(zip(other.seeds, other.values, strict=True)),
         )
         seeds = tuple(seed for seed in self.seeds if seed in yours)
-        return Sample(seeds, tuple(act(mine[seed], yours[seed]) for seed in seeds))
+        values = tuple(act(mine[seed], yours[seed]) for seed in seeds)
+        return Sample(seeds, values, max(self.least, other.least))
 
     def __sub__(self, other: "Sample | float") -> "Sample":
         """The difference, seed by seed."""
@@ -132,6 +148,8 @@ class Curve:
     seeds: tuple[int, ...]
     values: np.ndarray
     """Rows are seeds, columns are points."""
+    least: int = stats.LEAST
+    """Seeds that it takes to judge it."""
 
     @property
     def means(self) -> np.ndarray:
@@ -141,7 +159,7 @@ class Curve:
     @property
     def estimates(self) -> list[Estimate]:
         """Mean and 95 % interval at each point."""
-        return [stats.estimate([float(v) for v in column]) for column in self.values.T]
+        return [stats.estimate([float(v) for v in column], self.least) for column in self.values.T]
 
     @property
     def halves(self) -> np.ndarray:
@@ -156,20 +174,21 @@ class Curve:
         """The values at one point."""
         if x not in self.x:
             raise KeyError(f"no point {x}; there are {', '.join(str(each) for each in self.x)}")
-        return Sample(self.seeds, tuple(float(v) for v in self.values[:, self.x.index(x)]))
+        column = self.values[:, self.x.index(x)]
+        return Sample(self.seeds, tuple(float(v) for v in column), self.least)
 
     def between(self, low: float, high: float) -> "Curve":
         """The part of it with low <= x <= high."""
         kept = [index for index, x in enumerate(self.x) if low <= x <= high]
-        return Curve(tuple(self.x[index] for index in kept), self.seeds, self.values[:, kept])
+        return Curve(tuple(self.x[index] for index in kept), self.seeds, self.values[:, kept], self.least)
 
     def slope(self) -> Estimate:
         """Least-squares slope of each seed's curve; their mean and 95 % interval."""
-        return stats.estimate([stats.slope(self.x, row) for row in self.values])
+        return stats.estimate([stats.slope(self.x, row) for row in self.values], self.least)
 
     def exponent(self) -> Estimate:
         """Slope of log y over log x of each seed's curve; points where it is not positive do not count."""
-        return stats.estimate([stats.exponent(self.x, row) for row in self.values])
+        return stats.estimate([stats.exponent(self.x, row) for row in self.values], self.least)
 
     def rank(self) -> float:
         """Spearman's rank correlation of the means with x."""
@@ -177,7 +196,8 @@ class Curve:
 
     def ranks(self) -> Estimate:
         """Spearman's rank correlation of each seed's curve with x; mean and 95 % interval."""
-        return stats.estimate([stats.spearman(self.x, [float(v) for v in row]) for row in self.values])
+        each = [stats.spearman(self.x, [float(v) for v in row]) for row in self.values]
+        return stats.estimate(each, self.least)
 
     def rise(self, first: float, last: float) -> Estimate:
         """How much higher it is at `last` than at `first`, seed by seed."""
@@ -185,17 +205,17 @@ class Curve:
 
     def peak(self) -> Estimate:
         """Where each seed's curve is highest; mean and 95 % interval of x."""
-        return stats.estimate([float(self.x[index]) for index in self.values.argmax(axis=1)])
+        return stats.estimate([float(self.x[index]) for index in self.values.argmax(axis=1)], self.least)
 
     def _with(self, other: "Curve | float", act: Callable[[Any, Any], Any]) -> "Curve":
         if not isinstance(other, Curve):
-            return Curve(self.x, self.seeds, act(self.values, other))
+            return Curve(self.x, self.seeds, act(self.values, other), self.least)
         if self.x != other.x:
             raise ValueError(f"two curves over different points: {self.x} and {other.x}")
         seeds = tuple(seed for seed in self.seeds if seed in other.seeds)
         mine = self.values[[self.seeds.index(seed) for seed in seeds]]
         yours = other.values[[other.seeds.index(seed) for seed in seeds]]
-        return Curve(self.x, seeds, act(mine, yours))
+        return Curve(self.x, seeds, act(mine, yours), max(self.least, other.least))
 
     def __sub__(self, other: "Curve | float") -> "Curve":
         """The difference, seed by seed and point by point."""
@@ -221,6 +241,8 @@ class Grid:
     axes: tuple[str, ...]
     measures: tuple[str, ...]
     cells: Mapping[tuple, Mapping[str, Sequence]]
+    least: int = stats.LEAST
+    """Seeds that it takes to judge what is measured."""
 
     def joined(self, other: "Grid") -> "Grid":
         """Both together: points that two sweeps of one plan run for different lengths, say. No point may be in both."""
@@ -229,7 +251,8 @@ class Grid:
         both = self.cells.keys() & other.cells.keys()
         if both:
             raise ValueError(f"in both grids: {dict(zip(self.axes, min(both), strict=True))}")
-        return Grid(self.axes, self.measures, {**self.cells, **other.cells})
+        cells = {**self.cells, **other.cells}
+        return Grid(self.axes, self.measures, cells, max(self.least, other.least))
 
     def values(self, axis: str) -> list[Any]:
         """The values of an axis, in the order in which they occur."""
@@ -244,7 +267,8 @@ class Grid:
                 f"{len(places)} points have {at}; name one value for each of {', '.join(self.axes)}"
             )
         cell = self.cells[places[0]]
-        return Sample(tuple(cell["seed"]), tuple(self._number(value) for value in cell[measure]))
+        values = tuple(self._number(value) for value in cell[measure])
+        return Sample(tuple(cell["seed"]), values, self.least)
 
     def at(self, measure: str, **at: Any) -> Estimate:
         """Mean and 95 % interval of a measure at a point."""
@@ -263,7 +287,7 @@ class Grid:
         ]
         seeds = [seed for seed in columns[0] if all(seed in column for column in columns)]
         values = [[self._number(column[seed]) for column in columns] for seed in seeds]
-        return Curve(x, tuple(seeds), np.array(values, dtype=float))
+        return Curve(x, tuple(seeds), np.array(values, dtype=float), self.least)
 
     def _places(self, at: Mapping[str, Any]) -> list[tuple]:
         wanted = {self._index(axis): value for axis, value in at.items()}

@@ -1,11 +1,13 @@
 """Analyses experiments, several at once, and draws their pages; what fails keeps no other from its verdict."""
 
 import concurrent.futures
+import json
 import multiprocessing
 import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from . import experiment, folders, report
 from .plan import PlanError
@@ -35,17 +37,15 @@ class AnalysisResult:
     name: str
     analysis: experiment.Analysis | None
     problem: str = ""
+    seeds: tuple[dict[str, Any], ...] = ()
+    """How many seeds each point has that has a rule for them, and why no more."""
 
 
 def run_job(job: AnalysisJob, analyses: dict[str, experiment.Analysis] | None = None) -> AnalysisResult:
     """Analyses one experiment in this process and writes its page."""
     try:
         results = Results(
-            folders.load(job.folder),
-            job.results,
-            seeds=job.seeds,
-            quick=job.quick,
-            analyses=analyses,
+            folders.load(job.folder), job.results, seeds=job.seeds, quick=job.quick, analyses=analyses
         )
         found = experiment.analyse(results)
         if job.page is not None:
@@ -54,7 +54,33 @@ def run_job(job: AnalysisJob, analyses: dict[str, experiment.Analysis] | None = 
         return AnalysisResult(job.name, None, str(error))
     except Exception as error:
         return AnalysisResult(job.name, None, f"its analysis failed: {error!r}\n{traceback.format_exc()}")
-    return AnalysisResult(job.name, replace(found, figures=[]))
+    return AnalysisResult(job.name, replace(found, figures=[]), seeds=tuple(seeds_of(results)))
+
+
+def seeds_of(results: Results) -> Iterator[dict[str, Any]]:
+    """The entries of seeds.json: how many seeds each point has that has a rule for them, and why no more."""
+    for sweep, point, stop in results.stops():
+        yield {
+            "experiment": results.plan.name,
+            "sweep": sweep.name,
+            "point": dict(point.at),
+            "seeds": len(stop.seeds),
+            "why": stop.reason,
+            "too_wide": list(stop.wide),
+        }
+
+
+def write_seeds(found: Sequence[dict[str, Any]], path: Path) -> None:
+    """Writes seeds.json; nothing where no plan has a rule."""
+    if not found:
+        path.unlink(missing_ok=True)
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(path.name + ".part")
+    part.write_text(
+        json.dumps(list(found), indent=1, ensure_ascii=False, default=str) + "\n", encoding="utf-8"
+    )
+    part.replace(path)
 
 
 def analyse_all(every: Sequence[Results], page: Path | None, jobs: int) -> Iterator[AnalysisResult]:

@@ -11,6 +11,8 @@ from typing import Any
 
 import tomli_w
 
+from .sequential import Rule, parse
+
 
 class PlanError(ValueError):
     """A plan or a scenario that cannot mean what it says."""
@@ -61,21 +63,6 @@ class Quick:
 
 
 @dataclass(frozen=True)
-class Adaptive:
-    """More seeds for the points whose interval is still too wide."""
-
-    measure: str
-    """SQL aggregate over the rows of one run."""
-    half: float
-    """Half width of the 95 % interval that is narrow enough."""
-    upto: int
-    """Most seeds of a point."""
-
-    STEP = 10
-    """Seeds added at a time."""
-
-
-@dataclass(frozen=True)
 class Sweep:
     """A scenario, values that hold for all of it, and a grid."""
 
@@ -91,7 +78,10 @@ class Sweep:
     skip: tuple[Mapping[str, Any], ...] = ()
     """Cells of the grid that are left out."""
     quick: Quick = field(default_factory=Quick)
-    adaptive: Adaptive | None = None
+    sequential: Rule | None = None
+    """Which of the seeds a point needs; None: all of them."""
+    judged: str | None = None
+    """The engine that is judged, where others stand beside it."""
     batch: tuple[str, ...] = ()
     """The last axes, if the points that differ only in them are made together and kept in one file: for many short runs."""
 
@@ -213,6 +203,7 @@ def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -
             "axes",
             "sweep",
             "compares",
+            "sequential",
         },
         str(file),
     )
@@ -237,7 +228,7 @@ def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -
                 "trace",
                 "engines",
                 "skip",
-                "adaptive",
+                "sequential",
                 "quick",
                 "batch",
             },
@@ -255,8 +246,10 @@ def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -
         if compared:
             mine.insert(0, _engines(compared, scenario))
         batch = tuple(entry.get("batch", ()))
-        if batch and (entry.get("trace") or entry.get("adaptive")):
+        if batch and (entry.get("trace") or entry.get("sequential")):
             raise PlanError(f"{where}: a batch has no trace, and all of it has the same seeds")
+        seeds_of = parse_seeds(entry.get("seeds", seeds))
+        rule = _rule(entry, document.get("sequential"), len(seeds_of), [axis.name for axis in mine], where)
         if batch and batch != tuple(axis.name for axis in mine)[-len(batch) :]:
             raise PlanError(f"{where}: `batch` names the last axes, in their order")
         sweeps.append(
@@ -267,12 +260,13 @@ def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -
                 scenario=scenario,
                 set=dict(entry.get("set", {})),
                 axes=tuple(mine),
-                seeds=parse_seeds(entry.get("seeds", seeds)),
+                seeds=seeds_of,
                 quick_seeds=parse_seeds(entry.get("quick_seeds", entry.get("seeds", quick_seeds))),
                 trace=entry.get("trace", False),
                 skip=tuple(entry.get("skip", ())),
                 quick=_quick(entry["quick"], f"quick of {where}") if "quick" in entry else quick,
-                adaptive=_adaptive(entry.get("adaptive"), where),
+                sequential=rule,
+                judged=engines[0] if len(compared) > 1 and engines and engines[0] in compared else None,
             )
         )
     names = [sweep.name for sweep in sweeps]
@@ -330,12 +324,24 @@ def _quick(entry: Mapping[str, Any], where: str) -> Quick:
     )
 
 
-def _adaptive(entry: Mapping[str, Any] | None, where: str) -> Adaptive | None:
-    if entry is None:
+def _rule(
+    entry: Mapping[str, Any], of_plan: Mapping[str, Any] | None, seeds: int, axes: Sequence[str], where: str
+) -> Rule | None:
+    """The rule for the seeds of a sweep: its own, or that of the plan where it can be followed.
+
+    What is taken from recorded events or made in batches has all seeds of the plan, and so has what has few.
+    """
+    own = entry.get("sequential")
+    if own is False or (own is None and (of_plan is None or entry.get("trace") or entry.get("batch"))):
         return None
-    if set(entry) != {"measure", "half", "upto"}:
-        raise PlanError(f"{where}: adaptive needs measure, half and upto")
-    return Adaptive(str(entry["measure"]), float(entry["half"]), int(entry["upto"]))
+    try:
+        rule = parse(of_plan if own is None else own)
+    except (ValueError, TypeError) as error:
+        raise PlanError(f"{where}: {error}") from None
+    unknown = [axis for axis in rule.together or () if axis not in axes]
+    if unknown and own is not None:
+        raise PlanError(f"{where}: together: no axis `{unknown[0]}`; there are {', '.join(axes)}")
+    return rule if rule.first < seeds else None
 
 
 def _values(values: Any) -> tuple[Any, ...]:

@@ -1,14 +1,13 @@
 """Results of an experiment: which runs it has, where they are on disk, and questions to them."""
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from . import grid, simulation, stats, store, work
-from .plan import Adaptive, Plan, PlanError, Point, Sweep
+from . import grid, sequential, simulation, stats, store, work
+from .plan import ENGINE, Plan, PlanError, Point, Sweep
 
 
 class Results:
@@ -33,7 +32,7 @@ class Results:
         """What experiments found, by name: shared by all results of one command, so that each experiment is analysed once."""
         self.given_seeds = tuple(seeds) if seeds is not None else None
         """Seeds instead of the plan's."""
-        self._halves: dict[tuple[str, str, int], float] = {}
+        self._looks: dict[tuple[Any, ...], tuple[str, ...]] = {}
         self._points: dict[str, list[tuple[Point, str]]] = {}
 
     def of(self, plan: Plan) -> "Results":
@@ -54,39 +53,101 @@ class Results:
         return sweep.quick_seeds if self.quick else sweep.seeds
 
     def seeds_at(self, sweep: Sweep, point: Point, key: str) -> tuple[int, ...]:
-        """The seeds of one point: those of the sweep, and more where its interval is too wide.
+        """The seeds of one point: those of the sweep, or as many of them as the rule of its plan wants."""
+        return self.stop_of(sweep, point).seeds
 
-        Whether there are more depends on the results of those before alone, so it is the same wherever they were made.
+    def stop_of(self, sweep: Sweep, point: Point) -> sequential.Stop:
+        """How many seeds a point has, and why no more.
+
+        Whether there are more depends on the results of those before alone, so it is the same wherever and in which order
+        they were made.
         """
         seeds = self.seeds(sweep)
-        rule = sweep.adaptive
-        if rule is None or self.quick or self.given_seeds is not None:
-            return seeds
-        while len(seeds) < rule.upto:
-            if not all(self.store.has(key, seed) for seed in seeds):
-                break
-            if self._half(rule, point, key, seeds) <= rule.half:
-                break
-            more = min(rule.STEP, rule.upto - len(seeds))
-            seeds += tuple(range(max(seeds) + 1, max(seeds) + 1 + more))
-        return seeds
+        rule = self.rule(sweep)
+        if rule is None:
+            return sequential.Stop(seeds, sequential.FIXED)
+        if rule.beside is not None and sweep.judged not in (None, point.at.get(ENGINE)):
+            return sequential.Stop(seeds[: rule.beside], sequential.BESIDE)
+        group = self._group(sweep, rule, point)
+        for look in rule.looks(len(seeds)):
+            wide = self._wide(sweep, rule, group, seeds[:look])
+            if wide is None:
+                return sequential.Stop(seeds[:look], sequential.OPEN)
+            if not wide:
+                return sequential.Stop(seeds[:look], sequential.PRECISE)
+        return sequential.Stop(seeds, sequential.MOST, wide)
+
+    def rule(self, sweep: Sweep) -> sequential.Rule | None:
+        """The rule that the seeds of a sweep follow in this run: none for a quick look, none for seeds that somebody names."""
+        return None if self.quick or self.given_seeds is not None else sweep.sequential
 
     def seed_counts(self, sweep: Sweep) -> str:
-        """How many seeds its points have: `30`, or `30 to 70`."""
+        """How many seeds its points have: `30`, or `10 to 30`."""
         counts = [len(self.seeds_at(sweep, point, key)) for point, key in self.points(sweep)]
         low, high = min(counts, default=0), max(counts, default=0)
         return str(low) if low == high else f"{low} to {high}"
 
-    def _half(self, rule: Adaptive, point: Point, key: str, seeds: tuple[int, ...]) -> float:
-        place = (rule.measure, key, len(seeds))
-        if place not in self._halves:
-            files = [self.store.path(key, seed) for seed in seeds]
-            table = store.query(files, [point.at] * len(files), grid.sql([], {"measure": rule.measure}))
-            values = [row["measure"] for row in table.to_pylist()]
-            usable = all(value is not None and math.isfinite(value) for value in values)
-            # What cannot be measured does not get narrower with more of it.
-            self._halves[place] = stats.estimate(values).half if usable else 0.0
-        return self._halves[place]
+    def rules(self) -> list[tuple[str, list[str]]]:
+        """The rules that seeds followed, in words, and the sweeps of each, with how many points stopped for which reason."""
+        found: dict[str, list[str]] = {}
+        for sweep in self.plan.sweeps:
+            rule = self.rule(sweep)
+            if rule is not None:
+                reasons = [self.stop_of(sweep, point).reason for point, _ in self.points(sweep)]
+                counted = ", ".join(
+                    f"{reasons.count(reason)} {told}"
+                    for reason, told in sequential.TOLD.items()
+                    if reason in reasons
+                )
+                found.setdefault(rule.text(len(sweep.seeds)), []).append(f"{sweep.name} ({counted})")
+        return list(found.items())
+
+    def stops(self) -> Iterator[tuple[Sweep, Point, sequential.Stop]]:
+        """Every point of every sweep that has a rule for its seeds, with where it stopped."""
+        for sweep in self.plan.sweeps:
+            if self.rule(sweep) is not None:
+                for point, _ in self.points(sweep):
+                    yield sweep, point, self.stop_of(sweep, point)
+
+    def _group(self, sweep: Sweep, rule: sequential.Rule, point: Point) -> tuple[Any, ...]:
+        """What the points have in common that stop together with this one."""
+        together = rule.together
+        return tuple(
+            (axis.name, point.at[axis.name])
+            for axis in sweep.axes
+            if (axis.name == ENGINE if together is None else axis.name not in together)
+        )
+
+    def _wide(
+        self, sweep: Sweep, rule: sequential.Rule, group: tuple[Any, ...], seeds: tuple[int, ...]
+    ) -> tuple[str, ...] | None:
+        """What is too wide at the points of a group with these seeds; nothing when all is narrow, None while runs are missing."""
+        place = (sweep.name, group, len(seeds))
+        if place not in self._looks:
+            mine = [
+                (point, key) for point, key in self.points(sweep) if self._group(sweep, rule, point) == group
+            ]
+            if not all(self.store.has(key, seed) for _, key in mine for seed in seeds):
+                return None
+            files = [self.store.path(key, seed) for _, key in mine for seed in seeds]
+            axes = [axis.name for axis in sweep.axes]
+            found = grid.load(
+                store.query(
+                    files,
+                    [point.at for point, _ in mine for _ in seeds],
+                    grid.sql(axes, {figure.name: figure.of for figure in rule.figures}),
+                ),
+                axes,
+                [figure.name for figure in rule.figures],
+            )
+            wide: list[str] = []
+            try:
+                for cell in found.cells.values():
+                    wide += rule.wide(cell, len(self.seeds(sweep)))
+            except ValueError as error:
+                raise PlanError(f"{self.plan.name}: sweep `{sweep.name}`: sequential: {error}") from None
+            self._looks[place] = tuple(wide)
+        return self._looks[place]
 
     def points(self, sweep: Sweep) -> list[tuple[Point, str]]:
         """Every point of a sweep in this run, with the key of its results."""
@@ -142,7 +203,9 @@ class Results:
         """Measures of every run of a sweep: for each name an SQL aggregate over the rows of one run."""
         found = self.plan.sweep(sweep)
         axes = [axis.name for axis in found.axes]
-        return grid.load(self.table(sweep, grid.sql(axes, measures), kind), axes, list(measures))
+        rule = self.rule(found)
+        least = stats.LEAST if rule is None else min(rule.first, rule.beside or rule.first)
+        return grid.load(self.table(sweep, grid.sql(axes, measures), kind), axes, list(measures), least)
 
 
 def _batches(points: Iterable[Point]) -> Iterator[list[Point]]:

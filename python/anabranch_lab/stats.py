@@ -8,6 +8,9 @@ import numpy as np
 
 LEVEL = 0.95
 
+LEAST = 30
+"""Seeds without which no mean is judged, where the plan has no rule for its seeds (`sequential.py`)."""
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -17,6 +20,14 @@ class Estimate:
     half: float
     n: int
     sd: float
+    least: int = LEAST
+    """Values that it takes to judge it."""
+
+    def half_at(self, level: float) -> float:
+        """Half width of its interval at another level than 95 %."""
+        if self.n < 2 or self.sd == 0:
+            return self.half
+        return t_quantile((1 + level) / 2, self.n - 1) * self.sd / math.sqrt(self.n)
 
     @property
     def low(self) -> float:
@@ -33,16 +44,16 @@ class Estimate:
         return f"{self.mean:.{digits}f} ± {self.half:.{digits}f}"
 
 
-def estimate(values: Sequence[float]) -> Estimate:
+def estimate(values: Sequence[float], least: int = LEAST) -> Estimate:
     """Mean of independent values and its interval; the interval of a single value is infinite."""
     n = len(values)
     if n == 0:
         raise ValueError("no values to take a mean of")
     mean = math.fsum(values) / n
     if n == 1:
-        return Estimate(mean, math.inf, 1, math.nan)
+        return Estimate(mean, math.inf, 1, math.nan, least)
     sd = math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (n - 1))
-    return Estimate(mean, t_quantile((1 + LEVEL) / 2, n - 1) * sd / math.sqrt(n), n, sd)
+    return Estimate(mean, t_quantile((1 + LEVEL) / 2, n - 1) * sd / math.sqrt(n), n, sd, least)
 
 
 def paired(first: Sequence[float], second: Sequence[float]) -> Estimate:
@@ -59,7 +70,7 @@ def prediction_half(sample: Estimate) -> float:
     return t_quantile((1 + LEVEL) / 2, sample.n - 1) * sample.sd * math.sqrt(1 + 1 / sample.n)
 
 
-def ratio(first: Sequence[float], second: Sequence[float]) -> Estimate:
+def ratio(first: Sequence[float], second: Sequence[float], least: int = LEAST) -> Estimate:
     """The ratio of the means of two series of the same seeds; its interval from leaving out one seed at a time."""
     if len(first) != len(second):
         raise ValueError(f"a ratio needs two series of one length, not {len(first)} and {len(second)}")
@@ -68,10 +79,10 @@ def ratio(first: Sequence[float], second: Sequence[float]) -> Estimate:
         raise ValueError("no ratio: no values, or a divisor of 0")
     whole = above / below
     if n == 1:
-        return Estimate(whole, math.inf, 1, math.nan)
+        return Estimate(whole, math.inf, 1, math.nan, least)
     # Jackknife (Quenouille, Tukey): the pseudo-values of n seeds are about independent.
     pseudo = [n * whole - (n - 1) * (above - a) / (below - b) for a, b in zip(first, second, strict=True)]
-    return estimate(pseudo)
+    return estimate(pseudo, least)
 
 
 def slope(x: Sequence[float], y: Sequence[float]) -> float:

@@ -243,7 +243,7 @@ def test_a_batch_shares_its_scenario(tmp_path):
     [
         ('batch = ["n"]', "names the last axes"),
         ('batch = ["position"]\ntrace = true', "no trace"),
-        ('batch = ["position"]\nadaptive = { measure = "1", half = 1.0, upto = 40 }', "same seeds"),
+        ('batch = ["position"]\nsequential = { precise = { x = { of = "1", half = 1.0 } } }', "same seeds"),
     ],
 )
 def test_what_a_batch_cannot_be(tmp_path, more, problem):

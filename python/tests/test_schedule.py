@@ -7,9 +7,10 @@ from fake import run
 from fake import simulate as fake_simulate
 
 from anabranch_lab import campaign, simulation
-from anabranch_lab.plan import Adaptive, load
+from anabranch_lab.plan import load
 from anabranch_lab.results import Results
 from anabranch_lab.schedule import Schedule
+from anabranch_lab.sequential import parse
 
 
 class Counted:
@@ -135,16 +136,18 @@ def test_points_with_a_wide_interval_get_more_seeds_and_always_the_same(satellit
             flow["sent_unique_payload_bps"] = 5.0 if calm else 5.0 + (seed % 2)
         return outcome
 
-    def results(folder, upto):
-        rule = Adaptive(measure, 0.15, upto)
-        study = dataclasses.replace(satellite.sweep("study"), seeds=tuple(range(1, 31)), adaptive=rule)
+    def results(folder, most):
+        table = {"first": 30, "step": 10, "together": [], "precise": {"x": {"of": measure, "half": 0.2}}}
+        study = dataclasses.replace(
+            satellite.sweep("study"), seeds=tuple(range(1, most + 1)), sequential=parse(table)
+        )
         plan = dataclasses.replace(satellite, sweeps=(study,))
         return Results(plan, folder, code="c")
 
-    # Zeros and ones have a half width of 2 s / sqrt(n): 30 seeds give 0.19, 50 give 0.143.
+    # Zeros and ones: 30 seeds give a half width of 0.28 at 99.3 % (seven looks), 50 give 0.20, 60 give 0.18.
     first, second = results(tmp_path / "1", 100), results(tmp_path / "2", 100)
-    assert run(first, 1, noisy) == run(second, 4, noisy) == 3 * 30 + 4 * 50
-    assert first.seed_counts(first.plan.sweeps[0]) == "30 to 50"
+    assert run(first, 1, noisy) == run(second, 4, noisy) == 3 * 30 + 4 * 60
+    assert first.seed_counts(first.plan.sweeps[0]) == "30 to 60"
     assert run(first, 2, noisy) == 0
     assert [job.seed for job in Schedule(first).jobs()] == [job.seed for job in Schedule(second).jobs()]
     assert run(results(tmp_path / "3", 45), 2, noisy) == 3 * 30 + 4 * 45

@@ -1,7 +1,7 @@
 //! Attacks by what chunks hold, once an association is up or on its way (docs/attacks.md, group C).
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
-mod common;
+use crate::common;
 
 use anabranch_base::{Duration, Rng};
 use anabranch_sctp::{CloseReason, Config, State};

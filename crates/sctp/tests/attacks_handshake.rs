@@ -1,7 +1,7 @@
 //! Attacks on the handshake: cookies, INIT and INIT ACK of every kind and at any time (docs/attacks.md, group B).
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
-mod common;
+use crate::common;
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Attacks by verification tags and lengths of chunks, in every state (docs/attacks.md, group A).
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
-mod common;
+use crate::common;
 
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 //! "The send buffer").
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
-mod common;
+use crate::common;
 
 use anabranch_base::Duration;
 use anabranch_sctp::config::SendBufferCounts;

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 #![allow(dead_code, reason = "the harness has more than this file needs")]
 
-mod network;
+use crate::network;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! What a peer gives up, and what it claims to give up: FORWARD-TSN (RFC 3758, 3.6) and the abuse of it (docs/attacks.md, C3).
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
-mod common;
+use crate::common;
 
 use anabranch_base::{Duration, Rng};
 use anabranch_sctp::{CloseReason, Config, Event, State};

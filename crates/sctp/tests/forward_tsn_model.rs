@@ -2,7 +2,7 @@
 //! of what is given up nothing remains (FORWARD-TSN, RFC 3758, 3.6; I-FORWARD-TSN, RFC 8260, 2.3.1).
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
-mod common;
+use crate::common;
 
 use std::collections::{BTreeMap, BTreeSet};
 

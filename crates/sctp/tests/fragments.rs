@@ -2,7 +2,7 @@
 //! so, in whatever order its chunks arrive.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
-mod common;
+use crate::common;
 
 use anabranch_base::Duration;
 use anabranch_sctp::{AssociationId, CloseReason, Config, Event};

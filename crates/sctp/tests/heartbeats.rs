@@ -1,7 +1,7 @@
 //! Heartbeats as RFC 9260, 8.3 has them: when an answer is overdue, what makes a path busy, and what is returned.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
-mod common;
+use crate::common;
 
 use anabranch_base::{Duration, Instant};
 use anabranch_sctp::{Config, Event, State};

@@ -1,7 +1,7 @@
 //! ICMP messages (RFC 9260, 10: ICMP1 to ICMP9), honest and forged.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
-mod common;
+use crate::common;
 
 use anabranch_base::Duration;
 use anabranch_sctp::config::MtuDiscovery;

@@ -1,7 +1,7 @@
 //! Path MTU discovery by probes (RFC 8899, 5 and 6.2; RFC 4820).
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
-mod common;
+use crate::common;
 
 use anabranch_base::{Duration, Instant};
 use anabranch_sctp::config::{MtuDiscovery, SubflowLevel};

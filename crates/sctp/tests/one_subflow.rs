@@ -3,7 +3,7 @@
 //! subflows; the numbers here were taken from the last of those. A change that is meant to alter packets changes them here.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-mod common;
+use crate::common;
 
 use anabranch_base::{Duration, Rng};
 use anabranch_sctp::Config;

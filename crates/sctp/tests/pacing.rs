@@ -1,7 +1,7 @@
 //! Pacing: packets spread over the round trip, each lane for itself, and nothing else held back.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-mod common;
+use crate::common;
 
 use anabranch_base::{Dscp, Duration, Rng};
 use anabranch_sctp::config::{InitialWindow, MaxBurst, SubflowLevel};

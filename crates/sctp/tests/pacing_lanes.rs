@@ -1,7 +1,7 @@
 //! Pacing where it meets the rest of the stack: several subflows, losses, acknowledgements, a short queue.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-mod common;
+use crate::common;
 
 use std::cell::Cell;
 use std::rc::Rc;

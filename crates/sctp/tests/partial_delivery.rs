@@ -2,7 +2,7 @@
 //! make the receiver hold is bounded (docs/sctp.md, "What a peer can make us hold").
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
-mod common;
+use crate::common;
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! A path MTU that changes while messages leave (RFC 9260, 6.9 and 7.3; issue "faults": the TSNs of a message stay together).
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeMap;
 

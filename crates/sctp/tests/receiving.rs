@@ -1,7 +1,7 @@
 //! What a user learns of a message, and how he reads streams: one alone, all, late, or never (docs/sctp.md, "Reading").
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! The encoding of the thesis of 2007, end to end, on a sealed network.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-mod common;
+use crate::common;
 
 use std::collections::{BTreeMap, BTreeSet};
 

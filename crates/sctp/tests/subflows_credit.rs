@@ -1,7 +1,7 @@
 //! Receive buffers that are short: whatever one subflow lacks, the others go on, and what was closed opens again.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeMap;
 

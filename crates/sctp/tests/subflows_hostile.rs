@@ -2,7 +2,7 @@
 //! all. Nothing panics, nothing grows, nothing is delivered that was not sent.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-mod common;
+use crate::common;
 
 use anabranch_base::Duration;
 use anabranch_sctp::{AssociationId, CloseReason, Config, Event, State, SubflowLevel};

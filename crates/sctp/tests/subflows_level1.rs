@@ -1,7 +1,7 @@
 //! The extension SF end to end: subflows with sequence spaces of their own.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

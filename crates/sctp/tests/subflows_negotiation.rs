@@ -1,7 +1,7 @@
 //! Who speaks the extension with whom, and what is on the wire when somebody does not (docs/subflows.md).
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeSet;
 

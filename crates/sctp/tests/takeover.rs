@@ -4,7 +4,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
-mod network;
+use crate::network;
 
 use std::net::IpAddr;
 use std::sync::Arc;

@@ -1,0 +1,133 @@
+//! Every test of this folder in one program, which is compiled and linked once: sixty programs took most of the time of
+//! `cargo test`. A new file is a line here, begins with `use crate::common;` (or `network`), and is run by itself with
+//! `cargo test -p anabranch-sctp --test all NAME::`. Files that `make soak` and `make exhaustive` run for long, and the golden
+//! set, are programs of their own (Cargo.toml).
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod common;
+#[allow(dead_code, reason = "every test file uses its own part of the harness")]
+mod network;
+
+#[path = "accept.rs"]
+mod accept;
+#[path = "adaptation.rs"]
+mod adaptation;
+#[path = "attacks_data.rs"]
+mod attacks_data;
+#[path = "attacks_handshake.rs"]
+mod attacks_handshake;
+#[path = "attacks_tags.rs"]
+mod attacks_tags;
+#[path = "backpressure.rs"]
+mod backpressure;
+#[path = "cookies.rs"]
+mod cookies;
+#[path = "data.rs"]
+mod data;
+#[path = "documentation.rs"]
+mod documentation;
+#[path = "driver.rs"]
+mod driver;
+#[path = "encapsulation.rs"]
+mod encapsulation;
+#[path = "ending.rs"]
+mod ending;
+#[path = "fates.rs"]
+mod fates;
+#[path = "forward_tsn.rs"]
+mod forward_tsn;
+#[path = "forward_tsn_model.rs"]
+mod forward_tsn_model;
+#[path = "fragments.rs"]
+mod fragments;
+#[path = "handshake.rs"]
+mod handshake;
+#[path = "heartbeats.rs"]
+mod heartbeats;
+#[path = "hostile.rs"]
+mod hostile;
+#[path = "icmp.rs"]
+mod icmp;
+#[path = "interface.rs"]
+mod interface;
+#[path = "interleaving.rs"]
+mod interleaving;
+#[path = "limits.rs"]
+mod limits;
+#[path = "linux61.rs"]
+mod linux61;
+#[path = "mtu_search.rs"]
+mod mtu_search;
+#[path = "one_subflow.rs"]
+mod one_subflow;
+#[path = "out_of_the_blue.rs"]
+mod out_of_the_blue;
+#[path = "pacing.rs"]
+mod pacing;
+#[path = "pacing_lanes.rs"]
+mod pacing_lanes;
+#[path = "partial_delivery.rs"]
+mod partial_delivery;
+#[path = "path_mtu.rs"]
+mod path_mtu;
+#[path = "pr_negotiation.rs"]
+mod pr_negotiation;
+#[path = "pr_sending.rs"]
+mod pr_sending;
+#[path = "quirks.rs"]
+mod quirks;
+#[path = "rack.rs"]
+mod rack;
+#[path = "receiving.rs"]
+mod receiving;
+#[path = "reconfig.rs"]
+mod reconfig;
+#[path = "rfc.rs"]
+mod rfc;
+#[path = "scripted_peer.rs"]
+mod scripted_peer;
+#[path = "sentences.rs"]
+mod sentences;
+#[path = "settings.rs"]
+mod settings;
+#[path = "sf2007.rs"]
+mod sf2007;
+#[path = "stalls.rs"]
+mod stalls;
+#[path = "statistics.rs"]
+mod statistics;
+#[path = "subflow_changes.rs"]
+mod subflow_changes;
+#[path = "subflows_credit.rs"]
+mod subflows_credit;
+#[path = "subflows_hostile.rs"]
+mod subflows_hostile;
+#[path = "subflows_level0.rs"]
+mod subflows_level0;
+#[path = "subflows_level1.rs"]
+mod subflows_level1;
+#[path = "subflows_negotiation.rs"]
+mod subflows_negotiation;
+#[path = "takeover.rs"]
+mod takeover;
+#[path = "webrtc.rs"]
+mod webrtc;
+#[path = "zero_checksum.rs"]
+mod zero_checksum;
+
+/// A file that nobody lists would be a test that never runs.
+#[test]
+fn every_file_of_this_folder_is_run() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mine = include_str!("all.rs");
+    let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+    for entry in std::fs::read_dir(folder.join("tests")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|end| end == "rs") {
+            let name = path.file_stem().unwrap().to_str().unwrap();
+            let here = mine.contains(&format!("\nmod {name};\n"));
+            let alone = manifest.contains(&format!("name = \"{name}\"\n"));
+            assert!(here != alone, "tests/{name}.rs: list it in tests/all.rs, or as a [[test]] in Cargo.toml");
+        }
+    }
+}
