@@ -249,7 +249,9 @@ def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -
         if batch and (entry.get("trace") or entry.get("sequential")):
             raise PlanError(f"{where}: a batch has no trace, and all of it has the same seeds")
         seeds_of = parse_seeds(entry.get("seeds", seeds))
-        rule = _rule(entry, document.get("sequential"), len(seeds_of), [axis.name for axis in mine], where)
+        judged = engines[0] if len(compared) > 1 and engines[:1] and engines[0] in compared else None
+        names = [axis.name for axis in mine]
+        rule = _rule(entry, document.get("sequential"), len(seeds_of), names, judged, where)
         if batch and batch != tuple(axis.name for axis in mine)[-len(batch) :]:
             raise PlanError(f"{where}: `batch` names the last axes, in their order")
         sweeps.append(
@@ -266,7 +268,7 @@ def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -
                 skip=tuple(entry.get("skip", ())),
                 quick=_quick(entry["quick"], f"quick of {where}") if "quick" in entry else quick,
                 sequential=rule,
-                judged=engines[0] if len(compared) > 1 and engines and engines[0] in compared else None,
+                judged=judged,
             )
         )
     names = [sweep.name for sweep in sweeps]
@@ -325,14 +327,19 @@ def _quick(entry: Mapping[str, Any], where: str) -> Quick:
 
 
 def _rule(
-    entry: Mapping[str, Any], of_plan: Mapping[str, Any] | None, seeds: int, axes: Sequence[str], where: str
+    entry: Mapping[str, Any],
+    of_plan: Mapping[str, Any] | None,
+    seeds: int,
+    axes: Sequence[str],
+    judged: str | None,
+    where: str,
 ) -> Rule | None:
     """The rule for the seeds of a sweep: its own, or that of the plan where it can be followed.
 
     What is taken from recorded events or made in batches has all seeds of the plan, and so has what has few.
     """
     own = entry.get("sequential")
-    if own is False or (own is None and (of_plan is None or entry.get("trace") or entry.get("batch"))):
+    if own is False or (own is None and (not of_plan or entry.get("trace") or entry.get("batch"))):
         return None
     try:
         rule = parse(of_plan if own is None else own)
@@ -341,7 +348,9 @@ def _rule(
     unknown = [axis for axis in rule.together or () if axis not in axes]
     if unknown and own is not None:
         raise PlanError(f"{where}: together: no axis `{unknown[0]}`; there are {', '.join(axes)}")
-    return rule if rule.first < seeds else None
+    if not rule.figures and rule.first < seeds:
+        raise PlanError(f"{where}: sequential: fewer than all seeds, and nothing is asked how precise it is")
+    return rule if rule.first < seeds or (judged is not None and (rule.beside or seeds) < seeds) else None
 
 
 def _values(values: Any) -> tuple[Any, ...]:

@@ -82,12 +82,14 @@ class Rule:
 
     def text(self, most: int) -> str:
         """The rule in a sentence, for a report."""
+        last = f"; {self.beside} seeds of an engine that is not judged" if self.beside is not None else ""
+        if not self.looks(most):
+            return f"All {most} seeds{last}."
         wanted = ", ".join(f"{figure.name} ± {figure.text()}" for figure in self.figures)
         looks = " and ".join(str(look) for look in self.looks(most))
         return (
             f"Seeds are added until the intervals are narrow enough ({wanted}), whatever they say: looked at after {looks} seeds "
-            f"with {100 * self.level(most):g} % intervals, at most {most} seeds"
-            + (f"; {self.beside} seeds of an engine that is not judged" if self.beside is not None else "")
+            f"with {100 * self.level(most):g} % intervals, at most {most} seeds{last}."
         )
 
 
@@ -121,10 +123,10 @@ def parse(entry: Mapping[str, Any]) -> Rule:
     if unknown:
         raise ValueError(f"sequential: no `{unknown[0]}`; there are {', '.join(sorted(allowed))}")
     precise = entry.get("precise", {})
-    if not precise:
-        raise ValueError("sequential: `precise` is missing: what must be known how precisely")
     first, step = int(entry.get("first", 10)), int(entry.get("step", 10))
     beside = entry.get("beside")
+    if not precise and beside is None:
+        raise ValueError("sequential: `precise` is missing: what must be known how precisely")
     if first < LEAST or step < 1 or (beside is not None and int(beside) < LEAST):
         raise ValueError(f"sequential: at least {LEAST} seeds, and steps of 1 or more")
     return Rule(

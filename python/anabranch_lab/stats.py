@@ -1,5 +1,6 @@
 """Means with Student-t intervals, and the differences that common random numbers make narrow."""
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -165,6 +166,7 @@ def t_cdf(t: float, freedom: float) -> float:
     return 1 - tail if t > 0 else tail
 
 
+@functools.cache
 def t_quantile(probability: float, freedom: float) -> float:
     """The t with t_cdf(t) = probability; freedom is the number of degrees of freedom."""
     if not 0 < probability < 1 or freedom <= 0:

@@ -8,7 +8,7 @@ from anabranch_lab import grid, plots
 from anabranch_lab.experiment import Figure as Entry
 from anabranch_lab.grid import Curve, Grid
 from anabranch_lab.results import Results
-from anabranch_lab.stats import Estimate, ratio
+from anabranch_lab.stats import Estimate
 
 from . import phi
 
@@ -37,7 +37,7 @@ def measured(results: Results, name: str) -> Grid:
 
 def share(runs: Grid, other: str, **at: object) -> Estimate:
     """SF-SCTP over the single SCTP (`single`), or over all of them (`singles`)."""
-    return ratio(runs.sample("sf", **at).values, runs.sample(other, **at).values)
+    return runs.sample("sf", **at).over(runs.sample(other, **at))
 
 
 def figures(

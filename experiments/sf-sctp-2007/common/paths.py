@@ -54,8 +54,8 @@ def fitted(runs: Grid, flows: Mapping[str, tuple[float, float]], **at: object) -
     Throughput goes with the root of the losses that fell. Those of all seeds together are few in a hundred from what was to be
     expected, which is as much as the claim is about: their root is taken out.
     """
-    columns = [runs.sample(name, **at).values for flow in flows for name in (flow, f"losses_{flow}")]
-    rows = np.array(columns, dtype=float).T
+    samples = [runs.sample(name, **at) for flow in flows for name in (flow, f"losses_{flow}")]
+    rows = np.array([sample.values for sample in samples], dtype=float).T
     model = sum(root_law(p, rtt) for p, rtt in flows.values())
 
     def over(values: np.ndarray) -> float:
@@ -66,7 +66,7 @@ def fitted(runs: Grid, flows: Mapping[str, tuple[float, float]], **at: object) -
             total += float(rate.mean()) * math.sqrt(float((rate * losses).sum() / rate.sum()) / p)
         return total / model
 
-    return jackknife(rows, over)
+    return jackknife(rows, over, max(sample.least for sample in samples))
 
 
 def figures(

@@ -13,7 +13,7 @@ from anabranch_lab.experiment import Analysis, claim_builder
 from anabranch_lab.experiment import Figure as Entry
 from anabranch_lab.grid import Curve, Grid, Sample
 from anabranch_lab.results import Results
-from anabranch_lab.stats import Estimate, estimate, ratio
+from anabranch_lab.stats import Estimate, ratio
 
 PACKET = 12_000.0
 """Bits of a packet of 1500 bytes."""
@@ -61,7 +61,7 @@ def analyse(results: Results) -> Analysis:
     rates = results.grid("rates", MEASURES)
     claims = claim_builder(results)
     engine = results.plan.engines[0]
-    times = ratio(_at(runs, "sf", engine, "0.9"), _at(runs, "shared", engine, "0.9"))
+    times = _at(runs, "sf", engine, "0.9").over(_at(runs, "shared", engine, "0.9"))
     low, high = (_curve(runs, name, engine).at(0.9) for name in ("p_be", "p_non_be"))
     return Analysis(
         claims=[
@@ -93,8 +93,8 @@ def analyse(results: Results) -> Analysis:
     )
 
 
-def _at(runs: Grid, name: str, engine: str, a: str) -> tuple[float, ...]:
-    return runs.sample(name, engine=engine, marked=a).values
+def _at(runs: Grid, name: str, engine: str, a: str) -> Sample:
+    return runs.sample(name, engine=engine, marked=a)
 
 
 def _curve(runs: Grid, name: str, engine: str) -> Curve:
@@ -124,7 +124,7 @@ def models(builder: ClaimBuilder, runs: Grid) -> Claim:
                 f"{name}, a = {a}: simulated / model",
                 0.85,
                 1.15,
-                ratio(_at(runs, name, engine, a), _at(runs, f"model_{name}", engine, a)),
+                _at(runs, name, engine, a).over(_at(runs, f"model_{name}", engine, a)),
             )
             for name in ("original", "shared", "sf_be", "sf_non_be")
             for a in runs.values("marked")
@@ -146,7 +146,7 @@ def false_sharing(builder: ClaimBuilder, runs: Grid) -> Claim:
                 f"shared / original, a = {a}",
                 0.9,
                 1.5,
-                ratio(_at(runs, "shared", engine, a), _at(runs, "original", engine, a)),
+                _at(runs, "shared", engine, a).over(_at(runs, "original", engine, a)),
             )
             for a in runs.values("marked")
         ]
@@ -195,7 +195,7 @@ def eight(builder: ClaimBuilder, runs: Grid, rates: Grid) -> Claim:
             number(
                 "SF-SCTP / shared, a = 0.9",
                 8.0,
-                ratio(_at(runs, "sf", engine, "0.9"), _at(runs, "shared", engine, "0.9")),
+                _at(runs, "sf", engine, "0.9").over(_at(runs, "shared", engine, "0.9")),
                 2.0,
             )
         ]
@@ -237,7 +237,8 @@ def parity(builder: ClaimBuilder, runs: Grid) -> Claim:
         for name in ("shared", "original"):
             sf, other = (_curve(runs, each, engine) for each in ("sf", name))
             values = [[float(np.interp(a, c.x, row)) for row in c.values] for c in (sf, other)]
-            parts.append(number(f"SF-SCTP / {name} at parity", 2.0, ratio(*values), 0.25))
+            least = max(sf.least, other.least)
+            parts.append(number(f"SF-SCTP / {name} at parity", 2.0, ratio(*values, least), 0.25))
         return parts
 
     found = _parity(runs, "ns2-2.28")
@@ -263,7 +264,7 @@ def classes(builder: ClaimBuilder, runs: Grid) -> Claim:
                 above(
                     f"non-BE: SF-SCTP minus shared, a = {x:g}, Mbit/s",
                     0.0,
-                    estimate([v / 1e6 for v in (mine.sample(x) - yours.sample(x)).values]),
+                    ((mine.sample(x) - yours.sample(x)) * 1e-6).estimate,
                 )
                 for x in beyond
             ),

@@ -5,7 +5,6 @@ from anabranch_lab.claims import Claim, Explanation, Part, flat, number, within
 from anabranch_lab.experiment import Analysis, claim_builder
 from anabranch_lab.grid import Grid
 from anabranch_lab.results import Results
-from anabranch_lab.stats import ratio
 
 from ..common import paths
 
@@ -22,9 +21,7 @@ def analyse(results: Results) -> Analysis:
     runs = results.grid("losses", paths.MEASURES)
     claims = claim_builder(results)
     engine = results.plan.engines[0]
-    times = ratio(
-        runs.sample("sf2", engine=engine, p2=1e-5).values, runs.sample("sf1", engine=engine, p2=1e-5).values
-    )
+    times = runs.sample("sf2", engine=engine, p2=1e-5).over(runs.sample("sf1", engine=engine, p2=1e-5))
     models = {
         "sf1": lambda p2: paths.root_law(P1, RTT),
         "sf2": lambda p2: paths.root_law(p2, RTT),
@@ -67,8 +64,8 @@ def better(builder: ClaimBuilder, runs: Grid) -> Claim:
     """Z-II-2."""
 
     def judge(engine: str) -> list[Part]:
-        second, first = (runs.sample(name, engine=engine, p2=1e-5).values for name in ("sf2", "sf1"))
-        return [number("SF_2 / SF_1", 10.0, ratio(second, first), 0.8)]
+        second, first = (runs.sample(name, engine=engine, p2=1e-5) for name in ("sf2", "sf1"))
+        return [number("SF_2 / SF_1", 10.0, second.over(first), 0.8)]
 
     return builder.claim("Z-II-2", judge)
 
@@ -108,8 +105,8 @@ def gain(builder: ClaimBuilder, runs: Grid) -> Claim:
     def judge(engine: str) -> list[Part]:
         parts = []
         for p2, times in ((1e-5, 7.82), (1e-4, 3.09), (1e-3, 2.00)):
-            both, shared = (runs.sample(name, engine=engine, p2=p2).values for name in ("sf", "shared"))
-            parts.append(number(f"SF-SCTP / shared, p2 = {p2:g}", times, ratio(both, shared), 0.1 * times))
+            both, shared = (runs.sample(name, engine=engine, p2=p2) for name in ("sf", "shared"))
+            parts.append(number(f"SF-SCTP / shared, p2 = {p2:g}", times, both.over(shared), 0.1 * times))
         return parts
 
     return builder.claim("Z-II-4", judge)

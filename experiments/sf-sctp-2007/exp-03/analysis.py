@@ -5,7 +5,7 @@ from anabranch_lab.claims import Claim, Part, above, below, flat, number, within
 from anabranch_lab.experiment import Analysis, claim_builder
 from anabranch_lab.grid import Grid
 from anabranch_lab.results import Results
-from anabranch_lab.stats import Estimate, estimate, exponent, ratio
+from anabranch_lab.stats import Estimate, estimate, exponent
 
 from ..common import paths
 
@@ -50,12 +50,12 @@ def trips(builder: ClaimBuilder, runs: Grid) -> Claim:
     """Z-III-1."""
 
     def judge(engine: str) -> list[Part]:
-        second, first = (runs.sample(name, engine=engine, delay=748).values for name in ("sf2", "sf1"))
+        second, first = (runs.sample(name, engine=engine, delay=748) for name in ("sf2", "sf1"))
         whole = {delay: runs.at("sf", engine=engine, delay=delay) for delay in (248, 748)}
         return [
             flat("SF_2 over RTT1", runs.curve("sf2", over="delay", engine=engine)),
             number("SF_1 over RTT1: exponent", -1.0, by_trip(runs, engine), 0.05),
-            number("SF_2 / SF_1 at RTT1 = 1 s", 2.0, ratio(second, first), 0.1),
+            number("SF_2 / SF_1 at RTT1 = 1 s", 2.0, second.over(first), 0.1),
             number("both at RTT1 = 0.5 s, packets/s", 489.9, whole[248], 0.0, above=0.12 * 489.9),
             number("both at RTT1 = 1 s, packets/s", 367.4, whole[748], 0.0, above=0.12 * 367.4),
         ]
@@ -67,7 +67,7 @@ def by_trip(runs: Grid, engine: str) -> Estimate:
     """The exponent of the first subflow's throughput over its round trip."""
     curve = runs.curve("sf1", over="delay", engine=engine)
     trips = [trip(int(delay)) for delay in curve.x]
-    return estimate([exponent(trips, row) for row in curve.values])
+    return estimate([exponent(trips, row) for row in curve.values], curve.least)
 
 
 def falsely(builder: ClaimBuilder, runs: Grid) -> Claim:

@@ -11,7 +11,7 @@ from anabranch_lab.experiment import Analysis, claim_builder
 from anabranch_lab.experiment import Figure as Entry
 from anabranch_lab.grid import Grid, Sample
 from anabranch_lab.results import Results
-from anabranch_lab.stats import Estimate, ratio
+from anabranch_lab.stats import Estimate
 
 from ..common import bottleneck, pictures
 
@@ -116,9 +116,8 @@ def drops(builder: ClaimBuilder, runs: Grid, droptail: Grid, varied: Grid) -> Cl
     """Z-VIII-2."""
 
     def judge(engine: str) -> list[Part]:
-        less = ratio(
-            droptail.sample("drop_rate", engine=engine, n=12).values,
-            runs.sample("drop_rate", engine=engine, n=12).values,
+        less = droptail.sample("drop_rate", engine=engine, n=12).over(
+            runs.sample("drop_rate", engine=engine, n=12)
         )
         return [number_in("Drop-Tail / RED, n = 12", 5.0, 20.0, less)]
 
@@ -127,7 +126,7 @@ def drops(builder: ClaimBuilder, runs: Grid, droptail: Grid, varied: Grid) -> Cl
         drop_rate = varied.sample("drop_rate", engine="ns2-2.28", red=red, n=12)
         lower = droptail.sample("drop_rate", engine="ns2-2.28", n=12) / 10.0
         more = drop_rate / lower
-        return Sample(more.seeds, tuple(PIPE * math.sqrt(value) for value in more.values))
+        return Sample(more.seeds, tuple(PIPE * math.sqrt(value) for value in more.values), more.least)
 
     return builder.claim(
         "Z-VIII-2",

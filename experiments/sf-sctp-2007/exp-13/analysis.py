@@ -11,7 +11,6 @@ from anabranch_lab.experiment import Analysis, claim_builder
 from anabranch_lab.experiment import Figure as Entry
 from anabranch_lab.grid import Grid, Sample
 from anabranch_lab.results import Results
-from anabranch_lab.stats import ratio
 
 LOSSES = (1e-5, 1e-4, 1e-3)
 PHI = (1, 2, 4, 8)
@@ -54,8 +53,8 @@ def analyse(results: Results) -> Analysis:
 
 def times(runs: Grid, engine: str, phi: int) -> stats.Estimate:
     """What two subflows get, as a multiple of a single SCTP."""
-    both, single = (runs.sample("mbps", engine=engine, phi=name).values for name in (str(phi), "single"))
-    return ratio(both, single)
+    both, single = (runs.sample("mbps", engine=engine, phi=name) for name in (str(phi), "single"))
+    return both.over(single)
 
 
 def shares(builder: ClaimBuilder, runs: Runs) -> Claim:
@@ -82,10 +81,14 @@ def root(builder: ClaimBuilder, runs: Runs) -> Claim:
         parts = []
         for phi in (*map(str, PHI), "single"):
             samples: list[Sample] = [runs[p].sample("mbps", engine=engine, phi=phi) for p in LOSSES]
+            # The sweeps may have stopped after different numbers of seeds.
+            seeds = [seed for seed in samples[0].seeds if all(seed in sample.seeds for sample in samples)]
             slopes = [
-                stats.exponent(LOSSES, values) for values in zip(*(s.values for s in samples), strict=True)
+                stats.exponent(LOSSES, [sample.values[sample.seeds.index(seed)] for sample in samples])
+                for seed in seeds
             ]
-            parts.append(number(f"exponent, Phi = {phi}", -0.5, stats.estimate(slopes), 0.03))
+            least = max(sample.least for sample in samples)
+            parts.append(number(f"exponent, Phi = {phi}", -0.5, stats.estimate(slopes, least), 0.03))
         return parts
 
     return builder.claim("Z-XIII-2", judge)

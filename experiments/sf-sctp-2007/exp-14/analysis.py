@@ -11,7 +11,6 @@ from anabranch_lab.experiment import Analysis, claim_builder
 from anabranch_lab.experiment import Figure as Entry
 from anabranch_lab.grid import Grid
 from anabranch_lab.results import Results
-from anabranch_lab.stats import ratio
 
 from ..common import phi
 
@@ -75,10 +74,8 @@ def level(builder: ClaimBuilder, runs: Grid, floor: Grid) -> Claim:
     """Z-XIV-2."""
 
     def times(source: Grid, engine: str, name: str, n: int):
-        return ratio(
-            source.sample("mbps", engine=engine, phi=name, n=n).values,
-            source.sample("mbps", engine=engine, phi=name, n=1).values,
-        )
+        one = source.sample("mbps", engine=engine, phi=name, n=1)
+        return source.sample("mbps", engine=engine, phi=name, n=n).over(one)
 
     def judge(engine: str) -> list[Part]:
         return [

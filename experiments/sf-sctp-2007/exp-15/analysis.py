@@ -13,7 +13,6 @@ from anabranch_lab.experiment import Analysis, claim_builder
 from anabranch_lab.experiment import Figure as Entry
 from anabranch_lab.grid import Curve, Grid
 from anabranch_lab.results import Results
-from anabranch_lab.stats import ratio
 
 from ..common import phi
 from ..common.estimates import jackknife
@@ -85,7 +84,7 @@ def reached(curve: Curve, threshold: float) -> stats.Estimate:
     """Where the mean curve first reaches a threshold, between the points that were run; not a number if it never does.
 
     The first point at which a single seed does would be too early: noise takes it there."""
-    return jackknife(curve.values, lambda rows: _first(curve.x, rows.mean(axis=0), threshold))
+    return jackknife(curve.values, lambda rows: _first(curve.x, rows.mean(axis=0), threshold), curve.least)
 
 
 def _first(x: Sequence[float], values: np.ndarray, threshold: float) -> float:
@@ -130,9 +129,7 @@ def congestion(builder: ClaimBuilder, runs: Grid) -> Claim:
     def judge(engine: str) -> list[Part]:
         rate = runs.curve("fr", over="n", engine=engine)
         got = runs.curve("mbps", over="n", engine=engine)
-        more = ratio(
-            runs.sample("fr", engine=engine, n=25).values, runs.sample("fr", engine=engine, n=5).values
-        )
+        more = runs.sample("fr", engine=engine, n=25).over(runs.sample("fr", engine=engine, n=5))
         return [
             number_in("onset: fast retransmits reach 1.5e-4 a packet at n", 5, 8, reached(rate, ONSET)),
             number_in("highest throughput at n", 7, 12, got.peak()),

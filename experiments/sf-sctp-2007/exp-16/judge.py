@@ -107,7 +107,9 @@ def cycle(builder: ClaimBuilder, runs: Runs, single: Runs, variants: Variants) -
     longer = (length / network("XVII").low().length).estimate
     # One cut for each cycle of so many packets of 1500 bytes.
     packets = length * got * (1e6 / 12_000.0)
-    cuts_a_packet = estimate([1.0 / value / p_low(network("XVII")) for value in packets.values])
+    cuts_a_packet = estimate(
+        [1.0 / value / p_low(network("XVII")) for value in packets.values], packets.least
+    )
     return builder.claim(
         "Z-XVI-2",
         judge,
@@ -293,13 +295,18 @@ def growth(builder: ClaimBuilder, runs: Runs) -> Claim:
         for told in runs:
             places = [(n, value) for n in MANY for value in phi.NAMES]
             x = [n * n / phi.value(value, n) for n, value in places]
-            samples = [runs[told].sample("fr", engine=engine, n=n, phi=value).values for n, value in places]
+            samples = [runs[told].sample("fr", engine=engine, n=n, phi=value) for n, value in places]
+            # The sweeps may have stopped after different numbers of seeds.
+            seeds = [seed for seed in samples[0].seeds if all(seed in sample.seeds for sample in samples)]
             found = []
-            for row in zip(*samples, strict=True):
+            for seed in seeds:
+                row = [sample.values[sample.seeds.index(seed)] for sample in samples]
                 # A short run may have none at all with a large Phi.
                 seen = [(n, rate) for n, rate in zip(x, row, strict=True) if rate > 0]
                 found.append(exponent(*zip(*seen, strict=True)) if len(seen) > 2 else float("nan"))
-            parts.append(number(f"{told}: exponent", 1.0, estimate(found), 0.3))
+            parts.append(
+                number(f"{told}: exponent", 1.0, estimate(found, max(s.least for s in samples)), 0.3)
+            )
         return parts
 
     return builder.claim("Z-XVI-7", judge)

@@ -56,7 +56,7 @@ def alike(builder: ClaimBuilder, runs: dict[str, Grid]) -> Claim:
         parts: list[Part] = []
         for name, told in (("equal", "XVIII"), ("equal-xix", "XIX"), ("equal-xxi", "XXI")):
             sf, single = (runs[name].sample(measure, engine=engine, n=1) for measure in ("sf", "single"))
-            index = estimate([jain(pair) for pair in zip(sf.values, single.values, strict=True)])
+            index = estimate([jain(pair) for pair in zip(sf.values, single.values, strict=True)], sf.least)
             parts += [
                 above(f"{told}: Jain's index", 0.99, index),
                 number(

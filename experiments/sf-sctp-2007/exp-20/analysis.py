@@ -40,7 +40,8 @@ def peak(builder: ClaimBuilder, runs: Grid) -> Claim:
 
     def judge(engine: str) -> list[Part]:
         single = runs.curve("single", over="p", engine=engine, phi="n^2")
-        where = stats.estimate([math.log10(single.x[index]) for index in single.values.argmax(axis=1)])
+        peaks = [math.log10(single.x[index]) for index in single.values.argmax(axis=1)]
+        where = stats.estimate(peaks, single.least)
         falls = runs.curve("sf", over="p", engine=engine, phi="n^2")
         return [
             number("log10 of the loss at which the single SCTP gets most", -3.4, where, 0.3),

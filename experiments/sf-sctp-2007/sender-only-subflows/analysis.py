@@ -5,7 +5,7 @@ from anabranch_lab.claims import Claim, Part, above
 from anabranch_lab.experiment import Analysis, claim_builder
 from anabranch_lab.grid import Grid, Sample
 from anabranch_lab.results import Results
-from anabranch_lab.stats import Estimate, ratio
+from anabranch_lab.stats import Estimate
 
 from ..common import paths
 
@@ -37,7 +37,7 @@ def gain(runs: Grid, **at: float) -> Estimate:
         both = runs.sample("sf", engine=ENGINE, level=level, **at)
         return both - runs.sample("shared", engine=ENGINE, level=level, **at)
 
-    return ratio(over_shared("0").values, over_shared("1").values)
+    return over_shared("0").over(over_shared("1"))
 
 
 def recovered(builder: ClaimBuilder, places: dict[str, Estimate]) -> Claim:
