@@ -72,7 +72,7 @@ studies: build ## every experiment of every study at full seeds, and the whole r
 	@$(LAB) studies --jobs $(JOBS) $(FLAGS)
 
 soak: ## LIVES=100000 random lives of two endpoints against the formal properties
-	LIVES=$(LIVES) cargo test --profile soak --locked -p anabranch-sctp --test properties --test wild --test subflow_changes --test subflows_credit --test partial_delivery -- --ignored --nocapture --skip one
+	LIVES=$(LIVES) cargo test --profile soak --locked -p anabranch-sctp --test properties --test wild --test all -- --ignored --nocapture --skip one
 
 exhaustive: ## every life in a small scope, and every pair of 16-bit numbers: at most 10 minutes
 	cargo test --profile soak --locked -p anabranch-sctp --test exhaustive -- --ignored --nocapture
