@@ -113,6 +113,42 @@ def test_here_and_there_are_the_same_bytes(small, tmp_path, address):
     assert campaign.run([there], cluster.Cluster(address)) == 0
 
 
+RULED = """
+title = "Seeds by a rule"
+study = "0"
+seeds = "1..16"
+[sequential]
+first = 10
+step = 3
+together = []
+precise = { goodput = { of = "sum(goodput_wire_run_bps) FILTER (kind = 'flow')", half = "2 %" } }
+[axes.p]
+keys = ["link.wire.loss.p"]
+values = [0.0, 0.02]
+[[sweep]]
+name = "s"
+about = "One point that hardly varies, one that does."
+axes = ["p"]
+"""
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_rule_for_seeds_wants_the_same_here_and_there(small, tmp_path, address):
+    (small.folder / "plan.toml").write_text(RULED)
+    ruled = plan.load(small.folder)
+    made = {}
+    for place, executor in (
+        ("one", campaign.Threads(1)),
+        ("two", campaign.Threads(2)),
+        ("there", cluster.Cluster(address)),
+    ):
+        results = Results(ruled, tmp_path / place)
+        assert campaign.run([Schedule(results)], executor) == 10 + 16
+        assert [stop.reason for _, _, stop in results.stops()] == ["precise", "most"]
+        made[place] = contents(tmp_path / place)
+    assert made["one"] == made["two"] == made["there"]
+
+
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_run_that_fails_there_says_why_here(small, tmp_path, address, monkeypatch):
     monkeypatch.setattr(campaign, "_check", lambda missing: None)

@@ -1,11 +1,12 @@
 """Runs in jobs of Slurm, by the stand-in: programs called like Slurm's that run a job as a process of this machine."""
 
+import dataclasses
 import os
 import time
 
 import pytest
 
-from anabranch_lab import campaign, cli, folders, plan, scaffold, slurm
+from anabranch_lab import campaign, cli, folders, plan, scaffold, sequential, slurm
 from anabranch_lab.results import Results
 from anabranch_lab.schedule import Schedule
 
@@ -41,6 +42,21 @@ def test_in_jobs_and_here_are_the_same_bytes(small, tmp_path):
             break
         time.sleep(0.2)
     assert not workers(tmp_path)
+
+
+def test_a_rule_for_seeds_wants_the_same_in_jobs(small, tmp_path):
+    pytest.importorskip("dask_jobqueue")
+    of = "sum(goodput_wire_run_bps) FILTER (kind = 'flow')"
+    table = {"first": 10, "step": 2, "precise": {"goodput": {"of": of, "half": "0.1 %"}}}
+    sweep = dataclasses.replace(
+        small.sweeps[0], seeds=tuple(range(1, 13)), sequential=sequential.parse(table), axes=()
+    )
+    ruled = dataclasses.replace(small, sweeps=(sweep,))
+    here, there = (Schedule(Results(ruled, tmp_path / place)) for place in ("here", "there"))
+    jobs = slurm.Slurm(slurm.settings("stand-in,jobs=2,cores=1,memory=1GB"), tmp_path / "logs")
+    assert campaign.run([here], campaign.Threads(2)) == campaign.run([there], jobs)
+    assert here.results.seed_counts(sweep) == there.results.seed_counts(sweep)
+    assert contents(tmp_path / "here") == contents(tmp_path / "there")
 
 
 def workers(folder):
