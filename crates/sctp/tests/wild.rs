@@ -99,6 +99,8 @@ fn lives_with_partial_reliability_that_found_something() {
     lives_of(Kind::Partial, [6_000_660]);
     // A FORWARD-TSN named a message of before a reset, and the stream, which counted from 0 again, skipped new ones.
     lives_of(Kind::Partial, [7_014_612]);
+    // A long message was given up, and the numbers that had been kept for it filled more than the limit.
+    lives_of(Kind::Partial, [30_012_949]);
 }
 
 /// `SEED`: one life again; `PARTIAL=1` where messages may be given up.
