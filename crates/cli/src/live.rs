@@ -25,6 +25,9 @@ pub(crate) struct NetworkOptions {
     /// Local address; may be given more than once [default: all]
     #[arg(long = "bind", value_name = "ADDRESS")]
     addresses: Vec<IpAddr>,
+    /// Right on IP, without UDP: needs CAP_NET_RAW (Linux), and a host whose kernel has no SCTP
+    #[arg(long, conflicts_with = "udp_port")]
+    raw: bool,
     /// The profile that associations begin with [default: rfc9260 with probes of the path MTU, partial reliability and large buffers]
     #[arg(long, value_name = "PROFILE")]
     engine: Option<String>,
@@ -96,10 +99,15 @@ impl NetworkOptions {
         Ok(config)
     }
 
+    fn endpoint_config(&self, port: u16) -> Result<EndpointConfig, Failure> {
+        let config = EndpointConfig::on_port(port).with_association(self.config()?);
+        Ok(if self.raw { config.on_raw_ip() } else { config })
+    }
+
     /// An endpoint that peers find at SCTP port `port`.
     pub(crate) fn listening(&self, port: u16) -> Result<Endpoint, Failure> {
         let udp = self.udp_port.unwrap_or(ENCAPSULATION_PORT);
-        let config = EndpointConfig::on_port(port).with_association(self.config()?);
+        let config = self.endpoint_config(port)?;
         let endpoint = if self.addresses.is_empty() {
             let both = [
                 SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), udp),
@@ -124,7 +132,7 @@ impl NetworkOptions {
     /// An endpoint to begin an association with `remote`.
     pub(crate) fn connecting(&self, remote: SocketAddr, port: u16) -> Result<Endpoint, Failure> {
         let udp = self.udp_port.unwrap_or(0);
-        let config = EndpointConfig::on_port(port).with_association(self.config()?);
+        let config = self.endpoint_config(port)?;
         let any = if remote.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
         let addresses: Vec<_> = match &self.addresses[..] {
             [] => vec![SocketAddr::new(any, udp)],
@@ -177,6 +185,12 @@ fn bind_failure(error: &BindError) -> Failure {
     let hint = match error {
         BindError::Socket { error, .. } if error.kind() == ErrorKind::AddrInUse => {
             "; another program has that UDP port: choose one with --udp-port, and tell it the other side with --peer-udp-port"
+        }
+        BindError::Socket { error, .. } if error.kind() == ErrorKind::PermissionDenied => {
+            "; packets right on IP need CAP_NET_RAW: run as root, `setcap cap_net_raw+ep` the program, or leave out --raw"
+        }
+        BindError::Port { error, .. } if error.kind() == ErrorKind::AddrInUse => {
+            "; another program has that SCTP port"
         }
         _ => "",
     };
@@ -245,11 +259,8 @@ pub(crate) async fn connect(
         match endpoint.connect(address, port).await {
             Ok(association) => return Ok((endpoint, association)),
             Err(error) => {
-                last = Failure::failed(format!(
-                    "{}, SCTP port {port}, UDP port {}: {error}",
-                    address.ip(),
-                    address.port()
-                ));
+                let udp = if network.raw { String::new() } else { format!(", UDP port {}", address.port()) };
+                last = Failure::failed(format!("{}, SCTP port {port}{udp}: {error}", address.ip()));
             }
         }
     }

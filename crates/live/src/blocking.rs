@@ -61,6 +61,9 @@ impl Endpoint {
     /// # Errors
     /// When a socket or the thread cannot be had.
     pub fn bind(local: &[SocketAddr], config: EndpointConfig) -> Result<Self, BindError> {
+        if config.shards > 1 {
+            return crate::Endpoint::bind(local, config).map(|endpoint| Self { endpoint });
+        }
         let local = local.to_vec();
         let (bound, binding) = oneshot::channel();
         let drive = move || {
@@ -129,6 +132,35 @@ impl Endpoint {
     /// As there.
     pub fn listen(&self) -> Result<(), ConnectError> {
         self.endpoint.listen()
+    }
+
+    /// As [`crate::Endpoint::begin_from`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn begin_from(
+        &self,
+        local_port: u16,
+        remote: SocketAddr,
+        port: u16,
+        config: Arc<Config>,
+    ) -> Result<Association, ConnectError> {
+        let begun = self.endpoint.begin_from(local_port, remote, port, config);
+        begun.map(|association| Association { association })
+    }
+
+    /// As [`crate::Endpoint::open_port`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn open_port(&self, port: u16) -> Result<(), ConnectError> {
+        self.endpoint.open_port(port)
+    }
+
+    /// As [`crate::Endpoint::associations`].
+    #[must_use]
+    pub fn associations(&self) -> usize {
+        self.endpoint.associations()
     }
 
     /// As [`crate::Endpoint::accept`].

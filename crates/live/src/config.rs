@@ -9,6 +9,17 @@ use anabranch_sctp::{AcceptConfig, Config};
 /// UDP port of SCTP in UDP: "sctp-tunneling" (RFC 6951, 8).
 pub const ENCAPSULATION_PORT: u16 = 9899;
 
+/// What SCTP packets travel in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Transport {
+    /// UDP (RFC 6951): no privileges, and through any NAT.
+    #[default]
+    Udp,
+    /// IP itself, protocol 132. On Linux, with CAP_NET_RAW. The host must not have SCTP in its kernel as well, or that answers each packet
+    /// with an ABORT. Ports of addresses, and `remote` in calls, do not count. One shard only.
+    RawIp,
+}
+
 /// What an endpoint is told once.
 #[derive(Clone, Debug)]
 pub struct EndpointConfig {
@@ -20,6 +31,14 @@ pub struct EndpointConfig {
     pub accept: AcceptConfig,
     /// Associations beyond which peers are refused.
     pub max_associations: usize,
+    /// What SCTP packets travel in.
+    pub transport: Transport,
+    /// Sockets for each address, each with a thread of its own: packets of one association always reach the same. Limits on associations
+    /// and on those who wait count for each of them. With 1 there is no thread but the runtime's.
+    pub shards: u16,
+    /// Whether the kernel is asked to give packets to the right one of several shards (Linux, SO_ATTACH_REUSEPORT_CBPF). Where it is not, or
+    /// does not do it, shards pass on what is another's.
+    pub steer: bool,
     /// SO_RCVBUF of each socket, bytes. The system may grant less (net.core.rmem_max).
     pub socket_receive_buffer: usize,
     /// SO_SNDBUF of each socket, bytes.
@@ -36,6 +55,9 @@ impl Default for EndpointConfig {
             // Behind a NAT many peers have one address.
             accept: AcceptConfig { backlog: 1024, backlog_per_source: 1024, ..AcceptConfig::default() },
             max_associations: 1 << 20,
+            transport: Transport::Udp,
+            shards: 1,
+            steer: true,
             socket_receive_buffer: 4 << 20,
             socket_send_buffer: 1 << 20,
             linger: Duration::from_secs(30),
@@ -50,6 +72,12 @@ impl EndpointConfig {
         Self { port, ..Self::default() }
     }
 
+    /// Right on IP.
+    #[must_use]
+    pub fn on_raw_ip(self) -> Self {
+        Self { transport: Transport::RawIp, ..self }
+    }
+
     /// With `config` for associations.
     #[must_use]
     pub fn with_association(self, config: Config) -> Self {
@@ -57,8 +85,8 @@ impl EndpointConfig {
     }
 }
 
-/// [`Config::for_networks`] with what a driver of sockets needs: the operating system hands over up to 64 packets at once, so
-/// there is one acknowledgement for as many, and the burst that answers it may be as long; and buffers that fill 1 Gbit/s over 30 ms.
+/// [`Config::for_networks`] with what a driver of sockets needs: an operating system hands over up to 64 packets at once, so
+/// a peer may answer as many with one acknowledgement, and the burst that follows may be as long; and buffers that fill 1 Gbit/s over 30 ms.
 #[must_use]
 pub fn default_association() -> Config {
     for_sockets(Config::for_networks())

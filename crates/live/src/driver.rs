@@ -10,11 +10,15 @@ use anabranch_base::{Instant, Transmit};
 use anabranch_sctp::{IcmpError, IcmpKind};
 use tokio::time::Sleep;
 
+use crate::raw::Ownerships;
+use crate::shards::{Forwarded, Siblings};
 use crate::shared::{Shared, State};
-use crate::socket::{Inbox, Sent, Socket};
+use crate::socket::{Inbox, LARGEST_BATCH, Sent, Socket};
 
 /// Batches that are taken from the core before they are sent: then it is the next reader's turn.
 const MAX_BATCHES: usize = 8;
+/// Packets from other shards that are taken before it is the turn of what comes from the network.
+const MAX_FORWARDED: usize = 256;
 /// Turns of the loop before other tasks have theirs.
 const MAX_TURNS: usize = 16;
 
@@ -30,6 +34,10 @@ pub(crate) struct Driver {
     sleep: Pin<Box<Sleep>>,
     /// What `sleep` is set to.
     due: Option<Instant>,
+    /// The others, where several drivers share addresses.
+    siblings: Option<Siblings>,
+    /// Right on IP.
+    ownerships: Option<Ownerships>,
     /// Tasks to be woken once the mutex is free.
     to_wake: Vec<Waker>,
 }
@@ -43,6 +51,23 @@ struct Outgoing {
     socket: usize,
 }
 
+impl Outgoing {
+    /// How many packets of the same size may follow in the same call. None where the last is shorter.
+    fn room(&self, most: usize) -> usize {
+        let (size, bytes) = (self.transmit.segment_size, self.packets.len());
+        if size == 0 || bytes % size != 0 {
+            return 0;
+        }
+        most.min(LARGEST_BATCH / size).saturating_sub(bytes / size)
+    }
+
+    /// Whether those packets may leave in the same call: they go the same way, and are as large. A shorter packet alone would fit
+    /// at the end, but would be lost with a probe of the path MTU before it that is larger than the network here carries.
+    fn is_alike(&self, next: &Transmit) -> bool {
+        Transmit { size: self.transmit.size, ..*next } == self.transmit
+    }
+}
+
 /// What is left to do after a turn.
 struct Turn {
     again: bool,
@@ -51,8 +76,9 @@ struct Turn {
 }
 
 impl Driver {
-    pub(crate) fn new(shared: Arc<Shared>, sockets: Vec<Socket>) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>, sockets: Vec<Socket>, siblings: Option<Siblings>) -> Self {
         let sleep = Box::pin(tokio::time::sleep(std::time::Duration::ZERO));
+        let ownerships = shared.ports.as_ref().map(|_| Ownerships::new(&sockets));
         Self {
             shared,
             sockets,
@@ -61,26 +87,56 @@ impl Driver {
             spare: Vec::new(),
             sleep,
             due: None,
+            siblings,
+            ownerships,
             to_wake: Vec::new(),
         }
     }
 
     /// Takes what the core wants to be sent.
     fn collect(&mut self, now: Instant, state: &mut State) {
+        // All sockets are of one kind.
+        let most = self.sockets.first().map_or(1, Socket::max_packets);
         while self.outbox.len() < MAX_BATCHES {
+            if self.collect_behind(now, state, most) {
+                continue;
+            }
             let mut packets = self.spare.pop().unwrap_or_default();
-            // All sockets are of one kind.
-            let most = self.sockets.first().map_or(1, Socket::max_packets);
             let Some(transmit) = state.endpoint.poll_transmit(now, most, &mut packets) else {
                 self.spare.push(packets);
                 break;
             };
-            let serves = |socket: &Socket| socket.serves(transmit.source, transmit.destination);
-            match self.sockets.iter().position(serves) {
-                Some(socket) => self.outbox.push_back(Outgoing { transmit, packets, sent: 0, socket }),
-                // There is no way there from here: as if the network had lost it.
-                None => self.recycle(packets),
-            }
+            self.post(transmit, packets);
+        }
+    }
+
+    /// Lets the core write behind the last batch, where that has room: what goes the same way leaves in the same call. False when there
+    /// is no such batch, or nothing to be sent.
+    fn collect_behind(&mut self, now: Instant, state: &mut State, most: usize) -> bool {
+        let Some(last) = self.outbox.back_mut() else { return false };
+        let room = last.room(most);
+        if room == 0 {
+            return false;
+        }
+        let before = last.packets.len();
+        let Some(next) = state.endpoint.poll_transmit(now, room, &mut last.packets) else { return false };
+        if last.is_alike(&next) {
+            last.transmit.size = last.packets.len();
+            return true;
+        }
+        let mut packets = self.spare.pop().unwrap_or_default();
+        packets.extend(last.packets.drain(before..));
+        self.post(next, packets);
+        true
+    }
+
+    /// Puts a batch where it waits for its socket.
+    fn post(&mut self, transmit: Transmit, packets: Vec<u8>) {
+        let serves = |socket: &Socket| socket.serves(transmit.source, transmit.destination);
+        match self.sockets.iter().position(serves) {
+            Some(socket) => self.outbox.push_back(Outgoing { transmit, packets, sent: 0, socket }),
+            // There is no way there from here: as if the network had lost it.
+            None => self.recycle(packets),
         }
     }
 
@@ -137,15 +193,78 @@ impl Driver {
                 heard = true;
                 let now = self.shared.clock.now();
                 let mut state = self.shared.lock();
-                socket.each_error(|error| state.endpoint.handle_icmp(now, error));
+                socket.each_error(|error| {
+                    state.endpoint.handle_icmp(now, error);
+                    if let Some(siblings) = &self.siblings {
+                        siblings.tell(error);
+                    }
+                });
             }
         }
         heard
     }
 
+    /// Hands to the core what other shards have got for this one. False when there was nothing.
+    fn take_forwarded(&mut self, cx: &mut Context<'_>) -> bool {
+        let Some(siblings) = &mut self.siblings else { return false };
+        let mut taken = 0;
+        while taken < MAX_FORWARDED {
+            let Poll::Ready(forwarded) = siblings.poll(cx) else { break };
+            taken += 1;
+            let now = self.shared.clock.now();
+            let mut state = self.shared.lock();
+            match forwarded {
+                Forwarded::Packet(meta, packet) => state.endpoint.handle_datagram(now, meta, &packet),
+                Forwarded::Icmp { kind, destination, quoted, udp_port } => {
+                    let error = IcmpError { kind, destination, quoted: &quoted, udp_port };
+                    state.endpoint.handle_icmp(now, &error);
+                }
+            }
+        }
+        taken > 0
+    }
+
+    /// Hands to the core what has come to a socket, and takes its answers as they fall due. "An acknowledgement SHOULD be generated for
+    /// at least every second packet" (RFC 9260, 6.2), also of those that the kernel hands over at once: a peer may send no more than
+    /// Max.Burst packets for each SACK, and opens its window by no more than a packet. The answers leave in one call, as far as they are
+    /// of one size.
+    fn hand_in(&mut self, cx: &mut Context<'_>, now: Instant, index: usize) {
+        let shared = Arc::clone(&self.shared);
+        let inbox = std::mem::take(&mut self.inbox);
+        for buffer in 0..inbox.filled() {
+            let mut state = shared.lock();
+            let Some(socket) = self.sockets.get(index) else { break };
+            for (meta, packet) in socket.packets(&inbox, buffer) {
+                if self.siblings.as_ref().is_some_and(|siblings| siblings.pass_on(&meta, packet)) {
+                    state.passed_on += 1;
+                    continue;
+                }
+                if let (Some(ownerships), Some(ports)) = (&self.ownerships, &shared.ports) {
+                    if !ownerships.concerns(index, ports, meta.destination.ip(), packet) {
+                        continue;
+                    }
+                }
+                state.endpoint.handle_datagram(now, meta, packet);
+                if state.endpoint.has_ready() {
+                    self.collect(now, &mut state);
+                }
+            }
+            drop(state);
+            // Those of the next buffer have room, too.
+            if self.outbox.len() >= MAX_BATCHES {
+                self.send(cx);
+            }
+        }
+        self.inbox = inbox;
+    }
+
     /// One turn: what has come, what is due, what must go out.
     fn turn(&mut self, cx: &mut Context<'_>) -> Turn {
         let mut again = self.hear_errors(cx);
+        again |= self.take_forwarded(cx);
+        if let (Some(ownerships), Some(ports)) = (&mut self.ownerships, &self.shared.ports) {
+            ownerships.look(self.shared.clock.now(), ports, &self.sockets);
+        }
         let shared = Arc::clone(&self.shared);
         for index in 0..self.sockets.len() {
             let Some(socket) = self.sockets.get(index) else { break };
@@ -163,8 +282,8 @@ impl Driver {
             if state.endpoint.has_ready() {
                 self.collect(now, &mut state);
             }
-            let Some(socket) = self.sockets.get(index) else { break };
-            socket.each_packet(&self.inbox, |meta, packet| state.endpoint.handle_datagram(now, meta, packet));
+            drop(state);
+            self.hand_in(cx, now, index);
         }
         let now = shared.clock.now();
         let mut state = shared.lock();

@@ -1,25 +1,37 @@
 //! An endpoint: sockets, a task, and the associations on them.
 
+use std::io::ErrorKind;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
 use anabranch_base::SecretRng;
-use anabranch_sctp::{AcceptConfig, AcceptError, Config, EndpointStats};
+use anabranch_sctp::{AcceptConfig, AcceptError, Config, EndpointStats, Shard};
+use tokio::runtime::Builder;
 
 use crate::association::{Association, in_core};
-use crate::config::EndpointConfig;
+use crate::config::{EndpointConfig, Transport};
 use crate::driver::Driver;
 use crate::error::{BindError, ConnectError};
+use crate::raw::Ports;
+use crate::shards::{self, Siblings};
 use crate::shared::{Queue, Shared, State};
 use crate::socket::Socket;
 
-/// An SCTP endpoint in UDP (RFC 6951): one SCTP port, any number of associations, one UDP socket for each local address. Clones are
-/// the same endpoint. When the last is dropped nobody is let in any more; associations that somebody holds live on.
+/// The range of ports that are given out by turns is 49152 to 65535: 14 bits of it vary (RFC 6335, 6).
+const EPHEMERAL: u16 = 0x3fff;
+
+/// An SCTP endpoint in UDP (RFC 6951): one SCTP port or several, any number of associations, one UDP socket for each local address (and
+/// [shard](EndpointConfig::shards)). Clones are the same endpoint. When the last is dropped nobody is let in any more; associations that
+/// somebody holds live on.
 #[derive(Debug)]
 pub struct Endpoint {
-    shared: Arc<Shared>,
+    shards: Arc<[Arc<Shared>]>,
+    /// The shard that is looked at first for who asks: each in turn.
+    turn: Arc<AtomicUsize>,
     local: Arc<[SocketAddr]>,
     config: Arc<EndpointConfig>,
     port: u16,
@@ -27,9 +39,12 @@ pub struct Endpoint {
 
 impl Clone for Endpoint {
     fn clone(&self) -> Self {
-        self.shared.look(|state| state.holders += 1);
+        for shared in self.shards.iter() {
+            shared.look(|state| state.holders += 1);
+        }
         Self {
-            shared: Arc::clone(&self.shared),
+            shards: Arc::clone(&self.shards),
+            turn: Arc::clone(&self.turn),
             local: Arc::clone(&self.local),
             config: Arc::clone(&self.config),
             port: self.port,
@@ -39,23 +54,32 @@ impl Clone for Endpoint {
 
 impl Drop for Endpoint {
     fn drop(&mut self) {
-        self.shared.command(|state, _| {
-            state.holders -= 1;
-            if state.holders == 0 {
-                state.endpoint.stop_listening();
-            }
-        });
+        for shared in self.shards.iter() {
+            shared.command(|state, _| {
+                state.holders -= 1;
+                if state.holders == 0 {
+                    state.endpoint.stop_listening();
+                }
+            });
+        }
     }
 }
 
 impl Endpoint {
     /// An endpoint on UDP addresses of this host, driven by a task of the tokio runtime that this is called in. A wildcard address
     /// (`0.0.0.0`, `[::]`) stands for every address of its family: answers leave from the one that was asked. `[::]` does not stand
-    /// for IPv4: name both. Port 0 lets the system choose.
+    /// for IPv4: name both. Port 0 lets the system choose. With more than one [shard](EndpointConfig::shards) it is driven by as many
+    /// threads, which end when the endpoint and its associations have, and no runtime is needed.
     ///
     /// # Errors
-    /// When a socket cannot be had, or there is no runtime.
+    /// When a socket or a thread cannot be had, or there is no runtime.
     pub fn bind(local: &[SocketAddr], config: EndpointConfig) -> Result<Self, BindError> {
+        if config.shards > 1 {
+            if config.transport == Transport::RawIp {
+                return Err(BindError::RawShards);
+            }
+            return Self::bind_sharded(local, config);
+        }
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return Err(BindError::NoRuntime) };
         let (endpoint, driver) = Self::bind_with_driver(local, config)?;
         let _task = runtime.spawn(driver);
@@ -67,30 +91,39 @@ impl Endpoint {
         local: &[SocketAddr],
         config: EndpointConfig,
     ) -> Result<(Self, Driver), BindError> {
-        let mut sockets = Vec::new();
-        for &address in local {
-            let socket = Socket::bind(address, config.socket_receive_buffer, config.socket_send_buffer)
-                .map_err(|error| BindError::Socket { address, error })?;
-            sockets.push(socket);
-        }
+        let sockets = match config.transport {
+            Transport::Udp => bind_sockets(local, &config, None)?,
+            Transport::RawIp => bind_raw(local, &config)?,
+        };
         let local: Arc<[SocketAddr]> = sockets.iter().map(Socket::local).collect();
-        let Some(&first) = local.first() else { return Err(BindError::NoAddress) };
-        let mut seed = [0; 32];
-        getrandom::fill(&mut seed).map_err(|error| BindError::Random(error.to_string()))?;
-        let mut rng = SecretRng::from_seed(seed);
-        let port = match config.port {
-            0 => 0xC000 | (rng.u32() as u16 & 0x3FFF),
-            port => port,
-        };
-        let core = anabranch_sctp::EndpointConfig {
-            max_associations: config.max_associations,
-            accept: AcceptConfig { ask: true, ..config.accept.clone() },
-            keep_closed: true,
-            ..anabranch_sctp::EndpointConfig::new(first, port)
-        };
-        let shared = Shared::new(anabranch_sctp::Endpoint::new(core, rng), config.linger);
-        let driver = Driver::new(Arc::clone(&shared), sockets);
-        Ok((Self { shared, local, config: Arc::new(config), port }, driver))
+        let (shared, port) = new_shared(&config, &local, None)?;
+        let driver = Driver::new(Arc::clone(&shared), sockets, None);
+        Ok((Self::of(vec![shared], local, config, port), driver))
+    }
+
+    fn of(shards: Vec<Arc<Shared>>, local: Arc<[SocketAddr]>, config: EndpointConfig, port: u16) -> Self {
+        Self { shards: shards.into(), turn: Arc::default(), local, config: Arc::new(config), port }
+    }
+
+    /// One driver for each shard, each in a runtime of its own on a thread of its own.
+    fn bind_sharded(local: &[SocketAddr], mut config: EndpointConfig) -> Result<Self, BindError> {
+        let asked = config.port;
+        let mut addresses = Vec::from(local);
+        // Dropped, it ends the threads that run.
+        let mut endpoint = Self::of(Vec::new(), local.into(), config.clone(), asked);
+        let mut shards = Vec::new();
+        for siblings in Siblings::all(config.shards) {
+            let started = start_shard(addresses, config.clone(), siblings);
+            if let Ok(started) = &started {
+                shards.push(Arc::clone(&started.shared));
+                endpoint.shards = shards.as_slice().into();
+            }
+            let started = started?;
+            // The others take the ports that the first was given.
+            (addresses, config.port) = (started.addresses, started.port);
+        }
+        (endpoint.local, endpoint.port) = (addresses.into(), config.port);
+        Ok(endpoint)
     }
 
     /// UDP addresses, with the ports that the system has chosen.
@@ -133,6 +166,9 @@ impl Endpoint {
 
     /// As [`Endpoint::connect_with`], but does not wait: messages may be sent at once, and leave with the handshake.
     ///
+    /// An endpoint whose port was chosen for it takes another of 49152 to 65535 where it has an association with that peer and port
+    /// already.
+    ///
     /// # Errors
     /// When it is refused before a packet has left.
     pub fn begin(
@@ -141,12 +177,62 @@ impl Endpoint {
         port: u16,
         config: Arc<Config>,
     ) -> Result<Association, ConnectError> {
-        self.shared.command(|state, now| {
+        match self.begin_from(self.port, remote, port, Arc::clone(&config)) {
+            Err(ConnectError::Refused(anabranch_sctp::ConnectError::Exists)) if self.config.port == 0 => {
+                self.begin_from(0, remote, port, config)
+            }
+            done => done,
+        }
+    }
+
+    /// As [`Endpoint::begin`], from SCTP port `local_port`: there may be one association for each pair of ports. 0 is any of 49152 to
+    /// 65535 (RFC 6335, 6) that is free towards that peer and port; which one, nobody can guess (RFC 6056).
+    ///
+    /// # Errors
+    /// As [`Endpoint::begin`].
+    pub fn begin_from(
+        &self,
+        local_port: u16,
+        remote: SocketAddr,
+        port: u16,
+        config: Arc<Config>,
+    ) -> Result<Association, ConnectError> {
+        if local_port != 0 {
+            return self.begin_at(local_port, remote, port, config);
+        }
+        let first = getrandom::u32().unwrap_or(0) as u16;
+        for step in 0..=EPHEMERAL {
+            let local_port = !EPHEMERAL | (first.wrapping_add(step) & EPHEMERAL);
+            match self.begin_at(local_port, remote, port, Arc::clone(&config)) {
+                Err(ConnectError::Refused(anabranch_sctp::ConnectError::Exists)) => {}
+                Err(ConnectError::Port { error, .. }) if error.kind() == ErrorKind::AddrInUse => {}
+                done => return done,
+            }
+        }
+        Err(anabranch_sctp::ConnectError::Exists.into())
+    }
+
+    fn begin_at(
+        &self,
+        local_port: u16,
+        remote: SocketAddr,
+        port: u16,
+        config: Arc<Config>,
+    ) -> Result<Association, ConnectError> {
+        // Where an INIT of that peer would go: so all of one pair of ports are in one shard.
+        let shard = shards::of_peer(remote.ip(), (port, local_port), self.shards.len() as u16);
+        let Some(shared) = self.shards.get(usize::from(shard)) else { return Err(ConnectError::Ended) };
+        let mut remote = remote;
+        if let Some(ports) = &shared.ports {
+            remote.set_port(0);
+            ports.claim(local_port).map_err(|error| ConnectError::Port { port: local_port, error })?;
+        }
+        shared.command(|state, now| {
             if state.ended {
                 return Err(ConnectError::Ended);
             }
-            let id = state.endpoint.connect(now, remote, port, config)?;
-            Ok(Association::adopt(&self.shared, state, id))
+            let id = state.endpoint.connect_from(now, local_port, remote, port, config)?;
+            Ok(Association::adopt(shared, state, id))
         })
     }
 
@@ -155,58 +241,230 @@ impl Endpoint {
     /// # Errors
     /// When a value of the configuration is not allowed, or the endpoint ends.
     pub fn listen(&self) -> Result<(), ConnectError> {
-        let config = Arc::clone(&self.config.association);
-        self.shared.command(|state, _| state.endpoint.listen(config).map_err(ConnectError::Refused))
+        for shared in self.shards.iter() {
+            let config = Arc::clone(&self.config.association);
+            shared.command(|state, _| state.endpoint.listen(config))?;
+        }
+        Ok(())
+    }
+
+    /// Lets peers ask at another SCTP port, too, while the endpoint listens.
+    ///
+    /// # Errors
+    /// When the port is 0.
+    pub fn open_port(&self, port: u16) -> Result<(), ConnectError> {
+        for shared in self.shards.iter() {
+            if let Some(ports) = shared.ports.as_ref().filter(|_| port != 0) {
+                ports.claim(port).map_err(|error| ConnectError::Port { port, error })?;
+            }
+            shared.command(|state, _| state.endpoint.open_port(port))?;
+        }
+        Ok(())
+    }
+
+    /// Lets nobody in any more at a port that [`Endpoint::open_port`] has opened.
+    pub fn close_port(&self, port: u16) {
+        for shared in self.shards.iter() {
+            shared.command(|state, _| state.endpoint.close_port(port));
+            // Where associations live on their packets are still to come: the port stays ours.
+        }
     }
 
     /// Lets nobody in any more; who waits is refused.
     pub fn stop_listening(&self) {
-        self.shared.command(|state, _| state.endpoint.stop_listening());
+        for shared in self.shards.iter() {
+            shared.command(|state, _| state.endpoint.stop_listening());
+        }
     }
 
     /// The next peer that asks for an association. `None` when the endpoint ends.
     pub async fn accept(&self) -> Option<Incoming> {
-        self.shared
-            .wait(Queue::Acceptors, |state, _| match state.asking.pop_front() {
-                Some(asks) => Poll::Ready(Some(Incoming {
-                    asks,
-                    shared: Arc::clone(&self.shared),
-                    decided: false,
-                    config: Arc::clone(&self.config.association),
-                })),
-                None if state.ended || state.endpoint.is_draining() => Poll::Ready(None),
-                None => Poll::Pending,
-            })
-            .await
+        let ask = |shared: &Arc<Shared>, state: &mut State| match state.asking.pop_front() {
+            Some(asks) => Poll::Ready(Some(Incoming {
+                asks,
+                shared: Arc::clone(shared),
+                decided: false,
+                config: Arc::clone(&self.config.association),
+            })),
+            None if state.ended || state.endpoint.is_draining() => Poll::Ready(None),
+            None => Poll::Pending,
+        };
+        let mut waits: Vec<_> = self
+            .shards
+            .iter()
+            .map(|shared| shared.wait(Queue::Acceptors, move |state, _| ask(shared, state)))
+            .collect();
+        let first = self.turn.fetch_add(1, Ordering::Relaxed) % waits.len().max(1);
+        waits.rotate_left(first);
+        std::future::poll_fn(move |cx| {
+            let mut ended = true;
+            for wait in &mut waits {
+                match Pin::new(wait).poll(cx) {
+                    Poll::Ready(Some(incoming)) => return Poll::Ready(Some(incoming)),
+                    Poll::Ready(None) => {}
+                    Poll::Pending => ended = false,
+                }
+            }
+            if ended { Poll::Ready(None) } else { Poll::Pending }
+        })
+        .await
     }
 
     /// Ends everything in order: nobody is let in any more, every association is shut down, and aborted where that takes longer than
     /// `patience`. Waits for the end; dropped, it goes on ending.
     pub async fn close(&self, patience: Duration) {
         let patience = in_core(patience);
-        self.shared.command(|state, now| {
-            state.endpoint.drain(now, Some(patience));
-            let mut woken = Vec::new();
-            state.acceptors.wake(&mut woken);
-            woken.into_iter().for_each(std::task::Waker::wake);
-        });
-        let done = |state: &mut State, _| {
-            if state.drained || state.ended { Poll::Ready(()) } else { Poll::Pending }
-        };
-        self.shared.wait(Queue::Drainers, done).await;
+        for shared in self.shards.iter() {
+            shared.command(|state, now| {
+                state.endpoint.drain(now, Some(patience));
+                let mut woken = Vec::new();
+                state.acceptors.wake(&mut woken);
+                woken.into_iter().for_each(std::task::Waker::wake);
+            });
+        }
+        for shared in self.shards.iter() {
+            let done = |state: &mut State, _| {
+                if state.drained || state.ended { Poll::Ready(()) } else { Poll::Pending }
+            };
+            shared.wait(Queue::Drainers, done).await;
+        }
     }
 
     /// How many associations are not closed.
     #[must_use]
     pub fn associations(&self) -> usize {
-        self.shared.look(|state| state.endpoint.associations())
+        self.associations_by_shard().sum()
+    }
+
+    /// How many associations of each shard are not closed.
+    pub fn associations_by_shard(&self) -> impl Iterator<Item = usize> + '_ {
+        self.shards.iter().map(|shared| shared.look(|state| state.endpoint.associations()))
+    }
+
+    /// Packets that had come to the socket of another shard than theirs, and were passed on within the process.
+    #[must_use]
+    pub fn passed_on(&self) -> u64 {
+        self.shards.iter().map(|shared| shared.look(|state| state.passed_on)).sum()
     }
 
     /// Counters of what belongs to no association.
     #[must_use]
     pub fn stats(&self) -> EndpointStats {
-        self.shared.look(|state| state.endpoint.endpoint_stats().clone())
+        let mut all = EndpointStats::default();
+        for shared in self.shards.iter() {
+            shared.look(|state| all += state.endpoint.endpoint_stats());
+        }
+        all
     }
+}
+
+/// A shard whose thread runs.
+struct Started {
+    shared: Arc<Shared>,
+    addresses: Vec<SocketAddr>,
+    port: u16,
+}
+
+/// Starts the thread of a shard, and waits until it has its sockets.
+fn start_shard(
+    addresses: Vec<SocketAddr>,
+    config: EndpointConfig,
+    siblings: Siblings,
+) -> Result<Started, BindError> {
+    let (tells, told) = std::sync::mpsc::sync_channel(1);
+    let name = format!("sctp-{}", siblings.shard().index());
+    let drive = move || {
+        let runtime = match Builder::new_current_thread().enable_all().build() {
+            Ok(runtime) => runtime,
+            Err(error) => {
+                let _ = tells.send(Err(BindError::Thread(error)));
+                return;
+            }
+        };
+        runtime.block_on(async move {
+            match bind_shard(&addresses, &config, siblings) {
+                Err(error) => {
+                    let _ = tells.send(Err(error));
+                }
+                Ok((started, driver)) => {
+                    let _ = tells.send(Ok(started));
+                    driver.await;
+                }
+            }
+        });
+    };
+    std::thread::Builder::new().name(name).spawn(drive).map_err(BindError::Thread)?;
+    told.recv().unwrap_or_else(|_| Err(BindError::Thread(ErrorKind::Other.into())))
+}
+
+fn bind_shard(
+    addresses: &[SocketAddr],
+    config: &EndpointConfig,
+    siblings: Siblings,
+) -> Result<(Started, Driver), BindError> {
+    let shard = siblings.shard();
+    let sockets = bind_sockets(addresses, config, Some(shard))?;
+    if config.steer && shard.index() + 1 == shard.count() {
+        sockets.iter().for_each(|socket| socket.hand_out_by_tag(shard.count()));
+    }
+    let addresses: Vec<SocketAddr> = sockets.iter().map(Socket::local).collect();
+    let (shared, port) = new_shared(config, &addresses, Some(shard))?;
+    let started = Started { shared: Arc::clone(&shared), addresses, port };
+    Ok((started, Driver::new(shared, sockets, Some(siblings))))
+}
+
+/// One socket for each address.
+fn bind_sockets(
+    local: &[SocketAddr],
+    config: &EndpointConfig,
+    shard: Option<Shard>,
+) -> Result<Vec<Socket>, BindError> {
+    let buffers = (config.socket_receive_buffer, config.socket_send_buffer);
+    let bind = |address: &SocketAddr| {
+        Socket::bind(*address, buffers, shard).map_err(|error| BindError::Socket { address: *address, error })
+    };
+    local.iter().map(bind).collect()
+}
+
+/// The core of an endpoint, and the SCTP port that it has.
+fn new_shared(
+    config: &EndpointConfig,
+    local: &[SocketAddr],
+    shard: Option<Shard>,
+) -> Result<(Arc<Shared>, u16), BindError> {
+    let Some(&first) = local.first() else { return Err(BindError::NoAddress) };
+    let mut seed = [0; 32];
+    getrandom::fill(&mut seed).map_err(|error| BindError::Random(error.to_string()))?;
+    let mut rng = SecretRng::from_seed(seed);
+    let port = match config.port {
+        0 => !EPHEMERAL | (rng.u32() as u16 & EPHEMERAL),
+        port => port,
+    };
+    let core = anabranch_sctp::EndpointConfig {
+        max_associations: config.max_associations,
+        accept: AcceptConfig { ask: true, ..config.accept.clone() },
+        keep_closed: true,
+        shard: shard.unwrap_or(Shard::ALONE),
+        ..anabranch_sctp::EndpointConfig::new(first, port)
+    };
+    let ports = match config.transport {
+        Transport::Udp => None,
+        Transport::RawIp => {
+            let addresses = local.iter().map(SocketAddr::ip).collect();
+            Some(Ports::new(addresses, port).map_err(|error| BindError::Port { port, error })?)
+        }
+    };
+    Ok((Shared::new(anabranch_sctp::Endpoint::new(core, rng), config.linger, ports), port))
+}
+
+/// One socket for each address, without UDP. They take nothing until the driver runs.
+fn bind_raw(local: &[SocketAddr], config: &EndpointConfig) -> Result<Vec<Socket>, BindError> {
+    let buffers = (config.socket_receive_buffer, config.socket_send_buffer);
+    let bind = |address: &SocketAddr| {
+        Socket::bind_raw(*address, buffers, Some(&[]))
+            .map_err(|error| BindError::Socket { address: *address, error })
+    };
+    local.iter().map(bind).collect()
 }
 
 /// Somebody who asks for an association. Dropped without a decision, it is ignored: it gets no answer.

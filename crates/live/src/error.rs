@@ -16,6 +16,17 @@ pub enum BindError {
     /// No address was given.
     #[error("an endpoint needs a local address")]
     NoAddress,
+    /// The SCTP port is another process's, or cannot be claimed.
+    #[error("SCTP port {port}: {error}")]
+    Port {
+        /// Which.
+        port: u16,
+        /// What the operating system says.
+        error: std::io::Error,
+    },
+    /// There are several shards in UDP only.
+    #[error("an endpoint right on IP has one shard: the kernel gives each raw socket every packet")]
+    RawShards,
     /// The operating system has no random numbers.
     #[error("the operating system gives no random numbers: {0}")]
     Random(String),
@@ -33,6 +44,14 @@ pub enum ConnectError {
     /// It was refused before a packet left.
     #[error(transparent)]
     Refused(#[from] anabranch_sctp::ConnectError),
+    /// Right on IP: the local port is another process's.
+    #[error("SCTP port {port}: {error}")]
+    Port {
+        /// Which.
+        port: u16,
+        /// What the operating system says.
+        error: std::io::Error,
+    },
     /// The handshake failed.
     #[error("no association: {}", in_words(.0))]
     Failed(CloseReason),
@@ -73,6 +92,8 @@ pub fn in_words(reason: &CloseReason) -> String {
             }
             text
         }
+        CloseReason::PortUnreachable => "no process listens at the UDP port of the peer".to_owned(),
+        CloseReason::ProtocolUnreachable => "the host of the peer has no SCTP".to_owned(),
         CloseReason::Unreachable { limit } => format!("the peer does not answer ({limit} was exceeded)"),
         CloseReason::ProtocolViolation { what } => format!("the peer broke the protocol: {what}"),
         CloseReason::ShutdownGuard => "the peer did not end its side in time (T5-shutdown-guard)".to_owned(),

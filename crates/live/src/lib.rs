@@ -1,4 +1,4 @@
-//! The stack on real sockets: SCTP in UDP (RFC 6951), which needs no privileges, driven by a task of tokio.
+//! The stack on real sockets: SCTP in UDP (RFC 6951), which needs no privileges, or right on IP, driven by a task of tokio or by threads.
 //!
 //! [`Endpoint::bind`] makes the sockets and starts the task; [`Endpoint::connect`] and [`Endpoint::accept`] give [`Association`]s;
 //! [`Association::send`] and [`Association::recv`] move messages. Everything that waits may be dropped while it waits.
@@ -32,11 +32,18 @@
 
 mod association;
 pub mod blocking;
+#[cfg(target_os = "linux")]
+mod claims;
+#[cfg(not(target_os = "linux"))]
+#[path = "no_claims.rs"]
+mod claims;
 mod clock;
 mod config;
 mod driver;
 mod endpoint;
 mod error;
+mod raw;
+mod shards;
 mod shared;
 mod slot;
 mod socket;
@@ -46,6 +53,6 @@ pub use anabranch_sctp::{
     AcceptConfig, AcceptError, CloseReason, Config, Event, Message, MessageId, Received, Snapshot,
 };
 pub use association::{Association, Outbound, Stream};
-pub use config::{ENCAPSULATION_PORT, EndpointConfig, default_association, for_sockets};
+pub use config::{ENCAPSULATION_PORT, EndpointConfig, Transport, default_association, for_sockets};
 pub use endpoint::{Endpoint, Incoming};
 pub use error::{BindError, Closed, ConnectError, SendError, in_words};

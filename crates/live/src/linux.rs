@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use anabranch_base::Transmit;
 use anabranch_sctp::IcmpKind;
 use nix::libc;
-use nix::sys::socket::sockopt::{Ipv4RecvErr, Ipv6DontFrag, Ipv6RecvErr};
+use nix::sys::socket::sockopt::{AttachReusePortCbpf, Ipv4RecvErr, Ipv6DontFrag, Ipv6RecvErr};
 use nix::sys::socket::{
     ControlMessage, ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, sendmsg, setsockopt,
 };
@@ -15,7 +15,10 @@ use rustix::net::sockopt::{
     Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery, set_ip_mtu_discover, set_ipv6_mtu_discover,
 };
 
+use socket2::SockFilter;
+
 use super::{Told, ecn_bits};
+use crate::shards;
 
 /// Room for an error and the address of who reports it.
 const CONTROL: usize = 256;
@@ -38,6 +41,112 @@ pub(super) fn let_fragment<S: AsFd>(socket: &S, ipv6: bool, allowed: bool) -> io
         set_ip_mtu_discover(socket, how)?;
     }
     Ok(())
+}
+
+/// A raw socket gets SCTP packets for those ports alone, or all of them.
+pub(super) fn take_ports(socket: &socket2::Socket, ipv6: bool, ports: Option<&[u16]>) -> io::Result<()> {
+    let op = |code: u32, k: u32, jf: u8| SockFilter::new(code as u16, 0, jf, k);
+    let whole = u32::MAX;
+    let mut program = Vec::new();
+    let Some(ports) = ports else { return socket.attach_filter(&[op(bpf::RET, whole, 0)]) };
+    if ipv6 {
+        // What the filter sees begins with the SCTP header.
+        program.push(op(bpf::LD_HALF, 2, 0));
+    } else {
+        program.push(op(bpf::LDX_HEADER, 0, 0));
+        program.push(op(bpf::LD_HALF_X, 2, 0));
+    }
+    for port in ports {
+        program.push(op(bpf::JEQ, u32::from(*port), 1));
+        program.push(op(bpf::RET, whole, 0));
+    }
+    program.push(op(bpf::RET, 0, 0));
+    // The kernel takes 4,096 instructions at most: whoever has more ports takes all and looks for himself.
+    if program.len() > MOST_INSTRUCTIONS {
+        program = vec![op(bpf::RET, whole, 0)];
+    }
+    socket.attach_filter(&program)
+}
+
+/// BPF_MAXINSNS.
+const MOST_INSTRUCTIONS: usize = 4096;
+
+/// Lets other sockets of this user have the same address.
+pub(super) fn share_address(socket: &socket2::Socket) -> io::Result<()> {
+    socket.set_reuse_port(true)
+}
+
+/// Of so many sockets with one address the kernel gives a packet to that whose shard it is for: the rule of [`crate::shards::of_packet`] as
+/// a program for the kernel, which sees what is behind the UDP header.
+pub(super) fn hand_out_by_tag<S: AsFd>(socket: &S, ipv6: bool, count: u16) -> io::Result<()> {
+    let program = steering(ipv6, count);
+    let program = libc::sock_fprog {
+        len: program.len() as u16,
+        // The kernel reads it only.
+        filter: program.as_ptr().cast_mut(),
+    };
+    Ok(setsockopt(socket, AttachReusePortCbpf, &program)?)
+}
+
+/// Instructions of classic BPF, by their names in linux/filter.h.
+mod bpf {
+    pub(super) const LD_WORD: u32 = 0x20;
+    pub(super) const LD_BYTE: u32 = 0x30;
+    pub(super) const LD_HALF: u32 = 0x28;
+    pub(super) const LD_HALF_X: u32 = 0x48;
+    /// Length of the IPv4 header that the packet begins with.
+    pub(super) const LDX_HEADER: u32 = 0xb1;
+    pub(super) const RET: u32 = 0x06;
+    pub(super) const JEQ: u32 = 0x15;
+    pub(super) const JSET: u32 = 0x45;
+    pub(super) const XOR_X: u32 = 0xac;
+    pub(super) const MUL: u32 = 0x24;
+    pub(super) const RSH: u32 = 0x74;
+    pub(super) const MOD: u32 = 0x94;
+    pub(super) const TAX: u32 = 0x07;
+    pub(super) const RET_A: u32 = 0x16;
+    /// Offsets from here on count from the IP header.
+    pub(super) const NETWORK: u32 = (-0x10_0000_i32) as u32;
+}
+
+fn steering(ipv6: bool, count: u16) -> Vec<libc::sock_filter> {
+    use bpf::{JEQ, JSET, LD_BYTE, LD_WORD, MOD, MUL, NETWORK, RET_A, RSH, TAX, XOR_X};
+    let op = |code: u32, k: u32, (jt, jf): (u8, u8)| libc::sock_filter { code: code as u16, jt, jf, k };
+    let next = (0, 0);
+    let count = u32::from(count);
+    let mut program = vec![
+        op(LD_WORD, 4, next),                              // 0: the tag
+        op(JEQ, 0, (8, 0)),                                // 1: none: by peer
+        op(LD_BYTE, 12, next),                             // 2: type of the first chunk
+        op(JEQ, shards::ABORT.into(), (1, 0)),             // 3
+        op(JEQ, shards::SHUTDOWN_COMPLETE.into(), (0, 2)), // 4
+        op(LD_BYTE, 13, next),                             // 5: its flags
+        op(JSET, shards::REFLECTED.into(), (3, 0)),        // 6: the peer's tag: by peer
+        op(LD_WORD, 4, next),                              // 7: by tag
+        op(MOD, count, next),                              // 8
+        op(RET_A, 0, next),                                // 9
+    ];
+    // 10: by peer: its address, both ports.
+    let words: &[u32] = if ipv6 { &[8, 12, 16, 20] } else { &[12] };
+    for (number, offset) in words.iter().enumerate() {
+        if number > 0 {
+            program.push(op(TAX, 0, next));
+        }
+        program.push(op(LD_WORD, NETWORK.wrapping_add(*offset), next));
+        if number > 0 {
+            program.push(op(XOR_X, 0, next));
+        }
+    }
+    program.extend([
+        op(TAX, 0, next),
+        op(LD_WORD, 0, next),
+        op(XOR_X, 0, next),
+        op(MUL, shards::SPREAD, next),
+        op(RSH, 16, next),
+        op(MOD, count, next),
+        op(RET_A, 0, next),
+    ]);
+    program
 }
 
 /// Sends packets with a code point: quinn-udp sets the ECN field, and the rest of that octet to 0.

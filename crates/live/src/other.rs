@@ -19,6 +19,18 @@ pub(super) fn send_marked<S>(_: &S, _: &Transmit, _: &[u8], _: Option<IpAddr>) -
     Err(io::ErrorKind::Unsupported.into())
 }
 
+pub(super) fn take_ports<S>(_: &S, _: bool, _: Option<&[u16]>) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+pub(super) fn share_address<S>(_: &S) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+pub(super) fn hand_out_by_tag<S>(_: &S, _: bool, _: u16) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 pub(super) fn take_error<S>(_: &S, _: &mut [u8]) -> Option<Told> {
     None
 }

@@ -13,6 +13,7 @@ use anabranch_base::{Duration, Instant};
 use anabranch_sctp::{AssociationId, CloseReason, EndpointEvent, Event, Incoming};
 
 use crate::clock::Clock;
+use crate::raw::Ports;
 use crate::slot::Slot;
 use crate::waiters::Waiters;
 
@@ -21,6 +22,8 @@ pub(crate) struct Shared {
     state: Mutex<State>,
     pub(crate) clock: Clock,
     pub(crate) linger: Duration,
+    /// Right on IP: its SCTP ports, which no other process of the host may have.
+    pub(crate) ports: Option<Ports>,
 }
 
 #[derive(Debug)]
@@ -42,6 +45,8 @@ pub(crate) struct State {
     /// Closed, and nobody holds them: to be released when their last packet has left.
     forgotten: Vec<AssociationId>,
     driver: Option<Waker>,
+    /// Packets that were for another shard.
+    pub(crate) passed_on: u64,
     /// The driver was woken, and has not looked since.
     woken: bool,
 }
@@ -57,7 +62,11 @@ pub(crate) enum Queue {
 }
 
 impl Shared {
-    pub(crate) fn new(endpoint: anabranch_sctp::Endpoint, linger: std::time::Duration) -> Arc<Self> {
+    pub(crate) fn new(
+        endpoint: anabranch_sctp::Endpoint,
+        linger: std::time::Duration,
+        ports: Option<Ports>,
+    ) -> Arc<Self> {
         let linger = Duration::from_nanos(u64::try_from(linger.as_nanos()).unwrap_or(u64::MAX));
         let state = State {
             endpoint,
@@ -71,9 +80,10 @@ impl Shared {
             held: 0,
             forgotten: Vec::new(),
             driver: None,
+            passed_on: 0,
             woken: false,
         };
-        Arc::new(Self { state: Mutex::new(state), clock: Clock::new(), linger })
+        Arc::new(Self { state: Mutex::new(state), clock: Clock::new(), linger, ports })
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {

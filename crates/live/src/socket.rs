@@ -1,4 +1,4 @@
-//! A UDP socket with what a transport needs: segmentation offload in both directions, the address that a packet came to, ECN, DSCP,
+//! A UDP socket, or a raw one for SCTP right on IP, with what a transport needs: segmentation offload in both directions, the address that a packet came to, ECN, DSCP,
 //! and what ICMP says.
 
 #[cfg(target_os = "linux")]
@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 use anabranch_base::{Dscp, Ecn, Meta, Transmit};
-use anabranch_sctp::{IcmpError, IcmpKind};
+use anabranch_sctp::{IcmpError, IcmpKind, Shard};
 use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, UdpSocketState};
 use socket2::{Domain, Protocol, Socket as RawSocket, Type};
 use tokio::io::{Interest, Ready};
@@ -26,17 +26,22 @@ use tokio::net::UdpSocket;
 /// Bytes of the largest datagram, or of as many as the kernel hands over at once (GRO).
 const LARGEST: usize = 65_535;
 /// User data of the largest UDP datagram over IPv4, which bounds a batch for segmentation offload, too.
-const LARGEST_BATCH: usize = 65_507;
+pub(crate) const LARGEST_BATCH: usize = 65_507;
 /// How much of a packet is read that an error quotes: an INIT with its tag, and more.
 const QUOTED: usize = 512;
+/// IP protocol number of SCTP.
+const SCTP: i32 = 132;
 /// Errors that ICMP may have reported since the last packet left.
 const MAX_EARLIER: usize = 8;
 
 /// One socket.
 pub(crate) struct Socket {
+    /// A raw socket, too, waits and reads as a UDP socket does.
     io: Arc<UdpSocket>,
     state: UdpSocketState,
+    /// Without UDP its port is 0.
     local: SocketAddr,
+    raw: bool,
     /// IP may fragment what leaves.
     fragments: AtomicBool,
     /// Tells when there are errors to be read. It is polled by the driver alone.
@@ -75,8 +80,13 @@ struct Told {
 }
 
 impl Socket {
-    /// A socket on `address`, with buffers of so many bytes if the system grants them. IPv6 means IPv6 only.
-    pub(crate) fn bind(address: SocketAddr, receive: usize, send: usize) -> io::Result<Self> {
+    /// A socket on `address`, with buffers of so many bytes if the system grants them. IPv6 means IPv6 only. `shared`: others of this
+    /// process have the same address; the first is alone when it takes it, so that no other process has it.
+    pub(crate) fn bind(
+        address: SocketAddr,
+        (receive, send): (usize, usize),
+        shared: Option<Shard>,
+    ) -> io::Result<Self> {
         let raw = RawSocket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
         if address.is_ipv6() {
             raw.set_only_v6(true)?;
@@ -85,13 +95,51 @@ impl Socket {
         let _ = raw.set_recv_buffer_size(receive);
         let _ = raw.set_send_buffer_size(send);
         raw.set_nonblocking(true)?;
+        if shared.is_some_and(|shard| shard.index() > 0) {
+            system::share_address(&raw)?;
+        }
         raw.bind(&address.into())?;
-        let state = UdpSocketState::new((&raw).into())?;
-        let io = Arc::new(UdpSocket::from_std(raw.into())?);
-        let local = io.local_addr()?;
+        if shared.is_some_and(|shard| shard.index() == 0) {
+            system::share_address(&raw)?;
+        }
+        let local = raw.local_addr()?.as_socket().ok_or(io::ErrorKind::AddrNotAvailable)?;
+        Self::of(raw, local, false)
+    }
+
+    /// A raw socket for IP protocol 132 on the address of `address`, which gets packets for `ports` alone, or all.
+    pub(crate) fn bind_raw(
+        address: SocketAddr,
+        (receive, send): (usize, usize),
+        ports: Option<&[u16]>,
+    ) -> io::Result<Self> {
+        let raw = RawSocket::new(Domain::for_address(address), Type::RAW, Some(Protocol::from(SCTP)))?;
+        // Before it is bound: nothing that is not wanted waits in it.
+        system::take_ports(&raw, address.is_ipv6(), ports)?;
+        let _ = raw.set_recv_buffer_size(receive);
+        let _ = raw.set_send_buffer_size(send);
+        raw.set_nonblocking(true)?;
+        let local = SocketAddr::new(address.ip(), 0);
+        raw.bind(&local.into())?;
+        Self::of(raw, local, true)
+    }
+
+    fn of(socket: RawSocket, local: SocketAddr, raw: bool) -> io::Result<Self> {
+        let state = UdpSocketState::new((&socket).into())?;
+        let io = Arc::new(UdpSocket::from_std(socket.into())?);
         // Without them an association finds out by its timers.
         let _ = system::keep_errors(&io, local.is_ipv6());
-        Ok(Self { io, state, local, fragments: AtomicBool::new(false), errors: None })
+        Ok(Self { io, state, local, raw, fragments: AtomicBool::new(false), errors: None })
+    }
+
+    /// Changes which ports a raw socket gets packets for.
+    pub(crate) fn take_ports(&self, ports: Option<&[u16]>) {
+        let _ = system::take_ports(&socket2::SockRef::from(&*self.io), self.local.is_ipv6(), ports);
+    }
+
+    /// Tells the kernel how to hand out packets among so many sockets that share an address, of which this is one. Where it does not
+    /// take that, the wrong ones are passed on.
+    pub(crate) fn hand_out_by_tag(&self, count: u16) {
+        let _ = system::hand_out_by_tag(&*self.io, self.local.is_ipv6(), count);
     }
 
     pub(crate) fn local(&self) -> SocketAddr {
@@ -111,7 +159,7 @@ impl Socket {
 
     /// How many packets may leave in one call.
     pub(crate) fn max_packets(&self) -> usize {
-        self.state.max_gso_segments()
+        if self.raw { 1 } else { self.state.max_gso_segments() }
     }
 
     /// Hands packets to the system.
@@ -210,7 +258,8 @@ impl Socket {
         let mut quoted = [0; QUOTED];
         while let Some(told) = system::take_error(&*self.io, &mut quoted) {
             if let (Some(kind), Some(quoted)) = (told.kind, quoted.get(..told.quoted)) {
-                let (destination, udp_port) = (told.destination.ip(), Some(told.destination.port()));
+                let destination = told.destination.ip();
+                let udp_port = (!self.raw).then_some(told.destination.port());
                 take(&IcmpError { kind, destination, quoted, udp_port });
             }
         }
@@ -229,27 +278,39 @@ impl Socket {
         inbox.filled > 0
     }
 
-    /// Calls `take` for each packet of an inbox.
-    pub(crate) fn each_packet(&self, inbox: &Inbox, mut take: impl FnMut(Meta, &[u8])) {
-        for (buffer, got) in inbox.buffers.iter().zip(&inbox.metas).take(inbox.filled) {
-            let to = got.dst_ip.unwrap_or(self.local.ip());
+    /// The packets of one buffer of an inbox: of one sender, up to 64 that the kernel has joined.
+    pub(crate) fn packets<'a>(
+        &self,
+        inbox: &'a Inbox,
+        buffer: usize,
+    ) -> impl Iterator<Item = (Meta, &'a [u8])> + use<'a> {
+        let port = self.local.port();
+        let here = self.local.ip();
+        let with_header = self.raw && here.is_ipv4();
+        let got = inbox.metas.get(buffer).filter(|_| buffer < inbox.filled);
+        let bytes = got.and_then(|got| inbox.buffers.get(buffer)?.get(..got.len));
+        let bytes = if with_header { bytes.and_then(behind_ip) } else { bytes };
+        got.zip(bytes).into_iter().flat_map(move |(got, bytes)| {
             let meta = Meta {
                 source: got.addr,
-                destination: SocketAddr::new(to, self.local.port()),
+                destination: SocketAddr::new(got.dst_ip.unwrap_or(here), port),
                 // quinn-udp tells the ECN field alone.
                 dscp: Dscp::DEFAULT,
                 ecn: from_quinn(got.ecn),
             };
-            let Some(bytes) = buffer.get(..got.len) else { continue };
-            for packet in bytes.chunks(got.stride.max(1)) {
-                take(meta, packet);
-            }
-        }
+            bytes.chunks(got.stride.max(1)).map(move |packet| (meta, packet))
+        })
     }
 }
 
-/// Room for what the kernel hands over in one call.
-#[derive(Debug)]
+/// What a raw IPv4 socket gets begins with the IP header; with IPv6 it does not (raw(7), RFC 3542, 3).
+fn behind_ip(packet: &[u8]) -> Option<&[u8]> {
+    let words = usize::from(packet.first()? & 0x0f);
+    packet.get(4 * words..)
+}
+
+/// Room for what the kernel hands over in one call. The default has none.
+#[derive(Debug, Default)]
 pub(crate) struct Inbox {
     buffers: [Box<[u8]>; Inbox::SLOTS],
     metas: [RecvMeta; Inbox::SLOTS],
@@ -266,6 +327,11 @@ impl Inbox {
             metas: [RecvMeta::default(); Self::SLOTS],
             filled: 0,
         }
+    }
+
+    /// How many buffers hold something.
+    pub(crate) fn filled(&self) -> usize {
+        self.filled
     }
 }
 

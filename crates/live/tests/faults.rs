@@ -183,6 +183,32 @@ async fn rubbish_from_a_stranger_changes_nothing() {
     .await;
 }
 
+#[tokio::test]
+async fn every_second_packet_is_acknowledged_also_of_those_that_come_at_once() {
+    in_time(async {
+        let (server, at) = server();
+        let client = common::client();
+        let (ours, theirs) = pair(&client, &server, at).await;
+        let reading = tokio::spawn(async move {
+            let mut got = 0;
+            while let Some(message) = theirs.recv().await.unwrap() {
+                got += message.len();
+            }
+            (got, theirs.snapshot().unwrap().stats)
+        });
+        for _ in 0..200 {
+            ours.send(vec![7; 16_384]).await.unwrap();
+        }
+        ours.shutdown().await.unwrap();
+        let (got, stats) = reading.await.unwrap();
+        assert_eq!(got, 200 * 16_384);
+        // "at least every second packet" (RFC 9260, 6.2); a few at the ends of batches wait for the next.
+        let (sacks, packets) = (stats.sacks_sent, stats.packets_received_new);
+        assert!(packets > 2_000 && sacks * 20 >= packets * 9, "{sacks} SACKs for {packets} packets");
+    })
+    .await;
+}
+
 #[test]
 fn an_end_without_a_runtime_is_an_error_and_a_runtime_that_ends_tells_who_waits() {
     let error = Endpoint::bind(&[local()], EndpointConfig::default()).unwrap_err();

@@ -104,6 +104,11 @@ impl Cookie {
         self.addresses.first().map(|address| SocketAddr::new(*address, self.udp_port))
     }
 
+    /// The peer's SCTP port and ours.
+    pub(crate) fn ports(&self) -> (u16, u16) {
+        (self.peer_port, self.local_port)
+    }
+
     // rfc9260:5.1.3-2 rfc9260:5.1.3-7
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(FIXED_LEN + self.addresses.len() * ADDRESS_LEN + MAC_LEN);

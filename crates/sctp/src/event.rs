@@ -33,6 +33,10 @@ pub enum CloseReason {
         /// What its user said, if it was its user who aborted and gave a reason.
         reason: Option<Box<AbortReason>>,
     },
+    /// ICMP has said that no process takes packets at the UDP port of the peer (RFC 6951, 5.5).
+    PortUnreachable,
+    /// ICMP has said that the peer's host has no SCTP (RFC 9260, 10, ICMP8).
+    ProtocolUnreachable,
     /// Nothing came back: a retransmission limit was exceeded.
     Unreachable {
         /// Which limit, as the RFC names it.

@@ -47,6 +47,8 @@ pub struct Incoming {
     pub destination: SocketAddr,
     /// Its SCTP port.
     pub port: u16,
+    /// Which SCTP port of ours it has asked.
+    pub local_port: u16,
     /// The addresses that it lists; `source` comes first. Nothing shows yet that the others are its own (RFC 9260, 5.4).
     pub addresses: Vec<IpAddr>,
     /// Streams that we would have, and that the peer would have.
@@ -89,6 +91,7 @@ impl Incoming {
             source: cookie.shown().unwrap_or(meta.source),
             destination: meta.destination,
             port: cookie.peer_port,
+            local_port: cookie.local_port,
             addresses: cookie.addresses.clone(),
             streams: (cookie.outbound_streams, cookie.inbound_streams),
             peer_window: cookie.peer_rwnd,

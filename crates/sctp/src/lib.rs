@@ -43,6 +43,7 @@ pub mod properties;
 mod receiver;
 mod room;
 mod sender;
+mod shard;
 mod stats;
 mod status;
 mod stream;
@@ -62,6 +63,7 @@ pub use icmp::{IcmpError, IcmpKind};
 pub use incoming::{AcceptConfig, AcceptError, EndpointEvent, Incoming, IncomingId, Offered, Withdrawn};
 pub use message::{Message, Part, Received};
 pub use options::{Abandonments, MessageId, MessageOptions, Policy, Reliability};
+pub use shard::Shard;
 pub use stats::{
     ControlChunks, ControlStats, EndpointStats, Negotiated, PathStats, Snapshot, Stats, StreamStats,
     SubflowStats,

@@ -194,8 +194,7 @@ fn protocol_unreachable_aborts() {
     let before = pair.log.len();
     pair.run_for(Duration::from_secs(10));
     assert_eq!(state(&pair, a), State::Closed);
-    let reason = CloseReason::AbortedByPeer { causes: vec![], reason: None };
-    assert!(pair.saw(Side::A, |e| *e == Event::Closed(reason.clone())));
+    assert!(pair.saw(Side::A, |e| *e == Event::Closed(CloseReason::ProtocolUnreachable)));
     assert!(pair.log[before..].iter().all(|p| p.from == Side::Z), "an abort is not answered");
 }
 
@@ -261,6 +260,8 @@ fn port_unreachable_of_encapsulated_packets() {
     assert_eq!(state(&pair, a), State::Established, "another port, no port, another tag");
     pair.inject_icmp(Side::A, &of_port(9899, &packet));
     assert_eq!(state(&pair, a), State::Closed);
+    pair.pump();
+    assert!(pair.saw(Side::A, |e| *e == Event::Closed(CloseReason::PortUnreachable)));
 }
 
 /// Who wants a fixed MTU has one.

@@ -298,3 +298,30 @@ fn random_lives() {
         }
     }
 }
+
+/// A peer that answers no HEARTBEAT with a PAD chunk behind it: acknowledged data shows that the base arrives ("Probing using application
+/// data", 4.1), and what is larger is not used.
+#[test]
+fn data_confirms_the_base_of_a_peer_that_answers_no_probes() {
+    for carries in [1500, 1100] {
+        let mut pair = Pair::new(7);
+        pair.carries = Some(carries);
+        pair.drop_if(|p| p.kinds() == [kind::HEARTBEAT, kind::PAD]);
+        pair.z.listen(std::sync::Arc::new(probing())).unwrap();
+        let a = pair
+            .a
+            .connect(pair.now, common::address(Side::Z), common::PORT, std::sync::Arc::new(probing()))
+            .unwrap();
+        pair.run_for(Duration::from_millis(200));
+        for _ in 0..20 {
+            pair.send(Side::A, a, 0, &[7; 20_000]);
+            pair.run_for(Duration::from_secs(5));
+        }
+        let used = usize::from(mtu(&pair, a));
+        // Where the base does not arrive nothing says that it does.
+        assert_eq!(used, if carries == 1500 { 1200 } else { 576 });
+        let data = pair.log.iter().filter(|p| p.kinds().contains(&kind::DATA));
+        assert_eq!(data.map(size).max(), Some(1200));
+        assert_eq!(pair.received.len(), 20);
+    }
+}

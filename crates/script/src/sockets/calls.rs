@@ -296,8 +296,11 @@ fn happen(link: &mut Link, event: &Event) -> Option<&'static str> {
         Event::Closed(reason) => {
             let error = match reason {
                 CloseReason::Graceful | CloseReason::AbortedLocally => None,
-                CloseReason::AbortedByPeer { .. } if !link.established => Some("ECONNREFUSED"),
-                CloseReason::AbortedByPeer { .. } => Some("ECONNRESET"),
+                CloseReason::AbortedByPeer { .. }
+                | CloseReason::PortUnreachable
+                | CloseReason::ProtocolUnreachable => {
+                    Some(if link.established { "ECONNRESET" } else { "ECONNREFUSED" })
+                }
                 CloseReason::ProtocolViolation { .. } => Some("ECONNABORTED"),
                 CloseReason::Unreachable { .. }
                 | CloseReason::ShutdownGuard

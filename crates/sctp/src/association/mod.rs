@@ -243,8 +243,21 @@ impl Association {
         self.takes_zero_checksum
     }
 
-    pub(crate) fn peer_port(&self) -> u16 {
+    /// SCTP port of the peer.
+    #[must_use]
+    pub fn peer_port(&self) -> u16 {
         self.peer_port
+    }
+
+    /// Our SCTP port.
+    #[must_use]
+    pub fn local_port(&self) -> u16 {
+        self.local_port
+    }
+
+    /// The peer's SCTP port and ours.
+    pub(crate) fn ports(&self) -> (u16, u16) {
+        (self.peer_port, self.local_port)
     }
 
     /// Addresses that are CONFIRMED (5.4): our user named them, the handshake went there, or a HEARTBEAT came back. What an

@@ -153,9 +153,9 @@ impl Association {
     }
 
     /// The peer's host does not know SCTP: as if it had sent an ABORT without causes (ICMP8).
-    pub(crate) fn abort_by_icmp(&mut self, now: Instant) {
+    pub(crate) fn abort_by_icmp(&mut self, now: Instant, reason: CloseReason) {
         self.cx.now = now;
-        self.end_aborted(CloseReason::AbortedByPeer { causes: Vec::new(), reason: None });
+        self.end_aborted(reason);
     }
 
     /// What discovery has found.

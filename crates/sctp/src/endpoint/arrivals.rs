@@ -14,7 +14,7 @@ use anabranch_wire::{ChecksumOut, PacketBuilder};
 use super::Endpoint;
 use crate::address::{is_group, is_unicast};
 use crate::association::init::{OurInit, PeerInit};
-use crate::association::{Association, Reply, State, causes, fresh_identity};
+use crate::association::{Association, Reply, State, causes};
 use crate::config::{Checksums, Config};
 use crate::cookie::Cookie;
 use crate::negotiation::offer::Offer;
@@ -51,17 +51,15 @@ impl Endpoint {
             return false;
         }
         let (header, address) = (packet.header(), meta.source.ip());
-        if header.destination_port != self.config.port {
+        if !self.may_use(header.destination_port) {
             return false;
         }
-        let tag = header.verification_tag;
+        let (tag, ports) = (header.verification_tag, ports(header));
         let found = self.registry.by_tag(tag).into_iter();
         // Two associations may have the same tag.
-        found.chain(self.registry.by_peer(address, header.source_port)).any(|index| {
+        found.chain(self.registry.by_peer(address, ports)).any(|index| {
             self.registry.at(index).is_some_and(|a| {
-                a.takes_zero_checksum()
-                    && (a.tags().0, a.peer_port()) == (tag, header.source_port)
-                    && a.knows_address(address)
+                a.takes_zero_checksum() && (a.tags().0, a.ports()) == (tag, ports) && a.knows_address(address)
             })
         })
     }
@@ -75,7 +73,7 @@ impl Endpoint {
             self.stats.malformed += 1;
             return;
         }
-        if header.destination_port != self.config.port {
+        if !self.may_use(header.destination_port) {
             match packet.bytes().get(CommonHeader::LEN) {
                 Some(&kind::INIT) => self.refuse_init(meta, packet),
                 _ => self.out_of_the_blue(meta, packet),
@@ -97,7 +95,7 @@ impl Endpoint {
         let address = meta.source.ip();
         if let Some(index) = self.registry.by_tag(header.verification_tag) {
             let ours = self.registry.at(index).is_some_and(|a| {
-                a.peer_port() == header.source_port
+                a.ports() == ports(header)
                     && (a.knows_address(address) || is_init_ack_of_its_peer(a, address, packet))
             });
             if ours {
@@ -111,7 +109,7 @@ impl Endpoint {
             self.stats.bad_tag += 1;
             return;
         }
-        match self.registry.by_peer(address, header.source_port) {
+        match self.registry.by_peer(address, ports(header)) {
             Some(index) if self.registry.at(index).is_some_and(|a| a.tags().0 == header.verification_tag) => {
                 self.deliver(now, index, meta, packet);
             }
@@ -130,7 +128,7 @@ impl Endpoint {
             _ => None,
         });
         let header = packet.header();
-        waiting.hears(meta.source.ip(), header.source_port, header.verification_tag, aborts)
+        waiting.hears((meta.source.ip(), ports(header)), header.verification_tag, aborts)
     }
 
     #[inline]
@@ -310,7 +308,8 @@ impl Endpoint {
             self.stats.malformed += 1;
             return;
         };
-        let codes = self.codes_for(meta.source.ip(), packet.header().source_port);
+        let ports = ports(packet.header());
+        let codes = self.codes_for(meta.source.ip(), ports);
         let Some(peer) = PeerInit::read(&init, &codes) else {
             self.stats.malformed += 1;
             if init.initiate_tag != 0 {
@@ -333,12 +332,11 @@ impl Endpoint {
             return;
         }
         let source = meta.source.ip();
-        let port = packet.header().source_port;
         // "treated as belonging to an already established association (or one in the process of being established) if the
         // use of any of the valid address parameters contained within the chunk would identify an existing TCB" (5.1.2 D).
         let existing = std::iter::once(source)
             .chain(peer.addresses.iter().copied())
-            .find_map(|address| self.registry.by_peer(address, port));
+            .find_map(|address| self.registry.by_peer(address, ports));
         match existing {
             Some(index) if self.registry.at(index).is_some_and(|a| a.is_at(meta.source)) => {
                 self.on_unexpected_init(now, index, meta, packet, &peer);
@@ -346,16 +344,16 @@ impl Endpoint {
             Some(index) => self.on_init_of_a_stranger(now, index, meta, packet, peer),
             // "decides not to establish the new association due to ... lack of local resources, it MUST respond with an ABORT
             // chunk" (5.1): a cookie that would be refused is not worth asking for.
-            None if self.listening.is_some() && !self.has_room(source, port) => {
+            None if self.listening_at(ports.1).is_some() && !self.has_room(source, ports) => {
                 self.stats.out_of_the_blue += 1;
                 self.stats.refused += 1;
                 let cause = causes::out_of_resource();
                 self.reply(meta, peer.tag, packet, |out| causes::write_abort(out, false, &cause));
             }
-            None => match self.listening.clone() {
+            None => match self.listening_at(ports.1).cloned() {
                 Some(config) => {
-                    let (tag, tsn) = fresh_identity(&mut self.rng);
-                    self.answer_init(now, meta, packet, &peer, &config, (tag, tsn), (0, 0));
+                    let identity = self.fresh_identity();
+                    self.answer_init(now, meta, packet, &peer, &config, identity, (0, 0));
                 }
                 None => {
                     self.stats.out_of_the_blue += 1;
@@ -427,8 +425,8 @@ impl Endpoint {
 
     /// The numbers of the extension SF for an INIT from that address: those of the association with it, or of whoever
     /// listens.
-    fn codes_for(&self, address: IpAddr, port: u16) -> CodePoints {
-        let existing = self.registry.by_peer(address, port).and_then(|index| self.registry.at(index));
+    fn codes_for(&self, address: IpAddr, ports: (u16, u16)) -> CodePoints {
+        let existing = self.registry.by_peer(address, ports).and_then(|index| self.registry.at(index));
         existing
             .map(Association::config)
             .or(self.listening.as_ref())
@@ -469,7 +467,7 @@ impl Endpoint {
                     // "using the same parameters it sent in its original INIT chunk (including its Initiate Tag)".
                     (local_tag, assoc.initial_tsn())
                 } else {
-                    fresh_identity(&mut self.rng)
+                    self.fresh_identity()
                 };
                 let ties = self.ties.tie_tags((local_tag, peer_tag));
                 self.answer_init(now, meta, packet, peer, &config, identity, ties);
@@ -538,6 +536,12 @@ impl Endpoint {
             ours.write_init_ack(out, &sealed, &peer.unrecognized, &cookie.extensions);
         });
     }
+}
+
+/// The peer's port and ours.
+#[inline]
+fn ports(header: CommonHeader) -> (u16, u16) {
+    (header.source_port, header.destination_port)
 }
 
 /// INIT ACK from another address of the peer that we asked, which lists both: "An INIT or INIT ACK chunk MUST be treated as

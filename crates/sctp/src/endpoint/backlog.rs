@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
+use super::registry::{Peer, peers_at};
 use anabranch_base::{Instant, Meta};
 
 use crate::cookie::Cookie;
@@ -12,9 +13,6 @@ use crate::incoming::{Incoming, IncomingId, Withdrawn};
 const MOST_VERDICTS: usize = 1024;
 /// What is kept of the packet that a cookie came in, bytes. Of a longer one the cookie alone is kept, and the peer sends its data again.
 const MOST_KEPT: usize = 4096;
-
-/// Where a peer is: the address that the INIT ACK went to, and its port.
-pub(super) type Peer = (IpAddr, u16);
 
 /// A cookie that was found good.
 #[derive(Debug)]
@@ -92,7 +90,8 @@ impl Backlog {
         free: bool,
     ) -> Place {
         self.prune(now);
-        let peer = (shown.ip(), cookie.peer_port);
+        // The address that the INIT ACK went to.
+        let peer = (shown.ip(), cookie.ports());
         if let Some(verdict) = self.verdicts.get(&peer).filter(|verdict| verdict.tag == cookie.local_tag) {
             return verdict.answer.clone().map_or(Place::Ignored, Place::Refused);
         }
@@ -125,8 +124,8 @@ impl Backlog {
     }
 
     /// Whether somebody waits there.
-    pub(super) fn has(&self, source: IpAddr, port: u16) -> bool {
-        self.peers.contains_key(&(source, port))
+    pub(super) fn has(&self, source: IpAddr, ports: (u16, u16)) -> bool {
+        self.peers.contains_key(&(source, ports))
     }
 
     /// Whether one more from there may wait.
@@ -135,8 +134,8 @@ impl Backlog {
     }
 
     /// How many wait whose addresses are from the first to the last.
-    pub(super) fn count_of(&self, (first, last): (IpAddr, IpAddr)) -> usize {
-        self.peers.range((first, 0)..=(last, u16::MAX)).count()
+    pub(super) fn count_of(&self, network: (IpAddr, IpAddr)) -> usize {
+        self.peers.range(peers_at(network)).count()
     }
 
     pub(super) fn len(&self) -> usize {
@@ -189,9 +188,8 @@ impl Backlog {
     }
 
     /// A packet came that is no COOKIE ECHO: whether it is from a peer that waits. `aborts`: it ends what the peer wanted.
-    pub(super) fn hears(&mut self, source: IpAddr, port: u16, tag: u32, aborts: Option<bool>) -> bool {
-        let Some((id, held)) = self.peers.get(&(source, port)).and_then(|id| Some((*id, self.held.get(id)?)))
-        else {
+    pub(super) fn hears(&mut self, peer: Peer, tag: u32, aborts: Option<bool>) -> bool {
+        let Some((id, held)) = self.peers.get(&peer).and_then(|id| Some((*id, self.held.get(id)?))) else {
             return false;
         };
         let right = if aborts == Some(true) { held.cookie.peer_tag } else { held.cookie.local_tag };

@@ -32,7 +32,7 @@ impl Endpoint {
             return;
         };
         let existing =
-            cookie.addresses.iter().find_map(|address| self.registry.by_peer(*address, cookie.peer_port));
+            cookie.addresses.iter().find_map(|address| self.registry.by_peer(*address, cookie.ports()));
         // Whoever got our INIT ACK somewhere else has no say in an association, whatever it lists; nor has its cookie from
         // a time when there was none. Where the COOKIE ECHO comes from proves nothing: the cookie says who was asked.
         if existing.is_some_and(|index| !self.is_shown(index, shown.ip())) {
@@ -75,12 +75,13 @@ impl Endpoint {
                         return;
                     }
                 }
-                if self.config.accept.ask && self.listening.is_some() {
+                let listening = self.listening_at(cookie.local_port).cloned();
+                if self.config.accept.ask && listening.is_some() {
                     self.hold(now, meta, packet, cookie, shown);
                     return;
                 }
-                let room = self.has_room(shown.ip(), cookie.peer_port);
-                let Some(config) = self.listening.clone().filter(|_| room) else {
+                let room = self.has_room(shown.ip(), cookie.ports());
+                let Some(config) = listening.filter(|_| room) else {
                     // "decides not to establish the new association due to ... lack of local resources, it MUST respond with
                     // an ABORT chunk" (5.1).
                     self.stats.out_of_the_blue += 1;

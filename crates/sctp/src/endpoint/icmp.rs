@@ -5,6 +5,7 @@ use anabranch_wire::chunk::kind;
 
 use super::Endpoint;
 use crate::association::{Association, State};
+use crate::event::CloseReason;
 use crate::icmp::{IcmpError, IcmpKind};
 
 /// Of a common header: ports and verification tag, which every ICMP message quotes.
@@ -25,7 +26,9 @@ impl Endpoint {
         let Some(assoc) = self.registry.at_mut(index) else { return };
         let used = match error.kind {
             IcmpKind::TooBig { mtu } => assoc.on_too_big(now, error.destination, mtu),
-            IcmpKind::ProtocolUnreachable => assoc.on_protocol_unreachable(now, init),
+            IcmpKind::ProtocolUnreachable => {
+                assoc.on_nobody_there(now, init, CloseReason::ProtocolUnreachable)
+            }
             IcmpKind::Unreachable { code } => assoc.on_unreachable(now, error.destination, code),
             IcmpKind::PortUnreachable => assoc.on_port_unreachable(now, error, init),
         };
@@ -41,11 +44,11 @@ impl Endpoint {
         let [a, b, c, d, tag @ ..] = *head;
         let (source, destination, tag) =
             (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]), u32::from_be_bytes(tag));
-        if source != self.config.port {
+        if !self.may_use(source) {
             return None;
         }
         // "MUST use the payload of the ICMP message (v4 or v6) to locate the association" (ICMP5).
-        let index = self.registry.by_peer(error.destination, destination)?;
+        let index = self.registry.by_peer(error.destination, (destination, source))?;
         let assoc = self.registry.at(index)?;
         let (ours, peers) = assoc.tags();
         if tag != 0 {
@@ -68,15 +71,17 @@ impl Association {
     // rfc6951:5.5-4 rfc6951:5.5-5
     fn on_port_unreachable(&mut self, now: Instant, error: &IcmpError<'_>, init: bool) -> bool {
         let encapsulated = self.encapsulation_port(error.destination).filter(|port| *port != 0);
-        encapsulated.is_some() && encapsulated == error.udp_port && self.on_protocol_unreachable(now, init)
+        encapsulated.is_some()
+            && encapsulated == error.udp_port
+            && self.on_nobody_there(now, init, CloseReason::PortUnreachable)
     }
 
     /// "MUST treat this message as an abort with the T bit set if it does not contain an INIT chunk. If it does contain an INIT chunk
     /// and the association is in the COOKIE-WAIT state, handle the ICMP message like an ABORT chunk" (ICMP8). False: ignored.
-    fn on_protocol_unreachable(&mut self, now: Instant, init: bool) -> bool {
+    fn on_nobody_there(&mut self, now: Instant, init: bool, reason: CloseReason) -> bool {
         let aborts = !init || self.state() == State::CookieWait;
         if aborts {
-            self.abort_by_icmp(now);
+            self.abort_by_icmp(now, reason);
         }
         aborts
     }

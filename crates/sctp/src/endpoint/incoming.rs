@@ -70,8 +70,8 @@ impl Endpoint {
         }
         let held =
             self.incoming.as_mut().and_then(|waiting| waiting.take(now, id)).ok_or(AcceptError::Gone)?;
-        let port = held.cookie.peer_port;
-        if held.cookie.addresses.iter().any(|address| self.registry.by_peer(*address, port).is_some()) {
+        let ports = held.cookie.ports();
+        if held.cookie.addresses.iter().any(|address| self.registry.by_peer(*address, ports).is_some()) {
             return Err(AcceptError::Exists);
         }
         // Another association with its peer may have come and gone while it was waiting.
@@ -177,10 +177,10 @@ impl Endpoint {
     }
 
     /// Whether somebody who asks from there, with that port, would find a place.
-    pub(super) fn has_room(&self, source: IpAddr, port: u16) -> bool {
+    pub(super) fn has_room(&self, source: IpAddr, ports: (u16, u16)) -> bool {
         let room = self.backlog_room();
         match self.incoming.as_deref() {
-            Some(waiting) if waiting.has(source, port) => true,
+            Some(waiting) if waiting.has(source, ports) => true,
             Some(waiting) if !waiting.has_room(source, room) => false,
             _ => self.has_place(source),
         }

@@ -21,18 +21,20 @@ mod registry;
 mod spent;
 mod stateless;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anabranch_base::{Duration, Instant, Meta, SecretRng, TraceRecord, Transmit};
+use anabranch_wire::Tsn;
 
 use crate::address::is_unicast;
-use crate::association::{Association, random_tag};
+use crate::association::{Association, fresh_identity, random_tag};
 use crate::config::{Checksums, Config, ConfigError, SubflowLevel};
 use crate::error::ConnectError;
 use crate::event::{AssociationId, Event, Timer};
 use crate::incoming::AcceptConfig;
+use crate::shard::Shard;
 use crate::stats::EndpointStats;
 use crate::tie_tags::TieSecret;
 use backlog::Backlog;
@@ -47,7 +49,7 @@ use stateless::Replies;
 pub struct EndpointConfig {
     /// Our address; the port is the UDP port under UDP encapsulation (RFC 6951), else 0.
     pub local: SocketAddr,
-    /// Our SCTP port.
+    /// Our first SCTP port; others come with [`Endpoint::open_port`] and [`Endpoint::connect_from`].
     pub port: u16,
     /// Whether checksums are verified on what arrives and computed for answers that belong to no association.
     pub checksums: Checksums,
@@ -66,6 +68,8 @@ pub struct EndpointConfig {
     /// ([`SubflowLevel::Sf2007`](crate::config::SubflowLevel::Sf2007)). Simulators set it; drivers of real sockets must
     /// not, unless they are on a loopback.
     pub allow_private_encodings: bool,
+    /// Which of several endpoints this is that have the same addresses: the verification tags that it draws say so.
+    pub shard: Shard,
 }
 
 impl EndpointConfig {
@@ -82,6 +86,7 @@ impl EndpointConfig {
             keep_closed: false,
             cookie_key_life: Duration::from_secs(600),
             allow_private_encodings: false,
+            shard: Shard::ALONE,
         }
     }
 
@@ -92,11 +97,13 @@ impl EndpointConfig {
     }
 }
 
-/// An SCTP endpoint: one port, any number of associations.
+/// An SCTP endpoint: one port or several, any number of associations.
 #[derive(Debug)]
 pub struct Endpoint {
     config: EndpointConfig,
     listening: Option<Arc<Config>>,
+    /// Further ports at which associations are accepted, once any port but the first was used.
+    ports: Option<Box<BTreeSet<u16>>>,
     /// The last configuration whose values were looked at.
     validated: Option<Arc<Config>>,
     keys: CookieKeys,
@@ -129,6 +136,7 @@ impl Endpoint {
         Self {
             config,
             listening: None,
+            ports: None,
             validated: None,
             ties: TieSecret::new(rng.key()),
             keys: CookieKeys::new(&mut rng),
@@ -158,6 +166,37 @@ impl Endpoint {
         self.takes_zero_checksum |= config.extensions.zero_checksum.is_some();
         self.listening = Some(config);
         Ok(())
+    }
+
+    /// Accepts associations at another port, too, while the endpoint listens.
+    ///
+    /// # Errors
+    /// When the port is 0.
+    pub fn open_port(&mut self, port: u16) -> Result<(), ConnectError> {
+        if port == 0 {
+            return Err(ConnectError::PortZero);
+        }
+        self.ports.get_or_insert_default().insert(port);
+        Ok(())
+    }
+
+    /// Accepts no associations at a port any more that [`Endpoint::open_port`] has opened. Those that exist live on.
+    pub fn close_port(&mut self, port: u16) {
+        if let Some(ports) = &mut self.ports {
+            ports.remove(&port);
+        }
+    }
+
+    /// With what configuration associations are accepted at a port.
+    fn listening_at(&self, port: u16) -> Option<&Arc<Config>> {
+        let open = port == self.config.port || self.ports.as_ref().is_some_and(|ports| ports.contains(&port));
+        self.listening.as_ref().filter(|_| open)
+    }
+
+    /// Whether there may be anything at a port.
+    #[inline]
+    fn may_use(&self, port: u16) -> bool {
+        port == self.config.port || self.ports.is_some()
     }
 
     /// Accepts no associations any more: an INIT gets an ABORT (RFC 9260, 5.1, 8.4), and so do a cookie that was given before and those
@@ -206,7 +245,6 @@ impl Endpoint {
     ///
     /// # Errors
     /// When the address is not unicast, the port is 0, or there is such an association; and as [`Endpoint::listen`].
-    // rfc9260:1.3-1 rfc9260:3.1-2
     pub fn connect(
         &mut self,
         now: Instant,
@@ -214,7 +252,24 @@ impl Endpoint {
         remote_port: u16,
         config: Arc<Config>,
     ) -> Result<AssociationId, ConnectError> {
-        if remote_port == 0 {
+        self.connect_from(now, self.config.port, remote, remote_port, config)
+    }
+
+    /// As [`Endpoint::connect`], from another SCTP port of ours: there may be one association for each pair of ports. Nobody is let in
+    /// at that port because of it.
+    ///
+    /// # Errors
+    /// As [`Endpoint::connect`].
+    // rfc9260:1.3-1 rfc9260:3.1-2
+    pub fn connect_from(
+        &mut self,
+        now: Instant,
+        local_port: u16,
+        remote: SocketAddr,
+        remote_port: u16,
+        config: Arc<Config>,
+    ) -> Result<AssociationId, ConnectError> {
+        if remote_port == 0 || local_port == 0 {
             return Err(ConnectError::PortZero);
         }
         self.check_config(&config)?;
@@ -222,13 +277,16 @@ impl Endpoint {
         if !is_unicast(remote.ip()) {
             return Err(ConnectError::NotUnicast(remote.ip()));
         }
-        if self.registry.by_peer(remote.ip(), remote_port).is_some() {
+        if self.registry.by_peer(remote.ip(), (remote_port, local_port)).is_some() {
             return Err(ConnectError::Exists);
+        }
+        if local_port != self.config.port {
+            self.ports.get_or_insert_default();
         }
         self.takes_zero_checksum |= config.extensions.zero_checksum.is_some();
         let tag = self.unused_tag();
         let rng = self.fork_rng();
-        let ports = (self.config.port, remote_port);
+        let ports = (local_port, remote_port);
         let id = self.registry.insert(|id| Association::connect(id, now, config, ports, remote, tag, rng));
         self.apply_tracing(id);
         self.settle(now, id.index);
@@ -395,7 +453,7 @@ impl Endpoint {
     fn end(&mut self, now: Instant, index: u32) {
         self.registry.unmap_closed(index);
         if let (Some(spent), Some(assoc)) = (&mut self.spent, self.registry.at(index)) {
-            let peers = assoc.shown_addresses().map(|address| (address, assoc.peer_port()));
+            let peers = assoc.shown_addresses().map(|address| (address, assoc.ports()));
             spent.ended(now, assoc.tags().0, peers);
         }
     }
@@ -419,11 +477,17 @@ impl Endpoint {
     // rfc9260:5.3.1-3
     fn unused_tag(&mut self) -> u32 {
         loop {
-            let tag = random_tag(&mut self.rng);
+            let tag = self.config.shard.tag(random_tag(&mut self.rng));
             if self.registry.by_tag(tag).is_none() {
                 return tag;
             }
         }
+    }
+
+    /// Tag and first TSN for a peer that has asked.
+    fn fresh_identity(&mut self) -> (u32, Tsn) {
+        let (tag, tsn) = fresh_identity(&mut self.rng);
+        (self.config.shard.tag(tag), tsn)
     }
 
     /// A stream of its own for an association, so that what one draws changes no other.

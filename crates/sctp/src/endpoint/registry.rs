@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::net::IpAddr;
+use std::ops::RangeInclusive;
 
 use anabranch_base::Instant;
 
@@ -31,6 +32,14 @@ impl Hasher for TagHasher {
     }
 }
 
+/// Where a peer is: an address of it, and both SCTP ports, its own first. No two associations have the same (RFC 9260, 1.3).
+pub(super) type Peer = (IpAddr, (u16, u16));
+
+/// All peers at addresses from the first to the last.
+pub(super) fn peers_at((first, last): (IpAddr, IpAddr)) -> RangeInclusive<Peer> {
+    (first, (0, 0))..=(last, (u16::MAX, u16::MAX))
+}
+
 #[derive(Debug, Default)]
 struct Slot {
     generation: u32,
@@ -47,7 +56,7 @@ pub(super) struct Registry {
     slots: Vec<Slot>,
     free: Vec<u32>,
     by_tag: HashMap<u32, u32, BuildHasherDefault<TagHasher>>,
-    by_peer: BTreeMap<(IpAddr, u16), u32>,
+    by_peer: BTreeMap<Peer, u32>,
     /// (time, slot): an entry is never later than its slot's next timeout; earlier ones are corrected when they
     /// come up. So restarting a timer, which happens with every SACK, costs nothing here.
     timers: BinaryHeap<Reverse<(Instant, u32, Timer)>>,
@@ -99,7 +108,7 @@ impl Registry {
         // is found by its peer's address.
         self.by_tag.entry(assoc.tags().0).or_insert(index);
         for address in assoc.shown_addresses() {
-            self.by_peer.entry((address, assoc.peer_port())).or_insert(index);
+            self.by_peer.entry((address, assoc.ports())).or_insert(index);
         }
     }
 
@@ -114,7 +123,7 @@ impl Registry {
             self.by_tag.remove(&assoc.tags().0);
         }
         for address in assoc.shown_addresses() {
-            let key = (address, assoc.peer_port());
+            let key = (address, assoc.ports());
             if self.by_peer.get(&key) == Some(&index) {
                 self.by_peer.remove(&key);
             }
@@ -167,13 +176,14 @@ impl Registry {
         self.by_tag.get(&tag).copied()
     }
 
-    pub(super) fn by_peer(&self, address: IpAddr, port: u16) -> Option<u32> {
-        self.by_peer.get(&(address, port)).copied()
+    /// `ports`: the peer's and ours.
+    pub(super) fn by_peer(&self, address: IpAddr, ports: (u16, u16)) -> Option<u32> {
+        self.by_peer.get(&(address, ports)).copied()
     }
 
     /// Associations whose peers are at addresses from the first to the last.
-    pub(super) fn count_of(&self, (first, last): (IpAddr, IpAddr)) -> usize {
-        let found = self.by_peer.range((first, 0)..=(last, u16::MAX));
+    pub(super) fn count_of(&self, network: (IpAddr, IpAddr)) -> usize {
+        let found = self.by_peer.range(peers_at(network));
         // A peer with several addresses counts once.
         let is_first = |address: IpAddr, index: u32| {
             self.at(index).and_then(Association::remote).is_some_and(|remote| remote.ip() == address)

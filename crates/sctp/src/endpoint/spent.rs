@@ -1,17 +1,14 @@
 //! State Cookies that were made before the end of an association with the same peer: they are good for nothing.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::net::IpAddr;
 
 use anabranch_base::{Duration, Instant};
 
+use super::registry::Peer;
 use crate::cookie::Cookie;
 
 /// Ends that are remembered. Beyond so many within the life of a cookie, those forgotten count for every peer.
 const MOST: usize = 1 << 16;
-
-/// An address of a peer, with its port.
-type Peer = (IpAddr, u16);
 
 /// What a cookie is good for that would make a new association.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +81,7 @@ impl SpentCookies {
     /// What a cookie is good for that is not stale, when there is no association with its peer.
     pub(super) fn worth(&mut self, now: Instant, cookie: &Cookie) -> Worth {
         self.prune(now);
-        let ends = cookie.addresses.iter().filter_map(|address| self.ends.get(&(*address, cookie.peer_port)));
+        let ends = cookie.addresses.iter().filter_map(|address| self.ends.get(&(*address, cookie.ports())));
         let mut worth = match self.forgotten {
             Some(at) if cookie.created <= at => Worth::Outlived,
             _ => Worth::Association,
@@ -140,7 +137,7 @@ mod tests {
     }
 
     fn peer(number: u32) -> Peer {
-        (IpAddr::from(number.to_be_bytes()), 9)
+        (std::net::IpAddr::from(number.to_be_bytes()), (9, 9))
     }
 
     fn cookie(created: Instant, tag: u32, peer: Peer) -> Cookie {
@@ -156,8 +153,8 @@ mod tests {
             peer_rwnd: 9999,
             outbound_streams: 1,
             inbound_streams: 1,
-            local_port: 9,
-            peer_port: peer.1,
+            local_port: peer.1.1,
+            peer_port: peer.1.0,
             addresses: vec![peer.0],
             udp_port: 0,
             extensions: Extensions::default(),

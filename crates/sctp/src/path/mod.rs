@@ -52,6 +52,8 @@ pub(crate) struct Path {
     heartbeat_wanted: bool,
     /// A probe of its MTU must leave.
     probe_due: bool,
+    /// Whether packets of the size in use arrive is not known yet.
+    base_open: bool,
     /// New DATA was sent here since the heartbeat timer was set: the path is not idle.
     used: bool,
     /// The user wants no heartbeats here.
@@ -77,6 +79,7 @@ impl Path {
             missed: false,
             heartbeat_wanted: false,
             probe_due: false,
+            base_open: false,
             used: false,
             quiet: false,
         }
@@ -171,6 +174,12 @@ impl Path {
     /// A HEARTBEAT must leave that is no probe of the MTU.
     pub(crate) fn wants_plain_heartbeat(&self) -> bool {
         self.heartbeat_wanted
+    }
+
+    /// Whether an acknowledgement of data that fills a packet is news to the search for the MTU.
+    #[inline]
+    pub(crate) fn waits_for_full_packet(&self) -> bool {
+        self.base_open
     }
 
     /// A probe of the MTU must leave.

@@ -60,7 +60,7 @@ impl Path {
     pub(crate) fn fix_mtu(&mut self, config: &Config, mtu: u16) {
         let sizes = sizes(config, self.remote);
         self.search = Some(Box::new(Search::fixed(sizes, mtu)));
-        self.probe_due = false;
+        (self.probe_due, self.base_open) = (false, false);
     }
 
     /// Where the search stands, where there is one.
@@ -111,7 +111,7 @@ impl Path {
 
     /// No more probes.
     pub(crate) fn end_search(&mut self) {
-        self.probe_due = false;
+        (self.probe_due, self.base_open) = (false, false);
         if !self.is_mtu_fixed() {
             self.search = None;
         }
@@ -122,6 +122,7 @@ impl Path {
         let search = self.search.as_mut()?;
         run(search);
         self.probe_due = search.due().is_some();
+        self.base_open = search.state() == SearchState::Base;
         Some(search.mtu()).filter(|mtu| *mtu != self.mtu)
     }
 
@@ -167,6 +168,12 @@ impl Path {
             answers = search.answered(now, u64::from_be_bytes(*nonce), sent, &config.path_mtu);
         });
         answers.then_some(changed)
+    }
+
+    /// Data that filled a packet was acknowledged: the size that is used arrives, whether or not the peer answers probes.
+    #[cold]
+    pub(crate) fn full_packet_arrived(&mut self, now: Instant, config: &Config) {
+        self.with_search(|search| search.base_arrived(now, &config.path_mtu));
     }
 
     // rfc9260:7.3-1 rfc8899:3-21 rfc8899:4.3-1 rfc8899:8-4 rfc6951:5.6-3

@@ -141,6 +141,18 @@ impl Search {
         true
     }
 
+    /// Data that filled a packet of BASE_PLPMTU was acknowledged, which says as much as the answer to a probe: "Probing using
+    /// application data" (4.1). Peers that answer no HEARTBEAT with a PAD chunk behind it would leave us at MIN_PLPMTU otherwise.
+    pub(crate) fn base_arrived(&mut self, now: Instant, rules: &PathMtuConfig) {
+        if self.state == SearchState::Base {
+            self.awaiting = None;
+            self.timer = None;
+            self.count = 0;
+            self.state = SearchState::Searching;
+            self.go_on(now, rules);
+        }
+    }
+
     /// PROBE_TIMER or PMTU_RAISE_TIMER has expired.
     // rfc8899:3-7 rfc8899:3-12 rfc8899:3-13 rfc8899:3-18 rfc8899:3-22 rfc8899:8-1
     pub(crate) fn expired(&mut self, now: Instant, rules: &PathMtuConfig) {
@@ -366,6 +378,20 @@ mod tests {
         assert_eq!(search.state(), SearchState::Complete, "the base is no sign of a large packet");
         search.expired(search.timer().unwrap(), &RULES);
         assert_eq!(find(&mut search, &mut now, 1500), (1500, 1), "raised");
+    }
+
+    #[test]
+    fn data_confirms_the_base_where_no_probe_is_answered() {
+        let (mut search, mut now) = (Search::new(SIZES), Instant::ZERO);
+        search.sent(now, 1, Duration::from_secs(1));
+        search.base_arrived(now, &RULES);
+        assert_eq!((search.state(), search.mtu(), search.due()), (SearchState::Searching, 1200, Some(1500)));
+        assert!(!search.answered(now, 1, now, &RULES), "the answer to the probe of the base comes late");
+        assert_eq!(find(&mut search, &mut now, 0).0, 1200, "no probe is answered");
+        assert_eq!(search.state(), SearchState::Complete);
+        // Nor does it say anything of other sizes.
+        search.base_arrived(now, &RULES);
+        assert_eq!(search.state(), SearchState::Complete);
     }
 
     #[test]

@@ -109,6 +109,8 @@ pub(crate) struct LaneAck {
     pub(crate) highest_newly_acked: Option<u64>,
     /// Newest of the newly acknowledged that was sent once: sequence number and time of sending.
     pub(crate) newest_once: Option<(u64, Instant)>,
+    /// The longest of the newly acknowledged that was sent once, bytes of payload.
+    pub(crate) longest_once: usize,
     /// Newest of the newly acknowledged that was sent more than once: time of the last sending and sequence number.
     pub(crate) newest_resent: Option<(Instant, u64)>,
     /// The cumulative TSN passed a chunk that had been fast retransmitted.
@@ -675,6 +677,7 @@ fn newly(lane: &mut LaneAck, seq: u64, chunk: &SentChunk) {
     // sample would include the wait of the peer's SACKs that we missed: leave it out, too.
     if chunk.transmissions == 1 && chunk.state == ChunkState::InFlight {
         lane.newest_once = Some((seq, chunk.sent_at));
+        lane.longest_once = lane.longest_once.max(chunk.fragment.payload.len());
     } else if chunk.state == ChunkState::InFlight {
         lane.newest_resent = lane.newest_resent.max(Some((chunk.sent_at, seq)));
     }

@@ -367,3 +367,23 @@ pub struct EndpointStats {
     /// Those that changed nothing: forged, too short, inconsistent, or of a kind that is ignored (RFC 9260, 10).
     pub icmp_ignored: u64,
 }
+
+impl std::ops::AddAssign<&Self> for EndpointStats {
+    /// The counters of several endpoints together.
+    fn add_assign(&mut self, other: &Self) {
+        self.datagrams_received += other.datagrams_received;
+        self.malformed += other.malformed;
+        self.bad_checksum += other.bad_checksum;
+        self.out_of_the_blue += other.out_of_the_blue;
+        self.bad_tag += other.bad_tag;
+        self.inits_answered += other.inits_answered;
+        self.bad_cookies += other.bad_cookies;
+        self.stale_cookies += other.stale_cookies;
+        self.refused += other.refused;
+        self.stateless_replies += other.stateless_replies;
+        self.replies_dropped += other.replies_dropped;
+        self.bad_chunks += other.bad_chunks;
+        self.icmp_received += other.icmp_received;
+        self.icmp_ignored += other.icmp_ignored;
+    }
+}

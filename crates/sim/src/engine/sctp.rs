@@ -286,6 +286,8 @@ fn in_words(reason: &CloseReason) -> String {
             }
             words
         }
+        CloseReason::PortUnreachable => "nobody was at the UDP port of the peer".to_owned(),
+        CloseReason::ProtocolUnreachable => "the peer's host has no SCTP".to_owned(),
         CloseReason::Unreachable { limit } => {
             format!("the peer did not answer: {limit} exceeded")
         }
