@@ -70,6 +70,8 @@ mod pacing_lanes;
 mod partial_delivery;
 #[path = "path_mtu.rs"]
 mod path_mtu;
+#[path = "ports.rs"]
+mod ports;
 #[path = "pr_negotiation.rs"]
 mod pr_negotiation;
 #[path = "pr_sending.rs"]
