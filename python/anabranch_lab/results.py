@@ -69,12 +69,14 @@ class Results:
         if rule.beside is not None and sweep.judged not in (None, point.at.get(ENGINE)):
             return sequential.Stop(seeds[: rule.beside], sequential.BESIDE)
         group = self._group(sweep, rule, point)
+        wide: tuple[str, ...] = ()
         for look in rule.looks(len(seeds)):
-            wide = self._wide(sweep, rule, group, seeds[:look])
-            if wide is None:
+            seen = self._wide(sweep, rule, group, seeds[:look])
+            if seen is None:
                 return sequential.Stop(seeds[:look], sequential.OPEN)
-            if not wide:
+            if not seen:
                 return sequential.Stop(seeds[:look], sequential.PRECISE)
+            wide = seen
         return sequential.Stop(seeds, sequential.MOST, wide)
 
     def rule(self, sweep: Sweep) -> sequential.Rule | None:

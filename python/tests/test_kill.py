@@ -9,7 +9,7 @@ import time
 import pytest
 
 SCENARIO = """
-duration = "40 s"
+duration = "30 s"
 [[link]]
 name = "wire"
 from = "a"
@@ -31,14 +31,14 @@ start = "uniform(0 s, 1 s)"
 PLAN = """
 title = "Small"
 study = "0"
-seeds = "1..24"
+seeds = "1..12"
 quick_seeds = "1"
 [[sweep]]
 name = "only"
 about = "Long enough to be interrupted."
 """
 
-RUNS = 24
+RUNS = 12
 
 
 @pytest.fixture

@@ -136,8 +136,8 @@ def test_points_with_a_wide_interval_get_more_seeds_and_always_the_same(satellit
             flow["sent_unique_payload_bps"] = 5.0 if calm else 5.0 + (seed % 2)
         return outcome
 
-    def results(folder, most):
-        table = {"first": 30, "step": 10, "together": [], "precise": {"x": {"of": measure, "half": 0.2}}}
+    def results(folder, most, half=0.2):
+        table = {"first": 30, "step": 10, "together": [], "precise": {"x": {"of": measure, "half": half}}}
         study = dataclasses.replace(
             satellite.sweep("study"), seeds=tuple(range(1, most + 1)), sequential=parse(table)
         )
@@ -150,7 +150,7 @@ def test_points_with_a_wide_interval_get_more_seeds_and_always_the_same(satellit
     assert first.seed_counts(first.plan.sweeps[0]) == "30 to 60"
     assert run(first, 2, noisy) == 0
     assert [job.seed for job in Schedule(first).jobs()] == [job.seed for job in Schedule(second).jobs()]
-    assert run(results(tmp_path / "3", 45), 2, noisy) == 3 * 30 + 4 * 45
+    assert run(results(tmp_path / "3", 45, 0.1), 2, noisy) == 3 * 30 + 4 * 45
 
 
 SHORT = """

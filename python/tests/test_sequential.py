@@ -148,6 +148,25 @@ def test_an_engine_beside_has_its_own_number(satellite, study, tmp_path):
     assert {stop.reason for _, point, stop in results.stops() if point.at["engine"] == "one"} == {"most"}
 
 
+def test_all_seeds_of_the_judged_engine_and_ten_beside_it(satellite, study, tmp_path):
+    axis = plan.Axis("engine", ("one", "two"), ({"random": "common"}, {"random": "apart"}), "engine")
+    rule = sequential.parse({"first": 30, "beside": 10})
+    results = study(
+        tmp_path,
+        rule,
+        axes=(axis, *satellite.sweep("study").axes[-1:]),
+        judged="one",
+        set={"duration": "9 s"},
+    )
+    assert run(results, 2, simulator()) == 3 * 30 + 3 * 10
+    assert results.rules() == [
+        (
+            "All 30 seeds; 10 seeds of an engine that is not judged.",
+            ["study (3 with all seeds of the plan, 3 beside what is judged)"],
+        )
+    ]
+
+
 def test_few_seeds_judge_only_under_the_rule(study, tmp_path):
     calm = simulator(sd=lambda _: 0.1)
     ruled = study(tmp_path / "a", rule_of())
