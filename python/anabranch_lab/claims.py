@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,9 @@ from .stats import Estimate
 REPRODUCED = "reproduced"
 NOT_REPRODUCED = "not reproduced"
 EXPLAINED = "differs, explained"
-VERDICTS = (REPRODUCED, NOT_REPRODUCED, EXPLAINED)
+NOT_JUDGED = "not judged"
+"""Too few seeds for at least one of its parts, as with --quick: neither good nor bad news."""
+VERDICTS = (REPRODUCED, NOT_REPRODUCED, EXPLAINED, NOT_JUDGED)
 
 MIN_SEEDS = stats.LEAST
 """Fewer runs than this judge no number (a wide interval would make every claim true), except where the rule of a plan says by how few."""
@@ -32,6 +34,15 @@ class Part:
     detail: str = ""
     seeds: int | None = None
     """How many runs the measured value is a mean of."""
+    judged: bool = True
+    """False when there were too few runs to say whether it holds; then `holds` is false, and means nothing."""
+
+    @property
+    def word(self) -> str:
+        """`holds`, `fails` or `not judged`."""
+        if not self.judged:
+            return NOT_JUDGED
+        return "holds" if self.holds else "fails"
 
 
 @dataclass(frozen=True)
@@ -79,16 +90,21 @@ class Claim:
 
     @property
     def tested(self) -> bool:
-        """Whether runs say why it does not hold; true of what holds."""
-        return self.verdict == REPRODUCED or bool(self.evidence)
+        """Whether runs say why it does not hold; true of what holds, and of what nobody has judged."""
+        return self.verdict in (REPRODUCED, NOT_JUDGED) or bool(self.evidence)
 
     @property
     def verdict(self) -> str:
-        """Reproduced when every part holds; else explained only if runs were made that show why."""
+        """Reproduced when every part holds; else explained only if runs were made that show why.
+
+        One part that was not judged leaves the claim without judgement: the others come from the same few and short runs.
+        """
         if not self.parts:
             raise ValueError(f"{self.id}: a claim without a part that was judged")
         if self.explained and not self.evidence:
             raise ValueError(f"{self.id}: an explanation needs the runs that test it")
+        if not all(part.judged for part in self.parts):
+            return NOT_JUDGED
         if all(part.holds for part in self.parts):
             return REPRODUCED
         return EXPLAINED if self.explained else NOT_REPRODUCED
@@ -128,6 +144,7 @@ class Claim:
             "beside": {
                 engine: {
                     "holds": all(part.holds for part in parts),
+                    "judged": all(part.judged for part in parts),
                     "parts": [asdict(part) for part in parts],
                 }
                 for engine, parts in self.beside.items()
@@ -182,7 +199,7 @@ def rank(at: str, curve: Curve, least: float) -> Part:
     measured = curve.rank()
     if len(curve.seeds) < curve.least:
         few = too_few(len(curve.seeds), curve.least)
-        return Part(at, _least(least), measured, None, False, few, len(curve.seeds))
+        return Part(at, _least(least), measured, None, False, few, len(curve.seeds), judged=False)
     holds = measured >= least if least > 0 else measured <= least
     return Part(at, _least(least), measured, None, holds, "rank correlation of the means", len(curve.seeds))
 
@@ -216,7 +233,7 @@ def sign_test(at: str, expected: str, differences: Sample) -> Part:
     chance = stats.sign_test(differences.values)
     text = f"{positive} of {n} seeds, p = {chance:.2g}"
     if n < differences.least:
-        return Part(at, expected, text, None, False, too_few(n, differences.least), n)
+        return Part(at, expected, text, None, False, too_few(n, differences.least), n, judged=False)
     return Part(at, expected, text, None, chance < 0.05, "", n)
 
 
@@ -250,14 +267,25 @@ def arithmetic(at: str, printed: float, recomputed: float, tolerance: float) -> 
     return Part(at, printed, recomputed, None, holds, f"printed - recomputed = {printed - recomputed:+.2f}")
 
 
-def condition(at: str, expected: str, measured: str, holds: bool, detail: str = "") -> Part:
-    """Anything else, said in words."""
-    return Part(at, expected, measured, None, holds, detail)
+def condition(
+    at: str, expected: str, measured: str, holds: bool, detail: str = "", seeds: int | None = None
+) -> Part:
+    """Anything else, said in words. `seeds`, where it is taken from runs: too few judge nothing."""
+    if seeds is not None and seeds < MIN_SEEDS:
+        return Part(at, expected, measured, None, False, too_few(seeds), seeds, judged=False)
+    return Part(at, expected, measured, None, holds, detail, seeds)
 
 
 def too_few(seeds: int, least: int = MIN_SEEDS) -> str:
     """Why a part was not judged."""
     return f"not judged: {seeds} seeds, {least} are needed"
+
+
+def held(parts: Sequence[Part]) -> str:
+    """`3 of 4 hold`, or that they were not judged."""
+    if not all(part.judged for part in parts):
+        return NOT_JUDGED
+    return f"{sum(part.holds for part in parts)} of {len(parts)} hold"
 
 
 def write(claims: Sequence[Claim], path: Path) -> None:
@@ -291,7 +319,7 @@ def _part(at: str, expected: float | str, measured: Estimate, holds: bool, detai
 
 
 def _few(at: str, expected: float | str, measured: Estimate) -> Part:
-    return _part(at, expected, measured, False, too_few(measured.n, measured.least))
+    return replace(_part(at, expected, measured, False, too_few(measured.n, measured.least)), judged=False)
 
 
 def _least(least: float) -> str:

@@ -10,6 +10,8 @@ from typing import Any
 
 from rich.console import Console
 
+from anabranch import _core
+
 from . import (
     campaign,
     catalogue,
@@ -34,8 +36,15 @@ from .schedule import Schedule
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command; 0 when it worked, 1 when it did not, 130 when it was interrupted."""
-    options = _parser().parse_args(arguments)
+    """Runs one command. 0: done; 1: a run failed, a claim has no verdict, or something could not be written; 2: a wrong option,
+    file or plan; 130: interrupted. `anabranch` has the same codes (docs/command-line.md).
+    """
+    parser = _parser()
+    if not (sys.argv[1:] if arguments is None else arguments):
+        # Who gives no command knows none.
+        parser.print_help(sys.stderr)
+        return 2
+    options = parser.parse_args(arguments)
     console = Console(width=None if sys.stdout.isatty() else 150)
     try:
         with _terminable():
@@ -46,6 +55,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (plan.PlanError, FileNotFoundError, ValueError, KeyError) as error:
         text = error.args[0] if isinstance(error, KeyError) and error.args else error
         print(f"anabranch-lab: {text}", file=sys.stderr)
+        return 2
+    except (OSError, RuntimeError) as error:
+        print(f"anabranch-lab: {error}", file=sys.stderr)
         return 1
 
 
@@ -69,6 +81,7 @@ def _terminable() -> Iterator[None]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="anabranch-lab", description="Runs experiments and judges claims.")
+    parser.add_argument("--version", action="version", version=f"%(prog)s {_core.__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     listing = commands.add_parser("list", help="every experiment, its sweeps and how many runs are on disk")
@@ -298,6 +311,13 @@ def _verdicts(
     missing = _missing(chosen, found, options)
     if missing:
         console.print(f"[red]{len(missing)} claims have no verdict:[/] {', '.join(missing)}")
+        code = 1
+    unjudged = [claim.id for claim in found if claim.verdict == claims.NOT_JUDGED]
+    if unjudged and not options.quick and not options.seeds:
+        # The plan's own seeds are to be enough for its claims.
+        console.print(
+            f"[red]{len(unjudged)} claims are not judged, their parts need {claims.MIN_SEEDS} seeds:[/] {', '.join(unjudged)}"
+        )
         code = 1
     untested = catalogue.unexplained(found)
     if untested and not options.quick:

@@ -4,13 +4,13 @@ import itertools
 import math
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure as Drawn
 
-from . import grid, plots, stats
+from . import grid, plots, remarks, stats
 from .exhibits import Figure, Table
 from .plan import PlanError, Sweep
 from .results import Results
@@ -89,13 +89,20 @@ class Look:
     sweep: Sweep
     runs: grid.Grid
     measures: Sequence[Measure]
+    notes: Mapping[tuple[Any, ...], str] = field(default_factory=dict)
+    """What to know of the runs of a point, where there is something."""
 
     def table(self) -> Table:
         """A row for each point: means and 95 % intervals."""
         head = [axis.label for axis in self.sweep.axes] + [each.title for each in self.measures]
+        noted = any(self.notes.get(place) for place in self.runs.cells)
+        if noted:
+            head.append("to know")
         rows = []
         for place, cell in self.runs.cells.items():
             rows.append([_text(value) for value in place] + [_mean(cell[m.name]) for m in self.measures])
+            if noted:
+                rows[-1].append(self.notes.get(place, ""))
         seeds = sorted({len(cell["seed"]) for cell in self.runs.cells.values()})
         counted = str(seeds[0]) if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
         plural = "" if counted == "1" else "s"
@@ -154,7 +161,8 @@ class Look:
 def look(results: Results, sweep: Sweep, measures: Sequence[Measure] = ()) -> Look:
     """Looks at the runs of a sweep that are on disk."""
     chosen = list(measures) or usual(next(iter(sweep.points(results.quick))).scenario)
-    return Look(sweep, results.grid(sweep.name, {each.name: each.sql for each in chosen}), chosen)
+    runs = results.grid(sweep.name, {each.name: each.sql for each in chosen})
+    return Look(sweep, runs, chosen, remarks.by_point(results, sweep))
 
 
 def everything(results: Results) -> tuple[list[Table], list[Figure]]:

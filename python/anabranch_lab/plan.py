@@ -32,7 +32,7 @@ class Axis:
         """The same axis with fewer values."""
         missing = [value for value in values if value not in self.values]
         if missing:
-            raise PlanError(f"axis `{self.name}` has no value {missing[0]!r}")
+            raise PlanError(f"axis `{self.name}` has no value {missing[0]}")
         kept = [index for index, value in enumerate(self.values) if value in values]
         return replace(
             self,
@@ -104,6 +104,8 @@ class Sweep:
             if quick:
                 for key, value in self.quick.set.items():
                     put(document, key, value)
+            folder = self.scenario.parent
+            _with_files(document, folder)
             text = tomli_w.dumps(document)
             kept = 0
             for inner in itertools.product(*cells[outer:]):
@@ -113,7 +115,11 @@ class Sweep:
                 if not self.batch:
                     yield Point(self.name, at, text)
                     continue
-                over = tuple((key, _toml(value)) for _, settings in inner for key, value in settings.items())
+                over = tuple(
+                    (key, _toml(value))
+                    for _, settings in inner
+                    for key, value in _settings_with_files(settings, folder).items()
+                )
                 yield Point(self.name, at, text, over, kept)
                 kept += 1
 
@@ -172,6 +178,7 @@ RESERVED = frozenset(
         "entity",
         "time_ns",
         "reason",
+        "notes",
         "seq",
         "size",
         "a",
@@ -382,6 +389,39 @@ def _toml(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return json.dumps(value) if isinstance(value, str) else str(value)
+
+
+def _with_files(document: Mapping[str, Any], folder: Path) -> None:
+    """Puts what the pattern files beside a scenario hold into it: then it is the same wherever it is run, and another content is
+    another scenario.
+    """
+    links = document.get("link", [])
+    for link in links if isinstance(links, list) else []:
+        for place in (link, link.get("back")):
+            patterns = place.get("pattern", []) if isinstance(place, dict) else []
+            for pattern in patterns if isinstance(patterns, list) else [patterns]:
+                if isinstance(pattern, dict) and isinstance(pattern.get("file"), str):
+                    pattern["text"] = _beside(folder, pattern.pop("file"))
+
+
+def _settings_with_files(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The same for values that are set over a scenario: `link.path.pattern.file`."""
+    found = {}
+    for key, value in settings.items():
+        steps = split(key)
+        if isinstance(value, str) and steps[0] == "link" and steps[-1] == "file" and "pattern" in steps:
+            found[key[: -len("file")] + "text"] = _beside(folder, value)
+        else:
+            found[key] = value
+    return found
+
+
+def _beside(folder: Path, name: str) -> str:
+    try:
+        return (folder / name).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "not text in UTF-8"
+        raise PlanError(f"pattern: cannot read {folder / name}: {why}") from None
 
 
 def _engines(engines: Sequence[str], scenario: Path) -> Axis:

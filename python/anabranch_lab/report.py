@@ -16,18 +16,25 @@ import jinja2
 
 from anabranch import _core
 
-from . import catalogue, claims, pictures, plots
+from . import catalogue, claims, pictures, plots, remarks
 from .exhibits import Figure
 from .experiment import Analysis
 from .folders import Study, study_of
 from .results import Results
 from .tables import report_number
 
-CLASSES = {claims.REPRODUCED: "yes", claims.NOT_REPRODUCED: "no", claims.EXPLAINED: "differs"}
+CLASSES = {
+    claims.REPRODUCED: "yes",
+    claims.NOT_REPRODUCED: "no",
+    claims.EXPLAINED: "differs",
+    claims.NOT_JUDGED: "unjudged",
+}
+PART_CLASSES = {"holds": "yes", "fails": "no", claims.NOT_JUDGED: "unjudged"}
 OWN = {
     claims.REPRODUCED: "holds",
     claims.NOT_REPRODUCED: "does not hold",
     claims.EXPLAINED: "differs, explained",
+    claims.NOT_JUDGED: "not judged",
 }
 """Verdicts on hypotheses of ours: there is nothing that could be reproduced."""
 FRONT = 2
@@ -64,6 +71,7 @@ def write_page(folder: Path, results: Results, analysis: Analysis, names: Sequen
         trail.append(Link(study.short, f"../{study.name}.html"))
     order = [each for each in study.experiments if each in names or each == name]
     _remember(folder, name, analysis, figures, study)
+    noted = remarks.of_all(results)
     return _write(
         folder / address(name),
         "experiment.html.j2",
@@ -81,6 +89,8 @@ def write_page(folder: Path, results: Results, analysis: Analysis, names: Sequen
         tallies=tallies(analysis.claims),
         facts=facts([results]),
         quick=results.quick,
+        remarks=noted,
+        remarked=remarks.in_a_sentence(noted),
     )
 
 
@@ -253,7 +263,9 @@ def tallies(found: Iterable[claims.Claim]) -> list[tuple[str, list[tuple[str, in
         if groups[own]:
             counted = claims.count(groups[own])
             words = [
-                (verdict_word(verdict, own), number, CLASSES[verdict]) for verdict, number in counted.items()
+                (verdict_word(verdict, own), number, CLASSES[verdict])
+                for verdict, number in counted.items()
+                if number or verdict != claims.NOT_JUDGED
             ]
             told.append((name, words))
     return told
@@ -273,7 +285,15 @@ def _write(path: Path, template: str, **values: Any) -> Path:
     page = (
         environment()
         .get_template(template)
-        .render(classes=CLASSES, text=text, plural=plural, word=verdict_word, **values)
+        .render(
+            classes=CLASSES,
+            part_classes=PART_CLASSES,
+            held=claims.held,
+            text=text,
+            plural=plural,
+            word=verdict_word,
+            **values,
+        )
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(".part")

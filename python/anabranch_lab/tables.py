@@ -11,7 +11,12 @@ from .progress import duration
 from .results import Results
 from .schedule import Schedule
 
-STYLE = {judged.REPRODUCED: "green", judged.NOT_REPRODUCED: "red", judged.EXPLAINED: "yellow"}
+STYLE = {
+    judged.REPRODUCED: "green",
+    judged.NOT_REPRODUCED: "red",
+    judged.EXPLAINED: "yellow",
+    judged.NOT_JUDGED: "dim",
+}
 
 
 def sweeps(schedule: Schedule) -> RichTable:
@@ -64,14 +69,11 @@ def claims(title: str, found: Sequence[judged.Claim]) -> RichTable:
                 escape(_text(part.expected)),
                 escape(_text(part.measured)),
                 "" if part.ci95 is None else f"{part.ci95:.3g}",
-                "holds" if part.holds else "[red]fails[/]",
+                "[red]fails[/]" if part.word == "fails" else part.word,
                 f"[{STYLE[claim.verdict]}]{claim.verdict}[/]" if first else "",
             )
         for engine, parts in claim.beside.items():
-            held = sum(part.holds for part in parts)
-            table.add_row(
-                "", f"[dim]{escape(engine)}[/]", "", "", "", f"[dim]{held} of {len(parts)} hold[/]", ""
-            )
+            table.add_row("", f"[dim]{escape(engine)}[/]", "", "", "", f"[dim]{judged.held(parts)}[/]", "")
         table.add_section()
     return table
 

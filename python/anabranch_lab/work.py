@@ -76,7 +76,8 @@ def _rows(summary: Mapping[str, Any], seed: int) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for flow in summary["flows"]:
         head = {"seed": seed, "kind": "flow", "subflow": None}
-        rows.append(head | _plain(flow))
+        # What to know before its figures are read, by words with spaces between them.
+        rows.append(head | _plain(flow) | {"notes": " ".join(flow.get("notes", ()))})
         for subflow in flow.get("subflows", ()):
             values = _plain(subflow)
             number = values.pop("index")

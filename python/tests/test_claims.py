@@ -60,6 +60,31 @@ def test_one_failing_part_fails_the_claim():
     assert claim(good, bad).verdict == claims.NOT_REPRODUCED
 
 
+def test_a_claim_with_a_part_that_was_not_judged_is_not_judged():
+    few = claims.number("", 10.0, measured(10.0, n=29), 1.0)
+    good, bad = claims.exact("a", 1, 1), claims.exact("b", 1, 2)
+    assert (few.judged, few.word, good.word, bad.word) == (False, claims.NOT_JUDGED, "holds", "fails")
+    # Neither a part that holds nor one that fails makes a verdict of few runs.
+    for parts in ((few,), (few, good), (few, bad)):
+        found = claim(*parts, explained=True, evidence=["sweep"])
+        assert found.verdict == claims.NOT_JUDGED
+        assert found.tested
+        assert claims.held(parts) == claims.NOT_JUDGED
+    assert claims.count([claim(few), claim(good), claim(bad)]) == {
+        claims.REPRODUCED: 1, claims.NOT_REPRODUCED: 1, claims.EXPLAINED: 0, claims.NOT_JUDGED: 1,
+    }  # fmt: skip
+    record = claim(few).record()
+    assert record["verdict"] == claims.NOT_JUDGED
+    assert record["parts"][0]["judged"] is False
+    assert claims.held([good, bad]) == "1 of 2 hold"
+
+
+def test_words_about_few_runs_are_not_judged_either():
+    assert claims.condition("", "x", "y", True, seeds=29).word == claims.NOT_JUDGED
+    assert claims.condition("", "x", "y", True, seeds=30).word == "holds"
+    assert claims.condition("", "x", "y", False).word == "fails"
+
+
 def test_an_explanation_needs_runs_and_cannot_reproduce():
     bad = claims.exact("b", 1, 2)
     assert claim(bad, explained=True, evidence=["sweep"]).verdict == claims.EXPLAINED

@@ -170,6 +170,6 @@ def test_nobody_at_the_address_is_one_line(capsys, monkeypatch):
     monkeypatch.setattr(cluster.Cluster, "TIMEOUT", 1.0)
     pytest.importorskip("distributed")
     name = folders.names(folders.root() / "experiments")[0]
-    assert cli.main(["run", name, "--dask", "tcp://127.0.0.1:1", "--quick"]) == 1
+    assert cli.main(["run", name, "--dask", "tcp://127.0.0.1:1", "--quick"]) == 2
     error = capsys.readouterr().err
     assert "no scheduler answers" in error

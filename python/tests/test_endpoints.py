@@ -110,6 +110,15 @@ def test_the_end():
     other.b.abort(b"enough")
     other.run("1 s")
     assert other.packets[-1].kinds == ["ABORT"]
+    told = other.a.events[-1].text
+    assert told == 'Closed: the peer aborted the association (error cause 12, User-Initiated Abort): "enough"'
+
+
+def test_nobody_answers_is_told_in_words():
+    net = anabranch.connect({"profile": "rfc9260", "max_init_retransmits": 1}, lose=lambda _: True)
+    net.run("60 s")
+    assert net.a.events[-1].text == "Closed: the peer did not answer: Max.Init.Retransmits exceeded"
+    assert "[" not in str(net.a.events[0])
 
 
 @pytest.mark.parametrize(

@@ -80,8 +80,8 @@ def test_what_the_models_have_no_word_for(net, message):
 def test_the_command_takes_a_scenario(capsys, tmp_path):
     assert cli.main(["model", str(EXAMPLES / "bottleneck.toml")]) == 0
     assert "engine ns2-2.35" in capsys.readouterr().out
-    assert cli.main(["model", str(EXAMPLES / "bottleneck.toml"), "--loss", "0.1"]) == 1
+    assert cli.main(["model", str(EXAMPLES / "bottleneck.toml"), "--loss", "0.1"]) == 2
     assert "--loss: with a scenario the network comes from it" in capsys.readouterr().err
-    assert cli.main(["model", str(EXAMPLES / "fairness.toml")]) == 1
+    assert cli.main(["model", str(EXAMPLES / "fairness.toml")]) == 2
     assert "name it (sf, single)" in capsys.readouterr().err
     assert cli.main(["model", str(EXAMPLES / "fairness.toml"), "--flow", "sf"]) == 0

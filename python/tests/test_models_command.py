@@ -80,7 +80,7 @@ def test_the_audit(capsys):
 )
 def test_one_clear_sentence(arguments, message, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert cli.main(["model", *arguments]) == 1
+    assert cli.main(["model", *arguments]) == 2
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1

@@ -76,7 +76,10 @@ def test_a_folder_is_run_from_anywhere(made, tmp_path, monkeypatch, capsys):
     assert list((made / "out" / "results").glob("**/*.parquet"))
     assert not (tmp_path / "out").exists()
     assert command("claims", made, "--quick") == 0
-    assert "2 claims: 0 reproduced, 2 not reproduced" in capsys.readouterr().out
+    assert (
+        "2 claims: 0 reproduced, 0 not reproduced, 0 differs, explained, 2 not judged"
+        in capsys.readouterr().out
+    )
 
 
 def test_the_finding_is_written_into_the_readme(made):
@@ -108,10 +111,10 @@ def test_a_study_of_ones_own(made, tmp_path, capsys):
 
 def test_init_overwrites_nothing(made, capsys):
     before = {path: path.read_bytes() for path in made.iterdir()}
-    assert command("init", made) == 1
+    assert command("init", made) == 2
     assert "not empty: nothing was written" in capsys.readouterr().err
     assert {path: path.read_bytes() for path in made.iterdir()} == before
-    assert command("init", "a name") == 1
+    assert command("init", "a name") == 2
     assert "letters, digits" in capsys.readouterr().err
 
 
@@ -138,7 +141,7 @@ def test_what_is_wrong_is_said_in_one_line(made, tmp_path, monkeypatch, capsys, 
         text = (made / "plan.toml").read_text()
         assert change[0] in text
         (made / "plan.toml").write_text(text.replace(*change))
-    assert command(*arguments) == 1
+    assert command(*arguments) == 2
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
@@ -147,7 +150,7 @@ def test_what_is_wrong_is_said_in_one_line(made, tmp_path, monkeypatch, capsys, 
 
 def test_nothing_is_run_where_nothing_is(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    assert command("run") == 1
+    assert command("run") == 2
     assert "no plan.toml here, and this is no checkout of anabranch" in capsys.readouterr().err
 
 

@@ -156,9 +156,20 @@ def test_our_own_hypotheses_are_counted_apart(written):
     page = html.unescape(re.sub(r"<[^>]+>|\s+", " ", read(written, "three.html")))
     page = re.sub(r"\s+", " ", page)
     # In a quick look nothing is judged.
-    assert "Published claims 0 reproduced 2 not reproduced 0 differs, explained" in page
-    assert "Our own hypotheses 0 holds 2 does not hold 0 differs, explained" in page
+    assert "Published claims 0 reproduced 0 not reproduced 0 differs, explained 2 not judged" in page
+    assert "Our own hypotheses 0 holds 0 does not hold 0 differs, explained 2 not judged" in page
     assert "A quick look." in page
+
+
+def test_what_was_noted_of_the_runs_stands_before_their_figures(written):
+    page = read(written, "three/one.html")
+    told = page.index("To know before tables and figures are read: upload receiver-limited in")
+    assert told < page.index('<h2 id="figures">')
+    table = page[page.index('<h2 id="remarks">') :]
+    assert '<td data-name="flow">upload</td><td data-name="">receiver-limited</td>' in table
+    # What is not judged is neither good nor bad.
+    assert '<td class="unjudged" data-name="">not judged</td>' in page
+    assert '<td class="no"' not in page
 
 
 def test_the_first_page_says_what_was_found(written):

@@ -128,7 +128,7 @@ def test_the_commands_from_run_to_report(tmp_path, capsys, monkeypatch, satellit
     assert command("claims", "--study", "satellite-2005", "--table", *out) == 0
     assert command("report", *out) == 0
     found = {claim["id"]: claim for claim in json.loads((tmp_path / "out" / "claims.json").read_text())}
-    assert found["L-T2-util"]["verdict"] == claims.NOT_REPRODUCED
+    assert found["L-T2-util"]["verdict"] == claims.NOT_JUDGED
     assert "2 seeds" in found["L-T2-util"]["parts"][0]["detail"]
     assert found["L-F8"]["verdict"] == claims.REPRODUCED
     assert found["L-F9"]["verdict"] == claims.REPRODUCED
@@ -146,7 +146,7 @@ def test_the_commands_from_run_to_report(tmp_path, capsys, monkeypatch, satellit
     ],
 )
 def test_wrong_commands_say_what_is_wrong_in_one_line(arguments, message, capsys):
-    assert command(*arguments) == 1
+    assert command(*arguments) == 2
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1

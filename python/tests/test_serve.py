@@ -86,9 +86,9 @@ def test_a_sweep_that_fails_or_is_killed_has_stopped(out, get):
 
 
 def test_wrong_commands(tmp_path, capsys):
-    assert cli.main(["serve", str(tmp_path / "nowhere")]) == 1
+    assert cli.main(["serve", str(tmp_path / "nowhere")]) == 2
     assert "there is no such folder" in capsys.readouterr().err
-    assert cli.main(["serve", str(tmp_path), "--port", "99999"]) == 1
+    assert cli.main(["serve", str(tmp_path), "--port", "99999"]) == 2
     assert "0 to 65535" in capsys.readouterr().err
 
 

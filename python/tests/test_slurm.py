@@ -80,7 +80,7 @@ def test_the_command_takes_it(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path / "mine")
     assert cli.main(["run", "--quick", "--slurm", "stand-in,memory=1GB"]) == 0
     assert "12 runs made" in capsys.readouterr().out
-    assert cli.main(["run", "--quick", "--slurm", "stand-in", "--dask", "x"]) == 1
+    assert cli.main(["run", "--quick", "--slurm", "stand-in", "--dask", "x"]) == 2
     assert "give one of them" in capsys.readouterr().err
 
 
@@ -100,5 +100,5 @@ def test_no_slurm_here_is_one_line(tmp_path, monkeypatch, capsys):
     scaffold.make(tmp_path / "mine")
     monkeypatch.chdir(tmp_path / "mine")
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert cli.main(["run", "--quick", "--slurm", "jobs=1"]) == 1
+    assert cli.main(["run", "--quick", "--slurm", "jobs=1"]) == 2
     assert "there is no `sbatch` here; `--slurm stand-in` tries it" in capsys.readouterr().err

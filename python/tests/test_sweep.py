@@ -4,7 +4,8 @@ import tomllib
 
 import pytest
 
-from anabranch_lab import cli, look, plan, sweep
+from anabranch_lab import cli, look, plan, remarks, simulation, sweep
+from anabranch_lab.results import Results
 
 SCENARIO = """
 duration = "4 s"
@@ -113,14 +114,14 @@ def test_a_grid_of_texts_and_one_point(here, capsys):
     ],
 )
 def test_wrong_commands(here, arguments, message, capsys):
-    assert cli.main(["sweep", "small.toml", *arguments, "--seeds", "1"]) == 1
+    assert cli.main(["sweep", "small.toml", *arguments, "--seeds", "1"]) == 2
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
 
 
 def test_a_scenario_that_is_not_there(here, capsys):
-    assert cli.main(["sweep", "other.toml"]) == 1
+    assert cli.main(["sweep", "other.toml"]) == 2
     assert "other.toml: no such file" in capsys.readouterr().err
 
 
@@ -131,3 +132,71 @@ def test_what_is_looked_at_when_nobody_says():
         "link.there.utilisation",
     ]
     assert look.usual(transfer)[0].title == "one: completion, s"
+
+
+def test_a_pattern_file_beside_the_scenario_is_part_of_it(here, tmp_path, monkeypatch):
+    patterns = here / "patterns"
+    patterns.mkdir()
+    (patterns / "early.pattern").write_text("anabranch-pattern 1\nkind loss\n2\n")
+    (patterns / "late.pattern").write_text("anabranch-pattern 1\nkind loss\n20-22\n")
+    text = SCENARIO.replace(
+        "queue =", 'pattern = { file = "patterns/early.pattern", applies = "data" }\nqueue ='
+    )
+    text = text.replace('kind = "greedy"', 'kind = "transfer", bytes = "200 kB"')
+    (here / "small.toml").write_text(text)
+    # From anywhere: what lies beside the scenario is found there.
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    both = ("--axis", "link.there.pattern.file=patterns/early.pattern,patterns/late.pattern")
+    command = ["sweep", str(here / "small.toml"), *both, "--seeds", "1", "--measure"]
+    assert cli.main([*command, "flow.one.retransmissions"]) == 0
+    lines = (elsewhere / "out" / "sweep" / "small.csv").read_text().splitlines()
+    counts = {line.split(",")[0]: float(line.split(",")[2]) for line in lines[1:]}
+    assert counts["patterns/early.pattern"] == 1
+    assert counts["patterns/late.pattern"] == 3
+    # A worker gets the text alone, and another content is another run.
+    planned = sweep.planned(here / "small.toml", (), (), "1").sweeps[0]
+    (point,) = planned.points()
+    (there,) = tomllib.loads(point.scenario)["link"]
+    assert there["pattern"] == {"applies": "data", "text": "anabranch-pattern 1\nkind loss\n2\n"}
+    (patterns / "early.pattern").write_text("anabranch-pattern 1\nkind loss\n3\n")
+    (other,) = planned.points()
+    assert other.scenario != point.scenario
+    (patterns / "early.pattern").unlink()
+    with pytest.raises(plan.PlanError, match=r"cannot read .*early\.pattern: No such file"):
+        list(planned.points())
+
+
+def test_batches_name_pattern_files_too(here):
+    (here / "a.pattern").write_text("anabranch-pattern 1\nkind loss\n2\n")
+    (here / "b.pattern").write_text("anabranch-pattern 1\nkind loss\n4\n")
+    (here / "scenario.toml").write_text(
+        SCENARIO.replace("queue =", 'pattern = { file = "a.pattern" }\nqueue =')
+    )
+    (here / "plan.toml").write_text(
+        '[axes.which]\nkeys = ["link.there.pattern.file"]\nvalues = ["a.pattern", "b.pattern"]\n'
+        '[[sweep]]\nname = "one"\nabout = "One."\naxes = ["which"]\nbatch = ["which"]\nengines = []\n'
+    )
+    points = list(plan.load(here).sweeps[0].points())
+    assert [point.overrides[0][0] for point in points] == ["link.there.pattern.text"] * 2
+    assert "\\n4\\n" in points[1].overrides[0][1]
+    for point in points:
+        simulation.check(point.scenario, "test", point.overrides)
+
+
+def test_flows_that_were_held_back_are_marked(here, capsys):
+    slow = SCENARIO.replace('kind = "greedy"', 'kind = "transfer", bytes = "2 MB"')
+    (here / "small.toml").write_text(slow)
+    assert cli.main(["sweep", "small.toml", "--axis", "link.there.rate=2,20", "--seeds", "1..2"]) == 0
+    printed = capsys.readouterr().out
+    assert "to know" in printed
+    assert "one not finished" in printed
+    results = Results(
+        sweep.planned(here / "small.toml", ("link.there.rate=2,20",), (), "1..2"), here / "out" / "results"
+    )
+    assert remarks.of_all(results) == [
+        remarks.Remark("sweep", "one", "not finished", 2, 4, "link.there.rate, Mbit/s = 2")
+    ]
+    assert remarks.in_a_sentence(remarks.of_all(results)) == "one not finished in 2 runs"
+    assert remarks.in_a_sentence([]) == ""

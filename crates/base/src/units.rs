@@ -26,7 +26,7 @@ const SIZES: [Unit; 7] = [
 ];
 
 /// Other spellings that mean one unit only.
-const SPELLINGS: [(&str, &str); 21] = [
+const SPELLINGS: [(&str, &str); 49] = [
     ("\u{b5}s", "us"),
     ("\u{3bc}s", "us"),
     ("usec", "us"),
@@ -48,10 +48,38 @@ const SPELLINGS: [(&str, &str); 21] = [
     ("gbit", "Gbit/s"),
     ("mbit/s", "Mbit/s"),
     ("gbit/s", "Gbit/s"),
+    ("nsec", "ns"),
+    ("usecs", "us"),
+    ("microseconds", "us"),
+    ("msecs", "ms"),
+    ("millisecond", "ms"),
+    ("milliseconds", "ms"),
+    ("secs", "s"),
+    ("second", "s"),
+    ("seconds", "s"),
+    ("mins", "min"),
+    ("minute", "min"),
+    ("minutes", "min"),
+    ("hour", "h"),
+    ("hours", "h"),
+    ("byte", "B"),
+    ("bytes", "B"),
+    ("Byte", "B"),
+    ("Bytes", "B"),
+    ("bits/s", "bit/s"),
+    ("Kbit/s", "kbit/s"),
+    ("kbits/s", "kbit/s"),
+    ("Mbits/s", "Mbit/s"),
+    ("Gbits/s", "Gbit/s"),
+    ("MBit/s", "Mbit/s"),
+    ("GBit/s", "Gbit/s"),
+    ("kbit/sec", "kbit/s"),
+    ("Mbit/sec", "Mbit/s"),
+    ("Gbit/sec", "Gbit/s"),
 ];
 
 /// Units that may mean one of ours, or another: the first that is one of the quantity's is the question to ask.
-const DOUBTS: [(&str, &[&str]); 14] = [
+const DOUBTS: [(&str, &[&str]); 20] = [
     ("k", &["kbit/s", "kB"]),
     ("K", &["kbit/s", "KiB"]),
     ("M", &["Mbit/s", "MB"]),
@@ -66,7 +94,17 @@ const DOUBTS: [(&str, &[&str]); 14] = [
     ("gb", &["Gbit/s", "GB"]),
     ("Gb", &["Gbit/s", "GB"]),
     ("b", &["bit/s", "B"]),
+    ("kb/s", &["kbit/s"]),
+    ("Kb/s", &["kbit/s"]),
+    ("mb/s", &["Mbit/s"]),
+    ("Mb/s", &["Mbit/s"]),
+    ("gb/s", &["Gbit/s"]),
+    ("Gb/s", &["Gbit/s"]),
 ];
+
+/// Bytes a second: a rate is in bits.
+const OF_BYTES: [(&str, &str); 4] =
+    [("B/s", "bit/s"), ("kB/s", "kbit/s"), ("MB/s", "Mbit/s"), ("GB/s", "Gbit/s")];
 
 const RATES: [Unit; 4] = [("bit/s", 1), ("kbit/s", 1_000), ("Mbit/s", 1_000_000), ("Gbit/s", 1_000_000_000)];
 
@@ -114,6 +152,19 @@ pub fn escape(text: &str) -> String {
     out
 }
 
+/// The quantity that somebody may have meant who wrote a unit that there is not.
+fn meant(number: &str, unit: &str, units: &[Unit]) -> Option<String> {
+    let known = |wanted: &str| units.iter().any(|&(name, _)| name == wanted);
+    if let Some((_, bits)) = OF_BYTES.iter().find(|&&(other, bits)| other == unit && known(bits)) {
+        let eight = number.parse::<u64>().ok()?.checked_mul(8)?;
+        return Some(format!("{eight} {bits}"));
+    }
+    let asked = DOUBTS.iter().find(|&&(other, _)| other == unit);
+    let asked = asked.and_then(|(_, names)| names.iter().copied().find(|name| known(name)));
+    let alike = || units.iter().map(|&(name, _)| name).find(|name| name.eq_ignore_ascii_case(unit));
+    Some(format!("{number} {}", asked.or_else(alike)?))
+}
+
 /// The number in `text` in the base unit.
 fn quantity(text: &str, what: &str, base: &str, units: &[Unit]) -> Result<u64, String> {
     let names = || units.iter().map(|&(name, _)| name).collect::<Vec<_>>().join(", ");
@@ -132,11 +183,8 @@ fn quantity(text: &str, what: &str, base: &str, units: &[Unit]) -> Result<u64, S
     let spelt = || SPELLINGS.iter().find(|&&(other, _)| other == unit).and_then(|&(_, name)| known(name));
     let Some(&(_, scale)) = known(unit).or_else(spelt) else {
         // Guessing a factor of eight or of a thousand would mislead; asking does not.
-        let meant = DOUBTS.iter().find(|&&(other, _)| other == unit);
-        let meant = meant.and_then(|(_, names)| names.iter().find_map(|name| known(name)));
-        let hint = meant.map_or(String::new(), |(name, _)| {
-            format!(" (did you mean {}?)", quote(&format!("{number} {name}")))
-        });
+        let hint = meant(number, unit, units)
+            .map_or(String::new(), |text| format!(" (did you mean {}?)", quote(&text)));
         return Err(format!(
             "{} has an unknown unit {}{hint}; allowed units: {}",
             quote(text),
@@ -144,7 +192,10 @@ fn quantity(text: &str, what: &str, base: &str, units: &[Unit]) -> Result<u64, S
             names()
         ));
     };
-    let too_large = || format!("{} is too large", quote(text));
+    let too_large = || {
+        let (largest, scale) = units.last().copied().unwrap_or((base, 1));
+        format!("{} is too large; allowed: up to {} {largest}", quote(text), u64::MAX / scale)
+    };
     let whole: u64 = whole.parse().map_err(|_| too_large())?;
     let too_fine = || format!("{} is not a whole number of {base}", quote(text));
     // The fraction is exact: its digits times the scale must divide by ten for each digit.
@@ -179,6 +230,21 @@ mod tests {
         );
         assert!(size("10M").unwrap_err().contains("(did you mean \"10 MB\"?)"));
         assert!(time("5m").unwrap_err().contains("(did you mean \"5 ms\"?)"));
+        assert_eq!(
+            rate("99999999999999 Gbit/s").unwrap_err(),
+            "\"99999999999999 Gbit/s\" is too large; allowed: up to 18446744073 Gbit/s"
+        );
+        assert!(time("6000000 h").unwrap_err().ends_with("allowed: up to 5124095 h"));
+        for (text, meant) in [("10 MB/s", "80 Mbit/s"), ("10 mb/s", "10 Mbit/s"), ("10 GBIT/S", "10 Gbit/s")]
+        {
+            let told = rate(text).unwrap_err();
+            assert!(told.contains(&format!("(did you mean \"{meant}\"?)")), "{told}");
+        }
+        assert!(time("10 MS").unwrap_err().contains("(did you mean \"10 ms\"?)"));
+        assert!(size("10 kib").unwrap_err().contains("(did you mean \"10 KiB\"?)"));
+        assert_eq!(time("2 seconds"), time("2 s"));
+        assert_eq!(size("10 bytes"), size("10 B"));
+        assert_eq!(rate("10 MBit/s"), rate("10 Mbit/s"));
         // A size is no rate, and bytes a second are no unit here.
         assert!(size("10 Mbps").is_err() && rate("10 MB/s").is_err());
     }

@@ -1,6 +1,6 @@
 //! Where the captures of runs go.
 
-use std::io::BufWriter;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anabranch_sim::scenario::{Record, Scenario};
@@ -44,12 +44,16 @@ impl CapturePlan {
         files::for_seed(&self.path, "capture", self.format.extension(), seed, self.several)
     }
 
-    /// Begins the file of a seed.
-    pub(crate) fn begin(&self, seed: u64) -> Result<(Part, CaptureFile), Failure> {
-        let (part, file) = Part::create(&self.path(seed))?;
-        Ok((
-            part,
-            CaptureFile { format: self.format, out: Box::new(BufWriter::with_capacity(1 << 16, file)) },
-        ))
+    /// Begins the file of a seed; standard output needs no name in the end.
+    pub(crate) fn begin(&self, seed: u64) -> Result<(Option<Part>, CaptureFile), Failure> {
+        let path = self.path(seed);
+        let (part, out): (_, Box<dyn Write + Send>) = if files::is_standard(&path) {
+            (None, Box::new(std::io::stdout()))
+        } else {
+            let (part, file) = Part::create(&path)?;
+            (Some(part), Box::new(file))
+        };
+        let out = Box::new(BufWriter::with_capacity(1 << 16, out));
+        Ok((part, CaptureFile { format: self.format, out }))
     }
 }

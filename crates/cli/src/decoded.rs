@@ -3,8 +3,11 @@
 use std::fmt::Write as _;
 
 use anabranch_trace::report::{BottleneckReport, DirectionReport, FlowReport, PacketLine, Retransmission};
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::CellAlignment;
 use serde::Serialize;
+
+use crate::fitting::{Column, fit};
+use crate::terminal;
 
 /// The name that JSON has for a value.
 fn name(value: &impl Serialize) -> String {
@@ -14,20 +17,21 @@ fn name(value: &impl Serialize) -> String {
     }
 }
 
-/// A table whose columns from `numbers` on stand to the right.
-fn table(head: &[&str], numbers: usize, rows: impl Iterator<Item = Vec<String>>) -> String {
-    let mut table = Table::new();
-    table.load_preset(presets::ASCII_MARKDOWN);
-    table.set_header(head.iter().copied());
-    for row in rows {
-        table.add_row(row);
-    }
-    for at in numbers..head.len() {
-        if let Some(column) = table.column_mut(at) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    format!("{table}\n")
+/// A table whose columns from `numbers` on stand to the right. Where it would be wider than the terminal it goes on below, and
+/// the first `names` columns come again.
+fn table(head: &[&str], names: usize, numbers: usize, rows: impl Iterator<Item = Vec<String>>) -> String {
+    let rows: Vec<Vec<String>> = rows.collect();
+    let columns: Vec<Column> = head
+        .iter()
+        .enumerate()
+        .map(|(at, head)| {
+            let cells = rows.iter().map(|row| row.get(at).cloned().unwrap_or_default()).collect();
+            let alignment = if at < numbers { CellAlignment::Left } else { CellAlignment::Right };
+            Column::new(*head, cells, alignment)
+        })
+        .collect();
+    let (names, others) = columns.split_at(names.min(columns.len()));
+    fit(names, others, terminal::width()).join("\n\n") + "\n"
 }
 
 /// A line a packet.
@@ -71,7 +75,7 @@ pub(crate) fn flows(flows: &[FlowReport]) -> String {
         ]
     });
     let head = ["flow", "protocol", "client", "server", "ending", "start s", "lasts s", "handshake s"];
-    let mut out = table(&head, 5, heads);
+    let mut out = table(&head, 1, 5, heads);
     let both =
         || flows.iter().flat_map(|flow| [(flow, "client", &flow.forward), (flow, "server", &flow.back)]);
     let rows = both().map(|(flow, who, side)| direction(flow.id, who, side));
@@ -93,7 +97,7 @@ pub(crate) fn flows(flows: &[FlowReport]) -> String {
         "closed",
     ];
     out.push('\n');
-    out.push_str(&table(&head, 3, rows));
+    out.push_str(&table(&head, 2, 3, rows));
     let rows = both().map(|(flow, who, side)| {
         let bytes = &side.purposes;
         let share = side.overhead_bytes as f64 / (side.bytes.max(1)) as f64 * 100.0;
@@ -130,7 +134,7 @@ pub(crate) fn flows(flows: &[FlowReport]) -> String {
         "%",
     ];
     out.push('\n');
-    out.push_str(&table(&head, 2, rows));
+    out.push_str(&table(&head, 2, 2, rows));
     let reasons: Vec<String> = both()
         .filter(|(_, _, side)| !side.reasons.is_empty() || side.control_again > 0)
         .map(|(flow, who, side)| {
@@ -211,7 +215,7 @@ pub(crate) fn retransmissions(list: &[Retransmission]) -> String {
         "after s",
         "sent before",
     ];
-    table(&head, 6, rows)
+    table(&head, 2, 6, rows)
 }
 
 fn ends(report: &BottleneckReport) -> String {
@@ -247,7 +251,7 @@ pub(crate) fn idle(reports: &[BottleneckReport], each: bool) -> String {
         "periods",
         "longest s",
     ];
-    let mut out = table(&head, 2, rows);
+    let mut out = table(&head, 1, 2, rows);
     if each {
         passages(reports, &mut out);
     }
@@ -281,7 +285,7 @@ pub(crate) fn buffer(reports: &[BottleneckReport], each: bool) -> String {
         "max ms",
         "found it full",
     ];
-    let mut out = table(&head, 2, rows);
+    let mut out = table(&head, 1, 2, rows);
     if each {
         passages(reports, &mut out);
     }
@@ -305,6 +309,6 @@ fn passages(reports: &[BottleneckReport], out: &mut String) {
             ]
         });
         let head = ["frame", "time s", "bytes", "start s", "end s", "idle s", "found packets", "found bytes"];
-        let _ = write!(out, "\n{}\n{}", ends(report), table(&head, 0, rows));
+        let _ = write!(out, "\n{}\n{}", ends(report), table(&head, 1, 0, rows));
     }
 }

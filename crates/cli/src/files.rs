@@ -9,11 +9,20 @@ use anabranch_sim::Columns;
 
 use crate::failure::Failure;
 
-/// Writes a file beside its final name, then renames it, so that an interruption leaves no half of it.
+/// Whether a path is `-`: standard input where a file is read, standard output where one is written.
+pub(crate) fn is_standard(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// Writes a file beside its final name, then renames it, so that an interruption leaves no half of it; or standard output.
 pub(crate) fn write(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
 ) -> Result<(), Failure> {
+    if is_standard(path) {
+        let mut out = BufWriter::new(std::io::stdout().lock());
+        return fill(&mut out).and_then(|()| out.flush()).map_err(|error| Failure::printing(&error));
+    }
     let (part, file) = Part::create(path)?;
     let mut out = BufWriter::new(file);
     fill(&mut out).and_then(|()| out.flush()).map_err(|error| Failure::writing(path, &error))?;
@@ -59,10 +68,11 @@ pub(crate) fn distinct<'a>(outputs: impl IntoIterator<Item = (&'a str, PathBuf)>
     let mut known: BTreeMap<PathBuf, &str> = BTreeMap::new();
     for (what, path) in outputs {
         if let Some(other) = known.insert(place(&path), what) {
-            return Err(Failure::wrong(format!(
-                "{}: {other} and {what} both name this file",
-                path.display()
-            )));
+            return Err(Failure::wrong(if is_standard(&path) {
+                format!("{other} and {what} would both go to standard output; give one of them a file")
+            } else {
+                format!("{}: {other} and {what} both name this file", path.display())
+            }));
         }
     }
     Ok(())
@@ -70,6 +80,9 @@ pub(crate) fn distinct<'a>(outputs: impl IntoIterator<Item = (&'a str, PathBuf)>
 
 /// One name for a file, however it is written.
 fn place(path: &Path) -> PathBuf {
+    if is_standard(path) {
+        return path.to_owned();
+    }
     if let Ok(there) = path.canonicalize() {
         return there;
     }
@@ -89,6 +102,9 @@ pub(crate) fn directory(path: &Path) -> Result<(), Failure> {
 /// `STEM-SEED.EXTENSION`; a file name is taken as it is for a single run, and gets `-SEED` before its extension for
 /// several.
 pub(crate) fn for_seed(path: &Path, stem: &str, extension: &str, seed: u64, several: bool) -> PathBuf {
+    if is_standard(path) {
+        return path.to_owned();
+    }
     if path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/") {
         return path.join(format!("{stem}-{seed}.{extension}"));
     }

@@ -160,7 +160,7 @@ impl NetworkOptions {
                 if matches!(event, Event::Readable { .. } | Event::Writable { .. }) {
                     continue;
                 }
-                let _ = writeln!(std::io::stderr().lock(), "anabranch: {name}: {event:?}");
+                let _ = writeln!(std::io::stderr().lock(), "anabranch: {name}: {event}");
             }
         }))
     }

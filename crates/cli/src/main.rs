@@ -9,6 +9,7 @@ mod captures;
 mod decoded;
 mod failure;
 mod files;
+mod fitting;
 mod live;
 mod load;
 mod qlog;
@@ -29,7 +30,7 @@ use failure::Failure;
 
 /// SCTP in virtual time and on the network: runs scenario files and prints the results; moves data over SCTP in UDP.
 #[derive(Parser, Debug)]
-#[command(name = "anabranch", version)]
+#[command(name = "anabranch", version, propagate_version = true)]
 struct Arguments {
     #[command(subcommand)]
     verb: Verb,

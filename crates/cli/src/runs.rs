@@ -51,7 +51,7 @@ impl Shared {
         let output =
             anabranch_sim::run_attached(&self.scenario, seed, &self.record, attached).map_err(NoRun::Run)?;
         self.passed.fetch_add(self.scenario.duration.as_nanos() - last, Ordering::Relaxed);
-        part.map_or(Ok(()), crate::files::Part::keep).map_err(NoRun::File)?;
+        part.flatten().map_or(Ok(()), crate::files::Part::keep).map_err(NoRun::File)?;
         Ok(output)
     }
 }
@@ -151,7 +151,7 @@ pub(crate) fn all(
 /// A bar of virtual time on standard error when that is a terminal, else nothing.
 fn progress(whole: u64) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(whole), ProgressDrawTarget::stderr());
-    let style = "{bar:40} {percent} % of virtual time, {msg}, {elapsed}, {eta} left";
+    let style = "{wide_bar} {percent} % of virtual time, {msg}, {elapsed}, {eta} left";
     bar.set_style(ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar()));
     if !bar.is_hidden() {
         bar.enable_steady_tick(std::time::Duration::from_millis(500));

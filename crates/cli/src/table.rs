@@ -4,10 +4,10 @@ use anabranch_sim::{
     ClassSummary, FlowSummary, GroupSummary, LinkSummary, Measures, Note, ShareSummary, SourceSummary,
     Summary,
 };
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::CellAlignment;
 
-use crate::results;
 use crate::statistics::{Mean, mean};
+use crate::{fitting, results};
 
 /// Head of a column, what it shows of one run, and with how many digits.
 type Column<T> = (&'static str, fn(&T) -> Option<f64>, usize);
@@ -239,69 +239,26 @@ fn tables<T>(
         let mean = mean(line.runs.iter().filter_map(|run| column.1(run)));
         mean.map_or_else(String::new, |mean| show(mean, column.2))
     };
-    let mut cells: Vec<(String, Vec<String>, CellAlignment)> = columns
+    let mut cells: Vec<fitting::Column> = columns
         .iter()
         .map(|column| {
             let of_lines = lines.iter().map(|line| cell(line, column)).collect();
-            (column.0.to_owned(), of_lines, CellAlignment::Right)
+            fitting::Column::new(column.0, of_lines, CellAlignment::Right)
         })
         .collect();
-    cells.push((tail.to_owned(), lines.iter().map(|line| line.tail.clone()).collect(), CellAlignment::Left));
+    let tails = lines.iter().map(|line| line.tail.clone()).collect();
+    cells.push(fitting::Column::new(tail, tails, CellAlignment::Left));
     // A column in which nothing was measured is left out.
-    cells.retain(|(_, of_lines, _)| of_lines.iter().any(|cell| !cell.is_empty()));
-    let named: Vec<(String, Vec<String>)> = names
+    cells.retain(|column| column.cells.iter().any(|cell| !cell.is_empty()));
+    let named: Vec<fitting::Column> = names
         .iter()
         .enumerate()
         .map(|(at, name)| {
             let of_lines = lines.iter().map(|line| line.names.get(at).cloned().unwrap_or_default());
-            ((*name).to_owned(), of_lines.collect())
+            fitting::Column::new(*name, of_lines.collect(), CellAlignment::Left)
         })
         .collect();
-    let wide = |head: &str, of_lines: &[String]| {
-        let longest = of_lines.iter().map(|cell| cell.chars().count()).max().unwrap_or(0);
-        // A space on both sides, and a line.
-        longest.max(head.chars().count()) + 3
-    };
-    let fixed: usize = 1 + named.iter().map(|(head, of_lines)| wide(head, of_lines)).sum::<usize>();
-    let mut done = Vec::new();
-    let mut rest = cells.as_slice();
-    loop {
-        let mut used = fixed;
-        let fitting = rest.iter().take_while(|(head, of_lines, _)| {
-            used += wide(head, of_lines);
-            width.is_none_or(|width| used <= width)
-        });
-        let count = fitting.count().max(1).min(rest.len());
-        let (now, later) = rest.split_at(count);
-        done.push(table(&named, now, lines.len()));
-        rest = later;
-        if rest.is_empty() {
-            return done;
-        }
-    }
-}
-
-fn table(
-    named: &[(String, Vec<String>)],
-    cells: &[(String, Vec<String>, CellAlignment)],
-    lines: usize,
-) -> String {
-    let mut table = Table::new();
-    table.load_preset(presets::ASCII_MARKDOWN);
-    table.set_header(
-        named.iter().map(|(head, _)| head.clone()).chain(cells.iter().map(|(head, ..)| head.clone())),
-    );
-    for row in 0..lines {
-        let names = named.iter().map(|(_, of_lines)| of_lines.get(row).cloned().unwrap_or_default());
-        let values = cells.iter().map(|(_, of_lines, _)| of_lines.get(row).cloned().unwrap_or_default());
-        table.add_row(names.chain(values));
-    }
-    for (at, (_, _, alignment)) in cells.iter().enumerate() {
-        if let Some(column) = table.column_mut(named.len() + at) {
-            column.set_cell_alignment(*alignment);
-        }
-    }
-    table.to_string()
+    fitting::fit(&named, &cells, width)
 }
 
 fn show(value: Mean, digits: usize) -> String {

@@ -79,7 +79,8 @@ fn place() -> tempfile::TempDir {
 
 /// Whether the program is there.
 fn there(program: &str) -> bool {
-    let runs = Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success());
+    let version = if program == "tcptrace" { "-v" } else { "--version" };
+    let runs = Command::new(program).arg(version).output().is_ok_and(|output| output.status.success());
     let required = std::env::var("ANABRANCH_TOOLS").is_ok_and(|word| word == "required");
     assert!(runs || !required, "{program} is not installed, and ANABRANCH_TOOLS=required");
     #[allow(clippy::print_stderr, reason = "the reason of a test that is skipped")]
@@ -172,6 +173,18 @@ fn tcpdump_reads_several_interfaces_and_pcap() {
             assert!(!lines.contains("[|"), "{file}: something is cut");
         }
     }
+}
+
+#[test]
+fn tcptrace_reads_pcap() {
+    if !there("tcptrace") {
+        return;
+    }
+    let place = place();
+    simulate(place.path(), &["--pcap", "one.pcap", "--pcap-link", "wan,wan-back"]);
+    let (told, complaints) = says("tcptrace", &["-n", "-l", "one.pcap"], place.path());
+    assert!(told.contains("TCP connection 1:") && told.contains("unique bytes sent"), "{told}");
+    assert!(!complaints.contains("nknown"), "{complaints}");
 }
 
 /// Every block of a pcapng file, or the packets of a pcap file, have the lengths that they say.

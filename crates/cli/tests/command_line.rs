@@ -1,82 +1,11 @@
 //! The program from outside: exit codes, what it prints where, the files it leaves.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-const SMALL: &str = r#"
-duration = "5 s"
-warmup = "1 s"
-seeds = "1..3"
+mod place;
 
-[[link]]
-name = "wire"
-from = "a"
-to = "b"
-rate = "2 Mbit/s"
-delay = "10 ms"
-queue = { kind = "droptail", packets = 20 }
-loss = { kind = "bernoulli", p = 0.01 }
-both = true
-
-[[flow]]
-name = "sctp"
-from = "a"
-to = "b"
-protocol = "sctp"
-engine = "rfc9260"
-traffic = { kind = "greedy", message = "1000 B" }
-start = "uniform(0 s, 0.5 s)"
-
-[[flow]]
-name = "tcp"
-from = "a"
-to = "b"
-protocol = "tcp"
-engine = "rfc"
-traffic = { kind = "transfer", bytes = "50 kB", message = "1000 B" }
-"#;
-
-/// A directory of its own with the scenario in it.
-struct Place(tempfile::TempDir);
-
-impl Place {
-    fn new() -> Self {
-        let directory = tempfile::tempdir().expect("a directory");
-        std::fs::write(directory.path().join("small.toml"), SMALL).expect("a file");
-        Self(directory)
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_anabranch"));
-        command.args(arguments).current_dir(self.0.path()).stdin(Stdio::null());
-        command
-    }
-
-    fn run(&self, arguments: &[&str]) -> Output {
-        self.command(arguments).output().expect("it starts")
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    /// The command must succeed; what it prints.
-    #[track_caller]
-    fn prints(&self, arguments: &[&str]) -> String {
-        let output = self.run(arguments);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).expect("text")
-    }
-
-    /// The command must fail with this code, print nothing and say this one line.
-    #[track_caller]
-    fn fails(&self, arguments: &[&str], code: i32, line: &str) {
-        let output = self.run(arguments);
-        assert_eq!(String::from_utf8_lossy(&output.stderr), format!("anabranch: {line}\n"));
-        assert_eq!(output.status.code(), Some(code));
-        assert!(output.stdout.is_empty());
-    }
-}
+use place::{Place, SMALL};
 
 fn json(text: &str) -> serde_json::Value {
     serde_json::from_str(text).expect("JSON")
@@ -237,6 +166,41 @@ fn units_and_values_are_spoken_of_as_people_do() {
         &["check", "small.toml", "--set", "link.wire.rate=10M"],
         2,
         "--set link.wire.rate: rate: \"10M\" has an unknown unit \"M\" (did you mean \"10 Mbit/s\"?); allowed units: bit/s, kbit/s, Mbit/s, Gbit/s, or \"infinite\"",
+    );
+    let option = |text: &str| format!("flow.sctp.options.{text}");
+    place.fails(
+        &["check", "small.toml", "--set", &option("rto_min=100 s")],
+        2,
+        "--set flow.sctp.options.rto_min: rto_min: \"100 s\" does not fit: `rto_min` is 100000 ms, longer than `rto_max`, 60000 ms",
+    );
+    // Options that bound each other, in whatever order.
+    place.prints(&[
+        "check",
+        "small.toml",
+        "--set",
+        &option("rto_min=100 sec"),
+        "--set",
+        &option("rto_max=200 s"),
+    ]);
+    place.prints(&[
+        "check",
+        "small.toml",
+        "--set",
+        &option("rto_min=100 msec"),
+        "--set",
+        &option("receive_window=10 kB"),
+    ]);
+    place.prints(&["check", "small.toml", "--set", "flow.tcp.options.rto_min=100 msec"]);
+    place.fails(
+        &["check", "small.toml", "--set", &option("rto_min=100 m")],
+        2,
+        "--set flow.sctp.options.rto_min: rto_min: \"100 m\" has an unknown unit \"m\" (did you mean \"100 ms\"?); allowed units: \
+         ns, us, ms, s, min, h",
+    );
+    place.fails(
+        &["check", "small.toml", "--set", "link.wire.rate=99999999999999 Gbit/s"],
+        2,
+        "--set link.wire.rate: rate: \"99999999999999 Gbit/s\" is too large; allowed: up to 18446744073 Gbit/s, or \"infinite\"",
     );
     place.fails(
         &["decode", "x.pcap", "--direction", "x"],

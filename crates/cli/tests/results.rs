@@ -246,3 +246,35 @@ fn a_flow_that_fails_says_why_in_words() {
     assert!(endless["notes"].as_array().expect("notes").iter().any(|note| note == "failed"));
     assert!(table.contains("flow endless failed: the peer did not answer"), "{table}");
 }
+
+#[test]
+fn a_window_that_grows_fills_a_satellite_link() {
+    let text = r#"
+duration = "60 s"
+warmup = "20 s"
+[[link]]
+name = "sat"
+from = "a"
+to = "b"
+rate = "20 Mbit/s"
+delay = "270 ms"
+queue = { kind = "droptail", packets = 900 }
+both = true
+[[flow]]
+name = "tcp"
+from = "a"
+to = "b"
+protocol = "tcp"
+engine = "linux-6.1"
+traffic = { kind = "greedy" }
+"#;
+    let goodput =
+        |value: &Value| flow(&value["runs"][0], "tcp")["goodput_payload_bps"].as_f64().expect("a rate");
+    let (grows, _) = results(text, &[]);
+    assert!(goodput(&grows) > 17e6, "{}", goodput(&grows));
+    assert_eq!(flow(&grows["runs"][0], "tcp")["notes"], serde_json::json!([]));
+    // 128 KiB in a round trip, as it was; now it is said.
+    let (fixed, _) = results(text, &["--set", "flow.tcp.options.receive_buffer_limit=0"]);
+    assert!((1.8e6..2.1e6).contains(&goodput(&fixed)), "{}", goodput(&fixed));
+    assert_eq!(flow(&fixed["runs"][0], "tcp")["notes"], serde_json::json!(["receiver-limited"]));
+}

@@ -79,24 +79,5 @@ pub struct Closed(pub CloseReason);
 /// A reason as a person reads it.
 #[must_use]
 pub fn in_words(reason: &CloseReason) -> String {
-    match reason {
-        CloseReason::Graceful => "both sides have shut it down".to_owned(),
-        CloseReason::AbortedLocally => "aborted by this side".to_owned(),
-        CloseReason::AbortedByPeer { causes, reason } => {
-            let mut text = "aborted by the peer".to_owned();
-            if let Some(said) = reason {
-                text.push_str(&format!(" (\"{}\")", String::from_utf8_lossy(&said.0).escape_debug()));
-            } else if !causes.is_empty() {
-                let causes: Vec<String> = causes.iter().map(ToString::to_string).collect();
-                text.push_str(&format!(" (error causes {})", causes.join(", ")));
-            }
-            text
-        }
-        CloseReason::PortUnreachable => "no process listens at the UDP port of the peer".to_owned(),
-        CloseReason::ProtocolUnreachable => "the host of the peer has no SCTP".to_owned(),
-        CloseReason::Unreachable { limit } => format!("the peer does not answer ({limit} was exceeded)"),
-        CloseReason::ProtocolViolation { what } => format!("the peer broke the protocol: {what}"),
-        CloseReason::ShutdownGuard => "the peer did not end its side in time (T5-shutdown-guard)".to_owned(),
-        CloseReason::ShutdownDeadline => "the shutdown took longer than it was given".to_owned(),
-    }
+    reason.to_string()
 }

@@ -127,6 +127,9 @@ mod _core {
             #[allow(clippy::needless_update, reason = "whatever else may be attached has no part here")]
             let attached = Attached { watcher: Some(&mut goes_on), ..Attached::default() };
             anabranch_sim::run_attached(&scenario, seed, &record, attached).map_err(|error| match error {
+                RunError::Stuck { .. } | RunError::Capture(_) => {
+                    PyRuntimeError::new_err(format!("{origin}: {error}"))
+                }
                 RunError::Stopped { .. } => PyInterruptedError::new_err(format!("{origin}: {error}")),
                 _ => PyValueError::new_err(format!("{origin}: {error}")),
             })

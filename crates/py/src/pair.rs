@@ -274,7 +274,7 @@ impl Pair {
                         *mine = Some(id);
                     }
                     if let Some(told) = self.told.get_mut(side) {
-                        told.push((self.now.as_nanos(), format!("{event:?}")));
+                        told.push((self.now.as_nanos(), event.to_string()));
                     }
                 }
                 if idle {

@@ -1,5 +1,7 @@
 //! What an endpoint tells its user.
 
+mod words;
+
 use std::net::SocketAddr;
 
 use crate::options::MessageId;

@@ -86,7 +86,7 @@ fn values_in_the_struct_are_checked() {
     }
     let said = Config::rfc9260().set("receive_window", "64 kb").unwrap_err();
     assert!(matches!(said, ConfigError::BadValue { .. }));
-    assert!(said.to_string().contains("a size in B, kB, MB, KiB, MiB or GiB"), "{said}");
+    assert!(said.to_string().contains("a size in B, kB, MB, GB, KiB, MiB or GiB"), "{said}");
 }
 
 /// Packets one by one are those of the batch.

@@ -41,10 +41,10 @@ pub enum Failure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
     /// No such connection.
-    #[error("connection {0:?} does not exist (any more)")]
+    #[error("connection {} does not exist (any more)", .0.0)]
     Unknown(ConnectionId),
     /// `close` or `abort` was called, or the peer reset the connection.
-    #[error("connection {0:?} is closed for sending")]
+    #[error("connection {} is closed for sending", .0.0)]
     Closed(ConnectionId),
 }
 

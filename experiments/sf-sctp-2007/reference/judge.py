@@ -28,6 +28,7 @@ def agrees(at: str, theirs: Estimate, ours: Estimate) -> Part:
         if enough
         else too_few(ours.n),
         ours.n,
+        judged=enough,
     )
 
 

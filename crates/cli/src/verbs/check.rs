@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::failure::Failure;
-use crate::load;
+use crate::{files, load};
 
 /// What to check.
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
-    /// Scenario files.
+    /// Scenario files; - is standard input.
     #[arg(required = true, value_name = "FILE.toml")]
     files: Vec<PathBuf>,
     /// Set a value over what the file says, such as link.bottleneck.rate="3 Mbit/s".
@@ -27,19 +27,23 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let [path] = arguments.files.as_slice() else {
             return Err(Failure::wrong("--resolved prints one scenario; give one FILE.toml"));
         };
-        load::scenario(path, &arguments.overrides)?;
-        let text = load::resolved(path, &arguments.overrides)?;
+        let source = load::Source::read(path)?;
+        source.scenario(&arguments.overrides)?;
+        let text = source.resolved(&arguments.overrides)?;
         return std::io::stdout()
             .lock()
             .write_all(text.as_bytes())
             .map_err(|error| Failure::printing(&error));
+    }
+    if arguments.files.iter().filter(|path| files::is_standard(path)).count() > 1 {
+        return Err(Failure::wrong("standard input can be read once; give - once"));
     }
     for path in &arguments.files {
         let scenario = load::scenario(path, &arguments.overrides)?;
         writeln!(
             std::io::stdout().lock(),
             "{}: ok: nodes {}, links {}, flows {}, runs {} of {} s each",
-            path.display(),
+            load::origin(path),
             scenario.hosts.len(),
             scenario.links.len(),
             scenario.flows.len(),

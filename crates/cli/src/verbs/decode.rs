@@ -10,13 +10,13 @@ use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
 
 use crate::failure::Failure;
-use crate::{decoded, files};
+use crate::{decoded, files, load};
 
 /// What to show of a capture. Without any of --packets, --summary, --retransmissions, --idle, --buffer and --plot:
 /// the packets.
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
-    /// A capture: pcapng or pcap.
+    /// A capture, pcapng or pcap; - is standard input.
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// One line a packet.
@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
     /// --idle and --buffer: a line for every packet.
     #[arg(long)]
     each: bool,
-    /// Draw a time-sequence plot: of the flows of --flow, or of the flow with most user data.
+    /// Draw a time-sequence plot, of the flows of --flow or of the flow with most user data; - is standard output.
     #[arg(long, value_name = "OUT.svg")]
     plot: Option<PathBuf>,
     /// --plot: which way the data goes, from the client or from the server [default: the one with more].
@@ -112,9 +112,13 @@ fn time(text: &str) -> Result<i64, String> {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let origin = arguments.file.display().to_string();
+    let origin = load::origin(&arguments.file);
     let wrong = |what: String| Failure::wrong(format!("{origin}: {what}"));
-    let bytes = std::fs::read(&arguments.file).map_err(|error| wrong(format!("cannot read: {error}")))?;
+    if let Some(path) = &arguments.plot {
+        // Before the work, not after it.
+        drawable(path, arguments).map_err(Failure::wrong)?;
+    }
+    let bytes = load::bytes(&arguments.file)?;
     let capture = Capture::read(&bytes).map_err(|error| wrong(error.to_string()))?;
     let names: Vec<String> =
         capture.interfaces.iter().map(|interface| capture.interface_name(interface.index)).collect();
@@ -154,13 +158,22 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     for note in &trace.capture().notes {
         let _ = writeln!(std::io::stderr().lock(), "anabranch: {origin}: {note}");
     }
-    let mut shown = Shown { json: arguments.json, object: Map::new(), out: String::new() };
+    let mut shown = Shown { json: arguments.json, object: Map::new(), out: String::new(), silent: false };
     ask(arguments, &trace, &filter, &wrong, &mut shown)?;
     shown.finish(&trace, &origin)
 }
 
 /// Whether the plot can be written to a file of this name.
-fn drawable(path: &Path, capture: &Path) -> Result<(), String> {
+fn drawable(path: &Path, arguments: &Arguments) -> Result<(), String> {
+    if files::is_standard(path) {
+        return if arguments.json || asks_for_text(arguments) || arguments.packets {
+            Err("--plot -: the plot has standard output for itself; give it a file, or ask for nothing else"
+                .to_owned())
+        } else {
+            Ok(())
+        };
+    }
+    let capture = &arguments.file;
     let same = path.canonicalize().is_ok_and(|there| capture.canonicalize().is_ok_and(|file| file == there));
     if same {
         return Err(format!("--plot {}: that is the capture itself", path.display()));
@@ -175,6 +188,11 @@ fn drawable(path: &Path, capture: &Path) -> Result<(), String> {
     }
 }
 
+/// Whether something besides packets and the plot is to be told.
+fn asks_for_text(arguments: &Arguments) -> bool {
+    arguments.summary || arguments.retransmissions || arguments.idle.is_some() || arguments.buffer.is_some()
+}
+
 /// Puts the questions of the command line.
 fn ask(
     arguments: &Arguments,
@@ -183,11 +201,7 @@ fn ask(
     wrong: &dyn Fn(String) -> Failure,
     shown: &mut Shown,
 ) -> Result<(), Failure> {
-    let others = arguments.summary
-        || arguments.retransmissions
-        || arguments.idle.is_some()
-        || arguments.buffer.is_some()
-        || arguments.plot.is_some();
+    let others = asks_for_text(arguments) || arguments.plot.is_some();
     if arguments.packets || !others {
         let lines: Vec<PacketLine> = trace.lines().collect();
         shown.add("packets", json!(lines), || decoded::packets(&lines));
@@ -216,10 +230,13 @@ fn ask(
         });
     }
     if let Some(path) = &arguments.plot {
-        drawable(path, &arguments.file).map_err(Failure::wrong)?;
         let back = arguments.sender.map(|sender| matches!(sender, Sender::Server));
         let (svg, told) = trace.plot(filter, back).map_err(|what| wrong(format!("--plot: {what}")))?;
         files::write(path, |out| out.write_all(svg.as_bytes()))?;
+        if files::is_standard(path) {
+            shown.silent = true;
+            return Ok(());
+        }
         let line = format!("{}: {told}\n", path.display());
         shown.add("plot", json!({ "file": path.display().to_string(), "shows": told }), || line);
     }
@@ -231,6 +248,8 @@ struct Shown {
     json: bool,
     object: Map<String, Value>,
     out: String,
+    /// The plot has standard output for itself.
+    silent: bool,
 }
 
 impl Shown {
@@ -246,6 +265,9 @@ impl Shown {
     }
 
     fn finish(mut self, trace: &Trace<'_>, origin: &str) -> Result<(), Failure> {
+        if self.silent {
+            return Ok(());
+        }
         if self.json {
             let capture = trace.capture();
             let head = json!({

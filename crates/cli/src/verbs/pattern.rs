@@ -26,7 +26,7 @@ enum Verb {
     Make(Make),
     /// Say what patterns hold, with a strip of their positions.
     Show {
-        /// Pattern files.
+        /// Pattern files; - is standard input.
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
         /// Characters of the strip, 1 to 1000.
@@ -35,7 +35,7 @@ enum Verb {
     },
     /// Convert between a pattern, a plain list of positions, a table and a Mahimahi trace.
     Convert {
-        /// The file to read.
+        /// The file to read; - is standard input.
         #[arg(value_name = "FILE")]
         file: PathBuf,
         /// What it is.
@@ -158,7 +158,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             deliver(&text, None)
         }
         Verb::Convert { file, from, to, bin, driven, out } => {
-            let wrong = |error| Failure::wrong(format!("{}: {error}", file.display()));
+            let wrong = |error| Failure::wrong(format!("{}: {error}", load::origin(file)));
             let pattern = match from {
                 From::Pattern => pattern(file)?,
                 From::List => from_list(&load::text(file)?, driven.driven()).map_err(wrong)?,
@@ -175,7 +175,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn pattern(path: &Path) -> Result<Pattern, Failure> {
-    load::text(path)?.parse().map_err(|error| Failure::wrong(format!("{}: {error}", path.display())))
+    load::text(path)?.parse().map_err(|error| Failure::wrong(format!("{}: {error}", load::origin(path))))
 }
 
 fn deliver(text: &str, out: Option<&Path>) -> Result<(), Failure> {
@@ -271,7 +271,7 @@ fn shown(path: &Path, pattern: &Pattern, width: u64) -> String {
     let share = pattern.marked() as f64 / length as f64 * 100.0;
     let mut text = format!(
         "{}: kind {}, driven by {}, {} positions{}, {} entries",
-        path.display(),
+        load::origin(path),
         pattern.kind().name(),
         pattern.driven().name(),
         length,

@@ -18,7 +18,7 @@ use crate::{files, load, qlog, runs, table, terminal};
 /// What to run, and where results go.
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
-    /// The scenario.
+    /// The scenario; - is standard input.
     #[arg(value_name = "FILE.toml")]
     file: PathBuf,
     /// Print the full summary of every run as JSON instead of a table.
@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = load::assignment)]
     overrides: Vec<(String, String)>,
     /// Write what crosses the links as it happens, to a file or into a directory: pcapng, or pcap if the name ends with
-    /// ".pcap".
+    /// ".pcap"; - is standard output, for one seed and instead of the table.
     #[arg(long, value_name = "PATH")]
     pcap: Option<PathBuf>,
     /// --pcap: only these links [default: what the file records, or all].
@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
     /// Keep so many bytes of each packet in captures, from its IP header on.
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..=65_535))]
     snaplen: Option<u32>,
-    /// Write events as comma-separated values, to a file or into a directory.
+    /// Write events as comma-separated values, to a file or into a directory; - as for --pcap.
     #[arg(long, value_name = "PATH")]
     trace: Option<PathBuf>,
     /// Write what every end of a flow did as qlog (JSON-SEQ) into this directory: FLOW-sender-SEED.sqlog and so on.
@@ -78,6 +78,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         scenario.seeds.clone_from(&seeds.0);
     }
     let record = record(arguments, &scenario)?;
+    for (option, directory) in [("--out", &arguments.out), ("--qlog", &arguments.qlog)] {
+        if directory.as_deref().is_some_and(files::is_standard) {
+            return Err(Failure::wrong(format!(
+                "{option} -: this is a directory of several files; --trace - and --pcap - go to standard output"
+            )));
+        }
+    }
     for directory in [&arguments.out, &arguments.qlog].into_iter().flatten() {
         files::directory(directory)?;
     }
@@ -85,6 +92,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         prepare(path)?;
     }
     let several = scenario.seeds.len() > 1;
+    standard(arguments, several)?;
     distinct(arguments, &scenario, &record)?;
     if !record.pcap.is_none() {
         // Whoever opens a capture checks its checksums. Nothing else depends on them.
@@ -106,9 +114,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     });
     // Whatever ended the runs: what has finished is printed.
     let finished: Vec<&Summary> = summaries.iter().flatten().collect();
-    let printed = Printed::new(arguments.file.display().to_string(), &finished);
+    let printed = Printed::new(load::origin(&arguments.file), &finished);
     if let Some(out) = &arguments.out {
         files::write(&out.join("summary.json"), |file| json(&printed, file))?;
+    }
+    if to_standard(arguments).is_some() {
+        return outcome;
     }
     let mut stdout = std::io::stdout().lock();
     let shown = if arguments.json {
@@ -192,8 +203,32 @@ fn distinct(arguments: &Arguments, scenario: &Scenario, record: &Record) -> Resu
     if let Some(out) = &arguments.out {
         outputs.push(("--out", out.join("summary.json")));
     }
-    outputs.push(("the scenario", arguments.file.clone()));
+    if arguments.json {
+        outputs.push(("--json", PathBuf::from("-")));
+    }
+    if !files::is_standard(&arguments.file) {
+        outputs.push(("the scenario", arguments.file.clone()));
+    }
     files::distinct(outputs)
+}
+
+/// The option that sends a file to standard output, if one does.
+fn to_standard(arguments: &Arguments) -> Option<&'static str> {
+    let options = [("--trace", &arguments.trace), ("--pcap", &arguments.pcap)];
+    options
+        .iter()
+        .find(|(_, path)| path.as_deref().is_some_and(files::is_standard))
+        .map(|(option, _)| *option)
+}
+
+/// Refuses several files where there is room for one.
+fn standard(arguments: &Arguments, several: bool) -> Result<(), Failure> {
+    match to_standard(arguments) {
+        Some(option) if several => Err(Failure::wrong(format!(
+            "{option} -: one run goes to standard output; choose a seed, as in --seeds 1"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 fn is_traced(record: &Record) -> bool {

@@ -321,7 +321,7 @@ fn text_of(packet: &Packet) -> String {
     match &packet.body {
         Body::Chunks(chunks) => chunks.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
         Body::Raw(list) => list.to_string(),
-        Body::Icmp(icmp) => format!("{icmp:?}"),
+        Body::Icmp(icmp) => icmp.to_string(),
     }
 }
 

@@ -112,3 +112,14 @@ pub struct Icmp {
     /// `[sctp(2)]`: the verification tag of the packet that it quotes; else that of the last packet of the stack.
     pub tag: Option<u32>,
 }
+
+impl std::fmt::Display for Icmp {
+    /// As error messages tell of it.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "ICMP of type {}, code {}", self.kind, self.code)?;
+        if self.mtu > 0 {
+            write!(f, ", mtu {}", self.mtu)?;
+        }
+        self.tag.map_or(Ok(()), |tag| write!(f, ", about a packet with tag {tag}"))
+    }
+}

@@ -88,8 +88,8 @@ macro_rules! key {
     };
 }
 
-const DURATION: &str = "a time in ns, us, ms, s or min such as \"200 ms\"";
-const BYTES: &str = "a size in B, kB, MB, KiB, MiB or GiB such as \"64 KiB\"";
+const DURATION: &str = "a time in ns, us, ms, s, min or h such as \"200 ms\"";
+const BYTES: &str = "a size in B, kB, MB, GB, KiB, MiB or GiB such as \"64 KiB\"";
 const COUNT: &str = "a whole number";
 const SWITCH: &str = "true or false";
 
@@ -267,7 +267,7 @@ pub(super) static KEYS: &[Key] = &[
         initial_ssthresh: congestion.initial_ssthresh,
         optional_bytes,
         show_ssthresh,
-        "a size in B, kB, MB, KiB, MiB or GiB, or \"peer-rwnd\"",
+        "a size in B, kB, MB, GB, KiB, MiB or GiB, or \"peer-rwnd\"",
         "first slow-start threshold"
     ),
     key!(
@@ -603,7 +603,8 @@ impl Config {
     /// Sets one value from text.
     ///
     /// # Errors
-    /// When there is no such value, or the text does not fit it; the message lists what is allowed.
+    /// When there is no such value, or the text does not fit it (the message lists what is allowed), or it does not fit the
+    /// other values: options that bound each other, such as `rto_min` and `rto_max`, are to be set in an order that fits.
     // rfc9260:3.3.2-8 rfc9260:3.3.2-11 rfc9260:3.3.2-13
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
         let Some(entry) = KEYS.iter().find(|k| k.name == key) else {
@@ -611,13 +612,15 @@ impl Config {
             return Err(ConfigError::UnknownKey { key: key.to_owned(), allowed });
         };
         let mut changed = self.clone();
-        let ok = (entry.set)(&mut changed, value.trim()).is_some() && changed.is_consistent();
-        if !ok {
+        if (entry.set)(&mut changed, value.trim()).is_none() {
             return Err(ConfigError::BadValue {
                 key: entry.name,
                 value: value.to_owned(),
                 expected: entry.expected,
             });
+        }
+        if let Some(what) = changed.misfit() {
+            return Err(ConfigError::Misfit { what });
         }
         *self = changed;
         Ok(())

@@ -111,8 +111,11 @@ impl Config {
             if !CHANGEABLE.contains(&key.name) || (key.name == "coupling" && self.shares_window(changed)) {
                 return Err(Self::fixed(key.name));
             }
-            if key.copy(&mut changed.clone(), changed).is_none() || !changed.is_consistent() {
+            if key.copy(&mut changed.clone(), changed).is_none() {
                 return Err(ConfigError::BadValue { key: key.name, value, expected: key.expected }.into());
+            }
+            if let Some(what) = changed.misfit() {
+                return Err(ConfigError::Misfit { what }.into());
             }
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! How values are read from text, and shown as it.
 
-use anabranch_base::{Dscp, Duration};
+use anabranch_base::{Dscp, Duration, units};
 use anabranch_wire::sf::CodePoints;
 
 use super::{
@@ -43,24 +43,9 @@ pub(super) fn switch(text: &str) -> Option<bool> {
     text.parse().ok()
 }
 
-pub(super) fn number_and_unit(text: &str) -> Option<(f64, &str)> {
-    let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(split);
-    let number: f64 = number.trim().parse().ok()?;
-    (number.is_finite() && number >= 0.0).then_some((number, unit.trim()))
-}
-
+/// In the spellings that every quantity of a scenario has.
 pub(super) fn duration(text: &str) -> Option<Duration> {
-    let (number, unit) = number_and_unit(text)?;
-    let scale = match unit {
-        "s" => 1.0,
-        "ms" => 1e-3,
-        "us" => 1e-6,
-        "ns" => 1e-9,
-        "min" => 60.0,
-        _ => return None,
-    };
-    Some(Duration::from_secs_f64(number * scale))
+    units::time(text).ok()
 }
 
 // rfc9260:6.2-13
@@ -73,19 +58,13 @@ pub(super) fn show_duration(value: &Duration) -> String {
     value.to_string()
 }
 
+/// More than a petabyte is a slip of the pen.
+const MOST_BYTES: u64 = 1_000_000_000_000_000;
+
+/// A size; a number alone is one of bytes.
 pub(super) fn bytes<T: TryFrom<u64>>(text: &str) -> Option<T> {
-    let (number, unit) = number_and_unit(text)?;
-    let scale = match unit {
-        "B" | "" => 1.0,
-        "kB" => 1e3,
-        "MB" => 1e6,
-        "KiB" => 1024.0,
-        "MiB" => 1024.0 * 1024.0,
-        "GiB" => 1024.0 * 1024.0 * 1024.0,
-        _ => return None,
-    };
-    let total = number * scale;
-    (total.fract() == 0.0 && total < 1e15).then(|| T::try_from(total as u64).ok())?
+    let size = text.trim().parse::<u64>().ok().or_else(|| units::size(text).ok())?;
+    (size < MOST_BYTES).then(|| T::try_from(size).ok())?
 }
 
 pub(super) fn optional_bytes(text: &str) -> Option<Option<u64>> {

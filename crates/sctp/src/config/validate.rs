@@ -30,13 +30,8 @@ impl Config {
         self.misfit().map_or(Ok(()), |what| Err(ConfigError::Misfit { what }))
     }
 
-    /// Whether the values fit each other.
-    pub(super) fn is_consistent(&self) -> bool {
-        self.misfit().is_none()
-    }
-
     /// What does not fit, in a sentence.
-    fn misfit(&self) -> Option<String> {
+    pub(super) fn misfit(&self) -> Option<String> {
         let least = |name: &str, value: u64, least: u64| {
             (value < least).then(|| format!("`{name}` is {value}: {least} is the least"))
         };

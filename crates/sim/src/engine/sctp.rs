@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use anabranch_base::{Instant, Meta, Rng, TraceRecord, Transmit, units};
+use anabranch_base::{Instant, Meta, Rng, TraceRecord, Transmit};
 use anabranch_sctp::{
     Association, AssociationHandle, AssociationId, CloseReason, Config, Endpoint, EndpointConfig, Event,
     IcmpError, Message, Reliability, SendError, SubflowLevel, SubflowStats,
@@ -104,7 +104,7 @@ impl SctpEnd {
                 Event::Writable { .. } => Notice::Writable,
                 Event::PeerShutdown => Notice::PeerClosed,
                 Event::Closed(CloseReason::Graceful) => Notice::Closed,
-                Event::Closed(reason) => Notice::Failed(in_words(&reason)),
+                Event::Closed(reason) => Notice::Failed(reason.to_string()),
                 _ => continue,
             });
         }
@@ -266,36 +266,6 @@ impl SctpEnd {
 
     pub(crate) fn drain_trace(&mut self, sink: impl FnMut(TraceRecord)) {
         self.endpoint.drain_trace().for_each(sink);
-    }
-}
-
-/// Why an association ended.
-fn in_words(reason: &CloseReason) -> String {
-    match reason {
-        CloseReason::Graceful => "the association was shut down".to_owned(),
-        CloseReason::AbortedLocally => "this end aborted the association".to_owned(),
-        CloseReason::AbortedByPeer { causes, reason } => {
-            let mut words = "the peer aborted the association".to_owned();
-            if let [first, rest @ ..] = causes.as_slice() {
-                words.push_str(&format!(" (error cause {first}"));
-                rest.iter().for_each(|cause| words.push_str(&format!(", {cause}")));
-                words.push(')');
-            }
-            if let Some(reason) = reason {
-                words.push_str(&format!(": {}", units::quote(&String::from_utf8_lossy(&reason.0))));
-            }
-            words
-        }
-        CloseReason::PortUnreachable => "nobody was at the UDP port of the peer".to_owned(),
-        CloseReason::ProtocolUnreachable => "the peer's host has no SCTP".to_owned(),
-        CloseReason::Unreachable { limit } => {
-            format!("the peer did not answer: {limit} exceeded")
-        }
-        CloseReason::ProtocolViolation { what } => format!("the peer broke the protocol: {what}"),
-        CloseReason::ShutdownGuard => {
-            "the peer did not finish the shutdown: T5-shutdown-guard expired".to_owned()
-        }
-        CloseReason::ShutdownDeadline => "the shutdown had not ended by its deadline".to_owned(),
     }
 }
 

@@ -4,6 +4,7 @@ use super::error::{Place, Problem, escape, hint, list, one_line, quote};
 use super::keys::{Field, Keys};
 use super::protocol::Protocol;
 use super::tree::{Node, Value};
+use anabranch_base::units;
 use anabranch_sctp::Coupling;
 
 /// Which rules a transport follows: `Config::named(name)`, then `set(key, value)` for each option, in this order.
@@ -11,7 +12,7 @@ use anabranch_sctp::Coupling;
 pub struct Engine {
     /// Name of the profile.
     pub name: String,
-    /// Options on top of it, without quotes, in the order of the file: an option may bound another.
+    /// Options on top of it, without quotes, in an order in which each fits those before it: an option may bound another.
     pub options: Vec<(String, String)>,
 }
 
@@ -104,8 +105,7 @@ impl EngineChoice {
         })?;
         config.couple(coupling);
         let keys = AnyConfig::keys(protocol);
-        let mut options = Vec::new();
-        for option in self.options {
+        for option in &self.options {
             if !keys.contains(&option.key.as_str()) {
                 return Err(Problem::new(
                     &option.key_place,
@@ -118,14 +118,8 @@ impl EngineChoice {
                     ),
                 ));
             }
-            if let Err(expected) = config.set(&option.key, &option.value) {
-                return Err(Problem::new(
-                    &option.place,
-                    format!("{}: {} does not fit; expected {expected}", option.key, quote(&option.value)),
-                ));
-            }
-            options.push((option.key, option.value));
         }
+        let options = config.set_all(self.options)?;
         Ok(Engine { name, options })
     }
 }
@@ -174,18 +168,74 @@ impl AnyConfig {
         }
     }
 
-    /// What is expected instead, when the value does not fit.
-    fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
+    /// Sets every option. Some bound each other (`rto_min`, `rto_max`): what does not fit yet waits for the others, so that their
+    /// order in the file does not matter. The order in which they fitted.
+    fn set_all(&mut self, options: Vec<SetOption>) -> Result<Vec<(String, String)>, Problem> {
+        let mut done = Vec::new();
+        let mut waiting = options;
+        while !waiting.is_empty() {
+            let before = waiting.len();
+            let mut refused = None;
+            let mut later = Vec::new();
+            for option in waiting {
+                match self.set(&option.key, &option.value) {
+                    Ok(()) => done.push((option.key, option.value)),
+                    Err(Refusal::Value(message)) => return Err(Problem::new(&option.place, message)),
+                    Err(Refusal::Others(message)) => {
+                        refused.get_or_insert_with(|| Problem::new(&option.place, message));
+                        later.push(option);
+                    }
+                }
+            }
+            if let Some(problem) = refused.filter(|_| later.len() == before) {
+                return Err(problem);
+            }
+            waiting = later;
+        }
+        Ok(done)
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> Result<(), Refusal> {
         match self {
             Self::Sctp(config) => config.set(key, value).map_err(|error| match error {
-                anabranch_sctp::config::ConfigError::BadValue { expected, .. } => expected.to_owned(),
-                other => one_line(&other.to_string()),
+                anabranch_sctp::ConfigError::BadValue { expected, .. } => {
+                    Refusal::Value(misread(key, value, expected))
+                }
+                anabranch_sctp::ConfigError::Misfit { what } => {
+                    Refusal::Others(format!("{key}: {} does not fit: {what}", quote(value)))
+                }
+                other => Refusal::Value(one_line(&other.to_string())),
             }),
             Self::Tcp(config) => config.set(key, value).map_err(|error| match error {
-                anabranch_tcp::ConfigError::BadValue { allowed, .. } => allowed,
-                other => one_line(&other.to_string()),
+                anabranch_tcp::ConfigError::BadValue { allowed, .. } => {
+                    Refusal::Value(misread(key, value, &allowed))
+                }
+                other => Refusal::Value(one_line(&other.to_string())),
             }),
         }
+    }
+}
+
+/// Why a value is not taken.
+enum Refusal {
+    /// It is none that the option may have.
+    Value(String),
+    /// It does not fit the values that others have.
+    Others(String),
+}
+
+/// What is wrong with a value, and what is expected. Of a quantity whose unit is not known, which unit may be meant.
+fn misread(key: &str, value: &str, expected: &str) -> String {
+    let quantity = if expected.starts_with("a time") {
+        units::time(value).map(|_| ())
+    } else if expected.starts_with("a size") {
+        units::size(value).map(|_| ())
+    } else {
+        Ok(())
+    };
+    match quantity {
+        Err(message) if message.contains("unknown unit") => format!("{key}: {message}"),
+        _ => format!("{key}: {} does not fit; expected {expected}", quote(value)),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The types of configuration values and how they are written.
 
-use anabranch_base::Duration;
+use anabranch_base::{Duration, units};
 use anabranch_transport::congestion::{AckedGrowth, Algorithm};
 
 /// A type that a configuration value can have.
@@ -33,17 +33,8 @@ impl Value for u32 {
 impl Value for u64 {
     const ALLOWED: &'static str = "a size such as \"1448 B\", \"64 KiB\", \"64 kB\", \"1 MiB\"";
     fn parse(text: &str) -> Option<Self> {
-        let (number, unit) = split(text);
-        let factor = match unit {
-            "" | "B" => 1,
-            "kB" => 1_000,
-            "MB" => 1_000_000,
-            "KiB" => 1 << 10,
-            "MiB" => 1 << 20,
-            "GiB" => 1 << 30,
-            _ => return None,
-        };
-        number.replace('_', "").parse::<Self>().ok()?.checked_mul(factor)
+        let text = text.replace('_', "");
+        text.trim().parse().ok().or_else(|| units::size(&text).ok())
     }
     fn show(&self) -> String {
         format!("{self} B")
@@ -61,30 +52,13 @@ impl Value for Option<u64> {
 }
 
 impl Value for Duration {
-    const ALLOWED: &'static str = "a duration such as \"200 ms\", \"1.5 s\", \"10 us\", \"1 min\"";
+    const ALLOWED: &'static str = "a time such as \"200 ms\", \"1.5 s\", \"10 us\", \"1 min\"";
     fn parse(text: &str) -> Option<Self> {
-        let (number, unit) = split(text);
-        let nanos = match unit {
-            "ns" => 1.0,
-            "us" | "µs" => 1e3,
-            "ms" => 1e6,
-            "s" => 1e9,
-            "min" => 60e9,
-            _ => return None,
-        };
-        let value = number.replace('_', "").parse::<f64>().ok()? * nanos;
-        (value.is_finite() && (0.0..1e19).contains(&value)).then(|| Self::from_nanos(value.round() as u64))
+        units::time(&text.replace('_', "")).ok()
     }
     fn show(&self) -> String {
         self.to_string()
     }
-}
-
-/// Number and unit: "64 KiB" is ("64", "KiB").
-fn split(text: &str) -> (&str, &str) {
-    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(text.len());
-    let (number, unit) = text.split_at(end);
-    (number, unit.trim())
 }
 
 macro_rules! words {

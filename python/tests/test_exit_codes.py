@@ -1,0 +1,51 @@
+"""Exit codes of `anabranch-lab`, as docs/command-line.md lists them; crates/cli/tests/command_line.rs has those of `anabranch`."""
+
+import importlib.metadata
+
+import pytest
+
+from anabranch_lab import cli, scaffold
+
+
+def test_the_version(capsys):
+    with pytest.raises(SystemExit) as end:
+        cli.main(["--version"])
+    assert end.value.code == 0
+    assert capsys.readouterr().out == f"anabranch-lab {importlib.metadata.version('anabranch')}\n"
+
+
+def test_without_a_command_there_is_the_usage(capsys):
+    assert cli.main([]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.startswith("usage: anabranch-lab")
+    assert "judge the claims" in told.err
+
+
+def test_a_wrong_option_is_2(capsys):
+    with pytest.raises(SystemExit) as end:
+        cli.main(["run", "--sedes", "1"])
+    assert end.value.code == 2
+
+
+def test_a_wrong_plan_is_2_and_a_claim_without_a_verdict_is_1(tmp_path, monkeypatch, capsys):
+    scaffold.make(tmp_path / "mine")
+    monkeypatch.chdir(tmp_path / "mine")
+    # Nothing was run: the analysis has nothing to judge.
+    assert cli.main(["claims", "--quick"]) == 1
+    assert "run the experiment first" in capsys.readouterr().err
+    plan = tmp_path / "mine" / "plan.toml"
+    plan.write_text(plan.read_text() + "\nsedes = 1\n")
+    assert cli.main(["claims", "--quick"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_what_cannot_be_written_is_1(tmp_path, monkeypatch, capsys):
+    scaffold.make(tmp_path / "mine")
+    monkeypatch.chdir(tmp_path / "mine")
+    # A file where the folder of the results is to be.
+    (tmp_path / "taken").write_text("")
+    assert cli.main(["run", "--quick", "--out", str(tmp_path / "taken" / "out")]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("anabranch-lab: ")
+    assert error.count("\n") == 1
