@@ -11,8 +11,26 @@ use crate::header::{CHECKSUM, CommonHeader};
 #[inline]
 #[must_use]
 pub fn crc32c(bytes: &[u8]) -> u32 {
-    // A 32-bit CRC comes in the lower half of the crate's common result type.
-    checksum(CrcAlgorithm::Crc32Iscsi, bytes) as u32
+    if has_wide_vectors() {
+        // A 32-bit CRC comes in the lower half of the crate's common result type.
+        checksum(CrcAlgorithm::Crc32Iscsi, bytes) as u32
+    } else {
+        ::crc32c::crc32c(bytes)
+    }
+}
+
+/// Whether `crc-fast` is the faster of the two crates here. Without AVX-512 it needs twice as long for short packets as `crc32c`, and as
+/// long with more instructions for full ones (AMD Zen 3; docs/performance.md).
+#[inline]
+fn has_wide_vectors() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        std::arch::is_x86_feature_detected!("vpclmulqdq") && std::arch::is_x86_feature_detected!("avx512vl")
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        true
+    }
 }
 
 /// The common header and the first four bytes behind it: whole words at their own alignment, so that neither these bytes nor what
@@ -37,6 +55,9 @@ pub fn packet_checksum(packet: &[u8]) -> u32 {
     // Copying the header is cheaper than a third update.
     let mut head = Head(*first);
     head.0[CHECKSUM].fill(0);
+    if !has_wide_vectors() {
+        return ::crc32c::crc32c_append(::crc32c::crc32c(&head.0), rest);
+    }
     let mut digest = Digest::new(CrcAlgorithm::Crc32Iscsi);
     digest.update(&head.0);
     digest.update(rest);
