@@ -73,7 +73,7 @@ async fn a_peer_is_refused_with_a_reason() {
         });
         assert_eq!(
             refused.unwrap_err().to_string(),
-            "no association: aborted by the peer (\"members only\")"
+            "no association: the peer aborted the association (User-Initiated Abort): \"members only\""
         );
     })
     .await;
@@ -93,7 +93,7 @@ async fn an_abort_is_told_with_its_reason_after_what_had_arrived() {
         assert_eq!((word.stream, word.into_bytes()), (3, "a word".into()));
         theirs.abort(b"enough");
         let end = ours.recv().await.unwrap_err();
-        assert_eq!(end.to_string(), "the association has ended: aborted by the peer (\"enough\")");
+        assert_eq!(end.to_string(), "the association has ended: the peer aborted the association (User-Initiated Abort): \"enough\"");
         assert!(matches!(ours.closed().await, CloseReason::AbortedByPeer { .. }));
         assert_eq!(theirs.closed().await, CloseReason::AbortedLocally);
     })

@@ -224,7 +224,7 @@ async fn a_peer_whose_process_is_gone_is_known_to_be_at_the_next_packet() {
         };
         let ((), error) = tokio::join!(told, sending);
         // The next packet finds no process there, or, while that process ends, an ABORT says so.
-        let reasons = ["aborted by the peer", "no process listens at the UDP port of the peer"];
+        let reasons = ["the peer aborted the association", "no process listens at the UDP port of the peer"];
         let text = error.to_string();
         let said = reasons.iter().any(|reason| text == format!("the association has ended: {reason}"));
         assert!(said, "{error}");
