@@ -3,6 +3,7 @@
 `anabranch simulate` marks them run by run (`notes` in docs/results.md); here they are gathered over the runs of a sweep.
 """
 
+import contextlib
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -70,8 +71,13 @@ def of_sweep(results: Results, sweep: Sweep) -> list[Remark]:
 
 
 def of_all(results: Results) -> list[Remark]:
-    """Every remark on the runs of an experiment."""
-    return [remark for sweep in results.plan.sweeps for remark in of_sweep(results, sweep)]
+    """Every remark on the runs of an experiment; a sweep that is not on disk has none."""
+    found = []
+    for sweep in results.plan.sweeps:
+        # An analysis that needs it has said so before.
+        with contextlib.suppress(FileNotFoundError):
+            found += of_sweep(results, sweep)
+    return found
 
 
 def by_point(results: Results, sweep: Sweep) -> dict[tuple[Any, ...], str]:
