@@ -31,7 +31,7 @@ async fn a_path_that_is_cut_ends_both_sides_with_one_event_each() {
             }
             assert_eq!(ends, [CloseReason::Unreachable { limit: "Association.Max.Retrans" }]);
             let error = association.recv().await.unwrap_err();
-            assert!(error.to_string().contains("the peer does not answer"), "{error}");
+            assert!(error.to_string().contains("the peer did not answer"), "{error}");
         }
     })
     .await;
