@@ -103,7 +103,7 @@ pub struct Endpoint {
     config: EndpointConfig,
     listening: Option<Arc<Config>>,
     /// Further ports at which associations are accepted, once any port but the first was used.
-    ports: Option<Box<BTreeSet<u16>>>,
+    ports: Option<BTreeSet<u16>>,
     /// The last configuration whose values were looked at.
     validated: Option<Arc<Config>>,
     keys: CookieKeys,
