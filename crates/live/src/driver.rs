@@ -10,6 +10,7 @@ use anabranch_base::{Instant, Transmit};
 use anabranch_sctp::{IcmpError, IcmpKind};
 use tokio::time::Sleep;
 
+use crate::observe::Watch;
 use crate::shared::{Shared, State};
 use crate::socket::{Inbox, Sent, Socket};
 
@@ -32,6 +33,8 @@ pub(crate) struct Driver {
     due: Option<Instant>,
     /// Tasks to be woken once the mutex is free.
     to_wake: Vec<Waker>,
+    /// Captures and the like, where somebody has asked for them.
+    watch: Option<Box<Watch>>,
 }
 
 #[derive(Debug)]
@@ -51,7 +54,7 @@ struct Turn {
 }
 
 impl Driver {
-    pub(crate) fn new(shared: Arc<Shared>, sockets: Vec<Socket>) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>, sockets: Vec<Socket>, watch: Option<Box<Watch>>) -> Self {
         let sleep = Box::pin(tokio::time::sleep(std::time::Duration::ZERO));
         Self {
             shared,
@@ -62,6 +65,7 @@ impl Driver {
             sleep,
             due: None,
             to_wake: Vec::new(),
+            watch,
         }
     }
 
@@ -94,7 +98,17 @@ impl Driver {
         while let Some(outgoing) = self.outbox.pop_front() {
             let Some(socket) = self.sockets.get(outgoing.socket) else { continue };
             let packets = outgoing.packets.get(outgoing.sent..).unwrap_or_default();
-            match socket.send(&outgoing.transmit, packets) {
+            let done = socket.send(&outgoing.transmit, packets);
+            if let Some(watch) = &mut self.watch {
+                let left = match done {
+                    Sent::Taken => 0,
+                    Sent::Later(left) | Sent::TooBig(left) => left,
+                    Sent::Lost => packets.len(),
+                };
+                let gone = packets.get(..packets.len() - left).unwrap_or_default();
+                watch.sent(self.shared.clock.now(), &outgoing.transmit, gone, socket.local());
+            }
+            match done {
                 Sent::Later(left) => {
                     let ready = socket.poll_writable(cx).is_ready();
                     let sent = outgoing.packets.len() - left;
@@ -105,7 +119,12 @@ impl Driver {
                 }
                 Sent::TooBig(left) => self.too_big(outgoing, left),
                 // What is lost here the core finds out as it does with any loss.
-                Sent::Taken | Sent::Lost => self.recycle(outgoing.packets),
+                Sent::Lost => {
+                    let to = outgoing.transmit.destination;
+                    tracing::debug!(target: "anabranch_live", %to, bytes = outgoing.packets.len(), "the system takes no packets");
+                    self.recycle(outgoing.packets);
+                }
+                Sent::Taken => self.recycle(outgoing.packets),
             }
         }
         true
@@ -164,13 +183,20 @@ impl Driver {
                 self.collect(now, &mut state);
             }
             let Some(socket) = self.sockets.get(index) else { break };
+            if let Some(watch) = &self.watch {
+                socket.each_packet(&self.inbox, |meta, packet| watch.received(now, &meta, packet));
+            }
             socket.each_packet(&self.inbox, |meta, packet| state.endpoint.handle_datagram(now, meta, packet));
         }
         let now = shared.clock.now();
         let mut state = shared.lock();
         state.driver_looks(cx.waker());
-        if self.due.is_some_and(|due| due <= now) {
+        let expired = self.due.is_some_and(|due| due <= now);
+        if expired {
             state.endpoint.handle_timeout(now);
+        }
+        if again || expired {
+            state.news.wake(&mut self.to_wake);
         }
         let mut due;
         loop {
@@ -187,7 +213,11 @@ impl Driver {
         }
         let more = state.endpoint.has_ready();
         let over = state.is_over();
+        let told = self.watch.as_mut().map(|watch| watch.look(&mut state));
         drop(state);
+        if let (Some(watch), Some(told)) = (&mut self.watch, told) {
+            watch.tell(told);
+        }
         for waker in self.to_wake.drain(..) {
             waker.wake();
         }

@@ -12,6 +12,7 @@ use crate::association::{Association, in_core};
 use crate::config::EndpointConfig;
 use crate::driver::Driver;
 use crate::error::{BindError, ConnectError};
+use crate::observe::{Totals, Watch, publish_endpoint, spans};
 use crate::shared::{Queue, Shared, State};
 use crate::socket::Socket;
 
@@ -89,8 +90,22 @@ impl Endpoint {
             ..anabranch_sctp::EndpointConfig::new(first, port)
         };
         let shared = Shared::new(anabranch_sctp::Endpoint::new(core, rng), config.linger);
-        let driver = Driver::new(Arc::clone(&shared), sockets);
+        let watch = Watch::new(config.capture.clone(), config.qlog.clone(), shared.clock.now());
+        shared.look(|state| {
+            state.span = spans::endpoint(port, &local);
+            state.totals = config.metrics.then(Box::default);
+            if let Some(watch) = &watch {
+                state.endpoint.set_trace(watch.wants_records());
+                state.told = watch.wants_events().then(Vec::new);
+            }
+        });
+        let driver = Driver::new(Arc::clone(&shared), sockets, watch);
         Ok((Self { shared, local, config: Arc::new(config), port }, driver))
+    }
+
+    #[cfg(test)]
+    pub(crate) fn clock(&self) -> crate::clock::Clock {
+        self.shared.clock.clone()
     }
 
     /// UDP addresses, with the ports that the system has chosen.
@@ -200,6 +215,23 @@ impl Endpoint {
     #[must_use]
     pub fn associations(&self) -> usize {
         self.shared.look(|state| state.endpoint.associations())
+    }
+
+    /// Hands counters and gauges of all associations together to the recorder that the program has installed for the facade `metrics`,
+    /// for instance right before somebody reads them. They are called `sctp_` and the name that [`Snapshot`](crate::Snapshot) has for
+    /// them: counters with `_total` behind it; of associations that have ended only with [`EndpointConfig::metrics`]. The label `port` is
+    /// the SCTP port. `docs/live.md` has the list.
+    pub fn publish_metrics(&self) {
+        // Not all at once: the driver waits meanwhile.
+        const AT_ONCE: usize = 256;
+        let mut living = Totals::default();
+        let mut from = 0;
+        while self.shared.look(|state| state.add_counted(from..from + AT_ONCE, &mut living)) {
+            from += AT_ONCE;
+        }
+        let ended = self.shared.look(|state| state.totals.as_deref().cloned()).unwrap_or_default();
+        living.publish(&ended, self.port);
+        publish_endpoint(&self.stats(), self.associations(), self.port);
     }
 
     /// Counters of what belongs to no association.
