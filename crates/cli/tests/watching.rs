@@ -1,5 +1,6 @@
 //! What `listen`, `connect`, `perf` and `ping` write beside their work, and how they end when they are interrupted.
 #![cfg(target_os = "linux")]
+#![allow(clippy::disallowed_methods, reason = "real programs are waited for in real time")]
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

@@ -13,7 +13,7 @@ use std::time::Duration;
 use anabranch_live::{Capture, CaptureFormat, CaptureOptions, Endpoint, EndpointConfig, Qlog, Vantage};
 use anabranch_trace::packet::Reading;
 use anabranch_trace::{Assumptions, Filter, Trace};
-use common::{PORT, Relay, impatient, in_time, local, pair, server, server_with};
+use common::{Relay, impatient, in_time, local, pair, server, server_with};
 use serde_json::Value;
 
 /// A file that can be looked at.

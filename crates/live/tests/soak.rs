@@ -6,6 +6,7 @@
 #![cfg(target_os = "linux")]
 #![allow(
     clippy::unwrap_used,
+    clippy::panic,
     clippy::print_stdout,
     reason = "a failed unwrap is a failed test; a long test says where it is"
 )]
