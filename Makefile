@@ -14,8 +14,9 @@ STUDY  ?= satellite-2005
 FLAGS  ?=
 LIVES  ?= 100000
 FUZZ_SECONDS ?= 60
+SECONDS ?= 3600
 
-.PHONY: help demo test test-rust test-python build wheel venv lint rfc-doc bench bench-peers instructions soak exhaustive fuzz interop interop-quick report reference studies clean
+.PHONY: help demo test test-rust test-python build wheel venv lint rfc-doc bench bench-peers instructions soak soak-live exhaustive fuzz interop interop-quick report reference studies clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-13s %s\n", $$1, $$2 }'
@@ -73,6 +74,9 @@ studies: build ## every experiment of every study at full seeds, and the whole r
 
 soak: ## LIVES=100000 random lives of two endpoints against the formal properties
 	LIVES=$(LIVES) cargo test --profile soak --locked -p anabranch-sctp --test properties --test wild --test all -- --ignored --nocapture --skip one
+
+soak-live: ## SECONDS=3600 of peers that come and go over real sockets and a network with faults
+	SOAK_SECONDS=$(SECONDS) cargo test --locked -p anabranch-live --test soak -- --nocapture
 
 exhaustive: ## every life in a small scope, and every pair of 16-bit numbers: at most 10 minutes
 	cargo test --profile soak --locked -p anabranch-sctp --test exhaustive -- --ignored --nocapture

@@ -73,25 +73,35 @@ def _run(command: list[str], where: Path) -> None:
         raise BuildError(f"{' '.join(command[:3])}: " + " / ".join(lines[-4:]))
 
 
+_TOGETHER: set[tuple[str, str]] = set()
+"""Crates that were built with others, by profile."""
+
+
+def _cargo(crates: list[str]) -> None:
+    packages = [word for crate in crates for word in ("-p", crate)]
+    options = ["--quiet", "--locked", "--profile", PROFILE, "--target-dir", str(BUILT)]
+    _run(["cargo", "build", *options, *packages], PEERS)
+
+
+def together(names: list[str]) -> None:
+    """Builds several drivers of the cargo workspace at once.
+
+    One after the other, each would build what they share again, with the features that it alone needs. If one does not build, each is
+    built by itself later, and says so.
+    """
+    crates = [f"peer-{name}" for name in names if (PEERS / name / "Cargo.toml").exists()]
+    try:
+        _cargo(crates)
+    except BuildError:
+        return
+    _TOGETHER.update((PROFILE, crate) for crate in crates)
+
+
 def cargo(crate: str) -> list[str]:
     """Builds a driver of the cargo workspace."""
-    profile = PROFILE
-    _run(
-        [
-            "cargo",
-            "build",
-            "--quiet",
-            "--locked",
-            "--profile",
-            profile,
-            "--target-dir",
-            str(BUILT),
-            "-p",
-            crate,
-        ],
-        PEERS,
-    )
-    return [str(BUILT / profile / crate)]
+    if (PROFILE, crate) not in _TOGETHER:
+        _cargo([crate])
+    return [str(BUILT / PROFILE / crate)]
 
 
 def _crate(name: str) -> Callable[[], list[str]]:

@@ -3,6 +3,8 @@
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use anabranch_base::units;
 use anabranch_live::{
@@ -14,7 +16,11 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
+pub(crate) use crate::amounts::{amount, rate};
 use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::recording::RecordingOptions;
+use crate::serving::Interrupts;
 
 /// Where, and with which configuration.
 #[derive(Args, Debug, Clone)]
@@ -43,6 +49,8 @@ pub(crate) struct NetworkOptions {
     /// Write all counters of each association that has ended to a file, as lines of JSON; - is standard error
     #[arg(long, value_name = "FILE")]
     stats: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) recording: RecordingOptions,
 }
 
 /// What is sent and how it is read.
@@ -66,6 +74,19 @@ pub(crate) struct PipeOptions {
     /// Throw away what comes
     #[arg(long)]
     pub(crate) send_only: bool,
+    /// Do not show on the terminal how far it is
+    #[arg(long)]
+    no_progress: bool,
+}
+
+impl PipeOptions {
+    /// Who types what is sent, or reads what comes, on a terminal sees that it moves.
+    fn shows_progress(&self) -> bool {
+        use std::io::IsTerminal;
+        let read = self.recv_only || !std::io::stdin().is_terminal();
+        let written = self.send_only || !std::io::stdout().is_terminal();
+        std::io::stderr().is_terminal() && !self.no_progress && read && (written || !self.recv_only)
+    }
 }
 
 pub(crate) fn size(text: &str) -> Result<usize, String> {
@@ -101,6 +122,7 @@ impl NetworkOptions {
 
     fn endpoint_config(&self, port: u16) -> Result<EndpointConfig, Failure> {
         let config = EndpointConfig::on_port(port).with_association(self.config()?);
+        let config = self.recording.configure(config);
         Ok(if self.raw { config.on_raw_ip() } else { config })
     }
 
@@ -126,6 +148,7 @@ impl NetworkOptions {
         };
         let endpoint = endpoint.map_err(|error| bind_failure(&error))?;
         endpoint.listen().map_err(Failure::wrong)?;
+        self.recording.show(&endpoint);
         Ok(endpoint)
     }
 
@@ -138,7 +161,9 @@ impl NetworkOptions {
             [] => vec![SocketAddr::new(any, udp)],
             some => some.iter().map(|ip| SocketAddr::new(*ip, udp)).collect(),
         };
-        Endpoint::bind(&addresses, config).map_err(|error| bind_failure(&error))
+        let endpoint = Endpoint::bind(&addresses, config).map_err(|error| bind_failure(&error))?;
+        self.recording.show(&endpoint);
+        Ok(endpoint)
     }
 
     /// Says something on standard error, where that is wanted.
@@ -267,24 +292,6 @@ pub(crate) async fn connect(
     Err(last)
 }
 
-/// Bytes as a person reads them, in powers of 1,000.
-pub(crate) fn amount(bytes: f64) -> String {
-    with_prefix(bytes, "B")
-}
-
-/// Bits a second as a person reads them.
-pub(crate) fn rate(bits: f64) -> String {
-    with_prefix(bits, "bit/s")
-}
-
-fn with_prefix(number: f64, unit: &str) -> String {
-    let prefixes = [(1e9, "G"), (1e6, "M"), (1e3, "k")];
-    match prefixes.iter().find(|(least, _)| number >= *least) {
-        Some((least, prefix)) => format!("{:.2} {prefix}{unit}", number / least),
-        None => format!("{number:.0} {unit}"),
-    }
-}
-
 /// A runtime whose drivers go on while this thread waits for standard output.
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     tokio::runtime::Builder::new_multi_thread()
@@ -313,19 +320,29 @@ pub(crate) async fn serve_pipe(
 ) -> Result<(), Failure> {
     network.tell(|| format!("{} is here", name(&association)));
     let watcher = network.watch(&association);
-    let done = pipe(&association, options, at_end).await;
+    let interrupted = abort_when_interrupted(network, endpoint, &association)?;
+    let progress = Progress::of_pipe(&association, options.shows_progress());
+    let done = pipe(&association, options, at_end, &progress).await;
+    progress.finish();
     if let Some(watcher) = watcher {
         let _ = watcher.await;
     }
     network.write_stats(&association)?;
     drop(association);
     endpoint.close(std::time::Duration::from_secs(1)).await;
-    done
+    match interrupted.load(Ordering::Relaxed) {
+        0 => done,
+        code => Err(Failure { code, message: "interrupted".to_owned() }),
+    }
 }
 
 /// Moves standard input to the peer and what comes from it to standard output, until the association has ended.
-async fn pipe(association: &Association, options: &PipeOptions, at_end: AtEnd) -> Result<(), Failure> {
-    abort_when_interrupted(association);
+async fn pipe(
+    association: &Association,
+    options: &PipeOptions,
+    at_end: AtEnd,
+    progress: &Progress,
+) -> Result<(), Failure> {
     if !options.recv_only {
         let input = read_input(options.message);
         tokio::spawn(send_input(association.clone(), options.clone(), input, at_end));
@@ -342,14 +359,17 @@ async fn pipe(association: &Association, options: &PipeOptions, at_end: AtEnd) -
         if options.send_only {
             continue;
         }
-        for piece in message.pieces() {
-            if let Err(error) = out.write_all(piece) {
-                association.abort(b"standard output is gone");
-                return Err(Failure::printing(&error));
+        let written = progress.aside(|| {
+            for piece in message.pieces() {
+                out.write_all(piece)?;
             }
+            // Who waits for an answer on a terminal or in a pipe sees it at once.
+            out.flush()
+        });
+        if let Err(error) = written {
+            association.abort(b"standard output is gone");
+            return Err(Failure::printing(&error));
         }
-        // Who waits for an answer on a terminal or in a pipe sees it at once.
-        out.flush().map_err(|error| Failure::printing(&error))?;
     }
     match association.closed().await {
         anabranch_live::CloseReason::Graceful => Ok(()),
@@ -424,15 +444,26 @@ async fn send_input(
     Ok(())
 }
 
-/// Ctrl-C tells the peer, and ends the program as a shell expects it.
-fn abort_when_interrupted(association: &Association) {
-    let association = association.clone();
+/// Ctrl-C tells the peer, and ends the program as a shell expects it; in a task of its own, as standard output may block. Answers where
+/// the exit code stands once that has happened, and 0 before.
+fn abort_when_interrupted(
+    network: &NetworkOptions,
+    endpoint: &Endpoint,
+    association: &Association,
+) -> Result<Arc<AtomicU8>, Failure> {
+    let mut interrupts = Interrupts::new()?;
+    let (network, endpoint, association) = (network.clone(), endpoint.clone(), association.clone());
+    let interrupted = Arc::new(AtomicU8::new(0));
+    let told = Arc::clone(&interrupted);
     tokio::spawn(async move {
-        if tokio::signal::ctrl_c().await.is_ok() {
-            association.abort(b"interrupted");
-            // The ABORT leaves as soon as the driver runs.
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-            std::process::exit(130);
-        }
+        let code = interrupts.next().await;
+        told.store(code, Ordering::Relaxed);
+        association.abort(b"interrupted");
+        // The ABORT leaves as soon as the driver runs. Then the pipe ends by itself, unless standard output blocks.
+        endpoint.close(std::time::Duration::from_millis(500)).await;
+        tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+        let _ = network.recording.finish();
+        std::process::exit(code.into());
     });
+    Ok(interrupted)
 }

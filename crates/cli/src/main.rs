@@ -2,9 +2,10 @@
 //!
 //! What a verb computes goes to standard output; progress and errors go to standard error. Exit codes: 0 done,
 //! 1 a run failed or a result could not be written, 2 a wrong file or option (one line says what and where),
-//! 130 interrupted.
+//! 130 interrupted, 143 terminated.
 #![forbid(unsafe_code)]
 
+mod amounts;
 mod captures;
 mod decoded;
 mod failure;
@@ -12,9 +13,12 @@ mod files;
 mod fitting;
 mod live;
 mod load;
+mod progress;
 mod qlog;
+mod recording;
 mod results;
 mod runs;
+mod serving;
 mod statistics;
 mod table;
 mod terminal;

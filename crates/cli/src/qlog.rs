@@ -1,17 +1,14 @@
-//! Traces of ends as qlog (draft-ietf-quic-qlog-main-schema): JSON text sequences (RFC 7464), a file for each end of a flow.
-//! `docs/trace.md` has the events; what recovery says goes by the names of draft-ietf-quic-qlog-quic-events.
+//! Traces of simulated ends as qlog, a file for each end of a flow. `docs/trace.md` has the events.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use anabranch_base::{Duration, Instant, RetransmitReason, TraceEvent, TraceRecord};
 use anabranch_sim::{Columns, Summary};
-use serde_json::{Map, Value, json};
+use anabranch_trace::qlog::{self, Vantage};
+use serde_json::json;
 
 use crate::failure::Failure;
 use crate::files;
-
-/// RFC 7464: in front of each text.
-const RECORD_SEPARATOR: &[u8] = b"\x1e";
 
 /// The file of one end (`flow:sender`) in this directory.
 pub(crate) fn path(directory: &Path, seed: u64, end: &str) -> PathBuf {
@@ -30,93 +27,65 @@ pub(crate) fn write(columns: &Columns, summary: &Summary, directory: &Path) -> R
     for (flow, end) in ends {
         let name = format!("{}:{end}", flow.name);
         let Some(entity) = columns.entities.iter().position(|entity| *entity == name) else { continue };
-        let about = json!({
-            "file_schema": "urn:ietf:params:qlog:file:sequential",
-            "serialization_format": "application/qlog+json-seq",
-            "title": format!("{name}, seed {}", summary.seed),
-            "trace": {
-                "common_fields": {
-                    "time_format": "relative_to_epoch",
-                    "reference_time": { "clock_type": "monotonic", "epoch": "unknown" },
-                    "protocol_types": [flow.protocol.to_uppercase()],
-                    "anabranch_flow": flow.name,
-                    "anabranch_seed": summary.seed,
-                    "anabranch_engine": flow.engine,
-                },
-                // The sender opens most flows; qlog has no other words.
-                "vantage_point": {
-                    "name": name,
-                    "type": if end == "sender" { "client" } else { "server" },
-                },
-                "event_schemas": ["urn:anabranch:qlog:1"],
-            },
-        });
+        let common = [
+            ("protocol_types", json!([flow.protocol.to_uppercase()])),
+            ("anabranch_flow", json!(flow.name)),
+            ("anabranch_seed", json!(summary.seed)),
+            ("anabranch_engine", json!(flow.engine)),
+        ];
+        let common = common.map(|(key, value)| (key.to_owned(), value)).into_iter().collect();
+        // The sender opens most flows; qlog has no other words.
+        let vantage = if end == "sender" { Vantage::Client } else { Vantage::Server };
+        let title = format!("{name}, seed {}", summary.seed);
+        let head = qlog::head(&title, (&name, vantage), None, common);
         files::write(&path(directory, summary.seed, &name), |out| {
-            record(out, &about)?;
+            qlog::write(out, &head)?;
             let told = rows.get(entity).map_or(&[][..], Vec::as_slice);
-            told.iter().filter_map(|&row| event(columns, row)).try_for_each(|event| record(out, &event))
+            let mut events = told.iter().filter_map(|&row| record(columns, row));
+            events.try_for_each(|record| qlog::write(out, &qlog::event(&record, None)))
         })?;
     }
     Ok(())
 }
 
-fn record(out: &mut dyn Write, value: &Value) -> std::io::Result<()> {
-    out.write_all(RECORD_SEPARATOR)?;
-    serde_json::to_writer(&mut *out, value)?;
-    out.write_all(b"\n")
-}
-
-/// Nanoseconds as milliseconds.
-fn ms(nanoseconds: u64) -> f64 {
-    nanoseconds as f64 / 1e6
-}
-
-/// The event in a row; `None` for what belongs to no end.
-fn event(columns: &Columns, row: usize) -> Option<Value> {
+/// The event in a row as the engine has reported it; `None` for what belongs to no end.
+fn record(columns: &Columns, row: usize) -> Option<TraceRecord> {
     let of = |column: &[u64]| column.get(row).copied().unwrap_or(0);
     let (seq, a, b, c) = (of(&columns.seq), of(&columns.a), of(&columns.b), of(&columns.c));
-    let length = columns.size.get(row).copied().unwrap_or(0);
+    let len = columns.size.get(row).copied().unwrap_or(0);
     let kinds = Columns::kinds();
     let kind = *kinds.get(usize::from(*columns.kind.get(row)?))?;
-    let reason = columns.reason.get(row).map_or(0, |&reason| usize::from(reason));
-    let reason = Columns::reasons().get(reason).copied().unwrap_or("");
-    let (name, data) = match kind {
-        "sent" if reason.is_empty() => {
-            ("anabranch:data_sent", json!({ "first_sequence_number": seq, "length": length }))
+    let why = columns.reason.get(row).map_or(0, |&reason| usize::from(reason));
+    let why = Columns::reasons().get(why).copied().unwrap_or("");
+    let event = match kind {
+        "sent" => {
+            let all = [
+                RetransmitReason::FastRetransmit,
+                RetransmitReason::Recovery,
+                RetransmitReason::Timeout,
+                RetransmitReason::Probe,
+            ];
+            let retransmit = all.into_iter().find(|known| qlog::reason(*known) == why);
+            TraceEvent::Sent { seq, len, retransmit }
         }
-        "sent" => (
-            "anabranch:data_sent",
-            json!({ "first_sequence_number": seq, "length": length, "retransmission": reason }),
-        ),
-        "received" => (
-            "anabranch:data_received",
-            json!({ "first_sequence_number": seq, "length": length, "duplicate": reason == "duplicate" }),
-        ),
-        "ack" => (
-            "anabranch:acknowledgement_received",
-            json!({ "next_expected": seq, "newly_acked": length, "gap_blocks": a }),
-        ),
-        "window" => (
-            "recovery:metrics_updated",
-            json!({ "congestion_window": a, "ssthresh": b, "bytes_in_flight": c }),
-        ),
-        "rtt" => (
-            "recovery:metrics_updated",
-            json!({ "latest_rtt": ms(a), "smoothed_rtt": ms(b), "anabranch_rto": ms(c) }),
-        ),
-        "fast-retransmit" => ("anabranch:fast_retransmit", json!({ "first_sequence_number": seq })),
-        "timeout" => ("anabranch:timeout", json!({ "rto": ms(a) })),
+        "received" => TraceEvent::Received { seq, len, duplicate: why == "duplicate" },
+        "ack" => TraceEvent::AckReceived { cumulative: seq, newly_acked: len, gaps: a as u16 },
+        "window" => TraceEvent::Window { cwnd: a, ssthresh: b, flight: c },
+        "rtt" => TraceEvent::Rtt {
+            sample: Duration::from_nanos(a),
+            srtt: Duration::from_nanos(b),
+            rto: Duration::from_nanos(c),
+        },
+        "fast-retransmit" => TraceEvent::FastRetransmit { seq },
+        "timeout" => TraceEvent::Timeout { rto: Duration::from_nanos(a) },
         _ => return None,
     };
-    let mut event = Map::new();
-    event.insert("time".to_owned(), json!(ms(of(&columns.time_ns))));
-    event.insert("name".to_owned(), json!(name));
-    // Only where there are several.
-    for (key, column) in [("anabranch_subflow", &columns.subflow), ("anabranch_path", &columns.path)] {
-        if let Some(&number) = column.get(row).filter(|&&number| number > 0) {
-            event.insert(key.to_owned(), json!(number));
-        }
-    }
-    event.insert("data".to_owned(), data);
-    Some(Value::Object(event))
+    let small = |column: &[u8]| column.get(row).copied().unwrap_or(0);
+    Some(TraceRecord {
+        at: Instant::from_nanos(of(&columns.time_ns)),
+        association: 0,
+        subflow: small(&columns.subflow),
+        path: small(&columns.path),
+        event,
+    })
 }

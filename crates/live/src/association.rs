@@ -186,6 +186,43 @@ impl Association {
             .await
     }
 
+    /// Waits until `look` finds in the core's association what it looks for: it is asked now, and whenever packets have come or a timer
+    /// has run. For what is no event: an answer to a heartbeat, a counter, an empty buffer. It runs under the lock of the endpoint, so it
+    /// must be short, and call nothing of this crate. `None` when the association is no more.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use anabranch_live::{Endpoint, EndpointConfig};
+    /// # let server = Endpoint::bind(&["127.0.0.1:0".parse()?], EndpointConfig::on_port(5000))?;
+    /// # server.listen()?;
+    /// # let at = server.local_addresses()[0];
+    /// # let served = tokio::spawn(async move { server.accept().await.unwrap().accept().unwrap().recv().await });
+    /// # let client = Endpoint::bind(&["127.0.0.1:0".parse()?], EndpointConfig::default())?;
+    /// # let association = client.connect(at, 5000).await?;
+    /// association.send("hello").await?;
+    /// association.until(|core| (core.snapshot().stats.flight == 0).then_some(())).await;
+    /// assert_eq!(association.snapshot().map(|all| all.stats.sacks_received), Some(1));
+    /// # association.abort(b"");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn until<R>(
+        &self,
+        mut look: impl FnMut(&anabranch_sctp::Association) -> Option<R>,
+    ) -> Option<R> {
+        let id = self.id();
+        self.shared()
+            .wait(Queue::News, |state, _| match state.endpoint.view(id) {
+                Some(_) if state.ended => Poll::Ready(None),
+                Some(association) => {
+                    look(association).map_or(Poll::Pending, |found| Poll::Ready(Some(found)))
+                }
+                None => Poll::Ready(None),
+            })
+            .await
+    }
+
     /// Does with the core's association whatever it can: settings, subflows, resets of streams, heartbeats, what is undelivered. It
     /// runs under the lock of the endpoint, so it must be short, and call nothing of this crate. `None` when the endpoint has ended.
     pub fn command<R>(

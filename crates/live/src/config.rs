@@ -6,6 +6,8 @@ use std::time::Duration;
 use anabranch_sctp::config::MaxBurst;
 use anabranch_sctp::{AcceptConfig, Config};
 
+use crate::observe::{Capture, Qlog};
+
 /// UDP port of SCTP in UDP: "sctp-tunneling" (RFC 6951, 8).
 pub const ENCAPSULATION_PORT: u16 = 9899;
 
@@ -45,6 +47,12 @@ pub struct EndpointConfig {
     pub socket_send_buffer: usize,
     /// How long an association may take to end in order once nobody holds it any more; then it is aborted.
     pub linger: Duration,
+    /// Where what is sent and received is captured.
+    pub capture: Option<Capture>,
+    /// Where what associations do is told.
+    pub qlog: Option<Qlog>,
+    /// Whether what associations have counted is kept when they end, for [`Endpoint::publish_metrics`](crate::Endpoint::publish_metrics).
+    pub metrics: bool,
 }
 
 impl Default for EndpointConfig {
@@ -61,6 +69,9 @@ impl Default for EndpointConfig {
             socket_receive_buffer: 4 << 20,
             socket_send_buffer: 1 << 20,
             linger: Duration::from_secs(30),
+            capture: None,
+            qlog: None,
+            metrics: false,
         }
     }
 }

@@ -10,6 +10,7 @@ use anabranch_base::{Instant, Transmit};
 use anabranch_sctp::{IcmpError, IcmpKind};
 use tokio::time::Sleep;
 
+use crate::observe::Watch;
 use crate::raw::Ownerships;
 use crate::shards::{Forwarded, Siblings};
 use crate::shared::{Shared, State};
@@ -40,6 +41,8 @@ pub(crate) struct Driver {
     ownerships: Option<Ownerships>,
     /// Tasks to be woken once the mutex is free.
     to_wake: Vec<Waker>,
+    /// Captures and the like, where somebody has asked for them.
+    watch: Option<Box<Watch>>,
 }
 
 #[derive(Debug)]
@@ -76,7 +79,12 @@ struct Turn {
 }
 
 impl Driver {
-    pub(crate) fn new(shared: Arc<Shared>, sockets: Vec<Socket>, siblings: Option<Siblings>) -> Self {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        sockets: Vec<Socket>,
+        siblings: Option<Siblings>,
+        watch: Option<Box<Watch>>,
+    ) -> Self {
         let sleep = Box::pin(tokio::time::sleep(std::time::Duration::ZERO));
         let ownerships = shared.ports.as_ref().map(|_| Ownerships::new(&sockets));
         Self {
@@ -90,6 +98,7 @@ impl Driver {
             siblings,
             ownerships,
             to_wake: Vec::new(),
+            watch,
         }
     }
 
@@ -150,7 +159,17 @@ impl Driver {
         while let Some(outgoing) = self.outbox.pop_front() {
             let Some(socket) = self.sockets.get(outgoing.socket) else { continue };
             let packets = outgoing.packets.get(outgoing.sent..).unwrap_or_default();
-            match socket.send(&outgoing.transmit, packets) {
+            let done = socket.send(&outgoing.transmit, packets);
+            if let Some(watch) = &mut self.watch {
+                let left = match done {
+                    Sent::Taken => 0,
+                    Sent::Later(left) | Sent::TooBig(left) => left,
+                    Sent::Lost => packets.len(),
+                };
+                let gone = packets.get(..packets.len() - left).unwrap_or_default();
+                watch.sent(self.shared.clock.now(), &outgoing.transmit, gone, socket.local());
+            }
+            match done {
                 Sent::Later(left) => {
                     let ready = socket.poll_writable(cx).is_ready();
                     let sent = outgoing.packets.len() - left;
@@ -161,7 +180,12 @@ impl Driver {
                 }
                 Sent::TooBig(left) => self.too_big(outgoing, left),
                 // What is lost here the core finds out as it does with any loss.
-                Sent::Taken | Sent::Lost => self.recycle(outgoing.packets),
+                Sent::Lost => {
+                    let to = outgoing.transmit.destination;
+                    tracing::debug!(target: "anabranch_live", %to, bytes = outgoing.packets.len(), "the system takes no packets");
+                    self.recycle(outgoing.packets);
+                }
+                Sent::Taken => self.recycle(outgoing.packets),
             }
         }
         true
@@ -214,7 +238,12 @@ impl Driver {
             let now = self.shared.clock.now();
             let mut state = self.shared.lock();
             match forwarded {
-                Forwarded::Packet(meta, packet) => state.endpoint.handle_datagram(now, meta, &packet),
+                Forwarded::Packet(meta, packet) => {
+                    if let Some(watch) = &self.watch {
+                        watch.received(now, &meta, &packet);
+                    }
+                    state.endpoint.handle_datagram(now, meta, &packet);
+                }
                 Forwarded::Icmp { kind, destination, quoted, udp_port } => {
                     let error = IcmpError { kind, destination, quoted: &quoted, udp_port };
                     state.endpoint.handle_icmp(now, &error);
@@ -243,6 +272,9 @@ impl Driver {
                     if !ownerships.concerns(index, ports, meta.destination.ip(), packet) {
                         continue;
                     }
+                }
+                if let Some(watch) = &self.watch {
+                    watch.received(now, &meta, packet);
                 }
                 state.endpoint.handle_datagram(now, meta, packet);
                 if state.endpoint.has_ready() {
@@ -288,8 +320,12 @@ impl Driver {
         let now = shared.clock.now();
         let mut state = shared.lock();
         state.driver_looks(cx.waker());
-        if self.due.is_some_and(|due| due <= now) {
+        let expired = self.due.is_some_and(|due| due <= now);
+        if expired {
             state.endpoint.handle_timeout(now);
+        }
+        if again || expired {
+            state.news.wake(&mut self.to_wake);
         }
         let mut due;
         loop {
@@ -306,7 +342,11 @@ impl Driver {
         }
         let more = state.endpoint.has_ready();
         let over = state.is_over();
+        let told = self.watch.as_mut().map(|watch| watch.look(&mut state));
         drop(state);
+        if let (Some(watch), Some(told)) = (&mut self.watch, told) {
+            watch.tell(told);
+        }
         for waker in self.to_wake.drain(..) {
             waker.wake();
         }

@@ -16,6 +16,7 @@ use crate::association::{Association, in_core};
 use crate::config::{EndpointConfig, Transport};
 use crate::driver::Driver;
 use crate::error::{BindError, ConnectError};
+use crate::observe::{Totals, Watch, publish_endpoint, spans};
 use crate::raw::Ports;
 use crate::shards::{self, Siblings};
 use crate::shared::{Queue, Shared, State};
@@ -97,7 +98,8 @@ impl Endpoint {
         };
         let local: Arc<[SocketAddr]> = sockets.iter().map(Socket::local).collect();
         let (shared, port) = new_shared(&config, &local, None)?;
-        let driver = Driver::new(Arc::clone(&shared), sockets, None);
+        let watch = watch(&config, &shared, port, &local);
+        let driver = Driver::new(Arc::clone(&shared), sockets, None, watch);
         Ok((Self::of(vec![shared], local, config, port), driver))
     }
 
@@ -124,6 +126,11 @@ impl Endpoint {
         }
         (endpoint.local, endpoint.port) = (addresses.into(), config.port);
         Ok(endpoint)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn clock(&self) -> crate::clock::Clock {
+        self.shards.first().map(|shared| shared.clock.clone()).unwrap_or_else(crate::clock::Clock::new)
     }
 
     /// UDP addresses, with the ports that the system has chosen.
@@ -347,6 +354,25 @@ impl Endpoint {
         self.shards.iter().map(|shared| shared.look(|state| state.passed_on)).sum()
     }
 
+    /// Hands counters and gauges of all associations together to the recorder that the program has installed for the facade `metrics`,
+    /// for instance right before somebody reads them. They are called `sctp_` and the name that [`Snapshot`](crate::Snapshot) has for
+    /// them: counters with `_total` behind it; of associations that have ended only with [`EndpointConfig::metrics`]. The label `port` is
+    /// the SCTP port. `docs/live.md` has the list.
+    pub fn publish_metrics(&self) {
+        // Not all at once: the driver waits meanwhile.
+        const AT_ONCE: usize = 256;
+        let (mut living, mut ended) = (Totals::default(), Totals::default());
+        for shared in self.shards.iter() {
+            let mut from = 0;
+            while shared.look(|state| state.add_counted(from..from + AT_ONCE, &mut living)) {
+                from += AT_ONCE;
+            }
+            shared.look(|state| state.totals.iter().for_each(|totals| ended.join(totals)));
+        }
+        living.publish(&ended, self.port);
+        publish_endpoint(&self.stats(), self.associations(), self.port);
+    }
+
     /// Counters of what belongs to no association.
     #[must_use]
     pub fn stats(&self) -> EndpointStats {
@@ -409,8 +435,9 @@ fn bind_shard(
     }
     let addresses: Vec<SocketAddr> = sockets.iter().map(Socket::local).collect();
     let (shared, port) = new_shared(config, &addresses, Some(shard))?;
+    let watch = watch(config, &shared, port, &addresses);
     let started = Started { shared: Arc::clone(&shared), addresses, port };
-    Ok((started, Driver::new(shared, sockets, Some(siblings))))
+    Ok((started, Driver::new(shared, sockets, Some(siblings), watch)))
 }
 
 /// One socket for each address.
@@ -455,6 +482,20 @@ fn new_shared(
         }
     };
     Ok((Shared::new(anabranch_sctp::Endpoint::new(core, rng), config.linger, ports), port))
+}
+
+/// Who watches a driver, where somebody wants it, and what the state keeps for that.
+fn watch(config: &EndpointConfig, shared: &Shared, port: u16, local: &[SocketAddr]) -> Option<Box<Watch>> {
+    let watch = Watch::new(config.capture.clone(), config.qlog.clone(), shared.clock.now());
+    shared.look(|state| {
+        state.span = spans::endpoint(port, local);
+        state.totals = config.metrics.then(Box::default);
+        if let Some(watch) = &watch {
+            state.endpoint.set_trace(watch.wants_records());
+            state.told = watch.wants_events().then(Vec::new);
+        }
+    });
+    watch
 }
 
 /// One socket for each address, without UDP. They take nothing until the driver runs.

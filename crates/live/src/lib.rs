@@ -42,6 +42,9 @@ mod config;
 mod driver;
 mod endpoint;
 mod error;
+#[cfg(test)]
+mod faults;
+mod observe;
 mod raw;
 mod shards;
 mod shared;
@@ -52,7 +55,9 @@ mod waiters;
 pub use anabranch_sctp::{
     AcceptConfig, AcceptError, CloseReason, Config, Event, Message, MessageId, Received, Snapshot,
 };
+pub use anabranch_trace::write::CaptureFormat;
 pub use association::{Association, Outbound, Stream};
 pub use config::{ENCAPSULATION_PORT, EndpointConfig, Transport, default_association, for_sockets};
 pub use endpoint::{Endpoint, Incoming};
 pub use error::{BindError, Closed, ConnectError, SendError, in_words};
+pub use observe::{Capture, CaptureOptions, Qlog, Recorded, Vantage};

@@ -5,14 +5,17 @@
 
 use std::collections::VecDeque;
 use std::future::Future;
+use std::net::SocketAddr;
+use std::ops::Range;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use anabranch_base::{Duration, Instant};
-use anabranch_sctp::{AssociationId, CloseReason, EndpointEvent, Event, Incoming};
+use anabranch_base::{Duration, Instant, TraceRecord};
+use anabranch_sctp::{Association, AssociationId, CloseReason, EndpointEvent, Event, Incoming};
 
 use crate::clock::Clock;
+use crate::observe::{Told, Totals, spans};
 use crate::raw::Ports;
 use crate::slot::Slot;
 use crate::waiters::Waiters;
@@ -36,6 +39,8 @@ pub(crate) struct State {
     pub(crate) acceptors: Waiters,
     /// Those who wait for the end of everything.
     pub(crate) drainers: Waiters,
+    /// Those who look at something that is no event.
+    pub(crate) news: Waiters,
     pub(crate) drained: bool,
     /// The driver has gone: nothing happens any more.
     pub(crate) ended: bool,
@@ -44,6 +49,11 @@ pub(crate) struct State {
     pub(crate) held: usize,
     /// Closed, and nobody holds them: to be released when their last packet has left.
     forgotten: Vec<AssociationId>,
+    /// What has happened to associations since the watchers of the driver looked, where they want it.
+    pub(crate) told: Option<Vec<Told>>,
+    /// What associations that are gone have counted, where it is kept.
+    pub(crate) totals: Option<Box<Totals>>,
+    pub(crate) span: tracing::Span,
     driver: Option<Waker>,
     /// Packets that were for another shard.
     pub(crate) passed_on: u64,
@@ -59,6 +69,8 @@ pub(crate) enum Queue {
     Watchers(AssociationId),
     Acceptors,
     Drainers,
+    /// Until packets have come, or a timer has run.
+    News,
 }
 
 impl Shared {
@@ -74,11 +86,15 @@ impl Shared {
             asking: VecDeque::new(),
             acceptors: Waiters::default(),
             drainers: Waiters::default(),
+            news: Waiters::default(),
             drained: false,
             ended: false,
             holders: 1,
             held: 0,
             forgotten: Vec::new(),
+            told: None,
+            totals: None,
+            span: tracing::Span::none(),
             driver: None,
             passed_on: 0,
             woken: false,
@@ -133,6 +149,13 @@ impl State {
         if let Some(slot) = self.slots.get_mut(index) {
             *slot = Some(Box::new(Slot::new(id)));
         }
+        if !self.span.is_disabled() {
+            let peer = self.peer(id);
+            let span = spans::association(&self.span, peer);
+            if let Some(slot) = self.slot(id) {
+                slot.span = span;
+            }
+        }
         self.held += 1;
     }
 
@@ -163,8 +186,17 @@ impl State {
         while let Some((id, event)) = self.endpoint.poll_event() {
             let Some(slot) = self.slot(id) else { continue };
             slot.note(event.clone(), woken);
+            if let Some(span) = &slot.span {
+                spans::tell(span, &event);
+            }
             if slot.orphan {
                 self.orphan_hears(now, id, &event);
+            }
+            if self.told.is_some() {
+                let peer = self.peer(id);
+                if let Some(told) = &mut self.told {
+                    told.push(Told { at: now, peer, event });
+                }
             }
         }
         while let Some(event) = self.endpoint.poll_endpoint_event() {
@@ -204,14 +236,50 @@ impl State {
         }
         let forgotten = std::mem::take(&mut self.forgotten);
         for id in forgotten {
+            let last = self.totals.as_ref().and_then(|_| self.endpoint.view(id).map(Association::snapshot));
             if !self.endpoint.release(id) && self.endpoint.view(id).is_some() {
                 self.forgotten.push(id);
-            } else if self.slot(id).is_some() {
+                continue;
+            }
+            if let (Some(totals), Some(last)) = (&mut self.totals, last) {
+                totals.add(&last);
+            }
+            if self.slot(id).is_some() {
                 if let Some(slot) = self.slots.get_mut(id.index() as usize) {
                     *slot = None;
                 }
             }
         }
+    }
+
+    fn peer(&self, id: AssociationId) -> Option<SocketAddr> {
+        self.endpoint.view(id).and_then(Association::remote)
+    }
+
+    /// Takes what the core has reported, with the peers that it is about; `spans` hear of it if so.
+    pub(crate) fn take_records(&mut self, spans: bool, records: &mut Vec<(TraceRecord, Option<SocketAddr>)>) {
+        let first = records.len();
+        records.extend(self.endpoint.drain_trace().map(|record| (record, None)));
+        for (record, peer) in records.get_mut(first..).unwrap_or_default() {
+            let slot = self.slots.get(record.association as usize).and_then(Option::as_deref);
+            let Some(slot) = slot else { continue };
+            *peer = self.peer(slot.id);
+            if let (true, Some(span)) = (spans, &slot.span) {
+                spans::record(span, record);
+            }
+        }
+    }
+
+    /// Adds what some of the associations that live have counted: those in `range` of all places for them. False when there are no
+    /// more.
+    pub(crate) fn add_counted(&self, range: Range<usize>, totals: &mut Totals) -> bool {
+        let Some(slots) = self.slots.get(range.start..range.end.min(self.slots.len())) else { return false };
+        for slot in slots.iter().flatten() {
+            if let Some(association) = self.endpoint.view(slot.id) {
+                totals.add(&association.snapshot());
+            }
+        }
+        range.end < self.slots.len()
     }
 
     /// Nobody can command anything any more, and nothing is left to do.
@@ -246,6 +314,7 @@ impl State {
         }
         self.acceptors.wake(woken);
         self.drainers.wake(woken);
+        self.news.wake(woken);
     }
 
     fn waiters(&mut self, queue: Queue) -> Option<&mut Waiters> {
@@ -255,6 +324,7 @@ impl State {
             Queue::Watchers(id) => self.slot(id).map(|slot| &mut slot.watchers),
             Queue::Acceptors => Some(&mut self.acceptors),
             Queue::Drainers => Some(&mut self.drainers),
+            Queue::News => Some(&mut self.news),
         }
     }
 }

@@ -25,6 +25,8 @@ pub(crate) struct Slot {
     /// Those who wait for the beginning, the end, or an event.
     pub(crate) watchers: Waiters,
     pub(crate) events: Option<Box<Events>>,
+    /// Where somebody listens.
+    pub(crate) span: Option<Box<tracing::Span>>,
 }
 
 /// Events for a user who has asked for them.
@@ -46,6 +48,7 @@ impl Slot {
             writers: Waiters::default(),
             watchers: Waiters::default(),
             events: None,
+            span: None,
         }
     }
 

@@ -187,6 +187,8 @@ impl Socket {
     }
 
     fn send_batch(&self, transmit: &Transmit, batch: &[u8]) -> io::Result<()> {
+        #[cfg(test)]
+        crate::faults::next(self.local)?;
         let source = self.source(transmit.source);
         if transmit.dscp != Dscp::DEFAULT {
             let marked = self

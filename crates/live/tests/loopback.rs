@@ -93,7 +93,10 @@ async fn an_abort_is_told_with_its_reason_after_what_had_arrived() {
         assert_eq!((word.stream, word.into_bytes()), (3, "a word".into()));
         theirs.abort(b"enough");
         let end = ours.recv().await.unwrap_err();
-        assert_eq!(end.to_string(), "the association has ended: the peer aborted the association (User-Initiated Abort): \"enough\"");
+        assert_eq!(
+            end.to_string(),
+            "the association has ended: the peer aborted the association (User-Initiated Abort): \"enough\""
+        );
         assert!(matches!(ours.closed().await, CloseReason::AbortedByPeer { .. }));
         assert_eq!(theirs.closed().await, CloseReason::AbortedLocally);
     })

@@ -129,7 +129,10 @@ fn every_file_of_this_folder_is_run() {
             let name = path.file_stem().unwrap().to_str().unwrap();
             let here = mine.contains(&format!("\nmod {name};\n"));
             let alone = manifest.contains(&format!("name = \"{name}\"\n"));
-            assert!(here != alone, "tests/{name}.rs: list it in tests/all.rs, or as a [[test]] in Cargo.toml");
+            assert!(
+                here != alone,
+                "tests/{name}.rs: list it in tests/all.rs, or as a [[test]] in Cargo.toml"
+            );
         }
     }
 }

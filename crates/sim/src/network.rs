@@ -229,6 +229,7 @@ impl Network {
                 dscp: frame.dscp,
                 ecn: frame.ecn,
                 id: frame.id as u16,
+                way: None,
                 bytes: &frame.bytes,
             };
             capture.packet(now, interface, &packet);

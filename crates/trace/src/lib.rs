@@ -20,6 +20,8 @@
 //! | `bottleneck.rs` | when would a link of this rate have been idle, and how full its queue? |
 //! | `plot.rs` | what does it look like? |
 //! | `report.rs` | results, as JSON has them |
+//! | `write/` | how does a capture become a file? |
+//! | `qlog.rs` | what happened at an end, as qlog has it |
 //!
 //! # The contract
 //!
@@ -32,7 +34,9 @@ pub mod capture;
 pub mod flow;
 pub mod network;
 pub mod packet;
+pub mod qlog;
 pub mod report;
+pub mod write;
 
 mod analysis;
 mod plot;

@@ -1,5 +1,6 @@
 //! `anabranch connect HOST:PORT`: standard input goes to the peer, what comes goes to standard output.
 
+use anabranch_live::Vantage;
 use clap::Args;
 
 use crate::failure::Failure;
@@ -23,10 +24,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let target = arguments.target.resolve()?;
     let runtime = live::runtime()?;
     let done = runtime.block_on(async {
+        arguments.network.recording.begin(Vantage::Client).await?;
         let (endpoint, association) = live::connect(&arguments.network, target, arguments.port).await?;
         live::serve_pipe(&arguments.network, &endpoint, association, &arguments.pipe, AtEnd::ShutDown).await
     });
+    let recorded = arguments.network.recording.finish();
     // A thread may still wait for standard input.
     runtime.shutdown_background();
-    done
+    done.and(recorded)
 }

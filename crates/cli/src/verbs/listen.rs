@@ -1,12 +1,11 @@
 //! `anabranch listen PORT`: waits for an association, and is the other end of `anabranch connect`.
 
-use std::io::Write;
-
-use anabranch_live::{Association, Closed, Endpoint, Message, in_words};
+use anabranch_live::{Association, Closed, Endpoint, Message, Vantage, in_words};
 use clap::Args;
 
 use crate::failure::Failure;
 use crate::live::{self, AtEnd, NetworkOptions, PipeOptions};
+use crate::serving::{self, Interrupts};
 
 /// Where to wait, and what to do with who comes.
 #[derive(Args, Debug)]
@@ -29,26 +28,38 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let runtime = live::runtime()?;
     let done = runtime.block_on(async {
+        arguments.network.recording.begin(Vantage::Server).await?;
+        // Who says that it listens can be interrupted.
+        let interrupts = Interrupts::new()?;
         let endpoint = arguments.network.listening(arguments.port)?;
         arguments.network.tell(|| {
             let at: Vec<String> = endpoint.local_addresses().iter().map(ToString::to_string).collect();
             format!("SCTP port {} on UDP {}", endpoint.port(), at.join(", "))
         });
         if arguments.echo {
-            echo_all(arguments, &endpoint).await
+            echo_all(arguments, &endpoint, interrupts).await
         } else {
-            pipe_one(arguments, &endpoint).await
+            pipe_one(arguments, &endpoint, interrupts).await
         }
     });
+    let recorded = arguments.network.recording.finish();
     // A thread may still wait for standard input.
     runtime.shutdown_background();
-    done
+    done.and(recorded)
 }
 
 /// The first who comes is served; others are refused.
-async fn pipe_one(arguments: &Arguments, endpoint: &Endpoint) -> Result<(), Failure> {
+async fn pipe_one(
+    arguments: &Arguments,
+    endpoint: &Endpoint,
+    mut interrupts: Interrupts,
+) -> Result<(), Failure> {
     let association = loop {
-        let Some(incoming) = endpoint.accept().await else {
+        let incoming = tokio::select! {
+            incoming = endpoint.accept() => incoming,
+            code = interrupts.next() => return Err(Failure { code, message: "interrupted".to_owned() }),
+        };
+        let Some(incoming) = incoming else {
             return Err(Failure::failed("the endpoint has ended"));
         };
         // Who has given up meanwhile leaves the place to the next.
@@ -60,17 +71,12 @@ async fn pipe_one(arguments: &Arguments, endpoint: &Endpoint) -> Result<(), Fail
     live::serve_pipe(&arguments.network, endpoint, association, &arguments.pipe, AtEnd::ShutDownIfSent).await
 }
 
-async fn echo_all(arguments: &Arguments, endpoint: &Endpoint) -> Result<(), Failure> {
-    let mut left = arguments.count.unwrap_or(usize::MAX);
-    let mut running = tokio::task::JoinSet::new();
-    while left > 0 {
-        let Some(incoming) = endpoint.accept().await else { break };
-        let Ok(association) = incoming.accept() else { continue };
-        left -= 1;
-        arguments.network.tell(|| format!("{} is here", live::name(&association)));
+async fn echo_all(arguments: &Arguments, endpoint: &Endpoint, interrupts: Interrupts) -> Result<(), Failure> {
+    serving::serve_all(endpoint, interrupts, arguments.count, |association| {
         let network = arguments.network.clone();
         let send_only = arguments.pipe.send_only;
-        running.spawn(async move {
+        async move {
+            network.tell(|| format!("{} is here", live::name(&association)));
             let watcher = network.watch(&association);
             let ended = if send_only { swallow(&association).await } else { echo(&association).await };
             let reason = match ended {
@@ -82,22 +88,9 @@ async fn echo_all(arguments: &Arguments, endpoint: &Endpoint) -> Result<(), Fail
             }
             network.tell(|| format!("{}: {}", live::name(&association), in_words(&reason)));
             network.write_stats(&association)
-        });
-        while let Some(done) = running.try_join_next() {
-            report(done.ok());
         }
-    }
-    while let Some(done) = running.join_next().await {
-        report(done.ok());
-    }
-    endpoint.close(std::time::Duration::from_secs(1)).await;
-    Ok(())
-}
-
-fn report(done: Option<Result<(), Failure>>) {
-    if let Some(Err(failure)) = done {
-        let _ = writeln!(std::io::stderr().lock(), "anabranch: {}", failure.message);
-    }
+    })
+    .await
 }
 
 async fn echo(association: &Association) -> Result<(), Closed> {

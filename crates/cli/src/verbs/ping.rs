@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::Duration;
 
-use anabranch_live::Association;
+use anabranch_live::{Association, Vantage};
 use clap::Args;
 use serde_json::json;
 
@@ -38,7 +38,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if !seconds(arguments.interval) || !seconds(arguments.wait) {
         return Err(Failure::wrong("--interval and --wait are 0 to 86400 seconds"));
     }
-    live::runtime()?.block_on(async {
+    let runtime = live::runtime()?;
+    let done = runtime.block_on(async {
+        arguments.network.recording.begin(Vantage::Client).await?;
         let watch = Stopwatch::start();
         let (endpoint, association) = live::connect(&arguments.network, target, 0).await?;
         let handshake = watch.seconds();
@@ -75,7 +77,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             return Err(Failure::failed("a heartbeat was not answered"));
         }
         Ok(())
-    })
+    });
+    done.and(arguments.network.recording.finish())
 }
 
 fn say(what: &str) -> Result<(), Failure> {
@@ -84,20 +87,18 @@ fn say(what: &str) -> Result<(), Failure> {
 
 /// Seconds until a HEARTBEAT is answered.
 async fn heartbeat(association: &Association, patience: f64) -> Result<Option<f64>, Failure> {
-    let answers = || association.snapshot().map_or(0, |all| all.control.received.heartbeat_ack);
-    let (before, watch) = (answers(), Stopwatch::start());
+    let before = association.snapshot().map_or(0, |all| all.control.received.heartbeat_ack);
+    let watch = Stopwatch::start();
     let address = association.remote().map(|remote| remote.ip());
     let asked =
         association.command(|association, now| address.map(|to| association.request_heartbeat(now, to)));
     if let Some(Some(Err(error))) = asked {
         return Err(Failure::failed(error));
     }
-    while watch.seconds() < patience {
-        if answers() > before {
-            return Ok(Some(watch.seconds()));
-        }
-        // A timer of the runtime is a millisecond at least.
-        tokio::task::yield_now().await;
+    let answered = association
+        .until(|association| (association.snapshot().control.received.heartbeat_ack > before).then_some(()));
+    match tokio::time::timeout(Duration::from_secs_f64(patience), answered).await {
+        Ok(Some(())) => Ok(Some(watch.seconds())),
+        _ => Ok(None),
     }
-    Ok(None)
 }

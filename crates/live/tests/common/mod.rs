@@ -67,6 +67,9 @@ pub struct Relay {
     pub marks: Arc<Mutex<Vec<u8>>>,
     /// Of 100 packets so many are lost, every one in turn the same.
     pub lost_percent: Arc<AtomicUsize>,
+    /// Of 100 packets so many come twice, and so many behind the next one.
+    pub twice_percent: Arc<AtomicUsize>,
+    pub late_percent: Arc<AtomicUsize>,
     over: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -85,15 +88,20 @@ impl Relay {
         let cut = Arc::new(AtomicBool::new(false));
         let over = Arc::new(AtomicBool::new(false));
         let marks = Arc::new(Mutex::new(Vec::new()));
-        let lost_percent = Arc::new(AtomicUsize::new(0));
+        let [lost_percent, twice_percent, late_percent] = [(); 3].map(|()| Arc::new(AtomicUsize::new(0)));
+        let faults = || Faults {
+            lost: lost_percent.clone(),
+            twice: twice_percent.clone(),
+            late: late_percent.clone(),
+            ..Faults::default()
+        };
         let client: Arc<Mutex<Option<SocketAddr>>> = Arc::default();
         let mut threads = Vec::new();
         {
             let (front, back) = (front.try_clone().unwrap(), back.try_clone().unwrap());
             let (cut, over, marks, client) = (cut.clone(), over.clone(), marks.clone(), client.clone());
-            let lost_percent = lost_percent.clone();
+            let mut faults = faults();
             threads.push(std::thread::spawn(move || {
-                let mut lottery = Lottery::default();
                 while !over.load(Ordering::Relaxed) {
                     let mut packet = [0; 2048];
                     let Some((len, from, mark)) = receive(&front, &mut packet) else { continue };
@@ -101,27 +109,26 @@ impl Relay {
                     if len > 1000 {
                         marks.lock().unwrap().push(mark);
                     }
-                    if !cut.load(Ordering::Relaxed) && !lottery.loses(&lost_percent) {
-                        let _ = back.send(&packet[..len]);
+                    if !cut.load(Ordering::Relaxed) {
+                        faults.pass(&packet[..len], |packet| drop(back.send(packet)));
                     }
                 }
             }));
         }
         {
-            let (cut, over, lost_percent) = (cut.clone(), over.clone(), lost_percent.clone());
+            let (cut, over, mut faults) = (cut.clone(), over.clone(), faults());
             threads.push(std::thread::spawn(move || {
-                let mut lottery = Lottery::default();
                 while !over.load(Ordering::Relaxed) {
                     let mut packet = [0; 2048];
                     let Ok(len) = back.recv(&mut packet) else { continue };
                     let to = *client.lock().unwrap();
-                    if !cut.load(Ordering::Relaxed) && !lottery.loses(&lost_percent) {
-                        let _ = front.send_to(&packet[..len], to.unwrap());
+                    if !cut.load(Ordering::Relaxed) {
+                        faults.pass(&packet[..len], |packet| drop(front.send_to(packet, to.unwrap())));
                     }
                 }
             }));
         }
-        Self { at, cut, marks, lost_percent, over, threads }
+        Self { at, cut, marks, lost_percent, twice_percent, late_percent, over, threads }
     }
 }
 
@@ -134,12 +141,41 @@ impl Drop for Relay {
     }
 }
 
-/// The same packets of every run are lost.
+/// What becomes of packets; the same of every run.
+#[derive(Default)]
+struct Faults {
+    lost: Arc<AtomicUsize>,
+    twice: Arc<AtomicUsize>,
+    late: Arc<AtomicUsize>,
+    lottery: Lottery,
+    /// Waits for the next one.
+    held: Option<Vec<u8>>,
+}
+
+impl Faults {
+    fn pass(&mut self, packet: &[u8], send: impl Fn(&[u8])) {
+        if self.lottery.hits(&self.lost) {
+            return;
+        }
+        if self.late.load(Ordering::Relaxed) > 0 && self.held.is_none() && self.lottery.hits(&self.late) {
+            self.held = Some(packet.to_vec());
+            return;
+        }
+        send(packet);
+        if self.twice.load(Ordering::Relaxed) > 0 && self.lottery.hits(&self.twice) {
+            send(packet);
+        }
+        if let Some(held) = self.held.take() {
+            send(&held);
+        }
+    }
+}
+
 #[derive(Default)]
 struct Lottery(u32);
 
 impl Lottery {
-    fn loses(&mut self, percent: &AtomicUsize) -> bool {
+    fn hits(&mut self, percent: &AtomicUsize) -> bool {
         self.0 = self.0.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         (self.0 >> 16) as usize % 100 < percent.load(Ordering::Relaxed)
     }

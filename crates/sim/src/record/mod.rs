@@ -1,6 +1,5 @@
 //! What a run keeps besides its summary.
 
-mod capture;
 mod columns;
 mod end_series;
 mod link_series;
@@ -8,8 +7,8 @@ mod recorder;
 mod shares;
 mod ticks;
 
-pub(crate) use capture::{Capture, Interface, Packet};
-pub use capture::{CaptureFile, CaptureFormat};
+pub(crate) use anabranch_trace::write::{Capture, Interface, Packet};
+pub use anabranch_trace::write::{CaptureFile, CaptureFormat};
 pub use columns::Columns;
 pub(crate) use end_series::EndSeries;
 pub(crate) use link_series::LinkSeries;

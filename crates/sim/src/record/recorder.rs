@@ -2,8 +2,8 @@
 
 use anabranch_base::{Instant, RetransmitReason, TraceEvent, TraceRecord};
 use anabranch_link::{DropReason, Dropped, Frame};
+use anabranch_trace::write::Capture;
 
-use super::capture::Capture;
 use super::columns::{Columns, Reason, Row};
 use crate::scenario::{EventKind, Record};
 

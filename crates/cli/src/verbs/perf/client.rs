@@ -1,18 +1,21 @@
 //! The client: sends as fast as it may, tells each interval, and at the end what both sides have counted.
 
+use std::future::Future;
 use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use anabranch_live::{Association, ENCAPSULATION_PORT, Endpoint, Message};
+use anabranch_live::{Association, ENCAPSULATION_PORT, Endpoint, Message, Vantage};
 use anabranch_sctp::Dscp;
 use bytes::Bytes;
 use clap::Args;
 use serde_json::{Value, json};
 
 use super::common::{PORT, Stopwatch, cpu_seconds, kind};
+use super::units::{self, Format};
 use crate::failure::Failure;
 use crate::live::{self, NetworkOptions};
+use crate::serving::Interrupts;
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
@@ -25,6 +28,9 @@ pub(crate) struct Arguments {
     /// Seconds to send for
     #[arg(short, long, value_name = "SECONDS", default_value_t = 10.0)]
     time: f64,
+    /// Send so much in all, such as 100M, instead of for a time
+    #[arg(short = 'n', long, value_name = "SIZE", conflicts_with = "time", value_parser = units::size)]
+    bytes: Option<u64>,
     /// Seconds between lines
     #[arg(short, long, value_name = "SECONDS", default_value_t = 1.0)]
     interval: f64,
@@ -32,7 +38,7 @@ pub(crate) struct Arguments {
     #[arg(short = 'P', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
     parallel: u16,
     /// Size of messages
-    #[arg(short, long, value_name = "SIZE", default_value = "16 KiB", value_parser = live::size)]
+    #[arg(short, long, visible_short_alias = 'l', visible_alias = "length", value_name = "SIZE", default_value = "16 KiB", value_parser = message_size)]
     message: usize,
     /// Streams to send on by turns; with --dscp the first streams have code points of their own
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
@@ -40,9 +46,12 @@ pub(crate) struct Arguments {
     /// Code point of a stream, as STREAM=DSCP; a subflow of its own. May be given more than once
     #[arg(long, value_name = "STREAM=DSCP", value_parser = marked)]
     dscp: Vec<(u16, u8)>,
-    /// Bytes a second and association at most, such as 1 MB; as fast as it goes otherwise
-    #[arg(short, long, value_name = "SIZE", value_parser = live::size)]
-    bandwidth: Option<usize>,
+    /// Bits a second and association at most, such as 10M; with a unit of bytes (1 MB) bytes a second; as fast as it goes otherwise
+    #[arg(short, long, value_name = "RATE", value_parser = units::rate)]
+    bandwidth: Option<u64>,
+    /// Unit of rates: k, m, g bits (powers of 1,000), K, M, G bytes a second (powers of 1,024)
+    #[arg(short, long, value_name = "UNIT", value_parser = units::format)]
+    format: Option<Format>,
     /// The server sends
     #[arg(short = 'R', long)]
     reverse: bool,
@@ -51,6 +60,14 @@ pub(crate) struct Arguments {
     json: bool,
     #[command(flatten)]
     network: NetworkOptions,
+}
+
+fn message_size(text: &str) -> Result<usize, String> {
+    let bytes = units::size(text)?;
+    usize::try_from(bytes)
+        .ok()
+        .filter(|size| *size > 0)
+        .ok_or_else(|| "a message has a byte at least".to_owned())
 }
 
 fn marked(text: &str) -> Result<(u16, u8), String> {
@@ -115,6 +132,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let runtime = live::runtime()?;
     let measured = runtime.block_on(async {
+        arguments.network.recording.begin(Vantage::Client).await?;
         let mut flows = Vec::new();
         let mut begun = Vec::new();
         for _ in 0..arguments.parallel {
@@ -125,12 +143,47 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
         measure(arguments, flows, &begun).await
     });
+    let recorded = arguments.network.recording.finish();
     runtime.shutdown_background();
-    let text = measured?;
-    std::io::stdout().lock().write_all(text.as_bytes()).map_err(|error| Failure::printing(&error))
+    let (text, interrupted) = measured?;
+    std::io::stdout().lock().write_all(text.as_bytes()).map_err(|error| Failure::printing(&error))?;
+    match interrupted {
+        Some(code) => Err(Failure { code, message: "interrupted".to_owned() }),
+        None => recorded,
+    }
 }
 
-async fn measure(arguments: &Arguments, flows: Vec<Flow>, begun: &[f64]) -> Result<String, Failure> {
+/// What one sender is to do.
+#[derive(Clone, Copy, Debug)]
+struct Work {
+    /// Seconds; endless where bytes are given.
+    time: f64,
+    bytes: Option<u64>,
+    message: usize,
+    streams: u16,
+    /// Bytes a second.
+    bandwidth: Option<f64>,
+}
+
+impl Work {
+    fn new(arguments: &Arguments) -> Self {
+        Self {
+            time: if arguments.bytes.is_some() { f64::INFINITY } else { arguments.time },
+            bytes: arguments.bytes.map(|bytes| bytes.div_ceil(u64::from(arguments.parallel))),
+            message: arguments.message,
+            streams: arguments.on_streams,
+            bandwidth: arguments.bandwidth.map(|bits| bits as f64 / 8.0),
+        }
+    }
+}
+
+/// Answers what is to be printed, and the exit code where Ctrl-C has ended it.
+async fn measure(
+    arguments: &Arguments,
+    flows: Vec<Flow>,
+    begun: &[f64],
+) -> Result<(String, Option<u8>), Failure> {
+    let (work, mut interrupts) = (Work::new(arguments), Interrupts::new()?);
     let (watch, cpu) = (Stopwatch::start(), cpu_seconds());
     for flow in &flows {
         for (stream, mark) in &arguments.dscp {
@@ -143,45 +196,84 @@ async fn measure(arguments: &Arguments, flows: Vec<Flow>, begun: &[f64]) -> Resu
         }
         tokio::spawn(read(flow.association.clone(), watch, Arc::clone(&flow.received)));
     }
-    let mut senders = tokio::task::JoinSet::new();
+    let (mut senders, mut probes) = (tokio::task::JoinSet::new(), tokio::task::JoinSet::new());
     for flow in &flows {
         let (association, message) = (flow.association.clone(), arguments.message);
         if arguments.reverse {
             let ask = Message { ppid: kind::REVERSE, ..Message::new(0, message.to_string().into()) };
             association.send(ask).await.map_err(Failure::failed)?;
         } else {
-            let (time, streams, bandwidth) = (arguments.time, arguments.on_streams, arguments.bandwidth);
-            senders.spawn(async move { send(association, watch, time, message, streams, bandwidth).await });
+            senders.spawn(send(association, watch, work));
         }
         let last = arguments.on_streams - 1;
-        tokio::spawn(probe(flow.association.clone(), last, watch, arguments.time));
+        probes.spawn(probe(flow.association.clone(), last, watch));
     }
-    let intervals = tell_intervals(arguments, &flows, watch).await?;
-    while let Some(done) = senders.join_next().await {
-        if let Ok(Err(error)) = done {
-            return Err(Failure::failed(error));
+    let mut intervals = Vec::new();
+    let interrupted = tokio::select! {
+        told = tell_intervals(arguments, &flows, watch, ended(work, &flows, arguments.reverse, watch, senders), &mut intervals) => {
+            told?;
+            None
         }
+        code = interrupts.next() => Some(code),
+    };
+    probes.abort_all();
+    // Who is interrupted wants to see what was measured so far, and not to wait for the rest.
+    let patience = if interrupted.is_some() { 2.0 } else { 60.0 };
+    let text = finish(arguments, &flows, begun, intervals, (watch, cpu), patience).await?;
+    Ok((text, interrupted))
+}
+
+/// Waits until everything was sent, or has come, that was to be.
+async fn ended(
+    work: Work,
+    flows: &[Flow],
+    reverse: bool,
+    watch: Stopwatch,
+    mut senders: tokio::task::JoinSet<Result<(), anabranch_live::SendError>>,
+) -> Result<(), Failure> {
+    let all = async {
+        while let Some(done) = senders.join_next().await {
+            if let Ok(Err(error)) = done {
+                return Err(Failure::failed(error));
+            }
+        }
+        if let (true, Some(bytes)) = (reverse, work.bytes) {
+            for flow in flows {
+                let came = |association: &anabranch_sctp::Association| {
+                    (association.snapshot().stats.payload_bytes_received_new >= bytes).then_some(())
+                };
+                flow.association.until(came).await;
+            }
+        }
+        Ok(())
+    };
+    if work.bytes.is_some() {
+        return all.await;
     }
-    finish(arguments, &flows, begun, intervals, watch, cpu).await
+    let left = Duration::from_secs_f64((work.time - watch.seconds()).max(0.0));
+    if reverse {
+        tokio::time::sleep(left).await;
+        return Ok(());
+    }
+    // A sender that waits for room when the time is over has what it may send in its buffer.
+    all.await
 }
 
 async fn send(
     association: Association,
     watch: Stopwatch,
-    time: f64,
-    size: usize,
-    streams: u16,
-    bandwidth: Option<usize>,
+    work: Work,
 ) -> Result<(), anabranch_live::SendError> {
+    let Work { time, bytes, message: size, streams, bandwidth } = work;
     let payload = Bytes::from(vec![0xa5; size]);
-    let (mut stream, mut sent) = (0, 0usize);
+    let (mut stream, mut sent) = (0, 0u64);
     loop {
         let now = watch.seconds();
         if now >= time {
             return Ok(());
         }
         if let Some(bandwidth) = bandwidth {
-            let due = sent as f64 / bandwidth as f64;
+            let due = sent as f64 / bandwidth;
             if due > now {
                 tokio::time::sleep(Duration::from_secs_f64((due - now).min(time))).await;
                 continue;
@@ -189,16 +281,22 @@ async fn send(
         }
         // The clock is asked once for many small messages.
         for _ in 0..(65_536 / size).clamp(1, 64) {
-            association.send(Message { ppid: kind::DATA, ..Message::new(stream, payload.clone()) }).await?;
-            sent += size;
+            let left = bytes.map_or(u64::MAX, |bytes| bytes - sent);
+            if left == 0 {
+                return Ok(());
+            }
+            let size = size.min(usize::try_from(left).unwrap_or(size));
+            let payload = payload.slice(..size);
+            association.send(Message { ppid: kind::DATA, ..Message::new(stream, payload) }).await?;
+            sent += size as u64;
             stream = (stream + 1) % streams;
         }
     }
 }
 
 /// Sends a small message every 10 ms that comes back, with the time in it.
-async fn probe(association: Association, stream: u16, watch: Stopwatch, time: f64) {
-    while watch.seconds() < time {
+async fn probe(association: Association, stream: u16, watch: Stopwatch) {
+    loop {
         let now = watch.time().as_nanos().to_be_bytes();
         let message = Message { ppid: kind::ECHO, ..Message::new(stream, Bytes::copy_from_slice(&now)) };
         if association.send(message).await.is_err() {
@@ -247,13 +345,22 @@ async fn tell_intervals(
     arguments: &Arguments,
     flows: &[Flow],
     watch: Stopwatch,
-) -> Result<Vec<Value>, Failure> {
-    let mut intervals = Vec::new();
+    ended: impl Future<Output = Result<(), Failure>>,
+    intervals: &mut Vec<Value>,
+) -> Result<(), Failure> {
+    let mut ended = std::pin::pin!(ended);
     let (mut from, mut next) = (0.0, arguments.interval);
     let mut before: Vec<(u64, u64)> = flows.iter().map(|_| (0, 0)).collect();
-    while from < arguments.time {
-        let left = next.min(arguments.time) - watch.seconds();
-        tokio::time::sleep(Duration::from_secs_f64(left.max(0.0))).await;
+    let mut over = false;
+    while !over {
+        let left = next - watch.seconds();
+        // What is left at the end is no interval of its own if it is next to nothing.
+        let last = arguments.bytes.is_none() && arguments.time - next < arguments.interval / 20.0;
+        over = tokio::select! {
+            biased;
+            done = &mut ended => done.map(|()| true)?,
+            () = tokio::time::sleep(Duration::from_secs_f64(left.max(0.0))), if !last => false,
+        };
         let to = watch.seconds();
         let mut lines = Vec::new();
         for (number, (flow, before)) in flows.iter().zip(&mut before).enumerate() {
@@ -262,34 +369,42 @@ async fn tell_intervals(
             *before = now;
         }
         if !arguments.json {
-            say_lines(&lines)?;
+            say_lines(&lines, arguments.format)?;
         }
         let bytes: u64 = lines.iter().filter_map(|line| line["bytes"].as_u64()).sum();
         let rate = bytes as f64 * 8.0 / (to - from).max(1e-9);
+        if !arguments.json && flows.len() > 1 {
+            let (amount, rate) = (live::amount(bytes as f64), units::rate_in_words(rate, arguments.format));
+            say(&format!("[SUM] {from:>6.2}-{to:<6.2} s  {amount:>10}  {rate:>12}\n"))?;
+        }
         intervals.push(json!({
             "associations": lines,
             "sum": { "start": from, "end": to, "seconds": to - from, "bytes": bytes, "bits_per_second": rate },
         }));
         (from, next) = (to, next + arguments.interval);
     }
-    Ok(intervals)
+    Ok(())
 }
 
-fn say_lines(lines: &[Value]) -> Result<(), Failure> {
+fn say(text: &str) -> Result<(), Failure> {
+    std::io::stdout().lock().write_all(text.as_bytes()).map_err(|error| Failure::printing(&error))
+}
+
+fn say_lines(lines: &[Value], format: Option<Format>) -> Result<(), Failure> {
     let mut text = String::new();
     for line in lines {
         text.push_str(&format!(
             "[{:>3}] {:>6.2}-{:<6.2} s  {:>10}  {:>12}  retr {:>5}  cwnd {}\n",
-            line["association"],
+            line["association"].as_u64().unwrap_or(0),
             line["start"].as_f64().unwrap_or(0.0),
             line["end"].as_f64().unwrap_or(0.0),
             live::amount(line["bytes"].as_f64().unwrap_or(0.0)),
-            live::rate(line["bits_per_second"].as_f64().unwrap_or(0.0)),
-            line["retransmits"],
+            units::rate_in_words(line["bits_per_second"].as_f64().unwrap_or(0.0), format),
+            line["retransmits"].as_u64().unwrap_or(0),
             live::amount(line["cwnd"].as_f64().unwrap_or(0.0)),
         ));
     }
-    std::io::stdout().lock().write_all(text.as_bytes()).map_err(|error| Failure::printing(&error))
+    say(&text)
 }
 
 /// Waits until all has arrived, asks the server what it has counted, and tells all.
@@ -298,23 +413,28 @@ async fn finish(
     flows: &[Flow],
     begun: &[f64],
     intervals: Vec<Value>,
-    watch: Stopwatch,
-    cpu: f64,
+    (watch, cpu): (Stopwatch, f64),
+    patience: f64,
 ) -> Result<String, Failure> {
-    let patience = watch.seconds() + 60.0;
-    for flow in flows {
-        let dry =
-            || flow.association.command(|association, _| association.buffered_bytes(None)).unwrap_or(0) == 0;
-        while !dry() && watch.seconds() < patience {
-            tokio::time::sleep(Duration::from_millis(1)).await;
+    let ends = async {
+        for flow in flows {
+            let dry = |core: &anabranch_sctp::Association| {
+                let stats = core.snapshot().stats;
+                (stats.queued_bytes + stats.flight == 0).then_some(())
+            };
+            flow.association.until(dry).await;
+            let end = Message { ppid: kind::END, ..Message::new(0, Bytes::from_static(b"end")) };
+            flow.association.send(end).await.map_err(Failure::failed)?;
         }
-        let end = Message { ppid: kind::END, ..Message::new(0, Bytes::from_static(b"end")) };
-        flow.association.send(end).await.map_err(Failure::failed)?;
-    }
-    for flow in flows {
-        while flow.received().server.is_none() && watch.seconds() < patience {
-            tokio::time::sleep(Duration::from_millis(1)).await;
+        for flow in flows {
+            while flow.received().server.is_none() {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
         }
+        Ok::<(), Failure>(())
+    };
+    if let Ok(done) = tokio::time::timeout(Duration::from_secs_f64(patience), ends).await {
+        done?;
     }
     let (seconds, cpu) = (watch.seconds(), cpu_seconds() - cpu);
     let sent: u64 = flows.iter().map(|flow| flow.bytes(arguments.reverse)).sum();
@@ -353,7 +473,7 @@ async fn finish(
     Ok(format!(
         "sent {} in {seconds:.2} s, {}; arrived {}\nhandshake {}; message there and back: median {}, 90 % {}, 99 % {}, longest {}\nCPU {cpu:.2} s here, {remote_cpu:.2} s there: {per_byte:.2} ns a byte\n",
         live::amount(sent as f64),
-        live::rate(sent as f64 * 8.0 / seconds),
+        units::rate_in_words(sent as f64 * 8.0 / seconds, arguments.format),
         live::amount(arrived),
         ms(begun.first().copied()),
         ms(part(50)),

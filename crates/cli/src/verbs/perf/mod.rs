@@ -3,6 +3,7 @@
 mod client;
 mod common;
 mod server;
+mod units;
 
 use clap::{Args, Subcommand};
 

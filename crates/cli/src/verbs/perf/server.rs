@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use anabranch_live::{Association, Closed, Message, in_words};
+use anabranch_live::{Association, Closed, Message, Vantage, in_words};
 use bytes::Bytes;
 use clap::Args;
 use serde_json::json;
@@ -10,6 +10,7 @@ use serde_json::json;
 use super::common::{PORT, Stopwatch, cpu_seconds, kind};
 use crate::failure::Failure;
 use crate::live::{self, NetworkOptions};
+use crate::serving::{self, Interrupts};
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
@@ -24,32 +25,28 @@ pub(crate) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    live::runtime()?.block_on(async {
+    let runtime = live::runtime()?;
+    let done = runtime.block_on(async {
+        arguments.network.recording.begin(Vantage::Server).await?;
+        let interrupts = Interrupts::new()?;
         let endpoint = arguments.network.listening(arguments.port)?;
         let at: Vec<String> = endpoint.local_addresses().iter().map(ToString::to_string).collect();
         say(&format!("listening on SCTP port {}, UDP {}", endpoint.port(), at.join(", ")));
-        let mut left = arguments.count.unwrap_or(usize::MAX);
-        let mut running = tokio::task::JoinSet::new();
-        while left > 0 {
-            let Some(incoming) = endpoint.accept().await else { break };
-            let Ok(association) = incoming.accept() else { continue };
-            left -= 1;
+        serving::serve_all(&endpoint, interrupts, arguments.count, |association| {
             let network = arguments.network.clone();
-            running.spawn(async move {
+            async move {
                 let name = live::name(&association);
                 say(&format!("{name}: begins"));
                 let _watcher = network.watch(&association);
                 let (bytes, seconds, reason) = serve(&association).await;
                 let rate = live::rate(bytes as f64 * 8.0 / seconds.max(1e-9));
                 say(&format!("{name}: {} in {seconds:.2} s, {rate}; {reason}", live::amount(bytes as f64)));
-                let _ = network.write_stats(&association);
-            });
-            while running.try_join_next().is_some() {}
-        }
-        while running.join_next().await.is_some() {}
-        endpoint.close(std::time::Duration::from_secs(1)).await;
-        Ok(())
-    })
+                network.write_stats(&association)
+            }
+        })
+        .await
+    });
+    done.and(arguments.network.recording.finish())
 }
 
 fn say(what: &str) {

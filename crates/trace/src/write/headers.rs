@@ -4,22 +4,24 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use anabranch_base::Ecn;
 
-use super::packet::{Interface, Packet};
+use super::packet::{Interface, Packet, Way};
 
 const UDP: u8 = 17;
 
 /// IEEE 802.3, 3.1: destination, source, type. Addresses are locally administered ones with the number of the node:
 /// `02:00` and four bytes.
-pub(super) fn ethernet(out: &mut Vec<u8>, interface: &Interface, ipv4: bool) {
-    for node in [interface.to, interface.from] {
+pub(super) fn ethernet(out: &mut Vec<u8>, interface: &Interface, packet: &Packet<'_>) {
+    let far_near = [interface.to, interface.from];
+    let nodes = if packet.way == Some(Way::In) { [interface.from, interface.to] } else { far_near };
+    for node in nodes {
         out.extend([2, 0]);
         out.extend(node.to_be_bytes());
     }
-    out.extend(if ipv4 { 0x0800_u16 } else { 0x86dd }.to_be_bytes());
+    out.extend(if is_ipv4(packet) { 0x0800_u16 } else { 0x86dd }.to_be_bytes());
 }
 
 /// Whether the packet has an IPv4 header.
-pub(super) const fn is_ipv4(packet: &Packet<'_>) -> bool {
+const fn is_ipv4(packet: &Packet<'_>) -> bool {
     packet.source.is_ipv4() && packet.destination.is_ipv4()
 }
 

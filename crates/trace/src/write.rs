@@ -1,6 +1,7 @@
-//! Captures: packets as they enter the recorded links, with headers made for them, written as they come.
+//! Captures in the making: packets with headers made for them, written as they come. The simulator records packets as they enter its
+//! links; an endpoint on real sockets what it sends and receives.
 //!
-//! pcapng (draft-ietf-opsawg-pcapng) has one section, one interface for each recorded link, and a packet block for each
+//! pcapng (draft-ietf-opsawg-pcapng) has one section, one interface for each recorded link (or socket), and a packet block for each
 //! packet. pcap (draft-ietf-opsawg-pcap) knows no interfaces: the packets of all recorded links stand in one list.
 //! Every interface is an Ethernet: libpcap refuses a file whose interfaces differ, has its own idea of which numbers
 //! are equal (raw IP is not), and older programs know no other link type for both versions of IP.
@@ -12,14 +13,18 @@ use std::fmt;
 use std::io::Write;
 
 use anabranch_base::Instant;
-pub(crate) use packet::{Interface, Packet};
+pub use packet::{Interface, Packet, Way};
 
 const LINKTYPE_ETHERNET: u16 = 1;
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE_DESCRIPTION: u32 = 1;
+const INTERFACE_STATISTICS: u32 = 5;
 const ENHANCED_PACKET: u32 = 6;
 const OPTION_END: u16 = 0;
 const OPTION_IF_NAME: u16 = 2;
+const OPTION_PACKET_FLAGS: u16 = 2;
+const OPTION_STATISTICS_RECEIVED: u16 = 4;
+const OPTION_STATISTICS_DROPPED: u16 = 5;
 const OPTION_IF_SPEED: u16 = 8;
 const OPTION_IF_TSRESOL: u16 = 9;
 /// pcap with time stamps in nanoseconds.
@@ -68,7 +73,7 @@ enum Sink {
 }
 
 /// A capture in the making.
-pub(crate) struct Capture {
+pub struct Capture {
     format: CaptureFormat,
     interfaces: Vec<Interface>,
     /// Bytes of a packet that are kept, without the Ethernet header; `None`: all.
@@ -92,7 +97,8 @@ impl fmt::Debug for Capture {
 impl Capture {
     /// A capture on these interfaces; a packet names its interface by its place in this list. Without a file it is a
     /// pcapng file in memory.
-    pub(crate) fn new(interfaces: Vec<Interface>, snaplen: Option<u32>, file: Option<CaptureFile>) -> Self {
+    #[must_use]
+    pub fn new(interfaces: Vec<Interface>, snaplen: Option<u32>, file: Option<CaptureFile>) -> Self {
         let (format, sink) = match file {
             Some(file) => (file.format, Sink::Stream(file.out)),
             None => (CaptureFormat::Pcapng, Sink::Memory(Vec::new())),
@@ -143,7 +149,7 @@ impl Capture {
     }
 
     /// Adds a packet.
-    pub(crate) fn packet(&mut self, now: Instant, interface: u32, packet: &Packet<'_>) {
+    pub fn packet(&mut self, now: Instant, interface: u32, packet: &Packet<'_>) {
         let Some(link) = self.interfaces.get(interface as usize) else { return };
         if self.failed.is_some() {
             return;
@@ -155,7 +161,7 @@ impl Capture {
             let length_at = out.len();
             out.extend([0; 8]);
             let start = out.len();
-            headers::ethernet(out, link, headers::is_ipv4(packet));
+            headers::ethernet(out, link, packet);
             headers::datagram(out, packet);
             let original = out.len() - start;
             if let Some(snaplen) = snaplen {
@@ -176,6 +182,10 @@ impl Capture {
                 out.extend((at as u32).to_le_bytes());
                 let start = frame(out);
                 pad(out, start);
+                if let Some(way) = packet.way {
+                    option(out, OPTION_PACKET_FLAGS, &way.flags().to_le_bytes());
+                    option(out, OPTION_END, &[]);
+                }
             }),
             CaptureFormat::Pcap => {
                 self.block.extend(((at / 1_000_000_000) as u32).to_le_bytes());
@@ -183,6 +193,23 @@ impl Capture {
                 frame(&mut self.block);
             }
         }
+        self.write();
+    }
+
+    /// Says at the end how many packets an interface has seen, and how many of them are not in the file. pcap has no place for that.
+    pub fn statistics(&mut self, now: Instant, interface: u32, seen: u64, dropped: u64) {
+        if self.format == CaptureFormat::Pcap || self.failed.is_some() {
+            return;
+        }
+        let at = now.as_nanos();
+        block(&mut self.block, INTERFACE_STATISTICS, |out| {
+            out.extend(interface.to_le_bytes());
+            out.extend(((at >> 32) as u32).to_le_bytes());
+            out.extend((at as u32).to_le_bytes());
+            option(out, OPTION_STATISTICS_RECEIVED, &seen.to_le_bytes());
+            option(out, OPTION_STATISTICS_DROPPED, &dropped.to_le_bytes());
+            option(out, OPTION_END, &[]);
+        });
         self.write();
     }
 
@@ -200,7 +227,8 @@ impl Capture {
     }
 
     /// Why nothing more can be written.
-    pub(crate) fn failure(&self) -> Option<&str> {
+    #[must_use]
+    pub fn failure(&self) -> Option<&str> {
         self.failed.as_deref()
     }
 
@@ -208,7 +236,7 @@ impl Capture {
     ///
     /// # Errors
     /// When it could not be written.
-    pub(crate) fn finish(self) -> Result<Option<Vec<u8>>, String> {
+    pub fn finish(self) -> Result<Option<Vec<u8>>, String> {
         match (self.failed, self.sink) {
             (Some(failed), _) => Err(failed),
             (None, Sink::Memory(file)) => Ok(Some(file)),

@@ -13,6 +13,7 @@ fn packet(bytes: &[u8]) -> Packet<'_> {
         dscp: Dscp::DEFAULT,
         ecn: Ecn::NotEct,
         id: 0,
+        way: None,
         bytes,
     }
 }
@@ -116,6 +117,23 @@ fn udp_over_ipv6_has_a_checksum_and_over_ipv4_none() {
     covered.extend(datagram);
     assert_eq!(internet_checksum(&covered), 0);
     assert_eq!(blocks[3].1[20 + 14 + 20..][..11], bytes);
+}
+
+#[test]
+fn which_way_a_packet_goes_is_said_where_it_is_known() {
+    let mut capture = Capture::new(vec![interface("x")], None, None);
+    for way in [Way::In, Way::Out] {
+        capture.packet(Instant::ZERO, 0, &Packet { way: Some(way), ..packet(&[1, 2, 3, 4]) });
+    }
+    capture.statistics(Instant::from_nanos(5), 0, 7, 2);
+    let blocks = blocks(&capture.finish().unwrap().unwrap());
+    // 14 + 20 + 4 bytes and two of padding; option 2, four bytes, the flags; the end of the options.
+    assert_eq!(blocks[2].1[20 + 40..], [2, 0, 4, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(blocks[3].1[20 + 40..], [2, 0, 4, 0, 2, 0, 0, 0, 0, 0, 0, 0]);
+    // What comes in is for the near node.
+    assert_eq!((blocks[2].1[25], blocks[3].1[25]), (0, 1));
+    assert_eq!(blocks[4].0, 5);
+    assert_eq!((blocks[4].1[16], blocks[4].1[28]), (7, 2));
 }
 
 /// A place to write to that a test can look at, or that is full after so many bytes.

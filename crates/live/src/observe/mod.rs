@@ -1,0 +1,17 @@
+//! What others may see of an endpoint: captures, qlog, spans and events of `tracing`, metrics. Nothing of it costs anything per packet
+//! where nobody has asked for it.
+
+mod capture;
+mod file;
+mod metrics;
+mod qlog;
+pub(crate) mod spans;
+mod told;
+mod watch;
+
+pub use capture::{Capture, CaptureOptions};
+pub use file::Recorded;
+pub(crate) use metrics::{Totals, publish_endpoint};
+pub use qlog::{Qlog, Vantage};
+pub(crate) use told::Told;
+pub(crate) use watch::Watch;
