@@ -33,7 +33,7 @@ pub(crate) struct NetworkOptions {
     addresses: Vec<IpAddr>,
     /// Right on IP, without UDP: needs CAP_NET_RAW (Linux), and a host whose kernel has no SCTP
     #[arg(long, conflicts_with = "udp_port")]
-    raw: bool,
+    pub(crate) raw: bool,
     /// The profile that associations begin with [default: rfc9260 with probes of the path MTU, partial reliability and large buffers]
     #[arg(long, value_name = "PROFILE")]
     engine: Option<String>,

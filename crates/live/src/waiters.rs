@@ -20,6 +20,10 @@ impl Waiters {
             }
         }
         self.next += 1;
+        if self.waiting.capacity() == 0 {
+            // One reads, mostly, and an idle association keeps this room: the library begins with four.
+            self.waiting.reserve_exact(1);
+        }
         self.waiting.push((self.next, waker.clone()));
         self.next
     }

@@ -68,9 +68,9 @@ async fn a_port_that_was_chosen_is_not_the_only_one() {
 }
 
 /// A server on two threads that echoes.
-fn sharded(steer: bool) -> (Endpoint, SocketAddr) {
+fn sharded(steer: bool, on: SocketAddr) -> (Endpoint, SocketAddr) {
     let config = EndpointConfig { shards: 2, steer, ..EndpointConfig::on_port(PORT) };
-    let server = Endpoint::bind(&[local()], config.with_association(impatient())).unwrap();
+    let server = Endpoint::bind(&[on], config.with_association(impatient())).unwrap();
     server.listen().unwrap();
     let at = server.local_addresses()[0];
     (server, at)
@@ -83,8 +83,8 @@ async fn echo(association: Association) {
 }
 
 /// Associations of `endpoints` clients with two shards, each with an echo of 60 messages.
-async fn many(steer: bool, endpoints: usize, each: usize) -> Endpoint {
-    let (server, at) = sharded(steer);
+async fn many(steer: bool, on: SocketAddr, endpoints: usize, each: usize) -> Endpoint {
+    let (server, at) = sharded(steer, on);
     let accepting = server.clone();
     let total = endpoints * each;
     let echoes = tokio::spawn(async move {
@@ -96,7 +96,7 @@ async fn many(steer: bool, endpoints: usize, each: usize) -> Endpoint {
     });
     let mut clients = tokio::task::JoinSet::new();
     for number in 0..endpoints {
-        let client = client();
+        let client = Endpoint::bind(&[on], EndpointConfig::default()).unwrap();
         for one in 0..each {
             let client = client.clone();
             clients.spawn(async move {
@@ -131,19 +131,29 @@ async fn many(steer: bool, endpoints: usize, each: usize) -> Endpoint {
 #[tokio::test]
 async fn associations_are_spread_over_shards_and_nothing_is_lost() {
     // One socket for each association: the kernel finds the right shard alone.
-    let server = in_time(many(true, 24, 1)).await;
+    let server = in_time(many(true, local(), 24, 1)).await;
+    assert_eq!(server.passed_on(), 0);
+}
+
+#[tokio::test]
+async fn the_kernel_finds_the_shard_with_ipv6_too() {
+    let on: SocketAddr = "[::1]:0".parse().unwrap();
+    if UdpSocket::bind(on).is_err() {
+        return; // a host without IPv6
+    }
+    let server = in_time(many(true, on, 24, 1)).await;
     assert_eq!(server.passed_on(), 0);
 }
 
 #[tokio::test]
 async fn one_socket_of_the_peer_may_have_associations_in_every_shard() {
-    let server = in_time(many(true, 1, 24)).await;
+    let server = in_time(many(true, local(), 1, 24)).await;
     assert_eq!(server.stats().bad_tag, 0);
 }
 
 #[tokio::test]
 async fn what_the_kernel_gives_to_the_wrong_shard_is_passed_on() {
-    let server = in_time(many(false, 24, 1)).await;
+    let server = in_time(many(false, local(), 24, 1)).await;
     assert!(server.passed_on() > 100, "{}", server.passed_on());
     assert_eq!(server.stats().bad_tag, 0);
 }
@@ -210,7 +220,7 @@ impl Drop for Nat {
 async fn packets_from_another_udp_port_reach_the_shard_of_their_association() {
     in_time(async {
         for steer in [true, false] {
-            let (server, at) = sharded(steer);
+            let (server, at) = sharded(steer, local());
             // Hashed by UDP ports, half of eight would find another shard.
             for _ in 0..8 {
                 let nat = Nat::to(at);

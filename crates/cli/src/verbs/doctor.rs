@@ -112,7 +112,11 @@ fn raw() -> Finding {
 
 fn kernel() -> Finding {
     let tried = open(Domain::IPV4, Type::STREAM, Some(Protocol::from(SCTP))).map(|_| "yes".to_owned());
-    finding("SCTP of the kernel", tried, "modprobe sctp; only to compare with: this program brings its own")
+    finding(
+        "SCTP of the kernel",
+        tried,
+        "modprobe sctp, only to compare with: this program brings its own; --raw wants a kernel without (rmmod sctp)",
+    )
 }
 
 fn tun() -> Finding {

@@ -34,7 +34,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let endpoint = arguments.network.listening(arguments.port)?;
         arguments.network.tell(|| {
             let at: Vec<String> = endpoint.local_addresses().iter().map(ToString::to_string).collect();
-            format!("SCTP port {} on UDP {}", endpoint.port(), at.join(", "))
+            let over = if arguments.network.raw { "IP" } else { "UDP" };
+            format!("SCTP port {} on {over} {}", endpoint.port(), at.join(", "))
         });
         if arguments.echo {
             echo_all(arguments, &endpoint, interrupts).await

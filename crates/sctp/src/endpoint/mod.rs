@@ -103,7 +103,8 @@ pub struct Endpoint {
     config: EndpointConfig,
     listening: Option<Arc<Config>>,
     /// Further ports at which associations are accepted, once any port but the first was used.
-    ports: Option<BTreeSet<u16>>,
+    #[allow(clippy::box_collection, reason = "most endpoints have none, and pay for a pointer alone")]
+    ports: Option<Box<BTreeSet<u16>>>,
     /// The last configuration whose values were looked at.
     validated: Option<Arc<Config>>,
     keys: CookieKeys,
