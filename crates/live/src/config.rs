@@ -57,8 +57,9 @@ impl EndpointConfig {
     }
 }
 
-/// [`Config::for_networks`] with what a driver of sockets needs: the operating system hands over up to 64 packets at once, so
-/// there is one acknowledgement for as many, and the burst that answers it may be as long; and buffers that fill 1 Gbit/s over 30 ms.
+/// [`Config::for_networks`] with what a driver of sockets needs: the operating system hands over up to 64 packets at once, and the driver
+/// takes several such batches together, so there is one acknowledgement for as many, and the burst that answers it may be as long; and
+/// buffers that fill 1 Gbit/s over 30 ms.
 #[must_use]
 pub fn default_association() -> Config {
     for_sockets(Config::for_networks())
@@ -68,7 +69,7 @@ pub fn default_association() -> Config {
 #[must_use]
 pub fn for_sockets(profile: Config) -> Config {
     profile.with(|c| {
-        c.congestion.max_burst = MaxBurst::Clamp(64);
+        c.congestion.max_burst = MaxBurst::Acknowledged(64);
         c.limits.receive_window = 4 << 20;
         c.limits.send_buffer = 1 << 20;
     })
