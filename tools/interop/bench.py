@@ -51,6 +51,7 @@ def transfer(command: list[str], size: int, packet: int, messages: int) -> dict[
         "bits_per_second": received * 8e9 / max(receiver["elapsed_ns"], 1),
         "seconds": receiver["elapsed_ns"] / 1e9,
         "bytes": received,
+        "rss_mib": (sender["max_rss_kib"] + receiver["max_rss_kib"]) / 1024,
     }
 
 
@@ -107,9 +108,25 @@ def conditions() -> str:
     return f"{model}, {os.cpu_count()} cores, kernel {platform.release()}, load before the run {load:.1f}"
 
 
+def medians(runs: dict[tuple[Any, ...], list[dict[str, float]]], before: str) -> dict[str, Any]:
+    """What was found so far."""
+    found: dict[str, Any] = {"conditions": before, "transfer": {}, "handshakes": {}, "floor": {}}
+    found["load_at_the_end"] = os.getloadavg()[0]
+    found["rounds"] = max((len(values) for values in runs.values()), default=0)
+    for kind, values in runs.items():
+        if kind[0] == "floor":
+            found["floor"][f"{kind[1]}/{kind[2]}"] = median(values, "ns_per_byte")
+        elif kind[0] == "handshakes":
+            found["handshakes"][kind[1]] = {key: median(values, key) for key in ("per_second", "cpu_us")}
+        else:
+            figures = {key: median(values, key) for key in ("ns_per_byte", "bits_per_second", "rss_mib")}
+            found["transfer"].setdefault(kind[0], {})[f"{kind[1]}/{kind[2]}"] = figures
+    return found
+
+
 def measure(arguments: argparse.Namespace, commands: dict[str, list[str]], bare: str) -> dict[str, Any]:
-    """Everything, alternating."""
-    found: dict[str, Any] = {"conditions": conditions(), "transfer": {}, "handshakes": {}, "floor": {}}
+    """Everything, alternating. What there is after each round is saved: a run that is broken off has told something."""
+    before = conditions()
     runs: dict[tuple[Any, ...], list[dict[str, float]]] = {}
     amount: dict[tuple[Any, ...], int] = {}
     kinds = [
@@ -142,25 +159,43 @@ def measure(arguments: argparse.Namespace, commands: dict[str, list[str]], bare:
                 run = handshakes(command, 1000)
                 if run:
                     runs.setdefault(("handshakes", name), []).append(run)
-    for kind, values in runs.items():
-        if kind[0] == "floor":
-            found["floor"][f"{kind[1]}/{kind[2]}"] = median(values, "ns_per_byte")
-        elif kind[0] == "handshakes":
-            found["handshakes"][kind[1]] = {key: median(values, key) for key in ("per_second", "cpu_us")}
-        else:
-            figures = {key: median(values, key) for key in ("ns_per_byte", "bits_per_second")}
-            found["transfer"].setdefault(kind[0], {})[f"{kind[1]}/{kind[2]}"] = figures
-    return found
+            save(medians(runs, before), arguments)
+    return medians(runs, before)
+
+
+def ratios(found: dict[str, Any], arguments: argparse.Namespace, packet: int) -> list[str]:
+    """Rows that compare our sockets with the best of the others, and with the floor; empty where one of them is missing."""
+    ours = found["transfer"].get("live")
+    others = [by_kind for name, by_kind in found["transfer"].items() if name not in ("live", "anabranch")]
+    bare = found["floor"].get(f"{packet}/40")
+    if not ours or not others or not bare:
+        return []
+    best, floors = [], []
+    for size in arguments.size:
+        kind = f"{size}/{packet}"
+        costs = [by_kind[kind]["ns_per_byte"] for by_kind in others if kind in by_kind]
+        mine = ours.get(kind)
+        best.append(f"{min(costs) / mine['ns_per_byte']:.1f}" if costs and mine else "none")
+        floors.append(f"{mine['ns_per_byte'] / bare:.1f}" if mine else "none")
+    return [
+        "| the best other stack costs so many times `live` | " + " | ".join(best) + " | |",
+        "| `live` costs so many times the floor | " + " | ".join(floors) + " | |",
+    ]
 
 
 def table(found: dict[str, Any], arguments: argparse.Namespace) -> str:
     """Markdown: a row for each stack, CPU ns a byte and Gbit/s for each size."""
-    lines = [found["conditions"], ""]
+    lines = [
+        f"{found['conditions']}, after it {found['load_at_the_end']:.1f}; medians of {found['rounds']}",
+        "",
+    ]
     for packet in arguments.packet:
         lines.append(f"Packets of {packet} bytes: ns of CPU a byte, both ends (Gbit/s)")
         lines.append("")
-        lines.append("| stack | " + " | ".join(f"{size} B" for size in arguments.size) + " |")
-        lines.append("|---|" + "---|" * len(arguments.size))
+        lines.append(
+            "| stack | " + " | ".join(f"{size} B" for size in arguments.size) + " | memory, both, MiB |"
+        )
+        lines.append("|---|" + "---|" * (len(arguments.size) + 1))
         for name, by_kind in found["transfer"].items():
             cells = []
             for size in arguments.size:
@@ -170,7 +205,9 @@ def table(found: dict[str, Any], arguments: argparse.Namespace) -> str:
                     if figures
                     else "none"
                 )
-            lines.append(f"| {name} | " + " | ".join(cells) + " |")
+            most = max((f["rss_mib"] for f in by_kind.values()), default=float("nan"))
+            lines.append(f"| {name} | " + " | ".join(cells) + f" | {most:.0f} |")
+        lines += ratios(found, arguments, packet)
         bare = [found["floor"].get(f"{packet}/{batch}", float("nan")) for batch in (40, 1)]
         lines += [
             "",
@@ -181,6 +218,15 @@ def table(found: dict[str, Any], arguments: argparse.Namespace) -> str:
     for name, figures in found["handshakes"].items():
         lines.append(f"| {name} | {figures['per_second']:.0f} | {figures['cpu_us']:.0f} |")
     return "\n".join(lines)
+
+
+def save(found: dict[str, Any], arguments: argparse.Namespace) -> str:
+    """Writes figures and table; answers the table."""
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    (arguments.out / "bench.json").write_text(json.dumps(found, indent=1) + "\n")
+    text = table(found, arguments)
+    (arguments.out / "bench.md").write_text(text + "\n")
+    return text
 
 
 def main() -> int:
@@ -196,7 +242,10 @@ def main() -> int:
     arguments.packet = arguments.packet or list(PACKETS)
     peers.PROFILE = "release"
     commands = {}
-    for peer in peers.named(arguments.peer):
+    wanted = peers.named(arguments.peer)
+    if not arguments.peer:
+        wanted += peers.named(["live"])
+    for peer in wanted:
         if peer.no_shutdown:
             print(f"{peer.name} is left out: two of it never end an association gracefully", file=sys.stderr)
             continue
@@ -207,10 +256,7 @@ def main() -> int:
     bare = peers.cargo("peer-floor")[0]
     began = time.monotonic()
     found = measure(arguments, commands, bare)
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    (arguments.out / "bench.json").write_text(json.dumps(found, indent=1) + "\n")
-    text = table(found, arguments)
-    (arguments.out / "bench.md").write_text(text + "\n")
+    text = save(found, arguments)
     print("\n" + text + f"\n\n{time.monotonic() - began:.0f} s; {arguments.out / 'bench.json'}")
     return 0
 

@@ -179,6 +179,12 @@ SMALL_PATH = {"small-path": NO_PMTUD}
 ALL: list[Peer] = [
     Peer("anabranch", "this stack", _crate("anabranch")),
     Peer(
+        "live",
+        "this stack on its own sockets (anabranch-live), for measurements",
+        _crate("live"),
+        by_name=True,
+    ),
+    Peer(
         "dcsctp",
         "dcSCTP 0.1.16, of Chromium's WebRTC",
         _crate("dcsctp"),

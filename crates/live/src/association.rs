@@ -77,11 +77,13 @@ impl Association {
         let Outbound(message) = message.into();
         let id = self.id();
         self.shared()
-            .wait(Queue::Writers(id), |state, now| match try_send(state, now, id, message.clone()) {
-                Err(SendError::Refused(
-                    anabranch_sctp::SendError::Full | anabranch_sctp::SendError::StreamFull { .. },
-                )) => Poll::Pending,
-                done => Poll::Ready(done),
+            .wait(Queue::Writers(id), |state, clock| {
+                match try_send(state, clock.now(), id, message.clone()) {
+                    Err(SendError::Refused(
+                        anabranch_sctp::SendError::Full | anabranch_sctp::SendError::StreamFull { .. },
+                    )) => Poll::Pending,
+                    done => Poll::Ready(done),
+                }
             })
             .await
     }

@@ -107,7 +107,7 @@ pub fn default_association() -> Config {
 #[must_use]
 pub fn for_sockets(profile: Config) -> Config {
     profile.with(|c| {
-        c.congestion.max_burst = MaxBurst::Clamp(64);
+        c.congestion.max_burst = MaxBurst::Acknowledged(64);
         c.limits.receive_window = 4 << 20;
         c.limits.send_buffer = 1 << 20;
     })

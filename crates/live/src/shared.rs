@@ -125,10 +125,11 @@ impl Shared {
         answer
     }
 
-    /// Waits in `queue` until `attempt` has an answer.
+    /// Waits in `queue` until `attempt` has an answer. It gets the clock, not the time: who only reads need not ask for it, and it is
+    /// asked some hundred thousand times a second.
     pub(crate) fn wait<R, F>(&self, queue: Queue, attempt: F) -> Wait<'_, F>
     where
-        F: FnMut(&mut State, Instant) -> Poll<R>,
+        F: FnMut(&mut State, Clock) -> Poll<R>,
     {
         Wait { shared: self, queue, number: None, attempt }
     }
@@ -344,15 +345,14 @@ impl<F> Unpin for Wait<'_, F> {}
 
 impl<R, F> Future for Wait<'_, F>
 where
-    F: FnMut(&mut State, Instant) -> Poll<R>,
+    F: FnMut(&mut State, Clock) -> Poll<R>,
 {
     type Output = R;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<R> {
         let this = &mut *self;
-        let now = this.shared.clock.now();
         let mut state = this.shared.lock();
-        let answer = (this.attempt)(&mut state, now);
+        let answer = (this.attempt)(&mut state, this.shared.clock);
         match &answer {
             Poll::Ready(_) => {
                 if let Some(number) = this.number.take() {

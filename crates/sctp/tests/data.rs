@@ -473,6 +473,51 @@ fn an_invalid_stream_is_acknowledged_and_reported() {
     assert_eq!(pair.received.len(), 1);
 }
 
+/// RFC 9260, 6.1 D: Max.Burst limits how many packets leave at once. Where one SACK speaks of many packets, `acknowledged N` lets as many
+/// follow as have left the network, and twice as many at most; after a pause it is as strict as `clamp N`.
+#[test]
+fn a_burst_follows_what_was_acknowledged_at_once() {
+    use anabranch_sctp::config::MaxBurst;
+    let bursts = |rule| {
+        let mut config = steady("rfc9260", 64);
+        config.congestion.max_burst = rule;
+        config.sack.every = 16;
+        let (mut pair, a, _) = Pair::established(1, &config);
+        for _ in 0..400 {
+            pair.send(Side::A, a, 0, &[1; 1452]);
+        }
+        while pair.received.len() < 400 {
+            pair.run_for(Duration::from_millis(10));
+        }
+        let running = bursts_of(&pair, |_| true);
+        // A pause that is shorter than the RTO: cwnd does not decay. All is acknowledged by then.
+        pair.run_for(Duration::from_millis(400));
+        let pause = pair.now;
+        for _ in 0..200 {
+            pair.send(Side::A, a, 0, &[1; 1452]);
+        }
+        pair.run_for(Duration::from_secs(60));
+        (running, bursts_of(&pair, |at| at >= pause))
+    };
+    let (clamped, conserving) = (bursts(MaxBurst::Clamp(4)), bursts(MaxBurst::Acknowledged(4)));
+    assert!(clamped.0.iter().all(|burst| *burst <= 4), "{clamped:?}");
+    assert!(conserving.0.first() == Some(&4) && conserving.1.first() == Some(&4), "{conserving:?}");
+    let longest = conserving.0.iter().max().copied();
+    assert!(longest.is_some_and(|longest| longest > 32), "{conserving:?}");
+}
+
+/// How many packets with data left at one time, in order.
+fn bursts_of(pair: &Pair, when: impl Fn(anabranch_base::Instant) -> bool) -> Vec<u32> {
+    let mut sizes: Vec<(_, u32)> = Vec::new();
+    for packet in pair.log.iter().filter(|p| p.from == Side::A && p.has("DATA") && when(p.at)) {
+        match sizes.last_mut() {
+            Some((at, size)) if *at == packet.at => *size += 1,
+            _ => sizes.push((packet.at, 1)),
+        }
+    }
+    sizes.into_iter().map(|(_, size)| size).collect()
+}
+
 /// A message may be longer than the receive buffer: it is read in parts (RFC 9260, 6.9).
 // rfc9260:6.9-15
 #[test]

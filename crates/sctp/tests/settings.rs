@@ -334,7 +334,7 @@ fn anything_may_change_at_any_time() {
                 ("mtu_discovery", &["off", "icmp", "probes"]),
                 ("sack_delay", &["0 ms", "500 ms"]),
                 ("sack_every", &["1", "5"]),
-                ("max_burst", &["off", "clamp 2"]),
+                ("max_burst", &["off", "clamp 2", "acknowledged 2"]),
                 ("rto_min", &["10 ms", "1 s"]),
                 ("dscp", &["0", "10"]),
             ][pick(17)];

@@ -511,7 +511,9 @@ pub(crate) fn get(
         }
         "SCTP_MAX_BURST" => {
             let burst = match config.congestion.max_burst {
-                MaxBurst::Clamp(burst) | MaxBurst::AfterRecovery(burst) => i64::from(burst),
+                MaxBurst::Clamp(burst) | MaxBurst::Acknowledged(burst) | MaxBurst::AfterRecovery(burst) => {
+                    i64::from(burst)
+                }
                 MaxBurst::Off => 0,
             };
             record(vec![("assoc_value", burst)])

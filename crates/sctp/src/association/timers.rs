@@ -74,15 +74,14 @@ impl Association {
 
     /// When something is due, and what.
     pub(crate) fn next_timeout(&self) -> Option<(Instant, Timer)> {
-        let mut next: Option<(Instant, Timer)> = None;
+        // No timer is set to the end of time, so one comparison tells.
+        let (mut first, mut which) = (Instant::FAR_FUTURE, Timer::Heartbeat);
         self.timers(|at, timer, _| {
-            if let Some(at) = at {
-                if next.is_none_or(|(t, _)| at < t) {
-                    next = Some((at, timer));
-                }
+            if let Some(at) = at.filter(|at| *at < first) {
+                (first, which) = (at, timer);
             }
         });
-        next
+        (first < Instant::FAR_FUTURE).then_some((first, which))
     }
 
     /// Runs whatever is due at `now`, each timer once.

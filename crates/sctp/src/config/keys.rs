@@ -297,7 +297,7 @@ pub(super) static KEYS: &[Key] = &[
         max_burst: congestion.max_burst,
         max_burst,
         show_burst,
-        "\"off\", \"clamp N\" or \"after-recovery N\"",
+        "\"off\", \"clamp N\", \"acknowledged N\" or \"after-recovery N\"",
         "limit on a burst of new packets"
     ),
     key!(max_fragment: limits.max_fragment, bytes, shown, BYTES, "most user data of one DATA chunk; 0 B: what the path allows"),

@@ -298,6 +298,7 @@ pub(super) fn max_burst(text: &str) -> Option<MaxBurst> {
     let n = positive_u16(n.trim())?;
     match kind {
         "clamp" => Some(MaxBurst::Clamp(n)),
+        "acknowledged" => Some(MaxBurst::Acknowledged(n)),
         "after-recovery" => Some(MaxBurst::AfterRecovery(n)),
         _ => None,
     }
@@ -307,6 +308,7 @@ pub(super) fn show_burst(value: &MaxBurst) -> String {
     match value {
         MaxBurst::Off => "off".to_owned(),
         MaxBurst::Clamp(n) => format!("clamp {n}"),
+        MaxBurst::Acknowledged(n) => format!("acknowledged {n}"),
         MaxBurst::AfterRecovery(n) => format!("after-recovery {n}"),
     }
 }

@@ -319,8 +319,10 @@ impl Endpoint {
     #[allow(clippy::inline_always, reason = "drivers ask twice for each packet; measured")]
     #[inline(always)]
     pub fn poll_transmit(&mut self, now: Instant, max_packets: usize, buf: &mut Vec<u8>) -> Option<Transmit> {
-        if let Some(reply) = self.replies.pop(buf) {
-            return Some(reply);
+        if !self.replies.is_empty() {
+            if let Some(reply) = self.replies.pop(buf) {
+                return Some(reply);
+            }
         }
         while let Some(&index) = self.ready.front() {
             if let Some(assoc) = self.registry.at_mut(index) {
@@ -347,11 +349,18 @@ impl Endpoint {
         !self.ready.is_empty() || !self.replies.is_empty()
     }
 
+    /// Whether [`Endpoint::poll_event`] is to be asked: it may have something.
+    #[must_use]
+    #[inline]
+    pub fn has_events(&self) -> bool {
+        !self.eventful.is_empty() || !self.ended.is_empty()
+    }
+
     /// The next event of any association.
     #[inline]
     pub fn poll_event(&mut self) -> Option<(AssociationId, Event)> {
         // It is asked more often than there is something.
-        if self.eventful.is_empty() && self.ended.is_empty() { None } else { self.pop_event() }
+        if self.has_events() { self.pop_event() } else { None }
     }
 
     #[inline(never)]

@@ -295,7 +295,7 @@ impl Sender {
         } else if ack.earliest_acked || lane.t3.is_none() {
             lane.arm_t3(cx);
         }
-        lane.open_burst();
+        lane.open_burst_after_sack();
         if cx.trace.is_on() || lane.controller.window() != window_before {
             self.record_window(cx, id);
         }

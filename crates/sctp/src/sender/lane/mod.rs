@@ -105,7 +105,9 @@ pub(super) struct Lane {
 struct Burst {
     rule: MaxBurst,
     /// What windows are counted in, bytes.
-    unit: u64,
+    unit: u32,
+    /// Bytes that have left the flight since new data left last.
+    freed: u32,
     /// Clamp: no new data once this much is in flight.
     window: u64,
     /// After recovery: the limit applies; packets sent since the last SACK.
@@ -136,7 +138,8 @@ impl Lane {
             unacked: 0,
             burst: Burst {
                 rule: config.congestion.max_burst,
-                unit: u64::from(unit),
+                unit,
+                freed: 0,
                 window: u64::MAX,
                 limited: false,
                 packets: 0,
@@ -230,7 +233,7 @@ impl Lane {
 
     /// Packets have another size: windows are counted in `unit` bytes, full packets hold `pmdcs` bytes of chunks.
     pub(super) fn resize(&mut self, unit: u32, pmdcs: u32) {
-        self.burst.unit = u64::from(unit);
+        self.burst.unit = unit;
         self.controller.resize(u64::from(unit));
         if let Some(pacer) = &mut self.pacer {
             pacer.resize(pmdcs);
@@ -300,16 +303,29 @@ impl Lane {
     /// A new occasion to send: what Max.Burst allows begins anew.
     // rfc9260:6.1-14 rfc9260:6.1-15
     pub(super) fn open_burst(&mut self) {
+        self.burst.freed = 0;
+        self.open_burst_after_sack();
+    }
+
+    /// The same in answer to a SACK: what it has taken out of the flight may count.
+    pub(super) fn open_burst_after_sack(&mut self) {
         self.burst.packets = 0;
         self.burst.blocked = false;
-        if let MaxBurst::Clamp(n) = self.burst.rule {
-            self.burst.window = self.flight + u64::from(n) * self.burst.unit;
+        let burst = &mut self.burst;
+        match burst.rule {
+            MaxBurst::Clamp(n) => burst.window = self.flight + u64::from(n) * u64::from(burst.unit),
+            MaxBurst::Acknowledged(n) => {
+                let most = (u64::from(n) * u64::from(burst.unit)).max(2 * u64::from(burst.freed));
+                burst.window = self.flight + most;
+            }
+            MaxBurst::Off | MaxBurst::AfterRecovery(_) => {}
         }
     }
 
     /// A packet with new data was begun.
     pub(super) fn count_new_packet(&mut self) {
         self.cwnd_exempt_new = self.cwnd_exempt_new.saturating_sub(1);
+        self.burst.freed = 0;
         if let MaxBurst::AfterRecovery(n) = self.burst.rule {
             self.burst.packets += 1;
             if self.burst.limited && self.burst.packets >= n {
@@ -347,6 +363,8 @@ impl Lane {
     /// Applies what a SACK took out of the flight, or put back.
     pub(super) fn on_acked(&mut self, ack: &LaneAck) {
         self.flight = (self.flight + ack.reneged).saturating_sub(ack.left_flight);
+        // No more is in flight than fits the peer's window of 32 bits.
+        self.burst.freed = self.burst.freed.wrapping_add(ack.left_flight as u32);
         self.flight_chunks = (self.flight_chunks + ack.reneged_chunks).saturating_sub(ack.left_chunks);
         self.unacked = (self.unacked + ack.reneged_chunks).saturating_sub(ack.acked_chunks);
     }
