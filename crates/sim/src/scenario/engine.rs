@@ -118,10 +118,10 @@ impl EngineChoice {
                     ),
                 ));
             }
-            if let Err(expected) = config.set(&option.key, &option.value) {
+            if let Err(why) = config.set(&option.key, &option.value) {
                 return Err(Problem::new(
                     &option.place,
-                    format!("{}: {} does not fit; expected {expected}", option.key, quote(&option.value)),
+                    format!("{}: {} does not fit; {why}", option.key, quote(&option.value)),
                 ));
             }
             options.push((option.key, option.value));
@@ -174,15 +174,18 @@ impl AnyConfig {
         }
     }
 
-    /// What is expected instead, when the value does not fit.
+    /// What is expected instead, or what it does not go with, when the value does not fit.
     fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         match self {
             Self::Sctp(config) => config.set(key, value).map_err(|error| match error {
-                anabranch_sctp::config::ConfigError::BadValue { expected, .. } => expected.to_owned(),
+                anabranch_sctp::config::ConfigError::BadValue { expected, .. } => {
+                    format!("expected {expected}")
+                }
+                anabranch_sctp::config::ConfigError::Misfit { what } => what,
                 other => one_line(&other.to_string()),
             }),
             Self::Tcp(config) => config.set(key, value).map_err(|error| match error {
-                anabranch_tcp::ConfigError::BadValue { allowed, .. } => allowed,
+                anabranch_tcp::ConfigError::BadValue { allowed, .. } => format!("expected {allowed}"),
                 other => one_line(&other.to_string()),
             }),
         }

@@ -256,7 +256,7 @@ fn numbers_out_of_range() {
     edit(
         "engine =",
         "coupling = \"lia\"\noptions = { congestion_control = \"cubic\" }\nengine =",
-        "f.toml:21:34: congestion_control: \"cubic\" does not fit; expected \"reno\", \"bic\", \"cubic\" or \"vegas\"; the first three also with \"+hystart\"; other than reno with coupling independent or shared",
+        "f.toml:21:34: congestion_control: \"cubic\" does not fit; `congestion_control` cubic goes with `coupling` independent or shared only, not with lia",
     );
 }
 
