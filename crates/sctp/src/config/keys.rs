@@ -219,6 +219,13 @@ pub(super) static KEYS: &[Key] = &[
         "windows count DATA chunk headers (RFC 9260), or user data only"
     ),
     key!(
+        flight_counts_padding: emulation.flight_counts_padding,
+        switch,
+        shown,
+        SWITCH,
+        "windows count the padding of DATA chunks (RFC 9260, 7.2)"
+    ),
+    key!(
         growth_needs_advance: congestion.growth_needs_advance,
         switch,
         shown,
@@ -611,14 +618,14 @@ impl Config {
             return Err(ConfigError::UnknownKey { key: key.to_owned(), allowed });
         };
         let mut changed = self.clone();
-        let ok = (entry.set)(&mut changed, value.trim()).is_some() && changed.is_consistent();
-        if !ok {
+        if (entry.set)(&mut changed, value.trim()).is_none() {
             return Err(ConfigError::BadValue {
                 key: entry.name,
                 value: value.to_owned(),
                 expected: entry.expected,
             });
         }
+        changed.check_fit()?;
         *self = changed;
         Ok(())
     }
