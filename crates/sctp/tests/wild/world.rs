@@ -21,7 +21,7 @@ const SIDES: [Side; 2] = [Side::A, Side::Z];
 const EVIL: u8 = 0xEE;
 const HEADER: usize = 8;
 /// The most that any association with a receive window of 32 KiB or more held, in thousandths of 2 x (send buffer + receive window).
-pub static WORST_HELD: AtomicU64 = AtomicU64::new(0);
+pub(crate) static WORST_HELD: AtomicU64 = AtomicU64::new(0);
 
 /// A message as its user knows it: stream, whether unordered, number.
 type Name = (u16, bool, u32);
