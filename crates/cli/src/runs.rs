@@ -47,7 +47,7 @@ impl Shared {
             last = now;
             !self.stop.load(Ordering::Relaxed)
         };
-        let attached = Attached { capture, watcher: Some(&mut watcher) };
+        let attached = Attached { capture, watcher: Some(&mut watcher), snapshots: true };
         let output =
             anabranch_sim::run_attached(&self.scenario, seed, &self.record, attached).map_err(NoRun::Run)?;
         self.passed.fetch_add(self.scenario.duration.as_nanos() - last, Ordering::Relaxed);

@@ -62,6 +62,7 @@ from = "a"
 to = "b"
 protocol = "sctp"
 engine = "rfc9260"
+options = { stream_statistics = true }
 streams = 2
 subflows = [{ dscp = 0, streams = [0] }, { dscp = 10, streams = [1] }]
 traffic = { kind = "transfer", bytes = "100 MB", message = "1000 B" }
@@ -153,7 +154,30 @@ fn the_page_has_every_key_and_no_other() {
     assert_eq!(printed["schema"], 2);
     let run = &printed["runs"][0];
     check("run", run, false);
-    check("flow", &run["flows"][0], true);
+    check("flow", flow(run, "endless"), true);
+    assert!(flow(run, "transfer").get("association").is_none(), "TCP has none");
+    // Both ends of an association, under the names of `Association::snapshot`.
+    let association = &flow(run, "endless")["association"];
+    check("association", association, false);
+    for end in ["sender", "receiver"].map(|end| &association[end]) {
+        check("end", end, false);
+        check("negotiated", &end["negotiated"], false);
+        check("stats", &end["stats"], false);
+        check("control", &end["control"]["sent"], false);
+        check("control", &end["control"]["received"], false);
+        check("path", &end["paths"][0], false);
+        check("subflow of a snapshot", &end["subflows"][0], false);
+    }
+    check("stream", &association["sender"]["streams"][1], false);
+    let known: BTreeSet<String> =
+        anabranch_sctp::Stats::default().named().map(|(name, _)| name.to_owned()).collect();
+    assert_eq!(page["stats"], known);
+    let (sent, counted) = (&association["sender"]["stats"], flow(run, "endless"));
+    assert_eq!(association["sender"]["state"], "Established");
+    assert_eq!(association["sender"]["control"]["sent"]["init"], 1);
+    // The snapshot counts from the beginning, the flow from the end of the warm-up.
+    assert!(sent["packets_sent"].as_u64() > counted["packets_sent"].as_u64(), "{sent}");
+    assert!(sent["retransmissions"].as_u64() >= counted["retransmissions"].as_u64(), "{sent}");
     check("subflow", &flow(run, "endless")["subflows"][1], true);
     check("group", &run["groups"][0], true);
     check("object", &run["objects"][0], false);

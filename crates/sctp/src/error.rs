@@ -63,6 +63,16 @@ pub enum ChangeError {
         /// Comma-separated list.
         allowed: String,
     },
+    /// It can be changed, but not in this association, or not to this value.
+    #[error("SCTP option `{key}` stays {stays}: {why}")]
+    Settled {
+        /// Which one.
+        key: &'static str,
+        /// What it is.
+        stays: String,
+        /// Why, and what is possible.
+        why: &'static str,
+    },
     /// There is nothing to change any more.
     #[error("the association is closed")]
     Closed,

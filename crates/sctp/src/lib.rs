@@ -39,6 +39,7 @@ mod message;
 mod negotiation;
 mod options;
 mod path;
+mod per_stream;
 pub mod properties;
 mod receiver;
 mod room;

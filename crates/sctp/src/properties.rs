@@ -2,8 +2,8 @@
 //!
 //! They are P1 to P10 and the demands on a client of an evil server, ES1 to ES4, of "A Formal Analysis of SCTP: Attack Synthesis
 //! and Patch Verification" (USENIX Security 2024), in their intended forms, those about liveness with a bound. `docs/properties.md`
-//! lists them. With debug assertions every association watches itself: each change of its state, and each moment in which
-//! it has nothing more to send. Tests look from outside, too, and at both ends together.
+//! lists them, and three about FORWARD-TSN, which the paper does not have. With debug assertions every association watches itself: each change
+//! of its state, each moment in which it has nothing more to send, and each FORWARD-TSN that it writes. Tests look from outside, too, and at both ends together.
 
 use anabranch_base::{Duration, Instant};
 
@@ -40,6 +40,45 @@ pub struct Bounds {
     pub handshake: Duration,
     /// T5-shutdown-guard; zero: there is none.
     pub guard: Duration,
+}
+
+/// What is seen of a FORWARD-TSN (RFC 3758; I-FORWARD-TSN and SF-FORWARD likewise) that leaves. Numbers are those of a sequence space,
+/// unwrapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ForwardSight {
+    /// One past what the last one named; 0: this is the first.
+    pub before: u64,
+    /// One past what it names.
+    pub point: u64,
+    /// It has a packet to itself, and named as much as that holds.
+    pub alone: bool,
+    /// One past what is acknowledged cumulatively.
+    pub acknowledged: u64,
+    /// One past the last number that was given to a chunk.
+    pub sent: u64,
+    /// The first number that it names, and not acknowledged, of a message that is not given up.
+    pub kept: Option<u64>,
+}
+
+/// Whether a FORWARD-TSN says what it may.
+///
+/// # Errors
+/// Names the property that is broken.
+pub fn forward(sight: &ForwardSight) -> Result<(), &'static str> {
+    if sight.kept.is_some() {
+        return Err("F1: FORWARD-TSN moves the peer past a message that is not given up");
+    }
+    if sight.point > sight.sent {
+        return Err("F2: FORWARD-TSN names what was not sent");
+    }
+    // "SHOULD lower the Advanced.Peer.Ack.Point to the last TSN that will fit" (RFC 3758, 3.5, C4).
+    if sight.point < sight.before && !sight.alone {
+        return Err("F3: FORWARD-TSN goes back");
+    }
+    if sight.point <= sight.acknowledged {
+        return Err("F3: FORWARD-TSN names nothing but what is acknowledged");
+    }
+    Ok(())
 }
 
 /// Whether a state may follow another, `None` being no association. `restart`: the peer has restarted, so that a new association
@@ -224,6 +263,23 @@ mod tests {
         assert_eq!(rest(ShutdownReceived, |s| s.owes = false), "P5");
         assert_eq!(rest(Established, |s| s.next = None), "P5");
         assert_eq!(rest(Established, |s| (s.next, s.waits) = (None, false)), "");
+    }
+
+    #[test]
+    fn a_forward_tsn_that_lies_is_noticed() {
+        let said = |change: fn(&mut ForwardSight)| {
+            let mut sight =
+                ForwardSight { before: 7, point: 9, alone: false, acknowledged: 5, sent: 9, kept: None };
+            assert_eq!(forward(&sight), Ok(()));
+            change(&mut sight);
+            forward(&sight).err().map_or("", |what| what.split(':').next().unwrap_or(what))
+        };
+        assert_eq!(said(|s| s.kept = Some(6)), "F1");
+        assert_eq!(said(|s| s.sent = 8), "F2");
+        assert_eq!(said(|s| s.point = 6), "F3");
+        assert_eq!(said(|s| (s.point, s.alone) = (6, true)), "");
+        assert_eq!(said(|s| (s.before, s.point) = (5, 5)), "F3");
+        assert_eq!(said(|s| (s.before, s.point) = (7, 7)), "", "the same again");
     }
 
     #[test]

@@ -3,6 +3,9 @@
 use anabranch_wire::Tsn;
 use anabranch_wire::cause::SfReason;
 
+/// What is said of the fragments of one message on two subflows.
+pub(crate) const SPLIT_MESSAGE: &str = "the fragments of a message came on two subflows";
+
 /// What the ABORT says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Violation {

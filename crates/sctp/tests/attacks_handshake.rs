@@ -131,6 +131,11 @@ fn init_acks_in_cookie_wait() {
     let two = [cookie(b"first!"), cookie(b"second")].concat();
     let host_name = [&good[..], &parameter(11, b"evil.example\0")].concat();
     let small = Init { a_rwnd: 1499, ..init(TAG_Z, &good) };
+    // An address of three bytes; a parameter that ends behind its chunk, one that ends in its own header, half a header.
+    let short_address = [&good[..], &parameter(5, &[10, 0, 0])].concat();
+    let too_long = [&good[..], &[0x80, 8, 0, 200, 1, 2, 3, 4]].concat();
+    let too_short = [&good[..], &[0x80, 8, 0, 3]].concat();
+    let half = [&good[..], &[0x80, 8]].concat();
     let cases = [
         ("good", init(TAG_Z, &good), State::CookieEchoed, "Ax COOKIE-ECHO"),
         ("two cookies", init(TAG_Z, &two), State::CookieEchoed, "Ax COOKIE-ECHO"),
@@ -140,6 +145,12 @@ fn init_acks_in_cookie_wait() {
         ("no stream out", Init { outbound_streams: 0, ..init(TAG_Z, &good) }, State::Closed, "Ax ABORT"),
         ("no stream in", Init { inbound_streams: 0, ..init(TAG_Z, &good) }, State::Closed, "Ax ABORT"),
         ("a small window", small, State::CookieWait, "Ax ABORT"),
+        ("an address of three bytes", init(TAG_Z, &short_address), State::Closed, "Ax ABORT"),
+        ("a parameter beyond its chunk", init(TAG_Z, &too_long), State::Closed, "Ax ABORT"),
+        ("a parameter of three bytes", init(TAG_Z, &too_short), State::Closed, "Ax ABORT"),
+        ("half a parameter", init(TAG_Z, &half), State::Closed, "Ax ABORT"),
+        ("tag 0", init(0, &too_long), State::Closed, "Ax ABORT"),
+        ("a small window", Init { a_rwnd: 0, ..init(TAG_Z, &too_long) }, State::CookieWait, "Ax ABORT"),
     ];
     for (name, ack, state, answer) in cases {
         let mut script = Script::in_state(&Config::rfc9260(), State::CookieWait);
@@ -175,15 +186,39 @@ fn init_acks_in_cookie_wait() {
     }
 }
 
+/// B9. An INIT ACK whose fixed fields are cut, or which is longer than its packet, has no tag that an answer could be sent with: dropped,
+/// and INIT goes again.
+#[test]
+fn init_acks_that_are_cut() {
+    let whole = packet(0, |out| init(TAG_Z, &cookie(b"cookie")).emit(InitKind::InitAck, out));
+    // The chunk begins at byte 12; its length is in bytes 14 and 15.
+    for (length, kept) in [(19, 32), (8, 20), (4, 16), (3, 16), (0, 16), (60, 44), (0xFFFF, 44)] {
+        let mut script = Script::in_state(&Config::rfc9260(), State::CookieWait);
+        script.send(|out| {
+            out.extend_from_slice(
+                &[&whole[12..14], &u16::to_be_bytes(length)[..], &whole[16..kept]].concat(),
+            );
+        });
+        assert_eq!((script.state(), script.pair.log.len()), (State::CookieWait, 0), "length {length}");
+        script.init_ack(10);
+        script.send(|out| CookieAck.emit(out));
+        assert_eq!(script.state(), State::Established, "length {length}");
+    }
+}
+
 /// B9. "If an INIT ACK chunk is received by an endpoint in any state other than the COOKIE-WAIT or CLOSED state, the endpoint SHOULD
 /// discard the INIT ACK chunk" (5.2.3).
 #[test]
 fn init_acks_at_any_other_time() {
     let good = cookie(b"another");
     for state in STATES.into_iter().filter(|state| *state != State::CookieWait) {
-        for ack in
-            [init(TAG_Z, &good), init(7, &good), init(0, &good), Init { a_rwnd: 0, ..init(TAG_Z, &good) }]
-        {
+        for ack in [
+            init(TAG_Z, &good),
+            init(7, &good),
+            init(0, &good),
+            Init { a_rwnd: 0, ..init(TAG_Z, &good) },
+            init(TAG_Z, &[0x80, 8, 0, 3]),
+        ] {
             let mut script = Script::in_state(&Config::rfc9260(), state);
             script.send(|out| ack.emit(InitKind::InitAck, out));
             assert_eq!(script.state(), state);

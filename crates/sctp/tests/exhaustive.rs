@@ -18,7 +18,9 @@ mod world;
 use std::collections::HashSet;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
+use std::num::NonZero;
 use std::panic::AssertUnwindSafe;
+use std::sync::{Mutex, PoisonError};
 
 use world::{Action, Broken, Budget, World};
 
@@ -28,6 +30,8 @@ struct Scope {
     depth: usize,
     budget: Budget,
     broken: Broken,
+    /// Threads that search.
+    workers: usize,
 }
 
 /// What a search came to.
@@ -71,30 +75,65 @@ fn replay(scope: &Scope, steps: &[Action]) -> World {
     world
 }
 
-/// Searches, or says which life breaks what.
+/// What follows from some situations of a layer in one step: what was not seen before, and how many steps were tried.
+fn follow(
+    scope: &Scope,
+    nodes: &[Node],
+    layer: &[u32],
+    seen: &Mutex<HashSet<u128>>,
+) -> Result<(Vec<Node>, usize), String> {
+    let (mut new, mut steps_tried) = (Vec::new(), 0);
+    for &at in layer {
+        let steps = steps_to(nodes, at);
+        let mut first = replay(scope, &steps);
+        let actions = first.enabled();
+        let mut spare = Some(first);
+        steps_tried += actions.len();
+        for (place, &action) in actions.iter().enumerate() {
+            // An endpoint cannot be copied: each step needs a life of its own, and the last takes the one that is there.
+            let here = if place + 1 == actions.len() { spare.take() } else { None };
+            let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| {
+                let mut world = here.unwrap_or_else(|| replay(scope, &steps));
+                if !world.apply(action)? {
+                    return Ok(false);
+                }
+                let situation = hash(&world.situation());
+                if !seen.lock().unwrap_or_else(PoisonError::into_inner).insert(situation) {
+                    return Ok(false);
+                }
+                world.complete().map(|()| true)
+            }));
+            let said = outcome.unwrap_or_else(|_| Err("panic".to_owned()));
+            if said.map_err(|what| format!("{what}\nafter {steps:?}, then {action:?}"))? {
+                new.push((at, action));
+            }
+        }
+    }
+    Ok((new, steps_tried))
+}
+
+/// Searches, or says which life breaks what. Several workers share the work of a layer; which of two lives that lead to one situation
+/// stands for it is left to chance then, and nothing else.
 fn search(scope: &Scope) -> Result<Found, String> {
     let mut nodes: Vec<Node> = Vec::new();
-    let mut seen = HashSet::from([hash(&World::new(scope.budget, scope.broken).situation())]);
+    let seen = Mutex::new(HashSet::from([hash(&World::new(scope.budget, scope.broken).situation())]));
     let mut layer = vec![0_u32];
     let mut found = Found { situations: 1, ..Found::default() };
     while found.depth < scope.depth && !layer.is_empty() {
+        let parts = layer.chunks(layer.len().div_ceil(scope.workers.max(1)));
+        let results: Vec<_> = std::thread::scope(|threads| {
+            let work = |part| follow(scope, &nodes, part, &seen);
+            let running: Vec<_> = parts.map(|part| threads.spawn(move || work(part))).collect();
+            let ended = running.into_iter().map(|one| one.join().unwrap_or_else(|_| Err("panic".to_owned())));
+            ended.collect()
+        });
         let mut next = Vec::new();
-        for at in layer {
-            let steps = steps_to(&nodes, at);
-            for action in replay(scope, &steps).enabled() {
-                found.steps += 1;
-                let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| {
-                    let mut world = replay(scope, &steps);
-                    if !world.apply(action)? || !seen.insert(hash(&world.situation())) {
-                        return Ok(false);
-                    }
-                    world.complete().map(|()| true)
-                }));
-                let said = outcome.unwrap_or_else(|_| Err("panic".to_owned()));
-                if said.map_err(|what| format!("{what}\nafter {steps:?}, then {action:?}"))? {
-                    nodes.push((at, action));
-                    next.push(nodes.len() as u32);
-                }
+        for result in results {
+            let (new, steps) = result?;
+            found.steps += steps as u64;
+            for node in new {
+                nodes.push(node);
+                next.push(nodes.len() as u32);
             }
         }
         found.depth += 1;
@@ -125,14 +164,14 @@ fn fine(name: &str, scope: Scope) -> Found {
 
 #[test]
 fn users_timers_and_losses() {
-    let found = fine("users", Scope { depth: 10, budget: HONEST, broken: Broken::Nothing });
+    let found = fine("users", Scope { depth: 10, budget: HONEST, broken: Broken::Nothing, workers: 1 });
     assert!(found.situations > 2000, "{found:?}");
 }
 
 #[test]
 fn users_and_one_forged_packet() {
     let budget = Budget { associate: [1, 0], shutdown: [1, 0], lose: 0, timers: 0, attack: 1, ..HONEST };
-    let found = fine("attack", Scope { depth: 12, budget, broken: Broken::Nothing });
+    let found = fine("attack", Scope { depth: 12, budget, broken: Broken::Nothing, workers: 1 });
     assert!(found.situations > 100, "{found:?}");
 }
 
@@ -145,7 +184,7 @@ fn what_is_broken_on_purpose_is_found() {
         (Broken::Timers, HONEST, "stays in"),
         (Broken::Delivery, HONEST, "twice"),
     ] {
-        let said = search(&Scope { depth: 9, budget, broken });
+        let said = search(&Scope { depth: 9, budget, broken, workers: 1 });
         let what = said.expect_err("nothing was found");
         assert!(what.contains(expected), "{broken:?}: {what}");
     }
@@ -155,11 +194,12 @@ fn what_is_broken_on_purpose_is_found() {
 #[test]
 #[ignore = "minutes: make exhaustive"]
 fn the_whole_scope() {
+    let workers = std::thread::available_parallelism().map_or(1, NonZero::get);
     let all = Budget { associate: [2, 1], send: [1, 1], abort: [1, 0], lose: 1, timers: 2, ..HONEST };
-    fine("users, twice", Scope { depth: 14, budget: all, broken: Broken::Nothing });
+    fine("users, twice", Scope { depth: 14, budget: all, broken: Broken::Nothing, workers });
     let attacked = Budget { associate: [1, 1], lose: 1, timers: 1, attack: 1, ..HONEST };
-    fine("one forged packet", Scope { depth: 12, budget: attacked, broken: Broken::Nothing });
+    fine("one forged packet", Scope { depth: 12, budget: attacked, broken: Broken::Nothing, workers });
     let twice =
         Budget { associate: [1, 0], shutdown: [1, 0], send: [0, 0], lose: 0, timers: 0, attack: 2, ..HONEST };
-    fine("two forged packets", Scope { depth: 12, budget: twice, broken: Broken::Nothing });
+    fine("two forged packets", Scope { depth: 12, budget: twice, broken: Broken::Nothing, workers });
 }

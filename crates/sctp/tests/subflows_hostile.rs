@@ -189,6 +189,67 @@ fn acknowledgements_of_what_was_never_sent() {
     }
 }
 
+/// "The fragments of one message stay on one subflow": on two of them they end the association with SF-Violation, reason 4. Between
+/// subflow 0 and another they are what a sender does that gives the extension up, and make one message.
+#[test]
+fn fragments_of_a_message_on_two_subflows() {
+    let first = DataFlags { beginning: true, ..DataFlags::default() };
+    let last = DataFlags { ending: true, ..DataFlags::default() };
+    let begun = SfData { flags: first, payload: b"one ", ..data(1, 0, Tsn::new(0)) };
+    for (fid, split) in [(1, false), (2, true)] {
+        // In the one order and in the other.
+        for swapped in [false, true] {
+            let (mut pair, a, _, known) = spied(SubflowLevel::One);
+            let stsn = if fid == 1 { known.z_initial.add(1) } else { known.z_initial };
+            let begun = SfData { stsn: known.z_initial, ..begun };
+            let ended = SfData { flags: last, fid, stsn, ppid_or_fsn: 1, payload: b"message", ..begun };
+            let mut chunks = [begun, ended];
+            if swapped {
+                chunks.reverse();
+            }
+            pair.log.clear();
+            pair.received.clear();
+            for chunk in chunks {
+                pair.inject(Side::Z, &packet(known.tag, |o| chunk.emit(o)));
+                pair.pump();
+            }
+            let texts: Vec<_> = pair.received.iter().map(|(_, m)| m.clone().into_bytes()).collect();
+            let state = pair.a.view(a).unwrap().state();
+            if split {
+                assert!(texts.is_empty() && state == State::Closed, "swapped {swapped}: {texts:?}");
+                let abort =
+                    pair.log.iter().find(|p| p.from == Side::A && p.kinds() == [kind::ABORT]).unwrap();
+                let abort = Packet::parse(&abort.bytes, Checksum::Verify).unwrap();
+                let Chunk::Abort(abort) = Chunk::parse(abort.chunks().next().unwrap().unwrap()).unwrap()
+                else {
+                    panic!("no ABORT")
+                };
+                let cause = abort.causes.iter().next().unwrap().unwrap();
+                let fid = if swapped { 1 } else { 2 };
+                assert_eq!((cause.kind, &cause.value[..4]), (0x5F01, &[fid, 0, 0, 4][..]));
+            } else {
+                assert_eq!((texts, state), (vec!["one message".into()], State::Established));
+            }
+        }
+    }
+    // I-DATA in the place of the first fragment: all was sent again on subflow 0.
+    let (mut pair, a, _, known) = spied(SubflowLevel::One);
+    let resent = anabranch_wire::chunk::IData {
+        flags: first,
+        tsn: known.z_initial,
+        stream: 1,
+        mid: Mid::new(0),
+        ppid_or_fsn: 0,
+        payload: b"one ",
+    };
+    let ended = SfData { flags: last, ppid_or_fsn: 1, payload: b"message", ..data(1, 0, known.z_initial) };
+    pair.inject(Side::Z, &packet(known.tag, |o| ended.emit(o)));
+    pair.inject(Side::Z, &packet(known.tag, |o| resent.emit(o)));
+    pair.pump();
+    assert_eq!(pair.received.last().unwrap().1.clone().into_bytes(), "one message");
+    assert_eq!(pair.a.view(a).unwrap().state(), State::Established);
+}
+
 #[test]
 fn data_that_breaks_the_rules() {
     let good = data(1, 0, Tsn::new(0));

@@ -39,6 +39,8 @@ fn lives_of(kind: Kind, seeds: impl IntoIterator<Item = u64>) {
             failed.push(seed);
         }
     }
+    let worst = world::WORST_HELD.load(std::sync::atomic::Ordering::Relaxed) as f64 / 1000.0;
+    eprintln!("{kind:?} lives: the most that was held is {worst} x 2 (send buffer + receive window)");
     assert!(failed.is_empty(), "{} {kind:?} lives failed: seeds {failed:?}", failed.len());
 }
 

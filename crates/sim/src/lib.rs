@@ -27,12 +27,17 @@ mod page;
 mod record;
 mod run;
 mod side;
+mod snapshot;
 mod summary;
 mod world;
 
 pub use error::RunError;
 pub use record::{CaptureFile, CaptureFormat, Columns};
 pub use run::{Attached, RunOutput, check, run, run_attached};
+pub use snapshot::{
+    AssociationSummary, ControlSummary, EndSummary, Named, NegotiatedSummary, PathSummary, StreamSummary,
+    SubflowSnapshot,
+};
 pub use summary::{
     ClassSummary, FlowSummary, GroupSummary, LinkSummary, Measures, Note, ObjectSummary, ShareSummary,
     SourceSummary, SubflowSummary, Summary,

@@ -10,6 +10,7 @@ use crate::error::RunError;
 use crate::record::{CaptureFile, Columns, Share, Shares};
 use crate::scenario::{Flow, Link, Opener, Record, Scenario, Traffic};
 use crate::side::Side;
+use crate::snapshot::{AssociationSummary, EndSummary};
 use crate::summary::{
     ClassSummary, FlowSummary, LinkSummary, Measures, ObjectSummary, ShareSummary, SubflowSummary, Summary,
 };
@@ -48,6 +49,8 @@ pub struct Attached<'a> {
     pub capture: Option<CaptureFile>,
     /// Is told the virtual time after every 16,384 events, and says whether to go on.
     pub watcher: Option<&'a mut dyn FnMut(Instant) -> bool>,
+    /// Whether the summary has the snapshots of both ends of each association.
+    pub snapshots: bool,
 }
 
 /// As [`run`], with a file for the capture, somebody who watches, or both.
@@ -79,13 +82,18 @@ pub(crate) fn run_with(
     attached: Attached<'_>,
     make_engine: &MakeEngine<'_>,
 ) -> Result<(RunOutput, Vec<Side>), RunError> {
-    let Attached { capture, watcher } = attached;
+    let Attached { capture, watcher, snapshots } = attached;
     let mut world = assemble::world(scenario, seed, record, capture, make_engine)?;
     match watcher {
         Some(watcher) => world.run(watcher)?,
         None => world.run(&mut |_| true)?,
     }
-    let summary = summary(scenario, seed, &mut world);
+    let mut summary = summary(scenario, seed, &mut world);
+    if snapshots {
+        for (flow, ends) in summary.flows.iter_mut().zip(world.sides.chunks_exact(2)) {
+            flow.association = association(ends);
+        }
+    }
     let World { net, sides, .. } = world;
     let (trace, pcapng) = net.recorder.finish().map_err(RunError::Capture)?;
     Ok((RunOutput { summary, trace, pcapng }, sides))
@@ -174,6 +182,7 @@ fn summary(scenario: &Scenario, seed: u64, world: &mut World) -> Summary {
             packets_lost,
             measures,
             subflows: subflows(flow, sender, &measures, spans),
+            association: None,
         })
     });
     let flows: Vec<FlowSummary> = flows.collect();
@@ -189,6 +198,14 @@ fn summary(scenario: &Scenario, seed: u64, world: &mut World) -> Summary {
         sources: messages::sources(scenario, &world.sides),
         links,
     }
+}
+
+/// What both ends of an association say of themselves; `None` where there is none.
+fn association(ends: &[Side]) -> Option<AssociationSummary> {
+    let [sender, receiver] = ends else { return None };
+    let end = |side: &Side| side.engine.snapshot().map(EndSummary::from);
+    let both = AssociationSummary { sender: end(sender), receiver: end(receiver) };
+    (both.sender.is_some() || both.receiver.is_some()).then_some(both)
 }
 
 /// Every object of every list, in the order of the list.

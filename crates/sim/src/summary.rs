@@ -3,6 +3,8 @@
 use anabranch_link::ClassStats;
 use serde::Serialize;
 
+use crate::snapshot::AssociationSummary;
+
 /// The summary of one run. All counts and rates are those of the span from the end of the warm-up to the end of the
 /// run, unless they say otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -161,6 +163,10 @@ pub struct FlowSummary {
     pub measures: Measures,
     /// The same for each subflow.
     pub subflows: Vec<SubflowSummary>,
+    /// What both ends of an SCTP association counted over the whole run, where it was asked for
+    /// ([`Attached::snapshots`](crate::Attached::snapshots)); `None` without an association.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub association: Option<AssociationSummary>,
 }
 
 /// What to know before the figures of a flow are read.

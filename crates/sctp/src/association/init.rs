@@ -30,6 +30,11 @@ const MAX_UNRECOGNIZED: usize = 256;
 /// life-span increase for its own security reasons" (3.3.2.1.3).
 const MAX_PRESERVATIVE_MS: u32 = 30_000;
 
+/// Whether an a_rwnd is smaller than that of any INIT or INIT ACK may be (3.3.2, 3.3.3).
+pub(crate) fn is_small_window(a_rwnd: u32) -> bool {
+    a_rwnd < LEAST_RWND
+}
+
 /// What matters of the peer's INIT or INIT ACK.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PeerInit {
@@ -151,11 +156,6 @@ impl PeerInit {
         }
     }
 
-    /// Whether its a_rwnd is smaller than any may be (3.3.2, 3.3.3).
-    pub(crate) fn has_small_window(&self) -> bool {
-        self.a_rwnd < LEAST_RWND
-    }
-
     /// Whether an association can be made of it.
     ///
     /// # Errors
@@ -167,7 +167,7 @@ impl PeerInit {
         if self.outbound_streams == 0 || self.inbound_streams == 0 {
             return Err(causes::invalid_mandatory_parameter());
         }
-        if self.has_small_window() {
+        if is_small_window(self.a_rwnd) {
             return Err(causes::small_window());
         }
         if let Some(name) = &self.host_name {

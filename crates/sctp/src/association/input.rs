@@ -9,7 +9,7 @@ use anabranch_wire::param::ForwardTsnSupported;
 use anabranch_wire::{ChunkError, Chunks, CommonHeader, RawChunk};
 
 use super::control::Kind;
-use super::init::PeerInit;
+use super::init::{self, PeerInit};
 use super::{Association, State, causes};
 use crate::config::{LossDetection, SubflowLevel};
 use crate::encoding::{DataChunk, Encoding, sf2007};
@@ -18,7 +18,7 @@ use crate::ids::{PathId, SpaceId};
 use crate::negotiation::fids::Judged;
 use crate::receiver::{PacketRead, Taken};
 use crate::sender::{Heard, Windows};
-use crate::violation::Violation;
+use crate::violation::{SPLIT_MESSAGE, Violation};
 
 /// What the endpoint must know of a packet it handed in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -455,7 +455,12 @@ impl Association {
         }
         let judged = self.receiver.judge(data.fid, data.epoch);
         let Some(at) = self.judged(reading.path, judged, data.fid, data.epoch) else { return Ok(()) };
-        self.on_data_chunk(reading, at, &DataChunk::from(data))
+        self.on_data_chunk(reading, at, &DataChunk::from(data)).map_err(|violation| match violation {
+            Violation::Protocol(what) if what == SPLIT_MESSAGE => {
+                Violation::Subflow { fid: data.fid, epoch: data.epoch, reason: SfReason::MessageSplit, what }
+            }
+            other => other,
+        })
     }
 
     /// SF-FORWARD. It is listed wherever level 1 is offered; "PR only if Forward-TSN is negotiated": without that nobody may
@@ -522,26 +527,34 @@ impl Association {
         out
     }
 
-    // rfc9260:3.3.3-6 rfc9260:3.3.3-9 rfc9260:5.1-17
+    // rfc9260:3.3.3-6 rfc9260:3.3.3-9 rfc9260:5.1-15 rfc9260:5.1-16 rfc9260:5.1-17
     fn on_init_ack_chunk(&mut self, reading: &mut Reading, init: &Init<'_>) -> bool {
-        let Some(peer) = PeerInit::read(init, &self.cx.config.subflows.codes) else {
-            reading.outcome.malformed = true;
-            return false;
-        };
         // The endpoint has checked the packet's tag, so it is the peer's own fault: nobody else can end the association so.
         let waits = self.cx.state == State::CookieWait;
-        if waits && peer.tag == 0 {
+        if waits && init.initiate_tag == 0 {
             // "MUST destroy the TCB and SHOULD send an ABORT chunk with the T bit set" (3.3.3).
             self.close(CloseReason::ProtocolViolation { what: "an INIT ACK with an Initiate Tag of 0" });
             reading.outcome.reply = Reply::ReflectedAbort;
             return false;
         }
-        if waits && peer.has_small_window() {
+        if waits && init::is_small_window(init.a_rwnd) {
             // "MUST discard the packet, SHOULD send a packet in response containing an ABORT chunk and using the Initiate Tag as
             // the Verification Tag, and MUST NOT change the state of any existing association" (3.3.3).
-            reading.outcome.reply = Reply::SmallWindow { tag: peer.tag };
+            reading.outcome.reply = Reply::SmallWindow { tag: init.initiate_tag };
             return false;
         }
+        let Some(peer) = PeerInit::read(init, &self.cx.config.subflows.codes) else {
+            reading.outcome.malformed = true;
+            if waits {
+                // "decides not to establish the new association due to ... invalid parameter values ...: it SHOULD respond with
+                // an ABORT chunk" with the INIT ACK's own tag (5.1). Where the fixed fields are cut, there is no such tag to
+                // trust, and the chunk is dropped.
+                self.peer_tag = init.initiate_tag;
+                let what = "an INIT ACK with a malformed parameter";
+                self.abort_with(CloseReason::ProtocolViolation { what }, causes::protocol_violation(what));
+            }
+            return false;
+        };
         if let Err(cause) = peer.check(true) {
             if waits {
                 self.peer_tag = peer.tag;

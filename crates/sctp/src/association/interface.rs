@@ -164,7 +164,7 @@ impl Association {
         self.cx.config.check_change(&changed)?;
         let window = (self.cx.config.limits.receive_window, changed.limits.receive_window);
         if window.0 != window.1 && self.receiver.has_floors() {
-            return Err(Config::fixed("receive_window"));
+            return Err(self.cx.config.settled_window());
         }
         self.cx.now = now;
         let mut changed = changed;

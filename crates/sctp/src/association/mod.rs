@@ -229,6 +229,17 @@ impl Association {
         if self.cx.state == State::Closed { Ok(()) } else { self.receiver.audit(&self.cx) }
     }
 
+    /// What it holds of messages (waiting, sent and not acknowledged cumulatively, received and not read), bookkeeping included, and the
+    /// bound on that, 2 x (`send_buffer` + `receive_window`), in bytes. Beyond the bound there may be one message that waits, a packet for
+    /// each sequence space, and what a receive window below 32 KiB has as its least room ("What a peer can make us hold", docs/sctp.md).
+    #[must_use]
+    pub fn holdings(&self) -> (u64, u64) {
+        let limits = &self.cx.config.limits;
+        let bound = 2 * (limits.send_buffer as u64 + u64::from(limits.receive_window));
+        let sending = self.sender.retained() + self.sender.queued_bytes() as u64;
+        (sending + self.receiver.memory() as u64, bound)
+    }
+
     pub(crate) fn config(&self) -> &Arc<Config> {
         &self.cx.config
     }

@@ -258,6 +258,9 @@ pub struct EmulationConfig {
     pub window_unit: WindowUnit,
     /// Whether cwnd and the flight count DATA chunk headers (RFC 9260), or user data only (Linux).
     pub flight_counts_headers: bool,
+    /// Whether they count the padding of DATA chunks: "the length of the DATA chunk, including the padding, SHOULD be used" (RFC 9260,
+    /// 7.2); the RFCs before it, ns-2 and Linux do not say so, and do not.
+    pub flight_counts_padding: bool,
     /// Whether the packet that exceeds cwnd is filled (ns-2), or ends with the chunk that exceeds it. "The sender SHOULD exceed
     /// cwnd by up to (PMDCS - 1) bytes" and "the breach of cwnd MUST constitute one packet only" (RFC 9260, 6.1 B) hold for both.
     pub fills_past_cwnd: bool,

@@ -219,6 +219,13 @@ pub(super) static KEYS: &[Key] = &[
         "windows count DATA chunk headers (RFC 9260), or user data only"
     ),
     key!(
+        flight_counts_padding: emulation.flight_counts_padding,
+        switch,
+        shown,
+        SWITCH,
+        "windows count the padding of DATA chunks (RFC 9260, 7.2)"
+    ),
+    key!(
         growth_needs_advance: congestion.growth_needs_advance,
         switch,
         shown,
@@ -619,9 +626,7 @@ impl Config {
                 expected: entry.expected,
             });
         }
-        if let Some(what) = changed.misfit() {
-            return Err(ConfigError::Misfit { what });
-        }
+        changed.check_fit()?;
         *self = changed;
         Ok(())
     }

@@ -91,11 +91,6 @@ impl Config {
         }
     }
 
-    /// Why a value cannot be changed.
-    pub(crate) fn fixed(key: &'static str) -> ChangeError {
-        ChangeError::Fixed { key, allowed: CHANGEABLE.join(", ") }
-    }
-
     /// Whether either has one window for all subflows: there are lanes for it, or none.
     fn shares_window(&self, other: &Self) -> bool {
         [self, other].iter().any(|config| config.subflows.coupling == Coupling::Shared)
@@ -108,16 +103,29 @@ impl Config {
             if value == key.value(self) {
                 continue;
             }
-            if !CHANGEABLE.contains(&key.name) || (key.name == "coupling" && self.shares_window(changed)) {
-                return Err(Self::fixed(key.name));
+            if !CHANGEABLE.contains(&key.name) {
+                return Err(ChangeError::Fixed { key: key.name, allowed: CHANGEABLE.join(", ") });
+            }
+            if key.name == "coupling" && self.shares_window(changed) {
+                let why = "whether subflows share one window is settled when the association begins; changes to \"shared\" \
+                           and from it are not possible, those among the others are";
+                return Err(ChangeError::Settled { key: key.name, stays: key.value(self), why });
             }
             if key.copy(&mut changed.clone(), changed).is_none() {
                 return Err(ConfigError::BadValue { key: key.name, value, expected: key.expected }.into());
             }
-            if let Some(what) = changed.misfit() {
-                return Err(ConfigError::Misfit { what }.into());
-            }
         }
-        Ok(())
+        Ok(changed.check_fit()?)
+    }
+
+    /// Why the receive window cannot be changed where subflows have parts of it.
+    pub(crate) fn settled_window(&self) -> ChangeError {
+        let why = "each subflow has a part of the receive buffer to itself, and the handshake told the peer its size; it can be \
+                   changed only while the subflow level agreed on is 0";
+        ChangeError::Settled {
+            key: "receive_window",
+            stays: self.get("receive_window").unwrap_or_default(),
+            why,
+        }
     }
 }

@@ -165,6 +165,7 @@ impl Config {
                 sack_filled_hole: true,
                 window_unit: WindowUnit::Pmdcs,
                 flight_counts_headers: true,
+                flight_counts_padding: true,
                 fills_past_cwnd: false,
                 probes_at_once: false,
                 rwnd_counts_headers: false,
@@ -204,6 +205,7 @@ impl Config {
             c.congestion.fast_recovery = FastRecovery::Off;
             c.congestion.pba_clamp = false;
             c.congestion.idle_decay_floor = Some(2);
+            c.emulation.flight_counts_padding = false;
         })
     }
 
@@ -246,6 +248,7 @@ impl Config {
             c.congestion.idle_decay_floor = Some(2);
             c.emulation.rwnd_counts_headers = true;
             c.emulation.fills_past_cwnd = true;
+            c.emulation.flight_counts_padding = false;
             c.emulation.sack_filled_hole = false;
         })
     }

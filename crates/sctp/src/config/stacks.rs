@@ -60,6 +60,7 @@ impl Config {
             c.emulation.data_with_cookie = false;
             c.emulation.window_unit = WindowUnit::Mtu;
             c.emulation.flight_counts_headers = false;
+            c.emulation.flight_counts_padding = false;
             c.congestion.initial_window = InitialWindow::Rfc4960;
             c.congestion.initial_ssthresh = None;
             c.timers.rtt_sampling = RttSampling::ThroughLoss;

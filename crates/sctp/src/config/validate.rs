@@ -27,11 +27,16 @@ impl Config {
                 return Err(ConfigError::BadValue { key: key.name, value, expected: key.expected });
             }
         }
+        self.check_fit()
+    }
+
+    /// Whether the values, each of which is allowed, fit each other.
+    pub(super) fn check_fit(&self) -> Result<(), ConfigError> {
         self.misfit().map_or(Ok(()), |what| Err(ConfigError::Misfit { what }))
     }
 
     /// What does not fit, in a sentence.
-    pub(super) fn misfit(&self) -> Option<String> {
+    fn misfit(&self) -> Option<String> {
         let least = |name: &str, value: u64, least: u64| {
             (value < least).then(|| format!("`{name}` is {value}: {least} is the least"))
         };
@@ -41,8 +46,11 @@ impl Config {
             .or_else(|| {
                 least("fast_retransmit_threshold", self.congestion.fast_retransmit_threshold.into(), 1)
             })
-            // "If an SCTP receiver ... below 1500" (3.3.3): no peer would take it.
-            .or_else(|| least("receive_window", self.limits.receive_window.into(), 1500))
+            // "The Advertised Receiver Window Credit MUST NOT be smaller than 1500" (3.3.3): no peer would take it.
+            .or_else(|| {
+                let text = least("receive_window", self.limits.receive_window.into(), 1500)?;
+                Some(text + " (RFC 9260, 3.3.3)")
+            })
             .or_else(|| least("outbound_streams", self.streams.outbound.into(), 1))
             .or_else(|| least("inbound_streams", self.streams.inbound.into(), 1))
             .or_else(|| least("send_buffer", self.limits.send_buffer as u64, 1))

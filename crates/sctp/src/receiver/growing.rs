@@ -8,6 +8,7 @@ use bytes::Bytes;
 
 use crate::ids::SpaceId;
 use crate::message::{Part, Received, Rest};
+use crate::violation::SPLIT_MESSAGE;
 
 /// The peer sent fragments that cannot be one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -204,4 +205,5 @@ impl Growing {
     }
 }
 
+pub(super) const SPLIT: Inconsistent = Inconsistent(SPLIT_MESSAGE);
 pub(super) const TOO_LONG: Inconsistent = Inconsistent("a message is longer than this endpoint takes");

@@ -12,6 +12,7 @@ pub(crate) use super::reassembly::Arrived;
 use super::reassembly::{Joined, Reassembly, Whole};
 use crate::ids::{Id, PathId, SpaceId};
 use crate::message::Received;
+use crate::per_stream::PerStream;
 use crate::room::grow;
 
 mod giving_up;
@@ -34,8 +35,8 @@ impl Stream {
 }
 
 /// The same for a stream that may be new.
-fn is_next(streams: &[Stream], stream: u16, ssn: u16, first_seq: u64) -> bool {
-    streams.get(usize::from(stream)).map_or(ssn == 0, |stream| stream.is_next(ssn, first_seq))
+fn is_next(streams: &PerStream<Stream>, stream: u16, ssn: u16, first_seq: u64) -> bool {
+    streams.get(stream).map_or(ssn == 0, |stream| stream.is_next(ssn, first_seq))
 }
 
 /// Messages of encodings that number them, or their fragments, in another way than by TSN.
@@ -52,7 +53,7 @@ struct Numbered {
 #[derive(Debug, Default)]
 pub(crate) struct Inbound {
     reassembly: Reassembly,
-    streams: Vec<Stream>,
+    streams: PerStream<Stream>,
     /// For encodings other than that of RFC 9260; made when it is needed first.
     numbered: Option<Box<Numbered>>,
     /// What the user may take.
@@ -194,8 +195,7 @@ impl Inbound {
         let was_quiet = self.ready.is_quiet(chunk.stream);
         if chunk.beginning && chunk.ending {
             // A message that has to wait must not keep alive the memory of others that are read and gone.
-            let waits = !chunk.unordered
-                && self.streams.get(usize::from(chunk.stream)).map_or(0, |s| s.next) != chunk.ssn;
+            let waits = !chunk.unordered && self.streams.get(chunk.stream).map_or(0, |s| s.next) != chunk.ssn;
             let whole = self.reassembly.add_whole(chunk, waits)?;
             self.deliver(whole);
         } else {
@@ -236,9 +236,8 @@ impl Inbound {
     fn deliver(&mut self, whole: Whole) {
         let mut others_wait = false;
         if !whole.message.unordered {
-            let id = usize::from(whole.message.stream);
-            grow(&mut self.streams, id + 1);
-            let Some(stream) = self.streams.get_mut(id) else { return };
+            self.streams.make(whole.message.stream);
+            let Some(stream) = self.streams.get_mut(whole.message.stream) else { return };
             if !stream.is_next(whole.ssn, whole.first_seq) {
                 self.wait(whole);
                 return;
@@ -293,7 +292,7 @@ impl Inbound {
     #[inline(never)]
     fn wait(&mut self, mut whole: Whole) {
         whole.message = self.came_now(whole.message);
-        if let Some(stream) = self.streams.get_mut(usize::from(whole.message.stream)) {
+        if let Some(stream) = self.streams.get_mut(whole.message.stream) {
             self.waiting += memory_of(&whole.message);
             stream.waiting.insert(whole.first_seq, whole);
         }
@@ -302,7 +301,7 @@ impl Inbound {
     /// Messages of a stream that have waited for the one that was delivered.
     #[inline(never)]
     fn deliver_waiting(&mut self, id: u16) {
-        let Some(stream) = self.streams.get_mut(usize::from(id)) else { return };
+        let Some(stream) = self.streams.get_mut(id) else { return };
         while let Some(entry) = stream.waiting.first_entry() {
             if entry.get().ssn != stream.next {
                 break;
@@ -535,7 +534,7 @@ impl Inbound {
             bytes + pieces * PIECE
         };
         let ready: usize = self.ready.iter().map(|m| count(m.space, m.len(), m.count())).sum();
-        let waiting = self.streams.iter().flat_map(|stream| stream.waiting.values());
+        let waiting = self.streams.values().flat_map(|stream| stream.waiting.values());
         let mut back: usize =
             waiting.map(|w| count(w.message.space, w.message.len(), w.message.count())).sum();
         let (bytes, pieces) = self.reassembly.count();

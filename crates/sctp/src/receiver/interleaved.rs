@@ -8,11 +8,12 @@ use std::collections::btree_map::Entry;
 use anabranch_wire::{Mid, Tsn};
 use bytes::Bytes;
 
-use super::growing::{Aborted, Growing, Inconsistent, Label, PIECE, TOO_LONG, memory_of, take_all};
+use super::growing::{Aborted, Growing, Inconsistent, Label, PIECE, SPLIT, TOO_LONG, memory_of, take_all};
 use super::reassembly::Arena;
 use crate::encoding::DataChunk;
 use crate::ids::SpaceId;
 use crate::message::Received;
+use crate::per_stream::PerStream;
 
 /// One I-DATA or SF-DATA chunk that has arrived.
 #[derive(Clone, Copy, Debug)]
@@ -107,7 +108,7 @@ struct Near {
 #[derive(Debug, Default)]
 pub(crate) struct Interleaved {
     assemblies: BTreeMap<(u16, bool, u64), Assembly>,
-    near: Vec<Near>,
+    near: PerStream<Near>,
     arena: Arena,
     /// What is charged for them, bytes.
     held: usize,
@@ -129,16 +130,7 @@ impl Interleaved {
     }
 
     fn near(&mut self, stream: u16) -> &mut Near {
-        let id = usize::from(stream);
-        if id >= self.near.len() {
-            self.near.resize_with(id + 1, Near::default);
-        }
-        &mut self.near[id]
-    }
-
-    /// One more than the highest stream that was ever used.
-    pub(crate) fn streams(&self) -> usize {
-        self.near.len()
+        self.near.at(stream)
     }
 
     /// What is charged for messages in the making, bytes.
@@ -167,7 +159,7 @@ impl Interleaved {
     pub(crate) fn reset(&mut self, stream: Option<u16>, aborted: &mut Vec<Aborted>) -> Vec<Freed> {
         match stream {
             Some(stream) => {
-                if let Some(near) = self.near.get_mut(usize::from(stream)) {
+                if let Some(near) = self.near.get_mut(stream) {
                     *near = Near::default();
                 }
             }
@@ -195,14 +187,14 @@ impl Interleaved {
 
     /// The unwrapped number of a message, without noting that it was heard of.
     pub(crate) fn number_of(&self, stream: u16, unordered: bool, mid: Mid) -> Option<u64> {
-        let near = self.near.get(usize::from(stream));
+        let near = self.near.get(stream);
         unwrap(mid, near.map_or(0, |near| if unordered { near.unordered } else { near.ordered }))
     }
 
     /// Whether a fragment goes on with an unordered message that was given up, and whose beginning is not here. (Ordered ones are told
     /// by [`DeliveryOrder::knows`].)
     pub(crate) fn passes_over(&self, p: &Piece<'_>, number: u64) -> bool {
-        let near = self.near.get(usize::from(p.stream));
+        let near = self.near.get(p.stream);
         p.unordered && !p.beginning && near.is_some_and(|near| number < near.given_up) && {
             !self.assemblies.contains_key(&(p.stream, true, number))
         }
@@ -274,6 +266,11 @@ impl Interleaved {
             Entry::Occupied(entry) => (entry.into_mut(), false),
             Entry::Vacant(entry) => (entry.insert(Assembly::new(p.space, p.mid)), true),
         };
+        // "The fragments of one message stay on one subflow" (docs/subflows.md). Between subflow 0 and another that is how it looks when a
+        // sender gives the extension up: it sends all again on subflow 0.
+        if assembly.space != p.space && ![assembly.space, p.space].contains(&SpaceId::FIRST) {
+            return Err(SPLIT);
+        }
         let before = assembly.pieces();
         if !assembly.add(p, limit)? {
             return Ok(Added::Duplicate);
@@ -377,7 +374,7 @@ impl Assembly {
 /// The order of the messages of each stream, by number.
 #[derive(Debug, Default)]
 pub(crate) struct DeliveryOrder {
-    streams: Vec<InOrder>,
+    streams: PerStream<InOrder>,
     /// What is charged for messages that wait for others, bytes.
     held: usize,
 }
@@ -388,15 +385,12 @@ struct InOrder {
     waiting: BTreeMap<u64, Received>,
 }
 
-fn stream(streams: &mut Vec<InOrder>, id: u16) -> &mut InOrder {
-    let id = usize::from(id);
-    if id >= streams.len() {
-        streams.resize_with(id + 1, InOrder::default);
-    }
-    &mut streams[id]
-}
-
 impl DeliveryOrder {
+    /// Streams of which something was ever delivered in order, or waits for that.
+    pub(crate) fn streams(&self) -> impl Iterator<Item = u16> + '_ {
+        self.streams.iter().map(|(stream, _)| stream)
+    }
+
     /// What is charged for messages that wait for others, bytes.
     pub(crate) fn held(&self) -> usize {
         self.held
@@ -404,12 +398,12 @@ impl DeliveryOrder {
 
     /// What is charged to each space, counted: for tests.
     pub(crate) fn count(&self) -> impl Iterator<Item = &Received> + '_ {
-        self.streams.iter().flat_map(|stream| stream.waiting.values())
+        self.streams.values().flat_map(|stream| stream.waiting.values())
     }
 
     /// Messages up to `number` that have not come never will. Those that have are delivered, and what waited for them.
     pub(crate) fn skip(&mut self, stream: u16, number: u64, mut deliver: impl FnMut(Received)) {
-        let stream = self::stream(&mut self.streams, stream);
+        let stream = self.streams.at(stream);
         let passed = number.saturating_add(1);
         while let Some(entry) = stream.waiting.first_entry() {
             // The next in order, or one that has others missing before it which are given up.
@@ -427,7 +421,7 @@ impl DeliveryOrder {
 
     /// A stream is reset: messages that wait for others are given up.
     pub(crate) fn reset(&mut self, stream: u16) -> Vec<Received> {
-        let Some(stream) = self.streams.get_mut(usize::from(stream)) else { return Vec::new() };
+        let Some(stream) = self.streams.get_mut(stream) else { return Vec::new() };
         let waiting: Vec<_> = std::mem::take(stream).waiting.into_values().collect();
         self.held -= waiting.iter().map(memory_of).sum::<usize>();
         waiting
@@ -435,7 +429,7 @@ impl DeliveryOrder {
 
     /// Number of the next message to deliver.
     pub(crate) fn next(&self, stream: u16) -> u64 {
-        self.streams.get(usize::from(stream)).map_or(0, |s| s.next)
+        self.streams.get(stream).map_or(0, |s| s.next)
     }
 
     /// The number of a message that has 16 bits of it; fewer than 2^15 messages of a stream wait.
@@ -452,7 +446,7 @@ impl DeliveryOrder {
     /// Whether an ordered message with this number was delivered, or is here and waits.
     pub(crate) fn knows(&self, stream: u16, number: u64) -> bool {
         self.streams
-            .get(usize::from(stream))
+            .get(stream)
             .is_some_and(|s| number < s.next || (!s.waiting.is_empty() && s.waiting.contains_key(&number)))
     }
 
@@ -464,7 +458,7 @@ impl DeliveryOrder {
         message: Received,
         mut deliver: impl FnMut(Received),
     ) {
-        let stream = self::stream(&mut self.streams, stream);
+        let stream = self.streams.at(stream);
         if number != stream.next {
             self.held += memory_of(&message);
             stream.waiting.insert(number, message);

@@ -75,7 +75,7 @@ impl Receiver {
     /// Memory that the peer makes us hold: what it sent and is not read, and the gaps between its TSNs (which cost
     /// something even when the DATA was thrown away, as it is on streams that do not exist).
     #[inline]
-    pub(super) fn memory(&self) -> usize {
+    pub(crate) fn memory(&self) -> usize {
         let gaps = match self.spaces.rows() {
             [space] => space.received.gaps(),
             spaces => spaces.iter().map(|s| s.received.gaps()).sum(),

@@ -2,7 +2,7 @@
 
 use super::Sender;
 use super::acknowledgement::NewlyLost;
-use super::flight::{ChunkState, SentChunk};
+use super::flight::{ChunkState, Counted, SentChunk};
 use super::tickets::{Limit, Ticket};
 use super::timers::SenderTimer;
 use crate::config::FastRecovery;
@@ -102,7 +102,7 @@ impl Sender {
             let first = self.spaces.get(at).map_or(0, |space| space.flight.first());
             let first = if lane.loss.shares_space() { lane.earliest } else { first };
             let recovers = cx.config.congestion.fast_recovery != FastRecovery::Off && lane.in_recovery(first);
-            let lost = NewlyLost { bytes: 0, chunks: 0, earliest: seq, highest: seq };
+            let lost = NewlyLost { all: Counted::default(), earliest: seq, highest: seq };
             self.after_losses(cx, id, &lost, recovers);
         }
     }
@@ -226,7 +226,8 @@ impl Sender {
             let Some(chunk) = space.flight.get(seq).filter(|chunk| chunk.fragment.ticket == number) else {
                 continue;
             };
-            let (id, state, size, missing) = (chunk.lane, chunk.state, chunk.size(), chunk.missing);
+            let (id, state, missing) = (chunk.lane, chunk.state, chunk.missing);
+            let one = Counted::one(chunk);
             space.flight.abandon(seq);
             let Some(lane) = self.lanes.get_mut(id) else { continue };
             match state {
@@ -234,7 +235,7 @@ impl Sender {
                     if let Some(special) = &mut self.special {
                         special.watch(at, id, seq, missing);
                     }
-                    lane.on_lost(size, 1);
+                    lane.on_lost(one);
                     lane.unacked = lane.unacked.saturating_sub(1);
                 }
                 ChunkState::Lost => lane.unacked = lane.unacked.saturating_sub(1),

@@ -7,7 +7,7 @@ use anabranch_wire::chunk::sack::GapBlock;
 use anabranch_wire::{CommonHeader, Tsn, padded};
 
 use super::Sender;
-use super::flight::{AckOutcome, ChunkState};
+use super::flight::{AckOutcome, ChunkState, Counted};
 use super::lane::Lane;
 use crate::config::{FastRecovery, RttSampling};
 use crate::context::Context;
@@ -43,9 +43,8 @@ pub(crate) enum Heard {
 /// Chunks that were found lost together.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NewlyLost {
-    /// Bytes and chunks that leave the flight.
-    pub(super) bytes: u64,
-    pub(super) chunks: u32,
+    /// What leaves the flight.
+    pub(super) all: Counted,
     /// The first and the last of them.
     pub(super) earliest: u64,
     pub(super) highest: u64,
@@ -321,27 +320,26 @@ impl Sender {
             in_recovery && advanced,
         );
         let Some(limit) = limit else { return };
-        let (mut bytes, mut chunks) = (0, 0);
+        let mut all = Counted::default();
         lane.loss.report(&mut space.flight, limit, |seq, chunk| {
             earliest.get_or_insert(seq);
             highest = Some(seq);
-            bytes += chunk.size();
-            chunks += 1;
+            all.add(chunk);
         });
         let (Some(highest), Some(earliest)) = (highest, earliest) else { return };
-        self.after_losses(cx, id, &NewlyLost { bytes, chunks, earliest, highest }, in_recovery);
+        self.after_losses(cx, id, &NewlyLost { all, earliest, highest }, in_recovery);
     }
 
     /// Chunks were found lost by a SACK, or because of the time: what that means for flight, windows and recovery.
     // rfc9260:6.3.1-5 rfc9260:7.2.4-4 rfc9260:7.2.4-5
     pub(super) fn after_losses(&mut self, cx: &mut Context, id: LaneId, lost: &NewlyLost, in_recovery: bool) {
-        let &NewlyLost { bytes, chunks, earliest, highest } = lost;
+        let &NewlyLost { all, earliest, highest } = lost;
         let rule = cx.config.congestion.fast_recovery;
         let Some(lane) = self.lanes.get_mut(id) else { return };
         let Some(space) = self.spaces.get_mut(lane.space) else { return };
-        lane.on_lost(bytes, chunks);
+        lane.on_lost(all);
         // 6.2.1 C: "add the data size of those chunks to the rwnd".
-        let freed = lane.charged(bytes, chunks, cx.config.emulation.rwnd_counts_headers);
+        let freed = all.charged(cx.config.emulation.rwnd_counts_headers);
         space.allowance.give_back(freed);
         let (subflow, path) = (lane.subflow, lane.path);
         cx.stats.fast_retransmits += 1;
@@ -354,7 +352,7 @@ impl Sender {
             FastRecovery::PerWindow => lane.recovery_exit.is_none_or(|exit| highest > exit),
         };
         // "Zero window probing does not affect the calculation of cwnd" (6.1 A).
-        let probe = space.probe.in_flight && chunks == 1 && earliest == space.flight.first();
+        let probe = space.probe.in_flight && all.chunks == 1 && earliest == space.flight.first();
         let cut = cut && !probe;
         // Step 3, "If not in Fast Recovery ... Retransmit those K DATA chunks in a single packet"; ns-2 does so
         // with every SACK that marks.
@@ -371,7 +369,7 @@ impl Sender {
             cx.stats.congestion_events += 1;
         }
         self.give_room_back(cx, freed);
-        self.couple_loss(cx, id, chunks, cut);
+        self.couple_loss(cx, id, all.chunks, cut);
         cx.record(subflow, path, TraceEvent::FastRetransmit { seq: earliest });
         self.record_window(cx, id);
     }
@@ -398,7 +396,7 @@ impl Sender {
     pub(super) fn outstanding(&self, cx: &Context, at: Option<SpaceId>) -> u64 {
         let headers = cx.config.emulation.rwnd_counts_headers;
         let counts = |lane: &&Lane| at.is_none_or(|at| lane.space == at);
-        let bytes = |lane: &Lane| lane.charged(lane.flight, lane.flight_chunks, headers);
+        let bytes = |lane: &Lane| lane.in_flight().charged(headers);
         self.lanes.rows().iter().filter(counts).map(bytes).sum()
     }
 }

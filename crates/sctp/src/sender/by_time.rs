@@ -8,7 +8,7 @@ use anabranch_wire::Tsn;
 
 use super::Sender;
 use super::acknowledgement::NewlyLost;
-use super::flight::{AckOutcome, SentChunk};
+use super::flight::{AckOutcome, Counted, SentChunk};
 use super::lane::LossTimer;
 use super::rack::Circumstances;
 use crate::association::State;
@@ -23,9 +23,8 @@ const KAME_BURST: u8 = 3;
 
 /// Adds a chunk to those that were found lost together.
 fn note(all: &mut Option<NewlyLost>, seq: u64, chunk: &SentChunk) {
-    let marked = all.get_or_insert(NewlyLost { bytes: 0, chunks: 0, earliest: seq, highest: seq });
-    marked.bytes += chunk.size();
-    marked.chunks += 1;
+    let marked = all.get_or_insert(NewlyLost { all: Counted::default(), earliest: seq, highest: seq });
+    marked.all.add(chunk);
     marked.highest = seq;
 }
 
@@ -186,10 +185,10 @@ impl Sender {
             rack.probe(&space.flight, Some(seq));
             let Some(chunk) = lane.loss.mark(&mut space.flight, seq) else { return };
             chunk.probe = true;
-            let bytes = chunk.size();
-            lane.on_lost(bytes, 1);
+            let one = Counted::one(chunk);
+            lane.on_lost(one);
             lane.cwnd_exempt_packet = true;
-            let freed = lane.charged(bytes, 1, cx.config.emulation.rwnd_counts_headers);
+            let freed = one.charged(cx.config.emulation.rwnd_counts_headers);
             space.allowance.give_back(freed);
             lane.arm_t3(cx);
             return self.give_room_back(cx, freed);

@@ -47,8 +47,8 @@ pub(crate) struct SentChunk {
     pub(crate) fast_retransmitted: bool,
     /// Why it is marked, for the trace.
     pub(crate) lost_by_timeout: bool,
-    /// Bytes of header that count in flight.
-    pub(crate) header: u8,
+    /// Bytes of header and padding that count in flight.
+    pub(crate) overhead: u8,
     /// It asks for a SACK at once also when it is sent again.
     pub(crate) immediate: bool,
     /// It is sent again as a probe of the tail.
@@ -67,22 +67,51 @@ impl SentChunk {
             transmissions: 0,
             fast_retransmitted: false,
             lost_by_timeout: false,
-            header: 0,
+            overhead: 0,
             immediate: false,
             probe: false,
         }
     }
 
-    /// Bytes that count in flight: the chunk, as a rule with its header.
-    // rfc9260:7.2-4
+    /// Bytes that count in flight: the chunk, as a rule with its header and its padding.
     pub(crate) fn size(&self) -> u64 {
-        u64::from(self.header) + self.fragment.payload.len() as u64
+        u64::from(self.overhead) + self.fragment.payload.len() as u64
     }
 }
 
 /// Blocks in a SACK from which on it may have been cut to the size of a packet: the smallest packet, 512 bytes, has
 /// room for some 120.
 const MANY_BLOCKS: usize = 100;
+
+/// Chunks, as windows count them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counted {
+    /// Bytes, with headers and padding that count.
+    pub(crate) bytes: u64,
+    pub(crate) chunks: u32,
+    /// What of the bytes is headers and padding.
+    pub(crate) overhead: u32,
+}
+
+impl Counted {
+    /// One chunk more.
+    pub(crate) fn add(&mut self, chunk: &SentChunk) {
+        self.bytes += chunk.size();
+        self.chunks += 1;
+        self.overhead += u32::from(chunk.overhead);
+    }
+
+    /// One chunk.
+    pub(crate) fn one(chunk: &SentChunk) -> Self {
+        Self { bytes: chunk.size(), chunks: 1, overhead: chunk.overhead.into() }
+    }
+
+    /// What the peer's window is charged for them: "the data size of the chunk" (RFC 9260, 6.2.1 B), with ns-2 headers of 16 bytes, too.
+    pub(crate) fn charged(self, with_headers: bool) -> u64 {
+        let header = if with_headers { 16 } else { 0 };
+        self.bytes + header * u64::from(self.chunks) - u64::from(self.overhead)
+    }
+}
 
 /// What one SACK changed, on one lane.
 #[derive(Clone, Copy, Debug, Default)]
@@ -98,9 +127,11 @@ pub(crate) struct LaneAck {
     /// Bytes and chunks that left the flight (what was marked lost had left before).
     pub(crate) left_flight: u64,
     pub(crate) left_chunks: u32,
+    pub(crate) left_overhead: u32,
     /// Bytes and chunks that came back into flight because the peer reneged.
     pub(crate) reneged: u64,
     pub(crate) reneged_chunks: u32,
+    pub(crate) reneged_overhead: u32,
     /// Chunks acknowledged for the first time, by whatever means.
     pub(crate) acked_chunks: u32,
     /// Whether a chunk was passed by the cumulative TSN (T3 restarts, rule R3).
@@ -644,6 +675,7 @@ impl Flight {
             if let Some(lane) = out.lanes.get_mut(chunk.lane.row()) {
                 lane.reneged += chunk.size();
                 lane.reneged_chunks += 1;
+                lane.reneged_overhead += u32::from(chunk.overhead);
             }
         }
     }
@@ -672,6 +704,7 @@ fn newly(lane: &mut LaneAck, seq: u64, chunk: &SentChunk) {
     if chunk.state == ChunkState::InFlight {
         lane.left_flight += chunk.size();
         lane.left_chunks += 1;
+        lane.left_overhead += u32::from(chunk.overhead);
     }
     // Karn's algorithm (C5): only chunks sent once. A chunk marked lost may have been sent once, and then its
     // sample would include the wait of the peer's SACKs that we missed: leave it out, too.

@@ -7,7 +7,7 @@ use anabranch_base::Duration;
 use anabranch_wire::chunk::forward_tsn::{self, ForwardTsn, SkippedSsn};
 use anabranch_wire::chunk::i_forward_tsn::{self, IForwardTsn, Skipped};
 use anabranch_wire::chunk::sf_forward::{self, SfForward};
-use anabranch_wire::{Mid, PacketBuilder, Ssn};
+use anabranch_wire::{CommonHeader, Mid, PacketBuilder, Ssn};
 
 use super::Sender;
 use super::flight::{ChunkState, SentChunk};
@@ -141,7 +141,17 @@ impl Sender {
             if room < SfForward::HEADER + ENTRY {
                 return false;
             }
+            let alone = packet.len() <= CommonHeader::LEN;
+            let length = packet.buffer().len();
             let told = self.write_forward(cx, packet.buffer(), at, room);
+            if told.is_some_and(|point| point < forward.told) && !alone {
+                // Beside other chunks it would say less than the last one did: the next packet has room for more.
+                packet.buffer().truncate(length);
+                return false;
+            }
+            if let Some(point) = told {
+                self.watch_forward(at, forward.told, point, alone);
+            }
             let told_at = if told.is_some() { Some(cx.now) } else { forward.told_at };
             if let (Some(space), Some(end)) = (self.spaces.get_mut(at), told) {
                 space.flight.forwarded_to(end);

@@ -19,6 +19,7 @@ mod deferred;
 mod fates;
 mod flight;
 mod forward;
+mod forward_watch;
 pub(crate) mod lane;
 mod loss;
 mod new_data;

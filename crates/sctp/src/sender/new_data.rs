@@ -271,11 +271,11 @@ impl Sender {
                 transmissions: 1,
                 fast_retransmitted: false,
                 lost_by_timeout: false,
-                header: lane.chunk_header,
+                overhead: lane.overhead_of(len),
                 probe: false,
                 immediate: immediate && cx.config.sack.immediate_bit == ImmediateBit::ShutdownKept,
             };
-            lane.on_sent(cx.now, chunk.size());
+            lane.on_sent(cx.now, chunk.size(), chunk.overhead);
             lane.unacked += 1;
             match kept {
                 None => space.flight.push(chunk),

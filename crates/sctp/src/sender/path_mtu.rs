@@ -7,6 +7,7 @@
 use anabranch_wire::{CommonHeader, padded};
 
 use super::Sender;
+use super::flight::Counted;
 use crate::context::Context;
 use crate::ids::{LaneId, PathId};
 
@@ -36,7 +37,7 @@ impl Sender {
         let Some(space) = self.spaces.get_mut(lane.space) else { return };
         let room = cx.paths.get(lane.path).map_or(0, crate::path::Path::max_packet) - CommonHeader::LEN;
         let header = self.encoding.header_len();
-        let (mut bytes, mut chunks) = (0, 0);
+        let mut all = Counted::default();
         for seq in space.flight.of_lane(id).collect::<Vec<_>>() {
             let len = space.flight.get(seq).map_or(0, |chunk| chunk.fragment.payload.len());
             if padded(header + len) <= room {
@@ -45,12 +46,11 @@ impl Sender {
             // As if a window had opened: the fast retransmit that a chunk has once is not used up.
             if let Some(chunk) = lane.loss.mark(&mut space.flight, seq) {
                 chunk.fast_retransmitted = false;
-                bytes += chunk.size();
-                chunks += 1;
+                all.add(chunk);
             }
         }
-        lane.on_lost(bytes, chunks);
-        let freed = lane.charged(bytes, chunks, cx.config.emulation.rwnd_counts_headers);
+        lane.on_lost(all);
+        let freed = all.charged(cx.config.emulation.rwnd_counts_headers);
         space.allowance.give_back(freed);
         self.peer_rwnd += freed;
     }

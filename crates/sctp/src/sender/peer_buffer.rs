@@ -32,7 +32,7 @@ impl Sender {
 
     /// Memory for what was sent and is not acknowledged cumulatively, bytes. Numbers that are kept for the rest of a message count with
     /// that message, which is the user's: counted here they would close the window of a long message for itself.
-    pub(super) fn retained(&self) -> u64 {
+    pub(crate) fn retained(&self) -> u64 {
         let kept = |flight: &Flight| flight.bytes() + flight.sent() as u64 * CHUNK;
         self.spaces.rows().iter().map(|space| kept(&space.flight)).sum()
     }

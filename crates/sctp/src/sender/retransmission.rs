@@ -76,7 +76,7 @@ impl Sender {
         chunk.transmissions = chunk.transmissions.saturating_add(1);
         chunk.sent_at = cx.now;
         let owner = chunk.subflow;
-        let size = chunk.size();
+        let (size, overhead) = (chunk.size(), chunk.overhead);
         let reason = if chunk.lost_by_timeout {
             RetransmitReason::Timeout
         } else if chunk.probe {
@@ -102,7 +102,7 @@ impl Sender {
             }
         }
         let last_sent = lane.last_sent;
-        lane.on_sent(cx.now, size);
+        lane.on_sent(cx.now, size, overhead);
         // C5: a chunk sent before this retransmission is not timed any more.
         let through = cx.config.timers.rtt_sampling == RttSampling::ThroughLoss;
         if lane.timed.is_some_and(|t| t.seq >= seq && (t.seq == seq || !through)) {

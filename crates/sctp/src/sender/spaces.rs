@@ -6,7 +6,7 @@ use anabranch_wire::Tsn;
 use super::Sender;
 use super::allowance::Allowance;
 use super::credit::Credit;
-use super::flight::ChunkState;
+use super::flight::{ChunkState, Counted};
 use super::lane::counted_header;
 use super::space::{SendSpace, WindowProbe};
 use super::subflow::Life;
@@ -39,10 +39,10 @@ impl Sender {
             // What is in flight is counted with the header that it will have when it leaves again.
             let Some(space) = self.spaces.get_mut(lane.space) else { continue };
             for (_, chunk) in space.flight.iter_mut().filter(|(_, chunk)| chunk.lane == id) {
-                let before = chunk.size();
-                chunk.header = header;
+                let before = Counted::one(chunk);
+                chunk.overhead = lane.overhead_of(chunk.fragment.payload.len() as u64);
                 if chunk.state == ChunkState::InFlight {
-                    lane.flight = (lane.flight + chunk.size()).saturating_sub(before);
+                    lane.recount(before, Counted::one(chunk));
                 }
             }
         }
@@ -160,7 +160,7 @@ impl Sender {
                 }
                 let Some(lane) = self.lanes.get_mut(chunk.lane) else { continue };
                 if chunk.state == ChunkState::InFlight {
-                    lane.on_lost(chunk.size(), 1);
+                    lane.on_lost(Counted::one(&chunk));
                 }
                 chunk.state = ChunkState::Lost;
                 chunk.lost_by_timeout = true;

@@ -4,6 +4,7 @@ use anabranch_base::{Instant, TraceEvent};
 use anabranch_transport::congestion::{Base, Congestion};
 
 use super::Sender;
+use super::flight::Counted;
 use crate::config::FastRecovery;
 use crate::context::Context;
 use crate::event::Timer;
@@ -137,13 +138,10 @@ impl Sender {
         let Some(lane) = self.lanes.get_mut(id) else { return };
         let Some(space) = self.spaces.get_mut(lane.space) else { return };
         let headers = cx.config.emulation.rwnd_counts_headers;
-        let (mut bytes, mut chunks) = (0, 0);
-        lane.loss.mark_lane(&mut space.flight, id, |chunk| {
-            bytes += chunk.size();
-            chunks += 1;
-        });
-        lane.on_lost(bytes, chunks);
-        let freed = lane.charged(bytes, chunks, headers);
+        let mut all = Counted::default();
+        lane.loss.mark_lane(&mut space.flight, id, |chunk| all.add(chunk));
+        lane.on_lost(all);
+        let freed = all.charged(headers);
         space.allowance.give_back(freed);
         self.give_room_back(cx, freed);
     }

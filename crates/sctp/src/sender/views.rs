@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anabranch_base::{Dscp, Duration, TraceEvent};
 
 use super::Sender;
-use super::flight::ChunkState;
+use super::flight::{ChunkState, Counted};
 use super::lane::Lane;
 use super::peer_buffer::CHUNK;
 use super::subflow::Life;
@@ -163,11 +163,11 @@ impl Sender {
             );
         }
         for (id, lane) in self.lanes.iter() {
-            let known = (lane.unacked, lane.flight_chunks, lane.flight);
+            let known = (lane.unacked, lane.in_flight());
             let counted = self.count(id, lane)?;
             if known != counted {
                 return Err(format!(
-                    "lane {} believes (unacked, in flight, bytes) {known:?}, counted {counted:?}",
+                    "lane {} believes (unacked, in flight) {known:?}, counted {counted:?}",
                     id.get()
                 ));
             }
@@ -218,8 +218,8 @@ impl Sender {
         if chunks.is_empty() { Ok(()) } else { Err(format!("tickets that nobody knows: {chunks:?}")) }
     }
 
-    fn count(&self, id: LaneId, lane: &Lane) -> Result<(u32, u32, u64), String> {
-        let (mut unacked, mut flight, mut bytes) = (0, 0, 0);
+    fn count(&self, id: LaneId, lane: &Lane) -> Result<(u32, Counted), String> {
+        let (mut unacked, mut flight) = (0, Counted::default());
         for (at, space) in self.spaces.iter() {
             for chunk in space.flight.iter().filter(|chunk| chunk.lane == id) {
                 let outstanding = matches!(chunk.state, ChunkState::InFlight | ChunkState::Lost);
@@ -233,11 +233,10 @@ impl Sender {
                 }
                 unacked += u32::from(outstanding);
                 if chunk.state == ChunkState::InFlight {
-                    flight += 1;
-                    bytes += chunk.size();
+                    flight.add(chunk);
                 }
             }
         }
-        Ok((unacked, flight, bytes))
+        Ok((unacked, flight))
     }
 }

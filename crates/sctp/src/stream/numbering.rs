@@ -3,19 +3,21 @@
 
 use anabranch_wire::Mid;
 
+use crate::per_stream::PerStream;
+
 /// Message numbers still to give. DATA carries the low 16 bits of one as its stream sequence number.
 #[derive(Debug, Default)]
 pub(crate) struct Numbering {
-    next: Vec<Mid>,
+    next: PerStream<Mid>,
     /// Unordered messages count for themselves (RFC 8260, 2.1); `None` where DATA is sent, which has no number for them.
-    unordered: Option<Vec<Mid>>,
+    unordered: Option<PerStream<Mid>>,
 }
 
 impl Numbering {
     /// From now on messages travel with identifiers (I-DATA) or not.
     pub(crate) fn identify(&mut self, on: bool) {
         if on != self.unordered.is_some() {
-            self.unordered = on.then(Vec::new);
+            self.unordered = on.then(PerStream::default);
         }
     }
 
@@ -32,7 +34,7 @@ impl Numbering {
     #[inline]
     pub(crate) fn take(&mut self, stream: u16, unordered: bool) -> Mid {
         // Ordered and not the first of its stream: the usual case.
-        match self.next.get_mut(usize::from(stream)) {
+        match self.next.get_mut(stream) {
             Some(next) if !unordered => std::mem::replace(next, next.next()),
             _ => self.take_rare(stream, unordered),
         }
@@ -40,21 +42,18 @@ impl Numbering {
 
     /// The number that the next ordered message of a stream will have.
     pub(crate) fn next(&self, stream: u16) -> Mid {
-        self.next.get(usize::from(stream)).copied().unwrap_or(Mid::new(0))
+        self.next.get(stream).copied().unwrap_or(Mid::new(0))
     }
 
     // rfc9260:6.5-6
     #[inline(never)]
     fn take_rare(&mut self, stream: u16, unordered: bool) -> Mid {
-        let id = usize::from(stream);
         let (list, counts) = match &mut self.unordered {
             Some(list) if unordered => (list, true),
             _ => (&mut self.next, !unordered),
         };
-        if id >= list.len() {
-            list.resize(id + 1, Mid::new(0));
-        }
-        let Some(next) = list.get_mut(id) else { return Mid::new(0) };
+        list.make(stream);
+        let Some(next) = list.get_mut(stream) else { return Mid::new(0) };
         let mid = *next;
         if counts {
             *next = mid.next();
@@ -70,7 +69,7 @@ impl Numbering {
                 list.clear();
             }
             for stream in streams {
-                if let Some(next) = list.get_mut(usize::from(*stream)) {
+                if let Some(next) = list.get_mut(*stream) {
                     *next = Mid::new(0);
                 }
             }
@@ -80,9 +79,9 @@ impl Numbering {
     /// Whether the next message of each of some streams (of all, if none is listed) is its first.
     pub(crate) fn is_fresh(&self, streams: &[u16]) -> bool {
         std::iter::once(&self.next).chain(&self.unordered).all(|list| {
-            let unused = |stream: &u16| list.get(usize::from(*stream)).is_none_or(|next| next.get() == 0);
+            let unused = |stream: &u16| list.get(*stream).is_none_or(|next| next.get() == 0);
             if streams.is_empty() {
-                list.iter().all(|next| next.get() == 0)
+                list.values().all(|next| next.get() == 0)
             } else {
                 streams.iter().all(unused)
             }

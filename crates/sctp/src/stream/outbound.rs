@@ -9,7 +9,8 @@ use super::numbering::Numbering;
 use super::scheduler::{Left, Scheduler};
 use crate::config::Config;
 use crate::message::Message;
-use crate::room::{grow, push};
+use crate::per_stream::PerStream;
+use crate::room::push;
 
 /// One DATA chunk's worth of a message, before it has a TSN.
 #[derive(Clone, Debug, Default)]
@@ -85,7 +86,7 @@ struct Stream {
 /// What `send` has accepted and the network has not yet had.
 #[derive(Debug)]
 pub(crate) struct Outbound {
-    streams: Vec<Stream>,
+    streams: PerStream<Stream>,
     scheduler: Scheduler,
     queued_bytes: usize,
     /// When each message came, where several subflows wait for their turn: in the order in which they leave, nearly.
@@ -94,7 +95,12 @@ pub(crate) struct Outbound {
 
 impl Outbound {
     pub(crate) fn new(config: &Config) -> Self {
-        Self { streams: Vec::new(), scheduler: Scheduler::new(config), queued_bytes: 0, arrivals: None }
+        Self {
+            streams: PerStream::default(),
+            scheduler: Scheduler::new(config),
+            queued_bytes: 0,
+            arrivals: None,
+        }
     }
 
     pub(crate) fn queued_bytes(&self) -> usize {
@@ -103,7 +109,7 @@ impl Outbound {
 
     /// Bytes that wait on a stream.
     pub(crate) fn queued_on(&self, id: u16) -> usize {
-        self.streams.get(usize::from(id)).map_or(0, |stream| stream.bytes)
+        self.streams.get(id).map_or(0, |stream| stream.bytes)
     }
 
     /// Whether the counts of bytes agree with what waits: for tests.
@@ -111,8 +117,8 @@ impl Outbound {
         let waits = |stream: &Stream| {
             stream.queue.iter().map(|m| m.payload.len()).sum::<usize>().saturating_sub(stream.offset)
         };
-        self.streams.iter().all(|stream| stream.bytes == waits(stream))
-            && self.queued_bytes == self.streams.iter().map(|stream| stream.bytes).sum::<usize>()
+        self.streams.values().all(|stream| stream.bytes == waits(stream))
+            && self.queued_bytes == self.streams.values().map(|stream| stream.bytes).sum::<usize>()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -122,7 +128,7 @@ impl Outbound {
     /// Whether the order of arrival is kept, for a subflow scheduler that asks for it.
     pub(crate) fn keep_arrivals(&mut self, keep: bool) {
         if keep && self.arrivals.is_none() {
-            let waiting = self.streams.iter().map(|stream| stream.queue.len()).sum();
+            let waiting = self.streams.values().map(|stream| stream.queue.len()).sum();
             self.arrivals = Some(std::iter::repeat_n(0, waiting).collect());
         } else if !keep {
             self.arrivals = None;
@@ -141,9 +147,8 @@ impl Outbound {
         if let Some(arrivals) = &mut self.arrivals {
             arrivals.push_back(arrival);
         }
-        let id = usize::from(message.stream);
-        grow(&mut self.streams, id + 1);
-        if let Some(stream) = self.streams.get_mut(id) {
+        self.streams.make(message.stream);
+        if let Some(stream) = self.streams.get_mut(message.stream) {
             self.queued_bytes += message.payload.len();
             stream.bytes += message.payload.len();
             self.scheduler.queued(message.stream, stream.queue.is_empty());
@@ -154,7 +159,7 @@ impl Outbound {
     /// Payload bytes of the next fragment when one may hold at most `limit`; `None` when nothing waits, or nothing that may
     /// go into the packet being filled.
     pub(crate) fn peek(&self, limit: usize) -> Option<usize> {
-        let stream = self.streams.get(usize::from(self.scheduler.next()?))?;
+        let stream = self.streams.get(self.scheduler.next()?)?;
         let message = stream.queue.front()?;
         Some((message.payload.len() - stream.offset).min(limit))
     }
@@ -162,7 +167,7 @@ impl Outbound {
     /// The stream of the fragment that goes next, if an ordered message begins with it.
     pub(crate) fn begins_ordered(&self) -> Option<u16> {
         let id = self.scheduler.next()?;
-        let stream = self.streams.get(usize::from(id)).filter(|stream| stream.offset == 0)?;
+        let stream = self.streams.get(id).filter(|stream| stream.offset == 0)?;
         stream.queue.front().filter(|message| !message.unordered).map(|_| id)
     }
 
@@ -177,7 +182,7 @@ impl Outbound {
         cut: impl FnOnce(usize) -> Option<usize>,
     ) -> Option<Fragment> {
         let stream_id = self.scheduler.next()?;
-        let stream = self.streams.get_mut(usize::from(stream_id))?;
+        let stream = self.streams.get_mut(stream_id)?;
         let message = stream.queue.front()?;
         let offset = stream.offset;
         let len = cut(message.payload.len() - offset)?;
@@ -232,18 +237,17 @@ impl Outbound {
     pub(crate) fn reschedule(&mut self, config: &Config) {
         self.scheduler = Scheduler::new(config);
         // A message that has begun to leave ends first: its fragments may have to follow each other.
-        let begun = self.streams.iter().position(|stream| stream.offset > 0);
-        let waiting = |id: usize, stream: &Stream| {
-            (0..stream.queue.len()).map(move |place| (place, Some(id) != begun, id as u16))
+        let begun = self.streams.iter().find(|(_, stream)| stream.offset > 0).map(|(id, _)| id);
+        let waiting = |id: u16, stream: &Stream| {
+            (0..stream.queue.len()).map(move |place| (place, Some(id) != begun, id))
         };
-        let mut order: Vec<_> =
-            self.streams.iter().enumerate().flat_map(|(id, stream)| waiting(id, stream)).collect();
+        let mut order: Vec<_> = self.streams.iter().flat_map(|(id, stream)| waiting(id, stream)).collect();
         order.sort_unstable();
         for (place, _, stream) in order {
             self.scheduler.queued(stream, place == 0);
         }
         if let Some(begun) = begun {
-            self.scheduler.begin_inside(begun as u16);
+            self.scheduler.begin_inside(begun);
         }
     }
 
@@ -254,7 +258,7 @@ impl Outbound {
 
     /// Takes away what waits on a stream of which no message has begun to leave, for another subflow.
     pub(crate) fn take_stream(&mut self, id: u16) -> VecDeque<Queued> {
-        let Some(stream) = self.streams.get_mut(usize::from(id)) else { return VecDeque::new() };
+        let Some(stream) = self.streams.get_mut(id) else { return VecDeque::new() };
         let moved = std::mem::take(&mut stream.queue);
         self.queued_bytes -= std::mem::take(&mut stream.bytes);
         self.scheduler.retain(|other| other != id);
@@ -267,7 +271,7 @@ impl Outbound {
     /// Takes out one message of a stream, and what it has left to send.
     #[cold]
     pub(crate) fn remove(&mut self, id: u16, ticket: u32, interleaves: bool) -> Option<(Queued, Removed)> {
-        let stream = self.streams.get_mut(usize::from(id))?;
+        let stream = self.streams.get_mut(id)?;
         let place = stream.queue.iter().position(|message| message.ticket == ticket)?;
         let message = stream.queue.remove(place)?;
         let begun = (place == 0 && stream.offset > 0).then_some(stream.mid);
@@ -291,32 +295,32 @@ impl Outbound {
 
     /// Whether a part of a message on a stream has left, and another part has not.
     pub(crate) fn has_begun(&self, id: u16) -> bool {
-        self.streams.get(usize::from(id)).is_some_and(|stream| stream.offset > 0)
+        self.streams.get(id).is_some_and(|stream| stream.offset > 0)
     }
 
     /// Whether something waits on a stream.
     pub(crate) fn waits(&self, id: u16) -> bool {
-        self.streams.get(usize::from(id)).is_some_and(|stream| !stream.queue.is_empty())
+        self.streams.get(id).is_some_and(|stream| !stream.queue.is_empty())
     }
 
     /// Tickets of what waits: for tests.
     pub(crate) fn tickets(&self) -> impl Iterator<Item = u32> + '_ {
         let tickets =
-            self.streams.iter().flat_map(|stream| stream.queue.iter().map(|message| message.ticket));
+            self.streams.values().flat_map(|stream| stream.queue.iter().map(|message| message.ticket));
         tickets.filter(|ticket| *ticket != 0)
     }
 
     /// Streams on which something waits.
     pub(crate) fn waiting_streams(&self) -> impl Iterator<Item = u16> + '_ {
         let waits = |stream: &Stream| !stream.queue.is_empty();
-        self.streams.iter().enumerate().filter(move |(_, stream)| waits(stream)).map(|(id, _)| id as u16)
+        self.streams.iter().filter(move |(_, stream)| waits(stream)).map(|(id, _)| id)
     }
 
     /// Takes out everything that waits, stream by stream; with the number of a message that has begun to leave. Whoever asks
     /// clears the rest.
     pub(crate) fn take_all(&mut self) -> Vec<(Queued, Option<u32>)> {
         let mut all = Vec::new();
-        for stream in &mut self.streams {
+        for (_, stream) in self.streams.iter_mut() {
             let begun = (stream.offset > 0).then_some(stream.mid.get());
             let numbers = std::iter::once(begun).chain(std::iter::repeat(None));
             all.extend(stream.queue.drain(..).zip(numbers));
@@ -328,7 +332,7 @@ impl Outbound {
     /// Takes out what waits on streams that the peer did not grant.
     pub(crate) fn drop_streams_from(&mut self, limit: u16) -> Vec<Queued> {
         let mut dropped = Vec::new();
-        for stream in self.streams.iter_mut().skip(usize::from(limit)) {
+        for (_, stream) in self.streams.iter_mut().filter(|(id, _)| *id >= limit) {
             stream.offset = 0;
             self.queued_bytes -= std::mem::take(&mut stream.bytes);
             dropped.extend(stream.queue.drain(..));

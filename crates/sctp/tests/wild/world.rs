@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use anabranch_base::{Dscp, Duration, Ecn, Instant, Meta, Rng};
 use anabranch_sctp::{
@@ -19,6 +20,8 @@ const SIDES: [Side; 2] = [Side::A, Side::Z];
 /// What a stranger sends as data.
 const EVIL: u8 = 0xEE;
 const HEADER: usize = 8;
+/// The most that any association with a receive window of 32 KiB or more held, in thousandths of 2 x (send buffer + receive window).
+pub(crate) static WORST_HELD: AtomicU64 = AtomicU64::new(0);
 
 /// A message as its user knows it: stream, whether unordered, number.
 type Name = (u16, bool, u32);
@@ -265,6 +268,11 @@ impl World {
             let Some(association) = self.association(s, *id) else { continue };
             if association.state() != State::Closed {
                 assert_eq!(association.audit(), Ok(()), "side {s} at {} {:?}", self.now, self.plan);
+                // Smaller windows have the least room of 64 KiB, whatever they are.
+                if association.configuration().limits.receive_window >= 32 << 10 {
+                    let (held, bound) = association.holdings();
+                    WORST_HELD.fetch_max(held * 1000 / bound, Ordering::Relaxed);
+                }
             }
         }
     }

@@ -154,6 +154,14 @@ impl Engine {
         }
     }
 
+    /// All that an association counts; `None` for a transport without, and before it was opened.
+    pub(crate) fn snapshot(&self) -> Option<anabranch_sctp::Snapshot> {
+        match self {
+            Self::Sctp(end) => end.snapshot(),
+            _ => None,
+        }
+    }
+
     /// Largest windows count from now on.
     pub(crate) fn reset_peaks(&mut self) {
         if let Self::Sctp(end) = self {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anabranch_base::{Instant, Meta, Rng, TraceRecord, Transmit};
 use anabranch_sctp::{
     Association, AssociationHandle, AssociationId, CloseReason, Config, Endpoint, EndpointConfig, Event,
-    IcmpError, Message, Reliability, SendError, SubflowLevel, SubflowStats,
+    IcmpError, Message, Reliability, SendError, Snapshot, SubflowLevel, SubflowStats,
 };
 use anabranch_wire::chunk::{Data, IData};
 use anabranch_wire::sf2007;
@@ -247,6 +247,10 @@ impl SctpEnd {
             return Vec::new();
         };
         (0..=u8::MAX).map_while(|index| association.subflow_stats(index)).collect()
+    }
+
+    pub(crate) fn snapshot(&self) -> Option<Snapshot> {
+        self.view().map(Association::snapshot)
     }
 
     pub(crate) fn reset_peaks(&mut self) {

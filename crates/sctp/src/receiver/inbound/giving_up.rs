@@ -1,12 +1,13 @@
 //! What will not come: messages that the peer gives up, streams that begin anew, a peer that has restarted.
 
+use std::collections::BTreeSet;
+
 use anabranch_wire::Mid;
 
 use super::{Inbound, Reassembly};
 use crate::ids::{Id, SpaceId};
 use crate::message::Received;
 use crate::receiver::growing::{Aborted, memory_of};
-use crate::room::grow;
 
 impl Inbound {
     /// The peer gives up the messages of a stream, ordered or unordered, up to `mid`. True when a message became ready where
@@ -49,15 +50,14 @@ impl Inbound {
     /// them. True when a message became ready where none was.
     // rfc3758:3.6-7 rfc3758:3.6-8
     pub(crate) fn skip_ssn(&mut self, stream: u16, ssn: u16) -> bool {
-        let id = usize::from(stream);
         // How many messages are skipped: half of the numbers at most, or it is an old story.
-        let next = self.streams.get(id).map_or(0, |stream| stream.next);
+        let next = self.streams.get(stream).map_or(0, |stream| stream.next);
         let skipped = ssn.wrapping_sub(next).wrapping_add(1);
         if skipped == 0 || skipped > 1 << 15 {
             return false;
         }
-        grow(&mut self.streams, id + 1);
-        let Some(state) = self.streams.get_mut(id) else { return false };
+        self.streams.make(stream);
+        let Some(state) = self.streams.get_mut(stream) else { return false };
         let was_quiet = self.ready.is_quiet(stream);
         let mut left = skipped;
         while let Some(entry) = state.waiting.first_entry() {
@@ -81,18 +81,17 @@ impl Inbound {
     // rfc6525:5.2.2-7
     // rfc8260:2-2
     pub(crate) fn reset_streams(&mut self, streams: &[u16], aborted: &mut Vec<Aborted>) {
-        let numbered = self.numbered.as_ref().map_or(0, |numbered| numbered.interleaved.streams());
-        let last = self.streams.len().max(numbered);
-        let all = 0..u16::try_from(last).unwrap_or(u16::MAX);
-        let (listed, all) = if streams.is_empty() { (&[][..], all) } else { (streams, 0..0) };
+        let mut all = BTreeSet::new();
         if streams.is_empty() {
+            all.extend(self.streams.iter().map(|(stream, _)| stream));
+            all.extend(self.numbered.iter().flat_map(|numbered| numbered.order.streams()));
             self.give_up_fragments(None, aborted);
         }
-        for id in listed.iter().copied().chain(all) {
+        for id in streams.iter().copied().chain(all) {
             if !streams.is_empty() {
                 self.give_up_fragments(Some(id), aborted);
             }
-            if let Some(stream) = self.streams.get_mut(usize::from(id)) {
+            if let Some(stream) = self.streams.get_mut(id) {
                 let waiting = std::mem::take(stream).waiting;
                 for whole in waiting.into_values() {
                     self.waiting -= memory_of(&whole.message);

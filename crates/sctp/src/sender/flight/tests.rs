@@ -27,7 +27,7 @@ pub(in crate::sender) fn chunk() -> SentChunk {
         transmissions: 1,
         fast_retransmitted: false,
         lost_by_timeout: false,
-        header: 16,
+        overhead: 16,
         immediate: false,
         probe: false,
     }

@@ -5,7 +5,7 @@ use anabranch_transport::congestion::Controller;
 use anabranch_transport::pacer::{Pacer, Rate};
 use anabranch_transport::rtt::RttEstimator;
 
-use super::flight::LaneAck;
+use super::flight::{Counted, LaneAck};
 use super::loss::Loss;
 use super::rack::Rack;
 use crate::config::{Config, LossDetection, MaxBurst};
@@ -44,9 +44,14 @@ pub(super) struct Lane {
     pub(super) flight: u64,
     /// Chunks in flight.
     pub(super) flight_chunks: u32,
+    /// What of the flight is headers and padding, bytes.
+    flight_overhead: u32,
     /// Chunks neither cumulatively nor gap acknowledged: in flight or marked lost.
     pub(super) unacked: u32,
     burst: Burst,
+    /// Max.Burst as a clamp: what windows are counted in, bytes, and no new data once so much is in flight.
+    burst_unit: u32,
+    burst_window: u64,
     /// The sequence space under which it sends.
     pub(super) space: SpaceId,
     pub(super) path: PathId,
@@ -54,6 +59,8 @@ pub(super) struct Lane {
     pub(super) subflow: SubflowId,
     /// Bytes of header that count for each chunk.
     pub(super) chunk_header: u8,
+    /// Padding that counts for each chunk: 3, or 0 for none.
+    padding: u8,
     /// So many packets of new data may leave whatever cwnd says.
     pub(super) cwnd_exempt_new: u8,
     /// One packet of marked chunks may leave whatever cwnd says (7.2.4, step 3).
@@ -104,12 +111,8 @@ pub(super) struct Lane {
 #[derive(Debug)]
 struct Burst {
     rule: MaxBurst,
-    /// What windows are counted in, bytes.
-    unit: u32,
     /// Bytes that have left the flight since new data left last.
     freed: u32,
-    /// Clamp: no new data once this much is in flight.
-    window: u64,
     /// After recovery: the limit applies; packets sent since the last SACK.
     limited: bool,
     packets: u16,
@@ -135,20 +138,22 @@ impl Lane {
         let mut lane = Self {
             flight: 0,
             flight_chunks: 0,
+            flight_overhead: 0,
             unacked: 0,
             burst: Burst {
                 rule: config.congestion.max_burst,
-                unit,
                 freed: 0,
-                window: u64::MAX,
                 limited: false,
                 packets: 0,
                 blocked: false,
             },
+            burst_unit: unit,
+            burst_window: u64::MAX,
             space: SpaceId::FIRST,
             path,
             subflow,
             chunk_header: counted_header(config, encoding),
+            padding: if config.emulation.flight_counts_padding { 3 } else { 0 },
             cwnd_exempt_new: 0,
             cwnd_exempt_packet: false,
             awaiting_sack: false,
@@ -183,7 +188,7 @@ impl Lane {
     pub(super) fn follow(&mut self, config: &Config) {
         if self.burst.rule != config.congestion.max_burst {
             self.burst.rule = config.congestion.max_burst;
-            (self.burst.window, self.burst.limited) = (u64::MAX, false);
+            (self.burst_window, self.burst.limited) = (u64::MAX, false);
             self.open_burst();
         }
         if let Some(own) = &mut self.own_rtt {
@@ -233,7 +238,7 @@ impl Lane {
 
     /// Packets have another size: windows are counted in `unit` bytes, full packets hold `pmdcs` bytes of chunks.
     pub(super) fn resize(&mut self, unit: u32, pmdcs: u32) {
-        self.burst.unit = unit;
+        self.burst_unit = unit;
         self.controller.resize(u64::from(unit));
         if let Some(pacer) = &mut self.pacer {
             pacer.resize(pmdcs);
@@ -254,7 +259,7 @@ impl Lane {
     pub(super) fn may_send_new(&self) -> bool {
         !self.single_packet
             && self.flight < self.controller.window()
-            && self.flight < self.burst.window
+            && self.flight < self.burst_window
             && !self.burst.blocked
             || self.cwnd_exempt_new > 0
     }
@@ -311,12 +316,12 @@ impl Lane {
     pub(super) fn open_burst_after_sack(&mut self) {
         self.burst.packets = 0;
         self.burst.blocked = false;
-        let burst = &mut self.burst;
-        match burst.rule {
-            MaxBurst::Clamp(n) => burst.window = self.flight + u64::from(n) * u64::from(burst.unit),
+        let unit = u64::from(self.burst_unit);
+        match self.burst.rule {
+            MaxBurst::Clamp(n) => self.burst_window = self.flight + u64::from(n) * unit,
             MaxBurst::Acknowledged(n) => {
-                let most = (u64::from(n) * u64::from(burst.unit)).max(2 * u64::from(burst.freed));
-                burst.window = self.flight + most;
+                let most = (u64::from(n) * unit).max(2 * u64::from(self.burst.freed));
+                self.burst_window = self.flight + most;
             }
             MaxBurst::Off | MaxBurst::AfterRecovery(_) => {}
         }
@@ -341,23 +346,30 @@ impl Lane {
     }
 
     /// A chunk enters the flight.
-    pub(super) fn on_sent(&mut self, now: Instant, size: u64) {
+    pub(super) fn on_sent(&mut self, now: Instant, size: u64, overhead: u8) {
         self.flight += size;
         self.flight_chunks += 1;
+        self.flight_overhead += u32::from(overhead);
         self.last_sent = Some(now);
     }
 
     /// Chunks were marked lost: "marked for retransmission" is not in flight any more.
-    pub(super) fn on_lost(&mut self, bytes: u64, chunks: u32) {
-        self.flight = self.flight.saturating_sub(bytes);
-        self.flight_chunks = self.flight_chunks.saturating_sub(chunks);
-        self.chunks_lost = self.chunks_lost.saturating_add(chunks);
+    pub(super) fn on_lost(&mut self, lost: Counted) {
+        self.flight = self.flight.saturating_sub(lost.bytes);
+        self.flight_chunks = self.flight_chunks.saturating_sub(lost.chunks);
+        self.flight_overhead = self.flight_overhead.saturating_sub(lost.overhead);
+        self.chunks_lost = self.chunks_lost.saturating_add(lost.chunks);
     }
 
-    /// What the peer's window is charged for chunks that windows of ours count with `bytes`.
-    pub(super) fn charged(&self, bytes: u64, chunks: u32, with_headers: bool) -> u64 {
-        let header = if with_headers { 16 } else { 0 };
-        bytes + header * u64::from(chunks) - u64::from(self.chunk_header) * u64::from(chunks)
+    /// What is in flight.
+    pub(super) fn in_flight(&self) -> Counted {
+        Counted { bytes: self.flight, chunks: self.flight_chunks, overhead: self.flight_overhead }
+    }
+
+    /// The chunk goes on with another overhead.
+    pub(super) fn recount(&mut self, before: Counted, after: Counted) {
+        self.flight = (self.flight + after.bytes).saturating_sub(before.bytes);
+        self.flight_overhead = (self.flight_overhead + after.overhead).saturating_sub(before.overhead);
     }
 
     /// Applies what a SACK took out of the flight, or put back.
@@ -366,6 +378,8 @@ impl Lane {
         // No more is in flight than fits the peer's window of 32 bits.
         self.burst.freed = self.burst.freed.wrapping_add(ack.left_flight as u32);
         self.flight_chunks = (self.flight_chunks + ack.reneged_chunks).saturating_sub(ack.left_chunks);
+        self.flight_overhead =
+            (self.flight_overhead + ack.reneged_overhead).saturating_sub(ack.left_overhead);
         self.unacked = (self.unacked + ack.reneged_chunks).saturating_sub(ack.acked_chunks);
     }
 
@@ -389,7 +403,7 @@ impl Lane {
 
     /// The association has ended: no timer is left, and nothing is under way.
     pub(super) fn stop(&mut self) {
-        (self.flight, self.flight_chunks, self.unacked) = (0, 0, 0);
+        (self.flight, self.flight_chunks, self.flight_overhead, self.unacked) = (0, 0, 0, 0);
         self.t3 = None;
         self.loss_timer = None;
         if let Some(pacer) = &mut self.pacer {
@@ -398,19 +412,20 @@ impl Lane {
         self.loss.restart();
     }
 
-    /// Everything leaves for another lane: what was in flight, in bytes and chunks, and unacknowledged.
-    pub(super) fn hand_over(&mut self) -> (u64, u32, u32) {
+    /// Everything leaves for another lane: what was in flight, and chunks unacknowledged.
+    pub(super) fn hand_over(&mut self) -> (Counted, u32) {
         self.forget_recovery();
-        let all = (self.flight, self.flight_chunks, self.unacked);
-        (self.flight, self.flight_chunks, self.unacked) = (0, 0, 0);
+        let all = (self.in_flight(), self.unacked);
+        (self.flight, self.flight_chunks, self.flight_overhead, self.unacked) = (0, 0, 0, 0);
         self.open_burst();
         all
     }
 
     /// What another lane handed over.
-    pub(super) fn take_over(&mut self, (flight, chunks, unacked): &(u64, u32, u32)) {
-        self.flight += flight;
-        self.flight_chunks += chunks;
+    pub(super) fn take_over(&mut self, (flight, unacked): &(Counted, u32)) {
+        self.flight += flight.bytes;
+        self.flight_chunks += flight.chunks;
+        self.flight_overhead += flight.overhead;
         self.unacked += unacked;
         self.open_burst();
     }
@@ -458,6 +473,16 @@ impl Lane {
     }
 }
 
+impl Lane {
+    /// What windows count of a chunk with `len` bytes of user data besides these: header, and padding to four bytes. "the length of the
+    /// DATA chunk, including the padding, SHOULD be used" (RFC 9260, 7.2).
+    // rfc9260:7.2-4
+    #[inline]
+    pub(super) fn overhead_of(&self, len: u64) -> u8 {
+        self.chunk_header + ((len as u8).wrapping_neg() & self.padding)
+    }
+}
+
 /// Bytes of header that windows count for a data chunk, as many as are sent: outstanding data is "the total size of the DATA
 /// chunks associated with outstanding TSNs" (RFC 9260, 2.3).
 pub(super) fn counted_header(config: &Config, encoding: Encoding) -> u8 {
@@ -477,7 +502,7 @@ mod tests {
         let mut lane = new_lane(&cx);
         let send = |lane: &mut Lane, cx: &Context| {
             let before = lane.flight;
-            lane.on_sent(cx.now, 4 * 1468);
+            lane.on_sent(cx.now, 4 * 1468, 64);
             lane.count_paced(cx, before);
         };
         send(&mut lane, &cx);
@@ -516,7 +541,7 @@ mod tests {
         let mut sent = 0;
         while !lane.must_wait(&cx) {
             let before = lane.flight;
-            lane.on_sent(cx.now, 1468);
+            lane.on_sent(cx.now, 1468, 16);
             lane.count_paced(&cx, before);
             sent += 1;
             assert!(sent < 100);

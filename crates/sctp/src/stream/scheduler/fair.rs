@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::turn::{Left, Values};
+use crate::per_stream::PerStream;
 
 /// A byte at weight 1. Weights divide it without much loss.
 const UNIT: u64 = 1 << 16;
@@ -15,7 +16,7 @@ pub(crate) struct Fair {
     /// `None`: all weigh the same.
     weights: Option<Values>,
     /// Tags of all streams that ever spoke.
-    tags: Vec<u64>,
+    tags: PerStream<u64>,
     waiting: BTreeSet<(u64, u16)>,
     /// Tag of the stream that spoke last, when it began to.
     now: u64,
@@ -27,7 +28,7 @@ impl Fair {
     pub(super) fn new(weights: Option<&Vec<(u16, u16)>>) -> Self {
         Self {
             weights: weights.map(|set| Values::new(set)),
-            tags: Vec::new(),
+            tags: PerStream::default(),
             waiting: BTreeSet::new(),
             now: 0,
             begun: None,
@@ -35,15 +36,12 @@ impl Fair {
     }
 
     fn tag(&self, stream: u16) -> u64 {
-        self.tags.get(usize::from(stream)).copied().unwrap_or(0)
+        self.tags.get(stream).copied().unwrap_or(0)
     }
 
     fn set_tag(&mut self, stream: u16, tag: u64) {
-        let id = usize::from(stream);
-        if id >= self.tags.len() {
-            self.tags.resize(id + 1, 0);
-        }
-        if let Some(slot) = self.tags.get_mut(id) {
+        self.tags.make(stream);
+        if let Some(slot) = self.tags.get_mut(stream) {
             *slot = tag;
         }
     }

@@ -1,5 +1,7 @@
 //! What all schedulers are told: which chunk has left, and the values of streams.
 
+use std::collections::BTreeMap;
+
 /// A chunk that has left, as far as schedulers care.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Left {
@@ -23,28 +25,18 @@ impl Left {
 
 /// Values of streams: priorities or weights. Those that nobody has set are 1.
 #[derive(Debug)]
-pub(super) struct Values(Vec<u16>);
+pub(super) struct Values(BTreeMap<u16, u16>);
 
 impl Values {
     pub(super) fn new(set: &[(u16, u16)]) -> Self {
-        let mut values = Self(Vec::new());
-        for &(stream, value) in set {
-            values.set(stream, value);
-        }
-        values
+        Self(set.iter().copied().collect())
     }
 
     pub(super) fn set(&mut self, stream: u16, value: u16) {
-        let id = usize::from(stream);
-        if id >= self.0.len() {
-            self.0.resize(id + 1, 1);
-        }
-        if let Some(slot) = self.0.get_mut(id) {
-            *slot = value;
-        }
+        self.0.insert(stream, value);
     }
 
     pub(super) fn get(&self, stream: u16) -> u16 {
-        self.0.get(usize::from(stream)).copied().unwrap_or(1)
+        self.0.get(&stream).copied().unwrap_or(1)
     }
 }

@@ -1,0 +1,49 @@
+//! What a FORWARD-TSN says is looked at once more, from what is in flight, wherever debug assertions are on.
+
+use super::Sender;
+#[cfg(debug_assertions)]
+use super::flight::{ChunkState, SentChunk};
+use crate::ids::SpaceId;
+#[cfg(debug_assertions)]
+use crate::properties::{self, ForwardSight};
+
+impl Sender {
+    /// A FORWARD-TSN for a space was written. It names all numbers below `point`; the last one named those below `before`. `alone`:
+    /// nothing else is in its packet, which had no more room.
+    #[inline]
+    pub(super) fn watch_forward(&self, at: SpaceId, before: u64, point: u64, alone: bool) {
+        #[cfg(debug_assertions)]
+        if let Some(space) = self.spaces.get(at) {
+            let (first, end) = (space.flight.first(), space.flight.next());
+            let kept = (first..point.min(end)).find(|seq| self.is_kept(at, *seq));
+            let sight = ForwardSight { before, point, alone, acknowledged: first, sent: end, kept };
+            let said = properties::forward(&sight);
+            debug_assert!(said.is_ok(), "{said:?}: {sight:?} in {at:?}");
+        }
+        #[cfg(not(debug_assertions))]
+        let _ = (at, before, point, alone);
+    }
+
+    /// Whether a chunk, or another one of its message, is not given up; or an earlier message of its stream in another space.
+    #[cfg(debug_assertions)]
+    fn is_kept(&self, at: SpaceId, seq: u64) -> bool {
+        let Some(chunk) = self.spaces.get(at).and_then(|space| space.flight.get(seq)) else { return false };
+        if chunk.state != ChunkState::Abandoned {
+            return true;
+        }
+        let fragment = &chunk.fragment;
+        // DATA has no number for what is unordered, and streams that were reset count from 0 again.
+        let numbered = !fragment.unordered || self.numbering.identifies();
+        if !numbered || self.is_of_before_reset(at, seq, fragment.stream) {
+            return false;
+        }
+        let waits_for_it = |here: bool, other: &SentChunk| {
+            let of = &other.fragment;
+            let ahead = of.mid.signed_distance_from(fragment.mid);
+            other.state != ChunkState::Abandoned
+                && (of.stream, of.unordered) == (fragment.stream, fragment.unordered)
+                && if here { ahead == 0 } else { ahead <= 0 }
+        };
+        self.spaces.iter().any(|(id, space)| space.flight.iter().any(|other| waits_for_it(id == at, other)))
+    }
+}
