@@ -289,6 +289,10 @@ impl Surroundings<Engine> for Host<'_> {
 
     #[inline]
     fn run_application(&mut self, now: Instant, engine: &mut Engine) -> bool {
+        // Who only receives has nothing to do of its own, and most calls have nothing to tell it.
+        if self.app.only_receives() && !engine.may_have_notices() {
+            return false;
+        }
         self.app.run(now, engine)
     }
 

@@ -74,6 +74,12 @@ impl App {
         }
     }
 
+    /// Whether it does nothing but answer what the engine tells it.
+    #[inline]
+    pub(crate) fn only_receives(&self) -> bool {
+        matches!(self, Self::Sink(_) | Self::Collector(_))
+    }
+
     /// Does what there is to do after the engine has changed. False when the engine had told it nothing.
     #[inline]
     pub(crate) fn run(&mut self, now: Instant, engine: &mut Engine) -> bool {

@@ -97,6 +97,12 @@ impl Engine {
         each!(self, e => e.open(now))
     }
 
+    /// Whether [`Engine::poll_notice`] may have something. Cheap; may be wrong in favour of asking.
+    #[inline]
+    pub(crate) fn may_have_notices(&self) -> bool {
+        if let Self::Sctp(end) = self { end.may_have_notices() } else { true }
+    }
+
     #[inline]
     pub(crate) fn poll_notice(&mut self) -> Option<Notice> {
         each!(self, e => e.poll_notice())

@@ -88,7 +88,20 @@ impl SctpEnd {
         self.endpoint.handle_timeout(now);
     }
 
+    /// Whether [`SctpEnd::poll_notice`] may have something.
+    #[inline]
+    pub(crate) fn may_have_notices(&self) -> bool {
+        self.refused.is_some() || self.endpoint.has_events()
+    }
+
+    #[inline]
     pub(crate) fn poll_notice(&mut self) -> Option<Notice> {
+        // It is asked more often than there is something.
+        if self.may_have_notices() { self.next_notice() } else { None }
+    }
+
+    #[inline(never)]
+    fn next_notice(&mut self) -> Option<Notice> {
         if let Some(why) = self.refused.take() {
             return Some(Notice::Failed(why));
         }
