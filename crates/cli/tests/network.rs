@@ -76,6 +76,40 @@ fn a_file_is_moved() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+#[allow(clippy::print_stderr, reason = "why a test does nothing is to be seen")]
+fn a_file_is_moved_right_on_ip() {
+    use socket2::{Domain, Protocol, Socket, Type};
+    if let Err(error) = Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::from(132))) {
+        eprintln!("skipped: no raw socket for IP protocol 132 ({error}); run as root, or with CAP_NET_RAW");
+        return;
+    }
+    if Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::from(132))).is_ok() {
+        eprintln!("skipped: the kernel has SCTP itself, and answers every packet with an ABORT");
+        return;
+    }
+    // Tests of other processes may run on this host: the port is this one's.
+    let port = (20_000 + std::process::id() % 20_000).to_string();
+    let mut listener =
+        anabranch(&["listen", &port, "--raw", "--bind", "127.0.45.2", "-v"]).spawn().expect("it starts");
+    let mut stderr = BufReader::new(listener.stderr.take().expect("it is piped"));
+    let mut line = String::new();
+    stderr.read_line(&mut line).expect("it says where it is");
+    assert!(line.contains(&format!("SCTP port {port} on IP 127.0.45.2")), "{line}");
+    let target = format!("127.0.45.2:{port}");
+    let mut sender = anabranch(&["connect", &target, "--raw", "--bind", "127.0.45.3"])
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let file = bytes(60_000);
+    sender.stdin.take().expect("it is piped").write_all(&file).expect("it reads");
+    let sent = sender.wait_with_output().expect("it ends");
+    assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
+    let got = listener.wait_with_output().expect("it ends");
+    assert!(got.status.success() && got.stdout == file, "{} bytes", got.stdout.len());
+}
+
+#[test]
 fn a_file_is_fetched() {
     let place = tempfile::tempdir().expect("a directory");
     let path = place.path().join("file");
