@@ -268,11 +268,11 @@ fn without_pacing_packets_are_those_of_a_stack_without_a_pacer() {
         three(SubflowLevel::One),
     ];
     let expected = [
-        (1416, 0x434a_1a1f_d51b_0021),
+        (1415, 0xebe8_1198_cf3a_17bc),
         (1507, 0xc90a_6637_45c1_2b4f),
         (1458, 0x7c91_9b44_a6ba_36b0),
-        (1683, 0xa9ae_a6f4_28c6_45a4),
-        (1468, 0xbe42_cb6c_4ec1_4b11),
+        (1690, 0xcf1a_4e58_4cd8_517f),
+        (1546, 0x8c27_3d5c_0d3d_984f),
     ];
     assert_eq!(lives, expected);
 }

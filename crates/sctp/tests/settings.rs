@@ -161,7 +161,7 @@ fn subflows_are_scheduled_and_coupled_anew() {
     // One window for all needs one lane for all.
     let refused = a(&mut pair, id).update(now, |c| c.subflows.coupling = Coupling::Shared);
     assert!(
-        matches!(&refused, Err(ChangeError::Settled { key: "coupling", stays, .. }) if stays == "adaptive"),
+        matches!(&refused, Err(ChangeError::Settled { key: "coupling", stays, .. }) if stays == "independent"),
         "{refused:?}"
     );
     let (mut pair, id, _) = Pair::established(5, &Config::rfc9260());
@@ -233,7 +233,7 @@ fn the_receive_window_shrinks_without_taking_back() {
     let refused = a(&mut pair, id).set(now, "receive_window", "2 MiB");
     assert_eq!(
         refused.unwrap_err().to_string(),
-        "SCTP option `receive_window` stays 1048576 B: each subflow has a part of the receive buffer to itself, and the \
+        "SCTP option `receive_window` stays 1048576: each subflow has a part of the receive buffer to itself, and the \
          handshake told the peer its size; it can be changed only while the subflow level agreed on is 0"
     );
     // Too small a one is told with the least that is allowed, also where it could be changed.

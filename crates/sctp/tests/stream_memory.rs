@@ -59,10 +59,10 @@ fn memory_follows_the_streams_that_are_used() {
         println!("{name}: {near} bytes for streams 0, 1 and 2, {far} for 0, 1 and 60,000");
         // A node of a tree instead of a place in a list, for each table of both ends: some kB where the tables had megabytes.
         assert!(far <= near + 8_000, "{name}: {far} bytes instead of {near}");
-        // Streams in any order, and as far from each other as they can be.
+        // Streams in any order, and as far from each other as they can be: some 600 bytes each, of both ends together.
         let scattered: Vec<u16> = (0..500).map(|n| (n * 131 * 7 % 65_535) as u16).collect();
         let many = held(&config, &scattered);
         println!("{name}: {many} bytes for 500 streams anywhere");
-        assert!(many <= near + 500 * 500, "{name}: {many} bytes for 500 streams");
+        assert!(many <= near + 500 * 650, "{name}: {many} bytes for 500 streams");
     }
 }

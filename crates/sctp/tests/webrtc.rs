@@ -76,7 +76,7 @@ fn values_in_the_struct_are_checked() {
     assert_eq!(error(|c| c.streams.outbound = 0), "SCTP option `outbound_streams` is 0: 1 is the least");
     assert_eq!(
         error(|c| c.limits.receive_window = 0),
-        "SCTP option `receive_window` is 0: 1500 is the least"
+        "SCTP option `receive_window` is 0: 1500 is the least (RFC 9260, 3.3.3)"
     );
     assert_eq!(error(|c| c.mtu = 68), "SCTP option `mtu` is 68: 576 is the least");
     let said = error(|c| c.limits.partial_delivery_point = 0);

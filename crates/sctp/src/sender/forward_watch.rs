@@ -40,7 +40,8 @@ impl Sender {
         let waits_for_it = |here: bool, other: &SentChunk| {
             let of = &other.fragment;
             let ahead = of.mid.signed_distance_from(fragment.mid);
-            other.state != ChunkState::Abandoned
+            // A number that is kept has no fragment yet.
+            !matches!(other.state, ChunkState::Abandoned | ChunkState::Reserved)
                 && (of.stream, of.unordered) == (fragment.stream, fragment.unordered)
                 && if here { ahead == 0 } else { ahead <= 0 }
         };
