@@ -13,6 +13,7 @@ use anabranch_sctp::{AcceptConfig, AcceptError, Config, EndpointStats, Shard};
 use tokio::runtime::Builder;
 
 use crate::association::{Association, in_core};
+use crate::clock::Clock;
 use crate::config::{EndpointConfig, Transport};
 use crate::driver::Driver;
 use crate::error::{BindError, ConnectError};
@@ -129,8 +130,8 @@ impl Endpoint {
     }
 
     #[cfg(test)]
-    pub(crate) fn clock(&self) -> crate::clock::Clock {
-        self.shards.first().map(|shared| shared.clock.clone()).unwrap_or_else(crate::clock::Clock::new)
+    pub(crate) fn clock(&self) -> Clock {
+        self.shards.first().map(|shared| shared.clock.clone()).unwrap_or_else(Clock::new)
     }
 
     /// UDP addresses, with the ports that the system has chosen.
@@ -330,7 +331,7 @@ impl Endpoint {
             });
         }
         for shared in self.shards.iter() {
-            let done = |state: &mut State, _| {
+            let done = |state: &mut State, _: &Clock| {
                 if state.drained || state.ended { Poll::Ready(()) } else { Poll::Pending }
             };
             shared.wait(Queue::Drainers, done).await;

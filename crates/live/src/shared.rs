@@ -129,7 +129,7 @@ impl Shared {
     /// asked some hundred thousand times a second.
     pub(crate) fn wait<R, F>(&self, queue: Queue, attempt: F) -> Wait<'_, F>
     where
-        F: FnMut(&mut State, Clock) -> Poll<R>,
+        F: FnMut(&mut State, &Clock) -> Poll<R>,
     {
         Wait { shared: self, queue, number: None, attempt }
     }
@@ -345,14 +345,14 @@ impl<F> Unpin for Wait<'_, F> {}
 
 impl<R, F> Future for Wait<'_, F>
 where
-    F: FnMut(&mut State, Clock) -> Poll<R>,
+    F: FnMut(&mut State, &Clock) -> Poll<R>,
 {
     type Output = R;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<R> {
         let this = &mut *self;
         let mut state = this.shared.lock();
-        let answer = (this.attempt)(&mut state, this.shared.clock);
+        let answer = (this.attempt)(&mut state, &this.shared.clock);
         match &answer {
             Poll::Ready(_) => {
                 if let Some(number) = this.number.take() {
