@@ -68,7 +68,7 @@ async fn tracing_hears_of_beginnings_ends_and_losses() {
             |has: &[&str]| text.lines().filter(|line| has.iter().all(|part| line.contains(part))).count();
         assert_eq!(lines(&["INFO", "port=4322", "association{peer=127.0.0.1:", "established"]), 1, "{text}");
         assert_eq!(lines(&["INFO", "port=4322", "closed", "both sides have shut it down"]), 1, "{text}");
-        assert_eq!(lines(&["WARN", "closed", "the peer does not answer"]), 1, "{text}");
+        assert_eq!(lines(&["WARN", "closed", "the peer did not answer"]), 1, "{text}");
         assert_eq!(
             lines(&["DEBUG", "port=4322", "sent again"]) as u64,
             counted.stats.retransmissions,

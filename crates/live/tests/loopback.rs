@@ -73,7 +73,7 @@ async fn a_peer_is_refused_with_a_reason() {
         });
         assert_eq!(
             refused.unwrap_err().to_string(),
-            "no association: the peer aborted the association (User-Initiated Abort): \"members only\""
+            "no association: the peer aborted the association (error cause 12, User-Initiated Abort): \"members only\""
         );
     })
     .await;
@@ -95,7 +95,7 @@ async fn an_abort_is_told_with_its_reason_after_what_had_arrived() {
         let end = ours.recv().await.unwrap_err();
         assert_eq!(
             end.to_string(),
-            "the association has ended: the peer aborted the association (User-Initiated Abort): \"enough\""
+            "the association has ended: the peer aborted the association (error cause 12, User-Initiated Abort): \"enough\""
         );
         assert!(matches!(ours.closed().await, CloseReason::AbortedByPeer { .. }));
         assert_eq!(theirs.closed().await, CloseReason::AbortedLocally);

@@ -397,5 +397,10 @@ fn peers_come_and_go_and_nothing_is_lost() {
     );
     // It is a test of something.
     assert!(lived.len() >= 2 && read > 50, "{} lives, {read} messages", lived.len());
+    // Threads of runtimes that were told to end close theirs as they end.
+    let patience = tokio::time::Instant::now();
+    while descriptors() != before && patience.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
     assert_eq!(descriptors(), before, "descriptors");
 }
