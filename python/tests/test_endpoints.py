@@ -50,7 +50,7 @@ def test_a_lost_packet_is_sent_again():
     net.a.send(b"hello")
     net.run("100 ms")
     assert net.b.receive() is None
-    assert net.a.flight == len(b"hello") + 16
+    assert net.a.flight == 24  # 16 of header and 5 of text, padded to four (RFC 9260, 7.2)
     net.run("5 s")
     assert net.b.receive().data == b"hello"
     data = [packet for packet in net.packets if "DATA" in packet.kinds]

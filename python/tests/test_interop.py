@@ -178,9 +178,11 @@ def test_every_option_of_the_drivers_is_in_the_readme():
 
 
 def test_the_table_of_the_benchmark_has_a_row_for_each_stack():
-    figures = {"ns_per_byte": 2.5, "bits_per_second": 3e9}
+    figures = {"ns_per_byte": 2.5, "bits_per_second": 3e9, "rss_mib": 20.0}
     found = {
         "conditions": "a machine",
+        "load_at_the_end": 1.5,
+        "rounds": 5,
         "transfer": {"pion": {"64/1228": figures}},
         "floor": {"1228/40": 0.5, "1228/1": 4.0},
         "handshakes": {"pion": {"per_second": 1000.0, "cpu_us": 700.0}},

@@ -18,6 +18,8 @@ use crate::socket::{Inbox, LARGEST_BATCH, Sent, Socket};
 
 /// Batches that are taken from the core before they are sent: then it is the next reader's turn.
 const MAX_BATCHES: usize = 8;
+/// Turns that brought packets before ICMP errors are heard all the same.
+const MAX_ERRORS_WAIT: u8 = 64;
 /// Packets from other shards that are taken before it is the turn of what comes from the network.
 const MAX_FORWARDED: usize = 256;
 /// Turns of the loop before other tasks have theirs.
@@ -39,6 +41,8 @@ pub(crate) struct Driver {
     siblings: Option<Siblings>,
     /// Right on IP.
     ownerships: Option<Ownerships>,
+    /// Turns with packets since errors were heard.
+    errors_wait: u8,
     /// Tasks to be woken once the mutex is free.
     to_wake: Vec<Waker>,
     /// Captures and the like, where somebody has asked for them.
@@ -97,6 +101,7 @@ impl Driver {
             due: None,
             siblings,
             ownerships,
+            errors_wait: 0,
             to_wake: Vec::new(),
             watch,
         }
@@ -292,8 +297,7 @@ impl Driver {
 
     /// One turn: what has come, what is due, what must go out.
     fn turn(&mut self, cx: &mut Context<'_>) -> Turn {
-        let mut again = self.hear_errors(cx);
-        again |= self.take_forwarded(cx);
+        let mut again = self.take_forwarded(cx);
         if let (Some(ownerships), Some(ports)) = (&mut self.ownerships, &self.shared.ports) {
             ownerships.look(self.shared.clock.now(), ports, &self.sockets);
         }
@@ -316,6 +320,13 @@ impl Driver {
             }
             drop(state);
             self.hand_in(cx, now, index);
+        }
+        // What had come before the host of the peer said that nobody is there is read first: it may be the last of the peer's data, or
+        // its ABORT. But not for ever, as long as others send.
+        self.errors_wait = if again { self.errors_wait + 1 } else { MAX_ERRORS_WAIT };
+        if self.errors_wait >= MAX_ERRORS_WAIT {
+            self.errors_wait = 0;
+            again |= self.hear_errors(cx);
         }
         let now = shared.clock.now();
         let mut state = shared.lock();

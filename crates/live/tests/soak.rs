@@ -402,5 +402,9 @@ fn peers_come_and_go_and_nothing_is_lost() {
     while descriptors() != before && patience.elapsed() < Duration::from_secs(20) {
         std::thread::sleep(Duration::from_millis(20));
     }
-    assert_eq!(descriptors(), before, "descriptors");
+    let open: Vec<_> = std::fs::read_dir("/proc/self/fd")
+        .unwrap()
+        .filter_map(|entry| std::fs::read_link(entry.unwrap().path()).ok())
+        .collect();
+    assert_eq!(descriptors(), before, "descriptors: {open:?}");
 }
