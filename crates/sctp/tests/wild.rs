@@ -103,6 +103,8 @@ fn lives_with_partial_reliability_that_found_something() {
     lives_of(Kind::Partial, [7_014_612]);
     // A long message was given up, and the numbers that had been kept for it filled more than the limit.
     lives_of(Kind::Partial, [30_012_949]);
+    // A SACK for a RE-CONFIG left after SHUTDOWN ACK: the peer was gone, and its ABORT came where SHUTDOWN COMPLETE was lost.
+    lives_of(Kind::Partial, [50_017_033]);
 }
 
 /// `SEED`: one life again; `PARTIAL=1` where messages may be given up.

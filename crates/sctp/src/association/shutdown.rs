@@ -108,9 +108,15 @@ impl Association {
             self.control.ask(Kind::Shutdown, PathId::FIRST);
             self.enter(Phase::ShutdownSent(ShutdownTimers { t2, t5 }));
         } else {
-            self.control.ask(Kind::ShutdownAck, PathId::FIRST);
-            self.enter(Phase::ShutdownAckSent(ShutdownTimers { t2, t5: None }));
+            self.answer_shutdown(ShutdownTimers { t2, t5: None });
         }
+    }
+
+    /// Both sides have nothing left to send.
+    fn answer_shutdown(&mut self, timers: ShutdownTimers) {
+        self.control.ask(Kind::ShutdownAck, PathId::FIRST);
+        self.enter(Phase::ShutdownAckSent(timers));
+        self.receiver.acknowledge_no_more();
     }
 
     /// When T5-shutdown-guard expires that is started now.
@@ -203,8 +209,7 @@ impl Association {
                 // SHUTDOWN-ACK-SENT state, restarting its T2-shutdown timer."
                 let timers = self.phase.shutdown_timers();
                 self.control.cancel(Kind::Shutdown);
-                self.control.ask(Kind::ShutdownAck, PathId::FIRST);
-                self.enter(Phase::ShutdownAckSent(timers));
+                self.answer_shutdown(timers);
                 self.restart_t2();
             }
             State::ShutdownReceived => {}

@@ -411,11 +411,17 @@ impl Receiver {
         }
     }
 
-    /// The association has ended: nothing is acknowledged any more; what was received stays readable.
-    pub(crate) fn close(&mut self) {
+    /// The peer has sent everything and knows that it has come. It may be gone as soon as it has our SHUTDOWN ACK: a SACK would find
+    /// nobody, and the ABORT in answer would take the place of a SHUTDOWN COMPLETE that was lost.
+    pub(crate) fn acknowledge_no_more(&mut self) {
         for space in self.spaces.rows_mut() {
             space.timing = timing::AckTiming::default();
         }
+    }
+
+    /// The association has ended: nothing is acknowledged any more; what was received stays readable.
+    pub(crate) fn close(&mut self) {
+        self.acknowledge_no_more();
         self.resets = None;
     }
 
