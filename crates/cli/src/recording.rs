@@ -128,19 +128,22 @@ impl RecordingOptions {
         let Some(begun) = self.begun.get() else { return Ok(()) };
         let capture = begun.capture.as_ref().map(Capture::close);
         let qlog = begun.qlog.as_ref().map(Qlog::close);
+        let mut failed = Vec::new();
         for (path, what, done) in [(&self.pcap, "packets", capture), (&self.qlog, "events", qlog)] {
             let (Some(path), Some(done)) = (path, done) else { continue };
-            let Recorded { seen, dropped } =
-                done.map_err(|error| Failure::failed(format!("{}: cannot write: {error}", path.display())))?;
-            if dropped > 0 {
-                let _ = writeln!(
-                    std::io::stderr().lock(),
-                    "anabranch: {}: {dropped} of {seen} {what} are not in it: the disk was too slow",
-                    path.display()
-                );
+            match done {
+                Ok(Recorded { dropped: 0, .. }) => {}
+                Ok(Recorded { seen, dropped }) => {
+                    let _ = writeln!(
+                        std::io::stderr().lock(),
+                        "anabranch: {}: {dropped} of {seen} {what} are not in it: the disk was too slow",
+                        path.display()
+                    );
+                }
+                Err(error) => failed.push(format!("{}: cannot write: {error}", path.display())),
             }
         }
-        Ok(())
+        if failed.is_empty() { Ok(()) } else { Err(Failure::failed(failed.join("; "))) }
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anabranch_live::{CloseReason, Endpoint, EndpointConfig, Event, default_association};
-use common::{PORT, Relay, impatient, in_time, local, pair, server, server_with};
+use common::{PORT, Relay, impatient, in_time, local, numbers, pair, server, server_with};
 
 #[tokio::test]
 async fn a_path_that_is_cut_ends_both_sides_with_one_event_each() {
@@ -45,13 +45,7 @@ async fn a_path_that_comes_back_goes_on_where_it_was() {
         let client =
             Endpoint::bind(&[local()], EndpointConfig::default().with_association(impatient())).unwrap();
         let (ours, theirs) = pair(&client, &server, relay.at).await;
-        let reading = tokio::spawn(async move {
-            let mut got = Vec::new();
-            while let Some(message) = theirs.recv().await.unwrap() {
-                got.push(u32::from_be_bytes(message.into_bytes()[..4].try_into().unwrap()));
-            }
-            got
-        });
+        let reading = numbers(theirs);
         for number in 0..1000u32 {
             relay.cut.store((300..310).contains(&number), Ordering::Relaxed);
             if (300..310).contains(&number) {
@@ -75,13 +69,7 @@ async fn losses_both_ways_delay_and_lose_nothing() {
         let client =
             Endpoint::bind(&[local()], EndpointConfig::default().with_association(impatient())).unwrap();
         let (ours, theirs) = pair(&client, &server, relay.at).await;
-        let reading = tokio::spawn(async move {
-            let mut got = Vec::new();
-            while let Some(message) = theirs.recv().await.unwrap() {
-                got.push(u32::from_be_bytes(message.into_bytes()[..4].try_into().unwrap()));
-            }
-            got
-        });
+        let reading = numbers(theirs);
         for number in 0..300u32 {
             ours.send(number.to_be_bytes().repeat(700)).await.unwrap();
         }
@@ -145,13 +133,7 @@ async fn a_sender_that_is_faster_than_the_socket_loses_nothing() {
         server.listen().unwrap();
         let client = Endpoint::bind(&[local()], tiny(0)).unwrap();
         let (ours, theirs) = pair(&client, &server, server.local_addresses()[0]).await;
-        let reading = tokio::spawn(async move {
-            let mut got = Vec::new();
-            while let Some(message) = theirs.recv().await.unwrap() {
-                got.push(u32::from_be_bytes(message.into_bytes()[..4].try_into().unwrap()));
-            }
-            got
-        });
+        let reading = numbers(theirs);
         for number in 0..300u32 {
             ours.send(number.to_be_bytes().repeat(1000)).await.unwrap();
         }

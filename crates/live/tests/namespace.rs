@@ -13,7 +13,7 @@ mod common;
 use std::process::Command;
 
 use anabranch_live::{Endpoint, EndpointConfig};
-use common::{PORT, impatient, in_time, local, pair};
+use common::{PORT, impatient, in_time, local, numbers, pair};
 
 /// Runs the named test of this file in a namespace of its own, after these commands. False where there can be none.
 fn in_namespace(test: &str, prepare: &str) -> bool {
@@ -43,13 +43,7 @@ async fn move_all(messages: u32) -> (anabranch_live::Snapshot, u16) {
     server.listen().unwrap();
     let client = Endpoint::bind(&[local()], EndpointConfig::default().with_association(impatient())).unwrap();
     let (ours, theirs) = pair(&client, &server, server.local_addresses()[0]).await;
-    let reading = tokio::spawn(async move {
-        let mut got = Vec::new();
-        while let Some(message) = theirs.recv().await.unwrap() {
-            got.push(u32::from_be_bytes(message.into_bytes()[..4].try_into().unwrap()));
-        }
-        got
-    });
+    let reading = numbers(theirs);
     for number in 0..messages {
         ours.send(number.to_be_bytes().repeat(1000)).await.unwrap();
     }

@@ -1,6 +1,8 @@
 //! Endpoints on the loopback, and a relay between them that loses packets and looks at them.
 #![allow(dead_code, unreachable_pub, reason = "each test takes what it needs")]
 
+pub mod talk;
+
 use std::future::Future;
 use std::io::IoSliceMut;
 use std::net::{SocketAddr, UdpSocket};
@@ -193,4 +195,15 @@ fn receive(socket: &UdpSocket, packet: &mut [u8]) -> Option<(usize, SocketAddr, 
         _ => None,
     });
     Some((got.bytes, from?, tos.unwrap_or(0) >> 2))
+}
+
+/// Reads messages to the end of an association: the number with which each begins.
+pub fn numbers(association: Association) -> tokio::task::JoinHandle<Vec<u32>> {
+    tokio::spawn(async move {
+        let mut got = Vec::new();
+        while let Some(message) = association.recv().await.unwrap() {
+            got.push(u32::from_be_bytes(message.into_bytes()[..4].try_into().unwrap()));
+        }
+        got
+    })
 }

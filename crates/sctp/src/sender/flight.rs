@@ -3,9 +3,11 @@
 //! A ring of chunks, indexed by sequence number, and the set of those that gap blocks have acknowledged. Reading a
 //! SACK costs what is new in it plus the number of its blocks; nothing ever scans the window.
 
+mod chunk;
+mod outcome;
+
 use std::collections::{BTreeMap, VecDeque};
 
-use anabranch_base::Instant;
 use anabranch_transport::ranges::RangeSet;
 use anabranch_wire::chunk::sack::GapBlock;
 
@@ -13,169 +15,12 @@ use crate::ids::{Id, LaneId, SubflowId};
 use crate::room;
 use crate::stream::outbound::Fragment;
 
-/// Where a chunk stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ChunkState {
-    /// In the network, as far as we know.
-    InFlight,
-    /// Marked for retransmission.
-    Lost,
-    /// Acknowledged by a gap block; the peer may still take that back.
-    GapAcked,
-    /// A number without a chunk: the message that it is kept for has begun to leave, and its fragments have consecutive
-    /// numbers.
-    Reserved,
-    /// Given up: it waits for the cumulative point to pass it, without its payload (RFC 3758, 3.5, A2).
-    Abandoned,
-}
-
-/// A chunk that has been sent.
-#[derive(Debug)]
-pub(crate) struct SentChunk {
-    pub(crate) fragment: Fragment,
-    pub(crate) sent_at: Instant,
-    pub(crate) state: ChunkState,
-    /// Lane that carried it last.
-    pub(crate) lane: LaneId,
-    /// Subflow that it belongs to.
-    pub(crate) subflow: SubflowId,
-    /// Missing reports so far.
-    pub(crate) missing: u8,
-    /// Times sent, saturating.
-    pub(crate) transmissions: u16,
-    /// Fast retransmitted once: "ineligible for a subsequent Fast Retransmit" (RFC 9260, 7.2.4).
-    pub(crate) fast_retransmitted: bool,
-    /// Why it is marked, for the trace.
-    pub(crate) lost_by_timeout: bool,
-    /// Bytes of header and padding that count in flight.
-    pub(crate) overhead: u8,
-    /// It asks for a SACK at once also when it is sent again.
-    pub(crate) immediate: bool,
-    /// It is sent again as a probe of the tail.
-    pub(crate) probe: bool,
-}
-
-impl SentChunk {
-    pub(super) fn reserved(lane: LaneId, subflow: SubflowId) -> Self {
-        Self {
-            fragment: Fragment::default(),
-            sent_at: Instant::ZERO,
-            state: ChunkState::Reserved,
-            lane,
-            subflow,
-            missing: 0,
-            transmissions: 0,
-            fast_retransmitted: false,
-            lost_by_timeout: false,
-            overhead: 0,
-            immediate: false,
-            probe: false,
-        }
-    }
-
-    /// Bytes that count in flight: the chunk, as a rule with its header and its padding.
-    pub(crate) fn size(&self) -> u64 {
-        u64::from(self.overhead) + self.fragment.payload.len() as u64
-    }
-}
+pub(crate) use chunk::{ChunkState, Counted, SentChunk};
+pub(crate) use outcome::{AckOutcome, BogusSack, LaneAck};
 
 /// Blocks in a SACK from which on it may have been cut to the size of a packet: the smallest packet, 512 bytes, has
 /// room for some 120.
 const MANY_BLOCKS: usize = 100;
-
-/// Chunks, as windows count them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counted {
-    /// Bytes, with headers and padding that count.
-    pub(crate) bytes: u64,
-    pub(crate) chunks: u32,
-    /// What of the bytes is headers and padding.
-    pub(crate) overhead: u32,
-}
-
-impl Counted {
-    /// One chunk more.
-    pub(crate) fn add(&mut self, chunk: &SentChunk) {
-        self.bytes += chunk.size();
-        self.chunks += 1;
-        self.overhead += u32::from(chunk.overhead);
-    }
-
-    /// One chunk.
-    pub(crate) fn one(chunk: &SentChunk) -> Self {
-        Self { bytes: chunk.size(), chunks: 1, overhead: chunk.overhead.into() }
-    }
-
-    /// What the peer's window is charged for them: "the data size of the chunk" (RFC 9260, 6.2.1 B), with ns-2 headers of 16 bytes, too.
-    pub(crate) fn charged(self, with_headers: bool) -> u64 {
-        let header = if with_headers { 16 } else { 0 };
-        self.bytes + header * u64::from(self.chunks) - u64::from(self.overhead)
-    }
-}
-
-/// What one SACK changed, on one lane.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct LaneAck {
-    /// Bytes acknowledged for the first time by the cumulative TSN.
-    pub(crate) cumulative: u64,
-    /// Bytes acknowledged for the first time by gap blocks.
-    pub(crate) gap: u64,
-    /// Bytes of chunks given up that have arrived all the same, passed by the cumulative TSN.
-    pub(crate) given_up: u64,
-    /// Bytes passed by the cumulative TSN that gap blocks had acknowledged.
-    pub(crate) earlier_gap: u64,
-    /// Bytes and chunks that left the flight (what was marked lost had left before).
-    pub(crate) left_flight: u64,
-    pub(crate) left_chunks: u32,
-    pub(crate) left_overhead: u32,
-    /// Bytes and chunks that came back into flight because the peer reneged.
-    pub(crate) reneged: u64,
-    pub(crate) reneged_chunks: u32,
-    pub(crate) reneged_overhead: u32,
-    /// Chunks acknowledged for the first time, by whatever means.
-    pub(crate) acked_chunks: u32,
-    /// Whether a chunk was passed by the cumulative TSN (T3 restarts, rule R3).
-    pub(crate) earliest_acked: bool,
-    /// Highest sequence number of the lane newly acknowledged (HTNA).
-    pub(crate) highest_newly_acked: Option<u64>,
-    /// Newest of the newly acknowledged that was sent once: sequence number and time of sending.
-    pub(crate) newest_once: Option<(u64, Instant)>,
-    /// The longest of the newly acknowledged that was sent once, bytes of payload.
-    pub(crate) longest_once: usize,
-    /// Newest of the newly acknowledged that was sent more than once: time of the last sending and sequence number.
-    pub(crate) newest_resent: Option<(Instant, u64)>,
-    /// The cumulative TSN passed a chunk that had been fast retransmitted.
-    pub(crate) fast_retransmitted_acked: bool,
-}
-
-/// What one SACK changed.
-#[derive(Debug, Default)]
-pub(crate) struct AckOutcome {
-    /// By lane.
-    pub(crate) lanes: Vec<LaneAck>,
-    /// Highest sequence number that the SACK acknowledges at all.
-    pub(crate) highest_acked: Option<u64>,
-    /// The cumulative point moved.
-    pub(crate) advanced: bool,
-    /// Payload bytes newly acknowledged.
-    pub(crate) payload: u64,
-}
-
-impl AckOutcome {
-    fn reset(&mut self, lanes: usize) {
-        self.lanes.clear();
-        // As a rule there is one lane: room for just as many as there are.
-        self.lanes.reserve_exact(lanes);
-        self.lanes.resize(lanes, LaneAck::default());
-        self.highest_acked = None;
-        self.advanced = false;
-        self.payload = 0;
-    }
-}
-
-/// A SACK that cannot be true: it acknowledges what was never sent, or its blocks are out of shape.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct BogusSack(pub(crate) &'static str);
 
 /// User data of each stream.
 #[derive(Debug, Default)]

@@ -3,6 +3,8 @@ use proptest::prelude::{any, prop, prop_assert, prop_assert_eq, proptest};
 use anabranch_wire::Mid;
 use bytes::Bytes;
 
+use anabranch_base::Instant;
+
 use super::*;
 
 pub(in crate::sender) fn chunk() -> SentChunk {

@@ -1,0 +1,102 @@
+//! A chunk that was sent, and how chunks are counted.
+
+use anabranch_base::Instant;
+
+use crate::ids::{LaneId, SubflowId};
+use crate::stream::outbound::Fragment;
+
+/// Where a chunk stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ChunkState {
+    /// In the network, as far as we know.
+    InFlight,
+    /// Marked for retransmission.
+    Lost,
+    /// Acknowledged by a gap block; the peer may still take that back.
+    GapAcked,
+    /// A number without a chunk: the message that it is kept for has begun to leave, and its fragments have consecutive
+    /// numbers.
+    Reserved,
+    /// Given up: it waits for the cumulative point to pass it, without its payload (RFC 3758, 3.5, A2).
+    Abandoned,
+}
+
+/// A chunk that has been sent.
+#[derive(Debug)]
+pub(crate) struct SentChunk {
+    pub(crate) fragment: Fragment,
+    pub(crate) sent_at: Instant,
+    pub(crate) state: ChunkState,
+    /// Lane that carried it last.
+    pub(crate) lane: LaneId,
+    /// Subflow that it belongs to.
+    pub(crate) subflow: SubflowId,
+    /// Missing reports so far.
+    pub(crate) missing: u8,
+    /// Times sent, saturating.
+    pub(crate) transmissions: u16,
+    /// Fast retransmitted once: "ineligible for a subsequent Fast Retransmit" (RFC 9260, 7.2.4).
+    pub(crate) fast_retransmitted: bool,
+    /// Why it is marked, for the trace.
+    pub(crate) lost_by_timeout: bool,
+    /// Bytes of header and padding that count in flight.
+    pub(crate) overhead: u8,
+    /// It asks for a SACK at once also when it is sent again.
+    pub(crate) immediate: bool,
+    /// It is sent again as a probe of the tail.
+    pub(crate) probe: bool,
+}
+
+impl SentChunk {
+    pub(in crate::sender) fn reserved(lane: LaneId, subflow: SubflowId) -> Self {
+        Self {
+            fragment: Fragment::default(),
+            sent_at: Instant::ZERO,
+            state: ChunkState::Reserved,
+            lane,
+            subflow,
+            missing: 0,
+            transmissions: 0,
+            fast_retransmitted: false,
+            lost_by_timeout: false,
+            overhead: 0,
+            immediate: false,
+            probe: false,
+        }
+    }
+
+    /// Bytes that count in flight: the chunk, as a rule with its header and its padding.
+    pub(crate) fn size(&self) -> u64 {
+        u64::from(self.overhead) + self.fragment.payload.len() as u64
+    }
+}
+
+/// Chunks, as windows count them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counted {
+    /// Bytes, with headers and padding that count.
+    pub(crate) bytes: u64,
+    pub(crate) chunks: u32,
+    /// What of the bytes is headers and padding.
+    pub(crate) overhead: u32,
+}
+
+impl Counted {
+    /// One chunk more.
+    pub(crate) fn add(&mut self, chunk: &SentChunk) {
+        self.bytes += chunk.size();
+        self.chunks += 1;
+        self.overhead += u32::from(chunk.overhead);
+    }
+
+    /// One chunk.
+    pub(crate) fn one(chunk: &SentChunk) -> Self {
+        Self { bytes: chunk.size(), chunks: 1, overhead: chunk.overhead.into() }
+    }
+
+    /// What the peer's window is charged for them: "the data size of the chunk" (RFC 9260, 6.2.1 B), with ns-2 headers of 16 bytes, too.
+    pub(crate) fn charged(self, with_headers: bool) -> u64 {
+        let header = if with_headers { 16 } else { 0 };
+        self.bytes + header * u64::from(self.chunks) - u64::from(self.overhead)
+    }
+}

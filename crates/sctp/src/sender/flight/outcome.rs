@@ -1,0 +1,67 @@
+//! What an acknowledgement has changed in flight, lane by lane.
+
+use anabranch_base::Instant;
+
+/// What one SACK changed, on one lane.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LaneAck {
+    /// Bytes acknowledged for the first time by the cumulative TSN.
+    pub(crate) cumulative: u64,
+    /// Bytes acknowledged for the first time by gap blocks.
+    pub(crate) gap: u64,
+    /// Bytes of chunks given up that have arrived all the same, passed by the cumulative TSN.
+    pub(crate) given_up: u64,
+    /// Bytes passed by the cumulative TSN that gap blocks had acknowledged.
+    pub(crate) earlier_gap: u64,
+    /// Bytes and chunks that left the flight (what was marked lost had left before).
+    pub(crate) left_flight: u64,
+    pub(crate) left_chunks: u32,
+    pub(crate) left_overhead: u32,
+    /// Bytes and chunks that came back into flight because the peer reneged.
+    pub(crate) reneged: u64,
+    pub(crate) reneged_chunks: u32,
+    pub(crate) reneged_overhead: u32,
+    /// Chunks acknowledged for the first time, by whatever means.
+    pub(crate) acked_chunks: u32,
+    /// Whether a chunk was passed by the cumulative TSN (T3 restarts, rule R3).
+    pub(crate) earliest_acked: bool,
+    /// Highest sequence number of the lane newly acknowledged (HTNA).
+    pub(crate) highest_newly_acked: Option<u64>,
+    /// Newest of the newly acknowledged that was sent once: sequence number and time of sending.
+    pub(crate) newest_once: Option<(u64, Instant)>,
+    /// The longest of the newly acknowledged that was sent once, bytes of payload.
+    pub(crate) longest_once: usize,
+    /// Newest of the newly acknowledged that was sent more than once: time of the last sending and sequence number.
+    pub(crate) newest_resent: Option<(Instant, u64)>,
+    /// The cumulative TSN passed a chunk that had been fast retransmitted.
+    pub(crate) fast_retransmitted_acked: bool,
+}
+
+/// What one SACK changed.
+#[derive(Debug, Default)]
+pub(crate) struct AckOutcome {
+    /// By lane.
+    pub(crate) lanes: Vec<LaneAck>,
+    /// Highest sequence number that the SACK acknowledges at all.
+    pub(crate) highest_acked: Option<u64>,
+    /// The cumulative point moved.
+    pub(crate) advanced: bool,
+    /// Payload bytes newly acknowledged.
+    pub(crate) payload: u64,
+}
+
+impl AckOutcome {
+    pub(super) fn reset(&mut self, lanes: usize) {
+        self.lanes.clear();
+        // As a rule there is one lane: room for just as many as there are.
+        self.lanes.reserve_exact(lanes);
+        self.lanes.resize(lanes, LaneAck::default());
+        self.highest_acked = None;
+        self.advanced = false;
+        self.payload = 0;
+    }
+}
+
+/// A SACK that cannot be true: it acknowledges what was never sent, or its blocks are out of shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BogusSack(pub(crate) &'static str);
