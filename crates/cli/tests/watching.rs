@@ -268,11 +268,14 @@ fn ctrl_c_ends_a_pipe_and_nobody_who_waits_hangs() {
     // A pipe in the middle: the peer must not take what has come for all of it.
     let server = Server::start(&["--echo", "--count", "1"]);
     let mut client = connect(&server.udp, &[]).stdin(Stdio::piped()).spawn().expect("it starts");
-    client.stdin.as_mut().expect("it is piped").write_all(b"hello").expect("it reads");
+    // Held until the program has ended: the end of the input would end it in order.
+    let mut input = client.stdin.take().expect("it is piped");
+    input.write_all(b"hello").expect("it reads");
     let mut echo = [0; 5];
     client.stdout.as_mut().expect("it is piped").read_exact(&mut echo).expect("an echo");
     kill(Pid::from_raw(client.id().try_into().expect("a number")), Signal::SIGINT).expect("it is there");
     let ended = client.wait_with_output().expect("it ends");
+    drop(input);
     assert_eq!(ended.status.code(), Some(130), "{}", text(&ended.stderr));
     let (said, ended) = server.end();
     assert!(said.contains("User-Initiated Abort): \"interrupted\""), "{said}");

@@ -353,6 +353,7 @@ impl Driver {
         }
         let more = state.endpoint.has_ready();
         let over = state.is_over();
+        let drained = state.owes_drained();
         let told = self.watch.as_mut().map(|watch| watch.look(&mut state));
         drop(state);
         if let (Some(watch), Some(told)) = (&mut self.watch, told) {
@@ -362,6 +363,10 @@ impl Driver {
             waker.wake();
         }
         let sent = self.send(cx);
+        if drained && self.outbox.is_empty() {
+            shared.lock().tell_drained(&mut self.to_wake);
+            self.to_wake.drain(..).for_each(Waker::wake);
+        }
         Turn { again: again || (more && sent), over: over && self.outbox.is_empty(), due }
     }
 

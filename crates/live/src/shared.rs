@@ -41,6 +41,8 @@ pub(crate) struct State {
     pub(crate) drainers: Waiters,
     /// Those who look at something that is no event.
     pub(crate) news: Waiters,
+    /// Every association has ended; those who wait for it hear of it when the last packets have left, too.
+    drains: bool,
     pub(crate) drained: bool,
     /// The driver has gone: nothing happens any more.
     pub(crate) ended: bool,
@@ -87,6 +89,7 @@ impl Shared {
             acceptors: Waiters::default(),
             drainers: Waiters::default(),
             news: Waiters::default(),
+            drains: false,
             drained: false,
             ended: false,
             holders: 1,
@@ -209,13 +212,22 @@ impl State {
                 EndpointEvent::IncomingWithdrawn { id, .. } => {
                     self.asking.retain(|incoming| incoming.id != id);
                 }
-                EndpointEvent::Drained => {
-                    self.drained = true;
-                    self.drainers.wake(woken);
-                    self.acceptors.wake(woken);
-                }
+                EndpointEvent::Drained => self.drains = true,
             }
         }
+    }
+
+    /// Whether those who wait for the end are to be told, once the last packets have left.
+    pub(crate) fn owes_drained(&self) -> bool {
+        self.drains && !self.drained
+    }
+
+    /// Every association has ended, and the last packets (an ABORT, SHUTDOWN COMPLETE) are with the system: a program that has waited for
+    /// this may end.
+    pub(crate) fn tell_drained(&mut self, woken: &mut Vec<Waker>) {
+        self.drained = true;
+        self.drainers.wake(woken);
+        self.acceptors.wake(woken);
     }
 
     fn orphan_hears(&mut self, now: Instant, id: AssociationId, event: &Event) {
