@@ -1,7 +1,7 @@
 //! The command line that all drivers share: benches/peers/README.md.
 
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::{Parser, ValueEnum};
 
@@ -92,6 +92,12 @@ pub struct Plan {
     /// Offers to go without checksums (RFC 9653).
     #[arg(long)]
     pub zero_checksum: bool,
+    /// Bytes that the application keeps waiting in stacks that take whatever they are given.
+    #[arg(long, default_value_t = 1 << 20)]
+    pub backlog: usize,
+    /// When time begins.
+    #[arg(skip = Instant::now())]
+    pub epoch: Instant,
     /// No digests of what is sent and received: for measurements.
     #[arg(long)]
     pub no_digest: bool,
