@@ -34,7 +34,7 @@ pub(crate) struct NetworkOptions {
     /// Right on IP, without UDP: needs CAP_NET_RAW (Linux), and a host whose kernel has no SCTP
     #[arg(long, conflicts_with = "udp_port")]
     pub(crate) raw: bool,
-    /// The profile that associations begin with [default: rfc9260 with probes of the path MTU, partial reliability and large buffers]
+    /// The profile that associations begin with [default: modern with probes of the path MTU, partial reliability and large buffers]
     #[arg(long, value_name = "PROFILE")]
     engine: Option<String>,
     /// Set an option of SCTP on top of it, such as rto_min="200 ms"; `anabranch engines` lists them

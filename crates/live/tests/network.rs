@@ -283,6 +283,8 @@ async fn futures_that_are_dropped_lose_nothing_and_repeat_nothing() {
         let small = default_association().with(|c| {
             c.limits.send_buffer = 20_000;
             c.limits.receive_window = 30_000;
+            // They stay as they are.
+            (c.limits.max_send_buffer, c.limits.max_receive_window) = (0, 0);
         });
         let (server, at) = server_with(small.clone());
         let client = Endpoint::bind(&[local()], EndpointConfig::default().with_association(small)).unwrap();

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use anabranch_base::{Instant, SecretRng, Trace, TraceEvent, TraceRecord};
 
 use crate::association::State;
+use crate::budget::Budget;
 use crate::config::Config;
 use crate::event::Event;
 use crate::ids::{PathId, SubflowId, Table};
@@ -32,6 +33,8 @@ pub(crate) struct Context {
     pub(crate) events: VecDeque<Event>,
     pub(crate) trace: Trace,
     pub(crate) rng: SecretRng,
+    /// What windows may grow by, all of the endpoint together.
+    pub(crate) budget: Option<Arc<Budget>>,
     /// Number of the association, as trace records carry it.
     pub(crate) association: u32,
 }
@@ -48,6 +51,7 @@ impl Context {
             events: VecDeque::new(),
             trace: Trace::default(),
             rng,
+            budget: None,
             association,
         }
     }
@@ -67,6 +71,29 @@ impl Context {
     /// An event that the user must learn of: there are few.
     pub(crate) fn tell(&mut self, event: Event) {
         room::push(&mut self.events, event);
+    }
+
+    /// Takes a restart back that the user has not heard of, with what was told of the association that it began: another one has
+    /// followed, and one event tells of both. Its counts.
+    #[cold]
+    pub(crate) fn take_unheard_restart(&mut self) -> (usize, usize, u64) {
+        let found = self.events.iter().enumerate().rev().find_map(|(at, event)| match event {
+            Event::Restarted { unsent, unacknowledged, received_bytes_lost } => {
+                Some((at, (*unsent, *unacknowledged, *received_bytes_lost)))
+            }
+            _ => None,
+        });
+        let Some((at, counts)) = found else { return (0, 0, 0) };
+        let behind = self.events.split_off(at);
+        let is_over = |event: &Event| {
+            use Event::{AdaptationIndication, Established, PeerShutdown, Restarted};
+            matches!(
+                event,
+                Restarted { .. } | Established { .. } | AdaptationIndication { .. } | PeerShutdown
+            )
+        };
+        self.events.extend(behind.into_iter().filter(|event| !is_over(event)));
+        counts
     }
 
     /// An event that a peer can cause at will: not queued any more when the user is not reading.

@@ -20,7 +20,8 @@ pub struct AcceptConfig {
     pub backlog: usize,
     /// How many of one source may wait for the user: an IPv4 address, or 64 bits of an IPv6 address. Beyond that as for `backlog`.
     pub backlog_per_source: usize,
-    /// How many associations one source may have, those that wait included; what we have opened counts, too. Beyond that INIT and COOKIE
+    /// How many associations one source may have, those that wait included, and those that count for
+    /// [`max_associations`](crate::EndpointConfig::max_associations) though they have closed; what we have opened counts, too. Beyond that INIT and COOKIE
     /// ECHO are answered with an ABORT, "Out of Resource" (RFC 9260, 5.1). Under UDP encapsulation all hosts behind a NAT are one source.
     pub max_per_source: usize,
 }

@@ -22,6 +22,7 @@
 
 mod address;
 mod association;
+mod budget;
 pub mod config;
 mod context;
 mod cookie;

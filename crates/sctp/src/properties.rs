@@ -166,7 +166,8 @@ pub fn at_rest(now: Instant, sight: &Sight, bounds: &Bounds) -> Result<(), &'sta
     Ok(())
 }
 
-/// Whether two ends may stand so at the same time, if nobody but them knows their tags.
+/// Whether the two ends of one association may stand so at the same time, if nobody but them knows their tags. Ends of two associations may
+/// stand in any way: who has aborted the first and begun a second one meets a peer that knows of the first only (RFC 9260, 5.2.2).
 ///
 /// # Errors
 /// Names the property that is broken.

@@ -112,6 +112,27 @@ pub(crate) struct Returned {
 }
 
 impl Returned {
+    /// Bytes of user data.
+    fn bytes(&self) -> usize {
+        self.unsent.iter().chain(&self.unacknowledged).map(Undelivered::len).sum()
+    }
+
+    /// Forgets the oldest of those that were here `before` (unsent, unacknowledged), as long as all together have more than `most` bytes.
+    pub(crate) fn forget_oldest(&mut self, before: (usize, usize), most: usize) {
+        let (mut unsent, mut unacknowledged) = before;
+        let mut bytes = if before == (0, 0) { 0 } else { self.bytes() };
+        while bytes > most && (unsent, unacknowledged) != (0, 0) {
+            // What was sent is older.
+            let (from, left) = if unacknowledged > 0 {
+                (&mut self.unacknowledged, &mut unacknowledged)
+            } else {
+                (&mut self.unsent, &mut unsent)
+            };
+            *left -= 1;
+            bytes -= from.pop_front().map_or(0, |message| message.len());
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.unsent.is_empty() && self.unacknowledged.is_empty()
     }

@@ -14,8 +14,12 @@ mod accept;
 mod adaptation;
 #[path = "attacks_data.rs"]
 mod attacks_data;
+#[path = "attacks_endpoint.rs"]
+mod attacks_endpoint;
 #[path = "attacks_handshake.rs"]
 mod attacks_handshake;
+#[path = "attacks_messages.rs"]
+mod attacks_messages;
 #[path = "attacks_tags.rs"]
 mod attacks_tags;
 #[path = "backpressure.rs"]
@@ -80,6 +84,8 @@ mod pr_sending;
 mod quirks;
 #[path = "rack.rs"]
 mod rack;
+#[path = "rate_hostile.rs"]
+mod rate_hostile;
 #[path = "receiving.rs"]
 mod receiving;
 #[path = "reconfig.rs"]

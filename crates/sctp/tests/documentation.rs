@@ -80,3 +80,29 @@ fn what_can_be_changed_is_listed() {
     let listed: Vec<&str> = list.split('`').skip(1).step_by(2).collect();
     assert_eq!(listed, Config::changeable());
 }
+
+/// The tests that a page names, as `file::test`.
+fn named(page: &str) -> Vec<(&str, &str)> {
+    let quoted = page.split('`').skip(1).step_by(2);
+    let names = quoted.filter_map(|quoted| quoted.split_once("::"));
+    let is_name = |name: &str| {
+        name.starts_with(char::is_lowercase) && name.chars().all(|c| c.is_alphanumeric() || c == '_')
+    };
+    names.filter(|(file, test)| is_name(file) && is_name(test)).collect()
+}
+
+#[test]
+fn every_test_that_a_page_names_exists() {
+    for (page, least) in
+        [(include_str!("../../../docs/faults.md"), 45), (include_str!("../../../docs/attacks.md"), 40)]
+    {
+        let mut count = 0;
+        for (file, test) in named(page) {
+            let path = format!("{}/tests/{file}.rs", env!("CARGO_MANIFEST_DIR"));
+            let Ok(source) = std::fs::read_to_string(path) else { continue };
+            assert!(source.contains(&format!("fn {test}(")), "{file}::{test}");
+            count += 1;
+        }
+        assert!(count >= least, "{count}");
+    }
+}

@@ -113,8 +113,8 @@ fn follow(
 }
 
 /// Searches, or says which life breaks what. Several workers share the work of a layer; which of two lives that lead to one situation
-/// stands for it is left to chance then, and nothing else.
-fn search(scope: &Scope) -> Result<Found, String> {
+/// stands for it is left to chance then, and nothing else. `heard` is told of each layer.
+fn search(scope: &Scope, heard: impl Fn(&Found)) -> Result<Found, String> {
     let mut nodes: Vec<Node> = Vec::new();
     let seen = Mutex::new(HashSet::from([hash(&World::new(scope.budget, scope.broken).situation())]));
     let mut layer = vec![0_u32];
@@ -139,6 +139,7 @@ fn search(scope: &Scope) -> Result<Found, String> {
         found.depth += 1;
         found.situations += next.len();
         found.whole = next.is_empty();
+        heard(&found);
         layer = next;
     }
     Ok(found)
@@ -154,12 +155,12 @@ const HONEST: Budget = Budget {
     attack: 0,
 };
 
+/// Searches, and tells of each layer: a search that was ended before its end has said how far it came.
 #[track_caller]
 #[allow(clippy::print_stderr, reason = "how much was searched")]
 fn fine(name: &str, scope: Scope) -> Found {
-    let found = search(&scope).unwrap_or_else(|what| panic!("{name}: {what}"));
-    eprintln!("{name}: {found:?}");
-    found
+    let heard = |found: &Found| eprintln!("{name}: {found:?}");
+    search(&scope, heard).unwrap_or_else(|what| panic!("{name}: {what}"))
 }
 
 #[test]
@@ -184,22 +185,43 @@ fn what_is_broken_on_purpose_is_found() {
         (Broken::Timers, HONEST, "stays in"),
         (Broken::Delivery, HONEST, "twice"),
     ] {
-        let said = search(&Scope { depth: 9, budget, broken, workers: 1 });
+        let said = search(&Scope { depth: 9, budget, broken, workers: 1 }, |_| ());
         let what = said.expect_err("nothing was found");
         assert!(what.contains(expected), "{broken:?}: {what}");
     }
 }
 
-/// `make exhaustive`: the whole scope, layer by layer.
+fn workers() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+/// `DEPTH`: another depth than that of `make exhaustive`.
+fn depth(usual: usize) -> usize {
+    std::env::var("DEPTH").ok().and_then(|depth| depth.parse().ok()).unwrap_or(usual)
+}
+
+/// `make exhaustive`: two associations, one after the other.
 #[test]
 #[ignore = "minutes: make exhaustive"]
-fn the_whole_scope() {
-    let workers = std::thread::available_parallelism().map_or(1, NonZero::get);
-    let all = Budget { associate: [2, 1], send: [1, 1], abort: [1, 0], lose: 1, timers: 2, ..HONEST };
-    fine("users, twice", Scope { depth: 14, budget: all, broken: Broken::Nothing, workers });
-    let attacked = Budget { associate: [1, 1], lose: 1, timers: 1, attack: 1, ..HONEST };
-    fine("one forged packet", Scope { depth: 12, budget: attacked, broken: Broken::Nothing, workers });
-    let twice =
-        Budget { associate: [1, 0], shutdown: [1, 0], send: [0, 0], lose: 0, timers: 0, attack: 2, ..HONEST };
-    fine("two forged packets", Scope { depth: 12, budget: twice, broken: Broken::Nothing, workers });
+fn deep_users_twice() {
+    let budget = Budget { associate: [2, 1], send: [1, 1], abort: [1, 0], lose: 1, timers: 2, ..HONEST };
+    fine("users, twice", Scope { depth: depth(11), budget, broken: Broken::Nothing, workers: workers() });
+}
+
+#[test]
+#[ignore = "minutes: make exhaustive"]
+fn deep_one_forged_packet() {
+    let budget = Budget { associate: [1, 1], lose: 1, timers: 1, attack: 1, ..HONEST };
+    fine("one forged packet", Scope { depth: depth(8), budget, broken: Broken::Nothing, workers: workers() });
+}
+
+#[test]
+#[ignore = "minutes: make exhaustive"]
+fn deep_two_forged_packets() {
+    let nobody = Budget { associate: [1, 0], shutdown: [1, 0], send: [0, 0], lose: 0, timers: 0, ..HONEST };
+    let budget = Budget { attack: 2, ..nobody };
+    fine(
+        "two forged packets",
+        Scope { depth: depth(9), budget, broken: Broken::Nothing, workers: workers() },
+    );
 }

@@ -27,12 +27,13 @@ use common::Side;
 use life::{Plan, Sent, World};
 
 /// Every profile; a new one wants lives of its own.
-const PROFILES: [&str; 13] = [
+const PROFILES: [&str; 14] = [
     "kame-2006",
     "kame-2006-bugs",
     "linux-6.1",
     "lksctp-2006",
     "lksctp-2006-bugs",
+    "modern",
     "ns2-2.28",
     "ns2-2.35",
     "rfc2960",
@@ -80,6 +81,7 @@ fn config(rng: &mut Rng, profile: &str, number: u64) -> Config {
             Coupling::Adaptive,
         ],
     );
+    common::uncouple(&mut config);
     let subflows = if number == 0 { 0 } else { 1 + rng.below(4) as u8 };
     let spec = |i: u8| SubflowSpec { weight: 1 + u16::from(i), ..SubflowSpec::new(Dscp::new(i).unwrap()) };
     config.subflows.open = (0..subflows).map(spec).collect();

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use anabranch_base::Duration;
 use anabranch_sctp::config::{InitialWindow, MaxBurst, StreamScheduling};
-use anabranch_sctp::{CloseReason, Config, Message, State};
+use anabranch_sctp::{CloseReason, Config, Event, Message, Reconfigured, State};
 use anabranch_wire::Tsn;
 use anabranch_wire::chunk::{Shutdown, ShutdownComplete};
 use common::script::Script;
@@ -165,4 +165,42 @@ fn long_messages_of_linux() {
             }
         }
     }
+}
+
+/// After an SSN/TSN reset numbers are counted from the beginning, and so is whatever waits for a number: the end of a round trip, at which
+/// Vegas sees that a queue has grown, and leaves slow start. It waited for a number of before the reset, thousands of chunks later.
+#[test]
+fn round_trips_begin_anew_with_the_numbers() {
+    let window = |resets: bool| {
+        let mut config = Config::rfc9260().with(|c| {
+            c.extensions.reconfiguration = true;
+            c.extensions.peer_resets_association = true;
+            c.limits.send_buffer = 4 << 20;
+            c.timers.heartbeat_interval = Duration::ZERO;
+        });
+        config.set("congestion_control", "vegas").unwrap();
+        let (mut pair, a, _) = Pair::established(3, &config);
+        // Ten packets of 1500 bytes fill it for a round trip; what is more waits.
+        pair.link(1_500_000, ms(40));
+        // One by one, so that the window stays as it is.
+        for n in 0..3000 {
+            pair.send_numbered(Side::A, a, 0, n, 4);
+            pair.run_for(ms(100));
+        }
+        pair.check_all(Side::Z, 1, 3000);
+        if resets {
+            let now = pair.now;
+            pair.a.association(a).unwrap().reset_association(now).unwrap();
+            pair.run_for(ms(2000));
+            let performed = Reconfigured::Performed;
+            assert!(pair.saw(Side::A, |e| *e == Event::AssociationReset { outcome: performed }));
+        }
+        for _ in 0..300 {
+            pair.send(Side::A, a, 0, &[0; 1400]);
+        }
+        pair.run_for(ms(1500));
+        pair.a.view(a).unwrap().stats().cwnd
+    };
+    let (with, without) = (window(true), window(false));
+    assert!(without < 60_000 && with < 60_000, "{with} with a reset, {without} without");
 }

@@ -304,6 +304,7 @@ fn random_lives() {
         config.pacing.gain = [100, 120, 300][rng.below(3) as usize];
         config.subflows.coupling =
             [Coupling::Independent, Coupling::Shared, Coupling::FccN2][rng.below(3) as usize];
+        common::uncouple(&mut config);
         config.subflows.level = [SubflowLevel::Zero, SubflowLevel::One][rng.below(2) as usize];
         config.subflows.open = (0..1 + rng.below(3)).map(|i| SubflowSpec::new(dscp(i as u8))).collect();
         config.mtu = [600, 1500][rng.below(2) as usize];

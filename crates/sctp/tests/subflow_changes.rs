@@ -276,6 +276,7 @@ impl Plan {
         let mut config = Config::named(profiles[rng.below(profiles.len() as u64) as usize]).unwrap();
         config.subflows.coupling =
             [Coupling::Independent, Coupling::Shared, Coupling::FccN2, Coupling::FccN][rng.below(4) as usize];
+        common::uncouple(&mut config);
         config.subflows.scheduler = [
             SubflowScheduler::Fcfs,
             SubflowScheduler::WeightedRoundRobin,

@@ -204,6 +204,7 @@ fn life(seed: u64) {
         c.subflows.max_inbound = if pick(3) == 0 { 2 } else { subflows };
         c.subflows.coupling =
             [Coupling::Independent, Coupling::Independent, Coupling::Shared, Coupling::FccN2][pick(4)];
+        common::uncouple(c);
         c.subflows.scheduler = GATES[pick(4)];
         c.mtu = [600, 1500][pick(2)];
         c.sack.delay = Duration::from_millis([0, 200][pick(2)]);

@@ -395,3 +395,27 @@ fn a_long_silence_ends_an_association_with_many_subflows() {
     pair.run_for(Duration::from_secs(5));
     assert!(pair.saw(Side::A, |e| matches!(e, Event::Closed(CloseReason::Unreachable { .. }))));
 }
+
+/// The network drops every packet with one code point, from the first INIT on: whether it is that of the first subflow, which control
+/// chunks go with, or of the one whose data rides with the COOKIE ECHO.
+#[test]
+fn a_code_point_that_is_dropped_keeps_nobody_else_back() {
+    let af41 = dscp(34);
+    for (first, second, through) in [(ef(), af41, 1_u16), (af41, ef(), 0), (BE, ef(), 0), (ef(), BE, 1)] {
+        // The dropped one has priority: its data is chosen to go with the COOKIE ECHO.
+        let specs = [(first, 1, u8::from(through == 0)), (second, 1, u8::from(through == 1))];
+        let config = with(Coupling::Independent, SubflowScheduler::Priority, &specs);
+        let (mut pair, id) = towards_plain(7, &config);
+        pair.drop_if(|packet| packet.from == Side::A && packet.dscp == ef());
+        queue(&mut pair, id, 0..2, 20, 400);
+        pair.run_for(Duration::from_secs(10));
+        let arrived = pair.received.iter().filter(|(side, _)| *side == Side::Z);
+        let by_stream = arrived.fold([0; 2], |mut counts: [u32; 2], (_, message)| {
+            counts[usize::from(message.stream)] += 1;
+            counts
+        });
+        let mut expected = [0; 2];
+        expected[usize::from(through)] = 20;
+        assert_eq!(by_stream, expected, "first {first:?}, second {second:?}");
+    }
+}

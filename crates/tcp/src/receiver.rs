@@ -1,13 +1,11 @@
 //! What has arrived: in order for the user, out of order until its hole is filled, the window, the SACK blocks.
 
-mod autotune;
-
 use anabranch_base::{Duration, Instant};
 use anabranch_transport::ranges::RangeSet;
 use bytes::{Bytes, BytesMut};
 use std::collections::{BTreeMap, VecDeque};
 
-use autotune::Autotune;
+use anabranch_transport::autotune::Autotune;
 
 /// What a segment's data meant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -10,7 +10,6 @@ mod choose;
 mod doubt;
 mod inflight;
 mod rack;
-mod reduce;
 mod spurious;
 mod state;
 mod tail;

@@ -11,13 +11,19 @@
 //! | [`clock`] | when does a timer really expire? | |
 //! | [`rtt`] | how long to wait for an acknowledgement? | RFC 6298; RFC 9260, 6.3.1 |
 //! | [`congestion`] | how much may be in flight? | RFC 9260, 7.2; RFC 5681, 9438, 9406; BIC, Vegas |
+//! | [`delivery`] | how fast does the network deliver? | draft-ietf-ccwg-bbr-05, 4.1 |
 //! | [`rack`] | how late may something be before it is lost? | RFC 8985 |
+//! | [`reduction`] | how does the window come down in recovery? | RFC 9937 |
+//! | [`autotune`] | how large must a receive window be? | Linux |
 //! | [`pacer`] | when may the next packet leave? | RFC 9002, 7.7 |
 #![forbid(unsafe_code)]
 
+pub mod autotune;
 pub mod clock;
 pub mod congestion;
+pub mod delivery;
 pub mod pacer;
 pub mod rack;
 pub mod ranges;
+pub mod reduction;
 pub mod rtt;

@@ -9,11 +9,22 @@ use anabranch_base::{Duration, Instant};
 /// Parts of a byte that the bucket knows: what rounding loses with a packet is less than one.
 const PARTS: u64 = 1 << 16;
 
+/// Most bytes in a batch: what UDP segmentation offload takes.
+const MOST_BATCH: u64 = 65_535;
+
 /// How fast the bucket fills: `bytes` in `time` nanoseconds, both above zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
     bytes: u128,
     time: u128,
+}
+
+impl Rate {
+    /// So many bytes a second; `None` for zero.
+    #[must_use]
+    pub fn per_second(bytes: u64) -> Option<Self> {
+        (bytes > 0).then_some(Self { bytes: u128::from(bytes), time: 1_000_000_000 })
+    }
 }
 
 /// What a pacer is told.
@@ -27,6 +38,9 @@ pub struct PacerRules {
     pub packet: u32,
     /// Full packets that may leave at once after a pause.
     pub burst: u8,
+    /// What comes due in so long leaves together, two packets at least: fewer, larger batches for a driver of sockets (RFC 9002, 7.7, leaves
+    /// that to the sender). Zero: each packet when it is due.
+    pub quantum: Duration,
 }
 
 /// The token bucket of one sender; on a lane of SCTP, of that lane.
@@ -39,6 +53,8 @@ pub struct Pacer {
     packet: u64,
     full: u64,
     level: u64,
+    /// Nanoseconds.
+    quantum: u32,
     /// When that packet left.
     since: Instant,
     /// Data waits until then, and for nothing else.
@@ -57,6 +73,7 @@ impl Pacer {
             packet,
             full,
             level: full,
+            quantum: u32::try_from(rules.quantum.as_nanos()).unwrap_or(u32::MAX),
             since: Instant::ZERO,
             at: None,
         }
@@ -82,20 +99,41 @@ impl Pacer {
         (rate.bytes > 0 && rate.time > 0).then_some(rate)
     }
 
+    /// The bucket holds so many bytes from now on, but no less than a packet: what a controller lets leave at once.
+    pub fn set_bucket(&mut self, bytes: u64) {
+        self.full = bytes.saturating_mul(PARTS).max(self.packet);
+        self.level = self.level.min(self.full);
+    }
+
+    /// What leaves together, parts of a byte: what comes due in a quantum, two packets at least, and no more than an operating system takes
+    /// at once.
+    fn batch(&self, rate: Rate) -> u64 {
+        if self.quantum == 0 {
+            return self.packet;
+        }
+        let due = (u128::from(self.quantum) * u128::from(PARTS)).saturating_mul(rate.bytes) / rate.time;
+        u64::try_from(due).unwrap_or(u64::MAX).min(MOST_BATCH * PARTS).max(2 * self.packet)
+    }
+
     /// What is in the bucket.
     fn level(&self, now: Instant, rate: Rate) -> u64 {
         let elapsed = u128::from(now.saturating_since(self.since).as_nanos());
         let gained = (elapsed * u128::from(PARTS)).saturating_mul(rate.bytes) / rate.time;
-        u64::try_from(gained).map_or(self.full, |gained| self.level.saturating_add(gained).min(self.full))
+        let level = u64::try_from(gained).map_or(u64::MAX, |gained| self.level.saturating_add(gained));
+        if level <= self.full || self.quantum == 0 {
+            return level.min(self.full);
+        }
+        // A driver that comes late by less than a quantum loses nothing.
+        level.min(self.full.max(2 * self.batch(rate)))
     }
 
     /// Whether a packet may leave. If not, `at` is when it may, should the rate stay as it is: the first nanosecond at which
-    /// the bucket holds a full packet.
+    /// the bucket holds a full packet, or a batch.
     pub fn lets(&mut self, now: Instant, rate: Rate) -> bool {
         if self.level(now, rate) >= self.packet {
             return true;
         }
-        let missing = u128::from(self.packet.saturating_sub(self.level));
+        let missing = u128::from(self.batch(rate).saturating_sub(self.level));
         let wait = missing.saturating_mul(rate.time).div_ceil(rate.bytes * u128::from(PARTS));
         let wait = u64::try_from(wait).unwrap_or(u64::MAX);
         self.at = Some(Instant::from_nanos(self.since.as_nanos().saturating_add(wait)));
@@ -115,7 +153,13 @@ mod tests {
     use super::*;
 
     fn pacer(burst: u8) -> Pacer {
-        Pacer::new(&PacerRules { gain: 120, gain_slow_start: 200, packet: 1468, burst })
+        Pacer::new(&PacerRules {
+            gain: 120,
+            gain_slow_start: 200,
+            packet: 1468,
+            burst,
+            quantum: Duration::ZERO,
+        })
     }
 
     fn at(ns: u64) -> Instant {
@@ -187,6 +231,38 @@ mod tests {
         }
         pacer.resize(1000);
         assert!(!pacer.lets(at(1_000_005), rate) && pacer.lets(at(2_000_005), rate));
+    }
+
+    /// At 100 Mbit/s what comes due in a millisecond leaves together, at 1 Mbit/s two packets do, and at 10 Gbit/s 64 KiB: never more than
+    /// two batches at once, and the rate is kept.
+    #[test]
+    fn what_comes_due_in_a_quantum_leaves_together() {
+        for (bytes, batch) in [(125_000, 2), (12_500_000, 8), (1_250_000_000, 44)] {
+            let quantum = Duration::from_millis(1);
+            let mut pacer =
+                Pacer::new(&PacerRules { gain: 100, gain_slow_start: 100, packet: 1468, burst: 2, quantum });
+            let rate = Rate { bytes, time: 1_000_000_000 };
+            let (mut now, mut sent) = (at(1 << 40), 0_u64);
+            let (mut batches, mut most) = (0, 0);
+            while batches < 50 {
+                let mut together = 0;
+                while pacer.lets(now, rate) {
+                    pacer.sent(now, rate, 1468);
+                    together += 1;
+                }
+                if batches > 0 {
+                    assert!((batch..=batch + 1).contains(&together), "{together} of {batch} at {bytes} B/s");
+                }
+                most = most.max(together);
+                sent += together * 1468;
+                batches += 1;
+                now = pacer.at.unwrap_or(now);
+            }
+            let took = (now - at(1 << 40)).as_secs_f64();
+            let over = sent as f64 - took * bytes as f64;
+            assert!(over <= (2 * batch + 2) as f64 * 1468.0, "{over} bytes above the rate");
+            assert!(most <= 2 * batch + 1, "{most}");
+        }
     }
 
     #[test]

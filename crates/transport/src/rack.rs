@@ -92,6 +92,11 @@ impl<P: Copy + Ord> Rack<P> {
         }
     }
 
+    /// The round trip to which duplicates belong is over: its end was a number that will not come.
+    pub fn end_round(&mut self) {
+        self.duplicates_until = None;
+    }
+
     /// A recovery is over: "Reset the window after 16 DSACK-free recoveries".
     pub fn recovered(&mut self) {
         self.persist = self.persist.saturating_sub(1);

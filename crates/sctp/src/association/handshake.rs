@@ -176,6 +176,7 @@ impl Association {
 
     /// Where the handshake sets the RTO: the round trip of its packets is a sample.
     fn sample_handshake(&mut self, sent: Instant) {
+        self.receiver.note_round_trip(self.cx.now.saturating_since(sent));
         if self.cx.config.emulation.quirks.handshake_rto {
             self.sender.sample_handshake(&mut self.cx, sent);
         }
@@ -237,8 +238,7 @@ impl Association {
         self.adopt_extensions(&agreed);
         let dropped = self.sender.drop_ungranted_streams(&mut self.cx);
         self.return_unsent(dropped);
-        let refused = self.sender.settle_reliability(&mut self.cx);
-        self.return_unsent(refused);
+        self.settle_reliability();
         let mut unrecognized = init.unrecognized;
         if init.offer.forward_tsn && !config.extensions.partial_reliability {
             // "When a receiver of an INIT-ACK detects a Forward-TSN-Supported parameter and it does not support the Forward-TSN chunk
@@ -252,6 +252,8 @@ impl Association {
         self.control.ask(Kind::CookieEcho, PathId::FIRST);
         let mut handshake = Handshake {
             stale: before.stale,
+            // What the INIT went with that was answered.
+            code_point: before.code_point,
             shutdown_wanted: before.shutdown_wanted,
             cookie,
             ..self.new_handshake()
@@ -304,8 +306,7 @@ impl Association {
                 self.adopt_cookie(cookie);
                 let dropped = self.sender.drop_ungranted_streams(&mut self.cx);
                 self.return_unsent(dropped);
-                let refused = self.sender.settle_reliability(&mut self.cx);
-                self.return_unsent(refused);
+                self.settle_reliability();
             }
             self.control.cancel(Kind::Init);
             self.control.cancel(Kind::CookieEcho);
@@ -341,7 +342,13 @@ impl Association {
             path.forget_heartbeat();
         }
         self.doubt(source);
-        self.cx.tell(Event::Restarted { unsent, unacknowledged, received_bytes_lost });
+        // A peer can restart at will, and a user may sleep.
+        let before = self.cx.take_unheard_restart();
+        self.cx.tell(Event::Restarted {
+            unsent: before.0 + unsent,
+            unacknowledged: before.1 + unacknowledged,
+            received_bytes_lost: before.2.saturating_add(received_bytes_lost),
+        });
         self.settle_checksum(cookie.extensions.sends_zero_checksum);
         self.watch.restart();
         self.enter_established();
@@ -369,6 +376,7 @@ impl Association {
         let (now, config) = (self.cx.now, Arc::clone(&self.cx.config));
         let Some(handshake) = self.phase.handshake_mut() else { return };
         handshake.retransmits += 1;
+        handshake.code_point = handshake.code_point.wrapping_add(1);
         if handshake.retransmits > config.limits.max_init_retransmits {
             self.give_up("Max.Init.Retransmits");
             return;

@@ -291,7 +291,7 @@ impl Association {
                     self.cx.stats.sacks_received += 1;
                     self.cx.stats.retransmissions_spurious += sack.duplicate_count() as u64;
                     if self.cx.config.congestion.loss_detection == LossDetection::Rack {
-                        self.sender.note_duplicates(SpaceId::FIRST, sack.duplicates());
+                        self.sender.note_duplicates(&mut self.cx, SpaceId::FIRST, sack.duplicates());
                     }
                     let windows = Windows { a_rwnd: Some(sack.a_rwnd), a_fwnd: None };
                     self.on_acknowledgement(SpaceId::FIRST, sack.cumulative, windows, sack.gaps(), None)?;
@@ -483,7 +483,7 @@ impl Association {
         self.cx.stats.sacks_received += 1;
         self.cx.stats.retransmissions_spurious += sack.duplicates().count() as u64;
         if self.cx.config.congestion.loss_detection == LossDetection::Rack {
-            self.sender.note_duplicates(at, sack.duplicates());
+            self.sender.note_duplicates(&mut self.cx, at, sack.duplicates());
         }
         let windows = Windows { a_rwnd: Some(head.a_rwnd), a_fwnd: Some(head.a_fwnd) };
         let done = self.on_acknowledgement(at, head.cumulative, windows, sack.gaps(), sack.times());
@@ -582,6 +582,7 @@ impl Association {
         // rfc3758:3.3.3-1 rfc3758:3.3.3-2 rfc3758:3.3.3-3
         if causes::names_unknown_parameter(list, ForwardTsnSupported::KIND) {
             self.sender.forget_partial_reliability();
+            self.settle_reliability();
         }
         // One event for a chunk: a peer must not fill the queue with a packet of tiny causes.
         if let Some(cause) = causes::codes(list).first().copied() {

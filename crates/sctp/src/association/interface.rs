@@ -6,6 +6,7 @@ use std::sync::Arc;
 use anabranch_base::{Duration, Instant};
 
 use super::{Association, State};
+use crate::budget::Budget;
 use crate::config::Config;
 use crate::error::{ChangeError, PathError, SendError};
 use crate::event::Event;
@@ -15,6 +16,11 @@ use crate::status::{PathStatus, Status};
 use crate::undelivered::{Returned, Undelivered};
 
 impl Association {
+    /// What all associations of the endpoint have together.
+    pub(crate) fn set_budget(&mut self, budget: &Arc<Budget>) {
+        self.cx.budget = Some(Arc::clone(budget));
+    }
+
     /// STATUS (11.1.8).
     #[must_use]
     pub fn status(&self) -> Status {
@@ -228,9 +234,27 @@ impl Association {
             self.returned = None;
             return (0, 0);
         }
+        let now = (returned.unsent.len(), returned.unacknowledged.len());
+        // A peer that restarts again and again must not fill our memory with what the user does not take back.
+        let limits = &self.cx.config.limits;
+        returned.forget_oldest(before, 2 * limits.send_buffer + limits.receive_window as usize);
+        self.tell_returned();
+        (now.0 - before.0, now.1 - before.1)
+    }
+
+    fn tell_returned(&mut self) {
+        let Some(returned) = &self.returned else { return };
         let (unsent, unacknowledged) = (returned.unsent.len(), returned.unacknowledged.len());
         self.cx.tell(Event::SendFailed { unsent, unacknowledged });
-        (unsent - before.0, unacknowledged - before.1)
+    }
+
+    /// The peer does not skip what is given up: what may not be sent reliably is handed back, and the user told.
+    pub(super) fn settle_reliability(&mut self) {
+        let refused = self.sender.settle_reliability(&mut self.cx);
+        if !refused.is_empty() {
+            self.return_unsent(refused);
+            self.tell_returned();
+        }
     }
 
     /// Messages that no stream takes any more.

@@ -230,12 +230,13 @@ impl Association {
     }
 
     /// What it holds of messages (waiting, sent and not acknowledged cumulatively, received and not read), bookkeeping included, and the
-    /// bound on that, 2 x (`send_buffer` + `receive_window`), in bytes. Beyond the bound there may be one message that waits, a packet for
+    /// bound on that, 2 x (`send_buffer` + `receive_window`), in bytes, each as large as it may grow. Beyond the bound there may be one message that waits, a packet for
     /// each sequence space, and what a receive window below 32 KiB has as its least room ("What a peer can make us hold", docs/sctp.md).
     #[must_use]
     pub fn holdings(&self) -> (u64, u64) {
         let limits = &self.cx.config.limits;
-        let bound = 2 * (limits.send_buffer as u64 + u64::from(limits.receive_window));
+        let send = limits.send_buffer.max(limits.max_send_buffer) as u64;
+        let bound = 2 * (send + u64::from(limits.receive_window.max(limits.max_receive_window)));
         let sending = self.sender.retained() + self.sender.queued_bytes() as u64;
         (sending + self.receiver.memory() as u64, bound)
     }
@@ -244,8 +245,11 @@ impl Association {
         &self.cx.config
     }
 
+    /// The verification tag that the peer's packets must have, and the one that ours have; that is 0 before the INIT ACK. Two ends
+    /// belong together if each has the tags of the other. They protect the association: who knows them can end it.
     // rfc9260:5.3.1-2
-    pub(crate) fn tags(&self) -> (u32, u32) {
+    #[must_use]
+    pub fn tags(&self) -> (u32, u32) {
         (self.local_tag, self.peer_tag)
     }
 

@@ -1,7 +1,7 @@
 //! Packets on their way out: what is bundled, and in which order. What data may leave is for the sender to say, and what is
 //! acknowledged for the receiver.
 
-use anabranch_base::Transmit;
+use anabranch_base::{Dscp, Transmit};
 use anabranch_wire::chunk::{
     CookieAck, CookieEcho, Heartbeat, HeartbeatKind, Shutdown, ShutdownAck, ShutdownComplete, heartbeat,
 };
@@ -14,7 +14,7 @@ use super::init::OurInit;
 use super::{Association, State, causes};
 use crate::config::MtuDiscovery;
 use crate::encoding::Encoding;
-use crate::ids::{PathId, any_of};
+use crate::ids::{PathId, SpaceId, any_of};
 use crate::negotiation::offer::Offer;
 use crate::sender::Next;
 
@@ -122,6 +122,11 @@ impl Association {
             // In COOKIE-ECHOED only the packet with the COOKIE ECHO may carry DATA (5.1 C).
             if self.cx.state == State::CookieEchoed && !packet.has_no_chunks() {
                 chosen = self.sender.choose_with_cookie(&self.cx).filter(|next| next.path == path);
+                // Where a network drops the code point of the data, the COOKIE ECHO gets through without it.
+                let turn = self.phase.handshake().map_or(0, |handshake| handshake.code_point);
+                if turn > 0 {
+                    chosen = chosen.filter(|next| next.dscp == self.sender.dscp_in_turn(turn));
+                }
             }
             self.write_sack_and_data(&mut packet, limit, chosen.as_ref());
         }
@@ -138,9 +143,19 @@ impl Association {
         // A packet without data goes like one of the subflow that it acknowledges, or of the first.
         let dscp = match chosen {
             Some(next) => next.dscp,
-            None => self.sender.dscp_of_space(acknowledged),
+            None => self.dscp_without_data(acknowledged),
         };
         Some(Route { path, dscp, dont_fragment })
+    }
+
+    /// Code point of a packet without data: that of the subflow whose space it acknowledges, or of the first. INIT and COOKIE ECHO are
+    /// repeated with the code points of the others in turn: a network that drops one does not keep the association from coming up.
+    #[inline]
+    fn dscp_without_data(&self, acknowledged: Option<SpaceId>) -> Dscp {
+        match self.phase.handshake() {
+            Some(handshake) if handshake.code_point > 0 => self.sender.dscp_in_turn(handshake.code_point),
+            _ => self.sender.dscp_of_space(acknowledged),
+        }
     }
 
     /// The path of the next packet: that of the control chunk that goes first, of the data, or of what it acknowledges.

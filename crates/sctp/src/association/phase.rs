@@ -12,6 +12,8 @@ pub(super) struct Handshake {
     pub(super) t1: Option<Instant>,
     pub(super) rto: Duration,
     pub(super) retransmits: u32,
+    /// With which of the subflows' code points it goes: with the next one at each expiry of T1.
+    pub(super) code_point: u32,
     /// Stale Cookie errors so far: each begins the handshake anew, and that must end, too.
     pub(super) stale: u32,
     /// The State Cookie to echo.

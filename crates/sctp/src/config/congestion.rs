@@ -4,6 +4,8 @@ use std::fmt;
 
 use anabranch_transport::congestion::Algorithm;
 
+use super::emulation::words;
+
 /// A congestion controller, in the words that TCP has for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CongestionControl {
@@ -18,9 +20,9 @@ impl CongestionControl {
     pub const RENO: Self = Self { algorithm: Algorithm::Reno, hystart: false };
 
     /// What [`CongestionControl::parse`] takes.
-    pub(super) const EXPECTED: &'static str = "\"reno\", \"bic\", \"cubic\" or \"vegas\"; the first three also with \"+hystart\"; other than reno with coupling independent or shared";
+    pub(super) const EXPECTED: &'static str = "\"reno\", \"bic\", \"cubic\", \"vegas\" or \"bbr\"; the first three also with \"+hystart\"; bic and vegas with coupling independent or shared";
 
-    /// From the name of an algorithm, which `+hystart` may follow; not for Vegas, which has its own way.
+    /// From the name of an algorithm, which `+hystart` may follow; not for Vegas and BBR, which have ways of their own.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (name, hystart) = match text.strip_suffix("+hystart") {
@@ -28,7 +30,8 @@ impl CongestionControl {
             None => (text, false),
         };
         let algorithm = Algorithm::parse(name)?;
-        (algorithm != Algorithm::Vegas || !hystart).then_some(Self { algorithm, hystart })
+        let has_slow_start = !matches!(algorithm, Algorithm::Vegas | Algorithm::Bbr);
+        (has_slow_start || !hystart).then_some(Self { algorithm, hystart })
     }
 }
 
@@ -76,3 +79,14 @@ pub enum FastRecovery {
     /// A lost TSN above the recovery point cuts again even before the exit (ns-2.35).
     PerWindow,
 }
+
+/// How the window comes down when losses are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reduction {
+    /// To ssthresh at once: nothing leaves until less than that is in flight (RFC 9260, 7.2.4).
+    AtOnce,
+    /// By proportional rate reduction (RFC 9937): as much leaves for what arrives as the window comes down by.
+    Prr,
+}
+
+words!(Reduction, AtOnce = "at-once", Prr = "prr");

@@ -5,7 +5,7 @@ use anabranch_transport::congestion::{FccClock, FccRounding, FccStep};
 use anabranch_wire::sf::CodePoints;
 
 use super::buffers::SendBufferCounts;
-use super::congestion::{CongestionControl, FastRecovery, InitialWindow, MaxBurst};
+use super::congestion::{CongestionControl, FastRecovery, InitialWindow, MaxBurst, Reduction};
 use super::coupling::{AdaptiveCut, Coupling, FccCount};
 use super::detection::ErrorDetection;
 use super::emulation::{ImmediateBit, LossDetection, Quirks, WindowUnit};
@@ -36,6 +36,9 @@ pub struct StreamConfig {
 pub struct LimitConfig {
     /// Receive buffer of the association, bytes: the first a_rwnd.
     pub receive_window: u32,
+    /// How far it grows with what the user reads in a round trip, bytes; no more than `receive_window`: it stays. All associations of an
+    /// endpoint have a limit, too ([`EndpointConfig::window_budget`](crate::EndpointConfig::window_budget)).
+    pub max_receive_window: u32,
     /// Percent of the receive window, 1 to 50, that messages in the making may hold before the one that grows is handed to
     /// the user in parts (RFC 9260, 6.9; RFC 6458, 8.1.21).
     pub partial_delivery_point: u8,
@@ -45,6 +48,8 @@ pub struct LimitConfig {
     pub partial_delivery_bytes: usize,
     /// Bytes of the send buffer: with so many in it `send` says `Full`. Each subflow has one where only what waits counts.
     pub send_buffer: usize,
+    /// How far the send buffer grows with the congestion window, bytes; no more than `send_buffer`: it stays.
+    pub max_send_buffer: usize,
     /// What counts against the send buffer.
     pub send_buffer_counts: SendBufferCounts,
     /// Bytes of one stream in the send buffer, with which `send` says `StreamFull` for this stream; 0: only the buffer as a whole
@@ -121,9 +126,12 @@ pub struct SackConfig {
 /// Loss and the congestion window of a lane (RFC 9260, 7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CongestionConfig {
-    /// How the window of a lane grows and shrinks. Only [`CongestionControl::RENO`] knows couplings other than
+    /// How the window of a lane grows and shrinks. BIC and Vegas know no couplings other than
     /// [`Coupling::Independent`] and [`Coupling::Shared`].
     pub control: CongestionControl,
+    /// CUBIC: whether fast convergence (RFC 9438, 4.7) is left out where the window has not grown since the last cut, or is the one before
+    /// but for 5 %.
+    pub gentle_convergence: bool,
     /// First congestion window.
     pub initial_window: InitialWindow,
     /// Whether what does not fill a packet waits while data is outstanding, as Nagle's algorithm for TCP has it. What waits when nothing
@@ -149,6 +157,13 @@ pub struct CongestionConfig {
     pub fast_retransmit_threshold: u8,
     /// How often one loss event may cut the window.
     pub fast_recovery: FastRecovery,
+    /// How the window comes down when losses are found.
+    pub reduction: Reduction,
+    /// Whether a cut is taken back when everything that was sent again is reported as a duplicate (RFC 3708; RFC 9438, 4.9): only controllers
+    /// other than [`CongestionControl::RENO`] remember what was before.
+    pub undo: bool,
+    /// Whether losses of what had been sent when T3-rtx expired cut the window a second time (`false`, RFC 9260), or not (RFC 6582, 3.2).
+    pub timeout_keeps_exit: bool,
     /// What limits a burst of new packets.
     pub max_burst: MaxBurst,
     /// Whether partial_bytes_acked is brought back to cwnd while the window is not full (RFC 9260, 7.2.2).
@@ -156,6 +171,9 @@ pub struct CongestionConfig {
     /// Whether cwnd halves for every RTO without transmission (RFC 9260, 7.2.1), and down to how many PMDCS;
     /// `None` leaves it alone.
     pub idle_decay_floor: Option<u16>,
+    /// Whether a window that the user does not fill is kept for five minutes, and a loss reduces what was used of it (RFC 7661): only
+    /// controllers other than [`CongestionControl::RENO`] do.
+    pub window_validation: bool,
 }
 
 /// How packets are spread over the round trip.
@@ -170,6 +188,8 @@ pub struct PacingConfig {
     pub gain_slow_start: u16,
     /// Full packets that may leave at once after a pause, 1 to 255.
     pub burst: u8,
+    /// What comes due in so long leaves together, two packets at least and 64 KiB at most; zero: each packet when it is due.
+    pub quantum: Duration,
 }
 
 /// Subflows: which there are, how the two ends know of them, and how their windows hold together.

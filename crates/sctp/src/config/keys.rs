@@ -3,8 +3,8 @@
 #[allow(clippy::wildcard_imports, reason = "the table names nearly all of them")]
 use super::text::*;
 use super::{
-    Config, CongestionControl, Coupling, ImmediateBit, LossDetection, MtuDiscovery, SendBufferCounts,
-    SubflowLevel, WindowUnit,
+    Config, CongestionControl, Coupling, ImmediateBit, LossDetection, MtuDiscovery, Reduction,
+    SendBufferCounts, SubflowLevel, WindowUnit,
 };
 
 /// A value that cannot be set as asked.
@@ -226,6 +226,13 @@ pub(super) static KEYS: &[Key] = &[
         "windows count the padding of DATA chunks (RFC 9260, 7.2)"
     ),
     key!(
+        gentle_convergence: congestion.gentle_convergence,
+        switch,
+        shown,
+        SWITCH,
+        "CUBIC: no fast convergence where the window has not grown since the last cut, or is the one before but for 5 %"
+    ),
+    key!(
         growth_needs_advance: congestion.growth_needs_advance,
         switch,
         shown,
@@ -311,6 +318,8 @@ pub(super) static KEYS: &[Key] = &[
     key!(max_init_retransmits: limits.max_init_retransmits, count, shown, COUNT, "Max.Init.Retransmits"),
     key!(max_message: limits.max_message, bytes, shown, BYTES, "largest user message"),
     key!(max_outbound_streams: streams.max_outbound, count, shown, COUNT, "outbound streams that a peer may ask us to have"),
+    key!(max_receive_window: limits.max_receive_window, bytes, shown, BYTES, "the receive buffer grows up to this with what is read in a round trip; 0 B: it stays"),
+    key!(max_send_buffer: limits.max_send_buffer, bytes, shown, BYTES, "the send buffer grows up to this with cwnd; 0 B: it stays"),
     key!(
         max_subflows: subflows.max,
         subflow_count,
@@ -377,6 +386,13 @@ pub(super) static KEYS: &[Key] = &[
         shown,
         "a percentage of 100 to 1000",
         "pacing: the rate while cwnd is below half of ssthresh, in percent of cwnd / SRTT"
+    ),
+    key!(
+        pacing_quantum: pacing.quantum,
+        duration,
+        show_duration,
+        DURATION,
+        "pacing: what comes due in so long leaves together, two packets at least; 0 s: each packet when it is due"
     ),
     key!(
         partial_delivery_bytes: limits.partial_delivery_bytes,
@@ -453,6 +469,13 @@ pub(super) static KEYS: &[Key] = &[
     ),
     key!(receive_window: limits.receive_window, bytes, shown, BYTES, "receive buffer, the first a_rwnd"),
     key!(reconfiguration: extensions.reconfiguration, switch, shown, SWITCH, "RE-CONFIG is offered; level 1 offers it in any case"),
+    key!(
+        reduction: congestion.reduction,
+        Reduction::parse,
+        shown,
+        "\"at-once\" or \"prr\"",
+        "how the window comes down in Fast Recovery: at once, or by proportional rate reduction (RFC 9937)"
+    ),
     key!(rto_initial: timers.rto_initial, duration, show_duration, DURATION, "RTO.Initial"),
     key!(rto_max: timers.rto_max, duration, show_duration, DURATION, "RTO.Max"),
     key!(rto_max_init: timers.rto_max_init, duration, show_duration, DURATION, "longest RTO of INIT and COOKIE ECHO; 0 s is RTO.Max"),
@@ -569,6 +592,13 @@ pub(super) static KEYS: &[Key] = &[
         "the last packet is sent again after two round trips without a SACK (RFC 8985, 7)"
     ),
     key!(
+        timeout_keeps_exit: congestion.timeout_keeps_exit,
+        switch,
+        shown,
+        SWITCH,
+        "losses of what had been sent when T3-rtx expired make no second cut (RFC 6582, 3.2)"
+    ),
+    key!(
         timeout_waits_for_ack: emulation.timeout_waits_for_ack,
         switch,
         shown,
@@ -583,6 +613,13 @@ pub(super) static KEYS: &[Key] = &[
         "clock of timers and round-trip samples; 0 s is exact"
     ),
     key!(timer_wheel: emulation.timer_wheel, switch, shown, SWITCH, "long timers expire late, on coarser ticks (Linux since 4.8)"),
+    key!(
+        undo: congestion.undo,
+        switch,
+        shown,
+        SWITCH,
+        "a cut is taken back when all that was sent again is reported as a duplicate (RFC 3708); not with reno"
+    ),
     key!(valid_cookie_life: timers.valid_cookie_life, duration, show_duration, DURATION, "Valid.Cookie.Life"),
     key!(
         window_unit: emulation.window_unit,
@@ -590,6 +627,13 @@ pub(super) static KEYS: &[Key] = &[
         shown,
         "\"pmdcs\" or \"mtu\"",
         "what windows are counted in: PMDCS (RFC 9260) or the MTU of the path (RFC 2960, RFC 4960)"
+    ),
+    key!(
+        window_validation: congestion.window_validation,
+        switch,
+        shown,
+        SWITCH,
+        "a window that is not filled is kept for five minutes, and a loss reduces what was used of it (RFC 7661); not with reno"
     ),
     key!(
         zero_checksum: extensions.zero_checksum,

@@ -17,6 +17,7 @@ const CHANGEABLE: &[&str] = &[
     "max_burst",
     "max_fragment",
     "max_init_retransmits",
+    "max_send_buffer",
     "mtu_base",
     "mtu_discovery",
     "mtu_max_probes",

@@ -28,7 +28,7 @@ use crate::receiver::AckPolicy;
 
 pub use anabranch_transport::congestion::{Algorithm, FccClock, FccRounding, FccStep};
 pub use buffers::SendBufferCounts;
-pub use congestion::{CongestionControl, FastRecovery, InitialWindow, MaxBurst};
+pub use congestion::{CongestionControl, FastRecovery, InitialWindow, MaxBurst, Reduction};
 pub use coupling::{AdaptiveCut, Coupling, FccCount};
 pub use detection::ErrorDetection;
 pub use emulation::{ImmediateBit, LossDetection, Quirks, WindowUnit};

@@ -4,7 +4,7 @@ use anabranch_base::Duration;
 use anabranch_transport::clock::Clock;
 use anabranch_transport::congestion::rfc9260::ChunkRules;
 use anabranch_transport::congestion::segments::SegmentRules;
-use anabranch_transport::congestion::{AckedGrowth, Controller, WindowRules};
+use anabranch_transport::congestion::{AckedGrowth, Algorithm, Controller, WindowRules};
 use anabranch_transport::pacer::PacerRules;
 use anabranch_transport::rtt::{Arithmetic, BackOff, RttRules};
 
@@ -42,6 +42,7 @@ impl Config {
             gain_slow_start: self.pacing.gain_slow_start,
             packet: pmdcs,
             burst: self.pacing.burst,
+            quantum: self.pacing.quantum,
         }
     }
 
@@ -91,18 +92,24 @@ impl Config {
                 floor,
                 loss_window: 1,
             },
-            // Nothing here tells that a retransmission was needless.
-            undo: false,
+            undo: self.congestion.undo,
             needs_full_window: true,
             needs_advance: self.congestion.growth_needs_advance,
             backoff_keeps_ssthresh: self.emulation.backoff_keeps_ssthresh,
             idle_floor,
+            validation: self.congestion.window_validation,
+            gentle_convergence: self.congestion.gentle_convergence,
         })
     }
 
-    /// Phi and linked increases are steps of the controller of RFC 9260.
+    /// Whether packets are paced: a controller that follows a model of the path has no other way.
+    pub(crate) fn paces(&self) -> bool {
+        self.pacing.enabled || self.congestion.control.algorithm == Algorithm::Bbr
+    }
+
+    /// BIC and Vegas know neither Phi nor linked increases.
     pub(super) fn controller_fits_coupling(&self) -> bool {
-        self.congestion.control == CongestionControl::RENO
+        !matches!(self.congestion.control.algorithm, Algorithm::Bic | Algorithm::Vegas)
             || matches!(self.subflows.coupling, Coupling::Independent | Coupling::Shared)
     }
 }

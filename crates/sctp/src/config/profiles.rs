@@ -6,19 +6,20 @@ use anabranch_wire::sf::CodePoints;
 use super::{
     AdaptiveCut, Checksums, Config, CongestionConfig, CongestionControl, Coupling, EmulationConfig,
     ExtensionConfig, FastRecovery, FccClock, FccCount, FccRounding, FccStep, ImmediateBit, InitialWindow,
-    LimitConfig, LossDetection, MaxBurst, MtuDiscovery, PacingConfig, PathMtuConfig, Quirks, RttSampling,
-    SackConfig, SendBufferCounts, StreamConfig, StreamScheduling, SubflowConfig, SubflowLevel,
+    LimitConfig, LossDetection, MaxBurst, MtuDiscovery, PacingConfig, PathMtuConfig, Quirks, Reduction,
+    RttSampling, SackConfig, SendBufferCounts, StreamConfig, StreamScheduling, SubflowConfig, SubflowLevel,
     SubflowScheduler, TimerConfig, WindowUnit,
 };
 
 impl Config {
     /// Names that [`Config::named`] knows, sorted.
-    pub const PROFILES: [&'static str; 13] = [
+    pub const PROFILES: [&'static str; 14] = [
         "kame-2006",
         "kame-2006-bugs",
         "linux-6.1",
         "lksctp-2006",
         "lksctp-2006-bugs",
+        "modern",
         "ns2-2.28",
         "ns2-2.35",
         "rfc2960",
@@ -34,6 +35,7 @@ impl Config {
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "rfc9260" => Some(Self::rfc9260()),
+            "modern" => Some(Self::modern()),
             "rfc2960" => Some(Self::rfc2960()),
             "ns2-2.28" => Some(Self::ns2_2_28()),
             "ns2-2.35" => Some(Self::ns2_2_35()),
@@ -70,9 +72,11 @@ impl Config {
             },
             limits: LimitConfig {
                 receive_window: 1 << 20,
+                max_receive_window: 0,
                 partial_delivery_point: 50,
                 partial_delivery_bytes: 0,
                 send_buffer: 256 << 10,
+                max_send_buffer: 0,
                 send_buffer_counts: SendBufferCounts::Unsent,
                 stream_send_buffer: 0,
                 max_message: 16 << 20,
@@ -100,6 +104,7 @@ impl Config {
             },
             congestion: CongestionConfig {
                 control: CongestionControl::RENO,
+                gentle_convergence: false,
                 initial_window: InitialWindow::Rfc9260,
                 // "The initial value of ssthresh SHOULD be arbitrarily high" (7.2.1).
                 nagle: false,
@@ -112,9 +117,13 @@ impl Config {
                 tail_loss_probe: false,
                 fast_retransmit_threshold: 3,
                 fast_recovery: FastRecovery::UntilExit,
+                reduction: Reduction::AtOnce,
+                undo: false,
+                timeout_keeps_exit: false,
                 max_burst: MaxBurst::Clamp(4),
                 pba_clamp: true,
                 idle_decay_floor: Some(4),
+                window_validation: false,
             },
             pacing: PacingConfig {
                 enabled: false,
@@ -122,6 +131,7 @@ impl Config {
                 gain_slow_start: 200,
                 // As many as Max.Burst (16), which it stands for.
                 burst: 4,
+                quantum: Duration::ZERO,
             },
             subflows: SubflowConfig {
                 open: Vec::new(),
@@ -180,12 +190,12 @@ impl Config {
         }
     }
 
-    /// [`Config::rfc9260`] with what a real network needs and no figure is drawn with: probes find the MTU of each path (RFC 8899).
+    /// [`Config::modern`] with what a real network needs and no figure is drawn with: probes find the MTU of each path (RFC 8899).
     /// Where no router says that a packet was too big, a path with a smaller MTU would be a black hole otherwise. And partial
     /// reliability is offered (RFC 3758), as deployed stacks do.
     #[must_use]
     pub fn for_networks() -> Self {
-        Self::rfc9260().with(|c| {
+        Self::modern().with(|c| {
             c.path_mtu.discovery = MtuDiscovery::Probes;
             c.extensions.partial_reliability = true;
         })

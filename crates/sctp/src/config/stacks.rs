@@ -3,7 +3,10 @@
 use anabranch_base::Duration;
 
 use super::emulation::{ImmediateBit, LossDetection, Quirks, WindowUnit};
-use super::{Config, ErrorDetection, FastRecovery, InitialWindow, MaxBurst, MtuDiscovery, RttSampling};
+use super::{
+    Algorithm, Config, CongestionControl, ErrorDetection, FastRecovery, InitialWindow, MaxBurst,
+    MtuDiscovery, Reduction, RttSampling,
+};
 
 impl Config {
     /// RFC 9260 with RACK-TLP (RFC 8985 carried over to SCTP): loss is found by time, a probe goes out for a lost tail.
@@ -13,6 +16,36 @@ impl Config {
             c.profile = "rfc9260-rack";
             c.congestion.loss_detection = LossDetection::Rack;
             c.congestion.tail_loss_probe = true;
+        })
+    }
+
+    /// What a program of today wants of a network that it knows nothing of: nearly the whole rate of the path, with nothing to choose (docs/rate.md). CUBIC (RFC 9438) that leaves slow start by HyStart++ (RFC 9406), RACK-TLP
+    /// (RFC 8985), pacing (RFC 9002, 7.7), an initial window of ten packets (RFC 6928), and windows for a long fast path.
+    #[must_use]
+    pub fn modern() -> Self {
+        Self::rfc9260_rack().with(|c| {
+            c.profile = "modern";
+            c.congestion.control = CongestionControl { algorithm: Algorithm::Cubic, hystart: true };
+            c.congestion.gentle_convergence = true;
+            c.congestion.initial_window = InitialWindow::Packets(10);
+            // "L: infinity if paced" (RFC 9406, 4.3): a SACK speaks of two packets as a rule, and of many where one was lost or an operating
+            // system hands over a batch.
+            c.congestion.slow_start_limit = u16::MAX;
+            c.congestion.growth_needs_advance = false;
+            c.timers.rtt_sampling = RttSampling::EveryAck;
+            // The initial window leaves at once; as soon as a round trip is known the pacer stands for Max.Burst.
+            c.congestion.max_burst = MaxBurst::Acknowledged(10);
+            c.congestion.reduction = Reduction::Prr;
+            c.congestion.undo = true;
+            c.congestion.timeout_keeps_exit = true;
+            // RFC 5681, 3.1: when the timer expires again for the same segment "the value of ssthresh is held constant".
+            c.emulation.backoff_keeps_ssthresh = true;
+            c.congestion.window_validation = true;
+            c.congestion.idle_decay_floor = None;
+            c.pacing.enabled = true;
+            c.pacing.quantum = Duration::from_millis(1);
+            c.limits.max_receive_window = 16 << 20;
+            c.limits.max_send_buffer = 4 << 20;
         })
     }
 

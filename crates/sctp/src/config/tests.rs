@@ -49,16 +49,17 @@ fn an_ethernet_packet_carries_1468_bytes_of_chunk() {
 
 #[test]
 fn controllers_in_the_words_of_tcp() {
-    for text in ["reno", "reno+hystart", "bic", "bic+hystart", "cubic", "cubic+hystart", "vegas"] {
+    for text in ["reno", "reno+hystart", "bic", "bic+hystart", "cubic", "cubic+hystart", "vegas", "bbr"] {
         let mut config = Config::default();
         config.set("congestion_control", text).unwrap();
         assert_eq!(config.get("congestion_control").as_deref(), Some(text));
         assert_eq!(config.set("coupling", "shared"), Ok(()), "{text}");
-        assert_eq!(config.set("coupling", "fcc(n)").is_ok(), text == "reno", "{text} has no Phi");
+        let has_phi = !text.starts_with("bic") && text != "vegas";
+        assert_eq!(config.set("coupling", "fcc(n)").is_ok(), has_phi, "{text}");
         let mut coupled = Config::default().with(|c| c.subflows.coupling = Coupling::Lia);
-        assert_eq!(coupled.set("congestion_control", text).is_ok(), text == "reno", "{text}");
+        assert_eq!(coupled.set("congestion_control", text).is_ok(), has_phi, "{text}");
     }
-    for text in ["vegas+hystart", "hystart", "cubic+", "Reno", ""] {
+    for text in ["vegas+hystart", "bbr+hystart", "hystart", "cubic+", "Reno", ""] {
         let error = Config::default().set("congestion_control", text).unwrap_err().to_string();
         assert!(error.contains("\"cubic\"") && error.contains("+hystart"), "{error}");
     }

@@ -165,7 +165,7 @@ impl Endpoint {
     /// Whether there may be one more association, and one more with that source.
     fn has_place(&self, source: IpAddr) -> bool {
         let waiting = self.incoming.as_deref();
-        if self.registry.open() + waiting.map_or(0, Backlog::len) >= self.config.max_associations {
+        if self.registry.places() + waiting.map_or(0, Backlog::len) >= self.config.max_associations {
             return false;
         }
         let most = self.config.accept.max_per_source;
@@ -196,7 +196,7 @@ impl Endpoint {
     ) -> AssociationId {
         let rng = self.fork_rng();
         let id = self.registry.insert(|id| Association::accept(id, now, config, cookie, source, rng));
-        self.apply_tracing(id);
+        self.equip(id);
         id
     }
 

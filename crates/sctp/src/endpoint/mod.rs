@@ -30,6 +30,7 @@ use anabranch_wire::Tsn;
 
 use crate::address::is_unicast;
 use crate::association::{Association, fresh_identity, random_tag};
+use crate::budget::Budget;
 use crate::config::{Checksums, Config, ConfigError, SubflowLevel};
 use crate::error::ConnectError;
 use crate::event::{AssociationId, Event, Timer};
@@ -54,8 +55,12 @@ pub struct EndpointConfig {
     /// Whether checksums are verified on what arrives and computed for answers that belong to no association.
     pub checksums: Checksums,
     /// Associations beyond which INIT and COOKIE ECHO are answered with an ABORT, "Out of Resource" (RFC 9260, 5.1); those that
-    /// wait for the user count, too.
+    /// wait for the user count, too, and those that have closed and are not freed as the user has not read all of them yet (but not
+    /// with `keep_closed`).
     pub max_associations: usize,
+    /// Bytes by which the receive windows of all associations together may exceed those that they begin with
+    /// ([`LimitConfig::max_receive_window`](crate::config::LimitConfig::max_receive_window)).
+    pub window_budget: u64,
     /// How associations are let in.
     pub accept: AcceptConfig,
     /// Closed associations stay, with their counters, until [`Endpoint::release`]. Otherwise one is freed when [`Endpoint::poll_event`] is
@@ -82,6 +87,7 @@ impl EndpointConfig {
             port,
             checksums: Checksums::Crc32c,
             max_associations: 1 << 20,
+            window_budget: 256 << 20,
             accept: AcceptConfig::default(),
             keep_closed: false,
             cookie_key_life: Duration::from_secs(600),
@@ -123,6 +129,8 @@ pub struct Endpoint {
     ready: VecDeque<u32>,
     /// Associations that have events, each once.
     eventful: VecDeque<u32>,
+    /// What windows may grow by.
+    budget: Arc<Budget>,
     tracing: bool,
     /// Some configuration was given that accepts packets without a checksum (RFC 9653).
     takes_zero_checksum: bool,
@@ -135,6 +143,7 @@ impl Endpoint {
     #[must_use]
     pub fn new(config: EndpointConfig, mut rng: SecretRng) -> Self {
         Self {
+            budget: Budget::new(config.window_budget),
             config,
             listening: None,
             ports: None,
@@ -289,7 +298,7 @@ impl Endpoint {
         let rng = self.fork_rng();
         let ports = (local_port, remote_port);
         let id = self.registry.insert(|id| Association::connect(id, now, config, ports, remote, tag, rng));
-        self.apply_tracing(id);
+        self.equip(id);
         self.settle(now, id.index);
         Ok(id)
     }
@@ -437,6 +446,14 @@ impl Endpoint {
         self.registry.iter_mut().flat_map(|assoc| assoc.trace_mut().drain())
     }
 
+    /// What every association has from the endpoint.
+    fn equip(&mut self, id: AssociationId) {
+        if let Some(assoc) = self.registry.get_mut(id) {
+            assoc.set_budget(&self.budget);
+        }
+        self.apply_tracing(id);
+    }
+
     fn apply_tracing(&mut self, id: AssociationId) {
         let on = self.tracing;
         if let Some(assoc) = self.registry.get_mut(id) {
@@ -461,7 +478,7 @@ impl Endpoint {
 
     #[cold]
     fn end(&mut self, now: Instant, index: u32) {
-        self.registry.unmap_closed(index);
+        self.registry.unmap_closed(index, !self.config.keep_closed);
         if let (Some(spent), Some(assoc)) = (&mut self.spent, self.registry.at(index)) {
             let peers = assoc.shown_addresses().map(|address| (address, assoc.ports()));
             spent.ended(now, assoc.tags().0, peers);

@@ -1,7 +1,7 @@
 //! Where associations live: slots, the two maps that find them, and the heap of their timers.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
@@ -61,6 +61,9 @@ pub(super) struct Registry {
     /// come up. So restarting a timer, which happens with every SACK, costs nothing here.
     timers: BinaryHeap<Reverse<(Instant, u32, Timer)>>,
     open: usize,
+    /// Those that have closed and are not freed yet, where they are freed once they were read: what they hold counts as if they were
+    /// open, or a peer that comes and goes could fill our memory behind a user who reads slowly. By source.
+    lingering: BTreeSet<(IpAddr, u32)>,
     /// Entries pushed into the heap so far, for the test that timers cost O(1) a packet.
     #[cfg(test)]
     pub(super) pushes: u64,
@@ -146,11 +149,13 @@ impl Registry {
         News { eventful, ended, ready }
     }
 
-    /// Takes an association that has closed out of the maps.
+    /// Takes an association that has closed out of the maps. `lingers`: it is freed once it was read.
     // rfc9260:14.2-1
-    pub(super) fn unmap_closed(&mut self, index: u32) {
+    pub(super) fn unmap_closed(&mut self, index: u32, lingers: bool) {
         self.unmap(index);
         self.open = self.open.saturating_sub(1);
+        let source = self.at(index).and_then(Association::remote).filter(|_| lingers);
+        self.lingering.extend(source.map(|source| (source.ip(), index)));
     }
 
     pub(super) fn release(&mut self, id: AssociationId) -> bool {
@@ -160,7 +165,9 @@ impl Registry {
         }
         let done = slot.assoc.as_ref().is_some_and(|a| a.state() == State::Closed && !a.wants_to_transmit());
         if done {
-            slot.assoc = None;
+            if let Some(source) = slot.assoc.take().as_deref().and_then(Association::remote) {
+                self.lingering.remove(&(source.ip(), id.index));
+            }
             slot.generation = slot.generation.wrapping_add(1);
             slot.armed = None;
             self.free.push(id.index);
@@ -172,6 +179,11 @@ impl Registry {
         self.open
     }
 
+    /// Those that take a place: open, or closed and not read yet.
+    pub(super) fn places(&self) -> usize {
+        self.open + self.lingering.len()
+    }
+
     pub(super) fn by_tag(&self, tag: u32) -> Option<u32> {
         self.by_tag.get(&tag).copied()
     }
@@ -181,14 +193,15 @@ impl Registry {
         self.by_peer.get(&(address, ports)).copied()
     }
 
-    /// Associations whose peers are at addresses from the first to the last.
+    /// Associations whose peers are at addresses from the first to the last, and that take a place.
     pub(super) fn count_of(&self, network: (IpAddr, IpAddr)) -> usize {
         let found = self.by_peer.range(peers_at(network));
         // A peer with several addresses counts once.
         let is_first = |address: IpAddr, index: u32| {
             self.at(index).and_then(Association::remote).is_some_and(|remote| remote.ip() == address)
         };
-        found.filter(|((address, _), index)| is_first(*address, **index)).count()
+        let open = found.filter(|((address, _), index)| is_first(*address, **index)).count();
+        open + self.lingering.range((network.0, 0)..=(network.1, u32::MAX)).count()
     }
 
     pub(super) fn at(&self, index: u32) -> Option<&Association> {

@@ -8,6 +8,7 @@ mod asn;
 pub(crate) mod buffer;
 mod forward;
 mod growing;
+mod growth;
 mod inbound;
 mod interleaved;
 mod limits;
@@ -16,6 +17,7 @@ mod ready;
 mod reassembly;
 mod space;
 mod timing;
+mod tuning;
 mod window;
 
 use std::num::NonZeroU32;
@@ -31,6 +33,7 @@ use crate::message::Received;
 use crate::negotiation::fids::{Answer, Fids, Judged};
 use asn::AsnMap;
 use growing::Aborted;
+use growth::Growth;
 use inbound::Inbound;
 use space::ReceiveSpace;
 
@@ -60,6 +63,10 @@ pub(crate) struct Receiver {
     resets: Option<Box<Resets>>,
     /// The receive window that the user wants, where it is smaller than the one that the peer knows of, bytes.
     smaller_window: Option<NonZeroU32>,
+    /// The round trip of the handshake, microseconds; 0: not known.
+    handshake_us: u32,
+    /// What makes the window grow, where it may.
+    tuning: Option<Box<Growth>>,
 }
 
 impl Receiver {
@@ -73,6 +80,8 @@ impl Receiver {
             asn: None,
             resets: None,
             smaller_window: None,
+            handshake_us: 0,
+            tuning: None,
         }
     }
 
@@ -342,6 +351,9 @@ impl Receiver {
         if self.smaller_window.is_some() {
             self.shrink_window(cx, message.len());
         }
+        if cx.config.limits.max_receive_window > cx.config.limits.receive_window || self.tuning.is_some() {
+            self.tune_window(cx);
+        }
         if cx.state.receives_data() {
             self.offer_window(cx);
         }
@@ -423,6 +435,7 @@ impl Receiver {
     pub(crate) fn close(&mut self) {
         self.acknowledge_no_more();
         self.resets = None;
+        self.tuning = None;
     }
 
     /// Ranges in the receive map looked at so far.

@@ -39,6 +39,11 @@ impl Receiver {
     /// receive data" (6.2). A larger one is there at once and told when it is worth it; a smaller one
     /// comes as messages are read.
     pub(crate) fn change_window(&mut self, cx: &mut Context, wanted: u32) {
+        if cx.config.limits.max_receive_window != 0 {
+            // What the user chose while the association lives stays.
+            Arc::make_mut(&mut cx.config).limits.max_receive_window = 0;
+            self.tuning = None;
+        }
         if wanted < cx.config.limits.receive_window {
             // A valid configuration wants 1,500 bytes at least.
             self.smaller_window = NonZeroU32::new(wanted);
@@ -62,6 +67,9 @@ impl Receiver {
         Arc::make_mut(&mut cx.config).limits.receive_window = window;
         if window == wanted {
             self.smaller_window = None;
+        }
+        if self.tuning.is_some() {
+            self.give_window_back(window);
         }
     }
 

@@ -148,6 +148,7 @@ impl Sender {
             }
         }
         self.update_lane(cx, id, outcome);
+        let lost_before = self.lanes.get(id).map_or(0, |lane| lane.chunks_lost);
         if self.lanes.get(id).is_some_and(|lane| lane.rack.is_some()) {
             self.detect_by_time(cx, id, Some(outcome));
         } else {
@@ -156,6 +157,19 @@ impl Sender {
                 self.arm_loss_timer(cx, id);
             }
         }
+        if self.lanes.get(id).is_some_and(|lane| lane.recovery.is_some()) {
+            self.step_recovery(id, outcome, lost_before);
+        }
+    }
+
+    /// A SACK during a recovery that has more to it than an exit point.
+    #[inline(never)]
+    fn step_recovery(&mut self, id: LaneId, outcome: &AckOutcome, lost_before: u32) {
+        let (Some(lane), Some(ack)) = (self.lanes.get_mut(id), outcome.lanes.get(id.row())) else { return };
+        let Some(space) = self.spaces.get(lane.space) else { return };
+        let first = if space.shared { lane.earliest } else { space.flight.first() };
+        let safe = ack.earliest_acked && lane.chunks_lost == lost_before;
+        lane.step_recovery(ack.cumulative + ack.gap, safe, first, space.flight.next());
     }
 
     /// A one-way delay, less the difference of the clocks: when the peer had the newest chunk that was sent once, and when we
@@ -212,9 +226,19 @@ impl Sender {
         mine.map(|subflow| subflow.out.queued_bytes() as u64).sum()
     }
 
+    /// A packet of the lane left: its controller keeps a model of the path, and hears of every departure.
+    #[inline(never)]
+    pub(super) fn tell_model(&mut self, cx: &Context, id: LaneId, flight_before: u64) {
+        let waiting = self.queued_on(id) > 0;
+        let Some(lane) = self.lanes.get_mut(id) else { return };
+        let dry = !waiting && !lane.loss.any();
+        lane.controller.on_sent(cx.now, flight_before, lane.flight, dry);
+    }
+
     fn update_lane(&mut self, cx: &mut Context, id: LaneId, outcome: &AckOutcome) {
         let paced = self.lanes.get(id).is_some_and(Lane::is_paced);
-        let waiting = if paced { self.queued_on(id) } else { 0 };
+        let model = self.lanes.get(id).is_some_and(|lane| lane.controller.is_model());
+        let waiting = if paced || model { self.queued_on(id) } else { 0 };
         let (Some(lane), Some(ack)) = (self.lanes.get_mut(id), outcome.lanes.get(id.row())) else { return };
         let Some(space) = self.spaces.get(lane.space) else { return };
         // A SACK that says nothing of this lane is no news to it, where lanes share a space.
@@ -248,7 +272,8 @@ impl Sender {
         let window_before = lane.controller.window();
         // What only the pacer keeps back would have filled the window: "A sender SHOULD NOT consider itself application
         // limited if it would have fully utilized the congestion window without pacing delay" (RFC 9002, 7.8).
-        let flight_before = lane.flight + waiting;
+        let in_flight = lane.flight;
+        let flight_before = in_flight + waiting;
         lane.on_acked(&ack);
         lane.awaiting_sack = false;
         if ack.acked_chunks > 0 {
@@ -277,6 +302,7 @@ impl Sender {
                 round_trip,
             };
             let (now, srtt, max) = (cx.now, lane.srtt(cx), space.flight.next());
+            let (min_rtt, flight, starved) = (lane.min_rtt, lane.flight, waiting == 0 && !lane.loss.any());
             lane.controller.on_ack(&acked, || Timing {
                 now,
                 // Of the newest that was sent once, whatever is timed for the RTO.
@@ -284,6 +310,10 @@ impl Sender {
                 srtt,
                 una: first,
                 max,
+                newest_sent: if model { ack.newest_sent(now, min_rtt) } else { None },
+                flight_before: in_flight,
+                flight,
+                starved,
             });
         }
         // R2: "Whenever all outstanding data sent to an address have been acknowledged, turn off the T3-rtx timer".
@@ -325,6 +355,7 @@ impl Sender {
             earliest.get_or_insert(seq);
             highest = Some(seq);
             all.add(chunk);
+            lane.controller.on_lost(cx.now, chunk.sent_at, chunk.size());
         });
         let (Some(highest), Some(earliest)) = (highest, earliest) else { return };
         self.after_losses(cx, id, &NewlyLost { all, earliest, highest }, in_recovery);
@@ -337,6 +368,7 @@ impl Sender {
         let rule = cx.config.congestion.fast_recovery;
         let Some(lane) = self.lanes.get_mut(id) else { return };
         let Some(space) = self.spaces.get_mut(lane.space) else { return };
+        let prior = lane.flight;
         lane.on_lost(all);
         // 6.2.1 C: "add the data size of those chunks to the rwnd".
         let freed = all.charged(cx.config.emulation.rwnd_counts_headers);
@@ -348,7 +380,10 @@ impl Sender {
         }
         let cut = match rule {
             FastRecovery::Off => true,
-            FastRecovery::UntilExit => !in_recovery,
+            FastRecovery::UntilExit => {
+                let first = if space.shared { lane.earliest } else { space.flight.first() };
+                !(in_recovery || lane.after_timeout && lane.is_below_exit(first))
+            }
             FastRecovery::PerWindow => lane.recovery_exit.is_none_or(|exit| highest > exit),
         };
         // "Zero window probing does not affect the calculation of cwnd" (6.1 A).
@@ -360,7 +395,8 @@ impl Sender {
         lane.awaiting_sack = cx.config.emulation.hold_after_fast_retransmit;
         if cut {
             lane.controller.on_congestion(Congestion::FastRetransmit(Base::CWND));
-            lane.recovery_exit = Some(lane.loss.newest(&space.flight));
+            let exit = lane.loss.newest(&space.flight);
+            lane.begin_recovery(&cx.config, exit, prior, false);
             // C5: nothing sent before a retransmission is timed any more.
             if cx.config.timers.rtt_sampling != RttSampling::ThroughLoss {
                 lane.timed = None;

@@ -4,6 +4,7 @@
 use super::Sender;
 use super::buffer_watch::Low;
 use super::flight::Flight;
+use super::queue::send_buffer;
 use crate::config::SendBufferCounts;
 use crate::context::Context;
 use crate::error::SendError;
@@ -46,8 +47,9 @@ impl Sender {
         let limits = &cx.config.limits;
         if limits.send_buffer_counts == SendBufferCounts::Unacknowledged {
             self.count_by_stream();
-            if self.buffered_bytes(cx, None) >= limits.send_buffer {
-                let id = self.subflow_of(stream);
+            let id = self.subflow_of(stream);
+            let lane = self.subflows.get(id).and_then(|subflow| self.lanes.get(subflow.lane));
+            if self.buffered_bytes(cx, None) >= send_buffer(cx, lane) {
                 if let Some(subflow) = self.subflows.get_mut(id) {
                     subflow.writable_owed = true;
                     self.writable_owed = true;

@@ -30,16 +30,31 @@ fn note(all: &mut Option<NewlyLost>, seq: u64, chunk: &SentChunk) {
 
 impl Sender {
     /// Duplicate TSNs of a SACK: something arrived twice.
-    pub(crate) fn note_duplicates(&mut self, at: SpaceId, duplicates: impl Iterator<Item = Tsn>) {
+    pub(crate) fn note_duplicates(
+        &mut self,
+        cx: &mut Context,
+        at: SpaceId,
+        duplicates: impl Iterator<Item = Tsn>,
+    ) {
         let Some(space) = self.spaces.get(at) else { return };
+        let mut needless = None;
         for tsn in duplicates {
             // `unwrap_ack` gives one past the TSN.
             let Some(seq) = space.unwrap_ack(tsn).and_then(|next| next.checked_sub(1)) else { continue };
-            for lane in self.lanes.rows_mut().iter_mut().filter(|lane| lane.space == at) {
+            for (id, lane) in self.lanes.iter_mut().filter(|(_, lane)| lane.space == at) {
                 if let Some(rack) = &mut lane.rack {
                     rack.duplicate(&space.flight, seq);
                 }
+                if lane.recovery.as_mut().is_some_and(|recovery| recovery.on_duplicate(seq))
+                    && !lane.loss.any()
+                {
+                    lane.undo();
+                    needless = Some(id);
+                }
             }
+        }
+        if let Some(id) = needless {
+            self.record_window(cx, id);
         }
     }
 
@@ -64,8 +79,10 @@ impl Sender {
         if let Some(ack) = ack {
             rack.delivered(&circumstances, ack);
             probe = rack.probe_answered(&space.flight);
-            if lane.recovery_exit.is_some() && !in_recovery && ack.earliest_acked {
+            let waits = lane.after_timeout && lane.recovery_exit.is_some_and(|exit| first <= exit);
+            if lane.recovery_exit.is_some() && !in_recovery && !waits && ack.earliest_acked {
                 lane.recovery_exit = None;
+                lane.after_timeout = false;
                 rack.recovered();
             }
         }
@@ -73,6 +90,7 @@ impl Sender {
         let mut marked = None;
         let again = rack.detect(&mut space.flight, &mut lane.loss, &circumstances, highest, |seq, chunk| {
             note(&mut marked, seq, chunk);
+            lane.controller.on_lost(cx.now, chunk.sent_at, chunk.size());
         });
         let soonest = cx.now + cx.config.clock().granularity();
         lane.loss_timer = again.map(|at| (at.max(soonest), LossTimer::Reordering));

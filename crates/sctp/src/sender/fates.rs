@@ -1,6 +1,7 @@
 //! Messages with options: how they are taken, and what is told of their fate.
 
 use super::Sender;
+use super::queue::send_buffer;
 use super::tickets::{Limit, Special, Ticket};
 use crate::context::Context;
 use crate::encoding::Encoding;
@@ -106,7 +107,8 @@ impl Sender {
             _ => None,
         };
         let waiting = self.subflows.get(id).map_or(0, |subflow| subflow.out.queued_bytes());
-        let mut missing = (waiting + self.deferred_bytes() + 1).saturating_sub(cx.config.limits.send_buffer);
+        let lane = self.subflows.get(id).and_then(|subflow| self.lanes.get(subflow.lane));
+        let mut missing = (waiting + self.deferred_bytes() + 1).saturating_sub(send_buffer(cx, lane));
         if missing == 0 {
             return true;
         }

@@ -71,16 +71,24 @@ impl Sender {
         if !self.has_several_spaces() {
             return end;
         }
-        let others = || self.spaces.iter().filter(|(other, _)| *other != at).map(|(_, other)| &other.flight);
+        if first == end {
+            return end;
+        }
+        // Each chunk is looked at once: a peer can make us ask with every SACK.
+        let mut earliest: BTreeMap<(u16, bool), Mid> = BTreeMap::new();
+        let others = self.spaces.iter().filter(|(other, _)| *other != at);
+        let kept = |chunk: &&SentChunk| chunk.state != ChunkState::Abandoned;
+        for chunk in others.flat_map(|(_, other)| other.flight.iter()).filter(kept) {
+            let fragment = &chunk.fragment;
+            let mid = earliest.entry((fragment.stream, fragment.unordered)).or_insert(fragment.mid);
+            if fragment.mid.signed_distance_from(*mid) < 0 {
+                *mid = fragment.mid;
+            }
+        }
         let waits = |seq: &u64| {
             let Some(skipped) = space.flight.get(*seq).map(|chunk| &chunk.fragment) else { return false };
-            let before = |chunk: &SentChunk| {
-                let fragment = &chunk.fragment;
-                chunk.state != ChunkState::Abandoned
-                    && (fragment.stream, fragment.unordered) == (skipped.stream, skipped.unordered)
-                    && fragment.mid.signed_distance_from(skipped.mid) < 0
-            };
-            others().any(|flight| flight.iter().any(before))
+            let earliest = earliest.get(&(skipped.stream, skipped.unordered));
+            earliest.is_some_and(|mid| mid.signed_distance_from(skipped.mid) < 0)
         };
         (first..end).find(waits).unwrap_or(end)
     }

@@ -103,6 +103,9 @@ impl Sender {
                 }
                 if let Some(flight_before) = paced_from {
                     lane.count_paced(cx, flight_before);
+                    if lane.controller.is_model() {
+                        self.tell_model(cx, next.lane, flight_before);
+                    }
                 }
             }
         }
@@ -276,6 +279,9 @@ impl Sender {
                 immediate: immediate && cx.config.sack.immediate_bit == ImmediateBit::ShutdownKept,
             };
             lane.on_sent(cx.now, chunk.size(), chunk.overhead);
+            if let Some(recovery) = &mut lane.recovery {
+                recovery.on_sent(chunk.size(), None);
+            }
             lane.unacked += 1;
             match kept {
                 None => space.flight.push(chunk),

@@ -18,9 +18,14 @@ impl Sender {
     // rfc8260:2.1-4 rfc8260:2.1-6
     // rfc9260:6.1-22
     pub(super) fn retention_left(&self, cx: &Context) -> u64 {
+        Self::retention_limit(cx).saturating_sub(self.retained())
+    }
+
+    /// A send buffer and a receive buffer, as large as they may grow, bytes.
+    pub(super) fn retention_limit(cx: &Context) -> u64 {
         let limits = &cx.config.limits;
-        let limit = limits.send_buffer as u64 + u64::from(limits.receive_window);
-        limit.saturating_sub(self.retained())
+        let send = limits.send_buffer.max(limits.max_send_buffer) as u64;
+        send + u64::from(limits.receive_window.max(limits.max_receive_window))
     }
 
     /// What was found lost may be charged again: 6.2.1 C, "add the data size of those chunks to the rwnd". It is kept all the same,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::Sender;
 use super::deferred::Deferred;
+use super::lane::Lane;
 use crate::config::SendBufferCounts;
 use crate::context::Context;
 use crate::error::SendError;
@@ -13,6 +14,24 @@ use crate::message::Message;
 use crate::options::MessageId;
 use crate::stream::outbound::Queued;
 use crate::undelivered::Undelivered;
+
+/// The send buffer, bytes: it grows with the window of the lane that the data leaves on, so that there is always as much to
+/// send as a round trip takes; and not where the endpoint has little memory left.
+#[cold]
+#[inline(never)]
+pub(super) fn send_buffer(cx: &Context, lane: Option<&Lane>) -> usize {
+    let limits = &cx.config.limits;
+    if limits.max_send_buffer <= limits.send_buffer
+        || cx.budget.as_ref().is_some_and(|budget| budget.is_tight())
+    {
+        return limits.send_buffer;
+    }
+    // What was sent counts, or not: a window waits in either case.
+    let unacknowledged = limits.send_buffer_counts == SendBufferCounts::Unacknowledged;
+    let windows = if unacknowledged { 2 } else { 1 };
+    let wanted = windows * lane.map_or(0, |lane| lane.controller.window());
+    usize::try_from(wanted).unwrap_or(usize::MAX).clamp(limits.send_buffer, limits.max_send_buffer)
+}
 
 impl Sender {
     /// Takes a message; the association has looked whether it is open.
@@ -68,7 +87,8 @@ impl Sender {
         let Some(subflow) = self.subflows.get_mut(id) else { return Err(SendError::Closing) };
         let deferred = if PLAIN { None } else { self.deferred.as_mut() };
         let waiting = subflow.out.queued_bytes() + deferred.as_ref().map_or(0, |deferred| deferred.bytes());
-        if waiting >= cx.config.limits.send_buffer {
+        let lane = subflow.lane;
+        if waiting >= cx.config.limits.send_buffer && waiting >= send_buffer(cx, self.lanes.get(lane)) {
             subflow.writable_owed = true;
             self.writable_owed = true;
             return Err(SendError::Full);
@@ -152,7 +172,7 @@ impl Sender {
 
     #[inline(never)]
     fn tell_writable_if_room(&mut self, cx: &mut Context) {
-        let limit = cx.config.limits.send_buffer / 2;
+        let limit = send_buffer(cx, self.lanes.rows().iter().max_by_key(|lane| lane.controller.window())) / 2;
         if self.deferred_bytes() > limit {
             return;
         }

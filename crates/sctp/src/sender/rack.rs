@@ -61,6 +61,12 @@ impl Rack {
         self.probe = None;
     }
 
+    /// Numbers begin anew: the end of the probe and that of the round trip to which duplicates belong are none of them.
+    pub(crate) fn forget_numbers(&mut self) {
+        self.forget();
+        self.core.end_round();
+    }
+
     /// A duplicate was reported: something was sent again for nothing. Once a round trip the reordering window grows: "RACK.
     /// reo_wnd_mult += 1" (6.2, step 4).
     pub(crate) fn duplicate(&mut self, flight: &Flight, seq: u64) {

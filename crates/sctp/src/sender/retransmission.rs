@@ -103,6 +103,9 @@ impl Sender {
         }
         let last_sent = lane.last_sent;
         lane.on_sent(cx.now, size, overhead);
+        if let Some(recovery) = &mut lane.recovery {
+            recovery.on_sent(size, Some(seq));
+        }
         // C5: a chunk sent before this retransmission is not timed any more.
         let through = cx.config.timers.rtt_sampling == RttSampling::ThroughLoss;
         if lane.timed.is_some_and(|t| t.seq >= seq && (t.seq == seq || !through)) {

@@ -118,7 +118,7 @@ impl Sender {
         subflow.space = at;
         lane.space = at;
         lane.timed = None;
-        lane.recovery_exit = None;
+        lane.end_recovery();
         lane.loss.restart();
         self.share_spaces();
     }
@@ -180,6 +180,7 @@ impl Sender {
                 // What it was allowed, or waited for, was in numbers that are gone: it begins as after a merger.
                 lane.forget_recovery();
                 lane.round_end = 0;
+                lane.controller.end_round();
                 lane.loss.restart();
             }
         }
@@ -218,9 +219,8 @@ impl Sender {
             space.base = base;
         }
         for lane in self.lanes.rows_mut() {
-            lane.timed = None;
-            lane.recovery_exit = None;
-            lane.earliest = 0;
+            // What waits for a number would wait for one of before.
+            lane.forget_numbers();
             lane.loss.restart();
         }
     }

@@ -117,7 +117,13 @@ impl Sender {
         // "SCTP SHOULD perform slow start" (7.2.3), in which the window grows with every SACK; in Fast Recovery it
         // would not. Slow start takes its place.
         if cx.config.congestion.fast_recovery == FastRecovery::UntilExit {
-            lane.recovery_exit = None;
+            lane.end_recovery();
+            if cx.config.congestion.timeout_keeps_exit && !probe {
+                // "After a retransmit timeout, record the highest sequence number transmitted" (RFC 6582, 3.2, step 4): what is
+                // found lost below it was lost with the rest, and makes no second cut.
+                let exit = lane.loss.newest(&space.flight);
+                lane.begin_recovery(&cx.config, exit, 0, true);
+            }
         }
         lane.open_burst();
         let rto = lane.rto(cx);

@@ -63,6 +63,13 @@ impl Sender {
         sends_there.or(self.subflows.first()).map(|subflow| subflow.dscp).unwrap_or_default()
     }
 
+    /// Code point of the subflow that is so many behind the first, in turn.
+    pub(crate) fn dscp_in_turn(&self, turn: u32) -> Dscp {
+        let rows = self.subflows.rows();
+        let at = (turn as usize).checked_rem(rows.len()).and_then(|at| rows.get(at));
+        at.map(|subflow| subflow.dscp).unwrap_or_default()
+    }
+
     /// Bytes in flight, DATA chunk headers included.
     pub(crate) fn flight_bytes(&self) -> u64 {
         self.lanes.rows().iter().map(|lane| lane.flight).sum()
@@ -147,12 +154,10 @@ impl Sender {
     /// # Errors
     /// The first lane whose numbers differ from what a count gives, in words.
     pub(crate) fn audit(&self, cx: &Context) -> Result<(), String> {
-        let limits = &cx.config.limits;
         // Each space may have one packet under way whatever the windows say: "the data sender can always have one DATA chunk in
         // flight" (6.1 A). Twice the limit is what the whole
         // association may have.
-        let room = limits.send_buffer as u64 + u64::from(limits.receive_window);
-        let most = 2 * room + u64::from(cx.config.mtu) * self.spaces.len() as u64;
+        let most = 2 * Self::retention_limit(cx) + u64::from(cx.config.mtu) * self.spaces.len() as u64;
         let retained = self.retained() - self.numbers_of_the_last_given_up() * CHUNK;
         if retained > most {
             return Err(format!("{retained} bytes are kept until they are acknowledged; {most} are allowed"));

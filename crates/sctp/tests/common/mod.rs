@@ -6,7 +6,7 @@ pub mod script;
 pub mod single_loss;
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -139,6 +139,8 @@ pub struct Pair {
     pub reads: [bool; 2],
     /// Messages that come in parts are shown in parts, and not joined.
     pub parts: bool,
+    /// Who has had an event: what came for them is read.
+    seen: BTreeSet<(u8, AssociationId)>,
     unfinished: BTreeMap<(u8, AssociationId), Vec<Received>>,
     pub max_packets: usize,
     closing: Option<AssociationId>,
@@ -188,6 +190,16 @@ fn too_big_message(from: Side, mtu: u16, packet: &[u8]) -> Vec<u8> {
 }
 
 /// So many subflows with a code point each, stream `i` on subflow `i`.
+/// Takes back a coupling that the controller of a profile does not know.
+pub fn uncouple(config: &mut Config) {
+    use anabranch_sctp::config::{CongestionControl, Coupling};
+    let coupling = config.subflows.coupling;
+    let coupled = !matches!(coupling, Coupling::Independent | Coupling::Shared);
+    if coupled && config.congestion.control != CongestionControl::RENO {
+        config.subflows.coupling = Coupling::Independent;
+    }
+}
+
 pub fn subflow_config(level: SubflowLevel, subflows: u8) -> Config {
     let spec = |index: u8| SubflowSpec {
         streams: vec![u16::from(index)],
@@ -297,6 +309,7 @@ impl Pair {
             closing: None,
             reads: [true, true],
             parts: false,
+            seen: BTreeSet::new(),
             unfinished: BTreeMap::new(),
             max_packets: 1,
             in_flight: BTreeMap::new(),
@@ -419,6 +432,7 @@ impl Pair {
                 }
                 while let Some((id, event)) = self.endpoint(side).poll_event() {
                     let accepted = matches!(event, Event::Accepted { .. });
+                    self.seen.insert((side as u8, id));
                     self.events.push((side, id, event));
                     if let Some((count, len)) = self.offer.filter(|_| accepted && side == Side::Z) {
                         for _ in 0..count {
@@ -431,7 +445,7 @@ impl Pair {
                 }
                 if self.reads[side as usize] {
                     let ids: Vec<_> =
-                        self.events.iter().filter(|(s, ..)| *s == side).map(|(_, id, _)| *id).collect();
+                        self.seen.iter().filter(|(s, _)| *s == side as u8).map(|(_, id)| *id).collect();
                     for id in ids {
                         let endpoint = match side {
                             Side::A => &mut self.a,

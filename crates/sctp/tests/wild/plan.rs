@@ -62,7 +62,13 @@ fn sometimes(rng: &mut Rng, p: f64, most: f64) -> f64 {
 }
 
 fn config(rng: &mut Rng, honest: bool) -> Config {
-    let mut config = Config::named(one_of(rng, &Config::PROFILES)).unwrap();
+    // Younger than most lives: those that have found something stay what they were.
+    let older: Vec<&str> = Config::PROFILES.into_iter().filter(|name| *name != "modern").collect();
+    let mut profile = one_of(rng, &older);
+    if rng.clone().chance(0.1) {
+        profile = "modern";
+    }
+    let mut config = Config::named(profile).unwrap();
     // Of the lives with partial reliability some have it.
     config.extensions.zero_checksum = None;
     if config.subflows.level != SubflowLevel::Sf2007 {
@@ -82,6 +88,7 @@ fn config(rng: &mut Rng, honest: bool) -> Config {
         Coupling::Adaptive,
     ];
     config.subflows.coupling = one_of(rng, &couplings);
+    crate::common::uncouple(&mut config);
     let spec = |i: u8| SubflowSpec { weight: 1 + u16::from(i), ..SubflowSpec::new(Dscp::new(i).unwrap()) };
     config.subflows.open = (0..rng.below(5) as u8).map(spec).collect();
     let schedulers = [

@@ -10,7 +10,7 @@ pub(crate) struct Run {
 }
 
 /// Every profile of SCTP.
-pub(crate) const SCTP: [&str; 13] = [
+pub(crate) const SCTP: [&str; 14] = [
     "kame-2006",
     "kame-2006-bugs",
     "linux-6.1",
@@ -24,6 +24,7 @@ pub(crate) const SCTP: [&str; 13] = [
     "sctplib-2001",
     "sf2007",
     "webrtc",
+    "modern",
 ];
 
 /// Every profile of TCP.

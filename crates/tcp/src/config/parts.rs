@@ -52,6 +52,8 @@ impl Config {
             needs_advance: false,
             backoff_keeps_ssthresh: false,
             idle_floor: None,
+            validation: false,
+            gentle_convergence: false,
         })
     }
 }

@@ -75,7 +75,18 @@ macro_rules! words {
     };
 }
 
-words!(AckedGrowth, Algorithm);
+words!(AckedGrowth);
+
+impl Value for Algorithm {
+    const ALLOWED: &'static str = "reno, bic, cubic, vegas";
+    fn parse(text: &str) -> Option<Self> {
+        // BBR needs a pacer, which this TCP has not.
+        Self::parse(text).filter(|algorithm| *algorithm != Self::Bbr)
+    }
+    fn show(&self) -> String {
+        self.word().to_owned()
+    }
+}
 
 macro_rules! names {
     ($(#[$meta:meta])* $type:ident {

@@ -1,11 +1,11 @@
 //! An acknowledgement arrived.
 
-use super::reduce::Reducing;
 use super::state::{Alarm, Context, Phase, Sender};
-use crate::config::{LossRecovery, RttSampling, SsthreshBase};
+use crate::config::{LossRecovery, Reduction, RttSampling, SsthreshBase};
 use crate::flight::Taken;
 use anabranch_base::{Duration, Instant, RetransmitReason, TraceEvent};
 use anabranch_transport::congestion::{Acked, Base, Congestion, Timing};
+use anabranch_transport::reduction::Reducing;
 
 /// What an acknowledgement says, unwrapped and checked: `ack` is at most what has been sent.
 pub(crate) struct AckInfo<'a> {
@@ -228,7 +228,7 @@ impl Sender {
                 ..Acked::default()
             };
             let (now, srtt, una, max) = (cx.now, self.rtt.srtt(), self.una, self.max);
-            self.congestion.on_ack(&acked, || Timing { now, rtt, srtt, una, max });
+            self.congestion.on_ack(&acked, || Timing { now, rtt, srtt, una, max, ..Timing::default() });
         }
     }
 
@@ -333,7 +333,12 @@ impl Sender {
         self.doubt();
         self.congestion.on_congestion(Congestion::FastRetransmit(base));
         if self.recovery.has_scoreboard() {
-            self.reducing = Reducing::new(self.config.reduction, before, self.mss);
+            // In whole segments, as Linux counts.
+            self.reducing = match self.config.reduction {
+                Reduction::AtOnce => None,
+                Reduction::Prr => Some(Reducing::proportional(before, self.mss, self.mss)),
+                Reduction::RateHalving => Some(Reducing::halving(before, self.mss)),
+            };
         }
         let counted = self.duplicates.min(self.config.duplicate_threshold);
         self.phase = Phase::Fast;

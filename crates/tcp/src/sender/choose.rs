@@ -251,7 +251,7 @@ impl Sender {
             Some(_) => {}
         }
         if let Some(reducing) = &mut self.reducing {
-            reducing.on_sent();
+            reducing.on_sent(self.mss);
         }
         if len > 0 {
             self.burst += 1;

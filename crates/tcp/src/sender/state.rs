@@ -3,7 +3,6 @@
 use super::doubt::Doubt;
 use super::inflight::Inflight;
 use super::rack::Rack;
-use super::reduce::Reducing;
 use crate::config::{Config, LossRecovery, RttSampling};
 use crate::event::Timer;
 use crate::flight::Flight;
@@ -13,6 +12,7 @@ use crate::stats::{HeldBack, Stats};
 use anabranch_base::{Duration, Instant, RetransmitReason, Trace, TraceEvent, TraceRecord};
 use anabranch_transport::congestion::Controller;
 use anabranch_transport::rack::Probe;
+use anabranch_transport::reduction::Reducing;
 use anabranch_transport::rtt::{MinRtt, RttEstimator};
 use std::sync::Arc;
 

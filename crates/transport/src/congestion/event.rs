@@ -40,6 +40,14 @@ pub struct Timing {
     pub una: u64,
     /// See `una`.
     pub max: u64,
+    /// When the newest of what is acknowledged left, where that is certain: also of what was sent again.
+    pub newest_sent: Option<Instant>,
+    /// In flight before and after this acknowledgement, bytes.
+    pub flight_before: u64,
+    /// See `flight_before`.
+    pub flight: u64,
+    /// Nothing waits to be sent, new or again.
+    pub starved: bool,
 }
 
 impl Acked {

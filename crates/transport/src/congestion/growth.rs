@@ -10,6 +10,21 @@ pub enum Growth {
     Linked(f64),
 }
 
+/// Growth slower than this is none: a packet in so many round trips.
+const SLOWEST: f64 = 1e6;
+
+impl Growth {
+    /// Round trips for a packet: what controllers go by whose law is their own. Never below 1.
+    pub(super) fn phi(self) -> f64 {
+        let phi = match self {
+            Self::Phi(phi) => phi,
+            Self::Linked(packets) if packets > 0.0 => 1.0 / packets,
+            Self::Linked(_) => SLOWEST,
+        };
+        phi.clamp(1.0, SLOWEST)
+    }
+}
+
 /// By how much the window grows under fractional congestion control.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FccStep {

@@ -29,6 +29,10 @@ impl HyStart {
         Self { last: None, current: None, samples: 0, ends: 0, conservative: None }
     }
 
+    pub(super) fn end_round(&mut self) {
+        self.ends = 0;
+    }
+
     /// An acknowledgement of so many bytes in slow start. Answers how many it counts for.
     pub(super) fn on_ack(&mut self, base: &mut Reno, timing: &Timing, bytes: u64) -> u64 {
         if timing.una >= self.ends {
@@ -61,7 +65,8 @@ impl HyStart {
                 _ => {}
             }
         }
-        let counted = bytes.min(LIMIT * base.mss as u64);
+        // "L is ... infinity if paced, L = 8 if non-paced": who is told a larger L is paced.
+        let counted = bytes.min(LIMIT.max(base.limit) * base.mss as u64);
         if self.conservative.is_some() { counted / CSS_GROWTH_DIVISOR } else { counted }
     }
 }

@@ -8,6 +8,7 @@
 //! family, Reno, CUBIC, BIC and Vegas differ in congestion avoidance and in what a loss leaves ([`segments`]). Either protocol
 //! may have either.
 
+pub mod bbr;
 mod bic;
 mod cubic;
 mod event;
@@ -16,10 +17,13 @@ mod hystart;
 mod reno;
 pub mod rfc9260;
 pub mod segments;
+mod validation;
 mod vegas;
 mod window;
 mod words;
 
+use anabranch_base::{Duration, Instant};
+use bbr::{Bbr, BbrRules};
 pub use event::{Acked, Base, Congestion, Timing};
 pub use growth::{FccClock, FccRounding, FccStep, Growth};
 pub use reno::{AckedGrowth, WindowRules};
@@ -42,6 +46,8 @@ enum Rules {
     Chunks(Chunks),
     /// Reno, CUBIC, BIC and Vegas as TCP has them, with or without HyStart++.
     Segments(Box<Segments>),
+    /// BBR: a model of the path decides, from samples of the delivery rate.
+    Model(Box<Bbr>),
 }
 
 impl Controller {
@@ -55,7 +61,11 @@ impl Controller {
     /// One of TCP's.
     #[must_use]
     pub fn segments(rules: &SegmentRules) -> Self {
-        let segments = Segments::new(rules);
+        let Some(segments) = Segments::new(rules) else {
+            let WindowRules { segment, initial_window, .. } = rules.window;
+            let bbr = Bbr::new(&BbrRules { unit: segment, initial_window });
+            return Self { window: bbr.window(), rules: Rules::Model(Box::new(bbr)) };
+        };
         Self { window: segments.window(), rules: Rules::Segments(Box::new(segments)) }
     }
 
@@ -82,6 +92,10 @@ impl Controller {
                 segments.on_ack(*acked, timing());
                 self.window = segments.window();
             }
+            Rules::Model(bbr) => {
+                bbr.on_ack(acked, &timing());
+                self.window = bbr.window();
+            }
         }
     }
 
@@ -92,6 +106,10 @@ impl Controller {
             Rules::Segments(segments) => {
                 segments.on_congestion(event);
                 self.window = segments.window();
+            }
+            Rules::Model(bbr) => {
+                bbr.on_congestion(event);
+                self.window = bbr.window();
             }
         }
     }
@@ -104,13 +122,25 @@ impl Controller {
                 segments.on_idle();
                 self.window = segments.window();
             }
+            // "BBR leaves C.cwnd as-is and paces packets at exactly BBR.bw" (draft-ietf-ccwg-bbr-05, 5.4.1).
+            Rules::Model(_) => {}
         }
     }
 
-    /// Growth in congestion avoidance. Only the rules of RFC 9260 can be coupled to other lanes.
+    /// Nothing was sent for so long (RFC 7661, 4.4.2).
+    pub fn on_pause(&mut self, idle: Duration) {
+        if let Rules::Segments(segments) = &mut self.rules {
+            segments.on_pause(idle);
+            self.window = segments.window();
+        }
+    }
+
+    /// Growth in congestion avoidance, as the coupling of the lanes has it (docs/couplings.md).
     pub fn set_growth(&mut self, growth: Growth) {
-        if let Rules::Chunks(chunks) = &mut self.rules {
-            chunks.set_growth(&self.window, growth);
+        match &mut self.rules {
+            Rules::Chunks(chunks) => chunks.set_growth(&self.window, growth),
+            Rules::Segments(segments) => segments.set_growth(growth),
+            Rules::Model(bbr) => bbr.set_growth(growth),
         }
     }
 
@@ -125,6 +155,10 @@ impl Controller {
                 segments.absorb(window, ssthresh);
                 self.window = segments.window();
             }
+            Rules::Model(bbr) => {
+                bbr.absorb(window);
+                self.window = bbr.window();
+            }
         }
     }
 
@@ -136,6 +170,10 @@ impl Controller {
                 segments.set_cwnd(bytes);
                 self.window = segments.window();
             }
+            Rules::Model(bbr) => {
+                bbr.set_cwnd_to(bytes);
+                self.window = bbr.window();
+            }
         }
     }
 
@@ -145,6 +183,7 @@ impl Controller {
         match &mut self.rules {
             Rules::Chunks(chunks) => chunks.resize(unit),
             Rules::Segments(segments) => segments.resize(unit),
+            Rules::Model(bbr) => bbr.resize(unit),
         }
     }
 
@@ -156,6 +195,8 @@ impl Controller {
                 segments.limit_cwnd(bytes);
                 self.window = segments.window();
             }
+            // After a recovery the window is that of the model, and the pacer prevents a burst.
+            Rules::Model(_) => {}
         }
     }
 
@@ -167,6 +208,14 @@ impl Controller {
         }
     }
 
+    /// Numbers begin anew, and nothing is in flight: the round trip that is being measured is over, as its end was a number that will not
+    /// come.
+    pub fn end_round(&mut self) {
+        if let Rules::Segments(segments) = &mut self.rules {
+            segments.end_round();
+        }
+    }
+
     /// The threshold that an earlier connection to the same host left, bytes.
     pub fn seed_ssthresh(&mut self, bytes: u64) {
         match &mut self.rules {
@@ -175,15 +224,64 @@ impl Controller {
                 segments.seed_ssthresh(bytes);
                 self.window = segments.window();
             }
+            Rules::Model(_) => {}
         }
     }
 
     /// The last reduction was needless: window and threshold are at least what they were (RFC 4015, section 3.2, with the
     /// whole window at once). Only the controllers of TCP remember, where they are told to.
     pub fn undo(&mut self) {
-        if let Rules::Segments(segments) = &mut self.rules {
-            segments.undo();
-            self.window = segments.window();
+        match &mut self.rules {
+            Rules::Chunks(_) => {}
+            Rules::Segments(segments) => {
+                segments.undo();
+                self.window = segments.window();
+            }
+            Rules::Model(bbr) => {
+                bbr.undo();
+                self.window = bbr.window();
+            }
+        }
+    }
+
+    /// Whether it follows a model of the path: it wants to hear of every packet and every loss, and says how fast packets leave.
+    #[inline]
+    #[must_use]
+    pub fn is_model(&self) -> bool {
+        matches!(self.rules, Rules::Model(_))
+    }
+
+    /// How fast packets leave, bytes a second, where the controller says so; `None` also while no round trip is known.
+    #[must_use]
+    pub fn pacing_rate(&self) -> Option<u64> {
+        match &self.rules {
+            Rules::Model(bbr) => bbr.pacing_rate(),
+            Rules::Chunks(_) | Rules::Segments(_) => None,
+        }
+    }
+
+    /// Most bytes that leave at once, where the controller says so (`send_quantum`).
+    #[must_use]
+    pub fn quantum(&self) -> Option<u64> {
+        match &self.rules {
+            Rules::Model(bbr) => Some(bbr.quantum()),
+            Rules::Chunks(_) | Rules::Segments(_) => None,
+        }
+    }
+
+    /// A packet left, new or again: bytes in flight before it, and with it. `dry`: nothing else waits to be sent.
+    pub fn on_sent(&mut self, now: Instant, before: u64, in_flight: u64, dry: bool) {
+        if let Rules::Model(bbr) = &mut self.rules {
+            bbr.on_sent(now, before, in_flight, dry);
+            self.window = bbr.window();
+        }
+    }
+
+    /// So many bytes that left at `sent_at` were found lost, by acknowledgements or by the time.
+    pub fn on_lost(&mut self, now: Instant, sent_at: Instant, bytes: u64) {
+        if let Rules::Model(bbr) = &mut self.rules {
+            bbr.on_lost(now, sent_at, bytes);
+            self.window = bbr.window();
         }
     }
 }
@@ -237,6 +335,8 @@ mod tests {
             needs_advance: false,
             backoff_keeps_ssthresh: false,
             idle_floor: None,
+            validation: false,
+            gentle_convergence: false,
         };
         // RFC 9260 halves, CUBIC cuts to 0.7; the floor is four packets.
         for (mut c, undone, cuts) in [

@@ -37,7 +37,7 @@ pub struct WindowRules {
 #[derive(Clone, Debug)]
 pub(super) struct Reno {
     growth: AckedGrowth,
-    limit: u64,
+    pub(super) limit: u64,
     loss_window: u64,
     floor: f64,
     pub(super) mss: f64,

@@ -4,11 +4,14 @@
 use super::bic::Bic;
 use super::cubic::Cubic;
 use super::event::{Acked, Base, Congestion, Timing};
+use super::growth::Growth;
 use super::hystart::HyStart;
 use super::reno::{Reno, WindowRules};
+use super::validation::{PERIOD, Validation};
 use super::vegas::Vegas;
 use super::window::Window;
 use super::words::words;
+use anabranch_base::Duration;
 
 words! {
     /// Congestion controllers.
@@ -21,6 +24,8 @@ words! {
         Cubic = "cubic",
         /// Brakmo, O'Malley, Peterson 1994, as in Linux 2.6.15.
         Vegas = "vegas",
+        /// BBR, version 3 (draft-ietf-ccwg-bbr-05).
+        Bbr = "bbr",
     }
 }
 
@@ -43,6 +48,11 @@ pub struct SegmentRules {
     pub backoff_keeps_ssthresh: bool,
     /// The window halves for every RTO without a transmission, down to so many bytes (RFC 9260, 7.2.1).
     pub idle_floor: Option<u64>,
+    /// CUBIC: fast convergence (RFC 9438, 4.7) only where the window has grown since the last reduction, and is smaller than the one before
+    /// by more than chance makes it.
+    pub gentle_convergence: bool,
+    /// The window stays while the user does not fill it, and a loss reduces what was used of it (RFC 7661).
+    pub validation: bool,
 }
 
 /// The law of congestion avoidance. An enum, not a trait object: there are few, and they are on the hot path.
@@ -55,13 +65,15 @@ enum Law {
 }
 
 impl Law {
-    fn new(algorithm: Algorithm) -> Self {
-        match algorithm {
+    /// `None` for BBR, which has no window of segments.
+    fn new(rules: &SegmentRules) -> Option<Self> {
+        Some(match rules.algorithm {
             Algorithm::Reno => Self::Reno,
             Algorithm::Bic => Self::Bic(Bic::new()),
-            Algorithm::Cubic => Self::Cubic(Cubic::new()),
+            Algorithm::Cubic => Self::Cubic(Cubic::new(rules.gentle_convergence)),
             Algorithm::Vegas => Self::Vegas(Vegas::new()),
-        }
+            Algorithm::Bbr => return None,
+        })
     }
 
     /// Time has passed in which nothing was sent.
@@ -88,15 +100,20 @@ pub struct Segments {
     needs_advance: bool,
     backoff_keeps_ssthresh: bool,
     idle_floor: Option<u64>,
+    validation: Option<Validation>,
+    /// A packet in so many round trips, as the coupling of the lanes has it; growth less than a byte.
+    phi: f64,
+    owed: f64,
     /// Nothing sent since the last decay: ssthresh was set already.
     idle: bool,
 }
 
 impl Segments {
-    pub(super) fn new(rules: &SegmentRules) -> Self {
-        Self {
+    /// `None` where the algorithm is none of this family.
+    pub(super) fn new(rules: &SegmentRules) -> Option<Self> {
+        Some(Self {
             base: Reno::new(&rules.window),
-            law: Law::new(rules.algorithm),
+            law: Law::new(rules)?,
             hystart: rules.hystart.then(HyStart::new),
             before: None,
             keeps: rules.undo,
@@ -104,8 +121,16 @@ impl Segments {
             needs_advance: rules.needs_advance,
             backoff_keeps_ssthresh: rules.backoff_keeps_ssthresh,
             idle_floor: rules.idle_floor,
+            validation: rules.validation.then(|| Validation::new(rules.window.initial_window)),
+            phi: 1.0,
+            owed: 0.0,
             idle: false,
-        }
+        })
+    }
+
+    /// Reno and CUBIC are slower in congestion avoidance under a coupling.
+    pub(super) fn set_growth(&mut self, growth: Growth) {
+        self.phi = growth.phi();
     }
 
     pub(super) fn window(&self) -> Window {
@@ -126,19 +151,34 @@ impl Segments {
         let full = !self.needs_full_window || acked.flight_before >= self.base.window();
         let advanced = !self.needs_advance || acked.cumulative_advanced;
         let mut bytes = acked.newly();
-        if !full || !advanced || acked.in_recovery || bytes == 0 {
+        if let Some(validation) = &mut self.validation {
+            validation.on_ack(&acked, self.base.window());
+            if let (Law::Cubic(cubic), false) = (&mut self.law, full || acked.in_recovery) {
+                cubic.limited(timing.now);
+            }
+        }
+        if acked.in_recovery || bytes == 0 {
             return;
         }
         let Self { base, law, hystart, .. } = self;
+        // Rounds and round trips are looked at whether the window grows or not.
         if let (Some(hystart), true) = (hystart, base.in_slow_start()) {
             bytes = hystart.on_ack(base, &timing, bytes);
+        }
+        if !full || !advanced {
+            return;
         }
         match law {
             Law::Vegas(vegas) => vegas.on_ack(base, &timing, bytes),
             _ if base.in_slow_start() => base.slow_start(bytes),
+            Law::Reno if self.phi > 1.0 => {
+                let due = self.owed + bytes as f64 / self.phi;
+                self.owed = due.fract();
+                base.avoid(due as u64);
+            }
             Law::Reno => base.avoid(bytes),
             Law::Bic(bic) => bic.avoid(base, &timing, bytes),
-            Law::Cubic(cubic) => cubic.avoid(base, &timing, bytes),
+            Law::Cubic(cubic) => cubic.avoid(base, &timing, bytes, self.phi),
         }
     }
 
@@ -176,6 +216,12 @@ impl Segments {
 
     /// What is left after a loss, before any floor.
     fn reduced(&mut self, of: Base) -> f64 {
+        // RFC 7661, 4.4.1: what was used of the window is reduced, where that was less than half of it.
+        if let Some(used) =
+            self.validation.as_ref().and_then(|validation| validation.used(self.base.window()))
+        {
+            self.base.cwnd = self.base.cwnd.min(used.max(2 * self.base.mss as u64) as f64);
+        }
         let Self { base, law, hystart, .. } = self;
         // RFC 9406, section 4.2: "Standard HyStart++ ... for the initial slow start"; a loss ends it.
         *hystart = None;
@@ -213,6 +259,18 @@ impl Segments {
         self.law.restart();
     }
 
+    /// Nothing was sent for so long.
+    pub(super) fn on_pause(&mut self, idle: Duration) {
+        let Some(validation) = &self.validation else { return };
+        // "If the sender has been in the non-validated phase for more than five minutes: ssthresh = max(ssthresh, 3*cwnd/4); cwnd =
+        // max(cwnd/2, IW)" (RFC 7661, 4.4.2), for each of them.
+        for _ in 0..(idle.as_nanos() / PERIOD.as_nanos()).min(60) {
+            let cwnd = self.base.window();
+            self.base.ssthresh = self.base.ssthresh.max(cwnd / 4 * 3);
+            self.base.cwnd = self.base.cwnd.min((cwnd / 2).max(validation.initial) as f64);
+        }
+    }
+
     pub(super) fn absorb(&mut self, window: u64, ssthresh: u64) {
         self.base.cwnd += window as f64;
         self.base.ssthresh = self.base.ssthresh.saturating_add(ssthresh);
@@ -229,6 +287,16 @@ impl Segments {
 
     pub(super) fn restart(&mut self) {
         self.law.restart();
+    }
+
+    /// See [`super::Controller::end_round`].
+    pub(super) fn end_round(&mut self) {
+        if let Law::Vegas(vegas) = &mut self.law {
+            vegas.end_round();
+        }
+        if let Some(hystart) = &mut self.hystart {
+            hystart.end_round();
+        }
     }
 
     pub(super) fn seed_ssthresh(&mut self, bytes: u64) {

@@ -32,6 +32,10 @@ impl Vegas {
         (self.round, self.samples, self.ends) = (None, 0, 0);
     }
 
+    pub(super) fn end_round(&mut self) {
+        self.ends = 0;
+    }
+
     pub(super) fn on_ack(&mut self, base: &mut Reno, timing: &Timing, bytes: u64) {
         if let Some(rtt) = timing.rtt {
             let smaller = |old: Option<Duration>| Some(old.map_or(rtt, |old| old.min(rtt)));

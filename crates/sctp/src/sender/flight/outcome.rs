@@ -1,6 +1,7 @@
 //! What an acknowledgement has changed in flight, lane by lane.
 
-use anabranch_base::Instant;
+use anabranch_base::{Duration, Instant};
+use anabranch_transport::rack::Rack;
 
 /// What one SACK changed, on one lane.
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,6 +36,15 @@ pub(crate) struct LaneAck {
     pub(crate) newest_resent: Option<(Instant, u64)>,
     /// The cumulative TSN passed a chunk that had been fast retransmitted.
     pub(crate) fast_retransmitted_acked: bool,
+}
+
+impl LaneAck {
+    /// When the newest of what was acknowledged left: of what was sent again only where the answer cannot be to the original.
+    pub(crate) fn newest_sent(&self, now: Instant, min_rtt: Option<Duration>) -> Option<Instant> {
+        let once = self.newest_once.map(|(_, sent)| sent);
+        let resent = self.newest_resent.map(|(sent, _)| sent);
+        once.max(resent.filter(|sent| !Rack::<u64>::is_of_original(*sent, now, min_rtt)))
+    }
 }
 
 /// What one SACK changed.

@@ -1,18 +1,23 @@
 //! A lane: one subflow on one path. What it has in flight, its T3-rtx timer, losses, congestion controller and pacer.
 
+mod recovery;
+
 use anabranch_base::{Duration, Instant};
 use anabranch_transport::congestion::Controller;
 use anabranch_transport::pacer::{Pacer, Rate};
+use anabranch_transport::reduction::Reducing;
 use anabranch_transport::rtt::RttEstimator;
 
 use super::flight::{Counted, LaneAck};
 use super::loss::Loss;
 use super::rack::Rack;
-use crate::config::{Config, LossDetection, MaxBurst};
+use crate::config::{Config, LossDetection, MaxBurst, Reduction};
 use crate::context::Context;
 use crate::encoding::Encoding;
 use crate::ids::{PathId, SpaceId, SubflowId, Table};
 use crate::path::Path;
+
+pub(super) use recovery::{Doubt, Recovery};
 
 /// Doublings of an interval that reach any RTO.Max.
 const MOST_DOUBLINGS: u8 = 20;
@@ -91,6 +96,10 @@ pub(super) struct Lane {
     pub(super) loss_timer: Option<(Instant, LossTimer)>,
     /// The Fast Recovery exit point, or the last one.
     pub(super) recovery_exit: Option<u64>,
+    /// That point is what had been sent when T3-rtx expired: the window grows, but what is lost below it was known to be.
+    pub(super) after_timeout: bool,
+    /// What a recovery has besides, where more is asked for than RFC 9260 has.
+    pub(super) recovery: Option<Box<Recovery>>,
     /// What the next round trip must acknowledge to have ended.
     pub(super) round_end: u64,
     /// The lane's earliest unacknowledged chunk, kept where lanes share a space.
@@ -169,10 +178,12 @@ impl Lane {
                 config.emulation.quirks.first_chunk_by_timeout,
             ),
             rack: (config.congestion.loss_detection == LossDetection::Rack).then(|| Box::new(Rack::new())),
-            pacer: config.pacing.enabled.then(|| Box::new(Pacer::new(&config.pacer_rules(pmdcs)))),
+            pacer: config.paces().then(|| Box::new(Pacer::new(&config.pacer_rules(pmdcs)))),
             own_rtt: own_rtt.then(|| Box::new(RttEstimator::new(&config.rtt_rules()))),
             loss_timer: None,
             recovery_exit: None,
+            after_timeout: false,
+            recovery: None,
             round_end: 0,
             earliest: 0,
             min_rtt: None,
@@ -258,7 +269,7 @@ impl Lane {
     // rfc9260:6.1-10 rfc9260:6.1-11 rfc9260:6.1-12
     pub(super) fn may_send_new(&self) -> bool {
         !self.single_packet
-            && self.flight < self.controller.window()
+            && self.flight < self.window()
             && self.flight < self.burst_window
             && !self.burst.blocked
             || self.cwnd_exempt_new > 0
@@ -266,13 +277,15 @@ impl Lane {
 
     /// Whether a marked chunk may be sent again now (6.1 C).
     pub(super) fn may_retransmit(&self) -> bool {
-        self.cwnd_exempt_packet
-            || (!self.awaiting_sack && !self.single_packet && self.flight < self.controller.window())
+        self.cwnd_exempt_packet || (!self.awaiting_sack && !self.single_packet && self.flight < self.window())
     }
 
     /// How fast packets leave; `None` where they are not paced, or no round trip is known.
     fn pacing_rate(&self, cx: &Context) -> Option<Rate> {
         let pacer = self.pacer.as_ref()?;
+        if self.controller.is_model() {
+            return self.controller.pacing_rate().and_then(Rate::per_second);
+        }
         // As T3-rtx, it waits no longer for a round trip than RTO.Max: packets that come seconds late must not keep back the next for
         // longer than a lost one would.
         let srtt = self.srtt(cx).map(|srtt| srtt.min(cx.config.timers.rto_max));
@@ -293,6 +306,9 @@ impl Lane {
         let Some(rate) = self.pacing_rate(cx) else { return };
         let bytes = self.flight.saturating_sub(flight_before);
         if let Some(pacer) = &mut self.pacer {
+            if let Some(quantum) = self.controller.quantum() {
+                pacer.set_bucket(quantum);
+            }
             pacer.sent(cx.now, rate, bytes);
         }
         // "Senders MUST either use pacing or limit such bursts" (RFC 9002, 7.7): the bucket stands for Max.Burst.
@@ -383,6 +399,17 @@ impl Lane {
         self.unacked = (self.unacked + ack.reneged_chunks).saturating_sub(ack.acked_chunks);
     }
 
+    /// Numbers begin anew, and nothing is in flight.
+    pub(super) fn forget_numbers(&mut self) {
+        self.timed = None;
+        self.end_recovery();
+        (self.earliest, self.round_end) = (0, 0);
+        self.controller.end_round();
+        if let Some(rack) = &mut self.rack {
+            rack.forget_numbers();
+        }
+    }
+
     /// Timers stop, and what losses have allowed or forbidden is over: its chunks go elsewhere, or get other numbers.
     pub(super) fn forget_recovery(&mut self) {
         self.t3 = None;
@@ -394,7 +421,7 @@ impl Lane {
             rack.forget();
         }
         self.timed = None;
-        self.recovery_exit = None;
+        self.end_recovery();
         self.cwnd_exempt_packet = false;
         self.awaiting_sack = false;
         self.single_packet = false;
@@ -432,7 +459,68 @@ impl Lane {
 
     /// Whether `cumulative` (the earliest sequence number not acknowledged) is still at or below the exit point.
     pub(super) fn in_recovery(&self, cumulative: u64) -> bool {
+        !self.after_timeout && self.is_below_exit(cumulative)
+    }
+
+    /// Whether it is at or below the exit point, or what had been sent when T3-rtx expired: a loss there is no news.
+    #[inline]
+    pub(super) fn is_below_exit(&self, cumulative: u64) -> bool {
         self.recovery_exit.is_some_and(|exit| cumulative <= exit)
+    }
+
+    /// Nothing of a recovery is left.
+    pub(super) fn end_recovery(&mut self) {
+        self.recovery_exit = None;
+        self.after_timeout = false;
+        self.recovery = None;
+    }
+
+    /// Recovery begins, or T3-rtx has expired: what had been sent is below `exit`, of that `prior` bytes were in flight.
+    #[cold]
+    pub(super) fn begin_recovery(&mut self, config: &Config, exit: u64, prior: u64, by_timeout: bool) {
+        // A model says what may be in flight during recovery, too.
+        let model = self.controller.is_model();
+        let prr = !by_timeout && !model && config.congestion.reduction == Reduction::Prr;
+        let mss = u64::from(self.burst_unit);
+        self.recovery_exit = Some(exit);
+        self.after_timeout = by_timeout;
+        self.recovery = (prr || config.congestion.undo).then(|| {
+            Box::new(Recovery {
+                reducing: prr.then(|| Reducing::proportional(prior, mss, 1)),
+                doubt: config.congestion.undo.then(|| Doubt::new(exit)),
+            })
+        });
+    }
+
+    /// A SACK in a recovery: it told of so many bytes that had not been acknowledged; `first` is the first number not acknowledged, `next`
+    /// the first not sent. `safe`: the cumulative point moved, and nothing more was found lost.
+    #[inline(never)]
+    pub(super) fn step_recovery(&mut self, newly: u64, safe: bool, first: u64, next: u64) {
+        let below = self.is_below_exit(first);
+        let (pipe, ssthresh) = (self.flight, self.controller.ssthresh());
+        let Some(recovery) = &mut self.recovery else { return };
+        if !below {
+            if recovery.over(first, next) {
+                self.recovery = None;
+            }
+        } else if let Some(reducing) = recovery.reducing.as_mut().filter(|_| newly > 0) {
+            reducing.on_ack(newly, safe, pipe, ssthresh);
+        }
+    }
+
+    /// What may be in flight: cwnd, or what it is while it comes down.
+    #[inline]
+    fn window(&self) -> u64 {
+        let reducing = self.recovery.as_ref().and_then(|recovery| recovery.reducing.as_ref());
+        reducing.map_or_else(|| self.controller.window(), Reducing::window)
+    }
+
+    /// Everything that was sent again had arrived: the cut was needless (RFC 3708, 3; RFC 9438, 4.9).
+    #[cold]
+    pub(super) fn undo(&mut self) {
+        self.controller.undo();
+        self.end_recovery();
+        self.open_burst();
     }
 
     // rfc9260:6.1-21 rfc9260:6.3.3-1
@@ -459,6 +547,7 @@ impl Lane {
     /// Zero window probing does not affect the calculation of cwnd" (6.1 A).
     pub(super) fn decay(&mut self, cx: &Context) {
         let Some(last) = self.last_sent else { return };
+        self.controller.on_pause(cx.now.saturating_since(last));
         let rto = self.rto(cx).max(Duration::from_millis(1));
         let mut idle = (cx.now - last).as_nanos() / rto.as_nanos();
         // Thirty halvings reach any floor.

@@ -168,7 +168,7 @@ fn unknown_kinds() {
         "\"rfc9260\"",
         "\"rfc926O\"",
         "f.toml:20:10: engine: unknown sctp engine \"rfc926O\" (did you mean \"rfc9260\"?); allowed: kame-2006, \
-         kame-2006-bugs, linux-6.1, lksctp-2006, lksctp-2006-bugs, ns2-2.28, ns2-2.35, rfc2960, rfc9260, rfc9260-rack, \
+         kame-2006-bugs, linux-6.1, lksctp-2006, lksctp-2006-bugs, modern, ns2-2.28, ns2-2.35, rfc2960, rfc9260, rfc9260-rack, \
          sctplib-2001, sf2007, webrtc",
     );
     edit(
@@ -259,8 +259,8 @@ fn numbers_out_of_range() {
     );
     edit(
         "engine =",
-        "coupling = \"lia\"\noptions = { congestion_control = \"cubic\" }\nengine =",
-        "f.toml:21:34: congestion_control: \"cubic\" does not fit: `congestion_control` cubic goes with `coupling` independent or shared only, not with lia",
+        "coupling = \"lia\"\noptions = { congestion_control = \"bic\" }\nengine =",
+        "f.toml:21:34: congestion_control: \"bic\" does not fit: `congestion_control` bic goes with `coupling` independent or shared only, not with lia",
     );
 }
 

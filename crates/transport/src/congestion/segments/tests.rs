@@ -13,7 +13,7 @@ fn acked(bytes: u64) -> Acked {
 /// An ACK for a segment at `ms`, which took `rtt` milliseconds.
 fn timed(ms: u64, rtt: u64, una: u64, max: u64) -> Timing {
     let rtt = Duration::from_millis(rtt);
-    Timing { now: at(ms), rtt: Some(rtt), srtt: Some(rtt), una, max }
+    Timing { now: at(ms), rtt: Some(rtt), srtt: Some(rtt), una, max, ..Timing::default() }
 }
 
 /// Segments of 1000 bytes; what remembers needs nobody to look.
@@ -35,12 +35,14 @@ fn rules(algorithm: Algorithm) -> SegmentRules {
         needs_advance: false,
         backoff_keeps_ssthresh: false,
         idle_floor: None,
+        validation: false,
+        gentle_convergence: false,
     }
 }
 
 fn law(algorithm: Algorithm, cwnd: u64, ssthresh: u64) -> Segments {
     let window = WindowRules { initial_window: cwnd, initial_ssthresh: ssthresh, ..rules(algorithm).window };
-    Segments::new(&SegmentRules { window, ..rules(algorithm) })
+    Segments::new(&SegmentRules { window, ..rules(algorithm) }).unwrap()
 }
 
 const LOSS: Congestion = Congestion::FastRetransmit(Base::CWND);
@@ -206,7 +208,7 @@ fn vegas_leaves_slow_start_when_the_queue_grows() {
 #[test]
 fn hystart_leaves_slow_start_before_the_loss() {
     let run = |rtts: &[u64]| {
-        let mut c = Segments::new(&SegmentRules { hystart: true, ..rules(Algorithm::Reno) });
+        let mut c = Segments::new(&SegmentRules { hystart: true, ..rules(Algorithm::Reno) }).unwrap();
         let (mut sent, mut windows) = (0, Vec::new());
         for rtt in rtts {
             let window = c.base.window() / 1000;
@@ -249,7 +251,7 @@ fn the_window_grows_when_the_rules_let_it() {
         let strict = SegmentRules { needs_full_window: true, needs_advance: true, ..rules(algorithm) };
         let full = Acked { cumulative_advanced: true, flight_before: 10_000, ..acked(1000) };
         let grows = |acked: Acked| {
-            let mut c = Segments::new(&strict);
+            let mut c = Segments::new(&strict).unwrap();
             c.on_ack(acked, timed(100, 50, 0, 0));
             c.base.window() > 10_000
         };
@@ -283,7 +285,8 @@ fn timeouts_and_ssthresh() {
     assert_eq!((c.base.window(), c.base.ssthresh), (1000, 35_000), "held by the caller");
     c.on_congestion(timeout);
     assert_eq!((c.base.window(), c.base.ssthresh), (1000, 2000), "the floor");
-    let mut keeps = Segments::new(&SegmentRules { backoff_keeps_ssthresh: true, ..rules(Algorithm::Reno) });
+    let mut keeps =
+        Segments::new(&SegmentRules { backoff_keeps_ssthresh: true, ..rules(Algorithm::Reno) }).unwrap();
     keeps.on_congestion(timeout);
     keeps.on_congestion(timeout);
     assert_eq!((keeps.base.window(), keeps.base.ssthresh), (1000, 5000), "held by the rule");
@@ -291,7 +294,7 @@ fn timeouts_and_ssthresh() {
 
 #[test]
 fn an_idle_sender_decays_to_its_floor_and_another_lane_is_taken_in() {
-    let mut c = Segments::new(&SegmentRules { idle_floor: Some(4000), ..rules(Algorithm::Cubic) });
+    let mut c = Segments::new(&SegmentRules { idle_floor: Some(4000), ..rules(Algorithm::Cubic) }).unwrap();
     c.base.ssthresh = 5000;
     c.on_idle();
     assert_eq!((c.base.window(), c.base.ssthresh), (5000, 10_000), "ssthresh remembers the window");

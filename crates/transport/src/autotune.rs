@@ -1,4 +1,6 @@
 //! A receive buffer that grows with what the user reads in a round trip: Linux's way (`tcp_rcv_space_adjust` of Linux 6.1).
+//!
+//! Numbers grow with every byte that arrives in order: sequence numbers, or bytes that were handed over. The first is 1.
 
 use anabranch_base::{Duration, Instant};
 
@@ -8,13 +10,16 @@ const CUSHION: u64 = 16;
 const FIRST: u64 = 10;
 
 /// How fast the user reads, and how far the window is opened for it.
-#[derive(Debug)]
-pub(crate) struct Autotune {
+#[derive(Clone, Debug)]
+pub struct Autotune {
     /// The window does not go beyond.
     limit: u64,
     mss: u64,
-    /// Read in the round trip before.
+    /// The most that was read in a round trip.
     space: u64,
+    /// Read in the last one.
+    last: u64,
+    rounds: u64,
     /// Where the measurement began: sequence number and time.
     from: (u64, Instant),
     rtt: Option<Duration>,
@@ -23,13 +28,41 @@ pub(crate) struct Autotune {
 }
 
 impl Autotune {
-    pub(crate) fn new(limit: u64, mss: u64) -> Self {
+    /// A window that grows up to `limit` bytes, of packets of `mss`.
+    #[must_use]
+    pub fn new(limit: u64, mss: u64) -> Self {
         let mss = mss.max(1);
-        Self { limit, mss, space: FIRST * mss, from: (1, Instant::ZERO), rtt: None, mark: None }
+        Self {
+            limit,
+            mss,
+            space: FIRST * mss,
+            last: 0,
+            rounds: 0,
+            from: (1, Instant::ZERO),
+            rtt: None,
+            mark: None,
+        }
+    }
+
+    /// The round trip, where it is known otherwise.
+    pub fn set_round_trip(&mut self, rtt: Duration) {
+        self.rtt = Some(rtt);
+    }
+
+    /// Round trips looked at.
+    #[must_use]
+    pub fn rounds(&self) -> u64 {
+        self.rounds
+    }
+
+    /// A window that lets the peer send as much as was read in the last round trip, with room for a loss, bytes.
+    #[must_use]
+    pub fn needed(&self) -> u64 {
+        2 * self.last + CUSHION * self.mss
     }
 
     /// A full segment echoed a timestamp of this age: a round trip, with the weight of RFC 6298.
-    pub(crate) fn echoed(&mut self, age: Duration) {
+    pub fn echoed(&mut self, age: Duration) {
         self.rtt = Some(match self.rtt {
             None => age,
             Some(rtt) => Duration::from_nanos(rtt.as_nanos() - rtt.as_nanos() / 8 + age.as_nanos() / 8),
@@ -38,7 +71,7 @@ impl Autotune {
 
     /// Without timestamps: the peer cannot send more than a window in a round trip, so the time in which one comes is the
     /// longest that the round trip can be.
-    pub(crate) fn arrived(&mut self, now: Instant, next: u64, edge: u64) {
+    pub fn arrived(&mut self, now: Instant, next: u64, edge: u64) {
         match self.mark {
             Some((until, _)) if next < until => {}
             Some((_, since)) => {
@@ -51,13 +84,15 @@ impl Autotune {
     }
 
     /// The user has read up to the sequence number `read`: what the buffer shall be, where it is `buffer` now.
-    pub(crate) fn read(&mut self, now: Instant, read: u64, buffer: u64) -> u64 {
+    pub fn read(&mut self, now: Instant, read: u64, buffer: u64) -> u64 {
         let Some(rtt) = self.rtt else { return buffer };
         if now.saturating_since(self.from.1) < rtt {
             return buffer;
         }
         let copied = read.saturating_sub(self.from.0);
         self.from = (read, now);
+        self.last = copied;
+        self.rounds += 1;
         if copied <= self.space {
             return buffer;
         }

@@ -1,0 +1,75 @@
+//! What all associations of an endpoint together may have of buffers, beyond those that each begins with.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Bytes that receive windows may still grow by. Associations take from it and give back; who sees that little is left does with less.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    all: u64,
+    left: AtomicU64,
+}
+
+impl Budget {
+    pub(crate) fn new(bytes: u64) -> Arc<Self> {
+        Arc::new(Self { all: bytes, left: AtomicU64::new(bytes) })
+    }
+
+    /// Bytes that nobody has.
+    pub(crate) fn left(&self) -> u64 {
+        self.left.load(Ordering::Relaxed)
+    }
+
+    /// Whether less than a quarter is left: who does not need what he has gives back.
+    pub(crate) fn is_tight(&self) -> bool {
+        self.left() < self.all / 4
+    }
+}
+
+/// What one association has of it; given back when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Share {
+    budget: Arc<Budget>,
+    bytes: u64,
+}
+
+impl Share {
+    pub(crate) fn new(budget: &Arc<Budget>) -> Self {
+        Self { budget: Arc::clone(budget), bytes: 0 }
+    }
+
+    /// Asks for `bytes` in all, more or less than now; what there is.
+    pub(crate) fn resize(&mut self, bytes: u64) -> u64 {
+        let before = self.bytes;
+        let _ = self.budget.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+            let all = left.saturating_add(before);
+            self.bytes = bytes.min(all);
+            Some(all - self.bytes)
+        });
+        self.bytes
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.resize(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_never_exceed_what_there_is() {
+        let budget = Budget::new(100);
+        let (mut a, mut b) = (Share::new(&budget), Share::new(&budget));
+        assert_eq!((a.resize(60), b.resize(60)), (60, 40));
+        assert!(budget.is_tight());
+        assert_eq!((a.resize(10), b.resize(200)), (10, 90));
+        drop(b);
+        assert_eq!((budget.left(), budget.is_tight()), (90, false));
+        drop(a);
+        assert_eq!(budget.left(), 100);
+    }
+}

@@ -1,0 +1,316 @@
+//! The profile `modern` where a network or a peer means no good: no collapse below what the rules of RFC 9260 reach, no burst above the
+//! pacer's, nothing that panics.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
+
+use crate::common;
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use anabranch_base::{Duration, Instant, Rng};
+use anabranch_sctp::{AssociationId, Config, State, Stats};
+use anabranch_wire::Tsn;
+use anabranch_wire::chunk::sack;
+use common::script::Script;
+use common::{Logged, Pair, Side};
+
+const MESSAGE: usize = 1400;
+
+fn modern() -> Config {
+    Config::named("modern").unwrap()
+}
+
+fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+/// A user at A who always has something to send.
+struct Greedy {
+    pair: Pair,
+    id: AssociationId,
+    /// How much waits, bytes.
+    waits: usize,
+}
+
+/// A link of `rate` bit/s and `delay` each way from now on, before which `queue` bytes may wait; `lost`: what it loses besides.
+fn bottleneck(
+    pair: &mut Pair,
+    rate: u64,
+    delay: Duration,
+    queue: u64,
+    mut lost: impl FnMut(&Logged) -> bool + 'static,
+) {
+    let free = Rc::new([Cell::new(Instant::ZERO), Cell::new(Instant::ZERO)]);
+    let of_delay = Rc::clone(&free);
+    pair.drop_if(move |p| {
+        let waits = free[p.from as usize].get().saturating_since(p.at).as_nanos() / 1000 * rate / 8_000_000;
+        waits > queue || lost(p)
+    });
+    pair.delay_by(move |p| {
+        let free = &of_delay[p.from as usize];
+        let bits = 8 * (p.bytes.len() as u64 + 20);
+        let sent = free.get().max(p.at) + Duration::from_nanos(bits * 1_000_000_000 / rate);
+        free.set(sent);
+        sent + delay - p.at
+    });
+}
+
+/// Of the link there is before anything happens: a round trip.
+const QUEUE: u64 = 25_000;
+const RATE: u64 = 5_000_000;
+
+impl Greedy {
+    /// Over a link of so many bit/s and a delay each way.
+    fn new(config: &Config, rate: u64, delay: Duration) -> Self {
+        let (mut pair, id, _) = Pair::established(3, config);
+        bottleneck(&mut pair, rate, delay, QUEUE, |_| false);
+        Self { pair, id, waits: config.limits.send_buffer.min(50 * MESSAGE) }
+    }
+
+    fn stats(&self) -> Stats {
+        self.pair.a.view(self.id).unwrap().stats()
+    }
+
+    fn run(&mut self, time: Duration) {
+        let end = self.pair.now + time;
+        while self.pair.now < end {
+            while self.pair.a.view(self.id).is_some_and(|a| a.status().queued_bytes < self.waits) {
+                self.pair.send(Side::A, self.id, 0, &[1; MESSAGE]);
+            }
+            self.pair.run_for(ms(20).min(end - self.pair.now));
+        }
+        let z = self.pair.id_of(Side::Z);
+        self.pair.z.view(z).unwrap().audit().unwrap();
+        self.pair.a.view(self.id).unwrap().audit().unwrap();
+    }
+
+    /// MB that Z has.
+    fn delivered(&self) -> f64 {
+        (self.pair.received.len() * MESSAGE) as f64 / 1e6
+    }
+
+    /// Most packets with data that left at one instant.
+    fn burst(&self) -> usize {
+        let mut times: Vec<_> =
+            self.pair.log.iter().filter(|p| p.from == Side::A && p.has("DATA")).map(|p| p.at).collect();
+        times.sort_unstable();
+        times.chunk_by(|a, b| a == b).map(<[_]>::len).max().unwrap_or(0)
+    }
+}
+
+/// What `modern` and the rules of RFC 9260 with RACK deliver, MB, when `harm` comes after three seconds.
+fn both(seconds: u64, harm: impl Fn(&mut Pair)) -> (f64, f64, Greedy) {
+    let run = |config: &Config| {
+        let mut life = Greedy::new(config, RATE, ms(20));
+        life.run(Duration::from_secs(3));
+        life.pair.log.clear();
+        harm(&mut life.pair);
+        let before = life.delivered();
+        life.run(Duration::from_secs(seconds));
+        (life.delivered() - before, life)
+    };
+    let (reno, _) = run(&Config::rfc9260());
+    let (ours, life) = run(&modern());
+    (ours, reno, life)
+}
+
+/// More than a millisecond of the rate at twice the gain, and the bucket, never leaves at once.
+const MOST_AT_ONCE: usize = 16;
+
+#[test]
+fn a_rate_that_falls_a_thousandfold() {
+    let (ours, reno, life) = both(120, |pair| bottleneck(pair, RATE / 1000, ms(20), QUEUE, |_| false));
+    assert!(ours >= 0.9 * reno, "{ours} MB, Reno {reno}");
+    assert!(life.burst() <= MOST_AT_ONCE, "{}", life.burst());
+    assert_eq!(life.pair.a.view(life.id).unwrap().status().state, State::Established);
+}
+
+#[test]
+fn a_round_trip_that_jumps_by_ten_seconds() {
+    let (ours, reno, life) = both(90, |pair| {
+        bottleneck(pair, RATE, Duration::from_secs(5), QUEUE, |_| false);
+    });
+    assert!(ours >= 0.9 * reno, "{ours} MB, Reno {reno}");
+    assert!(life.burst() <= MOST_AT_ONCE, "{}", life.burst());
+    // And back.
+    let (ours, reno, _) = both(60, |pair| {
+        let start = pair.now;
+        pair.delay_by(
+            move |p| if p.at < start + Duration::from_secs(5) { Duration::from_secs(5) } else { ms(20) },
+        );
+    });
+    assert!(ours >= 0.9 * reno, "{ours} MB, Reno {reno}");
+}
+
+#[test]
+fn forty_percent_of_all_packets_lost() {
+    let (ours, reno, life) = both(200, |pair| {
+        let mut dice = Rng::stream(5, "loss", "rate");
+        bottleneck(pair, RATE, ms(20), QUEUE, move |_| dice.below(100) < 40);
+    });
+    assert!(ours >= 0.9 * reno, "{ours} MB, Reno {reno}");
+    assert!(life.burst() <= MOST_AT_ONCE, "{}", life.burst());
+}
+
+#[test]
+fn a_clock_that_steps() {
+    for step in [ms(300), Duration::from_secs(3600), Duration::from_secs(4_000_000)] {
+        let (ours, reno, life) = both(30, |pair| {
+            // Nothing is under way when it steps, or it would come before it was sent.
+            pair.drop_if(|_| true);
+            pair.run_for(ms(100));
+            pair.now += step;
+            let now = pair.now;
+            pair.a.handle_timeout(now);
+            pair.z.handle_timeout(now);
+            bottleneck(pair, RATE, ms(20), QUEUE, |_| false);
+        });
+        assert!(ours >= 0.9 * reno, "{step}: {ours} MB, Reno {reno}");
+        assert!(life.burst() <= MOST_AT_ONCE, "{step}: {}", life.burst());
+    }
+}
+
+/// Nothing arrives for three seconds: the window that was under way is lost. It is one loss, whatever is found out when.
+#[test]
+fn a_window_that_is_lost_whole_cuts_once() {
+    let (ours, reno, life) = both(20, |pair| {
+        let until = pair.now + Duration::from_secs(3);
+        bottleneck(pair, RATE, ms(20), QUEUE, move |p| p.at < until);
+    });
+    let stats = life.stats();
+    assert!(stats.timeouts >= 1, "{stats:?}");
+    assert!(ours >= 0.95 * reno, "{ours} MB, Reno {reno}");
+}
+
+/// A route changes and everything under way comes 60 ms late, behind what follows: RACK takes it for lost. When the duplicates are told
+/// the window comes back (RFC 3708; RFC 9438, 4.9.2).
+#[test]
+fn a_cut_that_was_needless_is_taken_back() {
+    let windows = |undo: bool| {
+        let config = modern().with(|c| {
+            c.congestion.undo = undo;
+            // A path without a queue: the window stops at what the user has.
+            c.limits.receive_window = 100_000;
+            c.limits.max_receive_window = 0;
+        });
+        let mut life = Greedy::new(&config, 1_000_000_000, ms(20));
+        life.run(Duration::from_secs(2));
+        let before = life.stats();
+        assert_eq!(before.retransmissions, 0);
+        let start = life.pair.now;
+        life.pair.delay_by(move |p| {
+            let late = p.from == Side::A && p.at < start + ms(8);
+            if late { ms(80) } else { ms(20) }
+        });
+        life.run(ms(600));
+        let after = life.stats();
+        assert!(after.congestion_events > before.congestion_events, "RACK was fooled");
+        assert!(after.retransmissions_spurious > 0);
+        (before.cwnd, before.ssthresh, after.cwnd, after.ssthresh)
+    };
+    let (cwnd, ssthresh, cwnd_after, ssthresh_after) = windows(true);
+    assert!(
+        cwnd_after >= cwnd && ssthresh_after >= ssthresh,
+        "{cwnd} {cwnd_after} {ssthresh} {ssthresh_after}"
+    );
+    let (_, ssthresh, _, ssthresh_after) = windows(false);
+    assert!(ssthresh_after < ssthresh);
+}
+
+/// A peer that acknowledges once for a batch, as one behind an operating system that hands over 64 packets: no Max.Burst keeps the rest
+/// back, and no burst leaves.
+#[test]
+fn a_peer_that_acknowledges_once_a_batch() {
+    let config = modern().with(|c| {
+        c.sack.every = 64;
+        c.sack.delay = ms(20);
+    });
+    let mut life = Greedy::new(&config, RATE, ms(20));
+    life.run(Duration::from_secs(10));
+    assert!(life.delivered() > 0.85 * RATE as f64 / 8e6 * 10.0, "{} MB", life.delivered());
+    assert!(life.burst() <= 2 * MOST_AT_ONCE, "{}", life.burst());
+}
+
+/// ACK splitting (Savage and others, 1999): as many acknowledgements as there are chunks open the window no further than one.
+#[test]
+fn split_acknowledgements_gain_nothing() {
+    let window = |every: u32| {
+        let mut script = Script::established(&modern());
+        let (a, first) = (script.a, script.tsn_a);
+        for _ in 0..400 {
+            script.pair.send(Side::A, a, 0, &[1; 100]);
+        }
+        script.pair.run_for(ms(50));
+        let last =
+            script.pair.log.iter().flat_map(|p| p.data().into_iter().map(|d| d.tsn.get())).max().unwrap();
+        let count = last.wrapping_sub(first) + 1;
+        assert!(count > 60, "{count} chunks have left");
+        for n in (0..count).filter(|n| (n + 1) % every == 0 || n + 1 == count) {
+            script.send(|out| sack::emit(out, Tsn::new(first.wrapping_add(n)), 1 << 20, &[], &[]));
+        }
+        script.pair.a.view(a).unwrap().stats().cwnd
+    };
+    let (one, split) = (window(u32::MAX), window(1));
+    assert!(split <= one, "{split} with a SACK for each chunk, {one} with one");
+}
+
+/// Optimistic acknowledgements of what never left end the association; those of what has left open the window no faster than honest ones.
+#[test]
+fn acknowledgements_of_what_was_never_sent() {
+    let mut script = Script::established(&modern());
+    let (a, first) = (script.a, script.tsn_a);
+    script.pair.send(Side::A, a, 0, &[1; 1000]);
+    script.pair.pump();
+    script.send(|out| sack::emit(out, Tsn::new(first.wrapping_add(100)), 1 << 20, &[], &[]));
+    assert!(script.closed().is_some());
+}
+
+/// A peer that tells of a huge window and never of the first chunk: what is kept for it is bounded by our buffers (docs/sctp.md), those that
+/// they may grow to.
+#[test]
+fn a_peer_that_lies_about_its_window() {
+    let config = modern().with(|c| {
+        c.limits.receive_window = 100_000;
+        c.limits.max_receive_window = 400_000;
+        c.limits.send_buffer = 50_000;
+        c.limits.max_send_buffer = 200_000;
+        c.limits.association_max_retrans = 1000;
+    });
+    let mut life = Greedy::new(&config, 1_000_000_000, ms(5));
+    life.pair.tamper(|from, bytes| {
+        // A SACK in front: type 3, its a_rwnd 8 bytes behind the chunk header's beginning.
+        if from == Side::Z && bytes.get(12) == Some(&3) {
+            bytes[20..24].copy_from_slice(&u32::MAX.to_be_bytes());
+        }
+    });
+    let mut first = None;
+    life.pair.drop_if(move |p| {
+        let tsns: Vec<u32> =
+            if p.from == Side::A { p.data().iter().map(|d| d.tsn.get()).collect() } else { vec![] };
+        let first = *first.get_or_insert_with(|| tsns.first().copied().unwrap_or_default());
+        !tsns.is_empty() && tsns.contains(&first)
+    });
+    let mut most = 0;
+    for _ in 0..100 {
+        life.run(ms(20));
+        most = most.max(life.stats().flight);
+    }
+    assert!(most <= 600_000 + 1500, "{most} bytes");
+}
+
+/// A window that opens and shuts as the peer pleases.
+#[test]
+fn a_window_that_flaps() {
+    let mut life = Greedy::new(&modern(), RATE, ms(10));
+    let mut dice = Rng::stream(9, "windows", "rate");
+    life.pair.tamper(move |from, bytes| {
+        if from == Side::Z && bytes.get(12) == Some(&3) {
+            let window = [0, 1, 1500, 1 << 16, u32::MAX][dice.below(5) as usize];
+            bytes[20..24].copy_from_slice(&window.to_be_bytes());
+        }
+    });
+    life.run(Duration::from_secs(10));
+    assert!(life.delivered() > 0.3, "{}", life.delivered());
+    assert!(life.burst() <= MOST_AT_ONCE, "{}", life.burst());
+}
