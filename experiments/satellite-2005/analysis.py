@@ -98,7 +98,10 @@ def headline(sweeps: Mapping[str, data.Cells]) -> Table:
     ]
     runs = min(len(cell.share) for cell in study.values())
     return Table(
-        "Study 002, Table 2: SCTP beside TCP", head, rows, note=f"{runs} runs of 1000 s a row, ± 95 %"
+        "Alamgir et al. (2005), Table 2: SCTP beside TCP",
+        head,
+        rows,
+        note=f"{runs} runs of 1000 s a row, ± 95 %",
     )
 
 

@@ -2,11 +2,11 @@
 
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from .claims import Claim, Explanation, Part
-from .plan import Plan, PlanError
+from .claims import CONSISTENCY, OWN, PUBLISHED, SORTS, Claim, Explanation, Part, Variant
+from .plan import Plan, PlanError, Sweep
 
 KINDS = {
     "N": "a printed number",
@@ -28,10 +28,12 @@ class Entry:
     kind: str
     expected: str
     tolerance: str
+    counts_as: str = PUBLISHED
+    """A key of `claims.SORTS`; arithmetic of printed numbers is `consistency` unless said otherwise, a claim of ours is `own`."""
 
 
-def load(path: Path, experiment: str | None = None) -> dict[str, Entry]:
-    """Reads a study's claims.toml; by identifier, in its order. `experiment` judges those that name none."""
+def load(path: Path, experiment: str | None = None, study: str = "") -> dict[str, Entry]:
+    """Reads a study's claims.toml; by identifier, in its order. `experiment` judges those that name none; `study` is its number."""
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -43,16 +45,26 @@ def load(path: Path, experiment: str | None = None) -> dict[str, Entry]:
         if experiment is not None:
             table.setdefault("experiment", experiment)
         where = f"{path.name}: claim {table.get('id', f'number {number}')}"
-        wanted = set(Entry.__dataclass_fields__)
-        if set(table) != wanted:
-            wrong = sorted(set(table) ^ wanted)
+        wanted = set(Entry.__dataclass_fields__) - {"counts_as"}
+        if set(table) - {"counts_as"} != wanted:
+            wrong = sorted((set(table) - {"counts_as"}) ^ wanted)
             raise PlanError(f"{where}: missing or unknown: {', '.join(wrong)}")
         if not set(table["kind"].split("/")) <= set(KINDS):
             raise PlanError(f"{where}: kind `{table['kind']}`; there are {', '.join(KINDS)}")
+        table.setdefault("counts_as", _sort(table, study))
+        if table["counts_as"] not in SORTS:
+            raise PlanError(f"{where}: counts_as `{table['counts_as']}`; there are {', '.join(SORTS)}")
         if table["id"] in entries:
             raise PlanError(f"{where}: it stands there twice")
         entries[table["id"]] = Entry(**table)
     return entries
+
+
+def _sort(table: Mapping[str, str], study: str) -> str:
+    """What a claim counts as that does not say so."""
+    if study == "own" or table["where"].startswith(("own", "beyond")):
+        return OWN
+    return CONSISTENCY if table["kind"] == "T" else PUBLISHED
 
 
 Judge = Callable[[str], Sequence[Part]]
@@ -62,8 +74,17 @@ Judge = Callable[[str], Sequence[Part]]
 class ClaimBuilder:
     """Makes the claims of one experiment: words from the catalogue, verdicts from its judges."""
 
-    def __init__(self, study: str, plan: Plan, entries: Mapping[str, Entry], others: Sequence[Plan] = ()):
+    def __init__(
+        self,
+        study: str,
+        plan: Plan,
+        entries: Mapping[str, Entry],
+        others: Sequence[Plan] = (),
+        *,
+        quick: bool = False,
+    ):
         self._study = study
+        self._quick = quick
         self._plan = plan
         self._entries = entries
         self._others = {other.name.rpartition("/")[2]: other for other in others}
@@ -75,14 +96,15 @@ class ClaimBuilder:
         *,
         engines: Sequence[str] | None = None,
         note: str = "",
-        explanation: Explanation | None = None,
+        explanation: Explanation | Sequence[Explanation] | None = None,
         evidence: Sequence[str] = (),
     ) -> Claim:
         """A claim with its verdict.
 
         `judge` is called with each engine of the plan (or of `engines`): the first one's parts are the verdict, the others stand
         beside it. A claim that no engine has a part in (arithmetic, a model) gives its parts directly. `explanation` says why it
-        does not hold and which sweeps tested that (`exp-17/recovery` is one of another experiment); it counts only when its parts hold.
+        does not hold and which sweeps tested that (`exp-17/recovery` is one of another experiment). It counts only when these sweeps are
+        one variant, and every part that fails holds in it by the same rule; otherwise it is told as what was tried.
         """
         if identifier not in self._entries:
             raise KeyError(f"no claim {identifier} in the claims.toml of study {self._study}")
@@ -96,10 +118,11 @@ class ClaimBuilder:
             engine = engines[0]
         else:
             parts, beside, engine = list(judge), {}, " and ".join(engines)
-        runs = [*evidence, *(explanation.runs if explanation else ())]
+        given = (explanation,) if isinstance(explanation, Explanation) else tuple(explanation or ())
+        explanations = tuple(replace(each, variant=self._variant(each.runs)) for each in given)
+        runs = list(dict.fromkeys([*evidence, *(run for each in given for run in each.runs)]))
         for run in runs:
-            experiment, _, sweep = run.rpartition("/")
-            self._others.get(experiment, self._plan).sweep(sweep)
+            self._sweep(run)
         return Claim(
             id=identifier,
             study=self._study,
@@ -112,10 +135,21 @@ class ClaimBuilder:
             parts=parts,
             note=note,
             evidence=runs,
-            explained=explanation is not None and explanation.holds,
-            explanation=explanation,
+            counts_as=entry.counts_as,
+            explanations=explanations,
             beside=beside,
+            quick=self._quick,
         )
+
+    def _sweep(self, run: str) -> Sweep:
+        experiment, _, sweep = run.rpartition("/")
+        return self._others.get(experiment, self._plan).sweep(sweep)
+
+    def _variant(self, runs: Sequence[str]) -> Variant | None:
+        """The variant that these sweeps are runs of; nothing when one is none, or when they are several."""
+        found = {self._sweep(run).variant for run in runs}
+        variant = found.pop() if len(found) == 1 else None
+        return None if variant is None else replace(variant, sweeps=tuple(runs))
 
 
 def missing(entries: Mapping[str, Entry], found: Iterable[Claim], experiments: Sequence[str]) -> list[str]:
@@ -123,6 +157,28 @@ def missing(entries: Mapping[str, Entry], found: Iterable[Claim], experiments: S
     judged = {claim.id for claim in found}
     return [
         entry.id for entry in entries.values() if entry.experiment in experiments and entry.id not in judged
+    ]
+
+
+def unjudged(entries: Mapping[str, Entry], study: str, found: Iterable[Claim]) -> list[Claim]:
+    """Claims of a study whose runs are not in this report: each without a part, and so not judged."""
+    judged = {claim.id for claim in found}
+    return [
+        Claim(
+            id=entry.id,
+            study=study,
+            where=entry.where,
+            statement=entry.statement,
+            kind=entry.kind,
+            tolerance=entry.tolerance,
+            engine="",
+            seeds=0,
+            parts=[],
+            counts_as=entry.counts_as,
+            note=f"Its experiment, {entry.experiment}, is not in this report.",
+        )
+        for entry in entries.values()
+        if entry.id not in judged
     ]
 
 

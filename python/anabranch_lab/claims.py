@@ -2,8 +2,9 @@
 
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,24 @@ from .stats import Estimate
 REPRODUCED = "reproduced"
 NOT_REPRODUCED = "not reproduced"
 EXPLAINED = "differs, explained"
+HOLDS = "holds"
+DOES_NOT_HOLD = "does not hold"
 NOT_JUDGED = "not judged"
-"""Too few seeds for at least one of its parts, as with --quick: neither good nor bad news."""
-VERDICTS = (REPRODUCED, NOT_REPRODUCED, EXPLAINED, NOT_JUDGED)
+"""Too few seeds for at least one of its parts, a part without its runs, or a quick look: neither good nor bad news."""
+VERDICTS = (REPRODUCED, EXPLAINED, NOT_REPRODUCED, HOLDS, DOES_NOT_HOLD, NOT_JUDGED)
+"""The first three are for what a publication measured, the next two for everything else: nothing else can be reproduced."""
+
+WORDS = {True: VERDICTS[:3], False: VERDICTS[3:5]}
+"""Verdicts on what was published, and on everything else, besides `NOT_JUDGED`."""
+
+PUBLISHED, CALIBRATED, CONSISTENCY, OWN = "published", "calibrated", "consistency", "own"
+SORTS = {
+    PUBLISHED: "published claims",
+    CALIBRATED: "calibrated: a parameter was fitted to the answer",
+    CONSISTENCY: "consistency: printed against printed",
+    OWN: "our own hypotheses",
+}
+"""What a claim counts as. Only a published one can be reproduced."""
 
 MIN_SEEDS = stats.LEAST
 """Fewer runs than this judge no number (a wide interval would make every claim true), except where the rule of a plan says by how few."""
@@ -36,6 +52,10 @@ class Part:
     """How many runs the measured value is a mean of."""
     judged: bool = True
     """False when there were too few runs to say whether it holds; then `holds` is false, and means nothing."""
+    rule: str = ""
+    """What it takes to hold, tolerance included: a variant that is to explain a difference is judged by the same rule."""
+    contrary: bool = False
+    """Whether the runs, however few, all point the other way: a quick look can tell that much."""
 
     @property
     def word(self) -> str:
@@ -45,20 +65,82 @@ class Part:
         return "holds" if self.holds else "fails"
 
 
+OPEN, ERRATUM, AS_PRINTED, PRINTED = "open", "erratum", "as printed", "printed"
+SAYS = {
+    OPEN: "the publication leaves it open",
+    ERRATUM: "a proven erratum of the publication",
+    AS_PRINTED: "the publication has it so, and the judged runs have not",
+    PRINTED: "the publication prints another value",
+}
+"""What a publication says of what a variant changes. A variant that changes what is printed explains nothing."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Runs that differ from those that are judged in one thing. Its plan declares it (`variant` of a sweep)."""
+
+    changes: str
+    """What is different."""
+    says: str
+    """A key of `SAYS`."""
+    paper: str
+    """What the publication says of it, in our words, with the place."""
+    sweeps: tuple[str, ...] = ()
+    """The sweeps of this one configuration."""
+
+    @property
+    def allowed(self) -> bool:
+        """Whether it leaves alone what is printed."""
+        return self.says != PRINTED
+
+
 @dataclass(frozen=True)
 class Explanation:
-    """Why a claim does not hold, tested: variant runs, and what they must show if the explanation is right."""
+    """Why a claim does not hold, tested by a variant; or what else was tried."""
 
     text: str
     runs: tuple[str, ...]
     """The sweeps that test it."""
     parts: tuple[Part, ...]
-    """It is the explanation only if every one of these holds."""
+    """Parts of the claim, judged again on the variant's runs by the same rules; others may stand with them."""
+    variant: Variant | None = None
+    """Nothing where the runs are no variant: then it is only something that was tried."""
 
-    @property
-    def holds(self) -> bool:
-        """Whether the variant runs bear it out."""
-        return bool(self.parts) and all(part.holds for part in self.parts)
+    def covers(self, part: Part) -> bool:
+        """Whether the same part, by the same rule, holds in the variant."""
+        return any(
+            each.at == part.at and each.rule == part.rule and each.judged and each.holds
+            for each in self.parts
+        )
+
+    def explains(self, parts: Sequence[Part]) -> bool:
+        """Whether every part that fails holds in a variant that changes nothing printed."""
+        failing = [part for part in parts if not part.holds]
+        return (
+            self.variant is not None
+            and self.variant.allowed
+            and bool(failing)
+            and all(self.covers(part) for part in failing)
+        )
+
+    def record(self, parts: Sequence[Part]) -> dict[str, Any]:
+        """The entry in claims.json."""
+        failing = [part for part in parts if not part.holds]
+        return {
+            "text": self.text,
+            "variant": None
+            if self.variant is None
+            else {
+                "sweep": list(self.variant.sweeps),
+                "changes": self.variant.changes,
+                "says": self.variant.says,
+                "paper": self.variant.paper,
+            },
+            "runs": list(self.runs),
+            "holds": self.explains(parts),
+            "not_covered": [part.at for part in failing if not self.covers(part)],
+            "parts": [asdict(part) for part in self.parts],
+        }
 
 
 @dataclass
@@ -74,44 +156,69 @@ class Claim:
     engine: str
     seeds: int
     parts: list[Part]
+    counts_as: str = PUBLISHED
+    """A key of `SORTS`."""
     note: str = ""
     evidence: list[str] = field(default_factory=list)
-    """The runs that test the explanation of a difference."""
-    explained: bool = False
-    explanation: Explanation | None = None
+    """The variant runs that were made for it."""
+    explanations: tuple[Explanation, ...] = ()
     """What was tried to explain a difference, whether or not it does."""
     beside: dict[str, list[Part]] = field(default_factory=dict)
     """The same with other engines: reported, not judged."""
+    quick: bool = False
+    """From a quick look: short runs, few points. What is no arithmetic has no verdict then."""
 
     @property
     def own(self) -> bool:
         """Whether it is a hypothesis of ours, and nobody's publication says it."""
-        return self.study == "own" or self.where.startswith("own")
+        return self.counts_as == OWN
 
     @property
     def tested(self) -> bool:
-        """Whether runs say why it does not hold; true of what holds, and of what nobody has judged."""
-        return self.verdict in (REPRODUCED, NOT_JUDGED) or bool(self.evidence)
+        """Whether runs were made to say why it does not hold; true of what holds, and of what nobody has judged."""
+        return self.verdict in (REPRODUCED, HOLDS, NOT_JUDGED) or bool(self.evidence)
+
+    @property
+    def explanation(self) -> Explanation | None:
+        """The one that explains the difference; nothing where none does."""
+        return next((each for each in self.explanations if each.explains(self.parts)), None)
+
+    @property
+    def tried(self) -> list[Explanation]:
+        """Explanations that do not bear."""
+        return [each for each in self.explanations if each is not self.explanation]
+
+    @property
+    def failing(self) -> list[Part]:
+        """Parts that were judged and do not hold."""
+        return [part for part in self.parts if part.judged and not part.holds]
+
+    @property
+    def contrary(self) -> list[Part]:
+        """Parts that point the other way, judged or not."""
+        return [part for part in self.parts if (part.contrary if not part.judged else not part.holds)]
 
     @property
     def verdict(self) -> str:
-        """Reproduced when every part holds; else explained only if runs were made that show why.
+        """Reproduced when every part holds; explained only when a variant shows every part that fails, by the same rules.
 
         One part that was not judged leaves the claim without judgement: the others come from the same few and short runs.
         """
-        if not self.parts:
-            raise ValueError(f"{self.id}: a claim without a part that was judged")
-        if self.explained and not self.evidence:
-            raise ValueError(f"{self.id}: an explanation needs the runs that test it")
-        if not all(part.judged for part in self.parts):
+        if not self.parts or not all(part.judged for part in self.parts):
             return NOT_JUDGED
-        if all(part.holds for part in self.parts):
+        if self.quick and self.counts_as != CONSISTENCY:
+            return NOT_JUDGED
+        whole = all(part.holds for part in self.parts)
+        if self.counts_as != PUBLISHED:
+            return HOLDS if whole else DOES_NOT_HOLD
+        if whole:
             return REPRODUCED
-        return EXPLAINED if self.explained else NOT_REPRODUCED
+        return NOT_REPRODUCED if self.explanation is None else EXPLAINED
 
     def record(self) -> dict[str, Any]:
         """The entry in claims.json."""
         one = len(self.parts) == 1
+        explanation = self.explanation
 
         def column(name: str) -> Any:
             values = {part.at: getattr(part, name) for part in self.parts}
@@ -123,6 +230,7 @@ class Claim:
             "where": self.where,
             "statement": self.statement,
             "kind": self.kind,
+            "counts_as": self.counts_as,
             "expected": column("expected"),
             "tolerance": self.tolerance,
             "measured": column("measured"),
@@ -133,14 +241,8 @@ class Claim:
             "note": self.note,
             "evidence": self.evidence,
             "parts": [asdict(part) for part in self.parts],
-            "explanation": None
-            if self.explanation is None
-            else {
-                "text": self.explanation.text,
-                "runs": list(self.explanation.runs),
-                "holds": self.explanation.holds,
-                "parts": [asdict(part) for part in self.explanation.parts],
-            },
+            "explanation": None if explanation is None else explanation.record(self.parts),
+            "tried": [each.record(self.parts) for each in self.tried],
             "beside": {
                 engine: {
                     "holds": all(part.holds for part in parts),
@@ -160,48 +262,75 @@ def number(
     `above` is for `+5/-3 %`: how far the measured value may lie above the printed one; `tolerance` is how far below.
     """
     over = tolerance if above is None else above
-    if measured.n < measured.least:
-        return _few(at, expected, measured)
     holds = measured.low - over <= expected <= measured.high + tolerance
     off = expected - measured.mean
-    return _part(at, expected, measured, holds, f"printed - measured = {off:+.3g}")
+    sides = (0.0, math.inf) if expected > 0 else (-math.inf, 0.0) if expected < 0 else (-math.inf, math.inf)
+    return _judge(
+        at,
+        expected,
+        measured,
+        holds,
+        f"{expected:.6g} -{tolerance:.6g} +{over:.6g}",
+        sides,
+        f"printed - measured = {off:+.3g}",
+    )
 
 
 def number_in(at: str, low: float, high: float, measured: Estimate) -> Part:
     """A printed range: the measured interval reaches into it."""
     holds = measured.low <= high and measured.high >= low
-    return _judge(at, f"{low:g} to {high:g}", measured, holds)
+    sides = (0.0 if low > 0 else -math.inf, 0.0 if high < 0 else math.inf)
+    return _judge(at, f"{low:g} to {high:g}", measured, holds, f"reaches {low:.6g} to {high:.6g}", sides)
 
 
 def within(at: str, low: float, high: float, measured: Estimate) -> Part:
     """A claim of order: the whole interval lies between two values."""
-    return _judge(at, f"within {low:g} to {high:g}", measured, measured.low >= low and measured.high <= high)
+    holds = measured.low >= low and measured.high <= high
+    sides = (0.0 if low > 0 else -math.inf, 0.0 if high < 0 else math.inf)
+    return _judge(
+        at, f"within {low:g} to {high:g}", measured, holds, f"within {low:.6g} to {high:.6g}", sides
+    )
 
 
 def above(at: str, threshold: float, measured: Estimate, what: str = "") -> Part:
     """A claim of order: the whole interval lies above the threshold."""
-    return _judge(at, what or f"> {threshold:g}", measured, measured.low > threshold)
+    sides = (threshold, math.inf)
+    return _judge(
+        at, what or f"> {threshold:g}", measured, measured.low > threshold, f"> {threshold:.6g}", sides
+    )
 
 
 def below(at: str, threshold: float, measured: Estimate, what: str = "") -> Part:
     """A claim of order: the whole interval lies below the threshold."""
-    return _judge(at, what or f"< {threshold:g}", measured, measured.high < threshold)
+    sides = (-math.inf, threshold)
+    return _judge(
+        at, what or f"< {threshold:g}", measured, measured.high < threshold, f"< {threshold:.6g}", sides
+    )
 
 
 def equal(at: str, difference: Estimate, margin: float) -> Part:
     """Two things are the same: the whole interval of their difference is smaller than a margin."""
     holds = -margin <= difference.low and difference.high <= margin
-    return _judge(at, f"difference within ±{margin:g}", difference, holds)
+    return _judge(at, f"difference within ±{margin:g}", difference, holds, f"within ±{margin:.6g}")
 
 
 def rank(at: str, curve: Curve, least: float) -> Part:
     """Spearman's rank correlation of the means with x: at least (or, negative, at most) so much."""
     measured = curve.rank()
-    if len(curve.seeds) < curve.least:
-        few = too_few(len(curve.seeds), curve.least)
-        return Part(at, _least(least), measured, None, False, few, len(curve.seeds), judged=False)
-    holds = measured >= least if least > 0 else measured <= least
-    return Part(at, _least(least), measured, None, holds, "rank correlation of the means", len(curve.seeds))
+    judged = len(curve.seeds) >= curve.least
+    text = _least(least)
+    return Part(
+        at,
+        text,
+        measured if math.isfinite(measured) else "not a number",
+        None,
+        judged and (measured >= least if least > 0 else measured <= least),
+        "rank correlation of the means" if judged else too_few(len(curve.seeds), curve.least),
+        len(curve.seeds),
+        judged,
+        text,
+        not measured * least > 0,
+    )
 
 
 def trend(at: str, curve: Curve, sign: int) -> Part:
@@ -214,7 +343,8 @@ def trend(at: str, curve: Curve, sign: int) -> Part:
 def flat(at: str, curve: Curve) -> Part:
     """No trend: 0 lies in the 95 % interval of the slope."""
     measured = curve.slope()
-    return _judge(at, "slope not different from 0", measured, measured.low <= 0 <= measured.high)
+    text = "slope not different from 0"
+    return _judge(at, text, measured, measured.low <= 0 <= measured.high, text)
 
 
 def ordered(at: str, names: Sequence[str], samples: Sequence[Sample]) -> list[Part]:
@@ -231,23 +361,40 @@ def sign_test(at: str, expected: str, differences: Sample) -> Part:
     n = len(differences.values)
     positive = sum(value > 0 for value in differences.values)
     chance = stats.sign_test(differences.values)
-    text = f"{positive} of {n} seeds, p = {chance:.2g}"
-    if n < differences.least:
-        return Part(at, expected, text, None, False, too_few(n, differences.least), n, judged=False)
-    return Part(at, expected, text, None, chance < 0.05, "", n)
+    judged = n >= differences.least
+    return Part(
+        at,
+        expected,
+        f"{positive} of {n} seeds, p = {chance:.2g}",
+        None,
+        judged and chance < 0.05,
+        "" if judged else too_few(n, differences.least),
+        n,
+        judged,
+        "sign test at 5 %",
+        all(value < 0 for value in differences.values),
+    )
 
 
-def share_above(at: str, threshold: float, successes: int, n: int) -> Part:
-    """At least so large a share of cases: the share measured is, with its 95 % interval beside it (Wilson)."""
+def share_above(at: str, threshold: float, successes: int, n: int, seeds: int | None = None) -> Part:
+    """At least so large a share of cases: the share measured is, with its 95 % interval beside it (Wilson).
+
+    `seeds`: how many runs the cases come from; too few judge nothing.
+    """
     low, high = stats.wilson(successes, n) if n else (0.0, 1.0)
     share = successes / n if n else 0.0
+    rule = f">= {threshold:g}"
+    if seeds is not None and seeds < MIN_SEEDS:
+        return Part(
+            at, rule, share, None, False, too_few(seeds), seeds, False, rule, n > 0 and successes == 0
+        )
     detail = f"{successes} of {n}, 95 %: {low:.3f} to {high:.3f}" if n else "nothing was counted"
-    return Part(at, f">= {threshold:g}", share, None, n > 0 and share >= threshold, detail)
+    return Part(at, rule, share, None, n > 0 and share >= threshold, detail, seeds, rule=rule)
 
 
 def exact(at: str, expected: Any, measured: Any) -> Part:
     """An order of packets, a count: equal or not."""
-    return Part(at, str(expected), str(measured), None, expected == measured)
+    return Part(at, str(expected), str(measured), None, expected == measured, rule=f"= {expected}")
 
 
 def certain(at: str, expected: float, measured: float, tolerance: float, above: float | None = None) -> Part:
@@ -258,13 +405,17 @@ def certain(at: str, expected: float, measured: float, tolerance: float, above: 
     over = tolerance if above is None else above
     holds = expected - tolerance <= measured <= expected + over
     found: float | str = measured if math.isfinite(measured) else "not a number"
-    return Part(at, expected, found, None, holds, f"printed - measured = {expected - measured:+.3g}")
+    rule = f"{expected:.6g} -{tolerance:.6g} +{over:.6g}"
+    return Part(
+        at, expected, found, None, holds, f"printed - measured = {expected - measured:+.3g}", rule=rule
+    )
 
 
 def arithmetic(at: str, printed: float, recomputed: float, tolerance: float) -> Part:
     """Two printed numbers that must agree with each other; nothing is measured."""
     holds = abs(printed - recomputed) <= tolerance
-    return Part(at, printed, recomputed, None, holds, f"printed - recomputed = {printed - recomputed:+.2f}")
+    detail = f"printed - recomputed = {printed - recomputed:+.2f}"
+    return Part(at, printed, recomputed, None, holds, detail, rule=f"{printed:.6g} ± {tolerance:.6g}")
 
 
 def condition(
@@ -272,8 +423,10 @@ def condition(
 ) -> Part:
     """Anything else, said in words. `seeds`, where it is taken from runs: too few judge nothing."""
     if seeds is not None and seeds < MIN_SEEDS:
-        return Part(at, expected, measured, None, False, too_few(seeds), seeds, judged=False)
-    return Part(at, expected, measured, None, holds, detail, seeds)
+        return Part(
+            at, expected, measured, None, False, too_few(seeds), seeds, False, expected, contrary=not holds
+        )
+    return Part(at, expected, measured, None, holds, detail, seeds, rule=expected)
 
 
 def too_few(seeds: int, least: int = MIN_SEEDS) -> str:
@@ -302,24 +455,46 @@ def write(claims: Sequence[Claim], path: Path) -> None:
 
 def count(claims: Sequence[Claim]) -> Mapping[str, int]:
     """How many claims got which verdict."""
-    return {verdict: sum(claim.verdict == verdict for claim in claims) for verdict in VERDICTS}
+    counted = Counter(claim.verdict for claim in claims)
+    return {verdict: counted[verdict] for verdict in VERDICTS}
 
 
-def _judge(at: str, expected: float | str, measured: Estimate, holds: bool) -> Part:
-    if measured.n < measured.least:
-        return _few(at, expected, measured)
-    return _part(at, expected, measured, holds, "")
+def totals(claims: Sequence[Claim]) -> dict[str, Mapping[str, int]]:
+    """The same by what claims count as; every sort, in order."""
+    return {sort: count([claim for claim in claims if claim.counts_as == sort]) for sort in SORTS}
 
 
-def _part(at: str, expected: float | str, measured: Estimate, holds: bool, detail: str) -> Part:
+def _judge(
+    at: str,
+    expected: float | str,
+    measured: Estimate,
+    holds: bool,
+    rule: str,
+    sides: tuple[float, float] = (-math.inf, math.inf),
+    detail: str = "",
+) -> Part:
+    """A part of a claim; `sides`: between them runs do not point the other way."""
     # A part whose measure does not exist (a division by 0) does not hold; NaN is not JSON either.
     mean = measured.mean if math.isfinite(measured.mean) else "not a number"
-    half = _finite(measured.half)
-    return Part(at, expected, mean, half, holds and isinstance(mean, float), detail, measured.n)
+    judged = measured.n >= measured.least
+    return Part(
+        at,
+        expected,
+        mean,
+        _finite(measured.half),
+        judged and holds and isinstance(mean, float),
+        detail if judged else too_few(measured.n, measured.least),
+        measured.n,
+        judged,
+        rule,
+        _contrary(measured, sides),
+    )
 
 
-def _few(at: str, expected: float | str, measured: Estimate) -> Part:
-    return replace(_part(at, expected, measured, False, too_few(measured.n, measured.least)), judged=False)
+def _contrary(measured: Estimate, sides: tuple[float, float]) -> bool:
+    """Whether the mean lies outside, by more than what one run differs from another."""
+    spread = measured.sd if measured.n > 1 and math.isfinite(measured.sd) else 0.0
+    return measured.mean + spread < sides[0] or measured.mean - spread > sides[1]
 
 
 def _least(least: float) -> str:

@@ -4,7 +4,7 @@ import argparse
 import contextlib
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,8 @@ from . import (
     campaign,
     catalogue,
     claims,
+    completions,
+    contrary,
     executors,
     experiment,
     folders,
@@ -114,6 +116,11 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument(
             "--strict", action="store_true", help="fail when a difference was not tested by variant runs"
         )
+        command.add_argument(
+            "--accept",
+            action="store_true",
+            help="with --quick: note the parts of claims that point the other way; another one is an error from then on",
+        )
     for command in (html, everything):
         command.add_argument(
             "--readme", action="store_true", help="write the findings into the READMEs of the experiments"
@@ -142,6 +149,8 @@ def _parser() -> argparse.ArgumentParser:
     sweep.add(commands)
     serve.add(commands)
     model.add(commands)
+    completions.add(commands)
+    completions.describe(parser, commands)
     return parser
 
 
@@ -280,6 +289,13 @@ def _draw(chosen: Sequence[Results], options: argparse.Namespace, console: Conso
         if options.readme:
             report.write_finding(results.plan.folder / "README.md", analysis.findings)
     path = pages.finish()
+    checkout = folders.checkout()
+    if options.readme and options.whole and checkout is not None:
+        report.write_totals(
+            checkout / "README.md",
+            pages.totals(),
+            _names(map(folders.study_of, (each.plan for each in chosen))),
+        )
     code = _verdicts(chosen, found, options, console)
     console.print(f"The report begins at {path}")
     return max(code, int(failed))
@@ -304,10 +320,15 @@ def _verdicts(
 ) -> int:
     """Writes claims.json and says what is wrong with it; 1 when a claim has no verdict."""
     path = _out(options, chosen[0].plan) / "claims.json"
-    claims.write(found, path)
-    counted = ", ".join(f"{number} {verdict}" for verdict, number in claims.count(found).items())
-    console.print(f"{len(found)} claims: {counted}. Written: {path}")
-    code = 0
+    mine = {study.folder: study for study in (folders.study_of(each.plan) for each in chosen)}
+    # What a part of the studies leaves out is told, not hidden.
+    out = [
+        claim for study in mine.values() for claim in catalogue.unjudged(study.claims, study.number, found)
+    ]
+    claims.write([*found, *out], path)
+    console.print(tables.totals([*found, *out], _names(mine.values())))
+    console.print(f"{len(found) + len(out)} claims, {len(found)} of them looked at here. Written: {path}")
+    code = _contrary(list(mine.values()), found, options, console) if options.quick else 0
     missing = _missing(chosen, found, options)
     if missing:
         console.print(f"[red]{len(missing)} claims have no verdict:[/] {', '.join(missing)}")
@@ -323,6 +344,35 @@ def _verdicts(
     if untested and not options.quick:
         console.print(f"not reproduced, and no variant run says why: {', '.join(untested)}")
         code = 1 if options.strict else code
+    return code
+
+
+def _names(studies: Iterable[folders.Study]) -> dict[str, str]:
+    """What studies are called, by their numbers; those of ours are one."""
+    return {study.number: "our own" if study.own else study.short for study in studies}
+
+
+def _contrary(
+    studies: Sequence[folders.Study],
+    found: Sequence[claims.Claim],
+    options: argparse.Namespace,
+    console: Console,
+) -> int:
+    """A quick look judges nothing, but sees parts that point the other way: 1 when one does that did not before."""
+    code = 0
+    for study in studies:
+        mine = [claim for claim in found if claim.id in study.claims]
+        if options.accept:
+            contrary.write(study, mine)
+        new = contrary.new(study, mine)
+        if new:
+            console.print(
+                f"[red]{study.name}: {len(new)} parts of claims point the other way[/] (accepted ones are in {contrary.FILE} of the study, "
+                "`--accept` adds these):"
+            )
+            for line in new:
+                console.print(f"  {line}", markup=False)
+            code = 1 if contrary.watched(study) else code
     return code
 
 

@@ -32,7 +32,9 @@ class Analysis:
 def claim_builder(results: Results, *others: Results) -> catalogue.ClaimBuilder:
     """What the judges of an experiment make their claims with; sweeps of the `others` may be evidence too."""
     study = folders.study_of(results.plan)
-    return catalogue.ClaimBuilder(study.number, results.plan, study.claims, [other.plan for other in others])
+    return catalogue.ClaimBuilder(
+        study.number, results.plan, study.claims, [other.plan for other in others], quick=results.quick
+    )
 
 
 def analyse(results: Results) -> Analysis:

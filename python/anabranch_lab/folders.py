@@ -1,7 +1,7 @@
 """Where experiments are: a folder with a plan, a study of several such folders, a checkout with many studies."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,10 @@ class Study:
     experiments: tuple[str, ...]
     """Their full names, such as `sf-sctp-2007/exp-04`."""
     claims: Mapping[str, catalogue.Entry]
+    about: Mapping[str, str] = field(default_factory=dict)
+    """The abstract: `question`, `method`."""
+    glossary: Mapping[str, str] = field(default_factory=dict)
+    """Words that its pages use."""
 
     @property
     def single(self) -> bool:
@@ -76,12 +80,23 @@ def study_at(folder: Path) -> Study:
             head.get("reference", ""),
             head.get("short", head.get("title", folder.name)),
             tuple(f"{folder.name}/{path.parent.name}" for path in sorted(folder.glob(f"*/{PLAN}"))),
-            catalogue.load(file),
+            catalogue.load(file, study=head.get("study", plan.OWN)),
+            head.get("about", {}),
+            head.get("glossary", {}),
         )
     one = load(folder)
-    claims = catalogue.load(file, one.name)
+    claims = catalogue.load(file, one.name, one.study)
     return Study(
-        one.name, folder, one.study, one.title, one.reference, one.short or one.title, (one.name,), claims
+        one.name,
+        folder,
+        one.study,
+        one.title,
+        one.reference,
+        one.short or one.title,
+        (one.name,),
+        claims,
+        one.about,
+        one.glossary,
     )
 
 
@@ -96,7 +111,8 @@ def load(folder: Path) -> plan.Plan:
     if study == folder:
         return plan.load(folder, folder.name)
     head = defaults(study)
-    head.pop("title", None)
+    for key in ("title", "about", "glossary"):
+        head.pop(key, None)
     return plan.load(folder, f"{study.name}/{folder.name}", head)
 
 

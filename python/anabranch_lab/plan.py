@@ -11,6 +11,7 @@ from typing import Any
 
 import tomli_w
 
+from .claims import SAYS, Variant
 from .sequential import Rule, parse
 
 
@@ -85,6 +86,9 @@ class Sweep:
     batch: tuple[str, ...] = ()
     """The last axes, if the points that differ only in them are made together and kept in one file: for many short runs."""
 
+    variant: Variant | None = None
+    """What it changes of what is judged, where it is there to explain a difference."""
+
     def points(self, quick: bool = False) -> Iterator[Point]:
         """Every cell of the grid, the last axis first."""
         base = read(self.scenario)
@@ -140,6 +144,10 @@ class Plan:
     """Authors and year of what it judges."""
     compares: bool = False
     """Whether it looks at what the other experiments of its study found, and so comes after them."""
+    about: Mapping[str, str] = field(default_factory=dict)
+    """The abstract, where the plan is a study by itself: `question`, `method`."""
+    glossary: Mapping[str, str] = field(default_factory=dict)
+    """Words that its pages use, where the plan is a study by itself."""
 
     def sweep(self, name: str) -> Sweep:
         """The sweep of that name."""
@@ -211,6 +219,8 @@ def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -
             "sweep",
             "compares",
             "sequential",
+            "about",
+            "glossary",
         },
         str(file),
     )
@@ -238,6 +248,7 @@ def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -
                 "sequential",
                 "quick",
                 "batch",
+                "variant",
             },
             where,
         )
@@ -276,6 +287,7 @@ def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -
                 quick=_quick(entry["quick"], f"quick of {where}") if "quick" in entry else quick,
                 sequential=rule,
                 judged=judged,
+                variant=_variant(entry["variant"], where) if "variant" in entry else None,
             )
         )
     names = [sweep.name for sweep in sweeps]
@@ -292,7 +304,20 @@ def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -
         engines=engines,
         short=document.get("short", ""),
         compares=document.get("compares", False),
+        about=document.get("about", {}),
+        glossary=document.get("glossary", {}),
     )
+
+
+def _variant(entry: Mapping[str, Any], where: str) -> Variant:
+    """What a sweep changes of what is judged, and what the publication says of that."""
+    _only(entry, {"changes", "says", "paper"}, f"variant of {where}")
+    missing = [key for key in ("changes", "says", "paper") if not entry.get(key)]
+    if missing:
+        raise PlanError(f"variant of {where}: `{missing[0]}` is missing")
+    if entry["says"] not in SAYS:
+        raise PlanError(f"variant of {where}: says `{entry['says']}`; there are {', '.join(SAYS)}")
+    return Variant(entry["changes"], entry["says"], entry["paper"])
 
 
 def _axis(key: str, entry: Mapping[str, Any]) -> Axis:

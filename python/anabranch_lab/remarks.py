@@ -1,4 +1,5 @@
-"""What to know before the figures of a sweep are read: flows that a receiver or an application held back, that did not end, that failed.
+"""What to know before the figures of a sweep are read: flows that a receiver or an application held back, that did not end, that failed,
+and those in which nothing was random.
 
 `anabranch simulate` marks them run by run (`notes` in docs/results.md); here they are gathered over the runs of a sweep.
 """
@@ -20,6 +21,7 @@ WORDS = {
     "outside-window": "over before the statistics",
     "receiver-limited": "receiver-limited",
     "application-limited": "application-limited",
+    "same-for-every-seed": "the same for every seed",
 }
 """Notes in words, the gravest first."""
 SHOWN = 8
@@ -82,12 +84,23 @@ def of_all(results: Results) -> list[Remark]:
 
 def by_point(results: Results, sweep: Sweep) -> dict[tuple[Any, ...], str]:
     """For points with remarks: all of them in words, by the values of the axes."""
-    found: dict[tuple[Any, ...], list[str]] = {}
+    flows: Counter[tuple[Any, ...]] = Counter()
+    found: dict[tuple[Any, ...], dict[str, list[str]]] = {}
     for cell in _cells(results, sweep):
+        flows[cell.place] += 1
         for note, runs in cell.notes.items():
             part = "" if runs == cell.runs else f" in {runs} of {cell.runs}"
-            found.setdefault(cell.place, []).append(f"{cell.flow} {WORDS.get(note, note)}{part}")
-    return {place: ", ".join(words) for place, words in found.items()}
+            found.setdefault(cell.place, {}).setdefault(f"{WORDS.get(note, note)}{part}", []).append(
+                cell.flow
+            )
+    # What holds for every one of several flows is said once.
+    return {
+        place: "; ".join(
+            f"{'all' if 1 < len(names) == flows[place] else ', '.join(names)} {word}"
+            for word, names in words.items()
+        )
+        for place, words in found.items()
+    }
 
 
 def in_a_sentence(remarks: Sequence[Remark]) -> str:
@@ -123,7 +136,24 @@ def _cells(results: Results, sweep: Sweep) -> list[_Cell]:
         cells[place] = (runs + row["runs"], notes)
         for note in (row["notes"] or "").split():
             notes[note] += row["runs"]
+    for row in _repeated(results, sweep, columns):
+        base = re.sub(r"-\d+$", "", row["name"])
+        flow = base if base in groups else row["name"]
+        cells[tuple(row[axis] for axis in axes), flow][1]["same-for-every-seed"] += row["seeds"]
     return [_Cell(place, flow, runs, notes) for (place, flow), (runs, notes) in cells.items()]
+
+
+def _repeated(results: Results, sweep: Sweep, columns: str) -> list[dict[str, Any]]:
+    """Flows of which several seeds measured exactly the same: an interval over them says nothing."""
+    return results.rows(
+        sweep.name,
+        "WITH flows AS (SELECT * FROM runs WHERE kind = 'flow'), "
+        f"different AS (SELECT name{columns}, count(*) AS runs FROM (SELECT DISTINCT * EXCLUDE (seed) FROM flows) "
+        f"GROUP BY name{columns}), "
+        f"seeds AS (SELECT name{columns}, count(DISTINCT seed) AS seeds FROM flows GROUP BY name{columns}) "
+        f"SELECT name{columns}, seeds FROM seeds JOIN different USING (name{columns}) "
+        "WHERE seeds > 1 AND runs = 1 ORDER BY ALL",
+    )
 
 
 def _where(sweep: Sweep, places: Sequence[tuple[Any, ...]], everywhere: Sequence[tuple[Any, ...]]) -> str:

@@ -5,7 +5,7 @@ import json
 import platform
 import re
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata, resources
@@ -25,18 +25,13 @@ from .tables import report_number
 
 CLASSES = {
     claims.REPRODUCED: "yes",
-    claims.NOT_REPRODUCED: "no",
+    claims.HOLDS: "yes",
     claims.EXPLAINED: "differs",
+    claims.NOT_REPRODUCED: "no",
+    claims.DOES_NOT_HOLD: "no",
     claims.NOT_JUDGED: "unjudged",
 }
 PART_CLASSES = {"holds": "yes", "fails": "no", claims.NOT_JUDGED: "unjudged"}
-OWN = {
-    claims.REPRODUCED: "holds",
-    claims.NOT_REPRODUCED: "does not hold",
-    claims.EXPLAINED: "differs, explained",
-    claims.NOT_JUDGED: "not judged",
-}
-"""Verdicts on hypotheses of ours: there is nothing that could be reproduced."""
 FRONT = 2
 """Figures of the first page."""
 LEAD = (
@@ -87,6 +82,10 @@ def write_page(folder: Path, results: Results, analysis: Analysis, names: Sequen
         results=results,
         plan=results.plan,
         tallies=tallies(analysis.claims),
+        about=study.about if study.single else {},
+        glossary=study.glossary if study.single else {},
+        engines=_engines([results]),
+        told=[],
         facts=facts([results]),
         quick=results.quick,
         remarks=noted,
@@ -155,7 +154,7 @@ class Pages:
         overview = []
         for place, study in enumerate(studies):
             mine = [name for name in study.experiments if name in self._pages]
-            found = [claim for name in mine for claim in self._pages[name].analysis.claims]
+            found = self._claims(study, mine)
             if not study.single:
                 around = [
                     studies[place + step] if 0 <= place + step < len(studies) else None for step in (-1, 1)
@@ -195,10 +194,23 @@ class Pages:
             sentences=sentences,
             figures=self._front(),
             entries=overview,
-            tallies=tallies([claim for page in self._pages.values() for claim in page.analysis.claims]),
+            tallies=tallies(self.totals()),
+            sorts=claims.SORTS,
+            verdicts=claims.VERDICTS,
+            table=[(study.short, claims.totals(self._claims(study))) for study in studies],
             facts=facts([page.results for page in self._pages.values()]),
             quick=any(page.results.quick for page in self._pages.values()),
         )
+
+    def _claims(self, study: Study, mine: Sequence[str] | None = None) -> list[claims.Claim]:
+        """Every claim of a study: those of experiments that are not in this report are not judged."""
+        names = [name for name in study.experiments if name in self._pages] if mine is None else mine
+        found = [claim for name in names for claim in self._pages[name].analysis.claims]
+        return [*found, *catalogue.unjudged(study.claims, study.number, found)]
+
+    def totals(self) -> list[claims.Claim]:
+        """Every claim of every study of the report."""
+        return [claim for study in self._studies.values() for claim in self._claims(study)]
 
     def _study(
         self,
@@ -208,8 +220,6 @@ class Pages:
         before: Link | None,
         after: Link | None,
     ) -> None:
-        whole = len(mine) == len(study.experiments)
-        wanted = [entry.experiment for entry in study.claims.values()]
         _write(
             self.folder / f"{study.name}.html",
             "study.html.j2",
@@ -222,7 +232,17 @@ class Pages:
             following=after,
             entries=[self._entry(name) for name in mine],
             claims=[(claim, address(name)) for name in mine for claim in self._pages[name].analysis.claims],
-            missing=catalogue.missing(study.claims, found, wanted) if whole else [],
+            missing=[claim for claim in found if not claim.parts],
+            about=study.about,
+            glossary=study.glossary,
+            engines=_engines([self._pages[name].results for name in mine]),
+            told=[
+                sentence
+                for name in mine
+                for analysis in [self._pages[name].analysis]
+                for sentence in [analysis.sentence or next(iter(analysis.findings), "")]
+                if sentence
+            ][:3],
             tallies=tallies(found),
             facts=facts([self._pages[name].results for name in mine]),
             quick=any(self._pages[name].results.quick for name in mine),
@@ -253,27 +273,48 @@ class Pages:
         return found
 
 
-def tallies(found: Iterable[claims.Claim]) -> list[tuple[str, list[tuple[str, int, str]]]]:
-    """How many claims got which verdict: those of publications and our own apart. Each verdict has its word, number and class."""
-    groups: dict[bool, list[claims.Claim]] = {False: [], True: []}
-    for claim in found:
-        groups[claim.own].append(claim)
-    told = []
-    for own, name in ((False, "published claims"), (True, "our own hypotheses")):
-        if groups[own]:
-            counted = claims.count(groups[own])
-            words = [
-                (verdict_word(verdict, own), number, CLASSES[verdict])
+def tallies(found: Sequence[claims.Claim]) -> list[tuple[str, list[tuple[str, int, str]]]]:
+    """How many claims got which verdict, by what they count as. Each verdict has its word, number and class."""
+    return [
+        (
+            claims.SORTS[sort],
+            [
+                (verdict, number, CLASSES[verdict])
                 for verdict, number in counted.items()
-                if number or verdict != claims.NOT_JUDGED
+                if number or verdict in claims.WORDS[sort == claims.PUBLISHED]
+            ],
+        )
+        for sort, counted in claims.totals(found).items()
+        if any(counted.values())
+    ]
+
+
+TOTALS = re.compile(r"(<!-- totals -->\n).*?(<!-- /totals -->)", re.DOTALL)
+
+
+def write_totals(path: Path, found: Sequence[claims.Claim], names: Mapping[str, str]) -> bool:
+    """Puts the totals between the marks of a README; False when it has no marks. `names`: what studies are called, by their numbers."""
+    if not path.is_file():
+        return False
+    before = path.read_text(encoding="utf-8")
+    rows = [["study", "kind", *claims.VERDICTS]]
+    for study in dict.fromkeys(claim.study for claim in found):
+        mine = [claim for claim in found if claim.study == study]
+        rows += [
+            [
+                names.get(study, study),
+                claims.SORTS[sort],
+                *(str(counted[verdict] or "") for verdict in claims.VERDICTS),
             ]
-            told.append((name, words))
-    return told
-
-
-def verdict_word(verdict: str, own: bool) -> str:
-    """What a verdict is called: a hypothesis of ours holds, a published claim is reproduced."""
-    return OWN[verdict] if own else verdict
+            for sort, counted in claims.totals(mine).items()
+            if any(counted.values())
+        ]
+    lines = ["| " + " | ".join(row) + " |\n" for row in rows]
+    lines.insert(1, "|" + "---|" * len(rows[0]) + "\n")
+    after, marks = TOTALS.subn(lambda match: match[1] + "".join(lines) + match[2], before)
+    if marks and after != before:
+        path.write_text(after, encoding="utf-8")
+    return bool(marks)
 
 
 def plural(number: int | str, noun: str) -> str:
@@ -291,7 +332,7 @@ def _write(path: Path, template: str, **values: Any) -> Path:
             held=claims.held,
             text=text,
             plural=plural,
-            word=verdict_word,
+            says=claims.SAYS,
             **values,
         )
     )
@@ -341,6 +382,11 @@ def write_finding(path: Path, findings: Sequence[str]) -> bool:
     if found and after != before:
         path.write_text(after, encoding="utf-8")
     return bool(found)
+
+
+def _engines(every: Sequence[Results]) -> str:
+    """The engines that plans compare, those that are judged first."""
+    return ", ".join(dict.fromkeys(engine for results in every for engine in results.plan.engines))
 
 
 def facts(every: Sequence[Results]) -> list[tuple[str, str]]:

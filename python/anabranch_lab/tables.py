@@ -1,6 +1,6 @@
 """What the commands print on a terminal."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.markup import escape
 from rich.table import Table as RichTable
@@ -13,8 +13,10 @@ from .schedule import Schedule
 
 STYLE = {
     judged.REPRODUCED: "green",
-    judged.NOT_REPRODUCED: "red",
+    judged.HOLDS: "green",
     judged.EXPLAINED: "yellow",
+    judged.NOT_REPRODUCED: "red",
+    judged.DOES_NOT_HOLD: "red",
     judged.NOT_JUDGED: "dim",
 }
 
@@ -74,6 +76,25 @@ def claims(title: str, found: Sequence[judged.Claim]) -> RichTable:
             )
         for engine, parts in claim.beside.items():
             table.add_row("", f"[dim]{escape(engine)}[/]", "", "", "", f"[dim]{judged.held(parts)}[/]", "")
+        table.add_section()
+    return table
+
+
+def totals(found: Sequence[judged.Claim], names: Mapping[str, str]) -> RichTable:
+    """How many claims got which verdict, by study and by what they count as; only what a publication measured can be reproduced.
+
+    `names`: what studies are called, by their numbers.
+    """
+    table = RichTable(title="Claims by kind")
+    for name in ("study", "kind", *judged.VERDICTS):
+        table.add_column(name, justify="left" if name in ("study", "kind") else "right")
+    studies = list(dict.fromkeys(claim.study for claim in found))
+    for study in (*studies, *(["all"] if len(studies) > 1 else [])):
+        mine = [claim for claim in found if study in ("all", claim.study)]
+        for sort, counted in judged.totals(mine).items():
+            if any(counted.values()):
+                cells = [str(counted[verdict]) if counted[verdict] else "" for verdict in judged.VERDICTS]
+                table.add_row(escape(names.get(study, study)), judged.SORTS[sort], *cells)
         table.add_section()
     return table
 

@@ -54,26 +54,27 @@ scenario = "../common/wire.toml"
 axes = ["p"]
 [[sweep]]
 name = "variant"
-about = "A longer queue."
+about = "A slower link."
 scenario = "../common/wire.toml"
 axes = ["p"]
 engines = ["ns2-2.28"]
-set = {{ "link.wire.queue.packets" = 30 }}
+set = {{ "link.wire.rate" = "300 kbit/s" }}
+variant = {{ changes = "the rate of the link", says = "SAYS", paper = "it has no rate" }}
 """
 
 ANALYSIS = '''
 """Judges."""
 from anabranch_lab import grid
-from anabranch_lab.claims import Explanation, above, number
+from anabranch_lab.claims import Explanation, above
 from anabranch_lab.experiment import Analysis, Figure, claim_builder
 from ..common import LINK
 
 def analyse(results):
     runs = results.grid("losses", {"utilisation": grid.of_link(LINK, "utilisation")})
     variant = results.grid("variant", {"utilisation": grid.of_link(LINK, "utilisation")})
-    def judge(engine):
-        return [number("p = 0.02", EXPECTED, runs.at("utilisation", engine=engine, p=0.02), 0.01)]
-    why = Explanation("why", ("variant",), (above("u", BAR, variant.at("utilisation", p=0.02)),))
+    def judge(engine, runs=runs):
+        return [above("p = 0.02", BAR, runs.at("utilisation", engine=engine, p=0.02))]
+    why = Explanation("why", ("variant",), tuple(judge("ns2-2.28", variant)))
     return Analysis([claim_builder(results).claim("C-NAME", judge, explanation=why)], findings=["found NAME"])
 '''
 
@@ -89,11 +90,11 @@ tolerance = "0.01"
 """
 
 
-def experiment_folder(study, name, expected="0.5", bar="0.0"):
+def experiment_folder(study, name, bar="0.8", says="open"):
     folder = study / name
     folder.mkdir()
-    (folder / "plan.toml").write_text(PLAN.format(name=name))
-    text = ANALYSIS.replace("EXPECTED", expected).replace("NAME", name).replace("BAR", bar)
+    (folder / "plan.toml").write_text(PLAN.format(name=name).replace("SAYS", says))
+    text = ANALYSIS.replace("NAME", name).replace("BAR", bar)
     (folder / "analysis.py").write_text(text)
     (folder / "README.md").write_text("# X\n\n<!-- finding -->\nold\n<!-- /finding -->\nrest\n")
 
@@ -111,6 +112,8 @@ def checkout(tmp_path, monkeypatch):
     (study / "claims.toml").write_text(
         CLAIM.format(id="C-exp-1", experiment="exp-1") + CLAIM.format(id="C-exp-2", experiment="exp-2")
     )
+    # Both claims fail, which a quick look sees too.
+    (study / "contrary.txt").write_text("C-exp-1: p = 0.02\nC-exp-2: p = 0.02\n")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -124,6 +127,7 @@ def found(checkout):
 
 
 def test_a_study_from_runs_to_pages(checkout, capsys):
+    (checkout / "README.md").write_text("# A\n<!-- totals -->\nold\n<!-- /totals -->\nrest\n")
     assert command("studies", "made-up", "--jobs", 2, "--readme") == 0
     output = capsys.readouterr().out
     # Both experiments ask for the same runs: (2 + 1) * 2 points with 30 seeds, made once.
@@ -135,9 +139,19 @@ def test_a_study_from_runs_to_pages(checkout, capsys):
     assert claim["evidence"] == ["variant"]
     assert list(claim["beside"]) == ["rfc9260"]
     assert len(claim["beside"]["rfc9260"]["parts"]) == 1
-    # The explanation of the other one does not hold.
+    explanation = claim["explanation"]
+    assert explanation["variant"] == {
+        "sweep": ["variant"], "changes": "the rate of the link", "says": "open", "paper": "it has no rate",
+    }  # fmt: skip
+    (part,) = explanation["parts"]
+    assert (part["at"], part["holds"], part["seeds"]) == ("p = 0.02", True, 30)
+    assert (part["rule"], part["expected"]) == (claim["parts"][0]["rule"], claim["parts"][0]["expected"])
+    assert (claim["tried"], explanation["not_covered"]) == ([], [])
+    # The explanation of the other one does not hold: it is told as what was tried.
     other = found(checkout)["C-exp-2"]
-    assert (other["verdict"], other["explanation"]["holds"]) == (claims.NOT_REPRODUCED, False)
+    assert (other["verdict"], other["explanation"]) == (claims.NOT_REPRODUCED, None)
+    assert other["tried"][0]["not_covered"] == ["p = 0.02"]
+    assert "published claims" in output
     report = checkout / "out" / "report"
     assert 'href="made-up.html"' in (report / "index.html").read_text()
     study = (report / "made-up.html").read_text()
@@ -145,6 +159,9 @@ def test_a_study_from_runs_to_pages(checkout, capsys):
     assert 'href="made-up/exp-2.html#C-exp-2"' in study
     assert "It is &lt; so." in study
     assert "../made-up.html" in (report / "made-up" / "exp-1.html").read_text()
+    totals = (checkout / "README.md").read_text()
+    assert "| A study | published claims |  | 1 | 1 |  |  |  |" in totals
+    assert totals.endswith("<!-- /totals -->\nrest\n")
     readme = checkout / "experiments" / "made-up" / "exp-1" / "README.md"
     assert readme.read_text() == "# X\n\n<!-- finding -->\n- found exp-1\n<!-- /finding -->\nrest\n"
 
@@ -155,11 +172,66 @@ def test_a_claim_without_a_verdict_is_an_error(checkout, capsys):
     assert command("run", "--study", "made-up", "--quick") == 0
     assert command("claims", "--study", "made-up", "--quick") == 1
     assert "1 claims have no verdict: C-forgotten" in capsys.readouterr().out
-    # One experiment alone answers for its own claims only.
+    # One experiment alone answers for its own claims only; the others are told as not judged.
     assert command("claims", "--study", "made-up", "--experiment", "exp-1", "--quick") == 0
-    assert list(found(checkout)) == ["C-exp-1"]
+    assert list(found(checkout)) == ["C-exp-1", "C-exp-2", "C-forgotten"]
+    assert [claim["verdict"] for claim in found(checkout).values()] == [claims.NOT_JUDGED] * 3
+    assert not found(checkout)["C-exp-2"]["parts"]
     assert command("claims", "made-up/exp-2", "--quick") == 0
-    assert list(found(checkout)) == ["C-exp-2"]
+    assert [name for name, claim in found(checkout).items() if claim["parts"]] == ["C-exp-2"]
+
+
+def test_a_quick_look_notices_a_sign_that_was_reversed(checkout, capsys):
+    study = checkout / "experiments" / "made-up"
+    experiment_1, experiment_2 = (study / name / "analysis.py" for name in ("exp-1", "exp-2"))
+    (study / "contrary.txt").write_text("")
+    for file in (experiment_1, experiment_2):
+        file.write_text(file.read_text().replace("0.8", "0.1").replace("2.0", "0.1"))
+    assert command("studies", "made-up", "--quick") == 0
+    assert "point the other way" not in capsys.readouterr().out
+    # Somebody confuses a sign, in a judge or in an engine.
+    experiment_1.write_text(
+        experiment_1.read_text().replace('runs.at("utilisation"', 'turned(runs, "utilisation"')
+    )
+    experiment_1.write_text(
+        experiment_1.read_text()
+        + "\ndef turned(runs, name, **at):\n    return (runs.sample(name, **at) * -1.0).estimate\n"
+    )
+    assert command("claims", "made-up", "--quick") == 1
+    assert "C-exp-1: p = 0.02" in capsys.readouterr().out
+    # What is known is no error, and another one still is.
+    assert command("claims", "made-up", "--quick", "--accept") == 0
+    assert command("claims", "made-up", "--quick") == 0
+    experiment_2.write_text(
+        experiment_2.read_text()
+        .replace("above(", "below(")
+        .replace("import Explanation, above", "import Explanation, below")
+    )
+    assert command("claims", "made-up", "--quick") == 1
+    assert "C-exp-2: p = 0.02" in capsys.readouterr().out
+    (study / "contrary.txt").write_text("")
+    assert command("claims", "made-up/exp-1", "--quick") == 1
+    # Where nothing was ever accepted it is told, and no error.
+    (study / "contrary.txt").unlink()
+    assert command("claims", "made-up/exp-1", "--quick") == 0
+    assert "C-exp-1: p = 0.02" in capsys.readouterr().out
+
+
+def test_a_variant_that_changes_what_is_printed_explains_nothing(checkout):
+    plan_1 = checkout / "experiments" / "made-up" / "exp-1" / "plan.toml"
+    plan_1.write_text(plan_1.read_text().replace('says = "open"', 'says = "printed"'))
+    assert command("run", "made-up/exp-1") == 0
+    assert command("claims", "made-up/exp-1") == 0
+    claim = found(checkout)["C-exp-1"]
+    assert claim["verdict"] == claims.NOT_REPRODUCED
+    assert (claim["tried"][0]["not_covered"], claim["tried"][0]["holds"]) == ([], False)
+    # Nor does a sweep that is no variant.
+    plan_1.write_text(
+        "\n".join(line for line in plan_1.read_text().splitlines() if "variant = {" not in line)
+    )
+    assert command("claims", "made-up/exp-1") == 0
+    assert found(checkout)["C-exp-1"]["tried"][0]["variant"] is None
+    assert found(checkout)["C-exp-1"]["verdict"] == claims.NOT_REPRODUCED
 
 
 def test_strict_wants_a_tested_explanation(checkout):
@@ -251,7 +323,7 @@ def test_an_analysis_that_fails_keeps_no_other_from_its_verdict(checkout, capsys
     output = capsys.readouterr()
     assert "made-up/exp-1: its analysis failed: ZeroDivisionError" in output.err
     assert "claims have no verdict: C-exp-1" in output.out
-    assert list(found(checkout)) == ["C-exp-2"]
+    assert [name for name, claim in found(checkout).items() if claim["parts"]] == ["C-exp-2"]
     assert (checkout / "out" / "report" / "made-up" / "exp-2.html").is_file()
 
 
@@ -274,4 +346,5 @@ def test_one_that_compares_comes_last_and_sees_what_the_others_found(checkout):
     for jobs in (1, 2):
         assert command("studies", "made-up", "--quick", "--jobs", jobs) == 0
         assert list(found(checkout)) == ["C-exp-1", "C-exp-2", "C-all"]
-        assert found(checkout)["C-all"]["verdict"] == claims.REPRODUCED
+        assert found(checkout)["C-all"]["verdict"] == claims.NOT_JUDGED
+        assert found(checkout)["C-all"]["parts"][0]["holds"]

@@ -66,12 +66,13 @@ def test_a_claim_with_a_part_that_was_not_judged_is_not_judged():
     assert (few.judged, few.word, good.word, bad.word) == (False, claims.NOT_JUDGED, "holds", "fails")
     # Neither a part that holds nor one that fails makes a verdict of few runs.
     for parts in ((few,), (few, good), (few, bad)):
-        found = claim(*parts, explained=True, evidence=["sweep"])
+        found = claim(*parts, evidence=["sweep"])
         assert found.verdict == claims.NOT_JUDGED
         assert found.tested
         assert claims.held(parts) == claims.NOT_JUDGED
     assert claims.count([claim(few), claim(good), claim(bad)]) == {
-        claims.REPRODUCED: 1, claims.NOT_REPRODUCED: 1, claims.EXPLAINED: 0, claims.NOT_JUDGED: 1,
+        **dict.fromkeys(claims.VERDICTS, 0),
+        claims.REPRODUCED: 1, claims.NOT_REPRODUCED: 1, claims.NOT_JUDGED: 1,
     }  # fmt: skip
     record = claim(few).record()
     assert record["verdict"] == claims.NOT_JUDGED
@@ -85,13 +86,84 @@ def test_words_about_few_runs_are_not_judged_either():
     assert claims.condition("", "x", "y", False).word == "fails"
 
 
-def test_an_explanation_needs_runs_and_cannot_reproduce():
-    bad = claims.exact("b", 1, 2)
-    assert claim(bad, explained=True, evidence=["sweep"]).verdict == claims.EXPLAINED
-    with pytest.raises(ValueError, match="needs the runs"):
-        _ = claim(bad, explained=True).verdict
-    with pytest.raises(ValueError, match="without a part"):
-        _ = claim().verdict
+def variant(*parts, says=claims.OPEN):
+    return claims.Explanation(
+        "why", ("sweep",), parts, claims.Variant("the jitter", says, "nothing", ("sweep",))
+    )
+
+
+def test_an_explanation_covers_every_part_that_fails_by_its_own_rule():
+    good = claims.number("a", 10.0, measured(10.0), 1.0)
+    first, second = (claims.number(at, 10.0, measured(12.0), 1.0) for at in ("b", "c"))
+    mended = {at: claims.number(at, 10.0, measured(10.4), 1.0) for at in ("b", "c")}
+
+    def verdict(*explanations):
+        return claim(good, first, second, explanations=explanations).verdict
+
+    assert verdict() == claims.NOT_REPRODUCED
+    assert verdict(variant(mended["b"], mended["c"])) == claims.EXPLAINED
+    # One part is missing; or two explanations would have to share the work.
+    assert verdict(variant(mended["b"])) == claims.NOT_REPRODUCED
+    assert verdict(variant(mended["b"]), variant(mended["c"])) == claims.NOT_REPRODUCED
+    # Another place, another tolerance, another number, another kind of test, too few seeds, a part that fails again.
+    for other in (
+        claims.number("c, in step", 10.0, measured(10.4), 1.0),
+        claims.number("c", 10.0, measured(10.4), 2.0),
+        claims.number("c", 10.4, measured(10.4), 1.0),
+        claims.within("c", 9.0, 11.0, measured(10.4)),
+        claims.condition("c", "10", "10.4", True),
+        claims.number("c", 10.0, measured(10.4, n=29), 1.0),
+        second,
+    ):
+        assert verdict(variant(mended["b"], other)) == claims.NOT_REPRODUCED
+    # Runs that are no variant, and a variant that changes what is printed.
+    assert verdict(claims.Explanation("why", ("sweep",), tuple(mended.values()))) == claims.NOT_REPRODUCED
+    assert verdict(variant(*mended.values(), says=claims.PRINTED)) == claims.NOT_REPRODUCED
+    assert verdict(variant(*mended.values(), says=claims.ERRATUM)) == claims.EXPLAINED
+    # What was tried and what explains stand side by side.
+    both = claim(good, first, second, explanations=(variant(first, second), variant(*mended.values())))
+    assert (both.verdict, len(both.tried)) == (claims.EXPLAINED, 1)
+    assert both.record()["explanation"]["holds"]
+    assert both.record()["tried"][0]["not_covered"] == ["b", "c"]
+    # It cannot make a claim better than it is.
+    assert claim(good, explanations=(variant(good),)).verdict == claims.REPRODUCED
+
+
+def test_only_what_was_published_can_be_reproduced():
+    good, bad = claims.exact("b", 2, 2), claims.exact("b", 1, 2)
+    for sort in (claims.OWN, claims.CALIBRATED, claims.CONSISTENCY):
+        assert claim(good, counts_as=sort).verdict == claims.HOLDS
+        assert claim(bad, counts_as=sort).verdict == claims.DOES_NOT_HOLD
+        explained = claim(bad, counts_as=sort, explanations=(variant(claims.exact("b", 1, 1)),))
+        assert explained.verdict == claims.DOES_NOT_HOLD
+    assert claim().verdict == claims.NOT_JUDGED
+    # A quick look judges arithmetic only.
+    assert claim(good, quick=True).verdict == claims.NOT_JUDGED
+    assert claim(good, quick=True, counts_as=claims.CONSISTENCY).verdict == claims.HOLDS
+    counted = claims.totals([claim(good), claim(bad), claim(bad, counts_as=claims.OWN)])
+    assert counted[claims.PUBLISHED][claims.REPRODUCED] == counted[claims.OWN][claims.DOES_NOT_HOLD] == 1
+    assert sum(counted[claims.CALIBRATED].values()) == 0
+
+
+def test_few_runs_tell_a_sign_that_is_reversed():
+    def few(mean, sd=0.1):
+        return Estimate(mean, 9.9, 2, sd)
+
+    assert claims.above("", 0.0, few(-1.0)).contrary
+    assert not claims.above("", 0.0, few(1.0)).contrary
+    # What one run differs from another is no sign.
+    assert not claims.above("", 0.0, few(-0.05)).contrary
+    assert claims.below("", 0.0, few(1.0)).contrary
+    assert not claims.below("", 0.0, few(-1.0)).contrary
+    assert claims.number("", 3.4, few(-1.0), 1.5).contrary
+    assert claims.number("", -0.5, few(0.5), 0.1).contrary
+    assert not claims.number("", 3.4, few(9.0), 1.5).contrary
+    assert claims.within("", 0.9, 1.1, few(-1.0)).contrary
+    assert not claims.within("", 0.0, 0.0, few(1.0)).contrary
+    found = claim(
+        claims.above("a", 0.0, few(-1.0)), claims.above("b", 0.0, few(1.0)), claims.exact("c", 1, 2)
+    )
+    assert [part.at for part in found.contrary] == ["a", "c"]
 
 
 def test_claims_json_has_every_field(tmp_path):

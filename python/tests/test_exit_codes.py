@@ -1,6 +1,8 @@
 """Exit codes of `anabranch-lab`, as docs/command-line.md lists them; crates/cli/tests/command_line.rs has those of `anabranch`."""
 
 import importlib.metadata
+import shutil
+import subprocess
 
 import pytest
 
@@ -49,3 +51,26 @@ def test_what_cannot_be_written_is_1(tmp_path, monkeypatch, capsys):
     error = capsys.readouterr().err
     assert error.startswith("anabranch-lab: ")
     assert error.count("\n") == 1
+
+
+COMMANDS = ("init", "run", "claims", "report", "list", "plan", "sweep", "serve", "model", "studies", "prune")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completions_know_every_command(shell, capsys):
+    assert cli.main(["completions", shell]) == 0
+    script = capsys.readouterr().out
+    for command in COMMANDS:
+        assert command in script
+    assert "--quick" in script or "-l quick" in script
+    if shutil.which(shell):
+        assert subprocess.run([shell, "-n"], input=script, text=True, check=False).returncode == 0
+
+
+def test_the_manual_page_has_every_command(tmp_path, capsys):
+    assert cli.main(["man", str(tmp_path / "new")]) == 0
+    page = (tmp_path / "new" / "anabranch-lab.1").read_text()
+    for command in COMMANDS:
+        assert f"anabranch\\-lab {command}" in page
+    assert cli.main(["man", str(tmp_path / "again")]) == 0
+    assert (tmp_path / "again" / "anabranch-lab.1").read_text() == page

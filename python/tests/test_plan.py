@@ -249,3 +249,26 @@ def test_a_batch_shares_its_scenario(tmp_path):
 def test_what_a_batch_cannot_be(tmp_path, more, problem):
     with pytest.raises(plan.PlanError, match=problem):
         made(tmp_path, LOSSES + f'[[sweep]]\nname = "s"\nabout = "a"\naxes = ["n", "position"]\n{more}\n')
+
+
+@pytest.mark.parametrize(
+    ("variant", "problem"),
+    [
+        ('{ changes = "x", says = "open" }', "`paper` is missing"),
+        ('{ changes = "", says = "open", paper = "x" }', "`changes` is missing"),
+        ('{ changes = "x", says = "perhaps", paper = "x" }', "says `perhaps`"),
+        ('{ changes = "x", says = "open", paper = "x", because = "y" }', "because"),
+    ],
+)
+def test_a_variant_says_what_it_changes_and_what_the_publication_says_of_it(tmp_path, variant, problem):
+    text = f'title = "X"\n[[sweep]]\nname = "a"\nabout = "b"\nvariant = {variant}\n'
+    (tmp_path / "plan.toml").write_text(text)
+    with pytest.raises(plan.PlanError, match=problem):
+        plan.load(tmp_path)
+
+
+def test_variants_of_one_configuration_are_equal(satellite):
+    assert satellite.sweep("study").variant is None
+    common = satellite.sweep("study-common").variant
+    assert (common.says, common.allowed) == ("open", True)
+    assert common != satellite.sweep("pba-once").variant

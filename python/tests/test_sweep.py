@@ -196,7 +196,24 @@ def test_flows_that_were_held_back_are_marked(here, capsys):
         sweep.planned(here / "small.toml", ("link.there.rate=2,20",), (), "1..2"), here / "out" / "results"
     )
     assert remarks.of_all(results) == [
-        remarks.Remark("sweep", "one", "not finished", 2, 4, "link.there.rate, Mbit/s = 2")
+        remarks.Remark("sweep", "one", "not finished", 2, 4, "link.there.rate, Mbit/s = 2"),
+        remarks.Remark("sweep", "one", "the same for every seed", 4, 4, ""),
     ]
-    assert remarks.in_a_sentence(remarks.of_all(results)) == "one not finished in 2 runs"
+    sentence = "one not finished in 2 runs; one the same for every seed in 4 runs"
+    assert remarks.in_a_sentence(remarks.of_all(results)) == sentence
     assert remarks.in_a_sentence([]) == ""
+
+
+def test_flows_in_which_nothing_is_random_are_marked(here, capsys):
+    # One loss rate draws from the seed, the other does not.
+    (here / "small.toml").write_text(
+        SCENARIO.replace("queue =", 'loss = { kind = "bernoulli", p = 0.0 }\nqueue =')
+    )
+    assert cli.main(["sweep", "small.toml", "--axis", "link.there.loss.p=0,0.05", "--seeds", "1..3"]) == 0
+    capsys.readouterr()
+    results = Results(
+        sweep.planned(here / "small.toml", ("link.there.loss.p=0,0.05",), (), "1..3"),
+        here / "out" / "results",
+    )
+    same = [each for each in remarks.of_all(results) if each.word == "the same for every seed"]
+    assert same == [remarks.Remark("sweep", "one", "the same for every seed", 3, 6, "link.there.loss.p = 0")]

@@ -29,6 +29,7 @@ def analyse(results: Results) -> Analysis:
     runs |= {
         "tcp-window": flows.Table(results, "whole-window"),
         "tcp-eager": flows.Table(results, "eager-probe"),
+        "two-subflows": flows.Table(results, "two-subflows"),
     }
     spreads = {protocol: spread(results, f"{protocol}-again") for protocol in NAMES}
     events = results.rows(

@@ -23,7 +23,7 @@ def claims(builder: ClaimBuilder, stacks: Mapping[str, Table], mistakes: Mapping
         lksctp_baseline(builder, lksctp),
         kame_initial(builder, kame),
         lksctp_initial(builder, lksctp),
-        *tables(builder, stacks),
+        *tables(builder),
     ]
 
 
@@ -165,20 +165,13 @@ def lksctp_initial(builder: ClaimBuilder, lksctp: Table) -> Claim:
     )
 
 
-def tables(builder: ClaimBuilder, stacks: Mapping[str, Table]) -> list[Claim]:
-    """H-TAB5 and H-TAB6."""
-    found = []
-    for identifier, name, run in (("H-TAB5", "KAME", 5), ("H-TAB6", "LKSCTP", 4)):
-        cells = {(place["bandwidth"], place["delay"]) for place, _ in stacks[name].where()}
-        found.append(
-            builder.claim(
-                identifier,
-                [
-                    exact("7 x 8 x 21 x 3", 3528, 7 * 8 * 21 * 3),
-                    exact("places of the grid that were run", 56, len(cells)),
-                    exact("flows of a stack", run * 1176, len(stacks[name]) // 2),
-                ],
-                note="The tables print 3527: one too few.",
-            )
+def tables(builder: ClaimBuilder) -> list[Claim]:
+    """H-TAB5 and H-TAB6: printed against computed."""
+    return [
+        builder.claim(
+            identifier,
+            [exact("7 x 8 x 21 x 3", 3527, 7 * 8 * 21 * 3)],
+            note="An erratum of the table: one too few.",
         )
-    return found
+        for identifier in ("H-TAB5", "H-TAB6")
+    ]

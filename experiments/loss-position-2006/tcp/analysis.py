@@ -12,7 +12,7 @@ def analyse(results: Results) -> Analysis:
     runs = flows.Table(results, "freebsd")
     some = flows.Table(results, "some-mistakes")
     linux = flows.Table(results, "linux")
-    counted = flows.Table(results, "bytes-counted")
+    counted, at_once = (flows.Table(results, name) for name in ("bytes-counted", "no-delayed-acks"))
     records = {
         point.at["place"]: pictures.recorded(results, "recorded", 1448, **point.at)
         for point, _ in results.points(results.plan.sweep("recorded"))
@@ -21,7 +21,9 @@ def analyse(results: Results) -> Analysis:
     clean = runs.at(stack="without mistakes", case="baseline", set="medium")
     low = {case: runs.at(stack="as it was", case=case, set="low") for case in judge.CASES}
     return Analysis(
-        claims=judge.claims(claim_builder(results), runs, some, linux, counted, records, races(results)),
+        claims=judge.claims(
+            claim_builder(results), runs, some, linux, counted, at_once, records, races(results)
+        ),
         figures=figures.all_figures(runs, records),
         tables=[
             pictures.ours(

@@ -1,6 +1,6 @@
 """The claims about TCP."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,7 @@ def claims(
     some: Table,
     linux: Table,
     counted: Table,
+    at_once: Table,
     records: Mapping[str, Record],
     races: Mapping[str, Races],
 ) -> list[Claim]:
@@ -44,10 +45,10 @@ def claims(
         inflight(builder, runs, races),
         limited_transmit(builder, runs, counted),
         minimum(builder, runs, some, records),
-        initial_window(builder, runs, some),
+        initial_window(builder, runs, some, at_once),
         order(builder, records["low, none lost"]),
         backed_off(builder, records["low, 12 lost"], records["low, 8 lost"]),
-        *tables(builder, runs),
+        *tables(builder),
         similar(builder, runs, linux),
     ]
 
@@ -64,11 +65,12 @@ def trip(display: str) -> float:
 
 
 def peaks(row: Row) -> list[int]:
-    """Positions that stand out: half again as long as a flow without a loss, and a tenth longer than both neighbours."""
+    """Positions that stand out: half again as long as a flow without a loss, and a tenth longer than both neighbours (20 has one)."""
     return [
         k
-        for k in range(2, 20)
-        if row[k].time > 1.5 * row[0].time and row[k].time > 1.1 * max(row[k - 1].time, row[k + 1].time)
+        for k in range(2, 21)
+        if row[k].time > 1.5 * row[0].time
+        and all(row[k].time > 1.1 * row[near].time for near in (k - 1, k + 1) if near in row.flows)
     ]
 
 
@@ -115,14 +117,11 @@ def medium(builder: ClaimBuilder, runs: Table, some: Table) -> Claim:
 
 def low(builder: ClaimBuilder, runs: Table, some: Table) -> Claim:
     """H-T-3."""
-    row = was(runs, "baseline", "low")
     clean = runs.at(stack="without mistakes", case="baseline", set="low")
-    heals = some.at(stack="recovers after a spurious timeout", case="baseline", display="low")
-    found = peaks(row)
-    return builder.claim(
-        "H-T-3",
-        [
-            exact("peaks", "12, 17", text(found)),
+
+    def parts(row: Row) -> list[Part]:
+        return [
+            exact("peaks", "12, 17", text(peaks(row))),
             exact(
                 "timer needed for a loss at 16 to 19",
                 "none",
@@ -130,20 +129,23 @@ def low(builder: ClaimBuilder, runs: Table, some: Table) -> Claim:
             ),
             condition("t(8) against t(0)", "less", f"{row.extra(8):+.0f} ms", row.extra(8) < 0),
             exact("peaks without the mistakes", "none", text(peaks(clean))),
-        ],
+        ]
+
+    return builder.claim(
+        "H-T-3",
+        parts(was(runs, "baseline", "low")),
         engines=FREEBSD,
         note="The report does not know the second mistake, so the quirk cannot be the same: it keeps the timer backed off after a "
-        "spurious timeout, and what a loss then costs depends on where the window stands.",
-        explanation=Explanation(
-            "It takes both mistakes to make a peak: the timeout of 7.1.1, and the timer of 7.1.2 that stays backed off. At which position "
-            "it stands is a matter of the mistake that the report could not find.",
-            runs=("some-mistakes",),
-            parts=(
-                condition("peaks with both mistakes", "some", text(found), bool(found)),
-                exact("peaks when it recovers from the first", "none", text(peaks(heals))),
-                exact("peaks without the mistakes", "none", text(peaks(clean))),
-            ),
-        ),
+        "spurious timeout, and what a loss then costs depends on where the window stands. Only with both mistakes is there a peak at all. "
+        f"A loss of the last packet, 20, takes {was(runs, 'baseline', 'low')[20].time / 1000:.1f} s here, of which the report says nothing.",
+        explanation=[
+            Explanation(
+                f"FreeBSD with only some of its mistakes: {stack}.",
+                runs=("some-mistakes",),
+                parts=tuple(parts(some.at(stack=stack, case="baseline", display="low"))),
+            )
+            for stack in ("recovers after a spurious timeout", "initial timeout of 3 s")
+        ],
     )
 
 
@@ -243,47 +245,42 @@ def limited_transmit(builder: ClaimBuilder, runs: Table, counted: Table) -> Clai
     def slower(plain: Row, off: Row) -> list[int]:
         return [k for k in plain if off[k].time > 1.05 * plain[k].time]
 
-    parts, quick = [], []
-    for display in ("medium", "high"):
-        parts.append(
+    def parts(row: Callable[[str, str], Row]) -> list[Part]:
+        return [
             exact(
                 f"{display}: more than 5 % slower",
                 "2-8",
-                text(slower(*(was(runs, case, display) for case in ("baseline", "no limited transmit")))),
+                text(slower(*(row(case, display) for case in ("baseline", "no limited transmit")))),
             )
-        )
-        found = slower(
-            *(counted.at(case=case, display=display) for case in ("baseline", "no limited transmit"))
-        )
-        quick.append(
-            condition(
-                f"{display}, bytes counted: more than 5 % slower",
-                "none from 9 on",
-                text(found),
-                max(found) < 9,
-            )
-        )
+            for display in ("medium", "high")
+        ]
+
     return builder.claim(
         "H-T-7",
-        parts,
+        parts(lambda case, display: was(runs, case, display)),
         engines=FREEBSD,
         explanation=Explanation(
-            "From which position on all data has left is a matter of how fast the window grows. When delayed acknowledgements count in "
-            "full (RFC 3465), all has left before 9 is missed.",
+            "From which position on all data has left is a matter of how fast the window grows: delayed acknowledgements count in full "
+            "(RFC 3465).",
             runs=("bytes-counted",),
-            parts=tuple(quick),
+            parts=tuple(parts(lambda case, display: counted.at(case=case, display=display))),
         ),
     )
 
 
 def minimum(builder: ClaimBuilder, runs: Table, some: Table, records: Mapping[str, Record]) -> Claim:
     """H-T-8."""
-    row = was(runs, "minimum RTO 1 s", "low")
     plain, raised = (was(runs, case, "medium") for case in ("baseline", "minimum RTO 1 s"))
-    parts = [
-        condition(f"low: {k}", "no peak", f"{row.extra(k):+.0f} ms", k not in peaks(row)) for k in (12, 17)
-    ]
-    parts.append(condition("low: 16", "fast retransmit", f"{row[16].timeouts} timeouts", 16 in row.fast()))
+
+    def at_low(row: Row) -> list[Part]:
+        parts = [
+            condition(f"low: {k}", "no peak", f"{row.extra(k):+.0f} ms", k not in peaks(row))
+            for k in (12, 17)
+        ]
+        fast = condition("low: 16", "fast retransmit", f"{row[16].timeouts} timeouts", 16 in row.fast())
+        return [*parts, fast]
+
+    parts = at_low(was(runs, "minimum RTO 1 s", "low"))
     for k in range(16, 20):
         record = records[f"medium, {k} lost"]
         fired = record.of("sender", "timeout")[0]["time"]
@@ -300,68 +297,60 @@ def minimum(builder: ClaimBuilder, runs: Table, some: Table, records: Mapping[st
         explanation=Explanation(
             "It is the quirk of window updates that costs 16 its fast retransmit at low.",
             runs=("some-mistakes",),
-            parts=(
-                condition(
-                    "low without window updates: 16",
-                    "fast retransmit",
-                    text(update.timed_out()),
-                    16 not in update.timed_out(),
-                ),
-                condition("medium", "grows as it should", "as judged", all(part.holds for part in parts[3:])),
-            ),
+            parts=tuple(at_low(update)),
         ),
     )
 
 
-def initial_window(builder: ClaimBuilder, runs: Table, some: Table) -> Claim:
+def initial_window(builder: ClaimBuilder, runs: Table, some: Table, at_once: Table) -> Claim:
     """H-T-9."""
-    heals = some.at(stack="recovers after a spurious timeout", case="initial window 1", display="low")
-    healed = peaks(heals)
-    parts: list[Part] = []
-    for display in ("medium", "high"):
-        plain, small = (was(runs, case, display) for case in ("baseline", "initial window 1"))
-        parts.append(
-            certain(
-                f"{display}: t(0), round trips more",
-                1.5,
-                (small[0].time - plain[0].time) / trip(display),
-                0.5,
+
+    def parts(row: Callable[[str, str], Row]) -> list[Part]:
+        found: list[Part] = []
+        for display in ("medium", "high"):
+            plain, small = (row(case, display) for case in ("baseline", "initial window 1"))
+            found.append(
+                certain(
+                    f"{display}: t(0), round trips more",
+                    1.5,
+                    (small[0].time - plain[0].time) / trip(display),
+                    0.5,
+                )
             )
+            slower = [k for k in plain if small[k].time > plain[k].time]
+            found.append(exact(f"{display}: slower", text(range(21)), text(slower)))
+        plain, small = (row(case, "low") for case in ("baseline", "initial window 1"))
+        mean = sum(small.times()) / sum(plain.times())
+        found.append(condition("low: mean time, share of the baseline's", "< 1", f"{mean:.2f}", mean < 1))
+        found.append(
+            exact("low: peaks at 12 and 17", "none", text([k for k in peaks(small) if k in (12, 17)]))
         )
-        # A lost SYN-ACK leaves one segment of either window; the last packet is free.
-        slower = [k for k in plain if small[k].time > plain[k].time]
-        parts.append(exact(f"{display}: slower", text(range(21)), text(slower)))
-    plain, small = (was(runs, case, "low") for case in ("baseline", "initial window 1"))
-    mean = sum(small.times()) / sum(plain.times())
-    parts.append(condition("low: mean time, share of the baseline's", "< 1", f"{mean:.2f}", mean < 1))
-    parts.append(exact("low: peaks at 12 and 17", "none", text([k for k in peaks(small) if k in (12, 17)])))
+        return found
+
     return builder.claim(
         "H-T-9",
-        parts,
+        parts(lambda case, display: was(runs, case, display)),
         engines=FREEBSD,
         note="A window of one segment waits for the client's delayed acknowledgement (100 ms in FreeBSD) besides: at medium that is "
-        "another round trip.",
-        explanation=Explanation(
-            "The delayed acknowledgement of the only segment is the rest; and the peak at low is the mistake of 7.1.2 again.",
-            runs=("freebsd", "some-mistakes"),
-            parts=(
-                exact("low, when it recovers after a spurious timeout: peaks", "none", text(healed)),
-                *(
-                    certain(
-                        f"{display}: t(0) less 100 ms, round trips more",
-                        1.5,
-                        (
-                            was(runs, "initial window 1", display)[0].time
-                            - was(runs, "baseline", display)[0].time
-                            - 100
+        "another round trip. A lost SYN-ACK leaves one segment of either window, and the last packet is free.",
+        explanation=[
+            Explanation(
+                "The client acknowledges every segment at once.",
+                runs=("no-delayed-acks",),
+                parts=tuple(parts(lambda case, display: at_once.at(case=case, display=display))),
+            ),
+            Explanation(
+                "The server recovers after a spurious timeout.",
+                runs=("some-mistakes",),
+                parts=tuple(
+                    parts(
+                        lambda case, display: some.at(
+                            stack="recovers after a spurious timeout", case=case, display=display
                         )
-                        / trip(display),
-                        0.5,
                     )
-                    for display in ("medium", "high")
                 ),
             ),
-        ),
+        ],
     )
 
 
@@ -416,23 +405,24 @@ def backed_off(builder: ClaimBuilder, twelfth: Record, eighth: Record) -> Claim:
             exact(f"{at}: what sends it again", "timeout", reason),
         ]
 
+    def told(record: Record) -> str:
+        wait, reason, base = lost_segment(record)
+        return (
+            "The mistake as it is modelled strikes at the first segment behind the spurious ones, which is 8, not at 12: there a loss waits "
+            f"{wait / base:.1f} first timeouts and is sent again by {reason}."
+        )
+
     return builder.claim(
         "H-F19",
         parts("12 lost", twelfth),
         engines=FREEBSD,
-        explanation=Explanation(
-            "The mistake as it is modelled strikes at the first segment behind the spurious ones, which is 8, not at 12. There a loss waits "
-            "as Fig. 19 shows it.",
-            runs=("recorded",),
-            parts=tuple(parts("8 lost", eighth)),
-        ),
+        note=told(eighth),
     )
 
 
-def tables(builder: ClaimBuilder, runs: Table) -> list[Claim]:
-    """H-TAB1 to H-TAB4: what the tables count."""
+def tables(builder: ClaimBuilder) -> list[Claim]:
+    """H-TAB1 to H-TAB4: what the tables count, printed against computed."""
     four, whole = 2 * 2 * 21 * 3, 10 * 11 * 21 * 3
-    cells = len({(place["bandwidth"], place["delay"]) for place, _ in runs.where()})
     return [
         builder.claim(
             "H-TAB1",
@@ -449,12 +439,8 @@ def tables(builder: ClaimBuilder, runs: Table) -> list[Claim]:
         ),
         builder.claim(
             "H-TAB3",
-            [
-                exact("7 x 8 x 21 x 3, each of five", 3528, 7 * 8 * 21 * 3),
-                exact("places of the grid that were run", 56, cells),
-                exact("flows of a stack", 5 * 1176, len(runs) // 2),
-            ],
-            note="The tables print 3527: one too few.",
+            [exact("7 x 8 x 21 x 3, each of five", 3527, 7 * 8 * 21 * 3)],
+            note="An erratum of the table: one too few.",
         ),
         builder.claim("H-TAB4", [exact("10 x 11 x 21 x 3, each of three", 6930, whole)]),
     ]

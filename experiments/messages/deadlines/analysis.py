@@ -34,7 +34,7 @@ def analyse(results: Results) -> Analysis:
             Entry(
                 "figure-deadlines",
                 "Frames that arrive in time, and what the bulk transfer pays",
-                "Means of 30 seeds and 95 % intervals. (a) one subflow for video and bulk, (b) two, (c) the bulk transfer of both.",
+                "Means and 95 % intervals. (a) one subflow for video and bulk, (b) two, (c) the bulk transfer of both.",
                 lambda: figure(runs),
             )
         ],

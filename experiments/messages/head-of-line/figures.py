@@ -27,20 +27,20 @@ def all_figures(runs: Ways) -> list[Entry]:
         Entry(
             "figure-head-of-line-p99",
             "99th percentile of the latency of a small message beside a bulk transfer",
-            "Means of 30 seeds and 95 % intervals, over the loss probability; a panel for each path.",
+            "Means and 95 % intervals, over the loss probability; a panel for each path.",
             lambda: figure(runs, "p99", "99 % take no longer, ms"),
         ),
         Entry(
             "figure-head-of-line-p50",
             "Median of the latency of a small message beside a bulk transfer",
-            "Means of 30 seeds and 95 % intervals, over the loss probability; a panel for each path.",
+            "Means and 95 % intervals, over the loss probability; a panel for each path.",
             lambda: figure(runs, "p50", "median, ms"),
             front=True,
         ),
         Entry(
             "figure-head-of-line-bulk",
             "What the bulk transfer gets beside the small messages",
-            "Means of 30 seeds and 95 % intervals, over the loss probability; a panel for each path.",
+            "Means and 95 % intervals, over the loss probability; a panel for each path.",
             lambda: figure(runs, "bulk", "Mbit/s", log=False),
         ),
     ]

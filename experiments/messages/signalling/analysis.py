@@ -38,7 +38,7 @@ def analyse(results: Results) -> Analysis:
             Entry(
                 f"figure-signalling-{name}",
                 title,
-                f"Means of 30 seeds and 95 % intervals, round trip {DRAWN_NETWORK}; a panel for each rate of all eight trunks together.",
+                f"Means and 95 % intervals, round trip {DRAWN_NETWORK}; a panel for each rate of all eight trunks together.",
                 lambda measure=measure, label=label: figure(runs, measure, label),
             )
             for name, measure, title, label in (

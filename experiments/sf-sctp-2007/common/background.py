@@ -1,8 +1,11 @@
 """Measures and figures of the experiments with background traffic (IX to XII)."""
 
+from collections.abc import Callable, Sequence
+
 from matplotlib.figure import Figure
 
 from anabranch_lab import grid, plots, series
+from anabranch_lab.claims import Explanation, Part
 from anabranch_lab.experiment import Figure as Entry
 from anabranch_lab.grid import Grid
 from anabranch_lab.results import Results
@@ -11,6 +14,21 @@ from .bottleneck import LINK, MTU
 
 KINDS = ("cbr", "square", "exponential", "pareto")
 """In the order of the experiments."""
+
+JITTER = ("spread",)
+"""The sweep of each of these experiments in which the receiving host takes up to 1 ms for a packet."""
+
+
+def in_step(
+    judge: Callable[[str, Grid], Sequence[Part]], spread: Grid, runs: Sequence[str] = JITTER
+) -> Explanation:
+    """What may make a difference in all of them: nothing in the baseline is random but what the background draws."""
+    return Explanation(
+        "Flows over links without anything random fall into step with the queue, and with background traffic of equal packets.",
+        runs=tuple(runs),
+        parts=tuple(judge("ns2-2.28", spread)),
+    )
+
 
 MEASURES = {
     # Percent of what the link can carry.

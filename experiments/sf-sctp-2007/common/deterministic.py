@@ -42,24 +42,15 @@ def measured(results: Results) -> Grid:
     return results.grid("subflows", MEASURES).joined(slow).joined(many)
 
 
-def between(told: str, runs: Grid, n: int, growth: str, engine: str, what: str = "") -> Part:
+def between(told: str, runs: Grid, n: int, growth: str, engine: str) -> Part:
     """Fast retransmits a packet between P_rr and P_low, as claims Z-XVI-6 and X-3 have it."""
     model = network(told, n, growth)
     return within(
-        f"{told}, n = {n}, Phi = {growth}{what}: fast retransmits",
+        f"{told}, n = {n}, Phi = {growth}: fast retransmits",
         p_rr(model),
         p_low(model),
         runs.at("fr", engine=engine, n=n, phi=growth),
     )
-
-
-def no_slow_start(both: dict[str, Grid]) -> list[Part]:
-    """What bears out that slow start after a fast retransmit lifts the rate above P_low, with Phi = n and small windows."""
-    return [
-        between(told, runs, n, "n", "ns2-2.28", " without slow start")
-        for told, runs in both.items()
-        for n in (12, 25)
-    ]
 
 
 def network(told: str, n: int = 1, growth: str = "1") -> Bottleneck:

@@ -200,29 +200,32 @@ def eight(builder: ClaimBuilder, runs: Grid, rates: Grid) -> Claim:
             )
         ]
 
-    others = tuple(
-        number(
-            f"SF-SCTP / shared, a = 0.9, {rate} Mbit/s",
-            8.0,
-            ratio(
-                *(
-                    rates.sample(name, engine="ns2-2.28", marked="0.9", rate=rate).values
-                    for name in ("sf", "shared")
-                )
+    others = [
+        Explanation(
+            f"The same with {rate} Mbit/s.",
+            runs=("rates",),
+            parts=(
+                number(
+                    "SF-SCTP / shared, a = 0.9",
+                    8.0,
+                    ratio(
+                        *(
+                            rates.sample(name, engine="ns2-2.28", marked="0.9", rate=rate).values
+                            for name in ("sf", "shared")
+                        )
+                    ),
+                    2.0,
+                ),
             ),
-            2.0,
         )
         for rate in rates.values("rate")
-    )
+    ]
     return builder.claim(
         "Z-I-3",
         judge,
-        note="The rates of Fig. 5.1 are lost; the bottleneck has 130 Mbit/s here.",
-        explanation=Explanation(
-            "The rate of the bottleneck is not printed, and the ratio depends on it.",
-            runs=("rates",),
-            parts=others,
-        ),
+        note="The rates of Fig. 5.1 are lost; the bottleneck has 130 Mbit/s here, which was chosen so that both classes lose as unequally as "
+        "the printed ratio needs.",
+        explanation=others,
     )
 
 

@@ -2,7 +2,7 @@
 
 from anabranch_lab import series
 from anabranch_lab.catalogue import ClaimBuilder
-from anabranch_lab.claims import Claim, Explanation, Part, above, number, rank, trend
+from anabranch_lab.claims import Claim, Explanation, Part, above, number, rank
 from anabranch_lab.experiment import Analysis, claim_builder
 from anabranch_lab.grid import Grid
 from anabranch_lab.results import Results
@@ -14,7 +14,9 @@ def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
     runs = results.grid("delays", bottleneck.MEASURES)
     spread = results.grid("spread", bottleneck.MEASURES)
-    seen = series.measure(results, "sampled", bottleneck.look)
+    seen, disturbed = (
+        series.measure(results, name, bottleneck.look) for name in ("sampled", "sampled-spread")
+    )
     trips = results.grid(
         "sampled",
         {
@@ -26,7 +28,10 @@ def analyse(results: Results) -> Analysis:
     engine = results.plan.engines[0]
     used = runs.curve("utilisation", over="delay", engine=engine, n=1)
     return Analysis(
-        claims=[share(claim_builder(results), trips), delays(claim_builder(results), runs, seen, spread)],
+        claims=[
+            share(claim_builder(results), trips),
+            delays(claim_builder(results), (runs, seen), (spread, disturbed)),
+        ],
         figures=[
             pictures.over_time(results, "figure-5-12", "Fig. 5.12: a bottleneck of 70 ms", 1140.0, 1200.0),
             pictures.over_axis(
@@ -60,10 +65,11 @@ def share(builder: ClaimBuilder, trips: Grid) -> Claim:
     )
 
 
-def delays(builder: ClaimBuilder, runs: Grid, seen: Grid, spread: Grid) -> Claim:
-    """Z-VII-2."""
+def delays(builder: ClaimBuilder, grids: tuple[Grid, Grid], variant: tuple[Grid, Grid]) -> Claim:
+    """Z-VII-2; summed up and sampled runs, as they are and with a spread."""
 
-    def judge(engine: str) -> list[Part]:
+    def judge(engine: str, grids: tuple[Grid, Grid] = grids) -> list[Part]:
+        runs, seen = grids
         parts = []
         for n in (1, 4):
             for name in ("utilisation", "drop_rate"):
@@ -79,18 +85,8 @@ def delays(builder: ClaimBuilder, runs: Grid, seen: Grid, spread: Grid) -> Claim
         judge,
         explanation=Explanation(
             "One flow over links without anything random falls into step with the queue: whether an overflow cuts its window once or "
-            "twice is the same all run long, and differs from delay to delay. With a spread of 1 ms in the receiving host the trend is clear; "
-            "only neighbours that lie within a point of each other still swap places, which a rank correlation of six means does not "
-            "forgive.",
-            runs=("spread",),
-            parts=tuple(
-                trend(
-                    f"{name} over the delay, n = {n}",
-                    spread.curve(name, over="delay", engine="ns2-2.28", n=n),
-                    -1,
-                )
-                for n in (1, 4)
-                for name in ("utilisation", "drop_rate")
-            ),
+            "twice is the same all run long, and differs from delay to delay.",
+            runs=("spread", "sampled-spread"),
+            parts=tuple(judge("ns2-2.28", variant)),
         ),
     )

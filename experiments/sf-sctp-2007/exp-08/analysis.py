@@ -1,31 +1,25 @@
 """Experiment VIII: from runs to verdicts, figures and a finding."""
 
-import math
-
 from matplotlib.figure import Figure
 
 from anabranch_lab import cycles, plots, series
 from anabranch_lab.catalogue import ClaimBuilder
 from anabranch_lab.claims import Claim, Explanation, Part, above, below, number, number_in
-from anabranch_lab.experiment import Analysis, claim_builder
+from anabranch_lab.experiment import Analysis, claim_builder, results_of
 from anabranch_lab.experiment import Figure as Entry
-from anabranch_lab.grid import Grid, Sample
+from anabranch_lab.grid import Grid
 from anabranch_lab.results import Results
-from anabranch_lab.stats import Estimate
 
 from ..common import bottleneck, pictures
 
 DEFAULTS = "ns-2's defaults"
 """The variant of the sweep `sensitivity` in which RED is as ns-2 has it."""
 
-PIPE = 125
-"""Packets of 1000 bytes on the way in the 100 ms of an empty round trip at 10 Mbit/s: at least so many are in flight."""
-
-FULL = PIPE + 100
-"""Those, and a full queue."""
-
-MODEL_CYCLE = 10.17
-"""Seconds of a cycle of one subflow under Drop-Tail (Eq. 4.53 with K = 1000 and M = 1500 bytes)."""
+MODEL_CYCLES = {"IV": 10.17, "V": 6.50, "VI": 13.0, "VII": 26.0}
+"""Seconds of a cycle of one subflow under Drop-Tail (Eq. 4.53 with K = 1000 and M = 1500 bytes): 100 packets, 10 Mbit/s, 20 ms; a queue of
+50; 20 Mbit/s; 70 ms."""
+PLACES = {"V": ("exp-05", {"queue": 50}), "VI": ("exp-06", {"rate": 20}), "VII": ("exp-07", {"delay": 70})}
+"""The experiments whose sampled runs are looked at besides those of IV, and at which point."""
 
 
 def analyse(results: Results) -> Analysis:
@@ -37,6 +31,10 @@ def analyse(results: Results) -> Analysis:
     seen = series.measure(results, "sampled", look)
     seen_varied = series.measure(results, "sampled-sensitivity", look)
     seen_droptail = series.measure(results, "sampled-droptail", look)
+    elsewhere = {
+        place: series.measure(results_of(results, folder), "sampled", look)
+        for place, (folder, _) in PLACES.items()
+    }
     claims = claim_builder(results)
     engine = results.plan.engines[0]
     used = runs.curve("utilisation", over="n", engine=engine)
@@ -51,7 +49,7 @@ def analyse(results: Results) -> Analysis:
             drops(claims, runs, droptail, varied),
             queue(claims, runs, seen),
             gain(claims, runs, droptail),
-            periodic(claims, seen, seen_droptail, seen_varied),
+            periodic(claims, seen, (seen_droptail, elsewhere), seen_varied),
         ],
         figures=[
             pictures.over_time(results, "figure-5-13", "Fig. 5.13: RED instead of Drop-Tail", 1170.0, 1200.0),
@@ -71,18 +69,22 @@ def analyse(results: Results) -> Analysis:
 
 
 def look(samples: series.Samples) -> dict[str, float]:
-    """Besides what every such experiment looks at: how periodic the window is."""
-    sender = samples.sender("sf")
-    values = [float(v) for v in sender.cwnd]
-    period, height = cycles.period(values, sender.interval, 5.0, 30.0)
-    return {**bottleneck.look(samples), "period": period, "height": height}
+    """Besides what every such experiment looks at: how periodic window, rate and queue are, and what a fall leaves of the aggregate."""
+    sender, link = samples.sender("sf"), samples.link(bottleneck.LINK)
+    found: dict[str, float] = {}
+    for name, values in (("", sender.cwnd), ("rate ", sender.rate), ("queue ", link.queue)):
+        period, height = cycles.period([float(v) for v in values], sender.interval, 5.0, 40.0)
+        found |= {f"{name}period": period, f"{name}height": height}
+    cuts = cycles.cuts(sender.cwnd, 0.1 * float(sender.cwnd.max()))
+    # Two of four subflows cut leave three quarters.
+    return {**bottleneck.look(samples), **found, "partial": float(sum(0.65 <= cut <= 0.85 for cut in cuts))}
 
 
 def utilisation(builder: ClaimBuilder, runs: Grid, recovery: Grid, varied: Grid) -> Claim:
     """Z-VIII-1."""
 
-    def judge(engine: str) -> list[Part]:
-        used = runs.curve("utilisation", over="n", engine=engine)
+    def judge(engine: str, runs: Grid = runs, **at: str) -> list[Part]:
+        used = runs.curve("utilisation", over="n", engine=engine, **at)
         return [
             number("n = 1, %", 73.3, used.at(1), 4.0),
             number("n = 12, %", 95.1, used.at(12), 4.0),
@@ -90,57 +92,49 @@ def utilisation(builder: ClaimBuilder, runs: Grid, recovery: Grid, varied: Grid)
         ]
 
     engine = "ns2-2.28"
-    gained = (
-        recovery.sample("utilisation", engine=engine, n=1) - runs.sample("utilisation", engine=engine, n=1)
-    ).estimate
-    one, twelve = (varied.sample("user_data", engine=engine, red=DEFAULTS, n=n) for n in (1, 12))
+    told = varied.curve("user_data", over="n", engine=engine, red=DEFAULTS)
     return builder.claim(
         "Z-VIII-1",
         judge,
-        note=f"A recovery point changes the utilisation of one subflow by {gained.text(2)} points.",
-        explanation=Explanation(
-            "The thesis prints thresholds and max_p of its RED queue and nothing else. With ns-2's own defaults for the rest (bytes count, "
-            "packets of 500 bytes are typical, larger ones are dropped more often), and with utilisation as user data (952 of 1000 "
-            "bytes), as in experiment IV, its numbers come out.",
-            runs=("sensitivity",),
-            parts=(
-                number("user data, n = 1, %", 73.3, one.estimate, 4.0),
-                number("user data, n = 12, %", 95.1, twelve.estimate, 4.0),
-                number("user data, rise, pp", 22.0, (twelve - one).estimate, 5.0),
+        note="With ns-2's own defaults for what is not printed user data (952 of 1000 bytes) take "
+        + " and ".join(f"{told.at(n).text(2)} % with n = {n}" for n in (1, 12))
+        + ".",
+        explanation=[
+            *(
+                Explanation(
+                    f"RED with {red}.", runs=("sensitivity",), parts=tuple(judge(engine, varied, red=red))
+                )
+                for red in varied.values("red")
             ),
-        ),
+            Explanation(
+                "Several halvings for each loss cost utilisation.",
+                runs=("recovery",),
+                parts=tuple(judge(engine, recovery)),
+            ),
+        ],
     )
 
 
 def drops(builder: ClaimBuilder, runs: Grid, droptail: Grid, varied: Grid) -> Claim:
     """Z-VIII-2."""
 
-    def judge(engine: str) -> list[Part]:
+    def judge(engine: str, runs: Grid = runs, **at: str) -> list[Part]:
         less = droptail.sample("drop_rate", engine=engine, n=12).over(
-            runs.sample("drop_rate", engine=engine, n=12)
+            runs.sample("drop_rate", engine=engine, n=12, **at)
         )
         return [number_in("Drop-Tail / RED, n = 12", 5.0, 20.0, less)]
-
-    def held(red: str) -> Sample:
-        """Packets of all 12 windows together at a tenth of Drop-Tail's drop rate, by Eq. 4.18 through what RED shows."""
-        drop_rate = varied.sample("drop_rate", engine="ns2-2.28", red=red, n=12)
-        lower = droptail.sample("drop_rate", engine="ns2-2.28", n=12) / 10.0
-        more = drop_rate / lower
-        return Sample(more.seeds, tuple(PIPE * math.sqrt(value) for value in more.values), more.least)
 
     return builder.claim(
         "Z-VIII-2",
         judge,
-        explanation=Explanation(
-            "It cannot be the loss rate of packets. Windows grow as 1 / sqrt(p) (Eq. 4.18). Here 12 subflows fill the link and the queue "
-            "that RED allows with the drop rate measured; at a tenth of Drop-Tail's rate they would need room for several times the "
-            "packets that link and the whole queue hold, whatever the parameters of RED.",
-            runs=("sensitivity",),
-            parts=tuple(
-                above(f"packets in flight that it takes, {red}", float(FULL), held(red).estimate)
-                for red in varied.values("red")
-            ),
-        ),
+        note="It can hardly be the loss rate of packets: windows grow as 1 / sqrt(p) (Eq. 4.18), and at a tenth of Drop-Tail's rate twelve "
+        "subflows need room for several times the packets that link and queue hold.",
+        explanation=[
+            Explanation(
+                f"RED with {red}.", runs=("sensitivity",), parts=tuple(judge("ns2-2.28", varied, red=red))
+            )
+            for red in varied.values("red")
+        ],
     )
 
 
@@ -154,6 +148,11 @@ def queue(builder: ClaimBuilder, runs: Grid, seen: Grid) -> Claim:
                 "regrowths in 30 s, n = 4",
                 1.0,
                 (seen.sample("regrowths", engine=engine, n=4) / (160 / 30)).estimate,
+            ),
+            above(
+                "falls of the aggregate to about three quarters (0.65 to 0.85) in 160 s, n = 4",
+                1.0,
+                seen.sample("partial", engine=engine, n=4).estimate,
             ),
         ]
 
@@ -177,46 +176,44 @@ def gain(builder: ClaimBuilder, runs: Grid, droptail: Grid) -> Claim:
     return builder.claim("Z-VIII-4", judge)
 
 
-def periodic(builder: ClaimBuilder, seen: Grid, droptail: Grid, varied: Grid) -> Claim:
+def periodic(
+    builder: ClaimBuilder, seen: Grid, droptail: tuple[Grid, dict[str, Grid]], varied: Grid
+) -> Claim:
     """Z-5x-1."""
+    fourth, elsewhere = droptail
 
-    def judge(engine: str) -> list[Part]:
-        regular, other = (
-            droptail.sample("height", engine=engine, n=1),
-            seen.sample("height", engine=engine, n=1),
-        )
-        return [
+    def judge(engine: str, under_red: Grid = seen, **at: str) -> list[Part]:
+        grids = {"IV": (fourth, {"n": 1})} | {
+            place: (grid, PLACES[place][1]) for place, grid in elsewhere.items()
+        }
+        parts = [
             number(
-                "Drop-Tail: period of the window, s",
-                MODEL_CYCLE,
-                droptail.at("period", engine=engine, n=1),
-                0.1 * MODEL_CYCLE,
-            ),
-            above("autocorrelation at the period: Drop-Tail minus RED", 0.0, (regular - other).estimate),
+                f"{place}, Drop-Tail: period of the {what}, s",
+                MODEL_CYCLES[place],
+                grid.at(measure, engine=engine, **where),
+                0.1 * MODEL_CYCLES[place],
+            )
+            for place, (grid, where) in grids.items()
+            for what, measure in (("window", "period"), ("rate", "rate period"), ("queue", "queue period"))
         ]
-
-    def less(name: str) -> Estimate:
-        under_red = varied.sample("height", engine="ns2-2.28", n=1, red=name)
-        return (droptail.sample("height", engine="ns2-2.28", n=1) - under_red).estimate
+        for what, measure in (("window", "height"), ("queue", "queue height")):
+            less = fourth.sample(measure, engine=engine, n=1) - under_red.sample(
+                measure, engine=engine, n=1, **at
+            )
+            parts.append(above(f"autocorrelation of the {what}: Drop-Tail minus RED", 0.0, less.estimate))
+        return parts
 
     return builder.claim(
         "Z-5x-1",
         judge,
-        note="Drop-Tail minus RED with other parameters: "
-        + ", ".join(f"{less(name).text(2)} ({name})" for name in varied.values("red"))
-        + ".",
-        explanation=Explanation(
-            "The thesis does not print which RED it had. With ns-2's own defaults, which also give its utilisation (Z-VIII-1), the window is "
-            "less periodic than under Drop-Tail.",
-            runs=("sampled-sensitivity",),
-            parts=(
-                above(
-                    f"autocorrelation at the period: Drop-Tail minus RED, {DEFAULTS}",
-                    0.0,
-                    less(DEFAULTS),
-                ),
-            ),
-        ),
+        explanation=[
+            Explanation(
+                f"RED with {red}.",
+                runs=("sampled-sensitivity",),
+                parts=tuple(judge("ns2-2.28", varied, red=red)),
+            )
+            for red in varied.values("red")
+        ],
     )
 
 

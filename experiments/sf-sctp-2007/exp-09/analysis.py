@@ -17,7 +17,7 @@ def analyse(results: Results) -> Analysis:
         for engine in results.plan.engines
     }
     return Analysis(
-        claims=[share(claim_builder(results), runs)],
+        claims=[share(claim_builder(results), runs, results.grid("spread", background.MEASURES))],
         figures=[
             background.over_time(
                 results, "cbr", "figure-5-20", "Fig. 5.20: beside constant traffic of 5 Mbit/s"
@@ -34,11 +34,11 @@ def analyse(results: Results) -> Analysis:
     )
 
 
-def share(builder: ClaimBuilder, runs: Grid) -> Claim:
+def share(builder: ClaimBuilder, runs: Grid, spread: Grid) -> Claim:
     """Z-IX-1."""
 
-    def judge(engine: str) -> list[Part]:
+    def judge(engine: str, runs: Grid = runs) -> list[Part]:
         taken = runs.curve("share", over="n", engine=engine, background="cbr")
         return [number("n = 1, %", 48.1, taken.at(1), 1.5), number("n = 4, %", 50.3, taken.at(4), 1.5)]
 
-    return builder.claim("Z-IX-1", judge)
+    return builder.claim("Z-IX-1", judge, explanation=background.in_step(judge, spread))

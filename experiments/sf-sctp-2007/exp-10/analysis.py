@@ -15,7 +15,7 @@ def analyse(results: Results) -> Analysis:
     engine = results.plan.engines[0]
     taken = runs.curve("share", over="n", engine=engine, background="square")
     return Analysis(
-        claims=[order(claim_builder(results), runs)],
+        claims=[order(claim_builder(results), runs, results.grid("spread", background.MEASURES))],
         figures=[
             background.over_time(
                 results, "square", "figure-5-21", "Fig. 5.21: beside a square wave of 8 Mbit/s"
@@ -29,10 +29,10 @@ def analyse(results: Results) -> Analysis:
     )
 
 
-def order(builder: ClaimBuilder, runs: Grid) -> Claim:
+def order(builder: ClaimBuilder, runs: Grid, spread: Grid) -> Claim:
     """Z-X-1."""
 
-    def judge(engine: str) -> list[Part]:
+    def judge(engine: str, runs: Grid = runs) -> list[Part]:
         def taken(n: int, kind: str = "square"):
             return runs.sample("share", engine=engine, n=n, background=kind)
 
@@ -44,4 +44,4 @@ def order(builder: ClaimBuilder, runs: Grid) -> Claim:
             below("beside CBR minus beside the square wave, n = 4, pp", 0.0, less[4]),
         ]
 
-    return builder.claim("Z-X-1", judge)
+    return builder.claim("Z-X-1", judge, explanation=background.in_step(judge, spread))

@@ -13,14 +13,15 @@ from ..common import background
 def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
     runs = results.grid("runs", background.MEASURES)
-    seen = series.measure(results, "sampled", look)
+    spread = results.grid("spread", background.MEASURES)
+    seen, disturbed = (series.measure(results, name, look) for name in ("sampled", "sampled-spread"))
     engine = results.plan.engines[0]
     taken = runs.curve("share", over="n", engine=engine, background="exponential")
     heights = {
         kind: seen.at("height", engine=engine, background=kind, n=1) for kind in ("cbr", "exponential")
     }
     return Analysis(
-        claims=[order(claim_builder(results), runs, seen)],
+        claims=[order(claim_builder(results), (runs, seen), (spread, disturbed))],
         figures=[
             background.over_time(
                 results, "exponential", "figure-5-22", "Fig. 5.22: beside exponential on/off traffic"
@@ -42,10 +43,11 @@ def look(samples: series.Samples) -> dict[str, float]:
     return {"height": cycles.period([float(v) for v in sender.cwnd], sender.interval, 3.0, 30.0)[1]}
 
 
-def order(builder: ClaimBuilder, runs: Grid, seen: Grid) -> Claim:
-    """Z-XI-1."""
+def order(builder: ClaimBuilder, grids: tuple[Grid, Grid], variant: tuple[Grid, Grid]) -> Claim:
+    """Z-XI-1; summed up and sampled runs, as they are and with a spread."""
 
-    def judge(engine: str) -> list[Part]:
+    def judge(engine: str, grids: tuple[Grid, Grid] = grids) -> list[Part]:
+        runs, seen = grids
         taken = [runs.sample("share", engine=engine, n=n, background="exponential") for n in (4, 2, 1)]
         steady, random = (
             seen.sample("height", engine=engine, n=1, background=kind) for kind in ("cbr", "exponential")
@@ -55,4 +57,8 @@ def order(builder: ClaimBuilder, runs: Grid, seen: Grid) -> Claim:
             above("autocorrelation: beside CBR minus here", 0.0, (steady - random).estimate),
         ]
 
-    return builder.claim("Z-XI-1", judge)
+    return builder.claim(
+        "Z-XI-1",
+        judge,
+        explanation=background.in_step(judge, variant, (*background.JITTER, "sampled-spread")),
+    )

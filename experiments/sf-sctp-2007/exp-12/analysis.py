@@ -1,5 +1,6 @@
 """Experiment XII: from runs to verdicts, figures and a finding."""
 
+import math
 import statistics
 
 from anabranch_lab.catalogue import ClaimBuilder
@@ -9,9 +10,7 @@ from anabranch_lab.claims import (
     Part,
     above,
     arithmetic,
-    condition,
     number,
-    share_above,
     sign_test,
     trend,
 )
@@ -31,16 +30,16 @@ EDGES = 360.0 / 10.0
 def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
     runs = results.grid("runs", background.MEASURES)
-    full, long = (results.grid(name, background.MEASURES) for name in ("full", "long"))
+    full, long, spread = (results.grid(name, background.MEASURES) for name in ("full", "long", "spread"))
     claims = claim_builder(results)
     engine = results.plan.engines[0]
     taken = runs.curve("share", over="n", engine=engine, background="pareto")
     return Analysis(
         claims=[
-            share(claims, runs, long),
-            compared(claims, runs, long),
-            drops(claims, runs),
-            edges(claims, runs, full),
+            share(claims, runs, spread, long),
+            compared(claims, runs, spread, long),
+            drops(claims, runs, spread),
+            edges(claims, runs, spread, full),
             offered(claims),
         ],
         figures=[
@@ -57,42 +56,35 @@ def analyse(results: Results) -> Analysis:
     )
 
 
-def share(builder: ClaimBuilder, runs: Grid, long: Grid) -> Claim:
+def share(builder: ClaimBuilder, runs: Grid, spread: Grid, long: Grid) -> Claim:
     """Z-XII-1."""
 
-    def judge(engine: str) -> list[Part]:
+    def judge(engine: str, runs: Grid = runs) -> list[Part]:
         taken = runs.curve("share", over="n", engine=engine, background="pareto")
         return [number("n = 1, %", 25.4, taken.at(1), 8.0), number("n = 4, %", 55.9, taken.at(4), 8.0)]
 
-    def single(n: int, printed: float) -> Part:
-        """Whether the printed value is one that a single run may give."""
+    def single(n: int) -> str:
+        """Where single runs lie."""
         values = long.sample("share", engine=THESIS, background="pareto", n=n).values
-        mean, spread = statistics.fmean(values), statistics.stdev(values)
-        low, high = mean - 1.96 * spread, mean + 1.96 * spread
-        return condition(
-            f"95 % of single runs of 800 s, n = {n}, %",
-            f"{printed:g} ± 8",
-            f"{low:.1f} to {high:.1f}",
-            low - 8.0 <= printed <= high + 8.0,
-        )
+        mean, spread = statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else math.nan
+        return f"{mean - 1.96 * spread:.1f} to {mean + 1.96 * spread:.1f} % (n = {n})"
 
     return builder.claim(
         "Z-XII-1",
         judge,
-        note="One run of a heavy tail says little: the interval is that of 30.",
-        explanation=Explanation(
-            "The printed values are from one run each. Pareto times of shape 1.5 have no variance: single runs of 800 s lie so far apart "
-            "that the printed values are among them.",
-            runs=("long",),
-            parts=(single(1, 25.4), single(4, 55.9)),
-        ),
+        note="The printed values are from one run each, and one run beside a heavy tail says little: 95 % of single runs as long as the "
+        f"thesis's lie within {single(1)} and {single(4)}.",
+        explanation=[
+            background.in_step(judge, spread),
+            Explanation("Runs as long as the thesis's.", runs=("long",), parts=tuple(judge(THESIS, long))),
+        ],
     )
 
 
-def compared(builder: ClaimBuilder, runs: Grid, long: Grid) -> Claim:
+def compared(builder: ClaimBuilder, runs: Grid, spread: Grid, long: Grid) -> Claim:
     """Z-XII-2."""
 
-    def judge(engine: str) -> list[Part]:
+    def judge(engine: str, runs: Grid = runs) -> list[Part]:
         def taken(n: int, kind: str):
             return runs.sample("share", engine=engine, n=n, background=kind)
 
@@ -111,26 +103,16 @@ def compared(builder: ClaimBuilder, runs: Grid, long: Grid) -> Claim:
     return builder.claim(
         "Z-XII-2",
         judge,
-        explanation=Explanation(
-            "The order is that of one run for each kind. Beside Pareto traffic a single run of 800 s is a draw from a wide distribution, and "
-            "the square wave, which is always the same, lies in its middle: one run puts Pareto last about as often as not.",
-            runs=("long",),
-            parts=(
-                share_above(
-                    "single runs beside Pareto traffic that take less than beside the square wave",
-                    0.25,
-                    sum(value < square for value in draws),
-                    len(draws),
-                ),
-            ),
-        ),
+        note="The thesis's order is that of one run for each kind. Of single runs of 800 s beside Pareto traffic "
+        f"{sum(value < square for value in draws)} of {len(draws)} take less than beside the square wave, which is always the same.",
+        explanation=background.in_step(judge, spread),
     )
 
 
-def drops(builder: ClaimBuilder, runs: Grid) -> Claim:
+def drops(builder: ClaimBuilder, runs: Grid, spread: Grid) -> Claim:
     """Z-XII-3."""
 
-    def judge(engine: str) -> list[Part]:
+    def judge(engine: str, runs: Grid = runs) -> list[Part]:
         return [
             trend(
                 f"drop rate over n, {kind}",
@@ -140,13 +122,13 @@ def drops(builder: ClaimBuilder, runs: Grid) -> Claim:
             for kind in background.KINDS
         ]
 
-    return builder.claim("Z-XII-3", judge)
+    return builder.claim("Z-XII-3", judge, explanation=background.in_step(judge, spread))
 
 
-def edges(builder: ClaimBuilder, runs: Grid, full: Grid) -> Claim:
+def edges(builder: ClaimBuilder, runs: Grid, spread: Grid, full: Grid) -> Claim:
     """Z-XII-4."""
 
-    def judge(engine: str) -> list[Part]:
+    def judge(engine: str, runs: Grid = runs) -> list[Part]:
         parts: list[Part] = []
         for kind in ("square", "exponential", "pareto"):
             timeouts = runs.sample("timeouts", engine=engine, n=1, background=kind) / EDGES
@@ -158,19 +140,14 @@ def edges(builder: ClaimBuilder, runs: Grid, full: Grid) -> Claim:
     return builder.claim(
         "Z-XII-4",
         judge,
-        explanation=Explanation(
-            "Bursts of 8 Mbit/s leave 2 to the subflow, and its retransmissions get through. Where bursts fill the link, 10 Mbit/s, "
-            "retransmissions are lost, too, and every on-edge ends in timeouts.",
-            runs=("full",),
-            parts=tuple(
-                above(
-                    f"timeouts per on-edge, bursts of 10 Mbit/s, {kind}",
-                    0.2,
-                    (full.sample("timeouts", engine=THESIS, n=1, background=kind) / EDGES).estimate,
-                )
-                for kind in ("square", "exponential", "pareto")
+        explanation=[
+            background.in_step(judge, spread),
+            Explanation(
+                "Bursts that fill the link, 10 Mbit/s: retransmissions are lost, too.",
+                runs=("full",),
+                parts=tuple(judge(THESIS, full)),
             ),
-        ),
+        ],
     )
 
 

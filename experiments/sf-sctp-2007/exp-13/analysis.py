@@ -31,21 +31,26 @@ def analyse(results: Results) -> Analysis:
         p: results.grid(f"p-{name}", MEASURES)
         for p, name in zip(LOSSES, ("1e-5", "1e-4", "1e-3"), strict=True)
     }
+    # At 1e-5 and 1e-4 a start near the model's mean window, and a few cycles, would make the model's answer of the model's start.
+    judged = runs | {
+        1e-5: results.grid("p-1e-5-long", MEASURES),
+        1e-4: results.grid("p-1e-4-long", MEASURES),
+    }
     claims = claim_builder(results)
     engine = results.plan.engines[0]
     return Analysis(
-        claims=[shares(claims, runs), root(claims, runs)],
+        claims=[shares(claims, judged, runs), root(claims, judged)],
         figures=[
             Entry(
                 "figure-5-26",
                 "Fig. 5.26: throughput of two subflows and of a single SCTP over the loss rate",
                 "Means and 95 % intervals; dotted lines are Eq. 4.14.",
-                lambda: figure_5_26(runs, results.plan.engines),
+                lambda: figure_5_26(judged, results.plan.engines),
             )
         ],
         findings=[
-            f"At p = 1e-4 two subflows get {times(runs[1e-4], engine, 1).text(2)}, {times(runs[1e-4], engine, 2).text(2)}, "
-            f"{times(runs[1e-4], engine, 4).text(2)} and {times(runs[1e-4], engine, 8).text(2)} times a single SCTP with "
+            f"At p = 1e-4 two subflows get {times(judged[1e-4], engine, 1).text(2)}, {times(judged[1e-4], engine, 2).text(2)}, "
+            f"{times(judged[1e-4], engine, 4).text(2)} and {times(judged[1e-4], engine, 8).text(2)} times a single SCTP with "
             f"Phi = 1, 2, 4 and 8 ({engine}); n / sqrt(Phi) is 2, 1.41, 1 and 0.71.",
         ],
     )
@@ -57,7 +62,7 @@ def times(runs: Grid, engine: str, phi: int) -> stats.Estimate:
     return both.over(single)
 
 
-def shares(builder: ClaimBuilder, runs: Runs) -> Claim:
+def shares(builder: ClaimBuilder, runs: Runs, short: Runs) -> Claim:
     """Z-XIII-1."""
 
     def judge(engine: str) -> list[Part]:
@@ -71,7 +76,14 @@ def shares(builder: ClaimBuilder, runs: Runs) -> Claim:
                 )
         return parts
 
-    return builder.claim("Z-XIII-1", judge)
+    engine = "ns2-2.28"
+    started = ", ".join(f"{times(short[1e-5], engine, phi).text(2)} (Phi = {phi})" for phi in PHI)
+    return builder.claim(
+        "Z-XIII-1",
+        judge,
+        note="At losses of 1e-5 and 1e-4 every subflow has at least twenty cycles, and slow start ends at the same window whatever Phi is. Runs "
+        f"of 480 s that start at the model's own mean window have, at 1e-5, {started}: that is what they were given.",
+    )
 
 
 def root(builder: ClaimBuilder, runs: Runs) -> Claim:

@@ -1,14 +1,17 @@
 """X-9: from runs to a verdict, a figure and a finding."""
 
+import itertools
+
 from matplotlib.figure import Figure
 
 from anabranch_lab import grid, plots
 from anabranch_lab.catalogue import ClaimBuilder
-from anabranch_lab.claims import Claim, Part, above
+from anabranch_lab.claims import Claim, Part, above, below
 from anabranch_lab.experiment import Analysis, claim_builder
 from anabranch_lab.experiment import Figure as Entry
-from anabranch_lab.grid import Grid
+from anabranch_lab.grid import Grid, Sample
 from anabranch_lab.results import Results
+from anabranch_lab.stats import Estimate
 
 MEASURES = {
     # Mbit/s.
@@ -47,22 +50,49 @@ def analyse(results: Results) -> Analysis:
 def memory_cost(builder: ClaimBuilder, runs: Grid, lossy: Grid) -> Claim:
     """X-9, at the memories that are scarce: less than what both paths hold (about 0.7 MB)."""
 
-    def gain(grid: Grid, engine: str, memory: int):
-        return (
-            grid.sample("fast", engine=engine, level=1, memory=memory)
-            - grid.sample("fast", engine=engine, level=0, memory=memory)
-        ).estimate
+    def got(grid: Grid, engine: str, level: int, memory: int, which: str = "fast") -> Sample:
+        return grid.sample(which, engine=engine, level=level, memory=memory)
+
+    def gain(grid: Grid, engine: str, memory: int) -> Estimate:
+        return (got(grid, engine, 1, memory) - got(grid, engine, 0, memory)).estimate
 
     def judge(engine: str) -> list[Part]:
-        return [
-            above(
-                f"fast subflow, own credit minus shared window, {memory} kB, Mbit/s",
-                0.0,
-                gain(runs, engine, memory),
+        scarce = [memory for memory in runs.values("memory") if memory < 700]
+        parts: list[Part] = []
+        for memory in scarce:
+            slow = got(runs, engine, 1, memory, "slow") - got(runs, engine, 0, memory, "slow") * 0.95
+            both = [
+                got(runs, engine, level, memory) + got(runs, engine, level, memory, "slow")
+                for level in (0, 1)
+            ]
+            parts += [
+                above(
+                    f"fast subflow, own credit minus shared window, {memory} kB, Mbit/s",
+                    0.0,
+                    gain(runs, engine, memory),
+                ),
+                above(
+                    f"slow subflow, own credit minus 0.95 times shared window, {memory} kB, Mbit/s",
+                    0.0,
+                    slow.estimate,
+                ),
+                above(
+                    f"both, own credit minus shared window, {memory} kB, Mbit/s",
+                    0.0,
+                    (both[1] - both[0]).estimate,
+                ),
+            ]
+        # Twice the memory does not buy what a credit gives.
+        for memory, twice in itertools.pairwise(scarce):
+            more = got(runs, engine, 0, twice) - got(runs, engine, 1, memory)
+            parts.append(
+                below(
+                    f"fast subflow, shared window of {twice} kB minus own credit in {memory} kB, Mbit/s",
+                    0.0,
+                    more.estimate,
+                )
             )
-            for memory in runs.values("memory")
-            if memory < 700
-        ]
+        return parts
 
     note = "With ten times the losses on the slow path: " + ", ".join(
         f"{gain(lossy, ENGINE, memory).text(3)} Mbit/s at {memory} kB" for memory in lossy.values("memory")

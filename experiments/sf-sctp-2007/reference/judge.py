@@ -29,6 +29,7 @@ def agrees(at: str, theirs: Estimate, ours: Estimate) -> Part:
         else too_few(ours.n),
         ours.n,
         judged=enough,
+        rule=f"{table.text(theirs, 4)}, or within 3 %",
     )
 
 

@@ -1,0 +1,56 @@
+"""How the figures of this study are drawn."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from anabranch_lab import plots
+from anabranch_lab.stats import Estimate
+
+MARKERS = "osPv^Dx*"
+
+
+def dots(axes: Axes, places: Sequence[str], ways: Mapping[str, Sequence[Estimate | None]]) -> None:
+    """Means with intervals at named places; the ways beside each other, nothing where there is no figure."""
+    width = 0.8 / max(len(ways), 1)
+    looks = zip((*plots.CYCLE, "black", "grey"), MARKERS, strict=False)
+    for number, ((way, estimates), (colour, marker)) in enumerate(zip(ways.items(), looks, strict=False)):
+        shift = (number - (len(ways) - 1) / 2) * width
+        known = [(place + shift, each) for place, each in enumerate(estimates) if each is not None]
+        axes.errorbar(
+            [x for x, _ in known],
+            [each.mean for _, each in known],
+            yerr=[each.half if math.isfinite(each.half) else 0.0 for _, each in known],
+            label=way,
+            color=colour,
+            marker=marker,
+            linestyle="none",
+            markersize=5,
+            capsize=2,
+        )
+    axes.set_xticks(range(len(places)), places, rotation=20, ha="right")
+
+
+def curves(axes: Axes, x: Sequence[float], ways: Mapping[str, Sequence[Estimate | None]]) -> None:
+    """Means with intervals over a number; a curve for each way."""
+    looks = zip((*plots.CYCLE, "black", "grey"), MARKERS, strict=False)
+    for (way, estimates), (colour, marker) in zip(ways.items(), looks, strict=False):
+        known = [(at, each) for at, each in zip(x, estimates, strict=True) if each is not None]
+        axes.errorbar(
+            [at for at, _ in known],
+            [each.mean for _, each in known],
+            yerr=[each.half if math.isfinite(each.half) else 0.0 for _, each in known],
+            label=way,
+            color=colour,
+            marker=marker,
+            markersize=4,
+            capsize=2,
+        )
+
+
+def legend(figure: Figure, axes: Axes) -> None:
+    """One legend below all panels, where it covers nothing."""
+    handles, names = axes.get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside lower center", ncols=min(len(names), 4), fontsize="small")

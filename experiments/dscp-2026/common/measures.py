@@ -1,0 +1,75 @@
+"""What the experiments of this study measure of a call and of the file beside it."""
+
+from collections.abc import Mapping, Sequence
+
+from anabranch_lab.claims import Part, above, below
+from anabranch_lab.exhibits import Table
+from anabranch_lab.grid import Grid, of_source
+from anabranch_lab.stats import Estimate
+
+TOTAL = "sum(goodput_payload_run_bps) FILTER (kind = 'flow' AND name IN ('call', 'file')) / 1e6"
+"""Mbit/s of user data of call and file together, from the end of the warm-up on."""
+
+MEASURES = {
+    # Milliseconds, of one run.
+    "audio_p50": f"1e3 * {of_source('%', 'audio', 'latency_p50_s')}",
+    "audio_p99": f"1e3 * {of_source('%', 'audio', 'latency_p99_s')}",
+    "video_p50": f"1e3 * {of_source('%', 'video', 'latency_p50_s')}",
+    "video_p99": f"1e3 * {of_source('%', 'video', 'latency_p99_s')}",
+    "data_p99": f"1e3 * {of_source('%', 'data', 'latency_p99_s')}",
+    # Per cent of the messages that were made and came before their deadline: 150 ms for audio, 200 ms for video.
+    "audio_in_time": f"100 * {of_source('%', 'audio', 'in_time')} / {of_source('%', 'audio', 'made')}",
+    "video_in_time": f"100 * {of_source('%', 'video', 'in_time')} / {of_source('%', 'video', 'made')}",
+    "total": TOTAL,
+    # Of 1000 packets sent: sent again although nothing was lost in their place. What the network lost is known.
+    "spurious": "1000 * greatest(sum(retransmissions - packets_lost) FILTER (kind = 'flow' AND name IN ('call', 'file')), 0) "
+    "/ sum(packets_sent) FILTER (kind = 'flow' AND name IN ('call', 'file'))",
+    "timeouts": "sum(timeouts) FILTER (kind = 'flow' AND name IN ('call', 'file'))",
+}
+
+NAMES = {
+    "audio_p50": "audio, 50 %, ms",
+    "audio_p99": "audio, 99 %, ms",
+    "video_p50": "video, 50 %, ms",
+    "video_p99": "video, 99 %, ms",
+    "data_p99": "messages, 99 %, ms",
+    "audio_in_time": "audio in time, %",
+    "video_in_time": "video in time, %",
+    "total": "all user data, Mbit/s",
+    "spurious": "sent again in vain, of 1000 packets",
+    "timeouts": "timeouts",
+}
+"""As tables and axes have them."""
+
+
+def table(title: str, runs: Grid, measures: Sequence[str], note: str = "", *, shown: bool = True) -> Table:
+    """A row for each point of a grid, a column for each measure; nothing where a run has no such message."""
+    rows = []
+    for place in runs.cells:
+        at = dict(zip(runs.axes, place, strict=True))
+        rows.append([*(str(value) for value in place), *(text(runs, measure, at) for measure in measures)])
+    return Table(title, [*runs.axes, *(NAMES[measure] for measure in measures)], rows, note, shown)
+
+
+def known(runs: Grid, measure: str, at: Mapping[str, object]) -> Estimate | None:
+    """A mean with its interval; nothing where the point was not run, or a run of it has no such message."""
+    values = runs.cells.get(tuple(at[axis] for axis in runs.axes), {}).get(measure, [None])
+    return None if any(value is None for value in values) else runs.at(measure, **at)
+
+
+def text(runs: Grid, measure: str, at: Mapping[str, object]) -> str:
+    """The same in a table."""
+    found = known(runs, measure, at)
+    return "none" if found is None else found.text(2 if measure in ("total", "spurious") else 1)
+
+
+def no_more(runs: Grid, measure: str, one: Mapping, other: Mapping, factor: float, told: str) -> Part:
+    """What is measured at one point is at most so many times what it is at another, seed by seed."""
+    difference = runs.sample(measure, **one) - runs.sample(measure, **other) * factor
+    return below(f"{told}, {NAMES[measure]}", 0.0, difference.estimate)
+
+
+def no_less(runs: Grid, measure: str, one: Mapping, other: Mapping, factor: float, told: str) -> Part:
+    """What is measured at one point is at least so many times what it is at another, seed by seed."""
+    difference = runs.sample(measure, **one) - runs.sample(measure, **other) * factor
+    return above(f"{told}, {NAMES[measure]}", 0.0, difference.estimate)

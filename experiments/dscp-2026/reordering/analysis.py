@@ -1,0 +1,182 @@
+"""Reordering between code points: from runs to verdicts, figures and findings."""
+
+from matplotlib.figure import Figure
+
+from anabranch_lab import plots
+from anabranch_lab.claims import Claim, above
+from anabranch_lab.experiment import Analysis, claim_builder
+from anabranch_lab.experiment import Figure as Entry
+from anabranch_lab.grid import Grid
+from anabranch_lab.results import Results
+from anabranch_lab.stats import Estimate
+
+from ..common import drawing, measures
+
+SHORT = 20
+"""Delay of the call's way, ms: what the file's way has beyond it is the reordering."""
+PLAIN = "two code points, plain"
+ONE = "one code point"
+LEVELS = ("two subflows, level 0", "two subflows, level 1")
+COUNTING = ("rfc9260", "linux-6.1")
+"""Loss recovery that counts missing reports."""
+BY_TIME = "rfc9260-rack"
+
+
+def analyse(results: Results) -> Analysis:
+    """What the lab asks an experiment for."""
+    runs = results.grid("delays", measures.MEASURES)
+    shown = ("spurious", "total", "audio_p99", "video_p99", "video_in_time")
+    return Analysis(
+        claims=claims(claim_builder(results), runs),
+        tables=[
+            measures.table(
+                "Every point",
+                runs,
+                shown,
+                f"later: delay of the file's way, ms; the call's has {SHORT} ms. Nothing is lost by the network.",
+                shown=False,
+            )
+        ],
+        figures=[
+            Entry(
+                "figure-dscp-reordering-goodput",
+                "What a plain association loses when two code points have different ways",
+                "User data of call and file over the difference in delay; means and 95 % intervals; nothing is lost by the network, "
+                "and 9.9 Mbit/s are offered.",
+                lambda: figure(runs, "total"),
+                front=True,
+            ),
+            Entry(
+                "figure-dscp-reordering-spurious",
+                "Packets sent again in vain when two code points have different ways",
+                "Of 1000 packets; means and 95 % intervals over the difference in delay. The network loses nothing.",
+                lambda: figure(runs, "spurious"),
+            ),
+            Entry(
+                "figure-dscp-reordering-video",
+                "How long video takes when two code points have different ways",
+                "99th percentile; means and 95 % intervals over the difference in delay. Video takes the shorter way.",
+                lambda: figure(runs, "video_p99"),
+            ),
+        ],
+        findings=[finding(runs, rules) for rules in runs.values("rules")],
+        sentence=finding(runs, COUNTING[0]),
+    )
+
+
+def finding(runs: Grid, rules: str) -> str:
+    """What remains at the largest difference."""
+    later = runs.values("later")[-1]
+
+    def at(measure: str, how: str) -> str:
+        return measures.text(runs, measure, {"later": later, "rules": rules, "how": how})
+
+    told = "; ".join(
+        f"{how} {at('total', how)} Mbit/s, {at('spurious', how)} of 1000 packets sent again in vain"
+        for how in runs.values("how")
+    )
+    return f"{rules}, the file's way {later - SHORT:g} ms longer than the call's and nothing lost: {told}."
+
+
+def claims(builder, runs: Grid) -> list[Claim]:
+    """The hypotheses of claims.toml that name this experiment."""
+    later = [each for each in runs.values("later") if each - SHORT >= 10]
+    counting = [rules for rules in COUNTING if rules in runs.values("rules")]
+
+    def place(delay: float, rules: str, how: str) -> dict:
+        return {"later": delay, "rules": rules, "how": how}
+
+    def told(delay: float, rules: str) -> str:
+        return f"{rules}, {delay - SHORT:g} ms"
+
+    return [
+        builder.claim(
+            "DS-1",
+            [
+                above(
+                    f"{told(delay, rules)}, {measures.NAMES['spurious']}",
+                    0.0,
+                    runs.at("spurious", **place(delay, rules, PLAIN)),
+                )
+                for delay in later
+                for rules in counting
+            ],
+        ),
+        builder.claim(
+            "DS-2",
+            [
+                measures.no_more(
+                    runs,
+                    "total",
+                    place(delay, rules, PLAIN),
+                    place(delay, rules, ONE),
+                    0.8,
+                    told(delay, rules),
+                )
+                for delay in later
+                for rules in counting
+            ],
+        ),
+        builder.claim(
+            "DS-3",
+            [
+                measures.no_less(
+                    runs,
+                    "total",
+                    place(delay, BY_TIME, PLAIN),
+                    place(delay, BY_TIME, ONE),
+                    0.95,
+                    told(delay, BY_TIME),
+                )
+                for delay in runs.values("later")
+            ],
+        ),
+        builder.claim(
+            "DS-4",
+            [
+                measures.no_less(
+                    runs,
+                    "total",
+                    place(delay, rules, how),
+                    place(delay, rules, ONE),
+                    0.99,
+                    f"{told(delay, rules)}, {how}",
+                )
+                for delay in runs.values("later")
+                for rules in runs.values("rules")
+                for how in LEVELS
+            ],
+        ),
+        builder.claim(
+            "DS-5",
+            [
+                measures.no_more(
+                    runs,
+                    "video_p99",
+                    place(delay, rules, how),
+                    place(SHORT, rules, how),
+                    1.2,
+                    f"{told(delay, rules)}, {how}",
+                )
+                for delay in later
+                for rules in runs.values("rules")
+                for how in LEVELS
+            ],
+        ),
+    ]
+
+
+def figure(runs: Grid, measure: str) -> Figure:
+    """A panel for each recovery, a curve for each way."""
+    rules = runs.values("rules")
+    drawn, panels = plots.panels(len(rules))
+    later = runs.values("later")
+    for axes, one, letter in zip(panels, rules, "abc", strict=False):
+        ways: dict[str, list[Estimate | None]] = {
+            how: [measures.known(runs, measure, {"later": each, "rules": one, "how": how}) for each in later]
+            for how in runs.values("how")
+        }
+        drawing.curves(axes, [each - SHORT for each in later], ways)
+        plots.label(axes, f"({letter}) {one}", "the file's way is longer by, ms", measures.NAMES[measure])
+    drawing.legend(drawn, panels[0])
+    return drawn

@@ -1,0 +1,158 @@
+"""Fairness: from runs to verdicts, figures and a finding."""
+
+from matplotlib.figure import Figure
+
+from anabranch_lab import grid, plots
+from anabranch_lab.catalogue import ClaimBuilder
+from anabranch_lab.claims import Claim, Part, above, below
+from anabranch_lab.experiment import Analysis, claim_builder
+from anabranch_lab.experiment import Figure as Entry
+from anabranch_lab.grid import Grid
+from anabranch_lab.results import Results
+
+ONE = grid.of_flow("one", "goodput_payload_run_bps")
+OTHER = grid.of_flow("other", "goodput_payload_run_bps")
+BOTH = f"nullif({ONE} + {OTHER}, 0)"
+
+MEASURES = {
+    "share": f"{ONE} / {BOTH}",
+    # (sum x)^2 / (n sum x^2): 1 when both get the same, 1/2 when one gets everything.
+    "jain": f"power({ONE} + {OTHER}, 2) / nullif(2 * (power({ONE}, 2) + power({OTHER}, 2)), 0)",
+    "sum": f"({ONE} + {OTHER}) / 1e6",
+}
+
+BBR = "SCTP BBR"
+NEAR, FAR = "40 ms", "120 ms"
+SHALLOW, DEEP = "0.25", "4"
+
+
+def analyse(results: Results) -> Analysis:
+    """What the lab asks an experiment for."""
+    runs = results.grid("pairs", MEASURES)
+    return Analysis(
+        claims=claims(claim_builder(results), runs),
+        figures=[
+            Entry(
+                f"figure-fairness-{number}",
+                f"What the first of two flows gets, round trip of the second {rtt}",
+                "Share of the first flow of each pair, means and 95 % intervals; half of it is fair.",
+                lambda rtt=rtt: figure(runs, rtt),
+            )
+            for number, rtt in enumerate(runs.values("rtt"), 1)
+        ],
+        findings=[finding(runs, rtt, queue) for rtt in runs.values("rtt") for queue in runs.values("queue")],
+    )
+
+
+def finding(runs: Grid, rtt: str, queue: str) -> str:
+    """One sentence: shares and Jain's index of every pair."""
+
+    def at(measure: str, pair: str) -> str:
+        return runs.at(measure, pair=pair, queue=queue, rtt=rtt).text(2)
+
+    told = "; ".join(f"{pair} {at('share', pair)} ({at('jain', pair)})" for pair in runs.values("pair"))
+    return f"Queue {queue} BDP, other round trip {rtt}: share of the first, and Jain's index: {told}."
+
+
+def kinds(pair: str) -> list[str]:
+    """The two stacks of a pair."""
+    return pair.split(" and ")
+
+
+def mixed(runs: Grid) -> list[str]:
+    """Pairs of BBR and something else."""
+    return [pair for pair in runs.values("pair") if kinds(pair).count(BBR) == 1]
+
+
+def alike(runs: Grid) -> list[str]:
+    """Pairs of the same kind."""
+    return [pair for pair in runs.values("pair") if len(set(kinds(pair))) == 1]
+
+
+def deep_enough(runs: Grid) -> list[str]:
+    """Queues of a bandwidth-delay product and more."""
+    return [queue for queue in runs.values("queue") if queue != SHALLOW]
+
+
+def of_bbr(runs: Grid, pair: str, queue: str, rtt: str):
+    """What BBR gets, for each seed."""
+    share = runs.sample("share", pair=pair, queue=queue, rtt=rtt)
+    return share if kinds(pair)[0] == BBR else share * -1 + 1
+
+
+def fair(runs: Grid, pairs: list[str], least: float) -> list[Part]:
+    """Jain's index, at equal round trips."""
+    return [
+        above(
+            f"{pair}, {queue} BDP: Jain's index",
+            least,
+            runs.at("jain", pair=pair, queue=queue, rtt=NEAR),
+        )
+        for pair in pairs
+        for queue in deep_enough(runs)
+    ]
+
+
+def claims(builder: ClaimBuilder, runs: Grid) -> list[Claim]:
+    """The hypotheses of claims.toml that name this experiment."""
+    queues = list(runs.values("queue"))
+    room = [
+        part
+        for pair in mixed(runs)
+        for queue in queues
+        for part in (
+            above(f"{pair}, {queue} BDP: share of BBR", 0.1, of_bbr(runs, pair, queue, NEAR).estimate),
+            below(f"{pair}, {queue} BDP: share of BBR", 0.9, of_bbr(runs, pair, queue, NEAR).estimate),
+        )
+    ]
+    deeper = [
+        above(
+            f"{pair}: share of BBR at {SHALLOW} minus that at {DEEP} BDP",
+            0.0,
+            (of_bbr(runs, pair, SHALLOW, NEAR) - of_bbr(runs, pair, DEEP, NEAR)).estimate,
+        )
+        for pair in mixed(runs)
+        if SHALLOW in queues and DEEP in queues
+    ]
+    nearer = [
+        above(
+            f"{pair}, {queue} BDP: share of the flow of {NEAR} beside one of {FAR}",
+            0.5,
+            runs.at("share", pair=pair, queue=queue, rtt=FAR),
+        )
+        for pair in alike(runs)
+        if BBR not in pair and FAR in runs.values("rtt")
+        for queue in deep_enough(runs)
+    ]
+    return [
+        builder.claim("R-1", fair(runs, alike(runs), 0.9)),
+        builder.claim("R-2", room),
+        builder.claim("R-3", deeper),
+        builder.claim("R-4", nearer),
+        builder.claim("R-5", fair(runs, ["SCTP CUBIC and TCP CUBIC"], 0.85)),
+    ]
+
+
+def figure(runs: Grid, rtt: str) -> Figure:
+    """A row for each pair, a mark for each queue."""
+    pairs = list(runs.values("pair"))
+    drawn, panels = plots.panels(1, height=6.0)
+    axes = panels[0]
+    for queue, colour, marker in zip(runs.values("queue"), plots.CYCLE, "osPv", strict=False):
+        found = [runs.at("share", pair=pair, queue=queue, rtt=rtt) for pair in pairs]
+        axes.errorbar(
+            [one.mean for one in found],
+            range(len(pairs)),
+            xerr=[one.half if one.n > 1 else 0 for one in found],
+            fmt=marker,
+            color=colour,
+            label=f"{queue} BDP",
+            capsize=2,
+        )
+    axes.axvline(0.5, color="grey", linewidth=0.8)
+    axes.set_yticks(range(len(pairs)), pairs, fontsize="small")
+    axes.set_xlim(0, 1)
+    axes.invert_yaxis()
+    plots.label(axes, f"round trips {NEAR} and {rtt}", "share of the first", "")
+    axes.legend(fontsize="small", title="queue")
+    return drawn

@@ -1,0 +1,200 @@
+"""Results that are made up, for judges: a value for every measure at every point, and one thing bent at a time.
+
+A world is a function of sweep, measure and place. The judges of an experiment see it as the results of 30 seeds that hardly differ. A bend
+moves one measure of one sweep: by a factor, at one value of an axis, or with an axis turned round, as when somebody confuses a sign.
+"""
+
+import functools
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from anabranch_lab import experiment, folders, grid
+from anabranch_lab.experiment import Analysis
+
+World = Callable[[str, str, Mapping[str, object]], float | None]
+SEEDS = tuple(range(1, 31))
+RECORD = "record"
+"""Instead of a measure: the events of a recorded run."""
+
+
+@dataclass(frozen=True)
+class Bend:
+    """What is wrong with the results."""
+
+    sweep: str | None
+    """Nothing: in all of them."""
+    measure: str
+    factor: float = 1.0
+    axis: str = ""
+    """Where it is only wrong at one value, or turned round."""
+    value: object = None
+    turned: bool = False
+
+
+@dataclass
+class Made:
+    """What the results of one experiment are made of, and what was asked for."""
+
+    world: World
+    bend: Bend | None = None
+    asked: dict[tuple[str, str], None] = field(default_factory=dict)
+
+    def value(self, sweep, measure: str, at: Mapping[str, object]) -> float | None:
+        """One value, bent if it is to be."""
+        self.asked[sweep.name, measure] = None
+        bend = self.bend
+        if bend is None or bend.measure != measure or bend.sweep not in (None, sweep.name):
+            return self.world(sweep.name, measure, at)
+        if bend.turned and bend.axis in at:
+            values = next(axis.values for axis in sweep.axes if axis.name == bend.axis)
+            turned = values[len(values) - 1 - values.index(at[bend.axis])]
+            return self.world(sweep.name, measure, {**at, bend.axis: turned})
+        value = self.world(sweep.name, measure, at)
+        if value is None or (bend.axis and at.get(bend.axis) != bend.value):
+            return value
+        if isinstance(value, tuple):
+            # Of values that are given seed by seed a sign is wrong in one.
+            return tuple(v * bend.factor if i == 0 or bend.factor > 0 else v for i, v in enumerate(value))
+        # What is nothing is moved, too.
+        return value * bend.factor if value else bend.factor
+
+    def events(self, sweep, place) -> list:
+        """The events of a recorded run; a bend gives those of a run that went otherwise."""
+        self.asked[sweep.name, RECORD] = None
+        bend = self.bend
+        bad = bend is not None and (bend.sweep, bend.measure, bend.value) == (sweep.name, RECORD, place)
+        return self.world.records(place, bad)
+
+
+class Cell(dict):
+    """One point: every measure that anybody asks for, a value for each seed."""
+
+    def __init__(self, made: Made, sweep, at):
+        super().__init__(seed=list(SEEDS))
+        self._made, self._sweep, self._at = made, sweep, at
+
+    def __missing__(self, measure):
+        value = self._made.value(self._sweep, measure, self._at)
+        if isinstance(value, tuple):
+            self[measure] = list(value)
+            return self[measure]
+        # Symmetrical, so that the mean is the value.
+        found = [None if value is None else value * (1 + (1e-7 if seed % 2 else -1e-7)) for seed in SEEDS]
+        self[measure] = found
+        return found
+
+
+class Results:
+    """As `anabranch_lab.results.Results`, as far as analyses need it."""
+
+    quick = False
+
+    def __init__(self, plan, worlds, made=None, analyses=None, everywhere=None):
+        self.plan, self._worlds, self._everywhere = plan, worlds, everywhere
+        self.made = {} if made is None else made
+        self.analyses = {} if analyses is None else analyses
+
+    def of(self, plan):
+        return Results(plan, self._worlds, self.made, self.analyses, self._everywhere)
+
+    @property
+    def mine(self) -> Made:
+        name = self.plan.name
+        if name not in self.made:
+            self.made[name] = Made(self._worlds[name], self._everywhere)
+        return self.made[name]
+
+    def points(self, sweep):
+        # Of a large grid of short flows, those that are judged.
+        few = sweep.quick.axes if sweep.batch else {}
+        names = [axis.name for axis in sweep.axes]
+        for values in itertools.product(*(few.get(axis.name, axis.values) for axis in sweep.axes)):
+            at = dict(zip(names, values, strict=True))
+            if not any(all(at[k] in v for k, v in rule.items()) for rule in sweep.skip):
+                yield Point(at), ""
+
+    def grid(self, name, measures, kind=""):
+        sweep = self.plan.sweep(name)
+        axes = tuple(axis.name for axis in sweep.axes)
+        cells = {
+            tuple(point.at.values()): Cell(self.mine, sweep, point.at) for point, _ in self.points(sweep)
+        }
+        return grid.Grid(axes, (), cells)
+
+    def rows(self, name, sql, kind="", at=None):
+        """A row for each point, with every measure that the world has."""
+        sweep = self.plan.sweep(name)
+        if kind == "trace" and at:
+            return self.mine.events(sweep, at["place"])
+        measures = self.mine.world(name, "", {})
+        return [
+            {**point.at, "seed": 1, **{each: self.mine.value(sweep, each, point.at) for each in measures}}
+            for point, _ in self.points(sweep)
+        ]
+
+
+@dataclass(frozen=True)
+class Point:
+    """A place in a grid."""
+
+    at: Mapping[str, object]
+
+
+@functools.cache
+def plan(name: str):
+    """The plan of an experiment of the checkout."""
+    return folders.find(folders.root() / "experiments", name)
+
+
+def judged(
+    name: str, worlds: Mapping[str, World], bend: tuple[str | None, Bend] | None = None
+) -> tuple[Analysis, dict]:
+    """What the experiment's own analysis finds in these worlds; `bend` says in which experiment (nothing: in all) what is wrong."""
+    where, what = bend or (None, None)
+    results = Results(plan(name), worlds, everywhere=what if where is None else None)
+    if where is not None:
+        results.made[where] = Made(worlds[where], what)
+    return experiment.analyse(results), results.made
+
+
+def bends(made: Mapping[str, Made]) -> Iterator[tuple[str | None, Bend]]:
+    """Everything that can be wrong with what was asked for; first what makes most parts fail: a measure in all sweeps at once."""
+    places = [(where, sweep, measure) for where, mine in made.items() for sweep, measure in mine.asked]
+    whole = list(dict.fromkeys((where, measure) for where, _, measure in places if measure != RECORD))
+
+    def axes(where: str, *sweeps: str) -> list[tuple[str, list]]:
+        found: dict[str, dict] = {}
+        for axis in (axis for sweep in sweeps for axis in plan(where).sweep(sweep).axes):
+            found.setdefault(axis.name, {}).update(dict.fromkeys(axis.values))
+        return [(axis, list(values)) for axis, values in found.items() if len(values) > 1]
+
+    for factor in (-1.0, 5.0, 0.2, 1.3):
+        for where, measure in whole:
+            yield where, Bend(None, measure, factor)
+        if len(made) > 1:
+            for measure in dict.fromkeys(measure for _, measure in whole):
+                yield None, Bend(None, measure, factor)
+    for where, sweep, measure in places:
+        if measure == RECORD:
+            for _, values in axes(where, sweep):
+                for value in values:
+                    yield where, Bend(sweep, RECORD, value=value)
+    for where, measure in whole:
+        mine = [sweep for w, sweep, m in places if (w, m) == (where, measure)]
+        for axis, _ in axes(where, *mine):
+            yield where, Bend(None, measure, axis=axis, turned=True)
+    for factor in (5.0, 0.2, -1.0):
+        for where, sweep, measure in places:
+            yield where, Bend(sweep, measure, factor)
+    for factor in (5.0, 0.2):
+        for where, measure in whole:
+            mine = [sweep for w, sweep, m in places if (w, m) == (where, measure)]
+            for axis, values in axes(where, *mine):
+                for value in values:
+                    yield where, Bend(None, measure, factor, axis, value)
+    for where, sweep, measure in places:
+        for axis, values in axes(where, sweep):
+            yield where, Bend(sweep, measure, axis=axis, turned=True)
+            for value, factor in itertools.product(values, (0.2, 5.0)):
+                yield where, Bend(sweep, measure, factor, axis, value)

@@ -1,0 +1,153 @@
+"""Every judge of every study, on made-up results: in those where its claim holds it says so, and each of its parts can fail."""
+
+import functools
+import sys
+
+import made_up
+import pytest
+import worlds_own
+import worlds_pages
+import worlds_reference
+import worlds_short_flows
+import worlds_thesis
+from test_satellite import IDS as SATELLITE
+
+from anabranch_lab import claims, experiment, folders, series
+from anabranch_lab.experiment import Analysis
+from anabranch_lab.models import renewal
+
+ROOT = folders.root() / "experiments"
+WORLDS = {
+    **worlds_thesis.WORLDS,
+    **worlds_reference.WORLDS,
+    **worlds_short_flows.WORLDS,
+    **worlds_pages.WORLDS,
+    **worlds_own.WORLDS,
+}
+COMPARED = "sf-sctp-2007/rfc-9260-rules"
+"""It judges what others found."""
+LOADED, STUDIES = functools.cache(folders.load), functools.cache(folders.study_at)
+
+
+@pytest.fixture(autouse=True)
+def looks(monkeypatch):
+    """What is measured of samples and of packets is made up like everything else."""
+    monkeypatch.setattr(series, "measure", lambda results, sweep, look: results.grid(sweep, {}))
+    # The same files, some thousand times.
+    monkeypatch.setattr(folders, "load", LOADED)
+    monkeypatch.setattr(folders, "study_at", STUDIES)
+    monkeypatch.setattr(renewal, "steady", worlds_thesis.steady)
+    experiment._module(made_up.plan("web-objects-2005/traces"))
+    package = "anabranch_experiments_web_objects_2005"
+    packets, judge, tables = (
+        sys.modules[f"{package}.{name}"] for name in ("common.packets", "traces.judge", "traces.tables")
+    )
+    monkeypatch.setattr(packets, "measure", lambda results, sweep: results.grid(sweep, {}))
+    monkeypatch.setattr(packets, "logs", logs)
+    # Of a log the judge takes the rows of Table 5.1.
+    monkeypatch.setattr(judge, "rows_5_1", lambda log: log)
+    monkeypatch.setattr(tables, "table_5_1", lambda log: None)
+
+
+def logs(results, sweep, at):
+    """For each seed what Table 5.1 shows of a log."""
+    runs = results.grid(sweep, {})
+    found = {name: runs.sample(name, **at).values for name in worlds_pages.TABLE_5_1}
+    return {seed: {name: found[name][seed - 1] for name in found} for seed in made_up.SEEDS}
+
+
+def judged(name, bend=None):
+    """The claims that have results: arithmetic of printed numbers has none."""
+    if name == COMPARED:
+        where, bend = bend or (None, None)
+        others = {
+            f"sf-sctp-2007/{each}": made_up.judged(
+                f"sf-sctp-2007/{each}",
+                WORLDS,
+                bend and (where, bend) if where == f"sf-sctp-2007/{each}" else None,
+            )
+            for each in ("exp-04", "exp-12", "exp-14")
+        }
+        every = folders.study_of(made_up.plan(name)).experiments
+        found = {each: others[each][0] if each in others else Analysis([]) for each in every}
+        results = made_up.Results(made_up.plan(name), dict.fromkeys(every, lambda *_: 0.0), analyses=found)
+        made = {each: inside for _, seen in others.values() for each, inside in seen.items()}
+        analysis = experiment.analyse(results)
+    else:
+        analysis, made = made_up.judged(name, WORLDS, bend)
+    return [claim for claim in analysis.claims if claim.counts_as != claims.CONSISTENCY], made
+
+
+def parts(found):
+    return {(claim.id, part.at): part.holds for claim in found for part in claim.parts}
+
+
+ARITHMETIC = {
+    ("H-T-4", "first timeout, ms"),
+    ("H-T-4", "round trip of a segment, ms"),
+    ("H-T-4", "round trip of the handshake, ms"),
+    ("H-T-4", "with 2 x 5 ms of delay"),
+}
+"""Parts of claims that are printed numbers against each other: no result goes into them."""
+EXPERIMENTS = [name for name in (*WORLDS, COMPARED) if not name.endswith("exp-17")]
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_a_judge_says_yes_and_each_of_its_parts_can_say_no(name):
+    good, made = judged(name)
+    assert not [(claim.id, part) for claim in good for part in claim.parts if not part.holds]
+    for claim in good:
+        assert claim.verdict == (claims.REPRODUCED if claim.counts_as == claims.PUBLISHED else claims.HOLDS)
+        # A rule by which a variant can be judged.
+        assert all(part.rule for part in claim.parts)
+    left = set(parts(good)) - ARITHMETIC
+    tried = 0
+    for bend in made_up.bends(made):
+        if not left:
+            break
+        tried += 1
+        try:
+            bad, _ = judged(name, bend)
+        except (ValueError, ZeroDivisionError):
+            # No such results can be: a logarithm of less than nothing.
+            continue
+        left -= {place for place, holds in parts(bad).items() if not holds}
+    assert not left, f"none of {tried} bends makes these fail"
+
+
+def test_every_claim_has_a_judge_that_is_tested():
+    catalogued = {
+        entry.id: entry
+        for study in folders.studies(ROOT)
+        for entry in study.claims.values()
+        if entry.counts_as != claims.CONSISTENCY
+    }
+    tested = {
+        entry.id for entry in catalogued.values() if f"{study_of(entry)}/{entry.experiment}" in EXPERIMENTS
+    }
+    assert set(catalogued) - tested == set(SATELLITE) - {"L-T2-del"}
+
+
+def study_of(entry):
+    """The study of an experiment's claim."""
+    return next(study.name for study in folders.studies(ROOT) if study.claims.get(entry.id) == entry)
+
+
+@pytest.mark.parametrize(
+    "study", [study for study in folders.studies(ROOT) if study.claims], ids=lambda s: s.name
+)
+def test_a_variant_is_no_run_of_the_baseline(study):
+    """A sweep that is to explain a difference makes other runs than those that are judged."""
+    plans = [folders.load(ROOT / name) for name in study.experiments]
+
+    def scenarios(wanted):
+        return {
+            (point.scenario, point.overrides)
+            for plan in plans
+            for sweep in plan.sweeps
+            if (sweep.variant is not None) == wanted
+            for point in sweep.points(quick=True)
+        }
+
+    both = scenarios(True) & scenarios(False)
+    assert not both
