@@ -16,7 +16,7 @@ LIVES  ?= 100000
 FUZZ_SECONDS ?= 60
 SECONDS ?= 3600
 
-.PHONY: help demo test test-rust test-python build wheel venv lint rfc-doc bench bench-peers instructions soak soak-live exhaustive fuzz interop interop-quick report reference studies clean
+.PHONY: help demo test test-rust test-python build wheel venv lint rfc-doc bench bench-peers bench-paths instructions soak soak-live exhaustive fuzz interop interop-quick report reference studies clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-13s %s\n", $$1, $$2 }'
@@ -62,6 +62,9 @@ bench: ## speed: the simulator beside ns-2, and the stack in memory
 bench-peers: ## what each SCTP stack costs over UDP on loopback, ours and others; out/bench-peers
 	@PYTHONPATH=tools python3 -m interop.bench $(FLAGS)
 
+bench-paths: ## goodput of SCTP stacks over the same paths in virtual time, ours and others
+	@cd benches/peers && cargo run --profile paths --locked --quiet --target-dir ../../target/peers -p peer-paths -- $(FLAGS)
+
 instructions: ## instruction counts of fixed work, against the accepted ones
 	cargo build --release --locked --quiet -p anabranch-cli -p anabranch-bench
 	@python3 benches/instructions.py "$${CARGO_TARGET_DIR:-target}/release"
@@ -78,8 +81,8 @@ soak: ## LIVES=100000 random lives of two endpoints against the formal propertie
 soak-live: ## SECONDS=3600 of peers that come and go over real sockets and a network with faults
 	SOAK_SECONDS=$(SECONDS) cargo test --locked -p anabranch-live --test soak -- --nocapture
 
-exhaustive: ## every life in a small scope, and every pair of 16-bit numbers: at most 10 minutes
-	cargo test --profile soak --locked -p anabranch-sctp --test exhaustive -- --ignored --nocapture
+exhaustive: ## every life in a small scope, and every pair of 16-bit numbers: minutes (docs/properties.md)
+	cargo test --profile soak --locked -p anabranch-sctp --test exhaustive -- --ignored --nocapture --test-threads 1
 	cargo test --profile soak --locked -p anabranch-wire --lib -- --ignored
 
 interop: ## every other SCTP stack against ours, in both roles, every case; out/interop/matrix.html
