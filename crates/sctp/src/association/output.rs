@@ -128,7 +128,7 @@ impl Association {
                     chosen = chosen.filter(|next| next.dscp == self.sender.dscp_in_turn(turn));
                 }
             }
-            self.write_sack_and_data(&mut packet, limit, chosen.as_ref());
+            self.write_sack_and_data(&mut packet, limit, path, chosen.as_ref());
         }
         if packet.has_no_chunks() {
             // Nobody else would be asked: a subflow that is chosen must have something to send.
@@ -273,6 +273,19 @@ impl Association {
             return false;
         }
         self.write_heartbeat(packet.buffer(), path);
+        true
+    }
+
+    /// SHUTDOWN or SHUTDOWN ACK as the last chunk, after a SACK: webrtc-sctp takes a packet in which anything follows SHUTDOWN for
+    /// malformed. Data never goes along: all of it has been acknowledged by then (9.2). What finds no room leaves with the next packet.
+    #[inline]
+    fn write_shutdown(&mut self, packet: &mut PacketBuilder<'_>, limit: usize, path: PathId) {
+        const LEN: usize = 8; // of SHUTDOWN; SHUTDOWN ACK has 4
+        let fits = packet.has_no_chunks() || packet.len() + LEN <= limit;
+        if !fits || !self.control.any() {
+            return;
+        }
+        let before = packet.buffer().len();
         if self.control.take(Kind::Shutdown, path) {
             if let Some(cumulative) = self.receiver.shutdown_cumulative() {
                 Shutdown { cumulative }.emit(packet.buffer());
@@ -281,7 +294,7 @@ impl Association {
         if self.control.take(Kind::ShutdownAck, path) {
             ShutdownAck.emit(packet.buffer());
         }
-        true
+        self.cx.stats.control.leave(packet.buffer().get(before..).unwrap_or_default());
     }
 
     fn write_heartbeat(&mut self, out: &mut Vec<u8>, id: PathId) {
@@ -352,10 +365,19 @@ impl Association {
         }
     }
 
-    fn write_sack_and_data(&mut self, packet: &mut PacketBuilder<'_>, limit: usize, chosen: Option<&Next>) {
+    fn write_sack_and_data(
+        &mut self,
+        packet: &mut PacketBuilder<'_>,
+        limit: usize,
+        path: PathId,
+        chosen: Option<&Next>,
+    ) {
         if self.cx.state.is_up() && self.receiver.has_pending_sack() {
             let len = chosen.and_then(|next| self.sender.first_chunk_len(&self.cx, next));
             self.receiver.write_acknowledgements(&mut self.cx, packet, limit, len);
+        }
+        if chosen.is_none() {
+            self.write_shutdown(packet, limit, path);
         }
         if let Some(next) = chosen {
             self.sender.write_data(&mut self.cx, packet, limit, next);
