@@ -46,6 +46,12 @@ fn a_lost_chunk_is_counted_once_on_each_side() {
     assert_eq!((path.address, path.primary, path.confirmed), (address(Side::Z), true, true));
     assert_eq!((path.packets_sent, path.retransmissions, path.chunks_lost), (stats.packets_sent, 1, 1));
     assert_eq!((path.cwnd, path.srtt, path.rto, path.mtu), (stats.cwnd, stats.srtt, stats.rto, 1500));
+    assert_eq!((path.ssthresh, path.last_rtt), (stats.ssthresh, stats.last_rtt));
+    assert_eq!(
+        (path.retransmissions_fast, path.retransmissions_timeout, path.retransmissions_spurious),
+        (1, 0, 0)
+    );
+    assert_eq!((path.payload_bytes_unique, path.payload_bytes_sent), (20 * 1400, 21 * 1400));
     assert_eq!((subflow.retransmissions_fast, subflow.chunks_lost, subflow.chunks_unique), (1, 1, 20));
     assert_eq!(ours.streams, []);
 }
@@ -62,13 +68,40 @@ fn needless_retransmissions_are_counted() {
     pair.run_for(Duration::from_millis(900));
     pair.drop_if(|_| false);
     pair.run_for(Duration::from_secs(3));
-    let stats = snapshot(&pair, Side::A, a).stats;
+    let ours = snapshot(&pair, Side::A, a);
+    let needless = ours.stats.retransmissions_spurious;
+    assert_eq!(
+        (ours.paths[0].retransmissions_spurious, ours.subflows[0].retransmissions_spurious),
+        (needless, needless)
+    );
+    let stats = ours.stats;
     assert!(stats.timeouts >= 1);
     assert!(stats.retransmissions_timeout >= 1, "{stats:?}");
     assert_eq!(stats.retransmissions, stats.retransmissions_timeout);
     let duplicates = snapshot(&pair, Side::Z, z).stats.duplicates_received;
     assert_eq!((stats.retransmissions_spurious, stats.retransmissions), (duplicates, duplicates));
     assert!(stats.chunks_lost >= stats.retransmissions);
+}
+
+/// With a sequence space each, a duplicate belongs to one subflow, and what is sent again to one stream, with its reason.
+#[test]
+fn retransmissions_are_those_of_a_subflow_and_a_stream() {
+    let config = common::subflow_config(SubflowLevel::One, 2).with(|c| c.streams.statistics = true);
+    let (mut pair, a, _) = Pair::between(6, &config, &config);
+    pair.drop_if(|packet| packet.from == Side::Z && packet.has("SF-SACK"));
+    pair.send(Side::A, a, 1, &[7; 500]);
+    pair.run_for(Duration::from_millis(900));
+    pair.drop_if(|_| false);
+    pair.send(Side::A, a, 0, &[7; 500]);
+    pair.run_for(Duration::from_secs(3));
+    let ours = snapshot(&pair, Side::A, a);
+    let of =
+        |at: usize| (ours.subflows[at].retransmissions_timeout, ours.subflows[at].retransmissions_spurious);
+    assert_eq!((of(0), of(1)), ((0, 0), (1, 1)), "{:?}", ours.subflows);
+    assert_eq!((ours.stats.retransmissions_spurious, ours.paths[0].retransmissions_spurious), (1, 1));
+    let streams: Vec<_> =
+        ours.streams.iter().map(|s| (s.stream, s.retransmissions, s.retransmissions_timeout)).collect();
+    assert_eq!(streams, [(0, 0, 0), (1, 1, 1)]);
 }
 
 /// The handshake, a heartbeat and the end: each control chunk under its name, on both sides.

@@ -121,6 +121,14 @@ pub struct StreamSummary {
     pub payload_bytes: u64,
     /// DATA chunks sent again.
     pub retransmissions: u64,
+    /// As enough missing reports had come, or too late by RACK.
+    pub retransmissions_fast: u64,
+    /// In recovery, as cwnd let them.
+    pub retransmissions_recovery: u64,
+    /// As T3-rtx had expired.
+    pub retransmissions_timeout: u64,
+    /// As probes: of the tail, of a closed window.
+    pub retransmissions_probe: u64,
     /// Messages given up before any part was sent.
     pub abandoned_unsent: u64,
     /// Messages given up of which a part had been sent.
@@ -192,6 +200,10 @@ impl From<&StreamStats> for StreamSummary {
             messages: stream.messages,
             payload_bytes: stream.payload_bytes,
             retransmissions: stream.retransmissions,
+            retransmissions_fast: stream.retransmissions_fast,
+            retransmissions_recovery: stream.retransmissions_recovery,
+            retransmissions_timeout: stream.retransmissions_timeout,
+            retransmissions_probe: stream.retransmissions_probe,
             abandoned_unsent: stream.abandoned_unsent,
             abandoned_sent: stream.abandoned_sent,
         }

@@ -289,7 +289,7 @@ impl Association {
             Chunk::Sack(sack) => {
                 if self.reads_acknowledgements() {
                     self.cx.stats.sacks_received += 1;
-                    self.cx.stats.retransmissions_spurious += sack.duplicate_count() as u64;
+                    self.count_duplicates(SpaceId::FIRST, sack.duplicate_count());
                     if self.cx.config.congestion.loss_detection == LossDetection::Rack {
                         self.sender.note_duplicates(&mut self.cx, SpaceId::FIRST, sack.duplicates());
                     }
@@ -475,13 +475,20 @@ impl Association {
         self.receiver.on_skipped_messages(cx, read, at, forward.cumulative, forward.skipped());
     }
 
+    fn count_duplicates(&mut self, at: SpaceId, count: usize) {
+        if count > 0 {
+            self.cx.stats.retransmissions_spurious += count as u64;
+            self.sender.count_duplicates(at, count as u64);
+        }
+    }
+
     /// SF-SACK.
     fn on_sf_sack(&mut self, from: PathId, sack: &SfSack<'_>) -> Result<(), Violation> {
         let head = &sack.head;
         let judged = self.sender.judge(head.fid, head.epoch);
         let Some(at) = self.judged(from, judged, head.fid, head.epoch) else { return Ok(()) };
         self.cx.stats.sacks_received += 1;
-        self.cx.stats.retransmissions_spurious += sack.duplicates().count() as u64;
+        self.count_duplicates(at, sack.duplicates().count());
         if self.cx.config.congestion.loss_detection == LossDetection::Rack {
             self.sender.note_duplicates(&mut self.cx, at, sack.duplicates());
         }

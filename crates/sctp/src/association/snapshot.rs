@@ -78,15 +78,24 @@ impl Association {
             active: path.is_active(),
             confirmed: path.is_confirmed(),
             packets_sent: 0,
+            payload_bytes_sent: 0,
+            payload_bytes_unique: 0,
             retransmissions: 0,
+            retransmissions_fast: 0,
+            retransmissions_recovery: 0,
+            retransmissions_timeout: 0,
+            retransmissions_probe: 0,
+            retransmissions_spurious: 0,
             chunks_lost: 0,
             timeouts: 0,
             errors: path.errors(),
             cwnd: self.sender.window_on(id),
+            ssthresh: self.sender.ssthresh_on(id),
             flight: 0,
             srtt: path.rtt.srtt(),
             rttvar: path.rtt.srtt().map(|_| path.rtt.rttvar()),
             min_rtt: None,
+            last_rtt: None,
             rto: path.rtt.rto(),
             mtu: path.mtu(),
         };
@@ -95,8 +104,16 @@ impl Association {
                 continue;
             }
             stats.packets_sent += subflow.packets_sent;
+            stats.payload_bytes_sent += subflow.payload_bytes_sent;
+            stats.payload_bytes_unique += subflow.payload_bytes_unique;
             stats.retransmissions += subflow.retransmissions;
+            stats.retransmissions_fast += subflow.retransmissions_fast;
+            stats.retransmissions_recovery += subflow.retransmissions_recovery;
+            stats.retransmissions_timeout += subflow.retransmissions_timeout;
+            stats.retransmissions_probe += subflow.retransmissions_probe;
+            stats.retransmissions_spurious += subflow.retransmissions_spurious;
             stats.timeouts += subflow.timeouts;
+            stats.last_rtt = stats.last_rtt.or(subflow.last_rtt);
             stats.min_rtt = stats.min_rtt.into_iter().chain(subflow.min_rtt).min();
         }
         (stats.flight, stats.chunks_lost) = self.sender.flight_and_lost_on(id);

@@ -376,7 +376,7 @@ impl Sender {
         let (subflow, path) = (lane.subflow, lane.path);
         cx.stats.fast_retransmits += 1;
         if let Some(subflow) = self.subflows.get_mut(subflow) {
-            subflow.counters.fast_retransmits += 1;
+            subflow.counters.fast_retransmits = subflow.counters.fast_retransmits.saturating_add(1);
         }
         let cut = match rule {
             FastRecovery::Off => true,

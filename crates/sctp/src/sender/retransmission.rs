@@ -127,7 +127,7 @@ impl Sender {
         cx.stats.chunks_sent += 1;
         cx.stats.reasons.count(reason);
         if let Some(table) = &mut cx.streams {
-            table.outgoing(stream).retransmissions += 1;
+            table.outgoing(stream).reasons.count(reason);
         }
         cx.stats.payload_bytes_sent += len as u64;
         if let Some(subflow) = self.subflows.get_mut(owner) {

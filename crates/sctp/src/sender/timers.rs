@@ -81,7 +81,7 @@ impl Sender {
         let (path, subflow) = (lane.path, lane.subflow);
         cx.stats.timeouts += 1;
         if let Some(subflow) = self.subflows.get_mut(subflow) {
-            subflow.counters.timeouts += 1;
+            subflow.counters.timeouts = subflow.counters.timeouts.saturating_add(1);
         }
         // "Zero window probing does not affect the calculation of cwnd", and "If the sender continues to receive
         // SACK chunks from the peer while doing zero window probing, the unacknowledged window probes SHOULD NOT

@@ -137,6 +137,20 @@ impl Sender {
         self.lanes.rows().iter().filter(|lane| lane.path == path).map(|lane| lane.controller.window()).sum()
     }
 
+    /// Slow-start thresholds of the lanes on a path together, bytes.
+    pub(crate) fn ssthresh_on(&self, path: PathId) -> u64 {
+        let on_path = self.lanes.rows().iter().filter(|lane| lane.path == path);
+        on_path.fold(0, |sum: u64, lane| sum.saturating_add(lane.controller.ssthresh()))
+    }
+
+    /// The peer has reported so many duplicates in a space.
+    pub(crate) fn count_duplicates(&mut self, at: SpaceId, count: u64) {
+        if let Some(subflow) = self.subflows.rows_mut().iter_mut().find(|subflow| subflow.space == at) {
+            let counted = u32::try_from(count).unwrap_or(u32::MAX);
+            subflow.counters.spurious = subflow.counters.spurious.saturating_add(counted);
+        }
+    }
+
     /// Notes the window of a lane in trace and peak.
     pub(super) fn record_window(&mut self, cx: &mut Context, id: LaneId) {
         let Some(lane) = self.lanes.get_mut(id) else { return };

@@ -145,9 +145,13 @@ pub struct SubflowStats {
     pub retransmissions_timeout: u64,
     /// As in [`Stats`].
     pub retransmissions_probe: u64,
+    /// Duplicates that the peer has reported, as in [`Stats`]. Where several subflows share a sequence space (level 0), a SACK names none
+    /// of them: they count for the first.
+    pub retransmissions_spurious: u64,
     /// DATA chunks of its lane that were taken for lost.
     pub chunks_lost: u64,
-    /// SACKs that marked chunks for fast retransmission. With one lane for all subflows they count for the first.
+    /// SACKs that marked chunks for fast retransmission. With one lane for all subflows they count for the first. Like the timeouts they
+    /// stop at 2^32 - 1.
     pub fast_retransmits: u64,
     /// T3-rtx expiries. With one lane for all subflows they count for the first.
     pub timeouts: u64,
@@ -198,7 +202,7 @@ impl SubflowStats {
 }
 
 /// DATA chunks sent again, by reason. They stop at 2^32 - 1 each.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Reasons([u32; 4]);
 
 impl Reasons {
@@ -303,8 +307,9 @@ pub(crate) struct SubflowCounters {
     pub(crate) chunk_bytes_sent: u64,
     pub(crate) chunk_bytes_unique: u64,
     pub(crate) reasons: Reasons,
-    pub(crate) fast_retransmits: u64,
-    pub(crate) timeouts: u64,
+    pub(crate) fast_retransmits: u32,
+    pub(crate) timeouts: u32,
+    pub(crate) spurious: u32,
     pub(crate) chunks_unique: u64,
     pub(crate) rtt_sum_ns: u64,
     pub(crate) rtt_samples: u64,
@@ -325,8 +330,9 @@ impl SubflowCounters {
             retransmissions_recovery: self.reasons.of(RetransmitReason::Recovery),
             retransmissions_timeout: self.reasons.of(RetransmitReason::Timeout),
             retransmissions_probe: self.reasons.of(RetransmitReason::Probe),
-            fast_retransmits: self.fast_retransmits,
-            timeouts: self.timeouts,
+            retransmissions_spurious: self.spurious.into(),
+            fast_retransmits: self.fast_retransmits.into(),
+            timeouts: self.timeouts.into(),
             chunks_unique: self.chunks_unique,
             rtt_sum_ns: self.rtt_sum_ns,
             rtt_samples: self.rtt_samples,

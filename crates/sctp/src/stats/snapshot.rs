@@ -65,8 +65,22 @@ pub struct PathStats {
     pub confirmed: bool,
     /// Packets sent there that carry DATA.
     pub packets_sent: u64,
-    /// DATA chunks sent there again.
+    /// User data sent there, bytes, retransmissions included.
+    pub payload_bytes_sent: u64,
+    /// User data sent there for the first time, bytes.
+    pub payload_bytes_unique: u64,
+    /// DATA chunks sent there again: the sum of the four that follow.
     pub retransmissions: u64,
+    /// As in [`Stats`].
+    pub retransmissions_fast: u64,
+    /// As in [`Stats`].
+    pub retransmissions_recovery: u64,
+    /// As in [`Stats`].
+    pub retransmissions_timeout: u64,
+    /// As in [`Stats`].
+    pub retransmissions_probe: u64,
+    /// Duplicates that the peer has reported, as in [`SubflowStats`].
+    pub retransmissions_spurious: u64,
     /// DATA chunks sent there that were taken for lost.
     pub chunks_lost: u64,
     /// T3-rtx expiries.
@@ -75,6 +89,8 @@ pub struct PathStats {
     pub errors: u32,
     /// Congestion window of all subflows on it, bytes.
     pub cwnd: u64,
+    /// Slow-start threshold of all subflows on it, bytes; 2^64 - 1 while one of them has none.
+    pub ssthresh: u64,
     /// Bytes in flight, chunk headers included.
     pub flight: u64,
     /// SRTT; `None` before the first sample.
@@ -83,6 +99,8 @@ pub struct PathStats {
     pub rttvar: Option<Duration>,
     /// Shortest round trip of data.
     pub min_rtt: Option<Duration>,
+    /// The last round trip of data, of the first subflow that has one.
+    pub last_rtt: Option<Duration>,
     /// RTO.
     pub rto: Duration,
     /// Largest IP packet, bytes.

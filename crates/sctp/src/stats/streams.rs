@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use anabranch_base::RetransmitReason;
+
+use super::Reasons;
 use crate::event::Direction;
 
 /// What went through a stream, in one direction. Counters since the association began; a reset of the stream does not touch them.
@@ -15,8 +18,16 @@ pub struct StreamStats {
     pub messages: u64,
     /// User data of these, bytes.
     pub payload_bytes: u64,
-    /// Ours: DATA chunks sent again. The peer's: 0.
+    /// Ours: DATA chunks sent again: the sum of the four that follow. The peer's: 0.
     pub retransmissions: u64,
+    /// As in [`Stats`](super::Stats).
+    pub retransmissions_fast: u64,
+    /// As in [`Stats`](super::Stats).
+    pub retransmissions_recovery: u64,
+    /// As in [`Stats`](super::Stats).
+    pub retransmissions_timeout: u64,
+    /// As in [`Stats`](super::Stats).
+    pub retransmissions_probe: u64,
     /// Ours: messages given up before any part of them was sent (RFC 7496, 4.4). The peer's: 0.
     pub abandoned_unsent: u64,
     /// Ours: messages given up of which a part, or all, had been sent. The peer's: 0.
@@ -33,7 +44,7 @@ pub(crate) struct StreamTable {
 pub(crate) struct StreamCounters {
     pub(crate) messages: u64,
     pub(crate) payload_bytes: u64,
-    pub(crate) retransmissions: u64,
+    pub(crate) reasons: Reasons,
 }
 
 impl StreamTable {
@@ -51,7 +62,11 @@ impl StreamTable {
             stream,
             messages: counted.messages,
             payload_bytes: counted.payload_bytes,
-            retransmissions: counted.retransmissions,
+            retransmissions: counted.reasons.all(),
+            retransmissions_fast: counted.reasons.of(RetransmitReason::FastRetransmit),
+            retransmissions_recovery: counted.reasons.of(RetransmitReason::Recovery),
+            retransmissions_timeout: counted.reasons.of(RetransmitReason::Timeout),
+            retransmissions_probe: counted.reasons.of(RetransmitReason::Probe),
             abandoned_unsent: 0,
             abandoned_sent: 0,
         };

@@ -114,6 +114,7 @@ fn word(chunk: &Chunk<'_>) -> String {
         Chunk::IData(d) => format!("I-DATA {}", d.tsn),
         Chunk::ReConfig(_) => "RE-CONFIG".into(),
         Chunk::Pad(_) => "PAD".into(),
+        Chunk::SfSack(_) => "SF-SACK".into(),
         _ => "OTHER".into(),
     }
 }
@@ -189,7 +190,6 @@ fn too_big_message(from: Side, mtu: u16, packet: &[u8]) -> Vec<u8> {
     icmp_message(from, 3, 4, mtu, &packet[..8])
 }
 
-/// So many subflows with a code point each, stream `i` on subflow `i`.
 /// Takes back a coupling that the controller of a profile does not know.
 pub fn uncouple(config: &mut Config) {
     use anabranch_sctp::config::{CongestionControl, Coupling};
@@ -200,6 +200,7 @@ pub fn uncouple(config: &mut Config) {
     }
 }
 
+/// So many subflows with a code point each, stream `i` on subflow `i`.
 pub fn subflow_config(level: SubflowLevel, subflows: u8) -> Config {
     let spec = |index: u8| SubflowSpec {
         streams: vec![u16::from(index)],
