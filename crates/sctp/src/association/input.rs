@@ -477,8 +477,10 @@ impl Association {
 
     fn count_duplicates(&mut self, at: SpaceId, count: usize) {
         if count > 0 {
-            self.cx.stats.retransmissions_spurious += count as u64;
-            self.sender.count_duplicates(at, count as u64);
+            let count = u32::try_from(count).unwrap_or(u32::MAX);
+            let spurious = &mut self.cx.stats.retransmissions_spurious;
+            *spurious = spurious.saturating_add(count);
+            self.sender.count_duplicates(at, count);
         }
     }
 

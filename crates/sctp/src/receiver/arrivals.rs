@@ -159,7 +159,7 @@ impl Receiver {
         }
         if arrival == Arrival::BeyondHole && seq >= space.reach(cx.config.limits.receive_window) {
             // Of another incarnation of the association, or of a sender without regard for the window, which has no room for it.
-            cx.stats.dropped_no_buffer += 1;
+            cx.stats.dropped_no_buffer = cx.stats.dropped_no_buffer.saturating_add(1);
             read.summary.immediate = true;
             return Ok(Err(Taken::Done));
         }
@@ -168,7 +168,7 @@ impl Receiver {
         }
         if !self.make_room(cx, read.space, seq, arrival, data) {
             // "the receiver MUST immediately send back a SACK chunk with the current receive window".
-            cx.stats.dropped_no_buffer += 1;
+            cx.stats.dropped_no_buffer = cx.stats.dropped_no_buffer.saturating_add(1);
             read.summary.immediate = true;
             return Ok(Err(Taken::Done));
         }

@@ -118,7 +118,7 @@ impl Sender {
             }
         }
         if let Some(times) = times {
-            self.note_one_way_delay(cx, &outcome, times);
+            self.note_one_way_delay(&outcome, times);
         }
         if let Some(a_fwnd) = windows.a_fwnd {
             self.update_allowance(cx, at, a_fwnd);
@@ -174,13 +174,12 @@ impl Sender {
 
     /// A one-way delay, less the difference of the clocks: when the peer had the newest chunk that was sent once, and when we
     /// sent it.
-    fn note_one_way_delay(&mut self, cx: &Context, outcome: &AckOutcome, times: ReceiveTime) {
+    fn note_one_way_delay(&mut self, outcome: &AckOutcome, times: ReceiveTime) {
         let lanes = outcome.lanes.iter().enumerate();
         let newest = lanes.filter_map(|(lane, ack)| Some((ack.newest_once?, lane))).max();
         let Some(((_, sent_at), lane)) = newest else { return };
         if let Some(lane) = self.lanes.get_mut(LaneId::at(lane)) {
-            let micros = times.received_us.wrapping_sub(micros(sent_at)) as i32;
-            lane.one_way_delay = Some((cx.now, i64::from(micros)));
+            lane.one_way_delay_us = Some(times.received_us.wrapping_sub(micros(sent_at)) as i32);
         }
     }
 
@@ -374,7 +373,7 @@ impl Sender {
         let freed = all.charged(cx.config.emulation.rwnd_counts_headers);
         space.allowance.give_back(freed);
         let (subflow, path) = (lane.subflow, lane.path);
-        cx.stats.fast_retransmits += 1;
+        cx.stats.fast_retransmits = cx.stats.fast_retransmits.saturating_add(1);
         if let Some(subflow) = self.subflows.get_mut(subflow) {
             subflow.counters.fast_retransmits = subflow.counters.fast_retransmits.saturating_add(1);
         }
@@ -402,7 +401,7 @@ impl Sender {
                 lane.timed = None;
             }
             lane.open_burst();
-            cx.stats.congestion_events += 1;
+            cx.stats.congestion_events = cx.stats.congestion_events.saturating_add(1);
         }
         self.give_room_back(cx, freed);
         self.couple_loss(cx, id, all.chunks, cut);

@@ -107,7 +107,7 @@ impl Sender {
         let Some(lane) = self.lanes.get_mut(id) else { return };
         lane.controller.on_congestion(Congestion::FastRetransmit(Base::CWND));
         lane.open_burst();
-        cx.stats.congestion_events += 1;
+        cx.stats.congestion_events = cx.stats.congestion_events.saturating_add(1);
         self.record_window(cx, id);
     }
 

@@ -79,7 +79,7 @@ impl Sender {
             rack.forget();
         }
         let (path, subflow) = (lane.path, lane.subflow);
-        cx.stats.timeouts += 1;
+        cx.stats.timeouts = cx.stats.timeouts.saturating_add(1);
         if let Some(subflow) = self.subflows.get_mut(subflow) {
             subflow.counters.timeouts = subflow.counters.timeouts.saturating_add(1);
         }

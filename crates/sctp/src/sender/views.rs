@@ -94,7 +94,7 @@ impl Sender {
             stats.min_rtt = lane.min_rtt;
             stats.last_rtt = lane.last_rtt();
             stats.chunks_lost = u64::from(lane.chunks_lost);
-            stats.one_way_delay_us = lane.one_way_delay.map(|(_, micros)| micros);
+            stats.one_way_delay_us = lane.one_way_delay_us.map(i64::from);
             stats.rto = lane.rto(cx);
             stats.cwnd = lane.controller.window();
             stats.cwnd_peak = lane.cwnd_peak;
@@ -144,10 +144,9 @@ impl Sender {
     }
 
     /// The peer has reported so many duplicates in a space.
-    pub(crate) fn count_duplicates(&mut self, at: SpaceId, count: u64) {
+    pub(crate) fn count_duplicates(&mut self, at: SpaceId, count: u32) {
         if let Some(subflow) = self.subflows.rows_mut().iter_mut().find(|subflow| subflow.space == at) {
-            let counted = u32::try_from(count).unwrap_or(u32::MAX);
-            subflow.counters.spurious = subflow.counters.spurious.saturating_add(counted);
+            subflow.counters.spurious = subflow.counters.spurious.saturating_add(count);
         }
     }
 

@@ -50,7 +50,7 @@ impl Sender {
         space.probe.due = false;
         space.probe.in_flight = true;
         space.probe.answered = false;
-        cx.stats.window_probes += 1;
+        cx.stats.window_probes = cx.stats.window_probes.saturating_add(1);
     }
 
     /// The chunk has left. As to cwnd its lane is as idle as it was: data was last sent at that time.

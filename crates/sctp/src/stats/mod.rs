@@ -41,7 +41,7 @@ pub struct Stats {
     /// DATA chunks sent again as probes: of the tail (RFC 8985), of a closed window.
     pub retransmissions_probe: u64,
     /// Duplicates that the peer has reported in SACKs: each is a retransmission that was not needed, or a copy that the network
-    /// has made.
+    /// has made. This counter, and others of what happens seldom, stop at 2^32 - 1.
     pub retransmissions_spurious: u64,
     /// DATA chunks that were taken for lost; each counts whenever it is. Since the last restart of the peer;
     /// that of a lane stops at 2^32 - 1.
@@ -222,7 +222,7 @@ impl Reasons {
     }
 }
 
-/// The counters of an association, without what is looked up when somebody asks.
+/// The counters of an association, without what is looked up when somebody asks. What happens seldom stops at 2^32 - 1.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counters {
     pub(crate) packets_sent: u64,
@@ -230,10 +230,6 @@ pub(crate) struct Counters {
     pub(crate) payload_bytes_sent: u64,
     pub(crate) payload_bytes_unique: u64,
     pub(crate) chunks_sent: u64,
-    pub(crate) retransmissions_spurious: u64,
-    pub(crate) fast_retransmits: u64,
-    pub(crate) congestion_events: u64,
-    pub(crate) timeouts: u64,
     pub(crate) sacks_sent: u64,
     pub(crate) sacks_received: u64,
     pub(crate) packets_received: u64,
@@ -244,12 +240,16 @@ pub(crate) struct Counters {
     pub(crate) messages_delivered: u64,
     pub(crate) duplicates_received: u64,
     pub(crate) out_of_order_received: u64,
-    pub(crate) dropped_no_buffer: u64,
     pub(crate) messages_accepted: u64,
-    pub(crate) window_probes: u64,
     pub(crate) rtt_sum_ns: u64,
     pub(crate) rtt_samples: u64,
     pub(crate) reasons: Reasons,
+    pub(crate) retransmissions_spurious: u32,
+    pub(crate) fast_retransmits: u32,
+    pub(crate) congestion_events: u32,
+    pub(crate) timeouts: u32,
+    pub(crate) dropped_no_buffer: u32,
+    pub(crate) window_probes: u32,
     pub(crate) sf_stale: u32,
     pub(crate) sf_unknown: u32,
     pub(crate) sf_downgrades: u32,
@@ -265,10 +265,10 @@ impl Counters {
             payload_bytes_sent: self.payload_bytes_sent,
             payload_bytes_unique: self.payload_bytes_unique,
             chunks_sent: self.chunks_sent,
-            retransmissions_spurious: self.retransmissions_spurious,
-            fast_retransmits: self.fast_retransmits,
-            congestion_events: self.congestion_events,
-            timeouts: self.timeouts,
+            retransmissions_spurious: self.retransmissions_spurious.into(),
+            fast_retransmits: self.fast_retransmits.into(),
+            congestion_events: self.congestion_events.into(),
+            timeouts: self.timeouts.into(),
             sacks_sent: self.sacks_sent,
             sacks_received: self.sacks_received,
             packets_received: self.packets_received,
@@ -279,9 +279,9 @@ impl Counters {
             messages_delivered: self.messages_delivered,
             duplicates_received: self.duplicates_received,
             out_of_order_received: self.out_of_order_received,
-            dropped_no_buffer: self.dropped_no_buffer,
+            dropped_no_buffer: self.dropped_no_buffer.into(),
             messages_accepted: self.messages_accepted,
-            window_probes: self.window_probes,
+            window_probes: self.window_probes.into(),
             rtt_sum_ns: self.rtt_sum_ns,
             rtt_samples: self.rtt_samples,
             retransmissions: self.reasons.all(),

@@ -110,9 +110,8 @@ pub(super) struct Lane {
     pub(super) newest_rtt: Duration,
     /// Chunks that were taken for lost.
     pub(super) chunks_lost: u32,
-    /// The last one-way delay that the peer's timestamps gave (level 1), in microseconds less the difference of the clocks,
-    /// and when it was learnt.
-    pub(super) one_way_delay: Option<(Instant, i64)>,
+    /// The last one-way delay that the peer's timestamps gave (level 1), in microseconds less the difference of the clocks.
+    pub(super) one_way_delay_us: Option<i32>,
     pub(super) cwnd_peak: u64,
 }
 
@@ -189,7 +188,7 @@ impl Lane {
             min_rtt: None,
             newest_rtt: Duration::ZERO,
             chunks_lost: 0,
-            one_way_delay: None,
+            one_way_delay_us: None,
         };
         lane.open_burst();
         lane
