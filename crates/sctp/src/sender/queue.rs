@@ -114,7 +114,7 @@ impl Sender {
             if lane.unacked == 0 {
                 // Who waits for a window is not idle: "Zero window probing does not affect the calculation of cwnd" (6.1 A).
                 if !self.spaces.get(at).is_some_and(|space| space.probe.waits()) {
-                    lane.decay_if_idle(cx);
+                    lane.decay(cx);
                 }
                 lane.open_burst();
             }

@@ -22,6 +22,9 @@ pub(super) use recovery::{Doubt, Recovery};
 /// Doublings of an interval that reach any RTO.Max.
 const MOST_DOUBLINGS: u8 = 20;
 
+/// No RTO counts as shorter than this where a pause is measured in RTOs.
+const SHORTEST_RTO: Duration = Duration::from_millis(1);
+
 /// The chunk being timed when one measurement is made per round trip (RFC 9260, 6.3.1, C4).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TimedChunk {
@@ -534,20 +537,23 @@ impl Lane {
         self.t3 = Some(cx.config.clock().after(cx.now, interval.min(cx.config.timers.rto_max)));
     }
 
-    /// Halves cwnd for every RTO that passed without a transmission (7.2.1), before the next one.
+    /// Halves cwnd for every RTO that passed without a transmission (7.2.1), before the next one. For a lane with nothing
+    /// unacknowledged, or no more than a window probe: "the cwnd SHOULD be adjusted according to Section 7.2.1. Zero window probing does
+    /// not affect the calculation of cwnd" (6.1 A).
     // rfc9260:7.2.1-10
-    pub(super) fn decay_if_idle(&mut self, cx: &Context) {
-        if self.unacked == 0 {
-            self.decay(cx);
+    #[inline]
+    pub(super) fn decay(&mut self, cx: &Context) {
+        // One of many messages that are handed in at once: no RTO has passed.
+        if self.last_sent.is_some_and(|last| cx.now.saturating_since(last) >= SHORTEST_RTO) {
+            self.decay_after_pause(cx);
         }
     }
 
-    /// The same where what is unacknowledged is no more than a window probe: "the cwnd SHOULD be adjusted according to Section 7.2.1.
-    /// Zero window probing does not affect the calculation of cwnd" (6.1 A).
-    pub(super) fn decay(&mut self, cx: &Context) {
+    #[inline(never)]
+    fn decay_after_pause(&mut self, cx: &Context) {
         let Some(last) = self.last_sent else { return };
         self.controller.on_pause(cx.now.saturating_since(last));
-        let rto = self.rto(cx).max(Duration::from_millis(1));
+        let rto = self.rto(cx).max(SHORTEST_RTO);
         let mut idle = (cx.now - last).as_nanos() / rto.as_nanos();
         // Thirty halvings reach any floor.
         idle = idle.min(30);
