@@ -20,6 +20,8 @@ mod attacks_endpoint;
 mod attacks_handshake;
 #[path = "attacks_messages.rs"]
 mod attacks_messages;
+#[path = "attacks_shutdown.rs"]
+mod attacks_shutdown;
 #[path = "attacks_tags.rs"]
 mod attacks_tags;
 #[path = "backpressure.rs"]

@@ -491,3 +491,26 @@ fn a_key_that_changes_ends_no_handshake() {
     net.run_for(ms(500));
     assert_eq!(net.state(a, id), State::Established);
 }
+
+/// The same: ten minutes after it was first used a key is replaced, and forgotten as soon as the last cookie under it is stale. Who finds
+/// it later finds nothing that it opens.
+// rfc9260:5.1.3-5
+#[test]
+fn a_key_that_was_replaced_opens_nothing() {
+    for (minutes, known) in [(9, true), (11, false)] {
+        let (mut net, _, z) = two(3);
+        net.throw(ip(9), ip(Z), init(0x1111_1111, &[]));
+        net.run_for(ms(100));
+        let old = net.take(ip(9)).iter().find_map(Datagram::offer).unwrap();
+        net.run_for(Duration::from_secs(60 * minutes));
+        // Somebody asks, which is when keys are replaced.
+        net.throw(ip(8), ip(Z), init(0x2222_2222, &[]));
+        net.run_for(ms(100));
+        net.throw(ip(9), ip(Z), echo(&old, 0x1111_1111, b"old"));
+        net.run_for(ms(100));
+        let told: Vec<_> = net.take(ip(9)).iter().map(Datagram::kinds).collect();
+        // "Stale Cookie" is said of what the key still opens; of another's, nothing.
+        assert_eq!(told, if known { vec![vec![kind::ERROR]] } else { vec![] }, "after {minutes} minutes");
+        assert_eq!(net.hosts[z].endpoint.associations(), 0);
+    }
+}

@@ -480,3 +480,32 @@ fn fragments_of_linux() {
         assert!(got >= 4 || ours.profile == "linux-6.1", "{got}");
     }
 }
+
+/// Of messages whose fragments number themselves two may leave side by side, from two subflows. A peer that gives its user nothing before a
+/// message is whole could end neither if its window holds but one: the second is not begun before the first has left.
+// rfc8260:2.2.2-6
+#[test]
+fn no_subflow_begins_what_the_window_cannot_hold() {
+    for (window, beside) in [(20_000, false), (200_000, true)] {
+        let config = common::subflow_config(SubflowLevel::Zero, 2).with(|c| {
+            c.extensions.interleaving = true;
+            c.limits.receive_window = window;
+        });
+        let (mut pair, a, _) = Pair::between(3, &config, &config);
+        for stream in 0..2 {
+            send(&mut pair, Side::A, a, stream, false, vec![stream as u8; 15_000]);
+        }
+        pair.run_for(Duration::from_secs(20));
+        assert_eq!(pair.received.len(), 2);
+        let mut streams = Vec::new();
+        for logged in pair.log.iter().filter(|p| p.from == Side::A) {
+            let packet = Packet::parse(&logged.bytes, Checksum::Ignore).unwrap();
+            streams.extend(packet.chunks().filter_map(|raw| match Chunk::parse(raw.unwrap()).unwrap() {
+                Chunk::IData(data) => Some(data.stream),
+                _ => None,
+            }));
+        }
+        let changes = streams.windows(2).filter(|pair| pair[0] != pair[1]).count();
+        assert_eq!(changes > 1, beside, "{window}: {streams:?}");
+    }
+}

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use anabranch_base::{Dscp, Duration, Instant};
 use anabranch_sctp::config::SubflowLevel;
-use anabranch_sctp::{AssociationId, Config, Stats};
+use anabranch_sctp::{AssociationId, Config, Event, Reconfigured, Stats};
 use common::single_loss::{MEDIUM, SingleLoss};
 use common::{Logged, Pair, Side, subflow_config};
 
@@ -157,6 +157,68 @@ fn a_needless_probe_costs_no_window() {
     // More data: the window was not cut afterwards either.association(a).unwrap().send(&mut pair, 10);
     pair.run_for(Duration::from_secs(3));
     assert_eq!(stats(&pair, a).congestion_events, 0);
+}
+
+/// An SSN/TSN reset begins the numbers anew: a probe whose end was one of before must not be waited for. The lost tail of what follows is
+/// probed as any other.
+#[test]
+fn a_tail_is_probed_after_a_reset_of_the_association() {
+    let config = rack().with(|c| {
+        c.extensions.reconfiguration = true;
+        c.extensions.peer_resets_association = true;
+    });
+    let (mut pair, a) = warmed_up(&config);
+    // The probe is the last that leaves before the reset.
+    pair.drop_if(lose(3));
+    send(&mut pair, a, 3);
+    pair.run_for(Duration::from_secs(2));
+    pair.a.association(a).unwrap().reset_association(pair.now).unwrap();
+    pair.run_for(Duration::from_secs(2));
+    let performed = Event::AssociationReset { outcome: Reconfigured::Performed };
+    assert!(pair.saw(Side::A, |e| *e == performed));
+    pair.drop_if(lose(2));
+    send(&mut pair, a, 2);
+    pair.run_for(Duration::from_secs(5));
+    let s = stats(&pair, a);
+    assert_eq!((s.timeouts, s.retransmissions, pair.received.len()), (0, 2, 9));
+}
+
+/// The reordering window grows once a round trip (RFC 8985, 6.2, step 4). The round in which it grew last ends with an SSN/TSN reset: a
+/// duplicate after it makes the window grow again, as it would without.
+#[test]
+fn duplicates_widen_the_window_after_a_reset_of_the_association() {
+    let again = |resets: bool| {
+        let config = rack().with(|c| {
+            c.extensions.reconfiguration = true;
+            c.extensions.peer_resets_association = true;
+        });
+        let (mut pair, a) = warmed_up(&config);
+        for burst in 0..6 {
+            if burst == 2 {
+                if resets {
+                    pair.a.association(a).unwrap().reset_association(pair.now).unwrap();
+                }
+                pair.run_for(Duration::from_secs(2));
+            }
+            // The first of ten is late by more than the window was so far.
+            let (first, late) = (pair.now, if burst < 2 { ms(30) } else { ms(50) });
+            let once = Cell::new(true);
+            pair.delay_by(move |p| {
+                let hit = p.from == Side::A && p.has("DATA") && p.at == first && once.replace(false);
+                ms(40) + if hit { late } else { Duration::ZERO }
+            });
+            for _ in 0..10 {
+                send(&mut pair, a, 1);
+                pair.run_for(ms(3));
+            }
+            pair.run_for(Duration::from_secs(3));
+        }
+        assert_eq!(pair.received.len(), 64);
+        (stats(&pair, a).retransmissions, stats(&pair, a).timeouts)
+    };
+    let (with, without) = (again(true), again(false));
+    assert!(without.0 > 1, "{without:?}");
+    assert_eq!(with, without);
 }
 
 /// A probe that repaired a loss is congestion: the window is cut when more is acknowledged.

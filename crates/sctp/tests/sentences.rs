@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use anabranch_base::Duration;
-use anabranch_sctp::{Config, State};
+use anabranch_sctp::{Config, Endpoint, EndpointConfig, SecretRng, State};
 use anabranch_wire::chunk::{Chunk, Data, DataFlags, Init};
 use anabranch_wire::{Checksum, Packet, Ssn, Tsn};
 use common::script::{Script, TSN_Z, data};
@@ -56,6 +56,29 @@ fn s5_3_1_tags_and_initial_tsns_are_drawn_from_the_whole_range() {
             assert!((60..140).contains(&some), "{some} of 400 begin with {quarter:02b}");
         }
     }
+}
+
+/// Who has seen tags and Initial TSNs must not be able to compute the next: what they are drawn from has 32 bytes that nobody knows, and
+/// each of them decides. A generator of 64 bits would look at eight.
+#[test]
+fn s5_3_1_every_byte_of_the_secret_decides() {
+    let mut drawn = BTreeSet::new();
+    for byte in 0..32 {
+        let mut pair = Pair::new(1);
+        for side in [Side::A, Side::Z] {
+            let mut seed = [10 * side as u8; 32];
+            seed[byte] = 5;
+            let config = EndpointConfig::new(common::address(side), PORT).keeping_closed();
+            *pair.endpoint(side) = Endpoint::new(config, SecretRng::from_seed(seed));
+        }
+        let config = Arc::new(Config::rfc9260());
+        pair.z.listen(Arc::clone(&config)).unwrap();
+        pair.a.connect(pair.now, common::address(Side::Z), PORT, config).unwrap();
+        pair.run_for(Duration::from_millis(500));
+        drawn.extend(pair.log.iter().filter_map(identity).flat_map(|(tag, tsn)| [tag, tsn]));
+    }
+    // A tag and a TSN of A, and of Z.
+    assert_eq!(drawn.len(), 4 * 32);
 }
 
 /// 5.3.1: "A new Verification Tag value MUST be used each time the endpoint tears down and then reestablishes an association to the

@@ -252,6 +252,11 @@ impl Association {
             self.write_heartbeat_acks(packet, limit, path);
             return false;
         }
+        // Before anything else: a peer that has begun anew does not have the tag of this packet, and may look no further than to its
+        // first chunk (8.5.1 E).
+        if self.control.take(Kind::ShutdownAck, path) {
+            ShutdownAck.emit(packet.buffer());
+        }
         if self.control.take(Kind::CookieAck, path) {
             if self.encoding == Encoding::Sf2007 {
                 self.write_sf2007_cookie_ack(packet.buffer());
@@ -276,13 +281,13 @@ impl Association {
         true
     }
 
-    /// SHUTDOWN or SHUTDOWN ACK as the last chunk, after a SACK: webrtc-sctp takes a packet in which anything follows SHUTDOWN for
-    /// malformed. Data never goes along: all of it has been acknowledged by then (9.2). What finds no room leaves with the next packet.
+    /// SHUTDOWN as the last chunk, after a SACK: webrtc-sctp takes a packet in which anything follows SHUTDOWN for malformed. Data never
+    /// goes along: all of it has been acknowledged by then (9.2). What finds no room leaves with the next packet.
     #[inline]
     fn write_shutdown(&mut self, packet: &mut PacketBuilder<'_>, limit: usize, path: PathId) {
-        const LEN: usize = 8; // of SHUTDOWN; SHUTDOWN ACK has 4
+        const LEN: usize = 8;
         let fits = packet.has_no_chunks() || packet.len() + LEN <= limit;
-        if !fits || !self.control.any() {
+        if !fits || !self.control.is_due(Kind::Shutdown) {
             return;
         }
         let before = packet.buffer().len();
@@ -290,9 +295,6 @@ impl Association {
             if let Some(cumulative) = self.receiver.shutdown_cumulative() {
                 Shutdown { cumulative }.emit(packet.buffer());
             }
-        }
-        if self.control.take(Kind::ShutdownAck, path) {
-            ShutdownAck.emit(packet.buffer());
         }
         self.cx.stats.control.leave(packet.buffer().get(before..).unwrap_or_default());
     }

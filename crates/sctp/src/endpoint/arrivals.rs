@@ -188,9 +188,10 @@ impl Endpoint {
                     return;
                 }
                 // "If the receiver is in COOKIE-ECHOED or COOKIE-WAIT state, the procedures in Section 8.4 SHOULD be
-                // followed" (8.5.1 E).
-                Some(Chunk::ShutdownAck(_))
-                    if matches!(assoc.state(), State::CookieWait | State::CookieEchoed) =>
+                // followed" (8.5.1 E): wherever the chunk stands. Who refuses the cookie of a restart sends an ERROR, too.
+                Some(_)
+                    if matches!(assoc.state(), State::CookieWait | State::CookieEchoed)
+                        && rule_of(packet) == OutOfTheBlue::ShutdownComplete =>
                 {
                     self.answer_shutdown_ack(meta, packet);
                     return;
@@ -210,24 +211,16 @@ impl Endpoint {
         if packet.header().verification_tag == 0 || packet.chunks().next().is_none() {
             return;
         }
-        for raw in packet.chunks() {
-            let Ok(Ok(chunk)) = raw.map(Chunk::parse) else { return };
-            match chunk {
-                Chunk::ShutdownAck(_) => {
-                    self.answer_shutdown_ack(meta, packet);
-                    return;
-                }
-                // Rules 2, 6 and 7: never answered.
-                Chunk::Abort(_) | Chunk::ShutdownComplete(_) | Chunk::CookieAck(_) => return,
-                Chunk::Error(error) if causes::names_stale_cookie(error.causes) => return,
-                // An INIT that is not the first chunk must not be answered with its packet's tag.
-                Chunk::Init(_) => return,
-                _ => {}
+        match rule_of(packet) {
+            OutOfTheBlue::Silence => {}
+            OutOfTheBlue::ShutdownComplete => self.answer_shutdown_ack(meta, packet),
+            // Rule 8: "the receiver SHOULD respond to the sender of the OOTB packet with an ABORT chunk", the tag
+            // reflected and the T bit set.
+            OutOfTheBlue::Abort => {
+                let tag = packet.header().verification_tag;
+                self.reply(meta, tag, packet, |out| causes::write_abort(out, true, &[]));
             }
         }
-        // Rule 8: "the receiver SHOULD respond to the sender of the OOTB packet with an ABORT chunk", the tag
-        // reflected and the T bit set.
-        self.reply(meta, packet.header().verification_tag, packet, |out| causes::write_abort(out, true, &[]));
     }
 
     /// Rule 3, where nobody is at the port: "the Verification Tag of the packet containing the ABORT chunk MUST be the Initiate Tag of
@@ -536,6 +529,33 @@ impl Endpoint {
             ours.write_init_ack(out, &sealed, &peer.unrecognized, &cookie.extensions);
         });
     }
+}
+
+/// What 8.4 has for a packet that belongs to no association.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OutOfTheBlue {
+    Silence,
+    ShutdownComplete,
+    Abort,
+}
+
+/// Which rule of 8.4 it is: that of the first chunk that has one.
+fn rule_of(packet: &Packet<'_>) -> OutOfTheBlue {
+    for raw in packet.chunks() {
+        let Ok(Ok(chunk)) = raw.map(Chunk::parse) else { return OutOfTheBlue::Silence };
+        match chunk {
+            Chunk::ShutdownAck(_) => return OutOfTheBlue::ShutdownComplete,
+            // Rules 2, 6 and 7: never answered.
+            Chunk::Abort(_) | Chunk::ShutdownComplete(_) | Chunk::CookieAck(_) => {
+                return OutOfTheBlue::Silence;
+            }
+            Chunk::Error(error) if causes::names_stale_cookie(error.causes) => return OutOfTheBlue::Silence,
+            // An INIT that is not the first chunk must not be answered with its packet's tag.
+            Chunk::Init(_) => return OutOfTheBlue::Silence,
+            _ => {}
+        }
+    }
+    OutOfTheBlue::Abort
 }
 
 /// The peer's port and ours.

@@ -333,7 +333,10 @@ impl Association {
             outstanding.in_progress = true;
             outstanding.due = false;
             outstanding.timer = Some(now + wait);
-            self.errors = 0;
+            // It is no answer to a SHUTDOWN ACK, and could be said for ever.
+            if self.cx.state != State::ShutdownAckSent {
+                self.errors = 0;
+            }
             return;
         }
         let Some(outstanding) = reconfig.outstanding.take_if(answered) else { return };
