@@ -120,6 +120,8 @@ mod subflows_level1;
 mod subflows_negotiation;
 #[path = "takeover.rs"]
 mod takeover;
+#[path = "waiting_users.rs"]
+mod waiting_users;
 #[path = "webrtc.rs"]
 mod webrtc;
 #[path = "zero_checksum.rs"]

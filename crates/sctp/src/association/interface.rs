@@ -56,6 +56,11 @@ impl Association {
         self.receiver.pending() > 0
     }
 
+    /// Whether something can be taken back.
+    pub(crate) fn has_returned(&self) -> bool {
+        self.returned.is_some()
+    }
+
     /// GETSRTTREPORT (11.1.11): SRTT of an address; `None` before the first sample.
     ///
     /// # Errors

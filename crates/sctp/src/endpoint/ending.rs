@@ -9,6 +9,10 @@ use crate::error::ConnectError;
 use crate::event::AssociationId;
 use crate::incoming::EndpointEvent;
 
+/// So many closed associations keep what can be taken back, besides the one that closed last: who asks for events first and acts then
+/// finds it.
+const HANDING_BACK: usize = 16;
+
 impl Endpoint {
     /// Ends everything in order: nothing is accepted any more and who waits is refused, as after [`Endpoint::stop_listening`];
     /// `connect` and `listen` are refused; every association is shut down, and aborted where that takes longer than `patience`.
@@ -73,8 +77,17 @@ impl Endpoint {
         }
     }
 
+    /// The user has taken back all that a closed association had.
+    #[cold]
+    pub(super) fn note_taken_back(&mut self, id: AssociationId) {
+        if self.handing_back.contains(&id) {
+            self.handing_back.retain(|other| *other != id);
+            self.note_read(id);
+        }
+    }
+
     /// Frees what has closed and was read. Those whose last packet has not left are looked at again; those with something to read
-    /// when it was read.
+    /// when it was read; those with something to take back when it was, or when they are more than [`HANDING_BACK`].
     #[cold]
     pub(super) fn free_ended(&mut self) {
         let ended = std::mem::take(&mut self.ended);
@@ -82,9 +95,26 @@ impl Endpoint {
             if self.view(id).is_some_and(Association::has_unread) {
                 continue;
             }
-            if !self.registry.release(id) && self.view(id).is_some() {
-                self.ended.push(id);
+            if self.view(id).is_some_and(Association::has_returned) {
+                if !self.handing_back.contains(&id) {
+                    self.handing_back.push(id);
+                    // Nobody is refused for what its user does not look at.
+                    self.registry.give_place_up(id);
+                }
+                if self.handing_back.len() <= HANDING_BACK {
+                    continue;
+                }
+                let oldest = self.handing_back.remove(0);
+                self.free_or_retry(oldest);
+                continue;
             }
+            self.free_or_retry(id);
+        }
+    }
+
+    fn free_or_retry(&mut self, id: AssociationId) {
+        if !self.registry.release(id) && self.view(id).is_some() {
+            self.ended.push(id);
         }
     }
 }

@@ -512,7 +512,9 @@ impl AssociationHandle<'_> {
     /// [`Event::SendFailed`]: crate::Event::SendFailed
     /// [`Event::StreamsReduced`]: crate::Event::StreamsReduced
     pub fn receive_unsent(&mut self) -> Option<Undelivered> {
-        self.get().receive_unsent()
+        let message = self.get().receive_unsent();
+        self.note_taken_back();
+        message
     }
 
     /// RECEIVE_UNACKED (RFC 9260, 11.1.15): takes back a message that was sent, or a part of it, and not acknowledged, after
@@ -520,7 +522,15 @@ impl AssociationHandle<'_> {
     ///
     /// [`Event::SendFailed`]: crate::Event::SendFailed
     pub fn receive_unacknowledged(&mut self) -> Option<Undelivered> {
-        self.get().receive_unacknowledged()
+        let message = self.get().receive_unacknowledged();
+        self.note_taken_back();
+        message
+    }
+
+    fn note_taken_back(&mut self) {
+        if !self.get().has_returned() {
+            self.endpoint.note_taken_back(self.id);
+        }
     }
 
     /// The largest windows in the statistics count from now on.

@@ -64,8 +64,9 @@ pub struct EndpointConfig {
     /// How associations are let in.
     pub accept: AcceptConfig,
     /// Closed associations stay, with their counters, until [`Endpoint::release`]. Otherwise one is freed when [`Endpoint::poll_event`] is
-    /// asked again after it gave [`Event::Closed`], its last packet has left and its messages have been read: what is to be
-    /// looked at or taken back, its user takes when the event comes.
+    /// asked again after it gave [`Event::Closed`], its last packet has left and its messages have been read, of all streams. What is to
+    /// be looked at, its user looks at when the event comes. What can be taken back stays until it is, of the 16 that closed last;
+    /// these take no place.
     pub keep_closed: bool,
     /// How long a key signs State Cookies. It opens them until the last one is stale.
     pub cookie_key_life: Duration,
@@ -125,6 +126,8 @@ pub struct Endpoint {
     drain: Drain,
     /// Associations whose end the user was told of, to be freed.
     ended: Vec<AssociationId>,
+    /// Closed, and with something to take back; the oldest first.
+    handing_back: Vec<AssociationId>,
     /// Associations that may have something to send, each once.
     ready: VecDeque<u32>,
     /// Associations that have events, each once.
@@ -157,6 +160,7 @@ impl Endpoint {
             incoming: None,
             drain: Drain::default(),
             ended: Vec::new(),
+            handing_back: Vec::new(),
             ready: VecDeque::new(),
             eventful: VecDeque::new(),
             tracing: false,

@@ -175,6 +175,13 @@ impl Registry {
         done
     }
 
+    /// A closed association takes no place any more, though it is still there.
+    pub(super) fn give_place_up(&mut self, id: AssociationId) {
+        if let Some(source) = self.get(id).and_then(Association::remote) {
+            self.lingering.remove(&(source.ip(), id.index));
+        }
+    }
+
     pub(super) fn open(&self) -> usize {
         self.open
     }

@@ -9,6 +9,7 @@ use crate::config::SendBufferCounts;
 use crate::context::Context;
 use crate::error::SendError;
 use crate::event::Event;
+use crate::message::Message;
 
 impl Sender {
     /// The configuration may ask for more than a limit on what waits.
@@ -16,6 +17,9 @@ impl Sender {
         let limits = &cx.config.limits;
         if limits.stream_send_buffer != 0 || limits.send_buffer_counts != SendBufferCounts::Unsent {
             self.backpressure.get_or_insert_default();
+        }
+        if limits.send_buffer_counts == SendBufferCounts::Unacknowledged {
+            self.count_by_stream();
         }
         self.note_gone();
     }
@@ -38,30 +42,47 @@ impl Sender {
         queued.saturating_add(usize::try_from(sent).unwrap_or(usize::MAX))
     }
 
-    /// Whether there is room for a message of a stream, where the send buffer counts more than what waits on its subflow.
+    /// Whether there is room for a message, where the send buffer counts more than what waits on its subflow. Less important messages
+    /// make room (RFC 7496, 3.2).
     ///
     /// # Errors
-    /// When there is none: Writable is owed.
+    /// When there is none: Writable is owed. When the message cannot have what it asks for.
     #[inline(never)]
-    pub(super) fn check_buffers(&mut self, cx: &Context, stream: u16) -> Result<(), SendError> {
-        let limits = &cx.config.limits;
-        if limits.send_buffer_counts == SendBufferCounts::Unacknowledged {
-            self.count_by_stream();
-            let id = self.subflow_of(stream);
-            let lane = self.subflows.get(id).and_then(|subflow| self.lanes.get(subflow.lane));
-            if self.buffered_bytes(cx, None) >= send_buffer(cx, lane) {
-                if let Some(subflow) = self.subflows.get_mut(id) {
-                    subflow.writable_owed = true;
-                    self.writable_owed = true;
-                }
-                return Err(SendError::Full);
-            }
-        }
+    pub(super) fn check_buffers(&mut self, cx: &mut Context, message: &Message) -> Result<(), SendError> {
+        let (limits, stream) = (&cx.config.limits, message.stream);
         let most = limits.stream_send_buffer;
-        if most != 0 && self.buffered_bytes(cx, Some(stream)) >= most {
+        let counts_all = limits.send_buffer_counts == SendBufferCounts::Unacknowledged;
+        if counts_all {
+            self.count_by_stream();
+        }
+        let id = self.subflow_of(stream);
+        let beyond = |bytes: usize, limit: usize| (bytes + 1).saturating_sub(limit);
+        let of_stream = if most == 0 { 0 } else { beyond(self.buffered_bytes(cx, Some(stream)), most) };
+        let of_all = if counts_all {
+            let lane = self.subflows.get(id).and_then(|subflow| self.lanes.get(subflow.lane));
+            beyond(self.buffered_bytes(cx, None), send_buffer(cx, lane))
+        } else {
+            0
+        };
+        if of_stream == 0 && of_all == 0 {
+            return Ok(());
+        }
+        let wanted = self.reliability_of(cx, message)?;
+        let Some(mut less) = self.less_important(wanted, of_stream, &[], |ticket| ticket.stream == stream)
+        else {
             self.backpressure.get_or_insert_default().full.insert(stream);
             return Err(SendError::StreamFull { stream });
-        }
+        };
+        let of_all = of_all.saturating_sub(self.bytes_of_tickets(&less));
+        let Some(others) = self.less_important(wanted, of_all, &less, |_| true) else {
+            if let Some(subflow) = self.subflows.get_mut(id) {
+                subflow.writable_owed = true;
+                self.writable_owed = true;
+            }
+            return Err(SendError::Full);
+        };
+        less.extend(others);
+        self.give_up(cx, &less);
         Ok(())
     }
 
@@ -94,10 +115,16 @@ impl Sender {
         Ok(())
     }
 
-    /// What has left and is not acknowledged is counted for each stream from now on.
+    /// What has left and is not acknowledged is counted for each stream from now on, also in spaces that were opened since this was
+    /// said last.
     fn count_by_stream(&mut self) {
+        let mut anew = false;
         for space in self.spaces.rows_mut() {
-            space.flight.count_by_stream();
+            anew |= space.flight.count_by_stream();
+        }
+        // What was acknowledged before that is not known stream by stream.
+        if anew {
+            self.note_gone();
         }
     }
 
@@ -124,6 +151,9 @@ impl Sender {
     /// Tells the user of streams that take messages again, and of thresholds that were reached.
     #[inline(never)]
     pub(super) fn tell_backpressure(&mut self, cx: &mut Context) {
+        if cx.config.limits.send_buffer_counts == SendBufferCounts::Unacknowledged {
+            self.count_by_stream();
+        }
         let Some(mut backpressure) = self.backpressure.take() else { return };
         let mut touched = std::mem::take(&mut backpressure.touched);
         for space in self.spaces.rows_mut() {

@@ -99,43 +99,81 @@ impl Sender {
         special.open(Ticket { context, tells, or_reliable, len, ..ticket })
     }
 
-    /// The send buffer is full: messages of the least priority make room for one that has more (RFC 7496, 3.2). Whether there is
-    /// room now.
+    /// The send buffer of a subflow is full: messages of the least priority make room for one that has more (RFC 7496, 3.2). Whether
+    /// there is room now.
     fn make_room(&mut self, cx: &mut Context, id: SubflowId, wanted: Reliability) -> bool {
+        let waiting = self.subflows.get(id).map_or(0, |subflow| subflow.out.queued_bytes());
+        let lane = self.subflows.get(id).and_then(|subflow| self.lanes.get(subflow.lane));
+        let missing = (waiting + self.deferred_bytes() + 1).saturating_sub(send_buffer(cx, lane));
+        let Some(less) =
+            self.less_important(wanted, missing, &[], |ticket| self.subflow_of(ticket.stream) == id)
+        else {
+            return false;
+        };
+        self.give_up(cx, &less);
+        true
+    }
+
+    /// Unsent messages that are less important than one that wants so much: the least important first, of those the youngest; so many
+    /// that they have the bytes that are missing, or `None`, as nothing is given up in vain. None of those `besides`.
+    pub(super) fn less_important(
+        &self,
+        wanted: Reliability,
+        mut missing: usize,
+        besides: &[u32],
+        among: impl Fn(&Ticket) -> bool,
+    ) -> Option<Vec<u32>> {
+        if missing == 0 {
+            return Some(Vec::new());
+        }
         let value = match wanted {
             Reliability::Priority(value) => Some(value),
             _ => None,
         };
-        let waiting = self.subflows.get(id).map_or(0, |subflow| subflow.out.queued_bytes());
-        let lane = self.subflows.get(id).and_then(|subflow| self.lanes.get(subflow.lane));
-        let mut missing = (waiting + self.deferred_bytes() + 1).saturating_sub(send_buffer(cx, lane));
-        if missing == 0 {
-            return true;
-        }
-        let Some(special) = &self.special else { return false };
-        let candidates = special.iter().filter_map(|(number, ticket)| match ticket.limit {
+        let candidates = self.special.as_ref()?.iter().filter_map(|(number, ticket)| match ticket.limit {
             Limit::Priority(theirs)
                 if !ticket.sent
                     && value.is_none_or(|value| theirs > value)
-                    && self.subflow_of(ticket.stream) == id =>
+                    && among(ticket)
+                    && !besides.contains(&number) =>
             {
-                // The least important first, of those the youngest.
                 Some((theirs, ticket.id, number, ticket.len))
             }
             _ => None,
         });
         let mut candidates: Vec<_> = candidates.collect();
-        // Nothing is given up in vain.
         if candidates.iter().map(|(.., len)| len).sum::<usize>() < missing {
-            return false;
+            return None;
         }
         candidates.sort_unstable();
+        let mut chosen = Vec::new();
         while missing > 0 {
-            let Some((_, _, number, len)) = candidates.pop() else { return false };
-            self.abandon(cx, number);
+            let (_, _, number, len) = candidates.pop()?;
+            chosen.push(number);
             missing = missing.saturating_sub(len);
         }
-        true
+        Some(chosen)
+    }
+
+    pub(super) fn give_up(&mut self, cx: &mut Context, numbers: &[u32]) {
+        for number in numbers {
+            self.abandon(cx, *number);
+        }
+    }
+
+    /// Bytes of messages with these tickets.
+    pub(super) fn bytes_of_tickets(&self, numbers: &[u32]) -> usize {
+        let Some(special) = &self.special else { return 0 };
+        numbers.iter().filter_map(|number| special.get(*number)).map(|ticket| ticket.len).sum()
+    }
+
+    /// How reliable a message is to be.
+    ///
+    /// # Errors
+    /// When it cannot have what it asks for.
+    pub(super) fn reliability_of(&self, cx: &Context, message: &Message) -> Result<Reliability, SendError> {
+        let asks = message.options.is_some() || self.special.is_some();
+        if asks { self.check_options(cx, message) } else { Ok(Reliability::Full) }
     }
 
     /// A SACK was read: messages of which nothing is missing any more were delivered.
@@ -267,6 +305,9 @@ impl Sender {
             } else if let Some(message) = self.take_queued(ticket.stream, number) {
                 refused.push(Undelivered::unsent(message));
             }
+        }
+        if !refused.is_empty() {
+            self.note_gone();
         }
         self.name_returned(cx, refused.iter_mut());
         refused

@@ -131,13 +131,15 @@ impl Flight {
         }
     }
 
-    /// User data is counted by stream from now on.
-    pub(crate) fn count_by_stream(&mut self) {
-        if self.by_stream.is_none() {
-            let mut by_stream = Box::<ByStream>::default();
-            self.chunks.iter().for_each(|chunk| by_stream.add(&chunk.fragment));
-            self.by_stream = Some(by_stream);
+    /// User data is counted by stream from now on. Whether it was not before.
+    pub(crate) fn count_by_stream(&mut self) -> bool {
+        if self.by_stream.is_some() {
+            return false;
         }
+        let mut by_stream = Box::<ByStream>::default();
+        self.chunks.iter().for_each(|chunk| by_stream.add(&chunk.fragment));
+        self.by_stream = Some(by_stream);
+        true
     }
 
     /// Streams of which something was acknowledged since this was asked last.

@@ -77,7 +77,7 @@ impl Sender {
     ) -> Result<MessageId, SendError> {
         let stream = message.stream;
         if !PLAIN && self.backpressure.is_some() {
-            self.check_buffers(cx, stream)?;
+            self.check_buffers(cx, &message)?;
         }
         let id = self.subflow_of(stream);
         let mut ticket = 0;

@@ -44,7 +44,10 @@ impl Sender {
         let id = free.map_or(SubflowId::at(self.subflows.len()), |(id, _)| id);
         let one_lane = cx.config.subflows.coupling == Coupling::Shared && self.lanes.len() > 0;
         let lane = if one_lane { LaneId::FIRST } else { self.place_lane(cx, id, PathId::FIRST) };
-        self.subflows.set(id, Subflow::new(&cx.config, spec, lane));
+        let mut subflow = Subflow::new(&cx.config, spec, lane);
+        // Who was told that the one before it here was full still waits.
+        subflow.writable_owed = self.subflows.get(id).is_some_and(|before| before.writable_owed);
+        self.subflows.set(id, subflow);
         self.share_spaces();
         if let Some(coupler) = &mut self.coupler {
             coupler.renew(lane.row());
