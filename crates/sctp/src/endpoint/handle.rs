@@ -194,6 +194,12 @@ impl AssociationHandle<'_> {
     /// From the first call on [`Event::Readable`] is told for each stream by itself: where the stream had nothing to read. What waits
     /// on other streams then is told at once. [`AssociationHandle::receive`] goes on to take what was delivered first.
     ///
+    /// A closed association stays, and takes a place of `max_associations`, until all of its streams are read: who reads only some of
+    /// them takes the rest after [`Event::Closed`], or says [`Endpoint::release`](crate::Endpoint::release); else a peer fills the
+    /// places with messages on a stream that nobody reads.
+    ///
+    /// [`Event::Closed`]: crate::Event::Closed
+    ///
     /// ```
     /// # mod two { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/two.rs")); }
     /// # use two::*;
