@@ -210,3 +210,24 @@ fn what_nobody_takes_back_goes_in_the_end() {
     assert_eq!(left.iter().filter(|there| **there).count(), 16);
     assert!(left.ends_with(&[true; 16]), "those that ended last: {left:?}");
 }
+
+/// Messages of an association that has ended, read stream by stream after all events were heard.
+#[test]
+fn who_reads_by_stream_frees_what_has_ended() {
+    let (mut pair, a, z) = Pair::established(5, &Config::rfc9260());
+    for stream in [3, 5] {
+        pair.send(Side::A, a, stream, &[7; 100]);
+    }
+    assert!(pair.z.association(z).unwrap().receive_from(3).is_none());
+    pair.reads = [true, false];
+    pair.pump();
+    let now = pair.now;
+    of(&mut pair, a).abort(now, b"enough");
+    pair.pump();
+    while pair.z.poll_event().is_some() {}
+    for stream in [3, 5] {
+        assert!(pair.z.association(z).unwrap().receive_from(stream).is_some());
+        assert_eq!(pair.z.poll_event(), None);
+    }
+    assert!(pair.z.view(z).is_none(), "all was read");
+}

@@ -222,6 +222,9 @@ impl AssociationHandle<'_> {
     pub fn receive_from(&mut self, stream: u16) -> Option<Received> {
         let message = self.get().receive_from(stream);
         self.endpoint.note_events(self.id.index);
+        if !self.get().has_unread() {
+            self.endpoint.note_read(self.id);
+        }
         if self.owes_sack() {
             self.endpoint.queue(self.id.index);
         }
