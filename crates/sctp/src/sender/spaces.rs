@@ -6,6 +6,7 @@ use anabranch_wire::Tsn;
 use super::Sender;
 use super::allowance::Allowance;
 use super::credit::Credit;
+use super::ecn::EcnState;
 use super::flight::{ChunkState, Counted};
 use super::lane::counted_header;
 use super::space::{SendSpace, WindowProbe};
@@ -29,6 +30,7 @@ impl Sender {
             (Some(sf), None) => Some(Box::new(Credit::new(sf))),
             (None, None) => None,
         };
+        self.ecn = agreed.ecn.then(|| Box::new(EcnState::new(agreed)));
         self.next_asn = self.base();
         let header = counted_header(&cx.config, self.encoding);
         for id in self.lanes.ids() {
@@ -59,6 +61,7 @@ impl Sender {
         self.beside_data = 0;
         self.resettable = false;
         self.partial_reliability = false;
+        self.ecn = None;
     }
 
     /// The peer does not skip what we would give up, though its INIT or INIT ACK said so: from now on nothing may be.
@@ -119,6 +122,7 @@ impl Sender {
         lane.space = at;
         lane.timed = None;
         lane.end_recovery();
+        lane.marked = None;
         lane.loss.restart();
         self.share_spaces();
     }
@@ -213,6 +217,9 @@ impl Sender {
     pub(crate) fn reset_all(&mut self, base: Tsn) {
         self.numbering.begin_anew(&[]);
         self.forget_special();
+        if let Some(ecn) = &mut self.ecn {
+            ecn.forget_numbers();
+        }
         if let Some(space) = self.spaces.first_mut() {
             space.flight.restart();
             space.probe = WindowProbe::default();

@@ -50,6 +50,10 @@ pub struct Stats {
     pub fast_retransmits: u64,
     /// Times the congestion window was cut by a fast retransmit.
     pub congestion_events: u64,
+    /// Times it was cut because routers had marked packets (ECN). Stops at 2^32 - 1, as the next does.
+    pub ecn_reductions: u64,
+    /// Packets with new data that came with such a mark.
+    pub packets_marked: u64,
     /// T3-rtx expiries.
     pub timeouts: u64,
     /// SACK chunks sent.
@@ -249,6 +253,8 @@ pub(crate) struct Counters {
     pub(crate) sf_stale: u32,
     pub(crate) sf_unknown: u32,
     pub(crate) sf_downgrades: u32,
+    pub(crate) ecn_reductions: u32,
+    pub(crate) packets_marked: u32,
     pub(crate) control: ControlCounters,
 }
 
@@ -288,6 +294,8 @@ impl Counters {
             sf_stale: self.sf_stale.into(),
             sf_unknown: self.sf_unknown.into(),
             sf_downgrades: self.sf_downgrades.into(),
+            ecn_reductions: self.ecn_reductions.into(),
+            packets_marked: self.packets_marked.into(),
             ..Stats::default()
         }
     }

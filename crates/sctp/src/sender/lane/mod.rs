@@ -1,5 +1,6 @@
 //! A lane: one subflow on one path. What it has in flight, its T3-rtx timer, losses, congestion controller and pacer.
 
+mod marked;
 mod recovery;
 
 use anabranch_base::{Duration, Instant};
@@ -17,6 +18,8 @@ use crate::encoding::Encoding;
 use crate::ids::{PathId, SpaceId, SubflowId, Table};
 use crate::path::Path;
 
+use marked::Marked;
+pub(super) use marked::Report;
 pub(super) use recovery::{Doubt, Recovery};
 
 /// Doublings of an interval that reach any RTO.Max.
@@ -100,6 +103,8 @@ pub(super) struct Lane {
     pub(super) after_timeout: bool,
     /// What a recovery has besides, where more is asked for than RFC 9260 has.
     pub(super) recovery: Option<Box<Recovery>>,
+    /// What routers have marked.
+    pub(super) marked: Option<Box<Marked>>,
     /// What the next round trip must acknowledge to have ended.
     pub(super) round_end: u64,
     /// The lane's earliest unacknowledged chunk, kept where lanes share a space.
@@ -184,6 +189,7 @@ impl Lane {
             recovery_exit: None,
             after_timeout: false,
             recovery: None,
+            marked: None,
             round_end: 0,
             earliest: 0,
             min_rtt: None,
@@ -402,6 +408,7 @@ impl Lane {
     /// Numbers begin anew, and nothing is in flight.
     pub(super) fn forget_numbers(&mut self) {
         self.timed = None;
+        self.marked = None;
         self.end_recovery();
         (self.earliest, self.round_end) = (0, 0);
         self.controller.end_round();
@@ -421,6 +428,7 @@ impl Lane {
             rack.forget();
         }
         self.timed = None;
+        self.marked = None;
         self.end_recovery();
         self.cwnd_exempt_packet = false;
         self.awaiting_sack = false;
