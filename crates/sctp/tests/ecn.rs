@@ -7,7 +7,7 @@ use crate::common;
 use std::cell::Cell;
 use std::rc::Rc;
 
-use anabranch_base::{Duration, Ecn};
+use anabranch_base::{Duration, Ecn, Rng};
 use anabranch_sctp::config::{EcnBackoff, EcnMode};
 use anabranch_sctp::{AssociationId, Config, Stats, SubflowLevel, SubflowStats};
 use anabranch_wire::chunk::{Cwr, Ecne, kind, sack};
@@ -347,6 +347,45 @@ fn the_chunk_of_rfc_4960() {
     assert_eq!(words(&script.pair, Side::A, "CWR").collect::<Vec<_>>(), [format!("CWR {next}")]);
 }
 
+/// Where the peer does not say how many packets are marked there is no scalable response: packets leave as ECT(0).
+#[test]
+fn l4s_needs_numbers() {
+    let mut script = call(EcnMode::L4s);
+    let next = grow(&mut script, 60);
+    assert!(script.pair.log.iter().filter(|p| carries_data(p)).all(|p| p.ecn == Ecn::Ect1));
+    let before = stats(&script.pair, script.a).cwnd;
+    script.send(|out| Ecne { tsn: next, rest: &[] }.emit(out));
+    assert!(stats(&script.pair, script.a).cwnd <= before / 2);
+    script.pair.log.clear();
+    grow_on(&mut script, next, 60);
+    let data: Vec<Ecn> = script.pair.log.iter().filter(|p| carries_data(p)).map(|p| p.ecn).collect();
+    assert!(data.len() > 10 && data.iter().all(|field| *field == Ecn::Ect0), "{data:?}");
+}
+
+/// T3-rtx ends what a mark has begun: the window grows from one packet on, as ever.
+#[test]
+fn a_mark_and_then_a_timeout() {
+    let windows = |marks: &'static [u32]| {
+        let (mut pair, a, _) = Pair::established(14, &with(EcnMode::Classic));
+        pair.mark_if(nth(marks));
+        pair.send_all(Side::A, a, 1, 400, 1400);
+        while stats(&pair, a).packets_sent < 80 {
+            let limit = pair.now + Duration::from_secs(1);
+            assert!(pair.step(limit));
+        }
+        let until = pair.now + Duration::from_millis(900);
+        pair.drop_if(move |p| p.from == Side::A && p.at < until);
+        while stats(&pair, a).timeouts == 0 {
+            let limit = pair.now + Duration::from_secs(2);
+            assert!(pair.step(limit));
+        }
+        pair.run_for(Duration::from_millis(600));
+        stats(&pair, a).cwnd
+    };
+    let (plain, marked) = (windows(&[]), windows(&[60]));
+    assert!(marked > 4 * 1400 && marked >= plain / 2, "{marked} beside {plain}");
+}
+
 fn subflow(pair: &Pair, a: AssociationId, index: u8) -> SubflowStats {
     pair.a.view(a).unwrap().subflow_stats(index).unwrap()
 }
@@ -448,4 +487,44 @@ fn marks_without_agreement() {
     assert_eq!(words(&pair, Side::Z, "ECNE").count(), 0);
     let z = pair.id_of(Side::Z);
     assert_eq!((stats(&pair, a).ecn_reductions, pair.z.view(z).unwrap().stats().packets_marked), (0, 0));
+}
+
+/// Networks that lose, mark, clear and change the field at random, with every kind of window and level: all arrives, the counts agree, and no
+/// more windows are cut than there are round trips.
+#[test]
+fn whatever_the_network_does() {
+    for seed in 0..24 {
+        let mut rng = Rng::stream(seed, "ecn", "test");
+        let profile = ["rfc9260", "rfc9260-rack", "modern", "rfc2960", "webrtc"][rng.below(5) as usize];
+        let level = [SubflowLevel::Zero, SubflowLevel::One][rng.below(2) as usize];
+        let mode = [EcnMode::Classic, EcnMode::L4s][rng.below(2) as usize];
+        let config = Config::named(profile).unwrap().with(|c| {
+            c.subflows.level = level;
+            c.subflows.open = subflow_config(level, 3).subflows.open;
+            c.limits.send_buffer = 4 << 20;
+            c.extensions.ecn = mode;
+        });
+        let (mut pair, a, z) = Pair::established(seed, &config);
+        let mut losses = Rng::stream(seed, "loss", "test");
+        pair.drop_if(move |_| losses.below(30) == 0);
+        let mut fields = Rng::stream(seed, "fields", "test");
+        pair.field_is(move |p| match fields.below(20) {
+            0..4 => Ecn::Ce,
+            4 => Ecn::NotEct,
+            5 => Ecn::Ect1,
+            _ => p.ecn,
+        });
+        let begin = pair.now;
+        pair.send_all(Side::A, a, 3, 60, 1400);
+        pair.send_all(Side::Z, z, 3, 20, 700);
+        pair.run_for(Duration::from_secs(150));
+        pair.check_all(Side::Z, 3, 60);
+        pair.check_all(Side::A, 3, 20);
+        pair.a.view(a).unwrap().audit().unwrap();
+        pair.z.view(z).unwrap().audit().unwrap();
+        let data = pair.log.iter().filter(|p| p.from == Side::A && carries_data(p));
+        let trips = (data.map(|p| p.at).max().unwrap() - begin).as_millis() / 20;
+        let seen = stats(&pair, a);
+        assert!(seen.ecn_reductions <= 3 * (trips + 1), "seed {seed}: {} in {trips}", seen.ecn_reductions);
+    }
 }

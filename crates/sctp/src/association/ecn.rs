@@ -63,14 +63,19 @@ impl Association {
             }
         }
         if let Some((at, tsn)) = lowest {
-            self.cx.stats.packets_marked =
-                self.cx.stats.packets_marked.saturating_add(u32::from(ecn == Ecn::Ce));
+            if ecn == Ecn::Ce {
+                self.cx.stats.control.count_marked();
+            }
             self.receiver.note_ecn(at, tsn, ecn);
         }
     }
 
     /// ECNE: the peer has seen marks. Of subflows with acknowledgements of their own their SF-SACKs tell.
     pub(super) fn on_ecne(&mut self, ecne: &Ecne<'_>) {
+        if self.cx.ect == Ecn::Ect1 && !ecne.is_counted() {
+            // A scalable response needs "feedback of the extent of CE marking" (RFC 9331, 4.2), and this peer only says that there is some.
+            self.cx.ect = Ecn::Ect0;
+        }
         if self.cx.ect != Ecn::NotEct && self.sender.on_ecne(&mut self.cx, ecne.tsn, ecne.marked()) {
             self.control.ask(Kind::Cwr, PathId::FIRST);
         }

@@ -2,22 +2,11 @@
 
 use anabranch_base::Ecn;
 use anabranch_wire::Tsn;
-use anabranch_wire::chunk::EcnCounters;
 
 use super::Receiver;
 use super::map::Arrival;
 use crate::context::Context;
 use crate::ids::SpaceId;
-
-/// How the packets of a space came.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Marks {
-    /// So many with each field.
-    pub(super) counters: EcnCounters,
-    /// What ECNE says until CWR comes: the lowest TSN of the packet that came marked last, and how many came since the last CWR. The
-    /// packet before may be of the same window, for which the peer does nothing more; that of the newest it must learn.
-    pub(super) echo: Option<(Tsn, u32)>,
-}
 
 impl Receiver {
     /// Whether a chunk has not come before, and can be of this association.

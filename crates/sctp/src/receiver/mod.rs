@@ -14,6 +14,7 @@ mod inbound;
 mod interleaved;
 mod limits;
 mod map;
+mod marks;
 mod ready;
 mod reassembly;
 mod space;

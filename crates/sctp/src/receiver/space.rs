@@ -3,8 +3,8 @@
 use anabranch_base::Instant;
 use anabranch_wire::Tsn;
 
-use super::ecn::Marks;
 use super::map::ReceiveMap;
+use super::marks::Marks;
 use super::timing::AckTiming;
 use crate::ids::PathId;
 

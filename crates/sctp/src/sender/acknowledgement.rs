@@ -118,7 +118,7 @@ impl Sender {
             }
         }
         if let Some(times) = times {
-            self.note_one_way_delay(cx, &outcome, times);
+            self.note_one_way_delay(&outcome, times);
         }
         if let Some(a_fwnd) = windows.a_fwnd {
             self.update_allowance(cx, at, a_fwnd);
@@ -174,13 +174,13 @@ impl Sender {
 
     /// A one-way delay, less the difference of the clocks: when the peer had the newest chunk that was sent once, and when we
     /// sent it.
-    fn note_one_way_delay(&mut self, cx: &Context, outcome: &AckOutcome, times: ReceiveTime) {
+    fn note_one_way_delay(&mut self, outcome: &AckOutcome, times: ReceiveTime) {
         let lanes = outcome.lanes.iter().enumerate();
         let newest = lanes.filter_map(|(lane, ack)| Some((ack.newest_once?, lane))).max();
         let Some(((_, sent_at), lane)) = newest else { return };
         if let Some(lane) = self.lanes.get_mut(LaneId::at(lane)) {
             let micros = times.received_us.wrapping_sub(micros(sent_at)) as i32;
-            lane.one_way_delay = Some((cx.now, i64::from(micros)));
+            lane.one_way_delay = Some(micros);
         }
     }
 
@@ -290,6 +290,7 @@ impl Sender {
         }
         if ack.acked_chunks > 0 || advanced {
             let recovers = cx.config.congestion.fast_recovery != FastRecovery::Off;
+            let reduced = self.ecn.as_ref().is_some_and(|ecn| ecn.has_reduced(id, first));
             let acked = Acked {
                 cumulative: ack.cumulative,
                 gap: ack.gap,
@@ -297,7 +298,7 @@ impl Sender {
                 given_up: ack.given_up,
                 flight_before: flight_before + ack.given_up,
                 cumulative_advanced: advanced,
-                in_recovery: recovers && lane.in_recovery(first) || lane.has_reduced(first),
+                in_recovery: recovers && lane.in_recovery(first) || reduced,
                 all_acked: lane.unacked == 0,
                 round_trip,
             };
@@ -397,7 +398,8 @@ impl Sender {
             // "reduced only once in response to a series of dropped and/or CE packets from a single window of data" (RFC 3168, 6.1.2).
             // A mark of L4S stands for less than a loss, and a model counts both.
             let once = cx.ect == Ecn::Ect0 && !lane.controller.is_model();
-            if !(once && lane.has_reduced(highest)) {
+            let reduced = self.ecn.as_ref().is_some_and(|ecn| ecn.has_reduced(id, highest));
+            if !(once && reduced) {
                 lane.controller.on_congestion(Congestion::FastRetransmit(Base::CWND));
             }
             let exit = lane.loss.newest(&space.flight);

@@ -6,42 +6,15 @@ use anabranch_wire::Tsn;
 use anabranch_wire::chunk::{Cwr, EcnCounters};
 
 use super::Sender;
-use super::lane::Report;
+use super::marked::{Circumstances, Report};
 use super::next::{First, Next};
 use crate::context::Context;
 use crate::ids::{LaneId, SpaceId};
-use crate::negotiation::offer::Extensions;
 
 /// A mark on data that was acknowledged so many numbers ago may still be reported, where less is in flight.
 const LATE: u64 = 64;
 /// Numbers of a space after whose acknowledgement the peer must have counted packets as they were sent.
 const ENOUGH: u64 = 100;
-
-/// What is agreed on, and heard.
-#[derive(Debug)]
-pub(super) struct EcnState {
-    /// The peer counts marks in SF-SACKs: without that nobody would tell of those on subflows with a space of their own.
-    peer_counts: bool,
-    /// What left before the handshake was over went as Not-ECT.
-    from: u64,
-    /// The last report by ECNE: the chunk, and how many packets were marked since the last CWR.
-    heard: Option<(u64, u32)>,
-    /// What the next CWR answers, and when the last one left.
-    cwr: Tsn,
-    cwr_at: Option<Instant>,
-}
-
-impl EcnState {
-    pub(super) fn new(agreed: &Extensions) -> Self {
-        let peer_counts = agreed.sf.as_ref().is_some_and(|sf| sf.peer_counts);
-        Self { peer_counts, from: 0, heard: None, cwr: Tsn::new(0), cwr_at: None }
-    }
-
-    /// TSNs begin anew.
-    pub(super) fn forget_numbers(&mut self) {
-        (self.from, self.heard) = (0, None);
-    }
-}
 
 impl Sender {
     /// The handshake is over: what leaves from now on may be ECN-capable.
@@ -104,7 +77,7 @@ impl Sender {
     /// How the peer has counted the packets of a space (level 1).
     pub(crate) fn on_ecn_counters(&mut self, cx: &mut Context, at: SpaceId, counters: EcnCounters) {
         let Some((id, sent_at)) = self.only_lane(cx, at) else { return };
-        let (Some(lane), Some(space)) = (self.lanes.get_mut(id), self.spaces.get(at)) else { return };
+        let (Some(lane), Some(space)) = (self.lanes.get(id), self.spaces.get(at)) else { return };
         let (first, next) = (space.flight.first(), space.flight.next());
         let EcnCounters { ect0, ect1, ce } = counters;
         let unchanged = if cx.ect == Ecn::Ect1 { ect1 } else { ect0 };
@@ -115,15 +88,15 @@ impl Sender {
             }
             return;
         }
-        let before = lane.marked.as_ref().map_or((0, 0), |marked| (marked.counter, marked.counted_to));
-        let more = ce.wrapping_sub(before.0);
+        let Some(marked) = self.ecn.as_mut().and_then(|ecn| ecn.of_mut(id)) else { return };
+        let more = ce.wrapping_sub(marked.counter);
         // Half of the numbers ahead: an SF-SACK of before.
         if more == 0 || more > u32::MAX / 2 {
             return;
         }
-        let marked = lane.marked.get_or_insert_default();
-        (marked.counter, marked.counted_to) = (ce, first);
-        let most = u32::try_from(next.saturating_sub(before.1)).unwrap_or(u32::MAX);
+        let before = std::mem::replace(&mut marked.counted_to, first);
+        marked.counter = ce;
+        let most = u32::try_from(next.saturating_sub(before)).unwrap_or(u32::MAX);
         self.on_marks(cx, id, first.saturating_sub(1), sent_at, more.min(most));
     }
 
@@ -143,11 +116,12 @@ impl Sender {
         let Some(space) = self.spaces.get(lane.space) else { return false };
         let newest = lane.loss.newest(&space.flight);
         let report = Report { seq, sent_at, packets, newest, delivered: sent.saturating_sub(lane.flight) };
-        let srtt = lane.srtt(cx);
-        if !lane.on_marked(cx.now, srtt, &cx.config, cx.ect, &report) {
+        let around = Circumstances { now: cx.now, srtt: lane.srtt(cx), config: &cx.config, ect: cx.ect };
+        let Some(marked) = self.ecn.as_mut().and_then(|ecn| ecn.of_mut(id)) else { return false };
+        if !lane.on_marked(marked, &around, &report) {
             return false;
         }
-        cx.stats.ecn_reductions = cx.stats.ecn_reductions.saturating_add(1);
+        cx.stats.control.count_reduction();
         self.couple_loss(cx, id, packets, true);
         self.record_window(cx, id);
         true
@@ -157,13 +131,16 @@ impl Sender {
     /// may not get through at all: what follows leaves as Not-ECT (as in RFC 9000, 13.4.2).
     #[cold]
     pub(super) fn doubt_ect(&mut self, cx: &mut Context, id: LaneId, probe: bool) {
-        let from = self.ecn.as_ref().map_or(0, |ecn| ecn.from);
+        let Some(ecn) = &mut self.ecn else { return };
         let Some(lane) = self.lanes.get_mut(id) else { return };
         let Some(space) = self.spaces.get(lane.space) else { return };
         if probe {
             return;
         }
-        lane.note_reduction(lane.loss.newest(&space.flight));
+        let from = ecn.from;
+        if let Some(marked) = ecn.of_mut(id) {
+            marked.on_timeout(lane.loss.newest(&space.flight));
+        }
         let acknowledged =
             space.flight.first().max(space.flight.highest_gap_acked().map_or(0, |seq| seq + 1));
         if lane.space == SpaceId::FIRST && acknowledged <= from {

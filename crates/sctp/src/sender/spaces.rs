@@ -6,7 +6,7 @@ use anabranch_wire::Tsn;
 use super::Sender;
 use super::allowance::Allowance;
 use super::credit::Credit;
-use super::ecn::EcnState;
+use super::ecn_state::EcnState;
 use super::flight::{ChunkState, Counted};
 use super::lane::counted_header;
 use super::space::{SendSpace, WindowProbe};
@@ -82,6 +82,10 @@ impl Sender {
     /// We may send under a FID, from `initial` on.
     pub(crate) fn open_space(&mut self, at: SpaceId, epoch: u8, initial: Tsn) {
         let initial_credit = self.credit.as_ref().map_or(0, |credit| credit.initial);
+        if let Some(ecn) = &mut self.ecn {
+            // The peer counts the packets of this incarnation from 0 on.
+            self.lanes.iter().filter(|(_, lane)| lane.space == at).for_each(|(id, _)| ecn.forget_lane(id));
+        }
         let Some(space) = self.spaces.get_mut(at) else { return };
         space.flight.restart();
         space.base = initial;
@@ -122,8 +126,10 @@ impl Sender {
         lane.space = at;
         lane.timed = None;
         lane.end_recovery();
-        lane.marked = None;
         lane.loss.restart();
+        if let Some(ecn) = &mut self.ecn {
+            ecn.forget_lane(subflow.lane);
+        }
         self.share_spaces();
     }
 
@@ -148,6 +154,9 @@ impl Sender {
     /// unordered one may then be delivered twice.
     fn fold_spaces(&mut self) -> Vec<u32> {
         let mut acknowledged = Vec::new();
+        if let Some(ecn) = &mut self.ecn {
+            ecn.forget_numbers();
+        }
         for space in &mut self.spaces.split_off_first() {
             for mut chunk in space.flight.take_all() {
                 if chunk.state == ChunkState::GapAcked {

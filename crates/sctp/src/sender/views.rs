@@ -94,7 +94,7 @@ impl Sender {
             stats.min_rtt = lane.min_rtt;
             stats.last_rtt = lane.last_rtt();
             stats.chunks_lost = u64::from(lane.chunks_lost);
-            stats.one_way_delay_us = lane.one_way_delay.map(|(_, micros)| micros);
+            stats.one_way_delay_us = lane.one_way_delay.map(i64::from);
             stats.rto = lane.rto(cx);
             stats.cwnd = lane.controller.window();
             stats.cwnd_peak = lane.cwnd_peak;

@@ -253,14 +253,13 @@ pub(crate) struct Counters {
     pub(crate) sf_stale: u32,
     pub(crate) sf_unknown: u32,
     pub(crate) sf_downgrades: u32,
-    pub(crate) ecn_reductions: u32,
-    pub(crate) packets_marked: u32,
     pub(crate) control: ControlCounters,
 }
 
 impl Counters {
     /// With the gauges still to be filled in.
     pub(crate) fn stats(&self) -> Stats {
+        let (packets_marked, ecn_reductions) = self.control.marks();
         Stats {
             packets_sent: self.packets_sent,
             packets_sent_unique: self.packets_sent_unique,
@@ -294,8 +293,8 @@ impl Counters {
             sf_stale: self.sf_stale.into(),
             sf_unknown: self.sf_unknown.into(),
             sf_downgrades: self.sf_downgrades.into(),
-            ecn_reductions: self.ecn_reductions.into(),
-            packets_marked: self.packets_marked.into(),
+            ecn_reductions,
+            packets_marked,
             ..Stats::default()
         }
     }

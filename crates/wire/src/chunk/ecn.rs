@@ -70,6 +70,12 @@ impl Ecne<'_> {
         Ecne { tsn, rest: &marked.to_be_bytes() }.emit(out);
     }
 
+    /// Whether the chunk has that number.
+    #[must_use]
+    pub fn is_counted(&self) -> bool {
+        self.rest.len() >= 4
+    }
+
     /// Packets that came marked since the last CWR: one, where the chunk has no number (draft-stewart-tsvwg-sctpecn).
     #[must_use]
     pub fn marked(&self) -> u32 {

@@ -1,6 +1,5 @@
 //! A lane: one subflow on one path. What it has in flight, its T3-rtx timer, losses, congestion controller and pacer.
 
-mod marked;
 mod recovery;
 
 use anabranch_base::{Duration, Instant};
@@ -11,6 +10,7 @@ use anabranch_transport::rtt::RttEstimator;
 
 use super::flight::{Counted, LaneAck};
 use super::loss::Loss;
+use super::marked::{Circumstances, Marked, Report};
 use super::rack::Rack;
 use crate::config::{Config, LossDetection, MaxBurst, Reduction};
 use crate::context::Context;
@@ -18,8 +18,6 @@ use crate::encoding::Encoding;
 use crate::ids::{PathId, SpaceId, SubflowId, Table};
 use crate::path::Path;
 
-use marked::Marked;
-pub(super) use marked::Report;
 pub(super) use recovery::{Doubt, Recovery};
 
 /// Doublings of an interval that reach any RTO.Max.
@@ -103,8 +101,6 @@ pub(super) struct Lane {
     pub(super) after_timeout: bool,
     /// What a recovery has besides, where more is asked for than RFC 9260 has.
     pub(super) recovery: Option<Box<Recovery>>,
-    /// What routers have marked.
-    pub(super) marked: Option<Box<Marked>>,
     /// What the next round trip must acknowledge to have ended.
     pub(super) round_end: u64,
     /// The lane's earliest unacknowledged chunk, kept where lanes share a space.
@@ -115,9 +111,8 @@ pub(super) struct Lane {
     pub(super) newest_rtt: Duration,
     /// Chunks that were taken for lost.
     pub(super) chunks_lost: u32,
-    /// The last one-way delay that the peer's timestamps gave (level 1), in microseconds less the difference of the clocks,
-    /// and when it was learnt.
-    pub(super) one_way_delay: Option<(Instant, i64)>,
+    /// The last one-way delay that the peer's timestamps gave (level 1), in microseconds less the difference of the clocks.
+    pub(super) one_way_delay: Option<i32>,
     pub(super) cwnd_peak: u64,
 }
 
@@ -189,7 +184,6 @@ impl Lane {
             recovery_exit: None,
             after_timeout: false,
             recovery: None,
-            marked: None,
             round_end: 0,
             earliest: 0,
             min_rtt: None,
@@ -408,7 +402,6 @@ impl Lane {
     /// Numbers begin anew, and nothing is in flight.
     pub(super) fn forget_numbers(&mut self) {
         self.timed = None;
-        self.marked = None;
         self.end_recovery();
         (self.earliest, self.round_end) = (0, 0);
         self.controller.end_round();
@@ -428,7 +421,6 @@ impl Lane {
             rack.forget();
         }
         self.timed = None;
-        self.marked = None;
         self.end_recovery();
         self.cwnd_exempt_packet = false;
         self.awaiting_sack = false;
@@ -474,6 +466,17 @@ impl Lane {
     #[inline]
     pub(super) fn is_below_exit(&self, cumulative: u64) -> bool {
         self.recovery_exit.is_some_and(|exit| cumulative <= exit)
+    }
+
+    /// Packets were marked, as `marked` is told. True when the window has come down for it.
+    pub(super) fn on_marked(
+        &mut self,
+        marked: &mut Marked,
+        around: &Circumstances<'_>,
+        report: &Report,
+    ) -> bool {
+        let known = self.is_below_exit(report.seq);
+        marked.on_report(&mut self.controller, around, report, self.burst_unit.into(), known)
     }
 
     /// Nothing of a recovery is left.
