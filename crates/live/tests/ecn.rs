@@ -9,11 +9,11 @@ use anabranch_sctp::config::EcnMode;
 use common::talk::Shown;
 use common::{PORT, in_time, local, pair};
 
-/// The ECN fields of the packets with more than 1,000 bytes.
+/// The ECN fields of the packets with more than 1,000 bytes: frames of a capture have the header of an Ethernet.
 fn fields(file: &Shown) -> Vec<u8> {
     let bytes = file.0.lock().unwrap().clone();
     let read = anabranch_trace::Capture::read(&bytes).unwrap();
-    read.frames.iter().filter(|frame| frame.bytes.len() > 1000).map(|frame| frame.bytes[1] & 3).collect()
+    read.frames.iter().filter(|frame| frame.bytes.len() > 1000).map(|frame| frame.bytes[14 + 1] & 3).collect()
 }
 
 /// RFC 6951, 5.8: "the ECN bits MUST NOT be changed during sending and receiving."
