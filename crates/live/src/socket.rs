@@ -337,6 +337,7 @@ impl Inbox {
     }
 }
 
+// rfc6951:5.8-1
 fn to_quinn(ecn: Ecn) -> Option<EcnCodepoint> {
     EcnCodepoint::from_bits(ecn_bits(ecn))
 }
@@ -350,6 +351,7 @@ fn ecn_bits(ecn: Ecn) -> u8 {
     }
 }
 
+// rfc6951:5.8-1
 fn from_quinn(ecn: Option<EcnCodepoint>) -> Ecn {
     match ecn {
         None => Ecn::NotEct,

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use anabranch_base::{Instant, SecretRng, Trace, TraceEvent, TraceRecord};
+use anabranch_base::{Ecn, Instant, SecretRng, Trace, TraceEvent, TraceRecord};
 
 use crate::association::State;
 use crate::budget::Budget;
@@ -35,6 +35,8 @@ pub(crate) struct Context {
     pub(crate) rng: SecretRng,
     /// What windows may grow by, all of the endpoint together.
     pub(crate) budget: Option<Arc<Budget>>,
+    /// What packets with new data leave as, where both sides are ECN capable; Not-ECT: they are not.
+    pub(crate) ect: Ecn,
     /// Number of the association, as trace records carry it.
     pub(crate) association: u32,
 }
@@ -52,6 +54,7 @@ impl Context {
             trace: Trace::default(),
             rng,
             budget: None,
+            ect: Ecn::NotEct,
             association,
         }
     }

@@ -34,6 +34,8 @@ mod data;
 mod documentation;
 #[path = "driver.rs"]
 mod driver;
+#[path = "ecn.rs"]
+mod ecn;
 #[path = "encapsulation.rs"]
 mod encapsulation;
 #[path = "ending.rs"]

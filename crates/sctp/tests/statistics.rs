@@ -179,6 +179,7 @@ fn what_was_negotiated() {
         subflow_level: SubflowLevel::Zero,
         sends_zero_checksum: false,
         takes_zero_checksum: false,
+        ecn: false,
         adaptation: Some(2),
     };
     assert_eq!(pair.a.view(a).unwrap().negotiated(), Some(expected));

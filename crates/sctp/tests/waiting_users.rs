@@ -14,7 +14,7 @@ use anabranch_wire::param::{ForwardTsnSupported, Param, Params, SupportedExtensi
 use bytes::Bytes;
 
 use crate::common::script::Script;
-use crate::common::{Pair, Side, subflow_config};
+use crate::common::{PORT, Pair, Side, address, subflow_config};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -214,16 +214,23 @@ fn what_nobody_takes_back_goes_in_the_end() {
 /// Messages of an association that has ended, read stream by stream after all events were heard.
 #[test]
 fn who_reads_by_stream_frees_what_has_ended() {
-    let (mut pair, a, z) = Pair::established(5, &Config::rfc9260());
+    let mut pair = Pair::new(5);
+    pair.reads = [true, false];
+    pair.z =
+        Endpoint::new(EndpointConfig::new(address(Side::Z), PORT), Rng::stream(5, "z", "reader").secret());
+    let config = Arc::new(Config::rfc9260());
+    pair.z.listen(Arc::clone(&config)).unwrap();
+    let a = pair.a.connect(pair.now, address(Side::Z), PORT, config).unwrap();
+    pair.run_for(SECOND);
+    let z = pair.events.iter().find(|(side, ..)| *side == Side::Z).map(|(_, id, _)| *id).unwrap();
+    assert!(pair.z.association(z).unwrap().receive_from(3).is_none());
     for stream in [3, 5] {
         pair.send(Side::A, a, stream, &[7; 100]);
     }
-    assert!(pair.z.association(z).unwrap().receive_from(3).is_none());
-    pair.reads = [true, false];
-    pair.pump();
+    pair.run_for(SECOND);
     let now = pair.now;
     of(&mut pair, a).abort(now, b"enough");
-    pair.pump();
+    pair.run_for(SECOND);
     while pair.z.poll_event().is_some() {}
     for stream in [3, 5] {
         assert!(pair.z.association(z).unwrap().receive_from(stream).is_some());

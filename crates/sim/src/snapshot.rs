@@ -65,6 +65,8 @@ pub struct NegotiatedSummary {
     pub sends_zero_checksum: bool,
     /// The peer may send packets with a checksum of zero.
     pub takes_zero_checksum: bool,
+    /// Packets with data leave as ECN-capable, and marks of routers are reported (RFC 3168).
+    pub ecn: bool,
     /// Adaptation Layer Indication of the peer (RFC 5061).
     pub adaptation: Option<u32>,
 }
@@ -164,6 +166,7 @@ impl From<Negotiated> for NegotiatedSummary {
             subflow_level: agreed.subflow_level.to_string(),
             sends_zero_checksum: agreed.sends_zero_checksum,
             takes_zero_checksum: agreed.takes_zero_checksum,
+            ecn: agreed.ecn,
             adaptation: agreed.adaptation,
         }
     }

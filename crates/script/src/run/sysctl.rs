@@ -2,13 +2,14 @@
 
 use anabranch_base::Duration;
 use anabranch_sctp::Config;
-use anabranch_sctp::config::{MaxBurst, MtuDiscovery};
+use anabranch_sctp::config::{EcnMode, MaxBurst, MtuDiscovery};
 
 /// Names that change the configuration.
 const NAMES: &[&str] = &[
     "rto_min",
     "rto_max",
     "rto_initial",
+    "ecn_enable",
     "initial_cwnd",
     "maxburst",
     "heartbeat_interval",
@@ -36,7 +37,6 @@ const NAMES: &[&str] = &[
 
 /// Extensions that do not exist here: turning them off is no work, turning them on changes nothing that is sent.
 const SWITCHES: &[&str] = &[
-    "ecn_enable",
     "asconf_enable",
     "addip_enable",
     "auth_enable",
@@ -81,6 +81,9 @@ fn set(name: &str, value: &str, config: &mut Config) -> Result<(), String> {
         "rto_min" => config.timers.rto_min = ms,
         "rto_max" => config.timers.rto_max = ms,
         "rto_initial" => config.timers.rto_initial = ms,
+        "ecn_enable" => {
+            config.extensions.ecn = if number == 0 { EcnMode::Off } else { EcnMode::Classic };
+        }
         "hb_interval" | "heartbeat_interval" => config.timers.heartbeat_interval = ms,
         // FreeBSD has seconds here, Linux milliseconds.
         "valid_cookie_life" => {
@@ -135,6 +138,8 @@ mod tests {
             .unwrap();
         assert_eq!(config.timers.rto_min, Duration::from_millis(200));
         assert_eq!(config.limits.path_max_retrans, 3);
+        run("sysctl -w net.inet.sctp.ecn_enable=1", &mut config).unwrap();
+        assert_eq!(config.extensions.ecn, EcnMode::Classic);
         assert!(
             run("sysctl net.sctp.nothing=1", &mut config)
                 .unwrap_err()

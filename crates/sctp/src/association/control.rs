@@ -14,16 +14,18 @@ pub(super) enum Kind {
     ShutdownComplete,
     CookieEcho,
     CookieAck,
+    Cwr,
     Shutdown,
     ShutdownAck,
 }
 
 impl Kind {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
         Self::Init,
         Self::ShutdownComplete,
         Self::CookieEcho,
         Self::CookieAck,
+        Self::Cwr,
         Self::Shutdown,
         Self::ShutdownAck,
     ];
@@ -99,7 +101,7 @@ impl Control {
             .or_else(|| first(&[Kind::ShutdownComplete, Kind::CookieEcho, Kind::CookieAck]))
             .or_else(|| rare.and_then(|rare| of(&rare.errors)))
             .or_else(|| rare.and_then(|rare| of(&rare.heartbeat_acks)))
-            .or_else(|| first(&[Kind::Shutdown, Kind::ShutdownAck]))
+            .or_else(|| first(&[Kind::Cwr, Kind::Shutdown, Kind::ShutdownAck]))
     }
 
     fn rare(&mut self) -> &mut Rare {

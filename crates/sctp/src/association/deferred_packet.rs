@@ -1,6 +1,6 @@
 //! A packet that was built and must wait.
 
-use anabranch_base::Dscp;
+use anabranch_base::{Dscp, Ecn};
 
 use crate::ids::PathId;
 
@@ -9,6 +9,7 @@ use crate::ids::PathId;
 pub(super) struct Route {
     pub(super) path: PathId,
     pub(super) dscp: Dscp,
+    pub(super) ecn: Ecn,
     /// Nobody on the way may fragment it.
     pub(super) dont_fragment: bool,
 }

@@ -18,6 +18,7 @@ impl Association {
         let (ours, theirs) = (self.sender.base(), self.receiver.base());
         self.encoding = Encoding::of(agreed);
         self.takes_zero_checksum = agreed.takes_zero_checksum;
+        self.adopt_ecn(agreed.ecn);
         self.reconfig = agreed.reconfiguration.then(|| Box::new(Reconfig::new(ours, theirs)));
         let peer_fids = match (&agreed.sf, agreed.sf2007) {
             (_, Some((_, count))) => Some(Fids::all(count)),

@@ -115,9 +115,10 @@ impl PeerInit {
                 // Recognized where it is not offered, too: who does not say the same in turn does not agree (RFC 3758, 3.3.2).
                 // rfc3758:3.3.2-1 rfc3758:3.3.2-2
                 Param::ForwardTsnSupported(_) => peer.offer.forward_tsn = true,
+                // Recognized where it is not offered, too: it changes nothing then.
+                Param::EcnCapable(_) => peer.offer.ecn = true,
                 // Extensions that this endpoint does not speak are unrecognized parameters like any other.
-                Param::EcnCapable(_)
-                | Param::ReconfigResponse(_)
+                Param::ReconfigResponse(_)
                 | Param::SfCap(_)
                 | Param::SfAdd(_)
                 | Param::SfDel(_)

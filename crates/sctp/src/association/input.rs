@@ -1,6 +1,6 @@
 //! A packet that arrived: each chunk goes to the procedure it belongs to.
 
-use anabranch_base::{Instant, Meta};
+use anabranch_base::{Ecn, Instant, Meta};
 use anabranch_wire::Tsn;
 use anabranch_wire::cause::{Causes, SfReason, SfViolation};
 use anabranch_wire::chunk::sack::GapBlock;
@@ -77,6 +77,9 @@ impl Association {
         self.cx.now = now;
         let path = self.note_source(meta);
         self.receiver.begin_packet(&self.cx, path);
+        if meta.ecn != Ecn::NotEct {
+            self.note_ecn(meta.ecn, chunks.clone());
+        }
         let answers = self.control.answers();
         let mut reading =
             Reading { path, data: PacketRead::on(path), outcome: PacketOutcome::default(), size };
@@ -332,8 +335,13 @@ impl Association {
             // INIT rides alone with a tag of 0, COOKIE ECHO comes first: here they are out of place (6.10, 8.5.1).
             Chunk::Init(_) => return Ok(false),
             Chunk::CookieEcho(_) => {}
-            // ECN is not negotiated: "the peer MUST NOT" send these.
-            Chunk::Ecne(_) | Chunk::Cwr(_) => {}
+            // Where ECN was not agreed on they say nothing.
+            Chunk::Ecne(ecne) => {
+                if self.reads_acknowledgements() {
+                    self.on_ecne(ecne);
+                }
+            }
+            Chunk::Cwr(cwr) => self.on_cwr(cwr),
             Chunk::IData(data) => {
                 let mut chunk = DataChunk::from(data);
                 if self.cx.config.emulation.quirks.fsn_from_second && !chunk.flags.beginning {
@@ -496,6 +504,9 @@ impl Association {
         }
         let windows = Windows { a_rwnd: Some(head.a_rwnd), a_fwnd: Some(head.a_fwnd) };
         let done = self.on_acknowledgement(at, head.cumulative, windows, sack.gaps(), sack.times());
+        if let (true, Some(counters)) = (self.cx.ect != Ecn::NotEct, sack.counters()) {
+            self.sender.on_ecn_counters(&mut self.cx, at, counters);
+        }
         done.map_err(|violation| match violation {
             Violation::Protocol(what) => {
                 Violation::Subflow { fid: head.fid, epoch: head.epoch, reason: SfReason::NeverSent, what }

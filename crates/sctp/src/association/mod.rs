@@ -5,6 +5,7 @@ pub(crate) mod causes;
 mod commands;
 mod control;
 mod deferred_packet;
+mod ecn;
 mod extensions;
 mod handshake;
 mod heartbeat;

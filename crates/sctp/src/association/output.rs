@@ -1,7 +1,7 @@
 //! Packets on their way out: what is bundled, and in which order. What data may leave is for the sender to say, and what is
 //! acknowledged for the receiver.
 
-use anabranch_base::{Dscp, Transmit};
+use anabranch_base::{Dscp, Ecn, Transmit};
 use anabranch_wire::chunk::{
     CookieAck, CookieEcho, Heartbeat, HeartbeatKind, Shutdown, ShutdownAck, ShutdownComplete, heartbeat,
 };
@@ -60,7 +60,7 @@ impl Association {
             destination: path.remote,
             source: path.local,
             dscp: route.dscp,
-            ecn: path.ecn,
+            ecn: route.ecn,
             dont_fragment: route.dont_fragment,
             size: buf.len() - start,
             segment_size,
@@ -115,7 +115,8 @@ impl Association {
         if control && self.write_mtu_probe(&mut packet, path) {
             self.cx.stats.control.leave(packet.buffer().get(before..).unwrap_or_default());
             packet.finish(self.checksum_now());
-            return Some(Route { path, dscp: self.sender.dscp_of_space(None), dont_fragment: true });
+            let dscp = self.sender.dscp_of_space(None);
+            return Some(Route { path, dscp, ecn: Ecn::NotEct, dont_fragment: true });
         }
         let more = self.write_control(&mut packet, limit, path, control, chosen.is_some());
         if more {
@@ -145,7 +146,8 @@ impl Association {
             Some(next) => next.dscp,
             None => self.dscp_without_data(acknowledged),
         };
-        Some(Route { path, dscp, dont_fragment })
+        let ecn = if self.cx.ect == Ecn::NotEct { Ecn::NotEct } else { self.ecn_of(path, chosen.as_ref()) };
+        Some(Route { path, dscp, ecn, dont_fragment })
     }
 
     /// Code point of a packet without data: that of the subflow whose space it acknowledges, or of the first. INIT and COOKIE ECHO are
@@ -264,6 +266,9 @@ impl Association {
                 return false;
             }
             CookieAck.emit(packet.buffer());
+        }
+        if self.control.take(Kind::Cwr, path) {
+            self.sender.write_cwr(&self.cx, packet.buffer());
         }
         if !self.write_errors(packet, limit, path) || !self.write_heartbeat_acks(packet, limit, path) {
             return false; // full: the rest goes into the next packet

@@ -1,5 +1,6 @@
 //! All that statistics show, at once.
 
+use anabranch_base::Ecn;
 use anabranch_wire::ChecksumOut;
 
 use super::{Association, State};
@@ -67,6 +68,7 @@ impl Association {
             subflow_level: self.subflow_level(),
             sends_zero_checksum: zero,
             takes_zero_checksum: self.takes_zero_checksum,
+            ecn: self.cx.ect != Ecn::NotEct,
             adaptation: self.wishes.as_ref().and_then(|wishes| wishes.adaptation),
         })
     }

@@ -8,6 +8,7 @@ use super::buffers::SendBufferCounts;
 use super::congestion::{CongestionControl, FastRecovery, InitialWindow, MaxBurst, Reduction};
 use super::coupling::{AdaptiveCut, Coupling, FccCount};
 use super::detection::ErrorDetection;
+use super::ecn::{EcnBackoff, EcnMode};
 use super::emulation::{ImmediateBit, LossDetection, Quirks, WindowUnit};
 use super::streams::StreamScheduling;
 use super::subflows::{SubflowLevel, SubflowScheduler, SubflowSpec};
@@ -174,6 +175,8 @@ pub struct CongestionConfig {
     /// Whether a window that the user does not fill is kept for five minutes, and a loss reduces what was used of it (RFC 7661): only
     /// controllers other than [`CongestionControl::RENO`] do.
     pub window_validation: bool,
+    /// What a router's mark leaves of the window, with [`EcnMode::Classic`].
+    pub ecn_backoff: EcnBackoff,
 }
 
 /// How packets are spread over the round trip.
@@ -251,6 +254,8 @@ pub struct ExtensionConfig {
     pub address_types: bool,
     /// What the layer above tells its peer in the handshake: Adaptation Layer Indication (RFC 5061, 4.2.6).
     pub adaptation_indication: Option<u32>,
+    /// Whether ECN is offered (RFC 3168; RFC 4960, appendix A), and what packets with data leave as where the peer has it, too.
+    pub ecn: EcnMode,
 }
 
 /// What other stacks do differently. The defaults are RFC 9260's; other values serve the profiles of those stacks.

@@ -3,8 +3,8 @@
 #[allow(clippy::wildcard_imports, reason = "the table names nearly all of them")]
 use super::text::*;
 use super::{
-    Config, CongestionControl, Coupling, ImmediateBit, LossDetection, MtuDiscovery, Reduction,
-    SendBufferCounts, SubflowLevel, WindowUnit,
+    Config, CongestionControl, Coupling, EcnBackoff, EcnMode, ImmediateBit, LossDetection, MtuDiscovery,
+    Reduction, SendBufferCounts, SubflowLevel, WindowUnit,
 };
 
 /// A value that cannot be set as asked.
@@ -160,6 +160,20 @@ pub(super) static KEYS: &[Key] = &[
         show_optional_duration,
         "a time or \"off\"",
         "a chunk reported missing once is sent again after this time (KAME's early FR)"
+    ),
+    key!(
+        ecn: extensions.ecn,
+        EcnMode::parse,
+        shown,
+        "\"off\", \"classic\" or \"l4s\"; l4s not with bbr",
+        "routers may mark packets with data instead of dropping them (RFC 3168): ECT(0), or ECT(1) with a proportional response (RFC 9331)"
+    ),
+    key!(
+        ecn_backoff: congestion.ecn_backoff,
+        EcnBackoff::parse,
+        shown,
+        "\"as-loss\" or \"abe\"",
+        "ecn classic: a mark reduces the window as a loss does, or by a fifth, 0.15 with CUBIC (RFC 8511)"
     ),
     key!(
         fast_recovery: congestion.fast_recovery,

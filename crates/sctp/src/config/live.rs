@@ -52,6 +52,7 @@ const PROMISED: &[&str] = &[
     "adaptation_indication",
     "checksums",
     "coupling",
+    "ecn",
     "inbound_streams",
     "inbound_subflows",
     "interleaving",

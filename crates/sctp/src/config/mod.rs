@@ -8,6 +8,7 @@ mod buffers;
 mod congestion;
 mod coupling;
 mod detection;
+mod ecn;
 mod emulation;
 mod groups;
 mod keys;
@@ -31,6 +32,7 @@ pub use buffers::SendBufferCounts;
 pub use congestion::{CongestionControl, FastRecovery, InitialWindow, MaxBurst, Reduction};
 pub use coupling::{AdaptiveCut, Coupling, FccCount};
 pub use detection::ErrorDetection;
+pub use ecn::{EcnBackoff, EcnMode};
 pub use emulation::{ImmediateBit, LossDetection, Quirks, WindowUnit};
 pub use groups::{
     CongestionConfig, EmulationConfig, ExtensionConfig, LimitConfig, PacingConfig, SackConfig, StreamConfig,

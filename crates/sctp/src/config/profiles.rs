@@ -4,11 +4,11 @@ use anabranch_base::{Dscp, Duration};
 use anabranch_wire::sf::CodePoints;
 
 use super::{
-    AdaptiveCut, Checksums, Config, CongestionConfig, CongestionControl, Coupling, EmulationConfig,
-    ExtensionConfig, FastRecovery, FccClock, FccCount, FccRounding, FccStep, ImmediateBit, InitialWindow,
-    LimitConfig, LossDetection, MaxBurst, MtuDiscovery, PacingConfig, PathMtuConfig, Quirks, Reduction,
-    RttSampling, SackConfig, SendBufferCounts, StreamConfig, StreamScheduling, SubflowConfig, SubflowLevel,
-    SubflowScheduler, TimerConfig, WindowUnit,
+    AdaptiveCut, Checksums, Config, CongestionConfig, CongestionControl, Coupling, EcnBackoff, EcnMode,
+    EmulationConfig, ExtensionConfig, FastRecovery, FccClock, FccCount, FccRounding, FccStep, ImmediateBit,
+    InitialWindow, LimitConfig, LossDetection, MaxBurst, MtuDiscovery, PacingConfig, PathMtuConfig, Quirks,
+    Reduction, RttSampling, SackConfig, SendBufferCounts, StreamConfig, StreamScheduling, SubflowConfig,
+    SubflowLevel, SubflowScheduler, TimerConfig, WindowUnit,
 };
 
 impl Config {
@@ -124,6 +124,7 @@ impl Config {
                 pba_clamp: true,
                 idle_decay_floor: Some(4),
                 window_validation: false,
+                ecn_backoff: EcnBackoff::AsLoss,
             },
             pacing: PacingConfig {
                 enabled: false,
@@ -164,6 +165,8 @@ impl Config {
                 zero_checksum: None,
                 address_types: false,
                 adaptation_indication: None,
+                // RFC 9260 only keeps its numbers reserved.
+                ecn: EcnMode::Off,
             },
             emulation: EmulationConfig {
                 init_size: 0,

@@ -1,7 +1,7 @@
 //! Whether the values of a configuration are allowed, and fit each other.
 
-use super::Config;
 use super::keys::{ConfigError, KEYS};
+use super::{Algorithm, Config, EcnMode};
 
 impl Config {
     /// Whether every value is one that [`Config::set`] would take, and the values fit each other. [`Endpoint::connect`] and
@@ -75,6 +75,12 @@ impl Config {
                 let text = "goes with `coupling` independent or shared only";
                 (!self.controller_fits_coupling())
                     .then(|| format!("`congestion_control` {control} {text}, not with {coupling}"))
+            })
+            // RFC 9331, 4.3: who sends ECT(1) must respond to marks as scalable controllers do; the model of BBR does not.
+            .or_else(|| {
+                let model = self.congestion.control.algorithm == Algorithm::Bbr;
+                let l4s = self.extensions.ecn == EcnMode::L4s;
+                (l4s && model).then(|| "`ecn` l4s does not go with `congestion_control` bbr".to_owned())
             })
     }
 }

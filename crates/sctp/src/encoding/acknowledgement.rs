@@ -2,7 +2,7 @@
 
 use anabranch_wire::Tsn;
 use anabranch_wire::chunk::sack::{self, GapBlock};
-use anabranch_wire::chunk::{ReceiveTime, SfSackHead, sf_sack};
+use anabranch_wire::chunk::{EcnCounters, ReceiveTime, SfSackHead, sf_sack};
 use anabranch_wire::sf::CodePoints;
 use anabranch_wire::sf2007::{self, Fsn};
 
@@ -31,6 +31,8 @@ pub(crate) struct Acknowledgement<'a> {
     pub(crate) gaps: &'a [GapBlock],
     pub(crate) duplicates: &'a [Tsn],
     pub(crate) times: Option<ReceiveTime>,
+    /// How its packets came (RFC 3168), where both sides are ECN capable.
+    pub(crate) counters: Option<EcnCounters>,
 }
 
 impl AckLayout {
@@ -58,7 +60,7 @@ impl AckLayout {
                     // Nothing that arrived is dropped again: messages with identifiers are never taken back.
                     non_renegable: true,
                 };
-                sf_sack::emit(out, codes.sack, &head, ack.gaps, ack.duplicates, ack.times, None);
+                sf_sack::emit(out, codes.sack, &head, ack.gaps, ack.duplicates, ack.times, ack.counters);
             }
             Self::Sf2007 => {
                 let duplicates: Vec<Fsn> = ack.duplicates.iter().map(|tsn| Fsn::from(*tsn)).collect();

@@ -35,6 +35,8 @@ pub(crate) struct Agreed {
     pub(crate) peer_floor: u32,
     /// The peer puts timestamps into SF-SACKs.
     pub(crate) peer_times: bool,
+    /// The peer puts ECN counters into SF-SACKs.
+    pub(crate) peer_counts: bool,
     /// FIDs that we have open from the start, besides 0.
     pub(crate) our_opens: Vec<u8>,
     /// FIDs that the peer has open from the start, besides 0.
@@ -71,6 +73,7 @@ pub(crate) fn agree(
         peer_credit: peer.head.credit,
         peer_floor: peer.head.floor,
         peer_times: peer.head.flags.timestamps,
+        peer_counts: peer.head.flags.ecn_counters,
         our_opens: granted(&ours.opens, outbound),
         peer_opens: granted(&peer.opens, inbound),
     })
@@ -99,12 +102,13 @@ pub(crate) fn chunk_types(codes: &CodePoints) -> Vec<u8> {
 }
 
 /// What an endpoint says that wants `outbound` subflows, accepts `max_inbound` and divides its buffer like this.
-pub(crate) fn head(outbound: u8, max_inbound: u8, credit: u32, floor: u32) -> SfCapHead {
+/// `counts`: it tells with each SF-SACK how many packets came marked.
+pub(crate) fn head(outbound: u8, max_inbound: u8, credit: u32, floor: u32, counts: bool) -> SfCapHead {
     SfCapHead {
         version: SfCap::VERSION,
         flags: SfCapFlags {
             timestamps: true,
-            ecn_counters: false,
+            ecn_counters: counts,
             windows_enforced: true,
             authenticated: false,
         },
@@ -118,7 +122,8 @@ pub(crate) fn head(outbound: u8, max_inbound: u8, credit: u32, floor: u32) -> Sf
 impl Agreed {
     /// For the State Cookie, which "must contain everything negotiated".
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&[self.outbound, self.inbound, u8::from(self.peer_times)]);
+        let flags = u8::from(self.peer_times) | u8::from(self.peer_counts) << 1;
+        out.extend_from_slice(&[self.outbound, self.inbound, flags]);
         out.extend_from_slice(&self.peer_credit.to_be_bytes());
         out.extend_from_slice(&self.peer_floor.to_be_bytes());
         for fids in [&self.our_opens, &self.peer_opens] {
@@ -130,7 +135,7 @@ impl Agreed {
 
     /// What [`Agreed::encode`] wrote, and what follows it.
     pub(crate) fn decode(bytes: &[u8]) -> Option<(Self, &[u8])> {
-        let (&[outbound, inbound, times, c0, c1, c2, c3, f0, f1, f2, f3], rest) =
+        let (&[outbound, inbound, flags, c0, c1, c2, c3, f0, f1, f2, f3], rest) =
             bytes.split_first_chunk::<11>()?;
         let (our_opens, rest) = list(rest)?;
         let (peer_opens, rest) = list(rest)?;
@@ -139,7 +144,8 @@ impl Agreed {
             inbound,
             peer_credit: u32::from_be_bytes([c0, c1, c2, c3]),
             peer_floor: u32::from_be_bytes([f0, f1, f2, f3]),
-            peer_times: times == 1,
+            peer_times: flags & 1 != 0,
+            peer_counts: flags & 2 != 0,
             our_opens,
             peer_opens,
         };
@@ -163,7 +169,7 @@ mod tests {
 
     fn capability(outbound: u8, max_inbound: u8) -> Capability {
         let opens = (1..outbound).map(|fid| SfOpen { fid, dscp: 0, weight: 1 }).collect();
-        Capability { head: head(outbound, max_inbound, 65_536, 3000), opens }
+        Capability { head: head(outbound, max_inbound, 65_536, 3000, false), opens }
     }
 
     fn all() -> Vec<u8> {
@@ -213,7 +219,7 @@ mod tests {
     proptest! {
         #[test]
         fn through_the_cookie(
-            numbers: (u8, u8, u32, u32, bool),
+            numbers: (u8, u8, u32, u32, bool, bool),
             ours in prop::collection::vec(1_u8.., 0..50),
             peers in prop::collection::vec(1_u8.., 0..50),
         ) {
@@ -223,6 +229,7 @@ mod tests {
                 peer_credit: numbers.2,
                 peer_floor: numbers.3,
                 peer_times: numbers.4,
+                peer_counts: numbers.5,
                 our_opens: ours,
                 peer_opens: peers,
             };

@@ -2,14 +2,14 @@
 
 use anabranch_wire::chunk::kind;
 use anabranch_wire::param::{
-    AdaptationIndication, ForwardTsnSupported, Param, ParamWriter, SfOpen, SupportedExtensions,
+    AdaptationIndication, EcnCapable, ForwardTsnSupported, Param, ParamWriter, SfOpen, SupportedExtensions,
     ZeroChecksumAcceptable, sf_cap,
 };
 use anabranch_wire::sf::CodePoints;
 use anabranch_wire::sf2007::{SUBFLOW_CAPABLE, SubflowCapable};
 
 use super::agreement::{self, Agreed, Capability};
-use crate::config::{Config, Coupling, ErrorDetection, SubflowLevel};
+use crate::config::{Config, Coupling, EcnMode, ErrorDetection, SubflowLevel};
 use crate::receiver::buffer::Buffer;
 
 /// What the peer's INIT or INIT ACK said of extensions.
@@ -25,6 +25,8 @@ pub(crate) struct PeerOffer {
     pub(crate) zero_checksum: Option<u32>,
     /// What the layer above it says (RFC 5061).
     pub(crate) adaptation: Option<u32>,
+    /// It is ECN capable (RFC 4960, appendix A).
+    pub(crate) ecn: bool,
 }
 
 impl PeerOffer {
@@ -58,6 +60,8 @@ pub(crate) struct Extensions {
     pub(crate) sends_zero_checksum: bool,
     /// What the layer above the peer says (RFC 5061).
     pub(crate) adaptation: Option<u32>,
+    /// Both are ECN capable (RFC 4960, appendix A): packets with data leave as ECT, and their marks are reported.
+    pub(crate) ecn: bool,
 }
 
 const INTERLEAVING: u8 = 1;
@@ -68,6 +72,8 @@ const TAKES_ZERO: u8 = 16;
 const SENDS_ZERO: u8 = 32;
 const ADAPTATION: u8 = 64;
 const PARTIAL_RELIABILITY: u8 = 128;
+/// The last byte, where there is one more.
+const ECN: u8 = 1;
 
 impl Extensions {
     /// For the State Cookie; nothing where there is nothing to say.
@@ -94,6 +100,9 @@ impl Extensions {
         }
         if let Some(code_point) = self.adaptation {
             out.extend_from_slice(&code_point.to_be_bytes());
+        }
+        if self.ecn {
+            out.push(ECN);
         }
     }
 
@@ -123,7 +132,8 @@ impl Extensions {
             extensions.adaptation = Some(u32::from_be_bytes(*code_point));
             rest = after;
         }
-        rest.is_empty().then_some(extensions)
+        extensions.ecn = rest == [ECN];
+        (rest.is_empty() || extensions.ecn).then_some(extensions)
     }
 }
 
@@ -138,6 +148,7 @@ pub(crate) struct Offer {
     sf2007: Option<SubflowCapable>,
     zero_checksum: Option<u32>,
     adaptation: Option<u32>,
+    ecn: bool,
     lists_all: bool,
 }
 
@@ -160,6 +171,7 @@ impl Offer {
             }),
             zero_checksum: config.extensions.zero_checksum.map(ErrorDetection::id),
             adaptation: config.extensions.adaptation_indication,
+            ecn: config.extensions.ecn != EcnMode::Off,
             lists_all: config.emulation.lists_all_extensions,
         }
     }
@@ -189,6 +201,7 @@ impl Offer {
         let interleaving = self.interleaving && lists(kind::I_DATA);
         Extensions {
             interleaving,
+            ecn: self.ecn && peer.ecn,
             reconfiguration: self.reconfiguration && lists(kind::RE_CONFIG),
             partial_reliability: self.partial_reliability && peer.is_partially_reliable(interleaving),
             sf: sf.map(Box::new),
@@ -233,6 +246,11 @@ impl Offer {
         if let Some(code_point) = self.adaptation {
             params.add(&Param::AdaptationIndication(AdaptationIndication { code_point }));
         }
+        // "To indicate that an endpoint is ECN capable, an endpoint SHOULD add to the INIT and or INIT ACK chunk the TLV reserved
+        // for ECN" (RFC 4960, appendix A). With the encoding of 2007 there is none.
+        if self.ecn && answers.is_none_or(|agreed| agreed.ecn) {
+            params.add(&Param::EcnCapable(EcnCapable));
+        }
         let sf2007 = self.sf2007.filter(|_| answers.is_none_or(|agreed| agreed.sf2007.is_some()));
         if let Some(capable) = sf2007 {
             params.raw(SUBFLOW_CAPABLE, &capable.value());
@@ -265,6 +283,7 @@ fn capability(config: &Config, outbound: u8) -> Capability {
         inbound,
         u32::try_from(credit).unwrap_or(u32::MAX),
         u32::try_from(buffer.floor).unwrap_or(u32::MAX),
+        config.extensions.ecn != EcnMode::Off,
     );
     let opens = if outbound < 2 { &[][..] } else { config.subflows.open.get(1..).unwrap_or_default() };
     let open = |(fid, spec): (u8, &crate::config::SubflowSpec)| SfOpen {
@@ -321,11 +340,12 @@ mod tests {
             (SubflowLevel::Sf2007, true),
             (SubflowLevel::Sf2007, false),
         ] {
-            for which in 0..8 {
+            for which in 0..16 {
                 let config = config(level, 3).with(|c| {
                     c.extensions.interleaving = which & 1 != 0;
                     c.extensions.reconfiguration = which & 2 != 0;
                     c.extensions.partial_reliability = which & 4 != 0;
+                    c.extensions.ecn = if which & 8 == 0 { EcnMode::Off } else { EcnMode::Classic };
                 });
                 offers.push(Offer::of(&config, private));
             }
@@ -341,6 +361,8 @@ mod tests {
                 assert!(at_a.sf.is_none() || (at_a.interleaving && at_a.reconfiguration));
                 let partial = a.partial_reliability && b.partial_reliability && at_a.sf2007.is_none();
                 assert_eq!((at_a.partial_reliability, at_b.partial_reliability), (partial, partial));
+                assert_eq!(at_a.ecn, a.ecn && b.ecn && at_a.sf2007.is_none());
+                assert_eq!(at_a.ecn, at_b.ecn);
                 assert_eq!(at_a.sf2007, at_b.sf2007.map(|(x, y)| (y, x)));
             }
         }
@@ -361,6 +383,12 @@ mod tests {
     fn through_the_cookie() {
         for level in [SubflowLevel::Zero, SubflowLevel::One, SubflowLevel::Sf2007] {
             let offer = Offer::of(&config(level, 3), true);
+            let marked = Offer::of(&config(level, 3).with(|c| c.extensions.ecn = EcnMode::L4s), true);
+            let both = marked.agree(&read(&marked, None));
+            assert_eq!(both.ecn, level != SubflowLevel::Sf2007);
+            let mut out = Vec::new();
+            both.encode(&mut out);
+            assert_eq!(Extensions::decode(&out), Some(both));
             let agreed = offer.agree(&read(&offer, None));
             let mut out = Vec::new();
             agreed.encode(&mut out);

@@ -9,7 +9,7 @@ mod size;
 
 use std::net::SocketAddr;
 
-use anabranch_base::{Duration, Ecn, Instant, SecretRng};
+use anabranch_base::{Duration, Instant, SecretRng};
 use anabranch_transport::rtt::RttEstimator;
 
 use crate::config::Config;
@@ -24,8 +24,8 @@ pub(crate) struct Path {
     pub(crate) remote: SocketAddr,
     /// To which of our addresses the peer's packets come on this path: answers leave from there.
     pub(crate) local: Option<SocketAddr>,
-    /// Field of the IP header for packets that leave: ECN is not negotiated.
-    pub(crate) ecn: Ecn,
+    /// What leaves as ECN-capable does not arrive here, or not as such: packets leave as Not-ECT.
+    pub(crate) refuses_ect: bool,
     /// Round trips as heartbeats and the first subflow on this path see them. T2-shutdown, RE-CONFIG and heartbeats go by its
     /// RTO; further subflows on the path have estimates of their own.
     pub(crate) rtt: RttEstimator,
@@ -65,7 +65,7 @@ impl Path {
         Self {
             remote,
             local: None,
-            ecn: Ecn::NotEct,
+            refuses_ect: false,
             rtt: RttEstimator::new(&config.rtt_rules()),
             mtu: size::first_mtu(config, remote),
             max_packet: size::max_packet(config, remote, size::first_mtu(config, remote)),

@@ -1,7 +1,8 @@
 //! Acknowledgements on their way out: any packet may carry those that are due, and those that fit beside its data.
 
-use anabranch_wire::chunk::ReceiveTime;
+use anabranch_base::Ecn;
 use anabranch_wire::chunk::sack::GapBlock;
+use anabranch_wire::chunk::{EcnCounters, Ecne, ReceiveTime};
 use anabranch_wire::{PacketBuilder, Tsn};
 
 use super::Receiver;
@@ -43,17 +44,27 @@ impl Receiver {
     ) {
         let Some(space) = self.spaces.get(at) else { return };
         let layout = self.encoding.acknowledgement(space.fid);
+        // ECNE stands before the SACK: the peer still knows then which of its lanes the chunk is of.
+        let echo = space.marks.as_ref().filter(|_| layout == AckLayout::Sack).and_then(|marks| marks.echo);
+        let counts = layout == AckLayout::Sf && cx.ect != Ecn::NotEct;
+        let own = if echo.is_some() {
+            Ecne::COUNTED_LEN
+        } else if counts {
+            EcnCounters::LEN
+        } else {
+            0
+        };
         let lists = space.received.gaps() + space.timing.duplicates.len();
-        let rides = data.is_some_and(|len| packet.len() + layout.len(lists) + len <= limit);
+        let rides = data.is_some_and(|len| packet.len() + own + layout.len(lists) + len <= limit);
         if !space.timing.is_due_now() && !rides {
             return;
         }
         let gaps = space.received.gaps();
-        if packet.len() + layout.len(gaps) > limit && !packet.has_no_chunks() {
+        if packet.len() + own + layout.len(gaps) > limit && !packet.has_no_chunks() {
             // It leaves with the next packet: one without its gap blocks would take back what earlier ones have said.
             return;
         }
-        let room = limit.saturating_sub(packet.len() + layout.len(0)) / 4;
+        let room = limit.saturating_sub(packet.len() + own + layout.len(0)) / 4;
         let a_rwnd = if layout == AckLayout::Sf2007 { 0 } else { self.advertised_window(cx) };
         let a_fwnd = if layout == AckLayout::Sack { 0 } else { self.credit_of(cx, at) };
         let asn = self.asn.as_ref().map_or(Tsn::new(0), |asn| asn.cumulative());
@@ -73,6 +84,9 @@ impl Receiver {
             &many
         };
         let duplicates = space.timing.duplicates.len().min(room - count);
+        if let Some((tsn, marked)) = echo {
+            Ecne::emit_counted(packet.buffer(), tsn, marked);
+        }
         layout.emit(
             &Acknowledgement {
                 cumulative: space.cumulative(),
@@ -83,6 +97,8 @@ impl Receiver {
                 a_fwnd,
                 gaps,
                 duplicates: space.timing.duplicates.get(..duplicates).unwrap_or_default(),
+                counters: counts
+                    .then(|| space.marks.as_ref().map(|marks| marks.counters).unwrap_or_default()),
                 times: space.newest.map(|at| ReceiveTime {
                     received_us: micros(at),
                     ack_delay_us: micros(cx.now).wrapping_sub(micros(at)),

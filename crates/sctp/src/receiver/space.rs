@@ -4,6 +4,7 @@ use anabranch_base::Instant;
 use anabranch_wire::Tsn;
 
 use super::map::ReceiveMap;
+use super::marks::Marks;
 use super::timing::AckTiming;
 use crate::ids::PathId;
 
@@ -26,6 +27,8 @@ pub(super) struct ReceiveSpace {
     pub(super) path: PathId,
     /// When the highest number so far arrived (the extension SF tells the peer).
     pub(super) newest: Option<Instant>,
+    /// How its packets came, where they were ECN-capable.
+    pub(super) marks: Option<Box<Marks>>,
 }
 
 impl ReceiveSpace {
@@ -38,6 +41,7 @@ impl ReceiveSpace {
             epoch: 0,
             path: PathId::FIRST,
             newest: None,
+            marks: None,
         }
     }
 
@@ -53,6 +57,7 @@ impl ReceiveSpace {
     pub(super) fn restart(&mut self, base: Tsn) {
         self.received = ReceiveMap::default();
         self.timing = AckTiming::default();
+        self.marks = None;
         self.base = base;
     }
 

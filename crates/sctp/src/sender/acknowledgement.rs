@@ -1,6 +1,6 @@
 //! SACKs that arrive: flight, round trips, windows, losses (RFC 9260, 6.2.1, 6.3, 7.2).
 
-use anabranch_base::{TraceEvent, TraceRecord};
+use anabranch_base::{Ecn, TraceEvent, TraceRecord};
 use anabranch_transport::congestion::{Acked, Base, Congestion, Timing};
 use anabranch_wire::chunk::ReceiveTime;
 use anabranch_wire::chunk::sack::GapBlock;
@@ -289,6 +289,7 @@ impl Sender {
         }
         if ack.acked_chunks > 0 || advanced {
             let recovers = cx.config.congestion.fast_recovery != FastRecovery::Off;
+            let reduced = self.ecn.as_ref().is_some_and(|ecn| ecn.has_reduced(id, first));
             let acked = Acked {
                 cumulative: ack.cumulative,
                 gap: ack.gap,
@@ -296,7 +297,7 @@ impl Sender {
                 given_up: ack.given_up,
                 flight_before: flight_before + ack.given_up,
                 cumulative_advanced: advanced,
-                in_recovery: recovers && lane.in_recovery(first),
+                in_recovery: recovers && lane.in_recovery(first) || reduced,
                 all_acked: lane.unacked == 0,
                 round_trip,
             };
@@ -393,7 +394,13 @@ impl Sender {
         lane.cwnd_exempt_packet = cut || rule != FastRecovery::UntilExit;
         lane.awaiting_sack = cx.config.emulation.hold_after_fast_retransmit;
         if cut {
-            lane.controller.on_congestion(Congestion::FastRetransmit(Base::CWND));
+            // "reduced only once in response to a series of dropped and/or CE packets from a single window of data" (RFC 3168, 6.1.2).
+            // A mark of L4S stands for less than a loss, and a model counts both.
+            let once = cx.ect == Ecn::Ect0 && !lane.controller.is_model();
+            let reduced = self.ecn.as_ref().is_some_and(|ecn| ecn.has_reduced(id, highest));
+            if !(once && reduced) {
+                lane.controller.on_congestion(Congestion::FastRetransmit(Base::CWND));
+            }
             let exit = lane.loss.newest(&space.flight);
             lane.begin_recovery(&cx.config, exit, prior, false);
             // C5: nothing sent before a retransmission is timed any more.

@@ -16,12 +16,15 @@ mod coupled;
 mod coupling;
 mod credit;
 mod deferred;
+mod ecn;
+mod ecn_state;
 mod fates;
 mod flight;
 mod forward;
 mod forward_watch;
 pub(crate) mod lane;
 mod loss;
+mod marked;
 mod new_data;
 mod next;
 mod path_mtu;
@@ -54,6 +57,7 @@ use buffer_watch::Backpressure;
 use coupling::Coupler;
 use credit::Credit;
 use deferred::Deferred;
+use ecn_state::EcnState;
 use flight::AckOutcome;
 use lane::Lane;
 use reset_bounds::ResetBounds;
@@ -110,6 +114,8 @@ pub(crate) struct Sender {
     partial_reliability: bool,
     /// Resets that FORWARD-TSN must mind.
     reset_bounds: Option<Box<ResetBounds>>,
+    /// Where both sides are ECN capable.
+    ecn: Option<Box<EcnState>>,
     /// What only messages with options need, and what is told only where it is asked for.
     special: Option<Box<Special>>,
 }
@@ -141,6 +147,7 @@ impl Sender {
             resettable: false,
             partial_reliability: false,
             reset_bounds: None,
+            ecn: None,
             special: None,
         };
         new.open_subflows(cx);
@@ -234,6 +241,7 @@ impl Sender {
             }
             lane.open_burst();
         }
+        self.begin_ect();
     }
 
     /// The first windows, for traces.

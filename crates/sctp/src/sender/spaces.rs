@@ -6,6 +6,7 @@ use anabranch_wire::Tsn;
 use super::Sender;
 use super::allowance::Allowance;
 use super::credit::Credit;
+use super::ecn_state::EcnState;
 use super::flight::{ChunkState, Counted};
 use super::lane::counted_header;
 use super::space::{SendSpace, WindowProbe};
@@ -29,6 +30,7 @@ impl Sender {
             (Some(sf), None) => Some(Box::new(Credit::new(sf))),
             (None, None) => None,
         };
+        self.ecn = agreed.ecn.then(|| Box::new(EcnState::new(agreed)));
         self.next_asn = self.base();
         let header = counted_header(&cx.config, self.encoding);
         for id in self.lanes.ids() {
@@ -59,6 +61,7 @@ impl Sender {
         self.beside_data = 0;
         self.resettable = false;
         self.partial_reliability = false;
+        self.ecn = None;
     }
 
     /// The peer does not skip what we would give up, though its INIT or INIT ACK said so: from now on nothing may be.
@@ -79,6 +82,10 @@ impl Sender {
     /// We may send under a FID, from `initial` on.
     pub(crate) fn open_space(&mut self, at: SpaceId, epoch: u8, initial: Tsn) {
         let initial_credit = self.credit.as_ref().map_or(0, |credit| credit.initial);
+        if let Some(ecn) = &mut self.ecn {
+            // The peer counts the packets of this incarnation from 0 on.
+            self.lanes.iter().filter(|(_, lane)| lane.space == at).for_each(|(id, _)| ecn.forget_lane(id));
+        }
         let Some(space) = self.spaces.get_mut(at) else { return };
         space.flight.restart();
         space.base = initial;
@@ -120,6 +127,9 @@ impl Sender {
         lane.timed = None;
         lane.end_recovery();
         lane.loss.restart();
+        if let Some(ecn) = &mut self.ecn {
+            ecn.forget_lane(subflow.lane);
+        }
         self.share_spaces();
     }
 
@@ -144,6 +154,9 @@ impl Sender {
     /// unordered one may then be delivered twice.
     fn fold_spaces(&mut self) -> Vec<u32> {
         let mut acknowledged = Vec::new();
+        if let Some(ecn) = &mut self.ecn {
+            ecn.forget_numbers();
+        }
         for space in &mut self.spaces.split_off_first() {
             for mut chunk in space.flight.take_all() {
                 if chunk.state == ChunkState::GapAcked {
@@ -213,6 +226,9 @@ impl Sender {
     pub(crate) fn reset_all(&mut self, base: Tsn) {
         self.numbering.begin_anew(&[]);
         self.forget_special();
+        if let Some(ecn) = &mut self.ecn {
+            ecn.forget_numbers();
+        }
         if let Some(space) = self.spaces.first_mut() {
             space.flight.restart();
             space.probe = WindowProbe::default();

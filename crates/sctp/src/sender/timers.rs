@@ -127,6 +127,9 @@ impl Sender {
         }
         lane.open_burst();
         let rto = lane.rto(cx);
+        if self.ecn.is_some() {
+            self.doubt_ect(cx, id, probe);
+        }
         self.mark_all_lost(cx, id);
         if let Some(lane) = self.lanes.get_mut(id) {
             // One packet, whatever else waits, until something is acknowledged.

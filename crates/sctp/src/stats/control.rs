@@ -84,8 +84,17 @@ struct Tally {
 pub(crate) struct ControlCounters {
     sent: Tally,
     received: Tally,
-    /// Sent and received.
-    rare: Option<Box<[[u32; 5]; 2]>>,
+    rare: Option<Box<Rare>>,
+}
+
+/// What most associations never count.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rare {
+    /// Chunks that were sent and received.
+    chunks: [[u32; 5]; 2],
+    /// Packets that came with a router's mark, and windows that were cut because of such.
+    marked: u32,
+    reductions: u32,
 }
 
 impl ControlCounters {
@@ -118,14 +127,29 @@ impl ControlCounters {
             }
             Place::Idle(at) => add(tally.idle.get_mut(at)),
             Place::Rare(at) => {
-                let [sent, received] = &mut **self.rare.get_or_insert_default();
+                let [sent, received] = &mut self.rare.get_or_insert_default().chunks;
                 add(if leaves { sent.get_mut(at) } else { received.get_mut(at) });
             }
         }
     }
 
+    /// A packet has come with a router's mark.
+    pub(crate) fn count_marked(&mut self) {
+        add(Some(&mut self.rare.get_or_insert_default().marked));
+    }
+
+    /// A window was cut because of marks.
+    pub(crate) fn count_reduction(&mut self) {
+        add(Some(&mut self.rare.get_or_insert_default().reductions));
+    }
+
+    /// Both.
+    pub(crate) fn marks(&self) -> (u64, u64) {
+        self.rare.as_ref().map_or((0, 0), |rare| (rare.marked.into(), rare.reductions.into()))
+    }
+
     pub(crate) fn stats(&self) -> ControlStats {
-        let [sent, received] = self.rare.as_deref().copied().unwrap_or_default();
+        let [sent, received] = self.rare.as_deref().copied().unwrap_or_default().chunks;
         ControlStats { sent: self.sent.chunks(sent), received: self.received.chunks(received) }
     }
 }

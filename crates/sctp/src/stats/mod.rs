@@ -50,6 +50,10 @@ pub struct Stats {
     pub fast_retransmits: u64,
     /// Times the congestion window was cut by a fast retransmit.
     pub congestion_events: u64,
+    /// Times it was cut because routers had marked packets (ECN). Stops at 2^32 - 1, as the next does.
+    pub ecn_reductions: u64,
+    /// Packets with new data that came with such a mark.
+    pub packets_marked: u64,
     /// T3-rtx expiries.
     pub timeouts: u64,
     /// SACK chunks sent.
@@ -259,6 +263,7 @@ pub(crate) struct Counters {
 impl Counters {
     /// With the gauges still to be filled in.
     pub(crate) fn stats(&self) -> Stats {
+        let (packets_marked, ecn_reductions) = self.control.marks();
         Stats {
             packets_sent: self.packets_sent,
             packets_sent_unique: self.packets_sent_unique,
@@ -292,6 +297,8 @@ impl Counters {
             sf_stale: self.sf_stale.into(),
             sf_unknown: self.sf_unknown.into(),
             sf_downgrades: self.sf_downgrades.into(),
+            ecn_reductions,
+            packets_marked,
             ..Stats::default()
         }
     }

@@ -58,7 +58,7 @@ macro_rules! named {
 
 named!(
     Stats, "Each counter and gauge by name.":
-    packets_sent, packets_sent_unique, payload_bytes_sent, payload_bytes_unique, chunks_sent, retransmissions, retransmissions_fast, retransmissions_recovery, retransmissions_timeout, retransmissions_probe, retransmissions_spurious, chunks_lost, fast_retransmits, congestion_events, timeouts, sacks_sent, sacks_received, packets_received, packets_received_new, packet_bytes_received_new, payload_bytes_received_new, payload_bytes_delivered, messages_delivered, duplicates_received, out_of_order_received, dropped_no_buffer, messages_accepted, messages_abandoned_unsent, messages_abandoned_sent, sf_stale, sf_unknown, sf_downgrades, window_probes, rtt_sum_ns, rtt_samples, cwnd, cwnd_peak, ssthresh, flight, queued_bytes, peer_window;
+    packets_sent, packets_sent_unique, payload_bytes_sent, payload_bytes_unique, chunks_sent, retransmissions, retransmissions_fast, retransmissions_recovery, retransmissions_timeout, retransmissions_probe, retransmissions_spurious, chunks_lost, fast_retransmits, congestion_events, ecn_reductions, packets_marked, timeouts, sacks_sent, sacks_received, packets_received, packets_received_new, packet_bytes_received_new, payload_bytes_received_new, payload_bytes_delivered, messages_delivered, duplicates_received, out_of_order_received, dropped_no_buffer, messages_accepted, messages_abandoned_unsent, messages_abandoned_sent, sf_stale, sf_unknown, sf_downgrades, window_probes, rtt_sum_ns, rtt_samples, cwnd, cwnd_peak, ssthresh, flight, queued_bytes, peer_window;
     srtt, rttvar, min_rtt, last_rtt, rto
 );
 named!(

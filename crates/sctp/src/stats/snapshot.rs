@@ -48,6 +48,8 @@ pub struct Negotiated {
     pub sends_zero_checksum: bool,
     /// The peer may send packets with a checksum of zero (RFC 9653).
     pub takes_zero_checksum: bool,
+    /// Packets with data leave as ECN-capable, and marks of routers are reported (RFC 3168; RFC 4960, appendix A).
+    pub ecn: bool,
     /// What the layer above the peer has said: Adaptation Layer Indication (RFC 5061, 4.2.6).
     pub adaptation: Option<u32>,
 }

@@ -41,6 +41,8 @@ pub struct Logged {
     pub at: Instant,
     pub from: Side,
     pub dscp: Dscp,
+    /// As it left.
+    pub ecn: Ecn,
     pub bytes: Vec<u8>,
     pub dropped: bool,
     /// The network must not fragment it.
@@ -115,12 +117,15 @@ fn word(chunk: &Chunk<'_>) -> String {
         Chunk::ReConfig(_) => "RE-CONFIG".into(),
         Chunk::Pad(_) => "PAD".into(),
         Chunk::SfSack(_) => "SF-SACK".into(),
+        Chunk::Ecne(ecne) => format!("ECNE {} {}", ecne.tsn, ecne.marked()),
+        Chunk::Cwr(cwr) => format!("CWR {}", cwr.tsn),
         _ => "OTHER".into(),
     }
 }
 
 type Drop = Box<dyn FnMut(&Logged) -> bool>;
 type Delay = Box<dyn Fn(&Logged) -> Duration>;
+type Field = Box<dyn FnMut(&Logged) -> Ecn>;
 type Tamper = Box<dyn FnMut(Side, &mut Vec<u8>)>;
 
 /// Everything of a test.
@@ -145,11 +150,12 @@ pub struct Pair {
     unfinished: BTreeMap<(u8, AssociationId), Vec<Received>>,
     pub max_packets: usize,
     closing: Option<AssociationId>,
-    in_flight: BTreeMap<(Instant, u64), (Side, Vec<u8>)>,
+    in_flight: BTreeMap<(Instant, u64), (Side, Ecn, Vec<u8>)>,
     sequence: u64,
     drop: Drop,
     delay: Option<Delay>,
     tamper: Option<Tamper>,
+    field: Option<Field>,
     /// The largest IP packet that the network carries, which drops what is larger and must not be fragmented.
     pub carries: Option<usize>,
     /// Routers say so (ICMP).
@@ -318,6 +324,7 @@ impl Pair {
             drop: Box::new(|_| false),
             delay: None,
             tamper: None,
+            field: None,
             carries: None,
             routers_answer: false,
             icmp: Vec::new(),
@@ -393,8 +400,23 @@ impl Pair {
 
     /// Hands in a packet as if the other side had sent it.
     pub fn inject(&mut self, from: Side, bytes: &[u8]) {
+        self.inject_with(from, Ecn::NotEct, bytes);
+    }
+
+    /// The same with a field of its own.
+    pub fn inject_with(&mut self, from: Side, ecn: Ecn, bytes: &[u8]) {
         let now = self.now;
-        self.endpoint(from.other()).handle_datagram(now, meta(from), bytes);
+        self.endpoint(from.other()).handle_datagram(now, Meta { ecn, ..meta(from) }, bytes);
+    }
+
+    /// What the ECN field of each packet is when it arrives, from now on.
+    pub fn field_is(&mut self, field: impl FnMut(&Logged) -> Ecn + 'static) {
+        self.field = Some(Box::new(field));
+    }
+
+    /// Routers mark the ECN-capable packets for which this is true, from now on.
+    pub fn mark_if(&mut self, mut mark: impl FnMut(&Logged) -> bool + 'static) {
+        self.field_is(move |p| if p.ecn != Ecn::NotEct && mark(p) { Ecn::Ce } else { p.ecn });
     }
 
     /// Hands in an ICMP message of IPv4 about a packet of that side's.
@@ -470,14 +492,14 @@ impl Pair {
     }
 
     fn transmit(&mut self, from: Side, transmit: &Transmit, mut bytes: Vec<u8>) {
-        let (dscp, dont_fragment) = (transmit.dscp, transmit.dont_fragment);
+        let Transmit { dscp, ecn, dont_fragment, .. } = *transmit;
         if let Some(tamper) = &mut self.tamper {
             tamper(from, &mut bytes);
             bytes[8..12].fill(0);
             let sum = anabranch_wire::crc32c::packet_checksum(&bytes);
             bytes[8..12].copy_from_slice(&anabranch_wire::crc32c::store(sum));
         }
-        let mut logged = Logged { at: self.now, from, dscp, bytes, dropped: false, dont_fragment };
+        let mut logged = Logged { at: self.now, from, dscp, ecn, bytes, dropped: false, dont_fragment };
         logged.dropped = (self.drop)(&logged);
         let too_big = self.carries.is_some_and(|mtu| logged.bytes.len() + 20 > mtu) && dont_fragment;
         if too_big && self.routers_answer && !logged.dropped {
@@ -490,7 +512,11 @@ impl Pair {
             let own = self.latency_of.get(&dscp).filter(|_| from == Side::A).copied();
             let latency = own.unwrap_or(self.latency);
             let latency = self.delay.as_ref().map_or(latency, |delay| delay(&logged));
-            self.in_flight.insert((self.now + latency, self.sequence), (from, logged.bytes.clone()));
+            let arrives = match &mut self.field {
+                Some(field) => field(&logged),
+                None => ecn,
+            };
+            self.in_flight.insert((self.now + latency, self.sequence), (from, arrives, logged.bytes.clone()));
         }
         self.log.push(logged);
     }
@@ -516,8 +542,8 @@ impl Pair {
             if entry.key().0 > self.now {
                 break;
             }
-            let (from, bytes) = entry.remove();
-            self.inject(from, &bytes);
+            let (from, ecn, bytes) = entry.remove();
+            self.inject_with(from, ecn, &bytes);
             self.pump();
         }
         let now = self.now;

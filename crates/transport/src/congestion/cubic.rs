@@ -82,8 +82,9 @@ impl Cubic {
         base.cwnd = next * base.mss;
     }
 
-    /// What a loss leaves of `bytes` (sections 4.6 and 4.7).
-    pub(super) fn reduced(&mut self, base: &Reno, bytes: f64) -> f64 {
+    /// What a loss leaves of `bytes` (sections 4.6 and 4.7): `BETA` of it, or another part.
+    pub(super) fn reduced(&mut self, base: &Reno, bytes: f64, part: Option<f64>) -> f64 {
+        let part = part.unwrap_or(BETA);
         let cwnd = base.cwnd / base.mss;
         self.prior = cwnd;
         // Fast convergence: W_max = cwnd * (1 + beta) / 2 when this maximum is below the last.
@@ -94,11 +95,11 @@ impl Cubic {
         } else {
             cwnd < self.maximum
         };
-        self.maximum = if shrinks { cwnd * f64::midpoint(1.0, BETA) } else { cwnd };
-        self.left = bytes * BETA / base.mss;
+        self.maximum = if shrinks { cwnd * f64::midpoint(1.0, part) } else { cwnd };
+        self.left = bytes * part / base.mss;
         self.epoch = None;
         self.forget = false;
-        bytes * BETA
+        bytes * part
     }
 
     /// Section 4.8: after a timeout "K = 0 and W_max = cwnd_epoch" in the first congestion avoidance stage.

@@ -266,6 +266,11 @@ impl Chunks {
                 window.ssthresh = self.half(window, of);
                 window.cwnd = window.ssthresh;
             }
+            Congestion::EcnKeep(kept) => {
+                window.ssthresh = part_of(window.cwnd, kept).max(self.floor);
+                // A mark never raises a window that is below the floor.
+                window.cwnd = window.cwnd.min(window.ssthresh);
+            }
             Congestion::OtherLane => {
                 window.cwnd = (window.cwnd / 2).max(self.floor).min(window.cwnd);
                 // Congestion avoidance: nothing of this lane was lost, and each lane would gain a packet at once.
@@ -331,6 +336,12 @@ impl Chunks {
     pub(super) fn seed_ssthresh(&self, window: &mut Window, bytes: u64) {
         window.ssthresh = bytes.max(self.floor);
     }
+}
+
+/// So many millionths of a window.
+fn part_of(window: u64, millionths: u32) -> u64 {
+    let part = u128::from(window) * u128::from(millionths) / 1_000_000;
+    u64::try_from(part).unwrap_or(window)
 }
 
 #[cfg(test)]

@@ -184,14 +184,27 @@ impl Segments {
 
     pub(super) fn on_congestion(&mut self, event: Congestion) {
         match event {
-            Congestion::FastRetransmit(of) | Congestion::Ecn(of) => {
+            Congestion::FastRetransmit(of) => {
                 self.keep();
-                let after = self.reduced(of);
+                let after = self.reduced(of, None);
                 self.base.on_fast_retransmit(after);
+            }
+            Congestion::Ecn(of) => {
+                // The queue was there: nothing of it is ever taken back.
+                self.before = None;
+                let after = self.reduced(of, None);
+                self.base.on_fast_retransmit(after);
+            }
+            Congestion::EcnKeep(millionths) => {
+                self.before = None;
+                let before = self.base.cwnd;
+                let after = self.reduced(Base::CWND, Some(f64::from(millionths) / 1e6));
+                self.base.on_fast_retransmit(after);
+                self.base.cwnd = self.base.cwnd.min(before);
             }
             Congestion::OtherLane => {
                 let before = self.base.cwnd;
-                let after = self.reduced(Base::CWND);
+                let after = self.reduced(Base::CWND, None);
                 self.base.on_fast_retransmit(after);
                 // Nothing of this lane was lost: no raise, and congestion avoidance.
                 self.base.cwnd = self.base.cwnd.min(before);
@@ -207,15 +220,15 @@ impl Segments {
         if of.is_some() {
             self.keep();
         }
-        let after = of.map(|of| self.reduced(of));
+        let after = of.map(|of| self.reduced(of, None));
         if let Law::Cubic(cubic) = &mut self.law {
             cubic.on_timeout();
         }
         self.base.on_timeout(after);
     }
 
-    /// What is left after a loss, before any floor.
-    fn reduced(&mut self, of: Base) -> f64 {
+    /// What is left after a loss, before any floor; or so large a part of it all, where the law is not to say.
+    fn reduced(&mut self, of: Base, part: Option<f64>) -> f64 {
         // RFC 7661, 4.4.1: what was used of the window is reduced, where that was less than half of it.
         if let Some(used) =
             self.validation.as_ref().and_then(|validation| validation.used(self.base.window()))
@@ -226,9 +239,13 @@ impl Segments {
         // RFC 9406, section 4.2: "Standard HyStart++ ... for the initial slow start"; a loss ends it.
         *hystart = None;
         match law {
-            Law::Reno | Law::Vegas(_) => base.of(of) / 2.0,
-            Law::Bic(bic) => bic.reduced(base, base.of(of)),
-            Law::Cubic(cubic) => cubic.reduced(base, base.of(of)),
+            Law::Reno | Law::Vegas(_) => base.of(of) * part.unwrap_or(0.5),
+            Law::Bic(bic) => {
+                let bytes = base.of(of);
+                let after = bic.reduced(base, bytes);
+                part.map_or(after, |part| bytes * part)
+            }
+            Law::Cubic(cubic) => cubic.reduced(base, base.of(of), part),
         }
     }
 

@@ -11,7 +11,8 @@
 //! +---------------------------------------------------------------+
 //! ```
 //!
-//! FreeBSD and usrsctp append a packet counter; therefore more bytes may follow the TSN. They are kept.
+//! FreeBSD and usrsctp append the number of marked packets since the last CWR to ECNE (draft-stewart-tsvwg-sctpecn), 32 bits; therefore more
+//! bytes may follow the TSN. They are kept.
 
 use super::kind;
 use super::raw::RawChunk;
@@ -60,6 +61,28 @@ reserved!(
     Cwr, kind::CWR
 );
 
+impl Ecne<'_> {
+    /// Bytes of a chunk with the number of marked packets.
+    pub const COUNTED_LEN: usize = 12;
+
+    /// Appends an ECNE with the number of packets that came marked since the last CWR.
+    pub fn emit_counted(out: &mut Vec<u8>, tsn: Tsn, marked: u32) {
+        Ecne { tsn, rest: &marked.to_be_bytes() }.emit(out);
+    }
+
+    /// Whether the chunk has that number.
+    #[must_use]
+    pub fn is_counted(&self) -> bool {
+        self.rest.len() >= 4
+    }
+
+    /// Packets that came marked since the last CWR: one, where the chunk has no number (draft-stewart-tsvwg-sctpecn).
+    #[must_use]
+    pub fn marked(&self) -> u32 {
+        self.rest.first_chunk::<4>().map_or(1, |count| u32::from_be_bytes(*count))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,6 +96,20 @@ mod tests {
         assert_eq!(out, [12, 0, 0, 8, 1, 2, 3, 4, 13, 0, 0, 9, 0, 0, 0, 5, 6, 0, 0, 0]);
         assert_eq!(Ecne::parse(raw(&out)).unwrap().tsn, Tsn::new(0x0102_0304));
         assert_eq!(Cwr::parse(raw(&out[8..])).unwrap().rest, [6]);
+    }
+
+    /// With the number, as FreeBSD has it, and without; what is shorter than a number is none.
+    #[test]
+    fn the_number_of_marked_packets() {
+        let mut out = Vec::new();
+        Ecne::emit_counted(&mut out, Tsn::new(7), 300);
+        assert_eq!(out, [12, 0, 0, 12, 0, 0, 0, 7, 0, 0, 1, 44]);
+        assert_eq!(out.len(), Ecne::COUNTED_LEN);
+        assert_eq!(Ecne::parse(raw(&out)).unwrap().marked(), 300);
+        for rest in [&[][..], &[9], &[9, 9, 9]] {
+            assert_eq!(Ecne { tsn: Tsn::new(7), rest }.marked(), 1);
+        }
+        assert_eq!(Ecne { tsn: Tsn::new(7), rest: &[0, 0, 0, 2, 9] }.marked(), 2);
     }
 
     #[test]

@@ -70,6 +70,11 @@ pub struct EcnCounters {
     pub ce: u32,
 }
 
+impl EcnCounters {
+    /// Bytes that they take of a chunk.
+    pub const LEN: usize = COUNTERS;
+}
+
 /// What an SF-SACK says besides its lists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SfSackHead {

@@ -10,6 +10,7 @@ use anabranch_transport::rtt::RttEstimator;
 
 use super::flight::{Counted, LaneAck};
 use super::loss::Loss;
+use super::marked::{Circumstances, Marked, Report};
 use super::rack::Rack;
 use crate::config::{Config, LossDetection, MaxBurst, Reduction};
 use crate::context::Context;
@@ -468,6 +469,17 @@ impl Lane {
     #[inline]
     pub(super) fn is_below_exit(&self, cumulative: u64) -> bool {
         self.recovery_exit.is_some_and(|exit| cumulative <= exit)
+    }
+
+    /// Packets were marked, as `marked` is told. True when the window has come down for it.
+    pub(super) fn on_marked(
+        &mut self,
+        marked: &mut Marked,
+        around: &Circumstances<'_>,
+        report: &Report,
+    ) -> bool {
+        let known = self.is_below_exit(report.seq);
+        marked.on_report(&mut self.controller, around, report, self.burst_unit.into(), known)
     }
 
     /// Nothing of a recovery is left.

@@ -411,11 +411,13 @@ impl Bbr {
     pub(super) fn on_congestion(&mut self, event: Congestion) {
         match event {
             // The model has heard of each loss; "BBROnEnterFastRecovery" only remembers the window.
-            Congestion::FastRetransmit(_) | Congestion::Ecn(_) => {
+            Congestion::FastRetransmit(_) => {
                 self.save_cwnd();
                 self.note_loss();
                 self.in_recovery = true;
             }
+            // A marked packet counts as a lost one (`on_lost`), and nothing must be sent again: there is no recovery.
+            Congestion::Ecn(_) | Congestion::EcnKeep(_) => {}
             Congestion::Timeout(_) => {
                 // "BBROnEnterRTO": one packet, and the window from before once a round trip has gone well.
                 self.save_cwnd();

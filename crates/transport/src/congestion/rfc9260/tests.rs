@@ -175,6 +175,21 @@ fn what_is_reduced_may_be_the_flight_and_a_mark_counts_as_a_loss() {
     assert_eq!((c.window(), c.ssthresh()), (PMDCS, PMDCS - 1), "no raise, and no slow start");
 }
 
+/// The part of the window that a mark leaves (RFC 8511, RFC 9331); it never raises a window.
+#[test]
+fn a_mark_may_leave_more_than_a_loss() {
+    let mut c = reno(|_| {});
+    c.window.cwnd = 100_000;
+    c.on_congestion(Congestion::EcnKeep(800_000));
+    assert_eq!((c.window(), c.ssthresh()), (80_000, 80_000));
+    c.window.cwnd = 2 * PMDCS;
+    c.on_congestion(Congestion::EcnKeep(999_999));
+    assert_eq!((c.window(), c.ssthresh()), (2 * PMDCS, 4 * PMDCS), "below the floor");
+    c.window.cwnd = u64::MAX;
+    c.on_congestion(Congestion::EcnKeep(u32::MAX));
+    assert!(c.window() > 0);
+}
+
 #[test]
 fn an_idle_lane_decays_to_its_floor_and_never_grows() {
     let mut c = reno(|_| {});

@@ -275,6 +275,24 @@ fn a_mark_counts_as_a_loss_and_another_lanes_loss_raises_nothing() {
     assert_eq!((small.base.window(), small.base.ssthresh), (1000, 1000));
 }
 
+/// The part of the window that a mark leaves (RFC 8511, RFC 9331); what it has cut is never taken back.
+#[test]
+fn a_mark_may_leave_more_than_a_loss() {
+    for algorithm in [Algorithm::Cubic, Algorithm::Reno, Algorithm::Bic, Algorithm::Vegas] {
+        let mut c = law(algorithm, 50_000, 1000);
+        c.on_congestion(Congestion::EcnKeep(850_000));
+        assert_eq!((c.base.window(), c.base.ssthresh), (42_500, 42_500), "{algorithm:?}");
+        c.on_congestion(LOSS);
+        c.on_congestion(Congestion::EcnKeep(990_000));
+        let cut = c.base.window();
+        c.undo();
+        assert_eq!(c.base.window(), cut, "{algorithm:?}");
+        let mut small = law(algorithm, 1000, 500);
+        small.on_congestion(Congestion::EcnKeep(990_000));
+        assert!(small.base.window() <= 1000, "{algorithm:?}");
+    }
+}
+
 #[test]
 fn timeouts_and_ssthresh() {
     let timeout = Congestion::Timeout(Some(Base::CWND));

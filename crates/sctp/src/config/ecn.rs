@@ -1,0 +1,28 @@
+//! Explicit congestion notification: whether it is offered, and what a mark does.
+
+use std::fmt;
+
+use super::emulation::words;
+
+/// Whether packets with data tell routers that marks are understood (RFC 3168; RFC 4960, appendix A).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EcnMode {
+    /// Nothing of it is offered, and every packet leaves as Not-ECT.
+    Off,
+    /// ECT(0): a mark reduces the window as a loss does, or a little less ([`EcnBackoff`]).
+    Classic,
+    /// ECT(1), for queues of L4S (RFC 9331): a mark reduces the window in proportion to the part of the packets that is marked.
+    L4s,
+}
+
+/// What a mark on an ECT(0) packet leaves of the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EcnBackoff {
+    /// As much as a loss (RFC 3168, 6.1.2).
+    AsLoss,
+    /// More in congestion avoidance, 0.8 of it, 0.85 with CUBIC: who marks has a short queue (RFC 8511).
+    Abe,
+}
+
+words!(EcnMode, Off = "off", Classic = "classic", L4s = "l4s");
+words!(EcnBackoff, AsLoss = "as-loss", Abe = "abe");

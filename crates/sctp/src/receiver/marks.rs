@@ -1,0 +1,14 @@
+//! What is kept of the marks of routers on the packets of a sequence space.
+
+use anabranch_wire::Tsn;
+use anabranch_wire::chunk::EcnCounters;
+
+/// How the packets of a space came.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Marks {
+    /// So many with each field.
+    pub(super) counters: EcnCounters,
+    /// What ECNE says until CWR comes: the lowest TSN of the packet that came marked last, and how many came since the last CWR. The
+    /// packet before may be of the same window, for which the peer does nothing more; that of the newest it must learn.
+    pub(super) echo: Option<(Tsn, u32)>,
+}

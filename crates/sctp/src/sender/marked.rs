@@ -1,0 +1,96 @@
+//! What a lane makes of marked packets: once in a round trip its window comes down, and nothing is sent again.
+
+use anabranch_base::{Duration, Ecn, Instant};
+use anabranch_transport::congestion::{Base, Congestion, Controller};
+use anabranch_transport::marking::Alpha;
+
+use crate::config::{Algorithm, Config, EcnBackoff};
+
+/// What is known of the marks of a lane.
+#[derive(Debug, Default)]
+pub(super) struct Marked {
+    /// What had been sent when a mark reduced the window last.
+    reduced: Option<u64>,
+    /// The same, or when T3-rtx expired: marks up to there are no news.
+    known: Option<u64>,
+    /// The part that is marked (L4S).
+    alpha: Alpha,
+    /// The peer's counter of marked packets, and what was acknowledged then (level 1).
+    pub(super) counter: u32,
+    pub(super) counted_to: u64,
+}
+
+/// What a report says of marks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Report {
+    /// The number of the chunk that it is about, and when that left.
+    pub(super) seq: u64,
+    pub(super) sent_at: Instant,
+    /// How many packets were marked.
+    pub(super) packets: u32,
+    /// Of the lane: the last number sent, and bytes that have left the flight so far.
+    pub(super) newest: u64,
+    pub(super) delivered: u64,
+}
+
+/// Where and when a report comes, and to which rules.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Circumstances<'a> {
+    pub(super) now: Instant,
+    pub(super) srtt: Option<Duration>,
+    pub(super) config: &'a Config,
+    /// What packets leave as.
+    pub(super) ect: Ecn,
+}
+
+impl Marked {
+    /// Packets were marked. True when the window has come down for it: "TCP should not react to congestion indications more than once
+    /// every window of data" (RFC 3168, 6.1.2), lost packets and timeouts included; what those have reduced is `known`. A full packet has
+    /// `unit` bytes.
+    pub(super) fn on_report(
+        &mut self,
+        controller: &mut Controller,
+        around: &Circumstances<'_>,
+        report: &Report,
+        unit: u64,
+        known: bool,
+    ) -> bool {
+        let bytes = unit * u64::from(report.packets);
+        if controller.is_model() {
+            // To a model a marked packet is a lost one that need not be sent again.
+            controller.on_lost(around.now, report.sent_at, bytes);
+        }
+        let l4s = around.ect == Ecn::Ect1;
+        if l4s {
+            self.alpha.on_marked(around.now, bytes, report.delivered, around.srtt.unwrap_or_default());
+        }
+        if known || self.known >= Some(report.seq) {
+            return false;
+        }
+        let kept = if l4s { Some(self.alpha.kept()) } else { abe(controller, around.config) };
+        controller.on_congestion(kept.map_or(Congestion::Ecn(Base::CWND), Congestion::EcnKeep));
+        (self.reduced, self.known) = (Some(report.newest), Some(report.newest));
+        true
+    }
+
+    /// Everything up to `newest` was sent before T3-rtx brought the window down; from there it grows again.
+    pub(super) fn on_timeout(&mut self, newest: u64) {
+        (self.reduced, self.known) = (None, Some(newest));
+    }
+
+    /// Whether a chunk was sent before a mark reduced the window.
+    #[inline]
+    pub(super) fn covers(&self, seq: u64) -> bool {
+        self.reduced >= Some(seq)
+    }
+}
+
+/// Alternative backoff: in congestion avoidance 0.8 of the window stays, 0.85 with CUBIC (RFC 8511, 3.1).
+fn abe(controller: &Controller, config: &Config) -> Option<u32> {
+    let slow_start = controller.window() < controller.ssthresh();
+    if config.congestion.ecn_backoff == EcnBackoff::AsLoss || slow_start {
+        return None;
+    }
+    let cubic = config.congestion.control.algorithm == Algorithm::Cubic;
+    Some(if cubic { 850_000 } else { 800_000 })
+}
