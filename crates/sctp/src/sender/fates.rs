@@ -132,7 +132,7 @@ impl Sender {
         candidates.sort_unstable();
         while missing > 0 {
             let Some((_, _, number, len)) = candidates.pop() else { return false };
-            self.abandon(cx, number);
+            self.abandon(cx, &[number]);
             missing = missing.saturating_sub(len);
         }
         true

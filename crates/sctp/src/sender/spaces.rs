@@ -192,7 +192,9 @@ impl Sender {
             }
         }
         if let Some(special) = &mut self.special {
-            special.renumber();
+            if let Some(zero) = self.spaces.first() {
+                special.renumber(SpaceId::FIRST, &zero.flight);
+            }
             special.forget_forwards();
         }
         acknowledged.retain(|ticket| *ticket != 0);
