@@ -54,7 +54,9 @@ impl Sender {
             let Some(ticket) = self.special.as_ref().and_then(|special| special.get(number)) else {
                 continue;
             };
-            if ticket.queued || self.is_lost(number) {
+            // What has left is kept until an INIT ACK says whether the peer skips it ([`Sender::after_marking`]).
+            let may = !(ticket.sent && cx.state.is_before_init_ack());
+            if may && (ticket.queued || self.is_lost(number)) {
                 ended.push(number);
             } else if let Some(special) = &mut self.special {
                 special.overdue.push(number);
@@ -111,6 +113,16 @@ impl Sender {
                 chunk.is_some_and(|chunk| chunk.fragment.ticket == number && wanted(chunk))
             })
         })
+    }
+
+    /// Chunks may have been marked for retransmission, for whatever reason: what must not be sent again is given up. Whatever marks
+    /// chunks ends here, if not through [`Sender::on_timer`] or with a SACK ([`Sender::after_acknowledgement`]).
+    pub(crate) fn after_marking(&mut self, cx: &mut Context) {
+        // Before the INIT ACK nobody knows whether the peer skips anything, and nothing leaves.
+        if self.special.is_some() && !cx.state.is_before_init_ack() {
+            self.review_losses(cx);
+            self.tell_if_dry(cx);
+        }
     }
 
     /// Losses may have been found: what must not be sent again is given up.

@@ -243,6 +243,14 @@ impl Special {
         self.get(ticket).is_some_and(|ticket| ticket.limit.forbids(now, transmissions))
     }
 
+    /// The same as a property of what leaves again: a chunk that was marked in time may leave at the very end of the lifetime.
+    pub(super) fn may_leave_again(&self, ticket: u32, now: Instant, transmissions: u16) -> bool {
+        self.get(ticket).is_none_or(|ticket| match ticket.limit {
+            Limit::Retransmissions(most) => transmissions <= most,
+            limit => !limit.has_passed(now),
+        })
+    }
+
     /// Every ticket in use.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &Ticket)> {
         (1..).zip(&self.tickets).filter_map(|(number, ticket)| Some((number, ticket.as_ref()?)))
