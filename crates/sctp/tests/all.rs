@@ -8,6 +8,8 @@ mod common;
 #[allow(dead_code, reason = "every test file uses its own part of the harness")]
 mod network;
 
+#[path = "abandonment_at_losses.rs"]
+mod abandonment_at_losses;
 #[path = "accept.rs"]
 mod accept;
 #[path = "adaptation.rs"]

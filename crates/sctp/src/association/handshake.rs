@@ -260,6 +260,8 @@ impl Association {
         };
         handshake.note(&agreed);
         self.enter(Phase::CookieEchoed(Box::new(handshake)));
+        // What rode with a COOKIE ECHO that was stale was marked before anybody knew what the peer agrees to now.
+        self.sender.after_marking(&mut self.cx);
     }
 
     /// COOKIE ACK (5.1 E).
@@ -293,7 +295,7 @@ impl Association {
         self.control.cancel(Kind::CookieEcho);
         self.control.ask(Kind::Init, PathId::FIRST);
         // The packet was thrown away with its DATA: that rides with the next COOKIE ECHO.
-        self.sender.mark_every_lane_lost(&self.cx);
+        self.sender.mark_every_lane_lost(&mut self.cx);
     }
 
     /// COOKIE ECHO of an existing association, actions B and D of 5.2.4: both sides are right, the handshake is over.
@@ -312,6 +314,7 @@ impl Association {
             self.control.cancel(Kind::CookieEcho);
             self.doubt(source);
             self.enter_established();
+            self.sender.after_marking(&mut self.cx);
         }
         self.peer_tag = cookie.peer_tag;
         self.cookie_made = self.cookie_made.max(Some(cookie.created));
@@ -388,7 +391,7 @@ impl Association {
         } else {
             self.control.ask(Kind::CookieEcho, PathId::FIRST);
             // DATA that rode with the first COOKIE ECHO rides again.
-            self.sender.mark_every_lane_lost(&self.cx);
+            self.sender.mark_every_lane_lost(&mut self.cx);
         }
     }
 }

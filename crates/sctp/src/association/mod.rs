@@ -345,6 +345,12 @@ impl Association {
         (self.sender.work(), self.receiver.work())
     }
 
+    /// Chunks read in all flights so far.
+    #[cfg(test)]
+    pub(crate) fn chunks_read(&self) -> u64 {
+        self.sender.chunks_read()
+    }
+
     /// Another address of the peer, as if it had been confirmed: nothing uses it by itself.
     #[cfg(test)]
     pub(crate) fn add_path(&mut self, remote: SocketAddr) -> PathId {

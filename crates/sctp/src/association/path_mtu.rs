@@ -136,7 +136,7 @@ impl Association {
         let Some(changed) = path.too_big(now, config, mtu) else { return false };
         if changed.is_some_and(|mtu| mtu < path.mtu()) {
             self.change_mtu(id, changed);
-            self.sender.resend_too_long(&self.cx, id);
+            self.sender.resend_too_long(&mut self.cx, id);
         } else {
             self.change_mtu(id, changed);
         }

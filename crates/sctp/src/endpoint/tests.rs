@@ -2,7 +2,7 @@ use anabranch_base::{Dscp, Ecn, Rng};
 use bytes::Bytes;
 
 use super::*;
-use crate::config::{InitialWindow, MaxBurst};
+use crate::config::{InitialWindow, MaxBurst, SubflowLevel, SubflowSpec};
 use crate::message::Message;
 
 /// Work per packet of a whole association at a window of `window` chunks: chunks visited in the flight, ranges in the
@@ -102,6 +102,64 @@ fn work_per_packet_does_not_grow_with_the_window() {
             assert!(timers < limit, "timers: {timers} a packet at {window}, lossy {lossy}");
             assert!(flight < 8.0, "flight: {flight} chunks a packet at {window}, lossy {lossy}");
             assert!(received < 12.0, "receive map: {received} ranges a packet at {window}, lossy {lossy}");
+        }
+    }
+}
+
+/// Chunks read for each of `count` messages that a timeout gives up: limit 0, all of them in flight, and no answer.
+fn work_of_giving_up(level: SubflowLevel, subflows: u8, count: u32) -> u64 {
+    let spec = |index: u8| SubflowSpec {
+        streams: vec![u16::from(index)],
+        ..SubflowSpec::new(Dscp::new(index).unwrap())
+    };
+    let config = Arc::new(Config::rfc9260().with(|c| {
+        c.subflows.level = level;
+        c.subflows.open = (0..subflows).map(spec).collect();
+        c.extensions.partial_reliability = true;
+        c.congestion.initial_window = InitialWindow::Packets(u16::MAX);
+        c.congestion.max_burst = MaxBurst::Off;
+        (c.limits.receive_window, c.limits.send_buffer) = (8 << 20, 8 << 20);
+    }));
+    let at: [SocketAddr; 2] = [([10, 0, 0, 1], 0).into(), ([10, 0, 0, 2], 0).into()];
+    let endpoint = |a: &SocketAddr| {
+        Endpoint::new(EndpointConfig::new(*a, 9), Rng::stream(1, "test", "giving up").secret())
+    };
+    let mut ends: Vec<Endpoint> = at.iter().map(endpoint).collect();
+    let mut now = Instant::ZERO;
+    ends[1].listen(Arc::clone(&config)).unwrap();
+    let id = ends[0].connect(now, at[1], 9, config).unwrap();
+    let mut packet = Vec::new();
+    for turn in 0..8 {
+        let (from, to) = (turn % 2, 1 - turn % 2);
+        while ends[from].poll_transmit(now, 1, &mut packet).is_some() {
+            let meta = Meta { source: at[from], destination: at[to], dscp: Dscp::DEFAULT, ecn: Ecn::NotEct };
+            ends[to].handle_datagram(now, meta, &std::mem::take(&mut packet));
+        }
+    }
+    assert_eq!(ends[0].view(id).unwrap().subflow_level(), level);
+    for n in 0..count {
+        let message = Message::new((n % u32::from(subflows)) as u16, "x".into()).max_retransmissions(0);
+        ends[0].association(id).unwrap().send(now, message).unwrap();
+    }
+    while ends[0].poll_transmit(now, 1, &mut packet).is_some() {
+        packet.clear();
+    }
+    assert_eq!(ends[0].view(id).unwrap().unacknowledged_chunks(), count as usize);
+    let before = ends[0].view(id).unwrap().chunks_read();
+    while ends[0].view(id).unwrap().abandoned(None, None).sent < u64::from(count) {
+        now = ends[0].poll_timeout().unwrap().0.max(now);
+        ends[0].handle_timeout(now);
+    }
+    (ends[0].view(id).unwrap().chunks_read() - before) / u64::from(count)
+}
+
+/// A timeout that gives up everything in flight looks at each chunk a constant number of times (RFC 3758, 3.5, A3 and C2).
+#[test]
+fn work_of_giving_up_does_not_grow_with_the_flight() {
+    for (level, subflows) in [(SubflowLevel::Zero, 1), (SubflowLevel::Zero, 2), (SubflowLevel::One, 2)] {
+        for count in [100, 1_000, 10_000] {
+            let work = work_of_giving_up(level, subflows, count);
+            assert!(work < 40, "{work} chunks read for each of {count}, {level:?}, {subflows} subflows");
         }
     }
 }

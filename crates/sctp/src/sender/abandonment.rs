@@ -3,13 +3,38 @@
 use super::Sender;
 use super::acknowledgement::NewlyLost;
 use super::flight::{ChunkState, Counted, SentChunk};
-use super::tickets::{Limit, Ticket};
+use super::tickets::Ticket;
 use super::timers::SenderTimer;
 use crate::config::FastRecovery;
 use crate::context::Context;
 use crate::event::Event;
-use crate::ids::{LaneId, SpaceId};
+use crate::ids::{Id, LaneId, SpaceId};
 use crate::stream::outbound::{Queued, Removed};
+
+/// What was given up together.
+#[derive(Default)]
+struct GivenUp {
+    /// Something of it had left.
+    sent: bool,
+    /// The first and the last of the numbers of each lane.
+    lanes: Vec<Option<(u64, u64)>>,
+}
+
+impl GivenUp {
+    fn note(&mut self, lane: LaneId, seq: u64) {
+        if lane.row() >= self.lanes.len() {
+            self.lanes.resize(lane.row() + 1, None);
+        }
+        if let Some(numbers) = self.lanes.get_mut(lane.row()) {
+            let (first, last) = numbers.unwrap_or((seq, seq));
+            *numbers = Some((first.min(seq), last.max(seq)));
+        }
+    }
+
+    fn of_lane(&self, lane: LaneId) -> Option<(u64, u64)> {
+        self.lanes.get(lane.row()).copied().flatten()
+    }
+}
 
 impl Sender {
     /// Whether the lifetime of something has ended.
@@ -24,16 +49,20 @@ impl Sender {
     #[cold]
     #[inline(never)]
     pub(crate) fn end_lifetimes(&mut self, cx: &mut Context) {
+        let mut ended = Vec::new();
         while let Some(number) = self.special.as_mut().and_then(|special| special.next_ended(cx.now)) {
             let Some(ticket) = self.special.as_ref().and_then(|special| special.get(number)) else {
                 continue;
             };
-            if ticket.queued || self.is_lost(number) {
-                self.abandon(cx, number);
+            // What has left is kept until an INIT ACK says whether the peer skips it ([`Sender::after_marking`]).
+            let may = !(ticket.sent && cx.state.is_before_init_ack());
+            if may && (ticket.queued || self.is_lost(number)) {
+                ended.push(number);
             } else if let Some(special) = &mut self.special {
                 special.overdue.push(number);
             }
         }
+        self.abandon(cx, &ended);
         self.tell_if_dry(cx);
         self.tell_writable(cx);
     }
@@ -45,6 +74,7 @@ impl Sender {
             return;
         };
         let mut overdue = std::mem::take(&mut special.overdue);
+        let mut ended = Vec::new();
         overdue.retain(|number| {
             let ticket = self.special.as_ref().and_then(|special| special.get(*number));
             // The number may have been given to another message since.
@@ -53,10 +83,11 @@ impl Sender {
             }
             let missing = self.is_reported_missing(*number);
             if missing {
-                self.abandon(cx, *number);
+                ended.push(*number);
             }
             !missing
         });
+        self.abandon(cx, &ended);
         if let Some(special) = &mut self.special {
             special.overdue.append(&mut overdue);
         }
@@ -84,11 +115,23 @@ impl Sender {
         })
     }
 
+    /// Chunks may have been marked for retransmission, for whatever reason: what must not be sent again is given up. Whatever marks
+    /// chunks ends here, if not through [`Sender::on_timer`] or with a SACK ([`Sender::after_acknowledgement`]).
+    pub(crate) fn after_marking(&mut self, cx: &mut Context) {
+        // Before the INIT ACK nobody knows whether the peer skips anything, and nothing leaves.
+        if self.special.is_some() && !cx.state.is_before_init_ack() {
+            self.review_losses(cx);
+            self.tell_if_dry(cx);
+        }
+    }
+
     /// Losses may have been found: what must not be sent again is given up.
     pub(super) fn review_losses(&mut self, cx: &mut Context) {
+        let mut all = Vec::new();
         for id in self.lanes.ids() {
-            self.review_lane(cx, id);
+            self.review_lane(cx, id, &mut all);
         }
+        self.abandon(cx, &all);
     }
 
     /// Chunks that were given up in flight and turn out to be lost: the window shrinks as if they had to be sent again (RFC 3758, 3.5,
@@ -122,33 +165,43 @@ impl Sender {
         self.tell_if_dry(cx);
     }
 
-    fn review_lane(&mut self, cx: &mut Context, id: LaneId) {
+    /// Adds what a lane must not send again.
+    fn review_lane(&self, cx: &Context, id: LaneId, all: &mut Vec<u32>) {
         let Some(lane) = self.lanes.get(id).filter(|lane| lane.loss.any()) else { return };
         let Some(space) = self.spaces.get(lane.space) else { return };
         let Some(special) = &self.special else { return };
-        let mut all: Vec<u32> = Vec::new();
         for seq in lane.loss.marked() {
             let Some(chunk) = space.flight.get(seq) else { continue };
             let number = chunk.fragment.ticket;
-            if number == 0 || chunk.state != ChunkState::Lost || all.contains(&number) {
+            // Chunks of one message are side by side, as a rule; one that is named twice is given up once.
+            if number == 0 || chunk.state != ChunkState::Lost || all.last() == Some(&number) {
                 continue;
             }
-            let limit = special.get(number).map_or(Limit::None, |ticket| ticket.limit);
-            if limit.forbids(cx.now, chunk.transmissions) {
+            if special.forbids(number, cx.now, chunk.transmissions) {
                 all.push(number);
             }
         }
-        for number in all {
-            self.abandon(cx, number);
+    }
+
+    /// Gives messages up. What follows for lanes, and for what the peer is told, is found once for all of them: a timeout may give up
+    /// everything in flight.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn abandon(&mut self, cx: &mut Context, numbers: &[u32]) {
+        let mut given_up = GivenUp::default();
+        for number in numbers {
+            self.abandon_message(cx, *number, &mut given_up);
+        }
+        if given_up.sent {
+            self.settle_lanes(&given_up);
+            self.advance_forwards(cx, false);
         }
     }
 
     /// Gives a message up, all of it: "if it is part of a fragmented message, all other TSN's within that fragmented message MUST be
     /// abandoned at the same time" (RFC 3758, 3.5, A3).
     // rfc3758:3.5-4
-    #[cold]
-    #[inline(never)]
-    pub(super) fn abandon(&mut self, cx: &mut Context, number: u32) {
+    fn abandon_message(&mut self, cx: &mut Context, number: u32, given_up: &mut GivenUp) {
         let Some(special) = &mut self.special else { return };
         let Some(ticket) = special.close(number) else { return };
         special.count(&ticket);
@@ -157,11 +210,15 @@ impl Sender {
             self.abandon_rest(cx, number, &ticket);
         }
         if ticket.sent {
-            for at in self.spaces.ids() {
-                self.abandon_chunks(at, number, &ticket);
+            given_up.sent = true;
+            match ticket.at {
+                Some((at, ..)) => self.abandon_chunks(at, number, &ticket, given_up),
+                None => {
+                    for at in self.spaces.ids() {
+                        self.abandon_chunks(at, number, &ticket, given_up);
+                    }
+                }
             }
-            self.settle_lanes();
-            self.advance_forwards(cx, false);
         }
         if ticket.tells {
             let Ticket { id, context, sent, .. } = ticket;
@@ -220,7 +277,7 @@ impl Sender {
 
     /// What has left of it: "the sender MUST treat the data chunk as being finally acked and no longer outstanding" (A2).
     // rfc3758:3.5-2
-    fn abandon_chunks(&mut self, at: SpaceId, number: u32, ticket: &Ticket) {
+    fn abandon_chunks(&mut self, at: SpaceId, number: u32, ticket: &Ticket, given_up: &mut GivenUp) {
         let Some(space) = self.spaces.get_mut(at) else { return };
         for seq in ticket.numbers_in(at, &space.flight) {
             let Some(chunk) = space.flight.get(seq).filter(|chunk| chunk.fragment.ticket == number) else {
@@ -241,7 +298,7 @@ impl Sender {
                 ChunkState::Lost => lane.unacked = lane.unacked.saturating_sub(1),
                 ChunkState::GapAcked | ChunkState::Reserved | ChunkState::Abandoned => {}
             }
-            lane.loss.forget(seq);
+            given_up.note(id, seq);
             if lane.timed.is_some_and(|timed| timed.seq == seq) {
                 lane.timed = None;
             }
@@ -249,9 +306,12 @@ impl Sender {
     }
 
     /// Chunks are gone from lanes.
-    fn settle_lanes(&mut self) {
-        for lane in self.lanes.rows_mut() {
+    fn settle_lanes(&mut self, given_up: &GivenUp) {
+        for (id, lane) in self.lanes.iter_mut() {
             let Some(space) = self.spaces.get(lane.space) else { continue };
+            if let Some((first, last)) = given_up.of_lane(id) {
+                lane.loss.forget_abandoned(&space.flight, first, last);
+            }
             if space.shared {
                 lane.earliest = lane.loss.earliest(&space.flight);
             }

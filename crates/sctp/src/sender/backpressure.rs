@@ -82,7 +82,7 @@ impl Sender {
             return Err(SendError::Full);
         };
         less.extend(others);
-        self.give_up(cx, &less);
+        self.abandon(cx, &less);
         Ok(())
     }
 

@@ -191,13 +191,11 @@ impl Sender {
         } else {
             let Some(seq) = lane.loss.newest_in_flight(&space.flight) else { return };
             // What must not be sent again probes nothing. T3-rtx runs on as it was: nothing has left.
-            let forbidden = |ticket: u32, transmissions| {
-                let ticket = self.special.as_ref().and_then(|special| special.get(ticket));
-                ticket.is_some_and(|ticket| ticket.limit.forbids(cx.now, transmissions))
+            let forbidden = |chunk: &SentChunk| {
+                let special = self.special.as_ref();
+                special.is_some_and(|all| all.forbids(chunk.fragment.ticket, cx.now, chunk.transmissions))
             };
-            let newest = space.flight.get(seq);
-            if newest.is_some_and(|c| c.fragment.ticket != 0 && forbidden(c.fragment.ticket, c.transmissions))
-            {
+            if space.flight.get(seq).is_some_and(forbidden) {
                 return;
             }
             rack.probe(&space.flight, Some(seq));

@@ -110,7 +110,7 @@ impl Sender {
         else {
             return false;
         };
-        self.give_up(cx, &less);
+        self.abandon(cx, &less);
         true
     }
 
@@ -153,12 +153,6 @@ impl Sender {
             missing = missing.saturating_sub(len);
         }
         Some(chosen)
-    }
-
-    pub(super) fn give_up(&mut self, cx: &mut Context, numbers: &[u32]) {
-        for number in numbers {
-            self.abandon(cx, *number);
-        }
     }
 
     /// Bytes of messages with these tickets.

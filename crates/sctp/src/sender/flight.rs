@@ -70,6 +70,9 @@ pub(crate) struct Flight {
     /// Chunks looked at, for the test that the work per packet does not grow with the window.
     #[cfg(test)]
     pub(crate) visited: u64,
+    /// Chunks read, for the test that many messages are given up in linear time.
+    #[cfg(test)]
+    read: std::cell::Cell<u64>,
 }
 
 impl Flight {
@@ -93,7 +96,22 @@ impl Flight {
     }
 
     pub(crate) fn get(&self, seq: u64) -> Option<&SentChunk> {
+        self.note_read(1);
         self.chunks.get(usize::try_from(seq.checked_sub(self.first)?).ok()?)
+    }
+
+    /// Chunks looked at and read so far.
+    #[cfg(test)]
+    pub(crate) fn read(&self) -> u64 {
+        self.visited + self.read.get()
+    }
+
+    #[inline]
+    fn note_read(&self, count: usize) {
+        #[cfg(test)]
+        self.read.set(self.read.get() + count as u64);
+        #[cfg(not(test))]
+        let _ = count;
     }
 
     pub(crate) fn get_mut(&mut self, seq: u64) -> Option<&mut SentChunk> {
@@ -106,6 +124,7 @@ impl Flight {
 
     /// The unacknowledged chunks of a lane, ascending. It looks at everything: for rare events only.
     pub(crate) fn of_lane(&self, lane: LaneId) -> impl Iterator<Item = u64> + '_ {
+        self.note_read(self.chunks.len());
         let mine = move |chunk: &SentChunk| {
             chunk.lane == lane && matches!(chunk.state, ChunkState::InFlight | ChunkState::Lost)
         };
@@ -273,6 +292,7 @@ impl Flight {
             return self.first;
         }
         let count = self.chunks.iter().take_while(|chunk| chunk.state == ChunkState::Abandoned).count();
+        self.note_read(count);
         self.first + count as u64
     }
 
@@ -289,11 +309,13 @@ impl Flight {
 
     /// Every chunk. For rare events only.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &SentChunk> {
+        self.note_read(self.chunks.len());
         self.chunks.iter()
     }
 
     /// Every chunk with its sequence number. For the rare events only: a timeout looks at all of a lane.
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (u64, &mut SentChunk)> {
+        self.note_read(self.chunks.len());
         let first = self.first;
         self.chunks.iter_mut().enumerate().map(move |(i, c)| (first + i as u64, c))
     }

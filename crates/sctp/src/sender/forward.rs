@@ -30,6 +30,38 @@ struct Skip {
     ssn: Ssn,
 }
 
+/// The earliest message of a stream that is not given up: where it is, and the earliest in all other spaces.
+struct Earliest {
+    mid: Mid,
+    at: SpaceId,
+    elsewhere: Option<Mid>,
+}
+
+impl Earliest {
+    /// There is one of number `mid` in `at`. Spaces are looked at one after the other.
+    fn note(&mut self, at: SpaceId, mid: Mid) {
+        if self.at == at {
+            self.mid = earlier(self.mid, mid);
+        } else if mid.signed_distance_from(self.mid) < 0 {
+            *self = Self { mid, at, elsewhere: Some(self.mid) };
+        } else {
+            self.elsewhere = Some(self.elsewhere.map_or(mid, |elsewhere| earlier(elsewhere, mid)));
+        }
+    }
+
+    /// The earliest in another space than `at`.
+    fn beside(&self, at: SpaceId) -> Option<Mid> {
+        if self.at == at { self.elsewhere } else { Some(self.mid) }
+    }
+}
+
+fn earlier(a: Mid, b: Mid) -> Mid {
+    if b.signed_distance_from(a) < 0 { b } else { a }
+}
+
+/// By stream and order; empty where it does not matter.
+type Kept = BTreeMap<(u16, bool), Earliest>;
+
 impl Sender {
     /// Whether a FORWARD-TSN must leave.
     #[inline]
@@ -41,13 +73,17 @@ impl Sender {
     /// Cumulative TSN ACK carried in the received SACK, the data sender MUST send the data receiver a FORWARD TSN chunk" (C3).
     // rfc3758:3.5-7 rfc3758:3.5-16 rfc3758:3.5-17
     pub(super) fn advance_forwards(&mut self, cx: &Context, timeout: bool) {
+        if self.special.is_none() {
+            return;
+        }
+        let kept = self.earliest_kept();
         for at in self.spaces.ids() {
-            self.advance_forward(cx, at, timeout);
+            self.advance_forward(cx, at, &kept, timeout);
         }
     }
 
-    fn advance_forward(&mut self, cx: &Context, at: SpaceId, timeout: bool) {
-        let point = self.advanced_point(at);
+    fn advance_forward(&mut self, cx: &Context, at: SpaceId, kept: &Kept, timeout: bool) {
+        let point = self.advanced_point(at, kept);
         let Some(space) = self.spaces.get(at) else { return };
         let Some(special) = &mut self.special else { return };
         let mut forward = special.forward(at);
@@ -63,31 +99,38 @@ impl Sender {
         self.keep_t3(cx, at);
     }
 
+    /// What is not given up, where that may keep another space from being skipped.
+    fn earliest_kept(&self) -> Kept {
+        let mut all = Kept::new();
+        let given_up = |chunk: &SentChunk| chunk.state == ChunkState::Abandoned;
+        let skips = |space: &super::SendSpace| space.flight.get(space.flight.first()).is_some_and(given_up);
+        if !self.has_several_spaces() || !self.spaces.rows().iter().any(skips) {
+            return all;
+        }
+        // Each chunk is looked at once, for all spaces: a peer can make us ask with every SACK.
+        for (at, space) in self.spaces.iter() {
+            for chunk in space.flight.iter().filter(|chunk| !given_up(chunk)) {
+                let (fragment, mid) = (&chunk.fragment, chunk.fragment.mid);
+                all.entry((fragment.stream, fragment.unordered))
+                    .and_modify(|earliest| earliest.note(at, mid))
+                    .or_insert(Earliest { mid, at, elsewhere: None });
+            }
+        }
+        all
+    }
+
     /// One past the number to which a space may be skipped. A stream that has moved to another subflow may have earlier messages in
     /// another space: the peer would take them for skipped, too, and must not be moved past what is not given up.
-    fn advanced_point(&self, at: SpaceId) -> u64 {
+    fn advanced_point(&self, at: SpaceId, kept: &Kept) -> u64 {
         let Some(space) = self.spaces.get(at) else { return 0 };
         let (first, end) = (space.flight.first(), space.flight.abandoned_to().min(self.forward_bound(at)));
-        if !self.has_several_spaces() {
+        if kept.is_empty() {
             return end;
-        }
-        if first == end {
-            return end;
-        }
-        // Each chunk is looked at once: a peer can make us ask with every SACK.
-        let mut earliest: BTreeMap<(u16, bool), Mid> = BTreeMap::new();
-        let others = self.spaces.iter().filter(|(other, _)| *other != at);
-        let kept = |chunk: &&SentChunk| chunk.state != ChunkState::Abandoned;
-        for chunk in others.flat_map(|(_, other)| other.flight.iter()).filter(kept) {
-            let fragment = &chunk.fragment;
-            let mid = earliest.entry((fragment.stream, fragment.unordered)).or_insert(fragment.mid);
-            if fragment.mid.signed_distance_from(*mid) < 0 {
-                *mid = fragment.mid;
-            }
         }
         let waits = |seq: &u64| {
             let Some(skipped) = space.flight.get(*seq).map(|chunk| &chunk.fragment) else { return false };
-            let earliest = earliest.get(&(skipped.stream, skipped.unordered));
+            let earliest = kept.get(&(skipped.stream, skipped.unordered));
+            let earliest = earliest.and_then(|earliest| earliest.beside(at));
             earliest.is_some_and(|mid| mid.signed_distance_from(skipped.mid) < 0)
         };
         (first..end).find(waits).unwrap_or(end)
@@ -138,6 +181,7 @@ impl Sender {
         packet: &mut PacketBuilder<'_>,
         limit: usize,
     ) -> bool {
+        let kept = self.earliest_kept();
         for at in self.spaces.ids() {
             let Some(special) = &self.special else { return true };
             let forward = special.forward(at);
@@ -151,7 +195,7 @@ impl Sender {
             }
             let alone = packet.len() <= CommonHeader::LEN;
             let length = packet.buffer().len();
-            let told = self.write_forward(cx, packet.buffer(), at, room);
+            let told = self.write_forward(cx, packet.buffer(), at, &kept, room);
             if told.is_some_and(|point| point < forward.told) && !alone {
                 // Beside other chunks it would say less than the last one did: the next packet has room for more.
                 packet.buffer().truncate(length);
@@ -176,7 +220,14 @@ impl Sender {
     /// Writes one for a space; one past the number that it names. "If the total size of the FORWARD TSN does NOT fit in a single
     /// MTU, then the sender of the FORWARD TSN SHOULD lower the Advanced.Peer.Ack.Point to the last TSN that will fit" (C4).
     // rfc3758:3.1-3
-    fn write_forward(&self, cx: &Context, out: &mut Vec<u8>, at: SpaceId, room: usize) -> Option<u64> {
+    fn write_forward(
+        &self,
+        cx: &Context,
+        out: &mut Vec<u8>,
+        at: SpaceId,
+        kept: &Kept,
+        room: usize,
+    ) -> Option<u64> {
         let space = self.spaces.get(at)?;
         let framing = self.encoding.framing(&cx.config.subflows.codes, space.fid, space.epoch);
         let (header, entry) = match framing {
@@ -191,7 +242,7 @@ impl Sender {
         let mut skipped: Vec<Skip> = Vec::new();
         let first = space.flight.first();
         let mut point = first;
-        for seq in first..self.advanced_point(at) {
+        for seq in first..self.advanced_point(at, kept) {
             let Some(fragment) = space.flight.get(seq).map(|chunk| &chunk.fragment) else { break };
             // DATA has no number for what is unordered.
             let has_number = framing != Framing::Data || !fragment.unordered;

@@ -296,19 +296,25 @@ impl Loss {
         self.lost.iter().copied()
     }
 
-    /// A chunk was given up.
+    /// Chunks from `first` to `last` were given up, all or some of them. Each list is looked at once, however many they are.
     #[cold]
-    pub(crate) fn forget(&mut self, seq: u64) {
+    pub(crate) fn forget_abandoned(&mut self, flight: &Flight, first: u64, last: u64) {
+        let stays = |seq: u64| flight.get(seq).is_none_or(|chunk| chunk.state != ChunkState::Abandoned);
         for list in std::iter::once(&mut self.lost).chain(&mut self.own) {
-            if let Ok(place) = list.binary_search(&seq) {
-                list.remove(place);
+            let from = list.partition_point(|seq| *seq < first);
+            let end = list.partition_point(|seq| *seq <= last);
+            let mut kept = from;
+            for place in from..end {
+                let Some(seq) = list.get(place).copied().filter(|seq| stays(*seq)) else { continue };
+                if let Some(slot) = list.get_mut(kept) {
+                    *slot = seq;
+                }
+                kept += 1;
             }
+            list.drain(kept..end);
         }
-        // As a rule in the order of numbers; with RACK not always.
-        let place = self.suspects.binary_search(&seq).ok();
-        if let Some(place) = place.or_else(|| self.suspects.iter().position(|suspect| *suspect == seq)) {
-            self.suspects.remove(place);
-        }
+        // With RACK they are not always in the order of numbers.
+        self.suspects.retain(|seq| stays(*seq));
     }
 
     /// The chunk that [`Loss::next_lost`] named is being sent again.

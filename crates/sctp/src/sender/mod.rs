@@ -324,4 +324,10 @@ impl Sender {
     pub(crate) fn work(&self) -> u64 {
         self.spaces.rows().first().map_or(0, |space| space.flight.visited)
     }
+
+    /// Chunks read in all flights so far.
+    #[cfg(test)]
+    pub(crate) fn chunks_read(&self) -> u64 {
+        self.spaces.rows().iter().map(|space| space.flight.read()).sum()
+    }
 }

@@ -23,13 +23,14 @@ impl Sender {
     }
 
     /// The network has said that packets larger than the path now carries did not arrive: chunks that fill such packets leave again
-    /// at once. That is no sign of congestion.
-    pub(crate) fn resend_too_long(&mut self, cx: &Context, id: PathId) {
+    /// at once, but for what must not leave again. That is no sign of congestion.
+    pub(crate) fn resend_too_long(&mut self, cx: &mut Context, id: PathId) {
         for lane in self.lanes.ids() {
             if self.lanes.get(lane).is_some_and(|lane| lane.path == id) {
                 self.resend_too_long_of(cx, lane);
             }
         }
+        self.after_marking(cx);
     }
 
     fn resend_too_long_of(&mut self, cx: &Context, id: LaneId) {

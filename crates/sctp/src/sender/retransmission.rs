@@ -72,6 +72,16 @@ impl Sender {
         let first = if space.shared { lane.loss.earliest(&space.flight) } else { space.flight.first() };
         let earliest = seq == first;
         let Some(chunk) = space.flight.get_mut(seq) else { return };
+        // Whatever marked it has asked whether it may leave again ([`Sender::after_marking`]).
+        debug_assert!(
+            self.special.as_ref().is_none_or(|special| special.may_leave_again(
+                chunk.fragment.ticket,
+                cx.now,
+                chunk.transmissions
+            )),
+            "a chunk leaves again that must not: number {seq}, sent {} times",
+            chunk.transmissions
+        );
         chunk.state = ChunkState::InFlight;
         chunk.transmissions = chunk.transmissions.saturating_add(1);
         chunk.sent_at = cx.now;

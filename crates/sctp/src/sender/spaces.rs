@@ -135,6 +135,8 @@ impl Sender {
 
     /// The extension SF ends: subflows go on as at level 0.
     pub(crate) fn downgrade(&mut self, cx: &mut Context) {
+        self.mark_folded_lost();
+        self.after_marking(cx);
         let acknowledged = self.fold_spaces();
         self.encoding = Encoding::Interleaved;
         self.credit = None;
@@ -147,6 +149,17 @@ impl Sender {
             self.chunk_acknowledged(cx, ticket);
         }
         self.advance_forwards(cx, false);
+    }
+
+    /// What is in flight under other FIDs is to leave again: it is marked where it is, so that what must not leave again has no other
+    /// number yet when it is given up.
+    fn mark_folded_lost(&mut self) {
+        for (id, lane) in self.lanes.iter_mut().filter(|(_, lane)| lane.space != SpaceId::FIRST) {
+            let Some(space) = self.spaces.get_mut(lane.space) else { continue };
+            let mut all = Counted::default();
+            lane.loss.mark_lane(&mut space.flight, id, |chunk| all.add(chunk));
+            lane.on_lost(all);
+        }
     }
 
     /// Subflows go on as at level 0, and what was sent under other FIDs and not acknowledged leaves
@@ -205,7 +218,9 @@ impl Sender {
             }
         }
         if let Some(special) = &mut self.special {
-            special.renumber();
+            if let Some(zero) = self.spaces.first() {
+                special.renumber(SpaceId::FIRST, &zero.flight);
+            }
             special.forget_forwards();
         }
         acknowledged.retain(|ticket| *ticket != 0);

@@ -238,6 +238,19 @@ impl Special {
         Some(closed)
     }
 
+    /// Whether a chunk of a message must not be sent again, that was sent so often.
+    pub(super) fn forbids(&self, ticket: u32, now: Instant, transmissions: u16) -> bool {
+        self.get(ticket).is_some_and(|ticket| ticket.limit.forbids(now, transmissions))
+    }
+
+    /// The same as a property of what leaves again: a chunk that was marked in time may leave at the very end of the lifetime.
+    pub(super) fn may_leave_again(&self, ticket: u32, now: Instant, transmissions: u16) -> bool {
+        self.get(ticket).is_none_or(|ticket| match ticket.limit {
+            Limit::Retransmissions(most) => transmissions <= most,
+            limit => !limit.has_passed(now),
+        })
+    }
+
     /// Every ticket in use.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &Ticket)> {
         (1..).zip(&self.tickets).filter_map(|(number, ticket)| Some((number, ticket.as_ref()?)))
@@ -272,10 +285,16 @@ impl Special {
         ticket.chunks += 1;
     }
 
-    /// Chunks have got other numbers.
-    pub(super) fn renumber(&mut self) {
+    /// Chunks have got other numbers, all of them in one space.
+    pub(super) fn renumber(&mut self, at: SpaceId, flight: &Flight) {
         for ticket in self.iter_mut() {
             ticket.at = None;
+        }
+        for seq in flight.first()..flight.next() {
+            let number = flight.get(seq).map_or(0, |chunk| chunk.fragment.ticket);
+            let Some(ticket) = self.get_mut(number) else { continue };
+            let first = ticket.at.map_or(seq, |(_, first, _)| first);
+            ticket.at = Some((at, first, seq));
         }
     }
 

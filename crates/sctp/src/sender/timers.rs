@@ -141,7 +141,8 @@ impl Sender {
         (!probing && cx.is_another_error(path, waited, several)).then_some(path)
     }
 
-    /// Marks everything unacknowledged of a lane for retransmission.
+    /// Marks everything unacknowledged of a lane for retransmission. What must not leave again is given up by who asks for it
+    /// ([`Sender::after_marking`]).
     // rfc9260:6.3.3-2
     pub(super) fn mark_all_lost(&mut self, cx: &Context, id: LaneId) {
         let Some(lane) = self.lanes.get_mut(id) else { return };
@@ -155,10 +156,11 @@ impl Sender {
         self.give_room_back(cx, freed);
     }
 
-    /// Everything unacknowledged leaves again.
-    pub(crate) fn mark_every_lane_lost(&mut self, cx: &Context) {
+    /// Everything unacknowledged leaves again, but for what must not.
+    pub(crate) fn mark_every_lane_lost(&mut self, cx: &mut Context) {
         for id in self.lanes.ids() {
             self.mark_all_lost(cx, id);
         }
+        self.after_marking(cx);
     }
 }
