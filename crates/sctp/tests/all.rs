@@ -72,6 +72,8 @@ mod mtu_search;
 mod one_subflow;
 #[path = "out_of_the_blue.rs"]
 mod out_of_the_blue;
+#[path = "owed_events.rs"]
+mod owed_events;
 #[path = "pacing.rs"]
 mod pacing;
 #[path = "pacing_lanes.rs"]
