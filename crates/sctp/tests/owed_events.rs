@@ -114,7 +114,7 @@ impl Life {
         let message = Message { unordered: self.rng.chance(0.3), ..Message::new(stream, payload) };
         let now = self.pair.now;
         let answer = self.association().send(now, message.reliability(reliability).tell_fate());
-        match answer {
+        match &answer {
             Ok(_) => {
                 self.taken.insert(number, (now, reliability));
                 for (which, bytes) in THRESHOLDS {
@@ -124,8 +124,8 @@ impl Life {
                 }
             }
             Err(SendError::Full) => drop(self.full.insert(None)),
-            Err(SendError::StreamFull { stream }) => drop(self.full.insert(Some(stream))),
-            Err(other) => panic!("{other}"),
+            Err(SendError::StreamFull { stream }) => drop(self.full.insert(Some(*stream))),
+            Err(other) => assert!(answer.is_ok(), "{other}"),
         }
     }
 
