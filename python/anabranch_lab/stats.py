@@ -41,7 +41,9 @@ class Estimate:
         return self.mean + self.half
 
     def text(self, digits: int = 1) -> str:
-        """Mean and half width, as a table shows them."""
+        """Mean and half width, as a table shows them; in words where a run had nothing to measure."""
+        if math.isnan(self.mean):
+            return "no figure"
         return f"{self.mean:.{digits}f} ± {self.half:.{digits}f}"
 
 

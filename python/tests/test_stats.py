@@ -123,3 +123,8 @@ def test_slopes():
     assert stats.exponent([1, 10, 100, 1000], [5, 50, 500, 0]) == pytest.approx(1)
     with pytest.raises(ValueError, match="two different x"):
         stats.slope([1, 1], [2, 3])
+
+
+def test_what_a_run_did_not_measure_is_no_figure():
+    assert stats.estimate([1.0, math.nan, 2.0]).text() == "no figure"
+    assert stats.estimate([1.0, 2.0, 3.0]).text(0) == "2 ± 2"
