@@ -118,7 +118,9 @@ def test_a_file_that_is_not_there():
 def test_ctrl_c_ends_a_run_within_a_moment():
     """The run would take hours."""
     program = """
-    import sys, anabranch
+    import signal, sys, anabranch
+    # A program in the background of a script is started with the signal ignored, and so are its children.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     net = anabranch.Scenario(duration="10000 h")
     net.link("path", "a", "b", rate="1 Gbit/s", delay="1 ms", both=True, queue={"kind": "droptail", "packets": 100})
     net.flow("up", "a", "b", protocol="sctp", engine="rfc9260", traffic={"kind": "greedy", "message": "1000 B"})
