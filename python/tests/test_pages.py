@@ -241,3 +241,10 @@ def test_a_head_without_words_is_no_head(results, tmp_path):
 def test_words_of_an_author_stand():
     assert folders.study_at(folders.root() / "experiments" / "satellite-2005").short.startswith("Alamgir")
     assert not any(study.short == study.title for study in folders.studies(folders.root() / "experiments"))
+
+
+def test_the_first_page_has_five_sentences():
+    """Of all studies together: somebody with two minutes reads them."""
+    experiments = folders.root() / "experiments"
+    found = [path for path in experiments.glob("*/**/analysis.py") if "sentence=" in path.read_text()]
+    assert len(found) == 5, found

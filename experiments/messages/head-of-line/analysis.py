@@ -17,20 +17,6 @@ def analyse(results: Results) -> Analysis:
         claims=judge.claims(claim_builder(results), runs, served),
         figures=figures.all_figures(runs),
         findings=[*findings(runs), passed(served)],
-        sentence=sentence(runs),
-    )
-
-
-def sentence(runs: latency.Ways) -> str:
-    """The outcome for somebody in a hurry."""
-    path, loss = runs.paths[0], runs.losses[-1]
-    own, stream, tcp = (
-        runs.at("p50", how, path, loss).text(0)
-        for how in ("two subflows, level 1", "I-DATA, priority", "TCP")
-    )
-    return (
-        f"Beside a bulk transfer, with {100 * loss:g} % of the packets lost, half of the small messages take at most {own} ms in a subflow "
-        f"of their own, {stream} ms in a stream with I-DATA and priority, and {tcp} ms in the same TCP connection ({path})."
     )
 
 
