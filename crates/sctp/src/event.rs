@@ -134,6 +134,12 @@ pub enum Event {
         /// Of which at least a part was sent.
         unacknowledged: usize,
     },
+    /// Messages that were handed back before, by [`Event::SendFailed`] or [`Event::Restarted`], and not taken, are gone: the oldest, as a
+    /// peer restarts again and again and all together would have more than two send buffers and a receive window.
+    ReturnedForgotten {
+        /// How many.
+        messages: usize,
+    },
     /// Every byte of a message whose fate was asked for has been acknowledged for good: the peer has it. Whether its user has read it,
     /// nobody says.
     Delivered {

@@ -117,8 +117,9 @@ impl Returned {
         self.unsent.iter().chain(&self.unacknowledged).map(Undelivered::len).sum()
     }
 
-    /// Forgets the oldest of those that were here `before` (unsent, unacknowledged), as long as all together have more than `most` bytes.
-    pub(crate) fn forget_oldest(&mut self, before: (usize, usize), most: usize) {
+    /// Forgets the oldest of those that were here `before` (unsent, unacknowledged), as long as all together have more than `most` bytes;
+    /// how many.
+    pub(crate) fn forget_oldest(&mut self, before: (usize, usize), most: usize) -> usize {
         let (mut unsent, mut unacknowledged) = before;
         let mut bytes = if before == (0, 0) { 0 } else { self.bytes() };
         while bytes > most && (unsent, unacknowledged) != (0, 0) {
@@ -131,6 +132,7 @@ impl Returned {
             *left -= 1;
             bytes -= from.pop_front().map_or(0, |message| message.len());
         }
+        before.0 + before.1 - unsent - unacknowledged
     }
 
     pub(crate) fn is_empty(&self) -> bool {

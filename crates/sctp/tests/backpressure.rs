@@ -72,6 +72,65 @@ fn a_full_stream_stops_no_other() {
     assert_eq!(writables(&pair).len(), 3);
 }
 
+/// A stream that has filled the buffer of all stops no other: each finds room for its minimum, until the buffer is exceeded by half.
+#[test]
+fn every_stream_has_its_minimum_in_a_full_buffer() {
+    for counts in [SendBufferCounts::Unsent, SendBufferCounts::Unacknowledged] {
+        let config = Config::rfc9260().with(|c| {
+            c.limits.send_buffer = 40_000;
+            c.limits.stream_send_minimum = 3000;
+            c.limits.send_buffer_counts = counts;
+        });
+        let (mut pair, a, _) = Pair::established(8, &config);
+        let mut accepted = [0; 10];
+        for stream in 0..10 {
+            loop {
+                match send(&mut pair, a, stream, 1000) {
+                    Ok(()) => accepted[usize::from(stream)] += 1,
+                    Err(error) => break assert_eq!(error, SendError::Full),
+                }
+            }
+        }
+        assert_eq!(accepted, [40, 3, 3, 3, 3, 3, 3, 2, 0, 0], "{counts:?}");
+        pair.run_for(SECOND);
+        assert_eq!(writables(&pair), [None], "{counts:?}");
+        assert_eq!(pair.received.len(), 60);
+        assert_eq!(handle(&mut pair, a).audit(), Ok(()));
+        // The size of one message does not matter, as at any other limit.
+        send(&mut pair, a, 0, 40_000).unwrap();
+        assert_eq!(send(&mut pair, a, 0, 1), Err(SendError::Full));
+        send(&mut pair, a, 1, 50_000).unwrap();
+        assert_eq!(send(&mut pair, a, 2, 1), Err(SendError::Full), "more than half beyond it");
+    }
+}
+
+/// A message with a priority gives nothing up where its stream has room of its own.
+#[test]
+fn a_minimum_comes_before_what_is_less_important() {
+    let config = Config::webrtc().with(|c| {
+        c.limits.send_buffer = 20_000;
+        c.limits.stream_send_minimum = 3000;
+    });
+    let (mut pair, a, _) = Pair::established(9, &config);
+    let mut send = |stream, priority, len| {
+        let now = pair.now;
+        let message = Message::new(stream, Bytes::from(vec![1; len])).priority(priority);
+        handle(&mut pair, a).send(now, message).map(|_| ())
+    };
+    while send(0, 9, 1000).is_ok() {}
+    for _ in 0..3 {
+        send(1, 1, 1000).unwrap();
+    }
+    let given_up = |pair: &mut Pair| handle(pair, a).abandoned(None, None).unsent;
+    send(1, 1, 1000).unwrap();
+    assert_eq!(send(0, 9, 1000), Err(SendError::Full));
+    assert_eq!(
+        given_up(&mut pair),
+        4,
+        "one message beyond the minimum: the buffer is to be no more than full"
+    );
+}
+
 /// The association's buffer is full before the stream's: that is what `send` says.
 #[test]
 fn the_buffer_of_all_is_a_limit_of_its_own() {

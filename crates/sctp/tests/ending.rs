@@ -10,7 +10,7 @@ use std::sync::Arc;
 use anabranch_base::{Duration, Rng};
 use anabranch_sctp::{
     AbortReason, AssociationId, CloseReason, Config, ConnectError, Endpoint, EndpointConfig, EndpointEvent,
-    Event, State,
+    Event, Message, State,
 };
 use anabranch_wire::chunk::kind;
 use network::{Datagram, Network, PORT, at, init, ip};
@@ -134,6 +134,49 @@ fn the_deadline_outlives_a_restart_of_the_peer() {
     assert_eq!(closed(&net, z, back), None);
     net.run_for(secs(1));
     assert_eq!(closed(&net, z, back), Some(CloseReason::ShutdownDeadline));
+}
+
+/// A peer restarts again and again, and the user takes nothing back: memory is bounded, and what is forgotten is told.
+#[test]
+fn what_is_forgotten_after_many_restarts_is_told() {
+    let (mut net, a, z) = two(false);
+    let (_, back) = up(&mut net, a, z);
+    let limits = Config::rfc9260().limits;
+    let most = 2 * limits.send_buffer + limits.receive_window as usize;
+    let (mut accepted, mut forgotten) = (0, 0);
+    for round in 0..12 {
+        net.unreachable = vec![ip(A)];
+        let now = net.now;
+        let payload = bytes::Bytes::from(vec![round; 10_000]);
+        while net.hosts[z]
+            .endpoint
+            .association(back)
+            .unwrap()
+            .send(now, Message::new(0, payload.clone()))
+            .is_ok()
+        {
+            accepted += 1;
+        }
+        net.run_for(ms(200));
+        let fresh = EndpointConfig::new(at(ip(A)), PORT).keeping_closed();
+        let secret = Rng::stream(u64::from(round), "end", "fresh").secret();
+        net.hosts[a].endpoint = Endpoint::new(fresh, secret);
+        net.unreachable.clear();
+        net.hosts[a].endpoint.connect(net.now, at(ip(Z)), PORT, Arc::new(Config::rfc9260())).unwrap();
+        net.run_for(ms(25));
+    }
+    for (_, event) in &net.hosts[z].events {
+        if let Event::ReturnedForgotten { messages } = event {
+            forgotten += messages;
+        }
+    }
+    let mut z = net.hosts[z].endpoint.association(back).unwrap();
+    let (mut kept, mut bytes) = (0, 0);
+    while let Some(message) = z.receive_unacknowledged().or_else(|| z.receive_unsent()) {
+        (kept, bytes) = (kept + 1, bytes + message.len());
+    }
+    assert!(forgotten > 0 && bytes <= most, "{forgotten} messages forgotten, {bytes} bytes kept of {most}");
+    assert_eq!(forgotten + kept, accepted);
 }
 
 /// An endpoint that drains: one association ends at once, one needs its deadline, nobody comes in, and the user hears when it is

@@ -65,6 +65,7 @@ impl Life {
             }
             c.limits.send_buffer = if rng.chance(0.5) { 5000 } else { 20_000 };
             c.limits.stream_send_buffer = if rng.chance(0.5) { 3000 } else { 0 };
+            c.limits.stream_send_minimum = if rng.chance(0.5) { 1500 } else { 0 };
             if rng.chance(0.3) {
                 c.limits.receive_window = 10_000;
             }

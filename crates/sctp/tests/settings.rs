@@ -346,13 +346,14 @@ fn anything_may_change_at_any_time() {
                 ("partial_delivery_point", &["1", "50"]),
                 ("send_buffer_counts", &["unsent", "unacknowledged"]),
                 ("stream_send_buffer", &["0 B", "5 kB"]),
+                ("stream_send_minimum", &["0 B", "2 kB"]),
                 ("mtu_discovery", &["off", "icmp", "probes"]),
                 ("sack_delay", &["0 ms", "500 ms"]),
                 ("sack_every", &["1", "5"]),
                 ("max_burst", &["off", "clamp 2", "acknowledged 2"]),
                 ("rto_min", &["10 ms", "1 s"]),
                 ("dscp", &["0", "10"]),
-            ][pick(17)];
+            ][pick(18)];
             let value = values[pick(values.len() as u64)];
             let now = pair.now;
             let changed = match pick(2) {

@@ -40,6 +40,12 @@ fn a_lost_chunk_is_counted_once_on_each_side() {
     let theirs = snapshot(&pair, Side::Z, z).stats;
     assert!(theirs.out_of_order_received >= 4, "three behind the hole, and what fills it: {theirs:?}");
     assert_eq!((theirs.duplicates_received, theirs.messages_delivered), (0, 20));
+    let peers = snapshot(&pair, Side::Z, z);
+    let (path, subflow) = (&peers.paths[0], &peers.subflows[0]);
+    assert_eq!(
+        (path.out_of_order_received, subflow.out_of_order_received),
+        (theirs.out_of_order_received, theirs.out_of_order_received)
+    );
     // Paths and subflows say the same.
     let (path, subflow) = (&ours.paths[0], &ours.subflows[0]);
     assert_eq!((ours.paths.len(), ours.subflows.len()), (1, 1));
@@ -102,6 +108,38 @@ fn retransmissions_are_those_of_a_subflow_and_a_stream() {
     let streams: Vec<_> =
         ours.streams.iter().map(|s| (s.stream, s.retransmissions, s.retransmissions_timeout)).collect();
     assert_eq!(streams, [(0, 0, 0), (1, 1, 1)]);
+}
+
+/// What is given up, and what comes out of order, belongs to a subflow, a path and a stream.
+#[test]
+fn abandonment_and_reordering_are_those_of_a_subflow_and_a_stream() {
+    let config = common::subflow_config(SubflowLevel::One, 2).with(|c| {
+        c.streams.statistics = true;
+        c.extensions.partial_reliability = true;
+    });
+    let (mut pair, a, z) = Pair::between(7, &config, &config);
+    let mut left = 0;
+    pair.drop_if(move |packet| {
+        let data = packet.from == Side::A && packet.fids().iter().any(|(fid, _)| *fid == 1);
+        left += u32::from(data);
+        data && left == 1
+    });
+    for size in [1000, 1001, 1002] {
+        let now = pair.now;
+        let message = Message::new(1, Bytes::from(vec![1; size])).max_retransmissions(0);
+        pair.a.association(a).unwrap().send(now, message).unwrap();
+    }
+    pair.run_for(Duration::from_secs(8));
+    let ours = snapshot(&pair, Side::A, a);
+    let given_up =
+        |at: usize| (ours.subflows[at].messages_abandoned_unsent, ours.subflows[at].messages_abandoned_sent);
+    assert_eq!((given_up(0), given_up(1)), ((0, 0), (0, 1)));
+    assert_eq!((ours.paths[0].messages_abandoned_unsent, ours.paths[0].messages_abandoned_sent), (0, 1));
+    let theirs = snapshot(&pair, Side::Z, z);
+    let early = |at: usize| theirs.subflows[at].out_of_order_received;
+    assert_eq!((early(0), early(1), theirs.paths[0].out_of_order_received), (0, 2, 2));
+    let streams: Vec<_> = theirs.streams.iter().map(|s| (s.stream, s.out_of_order_received)).collect();
+    assert_eq!(streams, [(1, 2)]);
 }
 
 /// The handshake, a heartbeat and the end: each control chunk under its name, on both sides.

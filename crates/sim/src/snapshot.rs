@@ -135,6 +135,8 @@ pub struct StreamSummary {
     pub abandoned_unsent: u64,
     /// Messages given up of which a part had been sent.
     pub abandoned_sent: u64,
+    /// Incoming: new DATA chunks that came when one with a lower TSN was missing.
+    pub out_of_order_received: u64,
 }
 
 impl From<Snapshot> for EndSummary {
@@ -209,6 +211,7 @@ impl From<&StreamStats> for StreamSummary {
             retransmissions_probe: stream.retransmissions_probe,
             abandoned_unsent: stream.abandoned_unsent,
             abandoned_sent: stream.abandoned_sent,
+            out_of_order_received: stream.out_of_order_received,
         }
     }
 }

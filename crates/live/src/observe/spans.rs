@@ -51,6 +51,7 @@ pub(crate) fn tell(span: &Span, event: &Event) {
         | Event::PathDown { .. }
         | Event::Unreachable { .. }
         | Event::PeerError { .. }
+        | Event::ReturnedForgotten { .. }
         | Event::StreamsReduced { .. } => warn!(target: T, parent: span, ?event, "event"),
         other => debug!(target: T, parent: span, event = ?other, "event"),
     }

@@ -242,7 +242,11 @@ impl Association {
         let now = (returned.unsent.len(), returned.unacknowledged.len());
         // A peer that restarts again and again must not fill our memory with what the user does not take back.
         let limits = &self.cx.config.limits;
-        returned.forget_oldest(before, 2 * limits.send_buffer + limits.receive_window as usize);
+        let forgotten =
+            returned.forget_oldest(before, 2 * limits.send_buffer + limits.receive_window as usize);
+        if forgotten > 0 {
+            self.cx.tell(Event::ReturnedForgotten { messages: forgotten });
+        }
         self.tell_returned();
         (now.0 - before.0, now.1 - before.1)
     }

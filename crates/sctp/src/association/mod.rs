@@ -187,7 +187,11 @@ impl Association {
     /// What subflow `index` has done and where it stands; `None` when there never was one.
     #[must_use]
     pub fn subflow_stats(&self, index: u8) -> Option<SubflowStats> {
-        self.sender.subflow_stats(&self.cx, SubflowId::new(index))
+        let id = SubflowId::new(index);
+        let mut stats = self.sender.subflow_stats(&self.cx, id)?;
+        stats.out_of_order_received =
+            self.sender.space_of_its_own(id).map_or(0, |space| self.receiver.out_of_order(space));
+        Some(stats)
     }
 
     /// Congestion windows of all lanes together (bytes): cheap enough to look at with every packet.

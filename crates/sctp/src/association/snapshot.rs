@@ -89,6 +89,9 @@ impl Association {
             retransmissions_probe: 0,
             retransmissions_spurious: 0,
             chunks_lost: 0,
+            messages_abandoned_unsent: 0,
+            messages_abandoned_sent: 0,
+            out_of_order_received: 0,
             timeouts: 0,
             errors: path.errors(),
             cwnd: self.sender.window_on(id),
@@ -114,6 +117,9 @@ impl Association {
             stats.retransmissions_timeout += subflow.retransmissions_timeout;
             stats.retransmissions_probe += subflow.retransmissions_probe;
             stats.retransmissions_spurious += subflow.retransmissions_spurious;
+            stats.messages_abandoned_unsent += subflow.messages_abandoned_unsent;
+            stats.messages_abandoned_sent += subflow.messages_abandoned_sent;
+            stats.out_of_order_received += subflow.out_of_order_received;
             stats.timeouts += subflow.timeouts;
             stats.last_rtt = stats.last_rtt.or(subflow.last_rtt);
             stats.min_rtt = stats.min_rtt.into_iter().chain(subflow.min_rtt).min();

@@ -56,6 +56,9 @@ pub struct LimitConfig {
     /// Bytes of one stream in the send buffer, with which `send` says `StreamFull` for this stream; 0: only the buffer as a whole
     /// is limited.
     pub stream_send_buffer: usize,
+    /// Bytes of one stream that find room although the send buffer is full, so that streams which fill it do not stop the others;
+    /// together they go at most half of the buffer beyond it. 0: who comes first has it all.
+    pub stream_send_minimum: usize,
     /// Largest user message accepted, in either direction, bytes.
     pub max_message: usize,
     /// Most user data of one DATA chunk, bytes, where the path allows more; 0: what the path allows (RFC 9260, 6.9; RFC 6458,

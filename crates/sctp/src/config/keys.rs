@@ -569,6 +569,13 @@ pub(super) static KEYS: &[Key] = &[
         BYTES,
         "bytes of one stream in the send buffer, with which `send` says StreamFull; 0 B: no limit of its own"
     ),
+    key!(
+        stream_send_minimum: limits.stream_send_minimum,
+        bytes,
+        shown,
+        BYTES,
+        "bytes of one stream that find room in a full send buffer, which exceeds it by half at most; 0 B: who comes first has it all"
+    ),
     key!(stream_statistics: streams.statistics, switch, shown, SWITCH, "messages are counted by stream"),
     key!(
         stream_values: streams.values,

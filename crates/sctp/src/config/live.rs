@@ -42,6 +42,7 @@ const CHANGEABLE: &[&str] = &[
     "shutdown_guard_rto_max",
     "stream_scheduling",
     "stream_send_buffer",
+    "stream_send_minimum",
     "stream_values",
     "subflow_scheduler",
     "valid_cookie_life",

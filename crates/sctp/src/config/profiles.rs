@@ -79,6 +79,7 @@ impl Config {
                 max_send_buffer: 0,
                 send_buffer_counts: SendBufferCounts::Unsent,
                 stream_send_buffer: 0,
+                stream_send_minimum: 0,
                 max_message: 16 << 20,
                 max_fragment: 0,
                 association_max_retrans: 10,

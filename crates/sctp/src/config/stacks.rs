@@ -46,6 +46,7 @@ impl Config {
             c.pacing.quantum = Duration::from_millis(1);
             c.limits.max_receive_window = 16 << 20;
             c.limits.max_send_buffer = 4 << 20;
+            c.limits.stream_send_minimum = 8 << 10;
         })
     }
 
@@ -64,6 +65,8 @@ impl Config {
             c.extensions.reconfiguration = true;
             c.extensions.partial_reliability = true;
             c.extensions.interleaving = true;
+            // A file on one channel must not stop what is typed on another.
+            c.limits.stream_send_minimum = 8 << 10;
             // DTLS finds errors better than the CRC32c (RFC 9653, 6).
             c.extensions.zero_checksum = Some(ErrorDetection::Dtls);
             // "Path MTU discovery without relying on ICMP", by probes; "The initial Path MTU at the IP layer SHOULD NOT

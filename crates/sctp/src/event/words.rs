@@ -136,6 +136,11 @@ impl fmt::Display for Event {
                 number(f, *unsent, "message")?;
                 write!(f, " not sent, {unacknowledged} not acknowledged")
             }
+            Self::ReturnedForgotten { messages } => {
+                f.write_str("ReturnedForgotten: ")?;
+                number(f, *messages, "message")?;
+                f.write_str(" handed back before and not taken, are gone")
+            }
             Self::Delivered { context, .. } => write!(f, "Delivered: the message with context {context}"),
             Self::Abandoned { context, sent, .. } => {
                 write!(f, "Abandoned: the message with context {context}, {}", parts_sent(*sent))

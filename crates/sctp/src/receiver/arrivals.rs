@@ -183,6 +183,10 @@ impl Receiver {
         cx.stats.payload_bytes_received_new += len as u64;
         if arrival != Arrival::InOrder {
             cx.stats.out_of_order_received += 1;
+            space.out_of_order = space.out_of_order.saturating_add(1);
+            if let Some(streams) = cx.streams.as_mut().filter(|_| data.stream < self.streams) {
+                streams.incoming(data.stream).out_of_order += 1;
+            }
         }
         let event = TraceEvent::Received { seq, len: len as u32, duplicate: false };
         cx.record(SubflowId::FIRST, PathId::FIRST, event);

@@ -153,6 +153,11 @@ impl Receiver {
         self.spaces.push(ReceiveSpace::new(fid));
     }
 
+    /// New chunks of a space that came out of order.
+    pub(crate) fn out_of_order(&self, at: SpaceId) -> u64 {
+        self.spaces.get(at).map_or(0, |space| space.out_of_order.into())
+    }
+
     /// The FIDs that the peer has open, besides 0.
     pub(crate) fn open_fids(&self) -> Vec<u8> {
         self.fids.as_ref().map_or_else(Vec::new, |fids| fids.each().collect())
@@ -164,6 +169,7 @@ impl Receiver {
         space.restart(initial);
         space.epoch = epoch;
         space.newest = None;
+        space.out_of_order = 0;
         let credit = self.credit_of(cx, at);
         if let Some(space) = self.spaces.get_mut(at) {
             space.timing.last_advertised = credit;

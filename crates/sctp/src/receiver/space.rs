@@ -23,6 +23,8 @@ pub(super) struct ReceiveSpace {
     pub(super) fid: u8,
     /// Incarnation of the FID.
     pub(super) epoch: u8,
+    /// Chunks that were new and came when one with a lower number was missing; it stops at 2^32 - 1.
+    pub(super) out_of_order: u32,
     /// On which path data came last: it is acknowledged there (RFC 9260, 6.2).
     pub(super) path: PathId,
     /// When the highest number so far arrived (the extension SF tells the peer).
@@ -39,6 +41,7 @@ impl ReceiveSpace {
             base: Tsn::new(0),
             fid,
             epoch: 0,
+            out_of_order: 0,
             path: PathId::FIRST,
             newest: None,
             marks: None,

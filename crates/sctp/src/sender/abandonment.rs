@@ -205,6 +205,12 @@ impl Sender {
         let Some(special) = &mut self.special else { return };
         let Some(ticket) = special.close(number) else { return };
         special.count(&ticket);
+        let subflow = self.subflow_of(ticket.stream);
+        if let Some(subflow) = self.subflows.get_mut(subflow) {
+            let [unsent, sent] = &mut subflow.counters.abandoned;
+            let count = if ticket.sent { sent } else { unsent };
+            *count = count.saturating_add(1);
+        }
         self.note_gone();
         if ticket.queued {
             self.abandon_rest(cx, number, &ticket);

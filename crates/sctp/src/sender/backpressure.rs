@@ -60,7 +60,8 @@ impl Sender {
         let of_stream = if most == 0 { 0 } else { beyond(self.buffered_bytes(cx, Some(stream)), most) };
         let of_all = if counts_all {
             let lane = self.subflows.get(id).and_then(|subflow| self.lanes.get(subflow.lane));
-            beyond(self.buffered_bytes(cx, None), send_buffer(cx, lane))
+            let (all, buffer) = (self.buffered_bytes(cx, None), send_buffer(cx, lane));
+            if self.has_minimum(cx, stream, all, buffer) { 0 } else { beyond(all, buffer) }
         } else {
             0
         };

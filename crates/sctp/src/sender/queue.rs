@@ -84,15 +84,22 @@ impl Sender {
         if !PLAIN && (message.options.is_some() || self.special.is_some()) {
             ticket = self.admit(cx, id, &message)?;
         }
-        let Some(subflow) = self.subflows.get_mut(id) else { return Err(SendError::Closing) };
-        let deferred = if PLAIN { None } else { self.deferred.as_mut() };
-        let waiting = subflow.out.queued_bytes() + deferred.as_ref().map_or(0, |deferred| deferred.bytes());
-        let lane = subflow.lane;
-        if waiting >= cx.config.limits.send_buffer && waiting >= send_buffer(cx, self.lanes.get(lane)) {
-            subflow.writable_owed = true;
-            self.writable_owed = true;
-            return Err(SendError::Full);
+        let Some(mut subflow) = self.subflows.get_mut(id) else { return Err(SendError::Closing) };
+        let mut waiting = subflow.out.queued_bytes();
+        if !PLAIN {
+            waiting += self.deferred.as_ref().map_or(0, |deferred| deferred.bytes());
         }
+        if waiting >= cx.config.limits.send_buffer {
+            let full = self.is_full(cx, id, stream, waiting);
+            let Some(again) = self.subflows.get_mut(id) else { return Err(SendError::Closing) };
+            if full {
+                again.writable_owed = true;
+                self.writable_owed = true;
+                return Err(SendError::Full);
+            }
+            subflow = again;
+        }
+        let deferred = if PLAIN { None } else { self.deferred.as_mut() };
         if let Some(table) = cx.streams.as_mut().filter(|_| !PLAIN) {
             let counters = table.outgoing(stream);
             counters.messages += 1;
@@ -123,6 +130,21 @@ impl Sender {
             self.note_accepted(cx, stream);
         }
         Ok(number)
+    }
+
+    /// Whether the send buffer of a subflow has no room for a stream, when so many bytes are in it.
+    #[cold]
+    #[inline(never)]
+    fn is_full(&self, cx: &Context, id: SubflowId, stream: u16, waiting: usize) -> bool {
+        let lane = self.subflows.get(id).and_then(|subflow| self.lanes.get(subflow.lane));
+        let buffer = send_buffer(cx, lane);
+        waiting >= buffer && !self.has_minimum(cx, stream, waiting, buffer)
+    }
+
+    /// Whether a stream may add to a send buffer that is full, as it has less than its minimum there.
+    pub(super) fn has_minimum(&self, cx: &Context, stream: u16, buffered: usize, buffer: usize) -> bool {
+        let least = cx.config.limits.stream_send_minimum;
+        buffered < buffer.saturating_add(buffer / 2) && self.buffered_bytes(cx, Some(stream)) < least
     }
 
     /// Sets the value (priority or weight) of a stream for the scheduling of streams.

@@ -10,7 +10,7 @@ use super::lane::Lane;
 use super::peer_buffer::CHUNK;
 use super::subflow::Life;
 use crate::context::Context;
-use crate::ids::{LaneId, PathId, SpaceId, SubflowId};
+use crate::ids::{Id as _, LaneId, PathId, SpaceId, SubflowId};
 use crate::stats::{Stats, SubflowStats};
 use crate::stream::outbound::Fragment;
 
@@ -101,6 +101,13 @@ impl Sender {
             stats.ssthresh = lane.controller.ssthresh();
         }
         Some(stats)
+    }
+
+    /// The sequence space of a subflow; that of several belongs to the first of them.
+    pub(crate) fn space_of_its_own(&self, id: SubflowId) -> Option<SpaceId> {
+        let space = self.subflows.get(id)?.space;
+        let first = self.subflows.rows().iter().position(|subflow| subflow.space == space);
+        (first == Some(id.row())).then_some(space)
     }
 
     /// Congestion windows of all lanes in use together, bytes.

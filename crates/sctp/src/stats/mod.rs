@@ -154,6 +154,13 @@ pub struct SubflowStats {
     pub retransmissions_spurious: u64,
     /// DATA chunks of its lane that were taken for lost.
     pub chunks_lost: u64,
+    /// Its messages that were given up before any part of them was sent, as in [`Stats`].
+    pub messages_abandoned_unsent: u64,
+    /// Its messages that were given up when a part, or all, had been sent.
+    pub messages_abandoned_sent: u64,
+    /// The peer's chunks in its sequence space that were new and came when one with a lower TSN was missing. Where several subflows share a
+    /// space (level 0) they count for the first.
+    pub out_of_order_received: u64,
     /// SACKs that marked chunks for fast retransmission. With one lane for all subflows they count for the first. Like the timeouts they
     /// stop at 2^32 - 1.
     pub fast_retransmits: u64,
@@ -317,6 +324,8 @@ pub(crate) struct SubflowCounters {
     pub(crate) fast_retransmits: u32,
     pub(crate) timeouts: u32,
     pub(crate) spurious: u32,
+    /// Messages given up, of which nothing was sent, and others.
+    pub(crate) abandoned: [u32; 2],
     pub(crate) chunks_unique: u64,
     pub(crate) rtt_sum_ns: u64,
     pub(crate) rtt_samples: u64,
@@ -338,6 +347,8 @@ impl SubflowCounters {
             retransmissions_timeout: self.reasons.of(RetransmitReason::Timeout),
             retransmissions_probe: self.reasons.of(RetransmitReason::Probe),
             retransmissions_spurious: self.spurious.into(),
+            messages_abandoned_unsent: self.abandoned[0].into(),
+            messages_abandoned_sent: self.abandoned[1].into(),
             fast_retransmits: self.fast_retransmits.into(),
             timeouts: self.timeouts.into(),
             chunks_unique: self.chunks_unique,

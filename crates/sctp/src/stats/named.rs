@@ -63,12 +63,12 @@ named!(
 );
 named!(
     SubflowStats, "Each counter and gauge of the subflow by name, but for code point, delay and whether it is open.":
-    packets_sent, packets_sent_unique, payload_bytes_sent, payload_bytes_unique, chunk_bytes_sent, chunk_bytes_unique, retransmissions, retransmissions_fast, retransmissions_recovery, retransmissions_timeout, retransmissions_probe, retransmissions_spurious, chunks_lost, fast_retransmits, timeouts, chunks_unique, rtt_sum_ns, rtt_samples, queued_bytes, flight, cwnd, cwnd_peak, ssthresh;
+    packets_sent, packets_sent_unique, payload_bytes_sent, payload_bytes_unique, chunk_bytes_sent, chunk_bytes_unique, retransmissions, retransmissions_fast, retransmissions_recovery, retransmissions_timeout, retransmissions_probe, retransmissions_spurious, chunks_lost, messages_abandoned_unsent, messages_abandoned_sent, out_of_order_received, fast_retransmits, timeouts, chunks_unique, rtt_sum_ns, rtt_samples, queued_bytes, flight, cwnd, cwnd_peak, ssthresh;
     srtt, rttvar, min_rtt, last_rtt, rto
 );
 named!(
     PathStats, "Each counter and gauge of the path by name, but for its address and what it is used for.":
-    packets_sent, payload_bytes_sent, payload_bytes_unique, retransmissions, retransmissions_fast, retransmissions_recovery, retransmissions_timeout, retransmissions_probe, retransmissions_spurious, chunks_lost, timeouts, errors, cwnd, ssthresh, flight, mtu;
+    packets_sent, payload_bytes_sent, payload_bytes_unique, retransmissions, retransmissions_fast, retransmissions_recovery, retransmissions_timeout, retransmissions_probe, retransmissions_spurious, chunks_lost, messages_abandoned_unsent, messages_abandoned_sent, out_of_order_received, timeouts, errors, cwnd, ssthresh, flight, mtu;
     srtt, rttvar, min_rtt, last_rtt, rto
 );
 named!(

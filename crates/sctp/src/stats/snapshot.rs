@@ -85,6 +85,12 @@ pub struct PathStats {
     pub retransmissions_spurious: u64,
     /// DATA chunks sent there that were taken for lost.
     pub chunks_lost: u64,
+    /// Messages of its subflows that were given up, as in [`SubflowStats`].
+    pub messages_abandoned_unsent: u64,
+    /// As in [`SubflowStats`].
+    pub messages_abandoned_sent: u64,
+    /// Out of order, in the sequence spaces of its subflows, as in [`SubflowStats`].
+    pub out_of_order_received: u64,
     /// T3-rtx expiries.
     pub timeouts: u64,
     /// Errors in a row (RFC 9260, 8.2).

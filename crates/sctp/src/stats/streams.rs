@@ -32,6 +32,8 @@ pub struct StreamStats {
     pub abandoned_unsent: u64,
     /// Ours: messages given up of which a part, or all, had been sent. The peer's: 0.
     pub abandoned_sent: u64,
+    /// The peer's: new DATA chunks that came when one with a lower TSN was missing. Ours: 0.
+    pub out_of_order_received: u64,
 }
 
 /// Streams that were used.
@@ -45,6 +47,7 @@ pub(crate) struct StreamCounters {
     pub(crate) messages: u64,
     pub(crate) payload_bytes: u64,
     pub(crate) reasons: Reasons,
+    pub(crate) out_of_order: u64,
 }
 
 impl StreamTable {
@@ -69,6 +72,7 @@ impl StreamTable {
             retransmissions_probe: counted.reasons.of(RetransmitReason::Probe),
             abandoned_unsent: 0,
             abandoned_sent: 0,
+            out_of_order_received: counted.out_of_order,
         };
         self.used.iter().map(shown).collect()
     }
