@@ -21,6 +21,7 @@ from . import (
     executors,
     experiment,
     folders,
+    identify,
     judging,
     plan,
     report,
@@ -145,6 +146,7 @@ def _parser() -> argparse.ArgumentParser:
         executors.add(command)
     for command in (costs, judge, html):
         executors.add_jobs(command)
+    identify.add(commands)
     scaffold.add(commands)
     sweep.add(commands)
     serve.add(commands)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from . import experiment, folders, report
-from .plan import PlanError
+from .plan import Configured, PlanError
 from .results import Results
 
 
@@ -28,6 +28,8 @@ class AnalysisJob:
     """The folder of the report, or nothing when no page is wanted."""
     names: tuple[str, ...] = ()
     """Every experiment of the report."""
+    configuration: Configured | None = None
+    """What is set over its scenarios."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +46,8 @@ class AnalysisResult:
 def run_job(job: AnalysisJob, analyses: dict[str, experiment.Analysis] | None = None) -> AnalysisResult:
     """Analyses one experiment in this process and writes its page."""
     try:
-        results = Results(
-            folders.load(job.folder), job.results, seeds=job.seeds, quick=job.quick, analyses=analyses
-        )
+        plan = folders.load(job.folder).configured(job.configuration)
+        results = Results(plan, job.results, seeds=job.seeds, quick=job.quick, analyses=analyses)
         found = experiment.analyse(results)
         if job.page is not None:
             report.write_page(job.page, results, found, job.names)
@@ -111,6 +112,7 @@ def _job(results: Results, page: Path | None, names: tuple[str, ...]) -> Analysi
         results.quick,
         page,
         names,
+        results.plan.configuration,
     )
 
 

@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import tomli_w
 
@@ -63,6 +63,13 @@ class Quick:
     axes: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
 
+class Configured(Protocol):
+    """Something that is set in every scenario of a plan (`configurations.Configuration`)."""
+
+    def apply(self, document: dict[str, Any]) -> None:
+        """Sets it."""
+
+
 @dataclass(frozen=True)
 class Sweep:
     """A scenario, values that hold for all of it, and a grid."""
@@ -88,6 +95,8 @@ class Sweep:
 
     variant: Variant | None = None
     """What it changes of what is judged, where it is there to explain a difference."""
+    configuration: Configured | None = None
+    """What is chosen for all experiments of a study together, over everything else."""
 
     def points(self, quick: bool = False) -> Iterator[Point]:
         """Every cell of the grid, the last axis first."""
@@ -108,6 +117,8 @@ class Sweep:
             if quick:
                 for key, value in self.quick.set.items():
                     put(document, key, value)
+            if self.configuration is not None:
+                self.configuration.apply(document)
             folder = self.scenario.parent
             _with_files(document, folder)
             text = tomli_w.dumps(document)
@@ -148,6 +159,14 @@ class Plan:
     """The abstract, where the plan is a study by itself: `question`, `method`."""
     glossary: Mapping[str, str] = field(default_factory=dict)
     """Words that its pages use, where the plan is a study by itself."""
+
+    configuration: Configured | None = None
+    """What all sweeps have over their own."""
+
+    def configured(self, configuration: Configured | None) -> "Plan":
+        """The same plan, with something set in every scenario."""
+        sweeps = tuple(replace(sweep, configuration=configuration) for sweep in self.sweeps)
+        return replace(self, sweeps=sweeps, configuration=configuration)
 
     def sweep(self, name: str) -> Sweep:
         """The sweep of that name."""

@@ -38,7 +38,7 @@ class Results:
     def of(self, plan: Plan) -> "Results":
         """The results of another experiment, in the same place with the same seeds and code."""
         return Results(
-            plan,
+            plan.configured(self.plan.configuration),
             self.folder,
             seeds=self.given_seeds,
             quick=self.quick,
@@ -49,7 +49,9 @@ class Results:
     def seeds(self, sweep: Sweep) -> tuple[int, ...]:
         """The seeds of a sweep in this run."""
         if self.given_seeds is not None:
-            return self.given_seeds
+            # A search among configurations makes no more pictures than the plan.
+            most = None if self.plan.configuration is None else len(sweep.seeds)
+            return self.given_seeds[:most]
         return sweep.quick_seeds if self.quick else sweep.seeds
 
     def seeds_at(self, sweep: Sweep, point: Point, key: str) -> tuple[int, ...]:
@@ -205,9 +207,19 @@ class Results:
         """Measures of every run of a sweep: for each name an SQL aggregate over the rows of one run."""
         found = self.plan.sweep(sweep)
         axes = [axis.name for axis in found.axes]
-        rule = self.rule(found)
-        least = stats.LEAST if rule is None else min(rule.first, rule.beside or rule.first)
-        return grid.load(self.table(sweep, grid.sql(axes, measures), kind), axes, list(measures), least)
+        return grid.load(
+            self.table(sweep, grid.sql(axes, measures), kind), axes, list(measures), self.least(found)
+        )
+
+    def least(self, sweep: Sweep) -> int:
+        """Seeds that it takes to judge a mean of a sweep."""
+        rule = self.rule(sweep)
+        if rule is not None:
+            return min(rule.first, rule.beside or rule.first)
+        if self.plan.configuration is not None and self.given_seeds is not None:
+            # Configurations are compared with each other by as many as there are; verdicts do not come from that.
+            return min(stats.LEAST, len(self.given_seeds))
+        return stats.LEAST
 
 
 def _batches(points: Iterable[Point]) -> Iterator[list[Point]]:

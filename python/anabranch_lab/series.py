@@ -194,7 +194,7 @@ def measure(results: Results, sweep: str, look: Callable[[Samples], Mapping[str,
             for name, value in seen.items():
                 cell.setdefault(name, []).append(float(value))
         cells[tuple(point.at[axis] for axis in axes)] = cell
-    return Grid(axes, names, cells)
+    return Grid(axes, names, cells, results.least(found))
 
 
 def _clock(found: Mapping[str, np.ndarray]) -> tuple[np.ndarray, float]:

@@ -1,0 +1,207 @@
+"""What a publication leaves open, as a table of choices: which single configuration agrees with most of its claims.
+
+A study may have a `configurations.toml`. Each of its factors is something that the publication does not say (an engine, a rule, a
+delay), with the choices that there are; the first is what the plans have. A configuration takes one choice of each factor, and
+holds for every run of every experiment: no claim has one of its own.
+"""
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from . import plan
+
+FILE = "configurations.toml"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One answer to what is left open: what it sets in a scenario."""
+
+    name: str
+    flow: Mapping[str, Any] = field(default_factory=dict)
+    """Keys of every flow of the judged engine."""
+    subflows: Mapping[str, Any] = field(default_factory=dict)
+    """Keys of those of them that have subflows."""
+    messages: Mapping[str, str] = field(default_factory=dict)
+    """Sizes of messages of flows with subflows, by those that the plans have."""
+    host: Mapping[str, Any] = field(default_factory=dict)
+    """Keys of every host that such a flow goes to."""
+    queue: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Keys of every queue of a kind."""
+
+    def apply(self, document: dict[str, Any], engine: str) -> None:
+        """Sets what it sets."""
+        judged = [flow for flow in document.get("flow", []) if flow.get("engine") == engine]
+        for flow in judged:
+            for key, value in self.flow.items():
+                plan.put(flow, key, value)
+            if "subflows" in flow or "subflow" in flow:
+                for key, value in self.subflows.items():
+                    plan.put(flow, key, value)
+                traffic = flow.get("traffic", {})
+                if isinstance(traffic, dict) and traffic.get("message") in self.messages:
+                    traffic["message"] = self.messages[traffic["message"]]
+        if self.host:
+            self._set_hosts(document, {flow["to"] for flow in judged})
+        for link in document.get("link", []):
+            for place in (link, link.get("back")):
+                queue = place.get("queue") if isinstance(place, dict) else None
+                if isinstance(queue, dict):
+                    queue.update(self.queue.get(queue.get("kind", ""), {}))
+
+    def _set_hosts(self, document: dict[str, Any], names: set[str]) -> None:
+        hosts = document.setdefault("host", [])
+        for name in sorted(names):
+            found = next((host for host in hosts if host.get("name") == name), None)
+            if found is None:
+                found = {"name": name}
+                hosts.append(found)
+            found.update(self.host)
+
+
+@dataclass(frozen=True)
+class Factor:
+    """Something that a publication leaves open."""
+
+    name: str
+    about: str
+    """What the publication says of it."""
+    choices: tuple[Choice, ...]
+    """The first is what the plans have."""
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """One choice of each factor."""
+
+    engine: str
+    """The engine that is judged, as the plans name it; another one that stands beside it is left as it is."""
+    chosen: tuple[tuple[str, Choice], ...]
+    """By factor."""
+
+    @property
+    def name(self) -> str:
+        """What it is called: its choices, in the order of the factors."""
+        return ", ".join(choice.name for _, choice in self.chosen)
+
+    def apply(self, document: dict[str, Any]) -> None:
+        """Sets what its choices set."""
+        for _, choice in self.chosen:
+            choice.apply(document, self.engine)
+
+    def instead(self, factor: str, choice: Choice) -> "Configuration":
+        """The same with another choice of one factor."""
+        return Configuration(
+            self.engine, tuple((name, choice if name == factor else old) for name, old in self.chosen)
+        )
+
+
+@dataclass(frozen=True)
+class Space:
+    """Every configuration of a study."""
+
+    engine: str
+    claims: str
+    """How the ids of the claims begin that are counted."""
+    experiments: tuple[str, ...]
+    """Those whose claims are counted: names of folders, `*` for anything."""
+    factors: tuple[Factor, ...]
+
+    def first(self) -> "Configuration":
+        """What the plans have."""
+        return Configuration(self.engine, tuple((each.name, each.choices[0]) for each in self.factors))
+
+    def beside(self, here: Configuration) -> Iterator["Configuration"]:
+        """Those that differ from it in one factor."""
+        for (name, chosen), factor in zip(here.chosen, self.factors, strict=True):
+            for choice in factor.choices:
+                if choice.name != chosen.name:
+                    yield here.instead(name, choice)
+
+    def every(self) -> Iterator["Configuration"]:
+        """All of them."""
+        for chosen in itertools.product(*(factor.choices for factor in self.factors)):
+            names = (factor.name for factor in self.factors)
+            yield Configuration(self.engine, tuple(zip(names, chosen, strict=True)))
+
+
+@dataclass(frozen=True)
+class Score:
+    """How many claims hold under a configuration, and which parts of them."""
+
+    configuration: Configuration
+    parts: Mapping[str, tuple[int, int]]
+    """By claim: parts that hold, and parts that were judged."""
+
+    @property
+    def whole(self) -> int:
+        """Claims of which every part holds."""
+        return sum(1 for holds, judged in self.parts.values() if judged and holds == judged)
+
+    @property
+    def share(self) -> float:
+        """The parts that hold, as a mean over the claims: it tells those apart that have as many whole ones."""
+        shares = [holds / judged for holds, judged in self.parts.values() if judged]
+        return sum(shares) / len(shares) if shares else 0.0
+
+    @property
+    def rank(self) -> tuple[int, float]:
+        """The larger the better."""
+        return self.whole, self.share
+
+
+def load(folder: Path) -> Space:
+    """The configurations of the study in this folder."""
+    file = folder / FILE
+    document = plan.read(file)
+    _only(document, {"engine", "claims", "experiments", "factor"}, str(file))
+    factors = tuple(_factor(entry, file) for entry in document.get("factor", []))
+    if not factors:
+        raise plan.PlanError(f"{file}: no `factor`: there is nothing to choose")
+    names = [factor.name for factor in factors]
+    if len(set(names)) != len(names):
+        raise plan.PlanError(f"{file}: two factors have one name")
+    for key in ("engine", "claims", "experiments"):
+        if key not in document:
+            raise plan.PlanError(f"{file}: `{key}` is missing")
+    return Space(document["engine"], document["claims"], tuple(document["experiments"]), factors)
+
+
+def _factor(entry: Mapping[str, Any], file: Path) -> Factor:
+    where = f"{file}: factor `{entry.get('name', '?')}`"
+    _only(entry, {"name", "about", "choice"}, where)
+    for key in ("name", "about"):
+        if not entry.get(key):
+            raise plan.PlanError(f"{where}: `{key}` is missing")
+    choices = tuple(_choice(each, where) for each in entry.get("choice", []))
+    if len(choices) < 2:
+        raise plan.PlanError(f"{where}: a choice needs two at least")
+    names = [choice.name for choice in choices]
+    if len(set(names)) != len(names):
+        raise plan.PlanError(f"{where}: two choices have one name")
+    return Factor(entry["name"], entry["about"], choices)
+
+
+def _choice(entry: Mapping[str, Any], where: str) -> Choice:
+    _only(entry, {"name", "flow", "subflows", "messages", "host", "queue"}, f"{where}: choice")
+    if not entry.get("name"):
+        raise plan.PlanError(f"{where}: a choice has no `name`")
+    return Choice(**entry)
+
+
+def _only(table: Mapping[str, Any], allowed: set[str], where: str) -> None:
+    for key in table:
+        if key not in allowed:
+            raise plan.PlanError(f"{where}: unknown key `{key}`; allowed are {', '.join(sorted(allowed))}")
+
+
+def climb(space: Space, looked: Sequence[Score]) -> list[Configuration]:
+    """What to look at next: the neighbours of the best so far that nobody has looked at; none when it has no better one."""
+    known = {score.configuration.name for score in looked}
+    if not looked:
+        return [space.first()]
+    best = max(looked, key=lambda score: score.rank)
+    return [each for each in space.beside(best.configuration) if each.name not in known]

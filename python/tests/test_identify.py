@@ -1,0 +1,225 @@
+"""Configurations of a study: what they set, the way to the best one, and the command."""
+
+import json
+import tomllib
+
+import pytest
+
+from anabranch_lab import claims, cli, configurations, folders, identify, plan, simulation
+from anabranch_lab.configurations import Score
+
+THESIS = folders.root() / "experiments" / "sf-sctp-2007"
+
+FACTORS = """
+engine = "old"
+claims = "H-"
+experiments = ["*"]
+[[factor]]
+name = "rule"
+about = "It does not say."
+[[factor.choice]]
+name = "a"
+[[factor.choice]]
+name = "b"
+flow = { "options.nagle" = true }
+[[factor]]
+name = "host"
+about = "It does not say."
+[[factor.choice]]
+name = "fast"
+[[factor.choice]]
+name = "slow"
+host = { processing = "1 ms" }
+[[factor.choice]]
+name = "slower"
+host = { processing = "2 ms" }
+"""
+
+
+@pytest.fixture
+def space(tmp_path):
+    (tmp_path / configurations.FILE).write_text(FACTORS)
+    return configurations.load(tmp_path)
+
+
+def part(at, holds, judged=True):
+    return claims.Part(at, 1.0, 1.0, 0.1, holds, judged=judged)
+
+
+def test_a_choice_sets_what_it_says_and_nothing_else():
+    choice = configurations.Choice(
+        "all",
+        flow={"options.nagle": True},
+        subflows={"level": "sf2007"},
+        messages={"952 B": "948 B"},
+        host={"processing": "1 ms"},
+        queue={"red": {"gentle": False}},
+    )
+    document = {
+        "flow": [
+            {"name": "sf", "to": "b", "engine": "old", "subflows": 2, "traffic": {"message": "952 B"}},
+            {"name": "one", "to": "c", "engine": "old", "options": {}, "traffic": {"message": "952 B"}},
+            {"name": "other", "to": "d", "engine": "new", "subflows": 2, "traffic": {"message": "952 B"}},
+        ],
+        "host": [{"name": "b", "processing": "0 s"}, {"name": "d", "processing": "0 s"}],
+        "link": [
+            {"name": "x", "queue": {"kind": "red"}, "back": {"queue": {"kind": "red"}}},
+            {"name": "y", "queue": {"kind": "droptail"}},
+            {"name": "z"},
+        ],
+    }
+    choice.apply(document, "old")
+    sf, one, other = document["flow"]
+    assert (sf["options"], sf["level"], sf["traffic"]) == ({"nagle": True}, "sf2007", {"message": "948 B"})
+    assert (one["options"], one["traffic"]) == ({"nagle": True}, {"message": "952 B"})
+    assert "level" not in one
+    assert other == {
+        "name": "other",
+        "to": "d",
+        "engine": "new",
+        "subflows": 2,
+        "traffic": {"message": "952 B"},
+    }
+    assert document["host"] == [
+        {"name": "b", "processing": "1 ms"},
+        {"name": "d", "processing": "0 s"},
+        {"name": "c", "processing": "1 ms"},
+    ]
+    red = {"kind": "red", "gentle": False}
+    assert document["link"][0] == {"name": "x", "queue": red, "back": {"queue": red}}
+    assert document["link"][1]["queue"] == {"kind": "droptail"}
+
+
+def test_the_way_to_the_best_changes_one_choice_at_a_time(space):
+    worth = {
+        ("a", "fast"): 1,
+        ("b", "fast"): 2,
+        ("a", "slow"): 1,
+        ("a", "slower"): 0,
+        ("b", "slow"): 3,
+        ("b", "slower"): 2,
+    }
+    looked, waiting = [], configurations.climb(space, [])
+    while waiting:
+        here = waiting.pop(0)
+        many = worth[tuple(choice.name for _, choice in here.chosen)]
+        looked.append(Score(here, {f"H-{n}": (1 if n < many else 0, 1) for n in range(4)}))
+        waiting = waiting or configurations.climb(space, looked)
+    assert looked[0].configuration.name == "a, fast"
+    assert identify.ranked(looked)[0].configuration.name == "b, slow"
+    assert len(looked) == len({one.configuration.name for one in looked}) == 6
+    assert (
+        "Best: b, slow: 3 claims hold. Second: b, fast: 2. What separates them: H-2 (0 of 1 parts instead of 1)"
+        in identify.told(looked)
+    )
+    assert len(list(space.every())) == 6
+
+
+def test_only_published_claims_of_the_study_count(space):
+    entry = {"study": "", "where": "", "statement": "", "kind": "", "tolerance": "", "engine": "", "seeds": 5}
+    made = [
+        claims.Claim(
+            id="H-1", parts=[part("x", True), part("y", False), part("z", False, judged=False)], **entry
+        ),
+        claims.Claim(id="H-2", parts=[part("x", True)], **entry),
+        claims.Claim(id="H-3", parts=[part("x", True)], counts_as=claims.OWN, **entry),
+        claims.Claim(id="X-1", parts=[part("x", True)], **entry),
+    ]
+    found = identify.score(space, space.first(), made)
+    assert found.parts == {"H-1": (1, 2), "H-2": (1, 1)}
+    assert (found.whole, found.share) == (1, 0.75)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("engine = 'x'\nclaims = 'H-'\nexperiments = []\n", "nothing to choose"),
+        (FACTORS.replace('name = "b"', 'name = "a"'), "two choices have one name"),
+        (FACTORS.replace("host = {", "hosts = {", 1), "unknown key `hosts`; allowed are"),
+        (FACTORS.replace('claims = "H-"\n', ""), "`claims` is missing"),
+        (FACTORS.replace('about = "It does not say."', "", 1), "`about` is missing"),
+        (FACTORS.replace('name = "host"', 'name = "rule"'), "two factors have one name"),
+    ],
+)
+def test_what_is_wrong_is_said(tmp_path, text, complaint):
+    (tmp_path / configurations.FILE).write_text(text)
+    with pytest.raises(plan.PlanError, match=complaint):
+        configurations.load(tmp_path)
+
+
+def test_every_choice_for_the_thesis_is_a_scenario_that_runs():
+    space = configurations.load(THESIS)
+    plans = identify.chosen(THESIS, space)
+    assert len(plans) == 21
+    touched = {}
+    for factor in space.factors:
+        for choice in factor.choices[1:]:
+            here = space.first().instead(factor.name, choice)
+            changed = 0
+            for each in plans:
+                for plain, other in zip(each.sweeps, each.configured(here).sweeps, strict=True):
+                    before = next(iter(plain.points()))
+                    after = next(iter(other.points()))
+                    if before.scenario != after.scenario:
+                        changed += 1
+                        simulation.check(
+                            after.scenario, f"{here.name}: {each.name}: {plain.name}", after.overrides
+                        )
+            touched[choice.name] = changed
+    assert all(touched.values()), touched
+
+
+def test_the_command_finds_the_better_configuration(tmp_path, monkeypatch, capsys):
+    folder = tmp_path / "experiments" / "mine"
+    (folder / "one").mkdir(parents=True)
+    (tmp_path / "pyproject.toml").write_text("")
+    (folder / "study.toml").write_text('title = "t"\nstudy = "009"\nengines = ["rfc9260"]\nseeds = "1..30"\n')
+    (folder / "claims.toml").write_text(
+        '[[claim]]\nid = "H-1"\nwhere = "p. 1"\nstatement = "s"\nkind = "N"\ntolerance = "1"\nexpected = "2 Mbit/s"\nexperiment = "one"\n'
+    )
+    (folder / configurations.FILE).write_text(
+        FACTORS.replace('"old"', '"rfc9260"').replace('nagle" = true', 'receive_window" = "30 kB"')
+    )
+    (folder / "one" / "scenario.toml").write_text(
+        """duration = "4 s"
+[[link]]
+name = "path"
+from = "a"
+to = "b"
+both = true
+rate = "100 Mbit/s"
+delay = "50 ms"
+[[flow]]
+name = "f"
+from = "a"
+to = "b"
+protocol = "sctp"
+engine = "rfc9260"
+traffic = { kind = "greedy", message = "1000 B" }
+start = "uniform(0 s, 1 ms)"
+"""
+    )
+    (folder / "one" / "plan.toml").write_text('title = "t"\n[[sweep]]\nname = "s"\nabout = "a"\n')
+    (folder / "one" / "analysis.py").write_text(
+        """from anabranch_lab.claims import number
+from anabranch_lab.experiment import Analysis, claim_builder
+
+
+def analyse(results):
+    runs = results.grid("s", {"rate": "sum(goodput_payload_run_bps) FILTER (kind = 'flow') / 1e6"})
+
+    def judge(engine):
+        return [number("rate", 2.0, runs.sample("rate", engine=engine).estimate, 1.0)]
+
+    return Analysis(claims=[claim_builder(results).claim("H-1", judge)])
+"""
+    )
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["identify", "mine", "--seeds", "1..2", "--jobs", "1"]) == 0
+    printed = capsys.readouterr().out
+    assert "Best: b, fast: 1 claims hold" in printed
+    found = json.loads((tmp_path / "out" / "configurations.json").read_text())
+    assert found["configurations"][0]["choices"] == {"rule": "b", "host": "fast"}
+    assert {entry["claims_hold"] for entry in found["configurations"]} == {0, 1}
+    assert (tmp_path / "out" / "configurations.png").stat().st_size > 1000
+    assert tomllib.loads(FACTORS)["claims"] == "H-"
