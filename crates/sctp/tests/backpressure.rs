@@ -91,16 +91,42 @@ fn every_stream_has_its_minimum_in_a_full_buffer() {
                 }
             }
         }
-        assert_eq!(accepted, [40, 3, 3, 3, 3, 3, 3, 2, 0, 0], "{counts:?}");
+        // What the first stream has counts as a minimum, too.
+        assert_eq!(accepted, [40, 3, 3, 3, 3, 3, 2, 0, 0, 0], "{counts:?}");
         pair.run_for(SECOND);
         assert_eq!(writables(&pair), [None], "{counts:?}");
-        assert_eq!(pair.received.len(), 60);
+        assert_eq!(pair.received.len(), 57);
         assert_eq!(handle(&mut pair, a).audit(), Ok(()));
-        // The size of one message does not matter, as at any other limit.
+        // A long message is taken while the buffer is exceeded by less than half, a short one then, too.
         send(&mut pair, a, 0, 40_000).unwrap();
         assert_eq!(send(&mut pair, a, 0, 1), Err(SendError::Full));
         send(&mut pair, a, 1, 50_000).unwrap();
-        assert_eq!(send(&mut pair, a, 2, 1), Err(SendError::Full), "more than half beyond it");
+        assert_eq!(send(&mut pair, a, 2, 3001), Err(SendError::Full));
+        for stream in 2..6 {
+            assert_eq!(send(&mut pair, a, stream, 3000), Ok(()));
+            assert_eq!(send(&mut pair, a, stream, 1), Err(SendError::Full));
+        }
+    }
+}
+
+/// As they are shipped: whatever one stream puts into the buffer, another one is taken.
+#[test]
+fn a_large_message_stops_no_other_stream_by_default() {
+    for config in [Config::webrtc(), Config::modern()] {
+        let (mut pair, a, _) = Pair::established(10, &config);
+        send(&mut pair, a, 0, 1_000_000).unwrap();
+        assert_eq!(send(&mut pair, a, 0, 1), Err(SendError::Full));
+        for stream in 1..9 {
+            assert_eq!(send(&mut pair, a, stream, 1000), Ok(()), "{} {stream}", config.profile);
+        }
+        pair.run_for(Duration::from_secs(30));
+        let sizes: Vec<usize> = pair.received.iter().map(|(_, received)| received.len()).collect();
+        assert_eq!(sizes.iter().filter(|size| **size == 1000).count(), 8, "{}", config.profile);
+        assert!(
+            pair.events
+                .iter()
+                .any(|(side, _, event)| *side == Side::A && *event == Event::Writable { stream: None })
+        );
     }
 }
 

@@ -56,8 +56,9 @@ pub struct LimitConfig {
     /// Bytes of one stream in the send buffer, with which `send` says `StreamFull` for this stream; 0: only the buffer as a whole
     /// is limited.
     pub stream_send_buffer: usize,
-    /// Bytes of one stream that find room although the send buffer is full, so that streams which fill it do not stop the others;
-    /// together they go at most half of the buffer beyond it. 0: who comes first has it all.
+    /// Bytes of one stream that find room although the send buffer is full, so that streams which fill it do not stop the others. What
+    /// all streams have of this together is half of the buffer at most, and a longer message is taken while the buffer is
+    /// exceeded by less than half. 0: who comes first has it all.
     pub stream_send_minimum: usize,
     /// Largest user message accepted, in either direction, bytes.
     pub max_message: usize,

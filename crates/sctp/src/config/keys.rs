@@ -574,7 +574,7 @@ pub(super) static KEYS: &[Key] = &[
         bytes,
         shown,
         BYTES,
-        "bytes of one stream that find room in a full send buffer, which exceeds it by half at most; 0 B: who comes first has it all"
+        "bytes of one stream that find room in a full send buffer, of all streams together half of it; 0 B: who comes first has it all"
     ),
     key!(stream_statistics: streams.statistics, switch, shown, SWITCH, "messages are counted by stream"),
     key!(

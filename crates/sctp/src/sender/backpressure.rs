@@ -61,7 +61,7 @@ impl Sender {
         let of_all = if counts_all {
             let lane = self.subflows.get(id).and_then(|subflow| self.lanes.get(subflow.lane));
             let (all, buffer) = (self.buffered_bytes(cx, None), send_buffer(cx, lane));
-            if self.has_minimum(cx, stream, all, buffer) { 0 } else { beyond(all, buffer) }
+            if self.has_minimum(cx, message, all, buffer) { 0 } else { beyond(all, buffer) }
         } else {
             0
         };

@@ -33,7 +33,7 @@ impl Sender {
         message: &Message,
     ) -> Result<u32, SendError> {
         let reliability = self.check_options(cx, message)?;
-        if !self.make_room(cx, id, message.stream, reliability) {
+        if !self.make_room(cx, id, message, reliability) {
             return Ok(0);
         }
         Ok(self.open_ticket(cx, message, reliability))
@@ -101,13 +101,13 @@ impl Sender {
 
     /// The send buffer of a subflow is full: messages of the least priority make room for one that has more (RFC 7496, 3.2). Whether
     /// there is room now.
-    fn make_room(&mut self, cx: &mut Context, id: SubflowId, stream: u16, wanted: Reliability) -> bool {
+    fn make_room(&mut self, cx: &mut Context, id: SubflowId, message: &Message, wanted: Reliability) -> bool {
         let queued = self.subflows.get(id).map_or(0, |subflow| subflow.out.queued_bytes());
         let waiting = queued + self.deferred_bytes();
         let lane = self.subflows.get(id).and_then(|subflow| self.lanes.get(subflow.lane));
         let buffer = send_buffer(cx, lane);
         let missing = (waiting + 1).saturating_sub(buffer);
-        if missing > 0 && self.has_minimum(cx, stream, waiting, buffer) {
+        if missing > 0 && self.has_minimum(cx, message, waiting, buffer) {
             return true;
         }
         let Some(less) =

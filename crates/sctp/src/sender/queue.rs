@@ -90,7 +90,7 @@ impl Sender {
             waiting += self.deferred.as_ref().map_or(0, |deferred| deferred.bytes());
         }
         if waiting >= cx.config.limits.send_buffer {
-            let full = self.is_full(cx, id, stream, waiting);
+            let full = self.is_full(cx, id, &message, waiting);
             let Some(again) = self.subflows.get_mut(id) else { return Err(SendError::Closing) };
             if full {
                 again.writable_owed = true;
@@ -135,16 +135,33 @@ impl Sender {
     /// Whether the send buffer of a subflow has no room for a stream, when so many bytes are in it.
     #[cold]
     #[inline(never)]
-    fn is_full(&self, cx: &Context, id: SubflowId, stream: u16, waiting: usize) -> bool {
+    fn is_full(&self, cx: &Context, id: SubflowId, message: &Message, waiting: usize) -> bool {
         let lane = self.subflows.get(id).and_then(|subflow| self.lanes.get(subflow.lane));
         let buffer = send_buffer(cx, lane);
-        waiting >= buffer && !self.has_minimum(cx, stream, waiting, buffer)
+        waiting >= buffer && !self.has_minimum(cx, message, waiting, buffer)
     }
 
-    /// Whether a stream may add to a send buffer that is full, as it has less than its minimum there.
-    pub(super) fn has_minimum(&self, cx: &Context, stream: u16, buffered: usize, buffer: usize) -> bool {
-        let least = cx.config.limits.stream_send_minimum;
-        buffered < buffer.saturating_add(buffer / 2) && self.buffered_bytes(cx, Some(stream)) < least
+    /// Whether a message may be added to a send buffer that is full, as its stream has less than its minimum there. The minimums of all
+    /// streams are half of the buffer together, and a message longer than one is taken only while the buffer is exceeded by less
+    /// than that: one long message of another stream must not take what is left to short ones.
+    pub(super) fn has_minimum(
+        &self,
+        cx: &Context,
+        message: &Message,
+        buffered: usize,
+        buffer: usize,
+    ) -> bool {
+        let (least, most) = (cx.config.limits.stream_send_minimum, buffer / 2);
+        let fits = message.payload.len() <= least || buffered < buffer.saturating_add(most);
+        if !fits || self.buffered_bytes(cx, Some(message.stream)) >= least {
+            return false;
+        }
+        let mut taken = self.deferred_bytes();
+        let mut waiting = self.subflows.rows().iter().flat_map(|subflow| subflow.out.waiting());
+        waiting.all(|bytes| {
+            taken = taken.saturating_add(bytes.min(least));
+            taken < most
+        })
     }
 
     /// Sets the value (priority or weight) of a stream for the scheduling of streams.

@@ -112,6 +112,11 @@ impl Outbound {
         self.streams.get(id).map_or(0, |stream| stream.bytes)
     }
 
+    /// Bytes that wait on each stream that was used.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = usize> + '_ {
+        self.streams.values().map(|stream| stream.bytes)
+    }
+
     /// Whether the counts of bytes agree with what waits: for tests.
     pub(crate) fn is_counted(&self) -> bool {
         let waits = |stream: &Stream| {
