@@ -212,6 +212,8 @@ impl State {
                 EndpointEvent::IncomingWithdrawn { id, .. } => {
                     self.asking.retain(|incoming| incoming.id != id);
                 }
+                // The association's own event has told of them, and its handle is gone.
+                EndpointEvent::ReturnedForgotten { .. } => {}
                 EndpointEvent::Drained => self.drains = true,
             }
         }

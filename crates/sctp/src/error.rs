@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConnectError {
     /// RFC 9260, 3.1: port 0 is not allowed.
-    #[error("port 0 of the peer is not allowed")]
+    #[error("port 0 is not allowed, neither of the peer nor of our own")]
     PortZero,
     /// The configuration has a value that is not allowed ([`Config::validate`](crate::Config::validate)).
     #[error(transparent)]

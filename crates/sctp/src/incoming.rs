@@ -6,6 +6,7 @@ use anabranch_base::{Instant, Meta};
 
 use crate::config::SubflowLevel;
 use crate::cookie::Cookie;
+use crate::event::AssociationId;
 
 /// How an endpoint lets associations in. The limits count for what peers ask for; who restarts, and who was let in, is not counted again.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,6 +74,8 @@ pub struct Offered {
     pub partial_reliability: bool,
     /// Packets may leave with a checksum of zero (RFC 9653).
     pub zero_checksum: bool,
+    /// ECN (RFC 3168; RFC 4960, appendix A).
+    pub ecn: bool,
     /// How the two ends know of subflows.
     pub subflow_level: SubflowLevel,
     /// Adaptation Layer Indication of the peer (RFC 5061, 4.2.6).
@@ -101,6 +104,7 @@ impl Incoming {
                 reconfiguration: extensions.reconfiguration,
                 partial_reliability: extensions.partial_reliability,
                 zero_checksum: extensions.sends_zero_checksum,
+                ecn: extensions.ecn,
                 subflow_level,
                 adaptation: extensions.adaptation,
             },
@@ -133,6 +137,14 @@ pub enum EndpointEvent {
         id: IncomingId,
         /// Why.
         why: Withdrawn,
+    },
+    /// Messages that a closed association handed back, and nobody has taken, are gone with it: those of sixteen others that have
+    /// closed since are kept.
+    ReturnedForgotten {
+        /// Which association it was.
+        id: AssociationId,
+        /// How many messages.
+        messages: usize,
     },
     /// After [`Endpoint::drain`](crate::Endpoint::drain): every association has ended, and its last packet has left.
     Drained,

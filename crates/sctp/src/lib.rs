@@ -53,7 +53,7 @@ mod tie_tags;
 mod undelivered;
 mod violation;
 
-pub use anabranch_base::{Dscp, Duration, Ecn, Instant, Meta, Rng, SecretRng, Transmit};
+pub use anabranch_base::{Dscp, Duration, Ecn, Instant, Meta, Rng, SecretRng, TraceRecord, Transmit};
 pub use association::{Association, State};
 pub use config::{Config, ConfigError, Coupling, SubflowLevel, SubflowScheduler, SubflowSpec};
 pub use endpoint::handle::AssociationHandle;

@@ -56,6 +56,21 @@ fn accept(net: &mut Network, host: usize, id: IncomingId) -> Result<AssociationI
     net.hosts[host].endpoint.accept(now, id, Arc::new(Config::rfc9260()))
 }
 
+/// What the INIT ACK has told is what `listen` had been given then, whatever it is given while the user thinks.
+#[test]
+fn a_promise_is_kept_though_listen_is_called_again() {
+    let (mut net, a, z) = asking();
+    net.connect(a, ip(Z));
+    net.run_for(ms(100));
+    let incoming = next_incoming(&mut net, z);
+    let smaller = Arc::new(Config::rfc9260().with(|c| c.limits.receive_window = 5000));
+    net.hosts[z].endpoint.listen(Arc::clone(&smaller)).unwrap();
+    let now = net.now;
+    let refused = net.hosts[z].endpoint.accept(now, incoming.id, smaller);
+    assert!(matches!(refused, Err(AcceptError::Promised { key: "receive_window", .. })), "{refused:?}");
+    assert!(accept(&mut net, z, incoming.id).is_ok());
+}
+
 /// A stranger at an address asks, and gets a cookie.
 fn ask(net: &mut Network, from: u8, tag: u32) -> Option<Offer> {
     net.throw(ip(from), ip(Z), init(tag, &[]));

@@ -110,6 +110,46 @@ fn retransmissions_are_those_of_a_subflow_and_a_stream() {
     assert_eq!(streams, [(0, 0, 0), (1, 1, 1)]);
 }
 
+/// Subflows come and go, and with them their counters; those of the path and of the association stay.
+#[test]
+fn what_a_path_has_sent_outlives_its_subflows() {
+    let config = common::subflow_config(SubflowLevel::Zero, 2);
+    let (mut pair, a, _) = Pair::between(8, &config, &config);
+    let spec = anabranch_sctp::SubflowSpec::new(anabranch_base::Dscp::new(8).unwrap());
+    let mut before = (0, 0);
+    for round in 0..3 {
+        let mut sent = 0;
+        pair.drop_if(move |packet| {
+            sent += u32::from(packet.from == Side::A && packet.has("DATA"));
+            packet.from == Side::A && packet.has("DATA") && sent == 2
+        });
+        for _ in 0..10 {
+            pair.send(Side::A, a, 1, &[7; 1400]);
+        }
+        pair.run_for(Duration::from_secs(5));
+        let ours = snapshot(&pair, Side::A, a);
+        let path = &ours.paths[0];
+        assert_eq!(
+            (path.packets_sent, path.payload_bytes_sent, path.retransmissions, path.chunks_lost),
+            (
+                ours.stats.packets_sent,
+                ours.stats.payload_bytes_sent,
+                ours.stats.retransmissions,
+                ours.stats.chunks_lost
+            )
+        );
+        assert!(path.packets_sent > before.0 && path.chunks_lost > before.1, "round {round}: {path:?}");
+        before = (path.packets_sent, path.chunks_lost);
+        let now = pair.now;
+        pair.a.association(a).unwrap().remove_subflow(now, 1, 0).unwrap();
+        pair.run_for(Duration::from_secs(1));
+        let now = pair.now;
+        assert_eq!(pair.a.association(a).unwrap().add_subflow(now, &spec).unwrap(), 1);
+        pair.a.association(a).unwrap().set_stream_subflow(now, 1, 1).unwrap();
+        pair.run_for(Duration::from_secs(1));
+    }
+}
+
 /// What is given up, and what comes out of order, belongs to a subflow, a path and a stream.
 #[test]
 fn abandonment_and_reordering_are_those_of_a_subflow_and_a_stream() {
@@ -138,6 +178,9 @@ fn abandonment_and_reordering_are_those_of_a_subflow_and_a_stream() {
     let theirs = snapshot(&pair, Side::Z, z);
     let early = |at: usize| theirs.subflows[at].out_of_order_received;
     assert_eq!((early(0), early(1), theirs.paths[0].out_of_order_received), (0, 2, 2));
+    let given_up: Vec<_> =
+        ours.streams.iter().map(|s| (s.stream, s.abandoned_unsent, s.abandoned_sent)).collect();
+    assert_eq!(given_up, [(1, 0, 1)]);
     let streams: Vec<_> = theirs.streams.iter().map(|s| (s.stream, s.out_of_order_received)).collect();
     assert_eq!(streams, [(1, 2)]);
 }

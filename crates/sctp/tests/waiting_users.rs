@@ -5,8 +5,8 @@ use std::sync::Arc;
 use anabranch_base::{Dscp, Duration, Instant, Rng};
 use anabranch_sctp::config::{SendBufferCounts, SubflowLevel};
 use anabranch_sctp::{
-    AssociationHandle, AssociationId, Config, Endpoint, EndpointConfig, Event, Message, SendError,
-    SubflowSpec,
+    AssociationHandle, AssociationId, Config, Endpoint, EndpointConfig, EndpointEvent, Event, Message,
+    SendError, SubflowSpec,
 };
 use anabranch_wire::cause::{Cause, Causes, UnrecognizedParameters};
 use anabranch_wire::chunk::ErrorChunk;
@@ -209,6 +209,17 @@ fn what_nobody_takes_back_goes_in_the_end() {
     let left: Vec<bool> = failing.begun.iter().map(|id| failing.endpoint.view(*id).is_some()).collect();
     assert_eq!(left.iter().filter(|there| **there).count(), 16);
     assert!(left.ends_with(&[true; 16]), "those that ended last: {left:?}");
+    // Each that went is told of, with its messages.
+    let mut told = Vec::new();
+    while let Some(event) = failing.endpoint.poll_endpoint_event() {
+        match event {
+            EndpointEvent::ReturnedForgotten { id, messages } => told.push((id, messages)),
+            other => assert_eq!(other, EndpointEvent::Drained),
+        }
+    }
+    let gone: Vec<_> =
+        failing.begun.iter().zip(&left).filter(|(_, left)| !**left).map(|(id, _)| (*id, 1)).collect();
+    assert_eq!(told, gone);
 }
 
 /// Messages of an association that has ended, read stream by stream after all events were heard.

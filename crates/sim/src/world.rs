@@ -99,9 +99,12 @@ impl World {
             if entity >= self.first_processor {
                 self.process(now, entity);
             } else if entity >= self.first_side {
-                if let Some(side) = self.sides.get_mut((entity - self.first_side) as usize) {
+                let side = (entity - self.first_side) as usize;
+                if let Some(side) = self.sides.get_mut(side) {
                     side.wake(now, &mut self.net);
                 }
+                #[cfg(debug_assertions)]
+                self.watch_ends(now, side);
             } else if entity == CLOCK {
                 self.tick(now);
             } else {
@@ -117,6 +120,17 @@ impl World {
         // The last interval may end with the run.
         self.sample(self.end);
         Ok(())
+    }
+
+    /// How the two ends of a flow may stand (`anabranch_sctp::properties::both`), where they are those of one association.
+    #[cfg(debug_assertions)]
+    fn watch_ends(&self, now: Instant, side: usize) {
+        let standing = |side: usize| self.sides.get(side).and_then(|side| side.engine.standing());
+        let (Some((a, tags)), Some((z, peers))) = (standing(side), standing(side ^ 1)) else { return };
+        if tags == (peers.1, peers.0) {
+            let said = anabranch_sctp::properties::both(a, z);
+            debug_assert_eq!(said, Ok(()), "flow {} at {now}", side / 2);
+        }
     }
 
     #[cold]

@@ -61,6 +61,11 @@ impl Association {
         self.returned.is_some()
     }
 
+    /// How many messages can be taken back.
+    pub(crate) fn returned(&self) -> usize {
+        self.returned.as_ref().map_or(0, |returned| returned.unsent.len() + returned.unacknowledged.len())
+    }
+
     /// GETSRTTREPORT (11.1.11): SRTT of an address; `None` before the first sample.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use crate::config::Checksums;
 use crate::event::Direction;
 use crate::ids::PathId;
 use crate::path::Path;
-use crate::stats::{Negotiated, PathStats, Snapshot, SubflowStats};
+use crate::stats::{Negotiated, PathStats, Snapshot, Stats, SubflowStats};
 
 impl Association {
     /// Counters and gauges of the association, its paths, its subflows and, with `stream_statistics`, its streams; and what was
@@ -36,7 +36,10 @@ impl Association {
     pub fn snapshot(&self) -> Snapshot {
         let subflows: Vec<SubflowStats> =
             (0..=u8::MAX).map_while(|index| self.subflow_stats(index)).collect();
-        let paths = self.cx.paths.iter().map(|(id, path)| self.path_stats(id, path, &subflows)).collect();
+        let stats = self.stats();
+        let mut paths: Vec<PathStats> =
+            self.cx.paths.iter().map(|(id, path)| self.path_stats(id, path, &subflows)).collect();
+        give_the_first_the_rest(&mut paths, &stats);
         let mut streams = self.cx.streams.as_ref().map(|table| table.stats()).unwrap_or_default();
         for stream in streams.iter_mut().filter(|stream| stream.direction == Direction::Outgoing) {
             let abandoned = self.abandoned(Some(stream.stream), None);
@@ -45,7 +48,7 @@ impl Association {
         Snapshot {
             at: self.cx.now,
             state: self.cx.state,
-            stats: self.stats(),
+            stats,
             control: self.cx.stats.control.stats(),
             negotiated: self.negotiated(),
             paths,
@@ -127,4 +130,26 @@ impl Association {
         (stats.flight, stats.chunks_lost) = self.sender.flight_and_lost_on(id);
         stats
     }
+}
+
+/// Subflows come and go, and a restart of the peer begins them anew; what a path has sent stays. What no other path has sent, the one of
+/// the handshake has.
+fn give_the_first_the_rest(paths: &mut [PathStats], all: &Stats) {
+    let Some((first, others)) = paths.split_first_mut() else { return };
+    let rest = |total: u64, of: fn(&PathStats) -> u64| total.saturating_sub(others.iter().map(of).sum());
+    first.packets_sent = rest(all.packets_sent, |path| path.packets_sent);
+    first.payload_bytes_sent = rest(all.payload_bytes_sent, |path| path.payload_bytes_sent);
+    first.payload_bytes_unique = rest(all.payload_bytes_unique, |path| path.payload_bytes_unique);
+    first.retransmissions = rest(all.retransmissions, |path| path.retransmissions);
+    first.retransmissions_fast = rest(all.retransmissions_fast, |path| path.retransmissions_fast);
+    first.retransmissions_recovery = rest(all.retransmissions_recovery, |path| path.retransmissions_recovery);
+    first.retransmissions_timeout = rest(all.retransmissions_timeout, |path| path.retransmissions_timeout);
+    first.retransmissions_probe = rest(all.retransmissions_probe, |path| path.retransmissions_probe);
+    first.retransmissions_spurious = rest(all.retransmissions_spurious, |path| path.retransmissions_spurious);
+    first.chunks_lost = rest(all.chunks_lost, |path| path.chunks_lost);
+    first.timeouts = rest(all.timeouts, |path| path.timeouts);
+    first.out_of_order_received = rest(all.out_of_order_received, |path| path.out_of_order_received);
+    first.messages_abandoned_unsent =
+        rest(all.messages_abandoned_unsent, |path| path.messages_abandoned_unsent);
+    first.messages_abandoned_sent = rest(all.messages_abandoned_sent, |path| path.messages_abandoned_sent);
 }

@@ -158,7 +158,7 @@ pub(super) static KEYS: &[Key] = &[
         early_fast_retransmit: emulation.early_fast_retransmit,
         optional_duration,
         show_optional_duration,
-        "a time or \"off\"",
+        "a time in ns, us, ms, s, min or h such as \"200 ms\", or \"off\"",
         "a chunk reported missing once is sent again after this time (KAME's early FR)"
     ),
     key!(

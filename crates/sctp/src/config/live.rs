@@ -118,6 +118,12 @@ impl Config {
                 return Err(ConfigError::BadValue { key: key.name, value, expected: key.expected }.into());
             }
         }
+        if changed.subflows.open != self.subflows.open {
+            let why = "it says which subflows an association begins with; `add_subflow`, `set_stream_subflow` and `remove_subflow` \
+                       change them later";
+            let stays = format!("{} subflows", self.subflows.open.len());
+            return Err(ChangeError::Settled { key: "subflows.open", stays, why });
+        }
         Ok(changed.check_fit()?)
     }
 

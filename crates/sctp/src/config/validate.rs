@@ -1,5 +1,7 @@
 //! Whether the values of a configuration are allowed, and fit each other.
 
+use anabranch_base::Duration;
+
 use super::keys::{ConfigError, KEYS};
 use super::{Algorithm, Config, EcnMode};
 
@@ -53,6 +55,24 @@ impl Config {
             })
             .or_else(|| least("outbound_streams", self.streams.outbound.into(), 1))
             .or_else(|| least("inbound_streams", self.streams.inbound.into(), 1))
+            .or_else(|| {
+                let times = [
+                    ("rto_initial", timers.rto_initial),
+                    ("rto_max", timers.rto_max),
+                    ("valid_cookie_life", timers.valid_cookie_life),
+                ];
+                let zero = times.into_iter().find(|(_, time)| *time == Duration::ZERO);
+                zero.map(|(name, _)| format!("`{name}` is 0: it must be longer"))
+            })
+            .or_else(|| {
+                let (many, most) = (self.subflows.open.len(), usize::from(self.subflows.max.max(1)));
+                (many > most)
+                    .then(|| format!("{many} subflows are to be open at first: `max_subflows` is {most}"))
+            })
+            .or_else(|| {
+                let light = self.subflows.open.iter().position(|spec| spec.weight == 0)?;
+                Some(format!("the weight of subflow {light} is 0: 1 is the least"))
+            })
             .or_else(|| least("send_buffer", self.limits.send_buffer as u64, 1))
             .or_else(|| least("max_message", self.limits.max_message as u64, 1))
             .or_else(|| {

@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
 
 use super::registry::{Peer, peers_at};
 use anabranch_base::{Instant, Meta};
 
+use crate::config::Config;
 use crate::cookie::Cookie;
 use crate::incoming::{Incoming, IncomingId, Withdrawn};
 
@@ -26,6 +28,8 @@ pub(super) struct Held {
     announced: bool,
     until: Instant,
     peer: Peer,
+    /// What `listen` had been given when it came.
+    pub(super) told: Arc<Config>,
 }
 
 /// What the user, or a limit, has decided.
@@ -88,6 +92,7 @@ impl Backlog {
         packet: &[u8],
         room: Room,
         free: bool,
+        told: &Arc<Config>,
     ) -> Place {
         self.prune(now);
         // The address that the INIT ACK went to.
@@ -119,8 +124,14 @@ impl Backlog {
         }
         self.peers.insert(peer, id);
         self.ends.insert((until, id));
-        self.held.insert(id, Held { cookie, meta, packet, announced: false, until, peer });
+        self.held
+            .insert(id, Held { cookie, meta, packet, announced: false, until, peer, told: Arc::clone(told) });
         Place::Held
+    }
+
+    /// What `listen` had been given when somebody came who waits: the INIT ACK has told of it, whatever it is given later.
+    pub(super) fn told(&self, id: IncomingId) -> Option<&Config> {
+        self.held.get(&id.0).map(|held| &*held.told)
     }
 
     /// Whether somebody waits there.

@@ -105,6 +105,10 @@ impl Endpoint {
                     continue;
                 }
                 let oldest = self.handing_back.remove(0);
+                let messages = self.view(oldest).map_or(0, Association::returned);
+                if messages > 0 {
+                    self.forgotten.push_back(EndpointEvent::ReturnedForgotten { id: oldest, messages });
+                }
                 self.free_or_retry(oldest);
                 continue;
             }

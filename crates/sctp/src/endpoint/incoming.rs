@@ -22,6 +22,9 @@ impl Endpoint {
     ///
     /// [`AcceptConfig::ask`]: crate::AcceptConfig::ask
     pub fn poll_endpoint_event(&mut self) -> Option<EndpointEvent> {
+        if let Some(event) = self.forgotten.pop_front() {
+            return Some(event);
+        }
         let Some(waiting) = &mut self.incoming else { return self.pop_drained() };
         if let Some((id, why)) = waiting.pop_gone() {
             return Some(EndpointEvent::IncomingWithdrawn { id, why });
@@ -63,10 +66,9 @@ impl Endpoint {
         config: Arc<Config>,
     ) -> Result<AssociationId, AcceptError> {
         self.validate(&config)?;
-        if let Some(told) = &self.listening {
-            if let Some((key, value, told)) = config.first_promised_otherwise(told) {
-                return Err(AcceptError::Promised { key, value, told });
-            }
+        let told = self.incoming.as_ref().and_then(|waiting| waiting.told(id)).ok_or(AcceptError::Gone)?;
+        if let Some((key, value, told)) = config.first_promised_otherwise(told) {
+            return Err(AcceptError::Promised { key, value, told });
         }
         let held =
             self.incoming.as_mut().and_then(|waiting| waiting.take(now, id)).ok_or(AcceptError::Gone)?;
@@ -142,11 +144,12 @@ impl Endpoint {
         cookie: Cookie,
         shown: SocketAddr,
     ) {
+        let Some(told) = self.listening.clone() else { return };
         let free = self.has_place(shown.ip());
         let room = self.backlog_room();
         let peer_tag = cookie.peer_tag;
         let waiting = self.incoming.get_or_insert_default();
-        let abort = match waiting.offer(now, cookie, shown, *meta, packet.bytes(), room, free) {
+        let abort = match waiting.offer(now, cookie, shown, *meta, packet.bytes(), room, free, &told) {
             Place::Held | Place::Known | Place::Ignored => return,
             Place::Refused(causes) => causes,
             Place::Full => causes::out_of_resource(),

@@ -34,7 +34,7 @@ use crate::budget::Budget;
 use crate::config::{Checksums, Config, ConfigError, SubflowLevel};
 use crate::error::ConnectError;
 use crate::event::{AssociationId, Event, Timer};
-use crate::incoming::AcceptConfig;
+use crate::incoming::{AcceptConfig, EndpointEvent};
 use crate::shard::Shard;
 use crate::stats::EndpointStats;
 use crate::tie_tags::TieSecret;
@@ -128,6 +128,8 @@ pub struct Endpoint {
     ended: Vec<AssociationId>,
     /// Closed, and with something to take back; the oldest first.
     handing_back: Vec<AssociationId>,
+    /// What is to be told of those whose messages nobody took.
+    forgotten: VecDeque<EndpointEvent>,
     /// Associations that may have something to send, each once.
     ready: VecDeque<u32>,
     /// Associations that have events, each once.
@@ -161,6 +163,7 @@ impl Endpoint {
             drain: Drain::default(),
             ended: Vec::new(),
             handing_back: Vec::new(),
+            forgotten: VecDeque::new(),
             ready: VecDeque::new(),
             eventful: VecDeque::new(),
             tracing: false,

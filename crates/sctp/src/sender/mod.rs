@@ -201,6 +201,8 @@ impl Sender {
     pub(crate) fn restart(&mut self, cx: &mut Context, base: Tsn, peer_rwnd: u32) {
         self.spaces = Table::of(SendSpace::new(0, base));
         self.subflows.clear();
+        let lost: u32 = self.lanes.rows().iter().fold(0, |sum, lane| sum.saturating_add(lane.chunks_lost));
+        cx.stats.chunks_lost_before = cx.stats.chunks_lost_before.saturating_add(lost);
         self.lanes.clear();
         self.moves.clear();
         self.numbering.restart();

@@ -73,6 +73,8 @@ impl Sender {
         let lane = Lane::new(cx, self.encoding, subflow, path, 0);
         match self.lane_on(subflow, path) {
             Some(id) => {
+                let lost = self.lanes.get(id).map_or(0, |before| before.chunks_lost);
+                cx.stats.chunks_lost_before = cx.stats.chunks_lost_before.saturating_add(lost);
                 self.lanes.set(id, lane);
                 id
             }

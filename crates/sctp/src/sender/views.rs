@@ -32,7 +32,7 @@ impl Sender {
             stats.ssthresh = lane.controller.ssthresh();
             stats.cwnd_peak = if self.lanes.len() == 1 { lane.cwnd_peak } else { self.window_peak };
         }
-        stats.chunks_lost = self.lanes.rows().iter().map(|lane| u64::from(lane.chunks_lost)).sum();
+        stats.chunks_lost += self.lanes.rows().iter().map(|lane| u64::from(lane.chunks_lost)).sum::<u64>();
         stats.flight = self.flight_bytes();
         stats.queued_bytes = self.queued_bytes() as u64;
         stats.peer_window = self.peer_window();
@@ -175,9 +175,8 @@ impl Sender {
     /// The first lane whose numbers differ from what a count gives, in words.
     pub(crate) fn audit(&self, cx: &Context) -> Result<(), String> {
         // Each space may have one packet under way whatever the windows say: "the data sender can always have one DATA chunk in
-        // flight" (6.1 A). Twice the limit is what the whole
-        // association may have.
-        let most = 2 * Self::retention_limit(cx) + u64::from(cx.config.mtu) * self.spaces.len() as u64;
+        // flight" (6.1 A).
+        let most = Self::retention_limit(cx) + u64::from(cx.config.mtu) * self.spaces.len() as u64;
         let retained = self.retained() - self.numbers_of_the_last_given_up() * CHUNK;
         if retained > most {
             return Err(format!("{retained} bytes are kept until they are acknowledged; {most} are allowed"));

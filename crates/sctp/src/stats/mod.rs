@@ -264,6 +264,8 @@ pub(crate) struct Counters {
     pub(crate) sf_stale: u32,
     pub(crate) sf_unknown: u32,
     pub(crate) sf_downgrades: u32,
+    /// Chunks that were taken for lost, of lanes that are gone.
+    pub(crate) chunks_lost_before: u32,
     pub(crate) control: ControlCounters,
 }
 
@@ -306,6 +308,7 @@ impl Counters {
             sf_downgrades: self.sf_downgrades.into(),
             ecn_reductions,
             packets_marked,
+            chunks_lost: self.chunks_lost_before.into(),
             ..Stats::default()
         }
     }

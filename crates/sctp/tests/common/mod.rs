@@ -489,6 +489,22 @@ impl Pair {
                 }
             }
         }
+        self.watch_both();
+    }
+
+    /// P6 and P7, of ends that are those of one association: each has the other's tags.
+    fn watch_both(&self) {
+        let ends = |side: Side| {
+            let endpoint = if side == Side::A { &self.a } else { &self.z };
+            let ids = self.seen.iter().filter(move |(one, _)| *one == side as u8);
+            ids.filter_map(|(_, id)| endpoint.view(*id)).map(|end| (end.state(), end.tags()))
+        };
+        for (a, tags) in ends(Side::A) {
+            for (z, peers) in ends(Side::Z).filter(|(_, peers)| *peers == (tags.1, tags.0)) {
+                let said = anabranch_sctp::properties::both(a, z);
+                assert_eq!(said, Ok(()), "at {}: {tags:?}, {peers:?}", self.now);
+            }
+        }
     }
 
     fn transmit(&mut self, from: Side, transmit: &Transmit, mut bytes: Vec<u8>) {

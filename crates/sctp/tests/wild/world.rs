@@ -271,6 +271,12 @@ impl World {
                 // Smaller windows have the least room of 64 KiB, whatever they are.
                 if association.configuration().limits.receive_window >= 32 << 10 {
                     let (held, bound) = association.holdings();
+                    assert!(
+                        held <= bound,
+                        "{held} bytes of {bound} on side {s} at {}: {:?}",
+                        self.now,
+                        self.plan
+                    );
                     WORST_HELD.fetch_max(held * 1000 / bound, Ordering::Relaxed);
                 }
             }

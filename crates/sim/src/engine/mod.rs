@@ -50,6 +50,15 @@ impl Format {
     }
 }
 
+impl Engine {
+    /// Where an SCTP association stands, and its verification tags: ours and the peer's.
+    #[cfg(debug_assertions)]
+    pub(crate) fn standing(&self) -> Option<(anabranch_sctp::State, (u32, u32))> {
+        let Self::Sctp(end) = self else { return None };
+        end.standing()
+    }
+}
+
 macro_rules! each {
     ($self:expr, $engine:ident => $call:expr) => {
         match $self {

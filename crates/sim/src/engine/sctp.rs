@@ -67,6 +67,12 @@ impl SctpEnd {
         self.endpoint.association(self.id?)
     }
 
+    /// Where it stands, and its verification tags: ours and the peer's.
+    #[cfg(debug_assertions)]
+    pub(super) fn standing(&self) -> Option<(anabranch_sctp::State, (u32, u32))> {
+        self.view().map(|association| (association.state(), association.tags()))
+    }
+
     fn view(&self) -> Option<&Association> {
         self.endpoint.view(self.id?)
     }
