@@ -13,6 +13,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from .grid import Curve
 
@@ -120,8 +121,18 @@ def label(axes: Axes, title: str, x: str, y: str, *, log_x: bool = False, log_y:
     axes.set(title=title, xlabel=x, ylabel=y)
     if log_x:
         axes.set_xscale("log")
+    elif x.startswith("number of"):
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     if log_y:
         axes.set_yscale("log")
+
+
+def legend_below(axes: Axes, columns: int = 4) -> None:
+    """What the curves of a panel are, below all panels of its figure, where it covers none of them."""
+    handles, names = axes.get_legend_handles_labels()
+    figure = axes.get_figure()
+    if figure is not None and names:
+        figure.legend(handles, names, loc="outside lower center", ncols=columns, fontsize=8)
 
 
 def curve(axes: Axes, data: Curve, name: str, *, scale: float = 1.0, shift: float = 0.0, **look: Any) -> None:

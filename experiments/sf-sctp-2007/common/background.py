@@ -81,9 +81,9 @@ def bars(results: Results, runs: Grid, name: str, title: str) -> Entry:
                 plots.curve(axes, curve, kind, color=colour)
         plots.printed(a, [1, 4], [48.1, 50.3], color=plots.CYCLE[0])
         plots.printed(a, [1, 4], [25.4, 55.9], name="printed (Pareto)", color=plots.CYCLE[3])
-        plots.label(a, "(a) share of the bottleneck", "number of subflows", "%")
-        plots.label(b, "(b) drop rate of SF-SCTP", "number of subflows", "drops per packet", log_y=True)
-        a.legend()
+        plots.label(a, "(a) SF-SCTP's bandwidth share", "number of subflows", "%")
+        plots.label(b, "(b) SF-SCTP's drop rate", "number of subflows", "drops per packet", log_y=True)
+        plots.legend_below(a, 3)
         return figure
 
     return Entry(

@@ -103,7 +103,7 @@ def figures(
                         axes, x, [models[measure](v) for v in x], name=f"model of {name}", color=colour
                     )
             plots.label(axes, engine, label, y, log_x=log, log_y=log_y)
-        panels[0].legend()
+        plots.legend_below(panels[0], 3)
         return figure
 
     flows = {"sf1": "SF_1", "sf2": "SF_2", "shared": "SF-SCTP-shared"}

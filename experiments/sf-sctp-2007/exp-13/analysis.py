@@ -125,5 +125,5 @@ def figure_5_26(runs: Runs, engines: tuple[str, ...]) -> Figure:
             n, value = (1, 1.0) if phi == "single" else (2, float(phi))
             axes.plot(LOSSES, [model(p, value, n) for p in LOSSES], color=colour, linestyle=":")
         plots.label(axes, engine, "loss rate of the link", "Mbit/s", log_x=True, log_y=True)
-    panels[0].legend()
+    plots.legend_below(panels[0], 5)
     return figure
