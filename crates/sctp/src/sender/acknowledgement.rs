@@ -403,7 +403,7 @@ impl Sender {
             }
             let exit = lane.loss.newest(&space.flight);
             lane.begin_recovery(&cx.config, exit, prior, false);
-            // C5: nothing sent before a retransmission is timed any more.
+            // 6.3.1, C5: nothing sent before a retransmission is timed any more.
             if cx.config.timers.rtt_sampling != RttSampling::ThroughLoss {
                 lane.timed = None;
             }
