@@ -26,7 +26,7 @@ pub struct IcmpError<'a> {
 /// What ICMP says has happened to a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IcmpKind {
-    /// It was too big for a link: "Fragmentation Needed" (RFC 1191), "Packet Too Big" (RFC 4443).
+    /// The packet was too big for a link: "Fragmentation Needed" (RFC 1191), "Packet Too Big" (RFC 4443).
     TooBig {
         /// Largest IP packet of that link, bytes, as the message has it: 0 when its sender does not say.
         mtu: u32,

@@ -141,7 +141,7 @@ pub enum ProbeAnswer {
     Open,
     /// Nothing was lost.
     Needless,
-    /// It repaired a loss: "invoke a congestion control response" (RFC 8985, 7.4.2).
+    /// The probe repaired a loss: "invoke a congestion control response" (RFC 8985, 7.4.2).
     Repaired,
 }
 

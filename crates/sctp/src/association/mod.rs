@@ -303,7 +303,7 @@ impl Association {
         confirmed.find(|path| path.remote.ip() == address).map(|path| path.remote.port())
     }
 
-    /// Those of `addresses` that the peer would add to the association: what it never listed, and the `source` of its packet
+    /// Which of `addresses` the peer would add to the association: what it never listed, and the `source` of its packet
     /// as long as nothing but its list speaks for it.
     // rfc9260:5.2.2-2
     pub(crate) fn added_addresses(&self, source: IpAddr, addresses: &[IpAddr]) -> Vec<IpAddr> {

@@ -423,7 +423,7 @@ impl Sender {
         self.peer_rwnd = u64::from(a_rwnd).saturating_sub(outstanding).min(self.retention_left(cx));
     }
 
-    /// The same for the window of one subflow.
+    /// The peer's window for one subflow is what it announced less what is outstanding there.
     fn update_allowance(&mut self, cx: &Context, at: SpaceId, a_fwnd: u32) {
         let outstanding = self.outstanding(cx, Some(at));
         if let Some(space) = self.spaces.get_mut(at) {

@@ -38,7 +38,7 @@ struct Earliest {
 }
 
 impl Earliest {
-    /// There is one of number `mid` in `at`. Spaces are looked at one after the other.
+    /// A message of number `mid` in `at` is not given up. Spaces are looked at one after the other.
     fn note(&mut self, at: SpaceId, mid: Mid) {
         if self.at == at {
             self.mid = earlier(self.mid, mid);

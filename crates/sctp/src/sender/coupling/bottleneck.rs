@@ -8,7 +8,7 @@ const N: usize = 50;
 const P_V: f64 = 0.7;
 /// Skewness below which a bottleneck is seen (c_s).
 const C_S: f64 = 0.1;
-/// The same where one was seen before (c_h).
+/// Skewness below which a bottleneck that was seen before is still seen (c_h).
 const C_H: f64 = 0.3;
 /// Loss above which one is seen (p_l); RFC 8382, section 2.2, names no value, 5 % is the one of the authors' study.
 pub(super) const P_L: f64 = 0.05;

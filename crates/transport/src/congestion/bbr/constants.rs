@@ -11,7 +11,7 @@ pub(super) const DRAIN_GAIN: f64 = 0.5;
 /// `DefaultCwndGain`, and that of `ProbeBW_UP`.
 pub(super) const CWND_GAIN: f64 = 2.0;
 pub(super) const CWND_GAIN_UP: f64 = 2.25;
-/// That of a lane whose share is nothing: as much as `ProbeBW_UP` needs to send a quarter more.
+/// The cwnd gain of a lane whose share is nothing: as much as `ProbeBW_UP` needs to send a quarter more.
 pub(super) const COUPLED_GAIN: f64 = 1.25;
 /// `ProbeRTTCwndGain`.
 pub(super) const PROBE_RTT_GAIN: f64 = 0.5;

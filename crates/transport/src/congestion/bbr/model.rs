@@ -86,7 +86,7 @@ impl Model {
         self.noise.sent_for(self.bw)
     }
 
-    /// The same for the rate of the long term.
+    /// The rate at which packets leave so that the rate of the long term, `max_bw`, arrives.
     pub(super) fn send_max_bw(&self) -> f64 {
         self.noise.sent_for(self.max_bw())
     }
