@@ -20,7 +20,7 @@ fn crc32c(bencher: Bencher<'_, '_>, (packet, batch): (u16, usize)) {
     bencher.counter(BytesCount::new(MESSAGES * SIZE as u64)).bench_local(|| pair.transfer(MESSAGES, SIZE));
 }
 
-/// The same without checksums.
+/// A transfer in memory without checksums.
 #[divan::bench(args = [(1228, 16), (1452, 16)])]
 fn elided(bencher: Bencher<'_, '_>, (packet, batch): (u16, usize)) {
     let mut pair = Pair::new(bulk_config(packet, Checksums::Elided), batch);

@@ -61,13 +61,13 @@ def gathered(summaries: Sequence[Mapping[str, Any]], traces: Sequence[pa.Table])
 
 
 def to_pandas(tables: Tables[pa.Table]) -> "Tables[pandas.DataFrame]":
-    """The same as pandas frames (needs pandas)."""
+    """The tables as pandas frames (needs pandas)."""
     frames: dict[str, Any] = {each.name: getattr(tables, each.name).to_pandas() for each in fields(Tables)}
     return Tables(**frames)
 
 
 def to_polars(tables: Tables[pa.Table]) -> "Tables[polars.DataFrame]":
-    """The same as Polars frames (needs polars); most of the memory is shared."""
+    """The tables as Polars frames (needs polars); most of the memory is shared."""
     import polars
 
     frames: dict[str, Any] = {

@@ -164,7 +164,7 @@ class Claim:
     explanations: tuple[Explanation, ...] = ()
     """What was tried to explain a difference, whether or not it does."""
     beside: dict[str, list[Part]] = field(default_factory=dict)
-    """The same with other engines: reported, not judged."""
+    """The parts with other engines, by engine: reported, not judged."""
     quick: bool = False
     """From a quick look: short runs, few points. What is no arithmetic has no verdict then."""
 
@@ -334,7 +334,7 @@ def rank(at: str, curve: Curve, least: float) -> Part:
 
 
 def trend(at: str, curve: Curve, sign: int) -> Part:
-    """It rises (sign 1) or falls (-1): the slope differs from 0 at 95 %."""
+    """A curve rises (sign 1) or falls (-1): the slope differs from 0 at 95 %."""
     return (
         above(at, 0.0, curve.slope(), "slope > 0") if sign > 0 else below(at, 0.0, curve.slope(), "slope < 0")
     )
@@ -460,7 +460,7 @@ def count(claims: Sequence[Claim]) -> Mapping[str, int]:
 
 
 def totals(claims: Sequence[Claim]) -> dict[str, Mapping[str, int]]:
-    """The same by what claims count as; every sort, in order."""
+    """How many claims got which verdict, by what claims count as; every sort, in order."""
     return {sort: count([claim for claim in claims if claim.counts_as == sort]) for sort in SORTS}
 
 

@@ -1,4 +1,4 @@
-"""The same runs on a Dask.distributed cluster: workers make bytes, this process keeps them.
+"""Runs on a Dask.distributed cluster: workers make bytes, this process keeps them.
 
 Needs the extra `dask` (`pip install anabranch[dask]`) here and the same build of this package on every worker. Workers need no
 file system in common with this process.

@@ -93,7 +93,7 @@ class Configuration:
             choice.apply(document, self.engine)
 
     def instead(self, factor: str, choice: Choice) -> "Configuration":
-        """The same with another choice of one factor."""
+        """This configuration with another choice of one factor."""
         return Configuration(
             self.engine, tuple((name, choice if name == factor else old) for name, old in self.chosen)
         )
@@ -107,7 +107,7 @@ class Space:
     claims: str
     """How the ids of the claims begin that are counted."""
     experiments: tuple[str, ...]
-    """Those whose claims are counted: names of folders, `*` for anything."""
+    """Experiments whose claims are counted: names of folders, `*` for anything."""
     factors: tuple[Factor, ...]
 
     def first(self) -> "Configuration":
@@ -115,7 +115,7 @@ class Space:
         return Configuration(self.engine, tuple((each.name, each.choices[0]) for each in self.factors))
 
     def beside(self, here: Configuration) -> Iterator["Configuration"]:
-        """Those that differ from it in one factor."""
+        """Configurations that differ from `here` in one factor."""
         for (name, chosen), factor in zip(here.chosen, self.factors, strict=True):
             for choice in factor.choices:
                 if choice.name != chosen.name:

@@ -27,7 +27,7 @@ def watched(study: Study) -> bool:
 
 
 def known(study: Study) -> set[str]:
-    """Those that are accepted."""
+    """Lines (`claim: part`) that are accepted."""
     file = study.folder / FILE
     if not watched(study):
         return set()
@@ -35,7 +35,7 @@ def known(study: Study) -> set[str]:
 
 
 def new(study: Study, found: Sequence[Claim]) -> list[str]:
-    """Those that are not accepted."""
+    """Lines (`claim: part`) that are not accepted."""
     accepted = known(study)
     return [line for line in lines(found) if line not in accepted]
 

@@ -119,7 +119,7 @@ def _job(results: Results, page: Path | None, names: tuple[str, ...]) -> Analysi
 def _remembered(
     found: Iterator[AnalysisResult], analyses: dict[str, experiment.Analysis]
 ) -> Iterator[AnalysisResult]:
-    """The same, each kept in `analyses` for the experiments that compare."""
+    """The results of analyses as they come, each kept in `analyses` for the experiments that compare."""
     for result in found:
         if result.analysis is not None:
             analyses[result.name] = result.analysis

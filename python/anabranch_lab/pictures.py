@@ -47,7 +47,7 @@ class Picture:
     light: str
     """The SVG as a data URI."""
     dark: str
-    """The same on dark paper."""
+    """The SVG for a dark page as a data URI."""
     alt: str
     inches: float
     """How wide it was drawn, with letters of ten points: how large it must be shown to be read."""

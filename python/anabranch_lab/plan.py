@@ -30,7 +30,7 @@ class Axis:
     label: str
 
     def only(self, values: Sequence[Any]) -> "Axis":
-        """The same axis with fewer values."""
+        """This axis with fewer values."""
         missing = [value for value in values if value not in self.values]
         if missing:
             raise PlanError(f"axis `{self.name}` has no value {missing[0]}")
@@ -164,7 +164,7 @@ class Plan:
     """What all sweeps have over their own."""
 
     def configured(self, configuration: Configured | None) -> "Plan":
-        """The same plan, with something set in every scenario."""
+        """This plan, with something set in every scenario."""
         sweeps = tuple(replace(sweep, configuration=configuration) for sweep in self.sweeps)
         return replace(self, sweeps=sweeps, configuration=configuration)
 
@@ -449,7 +449,7 @@ def _with_files(document: Mapping[str, Any], folder: Path) -> None:
 
 
 def _settings_with_files(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """The same for values that are set over a scenario: `link.path.pattern.file`."""
+    """Puts what pattern files hold into values that are set over a scenario: `link.path.pattern.file`."""
     found = {}
     for key, value in settings.items():
         steps = split(key)

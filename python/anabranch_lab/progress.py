@@ -89,7 +89,7 @@ PROGRESS = "progress.json"
 
 
 class Recorded(Bar):
-    """The same, and a file that says it for others: `anabranch-lab serve` shows it."""
+    """A bar of progress, and a file that says it for others: `anabranch-lab serve` shows it."""
 
     OFTEN = 0.5
     """Seconds between two looks of the file."""

@@ -189,7 +189,7 @@ class Results:
     def table(
         self, sweep: str, sql: str, kind: str = work.RUNS, at: Mapping[str, Any] | None = None
     ) -> pa.Table:
-        """The same as an Arrow table."""
+        """A query over the `runs` of one sweep, as `rows` makes it, as an Arrow table."""
         found = self.plan.sweep(sweep)
         at = at or {}
         files, points = [], []

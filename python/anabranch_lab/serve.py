@@ -57,7 +57,7 @@ def progress(out: Path) -> dict[str, Any]:
     except (OSError, ValueError):
         return {"state": "none"}
     if told["state"] == "running" and not store.is_running(str(told["process"]), me=True):
-        # It was killed, and could not say so.
+        # The command was killed, and could not say so.
         told["state"] = "stopped"
     return told
 

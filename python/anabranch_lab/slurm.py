@@ -1,4 +1,4 @@
-"""The same runs on a Slurm cluster: dask-jobqueue submits jobs whose workers join a scheduler in this process.
+"""Runs on a Slurm cluster: dask-jobqueue submits jobs whose workers join a scheduler in this process.
 
 Needs the extra `slurm` (`pip install anabranch[slurm]`), and the same build of this package where the jobs run. A run is not a job: each job
 is a worker that makes many runs. `stand-in` among the settings runs jobs as processes of this machine, by programs that are called like

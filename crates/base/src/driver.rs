@@ -1,7 +1,11 @@
-//! The loop around a sans-I/O transport: in virtual time, behind an emulator or on sockets it is the same.
+//! The loop around a sans-I/O transport, for a driver that owns transport, application and network in one thread: the simulator, and
+//! the test of `anabranch-sctp` that drives endpoints over UDP sockets.
 //!
-//! A driver waits for a datagram, for the time that [`run`] answered last, or for its user. It hands that in
+//! Such a driver waits for a datagram, for the time that [`run`] answered last, or for its user. It hands that in
 //! ([`Transport::handle_datagram`], [`Transport::handle_timeout`], or a command of the transport), and calls [`run`] again.
+//!
+//! `anabranch-live` does the same steps in a loop of its own (`crates/live/src/driver.rs`): there users call the transport from other
+//! threads, under a mutex, and a socket may take packets later.
 
 use crate::{Instant, Meta, Transmit};
 

@@ -34,7 +34,7 @@ pub enum TraceEvent {
         seq: u64,
         /// Payload bytes.
         len: u32,
-        /// It had arrived before.
+        /// Whether the data had arrived before.
         duplicate: bool,
     },
     /// An acknowledgement arrived.

@@ -29,7 +29,7 @@ pub struct Frame {
     pub data: bool,
     /// Nobody on the way may fragment it (the DF bit of IPv4). A link does not look at it.
     pub dont_fragment: bool,
-    /// It is an ICMP message. A link does not look at it.
+    /// Whether the frame is an ICMP message. A link does not look at it.
     pub icmp: bool,
 }
 
@@ -60,7 +60,7 @@ pub struct Dropped {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum DropReason {
-    /// It did not fit into the queue.
+    /// The frame did not fit into the queue.
     QueueFull,
     /// The loss model of the link took it.
     Error,
@@ -68,9 +68,9 @@ pub enum DropReason {
     Early,
     /// The average length of the queue was beyond the threshold from which everything is dropped (RED).
     Forced,
-    /// It had waited too long (CoDel).
+    /// The frame had waited too long (CoDel).
     Sojourn,
-    /// It was out of its contract (policer).
+    /// The frame exceeded its traffic contract (policer).
     Policed,
 }
 

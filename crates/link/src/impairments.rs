@@ -14,11 +14,11 @@ type Line = VecDeque<(u64, Frame)>;
 /// The rate for the next packet.
 #[derive(Debug)]
 pub(crate) enum RateNow<'s> {
-    /// That of the link.
+    /// The rate of the link.
     Own,
     /// Bits per second.
     Bits(u64),
-    /// It changes while the packet is being sent.
+    /// A rate that changes while the packet is being sent.
     Changing(&'s mut Schedule),
 }
 
@@ -26,9 +26,9 @@ pub(crate) enum RateNow<'s> {
 #[derive(Clone, Debug)]
 struct Held {
     frame: Frame,
-    /// So many still.
+    /// How many packets must still pass this one.
     behind: u32,
-    /// It waits no longer (nanoseconds).
+    /// When the packet goes on at the latest (nanoseconds).
     until: u64,
 }
 
@@ -143,7 +143,7 @@ impl Impairments {
         }
     }
 
-    /// Those that have waited long enough go on although no packet passed them.
+    /// Packets that have waited long enough to be passed go on although no packet passed them.
     pub(crate) fn release(&mut self, now: u64, line: &mut Line) {
         let mut index = 0;
         while let Some(held) = self.held.get(index) {

@@ -1,4 +1,4 @@
-//! The same without tokio for its user: calls that block, and a thread that drives.
+//! Endpoints and associations without tokio for their user: calls that block, and a thread that drives.
 //!
 //! ```
 //! use anabranch_live::{EndpointConfig, blocking::Endpoint};

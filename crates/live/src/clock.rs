@@ -48,13 +48,13 @@ impl Clock {
         Instant::from_nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
     }
 
-    /// Such a time as RFC 3339 has it.
+    /// A time since 1970 in the form of RFC 3339.
     pub(crate) fn in_words(at: Instant) -> String {
         let at = std::time::UNIX_EPOCH + std::time::Duration::from_nanos(at.as_nanos());
         humantime::format_rfc3339_millis(at).to_string()
     }
 
-    /// The same point in time for a timer of tokio; `None` for one that never comes.
+    /// A point in time of this clock for a timer of tokio; `None` for one that never comes.
     pub(crate) fn at(&self, at: Instant) -> Option<tokio::time::Instant> {
         let since = std::time::Duration::from_nanos(at.as_nanos().saturating_sub(self.jumped()));
         self.epoch.checked_add(since).map(tokio::time::Instant::from_std)

@@ -37,7 +37,7 @@ pub(crate) struct Driver {
     sleep: Pin<Box<Sleep>>,
     /// What `sleep` is set to.
     due: Option<Instant>,
-    /// The others, where several drivers share addresses.
+    /// The other shards, where several drivers share addresses.
     siblings: Option<Siblings>,
     /// Right on IP.
     ownerships: Option<Ownerships>,

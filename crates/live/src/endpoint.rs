@@ -88,7 +88,7 @@ impl Endpoint {
         Ok(endpoint)
     }
 
-    /// The same, with the driver for the caller to run in this runtime.
+    /// Binds an endpoint, and gives its driver to the caller, who runs it in this runtime.
     pub(crate) fn bind_with_driver(
         local: &[SocketAddr],
         config: EndpointConfig,

@@ -41,7 +41,7 @@ pub enum BindError {
 /// Why `connect` failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// It was refused before a packet left.
+    /// The attempt was refused before a packet left.
     #[error(transparent)]
     Refused(#[from] anabranch_sctp::ConnectError),
     /// Right on IP: the local port is another process's.

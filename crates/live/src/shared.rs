@@ -34,12 +34,12 @@ pub(crate) struct State {
     pub(crate) endpoint: anabranch_sctp::Endpoint,
     /// By [`AssociationId::index`].
     slots: Vec<Option<Box<Slot>>>,
-    /// Those who ask for an association, and were not shown to the user yet.
+    /// Peers who ask for an association, and were not shown to the user yet.
     pub(crate) asking: VecDeque<Incoming>,
     pub(crate) acceptors: Waiters,
-    /// Those who wait for the end of everything.
+    /// Users who wait until every association has ended.
     pub(crate) drainers: Waiters,
-    /// Those who look at something that is no event.
+    /// Users who wait for a change that no event tells.
     pub(crate) news: Waiters,
     /// Every association has ended; those who wait for it hear of it when the last packets have left, too.
     drains: bool,

@@ -22,7 +22,7 @@ pub(crate) struct Slot {
     pub(crate) orphan: bool,
     pub(crate) readers: Waiters,
     pub(crate) writers: Waiters,
-    /// Those who wait for the beginning, the end, or an event.
+    /// Users who wait for the beginning, the end, or an event.
     pub(crate) watchers: Waiters,
     pub(crate) events: Option<Box<Events>>,
     /// Where somebody listens.
@@ -84,7 +84,7 @@ impl Slot {
         }
     }
 
-    /// Its user wants to hear of events from now on; of the end also where that was before.
+    /// The user of the association wants to hear of events from now on; of the end also where that was before.
     pub(crate) fn events(&mut self) -> &mut Events {
         let closed = &self.closed;
         self.events.get_or_insert_with(|| {

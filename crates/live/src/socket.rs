@@ -64,9 +64,9 @@ pub(crate) enum Sent {
     Taken,
     /// So many bytes are left for later: the socket tells when it is writable.
     Later(usize),
-    /// Those before so many bytes at the end have left; the next one is larger than the network here carries.
+    /// The packets before so many bytes at the end have left; the next one is larger than the network here carries.
     TooBig(usize),
-    /// They are lost, as a network loses packets.
+    /// The packets are lost, as a network loses packets.
     Lost,
 }
 

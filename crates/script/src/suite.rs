@@ -12,13 +12,13 @@ pub const EXPECTED_FAILURES: &str = "expected-failures.txt";
 /// What became of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It ran to its end.
+    /// The script ran to its end.
     Passed,
-    /// It did not.
+    /// The script failed.
     Failed(Failure),
-    /// It did not, and the list says so, with this reason.
+    /// The script failed, and the list says so, with this reason.
     ExpectedFailure(Failure, String),
-    /// It ran to its end although the list says that it does not.
+    /// The script ran to its end although the list says that it does not.
     UnexpectedPass(String),
     /// The file could not be read.
     Unreadable(String),

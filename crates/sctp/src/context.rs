@@ -28,7 +28,7 @@ pub(crate) struct Context {
     pub(crate) state: State,
     pub(crate) paths: Table<PathId, Path>,
     pub(crate) stats: Counters,
-    /// Those of streams, where they are asked for.
+    /// Counters of streams, where they are asked for.
     pub(crate) streams: Option<Box<StreamTable>>,
     pub(crate) events: VecDeque<Event>,
     pub(crate) trace: Trace,

@@ -12,7 +12,7 @@ pub enum ConnectError {
     /// After `drain`.
     #[error("the endpoint drains: it takes and makes no more associations")]
     Draining,
-    /// There is one already.
+    /// There is an association with that address and port already.
     #[error("an association with that address and port exists")]
     Exists,
     /// An SCTP address is a unicast address (RFC 9260, 1.3 and 8.4).
@@ -33,7 +33,7 @@ pub enum PathError {
     Unknown {
         /// Asked for.
         address: std::net::IpAddr,
-        /// Those that it has.
+        /// The addresses that the peer has.
         known: Vec<std::net::IpAddr>,
     },
     /// The peer only says that it is there (RFC 9260, 5.4).
@@ -53,7 +53,7 @@ pub enum ChangeError {
     /// No such option, or no such value.
     #[error(transparent)]
     Config(#[from] crate::config::ConfigError),
-    /// It was agreed on with the peer, or made something that exists already.
+    /// The option was agreed on with the peer, or made something that exists already.
     #[error(
         "SCTP option `{key}` counts from the beginning of an association only; those that can be changed are {allowed}"
     )]
@@ -63,7 +63,7 @@ pub enum ChangeError {
         /// Comma-separated list.
         allowed: String,
     },
-    /// It can be changed, but not in this association, or not to this value.
+    /// The option can be changed, but not in this association, or not to this value.
     #[error("SCTP option `{key}` stays {stays}: {why}")]
     Settled {
         /// Which one.
@@ -126,19 +126,19 @@ pub enum SendError {
         /// Negotiated.
         streams: u16,
     },
-    /// It may be given up, and the peer would wait for it for ever. [`Message::or_reliable`](crate::Message::or_reliable) sends it
+    /// The message may be given up, and the peer would wait for it for ever. [`Message::or_reliable`](crate::Message::or_reliable) sends it
     /// reliably then.
     #[error("a message cannot be given up: {why}")]
     Reliable {
         /// Why not.
         why: &'static str,
     },
-    /// It asks for a code point that its stream does not have.
+    /// The message asks for a code point that its stream does not have.
     #[error("stream {stream} belongs to a subflow with code point {dscp}, not to one with {asked}")]
     OtherSubflow {
         /// Its stream.
         stream: u16,
-        /// That of the subflow of its stream.
+        /// Code point of the subflow of that stream.
         dscp: u8,
         /// Asked for.
         asked: u8,

@@ -51,7 +51,8 @@ pub enum CloseReason {
     },
     /// T5-shutdown-guard expired.
     ShutdownGuard,
-    /// It had not ended when our user wanted it to: [`AssociationHandle::shutdown_within`](crate::AssociationHandle::shutdown_within).
+    /// The association had not ended when our user wanted it to:
+    /// [`AssociationHandle::shutdown_within`](crate::AssociationHandle::shutdown_within).
     ShutdownDeadline,
 }
 
@@ -73,13 +74,13 @@ pub enum Direction {
 /// What became of a re-configuration (RFC 6525, table 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reconfigured {
-    /// It was done.
+    /// The request was performed.
     Performed,
     /// There was nothing to do.
     Nothing,
     /// The peer does not want it.
     Denied,
-    /// It failed.
+    /// The request failed.
     Failed {
         /// The peer's result code: 3 wrong stream, 4 another request is in progress, 5 bad sequence number.
         result: u32,

@@ -26,7 +26,7 @@ pub struct IcmpError<'a> {
 /// What ICMP says has happened to a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IcmpKind {
-    /// It was too big for a link: "Fragmentation Needed" (RFC 1191), "Packet Too Big" (RFC 4443).
+    /// The packet was too big for a link: "Fragmentation Needed" (RFC 1191), "Packet Too Big" (RFC 4443).
     TooBig {
         /// Largest IP packet of that link, bytes, as the message has it: 0 when its sender does not say.
         mtu: u32,
@@ -44,7 +44,7 @@ pub enum IcmpKind {
 
 impl<'a> IcmpError<'a> {
     /// Reads an ICMP message of IPv4, from its type on. `None` for what is no error that SCTP looks at: "MAY ignore all ICMPv4
-    /// messages where the type field is not set to 'Destination Unreachable'" (ICMP1), and when it quotes no SCTP packet.
+    /// messages where the type field is not set to 'Destination Unreachable'" (10, ICMP1), and when it quotes no SCTP packet.
     #[must_use]
     pub fn parse_v4(message: &'a [u8]) -> Option<Self> {
         let ([kind, code, _, _, _, _, mtu @ ..], packet) = message.split_first_chunk::<8>()?;
@@ -68,8 +68,8 @@ impl<'a> IcmpError<'a> {
     }
 
     /// Reads an ICMP message of IPv6, from its type on. `None` for what is no error that SCTP looks at: "MAY ignore all ICMPv6
-    /// messages where the type field is not 'Destination Unreachable', 'Parameter Problem', or 'Packet Too Big'" (ICMP2), "of type
-    /// 'Parameter Problem' if the code is not 'Unrecognized Next Header Type Encountered'" (ICMP4), and when it quotes no SCTP packet.
+    /// messages where the type field is not 'Destination Unreachable', 'Parameter Problem', or 'Packet Too Big'" (10, ICMP2), "of type
+    /// 'Parameter Problem' if the code is not 'Unrecognized Next Header Type Encountered'" (10, ICMP4), and when it quotes no SCTP packet.
     #[must_use]
     pub fn parse_v6(message: &'a [u8]) -> Option<Self> {
         let ([kind, code, _, _, number @ ..], packet) = message.split_first_chunk::<8>()?;

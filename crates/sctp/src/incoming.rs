@@ -116,11 +116,11 @@ impl Incoming {
 /// Why somebody whom the user was told of does not wait any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Withdrawn {
-    /// Its cookie has become stale before the user has decided.
+    /// The peer's cookie has become stale before the user has decided.
     TooLate,
-    /// It has aborted.
+    /// The peer has aborted.
     Aborted,
-    /// It has sent another INIT, and waits for an answer to that: another [`EndpointEvent::Incoming`] follows.
+    /// The peer has sent another INIT, and waits for an answer to that: another [`EndpointEvent::Incoming`] follows.
     BegunAnew,
     /// The endpoint accepts nothing any more, and has refused it.
     Refused,
@@ -153,7 +153,7 @@ pub enum EndpointEvent {
 /// Why somebody who waits was not accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AcceptError {
-    /// It was decided on before, or has gone.
+    /// The request was decided on before, or its sender has gone.
     #[error("nobody with that number waits: it was decided on, has gone, or its cookie is stale")]
     Gone,
     /// There is an association with that peer meanwhile.

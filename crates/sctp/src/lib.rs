@@ -1,7 +1,7 @@
 //! Sans-I/O SCTP (RFC 9260): no sockets, no clock, no hidden randomness. The same inputs and the same seed give the
 //! same bytes, always.
 //!
-//! # The way of a packet
+//! # How a packet is processed
 //!
 //! **In.** [`Endpoint::handle_datagram`] checks the CRC32c and finds the association by its verification tag, or
 //! answers without one (`endpoint`). `association::input` walks the chunks. DATA goes to the `receiver`: the receive map
@@ -14,7 +14,7 @@
 //! chunks and new fragments, as far as the lane's window, the peer's window and Max.Burst allow, into the caller's
 //! buffer. The payload is copied there, and nowhere else.
 //!
-//! # One sender, many shapes
+//! # Subflows, paths and lanes
 //!
 //! An association is a table of lanes: subflows times paths. RFC 9260 on one address is one subflow on one path, one
 //! lane. Nothing but the codec knows how a sequence number travels.

@@ -48,7 +48,7 @@ impl Message {
         Self { stream, ppid: 0, unordered: false, immediate: false, payload, options: None }
     }
 
-    /// It is given up when it has not been sent, or needs to be sent again, later than so long after `send`
+    /// The message is given up when it has not been sent, or needs to be sent again, later than so long after `send`
     /// ([`Reliability::Lifetime`]).
     ///
     /// ```
@@ -69,7 +69,7 @@ impl Message {
         self.reliability(Reliability::Lifetime(lifetime))
     }
 
-    /// It is given up when a chunk of it would have to be sent again more often ([`Reliability::Retransmissions`]).
+    /// The message is given up when a chunk of it would have to be sent again more often ([`Reliability::Retransmissions`]).
     ///
     /// ```
     /// # mod two { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/two.rs")); }
@@ -90,7 +90,7 @@ impl Message {
         self.reliability(Reliability::Retransmissions(most))
     }
 
-    /// It is given up before it has begun to leave when the send buffer is full and something with a smaller value comes
+    /// The message is given up before it has begun to leave when the send buffer is full and something with a smaller value comes
     /// ([`Reliability::Priority`]).
     ///
     /// ```
@@ -120,7 +120,7 @@ impl Message {
         self
     }
 
-    /// It is sent reliably where the peer does not skip what is given up (RFC 3758). Without this `send` refuses it there.
+    /// The message is sent reliably where the peer does not skip what is given up (RFC 3758). Without this `send` refuses it there.
     ///
     /// ```
     /// # mod two { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/two.rs")); }
@@ -169,7 +169,7 @@ impl Message {
         self
     }
 
-    /// It must leave with this code point: where its stream belongs to a subflow with another, `send` refuses it. (Two code
+    /// The message must leave with this code point: where its stream belongs to a subflow with another, `send` refuses it. (Two code
     /// points for one stream would let its messages overtake each other, and each wait for the other.)
     ///
     /// ```

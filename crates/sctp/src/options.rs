@@ -99,7 +99,7 @@ pub struct Abandonments {
 pub struct MessageOptions {
     /// How long it is worth sending; `None`: as its stream has it.
     pub reliability: Option<Reliability>,
-    /// It is sent reliably where the peer does not skip what is given up; otherwise `send` refuses it there.
+    /// Whether the message is sent reliably where the peer does not skip what is given up; otherwise `send` refuses it there.
     pub or_reliable: bool,
     /// The user's own mark, given back with whatever is told of the message (RFC 6458, 5.3.2: `sinfo_context`).
     pub context: u32,

@@ -21,7 +21,7 @@ pub(crate) enum PerStream<T> {
 pub(crate) struct Scattered<T> {
     /// The first streams; the list grows no more.
     listed: Vec<T>,
-    /// Those beyond the list.
+    /// Streams beyond the list.
     others: BTreeMap<u16, T>,
 }
 
@@ -41,7 +41,7 @@ impl<T: Default> PerStream<T> {
         }
     }
 
-    /// The same, to be changed.
+    /// What is kept for a stream, to be changed.
     #[inline]
     pub(crate) fn get_mut(&mut self, stream: u16) -> Option<&mut T> {
         match self {
@@ -112,7 +112,7 @@ impl<T: Default> PerStream<T> {
         listed.iter().enumerate().map(|(stream, value)| (stream as u16, value)).chain(others)
     }
 
-    /// The same, to be changed.
+    /// Every stream that has a place and what is kept for it, to be changed.
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (u16, &mut T)> {
         let (listed, others) = match self {
             Self::Listed(list) => (list, None),

@@ -50,7 +50,7 @@ pub struct ForwardSight {
     pub before: u64,
     /// One past what it names.
     pub point: u64,
-    /// It has a packet to itself, and named as much as that holds.
+    /// Whether the chunk has a packet to itself, and names as much as that holds.
     pub alone: bool,
     /// One past what is acknowledged cumulatively.
     pub acknowledged: u64,

@@ -20,9 +20,9 @@ pub(crate) struct LinkMtu {
 /// What becomes of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It goes on, as so many bytes: with a header for each fragment.
+    /// The packet goes on, as so many bytes: with a header for each fragment.
     Passes(u32),
-    /// It is lost; the link carries so many bytes.
+    /// The packet is lost; the link carries so many bytes.
     TooBig(u32),
 }
 

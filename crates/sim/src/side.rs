@@ -38,7 +38,7 @@ pub(crate) struct Side {
     pub(crate) tracing: bool,
     /// Counters at the end of the warm-up.
     pub(crate) base: Counts,
-    /// The same for each subflow.
+    /// Counters of each subflow at the end of the warm-up.
     pub(crate) subflow_base: Vec<SubflowStats>,
     pub(crate) watch: Watch,
     /// When the last datagram came; transports leave that to their applications.

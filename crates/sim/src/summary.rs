@@ -61,7 +61,7 @@ pub struct ObjectSummary {
     pub completion_s: Option<f64>,
 }
 
-/// What came of one source of messages: those made from the end of the warm-up on. Latencies are from the making of a message to the
+/// Results of one source of messages: of those made from the end of the warm-up on. Latencies are from the making of a message to the
 /// moment in which the receiving application has all of it; nearest ranks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SourceSummary {
@@ -161,7 +161,7 @@ pub struct FlowSummary {
     /// What it sent and received, all subflows together.
     #[serde(flatten)]
     pub measures: Measures,
-    /// The same for each subflow.
+    /// What each subflow sent and received.
     pub subflows: Vec<SubflowSummary>,
     /// What both ends of an SCTP association counted over the whole run, where it was asked for
     /// ([`Attached::snapshots`](crate::Attached::snapshots)); `None` without an association.
@@ -174,13 +174,13 @@ pub struct FlowSummary {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Note {
-    /// It failed: `failed` says why.
+    /// The flow failed: `failed` says why.
     Failed,
-    /// Its sender sent no user data.
+    /// The sender of the flow sent no user data.
     NeverStarted,
     /// A transfer or objects that had not all come when the run ended.
     NotFinished,
-    /// It was active, but not in the window of statistics: before the end of the warm-up.
+    /// The flow was active, but not in the window of statistics: before the end of the warm-up.
     OutsideWindow,
     /// For a tenth of its active time or more the receiver's window held it back.
     ReceiverLimited,
@@ -288,7 +288,7 @@ pub struct LinkSummary {
     pub queue_drop_probability: Option<f64>,
     /// One for each class or virtual queue of its queue.
     pub classes: Vec<ClassSummary>,
-    /// The same flow by flow, where the scenario asks for it.
+    /// What the link did with each flow, where the scenario asks for it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<ShareSummary>,
 }

@@ -50,7 +50,7 @@ pub(crate) struct Connection {
     acks: Acks,
     /// A SYN (or SYN-ACK) must leave.
     syn_due: bool,
-    /// It answers a repeated SYN and leaves the timer alone.
+    /// Whether the SYN (or SYN-ACK) that must leave answers a repeated SYN and leaves the timer alone.
     syn_beside: bool,
     syn_sent_at: Instant,
     syn_sends: u32,

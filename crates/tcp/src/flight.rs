@@ -281,7 +281,7 @@ impl Flight {
         0
     }
 
-    /// The same by FACK: what lies `duplicates` segments or more below the end of the highest one SACKed.
+    /// Below which sequence number data is lost by FACK: what lies `duplicates` segments or more below the end of the highest one SACKed.
     pub(crate) fn lost_below_forward(&self, duplicates: u32, mss: u64) -> u64 {
         self.sacks.end().unwrap_or(0).saturating_sub(u64::from(duplicates) * mss)
     }

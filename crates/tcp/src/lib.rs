@@ -1,10 +1,10 @@
 //! A TCP without sockets, clock or hidden randomness, with real headers: the comparator of the laboratory.
 //!
-//! # The way of a segment
+//! # How a segment is processed
 //!
 //! **In.** [`Stack::handle_datagram`] parses the [`header`], verifies the checksum and finds the connection, or a
 //! listener, or answers with RST. `connection/input.rs` then follows RFC 9293, section 3.10.7, check by check:
-//! sequence number, RST, SYN, ACK, data, FIN. The acknowledgement goes to the [sender](#rooms), which takes what
+//! sequence number, RST, SYN, ACK, data, FIN. The acknowledgement goes to the [sender](#modules), which takes what
 //! is acknowledged out of the flight, measures the round trip, and lets loss recovery and the congestion
 //! controller speak. The data goes to the receiver, which keeps what is out of order, and the `acks` decide when
 //! the peer must hear of it.
@@ -15,7 +15,7 @@
 //!
 //! Events leave by [`Stack::poll_event`]; [`Stack::poll_timeout`] says when to come back and why.
 //!
-//! # Rooms
+//! # Modules
 //!
 //! | file | question |
 //! |---|---|

@@ -12,9 +12,9 @@ use anabranch_transport::autotune::Autotune;
 pub(crate) struct Arrival {
     /// Bytes that had not arrived before.
     pub(crate) new: u64,
-    /// It is not the next in order: above a hole.
+    /// Whether the segment is not the next in order: above a hole.
     pub(crate) out_of_order: bool,
-    /// It filled a hole or a part of one.
+    /// Whether the segment filled a hole or a part of one.
     pub(crate) filled: bool,
     /// All of it had arrived before.
     pub(crate) duplicate: bool,

@@ -20,7 +20,7 @@ pub struct Flow {
     pub protocol: &'static str,
     /// Who opened it; the sender of the first packet, where no opening was seen.
     pub client: End,
-    /// The other one.
+    /// The end that answers the client.
     pub server: End,
     /// Speaks the encoding of the 2007 thesis.
     pub sf2007: bool,

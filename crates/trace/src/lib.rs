@@ -1,13 +1,13 @@
 //! What captures say about SCTP and TCP.
 //!
-//! # The way of a file
+//! # How a file is processed
 //!
 //! [`Capture::read`] takes a file apart into frames. [`network::datagram`] finds the IP datagram in a frame,
 //! [`Packet::read`] what it carries. [`Flows::of`] sorts packets into connections and associations. A [`Trace`] does
 //! all of this, and answers: one line a packet, the flows, what was sent again and why, what a bottleneck of a given
 //! rate would have done, a time-sequence plot.
 //!
-//! # Rooms
+//! # Modules
 //!
 //! | file | question |
 //! |---|---|
@@ -23,7 +23,7 @@
 //! | `write/` | how does a capture become a file? |
 //! | `qlog.rs` | what happened at an end, as qlog has it |
 //!
-//! # The contract
+//! # Guarantees
 //!
 //! No bytes make it panic or allocate more than a small multiple of what they are. Damage ends the reading and is
 //! told in [`Capture::notes`].

@@ -36,9 +36,9 @@ impl Default for Reading {
 /// Whether the transport's checksum holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sum {
-    /// It does.
+    /// The checksum holds.
     Good,
-    /// It does not: damaged, or captured before the network card filled it in.
+    /// The checksum does not hold: damaged, or captured before the network card filled it in.
     Bad,
     /// Part of the packet was not kept.
     Unknown,

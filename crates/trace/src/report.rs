@@ -140,9 +140,9 @@ pub struct Retransmission {
     pub what: &'static str,
     /// The subflow, where there are any.
     pub subflow: Option<i16>,
-    /// Its first number on the wire; `null` for control chunks.
+    /// The first number of the retransmission on the wire; `null` for control chunks.
     pub first: Option<u32>,
-    /// The same, counted from the first that was seen.
+    /// The first number of the retransmission, counted from the first that was seen.
     pub relative: Option<i64>,
     /// How many numbers it takes: bytes of TCP with SYN and FIN, or one chunk.
     pub numbers: Option<i64>,

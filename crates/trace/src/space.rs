@@ -30,7 +30,7 @@ pub enum Reason {
     WindowProbe,
     /// One byte that was acknowledged, to see whether the peer is there.
     KeepAlive,
-    /// It had been acknowledged before.
+    /// The data had been acknowledged before.
     Unneeded,
     /// Below what was sent before, but seen for the first time: reordered, or the original was lost before the place
     /// of the capture.
@@ -43,7 +43,7 @@ pub enum Reason {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Evidence {
-    /// It had been acknowledged before it was sent again.
+    /// The data had been acknowledged before it was sent again.
     AcknowledgedBefore,
     /// The receiver reported a duplicate: D-SACK (RFC 2883), or a duplicate TSN in a SACK.
     DuplicateReported,

@@ -48,7 +48,7 @@ pub struct Sample {
     pub prior_delivered: u64,
     /// The rate, bytes a second; zero where there is no plausible one.
     pub rate: f64,
-    /// There was too little to send then: the path may have delivered more.
+    /// Whether there was too little to send when the newest left: the path may have delivered more.
     pub app_limited: bool,
     /// In flight when it had left, bytes.
     pub in_flight: u64,
@@ -63,7 +63,7 @@ pub struct Lost {
     pub in_flight: u64,
     /// Declared lost since it left, itself included, bytes.
     pub lost: u64,
-    /// There was too little to send then.
+    /// Whether there was too little to send when it left.
     pub app_limited: bool,
 }
 
@@ -142,7 +142,7 @@ impl Delivery {
         self.app_limited = self.delivered.saturating_add(in_flight).max(1);
     }
 
-    /// The same, found right after a departure.
+    /// Right after a departure nothing more waits to be sent: samples are too low until what is in flight has arrived.
     pub fn ran_dry(&mut self, now: Instant, in_flight: u64) {
         if self.app_limited == 0 {
             self.bubble_at = Some(now);

@@ -32,7 +32,7 @@ impl Rate {
 pub struct PacerRules {
     /// Rate in percent of cwnd / SRTT (RFC 9002, 7.7: 125; Linux: 120).
     pub gain: u16,
-    /// Likewise while cwnd is below half of ssthresh (Linux: 200).
+    /// Rate in percent of cwnd / SRTT while cwnd is below half of ssthresh (Linux: 200).
     pub gain_slow_start: u16,
     /// A full packet, as the window counts it, bytes.
     pub packet: u32,

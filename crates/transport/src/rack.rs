@@ -54,13 +54,13 @@ impl<P: Copy + Ord> Rack<P> {
     }
 
     /// Whether it is the answer to the original and not to what was sent again at `sent`: "If the RTT is less than the minimum"
-    /// (6.2, step 2). Such an answer says nothing of the retransmission.
+    /// (RFC 8985, 6.2, step 2). Such an answer says nothing of the retransmission.
     #[must_use]
     pub fn is_of_original(sent: Instant, now: Instant, min_rtt: Option<Duration>) -> bool {
         min_rtt.is_some_and(|least| now - sent < least)
     }
 
-    /// An acknowledgement told of what was sent at `sent`, the newest of its news (6.2, step 2).
+    /// An acknowledgement told of what was sent at `sent`, the newest of its news (RFC 8985, 6.2, step 2).
     pub fn delivered(&mut self, sent: Instant, number: P, now: Instant) {
         let newer = self.newest.is_none_or(|known| (sent, number) > known);
         if newer || !self.rtt_of_newest {
@@ -71,7 +71,7 @@ impl<P: Copy + Ord> Rack<P> {
         }
     }
 
-    /// Something arrived after what had been sent later (6.2, step 3).
+    /// Something arrived after what had been sent later (RFC 8985, 6.2, step 3).
     pub fn note_reordering(&mut self) {
         self.reordering_seen = true;
     }
@@ -82,7 +82,7 @@ impl<P: Copy + Ord> Rack<P> {
         self.reordering_seen
     }
 
-    /// The peer reported a duplicate: something was sent again for nothing. Once a round trip the window grows (6.2, step 4).
+    /// The peer reported a duplicate: something was sent again for nothing. Once a round trip the window grows (RFC 8985, 6.2, step 4).
     /// `una` is the first number not acknowledged, `max` the first never sent.
     pub fn duplicate(&mut self, una: P, max: P) {
         if self.duplicates_until.is_none_or(|until| una >= until) {
@@ -105,7 +105,7 @@ impl<P: Copy + Ord> Rack<P> {
         }
     }
 
-    /// RACK.reo_wnd: how much later than its followers something may arrive (6.2, step 4). `hurry`: loss recovery goes on, or
+    /// RACK.reo_wnd: how much later than its followers something may arrive (RFC 8985, 6.2, step 4). `hurry`: loss recovery goes on, or
     /// enough has been acknowledged above a hole to make reordering unlikely.
     #[must_use]
     pub fn window(&self, hurry: bool, min_rtt: Option<Duration>, srtt: Option<Duration>) -> Duration {
@@ -117,7 +117,7 @@ impl<P: Copy + Ord> Rack<P> {
     }
 
     /// When something sent at `sent` is lost, should it not have arrived until then; `None` where nothing sent after it has
-    /// (6.2, step 5). `wait` is RACK.rtt and the reordering window.
+    /// (RFC 8985, 6.2, step 5). `wait` is RACK.rtt and the reordering window.
     #[inline]
     #[must_use]
     pub fn deadline(&self, sent: Instant, number: P, wait: Duration) -> Option<Instant> {
@@ -141,7 +141,7 @@ pub enum ProbeAnswer {
     Open,
     /// Nothing was lost.
     Needless,
-    /// It repaired a loss: "invoke a congestion control response" (7.4.2).
+    /// The probe repaired a loss: "invoke a congestion control response" (RFC 8985, 7.4.2).
     Repaired,
 }
 
@@ -230,7 +230,7 @@ mod tests {
         assert_eq!(rack.steps, 1);
     }
 
-    /// Section 7.4.2, without the duplicates that the peer reports.
+    /// RFC 8985, 7.4.2, without the duplicates that the peer reports.
     #[test]
     fn what_becomes_of_a_probe() {
         let new = Probe { end: 10, resent: None };

@@ -11,7 +11,7 @@ pub enum Arithmetic {
     Rfc6298,
     /// In nanoseconds: "if RTTVAR == 0, then adjust RTTVAR = G", and RTO = SRTT + 4 RTTVAR (RFC 9260, 6.3.1, C3 and G1).
     Rfc9260,
-    /// The same in whole ticks of length G, each term rounded down (SCTP of Linux).
+    /// The arithmetic of RFC 9260 in whole ticks of length G, each term rounded down (SCTP of Linux).
     WholeTicks,
     /// BSD's fixed point: SRTT in eighths and RTTVAR in quarters of a tick of length G, as ns-2 does it.
     FixedPoint,
@@ -66,7 +66,7 @@ pub struct RttEstimator {
     backed_off: u32,
     arithmetic: Arithmetic,
     back_off: BackOff,
-    /// There is an SRTT.
+    /// Whether there is an SRTT.
     measured: bool,
     /// What few stacks have.
     extra: Option<Box<Extra>>,

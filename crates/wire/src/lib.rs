@@ -1,18 +1,18 @@
 //! Bytes <-> SCTP packets: the codec of RFC 9260. No clock, no state, no randomness.
 //!
-//! # The way in
+//! # Parsing
 //!
 //! [`Packet::parse`] looks at the common header and the checksum. [`Packet::chunks`] then cuts the packet into
 //! [`RawChunk`]s: type, flags, value. A caller that knows what to do with a type reads it with that chunk's
 //! `parse` ([`chunk::Data`], [`chunk::Sack`]...), or any with [`chunk::Chunk::parse`]. Parameters and causes stay raw
 //! regions ([`param::Params`], [`cause::Causes`]) until somebody iterates over them.
 //!
-//! # The way out
+//! # Writing
 //!
 //! [`PacketBuilder`] writes one packet at the end of the caller's buffer: the header first, then whatever chunks
 //! `emit` into it, then the checksum.
 //!
-//! # The contract
+//! # Guarantees
 //!
 //! * Parsing borrows from the received bytes and allocates nothing.
 //! * No bytes make it panic, read past their end, or loop longer than they are.

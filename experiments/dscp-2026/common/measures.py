@@ -58,7 +58,7 @@ def known(runs: Grid, measure: str, at: Mapping[str, object]) -> Estimate | None
 
 
 def text(runs: Grid, measure: str, at: Mapping[str, object]) -> str:
-    """The same in a table."""
+    """A mean with its interval as a table shows it; "none" where there is none."""
     found = known(runs, measure, at)
     return "none" if found is None else found.text(2 if measure in ("total", "spurious") else 1)
 

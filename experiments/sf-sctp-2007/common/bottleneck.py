@@ -46,7 +46,8 @@ def look(samples: series.Samples) -> dict[str, float]:
         "rate": float(np.mean([_rate_after(sender, phase.start) for phase in steady])) / 1e6
         if steady
         else np.nan,
-        # The same in the interval after it, which holds nothing of the pause after the cut, where the window was cut once only.
+        # Mbit/s in the second whole interval of a steady phase, which holds nothing of the pause after the cut, where the
+        # window was cut once only.
         "single_rate": float(np.mean(rates)) / 1e6
         if (rates := [_rate_after(sender, phase.start, 1) for phase in steady if _cut_once(sender, phase)])
         else np.nan,

@@ -111,11 +111,12 @@ def look(log: Log, rate: float) -> dict[str, float]:
     return {
         # Seconds without work from the first packet to the last with user data.
         "idle": float(rows.idle[: data[-1] + 1].sum()),
-        # The same once the first ten packets are under way.
+        # Seconds without work once the first ten packets are under way.
         "gaps": float(rows.idle[10 : data[-1] + 1].sum()),
         # Bytes of packets that open and close connections.
         "overhead": alone,
-        # The same as the thesis counts it (Fig. 5.3): a FIN that rides with data counts as a packet of its own.
+        # Bytes of packets that open and close connections, as the thesis counts them (Fig. 5.3): a FIN that rides with
+        # data counts as a packet of its own.
         "counted": alone + float((ALONE + CAPTURE_HEADER) * riding),
         # Copies of the SYN-ACK for each connection but the first.
         "synacks": float(np.count_nonzero(synacks > 0) / others) if others else np.nan,
@@ -136,7 +137,7 @@ def _opens_and_closes(log: Log) -> np.ndarray:
 
 
 def measure(results: Results, sweep: str) -> Grid:
-    """The same for every run of a sweep with the axes network and scenario; TCP."""
+    """What `look` says of a log, for every run of a sweep with the axes network and scenario; TCP."""
     cells: dict[tuple, dict[str, list]] = {}
     names: tuple[str, ...] = ()
     for point, _ in results.points(results.plan.sweep(sweep)):

@@ -24,7 +24,7 @@ class Network:
     down: int
     """Bits per second from the server to the client."""
     up: int
-    """The other way."""
+    """Bits per second from the client to the server."""
     delay: float
     """Seconds one way."""
 

@@ -253,7 +253,7 @@ def _unit(over: str) -> float:
 
 
 def at(network: Network, over: str, x: float) -> Network:
-    """The same network with one value changed, in the units of `OVER`."""
+    """This network with one value changed, in the units of `OVER`."""
     if over == "loss":
         if not network.loss:
             raise ValueError("nothing to vary: the network has no random losses (--loss)")

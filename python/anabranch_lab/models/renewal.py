@@ -51,7 +51,7 @@ def bernoulli_constant(decrease: float = 0.5) -> float:
 
 
 def periodic_constant(decrease: float = 0.5) -> float:
-    """The same constant when every period is equally long: sqrt(3/2) for cuts to one half (4.13)."""
+    """The constant of the square-root law when every period is equally long: sqrt(3/2) for cuts to one half (4.13)."""
     probability("decrease", decrease)
     return math.sqrt((1 + decrease) / (2 * (1 - decrease)))
 

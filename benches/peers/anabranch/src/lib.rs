@@ -42,7 +42,7 @@ impl Anabranch {
         Self::with_config(plan, config, secret)
     }
 
-    /// The same with another configuration to begin with.
+    /// An endpoint like that of [`Self::new`], with another configuration to begin with.
     ///
     /// # Errors
     /// As of [`Self::new`].

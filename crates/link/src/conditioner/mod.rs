@@ -38,9 +38,9 @@ pub enum Action {
     /// The frame passes with its colour.
     #[default]
     Pass,
-    /// It gets this code point.
+    /// The frame gets this code point.
     Mark(Dscp),
-    /// It is dropped.
+    /// The frame is dropped.
     Drop,
 }
 

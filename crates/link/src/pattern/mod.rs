@@ -215,7 +215,7 @@ impl Pattern {
         Ok(Self { kind, driven, length, repeat, hold: HOLD_LIMIT, entries })
     }
 
-    /// The same, but a packet that no other passes waits `hold` at most (kind reorder).
+    /// This pattern, but a packet that no other passes waits `hold` at most (kind reorder).
     #[must_use]
     pub fn holding(self, hold: Duration) -> Self {
         Self { hold, ..self }

@@ -39,7 +39,7 @@ pub struct ClassConfig<C> {
     pub name: String,
     /// Frames with these code points.
     pub dscp: DscpSet,
-    /// And of this colour; `None` for any.
+    /// Colour that the frames of the class must have, too; `None` for any.
     pub colour: Option<Colour>,
     /// Where they wait.
     pub queue: C,

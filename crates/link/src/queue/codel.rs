@@ -100,13 +100,13 @@ impl State {
         Some((frame, may_drop))
     }
 
-    /// The control law: the time between drops falls with the square root of their number (section 3.3).
+    /// The control law: the time between drops falls with the square root of their number (RFC 8289, section 3.3).
     fn after(&self, config: &CoDelConfig, time: u64) -> u64 {
         let interval = config.interval.as_nanos() as f64;
         time.saturating_add((interval / f64::from(self.count.max(1)).sqrt()) as u64)
     }
 
-    /// Takes the next frame to send out of `line` and drops what has to be dropped before it (section 5.5).
+    /// Takes the next frame to send out of `line` and drops what has to be dropped before it (RFC 8289, section 5.5).
     pub(super) fn dequeue(
         &mut self,
         config: &CoDelConfig,

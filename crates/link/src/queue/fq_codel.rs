@@ -35,7 +35,7 @@ impl Default for FqCoDelConfig {
     }
 }
 
-/// Most packets that are dropped at once when there is no more room (section 4.1).
+/// Most packets that are dropped at once when there is no more room (RFC 8290, section 4.1).
 const BATCH: usize = 64;
 
 /// Queues by flow.

@@ -45,7 +45,7 @@ pub enum Queue {
     Classes(Box<Classes<Queue>>),
 }
 
-/// The same call for whatever it is.
+/// Makes the same call whatever discipline the queue has.
 macro_rules! each {
     ($queue:ident, $inner:ident => $call:expr) => {
         match $queue {

@@ -15,7 +15,7 @@ use crate::{AverageStats, DropReason, Dropped, Frame};
 pub struct RedConfig {
     /// From so many waiting frames on, the one being sent not included, one is dropped for each that arrives.
     pub packets: Option<u64>,
-    /// The same in waiting bytes.
+    /// From so many waiting bytes on, one frame is dropped for each that arrives.
     pub bytes: Option<u64>,
     /// Average from which frames are dropped at random. Packets; where bytes are counted, packets of `mean_packet`. `None`
     /// is what is sent within half of `target_delay`, at least 5.
@@ -79,9 +79,9 @@ pub struct AdaptiveRed {
     pub beta: f64,
     /// At most one change in this time.
     pub interval: Duration,
-    /// It does not rise above this.
+    /// `max_p` does not rise above this.
     pub top: f64,
-    /// It does not fall below this. `None` is 0.01, or less where a window of 100 ms at the link's rate has more than 100
+    /// `max_p` does not fall below this. `None` is 0.01, or less where a window of 100 ms at the link's rate has more than 100
     /// packets of 1000 bytes: one drop in a window.
     pub bottom: Option<f64>,
 }
@@ -236,7 +236,7 @@ impl Red {
         p.min(1.0)
     }
 
-    /// The same, spread so that the frames between two drops are uniformly many instead of geometrically.
+    /// The probability of a drop `p`, spread so that the frames between two drops are uniformly many instead of geometrically.
     fn spread(&self, p: f64, size: u32) -> f64 {
         let mean = u64::from(self.config.mean_packet.max(1));
         let passed = if self.config.by_size { self.count_bytes / mean } else { self.count } as f64 * p;

@@ -63,7 +63,7 @@ pub struct VirtualClass {
     pub name: String,
     /// Frames with these code points.
     pub dscp: DscpSet,
-    /// And of this colour; `None` for any.
+    /// Colour that the frames of the virtual queue must have, too; `None` for any.
     pub colour: Option<Colour>,
     /// Average above which frames are dropped at random.
     pub min: f64,

@@ -28,7 +28,7 @@ pub(crate) enum Tail {
     Causes,
     /// Gap blocks and duplicates.
     Gaps,
-    /// The same with the blocks that are not renegable (two counts and a reserved field more).
+    /// Gap blocks and duplicates, and the blocks that are not renegable (two counts and a reserved field more).
     NrGaps,
     /// Streams of FORWARD-TSN: `ids`.
     Ids,

@@ -5,11 +5,11 @@ use crate::value::Value;
 /// The answer to a call.
 #[derive(Clone, Debug)]
 pub(crate) enum Answer {
-    /// It returns: a number, and what it has written into its arguments, by place.
+    /// The call returns: a number, and what it has written into its arguments, by place.
     Returns(i64, Vec<(usize, Value)>),
-    /// It returns -1 with this error.
+    /// The call returns -1 with this error.
     Fails(&'static str),
-    /// It waits.
+    /// The call waits.
     Blocks,
 }
 

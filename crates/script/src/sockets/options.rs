@@ -118,7 +118,7 @@ fn makes_sense(config: &Config, option: &str, value: &Value) -> bool {
         "SCTP_DELAYED_SACK" => {
             timers.rto_max > Duration::ZERO && config.sack.delay <= Duration::from_millis(500)
         }
-        // "The call will fail if the user attempts to set this value larger than the socket receive buffer size" (8.1.21).
+        // "The call will fail if the user attempts to set this value larger than the socket receive buffer size" (RFC 6458, 8.1.21).
         "SCTP_PARTIAL_DELIVERY_POINT" => {
             config.limits.partial_delivery_bytes <= config.limits.receive_window as usize
         }

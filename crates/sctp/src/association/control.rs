@@ -68,7 +68,7 @@ impl Control {
         self.paths[kind as usize] = path;
     }
 
-    /// It need not leave any more.
+    /// A chunk that was asked for need not leave any more.
     pub(super) fn cancel(&mut self, kind: Kind) {
         self.due &= !kind.bit();
     }

@@ -25,8 +25,8 @@ impl Association {
 
     /// The field of a packet whose data begins with `chosen`, if it has any. Control chunks alone are Not-ECT, as what is sent again ("TCP
     /// senders MUST NOT set either an ECT(0) or ECT(1) codepoint in the IP header for retransmitted data packets", RFC 3168, 6.1.5) and window
-    /// probes (6.1.6). So is the data that rides with COOKIE ECHO: whether ECT gets through at all is to be found out by data that
-    /// nothing else depends on.
+    /// probes (RFC 3168, 6.1.6). So is the data that rides with COOKIE ECHO: whether ECT gets through at all is to be found out by data
+    /// that nothing else depends on.
     #[inline(never)]
     pub(super) fn ecn_of(&self, path: PathId, chosen: Option<&Next>) -> Ecn {
         let refused = self.cx.paths.get(path).is_none_or(|path| path.refuses_ect);

@@ -266,7 +266,7 @@ impl Association {
         if agreed { Chunk::parse_with(raw, &config.subflows.codes) } else { Ok(Chunk::Unknown(raw)) }
     }
 
-    /// It is listed where level 1 is offered, too, and a peer may take us at our word.
+    /// Whether I-FORWARD-TSN was agreed on. It is listed where level 1 is offered, too, and a peer may take us at our word.
     fn agreed_on_i_forward_tsn(&self) -> bool {
         let listed = self.cx.config.subflows.level == SubflowLevel::One;
         self.encoding.identifies_messages() && (listed || self.is_partially_reliable())

@@ -236,7 +236,7 @@ impl Association {
 
     /// What it holds of messages (waiting, sent and not acknowledged cumulatively, received and not read), bookkeeping included, and the
     /// bound on that, 2 x (`send_buffer` + `receive_window`), in bytes, each as large as it may grow. Beyond the bound there may be one message that waits, a packet for
-    /// each sequence space, and what a receive window below 32 KiB has as its least room ("What a peer can make us hold", docs/sctp.md).
+    /// each sequence space, and what a receive window below 32 KiB has as its least room ("Bounds on memory", docs/sctp.md).
     #[must_use]
     pub fn holdings(&self) -> (u64, u64) {
         let limits = &self.cx.config.limits;
@@ -303,7 +303,7 @@ impl Association {
         confirmed.find(|path| path.remote.ip() == address).map(|path| path.remote.port())
     }
 
-    /// Those of `addresses` that the peer would add to the association: what it never listed, and the `source` of its packet
+    /// Which of `addresses` the peer would add to the association: what it never listed, and the `source` of its packet
     /// as long as nothing but its list speaks for it.
     // rfc9260:5.2.2-2
     pub(crate) fn added_addresses(&self, source: IpAddr, addresses: &[IpAddr]) -> Vec<IpAddr> {

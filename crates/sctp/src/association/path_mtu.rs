@@ -127,7 +127,7 @@ impl Association {
         self.change_mtu(id, changed);
     }
 
-    /// ICMP says that a packet to an address was too big (ICMP7). False: ignored.
+    /// ICMP says that a packet to an address was too big (10, ICMP7). False: ignored.
     pub(crate) fn on_too_big(&mut self, now: Instant, destination: IpAddr, mtu: u32) -> bool {
         self.cx.now = now;
         let config = &self.cx.config;
@@ -143,7 +143,7 @@ impl Association {
         true
     }
 
-    /// ICMP says that an address cannot be reached: "SCTP MAY provide information to the upper layer" (ICMP9). True: it did.
+    /// ICMP says that an address cannot be reached: "SCTP MAY provide information to the upper layer" (10, ICMP9). True: it did.
     pub(crate) fn on_unreachable(&mut self, now: Instant, destination: IpAddr, code: u8) -> bool {
         self.cx.now = now;
         let path = self.cx.paths.iter().find(|(_, path)| path.remote.ip() == destination);
@@ -152,7 +152,7 @@ impl Association {
         true
     }
 
-    /// The peer's host does not know SCTP: as if it had sent an ABORT without causes (ICMP8).
+    /// The peer's host does not know SCTP: as if it had sent an ABORT without causes (10, ICMP8).
     pub(crate) fn abort_by_icmp(&mut self, now: Instant, reason: CloseReason) {
         self.cx.now = now;
         self.end_aborted(reason);

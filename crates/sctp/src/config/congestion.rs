@@ -60,9 +60,9 @@ pub enum MaxBurst {
     Off,
     /// cwnd is treated as at most flight + n PMDCS each time something may be sent (RFC 9260, 6.1 D).
     Clamp(u16),
-    /// The same, but where more has been acknowledged since new data left last, twice as much may be in its place: what has left the
-    /// network at once may be followed at once, as fast as slow start grows. For sockets that hand over many packets together, so that
-    /// one SACK speaks of many; n packets leave after a pause.
+    /// As [`MaxBurst::Clamp`], but where more has been acknowledged since new data left last, twice as much may be in its place: what has
+    /// left the network at once may be followed at once, as fast as slow start grows. For sockets that hand over many packets together, so
+    /// that one SACK speaks of many; n packets leave after a pause.
     Acknowledged(u16),
     /// At most n packets in answer to a SACK that acknowledges a chunk fast retransmitted earlier; no limit
     /// otherwise (the ns-2 module's reading of the implementer's guide).

@@ -90,20 +90,20 @@ impl std::fmt::Display for Coupling {
 /// Which subflows are the n of Phi.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FccCount {
-    /// All that are open.
+    /// All subflows that are open.
     #[default]
     Configured,
-    /// Those that have something to send or in flight.
+    /// Subflows that have something to send or in flight.
     Active,
 }
 
 /// The coupling [`Coupling::Adaptive`]: whose window is cut for a loss when a queue overflows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AdaptiveCut {
-    /// That of all subflows that share the queue, once in a round trip; together they grow by a packet in a round trip, as
+    /// The window of all subflows that share the queue, once in a round trip; together they grow by a packet in a round trip, as
     /// one flow does (Phi = n).
     #[default]
     Group,
-    /// That of the subflow which lost; Phi = n^2.
+    /// The window of the subflow which lost; Phi = n^2.
     Lane,
 }

@@ -49,7 +49,7 @@ pub use timers::RttSampling;
 pub enum Checksums {
     /// As RFC 9260, 6.8 demands.
     Crc32c,
-    /// Neither computed nor verified: for simulations that want speed, never for a network.
+    /// The checksum is neither computed nor verified: for simulations that want speed, never for a network.
     Elided,
 }
 

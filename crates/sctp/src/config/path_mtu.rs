@@ -9,9 +9,9 @@ use super::emulation::words;
 /// How the MTU of a path becomes known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MtuDiscovery {
-    /// It is [`Config::mtu`](super::Config::mtu). Packets may be fragmented on their way, and ICMP does not change it.
+    /// The MTU is [`Config::mtu`](super::Config::mtu). Packets may be fragmented on their way, and ICMP does not change it.
     Off,
-    /// It is [`Config::mtu`](super::Config::mtu) until ICMP says that a link carries less (RFC 1191, RFC 8201).
+    /// The MTU is [`Config::mtu`](super::Config::mtu) until ICMP says that a link carries less (RFC 1191, RFC 8201).
     Icmp,
     /// Probes look for it, at most [`Config::mtu`](super::Config::mtu); ICMP is a hint (RFC 8899).
     Probes,

@@ -56,12 +56,12 @@ impl Config {
     pub fn webrtc() -> Self {
         Self::rfc9260().with(|c| {
             c.profile = "webrtc";
-            // "The number of streams negotiated during SCTP association setup SHOULD be 65535" (6.2).
+            // "The number of streams negotiated during SCTP association setup SHOULD be 65535" (RFC 8831, 6.2).
             c.streams.outbound = u16::MAX;
             c.streams.inbound = u16::MAX;
             c.streams.max_outbound = u16::MAX;
             // "The stream reconfiguration extension defined in [RFC6525] MUST be supported", "the partial reliability
-            // extension defined in [RFC3758] MUST be supported", and interleaving "SHOULD be used" (6.1).
+            // extension defined in [RFC3758] MUST be supported", and interleaving "SHOULD be used" (RFC 8831, 6.1).
             c.extensions.reconfiguration = true;
             c.extensions.partial_reliability = true;
             c.extensions.interleaving = true;
@@ -70,7 +70,7 @@ impl Config {
             // DTLS finds errors better than the CRC32c (RFC 9653, 6).
             c.extensions.zero_checksum = Some(ErrorDetection::Dtls);
             // "Path MTU discovery without relying on ICMP", by probes; "The initial Path MTU at the IP layer SHOULD NOT
-            // exceed 1200 bytes for IPv4" (5).
+            // exceed 1200 bytes for IPv4" (RFC 8831, 5).
             c.path_mtu.discovery = MtuDiscovery::Probes;
             c.path_mtu.base = 1200;
             // In front of SCTP: IP 20, UDP 8, and a DTLS 1.2 record with AES-GCM, 13 + 8 + 16.

@@ -45,15 +45,15 @@ struct Verdict {
 /// What becomes of a cookie that comes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// It waits.
+    /// The cookie waits for the user.
     Held,
-    /// It waits already, or somebody with a later one does.
+    /// The cookie waits already, or a later one of the same peer does.
     Known,
-    /// It was refused before: the causes of the ABORT.
+    /// The cookie was refused before: the causes of the ABORT.
     Refused(Vec<u8>),
-    /// It is ignored.
+    /// The cookie is ignored.
     Ignored,
-    /// There is no place.
+    /// There is no place for another cookie.
     Full,
 }
 

@@ -2,7 +2,7 @@
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Drain {
-    /// It does not.
+    /// The endpoint does not drain.
     #[default]
     No,
     /// Associations end.

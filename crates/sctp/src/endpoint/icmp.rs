@@ -15,7 +15,7 @@ const INITIATE_TAG: usize = 16;
 
 impl Endpoint {
     /// Hands in an ICMP error that quotes a packet of ours. It is believed only where it shows what nobody but the peer and the
-    /// routers between us can have seen: the verification tag of the packet, or of an INIT its Initiate Tag (ICMP6).
+    /// routers between us can have seen: the verification tag of the packet, or of an INIT its Initiate Tag (10, ICMP6).
     // rfc9260:10-1 rfc9260:10-4 rfc6951:5.5-1
     pub fn handle_icmp(&mut self, now: Instant, error: &IcmpError<'_>) {
         self.stats.icmp_received += 1;
@@ -47,12 +47,12 @@ impl Endpoint {
         if !self.may_use(source) {
             return None;
         }
-        // "MUST use the payload of the ICMP message (v4 or v6) to locate the association" (ICMP5).
+        // "MUST use the payload of the ICMP message (v4 or v6) to locate the association" (10, ICMP5).
         let index = self.registry.by_peer(error.destination, (destination, source))?;
         let assoc = self.registry.at(index)?;
         let (ours, peers) = assoc.tags();
         if tag != 0 {
-            // "If the Verification Tag is not 0 and does not match, discard the ICMP message" (ICMP6). In COOKIE-WAIT the peer's tag
+            // "If the Verification Tag is not 0 and does not match, discard the ICMP message" (10, ICMP6). In COOKIE-WAIT the peer's tag
             // is not known.
             return (tag == peers && assoc.state() != State::CookieWait).then_some((index, false));
         }
@@ -67,7 +67,7 @@ impl Endpoint {
 impl Association {
     /// Of packets in UDP it says that nobody takes them, and "SHOULD be treated as ... 'Protocol Unreachable'" (RFC 6951, 5.5), if they
     /// were going to the port that is still in use. Otherwise "SHOULD ignore any ICMP messages where the code indicates 'Port
-    /// Unreachable'" (ICMP3): a host that knows SCTP answers with an ABORT. False: ignored.
+    /// Unreachable'" (10, ICMP3): a host that knows SCTP answers with an ABORT. False: ignored.
     // rfc6951:5.5-4 rfc6951:5.5-5
     fn on_port_unreachable(&mut self, now: Instant, error: &IcmpError<'_>, init: bool) -> bool {
         let encapsulated = self.encapsulation_port(error.destination).filter(|port| *port != 0);
@@ -77,7 +77,7 @@ impl Association {
     }
 
     /// "MUST treat this message as an abort with the T bit set if it does not contain an INIT chunk. If it does contain an INIT chunk
-    /// and the association is in the COOKIE-WAIT state, handle the ICMP message like an ABORT chunk" (ICMP8). False: ignored.
+    /// and the association is in the COOKIE-WAIT state, handle the ICMP message like an ABORT chunk" (10, ICMP8). False: ignored.
     fn on_nobody_there(&mut self, now: Instant, init: bool, reason: CloseReason) -> bool {
         let aborts = !init || self.state() == State::CookieWait;
         if aborts {

@@ -61,7 +61,7 @@ pub(super) struct Registry {
     /// come up. So restarting a timer, which happens with every SACK, costs nothing here.
     timers: BinaryHeap<Reverse<(Instant, u32, Timer)>>,
     open: usize,
-    /// Those that have closed and are not freed yet, where they are freed once they were read: what they hold counts as if they were
+    /// Associations that have closed and are not freed yet, where they are freed once they were read: what they hold counts as if they were
     /// open, or a peer that comes and goes could fill our memory behind a user who reads slowly. By source.
     lingering: BTreeSet<(IpAddr, u32)>,
     /// Entries pushed into the heap so far, for the test that timers cost O(1) a packet.
@@ -72,11 +72,11 @@ pub(super) struct Registry {
 /// What is new about an association that was touched.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct News {
-    /// It has events, and was not queued for them.
+    /// Whether the association has events, and was not queued for them.
     pub(super) eventful: bool,
-    /// It has closed, and is still in the maps.
+    /// Whether the association has closed, and is still in the maps.
     pub(super) ended: bool,
-    /// It may have something to send, and was not queued for it.
+    /// Whether the association may have something to send, and was not queued for it.
     pub(super) ready: bool,
 }
 
@@ -186,7 +186,7 @@ impl Registry {
         self.open
     }
 
-    /// Those that take a place: open, or closed and not read yet.
+    /// How many associations take a place: open, or closed and not read yet.
     pub(super) fn places(&self) -> usize {
         self.open + self.lingering.len()
     }

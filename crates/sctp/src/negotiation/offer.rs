@@ -19,13 +19,13 @@ pub(crate) struct PeerOffer {
     pub(crate) chunk_types: Vec<u8>,
     pub(crate) capability: Option<Capability>,
     pub(crate) sf2007: Option<SubflowCapable>,
-    /// It knows FORWARD-TSN (RFC 3758, 3.3.1).
+    /// Whether the peer knows FORWARD-TSN (RFC 3758, 3.3.1).
     pub(crate) forward_tsn: bool,
     /// What finds errors in the packets that it accepts with a checksum of zero (RFC 9653).
     pub(crate) zero_checksum: Option<u32>,
     /// What the layer above it says (RFC 5061).
     pub(crate) adaptation: Option<u32>,
-    /// It is ECN capable (RFC 4960, appendix A).
+    /// Whether the peer is ECN capable (RFC 4960, appendix A).
     pub(crate) ecn: bool,
 }
 

@@ -1,8 +1,8 @@
-//! The search for the MTU of a path by probes: the state machine of RFC 8899, section 5, for SCTP (6.2).
+//! The search for the MTU of a path by probes: the state machine of RFC 8899, section 5, and section 6.2 for SCTP.
 //!
 //! Sizes are those of IP packets, so low that an SCTP packet of a multiple of four bytes fills them. A probe is a HEARTBEAT with a PAD
 //! chunk behind it; its answer says that the size fits. A probe that is lost says nothing of congestion or of the path: it "is
-//! discounted (assumed to be a result of choosing too large a PLPMTU)" (6.2.1.2).
+//! discounted (assumed to be a result of choosing too large a PLPMTU)" (RFC 8899, 6.2.1.2).
 //!
 //! The order of sizes: first the largest, which most paths carry, or the size that ICMP named; then always the middle between the
 //! largest that fits and the smallest that does not, until nothing lies between them.
@@ -13,10 +13,10 @@ use crate::config::PathMtuConfig;
 
 /// Steps of the search, bytes: SCTP packets are multiples of four.
 const STEP: u16 = 4;
-/// In the state Error a probe leaves so often: "SHOULD be larger than 15 seconds" (5.1.1).
+/// In the state Error a probe leaves so often: "SHOULD be larger than 15 seconds" (RFC 8899, 5.1.1).
 const ERROR_INTERVAL: Duration = Duration::from_secs(15);
 
-/// The state of the search (5.2), without Disabled: who is not connected has none.
+/// The state of the search (RFC 8899, 5.2), without Disabled: who is not connected has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SearchState {
     /// No search: the user says what the path carries.
@@ -142,7 +142,7 @@ impl Search {
     }
 
     /// Data that filled a packet of BASE_PLPMTU was acknowledged, which says as much as the answer to a probe: "Probing using
-    /// application data" (4.1). Peers that answer no HEARTBEAT with a PAD chunk behind it would leave us at MIN_PLPMTU otherwise.
+    /// application data" (RFC 8899, 4.1). Peers that answer no HEARTBEAT with a PAD chunk behind it would leave us at MIN_PLPMTU otherwise.
     pub(crate) fn base_arrived(&mut self, now: Instant, rules: &PathMtuConfig) {
         if self.state == SearchState::Base {
             self.awaiting = None;
@@ -160,7 +160,7 @@ impl Search {
         if self.awaiting.take().is_some() {
             self.count += 1;
             // "Each time the PROBE_TIMER expires, the PROBE_COUNT is incremented, ... and a new probe of the same size or any other
-            // size (determined by the search algorithm) can be sent" (5.3.1).
+            // size (determined by the search algorithm) can be sent" (RFC 8899, 5.3.1).
             if self.count >= rules.max_probes {
                 self.count = 0;
                 self.give_up_size(now, rules);
@@ -200,8 +200,8 @@ impl Search {
         }
     }
 
-    /// "This could be an indication of a black hole" (4.6.2), or data of the size in use is lost again and again (4.3): BASE_PLPMTU is
-    /// used until it is known better. What was used is looked at again: it may have been an outage.
+    /// "This could be an indication of a black hole" (RFC 8899, 4.6.2), or data of the size in use is lost again and again (RFC 8899, 4.3):
+    /// BASE_PLPMTU is used until it is known better. What was used is looked at again: it may have been an outage.
     pub(crate) fn black_hole(&mut self) {
         let probes = !matches!(self.state, SearchState::Lowered | SearchState::Fixed);
         if probes && self.mtu > self.sizes.base {
@@ -211,8 +211,8 @@ impl Search {
         }
     }
 
-    /// A PTB message that was validated (4.6.2). False when it is ignored. The PLPMTU never becomes smaller than BASE_PLPMTU "solely in
-    /// response to receiving a PTB message" (8), unless the probe of that size has been called too big as well.
+    /// A PTB message that was validated (RFC 8899, 4.6.2). False when it is ignored. The PLPMTU never becomes smaller than BASE_PLPMTU
+    /// "solely in response to receiving a PTB message" (RFC 8899, 8), unless the probe of that size has been called too big as well.
     // rfc8899:3-10 rfc8899:3-11 rfc8899:4.6.2-1 rfc8899:6.2.1.4-2
     pub(crate) fn too_big(&mut self, now: Instant, size: u16, rules: &PathMtuConfig) -> bool {
         // "PL_PTB_SIZE >= PROBED_SIZE: Inconsistent network signal."

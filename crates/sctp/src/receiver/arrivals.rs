@@ -197,8 +197,8 @@ impl Receiver {
     // rfc6525:5.2.2-4 rfc6525:5.2.2-8
     #[inline]
     fn comes_too_early(&self, seq: u64, data: &DataChunk<'_>) -> bool {
-        // Its stream is about to be reset, and the chunk is of the time after that (E2). "MUST be queued locally and held"
-        // has the same effect, for a sender that keeps to A1 has not sent it.
+        // Its stream is about to be reset, and the chunk is of the time after that (RFC 6525, 5.2.2, E2). "MUST be queued locally
+        // and held" has the same effect, for a sender that keeps to A1 of 5.1.2 has not sent it.
         let boundary = self.resets.as_ref().and_then(|resets| resets.boundary.as_ref());
         boundary.is_some_and(|(last, streams)| {
             seq > *last && (streams.is_empty() || streams.contains(&data.stream))

@@ -34,7 +34,7 @@ impl Stream {
     }
 }
 
-/// The same for a stream that may be new.
+/// Whether a message is the next to deliver on a stream that may be new.
 fn is_next(streams: &PerStream<Stream>, stream: u16, ssn: u16, first_seq: u64) -> bool {
     streams.get(stream).map_or(ssn == 0, |stream| stream.is_next(ssn, first_seq))
 }
@@ -252,7 +252,7 @@ impl Inbound {
         }
     }
 
-    /// The same for a message of several chunks.
+    /// Delivers a message of several chunks.
     #[inline(never)]
     fn deliver_other(&mut self, whole: Whole) {
         self.deliver(whole);
@@ -448,7 +448,7 @@ impl Inbound {
         }
     }
 
-    /// The same of a chunk of a space that numbers its fragments one after the other.
+    /// Whether the user can have a chunk as soon as it is here, in a space that numbers its fragments one after the other.
     pub(crate) fn gives_at_once_of_space(&self, space: SpaceId, chunk: &Arrived<'_>) -> bool {
         let is_next = |stream, ssn| match &self.numbered {
             Some(numbered) => numbered.order.is_next(stream, ssn),
@@ -464,7 +464,7 @@ impl Inbound {
         }
     }
 
-    /// The same of a chunk of a message with a number of its own. What has come before costs nothing.
+    /// Whether the user can have a chunk as soon as it is here, of a message with a number of its own. What has come before costs nothing.
     pub(crate) fn gives_piece_at_once(&self, piece: &Piece<'_>) -> bool {
         let fragment = if piece.beginning { 0 } else { piece.fragment };
         let Some(numbered) = &self.numbered else {

@@ -65,7 +65,7 @@ pub(crate) struct Finished {
 pub(crate) enum Added {
     /// It, or its message, was here before.
     Duplicate,
-    /// It waits for other fragments of its message. The space is charged for so many pieces more.
+    /// The chunk waits for other fragments of its message. The space is charged for so many pieces more.
     Waits(SpaceId, usize),
     /// Its message is whole; whether others of its stream must come first is for [`DeliveryOrder`] to say.
     Whole(Finished),
@@ -74,7 +74,7 @@ pub(crate) enum Added {
 /// Fragments of a message.
 #[derive(Debug)]
 struct Assembly {
-    /// That of the first fragment to come is charged for all.
+    /// The space of the first fragment to come, which is charged for all.
     space: SpaceId,
     ppid: u32,
     /// Message identifier, as the wire has it.
@@ -85,7 +85,7 @@ struct Assembly {
     /// Fragments 0 to `next` - 1, in as far as they have not been handed over.
     growing: Growing,
     next: u32,
-    /// Those beyond a missing one.
+    /// Fragments beyond a missing one.
     loose: BTreeMap<u32, Bytes>,
     loose_bytes: usize,
     /// Number of the last one, once it is known.

@@ -11,7 +11,7 @@ pub(crate) enum Arrival {
     BeyondHole,
     /// New, and it closed (part of) a hole.
     FillsHole,
-    /// It had arrived before.
+    /// The chunk had arrived before.
     Duplicate,
 }
 

@@ -13,8 +13,8 @@ pub(super) struct Ready {
     by_stream: Option<Box<ByStream>>,
 }
 
-/// The same with an index: taking a message from anywhere costs the logarithm of how many wait, and nothing that waits on other
-/// streams is looked at.
+/// What the user may take, with an index: taking a message from anywhere costs the logarithm of how many wait, and nothing that waits on
+/// other streams is looked at.
 #[derive(Debug, Default)]
 pub(super) struct ByStream {
     /// By stream, and by place in the order of delivery.

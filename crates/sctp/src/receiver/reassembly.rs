@@ -118,7 +118,7 @@ pub(crate) struct Reassembly {
 /// What became of one of several chunks of a message.
 #[derive(Debug)]
 pub(crate) enum Joined {
-    /// It waits for others.
+    /// The chunk waits for others.
     Waits,
     /// Its message is whole.
     Whole(Whole),

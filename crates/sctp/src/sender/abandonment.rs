@@ -154,7 +154,7 @@ impl Sender {
     // rfc3758:3.5-14
     pub(super) fn review_timer(&mut self, cx: &mut Context, timer: SenderTimer) {
         match timer {
-            // "Any time the T3-rtx timer expires, on any destination, the sender SHOULD try to advance" (A5).
+            // "Any time the T3-rtx timer expires, on any destination, the sender SHOULD try to advance" (RFC 3758, 3.5, A5).
             SenderTimer::T3(_) => {
                 self.review_losses(cx);
                 self.advance_forwards(cx, true);
@@ -281,7 +281,7 @@ impl Sender {
         removed.map(|(message, _)| message).or_else(|| self.deferred.as_mut()?.remove(number))
     }
 
-    /// What has left of it: "the sender MUST treat the data chunk as being finally acked and no longer outstanding" (A2).
+    /// What has left of it: "the sender MUST treat the data chunk as being finally acked and no longer outstanding" (RFC 3758, 3.5, A2).
     // rfc3758:3.5-2
     fn abandon_chunks(&mut self, at: SpaceId, number: u32, ticket: &Ticket, given_up: &mut GivenUp) {
         let Some(space) = self.spaces.get_mut(at) else { return };

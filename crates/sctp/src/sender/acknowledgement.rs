@@ -403,7 +403,7 @@ impl Sender {
             }
             let exit = lane.loss.newest(&space.flight);
             lane.begin_recovery(&cx.config, exit, prior, false);
-            // C5: nothing sent before a retransmission is timed any more.
+            // 6.3.1, C5: nothing sent before a retransmission is timed any more.
             if cx.config.timers.rtt_sampling != RttSampling::ThroughLoss {
                 lane.timed = None;
             }
@@ -423,7 +423,7 @@ impl Sender {
         self.peer_rwnd = u64::from(a_rwnd).saturating_sub(outstanding).min(self.retention_left(cx));
     }
 
-    /// The same for the window of one subflow.
+    /// The peer's window for one subflow is what it announced less what is outstanding there.
     fn update_allowance(&mut self, cx: &Context, at: SpaceId, a_fwnd: u32) {
         let outstanding = self.outstanding(cx, Some(at));
         if let Some(space) = self.spaces.get_mut(at) {

@@ -136,7 +136,7 @@ impl Sender {
         if lane.flight_chunks == 0 || probing || recovering {
             return;
         }
-        // "PTO = 2 * SRTT. If FlightSize is one segment: PTO += TLP.max_ack_delay" (7.2).
+        // "PTO = 2 * SRTT. If FlightSize is one segment: PTO += TLP.max_ack_delay" (RFC 8985, 7.2).
         let mut wait = lane.srtt(cx).map_or(FIRST_PTO, |srtt| srtt * 2);
         // What asks for a SACK at once is not waited for.
         let asks = cx.state == State::ShutdownPending && cx.config.sack.immediate_bit != ImmediateBit::Off;

@@ -20,7 +20,7 @@ impl Sender {
         self.choose_among(cx)
     }
 
-    /// The same for the packet with a COOKIE ECHO: apart, as it is rare.
+    /// The subflow whose data rides with a COOKIE ECHO: a function of its own, as it is rare.
     #[inline(never)]
     pub(crate) fn choose_with_cookie(&mut self, cx: &Context) -> Option<Next> {
         self.choose(cx)

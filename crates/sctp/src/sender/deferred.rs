@@ -1,4 +1,4 @@
-//! Messages that must not get a number yet: their stream is being reset (RFC 6525, A1).
+//! Messages that must not get a number yet: their stream is being reset (RFC 6525, 5.1.2, A1).
 
 use std::collections::{BTreeMap, VecDeque};
 

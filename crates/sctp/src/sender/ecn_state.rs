@@ -47,7 +47,7 @@ impl EcnState {
         self.lanes.get(id.row())
     }
 
-    /// The same, to be changed.
+    /// What is known of a lane's marks, to be changed.
     pub(super) fn of_mut(&mut self, id: LaneId) -> Option<&mut Marked> {
         if self.lanes.len() <= id.row() {
             self.lanes.resize_with(id.row() + 1, Marked::default);

@@ -575,7 +575,7 @@ fn newly(lane: &mut LaneAck, seq: u64, chunk: &SentChunk) {
         lane.left_chunks += 1;
         lane.left_overhead += u32::from(chunk.overhead);
     }
-    // Karn's algorithm (C5): only chunks sent once. A chunk marked lost may have been sent once, and then its
+    // Karn's algorithm (6.3.1, C5): only chunks sent once. A chunk marked lost may have been sent once, and then its
     // sample would include the wait of the peer's SACKs that we missed: leave it out, too.
     if chunk.transmissions == 1 && chunk.state == ChunkState::InFlight {
         lane.newest_once = Some((seq, chunk.sent_at));

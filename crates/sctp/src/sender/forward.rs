@@ -38,7 +38,7 @@ struct Earliest {
 }
 
 impl Earliest {
-    /// There is one of number `mid` in `at`. Spaces are looked at one after the other.
+    /// A message of number `mid` in `at` is not given up. Spaces are looked at one after the other.
     fn note(&mut self, at: SpaceId, mid: Mid) {
         if self.at == at {
             self.mid = earlier(self.mid, mid);
@@ -69,8 +69,9 @@ impl Sender {
         self.special.as_ref().is_some_and(|special| special.owes_forward())
     }
 
-    /// After a SACK for a space (A4), or when something was given up: "If ... the 'Advanced.Peer.Ack.Point' is greater than the
-    /// Cumulative TSN ACK carried in the received SACK, the data sender MUST send the data receiver a FORWARD TSN chunk" (C3).
+    /// After a SACK for a space (RFC 3758, 3.5, A4), or when something was given up: "If ... the 'Advanced.Peer.Ack.Point' is greater than
+    /// the Cumulative TSN ACK carried in the received SACK, the data sender MUST send the data receiver a FORWARD TSN chunk" (RFC 3758,
+    /// 3.5, C3).
     // rfc3758:3.5-7 rfc3758:3.5-16 rfc3758:3.5-17
     pub(super) fn advance_forwards(&mut self, cx: &Context, timeout: bool) {
         if self.special.is_none() {
@@ -136,7 +137,7 @@ impl Sender {
         (first..end).find(waits).unwrap_or(end)
     }
 
-    /// "If a FORWARD TSN is sent, the sender MUST assure that at least one T3-rtx timer is running" (C5).
+    /// "If a FORWARD TSN is sent, the sender MUST assure that at least one T3-rtx timer is running" (RFC 3758, 3.5, C5).
     // rfc3758:3.5-13
     fn keep_t3(&mut self, cx: &Context, at: SpaceId) {
         if !cx.state.sends_data() {
@@ -218,7 +219,7 @@ impl Sender {
     }
 
     /// Writes one for a space; one past the number that it names. "If the total size of the FORWARD TSN does NOT fit in a single
-    /// MTU, then the sender of the FORWARD TSN SHOULD lower the Advanced.Peer.Ack.Point to the last TSN that will fit" (C4).
+    /// MTU, then the sender of the FORWARD TSN SHOULD lower the Advanced.Peer.Ack.Point to the last TSN that will fit" (RFC 3758, 3.5, C4).
     // rfc3758:3.1-3
     fn write_forward(
         &self,
@@ -237,7 +238,8 @@ impl Sender {
             Framing::Sf2007 { .. } => return None,
         };
         let most = room.checked_sub(header)? / entry;
-        // "Each stream SHOULD only be reported once" (C4), with the last message of it; in the order in which they were given up.
+        // "Each stream SHOULD only be reported once" (RFC 3758, 3.5, C4), with the last message of it; in the order in which they were
+        // given up.
         let mut places = BTreeMap::new();
         let mut skipped: Vec<Skip> = Vec::new();
         let first = space.flight.first();

@@ -11,7 +11,7 @@ use crate::config::{Algorithm, Config, EcnBackoff};
 pub(super) struct Marked {
     /// What had been sent when a mark reduced the window last.
     reduced: Option<u64>,
-    /// The same, or when T3-rtx expired: marks up to there are no news.
+    /// What had been sent when a mark reduced the window last, or when T3-rtx expired: marks up to there are no news.
     known: Option<u64>,
     /// The part that is marked (L4S).
     alpha: Alpha,

@@ -186,8 +186,8 @@ impl Sender {
         }
     }
 
-    /// There is no window of the association in the encoding of 2007. Where it has one space, that space's window is all there is,
-    /// and it is looked at as that of the association is.
+    /// With the encoding of 2007 there is no window of the association in the encoding of 2007. Where it has one space, that space's window
+    /// is all there is, and it is looked at as that of the association is.
     pub(crate) fn forget_peer_window(&mut self, cx: &Context) {
         self.peer_rwnd = self.retention_left(cx);
         if let [space] = self.spaces.rows() {

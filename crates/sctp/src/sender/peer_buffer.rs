@@ -66,7 +66,7 @@ impl Sender {
         if self.spaces.len() == 1 { bytes <= self.peer_rwnd } else { self.has_room_beside(at, bytes) }
     }
 
-    /// The same where other subflows have spaces, and room of their own.
+    /// Whether the peer has room for so many bytes, where other subflows have spaces, and room of their own.
     #[inline(never)]
     fn has_room_beside(&self, at: SpaceId, bytes: u64) -> bool {
         if self.spaces.get(at).is_some_and(|space| bytes > space.allowance.window) {

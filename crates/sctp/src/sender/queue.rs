@@ -60,7 +60,7 @@ impl Sender {
         if rare { self.accept_rare(cx, message) } else { self.accept::<true>(cx, message) }
     }
 
-    /// The same where something is wanted that most associations do without.
+    /// Takes a message where something is wanted that most associations do without.
     #[cold]
     #[inline(never)]
     fn accept_rare(&mut self, cx: &mut Context, message: Message) -> Result<MessageId, SendError> {

@@ -49,7 +49,7 @@ impl Rack {
         std::mem::take(&mut self.resent)
     }
 
-    /// What another lane had sent again is this one's: "RACK_sent_after" goes by the time of each (6.2, step 5).
+    /// What another lane had sent again is this one's: "RACK_sent_after" goes by the time of each (RFC 8985, 6.2, step 5).
     pub(crate) fn adopt(&mut self, resent: VecDeque<(Instant, u64)>) {
         self.resent.extend(resent);
         self.resent.make_contiguous().sort_unstable();
@@ -68,7 +68,7 @@ impl Rack {
     }
 
     /// A duplicate was reported: something was sent again for nothing. Once a round trip the reordering window grows: "RACK.
-    /// reo_wnd_mult += 1" (6.2, step 4).
+    /// reo_wnd_mult += 1" (RFC 8985, 6.2, step 4).
     pub(crate) fn duplicate(&mut self, flight: &Flight, seq: u64) {
         if self.probe.is_some_and(|probe| probe.resent == Some(seq)) {
             self.probe = None; // the original had arrived
@@ -84,7 +84,7 @@ impl Rack {
         self.core.recovered();
     }
 
-    /// How much later than its followers a chunk may arrive (6.2, step 4).
+    /// How much later than its followers a chunk may arrive (RFC 8985, 6.2, step 4).
     fn window(&self, c: &Circumstances) -> Duration {
         let hurry = c.in_recovery || c.acked_above >= DUP_THRESHOLD;
         // A quarter of it is a whole number of nanoseconds.
@@ -92,7 +92,7 @@ impl Rack {
         self.core.window(hurry, Some(least), Some(c.srtt.unwrap_or(self.core.rtt())))
     }
 
-    /// What a SACK delivered (6.2, steps 2 and 3). The newest transmission counts.
+    /// What a SACK delivered (RFC 8985, 6.2, steps 2 and 3). The newest transmission counts.
     pub(crate) fn delivered(&mut self, c: &Circumstances, ack: &LaneAck) {
         let once = ack.newest_once.map(|(seq, sent)| (sent, seq));
         let resent =
@@ -102,7 +102,7 @@ impl Rack {
         }
     }
 
-    /// Marks what is lost (6.2, step 5); when to look again.
+    /// Marks what is lost (RFC 8985, 6.2, step 5); when to look again.
     pub(crate) fn detect(
         &mut self,
         flight: &mut Flight,
@@ -142,7 +142,7 @@ impl Rack {
         }
         let deadline = |seq: &u64| core.deadline(flight.get(*seq)?.sent_at, *seq, wait);
         let first = suspects.front().and_then(deadline);
-        // "The timer ... is set to expire ... for the longest" of them (6.2, step 5): one expiry for all.
+        // "The timer ... is set to expire ... for the longest" of them (RFC 8985, 6.2, step 5): one expiry for all.
         let mut look_again = suspects.back().and_then(deadline).max(first);
         while let Some(&(sent, seq)) = self.resent.front() {
             let current =
@@ -179,7 +179,7 @@ impl Rack {
         self.probe = Some(Probe { end: flight.next(), resent });
     }
 
-    /// What an acknowledgement says of the probe (7.4.2). As duplicates are reported, one that says nothing of a duplicate
+    /// What an acknowledgement says of the probe (RFC 8985, 7.4.2). As duplicates are reported, one that says nothing of a duplicate
     /// and acknowledges more than had been sent by then shows that the probe was needed.
     pub(crate) fn probe_answered(&mut self, flight: &Flight) -> ProbeAnswer {
         let Some(probe) = self.probe else { return ProbeAnswer::Open };

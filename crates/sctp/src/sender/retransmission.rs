@@ -116,7 +116,7 @@ impl Sender {
         if let Some(recovery) = &mut lane.recovery {
             recovery.on_sent(size, Some(seq));
         }
-        // C5: a chunk sent before this retransmission is not timed any more.
+        // 6.3.1, C5: a chunk sent before this retransmission is not timed any more.
         let through = cx.config.timers.rtt_sampling == RttSampling::ThroughLoss;
         if lane.timed.is_some_and(|t| t.seq >= seq && (t.seq == seq || !through)) {
             lane.timed = None;

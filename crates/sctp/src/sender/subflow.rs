@@ -15,7 +15,7 @@ use crate::stream::outbound::Outbound;
 pub(super) enum Life {
     /// In use.
     Open,
-    /// It takes no streams any more; what it has in flight is still acknowledged.
+    /// The subflow takes no streams any more; what it has in flight is still acknowledged.
     Closing,
     /// Everything was acknowledged cumulatively; the peer is being told that its FID is free (level 1).
     Deleting,

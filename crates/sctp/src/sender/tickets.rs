@@ -66,9 +66,9 @@ pub(super) struct Ticket {
     pub(super) id: MessageId,
     pub(super) context: u32,
     pub(super) stream: u16,
-    /// Its fate is told.
+    /// Whether the fate of the message is told.
     pub(super) tells: bool,
-    /// It may be sent reliably.
+    /// Whether the message may be sent reliably.
     pub(super) or_reliable: bool,
     pub(super) limit: Limit,
     /// It, or the rest of it, waits in a queue.
@@ -118,7 +118,7 @@ pub(super) struct Special {
     forwards: Vec<Forward>,
     /// Tickets of what the SACK that is being read acknowledges cumulatively.
     pub(super) passed: Vec<u32>,
-    /// It passes something that was given up.
+    /// Whether the SACK that is being read passes something that was given up.
     pub(super) passes_abandoned: bool,
     /// Chunks that were given up in flight.
     watched: Vec<Watched>,
@@ -243,7 +243,7 @@ impl Special {
         self.get(ticket).is_some_and(|ticket| ticket.limit.forbids(now, transmissions))
     }
 
-    /// The same as a property of what leaves again: a chunk that was marked in time may leave at the very end of the lifetime.
+    /// Whether a chunk of a message may leave again: a chunk that was marked in time may leave at the very end of the lifetime.
     pub(super) fn may_leave_again(&self, ticket: u32, now: Instant, transmissions: u16) -> bool {
         self.get(ticket).is_none_or(|ticket| match ticket.limit {
             Limit::Retransmissions(most) => transmissions <= most,

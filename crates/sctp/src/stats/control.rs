@@ -43,7 +43,7 @@ pub struct ControlChunks {
 enum Place {
     /// Few, whatever the peer does.
     Few(usize),
-    /// Those of an idle association.
+    /// Types of an idle association.
     Idle(usize),
     /// What most associations never see.
     Rare(usize),
@@ -98,7 +98,7 @@ struct Rare {
 }
 
 impl ControlCounters {
-    /// These chunks of a packet are control chunks that leave.
+    /// Counts `chunks`, the control chunks of a packet that leaves.
     pub(crate) fn leave(&mut self, mut chunks: &[u8]) {
         while let Ok((raw, rest)) = RawChunk::split(chunks) {
             self.count(raw.kind, true);

@@ -391,7 +391,7 @@ pub struct EndpointStats {
     pub bad_chunks: u64,
     /// ICMP errors handed in.
     pub icmp_received: u64,
-    /// Those that changed nothing: forged, too short, inconsistent, or of a kind that is ignored (RFC 9260, 10).
+    /// ICMP errors that changed nothing: forged, too short, inconsistent, or of a kind that is ignored (RFC 9260, 10).
     pub icmp_ignored: u64,
 }
 

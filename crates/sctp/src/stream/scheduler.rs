@@ -20,15 +20,15 @@ pub(crate) use turn::Left;
 /// first served) or once in all (the others).
 #[derive(Debug)]
 pub(crate) enum Scheduler {
-    /// 3.1: "in the order in which they have been delivered by the application", interleaved or not.
+    /// RFC 8260, 3.1: "in the order in which they have been delivered by the application", interleaved or not.
     Fcfs(VecDeque<u16>),
-    /// 3.2: each waiting stream in turn, one message, or one chunk where they interleave.
+    /// RFC 8260, 3.2: each waiting stream in turn, one message, or one chunk where they interleave.
     RoundRobin(VecDeque<u16>),
-    /// 3.3: in turn, a packet each.
+    /// RFC 8260, 3.3: in turn, a packet each.
     PerPacket(PerPacket),
-    /// 3.4: the smallest value first.
+    /// RFC 8260, 3.4: the smallest value first.
     Priority(Priority),
-    /// 3.5 and 3.6: bytes in equal shares, or in proportion to the values.
+    /// RFC 8260, 3.5 and 3.6: bytes in equal shares, or in proportion to the values.
     Fair(Fair),
 }
 

@@ -39,7 +39,7 @@ pub(crate) struct Client {
 /// Changes of a connection that decide when the next one opens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct News {
-    /// It is established, or has failed.
+    /// Whether the connection is established, or has failed.
     pub(crate) settled: bool,
     /// Its objects are there, or it has failed.
     pub(crate) finished: bool,

@@ -9,7 +9,7 @@ use super::received::{Received, Receiving};
 use crate::engine::Engine;
 use crate::scenario::{Flow, MessageSource, Traffic};
 
-/// What came of one source.
+/// What was delivered of one source of messages.
 #[derive(Debug)]
 pub(crate) struct Deliveries {
     /// Of the messages made since the counting began: from making to taking, nanoseconds, in the order of their arrival.

@@ -57,7 +57,7 @@ impl Envelope {
 pub(super) enum Opened {
     /// More of it must come.
     Waits,
-    /// It is whole; were all of its bytes right?
+    /// The message is whole; were all of its bytes right?
     Whole(Envelope, bool),
     /// This is no message.
     Wrong,

@@ -30,7 +30,7 @@ pub(crate) struct Sending {
 pub(super) struct Told {
     /// Anything.
     pub(super) any: bool,
-    /// There is room for data again, or for the first time.
+    /// Whether there is room for data again, or for the first time.
     pub(super) room: bool,
 }
 

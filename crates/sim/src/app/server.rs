@@ -27,7 +27,7 @@ pub(crate) struct Server {
     asked: u64,
     unordered: bool,
     connected: bool,
-    /// It has just been told that there is a connection.
+    /// Whether the server has just been told that there is a connection.
     fresh: bool,
     blocked: bool,
     /// Whether it closes the connection; else the client does.

@@ -7,7 +7,7 @@ use anabranch_base::Duration;
 pub(crate) enum Notice {
     /// Data can be sent.
     Connected,
-    /// There is something to take.
+    /// There is received data to take.
     Readable,
     /// There is room again after an offer was not taken whole.
     Writable,

@@ -1,4 +1,4 @@
-//! What came of the sources of messages.
+//! Results of the sources of messages: what was delivered, and how late.
 
 use crate::app::{App, Deliveries};
 use crate::scenario::{Flow, MessageSource, Scenario, Traffic};

@@ -218,9 +218,9 @@ impl AnyConfig {
 
 /// Why a value is not taken.
 enum Refusal {
-    /// It is none that the option may have.
+    /// The value is none that the option may have.
     Value(String),
-    /// It does not fit the values that others have.
+    /// The value does not fit those of other options.
     Others(String),
 }
 

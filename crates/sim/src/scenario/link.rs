@@ -46,12 +46,12 @@ pub struct Link {
 /// What a link does with packets that are larger than its MTU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MtuAnswer {
-    /// There are none: the ends know the MTU.
+    /// There are no such packets: the ends know the MTU.
     #[default]
     Known,
-    /// It drops those that must not be fragmented and says so (ICMP); others it fragments.
+    /// The link drops packets that must not be fragmented and says so (ICMP); others it fragments.
     Icmp,
-    /// It drops those that must not be fragmented and says nothing; others it fragments.
+    /// The link drops packets that must not be fragmented and says nothing; others it fragments.
     Silent,
 }
 

@@ -274,7 +274,7 @@ fn set_in(table: &mut Table, keys: &[&str], node: &Node, place: &Place) -> Resul
     }
 }
 
-/// The same in a list of tables: the next step is the name of one of them, or its place from 1 when it has none.
+/// Sets a value in a list of tables: the next step is the name of one of them, or its place from 1 when it has none.
 fn set_in_list(
     elements: &mut [Node],
     list_key: &str,

@@ -125,7 +125,7 @@ fn freebsd_6_0() -> Config {
         growth: AckedGrowth::PerAck,
         growth_needs_full_window: false,
         ssthresh_base: SsthreshBase::Cwnd,
-        // "adds about three seconds": no slower start on top (section 5.1).
+        // "adds about three seconds": no slower start on top (study 003, section 5.1).
         one_segment_after_handshake_loss: false,
         scoreboard_starts_recovery: false,
         nextseg_rule3: false,
@@ -139,7 +139,7 @@ fn freebsd_6_0() -> Config {
         rto_min: Duration::from_millis(3),
         rto_slop: Duration::from_millis(200),
         rto_max: Duration::from_secs(64),
-        // The timeout taken from the handshake is the quirk of section 7.1.1.
+        // The timeout taken from the handshake is the quirk of study 003, section 7.1.1.
         rtt_from_handshake: false,
         retransmissions: 12,
         syn_retransmissions: 3,
@@ -152,7 +152,7 @@ fn linux_2_4() -> Config {
     Config {
         // 1400 bytes of data and 12 of the timestamp option.
         mss: 1412,
-        // A SYN has 60 bytes (76 in a capture, section 5.3.2): the scale is offered, and 0.
+        // A SYN has 60 bytes (76 in a capture: study 000, section 5.3.2): the scale is offered, and 0.
         window_scaling: true,
         receive_buffer: 63 << 10,
         quick_acks: 16,

@@ -22,7 +22,7 @@ pub(crate) struct AckInfo<'a> {
     pub(crate) duplicate: Option<(u64, u64)>,
     /// Age of the timestamp that it echoes, when it acknowledges something new.
     pub(crate) echo_age: Option<Duration>,
-    /// The same of any acknowledgement.
+    /// Age of the timestamp that it echoes, whatever it acknowledges.
     pub(crate) echo_any: Option<Duration>,
 }
 

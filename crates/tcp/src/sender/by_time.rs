@@ -57,7 +57,7 @@ impl Sender {
         self.record_window(cx);
     }
 
-    /// Section 6.3: which segments a timeout holds for lost.
+    /// RFC 8985, section 6.3: which segments a timeout holds for lost.
     pub(super) fn lose_at_timeout(&mut self, now: Instant) {
         match &self.rack {
             Some(rack) if self.recovery == LossRecovery::Rack => {

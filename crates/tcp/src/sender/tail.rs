@@ -42,7 +42,7 @@ impl Sender {
         }
     }
 
-    /// Section 7.2: TLP_calc_PTO, for a timeout that is `left` away. Answers whether a probe may be sent at all.
+    /// RFC 8985, section 7.2: TLP_calc_PTO, for a timeout that is `left` away. Answers whether a probe may be sent at all.
     fn schedule_probe(&mut self, now: Instant, left: Duration) -> bool {
         // "The connection supports SACK", it is "not in loss recovery", and "has no SACKed sequences in the scoreboard".
         let may = self.config.tlp
@@ -80,7 +80,7 @@ impl Sender {
         }
     }
 
-    /// Section 7.3: TLP_send_probe.
+    /// RFC 8985, section 7.3: TLP_send_probe.
     pub(super) fn on_probe_timer(&mut self, cx: &mut Context<'_>) {
         self.timer = None;
         // One probe at a time, and a round-trip sample since the last: else probes would hide that the path got longer.
@@ -115,7 +115,7 @@ impl Sender {
         }
     }
 
-    /// Section 7.4.2: TLP_process_ack: whether the probe repaired a loss that the window must answer for. Answers whether
+    /// RFC 8985, section 7.4.2: TLP_process_ack: whether the probe repaired a loss that the window must answer for. Answers whether
     /// the acknowledgement reports the probe itself as a duplicate.
     pub(super) fn on_probe_ack(
         &mut self,

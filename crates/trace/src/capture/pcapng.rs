@@ -8,7 +8,7 @@ use super::order::Order;
 
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE_DESCRIPTION: u32 = 1;
-/// Obsolete: "must not be used in new files" (Appendix A), but old ones have it.
+/// Obsolete: "must not be used in new files" (draft-ietf-opsawg-pcapng, Appendix A), but old ones have it.
 const PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 const ENHANCED_PACKET: u32 = 6;
@@ -30,7 +30,7 @@ impl Clock {
     const DEFAULT: Self = Self { per_second: 1_000_000, offset: 0 };
 
     /// "If the most significant bit is equal to zero, the remaining bits indicate the resolution as a negative power
-    /// of 10", else of 2 (section 4.2). Beyond what a u128 can hold, a tick is too short to matter.
+    /// of 10", else of 2 (draft-ietf-opsawg-pcapng, section 4.2). Beyond what a u128 can hold, a tick is too short to matter.
     fn resolution(value: u8) -> u128 {
         let (base, power) = if value & 0x80 == 0 { (10_u128, value) } else { (2, value & 0x7f) };
         base.checked_pow(u32::from(power)).unwrap_or(u128::MAX)
@@ -174,7 +174,8 @@ impl<'a> Reader<'a> {
     }
 
     /// "The Simple Packet Block does not contain the Interface ID field. It MUST be assumed that all the blocks have
-    /// been captured on the interface previously specified in the first Interface Description Block" (section 4.4).
+    /// been captured on the interface previously specified in the first Interface Description Block" (draft-ietf-opsawg-pcapng, section
+    /// 4.4).
     fn simple(&mut self, body: &'a [u8]) -> Option<()> {
         let original = self.order.u32(body, 0)?;
         let interface = self.capture.interfaces.get(self.first)?;

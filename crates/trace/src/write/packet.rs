@@ -20,9 +20,9 @@ pub struct Interface {
 /// Which way a packet goes at an interface that sees both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// It comes in.
+    /// The packet comes in.
     In,
-    /// It goes out.
+    /// The packet goes out.
     Out,
 }
 

@@ -4,11 +4,11 @@ use super::event::Timing;
 use super::reno::Reno;
 use anabranch_base::{Duration, Instant};
 
-/// C of the RFC, section 5: 0.4.
+/// C (RFC 9438, section 5): 0.4.
 const C: f64 = 0.4;
-/// Multiplicative decrease factor, section 4.6.
+/// Multiplicative decrease factor (RFC 9438, section 4.6).
 const BETA: f64 = 0.7;
-/// Section 4.3: alpha_cubic = 3 * (1 - beta) / (1 + beta).
+/// RFC 9438, section 4.3: alpha_cubic = 3 * (1 - beta) / (1 + beta).
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 
 /// Windows that differ by less are the same: which packet a queue drops is chance.
@@ -23,7 +23,7 @@ pub(super) struct Cubic {
     epoch: Option<Epoch>,
     /// Since when the user has sent less than the window lets him.
     limited: Option<Instant>,
-    /// After a timeout W_max is the window at the start of congestion avoidance (section 4.8).
+    /// After a timeout W_max is the window at the start of congestion avoidance (RFC 9438, section 4.8).
     forget: bool,
     /// Fast convergence only where another flow may be the reason.
     gentle: bool,
@@ -50,39 +50,40 @@ impl Cubic {
     }
 
     /// With a coupling (docs/couplings.md) it grows as a flow with C / Phi^2 and alpha / Phi: at the same losses it gets 1 / sqrt(Phi) of
-    /// the rate on the curve (proportional to the fourth root of C, section 5.1) and in the region of Reno (to the root of alpha) alike.
+    /// the rate on the curve (proportional to the fourth root of C: RFC 9438, section 5.1) and in the region of Reno (to the root of alpha)
+    /// alike.
     pub(super) fn avoid(&mut self, base: &mut Reno, timing: &Timing, bytes: u64, phi: f64) {
         let cwnd = base.cwnd / base.mss;
         if let (Some(since), Some(epoch)) = (self.limited.take(), &mut self.epoch) {
-            // Section 5.8: time in which the user did not fill the window is not time that the curve has had.
+            // RFC 9438, section 5.8: time in which the user did not fill the window is not time that the curve has had.
             epoch.start += timing.now.saturating_since(since);
         }
         let epoch = self.epoch.get_or_insert_with(|| {
             let maximum = if self.forget || self.maximum < cwnd { cwnd } else { self.maximum };
-            // Equation 2: K = cbrt((W_max - cwnd_epoch) / C).
+            // RFC 9438, equation 2: K = cbrt((W_max - cwnd_epoch) / C).
             let c = C / (phi * phi);
             Epoch { start: timing.now, c, k: ((maximum - cwnd) / c).cbrt(), maximum, estimate: cwnd }
         });
         let segments = bytes as f64 / base.mss;
-        // Section 4.3: once W_est has reached cwnd_prior, alpha is that of Reno, 1.
+        // RFC 9438, section 4.3: once W_est has reached cwnd_prior, alpha is that of Reno, 1.
         let alpha = if epoch.estimate < self.prior { ALPHA } else { 1.0 };
         epoch.estimate += alpha / phi * segments / cwnd;
         let t = (timing.now - epoch.start).as_secs_f64();
         let rtt = timing.srtt.map_or(0.0, Duration::as_secs_f64);
-        // Equation 1: W_cubic(t) = C * (t - K)^3 + W_max.
+        // RFC 9438, equation 1: W_cubic(t) = C * (t - K)^3 + W_max.
         let curve = |t: f64| epoch.c * (t - epoch.k).powi(3) + epoch.maximum;
         let next = if curve(t) < epoch.estimate {
             // Reno-friendly region: "cwnd SHOULD be set to W_est".
             epoch.estimate.max(cwnd)
         } else {
-            // Section 4.2: the target a round trip from now, between cwnd and 1.5 cwnd.
+            // RFC 9438, section 4.2: the target a round trip from now, between cwnd and 1.5 cwnd.
             let target = curve(t + rtt).clamp(cwnd, 1.5 * cwnd);
             cwnd + (target - cwnd) / cwnd * segments
         };
         base.cwnd = next * base.mss;
     }
 
-    /// What a loss leaves of `bytes` (sections 4.6 and 4.7): `BETA` of it, or another part.
+    /// What a loss leaves of `bytes` (RFC 9438, sections 4.6 and 4.7): `BETA` of it, or another part.
     pub(super) fn reduced(&mut self, base: &Reno, bytes: f64, part: Option<f64>) -> f64 {
         let part = part.unwrap_or(BETA);
         let cwnd = base.cwnd / base.mss;
@@ -102,7 +103,7 @@ impl Cubic {
         bytes * part
     }
 
-    /// Section 4.8: after a timeout "K = 0 and W_max = cwnd_epoch" in the first congestion avoidance stage.
+    /// RFC 9438, section 4.8: after a timeout "K = 0 and W_max = cwnd_epoch" in the first congestion avoidance stage.
     pub(super) fn on_timeout(&mut self) {
         self.epoch = None;
         self.forget = true;

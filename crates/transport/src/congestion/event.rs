@@ -66,7 +66,8 @@ pub enum Congestion {
     FastRetransmit(Base),
     /// The peer saw a mark of a router: "as if a packet had been dropped" (RFC 3168, 6.1.2).
     Ecn(Base),
-    /// The same where a mark reduces less than a loss: so many millionths of the window stay (RFC 8511; RFC 9331, 4.3).
+    /// The peer saw a mark of a router, where a mark reduces less than a loss: so many millionths of the window stay (RFC 8511; RFC 9331,
+    /// 4.3).
     EcnKeep(u32),
     /// The retransmission timer expired; `None` where ssthresh must stay as it is.
     Timeout(Option<Base>),

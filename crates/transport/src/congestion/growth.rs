@@ -48,7 +48,7 @@ pub enum FccClock {
 /// What becomes of a Phi that is no whole number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FccRounding {
-    /// It stays.
+    /// Phi stays as it is.
     #[default]
     Exact,
     /// The next smaller whole number, at least 1.

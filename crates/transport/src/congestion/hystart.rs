@@ -4,7 +4,7 @@ use super::event::Timing;
 use super::reno::Reno;
 use anabranch_base::Duration;
 
-/// Section 4.3, recommended values.
+/// RFC 9406, section 4.3, recommended values.
 const MIN_RTT_THRESH: Duration = Duration::from_millis(4);
 const MAX_RTT_THRESH: Duration = Duration::from_millis(16);
 const MIN_RTT_DIVISOR: u64 = 8;

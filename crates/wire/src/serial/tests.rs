@@ -102,7 +102,7 @@ fn every_law_holds_for_all_numbers_of_8_bits() {
             assert_eq!(x.add(b).sub(b), x);
             let signed = x.signed_distance_from(y);
             assert_eq!((signed > 0, signed < 0 && signed != i8::MIN), (x.is_after(y), x.is_before(y)));
-            // "a sequence number plus at most 2^(SERIAL_BITS - 1) - 1" is later (3.1).
+            // "a sequence number plus at most 2^(SERIAL_BITS - 1) - 1" is later (RFC 1982, 3.1).
             assert_eq!(x.add(b).is_after(x), (1..128).contains(&b));
             for c in 0..=u8::MAX {
                 // Where two numbers stand on the circle makes no difference.

@@ -52,7 +52,7 @@ impl Answered {
 /// The answers of one association.
 #[derive(Debug, Default)]
 pub(super) struct Answers {
-    /// Those that must leave.
+    /// The answers that must leave.
     due: VecDeque<Answered>,
     /// The last two given: those to a chunk that may come again.
     last: [Option<Answered>; 2],

@@ -23,7 +23,7 @@ use requests::{Outstanding, Request};
 
 pub(super) use requests::Reconfig;
 
-/// The combinations that a chunk may hold (3.1), and those of the extension SF: a request alone, or with an answer.
+/// The combinations that a chunk may hold (RFC 6525, 3.1), and those of the extension SF: a request alone, or with an answer.
 fn is_allowed(kinds: &[u16], is_subflow: impl Fn(u16) -> bool) -> bool {
     use kind::{
         ADD_INCOMING_STREAMS as ADD_IN, ADD_OUTGOING_STREAMS as ADD_OUT, ASSOCIATION_RESET,
@@ -151,7 +151,7 @@ impl Association {
                     .emit_as(codes.delete, &mut bytes);
             }
             Request::ResetOutgoing { streams, answers } => {
-                // "In other cases, it holds the next expected Re-configuration Request Sequence Number minus 1" (4.1).
+                // "In other cases, it holds the next expected Re-configuration Request Sequence Number minus 1" (RFC 6525, 4.1).
                 let response = answers.unwrap_or(reconfig.last_number());
                 let value = outgoing_reset::value(number, response, last_tsn, streams);
                 tlv(&mut bytes, kind::OUTGOING_RESET, &value);
@@ -179,7 +179,7 @@ impl Association {
     }
 
     /// A request was not answered in time: it is sent again, and "increment the appropriate error counts (for both the
-    /// association and the destination)" (5.1.1), but not after "In progress" (H2).
+    /// association and the destination)" (RFC 6525, 5.1.1), but not after "In progress" (RFC 6525, 5.2.7, H2).
     // rfc6525:5.1.1-8 rfc6525:5.1.1-9 rfc6525:5.2.7-3
     pub(super) fn on_reconfig_timer(&mut self) {
         let Some(outstanding) = self.reconfig.as_mut().and_then(|r| r.outstanding.as_mut()) else { return };
@@ -229,7 +229,7 @@ impl Association {
             }
         }
         // "If the received RE-CONFIG chunk contains at least one request parameter, a selective acknowledgment (SACK)
-        // chunk SHOULD be sent back" (5.2.1). Not to a peer that may be gone already, as with the answer itself.
+        // chunk SHOULD be sent back" (RFC 6525, 5.2.1). Not to a peer that may be gone already, as with the answer itself.
         if asked && self.cx.state != State::ShutdownAckSent {
             self.receiver.demand_sack();
         }
@@ -237,7 +237,7 @@ impl Association {
     }
 
     /// "If a sender transmits an unsupported combination, the receiver SHOULD send an ERROR chunk with a Protocol Violation
-    /// cause" (3.1). A parameter that is not known at all is reported if its type asks for it.
+    /// cause" (RFC 6525, 3.1). A parameter that is not known at all is reported if its type asks for it.
     // rfc6525:3.1-1
     fn refuse_combination(&mut self, raws: &[RawParam<'_>]) {
         let codes = self.cx.config.subflows.codes;
@@ -286,7 +286,7 @@ impl Association {
     }
 
     /// "If ... this is the last received RE-CONFIG chunk (i.e., a retransmission), the same RE-CONFIG chunk MUST to be sent
-    /// back in response, as it was earlier" (5.2.1), unless there is better news.
+    /// back in response, as it was earlier" (RFC 6525, 5.2.1), unless there is better news.
     // rfc6525:5.2.1-4
     fn on_repeated_request(&mut self, before: Answered, raw: RawParam<'_>) {
         if before.result == result::IN_PROGRESS {
@@ -314,10 +314,10 @@ impl Association {
         }
     }
 
-    /// The peer has answered our request, or its own request says that it did (E1, H1).
+    /// The peer has answered our request, or its own request says that it did (RFC 6525, 5.2.2, E1, and 5.2.7, H1).
     // rfc6525:5.2.7-1 rfc6525:5.2.7-2
     fn on_response(&mut self, response: &ReconfigResponse) {
-        // "the timer for the Re-configuration Request Sequence Number is started again" (H2).
+        // "the timer for the Re-configuration Request Sequence Number is started again" (RFC 6525, 5.2.7, H2).
         let (now, rto, most) = (self.cx.now, self.cx.path_rto(PathId::FIRST), self.cx.config.timers.rto_max);
         let Some(reconfig) = &mut self.reconfig else { return };
         let answered = |outstanding: &mut Outstanding| outstanding.number == response.request;
@@ -327,7 +327,7 @@ impl Association {
                 return;
             };
             // It answers for good by itself; asking again is for the case that this is lost, and "MUST use exponential backoff"
-            // (5.1.1).
+            // (RFC 6525, 5.1.1).
             let wait = (outstanding.waited * 2).min(most).max(rto);
             outstanding.waited = wait;
             outstanding.in_progress = true;

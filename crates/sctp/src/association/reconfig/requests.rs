@@ -36,7 +36,7 @@ pub(super) struct Outstanding {
     pub(super) number: u32,
     /// As it was sent first: it is sent again as it was.
     pub(super) bytes: Vec<u8>,
-    /// It must leave (again).
+    /// Whether the request must leave (again).
     pub(super) due: bool,
     /// When it is sent again.
     pub(super) timer: Option<Instant>,
@@ -49,8 +49,8 @@ pub(super) struct Outstanding {
 /// A request of the peer that cannot be performed yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pending {
-    /// Its streams are reset when everything up to a TSN has come ("deferred reset processing", E2): the receiver knows which.
-    /// The peer may have been asked for that.
+    /// Outgoing SSN Reset Request: the streams are reset when everything up to a TSN has come ("deferred reset processing", RFC 6525,
+    /// 5.2.2, E2): the receiver knows which. The peer may have been asked for that.
     Outgoing { number: u32, asked_for: bool },
     /// The association is reset when nothing of ours is under way.
     Association { number: u32 },

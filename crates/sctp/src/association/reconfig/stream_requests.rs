@@ -1,7 +1,7 @@
 //! What the requests of RFC 6525 do: streams that are reset or added, and the whole numbering that is reset.
 //!
 //! A stream is reset between messages: those given before leave with their old numbers, and those given later wait until
-//! the peer has answered (A1). So neither side ever sees two messages with one number.
+//! the peer has answered (RFC 6525, 5.1.2, A1). So neither side ever sees two messages with one number.
 
 use anabranch_base::{Duration, Instant};
 use anabranch_wire::Tsn;
@@ -14,7 +14,7 @@ use crate::encoding::Encoding;
 use crate::error::ReconfigError;
 use crate::event::{CloseReason, Direction, Event, Reconfigured};
 
-/// "Only one SSN/TSN Reset Request SHOULD be sent within 30 seconds" (5.1.4).
+/// "Only one SSN/TSN Reset Request SHOULD be sent within 30 seconds" (RFC 6525, 5.1.4).
 const ASSOCIATION_RESET_PAUSE: Duration = Duration::from_secs(30);
 /// Bytes before the stream numbers of the longest request, RE-CONFIG header and common header included.
 const BEFORE_STREAMS: usize = 12 + 4 + OutgoingReset::HEADER;
@@ -24,7 +24,7 @@ impl Association {
     pub(super) fn is_ready(&self, request: &Request) -> bool {
         match request {
             Request::ResetOutgoing { streams, .. } => self.sender.have_left(streams),
-            // C2: "The sender has either no outstanding TSNs or considers all outstanding TSNs abandoned."
+            // RFC 6525, 5.1.4, C2: "The sender has either no outstanding TSNs or considers all outstanding TSNs abandoned."
             Request::ResetAssociation => self.sender.is_quiet(),
             _ => true,
         }
@@ -78,7 +78,7 @@ impl Association {
     pub(super) fn perform_stream_request(&mut self, number: u32, request: &Param<'_>) {
         let result = match request {
             Param::OutgoingReset(reset) => {
-                // E1: it may be the answer to a request of ours.
+                // RFC 6525, 5.2.2, E1: it may be the answer to a request of ours.
                 let asked_for = self.answered_by_request(reset.response);
                 self.reset_incoming(number, reset, asked_for)
             }
@@ -132,7 +132,7 @@ impl Association {
         result::PERFORMED
     }
 
-    /// E3: "If no stream numbers are listed in the parameter, then all incoming streams MUST be reset to 0".
+    /// RFC 6525, 5.2.2, E3: "If no stream numbers are listed in the parameter, then all incoming streams MUST be reset to 0".
     // rfc6525:5.2.2-6
     fn peer_has_reset(&mut self, streams: Vec<u16>, asked_for: bool) {
         self.receiver.reset_streams(&mut self.cx, &streams);
@@ -163,7 +163,7 @@ impl Association {
         }
         let (fresh, have_left) = (self.sender.is_fresh(&streams), self.sender.have_left(&streams));
         let Some(reconfig) = &mut self.reconfig else { return Some(result::DENIED) };
-        // "If the Outgoing SSN Reset Request Parameter that was just sent completely overlaps ... 'Nothing to do'" (5.2.3).
+        // "If the Outgoing SSN Reset Request Parameter that was just sent completely overlaps ... 'Nothing to do'" (RFC 6525, 5.2.3).
         let overlaps = reconfig.outstanding.as_ref().is_some_and(|outstanding| match &outstanding.request {
             Request::ResetOutgoing { streams: ours, .. } => {
                 ours.is_empty() || (!streams.is_empty() && streams.iter().all(|s| ours.contains(s)))
@@ -206,7 +206,7 @@ impl Association {
         reconfig.last_association_reset = Some(self.cx.now);
         reconfig.pending = Some(Pending::Association { number });
         if !quiet {
-            // What is under way is delivered first: G3 would give it up.
+            // What is under way is delivered first: G3 of RFC 6525, 5.2.4, would give it up.
             return Some(result::IN_PROGRESS);
         }
         self.reset_for_peer(number);
@@ -218,7 +218,7 @@ impl Association {
         !self.sender.has_several_spaces() && self.encoding != Encoding::Sf2007
     }
 
-    /// G1 to G7.
+    /// An SSN/TSN reset that the peer has asked for: RFC 6525, 5.2.4, G1 to G7.
     // rfc6525:5.1.7-3 rfc6525:5.1.7-5 rfc6525:5.1.7-6 rfc6525:5.2.4-5 rfc6525:5.2.4-6
     fn reset_for_peer(&mut self, number: u32) {
         let Some(cumulative) = self.receiver.cumulative() else { return };
@@ -257,7 +257,7 @@ impl Association {
         if count == 0 {
             return result::NOTHING;
         }
-        // "SHOULD deny the request if the number of streams exceeds a limit" (5.2.5).
+        // "SHOULD deny the request if the number of streams exceeds a limit" (RFC 6525, 5.2.5).
         let Some(total) = self
             .receiver
             .streams()
@@ -275,7 +275,7 @@ impl Association {
     }
 
     /// Add Incoming Streams Request: we shall have more. "either send a response parameter denying the request or send a
-    /// corresponding Add Outgoing Streams Request Parameter" (5.2.6).
+    /// corresponding Add Outgoing Streams Request Parameter" (RFC 6525, 5.2.6).
     // rfc6525:5.2.6-1 rfc6525:5.2.6-2
     fn add_outgoing(&mut self, count: u16) -> u32 {
         if count == 0 {
@@ -306,7 +306,7 @@ impl Association {
         u32::from(self.sender.streams()) + added.sum::<u32>()
     }
 
-    /// The peer has answered a request of ours for good (H3 to H6).
+    /// The peer has answered a request of ours for good (RFC 6525, 5.2.7, H3 to H6).
     // rfc6525:5.1.5-1 rfc6525:5.2.7-4 rfc6525:5.2.7-7
     pub(super) fn stream_request_ended(&mut self, request: &Request, response: &ReconfigResponse) {
         let outcome = Reconfigured::from_result(response.result);
@@ -353,9 +353,8 @@ impl Association {
         }
     }
 
-    /// H5: "new data MUST be sent from the Receiver's Next TSN, beginning with SSN 0 for all outgoing streams. All incoming
-    /// streams MUST be reset to 0 as the next expected SSN. The peer will send DATA chunks starting with the Sender's Next
-    /// TSN."
+    /// RFC 6525, 5.2.7, H5: "new data MUST be sent from the Receiver's Next TSN, beginning with SSN 0 for all outgoing streams. All
+    /// incoming streams MUST be reset to 0 as the next expected SSN. The peer will send DATA chunks starting with the Sender's Next TSN."
     // rfc6525:5.2.7-5 rfc6525:5.2.7-6
     fn reset_as_answered(&mut self, ours: Tsn, theirs: Tsn) {
         self.reset_received(theirs);

@@ -8,9 +8,9 @@ const N: usize = 50;
 const P_V: f64 = 0.7;
 /// Skewness below which a bottleneck is seen (c_s).
 const C_S: f64 = 0.1;
-/// The same where one was seen before (c_h).
+/// Skewness below which a bottleneck that was seen before is still seen (c_h).
 const C_H: f64 = 0.3;
-/// Loss above which one is seen (p_l); section 2.2 names no value, 5 % is the one of the authors' study.
+/// Loss above which one is seen (p_l); RFC 8382, section 2.2, names no value, 5 % is the one of the authors' study.
 pub(super) const P_L: f64 = 0.05;
 
 /// What one base interval T brought.
@@ -121,7 +121,7 @@ impl Statistics {
         let packets: f64 = self.past.iter().map(|t| t.packets + t.lost).sum();
         let lost: f64 = self.past.iter().map(|t| t.lost).sum();
         self.estimates.loss = if packets > 0.0 { lost / packets } else { 0.0 };
-        // Section 3.3.1, step 1.
+        // RFC 8382, section 3.3.1, step 1.
         let Estimates { skew, loss, .. } = self.estimates;
         self.bottleneck = total > 0.0 && (skew < C_S || (skew < C_H && self.bottleneck) || loss > P_L);
     }

@@ -7,9 +7,9 @@ use crate::ids::PathId;
 /// What a coupling sees of a lane.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LaneView {
-    /// It carries an open subflow.
+    /// Whether the lane carries an open subflow.
     pub(crate) open: bool,
-    /// It has something to send or in flight.
+    /// Whether the lane has something to send or in flight.
     pub(crate) active: bool,
     /// The path it uses.
     pub(crate) path: PathId,

@@ -41,9 +41,9 @@ pub(crate) struct SentChunk {
     pub(crate) lost_by_timeout: bool,
     /// Bytes of header and padding that count in flight.
     pub(crate) overhead: u8,
-    /// It asks for a SACK at once also when it is sent again.
+    /// Whether the chunk asks for a SACK at once also when it is sent again.
     pub(crate) immediate: bool,
-    /// It is sent again as a probe of the tail.
+    /// Whether the chunk is sent again as a probe of the tail.
     pub(crate) probe: bool,
 }
 

@@ -24,7 +24,7 @@ pub(crate) struct LaneAck {
     pub(crate) reneged_overhead: u32,
     /// Chunks acknowledged for the first time, by whatever means.
     pub(crate) acked_chunks: u32,
-    /// Whether a chunk was passed by the cumulative TSN (T3 restarts, rule R3).
+    /// Whether a chunk was passed by the cumulative TSN (T3 restarts, 6.3.2, R3).
     pub(crate) earliest_acked: bool,
     /// Highest sequence number of the lane newly acknowledged (HTNA).
     pub(crate) highest_newly_acked: Option<u64>,

@@ -178,7 +178,7 @@ fn work_per_sack_is_constant_at_any_window() {
     );
 }
 
-/// The same with many losses: every fiftieth chunk of the window is missing.
+/// The work for a SACK is constant with many losses, too: every fiftieth chunk of the window is missing.
 #[test]
 fn work_per_sack_is_constant_with_many_losses() {
     let mut per_packet = Vec::new();

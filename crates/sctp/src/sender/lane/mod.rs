@@ -331,7 +331,7 @@ impl Lane {
         self.open_burst_after_sack();
     }
 
-    /// The same in answer to a SACK: what it has taken out of the flight may count.
+    /// What Max.Burst allows begins anew with a SACK: what that has taken out of the flight may count.
     pub(super) fn open_burst_after_sack(&mut self) {
         self.burst.packets = 0;
         self.burst.blocked = false;

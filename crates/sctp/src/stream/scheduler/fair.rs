@@ -1,4 +1,4 @@
-//! Fair shares of the capacity: equal ones (RFC 8260, 3.5) or in proportion to weights (3.6), by start-time fair queueing.
+//! Fair shares of the capacity: equal ones (RFC 8260, 3.5) or in proportion to weights (RFC 8260, 3.6), by start-time fair queueing.
 //!
 //! Every stream has a tag, the bytes it has sent over its weight; the smallest is next. A stream that comes back after a pause
 //! begins where the others are: it gets nothing for the time in which it had nothing to say.

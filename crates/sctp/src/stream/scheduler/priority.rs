@@ -1,5 +1,5 @@
 //! Strict priorities (RFC 8260, 3.4): "Streams having a higher priority will be scheduled first"; those of one priority take
-//! turns. The smaller value is the higher priority, as in section 4.3.3.
+//! turns. The smaller value is the higher priority, as in RFC 8260, 4.3.3.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -8,7 +8,7 @@ pub(crate) struct Left {
     pub(crate) stream: u16,
     /// User data, bytes.
     pub(crate) bytes: usize,
-    /// It was the last of its message.
+    /// Whether the chunk was the last of its message.
     pub(crate) ending: bool,
     /// Its stream has more to say, be it of this message or of another.
     pub(crate) more: bool,

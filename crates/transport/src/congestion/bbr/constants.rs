@@ -1,8 +1,8 @@
-//! Constants of the draft (2.4 to 2.13), and what stands for "no bound".
+//! Constants of BBR (draft-ietf-ccwg-bbr-05, 2.4 to 2.13), and what stands for "no bound".
 
 use anabranch_base::Duration;
 
-/// "The static discount factor of 1%" of the pacing rate (2.4).
+/// "The static discount factor of 1%" of the pacing rate (draft-ietf-ccwg-bbr-05, 2.4).
 pub(super) const MARGIN: f64 = 0.99;
 /// `StartupPacingGain`, 4 ln 2.
 pub(super) const STARTUP_GAIN: f64 = 2.77;
@@ -11,7 +11,7 @@ pub(super) const DRAIN_GAIN: f64 = 0.5;
 /// `DefaultCwndGain`, and that of `ProbeBW_UP`.
 pub(super) const CWND_GAIN: f64 = 2.0;
 pub(super) const CWND_GAIN_UP: f64 = 2.25;
-/// That of a lane whose share is nothing: as much as `ProbeBW_UP` needs to send a quarter more.
+/// The cwnd gain of a lane whose share is nothing: as much as `ProbeBW_UP` needs to send a quarter more.
 pub(super) const COUPLED_GAIN: f64 = 1.25;
 /// `ProbeRTTCwndGain`.
 pub(super) const PROBE_RTT_GAIN: f64 = 0.5;
@@ -33,5 +33,5 @@ pub(super) const STARTUP_LOSSES: u32 = 6;
 pub(super) const EXTRA_ACKED_ROUNDS: u64 = 10;
 /// No bound.
 pub(super) const NONE: u64 = u64::MAX;
-/// Largest quantum: 64 KB (5.6.3).
+/// Largest quantum: 64 KB (draft-ietf-ccwg-bbr-05, 5.6.3).
 pub(super) const MOST_QUANTUM: u64 = 64 * 1024;

@@ -58,7 +58,7 @@ impl State {
         matches!(self, Self::Startup | Self::Refill | Self::Up)
     }
 
-    /// Pacing gain (table of 5.6.1).
+    /// Pacing gain (draft-ietf-ccwg-bbr-05, table of 5.6.1).
     fn pacing_gain(self) -> f64 {
         match self {
             Self::Startup => STARTUP_GAIN,
@@ -89,7 +89,7 @@ enum AckPhase {
     ProbeStopping,
 }
 
-/// What is restored when a loss episode proves spurious (5.5.11).
+/// What is restored when a loss episode proves spurious (draft-ietf-ccwg-bbr-05, 5.5.11).
 #[derive(Clone, Copy, Debug)]
 struct Undo {
     state: State,
@@ -192,14 +192,14 @@ impl Bbr {
         (self.pacing_rate >= 1.0).then_some(self.pacing_rate as u64)
     }
 
-    /// `send_quantum`, bytes (5.6.3).
+    /// `send_quantum`, bytes (draft-ietf-ccwg-bbr-05, 5.6.3).
     pub(super) fn quantum(&self) -> u64 {
         ((self.pacing_rate * 0.001) as u64).min(MOST_QUANTUM).max(2 * self.unit)
     }
 
     /// A packet left; bytes in flight before it, and with it. `dry`: nothing else waits to be sent.
     pub(super) fn on_sent(&mut self, now: Instant, before: u64, in_flight: u64, dry: bool) {
-        // "BBRHandleRestartFromIdle" (5.4.1).
+        // "BBRHandleRestartFromIdle" (draft-ietf-ccwg-bbr-05, 5.4.1).
         if before == 0 && self.delivery.is_app_limited() {
             self.idle_restart = true;
             self.model.restart_aggregation(now);
@@ -218,7 +218,7 @@ impl Bbr {
         }
     }
 
-    /// A part of the flight was declared lost (5.5.10.2).
+    /// A part of the flight was declared lost (draft-ietf-ccwg-bbr-05, 5.5.10.2).
     pub(super) fn on_lost(&mut self, now: Instant, sent_at: Instant, bytes: u64) {
         let lost = self.delivery.lost_at(sent_at, bytes);
         self.model.note_loss_bytes(bytes);

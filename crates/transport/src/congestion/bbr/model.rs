@@ -1,4 +1,4 @@
-//! The model of the path: rate, round trip, aggregation, and the bounds that losses teach (5.5).
+//! The model of the path: rate, round trip, aggregation, and the bounds that losses teach (draft-ietf-ccwg-bbr-05, 5.5).
 
 use anabranch_base::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use crate::delivery::{Lost, Sample};
 
 #[derive(Clone, Debug)]
 pub(super) struct Model {
-    /// Round trips counted by packets (5.5.1).
+    /// Round trips counted by packets (draft-ietf-ccwg-bbr-05, 5.5.1).
     pub(super) round_count: u64,
     pub(super) round_start: bool,
     pub(super) next_round_delivered: u64,
@@ -86,7 +86,7 @@ impl Model {
         self.noise.sent_for(self.bw)
     }
 
-    /// The same for the rate of the long term.
+    /// The rate at which packets leave so that the rate of the long term, `max_bw`, arrives.
     pub(super) fn send_max_bw(&self) -> f64 {
         self.noise.sent_for(self.max_bw())
     }
@@ -266,7 +266,7 @@ impl Model {
         }
     }
 
-    /// After an idle time aggregation is measured anew (5.4.1).
+    /// After an idle time aggregation is measured anew (draft-ietf-ccwg-bbr-05, 5.4.1).
     pub(super) fn restart_aggregation(&mut self, now: Instant) {
         self.extra_since = Some(now);
     }

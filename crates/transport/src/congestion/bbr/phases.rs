@@ -1,4 +1,4 @@
-//! The machine of states: Startup, Drain, the four phases of ProbeBW, ProbeRTT (5.3).
+//! The machine of states: Startup, Drain, the four phases of ProbeBW, ProbeRTT (draft-ietf-ccwg-bbr-05, 5.3).
 
 use anabranch_base::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use crate::delivery::Sample;
 
 /// Rounds of Drain after which its estimate is given up.
 const DRAIN_ROUNDS: u64 = 3;
-/// Rounds between two probes, where Reno would need so few (5.3.3.5).
+/// Rounds between two probes, where Reno would need so few (draft-ietf-ccwg-bbr-05, 5.3.3.5).
 const RENO_ROUNDS: u64 = 63;
 
 impl Bbr {
@@ -45,7 +45,7 @@ impl Bbr {
         }
     }
 
-    /// "BBRCheckStartupHighLoss" (5.3.1.3).
+    /// "BBRCheckStartupHighLoss" (draft-ietf-ccwg-bbr-05, 5.3.1.3).
     fn check_startup_loss(&mut self, sample: &Sample) {
         if self.full_bw_reached || !self.model.loss_round_start {
             return;

@@ -270,7 +270,7 @@ fn whatever_the_network_says() {
     }
 }
 
-/// A loss that was none leaves no trace (5.5.11).
+/// A loss that was none leaves no trace (draft-ietf-ccwg-bbr-05, 5.5.11).
 #[test]
 fn spurious_losses_are_taken_back() {
     let mut net = Net::new(Path::new(20.0, 50.0, 1.0, 0.0), 1);

@@ -133,7 +133,7 @@ fn cubic_lets_others_in_when_it_loses_below_its_maximum() {
     let mut c = law(Algorithm::Cubic, 100_000, 1000);
     c.on_congestion(LOSS);
     c.on_congestion(LOSS);
-    // Section 4.7: 70 is below 100, so W_max is 70 * (1 + 0.7) / 2 = 59.5.
+    // RFC 9438, section 4.7: 70 is below 100, so W_max is 70 * (1 + 0.7) / 2 = 59.5.
     let Law::Cubic(cubic) = &c.law else { unreachable!() };
     assert_eq!(format!("{cubic:?}").split(',').next(), Some("Cubic { maximum: 59.5"));
 }
