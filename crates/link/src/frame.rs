@@ -132,12 +132,6 @@ impl DscpSet {
         self.0 |= 1 << (dscp.get() & 63);
     }
 
-    /// What both hold.
-    #[must_use]
-    pub const fn intersection(self, other: Self) -> Self {
-        Self(self.0 & other.0)
-    }
-
     /// Whether it holds nothing.
     #[must_use]
     pub const fn is_empty(self) -> bool {

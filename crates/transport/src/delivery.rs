@@ -219,11 +219,6 @@ impl Delivery {
             app_limited: departure.app_limited,
         })
     }
-
-    /// What was counted lost had arrived.
-    pub fn not_lost(&mut self, bytes: u64) {
-        self.lost = self.lost.saturating_sub(bytes);
-    }
 }
 
 #[cfg(test)]

@@ -442,29 +442,100 @@ pub(crate) fn get(
     let Some(known) = OPTIONS.iter().find(|known| *known == word) else { return Err(unknown(name)) };
     fields::check(known, asked)?;
     let config = &socket.config;
+    let value = if let Some(value) = configured(&socket.config, known) {
+        value
+    } else {
+        match *known {
+            "SO_ERROR" => {
+                let error = socket.error.take();
+                error.map_or(Value::Number(0), |error| Value::Word(error.to_owned()))
+            }
+            "SO_LINGER" => record(vec![
+                ("onoff", i64::from(socket.linger.is_some())),
+                ("linger", socket.linger.unwrap_or(0)),
+                ("l_onoff", i64::from(socket.linger.is_some())),
+                ("l_linger", socket.linger.unwrap_or(0)),
+            ]),
+            "SCTP_EVENT" => {
+                let kind = asked.number_of("se_type").unwrap_or(0);
+                record(vec![("se_type", kind), ("se_on", i64::from(socket.subscribed.contains(&kind)))])
+            }
+            "SCTP_EVENTS" => {
+                let on = |kind: &str| constant(kind).is_some_and(|kind| socket.subscribed.contains(&kind));
+                let mut all: Vec<(&str, i64)> =
+                    EVENT_FIELDS.iter().map(|(field, kind)| (*field, i64::from(on(kind)))).collect();
+                all.push(("sctp_data_io_event", i64::from(socket.data_io)));
+                record(all)
+            }
+            "SCTP_ASSOCINFO" => record(vec![
+                ("sasoc_asocmaxrxt", i64::from(config.limits.association_max_retrans)),
+                ("sasoc_number_peer_destinations", i64::from(socket.link().is_some())),
+                ("sasoc_peer_rwnd", socket.view(network).map_or(0, |a| a.peer_window() as i64)),
+                ("sasoc_local_rwnd", i64::from(config.limits.receive_window)),
+                ("sasoc_cookie_life", ms(config.timers.valid_cookie_life)),
+            ]),
+            "SCTP_PEER_ADDR_PARAMS" => path_parameters(socket, network),
+            "SCTP_MAXSEG" => {
+                let most = match config.limits.max_fragment as i64 {
+                    // Until an association is up there is no path that could set a limit.
+                    0 if socket.link().is_none() => 0,
+                    0 => fragmentation_point(socket, network),
+                    most => most,
+                };
+                record(vec![("assoc_value", most)])
+            }
+            "SCTP_GET_ASSOC_NUMBER" => Value::Number(ids(socket).len() as i64),
+            "SCTP_GET_ASSOC_ID_LIST" => {
+                let ids = ids(socket);
+                if len.number().is_some_and(|len| len < 4 + 4 * ids.len() as i64) {
+                    return Ok(Answer::Fails("EINVAL"));
+                }
+                Value::Record(vec![
+                    Field::keyed("gaids_number_of_ids", Value::Number(ids.len() as i64)),
+                    Field::keyed("gaids_assoc_id", Value::List(ids.into_iter().map(Value::Number).collect())),
+                ])
+            }
+            "SCTP_PR_STREAM_STATUS" | "SCTP_PR_ASSOC_STATUS" => {
+                match abandoned(socket, network, known, asked) {
+                    Some(status) => status,
+                    None => return Ok(Answer::Fails("EINVAL")),
+                }
+            }
+            "SCTP_REMOTE_UDP_ENCAPS_PORT" if socket.link().is_some() => {
+                let remote = socket.link().and_then(|link| network.view(link.port)?.view(link.id)?.remote());
+                record(vec![("sue_port", i64::from(remote.map_or(0, |at| at.port())))])
+            }
+            "SCTP_STATUS" | "SCTP_GET_PEER_ADDR_INFO" => match status(socket, network) {
+                Some((status, _)) if *known == "SCTP_STATUS" => status,
+                Some((_, path)) => path,
+                None => return Ok(Answer::Fails("EINVAL")),
+            },
+            _ => match socket.kept.get(known) {
+                Some(kept) => kept.clone(),
+                None if asked.fields().is_empty() => Value::Number(0),
+                // Everything is 0 until somebody sets it.
+                None => record(
+                    asked.fields().iter().filter_map(|field| Some((field.key.as_deref()?, 0))).collect(),
+                ),
+            },
+        }
+    };
+    // A number may be asked for in the record that names an association, and the other way round.
+    let value = match (asked, value.number_of("assoc_value")) {
+        (Value::Record(_), _) | (_, None) => value,
+        (_, Some(number)) => Value::Number(number),
+    };
+    let value = match (asked, &value) {
+        (Value::Record(_), Value::Number(number)) => record(vec![("assoc_value", *number)]),
+        _ => value,
+    };
+    Ok(Answer::Returns(0, vec![(3, value)]))
+}
+
+/// What a configuration says of an option, if the option is a part of one.
+fn configured(config: &Config, known: &str) -> Option<Value> {
     let flag = |on: bool| record(vec![("assoc_value", i64::from(on))]);
-    let value = match *known {
-        "SO_ERROR" => {
-            let error = socket.error.take();
-            error.map_or(Value::Number(0), |error| Value::Word(error.to_owned()))
-        }
-        "SO_LINGER" => record(vec![
-            ("onoff", i64::from(socket.linger.is_some())),
-            ("linger", socket.linger.unwrap_or(0)),
-            ("l_onoff", i64::from(socket.linger.is_some())),
-            ("l_linger", socket.linger.unwrap_or(0)),
-        ]),
-        "SCTP_EVENT" => {
-            let kind = asked.number_of("se_type").unwrap_or(0);
-            record(vec![("se_type", kind), ("se_on", i64::from(socket.subscribed.contains(&kind)))])
-        }
-        "SCTP_EVENTS" => {
-            let on = |kind: &str| constant(kind).is_some_and(|kind| socket.subscribed.contains(&kind));
-            let mut all: Vec<(&str, i64)> =
-                EVENT_FIELDS.iter().map(|(field, kind)| (*field, i64::from(on(kind)))).collect();
-            all.push(("sctp_data_io_event", i64::from(socket.data_io)));
-            record(all)
-        }
+    Some(match known {
         "SO_RCVBUF" => Value::Number(i64::from(config.limits.receive_window)),
         "SO_SNDBUF" => Value::Number(config.limits.send_buffer as i64),
         "SCTP_RTOINFO" => record(vec![
@@ -472,40 +543,12 @@ pub(crate) fn get(
             ("srto_max", ms(config.timers.rto_max)),
             ("srto_min", ms(config.timers.rto_min)),
         ]),
-        "SCTP_ASSOCINFO" => record(vec![
-            ("sasoc_asocmaxrxt", i64::from(config.limits.association_max_retrans)),
-            ("sasoc_number_peer_destinations", i64::from(socket.link().is_some())),
-            ("sasoc_peer_rwnd", socket.view(network).map_or(0, |a| a.peer_window() as i64)),
-            ("sasoc_local_rwnd", i64::from(config.limits.receive_window)),
-            ("sasoc_cookie_life", ms(config.timers.valid_cookie_life)),
-        ]),
         "SCTP_INITMSG" => record(vec![
             ("sinit_num_ostreams", i64::from(config.streams.outbound)),
             ("sinit_max_instreams", i64::from(config.streams.inbound)),
             ("sinit_max_attempts", i64::from(config.limits.max_init_retransmits)),
             ("sinit_max_init_timeo", ms(config.timers.longest_init_rto())),
         ]),
-        "SCTP_PEER_ADDR_PARAMS" => path_parameters(socket, network),
-        "SCTP_MAXSEG" => {
-            let most = match config.limits.max_fragment as i64 {
-                // Until an association is up there is no path that could set a limit.
-                0 if socket.link().is_none() => 0,
-                0 => fragmentation_point(socket, network),
-                most => most,
-            };
-            record(vec![("assoc_value", most)])
-        }
-        "SCTP_GET_ASSOC_NUMBER" => Value::Number(ids(socket).len() as i64),
-        "SCTP_GET_ASSOC_ID_LIST" => {
-            let ids = ids(socket);
-            if len.number().is_some_and(|len| len < 4 + 4 * ids.len() as i64) {
-                return Ok(Answer::Fails("EINVAL"));
-            }
-            Value::Record(vec![
-                Field::keyed("gaids_number_of_ids", Value::Number(ids.len() as i64)),
-                Field::keyed("gaids_assoc_id", Value::List(ids.into_iter().map(Value::Number).collect())),
-            ])
-        }
         "SCTP_DELAYED_SACK" => {
             record(vec![("sack_delay", ms(config.sack.delay)), ("sack_freq", i64::from(config.sack.every))])
         }
@@ -522,10 +565,6 @@ pub(crate) fn get(
         "SCTP_INTERLEAVING_SUPPORTED" => flag(config.extensions.interleaving),
         "SCTP_RECONFIG_SUPPORTED" => flag(config.extensions.reconfiguration),
         "SCTP_PR_SUPPORTED" => flag(config.extensions.partial_reliability),
-        "SCTP_PR_STREAM_STATUS" | "SCTP_PR_ASSOC_STATUS" => match abandoned(socket, network, known, asked) {
-            Some(status) => status,
-            None => return Ok(Answer::Fails("EINVAL")),
-        },
         "SCTP_ENABLE_STREAM_RESET" => {
             let extensions = &config.extensions;
             let bits = i64::from(extensions.peer_resets_streams)
@@ -537,34 +576,8 @@ pub(crate) fn get(
             let code_point = config.extensions.adaptation_indication.unwrap_or(0);
             record(vec![("ssb_adaptation_ind", i64::from(code_point))])
         }
-        "SCTP_REMOTE_UDP_ENCAPS_PORT" if socket.link().is_some() => {
-            let remote = socket.link().and_then(|link| network.view(link.port)?.view(link.id)?.remote());
-            record(vec![("sue_port", i64::from(remote.map_or(0, |at| at.port())))])
-        }
-        "SCTP_STATUS" | "SCTP_GET_PEER_ADDR_INFO" => match status(socket, network) {
-            Some((status, _)) if *known == "SCTP_STATUS" => status,
-            Some((_, path)) => path,
-            None => return Ok(Answer::Fails("EINVAL")),
-        },
-        _ => match socket.kept.get(known) {
-            Some(kept) => kept.clone(),
-            None if asked.fields().is_empty() => Value::Number(0),
-            // Everything is 0 until somebody sets it.
-            None => {
-                record(asked.fields().iter().filter_map(|field| Some((field.key.as_deref()?, 0))).collect())
-            }
-        },
-    };
-    // A number may be asked for in the record that names an association, and the other way round.
-    let value = match (asked, value.number_of("assoc_value")) {
-        (Value::Record(_), _) | (_, None) => value,
-        (_, Some(number)) => Value::Number(number),
-    };
-    let value = match (asked, &value) {
-        (Value::Record(_), Value::Number(number)) => record(vec![("assoc_value", *number)]),
-        _ => value,
-    };
-    Ok(Answer::Returns(0, vec![(3, value)]))
+        _ => return None,
+    })
 }
 
 /// SCTP_PR_STREAM_STATUS and SCTP_PR_ASSOC_STATUS (RFC 7496, 4.3 and 4.4); the stream and the policy are those of the record that is

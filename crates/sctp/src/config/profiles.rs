@@ -169,28 +169,7 @@ impl Config {
                 // RFC 9260 only keeps its numbers reserved.
                 ecn: EcnMode::Off,
             },
-            emulation: EmulationConfig {
-                init_size: 0,
-                cookie_size: 0,
-                timer_tick: Duration::ZERO,
-                timer_wheel: false,
-                data_with_cookie: true,
-                lists_all_extensions: false,
-                sack_filled_hole: true,
-                window_unit: WindowUnit::Pmdcs,
-                flight_counts_headers: true,
-                flight_counts_padding: true,
-                fills_past_cwnd: false,
-                probes_at_once: false,
-                rwnd_counts_headers: false,
-                backoff_keeps_ssthresh: false,
-                hold_after_fast_retransmit: false,
-                pba_needs_full_window: false,
-                pba_counts_twice: false,
-                early_fast_retransmit: None,
-                timeout_waits_for_ack: true,
-                quirks: Quirks::default(),
-            },
+            emulation: no_emulation(),
         }
     }
 
@@ -279,5 +258,31 @@ impl Config {
             c.sack.delay = Duration::ZERO;
             c.emulation.data_with_cookie = false;
         })
+    }
+}
+
+/// Nothing but what the RFC says.
+fn no_emulation() -> EmulationConfig {
+    EmulationConfig {
+        init_size: 0,
+        cookie_size: 0,
+        timer_tick: Duration::ZERO,
+        timer_wheel: false,
+        data_with_cookie: true,
+        lists_all_extensions: false,
+        sack_filled_hole: true,
+        window_unit: WindowUnit::Pmdcs,
+        flight_counts_headers: true,
+        flight_counts_padding: true,
+        fills_past_cwnd: false,
+        probes_at_once: false,
+        rwnd_counts_headers: false,
+        backoff_keeps_ssthresh: false,
+        hold_after_fast_retransmit: false,
+        pba_needs_full_window: false,
+        pba_counts_twice: false,
+        early_fast_retransmit: None,
+        timeout_waits_for_ack: true,
+        quirks: Quirks::default(),
     }
 }

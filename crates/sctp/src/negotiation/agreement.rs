@@ -33,8 +33,6 @@ pub(crate) struct Agreed {
     pub(crate) peer_credit: u32,
     /// Bytes that the peer keeps free for each of our subflows.
     pub(crate) peer_floor: u32,
-    /// The peer puts timestamps into SF-SACKs.
-    pub(crate) peer_times: bool,
     /// The peer puts ECN counters into SF-SACKs.
     pub(crate) peer_counts: bool,
     /// FIDs that we have open from the start, besides 0.
@@ -72,7 +70,6 @@ pub(crate) fn agree(
         inbound: inbound.max(1),
         peer_credit: peer.head.credit,
         peer_floor: peer.head.floor,
-        peer_times: peer.head.flags.timestamps,
         peer_counts: peer.head.flags.ecn_counters,
         our_opens: granted(&ours.opens, outbound),
         peer_opens: granted(&peer.opens, inbound),
@@ -122,7 +119,7 @@ pub(crate) fn head(outbound: u8, max_inbound: u8, credit: u32, floor: u32, count
 impl Agreed {
     /// For the State Cookie, which "must contain everything negotiated".
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
-        let flags = u8::from(self.peer_times) | u8::from(self.peer_counts) << 1;
+        let flags = u8::from(self.peer_counts);
         out.extend_from_slice(&[self.outbound, self.inbound, flags]);
         out.extend_from_slice(&self.peer_credit.to_be_bytes());
         out.extend_from_slice(&self.peer_floor.to_be_bytes());
@@ -144,8 +141,7 @@ impl Agreed {
             inbound,
             peer_credit: u32::from_be_bytes([c0, c1, c2, c3]),
             peer_floor: u32::from_be_bytes([f0, f1, f2, f3]),
-            peer_times: flags & 1 != 0,
-            peer_counts: flags & 2 != 0,
+            peer_counts: flags & 1 != 0,
             our_opens,
             peer_opens,
         };
@@ -219,7 +215,7 @@ mod tests {
     proptest! {
         #[test]
         fn through_the_cookie(
-            numbers: (u8, u8, u32, u32, bool, bool),
+            numbers: (u8, u8, u32, u32, bool),
             ours in prop::collection::vec(1_u8.., 0..50),
             peers in prop::collection::vec(1_u8.., 0..50),
         ) {
@@ -228,8 +224,7 @@ mod tests {
                 inbound: numbers.1,
                 peer_credit: numbers.2,
                 peer_floor: numbers.3,
-                peer_times: numbers.4,
-                peer_counts: numbers.5,
+                peer_counts: numbers.4,
                 our_opens: ours,
                 peer_opens: peers,
             };

@@ -1,12 +1,12 @@
 //! New data on its way into a packet. What the chunks of a packet need is looked up once for all of them; only what concerns
 //! other subflows, or a closed window, is looked at chunk by chunk.
 
-use anabranch_base::{TraceEvent, TraceRecord};
+use anabranch_base::{Instant, TraceEvent, TraceRecord};
 use anabranch_wire::PacketBuilder;
 
 use super::Sender;
-use super::flight::{ChunkState, SentChunk};
-use super::lane::TimedChunk;
+use super::flight::{ChunkState, Flight, SentChunk};
+use super::lane::{Lane, TimedChunk};
 use super::next::{First, Next};
 use super::peer_buffer::CHUNK;
 use super::ssn;
@@ -248,15 +248,7 @@ impl Sender {
             }
             let kept = subflow.reserved.next();
             let seq = kept.unwrap_or(space.flight.next());
-            // "The sender is in the SHUTDOWN-PENDING state" is a reason to set the I bit (6.1).
-            let immediate = pending
-                && match cx.config.sack.immediate_bit {
-                    ImmediateBit::Shutdown => true,
-                    // A kernel sends what it may before the user can close.
-                    ImmediateBit::ShutdownKept => cx.now > self.shutdown_at,
-                    ImmediateBit::Last => subflow.out.is_empty(),
-                    ImmediateBit::Off => false,
-                };
+            let immediate = pending && wants_sack_at_once(cx, subflow.out.is_empty(), self.shutdown_at);
             framing.emit(&fragment, space.tsn_of(seq), immediate, packet.buffer());
             let len = fragment.payload.len() as u64;
             let (stream, ending) = (fragment.stream, fragment.ending);
@@ -278,25 +270,7 @@ impl Sender {
                 probe: false,
                 immediate: immediate && cx.config.sack.immediate_bit == ImmediateBit::ShutdownKept,
             };
-            lane.on_sent(cx.now, chunk.size(), chunk.overhead);
-            if let Some(recovery) = &mut lane.recovery {
-                recovery.on_sent(chunk.size(), None);
-            }
-            lane.unacked += 1;
-            match kept {
-                None => space.flight.push(chunk),
-                Some(seq) => space.flight.fill(seq, chunk),
-            }
-            if lane.loss.sent(seq) {
-                lane.earliest = seq;
-            }
-            if lane.timed.is_none() {
-                lane.timed = Some(TimedChunk { seq, sent_at: cx.now });
-            }
-            // "if the T3-rtx timer of that address is not currently running, the sender MUST start that timer" (6.1).
-            if established && lane.t3.is_none() {
-                lane.arm_t3(cx);
-            }
+            into_flight(cx, lane, &mut space.flight, kept, chunk, established);
             space.allowance.take(len + header_charge);
             // Bookkeeping counts as it comes: a flight of small messages is mostly that, and the next SACK would be too late.
             left = left.saturating_sub(len + CHUNK);
@@ -320,16 +294,7 @@ impl Sender {
             if let Some(special) = &mut self.special {
                 special.have_left(next.space, &space.flight, last + 1 - u64::from(run.chunks)..last + 1);
             }
-            let chunks = u64::from(run.chunks);
-            subflow.counters.payload_bytes_sent += bytes;
-            subflow.counters.payload_bytes_unique += bytes;
-            subflow.counters.chunks_unique += chunks;
-            let on_wire = (packet.len() - before) as u64;
-            subflow.counters.chunk_bytes_sent += on_wire;
-            subflow.counters.chunk_bytes_unique += on_wire;
-            cx.stats.chunks_sent += chunks;
-            cx.stats.payload_bytes_sent += bytes;
-            cx.stats.payload_bytes_unique += bytes;
+            count_run(cx, subflow, u64::from(run.chunks), bytes, (packet.len() - before) as u64);
             if let Some(path) = cx.paths.get_mut(next.path) {
                 path.mark_used();
             }
@@ -383,5 +348,63 @@ impl Cut {
         // The numbers that are kept for the rest of a message were counted for chunks of full size.
         let (cut, anywhere) = (subflow.cut_at(most), subflow.reserved.is_empty());
         Self { header, most: cut, anywhere, too_long_for: (cut > packet).then_some(header + packet) }
+    }
+}
+
+/// Whether a chunk that leaves in SHUTDOWN-PENDING asks for its SACK at once: that state is a reason to set the I bit (RFC 9260, 6.1).
+fn wants_sack_at_once(cx: &Context, last: bool, shutdown_at: Instant) -> bool {
+    match cx.config.sack.immediate_bit {
+        ImmediateBit::Shutdown => true,
+        // A kernel sends what it may before the user can close.
+        ImmediateBit::ShutdownKept => cx.now > shutdown_at,
+        ImmediateBit::Last => last,
+        ImmediateBit::Off => false,
+    }
+}
+
+/// New chunks have left, with so many bytes of user data, and so many on the wire.
+#[inline]
+fn count_run(cx: &mut Context, subflow: &mut Subflow, chunks: u64, bytes: u64, on_wire: u64) {
+    let counters = &mut subflow.counters;
+    counters.payload_bytes_sent += bytes;
+    counters.payload_bytes_unique += bytes;
+    counters.chunks_unique += chunks;
+    counters.chunk_bytes_sent += on_wire;
+    counters.chunk_bytes_unique += on_wire;
+    cx.stats.chunks_sent += chunks;
+    cx.stats.payload_bytes_sent += bytes;
+    cx.stats.payload_bytes_unique += bytes;
+}
+
+/// A new chunk joins what is in flight, under a number that was kept for it or the next one; `established`: T3-rtx runs for it.
+#[allow(clippy::inline_always, reason = "once for each chunk, in one place")]
+#[inline(always)]
+fn into_flight(
+    cx: &Context,
+    lane: &mut Lane,
+    flight: &mut Flight,
+    kept: Option<u64>,
+    chunk: SentChunk,
+    established: bool,
+) {
+    let seq = kept.unwrap_or(flight.next());
+    lane.on_sent(cx.now, chunk.size(), chunk.overhead);
+    if let Some(recovery) = &mut lane.recovery {
+        recovery.on_sent(chunk.size(), None);
+    }
+    lane.unacked += 1;
+    match kept {
+        None => flight.push(chunk),
+        Some(seq) => flight.fill(seq, chunk),
+    }
+    if lane.loss.sent(seq) {
+        lane.earliest = seq;
+    }
+    if lane.timed.is_none() {
+        lane.timed = Some(TimedChunk { seq, sent_at: cx.now });
+    }
+    // "if the T3-rtx timer of that address is not currently running, the sender MUST start that timer" (RFC 9260, 6.1).
+    if established && lane.t3.is_none() {
+        lane.arm_t3(cx);
     }
 }
