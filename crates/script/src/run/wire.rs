@@ -88,7 +88,11 @@ impl Wire {
             (None, Some(chunk)) if name_of(chunk) == "COOKIE_ECHO" => self.identity.newest_tag(),
             (None, Some(chunk)) if reflects(chunk) => self.identity.peer_tag(),
             (None, None) if region.first() == Some(&1) => 0,
-            _ => self.identity.tag(),
+            _ => match self.identity.tag() {
+                // Out of the blue no tag is right, and with 0 it would be discarded for that (RFC 9260, 8.5.1 A).
+                0 => self.last_tag.max(1),
+                tag => tag,
+            },
         };
         let header = CommonHeader { source_port: ports.0, destination_port: ports.1, verification_tag: tag };
         let mut bytes = Vec::new();

@@ -294,6 +294,16 @@ impl Parser<'_> {
             let line = self.line();
             match self.next() {
                 Some(Token::Word(word)) if word == "bad_crc32c" => packet.bad_checksum = true,
+                // An older form of the dialect.
+                Some(Token::Word(word)) if word == "crc32c" => {
+                    self.expect('=')?;
+                    let value = self.value()?;
+                    if value.to_string() != "bad" {
+                        let message = format!("crc32c is `bad`, found {value}");
+                        return Err(ScriptError::new(line, message));
+                    }
+                    packet.bad_checksum = true;
+                }
                 Some(Token::Word(word)) if word == "zero_crc32c" => packet.zero_checksum = true,
                 Some(Token::Word(word)) if word == "tag" => {
                     self.expect('=')?;
@@ -305,7 +315,9 @@ impl Parser<'_> {
                 }
                 other => {
                     let found = other.map_or("the end of the script".to_owned(), |token| token.to_string());
-                    let message = format!("sctp(...) takes tag=N, bad_crc32c and zero_crc32c, found {found}");
+                    let message = format!(
+                        "sctp(...) takes tag=N, bad_crc32c (or crc32c=bad) and zero_crc32c, found {found}"
+                    );
                     return Err(ScriptError::new(line, message));
                 }
             }
