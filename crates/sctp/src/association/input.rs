@@ -133,9 +133,9 @@ impl Association {
             },
         };
         let Some(path) = self.cx.paths.get_mut(id) else { return PathId::FIRST };
-        path.local = Some(meta.destination);
+        path.heard_at(meta.destination);
         let at = if path.is_confirmed() { id } else { PathId::FIRST };
-        if path.remote.port() != meta.source.port() {
+        if path.remote().port() != meta.source.port() {
             self.note_port(id, meta.source);
         }
         at
@@ -146,14 +146,14 @@ impl Association {
     #[cold]
     fn note_port(&mut self, id: PathId, source: std::net::SocketAddr) {
         let config = &self.cx.config;
-        if let Some(path) = self.cx.paths.get_mut(id).filter(|path| path.remote.ip() == source.ip()) {
+        if let Some(path) = self.cx.paths.get_mut(id).filter(|path| path.has_address(source.ip())) {
             path.move_port(config, source.port());
         }
     }
 
     #[inline(never)]
     fn path_of(&self, address: std::net::IpAddr) -> Option<PathId> {
-        self.cx.paths.iter().find(|(_, path)| path.remote.ip() == address).map(|(id, _)| id)
+        self.cx.paths.iter().find(|(_, path)| path.has_address(address)).map(|(id, _)| id)
     }
 
     /// DATA of RFC 9260.

@@ -57,8 +57,8 @@ impl Association {
         }
         let path = self.cx.paths.get(route.path)?;
         Some(Transmit {
-            destination: path.remote,
-            source: path.local,
+            destination: path.remote(),
+            source: path.local(),
             dscp: route.dscp,
             ecn: route.ecn,
             dont_fragment: route.dont_fragment,
@@ -343,7 +343,7 @@ impl Association {
     fn write_init(&mut self, out: &mut Vec<u8>) {
         let config = &self.cx.config;
         let types = match self.cx.paths.first() {
-            Some(path) if path.remote.is_ipv6() => SupportedAddressTypes::IPV6,
+            Some(path) if path.remote().is_ipv6() => SupportedAddressTypes::IPV6,
             _ => SupportedAddressTypes::IPV4,
         };
         let ours = OurInit {

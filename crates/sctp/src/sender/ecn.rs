@@ -84,7 +84,7 @@ impl Sender {
         if first >= ENOUGH && unchanged == 0 && ce == 0 {
             // Somebody on the way clears the field, or changes it.
             if let Some(path) = cx.paths.get_mut(lane.path) {
-                path.refuses_ect = true;
+                path.refuse_ect();
             }
             return;
         }
@@ -145,7 +145,7 @@ impl Sender {
             space.flight.first().max(space.flight.highest_gap_acked().map_or(0, |seq| seq + 1));
         if lane.space == SpaceId::FIRST && acknowledged <= from {
             if let Some(path) = cx.paths.get_mut(lane.path) {
-                path.refuses_ect = true;
+                path.refuse_ect();
             }
         }
     }

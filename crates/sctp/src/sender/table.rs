@@ -9,7 +9,6 @@ use super::subflow::{Life, Subflow};
 use crate::config::{Config, Coupling, SubflowSpec};
 use crate::context::Context;
 use crate::ids::{Id, LaneId, PathId, SubflowId};
-use anabranch_transport::rtt::RttEstimator;
 
 impl Sender {
     /// Makes the subflows that the configuration asks for, or the one of RFC 9260.
@@ -65,9 +64,9 @@ impl Sender {
     fn place_lane(&mut self, cx: &mut Context, subflow: SubflowId, path: PathId) -> LaneId {
         if subflow == SubflowId::FIRST {
             // It measures the path.
-            let rtt = RttEstimator::new(&cx.config.rtt_rules());
+            let config = &cx.config;
             if let Some(path) = cx.paths.get_mut(path) {
-                path.rtt = rtt;
+                path.measure_anew(config);
             }
         }
         let lane = Lane::new(cx, self.encoding, subflow, path, 0);

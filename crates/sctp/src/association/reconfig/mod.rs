@@ -190,7 +190,7 @@ impl Association {
         }
         // "MUST use exponential backoff, doubling the value at every expiration".
         if let Some(path) = self.cx.paths.first_mut() {
-            path.rtt.back_off();
+            path.back_off();
         }
         self.count_error(PathId::FIRST);
     }

@@ -142,7 +142,7 @@ impl Lane {
     ) -> Self {
         let config = &*cx.config;
         let on = cx.paths.get(path);
-        let ipv6 = on.is_some_and(|path| path.remote.is_ipv6());
+        let ipv6 = on.is_some_and(|path| path.remote().is_ipv6());
         let unit = on.map_or(config.window_unit(), |path| path.window_unit(config));
         let pmdcs = on.map_or(config.pmdcs(), Path::pmdcs);
         let controller = config.controller(unit, ipv6, peer_rwnd);
@@ -214,7 +214,7 @@ impl Lane {
     #[inline]
     pub(super) fn rtt<'a>(&'a self, paths: &'a Table<PathId, Path>) -> Option<&'a RttEstimator> {
         match &self.own_rtt {
-            None => paths.get(self.path).map(|path| &path.rtt),
+            None => paths.get(self.path).map(Path::rtt),
             Some(own) => Some(own),
         }
     }
@@ -225,7 +225,7 @@ impl Lane {
         paths: &'a mut Table<PathId, Path>,
     ) -> Option<&'a mut RttEstimator> {
         match &mut self.own_rtt {
-            None => paths.get_mut(self.path).map(|path| &mut path.rtt),
+            None => paths.get_mut(self.path).map(Path::rtt_mut),
             Some(own) => Some(own),
         }
     }
