@@ -77,8 +77,11 @@ impl Association {
             // A scalable response needs "feedback of the extent of CE marking" (RFC 9331, 4.2), and this peer only says that there is some.
             self.cx.ect = Ecn::Ect0;
         }
-        if self.cx.ect != Ecn::NotEct && self.sender.on_ecne(&mut self.cx, ecne.tsn, ecne.marked()) {
-            self.control.ask(Kind::Cwr, PathId::FIRST);
+        if self.cx.ect == Ecn::NotEct {
+            return;
+        }
+        if let Some(path) = self.sender.on_ecne(&mut self.cx, ecne.tsn, ecne.marked()) {
+            self.control.ask(Kind::Cwr, path);
         }
     }
 

@@ -417,8 +417,11 @@ impl Association {
     ) -> Result<(), Violation> {
         let heard = self.sender.on_acknowledgement(&mut self.cx, at, cumulative, windows, gaps, times)?;
         self.close_drained_subflows();
-        if let Heard::News(path) = heard {
-            self.clear_errors(path);
+        if heard == Heard::News {
+            self.errors = 0;
+            for path in self.sender.paths_of_news() {
+                self.cx.clear_path_errors(path);
+            }
         }
         Ok(())
     }

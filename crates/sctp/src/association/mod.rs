@@ -368,6 +368,14 @@ impl Association {
         id
     }
 
+    /// Another address of the peer, as if the peer had listed it: it is probed.
+    #[cfg(test)]
+    pub(crate) fn list_path(&mut self, remote: SocketAddr) -> PathId {
+        let id = self.cx.paths.push(Path::unconfirmed(&self.cx.config, remote));
+        self.probe(id);
+        id
+    }
+
     /// The data of a subflow leaves on another path. False while some of it is under way on the one in use.
     #[cfg(test)]
     pub(crate) fn use_path(&mut self, subflow: u8, path: PathId) -> bool {
