@@ -349,7 +349,7 @@ impl Association {
                 }
                 self.on_data_chunk(reading, SpaceId::FIRST, &chunk)?;
             }
-            Chunk::ReConfig(chunk) => self.on_reconfig(chunk),
+            Chunk::ReConfig(chunk) => self.on_reconfig(reading.path, chunk),
             Chunk::SfData(data) => self.on_sf_data(reading, data)?,
             Chunk::SfSack(sack) => {
                 if self.reads_acknowledgements() {

@@ -8,6 +8,7 @@ use bytes::Bytes;
 
 use super::*;
 use crate::config::{EcnMode, SubflowSpec};
+use crate::event::Direction;
 use crate::ids::PathId;
 use crate::message::Message;
 
@@ -26,6 +27,8 @@ const PEERS: AssociationId = AssociationId { index: 0, generation: 0 };
 const DATA: u8 = 0;
 const HEARTBEAT: u8 = 4;
 const CWR: u8 = 13;
+const RE_CONFIG: u8 = 130;
+const FORWARD_TSN: u8 = 192;
 
 struct World {
     now: Instant,
@@ -151,6 +154,11 @@ impl World {
     /// Packets of ours to an address that begin with a chunk of that type.
     fn begun_with(&self, at: ([u8; 4], u16), kind: u8) -> u64 {
         self.first_chunks.get(&(at.into(), kind)).copied().unwrap_or(0)
+    }
+
+    /// Whether all that we have sent is acknowledged, or skipped by the peer.
+    fn keeps_nothing(&mut self) -> bool {
+        self.ours().holdings().0 == 0
     }
 
     /// Path error counters.
@@ -327,4 +335,77 @@ fn a_trace_names_the_path_of_what_arrives() {
         assert_eq!(record.path, far.get(), "{:?}", record.event);
     }
     assert!(data == 5 && acknowledgements > 0, "{data} {acknowledgements}");
+}
+
+// rfc3758:3.5-13
+#[test]
+fn forward_tsn_leaves_on_the_path_of_what_was_given_up() {
+    let mut world = World::with(Config::rfc9260().with(|c| c.extensions.partial_reliability = true));
+    world.run(Duration::from_secs(1));
+    let far = world.ours().add_path(FAR.into());
+    assert!(world.ours().use_path(1, far));
+    world.send(5);
+    world.run(Duration::from_secs(1));
+    let give_up = |world: &mut World, stream| {
+        world.lose[usize::from(stream)] = 1;
+        let message = Message::new(stream, Bytes::from(vec![1; 1000])).max_retransmissions(0);
+        let now = world.now;
+        world.ends[0].association(world.id).unwrap().send(now, message).unwrap();
+        world.run(Duration::from_secs(4));
+        assert!(world.keeps_nothing(), "the peer has heard of it");
+    };
+    give_up(&mut world, 1);
+    assert_eq!((world.begun_with(NEAR, FORWARD_TSN), world.begun_with(FAR, FORWARD_TSN)), (0, 1));
+    give_up(&mut world, 0);
+    assert_eq!((world.begun_with(NEAR, FORWARD_TSN), world.begun_with(FAR, FORWARD_TSN)), (1, 1));
+    // The other path has data to send meanwhile.
+    world.lose[1] = 1;
+    let message = Message::new(1, Bytes::from(vec![1; 1000])).max_retransmissions(0);
+    let now = world.now;
+    world.ends[0].association(world.id).unwrap().send(now, message).unwrap();
+    for _ in 0..40 {
+        world.send_on(0, 2);
+        world.run(Duration::from_millis(100));
+    }
+    world.run(Duration::from_secs(2));
+    assert_eq!(world.begun_with(NEAR, FORWARD_TSN), 1);
+    assert!(world.begun_with(FAR, FORWARD_TSN) >= 2 && world.keeps_nothing());
+    assert_eq!(world.delivered, [85_000, 5000]);
+}
+
+// rfc6525:5.1.1-9 rfc9260:6.4-2
+#[test]
+fn re_config_has_a_path() {
+    let mut world = World::with(Config::rfc9260().with(|c| c.extensions.reconfiguration = true));
+    world.run(Duration::from_secs(1));
+    let far = world.ours().add_path(FAR.into());
+    for subflow in 0..2 {
+        assert!(world.ours().use_path(subflow, far));
+    }
+    world.send(5);
+    world.run(Duration::from_secs(1));
+    // Requests go where the data of the first subflow goes.
+    world.far_is_silent = true;
+    let now = world.now;
+    world.ends[0].association(world.id).unwrap().reset_streams(now, Direction::Outgoing, &[0]).unwrap();
+    world.run(Duration::from_millis(3500));
+    assert_eq!(
+        (world.begun_with(NEAR, RE_CONFIG), world.begun_with(FAR, RE_CONFIG)),
+        (0, 3),
+        "at 0, 1 and 3 s"
+    );
+    assert_eq!(world.errors(), [0, 2], "both errors are those of the far address");
+    // Data has moved: the request does, when it is sent again.
+    assert!(world.ours().use_path(0, PathId::FIRST));
+    world.run(Duration::from_secs(5));
+    assert_eq!((world.begun_with(NEAR, RE_CONFIG), world.begun_with(FAR, RE_CONFIG)), (1, 3));
+    assert_eq!(world.errors()[0], 0);
+    // Answers go to where the peer has asked, from the address to which our packets came last.
+    world.far_is_silent = false;
+    world.send_on(1, 1);
+    world.run(Duration::from_secs(1));
+    let now = world.now;
+    world.ends[1].association(PEERS).unwrap().reset_streams(now, Direction::Outgoing, &[0]).unwrap();
+    world.run(Duration::from_secs(1));
+    assert_eq!((world.begun_with(NEAR, RE_CONFIG), world.begun_with(FAR, RE_CONFIG)), (1, 4));
 }
