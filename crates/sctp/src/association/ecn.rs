@@ -11,6 +11,7 @@ use crate::config::EcnMode;
 use crate::encoding::Encoding;
 use crate::ids::{PathId, SpaceId};
 use crate::negotiation::fids::Judged;
+use crate::path::Path;
 use crate::sender::Next;
 
 impl Association {
@@ -29,7 +30,7 @@ impl Association {
     /// that nothing else depends on.
     #[inline(never)]
     pub(super) fn ecn_of(&self, path: PathId, chosen: Option<&Next>) -> Ecn {
-        let refused = self.cx.paths.get(path).is_none_or(|path| path.refuses_ect);
+        let refused = self.cx.paths.get(path).is_none_or(Path::refuses_ect);
         let capable = |next| self.sender.is_ecn_capable(next) && self.cx.state != State::CookieEchoed;
         if !refused && chosen.is_some_and(capable) { self.cx.ect } else { Ecn::NotEct }
     }
@@ -76,8 +77,11 @@ impl Association {
             // A scalable response needs "feedback of the extent of CE marking" (RFC 9331, 4.2), and this peer only says that there is some.
             self.cx.ect = Ecn::Ect0;
         }
-        if self.cx.ect != Ecn::NotEct && self.sender.on_ecne(&mut self.cx, ecne.tsn, ecne.marked()) {
-            self.control.ask(Kind::Cwr, PathId::FIRST);
+        if self.cx.ect == Ecn::NotEct {
+            return;
+        }
+        if let Some(path) = self.sender.on_ecne(&mut self.cx, ecne.tsn, ecne.marked()) {
+            self.control.ask(Kind::Cwr, path);
         }
     }
 

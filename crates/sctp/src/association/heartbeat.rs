@@ -10,7 +10,7 @@ impl Association {
     /// Asks whether the peer is where it only says it is. "These probing procedures are started when an association moves to
     /// the ESTABLISHED state and are ended when all paths are confirmed", and "In each RTO, a probe MAY be sent" (5.4).
     pub(super) fn probe(&mut self, id: PathId) {
-        let again = self.cx.now + self.cx.path_rto(PathId::FIRST);
+        let again = self.cx.now + self.cx.path_rto(id);
         if let Some(path) = self.cx.paths.get_mut(id) {
             path.probe(again);
         }

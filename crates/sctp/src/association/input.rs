@@ -133,9 +133,9 @@ impl Association {
             },
         };
         let Some(path) = self.cx.paths.get_mut(id) else { return PathId::FIRST };
-        path.local = Some(meta.destination);
+        path.heard_at(meta.destination);
         let at = if path.is_confirmed() { id } else { PathId::FIRST };
-        if path.remote.port() != meta.source.port() {
+        if path.remote().port() != meta.source.port() {
             self.note_port(id, meta.source);
         }
         at
@@ -146,14 +146,14 @@ impl Association {
     #[cold]
     fn note_port(&mut self, id: PathId, source: std::net::SocketAddr) {
         let config = &self.cx.config;
-        if let Some(path) = self.cx.paths.get_mut(id).filter(|path| path.remote.ip() == source.ip()) {
+        if let Some(path) = self.cx.paths.get_mut(id).filter(|path| path.has_address(source.ip())) {
             path.move_port(config, source.port());
         }
     }
 
     #[inline(never)]
     fn path_of(&self, address: std::net::IpAddr) -> Option<PathId> {
-        self.cx.paths.iter().find(|(_, path)| path.remote.ip() == address).map(|(id, _)| id)
+        self.cx.paths.iter().find(|(_, path)| path.has_address(address)).map(|(id, _)| id)
     }
 
     /// DATA of RFC 9260.
@@ -349,7 +349,7 @@ impl Association {
                 }
                 self.on_data_chunk(reading, SpaceId::FIRST, &chunk)?;
             }
-            Chunk::ReConfig(chunk) => self.on_reconfig(chunk),
+            Chunk::ReConfig(chunk) => self.on_reconfig(reading.path, chunk),
             Chunk::SfData(data) => self.on_sf_data(reading, data)?,
             Chunk::SfSack(sack) => {
                 if self.reads_acknowledgements() {
@@ -417,8 +417,11 @@ impl Association {
     ) -> Result<(), Violation> {
         let heard = self.sender.on_acknowledgement(&mut self.cx, at, cumulative, windows, gaps, times)?;
         self.close_drained_subflows();
-        if let Heard::News(path) = heard {
-            self.clear_errors(path);
+        if heard == Heard::News {
+            self.errors = 0;
+            for path in self.sender.paths_of_news() {
+                self.cx.clear_path_errors(path);
+            }
         }
         Ok(())
     }

@@ -39,14 +39,14 @@ impl Association {
 
     fn path_status(&self, id: PathId, path: &Path) -> PathStatus {
         PathStatus {
-            address: path.remote,
+            address: path.remote(),
             primary: id == PathId::FIRST,
             active: path.is_active(),
             confirmed: path.is_confirmed(),
             heartbeats: path.has_heartbeats(&self.cx.config),
             cwnd: self.sender.window_on(id),
-            srtt: path.rtt.srtt(),
-            rto: path.rtt.rto(),
+            srtt: path.rtt().srtt(),
+            rto: path.rtt().rto(),
             mtu: path.mtu(),
         }
     }
@@ -72,7 +72,7 @@ impl Association {
     /// When the peer has no such address.
     pub fn srtt(&self, address: IpAddr) -> Result<Option<Duration>, PathError> {
         let path = self.find_path(address)?;
-        Ok(self.cx.paths.get(path).and_then(|path| path.rtt.srtt()))
+        Ok(self.cx.paths.get(path).and_then(|path| path.rtt().srtt()))
     }
 
     /// What it was told, with the changes since.
@@ -82,9 +82,9 @@ impl Association {
     }
 
     fn find_path(&self, address: IpAddr) -> Result<PathId, PathError> {
-        let found = self.cx.paths.iter().find(|(_, path)| path.remote.ip() == address);
+        let found = self.cx.paths.iter().find(|(_, path)| path.has_address(address));
         found.map(|(id, _)| id).ok_or_else(|| {
-            let known = self.cx.paths.rows().iter().map(|path| path.remote.ip()).collect();
+            let known = self.cx.paths.rows().iter().map(|path| path.remote().ip()).collect();
             PathError::Unknown { address, known }
         })
     }
@@ -158,8 +158,8 @@ impl Association {
 
     /// The UDP port of an address of the peer, 0 for none; `None` where the peer has no such address.
     pub(crate) fn encapsulation_port(&self, address: IpAddr) -> Option<u16> {
-        let path = self.cx.paths.iter().find(|(_, path)| path.remote.ip() == address);
-        path.map(|(_, path)| path.remote.port())
+        let path = self.cx.paths.iter().find(|(_, path)| path.has_address(address));
+        path.map(|(_, path)| path.remote().port())
     }
 
     /// The UDP port of an address (RFC 6951, 6.1).
@@ -190,7 +190,7 @@ impl Association {
         let bounds = (config.timers.rto_min, config.timers.rto_max);
         if bounds != (before.timers.rto_min, before.timers.rto_max) {
             for path in self.cx.paths.rows_mut() {
-                path.rtt.set_bounds(bounds.0, bounds.1);
+                path.set_rto_bounds(bounds.0, bounds.1);
             }
         }
         self.sender.follow(&self.cx, &before);

@@ -39,6 +39,7 @@ use crate::event::{CloseReason, Event};
 use crate::ids::{PathId, SubflowId};
 use crate::message::{Message, Received};
 use crate::options::MessageId;
+use crate::path::Path;
 use crate::receiver::Receiver;
 use crate::sender::Sender;
 use crate::stats::{Stats, SubflowStats};
@@ -127,7 +128,7 @@ impl Association {
     /// Address of the peer in use.
     #[must_use]
     pub fn remote(&self) -> Option<SocketAddr> {
-        self.cx.paths.first().map(|path| path.remote)
+        self.cx.paths.first().map(Path::remote)
     }
 
     /// Streams that messages may be sent on: ids 0 to this - 1.
@@ -283,7 +284,7 @@ impl Association {
     /// Addresses that are CONFIRMED (5.4): our user named them, the handshake went there, or a HEARTBEAT came back. What an
     /// INIT only claims would let anybody occupy the address of another (RFC 5062, address camping).
     pub(crate) fn shown_addresses(&self) -> impl Iterator<Item = IpAddr> + '_ {
-        self.cx.paths.rows().iter().filter(|path| path.is_confirmed()).map(|path| path.remote.ip())
+        self.cx.paths.rows().iter().filter(|path| path.is_confirmed()).map(|path| path.remote().ip())
     }
 
     /// Whether an address of the peer is confirmed.
@@ -300,7 +301,7 @@ impl Association {
     /// The UDP port of a confirmed address.
     pub(crate) fn port_of(&self, address: IpAddr) -> Option<u16> {
         let mut confirmed = self.cx.paths.rows().iter().filter(|path| path.is_confirmed());
-        confirmed.find(|path| path.remote.ip() == address).map(|path| path.remote.port())
+        confirmed.find(|path| path.has_address(address)).map(|path| path.remote().port())
     }
 
     /// Which of `addresses` the peer would add to the association: what it never listed, and the `source` of its packet
@@ -334,7 +335,7 @@ impl Association {
     pub(crate) fn knows_address(&self, address: IpAddr) -> bool {
         // As a rule it is that of the first path.
         let first =
-            self.cx.paths.first().is_some_and(|path| path.remote.ip() == address && path.is_confirmed());
+            self.cx.paths.first().is_some_and(|path| path.has_address(address) && path.is_confirmed());
         first || self.knows_other_address(address)
     }
 
@@ -358,12 +359,20 @@ impl Association {
     /// Another address of the peer, as if it had been confirmed: nothing uses it by itself.
     #[cfg(test)]
     pub(crate) fn add_path(&mut self, remote: SocketAddr) -> PathId {
-        let path = crate::path::Path::new(&self.cx.config, remote);
+        let path = Path::new(&self.cx.config, remote);
         let (now, rng) = (self.cx.now, &mut self.cx.rng);
         let id = self.cx.paths.push(path);
         if let Some(path) = self.cx.paths.get_mut(id) {
             path.arm_heartbeat(now, &self.cx.config, rng);
         }
+        id
+    }
+
+    /// Another address of the peer, as if the peer had listed it: it is probed.
+    #[cfg(test)]
+    pub(crate) fn list_path(&mut self, remote: SocketAddr) -> PathId {
+        let id = self.cx.paths.push(Path::unconfirmed(&self.cx.config, remote));
+        self.probe(id);
         id
     }
 

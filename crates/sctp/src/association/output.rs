@@ -57,8 +57,8 @@ impl Association {
         }
         let path = self.cx.paths.get(route.path)?;
         Some(Transmit {
-            destination: path.remote,
-            source: path.local,
+            destination: path.remote(),
+            source: path.local(),
             dscp: route.dscp,
             ecn: route.ecn,
             dont_fragment: route.dont_fragment,
@@ -168,9 +168,10 @@ impl Association {
         }
         let wants_heartbeat = || self.cx.paths.iter().find(|(_, path)| path.wants_heartbeat());
         let of_control = || {
-            let reconfig = || self.reconfig_due().then_some(PathId::FIRST);
+            let reconfig = || self.reconfig_due().then(|| self.reconfig_path());
             let heartbeat = || wants_heartbeat().map(|(id, _)| id);
-            self.control.first_path().or_else(reconfig).or_else(heartbeat)
+            let forward = || self.sender.forward_path().filter(|_| self.cx.state.sends_data());
+            self.control.first_path().or_else(reconfig).or_else(heartbeat).or_else(forward)
         };
         let of_control = if control { of_control() } else { None };
         of_control.or(chosen.map(|next| next.path)).unwrap_or_else(|| self.receiver.answer_path())
@@ -273,13 +274,13 @@ impl Association {
         if !self.write_errors(packet, limit, path) || !self.write_heartbeat_acks(packet, limit, path) {
             return false; // full: the rest goes into the next packet
         }
-        let reconfigures = repeats_answer || (path == PathId::FIRST && self.reconfig_due());
-        if reconfigures && self.cx.state.is_up() && !self.write_reconfig(packet, limit, with_data) {
+        let reconfigures = repeats_answer || self.reconfig_due();
+        if reconfigures && self.cx.state.is_up() && !self.write_reconfig(packet, limit, path, with_data) {
             return false;
         }
         // "The data sender SHOULD always attempt to bundle an outgoing FORWARD TSN with outbound DATA chunks" (RFC 3758, 3.5, F2).
-        let forwards = path == PathId::FIRST && self.cx.state.sends_data() && self.sender.owes_forward();
-        if forwards && !self.sender.write_forwards(&self.cx, packet, limit) {
+        let forwards = self.cx.state.sends_data() && self.sender.owes_forward();
+        if forwards && !self.sender.write_forwards(&self.cx, packet, limit, path) {
             return false;
         }
         self.write_heartbeat(packet.buffer(), path);
@@ -343,7 +344,7 @@ impl Association {
     fn write_init(&mut self, out: &mut Vec<u8>) {
         let config = &self.cx.config;
         let types = match self.cx.paths.first() {
-            Some(path) if path.remote.is_ipv6() => SupportedAddressTypes::IPV6,
+            Some(path) if path.remote().is_ipv6() => SupportedAddressTypes::IPV6,
             _ => SupportedAddressTypes::IPV4,
         };
         let ours = OurInit {

@@ -131,7 +131,7 @@ impl Association {
     pub(crate) fn on_too_big(&mut self, now: Instant, destination: IpAddr, mtu: u32) -> bool {
         self.cx.now = now;
         let config = &self.cx.config;
-        let path = self.cx.paths.iter_mut().find(|(_, path)| path.remote.ip() == destination);
+        let path = self.cx.paths.iter_mut().find(|(_, path)| path.has_address(destination));
         let Some((id, path)) = path else { return false };
         let Some(changed) = path.too_big(now, config, mtu) else { return false };
         if changed.is_some_and(|mtu| mtu < path.mtu()) {
@@ -146,7 +146,7 @@ impl Association {
     /// ICMP says that an address cannot be reached: "SCTP MAY provide information to the upper layer" (10, ICMP9). True: it did.
     pub(crate) fn on_unreachable(&mut self, now: Instant, destination: IpAddr, code: u8) -> bool {
         self.cx.now = now;
-        let path = self.cx.paths.iter().find(|(_, path)| path.remote.ip() == destination);
+        let path = self.cx.paths.iter().find(|(_, path)| path.has_address(destination));
         let Some((id, _)) = path else { return false };
         self.cx.tell_if_read(Event::Unreachable { path: id.get(), code });
         true

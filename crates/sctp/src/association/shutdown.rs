@@ -266,7 +266,7 @@ impl Association {
             timers.t2 = None;
         }
         if let Some(path) = self.cx.paths.first_mut() {
-            path.rtt.back_off();
+            path.back_off();
         }
         self.count_error(PathId::FIRST);
         match self.cx.state {

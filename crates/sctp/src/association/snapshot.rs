@@ -78,7 +78,7 @@ impl Association {
 
     fn path_stats(&self, id: PathId, path: &Path, subflows: &[SubflowStats]) -> PathStats {
         let mut stats = PathStats {
-            address: path.remote,
+            address: path.remote(),
             primary: id == PathId::FIRST,
             active: path.is_active(),
             confirmed: path.is_confirmed(),
@@ -100,11 +100,11 @@ impl Association {
             cwnd: self.sender.window_on(id),
             ssthresh: self.sender.ssthresh_on(id),
             flight: 0,
-            srtt: path.rtt.srtt(),
-            rttvar: path.rtt.srtt().map(|_| path.rtt.rttvar()),
+            srtt: path.rtt().srtt(),
+            rttvar: path.rtt().srtt().map(|_| path.rtt().rttvar()),
             min_rtt: None,
             last_rtt: None,
-            rto: path.rtt.rto(),
+            rto: path.rtt().rto(),
             mtu: path.mtu(),
         };
         for (row, subflow) in (0..).zip(subflows) {

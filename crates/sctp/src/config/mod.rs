@@ -98,6 +98,9 @@ impl Config {
 
     /// Path Maximum DATA Chunk Size: what remains for one DATA chunk, header included, in a packet without other
     /// chunks (RFC 9260, 2.3). Rounded down to the 4-byte boundary that padding needs.
+    ///
+    /// As the two sizes below it is that of an IPv4 path without UDP that carries packets of the configured MTU. An association goes by
+    /// the sizes of its paths.
     #[must_use]
     pub fn pmdcs(&self) -> u32 {
         self.max_packet().saturating_sub(12) & !3

@@ -7,7 +7,7 @@ mod mtu;
 mod search;
 mod size;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use anabranch_base::{Duration, Instant, SecretRng};
 use anabranch_transport::rtt::RttEstimator;
@@ -21,14 +21,14 @@ pub(crate) use search::SearchState;
 
 #[derive(Debug)]
 pub(crate) struct Path {
-    pub(crate) remote: SocketAddr,
+    remote: SocketAddr,
     /// To which of our addresses the peer's packets come on this path: answers leave from there.
-    pub(crate) local: Option<SocketAddr>,
+    local: Option<SocketAddr>,
     /// What leaves as ECN-capable does not arrive here, or not as such: packets leave as Not-ECT.
-    pub(crate) refuses_ect: bool,
+    refuses_ect: bool,
     /// Round trips as heartbeats and the first subflow on this path see them. T2-shutdown, RE-CONFIG and heartbeats go by its
     /// RTO; further subflows on the path have estimates of their own.
-    pub(crate) rtt: RttEstimator,
+    rtt: RttEstimator,
     /// Largest IP packet, bytes.
     mtu: u16,
     /// Largest SCTP packet, common header included, bytes.
@@ -88,6 +88,68 @@ impl Path {
     /// A path that the peer only says it has.
     pub(crate) fn unconfirmed(config: &Config, remote: SocketAddr) -> Self {
         Self { confirmed: false, ..Self::new(config, remote) }
+    }
+
+    /// The peer's address.
+    #[inline]
+    pub(crate) fn remote(&self) -> SocketAddr {
+        self.remote
+    }
+
+    /// Whether this is the path to that address, on whatever UDP port.
+    #[inline]
+    pub(crate) fn has_address(&self, address: IpAddr) -> bool {
+        self.remote.ip() == address
+    }
+
+    /// The address of ours from which packets leave on this path, where one is known.
+    #[inline]
+    pub(crate) fn local(&self) -> Option<SocketAddr> {
+        self.local
+    }
+
+    /// A packet of the peer came on this path, to that address of ours.
+    #[inline]
+    pub(crate) fn heard_at(&mut self, local: SocketAddr) {
+        self.local = Some(local);
+    }
+
+    /// Whether packets leave as Not-ECT here, whatever was agreed.
+    #[inline]
+    pub(crate) fn refuses_ect(&self) -> bool {
+        self.refuses_ect
+    }
+
+    /// What leaves as ECN-capable does not arrive, or not as such.
+    pub(crate) fn refuse_ect(&mut self) {
+        self.refuses_ect = true;
+    }
+
+    /// Its round-trip estimate.
+    #[inline]
+    pub(crate) fn rtt(&self) -> &RttEstimator {
+        &self.rtt
+    }
+
+    /// The same, for the lane that measures the path with its data.
+    #[inline]
+    pub(crate) fn rtt_mut(&mut self) -> &mut RttEstimator {
+        &mut self.rtt
+    }
+
+    /// Nothing is known of its round trip any more.
+    pub(crate) fn measure_anew(&mut self, config: &Config) {
+        self.rtt = RttEstimator::new(&config.rtt_rules());
+    }
+
+    /// What was sent here was not answered within an RTO, which doubles: RTO <- RTO * 2 (6.3.3, E2).
+    pub(crate) fn back_off(&mut self) {
+        self.rtt.back_off();
+    }
+
+    /// The user has changed RTO.Min or RTO.Max.
+    pub(crate) fn set_rto_bounds(&mut self, min: Duration, max: Duration) {
+        self.rtt.set_bounds(min, max);
     }
 
     /// The peer is at another address now.

@@ -6,7 +6,7 @@
 //!
 //! - The window closes at W bytes of payload or three quarters of that memory.
 //! - What fills a hole is taken beyond that. What the user cannot have yet (fragments of messages that are not whole, messages
-//!   that wait for others) leaves room for a packet of the MTU, or for W/4 if that is more.
+//!   that wait for others) leaves room for a packet of the configured MTU, or for W/4 if that is more.
 //! - That room is for chunks that the user can have at once: a message whose turn it is, or a further fragment of one. Of what
 //!   is missing, the chunk that was sent first is such a one. It can therefore always be taken once the user has read; if it
 //!   is a fragment, what there is of its message is handed over as a part, so the room is free again.
@@ -14,7 +14,7 @@
 use super::Receiver;
 use super::growing::PIECE;
 use super::interleaved::Piece;
-use super::limits::{Limits, cost};
+use super::limits::{Limits, cost, packet_of_peer};
 use super::map::Arrival;
 use crate::context::Context;
 use crate::encoding::{DataChunk, Encoding};
@@ -37,7 +37,7 @@ impl Receiver {
     ) -> bool {
         // The common case, without a closer look: the window is open, and there is room for this and another packet.
         let plenty = cx.config.limits.receive_window as usize / if self.fids.is_some() { 2 } else { 1 };
-        let packets = data.payload.len() + cx.config.mtu as usize;
+        let packets = data.payload.len() + usize::from(packet_of_peer(&cx.config));
         self.memory() + packets + 4 * PIECE <= plenty || self.find_room(cx, space, seq, arrival, data)
     }
 

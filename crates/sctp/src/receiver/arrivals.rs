@@ -154,7 +154,7 @@ impl Receiver {
             space.timing.on_duplicate(data.tsn);
             cx.stats.duplicates_received += 1;
             let event = TraceEvent::Received { seq, len: len as u32, duplicate: true };
-            cx.record(SubflowId::FIRST, PathId::FIRST, event);
+            cx.record(SubflowId::FIRST, read.path, event);
             return Ok(Err(Taken::Done));
         }
         if arrival == Arrival::BeyondHole && seq >= space.reach(cx.config.limits.receive_window) {
@@ -189,7 +189,7 @@ impl Receiver {
             }
         }
         let event = TraceEvent::Received { seq, len: len as u32, duplicate: false };
-        cx.record(SubflowId::FIRST, PathId::FIRST, event);
+        cx.record(SubflowId::FIRST, read.path, event);
         Ok(if data.stream < self.streams { Ok((seq, arrival)) } else { Err(Taken::NoSuchStream) })
     }
 

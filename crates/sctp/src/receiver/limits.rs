@@ -9,6 +9,14 @@ pub(super) const GAP: usize = 32;
 /// With less a short window could not take as many small messages as it has bytes for.
 const LEAST_BOUND: usize = 64 << 10;
 
+/// The largest IP packet that the peer is taken to send, bytes. It is the configured MTU and stays so: the MTU of a path is that of our
+/// own packets, which is found, lowered and raised meanwhile, while the peer's may be larger; and bounds on memory must not move
+/// with it.
+#[inline]
+pub(super) fn packet_of_peer(config: &Config) -> u16 {
+    config.mtu
+}
+
 /// What the configuration allows to hold.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits<'a> {
@@ -64,7 +72,7 @@ impl Limits<'_> {
 
     /// Memory that may be held of what the user cannot have yet.
     pub(super) fn held_back(&self) -> usize {
-        let reserve = cost(self.config.mtu as usize).max(self.window() / 4);
+        let reserve = cost(packet_of_peer(self.config).into()).max(self.window() / 4);
         self.bound().saturating_sub(reserve)
     }
 }

@@ -37,6 +37,7 @@ use asn::AsnMap;
 use growing::Aborted;
 use growth::Growth;
 use inbound::Inbound;
+use limits::packet_of_peer;
 use space::ReceiveSpace;
 
 pub(crate) use arrivals::{PacketRead, Taken};
@@ -412,7 +413,8 @@ impl Receiver {
             if unsaid || space.received.has_holes() || !space.timing.duplicates.is_empty() {
                 space.timing.demand();
             } else if said.is_some_and(|window| is_known(space.timing.last_advertised, window)) {
-                space.timing.leave_to_shutdown(cx.now, cx.config.mtu.into(), cx.config.ack_policy());
+                let packet = packet_of_peer(&cx.config).into();
+                space.timing.leave_to_shutdown(cx.now, packet, cx.config.ack_policy());
             }
         }
     }

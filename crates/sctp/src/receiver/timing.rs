@@ -94,9 +94,9 @@ impl AckTiming {
     }
 
     /// A SHUTDOWN chunk has acknowledged everything: the SACK, which also tells the window, waits for its timer, unless the peer may
-    /// have used a quarter of the window that it was told of, with packets of at most `mtu` bytes.
-    pub(crate) fn leave_to_shutdown(&mut self, now: Instant, mtu: u32, policy: AckPolicy) {
-        let used = u64::from(self.packets) * u64::from(mtu);
+    /// have used a quarter of the window that it was told of, with packets of at most `packet` bytes.
+    pub(crate) fn leave_to_shutdown(&mut self, now: Instant, packet: u32, policy: AckPolicy) {
+        let used = u64::from(self.packets) * u64::from(packet);
         if !self.now || policy.delay == Duration::ZERO || used > u64::from(self.last_advertised / 4) {
             return;
         }

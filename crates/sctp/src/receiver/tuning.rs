@@ -8,6 +8,7 @@ use anabranch_transport::autotune::Autotune;
 
 use super::Receiver;
 use super::growth::Growth;
+use super::limits::packet_of_peer;
 use crate::budget::Share;
 use crate::context::Context;
 
@@ -26,10 +27,10 @@ impl Receiver {
         }
         let limits = &cx.config.limits;
         let (window, most) = (limits.receive_window, limits.max_receive_window);
-        let measured = cx.paths.first().and_then(|path| path.rtt.srtt());
+        let measured = cx.paths.first().and_then(|path| path.rtt().srtt());
         let handshake = (self.handshake_us != 0).then(|| Duration::from_micros(self.handshake_us.into()));
         let tuning = self.tuning.get_or_insert_with(|| {
-            let rate = Autotune::new(most.into(), cx.config.mtu.into());
+            let rate = Autotune::new(most.into(), packet_of_peer(&cx.config).into());
             Box::new(Growth { rate, first: window, share: cx.budget.as_ref().map(Share::new) })
         });
         if let Some(rtt) = measured.or(handshake) {

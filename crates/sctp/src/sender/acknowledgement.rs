@@ -12,7 +12,7 @@ use super::lane::Lane;
 use crate::config::{FastRecovery, RttSampling};
 use crate::context::Context;
 use crate::encoding::{Encoding, micros};
-use crate::ids::{Id, LaneId, PathId, SpaceId};
+use crate::ids::{Id, LaneId, PathId, SpaceId, Table};
 use crate::violation::Violation;
 
 /// Windows that an acknowledgement speaks of.
@@ -36,8 +36,8 @@ impl Windows {
 pub(crate) enum Heard {
     /// Nothing: it is old, or says nothing new.
     Nothing,
-    /// Chunks were acknowledged for the first time: proof that the path works.
-    News(PathId),
+    /// Chunks were acknowledged for the first time: proof that their paths work ([`Sender::paths_of_news`]).
+    News,
 }
 
 /// Chunks that were found lost together.
@@ -104,7 +104,7 @@ impl Sender {
             at: at_time.0,
             association: at_time.1,
             subflow: at.get(),
-            path: PathId::FIRST.get(),
+            path: paths_of_news(&self.lanes, &outcome).next().unwrap_or_default().get(),
             event: TraceEvent::AckReceived {
                 cumulative: next_expected,
                 newly_acked: outcome.payload as u32,
@@ -132,8 +132,17 @@ impl Sender {
         if self.special.is_some() {
             self.after_acknowledgement(cx, at);
         }
-        // "this counter MUST be reset each time a DATA chunk ... is acknowledged" (8.1, 8.2).
-        Ok(if news { Heard::News(PathId::FIRST) } else { Heard::Nothing })
+        // "this counter MUST be reset each time a DATA chunk ... is acknowledged" (8.1).
+        Ok(if news { Heard::News } else { Heard::Nothing })
+    }
+
+    /// The paths of what the last acknowledgement has acknowledged for the first time: "the endpoint SHOULD clear the error counter of
+    /// the destination transport address to which the DATA chunk was last sent" (8.2). A chunk names the lane that carried it last.
+    /// A path is named once for each of its lanes.
+    // rfc9260:8.2-3
+    #[inline]
+    pub(crate) fn paths_of_news(&self) -> impl Iterator<Item = PathId> + '_ {
+        paths_of_news(&self.lanes, &self.outcome)
     }
 
     // rfc9260:7.2.1-9 rfc9260:7.2.4-6
@@ -441,4 +450,14 @@ impl Sender {
         let bytes = |lane: &Lane| lane.in_flight().charged(headers);
         self.lanes.rows().iter().filter(counts).map(bytes).sum()
     }
+}
+
+/// The paths of the lanes of which something was acknowledged for the first time.
+#[inline]
+fn paths_of_news<'a>(
+    lanes: &'a Table<LaneId, Lane>,
+    outcome: &'a AckOutcome,
+) -> impl Iterator<Item = PathId> + 'a {
+    let each = lanes.rows().iter().zip(&outcome.lanes);
+    each.filter(|(_, ack)| ack.acked_chunks > 0).map(|(lane, _)| lane.path)
 }

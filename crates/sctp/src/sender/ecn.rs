@@ -9,7 +9,7 @@ use super::Sender;
 use super::marked::{Circumstances, Report};
 use super::next::{First, Next};
 use crate::context::Context;
-use crate::ids::{LaneId, SpaceId};
+use crate::ids::{LaneId, PathId, SpaceId};
 
 /// A mark on data that was acknowledged so many numbers ago may still be reported, where less is in flight.
 const LATE: u64 = 64;
@@ -33,20 +33,19 @@ impl Sender {
         new && space.is_some_and(|space| !space.probe.in_flight && (space.fid == 0 || counted))
     }
 
-    /// ECNE: that packet and so many since the last CWR came marked. True when a CWR must leave. What was never sent, and what is older
+    /// ECNE: that packet and so many since the last CWR came marked. The path on which a CWR must leave, if one must: that of the lane
+    /// which has sent the marked packet, or of the first where that is not known any more. What was never sent, and what is older
     /// than the last report, changes nothing.
-    pub(crate) fn on_ecne(&mut self, cx: &mut Context, tsn: Tsn, packets: u32) -> bool {
-        let Some(space) = self.spaces.first() else { return false };
+    pub(crate) fn on_ecne(&mut self, cx: &mut Context, tsn: Tsn, packets: u32) -> Option<PathId> {
+        let space = self.spaces.first()?;
         let (first, next) = (space.flight.first(), space.flight.next());
         let distance = tsn.signed_distance_from(space.tsn_of(first));
-        let Some(seq) = first.checked_add_signed(i64::from(distance)).filter(|seq| *seq < next) else {
-            return false;
-        };
+        let seq = first.checked_add_signed(i64::from(distance)).filter(|seq| *seq < next)?;
         let chunk = space.flight.get(seq).map(|chunk| (chunk.lane, chunk.sent_at));
-        let Some(ecn) = &mut self.ecn else { return false };
+        let ecn = self.ecn.as_mut()?;
         let (last, count) = ecn.heard.map_or((0, 0), |(last, count)| (last, count));
         if seq < last {
-            return false;
+            return None;
         }
         let more = if packets > count { packets - count } else { packets.max(1) };
         let news = if ecn.heard == Some((seq, packets)) { 0 } else { more };
@@ -64,7 +63,9 @@ impl Sender {
         // A CWR may be lost: while ECNE is repeated for longer than the first can have taken it is, too.
         let srtt = self.lanes.first().and_then(|lane| lane.srtt(cx)).unwrap_or_default();
         let cwr_at = self.ecn.as_ref().and_then(|ecn| ecn.cwr_at);
-        reduced || cwr_at.is_none_or(|at| cx.now > at + srtt + srtt / 4)
+        let leaves = reduced || cwr_at.is_none_or(|at| cx.now > at + srtt + srtt / 4);
+        let lane = lane.map_or(LaneId::FIRST, |(lane, _)| lane);
+        self.lanes.get(lane).filter(|_| leaves).map(|lane| lane.path)
     }
 
     /// The CWR that was asked for: "the TSN number that was sent in the ECNE chunk" (RFC 4960, appendix A).
@@ -84,7 +85,7 @@ impl Sender {
         if first >= ENOUGH && unchanged == 0 && ce == 0 {
             // Somebody on the way clears the field, or changes it.
             if let Some(path) = cx.paths.get_mut(lane.path) {
-                path.refuses_ect = true;
+                path.refuse_ect();
             }
             return;
         }
@@ -145,7 +146,7 @@ impl Sender {
             space.flight.first().max(space.flight.highest_gap_acked().map_or(0, |seq| seq + 1));
         if lane.space == SpaceId::FIRST && acknowledged <= from {
             if let Some(path) = cx.paths.get_mut(lane.path) {
-                path.refuses_ect = true;
+                path.refuse_ect();
             }
         }
     }

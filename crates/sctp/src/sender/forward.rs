@@ -14,7 +14,7 @@ use super::flight::{ChunkState, SentChunk};
 use super::tickets::Forward;
 use crate::context::Context;
 use crate::encoding::Framing;
-use crate::ids::SpaceId;
+use crate::ids::{PathId, SpaceId};
 
 /// "waiting a full RTT before sending a duplicate FORWARD TSN" (RFC 3758, 3.5, F2), but no longer than rule F3 lets any wait.
 const MOST_DELAY: Duration = Duration::from_millis(200);
@@ -69,6 +69,12 @@ impl Sender {
         self.special.as_ref().is_some_and(|special| special.owes_forward())
     }
 
+    /// The path on which a FORWARD-TSN must leave, if one must.
+    #[cold]
+    pub(crate) fn forward_path(&self) -> Option<PathId> {
+        self.special.as_ref()?.forward_path()
+    }
+
     /// After a SACK for a space (RFC 3758, 3.5, A4), or when something was given up: "If ... the 'Advanced.Peer.Ack.Point' is greater than
     /// the Cumulative TSN ACK carried in the received SACK, the data sender MUST send the data receiver a FORWARD TSN chunk" (RFC 3758,
     /// 3.5, C3).
@@ -86,6 +92,9 @@ impl Sender {
     fn advance_forward(&mut self, cx: &Context, at: SpaceId, kept: &Kept, timeout: bool) {
         let point = self.advanced_point(at, kept);
         let Some(space) = self.spaces.get(at) else { return };
+        // The T3-rtx that has it sent again (C5) runs on the lane of the chunk.
+        let lane = space.flight.get(space.flight.first()).and_then(|chunk| self.lanes.get(chunk.lane));
+        let path = lane.map_or(PathId::FIRST, |lane| lane.path);
         let Some(special) = &mut self.special else { return };
         let mut forward = special.forward(at);
         if point <= space.flight.first() {
@@ -96,6 +105,7 @@ impl Sender {
         let waited = forward.told_at.is_none_or(|told| cx.now - told >= srtt.min(MOST_DELAY));
         // One that says more than the last leaves at once; the same again, when the peer has had time to answer.
         forward.due |= point > forward.told || waited || timeout;
+        forward.path = path;
         special.set_forward(at, forward);
         self.keep_t3(cx, at);
     }
@@ -172,7 +182,7 @@ impl Sender {
         self.tell_if_dry(cx);
     }
 
-    /// Writes what is due, as much as fits. False when something is left for the next packet.
+    /// Writes what is due on a path, as much as fits. False when something is left for the next packet.
     // rfc3758:3.5-9 rfc3758:3.5-10 rfc3758:3.5-11 rfc3758:3.5-12 rfc8260:2.3.1-1 rfc8260:2.3.1-4 rfc8260:2.3.1-5
     #[cold]
     #[inline(never)]
@@ -181,12 +191,13 @@ impl Sender {
         cx: &Context,
         packet: &mut PacketBuilder<'_>,
         limit: usize,
+        path: PathId,
     ) -> bool {
         let kept = self.earliest_kept();
         for at in self.spaces.ids() {
             let Some(special) = &self.special else { return true };
             let forward = special.forward(at);
-            if !forward.due {
+            if !forward.due || forward.path != path {
                 continue;
             }
             let room = limit.saturating_sub(packet.len());
@@ -209,7 +220,7 @@ impl Sender {
             if let (Some(space), Some(end)) = (self.spaces.get_mut(at), told) {
                 space.flight.forwarded_to(end);
             }
-            let forward = Forward { due: false, told: told.unwrap_or(forward.told), told_at };
+            let forward = Forward { due: false, told: told.unwrap_or(forward.told), told_at, path };
             if let Some(special) = &mut self.special {
                 special.set_forward(at, forward);
             }

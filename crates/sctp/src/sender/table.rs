@@ -9,7 +9,6 @@ use super::subflow::{Life, Subflow};
 use crate::config::{Config, Coupling, SubflowSpec};
 use crate::context::Context;
 use crate::ids::{Id, LaneId, PathId, SubflowId};
-use anabranch_transport::rtt::RttEstimator;
 
 impl Sender {
     /// Makes the subflows that the configuration asks for, or the one of RFC 9260.
@@ -43,7 +42,8 @@ impl Sender {
         let free = self.subflows.iter().find(|(_, subflow)| subflow.life == Life::Free);
         let id = free.map_or(SubflowId::at(self.subflows.len()), |(id, _)| id);
         let one_lane = cx.config.subflows.coupling == Coupling::Shared && self.lanes.len() > 0;
-        let lane = if one_lane { LaneId::FIRST } else { self.place_lane(cx, id, PathId::FIRST) };
+        let placed = if one_lane { None } else { self.place_lane(cx, id, PathId::FIRST) };
+        let lane = placed.unwrap_or(LaneId::FIRST);
         let mut subflow = Subflow::new(&cx.config, spec, lane);
         // Who was told that the one before it here was full still waits.
         subflow.writable_owed = self.subflows.get(id).is_some_and(|before| before.writable_owed);
@@ -60,18 +60,18 @@ impl Sender {
         id
     }
 
-    /// A lane for a subflow on a path, in the place of the one that it had there before.
+    /// A lane for a subflow on a path, in the place of the one that it had there before. `None` where there is no such path.
     // rfc9260:7.2-3
-    fn place_lane(&mut self, cx: &mut Context, subflow: SubflowId, path: PathId) -> LaneId {
+    fn place_lane(&mut self, cx: &mut Context, subflow: SubflowId, path: PathId) -> Option<LaneId> {
         if subflow == SubflowId::FIRST {
             // It measures the path.
-            let rtt = RttEstimator::new(&cx.config.rtt_rules());
+            let config = &cx.config;
             if let Some(path) = cx.paths.get_mut(path) {
-                path.rtt = rtt;
+                path.measure_anew(config);
             }
         }
-        let lane = Lane::new(cx, self.encoding, subflow, path, 0);
-        match self.lane_on(subflow, path) {
+        let lane = Lane::new(cx, self.encoding, subflow, path, 0)?;
+        Some(match self.lane_on(subflow, path) {
             Some(id) => {
                 let lost = self.lanes.get(id).map_or(0, |before| before.chunks_lost);
                 cx.stats.chunks_lost_before = cx.stats.chunks_lost_before.saturating_add(lost);
@@ -79,7 +79,7 @@ impl Sender {
                 id
             }
             None => self.lanes.push(lane),
-        }
+        })
     }
 
     /// The lane of a subflow on a path.
@@ -98,7 +98,9 @@ impl Sender {
             return false;
         }
         let space = lane.space;
-        let on = self.lane_on(id, path).unwrap_or_else(|| self.place_lane(cx, id, path));
+        let Some(on) = self.lane_on(id, path).or_else(|| self.place_lane(cx, id, path)) else {
+            return false;
+        };
         if let Some(lane) = self.lanes.get_mut(on) {
             lane.space = space;
         }
@@ -114,9 +116,10 @@ impl Sender {
     /// Begins a lane anew, but for its round-trip estimate and what it has sent.
     pub(super) fn renew_lane(&mut self, cx: &mut Context, id: LaneId, peer_rwnd: u32) {
         if let Some(lane) = self.lanes.get_mut(id) {
-            let mut new = Lane::new(cx, self.encoding, lane.subflow, lane.path, peer_rwnd);
-            new.inherit(lane);
-            *lane = new;
+            if let Some(mut new) = Lane::new(cx, self.encoding, lane.subflow, lane.path, peer_rwnd) {
+                new.inherit(lane);
+                *lane = new;
+            }
         }
         if let Some(coupler) = &mut self.coupler {
             coupler.renew(id.row());

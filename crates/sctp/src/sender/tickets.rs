@@ -7,7 +7,7 @@ use anabranch_base::{Duration, Instant};
 use anabranch_wire::Mid;
 
 use super::flight::{AckOutcome, ChunkState, Flight};
-use crate::ids::{Id, LaneId, SpaceId};
+use crate::ids::{Id, LaneId, PathId, SpaceId};
 use crate::options::{Abandonments, MessageId, Policy, Reliability};
 
 /// When a message is given up.
@@ -94,6 +94,8 @@ pub(super) struct Forward {
     pub(super) told: u64,
     /// When it left.
     pub(super) told_at: Option<Instant>,
+    /// The path on which it leaves: that of the first chunk which it names.
+    pub(super) path: PathId,
 }
 
 /// A chunk that was given up before anybody knew whether it was lost: "the appropriate congestion adjustment MUST be made ... if the
@@ -394,6 +396,11 @@ impl Special {
     /// Whether a FORWARD-TSN must leave in any space.
     pub(super) fn owes_forward(&self) -> bool {
         self.forwards.iter().any(|forward| forward.due)
+    }
+
+    /// The path of the first that must.
+    pub(super) fn forward_path(&self) -> Option<PathId> {
+        self.forwards.iter().find(|forward| forward.due).map(|forward| forward.path)
     }
 
     /// A message was given up.

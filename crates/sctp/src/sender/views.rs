@@ -11,6 +11,7 @@ use super::peer_buffer::CHUNK;
 use super::subflow::Life;
 use crate::context::Context;
 use crate::ids::{Id as _, LaneId, PathId, SpaceId, SubflowId};
+use crate::path::Path;
 use crate::stats::{Stats, SubflowStats};
 use crate::stream::outbound::Fragment;
 
@@ -175,8 +176,10 @@ impl Sender {
     /// The first lane whose numbers differ from what a count gives, in words.
     pub(crate) fn audit(&self, cx: &Context) -> Result<(), String> {
         // Each space may have one packet under way whatever the windows say: "the data sender can always have one DATA chunk in
-        // flight" (6.1 A).
-        let most = Self::retention_limit(cx) + u64::from(cx.config.mtu) * self.spaces.len() as u64;
+        // flight" (6.1 A). The packet may have left when the MTU of its path was the configured one; the user may have said since that a
+        // path carries more.
+        let packet = cx.paths.rows().iter().map(Path::mtu).fold(cx.config.mtu, u16::max);
+        let most = Self::retention_limit(cx) + u64::from(packet) * self.spaces.len() as u64;
         let retained = self.retained() - self.numbers_of_the_last_given_up() * CHUNK;
         if retained > most {
             return Err(format!("{retained} bytes are kept until they are acknowledged; {most} are allowed"));

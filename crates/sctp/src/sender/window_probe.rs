@@ -13,6 +13,7 @@ use super::next::Next;
 use super::space::WindowProbe;
 use crate::context::Context;
 use crate::ids::SpaceId;
+use crate::path::Path;
 
 impl Sender {
     /// The peer's window is closed. True when one chunk may leave all the same, as a probe: "SHOULD only be sent
@@ -74,7 +75,11 @@ impl Sender {
     /// A SACK has come for a space: which windows it has closed or opened.
     #[inline]
     pub(super) fn look_at_windows(&mut self, cx: &Context, at: SpaceId, windows: Windows, advanced: bool) {
-        let full = cx.paths.first().map_or(0, crate::path::Path::pmdcs);
+        // What is wide for the longest chunk of any path is wide for all.
+        let full = match cx.paths.rows() {
+            [one] => one.pmdcs(),
+            all => all.iter().map(Path::pmdcs).max().unwrap_or_default(),
+        };
         let wide = |window: Option<u32>| window.is_none_or(|window| window >= full);
         let open = wide(windows.a_rwnd) && wide(windows.a_fwnd);
         let calm =

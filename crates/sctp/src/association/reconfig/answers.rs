@@ -5,6 +5,8 @@ use std::collections::VecDeque;
 use anabranch_wire::Tsn;
 use anabranch_wire::param::{Param, ReconfigResponse};
 
+use crate::ids::PathId;
+
 /// Answers that may wait; a peer has one chunk with two requests under way at most.
 const MAX_ANSWERS: usize = 8;
 
@@ -54,6 +56,9 @@ impl Answered {
 pub(super) struct Answers {
     /// The answers that must leave.
     due: VecDeque<Answered>,
+    /// On which path the peer has asked last. "An endpoint SHOULD transmit reply chunks ... to the same destination transport address
+    /// from which it received the control chunk" (RFC 9260, 6.4); a peer has one chunk with requests under way, so one path is enough.
+    path: PathId,
     /// The last two given: those to a chunk that may come again.
     last: [Option<Answered>; 2],
 }
@@ -61,6 +66,21 @@ pub(super) struct Answers {
 impl Answers {
     pub(super) fn is_empty(&self) -> bool {
         self.due.is_empty()
+    }
+
+    /// On which path they leave.
+    pub(super) fn path(&self) -> PathId {
+        self.path
+    }
+
+    /// The peer asks on a path.
+    pub(super) fn asked_on(&mut self, path: PathId) {
+        self.path = path;
+    }
+
+    /// Whether one must leave on a path.
+    pub(super) fn are_due_on(&self, path: PathId) -> bool {
+        !self.due.is_empty() && self.path == path
     }
 
     /// The next one that must leave.

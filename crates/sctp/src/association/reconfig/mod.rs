@@ -54,7 +54,21 @@ impl Association {
         })
     }
 
-    /// RE-CONFIG chunks that are due, or that must ride with data: one of answers, one with a request. False when no data
+    /// The path of the RE-CONFIG chunk that is due: answers go back to where the peer has asked; a request has a path of its own.
+    pub(super) fn reconfig_path(&self) -> PathId {
+        let Some(reconfig) = &self.reconfig else { return PathId::FIRST };
+        if !reconfig.answers.is_empty() {
+            return reconfig.answers.path();
+        }
+        reconfig.outstanding.as_ref().map_or_else(|| self.request_path(), |outstanding| outstanding.path)
+    }
+
+    /// The path on which a request leaves now: as the data of the first subflow.
+    pub(super) fn request_path(&self) -> PathId {
+        self.sender.path_of_subflow(SubflowId::FIRST.get()).unwrap_or_default()
+    }
+
+    /// RE-CONFIG chunks that are due on a path, or that must ride with data: one of answers, one with a request. False when no data
     /// may follow, as what must ride with it did not fit.
     // rfc6525:4.1-2 rfc6525:5.1.1-6 rfc6525:5.1.1-7 rfc6525:5.1.2-9 rfc6525:5.1.2-10 rfc6525:5.1.3-5
     // rfc6525:5.1.4-4 rfc6525:5.2.1-2
@@ -62,12 +76,14 @@ impl Association {
         &mut self,
         packet: &mut PacketBuilder<'_>,
         limit: usize,
+        path: PathId,
         with_data: bool,
     ) -> bool {
         let Some(reconfig) = &mut self.reconfig else { return true };
         let mut room = limit.saturating_sub(packet.len());
         let repeated = reconfig.repeated.map(|(answered, _)| answered).filter(|_| with_data);
-        if repeated.is_some() || !reconfig.answers.is_empty() {
+        let answers_due = reconfig.answers.are_due_on(path);
+        if repeated.is_some() || answers_due {
             if room < 4 + 2 * 20 {
                 return repeated.is_none(); // it leaves with the next packet
             }
@@ -75,8 +91,9 @@ impl Association {
             if let Some(repeated) = repeated {
                 answers.forget(repeated.number);
             }
-            let first = repeated.or_else(|| answers.next());
-            let second = answers.next();
+            let mut next = || if answers_due { answers.next() } else { None };
+            let first = repeated.or_else(&mut next);
+            let second = next();
             ReConfig { params: Params::EMPTY }.emit_with(packet.buffer(), |params| {
                 for answered in [first, second].into_iter().flatten() {
                     params.add(&answered.response());
@@ -85,11 +102,12 @@ impl Association {
             room = limit.saturating_sub(packet.len());
         }
         if reconfig.outstanding.is_none() {
-            self.begin_request();
+            self.begin_request(path);
         }
-        let timer = self.request_timer();
+        let timer = self.request_timer(path);
         let alone = packet.has_no_chunks();
-        let Some(outstanding) = self.reconfig.as_mut().and_then(|r| r.outstanding.as_mut()) else {
+        let outstanding = self.reconfig.as_mut().and_then(|r| r.outstanding.as_mut());
+        let Some(outstanding) = outstanding.filter(|outstanding| outstanding.path == path) else {
             return true;
         };
         if !outstanding.due || (outstanding.bytes.len().next_multiple_of(4) + 4 > room && !alone) {
@@ -102,15 +120,18 @@ impl Association {
         true
     }
 
-    /// When a request that leaves now is sent again.
-    fn request_timer(&self) -> Option<Instant> {
-        Some(self.cx.now + self.cx.path_rto(PathId::FIRST))
+    /// When a request that leaves now on a path is sent again: "the same value as SCTP's data transmission timer" (5.1.1).
+    fn request_timer(&self, path: PathId) -> Option<Instant> {
+        Some(self.cx.now + self.cx.path_rto(path))
     }
 
-    /// Gives a number to the first request that is ready.
+    /// Gives a number to the first request that is ready, if this is the path on which it leaves.
     // rfc6525:5.1.1-4 rfc6525:5.1.1-5 rfc6525:5.1.2-2 rfc6525:5.1.2-3 rfc6525:5.1.2-4 rfc6525:5.1.2-6
     // rfc6525:5.1.3-1 rfc6525:5.1.4-1
-    fn begin_request(&mut self) {
+    fn begin_request(&mut self, path: PathId) {
+        if path != self.request_path() {
+            return;
+        }
         let Some(reconfig) = &self.reconfig else { return };
         // What answers a request of the peer goes first: the peer can ask for nothing else meanwhile.
         let ready = |answers: bool| {
@@ -172,6 +193,7 @@ impl Association {
             number,
             bytes,
             due: true,
+            path,
             timer: None,
             in_progress: false,
             waited: Duration::ZERO,
@@ -182,22 +204,25 @@ impl Association {
     /// association and the destination)" (RFC 6525, 5.1.1), but not after "In progress" (RFC 6525, 5.2.7, H2).
     // rfc6525:5.1.1-8 rfc6525:5.1.1-9 rfc6525:5.2.7-3
     pub(super) fn on_reconfig_timer(&mut self) {
+        let again = self.request_path();
         let Some(outstanding) = self.reconfig.as_mut().and_then(|r| r.outstanding.as_mut()) else { return };
         outstanding.timer = None;
         outstanding.due = true;
+        // The data may have moved to another path meanwhile.
+        let silent = std::mem::replace(&mut outstanding.path, again);
         if std::mem::take(&mut outstanding.in_progress) || self.cx.state == State::ShutdownAckSent {
             return;
         }
         // "MUST use exponential backoff, doubling the value at every expiration".
-        if let Some(path) = self.cx.paths.first_mut() {
-            path.rtt.back_off();
+        if let Some(path) = self.cx.paths.get_mut(silent) {
+            path.back_off();
         }
-        self.count_error(PathId::FIRST);
+        self.count_error(silent);
     }
 
-    /// RE-CONFIG chunk.
+    /// RE-CONFIG chunk, of a packet that came on a path.
     // rfc6525:5.2.1-1 rfc6525:5.2.1-3 rfc6525:5.2.2-10 rfc6525:5.2.4-7
-    pub(super) fn on_reconfig(&mut self, chunk: &ReConfig<'_>) {
+    pub(super) fn on_reconfig(&mut self, from: PathId, chunk: &ReConfig<'_>) {
         // Where everything of ours was acknowledged already, the peer may still wait for an answer.
         if !self.cx.state.is_up() {
             return;
@@ -211,7 +236,7 @@ impl Association {
         let codes = self.cx.config.subflows.codes;
         let is_subflow = |kind| kind == codes.add || kind == codes.delete;
         if !is_allowed(&kinds, is_subflow) {
-            self.refuse_combination(&raws);
+            self.refuse_combination(from, &raws);
             return;
         }
         let mut asked = false;
@@ -222,6 +247,9 @@ impl Association {
                 }
             } else {
                 asked = true;
+                if let Some(reconfig) = &mut self.reconfig {
+                    reconfig.answers.asked_on(from);
+                }
                 self.on_request(raw);
             }
             if self.cx.state == State::Closed {
@@ -239,18 +267,18 @@ impl Association {
     /// "If a sender transmits an unsupported combination, the receiver SHOULD send an ERROR chunk with a Protocol Violation
     /// cause" (RFC 6525, 3.1). A parameter that is not known at all is reported if its type asks for it.
     // rfc6525:3.1-1
-    fn refuse_combination(&mut self, raws: &[RawParam<'_>]) {
+    fn refuse_combination(&mut self, from: PathId, raws: &[RawParam<'_>]) {
         let codes = self.cx.config.subflows.codes;
         let unknown = raws
             .iter()
             .find(|raw| !(13..=18).contains(&raw.kind) && raw.kind != codes.add && raw.kind != codes.delete);
         match unknown {
             Some(raw) if raw.unknown_action().reports() => {
-                self.control.report(PathId::FIRST, causes::unrecognized_parameter(raw.bytes));
+                self.control.report(from, causes::unrecognized_parameter(raw.bytes));
             }
             Some(_) => {}
             None => self.control.report(
-                PathId::FIRST,
+                from,
                 causes::protocol_violation("a combination of requests that RE-CONFIG does not have"),
             ),
         }
@@ -318,7 +346,7 @@ impl Association {
     // rfc6525:5.2.7-1 rfc6525:5.2.7-2
     fn on_response(&mut self, response: &ReconfigResponse) {
         // "the timer for the Re-configuration Request Sequence Number is started again" (RFC 6525, 5.2.7, H2).
-        let (now, rto, most) = (self.cx.now, self.cx.path_rto(PathId::FIRST), self.cx.config.timers.rto_max);
+        let (now, most) = (self.cx.now, self.cx.config.timers.rto_max);
         let Some(reconfig) = &mut self.reconfig else { return };
         let answered = |outstanding: &mut Outstanding| outstanding.number == response.request;
         if response.result == result::IN_PROGRESS {
@@ -328,7 +356,7 @@ impl Association {
             };
             // It answers for good by itself; asking again is for the case that this is lost, and "MUST use exponential backoff"
             // (RFC 6525, 5.1.1).
-            let wait = (outstanding.waited * 2).min(most).max(rto);
+            let wait = (outstanding.waited * 2).min(most).max(self.cx.path_rto(outstanding.path));
             outstanding.waited = wait;
             outstanding.in_progress = true;
             outstanding.due = false;

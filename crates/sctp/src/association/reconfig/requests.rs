@@ -6,6 +6,7 @@ use anabranch_base::{Duration, Instant};
 use anabranch_wire::Tsn;
 
 use super::answers::{Answered, Answers, result};
+use crate::ids::PathId;
 use crate::sender::OpenFid;
 
 /// Requests that may wait.
@@ -38,6 +39,8 @@ pub(super) struct Outstanding {
     pub(super) bytes: Vec<u8>,
     /// Whether the request must leave (again).
     pub(super) due: bool,
+    /// On which path: that one is charged with an error where no answer comes in time.
+    pub(super) path: PathId,
     /// When it is sent again.
     pub(super) timer: Option<Instant>,
     /// The peer has it and works on it: that it does not answer for good is no error of the path.

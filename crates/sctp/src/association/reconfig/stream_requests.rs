@@ -369,7 +369,7 @@ impl Association {
 
     /// Streams that one request can list.
     fn most_streams(&self) -> usize {
-        let room = self.cx.paths.first().map_or(0, crate::path::Path::max_packet);
+        let room = self.cx.paths.get(self.request_path()).map_or(0, crate::path::Path::max_packet);
         room.saturating_sub(BEFORE_STREAMS) / 2
     }
 

@@ -132,20 +132,18 @@ struct Burst {
 }
 
 impl Lane {
-    /// A lane of a subflow on a path; `peer_rwnd` is the peer's first a_rwnd where it is known.
+    /// A lane of a subflow on a path; `peer_rwnd` is the peer's first a_rwnd where it is known. `None` where there is no such path.
     pub(super) fn new(
         cx: &Context,
         encoding: Encoding,
         subflow: SubflowId,
         path: PathId,
         peer_rwnd: u32,
-    ) -> Self {
+    ) -> Option<Self> {
         let config = &*cx.config;
-        let on = cx.paths.get(path);
-        let ipv6 = on.is_some_and(|path| path.remote.is_ipv6());
-        let unit = on.map_or(config.window_unit(), |path| path.window_unit(config));
-        let pmdcs = on.map_or(config.pmdcs(), Path::pmdcs);
-        let controller = config.controller(unit, ipv6, peer_rwnd);
+        let on = cx.paths.get(path)?;
+        let unit = on.window_unit(config);
+        let controller = config.controller(unit, on.remote().is_ipv6(), peer_rwnd);
         let own_rtt = subflow != SubflowId::FIRST;
         let mut lane = Self {
             flight: 0,
@@ -181,7 +179,7 @@ impl Lane {
                 config.emulation.quirks.first_chunk_by_timeout,
             ),
             rack: (config.congestion.loss_detection == LossDetection::Rack).then(|| Box::new(Rack::new())),
-            pacer: config.paces().then(|| Box::new(Pacer::new(&config.pacer_rules(pmdcs)))),
+            pacer: config.paces().then(|| Box::new(Pacer::new(&config.pacer_rules(on.pmdcs())))),
             own_rtt: own_rtt.then(|| Box::new(RttEstimator::new(&config.rtt_rules()))),
             loss_timer: None,
             recovery_exit: None,
@@ -195,7 +193,7 @@ impl Lane {
             one_way_delay_us: None,
         };
         lane.open_burst();
-        lane
+        Some(lane)
     }
 
     /// The user has changed Max.Burst or the bounds of the RTO.
@@ -214,7 +212,7 @@ impl Lane {
     #[inline]
     pub(super) fn rtt<'a>(&'a self, paths: &'a Table<PathId, Path>) -> Option<&'a RttEstimator> {
         match &self.own_rtt {
-            None => paths.get(self.path).map(|path| &path.rtt),
+            None => paths.get(self.path).map(Path::rtt),
             Some(own) => Some(own),
         }
     }
@@ -225,7 +223,7 @@ impl Lane {
         paths: &'a mut Table<PathId, Path>,
     ) -> Option<&'a mut RttEstimator> {
         match &mut self.own_rtt {
-            None => paths.get_mut(self.path).map(|path| &mut path.rtt),
+            None => paths.get_mut(self.path).map(Path::rtt_mut),
             Some(own) => Some(own),
         }
     }
@@ -603,8 +601,9 @@ mod tests {
     #[test]
     fn what_the_pacer_keeps_back_and_what_never_waits() {
         let mut cx = context(Config::rfc9260().with(|c| c.pacing.enabled = true));
-        let new_lane =
-            |cx: &Context| Lane::new(cx, Encoding::Rfc9260, SubflowId::FIRST, PathId::FIRST, 1 << 20);
+        let new_lane = |cx: &Context| {
+            Lane::new(cx, Encoding::Rfc9260, SubflowId::FIRST, PathId::FIRST, 1 << 20).unwrap()
+        };
         let mut lane = new_lane(&cx);
         let send = |lane: &mut Lane, cx: &Context| {
             let before = lane.flight;
@@ -643,7 +642,7 @@ mod tests {
             c.timers.rto_max = Duration::from_secs(2);
         }));
         cx.sample_path(PathId::FIRST, Duration::from_secs(40));
-        let mut lane = Lane::new(&cx, Encoding::Rfc9260, SubflowId::FIRST, PathId::FIRST, 1 << 20);
+        let mut lane = Lane::new(&cx, Encoding::Rfc9260, SubflowId::FIRST, PathId::FIRST, 1 << 20).unwrap();
         let mut sent = 0;
         while !lane.must_wait(&cx) {
             let before = lane.flight;
