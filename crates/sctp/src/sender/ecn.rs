@@ -34,7 +34,7 @@ impl Sender {
     }
 
     /// ECNE: that packet and so many since the last CWR came marked. The path on which a CWR must leave, if one must: that of the lane
-    /// which has sent the marked packet, or of the first where that is not known any more. What was never sent, and what is older
+    /// which has sent the marked packet, or of the last CWR where that is not known any more. What was never sent, and what is older
     /// than the last report, changes nothing.
     pub(crate) fn on_ecne(&mut self, cx: &mut Context, tsn: Tsn, packets: u32) -> Option<PathId> {
         let space = self.spaces.first()?;
@@ -64,8 +64,11 @@ impl Sender {
         let srtt = self.lanes.first().and_then(|lane| lane.srtt(cx)).unwrap_or_default();
         let cwr_at = self.ecn.as_ref().and_then(|ecn| ecn.cwr_at);
         let leaves = reduced || cwr_at.is_none_or(|at| cx.now > at + srtt + srtt / 4);
-        let lane = lane.map_or(LaneId::FIRST, |(lane, _)| lane);
-        self.lanes.get(lane).filter(|_| leaves).map(|lane| lane.path)
+        let ecn = self.ecn.as_mut()?;
+        if let Some(lane) = lane.and_then(|(lane, _)| self.lanes.get(lane)) {
+            ecn.cwr_path = lane.path;
+        }
+        leaves.then_some(ecn.cwr_path)
     }
 
     /// The CWR that was asked for: "the TSN number that was sent in the ECNE chunk" (RFC 4960, appendix A).

@@ -4,7 +4,7 @@ use anabranch_base::Instant;
 use anabranch_wire::Tsn;
 
 use super::marked::Marked;
-use crate::ids::{Id, LaneId};
+use crate::ids::{Id, LaneId, PathId};
 use crate::negotiation::offer::Extensions;
 
 /// What is agreed on, and heard.
@@ -19,6 +19,8 @@ pub(super) struct EcnState {
     /// What the next CWR answers, and when the last one left.
     pub(super) cwr: Tsn,
     pub(super) cwr_at: Option<Instant>,
+    /// Its path: the lane may not be known any more when the peer repeats its report.
+    pub(super) cwr_path: PathId,
     /// What routers have marked of each lane.
     lanes: Vec<Marked>,
 }
@@ -26,7 +28,15 @@ pub(super) struct EcnState {
 impl EcnState {
     pub(super) fn new(agreed: &Extensions) -> Self {
         let peer_counts = agreed.sf.as_ref().is_some_and(|sf| sf.peer_counts);
-        Self { peer_counts, from: 0, heard: None, cwr: Tsn::new(0), cwr_at: None, lanes: Vec::new() }
+        Self {
+            peer_counts,
+            from: 0,
+            heard: None,
+            cwr: Tsn::new(0),
+            cwr_at: None,
+            cwr_path: PathId::FIRST,
+            lanes: Vec::new(),
+        }
     }
 
     /// TSNs begin anew.
