@@ -31,6 +31,8 @@ struct World {
     /// So many packets to the far address are lost.
     lose: u64,
     delivered: [u64; 2],
+    /// The longest data packet to each of the peer's addresses, bytes.
+    longest: BTreeMap<SocketAddr, usize>,
 }
 
 impl World {
@@ -59,6 +61,7 @@ impl World {
             sent: BTreeMap::new(),
             lose: 0,
             delivered: [0; 2],
+            longest: BTreeMap::new(),
         }
     }
 
@@ -76,6 +79,8 @@ impl World {
                 let far = theirs == FAR.into();
                 if side == 0 && bytes.get(12) == Some(&0) {
                     *self.sent.entry((theirs, transmit.dscp.get())).or_default() += 1;
+                    let longest = self.longest.entry(theirs).or_default();
+                    *longest = bytes.len().max(*longest);
                     if far && self.lose > 0 {
                         self.lose -= 1;
                         continue;
@@ -185,4 +190,31 @@ fn heartbeats_and_timers_are_those_of_their_path() {
     world.send(20);
     world.run(Duration::from_secs(5));
     assert_eq!(world.delivered, [40_000, 40_000]);
+}
+
+/// "An endpoint MUST maintain separate PMTU estimates for each destination address of its peer" (RFC 9260, 7.3): what ICMP says of one path
+/// changes nothing of the other, and the packets of each have its size.
+// rfc9260:7.3-2
+#[test]
+fn each_path_has_an_mtu_of_its_own() {
+    let mut world = World::new();
+    world.run(Duration::from_secs(1));
+    let far = world.ours().add_path(FAR.into());
+    assert!(world.ours().use_path(1, far));
+    let mtus =
+        |world: &mut World| world.ours().status().paths.iter().map(|path| path.mtu).collect::<Vec<_>>();
+    assert_eq!(mtus(&mut world), [1500, 1500]);
+    let now = world.now;
+    assert!(world.ours().on_too_big(now, SocketAddr::from(FAR).ip(), 1000));
+    assert_eq!(mtus(&mut world), [1500, 1000]);
+    assert!(world.ours().on_too_big(now, SocketAddr::from(NEAR).ip(), 1200));
+    assert_eq!(mtus(&mut world), [1200, 1000]);
+    let length = 5000;
+    for stream in 0..2 {
+        let message = Message::new(stream, Bytes::from(vec![0; length]));
+        world.ends[0].association(world.id).unwrap().send(now, message).unwrap();
+    }
+    world.run(Duration::from_secs(5));
+    assert_eq!(world.delivered, [length as u64; 2]);
+    assert_eq!([NEAR, FAR].map(|at| world.longest[&at.into()]), [1180, 980], "without the IP header");
 }
