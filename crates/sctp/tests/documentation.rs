@@ -156,7 +156,7 @@ impl Tests {
 
     /// Whether a test of that name is in that file of the crate, or in any file where none is named. `*`: whether the file is there.
     fn has_test(&self, file: Option<&str>, test: &str) -> bool {
-        let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let own = root().join("crates/sctp");
         let (folder, test) = test.strip_prefix("tests::").map_or(("tests", test), |test| ("src", test));
         let code = texts_of(&self.code, file.map(|file| own.join(folder).join(format!("{file}.rs"))));
         code.into_iter().any(|text| test == "*" || declares(text, test))
