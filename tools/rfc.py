@@ -2,7 +2,7 @@
 """Writes docs/rfc.md: each normative sentence of the RFCs of docs/rfc/, and where it is implemented and tested, or why not.
 
     python3 tools/rfc.py            writes docs/rfc.md
-    python3 tools/rfc.py --check    fails when docs/rfc.md is stale, a marker is wrong, or a sentence has no answer
+    python3 tools/rfc.py --check    fails when docs/rfc.md is stale, a marker is wrong, or a sentence has no answer or no test
     python3 tools/rfc.py --open     prints the sentences that have no answer yet
 
 A sentence has a name: its section and its number in it, as in `rfc9260:6.1-3`. That word in a comment is a marker: what the
@@ -281,6 +281,9 @@ def gather(root: Path) -> tuple[dict[str, list[Sentence]], list[str]]:
             faults.append(f"{name}: the list says that it is not implemented, and {where} has a marker")
         if not sentence.verdict and not sentence.places and not sentence.failing:
             faults.append(f"{name}: a {sentence.level} without marker or verdict: {sentence.words}")
+        if not sentence.verdict and sentence.places and not any(p.test for p in sentence.places):
+            where = min(sentence.places).path
+            faults.append(f"{name}: a {sentence.level} that {where} implements, without a test or a reason: {sentence.words}")
     return lists, faults
 
 

@@ -4,7 +4,7 @@ mod endpoint;
 
 pub use endpoint::endpoint;
 
-use anabranch_script::syntax;
+use anabranch_script::{Options, run};
 use anabranch_sim::scenario::Scenario;
 use anabranch_trace::{Assumptions, Capture, Filter, Reading, Trace};
 use anabranch_wire::chunk::Chunk;
@@ -41,10 +41,10 @@ pub fn cookie(data: &[u8]) {
     }
 }
 
-/// A packet script.
+/// A packet script: read, and played against the stack up to the first line that does not come true.
 pub fn script(data: &[u8]) {
     if let Ok(text) = std::str::from_utf8(data) {
-        let _ = syntax::parse(text, &["Linux".to_owned()]);
+        let _ = run(text, &Options { defined: vec!["Linux".to_owned()], ..Options::default() });
     }
 }
 

@@ -80,3 +80,90 @@ fn script_names_what_it_does_not_know() {
         "anabranch: none.pkt: there is no such file or folder\n"
     );
 }
+
+/// Whether a script passes with these arguments.
+fn passes(script: &str, arguments: &[&str]) -> bool {
+    let ran = run(&[&["script", script][..], arguments].concat());
+    let told = String::from_utf8_lossy(&ran.stdout);
+    match ran.status.code() {
+        Some(0) => assert!(told.contains("1 passed, 0 failed"), "{told}"),
+        Some(1) => assert!(told.contains("0 passed, 1 failed"), "{told}"),
+        other => assert_eq!(other, Some(1), "{told}{}", String::from_utf8_lossy(&ran.stderr)),
+    }
+    ran.status.success()
+}
+
+/// Two scripts whose last packet comes 5 ms before, and 5 ms after its time.
+fn early_and_late() -> [String; 2] {
+    let early = SCRIPT.replace("+0.0 > sctp", "+0.005 > sctp");
+    let init = "sctp: INIT[flgs=0, tag=1, a_rwnd=..., os=..., is=..., tsn=1, ...]";
+    let late = format!(
+        " 0.0 socket(..., SOCK_STREAM, IPPROTO_SCTP) = 3
++0.0 bind(3, ..., ...) = 0
++0.0 fcntl(3, F_SETFL, O_RDWR | O_NONBLOCK) = 0
++0.0 connect(3, ..., ...) = -1 EINPROGRESS (Operation now in progress)
++0.0 > {init}
++0.995 > {init}
+"
+    );
+    [early, late]
+}
+
+/// "How far a packet may be from its time": nothing without the option, so much with it, and with `script` what the script says.
+#[test]
+fn script_keeps_to_the_tolerance_that_it_is_given() {
+    let place = tempfile::tempdir().unwrap();
+    for text in early_and_late() {
+        let plain = write(&place, "plain.pkt", &text);
+        let narrow = write(&place, "narrow.pkt", &format!("--tolerance_usecs=4999\n{text}"));
+        let wide = write(&place, "wide.pkt", &format!("--tolerance_usecs=5000\n{text}"));
+        for (script, tolerance, expected) in [
+            (&plain, "0", false),
+            (&plain, "4 ms", false),
+            (&plain, "5 ms", true),
+            (&plain, "10 ms", true),
+            (&plain, "script", false),
+            (&narrow, "script", false),
+            (&wide, "script", true),
+            (&wide, "0", false),
+            (&narrow, "5 ms", true),
+        ] {
+            assert_eq!(
+                passes(script, &["--tolerance", tolerance]),
+                expected,
+                "{script}, {tolerance}: {text}"
+            );
+        }
+        assert!(!passes(&wide, &[]), "without the option there is no tolerance: {text}");
+    }
+}
+
+/// The script passes where a symbol is defined, and fails elsewhere.
+fn for_symbol(symbol: &str) -> String {
+    let (calls, packets) = SCRIPT.split_once("+0.1 <").expect("the first packet");
+    let wrong = packets.replace("+0.0 >", "+0.1 >");
+    format!("{calls}#ifdef {symbol}\n+0.1 <{packets}#else\n+0.1 <{wrong}#endif\n")
+}
+
+/// `-D` defines symbols for `#ifdef`. Where none of them names a system, `FreeBSD` is defined (docs/scripts.md).
+#[test]
+fn script_plays_the_branch_of_the_symbols_that_are_defined() {
+    let place = tempfile::tempdir().unwrap();
+    let of = |symbol: &str| write(&place, &format!("{symbol}.pkt"), &for_symbol(symbol));
+    let (linux, freebsd, own) = (of("Linux"), of("FreeBSD"), of("OWN"));
+    for (script, arguments, expected) in [
+        (&linux, &[][..], false),
+        (&linux, &["-D", "Linux"], true),
+        (&linux, &["--define", "Linux"], true),
+        (&linux, &["-D", "OWN", "-D", "Linux"], true),
+        (&linux, &["-D", "SunOS"], false),
+        (&freebsd, &[], true),
+        (&freebsd, &["-D", "OWN"], true),
+        (&freebsd, &["-D", "Linux"], false),
+        (&freebsd, &["-D", "FreeBSD"], true),
+        (&own, &[], false),
+        (&own, &["-D", "OWN"], true),
+    ] {
+        assert_eq!(passes(script, arguments), expected, "{script} {arguments:?}");
+    }
+}

@@ -185,6 +185,21 @@ mod tests {
         assert_eq!(IcmpError::parse_v6(&v6(2, 0, 1400, 44, &later)), None);
     }
 
+    /// "This processing SHOULD be limited to avoid a denial-of-service attack when arbitrary headers are included" (RFC 8899, 8): so many
+    /// headers are passed over, and a message with more quotes no packet of ours.
+    // rfc8899:8-3
+    #[test]
+    fn few_extension_headers_are_passed_over() {
+        for count in 0..=MAX_EXTENSIONS + 3 {
+            let mut headers = [60, 0, 0, 0, 0, 0, 0, 0].repeat(count);
+            if let Some(last) = count.checked_sub(1) {
+                headers[8 * last] = SCTP;
+            }
+            let message = v6(2, 0, 1400, if count == 0 { SCTP } else { 60 }, &headers);
+            assert_eq!(IcmpError::parse_v6(&message).is_some(), count <= MAX_EXTENSIONS, "{count} headers");
+        }
+    }
+
     /// Cut anywhere, and with every byte changed: read or refused.
     #[test]
     fn hostile_messages() {

@@ -9,13 +9,13 @@ use crate::network;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use anabranch_base::{Duration, Rng};
+use anabranch_base::{Duration, Instant, Rng};
 use anabranch_sctp::{AbortReason, CloseReason, Config, Endpoint, EndpointConfig, Event, Message, State};
 use anabranch_wire::Tsn;
 use anabranch_wire::cause::{Cause, Causes, StaleCookie, UserInitiatedAbort};
 use anabranch_wire::chunk::{Abort, Chunk, CookieAck, ErrorChunk, Init, InitKind, kind};
 use anabranch_wire::param::{Param, Params, StateCookie};
-use network::{Datagram, Network, echo, init, ip, packet};
+use network::{Datagram, Network, Offer, echo, init, ip, packet};
 
 const A: u8 = 1;
 const Z: u8 = 2;
@@ -512,5 +512,59 @@ fn a_key_that_was_replaced_opens_nothing() {
         // "Stale Cookie" is said of what the key still opens; of another's, nothing.
         assert_eq!(told, if known { vec![vec![kind::ERROR]] } else { vec![] }, "after {minutes} minutes");
         assert_eq!(net.hosts[z].endpoint.associations(), 0);
+    }
+}
+
+/// Z has answered an INIT two hours after its start; then its clock jumps, and the cookie comes back. What it is answered with: the staleness
+/// of an ERROR, if there is one, and how many associations Z has.
+fn echoed_after_a_jump(jump: impl Fn(Instant) -> Instant) -> (Network, Vec<u32>, usize) {
+    let mut net = Network::default();
+    let z = net.add(5, "z", &[Z]);
+    net.listen(z);
+    net.run_for(Duration::from_secs(7200));
+    net.throw(ip(A), ip(Z), init(0x1111_1111, &[]));
+    net.run_for(ms(25));
+    let offer = net.take(ip(A)).iter().find_map(Datagram::offer).unwrap();
+    net.now = jump(net.now);
+    net.throw(ip(A), ip(Z), echo(&offer, 0x1111_1111, b"hello"));
+    net.run_for(ms(25));
+    let mut told = Vec::new();
+    for answer in net.take(ip(A)) {
+        answer.each(|chunk| {
+            if let Chunk::Error(error) = chunk {
+                let cause = Cause::parse(error.causes.iter().next().unwrap().unwrap()).unwrap();
+                let Cause::StaleCookie(StaleCookie { staleness_us }) = cause else { return };
+                told.push(staleness_us);
+            }
+        });
+    }
+    let associations = net.hosts[z].endpoint.associations();
+    (net, told, associations)
+}
+
+/// 5.1.5, step 4: "If the elapsed time is longer than the lifespan carried in the State Cookie, then the packet ... SHOULD be discarded, and
+/// the endpoint MUST transmit an ERROR chunk with a 'Stale Cookie' error cause": an hour ahead, less the minute of the cookie. A clock that goes
+/// back has let no time go by: the cookie is as good as new, makes one association, and its copies make no other, also when the clock is
+/// right again.
+#[test]
+fn a_clock_that_jumps_between_init_and_cookie() {
+    const HOUR: Duration = Duration::from_secs(3600);
+    let (_, told, associations) = echoed_after_a_jump(|now| now + HOUR);
+    assert_eq!(associations, 0);
+    // The INIT was answered 15 ms before the jump, and the way takes 10 ms.
+    assert_eq!(told, [(3600 - 60) * 1_000_000 + 25_000]);
+    let back = |now: Instant| Instant::from_nanos(now.as_nanos() - HOUR.as_nanos());
+    let (mut net, told, associations) = echoed_after_a_jump(back);
+    assert_eq!((told, associations), (Vec::new(), 1));
+    assert_eq!(net.received_from(0, ip(A)), [b"hello"]);
+    let (id, _) = net.hosts[0].events[0];
+    let now = net.now;
+    net.hosts[0].endpoint.association(id).unwrap().abort(now, b"");
+    let offers: Vec<Offer> = net.log.iter().filter_map(Datagram::offer).collect();
+    for jump in [0, 30, 3600] {
+        net.now = net.now + Duration::from_secs(jump);
+        net.throw(ip(A), ip(Z), echo(&offers[0], 0x1111_1111, b"again"));
+        net.run_for(ms(25));
+        assert_eq!(net.hosts[0].endpoint.associations(), 0, "{jump} s later");
     }
 }

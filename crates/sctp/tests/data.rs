@@ -576,3 +576,31 @@ fn long_messages_of_several_subflows_at_level_0() {
         }
     }
 }
+
+/// "When calculating the number of packets to transmit, and particularly when using the formula above, cwnd SHOULD NOT be changed permanently"
+/// (6.1 D): behind a pause four packets leave at once, and the window is as large as before.
+// rfc9260:6.1-15
+#[test]
+fn a_limited_burst_takes_nothing_from_the_window() {
+    let config = Config::rfc9260().with(|c| {
+        c.congestion.max_burst = anabranch_sctp::config::MaxBurst::Clamp(4);
+        c.limits.send_buffer = 1 << 20;
+        c.sack.every = 1;
+    });
+    let (mut pair, a, _) = Pair::established(1, &config);
+    let cwnd = |pair: &Pair| pair.a.view(a).unwrap().stats().cwnd;
+    let send = |pair: &mut Pair| (0..300).for_each(|_| pair.send(Side::A, a, 0, &[1; 1452]));
+    send(&mut pair);
+    // The pause is shorter than the RTO: the window does not decay.
+    pair.run_for(Duration::from_millis(600));
+    assert_eq!(pair.received.len(), 300);
+    let before = cwnd(&pair);
+    assert!(before > 20 * u64::from(config.pmdcs()), "{before}");
+    let pause = pair.now;
+    send(&mut pair);
+    pair.pump();
+    assert_eq!(bursts_of(&pair, |at| at >= pause), [4]);
+    assert_eq!(cwnd(&pair), before, "while only four packets may leave");
+    pair.run_for(Duration::from_secs(10));
+    assert!(cwnd(&pair) >= before, "{} after {before}", cwnd(&pair));
+}

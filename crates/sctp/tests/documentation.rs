@@ -1,5 +1,7 @@
 //! `docs/sctp.md` names every profile and quirk and holds the table of values as the code has it.
 
+use std::path::{Path, PathBuf};
+
 use anabranch_sctp::Config;
 
 const TEXT: &str = include_str!("../../../docs/sctp.md");
@@ -81,28 +83,129 @@ fn what_can_be_changed_is_listed() {
     assert_eq!(listed, Config::changeable());
 }
 
-/// The tests that a page names, as `file::test`.
-fn named(page: &str) -> Vec<(&str, &str)> {
-    let quoted = page.split('`').skip(1).step_by(2);
-    let names = quoted.filter_map(|quoted| quoted.split_once("::"));
-    let is_name = |name: &str| {
-        name.starts_with(char::is_lowercase) && name.chars().all(|c| c.is_alphanumeric() || c == '_')
-    };
-    names.filter(|(file, test)| is_name(file) && is_name(test)).collect()
+/// What the cells under "tests" of a page's tables hold in backquotes, cell by cell.
+fn cells_with_tests(page: &str) -> Vec<Vec<&str>> {
+    let mut column = None;
+    let mut found = Vec::new();
+    for line in page.lines() {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        if !line.starts_with('|') {
+            column = None;
+        } else if column.is_none() {
+            column = cells.iter().position(|cell| *cell == "tests");
+        } else if let Some(cell) =
+            column.and_then(|column| cells.get(column)).filter(|cell| cell.contains('`'))
+        {
+            found.push(cell.split('`').skip(1).step_by(2).collect());
+        }
+    }
+    found
+}
+
+/// The repository.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// All files below a folder with that ending, with their texts.
+fn texts(folder: &Path, ending: &str) -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() && entry.file_name() != "target" {
+            found.extend(texts(&path, ending));
+        } else if path.extension().is_some_and(|extension| extension == ending) {
+            found.extend(std::fs::read_to_string(&path).ok().map(|text| (path, text)));
+        }
+    }
+    found
+}
+
+/// Where the tests that pages name are looked for.
+struct Tests {
+    code: Vec<(PathBuf, String)>,
+    scripts: Vec<(PathBuf, String)>,
+}
+
+/// What the names before have said in the same cell: a file or folder stands for those that follow it.
+#[derive(Default)]
+struct Place<'a> {
+    file: Option<&'a str>,
+    folder: Option<&'a str>,
+}
+
+impl Tests {
+    fn of_the_repository() -> Self {
+        let scripts = texts(&root().join("tests/scripts"), "pkt");
+        Self { code: texts(&root().join("crates"), "rs"), scripts }
+    }
+
+    /// Whether a script of that folder has this name, of which `*` may stand for a part.
+    fn has_script(&self, folder: &str, name: &str) -> bool {
+        let (begin, end) = name.split_once('*').unwrap_or((name, ""));
+        self.scripts.iter().any(|(path, _)| {
+            let file = path.file_name().and_then(|file| file.to_str()).unwrap_or_default();
+            let fits = if name.contains('*') {
+                file.starts_with(begin) && file.ends_with(end)
+            } else {
+                file == name
+            };
+            fits && path.parent().is_some_and(|parent| parent.ends_with(folder))
+        })
+    }
+
+    /// Whether a test of that name is in that file of the crate, or in any file where none is named. `*`: whether the file is there.
+    fn has_test(&self, file: Option<&str>, test: &str) -> bool {
+        let own = root().join("crates/sctp");
+        let (folder, test) = test.strip_prefix("tests::").map_or(("tests", test), |test| ("src", test));
+        let code = texts_of(&self.code, file.map(|file| own.join(folder).join(format!("{file}.rs"))));
+        code.into_iter().any(|text| test == "*" || declares(text, test))
+    }
+
+    /// Whether what a page names exists; `None` for what names no test.
+    fn has<'a>(&self, named: &'a str, place: &mut Place<'a>) -> Option<bool> {
+        if named.starts_with("make ") || named.starts_with("crates/") {
+            return None;
+        }
+        if named.ends_with(".pkt") {
+            let (folder, name) =
+                named.rsplit_once('/').map_or((place.folder, named), |(f, name)| (Some(f), name));
+            place.folder = folder;
+            return Some(folder.is_some_and(|folder| self.has_script(folder, name)));
+        }
+        let (file, test) =
+            named.split_once("::").map_or((place.file, named), |(file, test)| (Some(file), test));
+        place.file = file;
+        Some(self.has_test(file, test))
+    }
+}
+
+/// Whether a text has a function of that name that is marked as a test.
+fn declares(text: &str, test: &str) -> bool {
+    let at = text.find(&format!("fn {test}("));
+    at.and_then(|at| text[..at].rsplit("\n\n").next()).is_some_and(|before| before.contains("#[test]"))
+}
+
+/// The text of a file, or of all.
+fn texts_of(code: &[(PathBuf, String)], file: Option<PathBuf>) -> Vec<&str> {
+    let of = |path: &Path| file.as_deref().is_none_or(|file| file == path);
+    code.iter().filter(|(path, _)| of(path)).map(|(_, text)| text.as_str()).collect()
 }
 
 #[test]
 fn every_test_that_a_page_names_exists() {
-    for (page, least) in
-        [(include_str!("../../../docs/faults.md"), 45), (include_str!("../../../docs/attacks.md"), 40)]
-    {
+    let tests = Tests::of_the_repository();
+    for (name, least) in [("docs/faults.md", 80), ("docs/attacks.md", 130)] {
+        let page = std::fs::read_to_string(root().join(name)).expect("a page");
         let mut count = 0;
-        for (file, test) in named(page) {
-            let path = format!("{}/tests/{file}.rs", env!("CARGO_MANIFEST_DIR"));
-            let Ok(source) = std::fs::read_to_string(path) else { continue };
-            assert!(source.contains(&format!("fn {test}(")), "{file}::{test}");
-            count += 1;
+        for cell in cells_with_tests(&page) {
+            let mut place = Place::default();
+            for named in cell {
+                let found = tests.has(named, &mut place);
+                assert!(found != Some(false), "{name} names `{named}`, which does not exist");
+                count += u32::from(found.is_some());
+            }
         }
-        assert!(count >= least, "{count}");
+        assert!(count >= least, "{name}: {count} tests are named");
     }
 }

@@ -162,3 +162,36 @@ fn answered_heartbeats_do_not_make_up_for_data_that_is_lost() {
     pair.run_for(Duration::from_secs(3600));
     assert_eq!(pair.a.view(a).unwrap().state(), State::Established);
 }
+
+/// 8.3: "Upon the receipt of the HEARTBEAT ACK chunk, the sender of the HEARTBEAT chunk SHOULD clear the error counter". The answer must be
+/// to that HEARTBEAT: with any byte of the information changed it clears nothing (RFC 8540: only a valid one counts).
+#[test]
+fn an_answer_with_a_wrong_nonce_clears_no_error() {
+    let mut script = Script::established(&config());
+    let (_, info) = next_heartbeat(&mut script);
+    script.pair.run_for(ms(1000));
+    assert!(is_down(&script));
+    for at in 0..info.len() {
+        let mut forged = info.clone();
+        forged[at] ^= 1;
+        answer(&mut script, &forged);
+        assert!(is_down(&script), "byte {at}");
+    }
+    answer(&mut script, &info);
+    assert!(!is_down(&script));
+}
+
+/// 8.1: "When a HEARTBEAT ACK chunk is received from the peer endpoint, the counter SHOULD also be reset", which a forged one does not do: a
+/// peer that has gone is given up after Association.Max.Retrans HEARTBEATs.
+#[test]
+fn forged_answers_keep_no_association_alive() {
+    let mut script = Script::established(&config().with(|c| c.limits.association_max_retrans = 3));
+    for _ in 0..4 {
+        assert_eq!(script.state(), State::Established);
+        let (_, mut forged) = next_heartbeat(&mut script);
+        forged[4] ^= 1;
+        answer(&mut script, &forged);
+    }
+    script.pair.run_for(ms(60_000));
+    assert_eq!(script.state(), State::Closed);
+}

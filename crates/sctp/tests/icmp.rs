@@ -3,9 +3,14 @@
 
 use crate::common;
 
-use anabranch_base::Duration;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use anabranch_base::{Duration, Instant, Rng};
 use anabranch_sctp::config::MtuDiscovery;
-use anabranch_sctp::{AssociationId, CloseReason, Config, Event, IcmpError, IcmpKind, State};
+use anabranch_sctp::{
+    AssociationId, CloseReason, Config, Endpoint, EndpointConfig, Event, IcmpError, IcmpKind, State,
+};
 use anabranch_wire::chunk::kind;
 use common::{PORT, Pair, Side, address, icmp_message};
 
@@ -271,4 +276,104 @@ fn no_discovery_no_change() {
     let (mut pair, a, packet) = up(&config);
     pair.inject_icmp(Side::A, &icmp_message(Side::A, UNREACHABLE, TOO_BIG, 1000, &packet));
     assert_eq!(pair.a.view(a).unwrap().path_mtu(), 1500);
+}
+
+/// An endpoint in COOKIE-WAIT, over IPv4 or IPv6, and its INIT.
+struct Asking {
+    endpoint: Endpoint,
+    id: AssociationId,
+    peer: SocketAddr,
+    init: Vec<u8>,
+}
+
+impl Asking {
+    fn over(v6: bool) -> Self {
+        let (own, peer) =
+            if v6 { ("[2001:db8::1]:0", "[2001:db8::2]:0") } else { ("10.0.0.1:0", "10.0.0.2:0") };
+        let peer: SocketAddr = peer.parse().unwrap();
+        let config = EndpointConfig::new(own.parse().unwrap(), PORT).keeping_closed();
+        let mut endpoint = Endpoint::new(config, Rng::stream(1, "icmp", own).secret());
+        let id = endpoint.connect(Instant::ZERO, peer, PORT, Arc::new(Config::rfc9260())).unwrap();
+        let mut init = Vec::new();
+        endpoint.poll_transmit(Instant::ZERO, 1, &mut init).unwrap();
+        Self { endpoint, id, peer, init }
+    }
+
+    /// An ICMP message about the INIT, which rode in UDP to that port if there is one.
+    fn hear(&mut self, (kind, code): (u8, u8), mtu: u32, udp: Option<u16>) {
+        let mut quoted =
+            udp.map_or(Vec::new(), |port| [&[0x26, 0xAB], &port.to_be_bytes()[..], &[0; 4]].concat());
+        quoted.extend_from_slice(&self.init);
+        let protocol = if udp.is_some() { 17 } else { 132 };
+        let mut message = [&[kind, code, 0, 0], &mtu.to_be_bytes()[..]].concat();
+        match self.peer.ip() {
+            IpAddr::V4(peer) => {
+                let mut header = [0; 20];
+                (header[0], header[9]) = (0x45, protocol);
+                header[16..].copy_from_slice(&peer.octets());
+                message.extend_from_slice(&[&header[..], &quoted].concat());
+                self.endpoint.handle_icmp(Instant::ZERO, &IcmpError::parse_v4(&message).unwrap());
+            }
+            IpAddr::V6(peer) => {
+                let mut header = [0; 40];
+                (header[0], header[6]) = (0x60, protocol);
+                header[24..].copy_from_slice(&peer.octets());
+                message.extend_from_slice(&[&header[..], &quoted].concat());
+                self.endpoint.handle_icmp(Instant::ZERO, &IcmpError::parse_v6(&message).unwrap());
+            }
+        }
+    }
+
+    /// What has come of it: the state, the MTU, how many messages were ignored, and why the association has ended.
+    fn outcome(&mut self) -> (State, u16, u64, Option<CloseReason>) {
+        let ended = std::iter::from_fn(|| self.endpoint.poll_event()).find_map(|(_, event)| match event {
+            Event::Closed(reason) => Some(reason),
+            _ => None,
+        });
+        let association = self.endpoint.view(self.id).unwrap();
+        (association.state(), association.path_mtu(), self.endpoint.endpoint_stats().icmp_ignored, ended)
+    }
+}
+
+/// RFC 8540, "ICMPv4 and ICMPv6": the rules for one family are those for the other (ICMP1 to ICMP4, ICMP7, ICMP8).
+#[test]
+fn the_same_of_either_family() {
+    let gone = (State::Closed, 1500, 0, Some(CloseReason::ProtocolUnreachable));
+    for (v4, v6, mtu, expected) in [
+        ((3, 4), (2, 0), 1400, (State::CookieWait, 1400, 0, None)),
+        ((3, 4), (2, 0), 1500, (State::CookieWait, 1500, 1, None)),
+        ((3, PROTOCOL), (4, 1), 0, gone),
+        ((3, PORT_UNREACHABLE), (1, 4), 0, (State::CookieWait, 1500, 1, None)),
+        ((3, 1), (1, 3), 0, (State::CookieWait, 1500, 0, None)),
+        ((3, 13), (1, 1), 0, (State::CookieWait, 1500, 0, None)),
+    ] {
+        for (family, what) in [(false, v4), (true, v6)] {
+            let mut asking = Asking::over(family);
+            asking.hear(what, mtu, None);
+            assert_eq!(asking.outcome(), expected, "{what:?}, IPv6 {family}");
+        }
+    }
+}
+
+/// RFC 6951, 5.5: "'Port Unreachable' SHOULD be treated as ... 'Protocol Unreachable'", and of IPv6 "as ... 'unrecognized Next Header type
+/// encountered'": where packets ride in UDP, and to the port that is in use.
+// rfc6951:5.5-4 rfc6951:5.5-5
+#[test]
+fn port_unreachable_of_packets_in_udp_ends_an_attempt_over_either_family() {
+    for (v6, what) in [(false, (3, PORT_UNREACHABLE)), (true, (1, 4))] {
+        let mut asking = Asking::over(v6);
+        let peer = SocketAddr::new(asking.peer.ip(), 9899);
+        asking.endpoint.association(asking.id).unwrap().set_encapsulation_port(peer).unwrap();
+        for other in [None, Some(9900)] {
+            asking.hear(what, 0, other);
+        }
+        assert_eq!(asking.outcome(), (State::CookieWait, 1500, 2, None), "IPv6 {v6}");
+        asking.hear(what, 0, Some(9899));
+        let (state, _, ignored, ended) = asking.outcome();
+        assert_eq!(
+            (state, ignored, ended),
+            (State::Closed, 2, Some(CloseReason::PortUnreachable)),
+            "IPv6 {v6}"
+        );
+    }
 }

@@ -509,3 +509,32 @@ fn no_subflow_begins_what_the_window_cannot_hold() {
         assert_eq!(changes > 1, beside, "{window}: {streams:?}");
     }
 }
+
+/// A pair of which A asks, and to whose INIT ACK something on the way does what padding is: the list of extensions is skipped.
+fn without_the_list_of_the_answer(config: &Config) -> (Pair, AssociationId, AssociationId) {
+    let mut pair = Pair::new(22);
+    pair.tamper(|from, bytes| {
+        if from == Side::Z && bytes[12] == kind::INIT_ACK {
+            let at = bytes.windows(2).position(|two| two == [0x80, 0x08]).unwrap();
+            bytes[at + 1] = 0x05;
+        }
+    });
+    pair.z.listen(Arc::new(config.clone())).unwrap();
+    let a = pair.a.connect(pair.now, common::address(Side::Z), PORT, Arc::new(config.clone())).unwrap();
+    pair.run_for(Duration::from_millis(200));
+    let z = pair.id_of(Side::Z);
+    (pair, a, z)
+}
+
+/// The other direction: A does not hear what Z has agreed on, and nothing in a COOKIE ECHO could tell Z. Z "MUST abort the association" with
+/// the first DATA chunk (RFC 8260, 2.2.3), so an ABORT is unavoidable here. It comes at once and says why, and nobody waits for ever.
+// rfc8260:2.2.3-3
+#[test]
+fn an_answer_whose_list_of_extensions_is_lost_ends_with_the_first_message() {
+    let (mut pair, a, _) = without_the_list_of_the_answer(&config(true));
+    send(&mut pair, Side::A, a, 0, false, vec![1; 3000]);
+    pair.run_for(Duration::from_millis(50));
+    assert!(pair.received.is_empty(), "{:?}", pair.ladder());
+    assert!(pair.saw(Side::Z, |e| matches!(e, Event::Closed(CloseReason::ProtocolViolation { .. }))));
+    assert!(pair.saw(Side::A, |e| matches!(e, Event::Closed(CloseReason::AbortedByPeer { .. }))));
+}

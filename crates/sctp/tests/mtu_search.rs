@@ -325,3 +325,80 @@ fn data_confirms_the_base_of_a_peer_that_answers_no_probes() {
         assert_eq!(pair.received.len(), 20);
     }
 }
+
+/// "An update to the PLPMTU (or MPS) MUST NOT increase the congestion window measured in bytes" (RFC 8899, 3): a path that carries more is found
+/// while nothing is sent, and the window has as many bytes as before, in every controller.
+// rfc8899:3-14
+#[test]
+fn a_larger_mtu_raises_no_window() {
+    for control in ["reno", "cubic", "bic", "vegas", "bbr"] {
+        let mut both = Config::rfc9260().with(|c| {
+            c.limits.send_buffer = 4 << 20;
+            c.path_mtu.raise_timer = Duration::from_secs(30);
+        });
+        both.set("congestion_control", control).unwrap();
+        let (mut pair, a, _) = connected(12, 1200, false, &both);
+        pair.send_all(Side::A, a, 1, 10, 20_000);
+        pair.run_for(Duration::from_secs(20));
+        pair.check_all(Side::Z, 1, 10);
+        assert_eq!(mtu(&pair, a), 1200, "{control}");
+        let before = pair.a.view(a).unwrap().stats().cwnd;
+        pair.carries = Some(1500);
+        pair.run_for(Duration::from_secs(120));
+        assert_eq!(mtu(&pair, a), 1500, "{control}");
+        assert_eq!(pair.a.view(a).unwrap().stats().cwnd, before, "{control}");
+    }
+}
+
+/// "A method is REQUIRED to be robust to the possibility that a flow encounters reordering or that the traffic (including probe packets) is
+/// divided over more than one network path" (RFC 8899, 3): every second packet takes three seconds longer, so that answers come behind
+/// those to later probes. The size is found, none that does not fit is ever used, and every message comes once.
+// rfc8899:3-22
+#[test]
+fn packets_and_probes_that_take_two_paths() {
+    for (seed, carries) in [1200, 1320, 1500].into_iter().enumerate() {
+        let config = Config::rfc9260().with(|c| c.limits.send_buffer = 4 << 20);
+        let mut pair = Pair::new(seed as u64);
+        pair.carries = Some(carries);
+        let count = std::cell::Cell::new(0);
+        pair.delay_by(move |_| {
+            count.set(count.get() + 1);
+            Duration::from_millis(if count.get() % 2 == 0 { 3010 } else { 10 })
+        });
+        pair.z.listen(std::sync::Arc::new(config.clone())).unwrap();
+        let probing = std::sync::Arc::new(with_probes(config));
+        let a = pair.a.connect(pair.now, common::address(Side::Z), common::PORT, probing).unwrap();
+        pair.run_for(Duration::from_secs(20));
+        pair.send_all(Side::A, a, 1, 10, 20_000);
+        pair.run_for(Duration::from_secs(300));
+        assert_eq!(usize::from(mtu(&pair, a)), carries);
+        let told = pair.events.iter().filter_map(|(_, _, e)| match e {
+            Event::PathMtu { mtu, .. } => Some(usize::from(*mtu)),
+            _ => None,
+        });
+        assert!(told.max() <= Some(carries), "{:?}", pair.events);
+        pair.check_all(Side::Z, 1, 10);
+    }
+}
+
+/// "Flow control SHOULD NOT apply to DPLPMTU when probe packets use a design that does not carry user data to the remote application"
+/// (RFC 8899, 3): the window of a peer that does not read is closed, and a larger size is found all the same.
+// rfc8899:3-16
+#[test]
+fn probes_leave_into_a_closed_window() {
+    let both = Config::rfc9260().with(|c| {
+        c.limits.receive_window = 4000;
+        c.path_mtu.raise_timer = Duration::from_secs(30);
+    });
+    let (mut pair, a, _) = connected(13, 1200, false, &both);
+    pair.reads = [true, false];
+    for _ in 0..20 {
+        pair.send(Side::A, a, 0, &[1; 500]);
+    }
+    pair.run_for(Duration::from_secs(20));
+    assert_eq!(mtu(&pair, a), 1200);
+    pair.carries = Some(1500);
+    pair.run_for(Duration::from_secs(120));
+    assert!(pair.a.view(a).unwrap().queued_bytes() > 0, "the window is closed");
+    assert_eq!(mtu(&pair, a), 1500);
+}

@@ -5,6 +5,7 @@
 
 use crate::common;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use anabranch_base::{Duration, Instant, Rng};
@@ -13,7 +14,7 @@ use anabranch_sctp::{
     Reconfigured, SendError, State,
 };
 use anabranch_wire::chunk::{Chunk, kind};
-use anabranch_wire::param::{Param, ReconfigResponse};
+use anabranch_wire::param::{Param, Params, ReconfigResponse};
 use anabranch_wire::{Checksum, Packet};
 use common::{Logged, PORT, Pair, Side, address, meta};
 
@@ -770,4 +771,44 @@ fn what_is_in_progress_is_asked_for_less_and_less() {
     let before = pair.events.len();
     pair.run_for(Duration::from_secs(120));
     assert!(pair.events.len() > before, "performed");
+}
+
+/// Types of the parameters that chunks other than RE-CONFIG hold, of all packets so far.
+fn elsewhere(pair: &Pair) -> Vec<(u8, u16)> {
+    let mut found = Vec::new();
+    for logged in &pair.log {
+        let packet = Packet::parse(&logged.bytes, Checksum::Ignore).unwrap();
+        for raw in packet.chunks() {
+            let raw = raw.unwrap();
+            let params = match Chunk::parse(raw).unwrap() {
+                Chunk::Init(init) | Chunk::InitAck(init) => init.params,
+                Chunk::Heartbeat(_) | Chunk::HeartbeatAck(_) => Params::new(raw.value),
+                _ => continue,
+            };
+            found.extend(params.iter().map(|param| (raw.kind, param.unwrap().kind)));
+        }
+    }
+    found
+}
+
+/// "This parameter MUST NOT appear in any other chunk type" (RFC 6525, 4.1 to 4.6): whatever is asked for and answered, it is in RE-CONFIG,
+/// which holds all six of them here.
+// rfc6525:4.1-2
+#[test]
+fn requests_and_answers_are_in_re_config_alone() {
+    let config = config(false).with(|c| c.timers.heartbeat_interval = Duration::from_secs(10));
+    let (mut pair, a, _) = Pair::between(9, &config, &config);
+    pair.send(Side::A, a, 1, b"data");
+    let now = pair.now;
+    pair.a.association(a).unwrap().reset_streams(now, Direction::Both, &[1]).unwrap();
+    pair.a.association(a).unwrap().add_streams(now, 1, 1).unwrap();
+    pair.run_for(Duration::from_secs(1));
+    let now = pair.now;
+    pair.a.association(a).unwrap().reset_association(now).unwrap();
+    pair.run_for(Duration::from_secs(60));
+    let all: BTreeSet<String> = dialogue(&pair).iter().map(|said| said[3..].to_owned()).collect();
+    assert!(all.len() >= 6, "{all:?}");
+    let elsewhere = elsewhere(&pair);
+    assert!(elsewhere.iter().any(|(chunk, _)| *chunk == kind::HEARTBEAT), "{elsewhere:?}");
+    assert!(elsewhere.iter().all(|(_, param)| !(13..=18).contains(param)), "{elsewhere:?}");
 }

@@ -8,11 +8,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anabranch_base::{Duration, Instant, Meta, Rng};
-use anabranch_sctp::config::{MaxBurst, RttSampling};
+use anabranch_sctp::config::{InitialWindow, MaxBurst, RttSampling};
 use anabranch_sctp::{CloseReason, Config, Endpoint, EndpointConfig, Event, Message, State};
 use anabranch_wire::chunk::{Chunk, Init};
 use anabranch_wire::{Checksum, Packet, Tsn};
 use bytes::Bytes;
+use common::script::Script;
 use common::{Logged, PORT, Pair, Side};
 
 fn init_of(logged: &Logged) -> (u32, Tsn) {
@@ -503,4 +504,32 @@ fn s1_3_other_addresses() {
         }
         assert_eq!(got, 50_000, "{local} to {remote}");
     }
+}
+
+/// 7.2.4: "Before the above adjustments, if the received SACK chunk also acknowledges new DATA chunks and advances the Cumulative TSN Ack
+/// Point, the cwnd adjustment rules defined in Sections 7.2.1 and 7.2.2 MUST be applied first": the SACK with the third report lets cwnd grow by
+/// a packet, and what is halved is the larger window.
+// rfc9260:7.2.4-6
+#[test]
+fn s7_2_4_a_window_grows_before_the_same_sack_halves_it() {
+    let config = Config::rfc9260().with(|c| {
+        c.congestion.max_burst = MaxBurst::Off;
+        c.congestion.initial_window = InitialWindow::Packets(10);
+        c.limits.send_buffer = 1 << 20;
+    });
+    let pmdcs = u64::from(config.pmdcs());
+    let mut script = Script::established(&config);
+    for _ in 0..40 {
+        script.pair.send(Side::A, script.a, 0, &vec![1; pmdcs as usize - 16]);
+    }
+    script.pair.pump();
+    let cwnd = |script: &Script| script.pair.a.view(script.a).unwrap().stats().cwnd;
+    assert_eq!((script.left().len(), cwnd(&script)), (10, 10 * pmdcs));
+    // The fourth is lost; three before it come late. What is reported fills the window again.
+    script.sack(0, 1_000_000, &[(5, 5)]);
+    script.sack(0, 1_000_000, &[(5, 6)]);
+    assert_eq!(cwnd(&script), 10 * pmdcs, "the Cumulative TSN Ack Point has not moved");
+    script.sack(3, 1_000_000, &[(2, 4)]);
+    let stats = script.pair.a.view(script.a).unwrap().stats();
+    assert_eq!((stats.fast_retransmits, stats.cwnd), (1, 11 * pmdcs / 2));
 }

@@ -412,3 +412,26 @@ fn random_changes_for_long() {
         life(seed);
     }
 }
+
+/// "If a DSCP change might result in outgoing packets being queued in different queues, the congestion control parameters ... MUST be reset to
+/// their initial values" (7.2.5.1): a stream that changes its code point, and another code point in the place of a removed subflow, begin
+/// with the initial window, however far that of before has grown or been cut.
+// rfc9260:7.2.5.1-1
+#[test]
+fn another_code_point_begins_with_the_initial_window() {
+    let (mut pair, id) = up(7, &config(2));
+    let initial = stats(&pair, id, 1).cwnd;
+    let mut sent = Sent::default();
+    for _ in 0..200 {
+        sent.send(&mut pair, id, 1, 1000);
+    }
+    pair.run_for(Duration::from_secs(5));
+    assert!(stats(&pair, id, 1).cwnd > 2 * initial, "{}", stats(&pair, id, 1).cwnd);
+    let now = pair.now;
+    assert_eq!(pair.a.association(id).unwrap().set_stream_dscp(now, 1, dscp(46)), Ok(2));
+    assert_eq!(stats(&pair, id, 2).cwnd, initial, "a stream with another code point");
+    pair.a.association(id).unwrap().remove_subflow(now, 1, 0).unwrap();
+    assert_eq!(pair.a.association(id).unwrap().add_subflow(now, &SubflowSpec::new(dscp(10))), Ok(1));
+    assert_eq!(stats(&pair, id, 1).cwnd, initial, "another code point in the place of one that was removed");
+    sent.check(&pair, "another code point");
+}

@@ -6,10 +6,11 @@ use crate::common;
 
 use std::sync::Arc;
 
-use anabranch_base::{Duration, Rng};
+use anabranch_base::{Duration, Instant, Rng};
 use anabranch_sctp::config::ErrorDetection;
 use anabranch_sctp::{Config, Endpoint, EndpointConfig, Event, State};
-use anabranch_wire::chunk::kind;
+use anabranch_wire::chunk::{Chunk, kind};
+use anabranch_wire::param::Param;
 use anabranch_wire::{Checksum, Packet};
 use common::{Logged, PORT, Pair, Side, address, meta};
 
@@ -271,4 +272,30 @@ fn the_second_init_after_a_stale_cookie_has_a_checksum() {
         let right = matches!(packet.kinds()[0], kind::INIT | kind::COOKIE_ECHO | kind::ERROR);
         assert_eq!(is_right(&packet.bytes), right, "{:?}", packet.words());
     }
+}
+
+/// The methods that the parameters Zero Checksum Acceptable of a packet name.
+fn announced(logged: &Logged) -> Vec<u32> {
+    let packet = Packet::parse(&logged.bytes, Checksum::Ignore).unwrap();
+    let raw = packet.chunks().next().unwrap().unwrap();
+    let (Chunk::Init(init) | Chunk::InitAck(init)) = Chunk::parse(raw).unwrap() else { return Vec::new() };
+    let params = init.params.iter().map(|raw| Param::parse(raw.unwrap()).unwrap());
+    let method = |param| match param {
+        Param::ZeroChecksumAcceptable(acceptable) => Some(acceptable.method),
+        _ => None,
+    };
+    params.filter_map(method).collect()
+}
+
+/// "The parameter MUST NOT appear more than once in any chunk" (RFC 9653, 4): not in an INIT, an INIT ACK, nor in the INIT that is sent again.
+// rfc9653:4-2
+#[test]
+fn the_parameter_is_there_once() {
+    let (mut pair, _) = Pair::connecting(7, &dtls());
+    pair.drop_if(|p| p.at == Instant::ZERO);
+    pair.run_for(Duration::from_secs(5));
+    let setup = |p: &&Logged| matches!(p.kinds()[0], kind::INIT | kind::INIT_ACK);
+    let lists: Vec<Vec<u32>> = pair.log.iter().filter(setup).map(announced).collect();
+    assert_eq!(lists, [[1], [1], [1]], "two INITs and an INIT ACK, with DTLS each: {:?}", pair.ladder());
+    assert!(pair.log.iter().filter(|p| !setup(p)).all(|p| announced(p).is_empty()));
 }

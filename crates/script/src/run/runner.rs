@@ -18,6 +18,8 @@ const PATIENCE: Duration = Duration::from_secs(3600);
 const OUTLOOK: Duration = Duration::from_secs(120);
 /// Timers that may expire without time going by.
 const MOST_TIMERS: u32 = 100_000;
+/// Timers that may expire in a script: HEARTBEATs every 30 s for more than three months. A text can ask for centuries.
+const MOST_TIMERS_IN_ALL: u32 = 300_000;
 
 /// Runs the text of a script.
 ///
@@ -36,11 +38,17 @@ pub fn run(text: &str, options: &Options) -> Result<(), Failure> {
         tolerance: options.tolerance.unwrap_or_default(),
         last: Instant::ZERO,
         pending: Vec::new(),
+        timers: 0,
     };
     for event in &script.events {
-        runner.event(event)?;
+        runner.event(event).map_err(|failure| placed(failure, event.line))?;
     }
     runner.finish(&options, script.events.last().map_or(1, |event| event.line))
+}
+
+/// A failure that knows no line is one of the event that was waited for.
+fn placed(failure: Failure, line: usize) -> Failure {
+    if failure.line == 0 { Failure { line, ..failure } } else { failure }
 }
 
 /// Whether everything that is named exists, before anything runs.
@@ -70,6 +78,8 @@ struct Runner {
     /// The time of the event before.
     last: Instant,
     pending: Vec<Pending>,
+    /// Timers that have expired.
+    timers: u32,
 }
 
 impl Runner {
@@ -144,6 +154,14 @@ impl Runner {
             without_time = if at > self.network.now { 0 } else { without_time + 1 };
             if without_time > MOST_TIMERS {
                 let message = format!("the stack's timers do not let time go by at {}", self.network.now);
+                return Err(Failure::new(0, message));
+            }
+            self.timers += 1;
+            if self.timers > MOST_TIMERS_IN_ALL {
+                let now = self.network.now;
+                let message = format!(
+                    "more than {MOST_TIMERS_IN_ALL} timers have expired by {now}: the script lasts too long"
+                );
                 return Err(Failure::new(0, message));
             }
             self.network.run_timers(at);

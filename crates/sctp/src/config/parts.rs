@@ -131,8 +131,19 @@ mod tests {
         let old = Config::rfc2960();
         assert_eq!(window(&old, false), 2 * PMDCS);
         assert_eq!(old.controller(old.window_unit(), false, 65_536).ssthresh(), 65_536, "the peer's rwnd");
-        let mut cubic = rfc;
+        let mut cubic = rfc.clone();
         cubic.set("congestion_control", "cubic").unwrap();
         assert_eq!(window(&cubic, false), 4404, "whatever the controller");
+    }
+
+    /// "The initial value of ssthresh SHOULD be arbitrarily high" (RFC 9260, 7.2.1): whatever the peer's window, a thousand times ours.
+    // rfc9260:7.2.1-3
+    #[test]
+    fn the_first_threshold_is_arbitrarily_high() {
+        let rfc = Config::rfc9260();
+        for peer_rwnd in [1500, 65_536, u32::MAX] {
+            let threshold = rfc.controller(rfc.window_unit(), false, peer_rwnd).ssthresh();
+            assert!(threshold >= 1000 * u64::from(rfc.limits.receive_window), "{threshold} with {peer_rwnd}");
+        }
     }
 }

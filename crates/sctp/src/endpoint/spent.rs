@@ -42,6 +42,8 @@ pub(super) struct SpentCookies {
     order: VecDeque<(Instant, Peer)>,
     /// The last end of all.
     last: Option<Instant>,
+    /// When the newest cookie says that it was made.
+    newest: Instant,
     /// The last end that was forgotten before its time.
     forgotten: Option<Instant>,
     /// The longest life of a cookie, and when the last one becomes stale.
@@ -57,6 +59,7 @@ impl SpentCookies {
             _ => now,
         };
         self.life = self.life.max(life);
+        self.newest = self.newest.max(made);
         self.good_until = self.good_until.max(made + life);
         made
     }
@@ -68,13 +71,15 @@ impl SpentCookies {
         if now > self.good_until {
             return;
         }
-        self.last = Some(now);
+        // Behind every cookie so far and every other end, also where the clock has gone back since.
+        let at = now.max(self.newest).max(self.last.unwrap_or(now));
+        self.last = Some(at);
         for peer in peers {
             if self.order.len() >= MOST {
                 self.forget_first();
             }
-            self.ends.insert(peer, End { at: now, tag });
-            self.order.push_back((now, peer));
+            self.ends.insert(peer, End { at, tag });
+            self.order.push_back((at, peer));
         }
     }
 

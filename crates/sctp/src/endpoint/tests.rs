@@ -1,8 +1,13 @@
 use anabranch_base::{Dscp, Ecn, Rng};
+use anabranch_wire::chunk::{GapBlock, Init, InitKind, kind, sack};
+use anabranch_wire::param::Params;
+use anabranch_wire::{Checksum, ChecksumOut, CommonHeader, Packet, PacketBuilder};
 use bytes::Bytes;
 
 use super::*;
+use crate::association::State;
 use crate::config::{InitialWindow, MaxBurst, SubflowLevel, SubflowSpec};
+use crate::cookie::Cookie;
 use crate::message::Message;
 
 /// Work per packet of a whole association at a window of `window` chunks: chunks visited in the flight, ranges in the
@@ -120,22 +125,8 @@ fn work_of_giving_up(level: SubflowLevel, subflows: u8, count: u32) -> u64 {
         c.congestion.max_burst = MaxBurst::Off;
         (c.limits.receive_window, c.limits.send_buffer) = (8 << 20, 8 << 20);
     }));
-    let at: [SocketAddr; 2] = [([10, 0, 0, 1], 0).into(), ([10, 0, 0, 2], 0).into()];
-    let endpoint = |a: &SocketAddr| {
-        Endpoint::new(EndpointConfig::new(*a, 9), Rng::stream(1, "test", "giving up").secret())
-    };
-    let mut ends: Vec<Endpoint> = at.iter().map(endpoint).collect();
-    let mut now = Instant::ZERO;
-    ends[1].listen(Arc::clone(&config)).unwrap();
-    let id = ends[0].connect(now, at[1], 9, config).unwrap();
-    let mut packet = Vec::new();
-    for turn in 0..8 {
-        let (from, to) = (turn % 2, 1 - turn % 2);
-        while ends[from].poll_transmit(now, 1, &mut packet).is_some() {
-            let meta = Meta { source: at[from], destination: at[to], dscp: Dscp::DEFAULT, ecn: Ecn::NotEct };
-            ends[to].handle_datagram(now, meta, &std::mem::take(&mut packet));
-        }
-    }
+    let (mut ends, id) = shaken(&config);
+    let (mut now, mut packet) = (Instant::ZERO, Vec::new());
     assert_eq!(ends[0].view(id).unwrap().subflow_level(), level);
     for n in 0..count {
         let message = Message::new((n % u32::from(subflows)) as u16, "x".into()).max_retransmissions(0);
@@ -161,5 +152,150 @@ fn work_of_giving_up_does_not_grow_with_the_flight() {
             let work = work_of_giving_up(level, subflows, count);
             assert!(work < 40, "{work} chunks read for each of {count}, {level:?}, {subflows} subflows");
         }
+    }
+}
+
+/// A sender and the chunks it has in flight: so many messages of a byte, one a chunk, none acknowledged.
+fn with_in_flight(count: u32) -> ([Endpoint; 2], AssociationId, Instant) {
+    let config = Arc::new(Config::rfc9260().with(|c| {
+        c.congestion.initial_window = InitialWindow::Packets(u16::MAX);
+        c.congestion.max_burst = MaxBurst::Off;
+        (c.limits.receive_window, c.limits.send_buffer) = (8 << 20, 8 << 20);
+    }));
+    let (mut ends, id) = shaken(&config);
+    let now = Instant::ZERO;
+    for _ in 0..count {
+        ends[0].association(id).unwrap().send(now, Message::new(0, "x".into())).unwrap();
+    }
+    let mut packet = Vec::new();
+    while ends[0].poll_transmit(now, 1, &mut packet).is_some() {
+        packet.clear();
+    }
+    assert_eq!(ends[0].view(id).unwrap().unacknowledged_chunks(), count as usize);
+    (ends, id, now)
+}
+
+const AT: [([u8; 4], u16); 2] = [([10, 0, 0, 1], 0), ([10, 0, 0, 2], 0)];
+
+/// Of a packet from the one end to the other.
+fn meta(from: usize) -> Meta {
+    let (source, destination) = (AT[from].into(), AT[1 - from].into());
+    Meta { source, destination, dscp: Dscp::DEFAULT, ecn: Ecn::NotEct }
+}
+
+/// Two endpoints, the first of which is about to call the second.
+fn calling(config: &Arc<Config>) -> ([Endpoint; 2], AssociationId) {
+    let endpoint = |at: ([u8; 4], u16)| {
+        let secret = Rng::stream(1, "test", &format!("{at:?}")).secret();
+        Endpoint::new(EndpointConfig::new(at.into(), 9), secret)
+    };
+    let mut ends = AT.map(endpoint);
+    let now = Instant::ZERO;
+    ends[1].listen(Arc::clone(config)).unwrap();
+    let id = ends[0].connect(now, AT[1].into(), 9, Arc::clone(config)).unwrap();
+    (ends, id)
+}
+
+/// Hands over all that one of them has to send.
+fn carry(ends: &mut [Endpoint; 2], from: usize) {
+    let mut packet = Vec::new();
+    while ends[from].poll_transmit(Instant::ZERO, 1, &mut packet).is_some() {
+        ends[1 - from].handle_datagram(Instant::ZERO, meta(from), &std::mem::take(&mut packet));
+    }
+}
+
+/// The association is up.
+fn shaken(config: &Arc<Config>) -> ([Endpoint; 2], AssociationId) {
+    let (mut ends, id) = calling(config);
+    for turn in 0..8 {
+        carry(&mut ends, turn % 2);
+    }
+    (ends, id)
+}
+
+fn packet_with(tag: u32, write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+    let mut out = Vec::new();
+    let header = CommonHeader { source_port: 9, destination_port: 9, verification_tag: tag };
+    let mut builder = PacketBuilder::new(&mut out, header);
+    write(builder.buffer());
+    builder.finish(ChecksumOut::Compute);
+    out
+}
+
+/// Chunks visited and read for each gap block of SACKs that acknowledge every second chunk of twice as many in flight: first, and again.
+fn work_of_gap_blocks(count: u16) -> [u64; 2] {
+    let (mut ends, id, now) = with_in_flight(2 * u32::from(count));
+    let association = ends[0].view(id).unwrap();
+    let (tag, cumulative) = (association.tags().0, association.initial_tsn().get().wrapping_sub(1));
+    let gaps: Vec<GapBlock> = (1..=count).map(|n| GapBlock { start: 2 * n, end: 2 * n }).collect();
+    let bytes = packet_with(tag, |out| sack::emit(out, Tsn::new(cumulative), 8 << 20, &gaps, &[]));
+    let work = |ends: &[Endpoint; 2]| {
+        let association = ends[0].view(id).unwrap();
+        association.work().0 + association.chunks_read()
+    };
+    [(), ()].map(|()| {
+        let before = work(&ends);
+        ends[0].handle_datagram(now, meta(1), &bytes);
+        assert_eq!(ends[0].view(id).unwrap().unacknowledged_chunks(), usize::from(count), "every second one");
+        (work(&ends) - before) / u64::from(count)
+    })
+}
+
+/// "No O(n^2)": a SACK with thousands of gap blocks costs as much for each as one with ten, the first time and when it comes again.
+#[test]
+fn work_of_gap_blocks_does_not_grow_with_their_number() {
+    for count in [10, 500, 4_000] {
+        for work in work_of_gap_blocks(count) {
+            assert!(work < 40, "{work} chunks for each of {count} blocks");
+        }
+    }
+}
+
+/// The State Cookie of the INIT ACK that an endpoint sends next, and the packet.
+fn next_cookie(endpoint: &mut Endpoint, now: Instant) -> (Cookie, Vec<u8>) {
+    let mut bytes = Vec::new();
+    endpoint.poll_transmit(now, 1, &mut bytes).unwrap();
+    let packet = Packet::parse(&bytes, Checksum::Verify).unwrap();
+    let raw = packet.chunks().next().unwrap().unwrap();
+    assert_eq!(raw.kind, kind::INIT_ACK);
+    let ack = Init::parse(raw).unwrap();
+    let sealed = ack.params.iter().map(Result::unwrap).find(|param| param.kind == 7).unwrap().value;
+    (endpoint.keys.open(now, sealed).unwrap(), bytes)
+}
+
+/// "For a normal association INIT chunk ..., the Tie-Tags MUST be set to 0" (RFC 9260, 5.2.2). "For an endpoint that is in the COOKIE-ECHOED
+/// state, it MUST populate its Tie-Tags within both the association TCB and inside the State Cookie" (5.2.1), and later on, too. In
+/// COOKIE-WAIT there is no tag of the peer that they could be made of.
+// rfc9260:5.2.1-12 rfc9260:5.2.2-10
+#[test]
+fn cookies_have_tie_tags_from_cookie_echoed_on() {
+    let (mut ends, id) = calling(&Arc::new(Config::rfc9260()));
+    let now = Instant::ZERO;
+    let unexpected = Init {
+        initiate_tag: 7,
+        a_rwnd: 100_000,
+        outbound_streams: 1,
+        inbound_streams: 1,
+        initial_tsn: Tsn::new(1),
+        params: Params::EMPTY,
+    };
+    let unexpected = packet_with(0, |out| unexpected.emit(InitKind::Init, out));
+    carry(&mut ends, 0);
+    let (normal, init_ack) = next_cookie(&mut ends[1], now);
+    assert_eq!((normal.local_tie, normal.peer_tie), (0, 0), "CLOSED");
+    ends[0].handle_datagram(now, meta(1), &unexpected);
+    let (waiting, _) = next_cookie(&mut ends[0], now);
+    assert_eq!((waiting.local_tie, waiting.peer_tie), (0, 0), "COOKIE-WAIT");
+    ends[0].handle_datagram(now, meta(1), &init_ack);
+    for state in [State::CookieEchoed, State::Established] {
+        assert_eq!(ends[0].view(id).unwrap().state(), state);
+        // What it has to say itself leaves first.
+        carry(&mut ends, 0);
+        ends[0].handle_datagram(now, meta(1), &unexpected);
+        let (cookie, _) = next_cookie(&mut ends[0], now);
+        let ties = ends[0].ties.tie_tags(ends[0].view(id).unwrap().tags());
+        assert!(ties.0 != 0 && ties.1 != 0);
+        assert_eq!((cookie.local_tie, cookie.peer_tie), ties, "{state:?}");
+        carry(&mut ends, 1);
     }
 }

@@ -48,6 +48,8 @@ struct World {
     /// So many ECN-capable packets to the far address are marked.
     mark: u64,
     delivered: [u64; 2],
+    /// The longest data packet to each of the peer's addresses, bytes.
+    longest: BTreeMap<SocketAddr, usize>,
 }
 
 impl World {
@@ -82,6 +84,7 @@ impl World {
             far_is_silent: false,
             mark: 0,
             delivered: [0; 2],
+            longest: BTreeMap::new(),
         }
     }
 
@@ -106,6 +109,8 @@ impl World {
                 }
                 if side == 0 && kind == DATA {
                     *self.sent.entry((theirs, transmit.dscp.get())).or_default() += 1;
+                    let longest = self.longest.entry(theirs).or_default();
+                    *longest = bytes.len().max(*longest);
                     let lose = &mut self.lose[usize::from(far)];
                     if *lose > 0 {
                         *lose -= 1;
@@ -411,4 +416,31 @@ fn re_config_has_a_path() {
     world.ends[1].association(PEERS).unwrap().reset_streams(now, Direction::Outgoing, &[0]).unwrap();
     world.run(Duration::from_secs(1));
     assert_eq!((world.begun_with(NEAR, RE_CONFIG), world.begun_with(FAR, RE_CONFIG)), (1, 4));
+}
+
+/// "An endpoint MUST maintain separate PMTU estimates for each destination address of its peer" (RFC 9260, 7.3): what ICMP says of one path
+/// changes nothing of the other, and the packets of each have its size.
+// rfc9260:7.3-2
+#[test]
+fn each_path_has_an_mtu_of_its_own() {
+    let mut world = World::new();
+    world.run(Duration::from_secs(1));
+    let far = world.ours().add_path(FAR.into());
+    assert!(world.ours().use_path(1, far));
+    let mtus =
+        |world: &mut World| world.ours().status().paths.iter().map(|path| path.mtu).collect::<Vec<_>>();
+    assert_eq!(mtus(&mut world), [1500, 1500]);
+    let now = world.now;
+    assert!(world.ours().on_too_big(now, SocketAddr::from(FAR).ip(), 1000));
+    assert_eq!(mtus(&mut world), [1500, 1000]);
+    assert!(world.ours().on_too_big(now, SocketAddr::from(NEAR).ip(), 1200));
+    assert_eq!(mtus(&mut world), [1200, 1000]);
+    let length = 5000;
+    for stream in 0..2 {
+        let message = Message::new(stream, Bytes::from(vec![0; length]));
+        world.ends[0].association(world.id).unwrap().send(now, message).unwrap();
+    }
+    world.run(Duration::from_secs(5));
+    assert_eq!(world.delivered, [length as u64; 2]);
+    assert_eq!([NEAR, FAR].map(|at| world.longest[&at.into()]), [1180, 980], "without the IP header");
 }

@@ -2,6 +2,7 @@
 
 use super::Sender;
 use super::flight::{Flight, SentChunk};
+use crate::config::Config;
 use crate::context::Context;
 use crate::ids::{Id, SpaceId};
 use crate::negotiation::fids::Judged;
@@ -9,13 +10,26 @@ use crate::negotiation::fids::Judged;
 /// Memory for a chunk that was sent, besides its payload, bytes.
 pub(super) const CHUNK: u64 = size_of::<SentChunk>() as u64;
 
+/// Messages, or fragments of one, that may be in flight: "MUST NOT have more than 2**31 - 1" (RFC 8260, 2.1), so that their numbers, and the
+/// TSNs, can be told apart from older ones.
+const MOST_IN_FLIGHT: u64 = (1 << 31) - 1;
+
+/// What may be kept of what was sent, bytes. Every chunk counts [`CHUNK`] and its payload, so the buffers of a user who has 180 GB for them
+/// are the limit, and the numbers are for who has more.
+// rfc8260:2.1-4 rfc8260:2.1-6
+fn most_retained(config: &Config) -> u64 {
+    let limits = &config.limits;
+    let send = limits.send_buffer.max(limits.max_send_buffer) as u64;
+    let receive = u64::from(limits.receive_window.max(limits.max_receive_window));
+    send.saturating_add(receive).min(MOST_IN_FLIGHT * CHUNK)
+}
+
 impl Sender {
     /// What may still be sent before that which is not acknowledged cumulatively fills its limit, bytes.
     ///
     /// A peer may take back what gap blocks have acknowledged (6.2.1), so it is kept. An honest peer has a buffer for it, and its
     /// a_rwnd says what is left. One that lies, with a huge a_rwnd and gap blocks for everything but one TSN, could make us keep any
     /// amount: therefore a send buffer and a receive buffer together are the limit, bookkeeping included.
-    // rfc8260:2.1-4 rfc8260:2.1-6
     // rfc9260:6.1-22
     pub(super) fn retention_left(&self, cx: &Context) -> u64 {
         Self::retention_limit(cx).saturating_sub(self.retained())
@@ -23,9 +37,7 @@ impl Sender {
 
     /// A send buffer and a receive buffer, as large as they may grow, bytes.
     pub(super) fn retention_limit(cx: &Context) -> u64 {
-        let limits = &cx.config.limits;
-        let send = limits.send_buffer.max(limits.max_send_buffer) as u64;
-        send + u64::from(limits.receive_window.max(limits.max_receive_window))
+        most_retained(&cx.config)
     }
 
     /// What was found lost may be charged again: 6.2.1 C, "add the data size of those chunks to the rwnd". It is kept all the same,
@@ -99,5 +111,28 @@ impl Sender {
     fn within_own_floor(&self, at: SpaceId, bytes: u64) -> bool {
         let (Some(credit), Some(space)) = (&self.credit, self.spaces.get(at)) else { return false };
         space.allowance.is_limited() && space.flight.bytes() + bytes <= u64::from(credit.floor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// "MUST NOT have more than 2**31 - 1 ordered messages", nor unordered ones, nor fragments "in flight" (RFC 8260, 2.1), however large the
+    /// buffers are; where they are not, they are the limit.
+    // rfc8260:2.1-4 rfc8260:2.1-6
+    #[test]
+    fn so_many_messages_are_in_flight_at_most() {
+        let config = Config::rfc9260();
+        let (send, receive) = (config.limits.send_buffer as u64, u64::from(config.limits.receive_window));
+        assert_eq!(most_retained(&config), send + receive);
+        let (size, numbers) = (CHUNK + 1, (1_u64 << 31) - 1);
+        for send_buffer in [1 << 36, 1 << 40, usize::MAX] {
+            let boundless = config.clone().with(|c| {
+                c.limits.send_buffer = send_buffer;
+                c.limits.receive_window = u32::MAX;
+            });
+            assert!(most_retained(&boundless) / size <= numbers, "{send_buffer}");
+        }
     }
 }

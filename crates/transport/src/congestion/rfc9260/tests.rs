@@ -159,6 +159,21 @@ fn the_two_cuts_and_their_floors() {
     assert_eq!(old.window(), 2 * PMDCS, "RFC 2960: floor 2");
 }
 
+/// 7.2.3: with each cut "partial_bytes_acked = 0". What was acknowledged before it is no part of the first step behind it.
+#[test]
+fn every_cut_begins_partial_bytes_acked_anew() {
+    for cut in
+        [LOSS, TIMEOUT, Congestion::Timeout(None), Congestion::Ecn(Base::CWND), Congestion::EcnKeep(500_000)]
+    {
+        let mut c = reno(|c| c.initial_ssthresh = 1000);
+        let acked = full(&c, 1468);
+        c.on_ack(&acked, Timing::default);
+        assert_eq!(pba(&c), 1468, "congestion avoidance counts");
+        c.on_congestion(cut);
+        assert_eq!(pba(&c), 0, "{cut:?}");
+    }
+}
+
 #[test]
 fn what_is_reduced_may_be_the_flight_and_a_mark_counts_as_a_loss() {
     for event in [Congestion::FastRetransmit(Base::Flight(30_000)), Congestion::Ecn(Base::Window(30_000))] {
