@@ -213,7 +213,7 @@ impl State {
                     self.asking.retain(|incoming| incoming.id != id);
                 }
                 // The association's own event has told of them, and its handle is gone.
-                EndpointEvent::ReturnedForgotten { .. } => {}
+                EndpointEvent::ClosedForgotten { .. } => {}
                 EndpointEvent::Drained => self.drains = true,
             }
         }

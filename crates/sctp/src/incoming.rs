@@ -140,7 +140,7 @@ pub enum EndpointEvent {
     },
     /// Messages that a closed association handed back, and nobody has taken, are gone with it: those of sixteen others that have
     /// closed since are kept.
-    ReturnedForgotten {
+    ClosedForgotten {
         /// Which association it was.
         id: AssociationId,
         /// How many messages.

@@ -213,7 +213,7 @@ fn what_nobody_takes_back_goes_in_the_end() {
     let mut told = Vec::new();
     while let Some(event) = failing.endpoint.poll_endpoint_event() {
         match event {
-            EndpointEvent::ReturnedForgotten { id, messages } => told.push((id, messages)),
+            EndpointEvent::ClosedForgotten { id, messages } => told.push((id, messages)),
             other => assert_eq!(other, EndpointEvent::Drained),
         }
     }

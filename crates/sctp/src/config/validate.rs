@@ -65,11 +65,6 @@ impl Config {
                 zero.map(|(name, _)| format!("`{name}` is 0: it must be longer"))
             })
             .or_else(|| {
-                let (many, most) = (self.subflows.open.len(), usize::from(self.subflows.max.max(1)));
-                (many > most)
-                    .then(|| format!("{many} subflows are to be open at first: `max_subflows` is {most}"))
-            })
-            .or_else(|| {
                 let light = self.subflows.open.iter().position(|spec| spec.weight == 0)?;
                 Some(format!("the weight of subflow {light} is 0: 1 is the least"))
             })

@@ -107,7 +107,7 @@ impl Endpoint {
                 let oldest = self.handing_back.remove(0);
                 let messages = self.view(oldest).map_or(0, Association::returned);
                 if messages > 0 {
-                    self.forgotten.push_back(EndpointEvent::ReturnedForgotten { id: oldest, messages });
+                    self.forgotten.push_back(EndpointEvent::ClosedForgotten { id: oldest, messages });
                 }
                 self.free_or_retry(oldest);
                 continue;

@@ -177,9 +177,9 @@ impl Sender {
     pub(crate) fn audit(&self, cx: &Context) -> Result<(), String> {
         // Each space may have one packet under way whatever the windows say: "the data sender can always have one DATA chunk in
         // flight" (6.1 A). The packet may have left when the MTU of its path was the configured one; the user may have said since that a
-        // path carries more.
+        // path carries more. Twice the limit is what the whole association may have.
         let packet = cx.paths.rows().iter().map(Path::mtu).fold(cx.config.mtu, u16::max);
-        let most = Self::retention_limit(cx) + u64::from(packet) * self.spaces.len() as u64;
+        let most = 2 * Self::retention_limit(cx) + u64::from(packet) * self.spaces.len() as u64;
         let retained = self.retained() - self.numbers_of_the_last_given_up() * CHUNK;
         if retained > most {
             return Err(format!("{retained} bytes are kept until they are acknowledged; {most} are allowed"));
