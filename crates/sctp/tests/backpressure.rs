@@ -130,31 +130,33 @@ fn a_large_message_stops_no_other_stream_by_default() {
     }
 }
 
-/// A message with a priority gives nothing up where its stream has room of its own.
+/// What is less important makes room first (RFC 7496, 3.2); where nothing is, a stream has its minimum.
 #[test]
-fn a_minimum_comes_before_what_is_less_important() {
-    let config = Config::webrtc().with(|c| {
-        c.limits.send_buffer = 20_000;
-        c.limits.stream_send_minimum = 3000;
-    });
-    let (mut pair, a, _) = Pair::established(9, &config);
-    let mut send = |stream, priority, len| {
-        let now = pair.now;
-        let message = Message::new(stream, Bytes::from(vec![1; len])).priority(priority);
-        handle(&mut pair, a).send(now, message).map(|_| ())
-    };
-    while send(0, 9, 1000).is_ok() {}
-    for _ in 0..3 {
-        send(1, 1, 1000).unwrap();
+fn what_is_less_important_goes_before_a_minimum_is_used() {
+    for counts in [SendBufferCounts::Unsent, SendBufferCounts::Unacknowledged] {
+        let config = Config::webrtc().with(|c| {
+            c.limits.send_buffer = 20_000;
+            c.limits.stream_send_minimum = 3000;
+            c.limits.send_buffer_counts = counts;
+        });
+        let (mut pair, a, _) = Pair::established(9, &config);
+        let mut send = |stream, priority, len| {
+            let now = pair.now;
+            let message = Message::new(stream, Bytes::from(vec![1; len])).priority(priority);
+            handle(&mut pair, a).send(now, message).map(|_| ())
+        };
+        while send(0, 9, 1000).is_ok() {}
+        for _ in 0..4 {
+            send(1, 1, 1000).unwrap();
+        }
+        assert_eq!(send(0, 9, 1000), Err(SendError::Full));
+        for _ in 0..3 {
+            send(2, 9, 1000).unwrap();
+        }
+        assert_eq!(send(2, 9, 1000), Err(SendError::Full));
+        let given_up = handle(&mut pair, a).abandoned(None, None).unsent;
+        assert_eq!(given_up, 4, "{counts:?}: one for each of the more important ones, none for a minimum");
     }
-    let given_up = |pair: &mut Pair| handle(pair, a).abandoned(None, None).unsent;
-    send(1, 1, 1000).unwrap();
-    assert_eq!(send(0, 9, 1000), Err(SendError::Full));
-    assert_eq!(
-        given_up(&mut pair),
-        4,
-        "one message beyond the minimum: the buffer is to be no more than full"
-    );
 }
 
 /// The association's buffer is full before the stream's: that is what `send` says.

@@ -60,8 +60,7 @@ impl Sender {
         let of_stream = if most == 0 { 0 } else { beyond(self.buffered_bytes(cx, Some(stream)), most) };
         let of_all = if counts_all {
             let lane = self.subflows.get(id).and_then(|subflow| self.lanes.get(subflow.lane));
-            let (all, buffer) = (self.buffered_bytes(cx, None), send_buffer(cx, lane));
-            if self.has_minimum(cx, message, all, buffer) { 0 } else { beyond(all, buffer) }
+            beyond(self.buffered_bytes(cx, None), send_buffer(cx, lane))
         } else {
             0
         };
@@ -76,6 +75,11 @@ impl Sender {
         };
         let of_all = of_all.saturating_sub(self.bytes_of_tickets(&less));
         let Some(others) = self.less_important(wanted, of_all, &less, |_| true) else {
+            let lane = self.subflows.get(id).and_then(|subflow| self.lanes.get(subflow.lane));
+            let (all, buffer) = (self.buffered_bytes(cx, None), send_buffer(cx, lane));
+            if of_stream == 0 && self.has_minimum(cx, message, all, buffer) {
+                return Ok(());
+            }
             if let Some(subflow) = self.subflows.get_mut(id) {
                 subflow.writable_owed = true;
                 self.writable_owed = true;

@@ -107,13 +107,10 @@ impl Sender {
         let lane = self.subflows.get(id).and_then(|subflow| self.lanes.get(subflow.lane));
         let buffer = send_buffer(cx, lane);
         let missing = (waiting + 1).saturating_sub(buffer);
-        if missing > 0 && self.has_minimum(cx, message, waiting, buffer) {
-            return true;
-        }
         let Some(less) =
             self.less_important(wanted, missing, &[], |ticket| self.subflow_of(ticket.stream) == id)
         else {
-            return false;
+            return self.has_minimum(cx, message, waiting, buffer);
         };
         self.abandon(cx, &less);
         true
