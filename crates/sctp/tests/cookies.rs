@@ -562,7 +562,7 @@ fn a_clock_that_jumps_between_init_and_cookie() {
     net.hosts[0].endpoint.association(id).unwrap().abort(now, b"");
     let offers: Vec<Offer> = net.log.iter().filter_map(Datagram::offer).collect();
     for jump in [0, 30, 3600] {
-        net.now = net.now + Duration::from_secs(jump);
+        net.now += Duration::from_secs(jump);
         net.throw(ip(A), ip(Z), echo(&offers[0], 0x1111_1111, b"again"));
         net.run_for(ms(25));
         assert_eq!(net.hosts[0].endpoint.associations(), 0, "{jump} s later");

@@ -158,7 +158,8 @@ impl Tests {
     fn has_test(&self, file: Option<&str>, test: &str) -> bool {
         let own = root().join("crates/sctp");
         let (folder, test) = test.strip_prefix("tests::").map_or(("tests", test), |test| ("src", test));
-        let code = texts_of(&self.code, file.map(|file| own.join(folder).join(format!("{file}.rs"))));
+        let path = file.map(|file| own.join(folder).join(format!("{file}.rs")));
+        let code = texts_of(&self.code, path.as_deref());
         code.into_iter().any(|text| test == "*" || declares(text, test))
     }
 
@@ -187,8 +188,8 @@ fn declares(text: &str, test: &str) -> bool {
 }
 
 /// The text of a file, or of all.
-fn texts_of(code: &[(PathBuf, String)], file: Option<PathBuf>) -> Vec<&str> {
-    let of = |path: &Path| file.as_deref().is_none_or(|file| file == path);
+fn texts_of<'a>(code: &'a [(PathBuf, String)], file: Option<&Path>) -> Vec<&'a str> {
+    let of = |path: &Path| file.is_none_or(|file| file == path);
     code.iter().filter(|(path, _)| of(path)).map(|(_, text)| text.as_str()).collect()
 }
 
