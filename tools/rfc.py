@@ -283,7 +283,9 @@ def gather(root: Path) -> tuple[dict[str, list[Sentence]], list[str]]:
             faults.append(f"{name}: a {sentence.level} without marker or verdict: {sentence.words}")
         if not sentence.verdict and sentence.places and not any(p.test for p in sentence.places):
             where = min(sentence.places).path
-            faults.append(f"{name}: a {sentence.level} that {where} implements, without a test or a reason: {sentence.words}")
+            faults.append(
+                f"{name}: a {sentence.level} that {where} implements, without a test or a reason: {sentence.words}"
+            )
     return lists, faults
 
 
