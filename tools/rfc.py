@@ -281,7 +281,8 @@ def gather(root: Path) -> tuple[dict[str, list[Sentence]], list[str]]:
             faults.append(f"{name}: the list says that it is not implemented, and {where} has a marker")
         if not sentence.verdict and not sentence.places and not sentence.failing:
             faults.append(f"{name}: a {sentence.level} without marker or verdict: {sentence.words}")
-        if not sentence.verdict and sentence.places and not any(p.test for p in sentence.places):
+        reasoned = sentence.verdict or sentence.failing
+        if not reasoned and sentence.places and not any(p.test for p in sentence.places):
             where = min(sentence.places).path
             faults.append(
                 f"{name}: a {sentence.level} that {where} implements, without a test or a reason: {sentence.words}"
