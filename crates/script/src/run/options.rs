@@ -33,8 +33,8 @@ impl Options {
             c.emulation.lists_all_extensions = true;
             // "SCTP_NODELAY": "Turn on/off any Nagle-like algorithm" (RFC 6458, 8.1.5); it is on until a script says otherwise.
             c.congestion.nagle = true;
-            // So do they expect the first probe of a closed window, as the kernels send it: "regardless of the value of rwnd ... the data
-            // sender can always have one DATA chunk in flight" (RFC 9260, 6.1 A). That it "SHOULD" wait for an RTO is tested by name.
+            // They expect the first probe of a closed window at once, as the kernels send it after RFC 4960. That it "SHOULD" come after
+            // an RTO (RFC 9260, 6.1 A) is tested by scripts that set this back.
             c.emulation.probes_at_once = true;
         })
     }

@@ -132,7 +132,8 @@ impl Sender {
         if self.special.is_some() {
             self.after_acknowledgement(cx, at);
         }
-        // "this counter MUST be reset each time a DATA chunk ... is acknowledged" (8.1).
+        // "The counter used for endpoint failure detection MUST be reset each time a DATA chunk sent to that peer endpoint is
+        // acknowledged" (RFC 9260, 8.1).
         Ok(if news { Heard::News } else { Heard::Nothing })
     }
 

@@ -175,8 +175,8 @@ impl Sender {
     /// # Errors
     /// The first lane whose numbers differ from what a count gives, in words.
     pub(crate) fn audit(&self, cx: &Context) -> Result<(), String> {
-        // Each space may have one packet under way whatever the windows say: "the data sender can always have one DATA chunk in
-        // flight" (6.1 A). The packet may have left when the MTU of its path was the configured one; the user may have said since that a
+        // Each space may have one packet under way whatever the windows say: "A zero window probe is a DATA chunk sent when the
+        // receiver has no buffer space" (RFC 9260, 6.1 A). The packet may have left when the MTU of its path was the configured one; the user may have said since that a
         // path carries more. Twice the limit is what the whole association may have.
         let packet = cx.paths.rows().iter().map(Path::mtu).fold(cx.config.mtu, u16::max);
         let most = 2 * Self::retention_limit(cx) + u64::from(packet) * self.spaces.len() as u64;
