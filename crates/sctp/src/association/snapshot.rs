@@ -136,20 +136,15 @@ impl Association {
 /// the handshake has.
 fn give_the_first_the_rest(paths: &mut [PathStats], all: &Stats) {
     let Some((first, others)) = paths.split_first_mut() else { return };
-    let rest = |total: u64, of: fn(&PathStats) -> u64| total.saturating_sub(others.iter().map(of).sum());
-    first.packets_sent = rest(all.packets_sent, |path| path.packets_sent);
-    first.payload_bytes_sent = rest(all.payload_bytes_sent, |path| path.payload_bytes_sent);
-    first.payload_bytes_unique = rest(all.payload_bytes_unique, |path| path.payload_bytes_unique);
-    first.retransmissions = rest(all.retransmissions, |path| path.retransmissions);
-    first.retransmissions_fast = rest(all.retransmissions_fast, |path| path.retransmissions_fast);
-    first.retransmissions_recovery = rest(all.retransmissions_recovery, |path| path.retransmissions_recovery);
-    first.retransmissions_timeout = rest(all.retransmissions_timeout, |path| path.retransmissions_timeout);
-    first.retransmissions_probe = rest(all.retransmissions_probe, |path| path.retransmissions_probe);
-    first.retransmissions_spurious = rest(all.retransmissions_spurious, |path| path.retransmissions_spurious);
-    first.chunks_lost = rest(all.chunks_lost, |path| path.chunks_lost);
-    first.timeouts = rest(all.timeouts, |path| path.timeouts);
-    first.out_of_order_received = rest(all.out_of_order_received, |path| path.out_of_order_received);
-    first.messages_abandoned_unsent =
-        rest(all.messages_abandoned_unsent, |path| path.messages_abandoned_unsent);
-    first.messages_abandoned_sent = rest(all.messages_abandoned_sent, |path| path.messages_abandoned_sent);
+    macro_rules! rest {
+        ($($counter:ident)*) => {
+            $(first.$counter = all.$counter.saturating_sub(others.iter().map(|path| path.$counter).sum());)*
+        };
+    }
+    rest!(
+        packets_sent payload_bytes_sent payload_bytes_unique
+        retransmissions retransmissions_fast retransmissions_recovery retransmissions_timeout retransmissions_probe
+        retransmissions_spurious chunks_lost timeouts
+        messages_abandoned_unsent messages_abandoned_sent out_of_order_received
+    );
 }
