@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anabranch_base::{Dscp, Duration, Ecn, Instant, Meta, Rng};
 use anabranch_sctp::config::{Checksums, InitialWindow, MaxBurst};
-use anabranch_sctp::{AssociationId, Config, Endpoint, EndpointConfig, Message};
+use anabranch_sctp::{AssociationId, Config, Endpoint, EndpointConfig, Message, Snapshot};
 use bytes::Bytes;
 
 /// Two endpoints with an association between them; packets go from one to the other by a function call.
@@ -111,6 +111,15 @@ impl Pair {
             moved = true;
         }
         moved
+    }
+
+    /// What the sender has counted so far.
+    ///
+    /// # Panics
+    /// When the association is gone: the stack is broken.
+    #[must_use]
+    pub fn look(&self) -> Snapshot {
+        self.sender.view(self.sender_id).expect("it is open").snapshot()
     }
 
     /// Sends `messages` messages of `size` bytes and waits until they have been read; bytes delivered.

@@ -133,8 +133,9 @@ pub enum SendError {
         /// Why not.
         why: &'static str,
     },
-    /// The message asks for a code point that its stream does not have.
-    #[error("stream {stream} belongs to a subflow with code point {dscp}, not to one with {asked}")]
+    /// The message asks for a code point that its stream does not have, and others of that stream are under way: they would wait for
+    /// each other.
+    #[error("stream {stream} cannot go to code point {asked} yet: messages of it are under way with {dscp}")]
     OtherSubflow {
         /// Its stream.
         stream: u16,
@@ -142,6 +143,14 @@ pub enum SendError {
         dscp: u8,
         /// Asked for.
         asked: u8,
+    },
+    /// The message asks for a code point for which there is no subflow, and none can be opened.
+    #[error("there can be no subflow with code point {asked}: {why}")]
+    NoSubflow {
+        /// Asked for.
+        asked: u8,
+        /// Why not.
+        why: SubflowError,
     },
 }
 

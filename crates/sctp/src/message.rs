@@ -169,8 +169,9 @@ impl Message {
         self
     }
 
-    /// The message must leave with this code point: where its stream belongs to a subflow with another, `send` refuses it. (Two code
-    /// points for one stream would let its messages overtake each other, and each wait for the other.)
+    /// The message leaves with this code point: its stream goes to the subflow that has it, which is opened if there is none, and stays
+    /// there. While others of that stream are under way with another one `send` refuses it: two code points would let messages of a stream
+    /// overtake each other, and each wait for the other.
     ///
     /// ```
     /// # mod two { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/two.rs")); }
@@ -179,10 +180,15 @@ impl Message {
     /// # let mut two = Two::up(Config::rfc9260());
     /// let now = two.now;
     /// let voice = Dscp::new(46).expect("a code point");
-    /// two.a().set_stream_dscp(now, 5, voice).expect("a subflow more is allowed"); // stream 5 has a subflow of its own
-    /// two.a().send(now, Message::new(5, "hello".into()).dscp(voice))?;
-    /// let refused = two.a().send(now, Message::new(0, "hello".into()).dscp(voice));
+    /// two.a().send(now, Message::new(5, "hello".into()).dscp(voice))?; // stream 5 has a subflow of its own from here on
+    /// assert_eq!(two.a().subflow_stats(1).map(|subflow| subflow.dscp), Some(voice));
+    /// two.send(0, 10)?;
+    /// let other = Message::new(0, "hello".into()).dscp(voice);
+    /// let refused = two.a().send(now, other.clone());
     /// assert_eq!(refused, Err(SendError::OtherSubflow { stream: 0, dscp: 0, asked: 46 }));
+    /// two.exchange(); // the first message of stream 0 is there
+    /// let now = two.now;
+    /// two.a().send(now, other)?;
     /// # Ok::<(), SendError>(())
     /// ```
     #[must_use]

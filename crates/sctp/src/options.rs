@@ -111,6 +111,6 @@ pub struct MessageOptions {
     /// [`Event::Failed`]: crate::Event::Failed
     /// [`AssociationHandle::tell_fates`]: crate::AssociationHandle::tell_fates
     pub fate: Option<bool>,
-    /// The code point that it must leave with: that of the subflow of its stream, or `send` refuses it.
+    /// The code point that it leaves with: its stream goes to the subflow that has it ([`Message::dscp`](crate::Message::dscp)).
     pub dscp: Option<Dscp>,
 }

@@ -75,6 +75,51 @@ fn every_event_has_a_row() {
     assert_eq!(named, told.len() + of_endpoints.len(), "an event that does not exist");
 }
 
+/// Whoever looks for an example finds one where the page says.
+#[test]
+fn every_example_is_there() {
+    let (_, examples) = INTERFACE.split_once("\n## Examples\n").expect("the table of examples");
+    let (examples, _) = examples.split_once("\n## ").unwrap_or((examples, ""));
+    let cells = examples.lines().filter_map(|line| line.split('|').nth(2));
+    let named: Vec<&str> = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
+    assert!(named.len() > 20, "{named:?}");
+    let sources = texts(&root().join("crates/sctp/src"), "rs");
+    for name in named {
+        let (owner, item) = name.split_once("::").unwrap_or(("", name));
+        // The documentation in front of an item ends with an example.
+        let shown = sources.iter().any(|(_, text)| {
+            let declares = |line: &str| {
+                let line = line.trim_start().trim_start_matches("pub ").trim_start_matches("const ");
+                let words = ["fn ", "struct ", "enum ", ""];
+                let declared = words.iter().any(|word| {
+                    let rest = line.strip_prefix(word).and_then(|line| line.strip_prefix(item));
+                    rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+                });
+                declared && !line.starts_with("///")
+            };
+            let lines: Vec<&str> = text.lines().collect();
+            let of_owner = owner.is_empty()
+                || [
+                    format!("impl {owner}"),
+                    format!("impl<'a> {owner}"),
+                    format!("impl {owner}<"),
+                    format!("enum {owner}"),
+                ]
+                .iter()
+                .any(|head| text.contains(head.as_str()));
+            of_owner
+                && lines.iter().enumerate().filter(|(_, line)| declares(line)).any(|(at, _)| {
+                    let before = lines.iter().take(at).rev().map(|line| line.trim_start());
+                    let mut doc = before
+                        .skip_while(|line| line.starts_with('#'))
+                        .take_while(|line| line.starts_with("///"));
+                    doc.any(|line| line.starts_with("/// ```"))
+                })
+        });
+        assert!(shown, "{name} has no example");
+    }
+}
+
 #[test]
 fn what_can_be_changed_is_listed() {
     let (_, list) = TEXT.split_once("others are refused, by name: ").expect("the list");

@@ -8,7 +8,7 @@ use anabranch_base::{Dscp, Duration};
 use anabranch_sctp::config::{InitialWindow, MaxBurst};
 use anabranch_sctp::{
     Abandonments, CloseReason, Config, Event, Message, MessageId, Policy, Reliability, SendError, State,
-    SubflowSpec,
+    SubflowError, SubflowLevel, SubflowSpec,
 };
 use anabranch_wire::chunk::{Chunk, CookieAck};
 use anabranch_wire::param::{ForwardTsnSupported, Param, SupportedExtensions};
@@ -577,20 +577,60 @@ fn an_abort_fails_what_is_left() {
     assert_eq!(contexts, (1..10).collect::<Vec<_>>());
 }
 
-/// A message that names a code point leaves with it, or not at all.
+/// A message that names a code point leaves with it: its stream goes to the subflow that has it, unless others of the stream are under
+/// way.
 #[test]
-fn a_code_point_that_the_stream_does_not_have() {
+fn a_message_chooses_the_subflow_of_its_stream() {
+    let point = |dscp| Dscp::new(dscp).unwrap();
     let config = config().with(|c| {
-        let spec = |index: u8| SubflowSpec {
-            streams: vec![u16::from(index)],
-            ..SubflowSpec::new(Dscp::new(index * 8).unwrap())
-        };
-        c.subflows.open = (0..3).map(spec).collect();
+        c.subflows.open = [0, 8].map(|dscp| SubflowSpec::new(point(dscp))).to_vec();
+        c.subflows.max = 3;
     });
     let mut script = established(&config);
-    send(&mut script, message(2, 10).dscp(Dscp::new(16).unwrap()));
-    let now = script.pair.now;
-    let refused =
-        script.pair.a.association(script.a).unwrap().send(now, message(1, 10).dscp(Dscp::new(16).unwrap()));
-    assert_eq!(refused, Err(SendError::OtherSubflow { stream: 1, dscp: 8, asked: 16 }));
+    let hand_in = |script: &mut Script, message| {
+        let now = script.pair.now;
+        script.pair.a.association(script.a).unwrap().send(now, message).map(|_| ())
+    };
+    let subflows = |script: &Script| {
+        let all = script.pair.a.view(script.a).unwrap().snapshot().subflows;
+        all.iter().map(|s| (s.dscp.get(), s.packets_sent)).collect::<Vec<_>>()
+    };
+    // One that is open, and a new one.
+    send(&mut script, message(1, 10).dscp(point(8)));
+    send(&mut script, message(2, 10).dscp(point(16)));
+    assert_eq!(subflows(&script), [(0, 0), (8, 1), (16, 1)]);
+    // It stays there: the next need not say so. Another one must wait until nothing is under way.
+    send(&mut script, message(2, 10));
+    let other = || message(2, 10).dscp(point(8));
+    let busy = Err(SendError::OtherSubflow { stream: 2, dscp: 16, asked: 8 });
+    assert_eq!(hand_in(&mut script, other()), busy);
+    script.sack(3, 100_000, &[]);
+    assert_eq!(hand_in(&mut script, other()), Ok(()));
+    script.pair.pump();
+    assert_eq!(subflows(&script), [(0, 0), (8, 2), (16, 2)]);
+    // No more subflows than are allowed; the stream stays where it is, and so it does for a message that nobody takes.
+    let why = SubflowError::TooMany { limit: 3 };
+    let refused = hand_in(&mut script, message(3, 10).dscp(point(24)));
+    assert_eq!(refused, Err(SendError::NoSubflow { asked: 24, why }));
+    assert_eq!(hand_in(&mut script, message(3, 0).dscp(point(8))), Err(SendError::Empty));
+    send(&mut script, message(3, 10));
+    assert_eq!(subflows(&script), [(0, 1), (8, 2), (16, 2)]);
+    audit(&script);
+}
+
+/// "sf2007 says why it cannot": the encoding of the thesis has nothing that tells the peer what to skip.
+#[test]
+fn the_encoding_of_2007_gives_nothing_up() {
+    let config = Config::sf2007().with(|c| {
+        c.extensions.partial_reliability = true;
+        c.subflows.open = (0..2).map(|index| SubflowSpec::new(Dscp::new(index).unwrap())).collect();
+    });
+    let (mut pair, a, _) = common::Pair::established(1, &config);
+    assert_eq!(pair.a.view(a).unwrap().subflow_level(), SubflowLevel::Sf2007);
+    let now = pair.now;
+    let once = message(0, 10).max_retransmissions(0);
+    let refused = pair.a.association(a).unwrap().send(now, once.clone()).unwrap_err();
+    assert!(matches!(refused, SendError::Reliable { .. }));
+    assert!(refused.to_string().contains("sf2007"), "{refused}");
+    pair.a.association(a).unwrap().send(now, once.or_reliable()).unwrap();
 }

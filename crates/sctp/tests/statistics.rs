@@ -8,6 +8,7 @@ use crate::common;
 use std::sync::Arc;
 
 use anabranch_base::Duration;
+use anabranch_sctp::config::EcnMode;
 use anabranch_sctp::{Config, Direction, Message, Negotiated, Snapshot, State, SubflowLevel};
 use bytes::Bytes;
 use common::{Pair, Side, address};
@@ -212,6 +213,50 @@ fn control_chunks_are_counted_by_type() {
     assert_eq!(named(received), named(theirs.control.sent));
 }
 
+/// The chunks of ECN and of level 1 have names of their own.
+#[test]
+fn chunks_of_extensions_are_counted_by_type() {
+    let classic = Config::rfc9260().with(|c| c.extensions.ecn = EcnMode::Classic);
+    let (mut pair, a, z) = Pair::between(3, &classic, &classic);
+    let mut left = 0;
+    pair.mark_if(move |packet| {
+        left += u32::from(packet.from == Side::A && packet.has("DATA"));
+        packet.from == Side::A && left == 8
+    });
+    pair.send_all(Side::A, a, 1, 40, 1000);
+    pair.run_for(Duration::from_secs(3));
+    let (ours, theirs) = (snapshot(&pair, Side::A, a).control, snapshot(&pair, Side::Z, z).control);
+    assert!(ours.received.ecne > 0 && ours.sent.cwr > 0, "{ours:?}");
+    assert_eq!((ours.received.ecne, ours.sent.cwr), (theirs.sent.ecne, theirs.received.cwr));
+    assert_eq!((ours.sent.other, ours.received.other), (0, 0));
+
+    let level =
+        common::subflow_config(SubflowLevel::One, 2).with(|c| c.extensions.partial_reliability = true);
+    let (mut pair, a, z) = Pair::between(4, &level, &level);
+    let mut left = 0;
+    pair.drop_if(move |packet| {
+        let data = packet.from == Side::A && packet.fids().iter().any(|(fid, _)| *fid == 1);
+        left += u32::from(data);
+        data && left == 1
+    });
+    for _ in 0..5 {
+        let message = Message::new(1, Bytes::from(vec![1; 1000])).max_retransmissions(0);
+        let now = pair.now;
+        pair.a.association(a).unwrap().send(now, message).unwrap();
+    }
+    pair.run_for(Duration::from_secs(5));
+    let (ours, theirs) = (snapshot(&pair, Side::A, a).control, snapshot(&pair, Side::Z, z).control);
+    assert!(ours.received.sf_sack > 0 && ours.sent.sf_forward > 0, "{ours:?}");
+    assert_eq!(
+        (ours.received.sf_sack, ours.sent.sf_forward),
+        (theirs.sent.sf_sack, theirs.received.sf_forward)
+    );
+    assert_eq!(
+        (ours.sent.other, theirs.sent.other, ours.received.other, theirs.received.other),
+        (0, 0, 0, 0)
+    );
+}
+
 /// Streams are counted for who asks, and nobody else.
 #[test]
 fn streams_are_counted_where_it_is_asked_for() {
@@ -232,6 +277,36 @@ fn streams_are_counted_where_it_is_asked_for() {
             .collect();
         assert_eq!(seen, [(direction, 0, 3, 6000, 0), (direction, 9, 2, 4000, 0)]);
     }
+}
+
+/// What is lost, and what is sent again in vain, is that of its stream; together streams have what the association has.
+#[test]
+fn losses_and_needless_retransmissions_of_streams() {
+    let config = Config::rfc9260().with(|c| c.streams.statistics = true);
+    let (mut pair, a, _) = Pair::between(8, &config, &config);
+    let mut left = 0;
+    pair.drop_if(move |packet| {
+        let data = packet.from == Side::A && packet.has("DATA");
+        left += u32::from(data);
+        data && left == 2
+    });
+    for stream in [1, 2, 1, 1, 1, 1, 3] {
+        pair.send(Side::A, a, stream, &[1; 1400]);
+    }
+    pair.run_for(Duration::from_secs(5));
+    // Nothing comes back for a while: what leaves now is sent again in vain.
+    pair.drop_if({
+        let until = pair.now + Duration::from_millis(1500);
+        move |packet| packet.from == Side::Z && packet.at < until
+    });
+    pair.send(Side::A, a, 3, &[1; 1400]);
+    pair.run_for(Duration::from_secs(10));
+    let ours = snapshot(&pair, Side::A, a);
+    let seen: Vec<_> =
+        ours.streams.iter().map(|s| (s.stream, s.chunks_lost, s.retransmissions_spurious)).collect();
+    let (lost, spurious) = (ours.stats.chunks_lost, ours.stats.retransmissions_spurious);
+    assert!(seen[2].1 > 0 && seen[2].2 > 0, "{seen:?}");
+    assert_eq!(seen, [(1, 0, 0), (2, 1, 0), (3, lost - 1, spurious)]);
 }
 
 /// What was agreed on, on both sides, and nothing before the peer has said anything.

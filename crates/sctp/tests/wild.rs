@@ -27,6 +27,8 @@ fn lives(seeds: impl IntoIterator<Item = u64>) {
 enum Kind {
     Reliable,
     Partial,
+    /// As `Partial` or `Reliable`, by turns; routers mark and answer packets, and users change values.
+    More,
 }
 
 fn lives_of(kind: Kind, seeds: impl IntoIterator<Item = u64>) {
@@ -47,8 +49,11 @@ fn lives_of(kind: Kind, seeds: impl IntoIterator<Item = u64>) {
 fn life(kind: Kind, seed: u64) {
     let mut rng = Rng::stream(seed, "test", "wild");
     let mut plan = plan::draw(&mut rng);
-    if kind == Kind::Partial {
+    if kind == Kind::Partial || (kind == Kind::More && seed % 2 == 1) {
         plan = plan.with_partial_reliability(&mut rng);
+    }
+    if kind == Kind::More {
+        plan = plan.with_more(seed);
     }
     let mut world = world::World::new(seed, plan, rng);
     world.run(Duration::from_secs(4000));
@@ -69,6 +74,12 @@ fn wild_lives_2() {
 #[test]
 fn wild_lives_with_partial_reliability() {
     lives_of(Kind::Partial, 0..500);
+}
+
+/// Routers that mark packets and send ICMP errors, some of them forged; users who change values, MTUs and code points.
+#[test]
+fn wild_lives_with_routers_and_other_values() {
+    lives_of(Kind::More, 0..500);
 }
 
 /// Lives that found faults, each of its own kind.
@@ -107,11 +118,16 @@ fn lives_with_partial_reliability_that_found_something() {
     lives_of(Kind::Partial, [50_017_033]);
 }
 
-/// `SEED`: one life again; `PARTIAL=1` where messages may be given up.
+/// `SEED`: one life again; `PARTIAL=1` where messages may be given up, `MORE=1` with routers and other values.
 #[test]
 #[ignore = "needs SEED"]
 fn one() {
-    let kind = if std::env::var_os("PARTIAL").is_some() { Kind::Partial } else { Kind::Reliable };
+    let told = |name| std::env::var_os(name).is_some();
+    let kind = match (told("MORE"), told("PARTIAL")) {
+        (true, _) => Kind::More,
+        (false, true) => Kind::Partial,
+        (false, false) => Kind::Reliable,
+    };
     life(kind, std::env::var("SEED").unwrap().parse().unwrap());
 }
 
@@ -127,6 +143,13 @@ fn wild_lives_without_end() {
 #[ignore = "takes as long as it is told to: make soak"]
 fn wild_lives_with_partial_reliability_without_end() {
     lives_of(Kind::Partial, seeds_told());
+}
+
+/// The same with routers and other values.
+#[test]
+#[ignore = "takes as long as it is told to: make soak"]
+fn wild_lives_with_more_without_end() {
+    lives_of(Kind::More, seeds_told());
 }
 
 fn seeds_told() -> std::ops::Range<u64> {

@@ -117,26 +117,9 @@ pub struct StreamSummary {
     pub direction: &'static str,
     /// Its number.
     pub stream: u16,
-    /// Messages accepted, or handed to the user.
-    pub messages: u64,
-    /// User data of these, bytes.
-    pub payload_bytes: u64,
-    /// DATA chunks sent again.
-    pub retransmissions: u64,
-    /// As enough missing reports had come, or too late by RACK.
-    pub retransmissions_fast: u64,
-    /// In recovery, as cwnd let them.
-    pub retransmissions_recovery: u64,
-    /// As T3-rtx had expired.
-    pub retransmissions_timeout: u64,
-    /// As probes: of the tail, of a closed window.
-    pub retransmissions_probe: u64,
-    /// Messages given up before any part was sent.
-    pub abandoned_unsent: u64,
-    /// Messages given up of which a part had been sent.
-    pub abandoned_sent: u64,
-    /// Incoming: new DATA chunks that came when one with a lower TSN was missing.
-    pub out_of_order_received: u64,
+    /// Its counters.
+    #[serde(flatten)]
+    pub stats: Named,
 }
 
 impl From<Snapshot> for EndSummary {
@@ -202,16 +185,7 @@ impl From<&StreamStats> for StreamSummary {
         Self {
             direction: if stream.direction == Direction::Outgoing { "outgoing" } else { "incoming" },
             stream: stream.stream,
-            messages: stream.messages,
-            payload_bytes: stream.payload_bytes,
-            retransmissions: stream.retransmissions,
-            retransmissions_fast: stream.retransmissions_fast,
-            retransmissions_recovery: stream.retransmissions_recovery,
-            retransmissions_timeout: stream.retransmissions_timeout,
-            retransmissions_probe: stream.retransmissions_probe,
-            abandoned_unsent: stream.abandoned_unsent,
-            abandoned_sent: stream.abandoned_sent,
-            out_of_order_received: stream.out_of_order_received,
+            stats: Named(stream.named().collect()),
         }
     }
 }

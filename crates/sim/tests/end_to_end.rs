@@ -4,7 +4,7 @@ mod common;
 
 use anabranch_base::Duration;
 use anabranch_sim::scenario::{EventKind, Flow, Loss, Protocol, Record, Selection, Traffic};
-use anabranch_sim::{Columns, RunOutput, run};
+use anabranch_sim::{Attached, Columns, RunOutput, run, run_attached};
 use common::{bernoulli, engine, flow, link, ms, scenario};
 
 /// 10 Mb/s, 40 ms of round trip, `p` lost there and back.
@@ -192,6 +192,61 @@ fn the_trace_agrees_with_the_summary_and_with_itself() {
     let only = Record { trace: Selection::Only(vec![EventKind::Rtt]), ..Record::default() };
     let rtts = run(&scenario, 9, &only).unwrap().trace.unwrap();
     assert_eq!(rtts.len() as u64, count(EventKind::Rtt, |_| true));
+}
+
+/// What docs/trace.md says of statistics and rows: the same numbers under both names.
+#[test]
+fn the_trace_has_what_statistics_have() {
+    for profile in ["rfc9260", "rfc9260-rack", "modern"] {
+        let scenario = lossy_transfer(Protocol::Sctp, profile, 0.03, 500_000, 1452);
+        let record = Record { trace: Selection::All, ..Record::default() };
+        let attached = Attached { snapshots: true, ..Attached::default() };
+        let output = run_attached(&scenario, 9, &record, attached).unwrap();
+        let trace = output.trace.unwrap();
+        let ends = output.summary.flows[0].association.clone().unwrap();
+        let end = |name: &str| if name == "f:sender" { ends.sender.clone() } else { ends.receiver.clone() };
+        for entity in ["f:sender", "f:receiver"] {
+            let stats = end(entity).unwrap().stats.0;
+            let stat = |name: &str| stats.iter().find(|(key, _)| *key == name).unwrap().1.unwrap_or(0);
+            let at = trace.entities.iter().position(|name| name == entity).unwrap() as u16;
+            let rows = |kind: EventKind| {
+                let all = 0..trace.len();
+                all.filter(move |row| (trace.entity[*row], trace.kind[*row]) == (at, kind as u8))
+                    .collect::<Vec<_>>()
+            };
+            let why = |row: &usize| Columns::reasons()[trace.reason[*row] as usize];
+            let sent =
+                |reason: &str| rows(EventKind::Sent).iter().filter(|row| why(row) == reason).count() as u64;
+            let seen = [
+                ("chunks_sent", rows(EventKind::Sent).len() as u64),
+                ("retransmissions_fast", sent("fast-retransmit")),
+                ("retransmissions_recovery", sent("recovery")),
+                ("retransmissions_timeout", sent("timeout")),
+                ("retransmissions_probe", sent("probe")),
+                (
+                    "payload_bytes_sent",
+                    rows(EventKind::Sent).iter().map(|row| u64::from(trace.size[*row])).sum(),
+                ),
+                ("sacks_received", rows(EventKind::Ack).len() as u64),
+                ("rtt_samples", rows(EventKind::Rtt).len() as u64),
+                ("fast_retransmits", rows(EventKind::FastRetransmit).len() as u64),
+                ("timeouts", rows(EventKind::Timeout).len() as u64),
+                (
+                    "duplicates_received",
+                    rows(EventKind::Received).iter().filter(|row| why(row) == "duplicate").count() as u64,
+                ),
+            ];
+            for (name, rows) in seen {
+                assert_eq!(rows, stat(name), "{profile}, {entity}: {name}");
+            }
+            if entity == "f:sender" {
+                let window = *rows(EventKind::Window).last().unwrap();
+                assert_eq!((trace.a[window], trace.b[window]), (stat("cwnd"), stat("ssthresh")), "{profile}");
+                let rtt = *rows(EventKind::Rtt).last().unwrap();
+                assert_eq!((trace.a[rtt], trace.b[rtt]), (stat("last_rtt_ns"), stat("srtt_ns")), "{profile}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -145,7 +145,8 @@ pub(crate) fn send(
                 SendError::Empty
                 | SendError::NoSuchStream { .. }
                 | SendError::Reliable { .. }
-                | SendError::OtherSubflow { .. },
+                | SendError::OtherSubflow { .. }
+                | SendError::NoSubflow { .. },
             ) => return Answer::Fails("EINVAL"),
         }
     }

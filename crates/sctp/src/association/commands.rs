@@ -7,6 +7,7 @@ use super::{Association, State};
 use crate::config::{Coupling, SubflowSpec};
 use crate::error::{SendError, SubflowError};
 use crate::ids::SubflowId;
+use crate::message::Message;
 use crate::options::{Abandonments, Policy, Reliability};
 
 impl Association {
@@ -76,6 +77,27 @@ impl Association {
                 self.open_subflow(&spec).map(SubflowId::get)
             }
         }
+    }
+
+    /// A message may ask for a code point: its stream goes to the subflow with that, unless something of the stream is under way.
+    ///
+    /// # Errors
+    /// When it is, when there can be no such subflow, and when nothing could be sent anyway.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn choose_subflow(&mut self, message: &Message) -> Result<(), SendError> {
+        let Some(asked) = message.options.as_deref().and_then(|options| options.dscp) else { return Ok(()) };
+        self.sender.check_message(&self.cx, message)?;
+        let (stream, dscp) = (message.stream, self.sender.dscp_of_stream(message.stream));
+        if dscp == asked {
+            return Ok(());
+        }
+        let (now, dscp, asked_for) = (self.cx.now, dscp.get(), asked.get());
+        if self.sender.is_under_way(stream) {
+            return Err(SendError::OtherSubflow { stream, dscp, asked: asked_for });
+        }
+        let chosen = self.set_stream_dscp(now, stream, asked);
+        chosen.map(|_| ()).map_err(|why| SendError::NoSubflow { asked: asked_for, why })
     }
 
     /// Moves a stream to a subflow.

@@ -292,7 +292,7 @@ impl Association {
             Chunk::Sack(sack) => {
                 if self.reads_acknowledgements() {
                     self.cx.stats.sacks_received += 1;
-                    self.count_duplicates(SpaceId::FIRST, sack.duplicate_count());
+                    self.count_duplicates(SpaceId::FIRST, sack.duplicate_count(), || sack.duplicates());
                     if self.cx.config.congestion.loss_detection == LossDetection::Rack {
                         self.sender.note_duplicates(&mut self.cx, SpaceId::FIRST, sack.duplicates());
                     }
@@ -486,8 +486,16 @@ impl Association {
         self.receiver.on_skipped_messages(cx, read, at, forward.cumulative, forward.skipped());
     }
 
-    fn count_duplicates(&mut self, at: SpaceId, count: usize) {
+    fn count_duplicates<T: Iterator<Item = Tsn>>(
+        &mut self,
+        at: SpaceId,
+        count: usize,
+        duplicates: impl Fn() -> T,
+    ) {
         if count > 0 {
+            if let Some(table) = &mut self.cx.streams {
+                duplicates().for_each(|tsn| table.note_duplicate(at, tsn));
+            }
             let count = u32::try_from(count).unwrap_or(u32::MAX);
             let spurious = &mut self.cx.stats.retransmissions_spurious;
             *spurious = spurious.saturating_add(count);
@@ -501,7 +509,7 @@ impl Association {
         let judged = self.sender.judge(head.fid, head.epoch);
         let Some(at) = self.judged(from, judged, head.fid, head.epoch) else { return Ok(()) };
         self.cx.stats.sacks_received += 1;
-        self.count_duplicates(at, sack.duplicates().count());
+        self.count_duplicates(at, sack.duplicates().count(), || sack.duplicates());
         if self.cx.config.congestion.loss_detection == LossDetection::Rack {
             self.sender.note_duplicates(&mut self.cx, at, sack.duplicates());
         }

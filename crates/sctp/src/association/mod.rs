@@ -404,6 +404,9 @@ impl Association {
             State::CookieWait | State::CookieEchoed if !wanted() => {}
             _ => return Err(SendError::Closing),
         }
+        if message.options.is_some() {
+            self.choose_subflow(&message)?;
+        }
         self.sender.send(&mut self.cx, message)
     }
 

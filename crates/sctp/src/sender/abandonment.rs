@@ -298,7 +298,7 @@ impl Sender {
                     if let Some(special) = &mut self.special {
                         special.watch(at, id, seq, missing);
                     }
-                    lane.on_lost(one);
+                    lane.leave_flight(one);
                     lane.unacked = lane.unacked.saturating_sub(1);
                 }
                 ChunkState::Lost => lane.unacked = lane.unacked.saturating_sub(1),

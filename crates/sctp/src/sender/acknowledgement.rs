@@ -13,6 +13,7 @@ use crate::config::{FastRecovery, RttSampling};
 use crate::context::Context;
 use crate::encoding::{Encoding, micros};
 use crate::ids::{Id, LaneId, PathId, SpaceId, Table};
+use crate::stats::count_lost;
 use crate::violation::Violation;
 
 /// Windows that an acknowledgement speaks of.
@@ -365,6 +366,7 @@ impl Sender {
             earliest.get_or_insert(seq);
             highest = Some(seq);
             all.add(chunk);
+            count_lost(&mut cx.streams, chunk.fragment.stream);
             lane.controller.on_lost(cx.now, chunk.sent_at, chunk.size());
         });
         let (Some(highest), Some(earliest)) = (highest, earliest) else { return };

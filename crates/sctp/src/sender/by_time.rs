@@ -15,6 +15,7 @@ use crate::association::State;
 use crate::config::{FastRecovery, ImmediateBit};
 use crate::context::Context;
 use crate::ids::{Id, LaneId, SpaceId};
+use crate::stats::count_lost;
 
 /// "If ... no RTT sample has been taken, the PTO is 1 second" (RFC 8985, 7.2).
 const FIRST_PTO: Duration = Duration::from_secs(1);
@@ -90,6 +91,7 @@ impl Sender {
         let mut marked = None;
         let again = rack.detect(&mut space.flight, &mut lane.loss, &circumstances, highest, |seq, chunk| {
             note(&mut marked, seq, chunk);
+            count_lost(&mut cx.streams, chunk.fragment.stream);
             lane.controller.on_lost(cx.now, chunk.sent_at, chunk.size());
         });
         let soonest = cx.now + cx.config.clock().granularity();
@@ -202,7 +204,7 @@ impl Sender {
             let Some(chunk) = lane.loss.mark(&mut space.flight, seq) else { return };
             chunk.probe = true;
             let one = Counted::one(chunk);
-            lane.on_lost(one);
+            lane.leave_flight(one);
             lane.cwnd_exempt_packet = true;
             let freed = one.charged(cx.config.emulation.rwnd_counts_headers);
             space.allowance.give_back(freed);
@@ -226,6 +228,7 @@ impl Sender {
         for seq in lane.loss.suspects_sent_by(&space.flight, sent) {
             if let Some(chunk) = lane.loss.mark(&mut space.flight, seq) {
                 note(&mut marked, seq, chunk);
+                count_lost(&mut cx.streams, chunk.fragment.stream);
             }
         }
         if let Some(marked) = marked {

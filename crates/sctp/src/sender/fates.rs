@@ -42,14 +42,6 @@ impl Sender {
     /// Looks at the options of a message, before anything has changed; how reliable it is to be.
     fn check_options(&self, cx: &Context, message: &Message) -> Result<Reliability, SendError> {
         let options = message.options.as_deref().copied().unwrap_or_default();
-        if let Some(asked) = options.dscp {
-            let subflow = self.subflows.get(self.subflow_of(message.stream));
-            let dscp = subflow.map(|subflow| subflow.dscp).unwrap_or_default();
-            if dscp != asked {
-                let (dscp, asked) = (dscp.get(), asked.get());
-                return Err(SendError::OtherSubflow { stream: message.stream, dscp, asked });
-            }
-        }
         let of_stream = || self.special.as_ref().map(|special| special.reliability_of(message.stream));
         let reliability = options.reliability.or_else(of_stream).unwrap_or_default();
         if reliability == Reliability::Full {

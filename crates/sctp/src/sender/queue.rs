@@ -40,17 +40,7 @@ impl Sender {
     /// Says why it is not taken.
     // rfc9260:3.3.1-5 rfc9260:5.1.1-3 rfc9260:6.5-1
     pub(crate) fn send(&mut self, cx: &mut Context, message: Message) -> Result<MessageId, SendError> {
-        let Message { stream, .. } = message;
-        let len = message.payload.len();
-        if len == 0 {
-            return Err(SendError::Empty);
-        }
-        if len > cx.config.limits.max_message {
-            return Err(SendError::TooLong { len, limit: cx.config.limits.max_message });
-        }
-        if stream >= self.streams {
-            return Err(SendError::NoSuchStream { stream, streams: self.streams });
-        }
+        self.check_message(cx, &message)?;
         // Bit by bit: one branch for all of them.
         let rare = message.options.is_some()
             | self.special.is_some()
@@ -58,6 +48,25 @@ impl Sender {
             | self.deferred.is_some()
             | cx.streams.is_some();
         if rare { self.accept_rare(cx, message) } else { self.accept::<true>(cx, message) }
+    }
+
+    /// Whether a message can be sent at all.
+    ///
+    /// # Errors
+    /// When it is empty or too long, or its stream does not exist.
+    #[inline]
+    pub(crate) fn check_message(&self, cx: &Context, message: &Message) -> Result<(), SendError> {
+        let (stream, len, limit) = (message.stream, message.payload.len(), cx.config.limits.max_message);
+        if len == 0 {
+            return Err(SendError::Empty);
+        }
+        if len > limit {
+            return Err(SendError::TooLong { len, limit });
+        }
+        if stream >= self.streams {
+            return Err(SendError::NoSuchStream { stream, streams: self.streams });
+        }
+        Ok(())
     }
 
     /// Takes a message where something is wanted that most associations do without.

@@ -137,7 +137,7 @@ impl Sender {
         cx.stats.chunks_sent += 1;
         cx.stats.reasons.count(reason);
         if let Some(table) = &mut cx.streams {
-            table.outgoing(stream).reasons.count(reason);
+            table.note_sent_again(next.space, tsn, stream, reason);
         }
         cx.stats.payload_bytes_sent += len as u64;
         if let Some(subflow) = self.subflows.get_mut(owner) {

@@ -16,6 +16,7 @@ use crate::context::Context;
 use crate::encoding::Encoding;
 use crate::ids::{SpaceId, SubflowId};
 use crate::negotiation::offer::Extensions;
+use crate::stats::count_lost;
 
 impl Sender {
     /// What both sides speak from now on. Nothing was sent yet, or a peer that had to be asked again answers otherwise:
@@ -135,7 +136,7 @@ impl Sender {
 
     /// The extension SF ends: subflows go on as at level 0.
     pub(crate) fn downgrade(&mut self, cx: &mut Context) {
-        self.mark_folded_lost();
+        self.mark_folded_lost(cx);
         self.after_marking(cx);
         let acknowledged = self.fold_spaces();
         self.encoding = Encoding::Interleaved;
@@ -153,11 +154,14 @@ impl Sender {
 
     /// What is in flight under other FIDs is to leave again: it is marked where it is, so that what must not leave again has no other
     /// number yet when it is given up.
-    fn mark_folded_lost(&mut self) {
+    fn mark_folded_lost(&mut self, cx: &mut Context) {
         for (id, lane) in self.lanes.iter_mut().filter(|(_, lane)| lane.space != SpaceId::FIRST) {
             let Some(space) = self.spaces.get_mut(lane.space) else { continue };
             let mut all = Counted::default();
-            lane.loss.mark_lane(&mut space.flight, id, |chunk| all.add(chunk));
+            lane.loss.mark_lane(&mut space.flight, id, |chunk| {
+                all.add(chunk);
+                count_lost(&mut cx.streams, chunk.fragment.stream);
+            });
             lane.on_lost(all);
         }
     }

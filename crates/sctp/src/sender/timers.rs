@@ -9,6 +9,7 @@ use crate::config::FastRecovery;
 use crate::context::Context;
 use crate::event::Timer;
 use crate::ids::{LaneId, PathId, SpaceId};
+use crate::stats::count_lost;
 
 /// A timer of the sender that has expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,12 +145,15 @@ impl Sender {
     /// Marks everything unacknowledged of a lane for retransmission. What must not leave again is given up by who asks for it
     /// ([`Sender::after_marking`]).
     // rfc9260:6.3.3-2
-    pub(super) fn mark_all_lost(&mut self, cx: &Context, id: LaneId) {
+    pub(super) fn mark_all_lost(&mut self, cx: &mut Context, id: LaneId) {
         let Some(lane) = self.lanes.get_mut(id) else { return };
         let Some(space) = self.spaces.get_mut(lane.space) else { return };
         let headers = cx.config.emulation.rwnd_counts_headers;
         let mut all = Counted::default();
-        lane.loss.mark_lane(&mut space.flight, id, |chunk| all.add(chunk));
+        lane.loss.mark_lane(&mut space.flight, id, |chunk| {
+            all.add(chunk);
+            count_lost(&mut cx.streams, chunk.fragment.stream);
+        });
         lane.on_lost(all);
         let freed = all.charged(headers);
         space.allowance.give_back(freed);

@@ -151,6 +151,18 @@ impl Sender {
         on_path.fold(0, |sum: u64, lane| sum.saturating_add(lane.controller.ssthresh()))
     }
 
+    /// Code point of the subflow that a stream belongs to.
+    pub(crate) fn dscp_of_stream(&self, stream: u16) -> Dscp {
+        self.subflows.get(self.subflow_of(stream)).map(|subflow| subflow.dscp).unwrap_or_default()
+    }
+
+    /// Whether something of a stream waits, or is not acknowledged cumulatively. It looks at everything: for rare events only.
+    pub(crate) fn is_under_way(&self, stream: u16) -> bool {
+        self.subflows.rows().iter().any(|subflow| subflow.out.queued_on(stream) > 0)
+            || self.deferred.as_ref().is_some_and(|deferred| deferred.bytes_of(stream) > 0)
+            || self.spaces.rows().iter().any(|s| s.flight.iter().any(|chunk| chunk.fragment.stream == stream))
+    }
+
     /// The peer has reported so many duplicates in a space.
     pub(crate) fn count_duplicates(&mut self, at: SpaceId, count: u32) {
         if let Some(subflow) = self.subflows.rows_mut().iter_mut().find(|subflow| subflow.space == at) {

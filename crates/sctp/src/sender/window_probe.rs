@@ -74,7 +74,13 @@ impl Sender {
 
     /// A SACK has come for a space: which windows it has closed or opened.
     #[inline]
-    pub(super) fn look_at_windows(&mut self, cx: &Context, at: SpaceId, windows: Windows, advanced: bool) {
+    pub(super) fn look_at_windows(
+        &mut self,
+        cx: &mut Context,
+        at: SpaceId,
+        windows: Windows,
+        advanced: bool,
+    ) {
         // What is wide for the longest chunk of any path is wide for all.
         let full = match cx.paths.rows() {
             [one] => one.pmdcs(),
@@ -90,7 +96,7 @@ impl Sender {
     }
 
     #[inline(never)]
-    fn look_at_probes(&mut self, cx: &Context, at: SpaceId, windows: Windows, advanced: bool) {
+    fn look_at_probes(&mut self, cx: &mut Context, at: SpaceId, windows: Windows, advanced: bool) {
         if windows.a_rwnd.is_none() && windows.a_fwnd.is_none() {
             return; // SHUTDOWN speaks of no window
         }

@@ -35,9 +35,21 @@ pub struct ControlChunks {
     pub forward_tsn: u32,
     /// PAD (RFC 4820): it fills probes of the path MTU.
     pub pad: u32,
+    /// ECN-Echo (RFC 9260, appendix A).
+    pub ecne: u32,
+    /// Congestion Window Reduced (RFC 9260, appendix A).
+    pub cwr: u32,
+    /// SF-SACK (level 1).
+    pub sf_sack: u32,
+    /// SF-FORWARD (level 1).
+    pub sf_forward: u32,
     /// Any other control chunk.
     pub other: u32,
 }
+
+/// Types, or groups of them, that most associations never see; those without a name are the last.
+const RARE: usize = 9;
+const OTHER: usize = RARE - 1;
 
 /// Where the counter of a type is.
 enum Place {
@@ -67,8 +79,12 @@ fn place(of: u8) -> Place {
         kind::RE_CONFIG => Place::Rare(1),
         kind::FORWARD_TSN | kind::I_FORWARD_TSN => Place::Rare(2),
         kind::PAD => Place::Rare(3),
-        kind::DATA | kind::I_DATA | kind::SACK => Place::None,
-        _ => Place::Rare(4),
+        kind::ECNE => Place::Rare(4),
+        kind::CWR => Place::Rare(5),
+        kind::SF_SACK => Place::Rare(6),
+        kind::SF_FORWARD => Place::Rare(7),
+        kind::DATA | kind::I_DATA | kind::SACK | kind::SF_DATA => Place::None,
+        _ => Place::Rare(OTHER),
     }
 }
 
@@ -91,7 +107,7 @@ pub(crate) struct ControlCounters {
 #[derive(Clone, Copy, Debug, Default)]
 struct Rare {
     /// Chunks that were sent and received.
-    chunks: [[u32; 5]; 2],
+    chunks: [[u32; RARE]; 2],
     /// Packets that came with a router's mark, and windows that were cut because of such.
     marked: u32,
     reductions: u32,
@@ -161,7 +177,8 @@ fn add(counter: Option<&mut u32>) {
 }
 
 impl Tally {
-    fn chunks(&self, [error, re_config, forward_tsn, pad, other]: [u32; 5]) -> ControlChunks {
+    fn chunks(&self, rare: [u32; RARE]) -> ControlChunks {
+        let [error, re_config, forward_tsn, pad, ecne, cwr, sf_sack, sf_forward, other] = rare;
         let [init, init_ack, cookie_echo, cookie_ack, abort, shutdown, shutdown_ack, shutdown_complete] =
             self.few.map(u32::from);
         let [heartbeat, heartbeat_ack] = self.idle;
@@ -180,6 +197,10 @@ impl Tally {
             re_config,
             forward_tsn,
             pad,
+            ecne,
+            cwr,
+            sf_sack,
+            sf_forward,
             other,
         }
     }

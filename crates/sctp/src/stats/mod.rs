@@ -10,7 +10,7 @@ pub(crate) use control::ControlCounters;
 pub use control::{ControlChunks, ControlStats};
 pub use snapshot::{Negotiated, PathStats, Snapshot};
 pub use streams::StreamStats;
-pub(crate) use streams::StreamTable;
+pub(crate) use streams::{StreamTable, count_lost};
 
 mod control;
 mod named;

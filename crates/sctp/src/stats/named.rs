@@ -2,7 +2,7 @@
 
 use anabranch_base::Duration;
 
-use super::{ControlChunks, PathStats, Stats, SubflowStats};
+use super::{ControlChunks, PathStats, Stats, StreamStats, SubflowStats};
 
 /// Nanoseconds, or a number as it is.
 trait Number {
@@ -72,13 +72,18 @@ named!(
     srtt, rttvar, min_rtt, last_rtt, rto
 );
 named!(
+    StreamStats, "Each counter of the stream by name, but for its direction and its number.":
+    messages, payload_bytes, retransmissions, retransmissions_fast, retransmissions_recovery, retransmissions_timeout, retransmissions_probe, retransmissions_spurious, chunks_lost, abandoned_unsent, abandoned_sent, out_of_order_received;
+);
+named!(
     ControlChunks, "The counter of each type by name.":
-    init, init_ack, cookie_echo, cookie_ack, heartbeat, heartbeat_ack, error, abort, shutdown, shutdown_ack, shutdown_complete, re_config, forward_tsn, pad, other;
+    init, init_ack, cookie_echo, cookie_ack, heartbeat, heartbeat_ack, error, abort, shutdown, shutdown_ack, shutdown_complete, re_config, forward_tsn, pad, ecne, cwr, sf_sack, sf_forward, other;
 );
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stats::streams::StreamCounters;
 
     /// A field that somebody adds is in the list, too: what is shown for debugging has all of them.
     #[test]
@@ -105,6 +110,9 @@ mod tests {
         let subflow = SubflowStats::default();
         let but = ["dscp", "open", "one_way_delay_us"];
         check(format!("{subflow:?}"), subflow.named().map(|(name, _)| name).collect(), &but);
+        let stream = StreamCounters::default().stats(false, 0);
+        let but = ["direction", "stream"];
+        check(format!("{stream:?}"), stream.named().map(|(name, _)| name).collect(), &but);
         let chunks = ControlChunks::default();
         check(format!("{chunks:?}"), chunks.named().map(|(name, _)| name).collect(), &[]);
         assert_eq!(

@@ -2,7 +2,7 @@
 
 use anabranch_base::{Dscp, Duration, Instant, Rng};
 use anabranch_sctp::config::{
-    Coupling, ErrorDetection, LossDetection, StreamScheduling, SubflowLevel, SubflowScheduler,
+    Coupling, EcnMode, ErrorDetection, LossDetection, StreamScheduling, SubflowLevel, SubflowScheduler,
 };
 use anabranch_sctp::{Config, SubflowSpec};
 
@@ -40,9 +40,36 @@ pub(crate) struct Plan {
     pub(crate) changes: f64,
     /// How many of the messages may be given up (RFC 3758).
     pub(crate) partial: f64,
+    /// What came to these lives last, drawn from a stream of its own so that the lives of old stay what they were.
+    pub(crate) more: Option<More>,
+}
+
+/// Routers that mark packets and send ICMP errors, and users who change what may be changed.
+#[derive(Clone, Debug)]
+pub(crate) struct More {
+    pub(crate) rng: Rng,
+    /// Packets that can be marked, and are.
+    pub(crate) marks: f64,
+    /// ICMP errors that quote a packet of ours, or pretend to.
+    pub(crate) icmp: f64,
+    /// Values that are changed, MTUs that are set, code points that messages choose.
+    pub(crate) settings: f64,
 }
 
 impl Plan {
+    /// The same life, in which routers say more than packets, and users want other values all the time.
+    pub(crate) fn with_more(mut self, seed: u64) -> Self {
+        let mut rng = Rng::stream(seed, "more", "wild");
+        self.config.extensions.ecn = one_of(&mut rng, &[EcnMode::Off, EcnMode::Classic, EcnMode::L4s]);
+        if self.config.validate().is_err() {
+            self.config.extensions.ecn = EcnMode::Off;
+        }
+        let (marks, icmp) = (sometimes(&mut rng, 0.7, 0.3), sometimes(&mut rng, 0.7, 0.1));
+        let settings = sometimes(&mut rng, 0.8, 0.1);
+        self.more = Some(More { rng, marks, icmp, settings });
+        self
+    }
+
     /// The same life, in which messages may be given up, and the user asks what became of each. Every second one has no checksums
     /// (RFC 9653).
     pub(crate) fn with_partial_reliability(mut self, rng: &mut Rng) -> Self {
@@ -165,6 +192,7 @@ pub(crate) fn draw(rng: &mut Rng) -> Plan {
         resets: if reconfigures && rng.chance(0.6) { 0.02 } else { 0.0 },
         changes: if rng.chance(0.4) { 0.03 } else { 0.0 },
         partial: 0.0,
+        more: None,
         config,
     }
 }

@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use anabranch_base::{Dscp, Duration, Ecn, Instant, Meta, Rng};
 use anabranch_sctp::{
-    Association, AssociationId, CloseReason, Direction, Endpoint, EndpointConfig, Event, Message, MessageId,
-    MessageOptions, Received, Reliability, State, SubflowSpec, properties,
+    Association, AssociationId, ChangeError, CloseReason, Direction, Endpoint, EndpointConfig, Event,
+    IcmpError, Message, MessageId, MessageOptions, Received, Reliability, State, SubflowSpec, properties,
 };
 use anabranch_wire::crc32c;
 use bytes::Bytes;
 
-use crate::common::{PORT, Side, address, joined};
-use crate::plan::Plan;
+use crate::common::{PORT, Side, address, icmp_message, joined};
+use crate::plan::{More, Plan};
 
 const SIDES: [Side; 2] = [Side::A, Side::Z];
 /// What a stranger sends as data.
@@ -68,6 +68,7 @@ struct User {
 struct Carried {
     from: SocketAddr,
     to: usize,
+    ecn: Ecn,
     bytes: Vec<u8>,
 }
 
@@ -166,7 +167,7 @@ impl World {
                     let packet = std::mem::take(&mut bytes);
                     assert!(packet.len() <= self.plan.config.max_packet() as usize, "{} bytes", packet.len());
                     if transmit.destination == address(SIDES[1 - s]) {
-                        self.carry(s, packet);
+                        self.carry(s, transmit.ecn, packet);
                     } else {
                         self.answer(s, transmit.destination, &packet);
                     }
@@ -288,8 +289,9 @@ impl World {
         self.wire.insert((self.now + after, self.sequence), carried);
     }
 
-    fn carry(&mut self, from: usize, bytes: Vec<u8>) {
-        let carried = Carried { from: address(SIDES[from]), to: 1 - from, bytes };
+    fn carry(&mut self, from: usize, ecn: Ecn, bytes: Vec<u8>) {
+        let mut carried = Carried { from: address(SIDES[from]), to: 1 - from, ecn, bytes };
+        self.meddle(from, &mut carried);
         if self.past.len() < 20_000 {
             self.past.push(carried.clone());
         }
@@ -323,6 +325,81 @@ impl World {
         }
     }
 
+    /// A router on the way marks the packet, or answers it; or somebody who has not seen it pretends to be one.
+    fn meddle(&mut self, from: usize, carried: &mut Carried) {
+        let (healed, now) = (self.healed(), self.clock(from));
+        let Some(more) = self.plan.more.as_mut().filter(|_| !healed) else { return };
+        if carried.ecn != Ecn::NotEct && more.rng.chance(more.marks) {
+            carried.ecn = Ecn::Ce;
+        }
+        if !more.rng.chance(more.icmp) {
+            return;
+        }
+        let quotes = 8 + more.rng.below(carried.bytes.len() as u64 - 7) as usize;
+        let mut quoted = carried.bytes[..quotes.min(carried.bytes.len())].to_vec();
+        let mtu = [0, 68, 300, 576, 1280, 1400, 9000, u16::MAX][more.rng.below(8) as usize];
+        let (mut kind, mut code) = (3, 4);
+        if more.rng.chance(0.5) {
+            // Who has not seen the packet does not know its tag, and may say anything.
+            quoted[4 + more.rng.below(4) as usize] ^= 1 + more.rng.below(255) as u8;
+            (kind, code) = (more.rng.below(16) as u8, more.rng.below(8) as u8);
+        }
+        let message = icmp_message(SIDES[from], kind, code, mtu, &quoted);
+        // Of most kinds nothing is made.
+        if let Some(error) = IcmpError::parse_v4(&message) {
+            self.ends[from].handle_icmp(now, &error);
+        }
+    }
+
+    /// A user wants something else from here on.
+    fn turn_a_knob(&mut self, s: usize, id: AssociationId) {
+        let now = self.clock(s);
+        let Some(more) = &mut self.plan.more else { return };
+        let rng = &mut more.rng;
+        let values = [
+            ("rto_min", "10 ms"),
+            ("rto_min", "1 s"),
+            ("sack_delay", "0 ms"),
+            ("sack_delay", "200 ms"),
+            ("sack_every", "1"),
+            ("sack_every", "5"),
+            ("heartbeat_interval", "1 s"),
+            ("heartbeat_interval", "0 s"),
+            ("nagle", "true"),
+            ("nagle", "false"),
+            ("max_fragment", "0 B"),
+            ("max_fragment", "500 B"),
+            ("stream_scheduling", "fcfs"),
+            ("stream_scheduling", "fair-capacity"),
+            ("subflow_scheduler", "priority"),
+            ("subflow_scheduler", "wfq"),
+            ("send_buffer", "700 B"),
+            ("send_buffer", "100 kB"),
+            ("send_buffer_counts", "unacknowledged"),
+            ("send_buffer_counts", "unsent"),
+            ("stream_send_buffer", "0 B"),
+            ("stream_send_buffer", "3 kB"),
+            ("receive_window", "2000 B"),
+            ("receive_window", "60 kB"),
+        ];
+        let (name, value) = values[rng.below(values.len() as u64) as usize];
+        let (what, mtu) = (rng.below(12), [576, 700, 1280, 1500, 4000][rng.below(5) as usize]);
+        let (stream, dscp) = (rng.below(u64::from(self.plan.streams)) as u16, rng.below(6) as u8);
+        let peer = address(SIDES[1 - s]).ip();
+        let mut association = self.ends[s].association(id).unwrap();
+        match what {
+            0 => drop(association.set_path_mtu(now, mtu.min(self.plan.config.mtu))),
+            1 => association.discover_path_mtu(now),
+            2 => drop(association.request_heartbeat(now, peer)),
+            3 => drop(association.set_stream_dscp(now, stream, Dscp::new(dscp).unwrap())),
+            _ => {
+                let done = association.set(now, name, value);
+                let unknown = matches!(done, Err(ChangeError::Config(_) | ChangeError::Fixed { .. }));
+                assert!(!unknown, "{done:?}");
+            }
+        }
+    }
+
     /// Somebody at an address of his own begins an association, or says something out of the blue.
     fn stranger(&mut self) {
         let to = self.rng.below(2) as usize;
@@ -347,7 +424,7 @@ impl World {
         seal(&mut bytes);
         // Sometimes from the address of the peer.
         let from = if self.rng.chance(0.3) { victim } else { (own, 0).into() };
-        self.schedule(Duration::from_millis(10), Carried { from, to, bytes });
+        self.schedule(Duration::from_millis(10), Carried { from, to, ecn: Ecn::NotEct, bytes });
     }
 
     /// A stranger has been answered. An INIT ACK gives him a cookie, which he echoes with data, from his address or the peer's.
@@ -374,7 +451,7 @@ impl World {
         bytes.extend_from_slice(&[EVIL; 8]);
         seal(&mut bytes);
         let source = if self.rng.chance(0.5) { stranger } else { address(SIDES[1 - from]) };
-        self.schedule(Duration::from_millis(10), Carried { from: source, to: from, bytes });
+        self.schedule(Duration::from_millis(10), Carried { from: source, to: from, ecn: Ecn::NotEct, bytes });
     }
 
     fn act(&mut self) {
@@ -420,6 +497,10 @@ impl World {
             }
             if up && self.rng.chance(self.plan.changes) {
                 self.change(s, id);
+            }
+            let turns = self.plan.more.as_mut().is_some_and(|more| more.rng.chance(more.settings));
+            if turns && !healed {
+                self.turn_a_knob(s, id);
             }
         }
     }
@@ -493,6 +574,12 @@ impl World {
                 ..MessageOptions::default()
             };
             message.options = Some(Box::new(options));
+        }
+        let choose = |more: &mut More| {
+            (more.rng.chance(more.settings)).then(|| Dscp::new(more.rng.below(6) as u8).unwrap())
+        };
+        if let Some(dscp) = self.plan.more.as_mut().and_then(choose) {
+            message = message.dscp(dscp);
         }
         if let Ok(ticket) = self.ends[s].association(id).unwrap().send(now, message) {
             user.sent += 1;
@@ -577,13 +664,8 @@ impl World {
                 next_act = self.now + Duration::from_millis(if self.healed() { 500 } else { 20 });
             }
             while let Some(entry) = self.wire.first_entry().filter(|entry| entry.key().0 <= self.now) {
-                let Carried { from, to, bytes } = entry.remove();
-                let meta = Meta {
-                    source: from,
-                    destination: address(SIDES[to]),
-                    dscp: Dscp::DEFAULT,
-                    ecn: Ecn::NotEct,
-                };
+                let Carried { from, to, ecn, bytes } = entry.remove();
+                let meta = Meta { source: from, destination: address(SIDES[to]), dscp: Dscp::DEFAULT, ecn };
                 let now = self.clock(to);
                 self.ends[to].handle_datagram(now, meta, &bytes);
                 self.pump();

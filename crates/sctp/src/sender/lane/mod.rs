@@ -370,12 +370,17 @@ impl Lane {
         self.last_sent = Some(now);
     }
 
-    /// Chunks were marked lost: "marked for retransmission" is not in flight any more.
+    /// Chunks were marked lost.
     pub(super) fn on_lost(&mut self, lost: Counted) {
-        self.flight = self.flight.saturating_sub(lost.bytes);
-        self.flight_chunks = self.flight_chunks.saturating_sub(lost.chunks);
-        self.flight_overhead = self.flight_overhead.saturating_sub(lost.overhead);
+        self.leave_flight(lost);
         self.chunks_lost = self.chunks_lost.saturating_add(lost.chunks);
+    }
+
+    /// Chunks were given up, or are to be sent again: "marked for retransmission" is not in flight any more.
+    pub(super) fn leave_flight(&mut self, chunks: Counted) {
+        self.flight = self.flight.saturating_sub(chunks.bytes);
+        self.flight_chunks = self.flight_chunks.saturating_sub(chunks.chunks);
+        self.flight_overhead = self.flight_overhead.saturating_sub(chunks.overhead);
     }
 
     /// What is in flight.
