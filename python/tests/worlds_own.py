@@ -1,4 +1,4 @@
-"""Made-up results of two studies of this project (many code points, fairness) in which every hypothesis holds."""
+"""Made-up results of two studies of this project (many code points, rate) in which every hypothesis holds."""
 
 COUNTING = ("rfc9260", "linux-6.1")
 
@@ -49,7 +49,22 @@ def fairness(sweep, measure, at):
     return 0.5 if at["rtt"] == "40 ms" else 0.7
 
 
+def long_paths(sweep, measure, at):
+    who, network = at["who"], at["network"]
+    if sweep == "pictures":
+        return 3.0
+    whole = {"50 Mbit/s, 300 ms": 50.0, "1 Gbit/s, 20 ms": 1000.0}.get(network, 100.0)
+    if measure != "goodput":
+        return 20.0
+    if who == "SCTP, RFC 9260":
+        return 0.4 * whole
+    if "lost" in network:
+        return 0.93 * whole if who == "SCTP BBR" else 0.05 * whole
+    return 0.95 * whole
+
+
 WORLDS = {
     "dscp-2026/reordering": reordering, "dscp-2026/queues": queues, "dscp-2026/harm": harm,
     "dscp-2026/code-points": code_points, "dscp-2026/window": window, "rate/fairness": fairness,
+    "rate/long-paths": long_paths,
 }  # fmt: skip

@@ -186,6 +186,37 @@ fn an_init_flood_keeps_no_state() {
     assert_eq!(pair.a.view(id).unwrap().state(), State::Established);
 }
 
+/// The answers to a flood are as many as the user allows; who asks when it is over is let in.
+#[test]
+fn an_init_flood_is_answered_so_often() {
+    let mut pair = Pair::new(6);
+    let told =
+        EndpointConfig { max_inits_per_second: 1000, ..EndpointConfig::new(common::address(Side::Z), PORT) };
+    pair.z = Endpoint::new(told, Rng::stream(6, "z", "flood").secret());
+    pair.z.listen(Arc::new(Config::rfc9260())).unwrap();
+    let mut rng = Rng::stream(6, "test", "flood");
+    let mut out = Vec::new();
+    for _ in 0..20_000 {
+        pair.now += Duration::from_micros(100);
+        let bytes = packet(0, |out| init(rng.u32() | 1).emit(InitKind::Init, out));
+        let mut meta = common::meta(Side::A);
+        meta.source = (std::net::Ipv4Addr::from(0x0b00_0000 | (rng.u32() >> 8)), 0).into();
+        let now = pair.now;
+        pair.z.handle_datagram(now, meta, &bytes);
+        while pair.z.poll_transmit(now, 1, &mut out).is_some() {
+            out.clear();
+        }
+    }
+    let stats = pair.z.endpoint_stats().clone();
+    assert_eq!(stats.inits_answered + stats.inits_dropped, 20_000);
+    // A burst of a second's worth and two seconds.
+    assert!((2999..=3001).contains(&stats.inits_answered), "{stats:?}");
+    pair.now += Duration::from_millis(10);
+    let id = pair.a.connect(pair.now, common::address(Side::Z), PORT, Arc::new(Config::rfc9260())).unwrap();
+    pair.run_for(Duration::from_secs(1));
+    assert_eq!(pair.a.view(id).unwrap().state(), State::Established);
+}
+
 // rfc9260:5.1.5-2 rfc9260:5.1.5-3
 #[test]
 fn forged_and_replayed_cookies() {

@@ -107,6 +107,7 @@ pub(crate) fn publish_endpoint(stats: &anabranch_sctp::EndpointStats, associatio
         ("out_of_the_blue", stats.out_of_the_blue),
         ("bad_tag", stats.bad_tag),
         ("inits_answered", stats.inits_answered),
+        ("inits_dropped", stats.inits_dropped),
         ("bad_cookies", stats.bad_cookies),
         ("stale_cookies", stats.stale_cookies),
         ("refused", stats.refused),

@@ -482,6 +482,10 @@ impl Endpoint {
         (tag, tsn): (u32, Tsn),
         (local_tie, peer_tie): (u32, u32),
     ) {
+        if !self.init_allowance.take(now, self.config.max_inits_per_second) {
+            self.stats.inits_dropped += 1;
+            return;
+        }
         let mut addresses = vec![meta.source.ip()];
         for address in &peer.addresses {
             if !addresses.contains(address) {

@@ -16,6 +16,7 @@ mod ending;
 pub(crate) mod handle;
 mod icmp;
 mod incoming;
+mod init_allowance;
 pub(crate) mod packets;
 mod registry;
 mod spent;
@@ -41,6 +42,7 @@ use crate::tie_tags::TieSecret;
 use backlog::Backlog;
 use cookie_keys::CookieKeys;
 use drain::Drain;
+use init_allowance::InitAllowance;
 use registry::Registry;
 use spent::SpentCookies;
 use stateless::Replies;
@@ -61,6 +63,8 @@ pub struct EndpointConfig {
     /// Bytes by which the receive windows of all associations together may exceed those that they begin with
     /// ([`LimitConfig::max_receive_window`](crate::config::LimitConfig::max_receive_window)).
     pub window_budget: u64,
+    /// INITs a second beyond which they are dropped without an answer: whoever sent one repeats it. 0: all are answered.
+    pub max_inits_per_second: u32,
     /// How associations are let in.
     pub accept: AcceptConfig,
     /// Closed associations stay, with their counters, until [`Endpoint::release`]. Otherwise one is freed when [`Endpoint::poll_event`] is
@@ -89,6 +93,7 @@ impl EndpointConfig {
             checksums: Checksums::Crc32c,
             max_associations: 1 << 20,
             window_budget: 256 << 20,
+            max_inits_per_second: 0,
             accept: AcceptConfig::default(),
             keep_closed: false,
             cookie_key_life: Duration::from_secs(600),
@@ -119,6 +124,7 @@ pub struct Endpoint {
     rng: SecretRng,
     registry: Registry,
     replies: Replies,
+    init_allowance: InitAllowance,
     /// Made with the first cookie: who only asks has none.
     spent: Option<Box<SpentCookies>>,
     /// Who waits for the user's word, where it is asked for.
@@ -158,6 +164,7 @@ impl Endpoint {
             rng,
             registry: Registry::default(),
             replies: Replies::default(),
+            init_allowance: InitAllowance::default(),
             spent: None,
             incoming: None,
             drain: Drain::default(),

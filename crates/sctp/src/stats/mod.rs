@@ -377,6 +377,8 @@ pub struct EndpointStats {
     pub bad_tag: u64,
     /// INIT chunks answered without keeping state.
     pub inits_answered: u64,
+    /// INIT chunks beyond [`EndpointConfig::max_inits_per_second`](crate::EndpointConfig::max_inits_per_second), not answered.
+    pub inits_dropped: u64,
     /// State cookies with a wrong MAC, wrong ports or tags.
     pub bad_cookies: u64,
     /// State cookies that came too late.
@@ -404,6 +406,7 @@ impl std::ops::AddAssign<&Self> for EndpointStats {
         self.out_of_the_blue += other.out_of_the_blue;
         self.bad_tag += other.bad_tag;
         self.inits_answered += other.inits_answered;
+        self.inits_dropped += other.inits_dropped;
         self.bad_cookies += other.bad_cookies;
         self.stale_cookies += other.stale_cookies;
         self.refused += other.refused;

@@ -1,0 +1,198 @@
+"""Long paths: from runs to verdicts, figures and a finding."""
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from anabranch_lab import grid, plots, series
+from anabranch_lab.catalogue import ClaimBuilder
+from anabranch_lab.claims import Claim, above, below
+from anabranch_lab.exhibits import Table
+from anabranch_lab.experiment import Analysis, claim_builder
+from anabranch_lab.experiment import Figure as Entry
+from anabranch_lab.grid import Grid
+from anabranch_lab.results import Results
+from anabranch_lab.series import Samples
+
+MEASURES = {
+    "goodput": f"{grid.of_flow('f', 'goodput_payload_run_bps')} / 1e6",
+    "queue": grid.of_link("path", "queue_mean_packets"),
+}
+
+RATES = {"50 Mbit/s, 300 ms": 50.0, "1 Gbit/s, 20 ms": 1000.0}
+"""Mbit/s of the bottleneck, where it is not 100."""
+
+GOALS = {
+    "100 Mbit/s, 10 ms": 94.0,
+    "100 Mbit/s, 100 ms": 92.0,
+    "0.1 BDP": 80.0,
+    "CoDel": 90.0,
+    "50 Mbit/s, 300 ms": 44.0,
+    "1 Gbit/s, 20 ms": 900.0,
+}
+"""What docs/rate.md asks of who chooses nothing, Mbit/s."""
+
+PLAIN, CUBIC, BBR, TCP = "SCTP, RFC 9260", "SCTP CUBIC", "SCTP BBR", "TCP CUBIC"
+WINDOW = 1.0
+"""Seconds over which a rate is taken when it is asked when 90 % is reached."""
+
+
+def rate(path: str) -> float:
+    """Of the bottleneck, Mbit/s."""
+    return RATES.get(path, 100.0)
+
+
+def analyse(results: Results) -> Analysis:
+    """What the lab asks an experiment for."""
+    runs = results.grid("alone", MEASURES)
+    return Analysis(
+        claims=claims(claim_builder(results), runs),
+        tables=[table(results, runs)],
+        figures=[
+            Entry(
+                "figure-goodput",
+                "Part of the rate of the bottleneck that is user data, from the first packet on",
+                "Means and 95 % intervals over 30 s, at 1 Gbit/s over 10 s.",
+                lambda: goodput(runs),
+            ),
+            *(
+                Entry(
+                    f"figure-{number}",
+                    f"Window and queue: {path}",
+                    "One recorded run each, sampled every tenth of a second.",
+                    lambda path=path: over_time(results, path),
+                )
+                for number, path in enumerate(runs.values("network"), 1)
+            ),
+        ],
+        findings=[finding(runs, path) for path in runs.values("network")],
+    )
+
+
+def finding(runs: Grid, path: str) -> str:
+    """One sentence: goodput and mean queue of each."""
+    told = "; ".join(
+        f"{who} {runs.at('goodput', who=who, network=path).text(1)} ({runs.at('queue', who=who, network=path).text(0)})"
+        for who in runs.values("who")
+    )
+    return f"{path}: goodput, Mbit/s, and packets in the queue in the mean: {told}."
+
+
+def reached(samples: Samples, target: float) -> float:
+    """Seconds until new data came at `target` Mbit/s for a second; without end where it never did."""
+    receiver = samples.receiver("f")
+    width = max(1, round(WINDOW / receiver.interval))
+    if len(receiver.rate) < width:
+        return float("inf")
+    means = np.convolve(receiver.rate, np.ones(width) / width, mode="valid") / 1e6
+    (found,) = np.nonzero(means >= target)
+    return float(receiver.time[found[0] + width - 1]) if len(found) else float("inf")
+
+
+def parts(samples: Samples) -> dict[str, float]:
+    """When nine tenths of each rate that there is were reached."""
+    return {f"{whole:g}": reached(samples, 0.9 * whole) for whole in (50.0, 100.0, 1000.0)}
+
+
+def table(results: Results, runs: Grid) -> Table:
+    """When 90 % of the rate is reached: the median of the recorded runs."""
+    times = series.measure(results, "pictures", parts)
+
+    def told(who: str, path: str) -> str:
+        median = float(np.median(times.sample(f"{rate(path):g}", who=who, network=path).values))
+        return f"{median:.1f}" if np.isfinite(median) else "not reached"
+
+    everybody = list(runs.values("who"))
+    return Table(
+        "Seconds until 90 % of the bottleneck's rate arrive as new data for a second",
+        ["path", *everybody],
+        [[path, *(told(who, path) for who in everybody)] for path in runs.values("network")],
+    )
+
+
+def claims(builder: ClaimBuilder, runs: Grid) -> list[Claim]:
+    """The hypotheses of claims.toml that name this experiment."""
+    paths = list(runs.values("network"))
+
+    def at(who: str, path: str):
+        return runs.at("goodput", who=who, network=path)
+
+    whole = [above(f"{path}: Mbit/s", GOALS[path], at(CUBIC, path)) for path in paths if path in GOALS]
+    lossy = [
+        above(f"{path}: Mbit/s", least, at(BBR, path))
+        for path, least in (("0.1 % lost", 90.0), ("1 % lost", 85.0))
+        if path in paths
+    ]
+    alike = []
+    for path in paths:
+        if path in GOALS:
+            ratio = (
+                runs.sample("goodput", who=CUBIC, network=path)
+                / runs.sample("goodput", who=TCP, network=path)
+            ).estimate
+            alike += [
+                above(f"{path}: SCTP over TCP", 0.9, ratio),
+                below(f"{path}: SCTP over TCP", 1.1, ratio),
+            ]
+    letter = [
+        below(f"{path}: Mbit/s", most, at(PLAIN, path))
+        for path, most in (("100 Mbit/s, 100 ms", 85.0), ("50 Mbit/s, 300 ms", 30.0))
+        if path in paths
+    ]
+    return [
+        builder.claim("R-6", whole),
+        builder.claim("R-7", lossy),
+        builder.claim("R-8", alike),
+        builder.claim("R-9", letter),
+    ]
+
+
+COLOURS = dict(
+    zip(
+        (PLAIN, "SCTP Reno", CUBIC, BBR, "TCP Reno", TCP),
+        (plots.OTHER, plots.CYCLE[4], plots.SCTP, plots.NS2, plots.LINUX, plots.TCP),
+        strict=True,
+    )
+)
+
+
+def goodput(runs: Grid) -> Figure:
+    """A row for each path, a mark for each of them."""
+    paths = list(runs.values("network"))
+    drawn, (axes,) = plots.panels(1, height=4.2)
+    everybody = list(runs.values("who"))
+    for number, (who, marker) in enumerate(zip(everybody, "xso^vd", strict=False)):
+        found = [runs.at("goodput", who=who, network=path) for path in paths]
+        axes.errorbar(
+            [one.mean / rate(path) for one, path in zip(found, paths, strict=True)],
+            [place + 0.1 * (number - (len(everybody) - 1) / 2) for place in range(len(paths))],
+            xerr=[one.half / rate(path) if one.n > 1 else 0 for one, path in zip(found, paths, strict=True)],
+            fmt=marker,
+            color=COLOURS[who],
+            label=who,
+            capsize=2,
+        )
+    axes.set_yticks(range(len(paths)), paths, fontsize="small")
+    axes.set_xlim(0, 1)
+    axes.invert_yaxis()
+    plots.label(axes, "alone on the path", "goodput over rate", "")
+    plots.legend_below(axes, 3)
+    return drawn
+
+
+def over_time(results: Results, path: str) -> Figure:
+    """Windows above, the queue as time below."""
+    drawn, (windows, queues) = plots.rows(2, height=2.2)
+    for who, colour in COLOURS.items():
+        loaded = series.load(results, "pictures", {"who": who, "network": path})
+        if not loaded:
+            continue
+        samples = next(iter(loaded.values()))
+        sender, link = samples.sender("f"), samples.link("path")
+        windows.plot(sender.time, sender.cwnd / 1e6, color=colour, linewidth=1.0, label=who)
+        queues.plot(link.time, 8e-3 * link.queue_size / rate(path), color=colour, linewidth=1.0)
+    for axes in (windows, queues):
+        axes.set_ylim(bottom=0)
+    plots.label(windows, f"(a) {path}", "", "cwnd, MB")
+    plots.label(queues, "(b) queue", "time, s", "ms")
+    plots.legend_below(windows, 6)
+    return drawn
