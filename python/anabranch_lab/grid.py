@@ -291,6 +291,10 @@ class Grid:
 
     def _places(self, at: Mapping[str, Any]) -> list[tuple]:
         wanted = {self._index(axis): value for axis, value in at.items()}
+        if len(wanted) == len(self.axes):
+            # One point, or none.
+            place = tuple(wanted[index] for index in range(len(self.axes)))
+            return [place] if place in self.cells else []
         return [place for place in self.cells if all(place[i] == value for i, value in wanted.items())]
 
     def _index(self, axis: str) -> int:

@@ -49,6 +49,10 @@ def fairness(sweep, measure, at):
     return 0.5 if at["rtt"] == "40 ms" else 0.7
 
 
+def adaptive_grid(sweep, measure, at):
+    return 10.0
+
+
 def long_paths(sweep, measure, at):
     who, network = at["who"], at["network"]
     if sweep == "pictures":
@@ -67,4 +71,5 @@ WORLDS = {
     "dscp-2026/reordering": reordering, "dscp-2026/queues": queues, "dscp-2026/harm": harm,
     "dscp-2026/code-points": code_points, "dscp-2026/window": window, "rate/fairness": fairness,
     "rate/long-paths": long_paths,
+    "sf-sctp-2007/adaptive-grid": adaptive_grid,
 }  # fmt: skip

@@ -4,8 +4,8 @@ use anabranch_base::Duration;
 
 use super::emulation::{ImmediateBit, LossDetection, Quirks, WindowUnit};
 use super::{
-    Algorithm, Config, CongestionControl, ErrorDetection, FastRecovery, InitialWindow, MaxBurst,
-    MtuDiscovery, Reduction, RttSampling,
+    Algorithm, Config, CongestionControl, EcnBackoff, EcnMode, ErrorDetection, FastRecovery, InitialWindow,
+    MaxBurst, MtuDiscovery, Reduction, RttSampling,
 };
 
 impl Config {
@@ -47,6 +47,10 @@ impl Config {
             c.limits.max_receive_window = 16 << 20;
             c.limits.max_send_buffer = 4 << 20;
             c.limits.stream_send_minimum = 8 << 10;
+            // Who offers no more than RFC 9260 gets what both have: more than enough costs nothing until it is used.
+            c.streams.outbound = 2048;
+            c.extensions.ecn = EcnMode::Classic;
+            c.congestion.ecn_backoff = EcnBackoff::Abe;
         })
     }
 

@@ -1,0 +1,162 @@
+"""X-10: shares of the adaptive coupling on a grid of networks, as one heat map."""
+
+import numpy as np
+from matplotlib.colors import TwoSlopeNorm
+from matplotlib.figure import Figure
+
+from anabranch_lab import grid, plots
+from anabranch_lab.catalogue import ClaimBuilder
+from anabranch_lab.claims import Claim, above, below
+from anabranch_lab.experiment import Analysis, claim_builder
+from anabranch_lab.experiment import Figure as Entry
+from anabranch_lab.grid import Grid, Sample
+from anabranch_lab.results import Results
+from anabranch_lab.stats import Estimate
+
+SHARED = {
+    "sf": grid.of_flow("sf", "goodput_payload_run_bps"),
+    "single": grid.of_flow("single", "goodput_payload_run_bps"),
+}
+ALONE = {"used": grid.of_flow("sf", "goodput_payload_run_bps")}
+
+PLAIN = "1"
+LOW, HIGH = 0.8, 1.5
+"""Shares that are fair enough."""
+LEAST = 0.95
+"""Of what independent subflows use, where nobody shares the link."""
+ERRING = ("lost",)
+"""Networks with this in their names lose packets by themselves: their bottleneck need not be full."""
+
+
+Shares = dict[tuple[str, str, str], Estimate]
+"""By network, competitor and how the subflows are coupled."""
+
+
+def analyse(results: Results) -> Analysis:
+    """What the lab asks an experiment for."""
+    runs, alone = results.grid("shared", SHARED), results.grid("alone", ALONE)
+    shares = all_shares(runs)
+    return Analysis(
+        claims=[claim(claim_builder(results), runs, shares, alone)],
+        figures=[
+            Entry(
+                "shares",
+                "X-10: share of the association, over that of one without subflows in its place",
+                "Means; 1 is fair. Rows are networks, columns competitors and couplings. Darker is farther from 1, by factors.",
+                lambda: figure(runs, shares),
+            )
+        ],
+        findings=findings(runs, shares, alone),
+    )
+
+
+def all_shares(runs: Grid) -> Shares:
+    """Goodput over that of the competitor, divided by the same for one association without subflows."""
+    found = {}
+    for network in runs.values("network"):
+        for other in runs.values("other"):
+            over = {
+                how: runs.sample("sf", network=network, other=other, how=how)
+                / runs.sample("single", network=network, other=other, how=how)
+                for how in runs.values("how")
+            }
+            for how in runs.values("how"):
+                if how != PLAIN:
+                    found[network, other, how] = (over[how] / over[PLAIN]).estimate
+    return found
+
+
+def adaptive(runs: Grid) -> list[str]:
+    """Those that are judged."""
+    return [how for how in runs.values("how") if how.endswith("adaptive")]
+
+
+def used(alone: Grid, network: str, how: str) -> Sample:
+    """What the coupling uses of a link for itself, over what independent subflows do."""
+    count = how.split(",")[0]
+    return alone.sample("used", network=network, how=how) / alone.sample(
+        "used", network=network, how=f"{count}, independent"
+    )
+
+
+def claim(builder: ClaimBuilder, shared: Grid, shares: Shares, alone: Grid) -> Claim:
+    """X-10."""
+    parts = []
+    for network in shared.values("network"):
+        if any(word in network for word in ERRING):
+            continue
+        for how in adaptive(shared):
+            # Of the competitors the one that gets farthest from its due.
+            found = max(
+                (shares[network, other, how] for other in shared.values("other")),
+                key=lambda each: abs(np.log(each.mean)),
+            )
+            parts += [
+                above(f"{network}, {how}: share farthest from 1", LOW, found),
+                below(f"{network}, {how}: share farthest from 1", HIGH, found),
+            ]
+    for network in alone.values("network"):
+        parts += [
+            above(f"{network}, alone, {how}: over independent", LEAST, used(alone, network, how).estimate)
+            for how in adaptive(alone)
+        ]
+    return builder.claim("X-10", parts)
+
+
+def findings(shared: Grid, shares: Shares, alone: Grid) -> list[str]:
+    """How often the goal is met, and where it is not."""
+    told = []
+    for how in [
+        *adaptive(shared),
+        *(how for how in shared.values("how") if how not in (PLAIN, *adaptive(shared))),
+    ]:
+        places = [
+            (network, other, shares[network, other, how].mean)
+            for network in shared.values("network")
+            for other in shared.values("other")
+        ]
+        fair = sum(LOW <= mean <= HIGH for *_, mean in places)
+        worst = sorted(places, key=lambda place: -abs(np.log(place[2])))[:3]
+        far = ", ".join(f"{mean:.2f} ({network}, beside {other})" for network, other, mean in worst)
+        told.append(
+            f"Subflows {how}: {fair} of {len(places)} shares between {LOW} and {HIGH}; farthest from 1: {far}."
+        )
+    for how in adaptive(alone):
+        least = min(
+            ((used(alone, network, how).estimate.mean, network) for network in alone.values("network")),
+        )
+        told.append(
+            f"Alone, {how}: at least {100 * least[0]:.0f} % of what independent subflows use ({least[1]})."
+        )
+    return told
+
+
+def figure(runs: Grid, shares: Shares) -> Figure:
+    """One heat map of everything."""
+    rows = list(runs.values("network"))
+    columns = [(other, how) for other in runs.values("other") for how in runs.values("how") if how != PLAIN]
+    values = np.array([[shares[network, other, how].mean for other, how in columns] for network in rows])
+    drawn, (axes,) = plots.panels(1, height=1.6 + 0.36 * len(rows))
+    drawn.set_figwidth(3.2 + 0.52 * len(columns))
+    image = axes.imshow(
+        np.log2(np.clip(values, 1 / 16, 16)),
+        cmap="RdBu_r",
+        norm=TwoSlopeNorm(0.0, vmin=-4.0, vmax=4.0),
+        aspect="auto",
+    )
+    for y, row in enumerate(values):
+        for x, value in enumerate(row):
+            bold = "normal" if LOW <= value <= HIGH else "bold"
+            axes.text(x, y, f"{value:.2g}", ha="center", va="center", fontsize=7, fontweight=bold)
+    axes.set_yticks(range(len(rows)), rows, fontsize="small")
+    axes.set_xticks(range(len(columns)), [how for _, how in columns], rotation=90, fontsize=7)
+    count = len(columns) // max(1, len(runs.values("other")))
+    for place, other in enumerate(runs.values("other")):
+        axes.text((place + 0.5) * count - 0.5, -0.7, f"beside {other}", ha="center", va="bottom", fontsize=8)
+        if place:
+            axes.axvline(place * count - 0.5, color="black", linewidth=1.0)
+    axes.grid(visible=False)
+    bar = drawn.colorbar(image, ax=axes, ticks=[-3, -2, -1, 0, 1, 2, 3], fraction=0.03)
+    bar.ax.set_yticklabels(["1/8", "1/4", "1/2", "1", "2", "4", "8"])
+    bar.set_label("share")
+    return drawn
