@@ -228,7 +228,7 @@ fn chunks_of_extensions_are_counted_by_type() {
     let (ours, theirs) = (snapshot(&pair, Side::A, a).control, snapshot(&pair, Side::Z, z).control);
     assert!(ours.received.ecne > 0 && ours.sent.cwr > 0, "{ours:?}");
     assert_eq!((ours.received.ecne, ours.sent.cwr), (theirs.sent.ecne, theirs.received.cwr));
-    assert_eq!((ours.sent.other, ours.received.other), (0, 0));
+    assert_eq!((ours.sent.other, ours.received.other, theirs.sent.other), (0, 0, 0));
 
     let level =
         common::subflow_config(SubflowLevel::One, 2).with(|c| c.extensions.partial_reliability = true);

@@ -105,6 +105,13 @@ fn lives_that_found_something() {
     lives([1_013_186, 1_023_706, 1_038_841]);
 }
 
+/// Those of lives with routers and other values.
+#[test]
+fn lives_with_other_values_that_found_something() {
+    // `max_fragment` became smaller, and a longer chunk that had to leave again was added to a packet that was full.
+    lives_of(Kind::More, [83, 160]);
+}
+
 /// Those of lives with partial reliability.
 #[test]
 fn lives_with_partial_reliability_that_found_something() {

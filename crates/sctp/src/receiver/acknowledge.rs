@@ -2,7 +2,7 @@
 
 use anabranch_base::Ecn;
 use anabranch_wire::chunk::sack::GapBlock;
-use anabranch_wire::chunk::{EcnCounters, Ecne, ReceiveTime};
+use anabranch_wire::chunk::{EcnCounters, Ecne, ReceiveTime, kind};
 use anabranch_wire::{PacketBuilder, Tsn};
 
 use super::Receiver;
@@ -86,6 +86,10 @@ impl Receiver {
         let duplicates = space.timing.duplicates.len().min(room - count);
         if let Some((tsn, marked)) = echo {
             Ecne::emit_counted(packet.buffer(), tsn, marked);
+            cx.stats.control.count_sent(kind::ECNE);
+        }
+        if layout == AckLayout::Sf {
+            cx.stats.control.count_sent(kind::SF_SACK);
         }
         layout.emit(
             &Acknowledgement {

@@ -27,7 +27,8 @@ impl Sender {
             First::Lost(seq) => Some(seq),
             First::New { .. } => None,
         };
-        let empty = self.encoding.header_len() + self.max_payload(cx, next.path);
+        // Of the path, whatever fragments are to be from now on (`max_fragment`).
+        let empty = self.encoding.header_len() + self.packet_room(cx, next.path);
         loop {
             let room = limit.saturating_sub(packet.len());
             let Some(seq) = decided.take().or_else(|| self.next_lost(next)) else { break };

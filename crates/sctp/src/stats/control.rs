@@ -127,6 +127,11 @@ impl ControlCounters {
         self.count(raw.kind, false);
     }
 
+    /// A chunk of this type leaves that stands among acknowledgements.
+    pub(crate) fn count_sent(&mut self, kind: u8) {
+        self.count(kind, true);
+    }
+
     /// A chunk of this type has arrived.
     pub(crate) fn count_received(&mut self, kind: u8) {
         self.count(kind, false);
