@@ -21,11 +21,9 @@ impl InitAllowance {
         let price = BURST / u64::from(rate);
         let latest = now + BURST;
         // A clock that has stepped back owes no more than a burst.
-        let paid = self.paid.map_or(now, |paid| paid.max(now)).min(latest) + price;
-        let allowed = paid <= latest;
-        if allowed {
-            self.paid = Some(paid);
-        }
+        let paid = self.paid.map_or(now, |paid| paid.max(now)).min(latest);
+        let allowed = paid + price <= latest;
+        self.paid = Some(if allowed { paid + price } else { paid });
         allowed
     }
 }
