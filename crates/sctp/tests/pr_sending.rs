@@ -619,6 +619,32 @@ fn a_message_chooses_the_subflow_of_its_stream() {
     audit(&script);
 }
 
+/// A stream that is about to move has the code point that it will have: nothing leaves with another than it asks for. What the peer
+/// cannot have moves nothing.
+#[test]
+fn a_stream_that_moves_has_the_code_point_to_come() {
+    let point = |dscp| Dscp::new(dscp).unwrap();
+    let config = config().with(|c| c.subflows.max = 3);
+    let mut script = established(&config);
+    let now = script.pair.now;
+    let mut a = script.pair.a.association(script.a).unwrap();
+    a.send(now, message(0, 200_000)).unwrap();
+    drop(a);
+    script.pair.pump(); // it has begun to leave
+    let mut a = script.pair.a.association(script.a).unwrap();
+    a.set_stream_dscp(now, 0, point(46)).unwrap();
+    let refused = a.send(now, message(0, 10).dscp(point(0)));
+    assert_eq!(refused, Err(SendError::OtherSubflow { stream: 0, dscp: 46, asked: 0 }));
+    a.send(now, message(0, 10).dscp(point(46))).unwrap();
+    // A peer that skips nothing: the message is refused, and its stream stays where it was.
+    let mut plain = Script::established(&config);
+    let now = plain.pair.now;
+    let mut a = plain.pair.a.association(plain.a).unwrap();
+    let once = message(0, 10).max_retransmissions(0).dscp(point(46));
+    assert!(matches!(a.send(now, once), Err(SendError::Reliable { .. })));
+    assert_eq!(a.subflow_stats(1), None);
+}
+
 /// "sf2007 says why it cannot": the encoding of the thesis has nothing that tells the peer what to skip.
 #[test]
 fn the_encoding_of_2007_gives_nothing_up() {

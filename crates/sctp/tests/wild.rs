@@ -110,6 +110,8 @@ fn lives_that_found_something() {
 fn lives_with_other_values_that_found_something() {
     // `max_fragment` became smaller, and a longer chunk that had to leave again was added to a packet that was full.
     lives_of(Kind::More, [83, 160]);
+    // A router answered the last packet of an association that had ended, and its user was told of another MTU.
+    lives_of(Kind::More, [118_722]);
 }
 
 /// Those of lives with partial reliability.

@@ -96,6 +96,8 @@ impl Association {
         if self.sender.is_under_way(stream) {
             return Err(SendError::OtherSubflow { stream, dscp, asked: asked_for });
         }
+        // What cannot be sent at all moves nothing.
+        self.sender.check_options(&self.cx, message)?;
         let chosen = self.set_stream_dscp(now, stream, asked);
         chosen.map(|_| ()).map_err(|why| SendError::NoSubflow { asked: asked_for, why })
     }

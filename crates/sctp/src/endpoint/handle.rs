@@ -96,9 +96,13 @@ impl AssociationHandle<'_> {
     /// Says why it is not taken; the message is dropped then (its payload is a cheap clone of yours).
     #[inline]
     pub fn send(&mut self, now: Instant, message: Message) -> Result<MessageId, SendError> {
-        let id = self.get().send(now, message)?;
-        self.endpoint.queue(self.id.index);
-        Ok(id)
+        // Also where it is refused: the stream may have gone to another subflow, of which the peer is to be told.
+        let moves = message.options.as_ref().is_some_and(|options| options.dscp.is_some());
+        let sent = self.get().send(now, message);
+        if moves || sent.is_ok() {
+            self.endpoint.queue(self.id.index);
+        }
+        sent
     }
 
     /// Says how reliable messages are that do not say so themselves: those of one stream, or of every stream that was not named

@@ -49,7 +49,8 @@ impl Endpoint {
         }
         // "MUST use the payload of the ICMP message (v4 or v6) to locate the association" (10, ICMP5).
         let index = self.registry.by_peer(error.destination, (destination, source))?;
-        let assoc = self.registry.at(index)?;
+        // The last packets of an association that has ended say nothing to anybody any more.
+        let assoc = self.registry.at(index).filter(|assoc| assoc.state() != State::Closed)?;
         let (ours, peers) = assoc.tags();
         if tag != 0 {
             // "If the Verification Tag is not 0 and does not match, discard the ICMP message" (10, ICMP6). In COOKIE-WAIT the peer's tag

@@ -9,6 +9,7 @@ use crate::config::FastRecovery;
 use crate::context::Context;
 use crate::event::Event;
 use crate::ids::{Id, LaneId, SpaceId};
+use crate::stats::count_lost;
 use crate::stream::outbound::{Queued, Removed};
 
 /// What was given up together.
@@ -141,7 +142,11 @@ impl Sender {
         let reports = cx.config.congestion.fast_retransmit_threshold;
         let (Some(special), Some(space)) = (&mut self.special, self.spaces.get(at)) else { return };
         for (id, seq) in special.watched_lost(at, &space.flight, &self.outcome, reports) {
-            let Some(lane) = self.lanes.get(id) else { continue };
+            let Some(lane) = self.lanes.get_mut(id) else { continue };
+            lane.chunks_lost = lane.chunks_lost.saturating_add(1);
+            if let Some(chunk) = self.spaces.get(at).and_then(|space| space.flight.get(seq)) {
+                count_lost(&mut cx.streams, chunk.fragment.stream);
+            }
             let first = self.spaces.get(at).map_or(0, |space| space.flight.first());
             let first = if lane.loss.shares_space() { lane.earliest } else { first };
             let recovers = cx.config.congestion.fast_recovery != FastRecovery::Off && lane.in_recovery(first);

@@ -40,7 +40,7 @@ impl Sender {
     }
 
     /// Looks at the options of a message, before anything has changed; how reliable it is to be.
-    fn check_options(&self, cx: &Context, message: &Message) -> Result<Reliability, SendError> {
+    pub(crate) fn check_options(&self, cx: &Context, message: &Message) -> Result<Reliability, SendError> {
         let options = message.options.as_deref().copied().unwrap_or_default();
         let of_stream = || self.special.as_ref().map(|special| special.reliability_of(message.stream));
         let reliability = options.reliability.or_else(of_stream).unwrap_or_default();

@@ -209,6 +209,9 @@ impl Sender {
         self.forget_extensions();
         self.forget_special();
         self.next_asn = base;
+        if let Some(table) = &mut cx.streams {
+            table.forget_numbers();
+        }
         self.open_subflows(cx);
         for id in self.lanes.ids() {
             self.renew_lane(cx, id, peer_rwnd);

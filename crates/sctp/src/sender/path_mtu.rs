@@ -10,6 +10,7 @@ use super::Sender;
 use super::flight::Counted;
 use crate::context::Context;
 use crate::ids::{LaneId, PathId};
+use crate::stats::count_lost;
 
 impl Sender {
     /// The packets of a path have another size: what windows are counted in. "An update to the PLPMTU (or MPS) MUST NOT increase the
@@ -33,7 +34,7 @@ impl Sender {
         self.after_marking(cx);
     }
 
-    fn resend_too_long_of(&mut self, cx: &Context, id: LaneId) {
+    fn resend_too_long_of(&mut self, cx: &mut Context, id: LaneId) {
         let Some(lane) = self.lanes.get_mut(id) else { return };
         let Some(space) = self.spaces.get_mut(lane.space) else { return };
         let room = cx.paths.get(lane.path).map_or(0, crate::path::Path::max_packet) - CommonHeader::LEN;
@@ -48,6 +49,7 @@ impl Sender {
             if let Some(chunk) = lane.loss.mark(&mut space.flight, seq) {
                 chunk.fast_retransmitted = false;
                 all.add(chunk);
+                count_lost(&mut cx.streams, chunk.fragment.stream);
             }
         }
         lane.on_lost(all);

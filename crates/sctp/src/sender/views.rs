@@ -151,9 +151,11 @@ impl Sender {
         on_path.fold(0, |sum: u64, lane| sum.saturating_add(lane.controller.ssthresh()))
     }
 
-    /// Code point of the subflow that a stream belongs to.
+    /// Code point with which the next message of a stream leaves: that of its subflow, or of the one that it is about to move to.
     pub(crate) fn dscp_of_stream(&self, stream: u16) -> Dscp {
-        self.subflows.get(self.subflow_of(stream)).map(|subflow| subflow.dscp).unwrap_or_default()
+        let moving = self.moves.iter().find(|(moving, _)| *moving == stream).map(|(_, to)| *to);
+        let id = moving.unwrap_or_else(|| self.subflow_of(stream));
+        self.subflows.get(id).map(|subflow| subflow.dscp).unwrap_or_default()
     }
 
     /// Whether something of a stream waits, or is not acknowledged cumulatively. It looks at everything: for rare events only.

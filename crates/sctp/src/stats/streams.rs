@@ -99,14 +99,21 @@ impl StreamTable {
     /// A chunk is sent again.
     pub(crate) fn note_sent_again(&mut self, at: SpaceId, tsn: Tsn, stream: u16, reason: RetransmitReason) {
         self.outgoing(stream).reasons.count(reason);
-        if self.by_age.len() == REMEMBERED {
+        if self.sent_again.insert((at, tsn.get()), stream).is_some() {
+            return;
+        }
+        self.by_age.push_back((at, tsn.get()));
+        if self.by_age.len() > REMEMBERED {
             if let Some(oldest) = self.by_age.pop_front() {
                 self.sent_again.remove(&oldest);
             }
         }
-        if self.sent_again.insert((at, tsn.get()), stream).is_none() {
-            self.by_age.push_back((at, tsn.get()));
-        }
+    }
+
+    /// The numbers begin anew.
+    pub(crate) fn forget_numbers(&mut self) {
+        self.sent_again.clear();
+        self.by_age.clear();
     }
 
     /// The peer has a chunk twice: if it was sent again, once of those was needless.

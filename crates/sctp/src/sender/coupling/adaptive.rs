@@ -14,12 +14,15 @@ use super::view::{Delay, Heard, LaneView};
 
 /// The base interval T of RFC 8382, or a round trip if that takes longer.
 const INTERVAL: Duration = Duration::from_millis(350);
-/// How long the shortest and the longest delay are believed in: one to two of these.
+/// How long the shortest delay is believed in: one to two of these.
 const LIFE: Duration = Duration::from_secs(300);
 /// A queue is standing when the shortest delay of a round trip is above this share of the longest.
 const STANDING: f64 = 0.25;
 /// And when so many packets of each lane wait in it.
 const LEAST_BACKLOG: f64 = 1.0;
+/// Round trips for which a bottleneck counts as full when no sign of it is left: in one of Phi = 1 windows grow as in n^2 of Phi = n^2, so a
+/// few of them are most of what is taken.
+const HOLD: u8 = 12;
 
 /// The class of a lane, and the lane's last delay above the shortest of the class, ns.
 type Member = (usize, Option<i64>);
@@ -40,8 +43,6 @@ struct Class {
     dscp: Dscp,
     round_trip: Least,
     one_way: Least,
-    /// The longest delay above the shortest, ns, negative.
-    longest: Least,
     statistics: Statistics,
     delays: Delays,
     next_delay: Option<Instant>,
@@ -52,9 +53,11 @@ struct Class {
     /// When the bottleneck was seen full last.
     last_full: Option<Instant>,
     standing: bool,
+    /// Round trips for which it still counts as full.
+    holds: u8,
 }
 
-/// The shortest delay of the last minutes; with signs turned round, the longest.
+/// The shortest delay of the last minutes.
 #[derive(Debug, Default)]
 struct Least {
     before: Option<i64>,
@@ -73,10 +76,6 @@ impl Least {
         let current = self.current.map_or(delay, |least| least.min(delay));
         self.current = Some(current);
         self.before.map_or(current, |least| least.min(current))
-    }
-
-    fn current(&self) -> Option<i64> {
-        self.before.into_iter().chain(self.current).min()
     }
 }
 
@@ -191,8 +190,7 @@ impl Adaptive {
         class.last_loss = Some(now);
         let Some(rank) = class.delays.rank(delay) else { return false };
         // An empty queue does not overflow, however rare its small delays are.
-        let longest = class.longest.current().unwrap_or_default();
-        let filled = delay as f64 > STANDING * -longest as f64;
+        let filled = delay as f64 > STANDING * class.delays.longest() as f64;
         class.cause.note(if filled { rank } else { rank.min(0.5) });
         let overflows = filled && class.cause.is_congestion();
         if overflows {
@@ -283,7 +281,6 @@ impl Class {
             dscp,
             round_trip: Least::default(),
             one_way: Least::default(),
-            longest: Least::default(),
             statistics: Statistics::default(),
             delays: Delays::default(),
             next_delay: None,
@@ -292,6 +289,7 @@ impl Class {
             last_loss: None,
             last_full: None,
             standing: false,
+            holds: 0,
         }
     }
 
@@ -301,7 +299,6 @@ impl Class {
             Delay::RoundTrip(ns) => ns - self.round_trip.with(now, ns),
             Delay::OneWay(ns) => ns - self.one_way.with(now, ns),
         };
-        let longest = -self.longest.with(now, -above);
         self.statistics.sample(above as f64);
         if self.next_delay.is_none_or(|at| now >= at) {
             self.delays.note(above);
@@ -314,13 +311,15 @@ impl Class {
             round.ends = Some(now + srtt);
             // Our own part of the queue, as Vegas reckons it.
             let share = least as f64 / srtt.as_nanos().max(1) as f64;
-            self.standing = least as f64 > STANDING * longest as f64
+            self.standing = least as f64 > STANDING * self.delays.longest() as f64
                 && share * crowd.packets > LEAST_BACKLOG * crowd.lanes;
+            let full = self.standing || self.cause.is_congestion();
+            self.holds = if full { HOLD } else { self.holds.saturating_sub(1) };
         }
         above
     }
 
     fn is_full(&self) -> bool {
-        self.standing || self.cause.is_congestion()
+        self.standing || self.holds > 0 || self.cause.is_congestion()
     }
 }
