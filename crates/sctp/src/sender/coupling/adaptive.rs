@@ -20,9 +20,6 @@ const LIFE: Duration = Duration::from_secs(300);
 const STANDING: f64 = 0.25;
 /// And when so many packets of each lane wait in it.
 const LEAST_BACKLOG: f64 = 1.0;
-/// Round trips for which a bottleneck counts as full when no sign of it is left: in one of Phi = 1 windows grow as in n^2 of Phi = n^2, so a
-/// few of them are most of what is taken.
-const HOLD: u8 = 12;
 
 /// The class of a lane, and the lane's last delay above the shortest of the class, ns.
 type Member = (usize, Option<i64>);
@@ -53,8 +50,6 @@ struct Class {
     /// When the bottleneck was seen full last.
     last_full: Option<Instant>,
     standing: bool,
-    /// Round trips for which it still counts as full.
-    holds: u8,
 }
 
 /// The shortest delay of the last minutes.
@@ -289,7 +284,6 @@ impl Class {
             last_loss: None,
             last_full: None,
             standing: false,
-            holds: 0,
         }
     }
 
@@ -313,13 +307,11 @@ impl Class {
             let share = least as f64 / srtt.as_nanos().max(1) as f64;
             self.standing = least as f64 > STANDING * self.delays.longest() as f64
                 && share * crowd.packets > LEAST_BACKLOG * crowd.lanes;
-            let full = self.standing || self.cause.is_congestion();
-            self.holds = if full { HOLD } else { self.holds.saturating_sub(1) };
         }
         above
     }
 
     fn is_full(&self) -> bool {
-        self.standing || self.holds > 0 || self.cause.is_congestion()
+        self.standing || self.cause.is_congestion()
     }
 }
