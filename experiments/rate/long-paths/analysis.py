@@ -24,8 +24,8 @@ RATES = {"50 Mbit/s, 300 ms": 50.0, "1 Gbit/s, 20 ms": 1000.0}
 GOALS = {
     "100 Mbit/s, 10 ms": 94.0,
     "100 Mbit/s, 100 ms": 92.0,
-    "0.1 BDP": 80.0,
-    "CoDel": 90.0,
+    "100 Mbit/s, 100 ms, 0.1 BDP": 80.0,
+    "100 Mbit/s, 100 ms, CoDel": 90.0,
     "50 Mbit/s, 300 ms": 44.0,
     "1 Gbit/s, 20 ms": 900.0,
 }
@@ -119,7 +119,7 @@ def claims(builder: ClaimBuilder, runs: Grid) -> list[Claim]:
     whole = [above(f"{path}: Mbit/s", GOALS[path], at(CUBIC, path)) for path in paths if path in GOALS]
     lossy = [
         above(f"{path}: Mbit/s", least, at(BBR, path))
-        for path, least in (("0.1 % lost", 90.0), ("1 % lost", 85.0))
+        for path, least in (("100 Mbit/s, 100 ms, 0.1 % lost", 90.0), ("100 Mbit/s, 100 ms, 1 % lost", 85.0))
         if path in paths
     ]
     alike = []
