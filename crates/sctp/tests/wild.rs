@@ -112,6 +112,8 @@ fn lives_with_other_values_that_found_something() {
     lives_of(Kind::More, [83, 160]);
     // A router answered the last packet of an association that had ended, and its user was told of another MTU.
     lives_of(Kind::More, [118_722]);
+    // A user set the MTU of an association that had just been aborted, and was told of the change after the end.
+    lives_of(Kind::More, [72_001_064, 72_001_600]);
 }
 
 /// Those of lives with partial reliability.

@@ -7,7 +7,7 @@ use anabranch_wire::chunk::{Heartbeat, HeartbeatKind, Pad};
 use anabranch_wire::param::HeartbeatInfo;
 use anabranch_wire::{CommonHeader, PacketBuilder};
 
-use super::Association;
+use super::{Association, State};
 use crate::event::{CloseReason, Event};
 use crate::ids::PathId;
 use crate::path::{HEARTBEAT_INFO_LEN, SearchState};
@@ -35,6 +35,9 @@ impl Association {
 
     /// The user says what the paths carry.
     pub(crate) fn set_path_mtu(&mut self, now: Instant, mtu: u16) {
+        if self.cx.state == State::Closed {
+            return; // nothing leaves any more, and nothing is told after Closed
+        }
         self.cx.now = now;
         for id in self.cx.paths.ids() {
             if let Some(path) = self.cx.paths.get_mut(id) {
@@ -46,6 +49,9 @@ impl Association {
 
     /// The user leaves it to discovery again.
     pub(crate) fn discover_path_mtu(&mut self, now: Instant) {
+        if self.cx.state == State::Closed {
+            return;
+        }
         self.cx.now = now;
         let connected = self.cx.state.sends_data();
         for id in self.cx.paths.ids() {
