@@ -141,12 +141,18 @@ impl Sender {
     pub(super) fn review_watched(&mut self, cx: &mut Context, at: SpaceId) {
         let reports = cx.config.congestion.fast_retransmit_threshold;
         let (Some(special), Some(space)) = (&mut self.special, self.spaces.get(at)) else { return };
+        let mut cut = Vec::new();
         for (id, seq) in special.watched_lost(at, &space.flight, &self.outcome, reports) {
             let Some(lane) = self.lanes.get_mut(id) else { continue };
             lane.chunks_lost = lane.chunks_lost.saturating_add(1);
             if let Some(chunk) = self.spaces.get(at).and_then(|space| space.flight.get(seq)) {
                 count_lost(&mut cx.streams, chunk.fragment.stream);
             }
+            // Those of one SACK are one loss to the window.
+            if cut.contains(&id) {
+                continue;
+            }
+            cut.push(id);
             let first = self.spaces.get(at).map_or(0, |space| space.flight.first());
             let first = if lane.loss.shares_space() { lane.earliest } else { first };
             let recovers = cx.config.congestion.fast_recovery != FastRecovery::Off && lane.in_recovery(first);

@@ -363,8 +363,7 @@ impl Special {
         self.watched.push(Watched { at, lane, seq, missing });
     }
 
-    /// What a SACK for a space says of the chunks that were given up in flight: the first of each lane that so many reports say is
-    /// missing.
+    /// What a SACK for a space says of the chunks that were given up in flight: those that so many reports say are missing.
     pub(super) fn watched_lost(
         &mut self,
         at: SpaceId,
@@ -385,9 +384,7 @@ impl Special {
             if one.missing < reports {
                 return true;
             }
-            if lost.iter().all(|(lane, _)| *lane != one.lane) {
-                lost.push((one.lane, one.seq));
-            }
+            lost.push((one.lane, one.seq));
             false
         });
         lost

@@ -35,9 +35,9 @@ pub struct ControlChunks {
     pub forward_tsn: u32,
     /// PAD (RFC 4820): it fills probes of the path MTU.
     pub pad: u32,
-    /// ECN-Echo (RFC 9260, appendix A).
+    /// ECN-Echo (RFC 4960, appendix A).
     pub ecne: u32,
-    /// Congestion Window Reduced (RFC 9260, appendix A).
+    /// Congestion Window Reduced (RFC 4960, appendix A).
     pub cwr: u32,
     /// SF-SACK (level 1).
     pub sf_sack: u32,
