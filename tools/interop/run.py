@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import select
 import socket
 import subprocess
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
@@ -58,8 +60,9 @@ class Driver:
         self.text = b""
 
     def wait_ready(self, seconds: float = 20.0) -> bool:
-        """Waits for its first line."""
-        return self._until(lambda: b"\n" in self.text, seconds)
+        """Waits for its first line; whether there is one."""
+        self._until(lambda: b"\n" in self.text, seconds)
+        return b"\n" in self.text
 
     def report(self, seconds: float) -> dict[str, Any] | None:
         """Its report; `None` if there is none within this time."""
@@ -88,6 +91,10 @@ class Driver:
                 return report
         return None
 
+    def log_text(self) -> str:
+        """What it has said besides its report."""
+        return Path(self.log.name).read_text(errors="replace")
+
     def kill(self) -> None:
         """Ends it without a word."""
         self.process.kill()
@@ -110,15 +117,28 @@ class Driver:
         return True
 
 
+# Below the ports that the system gives out by itself (32,768 and above on Linux, 49,152 by RFC 6335): no other
+# program is given one of them between the moment it is tried here and the moment a driver binds it.
+_PORTS = range(20_000, 32_000)
+_next_port = itertools.count(os.getpid() * 64)
+_ports_lock = threading.Lock()
+
+
 def free_ports(count: int) -> list[int]:
-    """UDP ports that nobody has at the moment."""
-    sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(count)]
-    for one in sockets:
-        one.bind((HOST, 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
+    """UDP ports that nobody has at the moment. This process is never given one twice before all have been used."""
+    ports: list[int] = []
+    with _ports_lock:
+        for _ in _PORTS:
+            port = _PORTS[next(_next_port) % len(_PORTS)]
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+                try:
+                    one.bind((HOST, port))
+                except OSError:
+                    continue
+            ports.append(port)
+            if len(ports) == count:
+                return ports
+    raise RuntimeError(f"no {count} UDP ports of {_PORTS.start} to {_PORTS.stop - 1} are free on {HOST}")
 
 
 def _wait(drivers: dict[str, Driver], seconds: float) -> dict[str, Any]:
@@ -206,7 +226,11 @@ def play(
         return line
 
     relay = Driver(relay_command, stem.with_suffix(".relay.log"))
-    relay.wait_ready()
+    if not relay.wait_ready():
+        relay.end()
+        said = relay.log_text().strip().splitlines() or ["nothing"]
+        cell.why = [f"the relay did not start; it said: {said[-1]}"]
+        return cell
     listening = Driver(options("listen"), stem.with_suffix(".listen.log"))
     listening.wait_ready()
     if case.restart:
