@@ -258,6 +258,26 @@ fn half_a_message_is_given_up_with_a_number_of_its_own() {
     script.has_sent_all();
 }
 
+/// RFC 3758, 3.5, A2: "MUST NOT advance the cwnd based on this 'abandoned' data chunk", although it has arrived; but for who asks for it.
+// rfc3758:3.5-3
+#[test]
+fn what_was_given_up_and_has_arrived_is_credited_where_that_is_wanted() {
+    for (wanted, grows) in [(false, 0), (true, 1)] {
+        let config = config().with(|c| c.congestion.credit_given_up = wanted);
+        let mut script = established(&config);
+        let cwnd = |script: &Script| script.pair.a.view(script.a).unwrap().snapshot().subflows[0].cwnd;
+        send(&mut script, message(2, 50_000).lifetime(ms(50)));
+        let sent = script.left().len() as u32;
+        let before = cwnd(&script);
+        script.pair.run_for(ms(60));
+        assert_eq!(fates(&mut script), [Fate::Sent(0)]);
+        // Acknowledged before the FORWARD-TSN has arrived, which names one number more.
+        script.sack(sent - 1, WINDOW, &[]);
+        assert_eq!(cwnd(&script) > before, grows == 1, "credit_given_up = {wanted}");
+        audit(&script);
+    }
+}
+
 /// RFC 3758, 3.5, F5: what is given up in flight and turns out to be lost shrinks the window all the same.
 // rfc3758:3.5-20
 #[test]

@@ -5,5 +5,5 @@
 #[inline]
 #[must_use]
 pub const fn padded(len: usize) -> usize {
-    len.next_multiple_of(4)
+    (len + 3) & !3
 }

@@ -153,6 +153,9 @@ pub struct CongestionConfig {
     pub slow_start_at_ssthresh: bool,
     /// Whether cwnd grows only with SACKs that move the cumulative point; RFC 8540, 3.22, lets every new acknowledgement do.
     pub growth_needs_advance: bool,
+    /// Whether chunks that were given up and are acknowledged all the same, before the peer was told to skip them, count in slow start.
+    /// RFC 3758, 3.5, A2, forbids it; without it a flow whose messages expire about when their SACK comes never leaves the first window.
+    pub credit_given_up: bool,
     /// How loss is found.
     pub loss_detection: LossDetection,
     /// Whether the last packet is sent again after two round trips without a SACK (RFC 8985, section 7): only with

@@ -152,6 +152,13 @@ pub(super) static KEYS: &[Key] = &[
         "\"independent\", \"shared\", \"fcc(n)\", \"fcc(n^2)\", \"fcc(2n^2)\", \"fcc(NUMBER)\", \"lia\", \"olia\" or \"adaptive\"",
         "how the windows of the subflows hold together"
     ),
+    key!(
+        credit_given_up: congestion.credit_given_up,
+        switch,
+        shown,
+        SWITCH,
+        "chunks given up that have arrived all the same count in slow start, against RFC 3758 (3.5, A2)"
+    ),
     key!(data_with_cookie: emulation.data_with_cookie, switch, shown, SWITCH, "DATA may ride with COOKIE ECHO"),
     key!(dscp: dscp, dscp, show_dscp, "a code point of 0 to 63", "code point of the association's packets"),
     key!(

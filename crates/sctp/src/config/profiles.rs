@@ -107,13 +107,14 @@ impl Config {
                 control: CongestionControl::RENO,
                 gentle_convergence: false,
                 initial_window: InitialWindow::Rfc9260,
-                // "The initial value of ssthresh SHOULD be arbitrarily high" (7.2.1).
                 nagle: false,
+                // "The initial value of ssthresh SHOULD be arbitrarily high" (7.2.1).
                 initial_ssthresh: Some(1 << 30),
                 ssthresh_floor: 4,
                 slow_start_limit: 1,
                 slow_start_at_ssthresh: true,
                 growth_needs_advance: true,
+                credit_given_up: false,
                 loss_detection: LossDetection::MissingReports,
                 tail_loss_probe: false,
                 fast_retransmit_threshold: 3,

@@ -181,12 +181,13 @@ impl AssociationHandle<'_> {
     /// The next message; frees its place in the receive window.
     #[inline]
     pub fn receive(&mut self) -> Option<Received> {
-        let Some(message) = self.get().receive() else {
+        let association = self.get();
+        let Some(message) = association.receive() else {
             self.endpoint.note_read(self.id);
             return None;
         };
         // What reading can set off is a window update.
-        if self.owes_sack() {
+        if association.owes_sack() {
             self.endpoint.queue(self.id.index);
         }
         Some(message)

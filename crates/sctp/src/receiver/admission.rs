@@ -25,28 +25,23 @@ impl Receiver {
         Limits { config: &cx.config, several: self.spaces.len() > 1 }
     }
 
-    /// Whether there is buffer for a new chunk.
+    /// Whether there is buffer for a new chunk without a closer look, the common case: the window is open, and there is room for
+    /// this and another packet.
     #[inline]
-    pub(super) fn make_room(
-        &mut self,
-        cx: &Context,
-        space: SpaceId,
-        seq: u64,
-        arrival: Arrival,
-        data: &DataChunk<'_>,
-    ) -> bool {
-        // The common case, without a closer look: the window is open, and there is room for this and another packet.
+    pub(super) fn has_plenty(&self, cx: &Context, payload: usize) -> bool {
         let plenty = cx.config.limits.receive_window as usize / if self.fids.is_some() { 2 } else { 1 };
-        let packets = data.payload.len() + usize::from(packet_of_peer(&cx.config));
-        self.memory() + packets + 4 * PIECE <= plenty || self.find_room(cx, space, seq, arrival, data)
+        let packets = payload + usize::from(packet_of_peer(&cx.config));
+        self.memory() + packets + 4 * PIECE <= plenty
     }
 
+    /// Whether there is buffer for a new chunk, or some can be made.
+    ///
     /// A chunk that fills a hole may push out what waits behind it: "the receiver SHOULD drop the largest TSN held for
     /// reordering and accept the new incoming DATA chunk" (6.2). Where whole messages wait behind the hole they are kept and
     /// the chunk is taken on top: refusing it would leave them waiting for ever.
     // rfc9260:6.2-2 rfc9260:6.2-3 rfc9260:6.2-26 rfc9260:6.2-29
     #[inline(never)]
-    fn find_room(
+    pub(super) fn find_room(
         &mut self,
         cx: &Context,
         at: SpaceId,

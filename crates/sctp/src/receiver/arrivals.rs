@@ -140,7 +140,8 @@ impl Receiver {
         if data.payload.is_empty() {
             return Err(Violation::NoUserData(data.tsn));
         }
-        let Some(space) = self.spaces.get_mut(read.space) else { return Ok(Err(Taken::Done)) };
+        let plenty = self.has_plenty(cx, data.payload.len());
+        let Some(mut space) = self.spaces.get_mut(read.space) else { return Ok(Err(Taken::Done)) };
         read.summary.has_data = true;
         let Some(seq) = space.unwrap(data.tsn) else {
             // Before the peer's Initial TSN: not a TSN of this association.
@@ -163,16 +164,21 @@ impl Receiver {
             read.summary.immediate = true;
             return Ok(Err(Taken::Done));
         }
-        if self.resets.is_some() && read.space == SpaceId::FIRST && self.comes_too_early(seq, data) {
-            return Ok(Err(Taken::Done));
+        if let Some(resets) = &self.resets {
+            if read.space == SpaceId::FIRST && resets.comes_too_early(seq, data.stream) {
+                return Ok(Err(Taken::Done));
+            }
         }
-        if !self.make_room(cx, read.space, seq, arrival, data) {
-            // "the receiver MUST immediately send back a SACK chunk with the current receive window".
-            cx.stats.dropped_no_buffer = cx.stats.dropped_no_buffer.saturating_add(1);
-            read.summary.immediate = true;
-            return Ok(Err(Taken::Done));
+        if !plenty {
+            if !self.find_room(cx, read.space, seq, arrival, data) {
+                // "the receiver MUST immediately send back a SACK chunk with the current receive window".
+                cx.stats.dropped_no_buffer = cx.stats.dropped_no_buffer.saturating_add(1);
+                read.summary.immediate = true;
+                return Ok(Err(Taken::Done));
+            }
+            let Some(again) = self.spaces.get_mut(read.space) else { return Ok(Err(Taken::Done)) };
+            space = again;
         }
-        let Some(space) = self.spaces.get_mut(read.space) else { return Ok(Err(Taken::Done)) };
         space.received.record(seq);
         if self.fids.is_some() && space.received.end() == seq + 1 {
             space.newest = Some(cx.now);
@@ -191,18 +197,6 @@ impl Receiver {
         let event = TraceEvent::Received { seq, len: len as u32, duplicate: false };
         cx.record(SubflowId::FIRST, read.path, event);
         Ok(if data.stream < self.streams { Ok((seq, arrival)) } else { Err(Taken::NoSuchStream) })
-    }
-
-    /// Whether a chunk counts as not received, where streams may be reset (RFC 6525).
-    // rfc6525:5.2.2-4 rfc6525:5.2.2-8
-    #[inline]
-    fn comes_too_early(&self, seq: u64, data: &DataChunk<'_>) -> bool {
-        // Its stream is about to be reset, and the chunk is of the time after that (RFC 6525, 5.2.2, E2). "MUST be queued locally
-        // and held" has the same effect, for a sender that keeps to A1 of 5.1.2 has not sent it.
-        let boundary = self.resets.as_ref().and_then(|resets| resets.boundary.as_ref());
-        boundary.is_some_and(|(last, streams)| {
-            seq > *last && (streams.is_empty() || streams.contains(&data.stream))
-        })
     }
 
     /// Gives what came as DATA to reassembly.

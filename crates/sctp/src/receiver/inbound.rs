@@ -32,6 +32,14 @@ impl Stream {
     fn is_next(&self, ssn: u16, first_seq: u64) -> bool {
         ssn == self.next && self.waiting.first_key_value().is_none_or(|(seq, _)| *seq > first_seq)
     }
+
+    /// Goes on to the next message, if this one can be delivered at once and no other waits for it.
+    #[inline]
+    fn passes(&mut self, ssn: u16) -> bool {
+        let at_once = ssn == self.next && self.waiting.is_empty();
+        self.next = self.next.wrapping_add(u16::from(at_once));
+        at_once
+    }
 }
 
 /// Whether a message is the next to deliver on a stream that may be new.
@@ -194,14 +202,29 @@ impl Inbound {
         self.buffered_pieces += 1;
         let was_quiet = self.ready.is_quiet(chunk.stream);
         if chunk.beginning && chunk.ending {
-            // A message that has to wait must not keep alive the memory of others that are read and gone.
-            let waits = !chunk.unordered && self.streams.get(chunk.stream).map_or(0, |s| s.next) != chunk.ssn;
-            let whole = self.reassembly.add_whole(chunk, waits)?;
-            self.deliver(whole);
+            // The usual case, with one look at the stream. A chunk that contradicts others ends the association: no matter that its
+            // stream has gone on.
+            let passes = |stream: &mut Stream| stream.passes(chunk.ssn);
+            if !chunk.unordered && self.streams.get_mut(chunk.stream).is_some_and(passes) {
+                let whole = self.reassembly.add_whole(chunk, false)?;
+                self.ready.push(self.came_now(whole.message));
+            } else {
+                self.add_in_turn(chunk)?;
+            }
         } else {
             self.add_fragment(chunk, limits)?;
         }
         Ok(was_quiet && !self.ready.is_quiet(chunk.stream))
+    }
+
+    /// A message of one chunk that is unordered, the first of its stream, or not alone in it.
+    #[inline(never)]
+    fn add_in_turn(&mut self, chunk: &Arrived<'_>) -> Result<(), Inconsistent> {
+        // A message that has to wait must not keep alive the memory of others that are read and gone.
+        let waits = !chunk.unordered && self.streams.get(chunk.stream).map_or(0, |s| s.next) != chunk.ssn;
+        let whole = self.reassembly.add_whole(chunk, waits)?;
+        self.deliver(whole);
+        Ok(())
     }
 
     #[inline(never)]

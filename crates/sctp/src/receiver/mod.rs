@@ -50,6 +50,19 @@ struct Resets {
     boundary: Option<(u64, Vec<u16>)>,
 }
 
+impl Resets {
+    /// Whether a chunk counts as not received.
+    // rfc6525:5.2.2-4 rfc6525:5.2.2-8
+    #[inline]
+    fn comes_too_early(&self, seq: u64, stream: u16) -> bool {
+        // Its stream is about to be reset, and the chunk is of the time after that (RFC 6525, 5.2.2, E2). "MUST be queued locally
+        // and held" has the same effect, for a sender that keeps to A1 of 5.1.2 has not sent it.
+        let boundary = self.boundary.as_ref();
+        boundary
+            .is_some_and(|(last, streams)| seq > *last && (streams.is_empty() || streams.contains(&stream)))
+    }
+}
+
 /// The receiving half of an association.
 #[derive(Debug)]
 pub(crate) struct Receiver {

@@ -301,12 +301,14 @@ impl Sender {
         if ack.acked_chunks > 0 || advanced {
             let recovers = cx.config.congestion.fast_recovery != FastRecovery::Off;
             let reduced = self.ecn.as_ref().is_some_and(|ecn| ecn.has_reduced(id, first));
+            // "MUST NOT advance the cwnd based on this 'abandoned' data chunk" (RFC 3758, 3.5, A2).
+            let given_up = if cx.config.congestion.credit_given_up { ack.given_up } else { 0 };
             let acked = Acked {
                 cumulative: ack.cumulative,
                 gap: ack.gap,
                 earlier_gap: ack.earlier_gap,
-                given_up: ack.given_up,
-                flight_before: flight_before + ack.given_up,
+                given_up,
+                flight_before: flight_before + given_up,
                 cumulative_advanced: advanced,
                 in_recovery: recovers && lane.in_recovery(first) || reduced,
                 all_acked: lane.unacked == 0,

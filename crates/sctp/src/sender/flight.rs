@@ -440,8 +440,7 @@ impl Flight {
             } else if chunk.state == ChunkState::Abandoned {
                 // "MUST NOT credit an 'abandoned' data chunk to the partial_bytes_acked" (RFC 3758, 3.5, A2).
                 self.abandoned -= 1;
-                // If it has arrived it counts in slow start. Without this a flow whose round trip is about what is left of a message's
-                // lifetime would never leave the window of one packet.
+                // Noted for who wants what has arrived to count all the same (`credit_given_up`).
                 if self.has_arrived(seq, next_expected) {
                     lane.given_up += u64::from(chunk.fragment.ppid);
                 }

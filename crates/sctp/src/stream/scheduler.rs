@@ -4,6 +4,7 @@
 //! fragments need TSNs in a row, after every message. The difference is one flag, `interleaves`, of each chunk that has left.
 
 mod fair;
+mod in_order;
 mod per_packet;
 mod priority;
 mod turn;
@@ -12,6 +13,7 @@ use std::collections::VecDeque;
 
 use crate::config::{Config, StreamScheduling};
 use fair::Fair;
+use in_order::InOrder;
 use per_packet::PerPacket;
 use priority::Priority;
 pub(crate) use turn::Left;
@@ -21,7 +23,7 @@ pub(crate) use turn::Left;
 #[derive(Debug)]
 pub(crate) enum Scheduler {
     /// RFC 8260, 3.1: "in the order in which they have been delivered by the application", interleaved or not.
-    Fcfs(VecDeque<u16>),
+    Fcfs(InOrder),
     /// RFC 8260, 3.2: each waiting stream in turn, one message, or one chunk where they interleave.
     RoundRobin(VecDeque<u16>),
     /// RFC 8260, 3.3: in turn, a packet each.
@@ -35,7 +37,7 @@ pub(crate) enum Scheduler {
 impl Scheduler {
     pub(crate) fn new(config: &Config) -> Self {
         match config.streams.scheduling {
-            StreamScheduling::Fcfs => Self::Fcfs(VecDeque::new()),
+            StreamScheduling::Fcfs => Self::Fcfs(InOrder::default()),
             StreamScheduling::RoundRobin => Self::RoundRobin(VecDeque::new()),
             StreamScheduling::RoundRobinPacket => Self::PerPacket(PerPacket::default()),
             StreamScheduling::Priority => Self::Priority(Priority::new(&config.streams.values)),
@@ -48,7 +50,7 @@ impl Scheduler {
     #[inline]
     pub(crate) fn queued(&mut self, stream: u16, was_empty: bool) {
         if let Self::Fcfs(order) = self {
-            order.push_back(stream);
+            order.push(stream);
         } else if was_empty {
             self.wait(stream);
         }
@@ -57,7 +59,8 @@ impl Scheduler {
     #[inline(never)]
     fn wait(&mut self, stream: u16) {
         match self {
-            Self::Fcfs(order) | Self::RoundRobin(order) => order.push_back(stream),
+            Self::Fcfs(order) => order.push(stream),
+            Self::RoundRobin(turns) => turns.push_back(stream),
             Self::PerPacket(rule) => rule.wait(stream),
             Self::Priority(rule) => rule.wait(stream),
             Self::Fair(rule) => rule.wait(stream),
@@ -68,14 +71,15 @@ impl Scheduler {
     /// stream at a place where the stream may change. Asked several times for each chunk: the common rule is at hand.
     #[inline]
     pub(crate) fn next(&self) -> Option<u16> {
-        if let Self::Fcfs(order) = self { order.front().copied() } else { self.next_by_rule() }
+        if let Self::Fcfs(order) = self { order.first() } else { self.next_by_rule() }
     }
 
     // rfc8260:3-1
     #[inline(never)]
     fn next_by_rule(&self) -> Option<u16> {
         match self {
-            Self::Fcfs(order) | Self::RoundRobin(order) => order.front().copied(),
+            Self::Fcfs(order) => order.first(),
+            Self::RoundRobin(turns) => turns.front().copied(),
             Self::PerPacket(rule) => rule.next(),
             Self::Priority(rule) => rule.next(),
             Self::Fair(rule) => rule.next(),
@@ -87,7 +91,7 @@ impl Scheduler {
     pub(crate) fn left(&mut self, chunk: Left) {
         if let Self::Fcfs(order) = self {
             if chunk.ending {
-                order.pop_front();
+                order.pop();
             }
         } else {
             self.left_by_rule(chunk);
@@ -145,12 +149,7 @@ impl Scheduler {
     #[cold]
     pub(crate) fn removed(&mut self, stream: u16, place: usize, begun: bool, more: bool, interleaves: bool) {
         match self {
-            Self::Fcfs(order) => {
-                let mut mine = order.iter().enumerate().filter(|(_, id)| **id == stream);
-                if let Some((at, _)) = mine.nth(place) {
-                    order.remove(at);
-                }
-            }
+            Self::Fcfs(order) => order.remove(stream, place),
             _ if !more => self.retain(|other| other != stream),
             // No other stream could speak before the message had ended: it has.
             _ if begun && !interleaves => {
@@ -163,7 +162,8 @@ impl Scheduler {
     /// Keeps only the streams that `keep` wants.
     pub(crate) fn retain(&mut self, keep: impl Fn(u16) -> bool) {
         match self {
-            Self::Fcfs(order) | Self::RoundRobin(order) => order.retain(|id| keep(*id)),
+            Self::Fcfs(order) => order.retain(keep),
+            Self::RoundRobin(turns) => turns.retain(|id| keep(*id)),
             Self::PerPacket(rule) => rule.retain(keep),
             Self::Priority(rule) => rule.retain(keep),
             Self::Fair(rule) => rule.retain(keep),

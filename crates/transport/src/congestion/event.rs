@@ -12,8 +12,8 @@ pub struct Acked {
     pub gap: u64,
     /// Passed by the cumulative point now, acknowledged by a gap block earlier, bytes.
     pub earlier_gap: u64,
-    /// Given up by the sender before the acknowledgement that they had arrived came, bytes: in slow start they count as acknowledged.
-    /// In congestion avoidance they must not (RFC 3758, 3.5, A2).
+    /// Given up by the sender before the acknowledgement that they had arrived came, bytes, where they are to count as acknowledged: in
+    /// slow start only. RFC 3758, 3.5, A2, says that they must not, so this is 0 unless a sender was told otherwise.
     pub given_up: u64,
     /// In flight before the acknowledgement arrived, bytes; [`u64::MAX`] where the caller knows that the window was full.
     pub flight_before: u64,
