@@ -86,7 +86,14 @@ def losses_and_priorities(sweep, measure, at):
     return 100.0
 
 
-HEAD_OF_LINE = {"one stream": 200.0, "two streams": 150.0, "I-DATA, priority": 100.0, "TCP": 300.0}
+HEAD_OF_LINE = {
+    "one stream": 200.0,
+    "two streams": 150.0,
+    "I-DATA, priority": 100.0,
+    "TCP": 300.0,
+    "two streams, eight sources": 150.0,
+    "two streams, eight sources, in turn": 500.0,
+}
 
 
 def head_of_line(sweep, measure, at):

@@ -6,12 +6,19 @@ from anabranch_lab import grid
 from anabranch_lab.grid import Grid
 from anabranch_lab.stats import Estimate
 
+
+def of_calls(column: str, total: str = "avg") -> str:
+    """SQL: a latency of the small messages in milliseconds; of several sources the mean, nothing where one of them has none."""
+    calls = "FILTER (kind = 'source' AND source LIKE 'calls%')"
+    return f"CASE WHEN count({column}) {calls} = count(made) {calls} THEN 1e3 * {total}({column}) {calls} END"
+
+
 MEASURES = {
     # Milliseconds, of one run.
-    "p50": f"1e3 * {grid.of_source('%', 'calls', 'latency_p50_s')}",
-    "p90": f"1e3 * {grid.of_source('%', 'calls', 'latency_p90_s')}",
-    "p99": f"1e3 * {grid.of_source('%', 'calls', 'latency_p99_s')}",
-    "max": f"1e3 * {grid.of_source('%', 'calls', 'latency_max_s')}",
+    "p50": of_calls("latency_p50_s"),
+    "p90": of_calls("latency_p90_s"),
+    "p99": of_calls("latency_p99_s"),
+    "max": of_calls("latency_max_s", "max"),
     # Mbit/s of user data from the end of the warm-up to the end of the sources: 50 s less 10 s.
     "bulk": f"{grid.of_source('%', 'bulk', 'delivered_bytes')} * 8 / 40e6",
 }
@@ -19,29 +26,28 @@ MEASURES = {
 
 @dataclass(frozen=True)
 class Ways:
-    """The runs of two sweeps whose axis `how` names different ways, as one table."""
+    """The runs of several sweeps whose axis `how` names different ways, as one table."""
 
-    shared: Grid
-    apart: Grid
+    sweeps: tuple[Grid, ...]
 
     @property
     def ways(self) -> list[str]:
-        """Every way, those that share a connection first."""
-        return [*self.shared.values("how"), *self.apart.values("how")]
+        """Every way, sweep by sweep."""
+        return [how for sweep in self.sweeps for how in sweep.values("how")]
 
     @property
     def paths(self) -> list[str]:
         """Paths, by name."""
-        return list(self.shared.values("network"))
+        return list(self.sweeps[0].values("network"))
 
     @property
     def losses(self) -> list[float]:
         """Loss probabilities."""
-        return list(self.shared.values("loss"))
+        return list(self.sweeps[0].values("loss"))
 
     def of(self, how: str) -> Grid:
         """The runs that have this way."""
-        return self.shared if how in self.shared.values("how") else self.apart
+        return next(sweep for sweep in self.sweeps if how in sweep.values("how"))
 
     def at(self, measure: str, how: str, path: str, loss: float) -> Estimate:
         """A mean with its interval."""

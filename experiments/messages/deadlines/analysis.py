@@ -1,6 +1,8 @@
 """Deadlines: from runs to verdicts, a figure and a finding."""
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from anabranch_lab import grid, plots
 from anabranch_lab.catalogue import ClaimBuilder
@@ -33,8 +35,10 @@ def analyse(results: Results) -> Analysis:
         figures=[
             Entry(
                 "figure-deadlines",
-                "Frames that arrive in time, and what the bulk transfer pays",
-                "Means and 95 % intervals. (a) one subflow for video and bulk, (b) two, (c) the bulk transfer of both.",
+                "Frames that arrive in time, and what the rest pays",
+                "Means and 95 % intervals. Frames with (a) one subflow for video and bulk, (b) two; what is left for (c) the bulk "
+                "transfer beside the video and (d) the other flow on the link, solid with one subflow, dashed with two. "
+                "Curves of one dash lie on each other where the rest has the same whatever becomes of late frames.",
                 lambda: figure(runs),
             )
         ],
@@ -112,27 +116,26 @@ def claims(builder: ClaimBuilder, runs: Grid) -> list[Claim]:
 
 
 def figure(runs: Grid) -> Figure:
-    """Frames in time for one and two subflows, and the bulk transfer."""
-    drawn, panels = plots.panels(3)
-    for axes, subflows, title in zip(
-        panels, ("one", "two"), ("(a) one subflow", "(b) two subflows"), strict=False
-    ):
-        for reliability, colour, marker in zip(runs.values("reliability"), plots.CYCLE, "osv^", strict=False):
-            curve = runs.curve("in_time", over="loss", reliability=reliability, subflows=subflows)
-            drawing.over_loss(axes, curve, reliability, colour, marker)
+    """Frames in time for one and two subflows, the bulk transfer, and the other flow."""
+    drawn, ((one, two), (bulk, other)) = plots.table(2, 2, width=5.2, height=3.4)
+    looks = list(zip(runs.values("reliability"), plots.CYCLE, "osv^", strict=False))
+
+    def draw(axes: Axes, measure: str, subflows: str, style: str = "-", note: str = "") -> None:
+        for reliability, colour, marker in looks:
+            curve = runs.curve(measure, over="loss", reliability=reliability, subflows=subflows)
+            drawing.over_loss(axes, curve, reliability + note, colour, marker, style)
+
+    for axes, subflows, title in ((one, "one", "(a) one subflow"), (two, "two", "(b) two subflows")):
+        draw(axes, "in_time", subflows)
         plots.label(axes, title, "packets lost, %", "frames in time, %")
-    for subflows, style in (("one", "-"), ("two", "--")):
-        for reliability, colour, marker in zip(("full", "timed"), plots.CYCLE, "os", strict=False):
-            curve = runs.curve("bulk", over="loss", reliability=reliability, subflows=subflows)
-            drawing.over_loss(
-                panels[2],
-                curve,
-                f"{reliability}, {subflows} subflow" + "s" * (subflows == "two"),
-                colour,
-                marker,
-                style,
-            )
-    plots.label(panels[2], "(c) bulk transfer", "packets lost, %", "Mbit/s")
-    panels[0].legend(fontsize="small")
-    panels[2].legend(fontsize="small")
+        axes.set_ylim(35, 102)
+    for axes, measure, title in ((bulk, "bulk", "(c) bulk transfer"), (other, "other", "(d) other flow")):
+        draw(axes, measure, "one", "-", ", one subflow")
+        draw(axes, measure, "two", "--", ", two subflows")
+        plots.label(axes, title, "packets lost, %", "Mbit/s")
+        # The same axis for both: what one has more is seen beside what the other has less.
+        axes.set_ylim(0, 6.5)
+        lines = [Line2D([], [], color="black", linestyle=style) for style in ("-", "--")]
+        axes.legend(lines, ["one subflow", "two subflows"], fontsize="small")
+    plots.legend_below(one)
     return drawn

@@ -10,17 +10,21 @@ from . import figures, judge
 
 def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
-    shared, apart = (results.grid(name, latency.MEASURES) for name in ("shared", "apart"))
-    runs = latency.Ways(shared, apart)
+    shared, apart, many = (results.grid(name, latency.MEASURES) for name in ("shared", "apart", "many"))
+    runs = latency.Ways((shared, apart, many))
     served = results.grid("served-first", latency.MEASURES)
     return Analysis(
         claims=judge.claims(claim_builder(results), runs, served),
         figures=figures.all_figures(runs),
-        findings=[*findings(runs), passed(served)],
+        findings=[
+            *findings(latency.Ways((shared, apart)), "of a small message"),
+            *findings(latency.Ways((many,)), "of small messages of eight sources (means over the sources)"),
+            passed(served),
+        ],
     )
 
 
-def findings(runs: latency.Ways) -> list[str]:
+def findings(runs: latency.Ways, whose: str) -> list[str]:
     """One sentence for each path: the middle and the 99th percentile where most is lost."""
     told = []
     for path in runs.paths:
@@ -29,9 +33,7 @@ def findings(runs: latency.Ways) -> list[str]:
             f"{how} {runs.at('p50', how, path, loss).text(0)} and {runs.at('p99', how, path, loss).text(0)}"
             for how in runs.ways
         )
-        told.append(
-            f"{path}, {100 * loss:g} % lost: median and 99th percentile of a small message, ms: {ways}."
-        )
+        told.append(f"{path}, {100 * loss:g} % lost: median and 99th percentile {whose}, ms: {ways}.")
     return told
 
 

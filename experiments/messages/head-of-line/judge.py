@@ -22,6 +22,11 @@ def claims(builder: ClaimBuilder, runs: Ways, served: Grid) -> list[Claim]:
         builder.claim("M-5", longer(runs, "p99", "TCP", "two streams", lossy)),
         builder.claim("M-6", as_good(runs, "p50", "two subflows, level 0", "two subflows, level 1", lossy)),
         builder.claim("M-7", queue_passed(served)),
+        builder.claim("M-16", tenth_less(runs, "p99", "nine streams", "two streams, eight sources", lossy)),
+        builder.claim(
+            "M-17",
+            longer(runs, "p50", "two streams, eight sources, in turn", "nine streams, in turn", lossy),
+        ),
     ]
 
 
@@ -40,11 +45,23 @@ def longer(runs: Ways, measure: str, slow: str, fast: str, losses: list[float]) 
 
 def as_good(runs: Ways, measure: str, one: str, other: str, losses: list[float]) -> list[Part]:
     """One way takes at most a tenth longer than another."""
+    return at_most(runs, measure, one, 1.1, other, losses)
+
+
+def tenth_less(runs: Ways, measure: str, one: str, other: str, losses: list[float]) -> list[Part]:
+    """One way takes at least a tenth less time than another."""
+    return at_most(runs, measure, one, 0.9, other, losses)
+
+
+def at_most(runs: Ways, measure: str, one: str, factor: float, other: str, losses: list[float]) -> list[Part]:
+    """One way takes at most that many times as long as another, seed by seed."""
     return [
         below(
-            f"{path}, loss {loss:g}: {one} minus 1.1 times {other}, {measure}, ms",
+            f"{path}, loss {loss:g}: {one} minus {factor:g} times {other}, {measure}, ms",
             0.0,
-            (runs.sample(measure, one, path, loss) - runs.sample(measure, other, path, loss) * 1.1).estimate,
+            (
+                runs.sample(measure, one, path, loss) - runs.sample(measure, other, path, loss) * factor
+            ).estimate,
         )
         for path in runs.paths
         for loss in losses
