@@ -68,7 +68,8 @@ impl Association {
             .await
     }
 
-    /// Sends a message; waits while the send buffer, or the share of its stream in it (`stream_send_buffer`), is full. That it was
+    /// Sends a message; waits while the send buffer, or the share of its stream in it (`stream_send_buffer`), is full, and where it asks
+    /// for another code point than its stream has while other messages of that stream are under way. That it was
     /// taken does not mean that it has arrived: [`Message::tell_fate`] and [`Association::next_event`] tell that.
     ///
     /// # Errors
@@ -80,7 +81,9 @@ impl Association {
             .wait(Queue::Writers(id), |state, clock| {
                 match try_send(state, clock.now(), id, message.clone()) {
                     Err(SendError::Refused(
-                        anabranch_sctp::SendError::Full | anabranch_sctp::SendError::StreamFull { .. },
+                        anabranch_sctp::SendError::Full
+                        | anabranch_sctp::SendError::StreamFull { .. }
+                        | anabranch_sctp::SendError::OtherSubflow { .. },
                     )) => Poll::Pending,
                     done => Poll::Ready(done),
                 }

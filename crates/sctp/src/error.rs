@@ -134,8 +134,10 @@ pub enum SendError {
         why: &'static str,
     },
     /// The message asks for a code point that its stream does not have, and others of that stream are under way: they would wait for
-    /// each other.
-    #[error("stream {stream} cannot go to code point {asked} yet: messages of it are under way with {dscp}")]
+    /// each other. `Event::Writable` with its number tells when none is under way any more.
+    #[error(
+        "stream {stream} cannot go to code point {asked} yet: messages of it are under way, and it goes with {dscp}"
+    )]
     OtherSubflow {
         /// Its stream.
         stream: u16,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use anabranch_base::{Duration, Rng};
 use anabranch_sctp::config::{StreamScheduling, SubflowLevel};
 use anabranch_sctp::{AssociationId, CloseReason, Config, Event, Message, State};
-use anabranch_wire::chunk::{Chunk, Data, DataFlags, IData, kind};
+use anabranch_wire::chunk::{Chunk, Data, DataFlags, IData, IForwardTsn, i_forward_tsn, kind};
 use anabranch_wire::param::Param;
 use anabranch_wire::{Checksum, Mid, Packet, Ssn, Tsn};
 use bytes::Bytes;
@@ -455,6 +455,49 @@ fn messages_that_the_peer_gives_up() {
     pair.pump();
     assert_eq!(pair.z.view(z).unwrap().state(), State::Closed);
     assert_eq!(kinds(pair.log.last().unwrap()), [kind::ABORT]);
+}
+
+/// As many entries as I-FORWARD-TSN can hold, each for a stream of its own or all for one, over and over, while messages wait.
+#[test]
+fn as_many_skipped_as_a_chunk_holds() {
+    for one in [false, true] {
+        let config = config(true).with(|c| {
+            c.subflows.level = anabranch_sctp::config::SubflowLevel::One;
+            c.streams.inbound = 65_535;
+        });
+        let (mut pair, a, z) = connected(7, &config, &config);
+        let (tag, tsn) = next_of_a(&mut pair, a);
+        pair.received.clear();
+        pair.drop_if(|p| p.from == Side::Z);
+        let mid_of = |n: u32| 1 + n / 10;
+        for n in 0..100 {
+            // On each stream the first message is missing.
+            let waits = IData {
+                stream: (n % 10) as u16,
+                mid: Mid::new(100 + mid_of(n)),
+                ..i_data(tsn.wrapping_add(1 + n), 0, 0, DataFlags::WHOLE, b"waits")
+            };
+            pair.inject(Side::A, &packet(tag, |out| waits.emit(out)));
+            pair.pump();
+        }
+        assert!(pair.received.is_empty());
+        for round in 0..100_u32 {
+            let skipped: Vec<_> = (0..IForwardTsn::MAX_ENTRIES as u32)
+                .map(|i| anabranch_wire::chunk::Skipped {
+                    stream: if one { 9 } else { i as u16 },
+                    unordered: i > 9 && i % 7 == 6,
+                    mid: Mid::new(if one { i / 50 } else { round + 1 }),
+                })
+                .collect();
+            let to = Tsn::new(tsn.wrapping_add(round * 50));
+            pair.log.clear();
+            pair.inject(Side::A, &packet(tag, |out| i_forward_tsn::emit(out, to, &skipped)));
+            pair.pump();
+        }
+        pair.z.view(z).unwrap().audit().unwrap();
+        assert_eq!(pair.received.len(), if one { 10 } else { 100 });
+        assert_eq!(pair.z.view(z).unwrap().state(), State::Established);
+    }
 }
 
 /// Linux numbers the fragments of I-DATA from 0 with the second of a message; RFC 8260, 2.1 has them start with the first: "the FSN is

@@ -7,13 +7,14 @@ use crate::common;
 use anabranch_base::{Dscp, Duration};
 use anabranch_sctp::config::{InitialWindow, MaxBurst};
 use anabranch_sctp::{
-    Abandonments, CloseReason, Config, Event, Message, MessageId, Policy, Reliability, SendError, State,
-    SubflowError, SubflowLevel, SubflowSpec,
+    Abandonments, CloseReason, Config, Event, Message, MessageId, Policy, Reconfigured, Reliability,
+    SendError, State, SubflowError, SubflowLevel, SubflowSpec,
 };
-use anabranch_wire::chunk::{Chunk, CookieAck};
-use anabranch_wire::param::{ForwardTsnSupported, Param, SupportedExtensions};
-use anabranch_wire::{Checksum, Packet};
+use anabranch_wire::chunk::{Chunk, CookieAck, ReConfig};
+use anabranch_wire::param::{ForwardTsnSupported, Param, Params, ReconfigResponse, SupportedExtensions};
+use anabranch_wire::{Checksum, Packet, Tsn};
 use bytes::Bytes;
+use common::Side;
 use common::script::Script;
 
 const WINDOW: u32 = 100_000;
@@ -272,7 +273,7 @@ fn what_was_given_up_and_has_arrived_is_credited_where_that_is_wanted() {
         script.pair.run_for(ms(60));
         assert_eq!(fates(&mut script), [Fate::Sent(0)]);
         // Acknowledged before the FORWARD-TSN has arrived, which names one number more.
-        script.sack(sent - 1, WINDOW, &[]);
+        script.sack(sent, WINDOW, &[]);
         assert_eq!(cwnd(&script) > before, grows == 1, "credit_given_up = {wanted}");
         audit(&script);
     }
@@ -624,7 +625,14 @@ fn a_message_chooses_the_subflow_of_its_stream() {
     let other = || message(2, 10).dscp(point(8));
     let busy = Err(SendError::OtherSubflow { stream: 2, dscp: 16, asked: 8 });
     assert_eq!(hand_in(&mut script, other()), busy);
+    let told = |script: &mut Script| {
+        let events = std::mem::take(&mut script.pair.events).into_iter().map(|(_, _, event)| event);
+        events.filter(|event| matches!(event, Event::Writable { .. })).collect::<Vec<_>>()
+    };
+    script.sack(2, 100_000, &[]);
+    assert_eq!(told(&mut script), []);
     script.sack(3, 100_000, &[]);
+    assert_eq!(told(&mut script), [Event::Writable { stream: Some(2) }]);
     assert_eq!(hand_in(&mut script, other()), Ok(()));
     script.pair.pump();
     assert_eq!(subflows(&script), [(0, 0), (8, 2), (16, 2)]);
@@ -680,4 +688,71 @@ fn the_encoding_of_2007_gives_nothing_up() {
     assert!(matches!(refused, SendError::Reliable { .. }));
     assert!(refused.to_string().contains("sf2007"), "{refused}");
     pair.a.association(a).unwrap().send(now, once.or_reliable()).unwrap();
+}
+
+/// TSNs and stream sequence numbers wrap while messages are given up: the FORWARD-TSN names what it did before. An SSN/TSN reset, which
+/// lets the peer choose our next TSN (RFC 6525, 5.2.7, H5), brings the wrap near.
+#[test]
+fn giving_up_around_the_wrap() {
+    let config = config().with(|c| {
+        c.extensions.reconfiguration = true;
+        c.extensions.peer_resets_association = true;
+        c.congestion.initial_window = InitialWindow::Packets(10);
+    });
+    let extensions = [
+        Param::ForwardTsnSupported(ForwardTsnSupported),
+        Param::SupportedExtensions(SupportedExtensions { chunk_types: &[0x82, 0xC0] }),
+    ];
+    let mut script = Script::established_with(&config, &extensions);
+    let now = script.pair.now;
+    script.pair.a.association(script.a).unwrap().reset_association(now).unwrap();
+    script.pair.pump();
+    // The first request has the number of the first TSN.
+    let request = script.tsn_a;
+    let first = 0xFFFF_FFFD_u32;
+    let answer = ReconfigResponse { request, result: 1, next_tsns: Some((Tsn::new(77), Tsn::new(first))) };
+    let mut params = Vec::new();
+    Param::ReconfigResponse(answer).emit(&mut params);
+    script.send(|out| ReConfig { params: Params::new(&params) }.emit(out));
+    let performed = Event::AssociationReset { outcome: Reconfigured::Performed };
+    assert!(script.pair.saw(Side::A, |event| *event == performed));
+    fates(&mut script);
+    // 2^32 - 3 to 2^32 - 1 are given up, and 0 and 1.
+    script.tsn_a = first;
+    script.pair.log.clear();
+    for _ in 0..5 {
+        send(&mut script, message(3, 1000).max_retransmissions(0));
+    }
+    send(&mut script, message(4, 1000));
+    assert_eq!(script.left(), [0, 1, 2, 3, 4, 5]);
+    script.pair.log.clear();
+    for last in 6..9 {
+        script.sack(0, WINDOW, &[(6, 6)]);
+        send(&mut script, message(4, 1000));
+        script.sack(0, WINDOW, &[(6, last)]);
+    }
+    assert_eq!(forwards(&script).first(), Some(&(5, vec![(3, false, 4)])));
+    assert_eq!(fates(&mut script).len(), 5);
+    audit(&script);
+    script.sack(9, WINDOW, &[]);
+    assert_eq!(script.pair.a.view(script.a).unwrap().unacknowledged_chunks(), 0);
+    // The numbers of a stream wrap, too.
+    let mut acknowledged = 9;
+    let mut ssn = 5_u16;
+    for round in 0..6554_u32 {
+        script.pair.log.clear();
+        for _ in 0..10 {
+            send(&mut script, message(3, 10).max_retransmissions(0));
+        }
+        acknowledged += 10;
+        ssn = ssn.wrapping_add(10);
+        if round % 500 == 0 || round > 6550 {
+            script.pair.run_for(Duration::from_secs(70));
+            let named = vec![(3, false, u32::from(ssn.wrapping_sub(1)))];
+            assert_eq!(forwards(&script).first(), Some(&(acknowledged, named)), "round {round}");
+        }
+        script.sack(acknowledged, WINDOW, &[]);
+    }
+    assert!(ssn < 100, "it has wrapped");
+    audit(&script);
 }

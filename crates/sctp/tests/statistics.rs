@@ -179,8 +179,11 @@ fn abandonment_and_reordering_are_those_of_a_subflow_and_a_stream() {
     let theirs = snapshot(&pair, Side::Z, z);
     let early = |at: usize| theirs.subflows[at].out_of_order_received;
     assert_eq!((early(0), early(1), theirs.paths[0].out_of_order_received), (0, 2, 2));
-    let given_up: Vec<_> =
-        ours.streams.iter().map(|s| (s.stream, s.abandoned_unsent, s.abandoned_sent)).collect();
+    let given_up: Vec<_> = ours
+        .streams
+        .iter()
+        .map(|s| (s.stream, s.messages_abandoned_unsent, s.messages_abandoned_sent))
+        .collect();
     assert_eq!(given_up, [(1, 0, 1)]);
     let streams: Vec<_> = theirs.streams.iter().map(|s| (s.stream, s.out_of_order_received)).collect();
     assert_eq!(streams, [(1, 2)]);

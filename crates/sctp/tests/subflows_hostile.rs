@@ -8,7 +8,7 @@ use anabranch_base::Duration;
 use anabranch_sctp::{AssociationId, CloseReason, Config, Event, State, SubflowLevel};
 use anabranch_wire::cause::Causes;
 use anabranch_wire::chunk::{
-    Chunk, DataFlags, GapBlock, ReConfig, SfData, SfSackHead, Skipped, kind, sf_forward, sf_sack,
+    Chunk, DataFlags, GapBlock, ReConfig, SfData, SfForward, SfSackHead, Skipped, kind, sf_forward, sf_sack,
 };
 use anabranch_wire::param::{Param, Params, SfAdd, SfDel};
 use anabranch_wire::{Checksum, Mid, Packet, Tsn};
@@ -95,6 +95,49 @@ fn chunks_that_were_not_negotiated() {
     pair.pump();
     assert_eq!(causes(&pair), [6], "SF-FORWARD is skipped and reported");
     alive(&mut pair, a, z);
+}
+
+/// As many entries as SF-FORWARD can hold, each for a stream of its own or all for one, over and over, while messages wait: what is
+/// skipped goes on, nothing else is kept, and the association lives.
+#[test]
+fn as_many_skipped_as_a_chunk_holds() {
+    for one in [false, true] {
+        let config = subflow_config(SubflowLevel::One, 2).with(|c| {
+            c.extensions.partial_reliability = true;
+            c.streams.inbound = 65_535;
+        });
+        let (mut pair, a, _, known) = spied_with(&config);
+        pair.drop_if(|p| p.from == Side::A);
+        // On each stream the first message is missing.
+        for n in 0..100 {
+            let waits = SfData {
+                stream: (n % 10) as u16,
+                mid: Mid::new(1 + n / 10),
+                ..data(1, 0, known.z_initial.add(1 + n))
+            };
+            pair.inject(Side::Z, &packet(known.tag, |o| waits.emit(o)));
+            pair.pump();
+        }
+        assert!(pair.received.is_empty());
+        for round in 0..100_u32 {
+            let skipped: Vec<Skipped> = (0..SfForward::MAX_ENTRIES as u32)
+                .map(|i| Skipped {
+                    stream: if one { 9 } else { i as u16 },
+                    unordered: i > 9 && i % 7 == 6,
+                    mid: Mid::new(if one { i / 100 } else { round }),
+                })
+                .collect();
+            let to = known.z_initial.add(round * 50);
+            let bytes = packet(known.tag, |o| sf_forward::emit(o, kind::SF_FORWARD, 1, 0, to, &skipped));
+            pair.log.clear();
+            pair.inject(Side::Z, &bytes);
+            pair.pump();
+        }
+        pair.a.view(a).unwrap().audit().unwrap();
+        assert_eq!(pair.received.len(), if one { 10 } else { 100 });
+        let view = pair.a.view(a).unwrap();
+        assert_eq!(view.state(), State::Established);
+    }
 }
 
 /// SF-FORWARD moves the numbers of its subflow and frees what waits behind what is skipped; of other subflows, incarnations and numbers

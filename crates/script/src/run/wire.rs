@@ -84,10 +84,10 @@ impl Wire {
         }
         let tag = match (packet.tag, chunks.first()) {
             (Some(tag), _) => self.identity.real_tag(tag as u32),
-            (None, Some(chunk)) if name_of(chunk) == "INIT" => 0,
+            // However the INIT is written: by name, as a chunk of type 1, or in bytes.
+            (None, _) if region.first() == Some(&1) => 0,
             (None, Some(chunk)) if name_of(chunk) == "COOKIE_ECHO" => self.identity.newest_tag(),
             (None, Some(chunk)) if reflects(chunk) => self.identity.peer_tag(),
-            (None, None) if region.first() == Some(&1) => 0,
             _ => match self.identity.tag() {
                 // Out of the blue no tag is right, and with 0 it would be discarded for that (RFC 9260, 8.5.1 A).
                 0 => self.last_tag.max(1),

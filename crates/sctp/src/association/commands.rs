@@ -94,6 +94,7 @@ impl Association {
         }
         let (now, dscp, asked_for) = (self.cx.now, dscp.get(), asked.get());
         if self.sender.is_under_way(stream) {
+            self.sender.owe_idle(stream);
             return Err(SendError::OtherSubflow { stream, dscp, asked: asked_for });
         }
         // What cannot be sent at all moves nothing.

@@ -43,7 +43,8 @@ impl Association {
         let mut streams = self.cx.streams.as_ref().map(|table| table.stats()).unwrap_or_default();
         for stream in streams.iter_mut().filter(|stream| stream.direction == Direction::Outgoing) {
             let abandoned = self.abandoned(Some(stream.stream), None);
-            (stream.abandoned_unsent, stream.abandoned_sent) = (abandoned.unsent, abandoned.sent);
+            (stream.messages_abandoned_unsent, stream.messages_abandoned_sent) =
+                (abandoned.unsent, abandoned.sent);
         }
         Snapshot {
             at: self.cx.now,

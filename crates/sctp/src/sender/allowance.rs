@@ -16,6 +16,11 @@ impl Allowance {
         self.window != u64::MAX
     }
 
+    /// What may still be sent, bytes; `None` without a limit.
+    pub(crate) fn left(self) -> Option<u64> {
+        self.is_limited().then_some(self.window)
+    }
+
     /// The peer said a_fwnd, and `outstanding` bytes were not acknowledged then.
     pub(crate) fn set(&mut self, a_fwnd: u32, outstanding: u64) {
         self.window = u64::from(a_fwnd).saturating_sub(outstanding);

@@ -2,7 +2,7 @@
 //! buffered has fallen to a threshold. Who does not ask pays a branch for it.
 
 use super::Sender;
-use super::buffer_watch::Low;
+use super::buffer_watch::{Backpressure, Low};
 use super::flight::Flight;
 use super::queue::send_buffer;
 use crate::config::SendBufferCounts;
@@ -89,6 +89,29 @@ impl Sender {
         less.extend(others);
         self.abandon(cx, &less);
         Ok(())
+    }
+
+    /// `send` has refused a message because others of its stream are under way with another code point: Writable is owed.
+    pub(crate) fn owe_idle(&mut self, stream: u16) {
+        let backpressure = self.backpressure.get_or_insert_default();
+        backpressure.busy.insert(stream);
+        backpressure.busy_seen = u64::MAX;
+    }
+
+    /// Tells of streams that wait for nothing to be under way, where that has come. What is in flight is looked at when some of it was
+    /// acknowledged, or when something has gone in `another_way`.
+    #[inline(never)]
+    fn tell_idle_streams(&self, cx: &mut Context, backpressure: &mut Backpressure, another_way: bool) {
+        let acknowledged = self.spaces.rows().iter().map(|space| space.flight.first()).sum();
+        if !another_way && backpressure.busy_seen == acknowledged {
+            return;
+        }
+        backpressure.busy_seen = acknowledged;
+        let under_way = self.under_way_of(&backpressure.busy);
+        for stream in backpressure.busy.difference(&under_way) {
+            cx.tell(Event::Writable { stream: Some(*stream) });
+        }
+        backpressure.busy = under_way;
     }
 
     /// The user wants to learn when what is buffered of a stream, or of all, has fallen to `threshold` or below; or not any more.
@@ -193,6 +216,9 @@ impl Sender {
             }
         }
         backpressure.touched = touched;
+        if !backpressure.busy.is_empty() {
+            self.tell_idle_streams(cx, &mut backpressure, all);
+        }
         if let Some(low) = backpressure.low.get_mut(&None).filter(|low| low.above) {
             if self.buffered_bytes(cx, None) <= low.threshold {
                 low.above = false;

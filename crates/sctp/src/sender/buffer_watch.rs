@@ -9,6 +9,10 @@ pub(super) struct Backpressure {
     pub(super) low: BTreeMap<Option<u16>, Low>,
     /// Streams on which `send` said StreamFull: Writable is owed.
     pub(super) full: BTreeSet<u16>,
+    /// Streams on which `send` said OtherSubflow: Writable is owed once nothing of theirs is under way.
+    pub(super) busy: BTreeSet<u16>,
+    /// How far spaces had been acknowledged, together, when those were looked at last.
+    pub(super) busy_seen: u64,
     /// Streams of which something has left or was acknowledged since they were looked at last.
     pub(super) touched: Vec<u16>,
     /// Something rare has happened: all are to be looked at.

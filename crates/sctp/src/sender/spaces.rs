@@ -242,9 +242,12 @@ impl Sender {
     }
 
     /// An SSN/TSN reset was performed: "new data MUST be sent from the Receiver's Next TSN" (RFC 6525, 5.2.7, H5).
-    pub(crate) fn reset_all(&mut self, base: Tsn) {
+    pub(crate) fn reset_all(&mut self, cx: &mut Context, base: Tsn) {
         self.numbering.begin_anew(&[]);
         self.forget_special();
+        if let Some(table) = &mut cx.streams {
+            table.forget_numbers();
+        }
         if let Some(ecn) = &mut self.ecn {
             ecn.forget_numbers();
         }

@@ -1,6 +1,6 @@
 //! What statistics, traces and tests see of the sender.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anabranch_base::{Dscp, Duration, TraceEvent};
 
@@ -88,6 +88,7 @@ impl Sender {
         stats.dscp = subflow.dscp;
         stats.open = subflow.life == Life::Open;
         stats.queued_bytes = subflow.out.queued_bytes() as u64;
+        stats.peer_window = self.spaces.get(subflow.space).and_then(|space| space.allowance.left());
         if let Some(lane) = self.lanes.get(subflow.lane) {
             stats.flight = lane.flight;
             stats.srtt = lane.srtt(cx);
@@ -160,9 +161,19 @@ impl Sender {
 
     /// Whether something of a stream waits, or is not acknowledged cumulatively. It looks at everything: for rare events only.
     pub(crate) fn is_under_way(&self, stream: u16) -> bool {
-        self.subflows.rows().iter().any(|subflow| subflow.out.queued_on(stream) > 0)
-            || self.deferred.as_ref().is_some_and(|deferred| deferred.bytes_of(stream) > 0)
-            || self.spaces.rows().iter().any(|s| s.flight.iter().any(|chunk| chunk.fragment.stream == stream))
+        !self.under_way_of(&BTreeSet::from([stream])).is_empty()
+    }
+
+    /// Those of some streams of which something waits, or is not acknowledged cumulatively.
+    pub(super) fn under_way_of(&self, streams: &BTreeSet<u16>) -> BTreeSet<u16> {
+        let waits = |stream: &&u16| {
+            self.subflows.rows().iter().any(|subflow| subflow.out.queued_on(**stream) > 0)
+                || self.deferred.as_ref().is_some_and(|deferred| deferred.bytes_of(**stream) > 0)
+        };
+        let in_flight = self.spaces.rows().iter().flat_map(|space| space.flight.iter());
+        let in_flight =
+            in_flight.map(|chunk| chunk.fragment.stream).filter(|stream| streams.contains(stream));
+        streams.iter().filter(waits).copied().chain(in_flight).collect()
     }
 
     /// The peer has reported so many duplicates in a space.

@@ -195,6 +195,9 @@ pub struct SubflowStats {
     pub cwnd_peak: u64,
     /// Slow-start threshold, bytes.
     pub ssthresh: u64,
+    /// What the window that the peer keeps for this subflow leaves to be sent, bytes (level 1: a_fwnd of SF-SACK, less what is
+    /// outstanding); `None` where the peer gives all subflows one window, which [`Stats`] has.
+    pub peer_window: Option<u64>,
 }
 
 impl SubflowStats {

@@ -33,6 +33,12 @@ impl Number for Duration {
     }
 }
 
+impl Number for Option<u64> {
+    fn number(self) -> Option<u64> {
+        self
+    }
+}
+
 impl Number for Option<Duration> {
     fn number(self) -> Option<u64> {
         self.map(Duration::as_nanos)
@@ -44,7 +50,7 @@ macro_rules! named {
         impl $type {
             #[doc = $what]
             ///
-            /// A time has `_ns` behind its name, and is in nanoseconds; `None` is one that there is no sample of yet.
+            /// A time has `_ns` behind its name, and is in nanoseconds; `None` is one that there is no sample of yet, or a window that there is not.
             pub fn named(&self) -> impl Iterator<Item = (&'static str, Option<u64>)> + use<> {
                 [
                     $((stringify!($field), self.$field.number()),)+
@@ -63,7 +69,7 @@ named!(
 );
 named!(
     SubflowStats, "Each counter and gauge of the subflow by name, but for code point, delay and whether it is open.":
-    packets_sent, packets_sent_unique, payload_bytes_sent, payload_bytes_unique, chunk_bytes_sent, chunk_bytes_unique, retransmissions, retransmissions_fast, retransmissions_recovery, retransmissions_timeout, retransmissions_probe, retransmissions_spurious, chunks_lost, messages_abandoned_unsent, messages_abandoned_sent, out_of_order_received, fast_retransmits, timeouts, chunks_unique, rtt_sum_ns, rtt_samples, queued_bytes, flight, cwnd, cwnd_peak, ssthresh;
+    packets_sent, packets_sent_unique, payload_bytes_sent, payload_bytes_unique, chunk_bytes_sent, chunk_bytes_unique, retransmissions, retransmissions_fast, retransmissions_recovery, retransmissions_timeout, retransmissions_probe, retransmissions_spurious, chunks_lost, messages_abandoned_unsent, messages_abandoned_sent, out_of_order_received, fast_retransmits, timeouts, chunks_unique, rtt_sum_ns, rtt_samples, queued_bytes, flight, cwnd, cwnd_peak, ssthresh, peer_window;
     srtt, rttvar, min_rtt, last_rtt, rto
 );
 named!(
@@ -73,7 +79,7 @@ named!(
 );
 named!(
     StreamStats, "Each counter of the stream by name, but for its direction and its number.":
-    messages, payload_bytes, retransmissions, retransmissions_fast, retransmissions_recovery, retransmissions_timeout, retransmissions_probe, retransmissions_spurious, chunks_lost, abandoned_unsent, abandoned_sent, out_of_order_received;
+    messages, payload_bytes, retransmissions, retransmissions_fast, retransmissions_recovery, retransmissions_timeout, retransmissions_probe, retransmissions_spurious, chunks_lost, messages_abandoned_unsent, messages_abandoned_sent, out_of_order_received;
 );
 named!(
     ControlChunks, "The counter of each type by name.":

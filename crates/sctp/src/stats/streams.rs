@@ -36,9 +36,9 @@ pub struct StreamStats {
     /// Ours: DATA chunks that were taken for lost; each counts whenever it is. The peer's: 0.
     pub chunks_lost: u64,
     /// Ours: messages given up before any part of them was sent (RFC 7496, 4.4). The peer's: 0.
-    pub abandoned_unsent: u64,
+    pub messages_abandoned_unsent: u64,
     /// Ours: messages given up of which a part, or all, had been sent. The peer's: 0.
-    pub abandoned_sent: u64,
+    pub messages_abandoned_sent: u64,
     /// The peer's: new DATA chunks that came when one with a lower TSN was missing. Ours: 0.
     pub out_of_order_received: u64,
 }
@@ -77,8 +77,8 @@ impl StreamCounters {
             retransmissions_probe: self.reasons.of(RetransmitReason::Probe),
             retransmissions_spurious: self.spurious,
             chunks_lost: self.lost,
-            abandoned_unsent: 0,
-            abandoned_sent: 0,
+            messages_abandoned_unsent: 0,
+            messages_abandoned_sent: 0,
             out_of_order_received: self.out_of_order,
         }
     }

@@ -358,7 +358,7 @@ impl Association {
     // rfc6525:5.2.7-5 rfc6525:5.2.7-6
     fn reset_as_answered(&mut self, ours: Tsn, theirs: Tsn) {
         self.reset_received(theirs);
-        self.sender.reset_all(ours);
+        self.sender.reset_all(&mut self.cx, ours);
         self.cx.tell(Event::AssociationReset { outcome: Reconfigured::Performed });
     }
 
