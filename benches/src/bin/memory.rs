@@ -1,4 +1,5 @@
-//! Memory of idle established associations: sets up `memory [n]` of them (100,000 unless told) between one server
+//! Memory of idle established associations: sets up `memory [n] [profile] [subflows]` of them (100,000 of `rfc9260` unless told; with
+//! a number of subflows at level 1) between one server
 //! endpoint and n clients, lets each carry one message, and prints the bytes allocated for each end, and the growth of the
 //! resident set.
 //!
@@ -13,7 +14,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anabranch_base::{Dscp, Duration, Ecn, Instant, Meta, Rng};
-use anabranch_sctp::{Config, Endpoint, EndpointConfig, Message};
+use anabranch_sctp::{Config, Endpoint, EndpointConfig, Message, SubflowLevel, SubflowSpec};
 use bytes::Bytes;
 use cap::Cap;
 
@@ -69,7 +70,15 @@ const SERVER: ([u8; 4], u16) = ([10, 255, 255, 1], 0);
 
 fn main() {
     let n: u32 = std::env::args().nth(1).and_then(|a| a.parse().ok()).unwrap_or(100_000);
-    let config = Arc::new(Config::rfc9260());
+    let profile = std::env::args().nth(2).unwrap_or_else(|| "rfc9260".to_owned());
+    let subflows: u8 = std::env::args().nth(3).and_then(|a| a.parse().ok()).unwrap_or(0);
+    let config = Config::named(&profile).expect("the name of a profile").with(|c| {
+        if subflows > 0 {
+            c.subflows.level = SubflowLevel::One;
+            c.subflows.open = (0..subflows).filter_map(Dscp::new).map(SubflowSpec::new).collect();
+        }
+    });
+    let config = Arc::new(config);
     let mut server = Endpoint::new(
         EndpointConfig::new(SERVER.into(), 5000).keeping_closed(),
         Rng::stream(1, "server", "memory").secret(),

@@ -63,7 +63,8 @@ pub struct Incoming {
     pub until: Instant,
 }
 
-/// What both sides have of what the peer offers.
+/// What both sides have of what the peer offers, as the INIT ACK has promised it: what `listen` was not given is not there, whatever the
+/// peer offers, and `accept` cannot add it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offered {
     /// I-DATA (RFC 8260).

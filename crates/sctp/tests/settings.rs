@@ -15,6 +15,7 @@ use anabranch_sctp::{
 use anabranch_wire::chunk::Chunk;
 use anabranch_wire::{Checksum, Packet};
 use bytes::Bytes;
+use common::script::Script;
 use common::{Logged, Pair, Side, subflow_config};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -403,4 +404,24 @@ fn anything_may_change_at_any_time() {
         assert_eq!(got, expected, "seed {seed}: {changes} changes");
         assert!(changes > 60);
     }
+}
+
+/// What fills a packet does not wait (RFC 6458, 8.1.5), and small messages fill it with their chunks: of 4 bytes 74 do, at 20 each beside
+/// 12 of the common header and 20 of IP in 1,500, long before their payload would.
+#[test]
+fn small_messages_that_fill_a_packet_do_not_wait() {
+    let mut script = Script::established(&Config::rfc9260().with(|c| c.congestion.nagle = true));
+    let now = script.pair.now;
+    let send = |script: &mut Script, len: usize| {
+        script.pair.a.association(script.a).unwrap().send(now, Message::new(0, vec![7; len].into())).unwrap();
+        script.pair.pump();
+        script.left().len()
+    };
+    assert_eq!(send(&mut script, 10), 1);
+    for _ in 0..73 {
+        assert_eq!(send(&mut script, 4), 1, "it waits");
+    }
+    assert_eq!(send(&mut script, 4), 1 + 73, "the 74th fills the packet, and begins the next");
+    script.sack(74, 100_000, &[]);
+    assert_eq!(script.left().len(), 75);
 }

@@ -94,7 +94,11 @@ impl Sender {
     #[inline(never)]
     fn waits_for_more(&self, cx: &Context, id: SubflowId, path: PathId) -> bool {
         let Some(subflow) = self.subflows.get(id).filter(|subflow| !subflow.flushes) else { return false };
-        self.has_data_in_flight() && subflow.out.queued_bytes() < self.packet_room(cx, path)
+        // Payload alone is less than the chunks that it makes: counted message by message only where that decides.
+        let (room, header) = (self.packet_room(cx, path), self.encoding.header_len());
+        self.has_data_in_flight()
+            && subflow.out.queued_bytes() < room
+            && !subflow.out.fills(room + header, header)
     }
 
     pub(super) fn has_data_in_flight(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use anabranch_wire::{Mid, Ssn};
+use anabranch_wire::{Mid, Ssn, padded};
 use bytes::{Buf, Bytes};
 
 use super::numbering::Numbering;
@@ -128,6 +128,23 @@ impl Outbound {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.queued_bytes == 0
+    }
+
+    /// Whether what waits takes `room` bytes or more as chunks, each with a header of so many bytes and its padding.
+    pub(crate) fn fills(&self, room: usize, header: usize) -> bool {
+        let mut left = room;
+        for stream in self.streams.values() {
+            let mut begun = stream.offset;
+            for message in &stream.queue {
+                let payload = message.payload.len() - std::mem::take(&mut begun);
+                let chunk = header + padded(payload);
+                if chunk >= left {
+                    return true;
+                }
+                left -= chunk;
+            }
+        }
+        false
     }
 
     /// Whether the order of arrival is kept, for a subflow scheduler that asks for it.
