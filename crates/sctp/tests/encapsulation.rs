@@ -275,6 +275,26 @@ fn causes(bytes: &[u8]) -> (u32, Vec<RestartWithNewPort>) {
     (packet.header().verification_tag, abort.causes.iter().map(|raw| read(raw.unwrap())).collect())
 }
 
+/// A late copy of the INIT with which the association began, from the port that the NAT gave it then, is not refused: the ABORT would
+/// have the tag of the association, and end it.
+#[test]
+fn a_late_copy_of_the_init_from_an_earlier_port_ends_nothing() {
+    let mut net = Net::new(6);
+    let a = net.connect();
+    let mut copy = Vec::new();
+    net.a.poll_transmit(net.now, 1, &mut copy).unwrap();
+    assert_eq!(copy[CommonHeader::LEN], kind::INIT);
+    net.throw(39_999, &copy);
+    net.arrives_at_z(nat(FIRST), &copy);
+    net.pump();
+    let z = net.id(false);
+    assert_eq!(net.remote(z), nat(FIRST));
+    let before = net.sent.len();
+    net.throw(39_999, &copy);
+    assert_eq!(net.sent.len(), before, "nothing is answered");
+    net.unharmed(a, z);
+}
+
 /// A second client behind the same NAT with equal SCTP ports is refused, "Restart of an Association with New Encapsulation Port",
 /// and the first lives.
 #[test]

@@ -29,6 +29,8 @@ enum Kind {
     Partial,
     /// As `Partial` or `Reliable`, by turns; routers mark and answer packets, and users change values.
     More,
+    /// As `More`; a NAT changes the UDP port of one side, and lists of extensions are lost on the way.
+    Boxes,
 }
 
 fn lives_of(kind: Kind, seeds: impl IntoIterator<Item = u64>) {
@@ -49,11 +51,15 @@ fn lives_of(kind: Kind, seeds: impl IntoIterator<Item = u64>) {
 fn life(kind: Kind, seed: u64) {
     let mut rng = Rng::stream(seed, "test", "wild");
     let mut plan = plan::draw(&mut rng);
-    if kind == Kind::Partial || (kind == Kind::More && seed % 2 == 1) {
+    let more = kind == Kind::More || kind == Kind::Boxes;
+    if kind == Kind::Partial || (more && seed % 2 == 1) {
         plan = plan.with_partial_reliability(&mut rng);
     }
-    if kind == Kind::More {
+    if more {
         plan = plan.with_more(seed);
+    }
+    if kind == Kind::Boxes {
+        plan = plan.with_boxes(seed);
     }
     let mut world = world::World::new(seed, plan, rng);
     world.run(Duration::from_secs(4000));
@@ -80,6 +86,12 @@ fn wild_lives_with_partial_reliability() {
 #[test]
 fn wild_lives_with_routers_and_other_values() {
     lives_of(Kind::More, 0..500);
+}
+
+/// A NAT changes ports, and lists of extensions are lost on the way.
+#[test]
+fn wild_lives_with_boxes_on_the_way() {
+    lives_of(Kind::Boxes, 0..500);
 }
 
 /// Lives that found faults, each of its own kind.
@@ -129,15 +141,17 @@ fn lives_with_partial_reliability_that_found_something() {
     lives_of(Kind::Partial, [50_017_033]);
 }
 
-/// `SEED`: one life again; `PARTIAL=1` where messages may be given up, `MORE=1` with routers and other values.
+/// `SEED`: one life again; `PARTIAL=1` where messages may be given up, `MORE=1` with routers and other values, `BOXES=1` with NAT
+/// besides.
 #[test]
 #[ignore = "needs SEED"]
 fn one() {
     let told = |name| std::env::var_os(name).is_some();
-    let kind = match (told("MORE"), told("PARTIAL")) {
-        (true, _) => Kind::More,
-        (false, true) => Kind::Partial,
-        (false, false) => Kind::Reliable,
+    let kind = match (told("BOXES"), told("MORE"), told("PARTIAL")) {
+        (true, ..) => Kind::Boxes,
+        (false, true, _) => Kind::More,
+        (false, false, true) => Kind::Partial,
+        (false, false, false) => Kind::Reliable,
     };
     life(kind, std::env::var("SEED").unwrap().parse().unwrap());
 }
@@ -161,6 +175,13 @@ fn wild_lives_with_partial_reliability_without_end() {
 #[ignore = "takes as long as it is told to: make soak"]
 fn wild_lives_with_more_without_end() {
     lives_of(Kind::More, seeds_told());
+}
+
+/// The same with boxes on the way.
+#[test]
+#[ignore = "takes as long as it is told to: make soak"]
+fn wild_lives_with_boxes_without_end() {
+    lives_of(Kind::Boxes, seeds_told());
 }
 
 fn seeds_told() -> std::ops::Range<u64> {

@@ -393,6 +393,9 @@ impl Endpoint {
             (State::CookieWait | State::CookieEchoed | State::ShutdownAckSent, _) => {
                 self.stats.out_of_the_blue += 1;
             }
+            // A copy of the INIT with which this very association began, or tried to, from where the NAT had its sender then. An ABORT with
+            // its tag would end it at the peer.
+            _ if assoc.tags().1 == peer.tag => self.stats.out_of_the_blue += 1,
             // "If new addresses are added to the association, the endpoint MUST respond with an ABORT chunk" (5.2.2).
             _ => {
                 let added = assoc.added_addresses(source, &peer.addresses);

@@ -42,6 +42,20 @@ pub(crate) struct Plan {
     pub(crate) partial: f64,
     /// What came to these lives last, drawn from a stream of its own so that the lives of old stay what they were.
     pub(crate) more: Option<More>,
+    /// What came after that.
+    pub(crate) boxes: Option<Boxes>,
+}
+
+/// Boxes on the way that understand a part of what they pass on.
+#[derive(Clone, Debug)]
+pub(crate) struct Boxes {
+    pub(crate) rng: Rng,
+    /// Takes the list of supported extensions out of an INIT.
+    pub(crate) strips: f64,
+    /// Both ends speak SCTP in UDP, and side A is behind a NAT, from which its packets have this port at the moment.
+    pub(crate) port: Option<u16>,
+    /// How often the NAT forgets, and packets have another port from then on.
+    pub(crate) moves: f64,
 }
 
 /// Routers that mark packets and send ICMP errors, and users who change what may be changed.
@@ -67,6 +81,17 @@ impl Plan {
         let (marks, icmp) = (sometimes(&mut rng, 0.7, 0.3), sometimes(&mut rng, 0.7, 0.1));
         let settings = sometimes(&mut rng, 0.8, 0.1);
         self.more = Some(More { rng, marks, icmp, settings });
+        self
+    }
+
+    /// The same life over boxes on the way: a NAT whose ports change, and one that takes lists of extensions away.
+    pub(crate) fn with_boxes(mut self, seed: u64) -> Self {
+        let mut rng = Rng::stream(seed, "boxes", "wild");
+        // Where both call, each may have heard something else of the other, and nothing tells: docs/faults.md, 22.
+        let strips = if self.both_connect { 0.0 } else { sometimes(&mut rng, 0.5, 1.0) };
+        let port = rng.chance(0.7).then_some(40_000);
+        let moves = sometimes(&mut rng, 0.8, 0.02);
+        self.boxes = Some(Boxes { rng, strips, port, moves });
         self
     }
 
@@ -193,6 +218,7 @@ pub(crate) fn draw(rng: &mut Rng) -> Plan {
         changes: if rng.chance(0.4) { 0.03 } else { 0.0 },
         partial: 0.0,
         more: None,
+        boxes: None,
         config,
     }
 }

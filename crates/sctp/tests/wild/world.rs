@@ -20,6 +20,8 @@ const SIDES: [Side; 2] = [Side::A, Side::Z];
 /// What a stranger sends as data.
 const EVIL: u8 = 0xEE;
 const HEADER: usize = 8;
+/// Where side Z listens in UDP.
+const UDP: u16 = 9899;
 /// The most that any association with a receive window of 32 KiB or more held, in thousandths of 2 x (send buffer + receive window).
 pub(crate) static WORST_HELD: AtomicU64 = AtomicU64::new(0);
 
@@ -123,9 +125,26 @@ impl World {
         world
     }
 
+    /// Where the packets of a side seem to come from.
+    fn seen_at(&self, s: usize) -> SocketAddr {
+        let mut at = address(SIDES[s]);
+        if let Some(port) = self.plan.boxes.as_ref().and_then(|boxes| boxes.port) {
+            at.set_port(if s == 0 { port } else { UDP });
+        }
+        at
+    }
+
+    /// Whether what is sent to an address comes to that side. A NAT may know a port that it gives to nothing new any more.
+    fn leads_to(&mut self, s: usize, to: SocketAddr) -> bool {
+        let at = self.seen_at(s);
+        let Some(boxes) = &mut self.plan.boxes else { return true };
+        to == at || (to.port() != 0 && boxes.port.is_some() && boxes.rng.chance(0.5))
+    }
+
     fn connect(&mut self, s: usize) {
         let (now, config) = (self.clock(s), Arc::new(self.plan.config.clone()));
-        if let Ok(id) = self.ends[s].connect(now, address(SIDES[1 - s]), PORT, config) {
+        let to = self.seen_at(1 - s);
+        if let Ok(id) = self.ends[s].connect(now, to, PORT, config) {
             self.users[s].ids.push(id);
         }
     }
@@ -167,8 +186,10 @@ impl World {
                     let packet = std::mem::take(&mut bytes);
                     let most = self.plan.config.max_packet() as usize;
                     assert!(packet.len() <= most, "{} bytes of {most} at {now}: {packet:02x?}", packet.len());
-                    if transmit.destination == address(SIDES[1 - s]) {
-                        self.carry(s, transmit.ecn, packet);
+                    if transmit.destination.ip() == address(SIDES[1 - s]).ip() {
+                        if self.leads_to(1 - s, transmit.destination) {
+                            self.carry(s, transmit.ecn, packet);
+                        }
                     } else {
                         self.answer(s, transmit.destination, &packet);
                     }
@@ -291,8 +312,9 @@ impl World {
     }
 
     fn carry(&mut self, from: usize, ecn: Ecn, bytes: Vec<u8>) {
-        let mut carried = Carried { from: address(SIDES[from]), to: 1 - from, ecn, bytes };
+        let mut carried = Carried { from: self.seen_at(from), to: 1 - from, ecn, bytes };
         self.meddle(from, &mut carried);
+        self.pass_boxes(&mut carried);
         if self.past.len() < 20_000 {
             self.past.push(carried.clone());
         }
@@ -349,6 +371,23 @@ impl World {
         // Of most kinds nothing is made.
         if let Some(error) = IcmpError::parse_v4(&message) {
             self.ends[from].handle_icmp(now, &error);
+        }
+    }
+
+    /// A list of extensions may be lost on the way, and the NAT may forget where packets come from.
+    fn pass_boxes(&mut self, carried: &mut Carried) {
+        let healed = self.healed();
+        let Some(boxes) = self.plan.boxes.as_mut().filter(|_| !healed) else { return };
+        if let Some(port) = boxes.port.as_mut().filter(|_| boxes.rng.chance(boxes.moves)) {
+            *port += 1;
+        }
+        let bytes = &mut carried.bytes;
+        if bytes.get(12) == Some(&1) && boxes.rng.chance(boxes.strips) {
+            if let Some(at) = bytes.windows(2).position(|two| two == [0x80, 0x08]) {
+                // Of the type of padding, which is skipped (RFC 4820, 4).
+                bytes[at + 1] = 0x05;
+                seal(bytes);
+            }
         }
     }
 
@@ -665,7 +704,11 @@ impl World {
             }
             while let Some(entry) = self.wire.first_entry().filter(|entry| entry.key().0 <= self.now) {
                 let Carried { from, to, ecn, bytes } = entry.remove();
-                let meta = Meta { source: from, destination: address(SIDES[to]), dscp: Dscp::DEFAULT, ecn };
+                let mut destination = address(SIDES[to]);
+                if to == 1 && self.plan.boxes.as_ref().is_some_and(|boxes| boxes.port.is_some()) {
+                    destination.set_port(UDP);
+                }
+                let meta = Meta { source: from, destination, dscp: Dscp::DEFAULT, ecn };
                 let now = self.clock(to);
                 self.ends[to].handle_datagram(now, meta, &bytes);
                 self.pump();
