@@ -179,7 +179,7 @@ fn an_init_flood_keeps_no_state() {
     let (mut pair, id) = Pair::connecting(5, &Config::rfc9260());
     let mut rng = Rng::stream(5, "test", "flood");
     let mut out = Vec::new();
-    for _ in 0..100_000 {
+    for _ in 0..1_000_000 {
         let len = forged_init(&mut pair, &mut rng);
         let now = pair.now;
         while pair.z.poll_transmit(now, 1, &mut out).is_some() {
