@@ -41,6 +41,32 @@ fn writables(pair: &Pair) -> Vec<Option<u16>> {
         .collect()
 }
 
+/// The smallest messages fill the send buffer with what is kept of each, long before their payload does: what waits is bounded in
+/// memory, and room is told of.
+#[test]
+fn what_is_kept_of_small_messages_fills_the_buffer() {
+    let config = Config::rfc9260().with(|c| {
+        c.limits.send_buffer = 96_000;
+        c.limits.receive_window = 65_536;
+    });
+    let (mut pair, a, _) = Pair::established(7, &config);
+    pair.drop_if(|p| p.from == Side::Z);
+    let mut taken = 0;
+    while send(&mut pair, a, 0, 1) == Ok(()) {
+        taken += 1;
+        assert!(taken < 10_000, "no end");
+        pair.pump();
+    }
+    let (held, bound) = pair.a.view(a).unwrap().holdings();
+    assert!((1500..6000).contains(&taken), "{taken}");
+    assert!(held <= bound, "{held} of {bound}");
+    assert_eq!(send(&mut pair, a, 0, 1), Err(SendError::Full));
+    pair.drop_if(|_| false);
+    pair.run_for(Duration::from_secs(20));
+    assert!(writables(&pair).contains(&None));
+    assert_eq!(send(&mut pair, a, 0, 1), Ok(()));
+}
+
 /// A stream that is full says so for itself; others go on, and each learns when it may.
 #[test]
 fn a_full_stream_stops_no_other() {

@@ -15,6 +15,33 @@ fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
+/// A HEARTBEAT that is due when the answer to the peer's fills a packet leaves in the next: no packet is longer than the path carries (RFC 9260,
+/// 6.10).
+#[test]
+fn a_heartbeat_behind_an_answer_that_fills_the_packet() {
+    for spare in [0, 4, 24, 28, 32] {
+        let mut script = Script::established(&Config::rfc9260());
+        let (now, peer) = (script.pair.now, common::address(Side::Z).ip());
+        // 20 of IP, 12 of the common header, 8 of chunk and parameter.
+        let info = vec![7; 1500 - 20 - 12 - 8 - spare];
+        let heartbeat = Heartbeat { info: HeartbeatInfo { info: &info } };
+        let bytes = common::script::packet(script.tag_a, |out| heartbeat.emit(HeartbeatKind::Request, out));
+        script.pair.inject(Side::Z, &bytes);
+        script.pair.a.association(script.a).unwrap().request_heartbeat(now, peer).unwrap();
+        script.pair.log.clear();
+        script.pair.pump();
+        let sent: Vec<usize> =
+            script.pair.log.iter().filter(|p| p.from == Side::A).map(|p| p.bytes.len()).collect();
+        let names = script.pair.names();
+        assert!(sent.iter().all(|len| *len <= 1480), "{spare}: {sent:?}");
+        assert_eq!(sent.len(), if spare < 28 { 2 } else { 1 }, "{names:?}");
+        assert!(
+            names.iter().any(|name| name.contains("HEARTBEAT-ACK") || name.contains("HEARTBEAT_ACK")),
+            "{names:?}"
+        );
+    }
+}
+
 /// A path that is down after the first error, with a heartbeat every 30 s.
 fn config() -> Config {
     Config::rfc9260().with(|c| {

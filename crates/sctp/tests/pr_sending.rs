@@ -636,6 +636,16 @@ fn a_message_chooses_the_subflow_of_its_stream() {
     assert_eq!(hand_in(&mut script, other()), Ok(()));
     script.pair.pump();
     assert_eq!(subflows(&script), [(0, 0), (8, 2), (16, 2)]);
+    // Somebody else gives the stream the code point that was asked for: told as well, although something is under way.
+    assert_eq!(
+        hand_in(&mut script, message(2, 10).dscp(point(16))),
+        Err(SendError::OtherSubflow { stream: 2, dscp: 8, asked: 16 })
+    );
+    let now = script.pair.now;
+    script.pair.a.association(script.a).unwrap().set_stream_dscp(now, 2, point(16)).unwrap();
+    script.sack(3, 100_000, &[]);
+    assert_eq!(told(&mut script), [Event::Writable { stream: Some(2) }]);
+    script.pair.a.association(script.a).unwrap().set_stream_dscp(now, 2, point(8)).unwrap();
     // No more subflows than are allowed; the stream stays where it is, and so it does for a message that nobody takes.
     let why = SubflowError::TooMany { limit: 3 };
     let refused = hand_in(&mut script, message(3, 10).dscp(point(24)));

@@ -425,3 +425,18 @@ fn small_messages_that_fill_a_packet_do_not_wait() {
     script.sack(74, 100_000, &[]);
     assert_eq!(script.left().len(), 75);
 }
+
+/// The same with one message, where fragments are short: what counts is what its chunks take.
+#[test]
+fn a_message_whose_fragments_fill_a_packet_does_not_wait() {
+    let mut script = Script::established(&Config::rfc9260().with(|c| {
+        c.congestion.nagle = true;
+        c.limits.max_fragment = 100;
+    }));
+    let now = script.pair.now;
+    for (len, left) in [(10, 1), (1300, 1 + 12)] {
+        script.pair.a.association(script.a).unwrap().send(now, Message::new(0, vec![7; len].into())).unwrap();
+        script.pair.pump();
+        assert_eq!(script.left().len(), left);
+    }
+}

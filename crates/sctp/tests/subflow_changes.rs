@@ -175,6 +175,35 @@ fn a_new_code_point_opens_a_subflow_up_to_the_limit() {
     );
 }
 
+/// Streams that are added when the first subflow is gone belong to the one that took its streams: what is sent on them has a subflow, and
+/// keeps it when another takes the free place.
+#[test]
+fn streams_that_are_added_go_where_those_of_the_first_went() {
+    let config = config(2).with(|c| {
+        c.extensions.reconfiguration = true;
+        c.streams.outbound = 4;
+        c.streams.max_outbound = 16;
+        c.streams.inbound = 16;
+    });
+    let (mut pair, id) = up(4, &config);
+    let mut sent = Sent::default();
+    sent.send(&mut pair, id, 0, 1000);
+    pair.a.association(id).unwrap().remove_subflow(pair.now, 0, 1).unwrap();
+    pair.run_for(Duration::from_secs(2));
+    pair.a.association(id).unwrap().add_streams(pair.now, 4, 0).unwrap();
+    pair.run_for(Duration::from_secs(2));
+    pair.log.clear();
+    for _ in 0..50 {
+        sent.send(&mut pair, id, 6, 20_000);
+    }
+    assert!(stats(&pair, id, 1).queued_bytes > 0);
+    assert_eq!(pair.a.association(id).unwrap().add_subflow(pair.now, &SubflowSpec::new(dscp(9))), Ok(0));
+    pair.run_for(Duration::from_secs(20));
+    sent.check(&pair, "added streams");
+    let with_data = |p: &&common::Logged| p.from == Side::A && p.has("DATA");
+    assert!(pair.log.iter().filter(with_data).all(|p| p.dscp == dscp(1)));
+}
+
 #[test]
 fn removal_ends_when_its_flight_is_acknowledged() {
     let (mut pair, id) = up(3, &config(3));

@@ -243,7 +243,7 @@ impl Association {
         let limits = &self.cx.config.limits;
         let send = limits.send_buffer.max(limits.max_send_buffer) as u64;
         let bound = 2 * (send + u64::from(limits.receive_window.max(limits.max_receive_window)));
-        let sending = self.sender.retained() + self.sender.queued_bytes() as u64;
+        let sending = self.sender.retained() + self.sender.waiting_memory() as u64;
         (sending + self.receiver.memory() as u64, bound)
     }
 

@@ -16,6 +16,7 @@ use crate::config::MtuDiscovery;
 use crate::encoding::Encoding;
 use crate::ids::{PathId, SpaceId, any_of};
 use crate::negotiation::offer::Offer;
+use crate::path::Path;
 use crate::sender::Next;
 
 impl Association {
@@ -183,7 +184,7 @@ impl Association {
         self.control.any()
             || (self.sender.owes_forward() && self.cx.state.sends_data())
             || self.reconfig_due()
-            || any_of(self.cx.paths.rows(), crate::path::Path::wants_heartbeat)
+            || any_of(self.cx.paths.rows(), Path::wants_heartbeat)
     }
 
     /// Control chunks, if there are `any`, "placed first in the outbound SCTP packet" (6); `with_data` tells whether data is
@@ -283,8 +284,16 @@ impl Association {
         if forwards && !self.sender.write_forwards(&self.cx, packet, limit, path) {
             return false;
         }
+        // What fills the packet leaves none for it: it goes first in the next.
+        if !packet.has_no_chunks() && packet.len() + Path::HEARTBEAT > limit && self.owes_heartbeat(path) {
+            return false;
+        }
         self.write_heartbeat(packet.buffer(), path);
         true
+    }
+
+    fn owes_heartbeat(&self, path: PathId) -> bool {
+        self.cx.paths.get(path).is_some_and(Path::wants_plain_heartbeat)
     }
 
     /// SHUTDOWN as the last chunk, after a SACK: webrtc-sctp takes a packet in which anything follows SHUTDOWN for malformed. Data never

@@ -11,6 +11,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use anabranch_base::{Duration, Instant, SecretRng};
 use anabranch_transport::rtt::RttEstimator;
+use anabranch_wire::padded;
 
 use crate::config::Config;
 use crate::ids::PathId;
@@ -232,6 +233,9 @@ impl Path {
     pub(crate) fn wants_heartbeat(&self) -> bool {
         self.heartbeat_wanted | self.probe_due
     }
+
+    /// What a HEARTBEAT takes of a packet, bytes: chunk and parameter headers, information, padding.
+    pub(crate) const HEARTBEAT: usize = padded(4 + 4 + HEARTBEAT_INFO_LEN);
 
     /// A HEARTBEAT must leave that is no probe of the MTU.
     pub(crate) fn wants_plain_heartbeat(&self) -> bool {

@@ -1,8 +1,12 @@
 //! What a user is told of the send buffer: how much is in it, of each stream and in all, when a stream is full, and when what is
 //! buffered has fallen to a threshold. Who does not ask pays a branch for it.
 
+use std::collections::BTreeMap;
+
+use anabranch_base::Dscp;
+
 use super::Sender;
-use super::buffer_watch::{Backpressure, Low};
+use super::buffer_watch::Low;
 use super::flight::Flight;
 use super::queue::send_buffer;
 use crate::config::SendBufferCounts;
@@ -68,13 +72,14 @@ impl Sender {
             return Ok(());
         }
         let wanted = self.reliability_of(cx, message)?;
-        let Some(mut less) = self.less_important(wanted, of_stream, &[], |ticket| ticket.stream == stream)
+        let Some(mut less) =
+            self.less_important(wanted, (of_stream, 0), &[], |ticket| ticket.stream == stream)
         else {
             self.backpressure.get_or_insert_default().full.insert(stream);
             return Err(SendError::StreamFull { stream });
         };
         let of_all = of_all.saturating_sub(self.bytes_of_tickets(&less));
-        let Some(others) = self.less_important(wanted, of_all, &less, |_| true) else {
+        let Some(others) = self.less_important(wanted, (of_all, 0), &less, |_| true) else {
             let lane = self.subflows.get(id).and_then(|subflow| self.lanes.get(subflow.lane));
             let (all, buffer) = (self.buffered_bytes(cx, None), send_buffer(cx, lane));
             if of_stream == 0 && self.has_minimum(cx, message, all, buffer) {
@@ -93,25 +98,22 @@ impl Sender {
 
     /// `send` has refused a message because others of its stream are under way with another code point: Writable is owed.
     pub(crate) fn owe_idle(&mut self, stream: u16) {
-        let backpressure = self.backpressure.get_or_insert_default();
-        backpressure.busy.insert(stream);
-        backpressure.busy_seen = u64::MAX;
+        self.count_by_stream();
+        let dscp = self.dscp_of_stream(stream);
+        self.backpressure.get_or_insert_default().busy.insert(stream, dscp);
     }
 
-    /// Tells of streams that wait for nothing to be under way, where that has come. What is in flight is looked at when some of it was
-    /// acknowledged, or when something has gone in `another_way`.
+    /// Tells of streams that wait for nothing to be under way, where that has come, or where they have another code point meanwhile.
     #[inline(never)]
-    fn tell_idle_streams(&self, cx: &mut Context, backpressure: &mut Backpressure, another_way: bool) {
-        let acknowledged = self.spaces.rows().iter().map(|space| space.flight.first()).sum();
-        if !another_way && backpressure.busy_seen == acknowledged {
-            return;
-        }
-        backpressure.busy_seen = acknowledged;
-        let under_way = self.under_way_of(&backpressure.busy);
-        for stream in backpressure.busy.difference(&under_way) {
-            cx.tell(Event::Writable { stream: Some(*stream) });
-        }
-        backpressure.busy = under_way;
+    fn tell_idle_streams(&mut self, cx: &mut Context, busy: &mut BTreeMap<u16, Dscp>) {
+        self.count_by_stream();
+        busy.retain(|stream, before| {
+            let waits = self.dscp_of_stream(*stream) == *before && self.is_under_way(*stream);
+            if !waits {
+                cx.tell(Event::Writable { stream: Some(*stream) });
+            }
+            waits
+        });
     }
 
     /// The user wants to learn when what is buffered of a stream, or of all, has fallen to `threshold` or below; or not any more.
@@ -217,7 +219,7 @@ impl Sender {
         }
         backpressure.touched = touched;
         if !backpressure.busy.is_empty() {
-            self.tell_idle_streams(cx, &mut backpressure, all);
+            self.tell_idle_streams(cx, &mut backpressure.busy);
         }
         if let Some(low) = backpressure.low.get_mut(&None).filter(|low| low.above) {
             if self.buffered_bytes(cx, None) <= low.threshold {

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use anabranch_base::Dscp;
+
 /// What the user wants to learn.
 #[derive(Debug, Default)]
 pub(super) struct Backpressure {
@@ -9,10 +11,9 @@ pub(super) struct Backpressure {
     pub(super) low: BTreeMap<Option<u16>, Low>,
     /// Streams on which `send` said StreamFull: Writable is owed.
     pub(super) full: BTreeSet<u16>,
-    /// Streams on which `send` said OtherSubflow: Writable is owed once nothing of theirs is under way.
-    pub(super) busy: BTreeSet<u16>,
-    /// How far spaces had been acknowledged, together, when those were looked at last.
-    pub(super) busy_seen: u64,
+    /// Streams on which `send` said OtherSubflow, and the code point that they had: Writable is owed once nothing of theirs is under way,
+    /// or they have another.
+    pub(super) busy: BTreeMap<u16, Dscp>,
     /// Streams of which something has left or was acknowledged since they were looked at last.
     pub(super) touched: Vec<u16>,
     /// Something rare has happened: all are to be looked at.

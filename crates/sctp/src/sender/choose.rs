@@ -96,9 +96,10 @@ impl Sender {
         let Some(subflow) = self.subflows.get(id).filter(|subflow| !subflow.flushes) else { return false };
         // Payload alone is less than the chunks that it makes: counted message by message only where that decides.
         let (room, header) = (self.packet_room(cx, path), self.encoding.header_len());
+        let most = subflow.cut_at(cx.config.limits.most_payload(room));
         self.has_data_in_flight()
             && subflow.out.queued_bytes() < room
-            && !subflow.out.fills(room + header, header)
+            && !subflow.out.fills(room + header, header, most)
     }
 
     pub(super) fn has_data_in_flight(&self) -> bool {

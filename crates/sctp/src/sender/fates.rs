@@ -10,6 +10,7 @@ use crate::event::Event;
 use crate::ids::SubflowId;
 use crate::message::Message;
 use crate::options::{Abandonments, MessageId, MessageOptions, Policy, Reliability};
+use crate::stream::outbound::Queued;
 use crate::undelivered::{Returned, Undelivered};
 
 impl Sender {
@@ -94,14 +95,14 @@ impl Sender {
     /// The send buffer of a subflow is full: messages of the least priority make room for one that has more (RFC 7496, 3.2). Whether
     /// there is room now.
     fn make_room(&mut self, cx: &mut Context, id: SubflowId, message: &Message, wanted: Reliability) -> bool {
-        let queued = self.subflows.get(id).map_or(0, |subflow| subflow.out.queued_bytes());
-        let waiting = queued + self.deferred_bytes();
+        let queued = self.subflows.get(id).map_or(0, |subflow| subflow.out.weight());
+        let waiting = queued + self.deferred.as_ref().map_or(0, |deferred| deferred.weight());
         let lane = self.subflows.get(id).and_then(|subflow| self.lanes.get(subflow.lane));
         let buffer = send_buffer(cx, lane);
         let missing = (waiting + 1).saturating_sub(buffer);
-        let Some(less) =
-            self.less_important(wanted, missing, &[], |ticket| self.subflow_of(ticket.stream) == id)
-        else {
+        let Some(less) = self.less_important(wanted, (missing, Queued::COST), &[], |ticket| {
+            self.subflow_of(ticket.stream) == id
+        }) else {
             return self.has_minimum(cx, message, waiting, buffer);
         };
         self.abandon(cx, &less);
@@ -109,11 +110,12 @@ impl Sender {
     }
 
     /// Unsent messages that are less important than one that wants so much: the least important first, of those the youngest; so many
-    /// that they have the bytes that are missing, or `None`, as nothing is given up in vain. None of those `besides`.
+    /// that they have the bytes that are missing, or `None`, as nothing is given up in vain. Each counts so many bytes at least. None of those
+    /// `besides`.
     pub(super) fn less_important(
         &self,
         wanted: Reliability,
-        mut missing: usize,
+        (mut missing, least): (usize, usize),
         besides: &[u32],
         among: impl Fn(&Ticket) -> bool,
     ) -> Option<Vec<u32>> {
@@ -131,7 +133,7 @@ impl Sender {
                     && among(ticket)
                     && !besides.contains(&number) =>
             {
-                Some((theirs, ticket.id, number, ticket.len))
+                Some((theirs, ticket.id, number, ticket.len.max(least)))
             }
             _ => None,
         });

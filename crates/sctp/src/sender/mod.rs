@@ -90,8 +90,10 @@ pub(crate) struct Sender {
     /// What one SACK changed: kept for its memory.
     outcome: AckOutcome,
     scheduler: SubflowScheduler,
-    /// The subflow of each stream; streams beyond the end belong to the first.
+    /// The subflow of each stream; streams beyond the end belong to `unmapped`.
     stream_map: Vec<SubflowId>,
+    /// The subflow of streams that nobody has named: the first, or the one that took its streams when it was removed.
+    unmapped: SubflowId,
     /// Streams that move to a subflow as soon as the message that has begun to leave has left whole.
     moves: Vec<(u16, SubflowId)>,
     /// What makes the lanes' windows hold together, where that changes from SACK to SACK.
@@ -136,6 +138,7 @@ impl Sender {
             outcome: AckOutcome::default(),
             scheduler: SubflowScheduler::new(cx.config.subflows.scheduler),
             stream_map: Vec::new(),
+            unmapped: SubflowId::FIRST,
             moves: Vec::new(),
             coupler: None,
             deferred: None,

@@ -94,9 +94,9 @@ impl Sender {
             ticket = self.admit(cx, id, &message)?;
         }
         let Some(mut subflow) = self.subflows.get_mut(id) else { return Err(SendError::Closing) };
-        let mut waiting = subflow.out.queued_bytes();
+        let mut waiting = subflow.out.weight();
         if !PLAIN {
-            waiting += self.deferred.as_ref().map_or(0, |deferred| deferred.bytes());
+            waiting += self.deferred.as_ref().map_or(0, |deferred| deferred.weight());
         }
         if waiting >= cx.config.limits.send_buffer {
             let full = self.is_full(cx, id, &message, waiting);
@@ -199,7 +199,13 @@ impl Sender {
     /// The subflow of a stream.
     #[inline]
     pub(super) fn subflow_of(&self, stream: u16) -> SubflowId {
-        self.stream_map.get(usize::from(stream)).copied().unwrap_or(SubflowId::FIRST)
+        self.stream_map.get(usize::from(stream)).copied().unwrap_or(self.unmapped)
+    }
+
+    /// Memory of what was accepted and has not left, payload and bookkeeping, bytes.
+    pub(crate) fn waiting_memory(&self) -> usize {
+        let queued: usize = self.subflows.rows().iter().map(|subflow| subflow.out.memory()).sum();
+        queued + self.deferred.as_ref().map_or(0, |deferred| deferred.memory())
     }
 
     /// Bytes accepted and not yet sent.
@@ -230,7 +236,7 @@ impl Sender {
         }
         let (mut told, mut owed) = (false, false);
         for subflow in self.subflows.rows_mut() {
-            if subflow.writable_owed && subflow.out.queued_bytes() <= limit {
+            if subflow.writable_owed && subflow.out.weight() <= limit {
                 subflow.writable_owed = false;
                 told = true;
             }

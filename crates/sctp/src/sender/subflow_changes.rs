@@ -311,9 +311,10 @@ impl Sender {
         }
         let mut streams: Vec<u16> =
             self.subflows.get(from).map_or_else(Vec::new, |subflow| subflow.out.waiting_streams().collect());
-        if from == SubflowId::FIRST {
-            // Streams that nobody has named belong to the first.
-            self.stream_map.resize(usize::from(self.streams).max(self.stream_map.len()), SubflowId::FIRST);
+        if from == self.unmapped {
+            // Streams that nobody has named, those that are added later among them.
+            self.stream_map.resize(usize::from(self.streams).max(self.stream_map.len()), from);
+            self.unmapped = to;
         }
         let mapped = self.stream_map.iter().enumerate().filter(|(_, subflow)| **subflow == from);
         streams.extend(mapped.map(|(stream, _)| stream as u16));

@@ -21,6 +21,7 @@ impl Sender {
             self.place_subflow(cx, spec);
         }
         self.stream_map.clear();
+        self.unmapped = SubflowId::FIRST;
         let specs = &config.subflows.open[..];
         if specs.iter().all(|spec| spec.streams.is_empty()) {
             let count = self.subflows.len();
@@ -44,6 +45,11 @@ impl Sender {
         let one_lane = cx.config.subflows.coupling == Coupling::Shared && self.lanes.len() > 0;
         let placed = if one_lane { None } else { self.place_lane(cx, id, PathId::FIRST) };
         let lane = placed.unwrap_or(LaneId::FIRST);
+        let before = self.subflows.get(id);
+        debug_assert!(
+            before.is_none_or(|before| before.out.is_empty()),
+            "what waits has no subflow any more"
+        );
         let mut subflow = Subflow::new(&cx.config, spec, lane);
         // Who was told that the one before it here was full still waits.
         subflow.writable_owed = self.subflows.get(id).is_some_and(|before| before.writable_owed);
@@ -190,7 +196,7 @@ impl Sender {
     pub(super) fn map_stream(&mut self, stream: u16, subflow: SubflowId) {
         let index = usize::from(stream);
         if index >= self.stream_map.len() {
-            self.stream_map.resize(index + 1, SubflowId::FIRST);
+            self.stream_map.resize(index + 1, self.unmapped);
         }
         if let Some(slot) = self.stream_map.get_mut(index) {
             *slot = subflow;

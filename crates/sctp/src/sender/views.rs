@@ -1,6 +1,6 @@
 //! What statistics, traces and tests see of the sender.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use anabranch_base::{Dscp, Duration, TraceEvent};
 
@@ -159,21 +159,12 @@ impl Sender {
         self.subflows.get(id).map(|subflow| subflow.dscp).unwrap_or_default()
     }
 
-    /// Whether something of a stream waits, or is not acknowledged cumulatively. It looks at everything: for rare events only.
+    /// Whether something of a stream waits, or is not acknowledged cumulatively and not given up. Where flights do not count by stream
+    /// it looks at all of them.
     pub(crate) fn is_under_way(&self, stream: u16) -> bool {
-        !self.under_way_of(&BTreeSet::from([stream])).is_empty()
-    }
-
-    /// Those of some streams of which something waits, or is not acknowledged cumulatively.
-    pub(super) fn under_way_of(&self, streams: &BTreeSet<u16>) -> BTreeSet<u16> {
-        let waits = |stream: &&u16| {
-            self.subflows.rows().iter().any(|subflow| subflow.out.queued_on(**stream) > 0)
-                || self.deferred.as_ref().is_some_and(|deferred| deferred.bytes_of(**stream) > 0)
-        };
-        let in_flight = self.spaces.rows().iter().flat_map(|space| space.flight.iter());
-        let in_flight =
-            in_flight.map(|chunk| chunk.fragment.stream).filter(|stream| streams.contains(stream));
-        streams.iter().filter(waits).copied().chain(in_flight).collect()
+        self.subflows.rows().iter().any(|subflow| subflow.out.queued_on(stream) > 0)
+            || self.deferred.as_ref().is_some_and(|deferred| deferred.bytes_of(stream) > 0)
+            || self.spaces.rows().iter().any(|space| space.flight.bytes_of(stream) > 0)
     }
 
     /// The peer has reported so many duplicates in a space.

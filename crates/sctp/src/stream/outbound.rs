@@ -43,6 +43,15 @@ pub(crate) struct Queued {
 }
 
 impl Queued {
+    /// What a message that waits takes besides its payload, bytes.
+    pub(crate) const COST: usize = size_of::<Self>();
+
+    /// What a message of `len` bytes counts besides: the smallest count as much as what is kept of them.
+    #[inline]
+    const fn extra(len: usize) -> usize {
+        Self::COST.saturating_sub(len)
+    }
+
     #[inline]
     pub(crate) fn new(message: Message, ticket: u32) -> Self {
         let Message { stream, ppid, unordered, immediate, payload, .. } = message;
@@ -83,12 +92,18 @@ struct Stream {
     number: u32,
 }
 
+fn extra_of(queue: &VecDeque<Queued>) -> usize {
+    queue.iter().map(|message| Queued::extra(message.payload.len())).sum()
+}
+
 /// What `send` has accepted and the network has not yet had.
 #[derive(Debug)]
 pub(crate) struct Outbound {
     streams: PerStream<Stream>,
     scheduler: Scheduler,
     queued_bytes: usize,
+    /// What the smallest of the messages that wait count besides.
+    extra: usize,
     /// When each message came, where several subflows wait for their turn: in the order in which they leave, nearly.
     arrivals: Option<VecDeque<u64>>,
 }
@@ -99,12 +114,25 @@ impl Outbound {
             streams: PerStream::default(),
             scheduler: Scheduler::new(config),
             queued_bytes: 0,
+            extra: 0,
             arrivals: None,
         }
     }
 
     pub(crate) fn queued_bytes(&self) -> usize {
         self.queued_bytes
+    }
+
+    /// What counts against the send buffer, bytes: payload, of each message as much as what is kept of it at least.
+    #[inline]
+    pub(crate) fn weight(&self) -> usize {
+        self.queued_bytes + self.extra
+    }
+
+    /// Memory of what waits, payload and bookkeeping, bytes. It looks at all streams.
+    pub(crate) fn memory(&self) -> usize {
+        let messages: usize = self.streams.values().map(|stream| stream.queue.len()).sum();
+        self.queued_bytes + messages * Queued::COST
     }
 
     /// Bytes that wait on a stream.
@@ -124,24 +152,26 @@ impl Outbound {
         };
         self.streams.values().all(|stream| stream.bytes == waits(stream))
             && self.queued_bytes == self.streams.values().map(|stream| stream.bytes).sum::<usize>()
+            && self.extra == self.streams.values().map(|stream| extra_of(&stream.queue)).sum::<usize>()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.queued_bytes == 0
     }
 
-    /// Whether what waits takes `room` bytes or more as chunks, each with a header of so many bytes and its padding.
-    pub(crate) fn fills(&self, room: usize, header: usize) -> bool {
+    /// Whether what waits takes `room` bytes or more as chunks of at most `most` bytes of payload, each with a header of so many bytes and
+    /// its padding.
+    pub(crate) fn fills(&self, room: usize, header: usize, most: usize) -> bool {
         let mut left = room;
         for stream in self.streams.values() {
             let mut begun = stream.offset;
             for message in &stream.queue {
                 let payload = message.payload.len() - std::mem::take(&mut begun);
-                let chunk = header + padded(payload);
-                if chunk >= left {
+                let chunks = payload.div_ceil(most.max(1)) * header + padded(payload);
+                if chunks >= left {
                     return true;
                 }
-                left -= chunk;
+                left -= chunks;
             }
         }
         false
@@ -172,6 +202,7 @@ impl Outbound {
         self.streams.make(message.stream);
         if let Some(stream) = self.streams.get_mut(message.stream) {
             self.queued_bytes += message.payload.len();
+            self.extra += Queued::extra(message.payload.len());
             stream.bytes += message.payload.len();
             self.scheduler.queued(message.stream, stream.queue.is_empty());
             push(&mut stream.queue, message);
@@ -219,6 +250,7 @@ impl Outbound {
         stream.bytes -= len;
         let payload = if ending {
             let mut payload = stream.queue.pop_front()?.payload;
+            self.extra -= Queued::extra(payload.len());
             payload.advance(offset);
             if let Some(arrivals) = &mut self.arrivals {
                 arrivals.pop_front();
@@ -283,6 +315,7 @@ impl Outbound {
         let Some(stream) = self.streams.get_mut(id) else { return VecDeque::new() };
         let moved = std::mem::take(&mut stream.queue);
         self.queued_bytes -= std::mem::take(&mut stream.bytes);
+        self.extra -= extra_of(&moved);
         self.scheduler.retain(|other| other != id);
         if let Some(arrivals) = &mut self.arrivals {
             arrivals.truncate(arrivals.len() - moved.len().min(arrivals.len()));
@@ -296,6 +329,7 @@ impl Outbound {
         let stream = self.streams.get_mut(id)?;
         let place = stream.queue.iter().position(|message| message.ticket == ticket)?;
         let message = stream.queue.remove(place)?;
+        self.extra -= Queued::extra(message.payload.len());
         let begun = (place == 0 && stream.offset > 0).then_some(stream.mid);
         let left = if begun.is_some() { std::mem::take(&mut stream.offset) } else { 0 };
         let waited = message.payload.len() - left;
@@ -357,6 +391,7 @@ impl Outbound {
         for (_, stream) in self.streams.iter_mut().filter(|(id, _)| *id >= limit) {
             stream.offset = 0;
             self.queued_bytes -= std::mem::take(&mut stream.bytes);
+            self.extra -= extra_of(&stream.queue);
             dropped.extend(stream.queue.drain(..));
         }
         if let Some(arrivals) = &mut self.arrivals {
@@ -370,7 +405,7 @@ impl Outbound {
     pub(crate) fn clear(&mut self) {
         self.streams.clear();
         self.scheduler.clear();
-        self.queued_bytes = 0;
+        (self.queued_bytes, self.extra) = (0, 0);
         if let Some(arrivals) = &mut self.arrivals {
             arrivals.clear();
         }

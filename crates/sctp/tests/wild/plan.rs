@@ -56,6 +56,8 @@ pub(crate) struct Boxes {
     pub(crate) port: Option<u16>,
     /// How often the NAT forgets, and packets have another port from then on.
     pub(crate) moves: f64,
+    /// Messages that are sent at once.
+    pub(crate) burst: u64,
 }
 
 /// Routers that mark packets and send ICMP errors, and users who change what may be changed.
@@ -91,7 +93,13 @@ impl Plan {
         let strips = if self.both_connect { 0.0 } else { sometimes(&mut rng, 0.5, 1.0) };
         let port = rng.chance(0.7).then_some(40_000);
         let moves = sometimes(&mut rng, 0.8, 0.02);
-        self.boxes = Some(Boxes { rng, strips, port, moves });
+        let mut burst = 1;
+        if self.largest <= 10 && rng.chance(0.5) {
+            // Many of the smallest: what is kept of each is more than they are.
+            (burst, self.messages) = (40, self.messages * 20);
+            self.config.limits.receive_window = one_of(&mut rng, &[4000, 40_000, 100_000]);
+        }
+        self.boxes = Some(Boxes { rng, strips, port, moves, burst });
         self
     }
 
