@@ -398,6 +398,31 @@ async fn a_stream_that_is_full_or_not_read_does_not_hold_up_another() {
     .await;
 }
 
+/// A message that asks for another code point than its stream has waits until nothing of the stream is under way.
+#[tokio::test]
+async fn a_message_waits_for_its_code_point() {
+    in_time(async {
+        let (server, at) = server();
+        let client = client();
+        let (ours, theirs) = pair(&client, &server, at).await;
+        let next = || Message::new(0, vec![2; 10].into()).dscp(Dscp::new(46).unwrap());
+        ours.send(vec![1; 300_000]).await.unwrap();
+        let refused = ours.try_send(next()).unwrap_err();
+        let busy = anabranch_sctp::SendError::OtherSubflow { stream: 0, dscp: 0, asked: 46 };
+        assert_eq!(refused.to_string(), busy.to_string());
+        let (sent, read) = tokio::join!(ours.send(next()), async {
+            let first = theirs.recv().await.unwrap().unwrap().len();
+            (first, theirs.recv().await.unwrap().unwrap().len())
+        });
+        sent.unwrap();
+        assert_eq!(read, (300_000, 10));
+        let with_voice =
+            ours.snapshot().unwrap().subflows.iter().any(|s| s.dscp.get() == 46 && s.packets_sent > 0);
+        assert!(with_voice);
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn closing_an_endpoint_delivers_what_was_sent_and_refuses_the_rest() {
     in_time(async {
