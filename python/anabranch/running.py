@@ -40,6 +40,13 @@ class Run(tables.Tables[pa.Table]):
     captures: tuple[bytes, ...] = field(default=(), repr=False)
     """For each run a pcapng file, with `capture=True`."""
 
+    def events(self, kind: str) -> pa.Table:
+        """The recorded events of one kind, with the names of the statistics: `run.events("window")` has `cwnd`, `ssthresh`, `flight`.
+
+        Raises ValueError when there is no such kind.
+        """
+        return tables.events(self.trace, kind)
+
     @cached_property
     def pandas(self) -> "tables.Tables[pandas.DataFrame]":
         """The tables as pandas frames."""

@@ -76,6 +76,37 @@ def to_polars(tables: Tables[pa.Table]) -> "Tables[polars.DataFrame]":
     return Tables(**frames)
 
 
+VALUES = {
+    "ack": {"a": "blocks"},
+    "dropped": {"a": "with_data"},
+    "offered": {"a": "payload_bytes", "b": "flags"},
+    "queue": {"a": "packets", "b": "bytes"},
+    "rtt": {"a": "last_rtt_ns", "b": "srtt_ns", "c": "rto_ns"},
+    "timeout": {"a": "rto_ns"},
+    "window": {"a": "cwnd", "b": "ssthresh", "c": "flight"},
+}
+"""What the columns `a`, `b` and `c` of a kind of event hold, in the words of the statistics (docs/results.md)."""
+
+_MIXED = ("sample",)
+"""Kinds whose columns mean something else for a link than for an end."""
+
+
+def events(trace: pa.Table, kind: str) -> pa.Table:
+    """The events of one kind, their values under the names of the statistics; without the columns that the kind does not use."""
+    kinds = trace.column("kind").to_pylist() if trace.num_rows else []
+    known = sorted({*VALUES, *_MIXED, "sent", "received", "fast-retransmit", *kinds})
+    if kind not in known:
+        raise ValueError(f"there is no kind of event {kind!r}; those of a trace are {', '.join(known)}")
+    if not trace.num_rows:
+        return trace
+    found = trace.filter(pa.array([each == kind for each in kinds]))
+    if kind in _MIXED:
+        return found
+    names = VALUES.get(kind, {})
+    kept = [name for name in found.column_names if name not in ("a", "b", "c") or name in names]
+    return found.select(kept).rename_columns([names.get(name, name) for name in kept])
+
+
 _TYPES = {
     "u8": pa.uint8(),
     "u16": pa.uint16(),

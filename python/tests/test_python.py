@@ -14,6 +14,7 @@ import pytest
 
 import anabranch
 from anabranch import scenario as keys
+from anabranch import tables
 from anabranch_lab import folders
 
 ROOT = folders.root()
@@ -48,6 +49,25 @@ def test_a_run_has_a_table_for_each_kind_of_thing(run):
     assert all(1.5e6 < rate < 2e6 for rate in run.flows.column("goodput_payload_bps").to_pylist())
     assert set(run.trace.column_names) >= {"time_ns", "kind", "flow", "seq", "seed"}
     assert set(run.trace.column("seed").unique().to_pylist()) == {1, 2}
+
+
+def test_events_have_the_names_of_the_statistics(run):
+    windows = run.events("window")
+    assert {"time_ns", "cwnd", "ssthresh", "flight"} <= set(windows.column_names)
+    assert not {"a", "b", "c"} & set(windows.column_names)
+    trace = run.trace.to_pylist()
+    mine = [row["a"] for row in trace if row["kind"] == "window"]
+    assert mine
+    assert windows.column("cwnd").to_pylist() == mine
+    assert run.events("rtt").column("srtt_ns").to_pylist() == [
+        row["b"] for row in trace if row["kind"] == "rtt"
+    ]
+    assert "a" in run.events("sample").column_names
+    for kind in tables.VALUES:
+        # Each name is that of a statistic, or says what the table of docs/trace.md does.
+        assert run.events(kind).num_rows == sum(row["kind"] == kind for row in trace)
+    with pytest.raises(ValueError, match="no kind of event 'windows'; those of a trace are ack, dropped"):
+        run.events("windows")
 
 
 def test_the_tables_say_what_the_summaries_say(run):
