@@ -135,6 +135,23 @@ pub enum SendError {
     },
     /// The message asks for a code point that its stream does not have, and others of that stream are under way: they would wait for
     /// each other. `Event::Writable` with its number tells when none is under way any more.
+    ///
+    /// ```
+    /// # mod two { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/two.rs")); }
+    /// # use two::*;
+    /// # use anabranch_sctp::Dscp;
+    /// # let mut two = Two::up(Config::rfc9260());
+    /// let voice = Message::new(1, "now".into()).dscp(Dscp::new(46).expect("a code point"));
+    /// two.send(1, 10)?;
+    /// let now = two.now;
+    /// let busy = SendError::OtherSubflow { stream: 1, dscp: 0, asked: 46 };
+    /// assert_eq!(two.a().send(now, voice.clone()), Err(busy));
+    /// two.exchange();
+    /// assert!(two.told_a().contains(&Event::Writable { stream: Some(1) }));
+    /// let now = two.now;
+    /// two.a().send(now, voice)?;
+    /// # Ok::<(), SendError>(())
+    /// ```
     #[error(
         "stream {stream} cannot go to code point {asked} yet: messages of it are under way, and it goes with {dscp}"
     )]
@@ -147,6 +164,17 @@ pub enum SendError {
         asked: u8,
     },
     /// The message asks for a code point for which there is no subflow, and none can be opened.
+    ///
+    /// ```
+    /// # mod two { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/two.rs")); }
+    /// # use two::*;
+    /// # use anabranch_sctp::{Dscp, SubflowError};
+    /// # let mut two = Two::up(Config::rfc9260().with(|c| c.subflows.max = 1));
+    /// let voice = Message::new(1, "now".into()).dscp(Dscp::new(46).expect("a code point"));
+    /// let now = two.now;
+    /// let why = SubflowError::TooMany { limit: 1 };
+    /// assert_eq!(two.a().send(now, voice), Err(SendError::NoSubflow { asked: 46, why }));
+    /// ```
     #[error("there can be no subflow with code point {asked}: {why}")]
     NoSubflow {
         /// Asked for.
