@@ -152,9 +152,7 @@ pub enum SendError {
     /// two.a().send(now, voice)?;
     /// # Ok::<(), SendError>(())
     /// ```
-    #[error(
-        "stream {stream} cannot go to code point {asked} yet: messages of it are under way, and it goes with {dscp}"
-    )]
+    #[error("stream {stream} goes with code point {dscp}, with {asked} once nothing of it is under way")]
     OtherSubflow {
         /// Its stream.
         stream: u16,
