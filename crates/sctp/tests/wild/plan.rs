@@ -100,7 +100,7 @@ impl Plan {
             self.config.limits.receive_window = one_of(&mut rng, &[4000, 40_000, 100_000]);
         }
         if matches!(self.config.subflows.coupling, Coupling::FccN | Coupling::FccN2) {
-            let phi = 0.5 + 4.0 * rng.f64();
+            let phi = 1.0 + 4.0 * rng.f64();
             self.config.subflows.coupling = one_of(&mut rng, &[Coupling::Fcc2N2, Coupling::Fcc(phi)]);
         }
         self.boxes = Some(Boxes { rng, strips, port, moves, burst });
