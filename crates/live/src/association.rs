@@ -69,7 +69,8 @@ impl Association {
     }
 
     /// Sends a message; waits while the send buffer, or the share of its stream in it (`stream_send_buffer`), is full, and where it asks
-    /// for another code point than its stream has while other messages of that stream are under way. That it was
+    /// for another code point than its stream has while other messages of that stream are under way: those that are sent meanwhile put it
+    /// off. That it was
     /// taken does not mean that it has arrived: [`Message::tell_fate`] and [`Association::next_event`] tell that.
     ///
     /// # Errors

@@ -186,7 +186,8 @@ pub enum Event {
         stream: u16,
     },
     /// `send` takes messages again after it said [`SendError::Full`](crate::SendError::Full), or, of one stream,
-    /// [`SendError::StreamFull`](crate::SendError::StreamFull) or [`SendError::OtherSubflow`](crate::SendError::OtherSubflow). Each subflow has a send buffer, which `Full` does not name: where several
+    /// [`SendError::StreamFull`](crate::SendError::StreamFull) or [`SendError::OtherSubflow`](crate::SendError::OtherSubflow). Each
+    /// subflow has a send buffer, which `Full` does not name: where several
     /// were full it is told for each, and one of them may be full still.
     Writable {
         /// Which stream; `None`: the association.

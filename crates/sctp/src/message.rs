@@ -171,9 +171,10 @@ impl Message {
 
     /// The message leaves with this code point: its stream goes to the subflow that has it, which is opened if there is none, and stays
     /// there. While others of that stream are under way with another one `send` refuses it: two code points would let messages of a stream
-    /// overtake each other, and each wait for the other; [`Event::Writable`](crate::Event::Writable) tells when none is. A subflow that was opened so stays open until it is removed; after a restart of the
-    /// peer streams belong to the subflows of the configuration again. Where the send buffer, or the share of its stream, is full the stream has moved all
-    /// the same. Each subflow that is opened begins with a congestion window of its own.
+    /// overtake each other, and each wait for the other; [`Event::Writable`](crate::Event::Writable) tells when none is. Messages that do
+    /// not ask are taken meanwhile, and put that off. A subflow that was opened so stays open until it is removed, and begins with a
+    /// congestion window of its own; after a restart of the peer streams belong to the subflows of the configuration again. Where the
+    /// send buffer, or the share of its stream, is full the stream has moved all the same.
     ///
     /// ```
     /// # mod two { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/two.rs")); }
