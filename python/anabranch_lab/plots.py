@@ -128,11 +128,18 @@ def label(axes: Axes, title: str, x: str, y: str, *, log_x: bool = False, log_y:
 
 
 def legend_below(axes: Axes, columns: int = 4) -> None:
-    """What the curves of a panel are, below all panels of its figure, where it covers none of them."""
+    """What the curves of a panel are, below all panels of its figure, where it covers none of them; in fewer columns where so many would
+    be wider than the figure, as of one panel.
+    """
     handles, names = axes.get_legend_handles_labels()
-    figure = axes.get_figure()
-    if figure is not None and names:
-        figure.legend(handles, names, loc="outside lower center", ncols=columns, fontsize=8)
+    figure = axes.get_figure(root=True)
+    if figure is None or not names:
+        return
+    for count in range(columns, 0, -1):
+        legend = figure.legend(handles, names, loc="outside lower center", ncols=count, fontsize=8)
+        if count == 1 or legend.get_window_extent().width <= figure.bbox.width:
+            return
+        legend.remove()
 
 
 def curve(axes: Axes, data: Curve, name: str, *, scale: float = 1.0, shift: float = 0.0, **look: Any) -> None:

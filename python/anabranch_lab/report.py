@@ -99,7 +99,7 @@ def draw(figure: Figure, folder: Path, name: str) -> pictures.Picture:
         drawn = figure.draw()
         if len(drawn.axes) > 1 and not drawn.get_suptitle():
             # Panels have titles of their own; the file is to say which figure it is.
-            drawn.suptitle(figure.title, x=0.01, ha="left", fontweight="bold")
+            drawn.suptitle(figure.title, x=0.01, ha="left", fontweight="bold", wrap=True)
         stem = f"{name.replace('/', '-')}-{figure.name}"
         return pictures.write(drawn, folder / "figures", stem, figure.alt)
 

@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from anabranch_lab import campaign, claims, cli, experiment, report
+from anabranch_lab import campaign, claims, cli, experiment, plots, report
 
 
 class Page(HTMLParser):
@@ -159,3 +159,14 @@ def test_an_interrupt_is_not_an_error_message(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(campaign, "run", interrupted)
     assert command("run", "satellite-2005", "--out", tmp_path) == 130
     assert "every finished run is on disk" in capsys.readouterr().out
+
+
+def test_a_legend_below_is_no_wider_than_its_figure():
+    with plots.style():
+        for panels in (1, 3):
+            drawn, axes = plots.panels(panels)
+            for number in range(8):
+                axes[0].plot([0, 1], [0, number], label=f"a curve with a long name, the {number}th")
+            plots.legend_below(axes[0], 4)
+            (legend,) = drawn.legends
+            assert legend.get_window_extent().width <= drawn.bbox.width
