@@ -119,3 +119,6 @@ def profiles() -> list[str]:
 
 def options(profile: str) -> list[tuple[str, str]]:
     """Every option of a profile with its value."""
+
+def watched() -> bool:
+    """Whether every association is watched for the formal properties: one that is broken ends the run with an exception."""

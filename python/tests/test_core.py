@@ -34,6 +34,10 @@ pcap = true
 """
 
 
+def test_every_run_of_the_laboratory_watches_the_formal_properties() -> None:
+    assert _core.watched()
+
+
 def test_a_run_has_a_summary_and_a_trace():
     outcome = simulation.simulate(SCENARIO, 1, trace=True)
     (flow,) = outcome.summary["flows"]

@@ -178,6 +178,12 @@ mod _core {
         Ok(keys.filter_map(|key| Some((key.name, config.get(key.name)?))).collect())
     }
 
+    /// Whether every association is watched for the formal properties: one that is broken ends the run with an exception.
+    #[pyfunction]
+    fn watched() -> bool {
+        anabranch_sctp::properties::WATCHED
+    }
+
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))

@@ -2,12 +2,15 @@
 //!
 //! They are P1 to P10 and the demands on a client of an evil server, ES1 to ES4, of "A Formal Analysis of SCTP: Attack Synthesis
 //! and Patch Verification" (USENIX Security 2024), in their intended forms, those about liveness with a bound. `docs/properties.md`
-//! lists them, and three about FORWARD-TSN, which the paper does not have. With debug assertions every association watches itself: each change
+//! lists them, and three about FORWARD-TSN, which the paper does not have. With debug assertions, or the feature `watched`, every association watches itself: each change
 //! of its state, each moment in which it has nothing more to send, and each FORWARD-TSN that it writes. Tests look from outside, too, and at both ends together.
 
 use anabranch_base::{Duration, Instant};
 
 use crate::association::State;
+
+/// Whether associations watch themselves in this build.
+pub const WATCHED: bool = cfg!(any(debug_assertions, feature = "watched"));
 
 /// What is seen of an association at a moment in which it has nothing more to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,6 +169,12 @@ pub fn at_rest(now: Instant, sight: &Sight, bounds: &Bounds) -> Result<(), &'sta
     Ok(())
 }
 
+/// Whether [`both`] has something to say of an end that stands so; the other need not be asked for otherwise.
+#[must_use]
+pub fn depends_on_peer(state: State) -> bool {
+    matches!(state, State::ShutdownReceived | State::CookieEchoed)
+}
+
 /// Whether the two ends of one association may stand so at the same time, if nobody but them knows their tags. Ends of two associations may
 /// stand in any way: who has aborted the first and begun a second one meets a peer that knows of the first only (RFC 9260, 5.2.2).
 ///
@@ -290,5 +299,9 @@ mod tests {
         assert!(both(ShutdownReceived, CookieEchoed).is_err_and(|what| what.starts_with("P7")));
         let fine = ALL.iter().flat_map(|a| ALL.map(|z| both(*a, z))).filter(Result::is_ok).count();
         assert_eq!(fine, 61);
+        let silent = ALL.iter().filter(|a| !depends_on_peer(**a));
+        assert!(
+            silent.flat_map(|a| ALL.map(|z| [both(*a, z), both(z, *a)])).flatten().all(|said| said.is_ok())
+        );
     }
 }

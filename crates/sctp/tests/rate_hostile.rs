@@ -6,14 +6,15 @@
 use crate::common;
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use anabranch_base::{Duration, Instant, Rng};
-use anabranch_sctp::{AssociationId, Config, State, Stats};
+use anabranch_sctp::{AssociationId, Config, Message, State, Stats, SubflowLevel};
 use anabranch_wire::Tsn;
 use anabranch_wire::chunk::sack;
 use common::script::Script;
-use common::{Logged, Pair, Side};
+use common::{Logged, Pair, Side, subflow_config};
 
 const MESSAGE: usize = 1400;
 
@@ -65,7 +66,7 @@ impl Greedy {
     fn new(config: &Config, rate: u64, delay: Duration) -> Self {
         let (mut pair, id, _) = Pair::established(3, config);
         bottleneck(&mut pair, rate, delay, QUEUE, |_| false);
-        Self { pair, id, waits: config.limits.send_buffer.min(50 * MESSAGE) }
+        Self { pair, id, waits: (config.limits.send_buffer - 10 * MESSAGE).min(50 * MESSAGE) }
     }
 
     fn stats(&self) -> Stats {
@@ -313,4 +314,80 @@ fn a_window_that_flaps() {
     life.run(Duration::from_secs(10));
     assert!(life.delivered() > 0.3, "{}", life.delivered());
     assert!(life.burst() <= MOST_AT_ONCE, "{}", life.burst());
+}
+
+/// Both halves of A at once: a user who never reads and always has more to send, and a peer that acknowledges all but the first of
+/// A's chunks of each sequence space and takes no notice of A's window. What A holds stays within the bound for both, and all of it
+/// leaves once the peer is honest and the user awake.
+#[test]
+fn a_reader_that_sleeps_and_a_peer_that_withholds() {
+    // A large window beside a small send buffer is where two halves that do not know of each other hold most: S + W and 2 W. The peer
+    // begins at once, or when the sender has filled its half, and found that there is room.
+    let buffers = [(100_000, 100_000, 0), (20_000, 200_000, 0), (20_000, 200_000, 60)];
+    for level in [SubflowLevel::Zero, SubflowLevel::One] {
+        for len in [1, 20, 200, MESSAGE, 20_000] {
+            for (send_buffer, receive_window, begins) in buffers {
+                let config =
+                    subflow_config(level, if level == SubflowLevel::One { 3 } else { 1 }).with(|c| {
+                        c.limits.send_buffer = send_buffer;
+                        c.limits.receive_window = receive_window;
+                        c.limits.association_max_retrans = 1000;
+                    });
+                withheld_and_not_read(&config, len, begins);
+            }
+        }
+    }
+}
+
+/// Messages of `len` bytes both ways; Z's begin in that round.
+fn withheld_and_not_read(config: &Config, len: usize, begins: u32) {
+    let (mut pair, a, z) = Pair::established(7, config);
+    pair.reads[Side::A as usize] = false;
+    let open = Rc::new(Cell::new(true));
+    let lies = Rc::clone(&open);
+    pair.tamper(move |_, bytes| {
+        // A SACK in front: type 3, its a_rwnd 8 bytes behind the chunk header's beginning.
+        if lies.get() && bytes.get(12) == Some(&3) {
+            bytes[20..24].copy_from_slice(&u32::MAX.to_be_bytes());
+        }
+    });
+    let (mut first, withheld, mut dice) =
+        (BTreeMap::new(), Rc::clone(&open), Rng::stream(9, "losses", "memory"));
+    pair.drop_if(move |p| {
+        let of_data = p.data().first().map(|d| (0, d.tsn.get()));
+        let Some((fid, number)) = of_data.or_else(|| p.fids().first().copied()).filter(|_| withheld.get())
+        else {
+            return false;
+        };
+        // What fills a hole is taken beyond the window, so Z's data comes with holes.
+        if p.from == Side::A { number == *first.entry(fid).or_insert(number) } else { dice.below(3) == 0 }
+    });
+    let (mut most, mut bound, mut sent) = (0, 0, [0_usize; 2]);
+    let payload = bytes::Bytes::from(vec![1; len]);
+    let streams = config.subflows.open.len().max(1) as u16;
+    for round in 0..260 {
+        for (side, id) in [(Side::A, a), (Side::Z, z)] {
+            let now = pair.now;
+            let mut association = pair.endpoint(side).association(id).unwrap();
+            for stream in (0..streams).filter(|_| side == Side::A || round >= begins) {
+                while association.send(now, Message::new(stream, payload.clone())).is_ok() {
+                    sent[side as usize] += 1;
+                }
+            }
+        }
+        pair.run_for(ms(50));
+        let held;
+        (held, bound) = pair.a.view(a).unwrap().holdings();
+        most = most.max(held);
+    }
+    let beyond = u64::from(streams) * (u64::from(config.mtu) + len as u64);
+    assert!(most <= bound + beyond, "{most} bytes of {bound}, messages of {len}");
+    assert!(most > bound / 3, "{most} bytes of {bound}, messages of {len}: nothing was tried");
+    open.set(false);
+    pair.reads[Side::A as usize] = true;
+    pair.run_for(Duration::from_secs(600));
+    for (side, sent) in [(Side::Z, sent[0]), (Side::A, sent[1])] {
+        let received = pair.received.iter().filter(|(at, _)| *at == side).count();
+        assert_eq!(received, sent, "messages of {len} at {side:?}");
+    }
 }

@@ -34,21 +34,25 @@ enum Kind {
 }
 
 fn lives_of(kind: Kind, seeds: impl IntoIterator<Item = u64>) {
-    let mut failed = Vec::new();
+    let (mut failed, mut most_held) = (Vec::new(), (0, 0));
     for seed in seeds {
-        let outcome = std::panic::catch_unwind(|| life(kind, seed));
-        if outcome.is_err() {
+        let Ok(held) = std::panic::catch_unwind(|| life(kind, seed)) else {
             // At once: a long run may be ended before its end.
             eprintln!("{kind:?} life {seed} failed");
             failed.push(seed);
-        }
+            continue;
+        };
+        most_held = most_held.max((held, seed));
     }
-    let worst = world::WORST_HELD.load(std::sync::atomic::Ordering::Relaxed) as f64 / 1000.0;
-    eprintln!("{kind:?} lives: the most that was held is {worst} x 2 (send buffer + receive window)");
+    let (worst, seed) = (most_held.0 as f64 / 1000.0, most_held.1);
+    eprintln!(
+        "{kind:?} lives: the most that was held is {worst} x 2 (send buffers + receive window), in life {seed}"
+    );
     assert!(failed.is_empty(), "{} {kind:?} lives failed: seeds {failed:?}", failed.len());
 }
 
-fn life(kind: Kind, seed: u64) {
+/// Gives the most that was held ([`world::World::most_held`]).
+fn life(kind: Kind, seed: u64) -> u64 {
     let mut rng = Rng::stream(seed, "test", "wild");
     let mut plan = plan::draw(&mut rng);
     let more = kind == Kind::More || kind == Kind::Boxes;
@@ -64,6 +68,7 @@ fn life(kind: Kind, seed: u64) {
     let mut world = world::World::new(seed, plan, rng);
     world.run(Duration::from_secs(4000));
     world.settle();
+    world.most_held()
 }
 
 #[test]

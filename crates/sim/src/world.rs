@@ -103,7 +103,7 @@ impl World {
                 if let Some(side) = self.sides.get_mut(side) {
                     side.wake(now, &mut self.net);
                 }
-                #[cfg(debug_assertions)]
+                #[cfg(any(debug_assertions, feature = "watched"))]
                 self.watch_ends(now, side);
             } else if entity == CLOCK {
                 self.tick(now);
@@ -122,14 +122,16 @@ impl World {
         Ok(())
     }
 
-    /// How the two ends of a flow may stand (`anabranch_sctp::properties::both`), where they are those of one association.
-    #[cfg(debug_assertions)]
+    /// How the two ends of a flow may stand (`properties::both`), where they are those of one association.
+    #[cfg(any(debug_assertions, feature = "watched"))]
     fn watch_ends(&self, now: Instant, side: usize) {
+        use anabranch_sctp::properties;
         let standing = |side: usize| self.sides.get(side).and_then(|side| side.engine.standing());
-        let (Some((a, tags)), Some((z, peers))) = (standing(side), standing(side ^ 1)) else { return };
+        let Some((a, tags)) = standing(side).filter(|(a, _)| properties::depends_on_peer(*a)) else { return };
+        let Some((z, peers)) = standing(side ^ 1) else { return };
         if tags == (peers.1, peers.0) {
-            let said = anabranch_sctp::properties::both(a, z);
-            debug_assert_eq!(said, Ok(()), "flow {} at {now}", side / 2);
+            let said = properties::both(a, z);
+            assert_eq!(said, Ok(()), "flow {} at {now}", side / 2);
         }
     }
 

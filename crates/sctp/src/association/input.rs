@@ -65,6 +65,14 @@ impl Reading {
 }
 
 impl Association {
+    /// Tells either half what the other has of the memory for both: it may have been read, or acknowledged, since. Half a window that
+    /// is received has room whatever the sender has, and then it gives back what it had of the sender's.
+    #[cold]
+    fn share_memory(&mut self) {
+        self.sender.lend_to_receiver(self.receiver.held_beyond_window(&self.cx));
+        self.receiver.lend_to_sender(&self.cx, self.sender.kept_beyond_buffers(&self.cx));
+    }
+
     /// Reads the chunks of a packet whose verification tag is right. `size` is that of the SCTP packet.
     // rfc9260:3.3.7-3 rfc9260:6.10-6
     pub(crate) fn handle_chunks(
@@ -77,6 +85,9 @@ impl Association {
         self.cx.now = now;
         let path = self.note_source(meta);
         self.receiver.begin_packet(&self.cx, path);
+        if self.receiver.is_filling() {
+            self.share_memory();
+        }
         if meta.ecn != Ecn::NotEct {
             self.note_ecn(meta.ecn, chunks.clone());
         }

@@ -236,13 +236,13 @@ impl Association {
     }
 
     /// What it holds of messages (waiting, sent and not acknowledged cumulatively, received and not read), bookkeeping included, and the
-    /// bound on that, 2 x (`send_buffer` + `receive_window`), in bytes, each as large as it may grow. Beyond the bound there may be one message that waits, a packet for
-    /// each sequence space, and what a receive window below 32 KiB has as its least room ("Bounds on memory", docs/sctp.md).
+    /// bound on that, 2 x (`send_buffer` of each subflow + `receive_window`), in bytes, each as large as it may grow. Beyond the bound there may be one message
+    /// that waits in each subflow, a packet for each sequence space, and what a receive window below 32 KiB has as its least room
+    /// ("Bounds on memory", docs/sctp.md).
     #[must_use]
     pub fn holdings(&self) -> (u64, u64) {
-        let limits = &self.cx.config.limits;
-        let send = limits.send_buffer.max(limits.max_send_buffer) as u64;
-        let bound = 2 * (send + u64::from(limits.receive_window.max(limits.max_receive_window)));
+        let window = u64::from(self.cx.config.limits.largest_receive_window());
+        let bound = 2 * (self.sender.send_buffers(&self.cx) + window);
         let sending = self.sender.retained() + self.sender.waiting_memory() as u64;
         (sending + self.receiver.memory() as u64, bound)
     }

@@ -38,14 +38,14 @@ impl Coupling {
         }
     }
 
-    /// Every name that [`Coupling::parse`] takes; NUMBER stands for a number from 1.
+    /// Every name that [`Coupling::parse`] takes; NUMBER stands for a finite number.
     pub const NAMES: [&'static str; 9] = [
         "independent",
         "shared",
         "fcc(n)",
         "fcc(n^2)",
         "fcc(2n^2)",
-        "fcc(NUMBER)",
+        "fcc(NUMBER from 1)",
         "lia",
         "olia",
         "adaptive",

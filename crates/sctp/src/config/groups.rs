@@ -82,6 +82,18 @@ impl LimitConfig {
             most => room.min(most),
         }
     }
+
+    /// The send buffer, as large as it may grow, bytes.
+    #[inline]
+    pub(crate) fn largest_send_buffer(&self) -> usize {
+        self.send_buffer.max(self.max_send_buffer)
+    }
+
+    /// The receive window, as large as it may grow, bytes.
+    #[inline]
+    pub(crate) fn largest_receive_window(&self) -> u32 {
+        self.receive_window.max(self.max_receive_window)
+    }
 }
 
 /// Timers and the round-trip time (RFC 9260, 6.3, 8.3 and 16).

@@ -149,7 +149,7 @@ pub(super) static KEYS: &[Key] = &[
         coupling: subflows.coupling,
         Coupling::parse,
         shown,
-        "\"independent\", \"shared\", \"fcc(n)\", \"fcc(n^2)\", \"fcc(2n^2)\", \"fcc(NUMBER)\", \"lia\", \"olia\" or \"adaptive\"",
+        "\"independent\", \"shared\", \"fcc(n)\", \"fcc(n^2)\", \"fcc(2n^2)\", \"fcc(NUMBER from 1)\", \"lia\", \"olia\" or \"adaptive\"",
         "how the windows of the subflows hold together"
     ),
     key!(

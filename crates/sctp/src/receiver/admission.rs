@@ -22,16 +22,40 @@ use crate::ids::SpaceId;
 
 impl Receiver {
     pub(super) fn limits<'a>(&self, cx: &'a Context) -> Limits<'a> {
-        Limits { config: &cx.config, several: self.spaces.len() > 1 }
+        Limits { config: &cx.config, several: self.spaces.len() > 1, lent: self.lent_to_sender as usize }
     }
 
-    /// Whether there is buffer for a new chunk without a closer look, the common case: the window is open, and there is room for
+    /// What is held beyond one receive window, with the room that is kept for what the user can have at once, bytes: that much less
+    /// may the sender keep. No more than a window, so that the sender has its buffers whatever is received.
+    pub(crate) fn held_beyond_window(&self, cx: &Context) -> u64 {
+        let window = cx.config.limits.largest_receive_window() as usize;
+        (self.memory() + self.limits(cx).reserve()).saturating_sub(window).min(window) as u64
+    }
+
+    /// Whether so much is held, about half of the receive window, that the sender must know.
+    #[inline]
+    pub(crate) fn is_filling(&self) -> bool {
+        self.is_filling
+    }
+
+    /// The sender keeps so much more than its send buffers, bytes. What is here already stays, and beside what the user cannot have yet
+    /// there is room for what he can: without it the chunk that everything waits for would be refused. What he can have and does
+    /// not read gets no more room.
+    pub(crate) fn lend_to_sender(&mut self, cx: &Context, bytes: u64) {
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        let both = 2 * cx.config.limits.largest_receive_window() as usize;
+        let needed = self.memory().max(self.inbound.held_back() + self.limits(cx).reserve());
+        let rest = both.saturating_sub(needed);
+        self.lent_to_sender = bytes.min(u32::try_from(rest).unwrap_or(u32::MAX));
+        self.is_filling = self.memory() > cx.config.limits.receive_window as usize / 2;
+    }
+
+    /// Whether there is buffer for a new chunk without a closer look, the common case: less than half of the window is held, with
     /// this and another packet.
     #[inline]
     pub(super) fn has_plenty(&self, cx: &Context, payload: usize) -> bool {
-        let plenty = cx.config.limits.receive_window as usize / if self.fids.is_some() { 2 } else { 1 };
         let packets = payload + usize::from(packet_of_peer(&cx.config));
-        self.memory() + packets + 4 * PIECE <= plenty
+        self.memory() + packets + 4 * PIECE <= cx.config.limits.receive_window as usize / 2
     }
 
     /// Whether there is buffer for a new chunk, or some can be made.
@@ -49,6 +73,7 @@ impl Receiver {
         arrival: Arrival,
         data: &DataChunk<'_>,
     ) -> bool {
+        self.is_filling = true;
         let at_once = self.gives_at_once(at, seq, arrival, data);
         let fills_hole = arrival == Arrival::FillsHole;
         loop {

@@ -23,6 +23,8 @@ pub(crate) struct Limits<'a> {
     pub(super) config: &'a Config,
     /// Subflows have spaces of their own.
     pub(super) several: bool,
+    /// Bytes that the sender has of the memory for both.
+    pub(super) lent: usize,
 }
 
 impl Limits<'_> {
@@ -53,9 +55,10 @@ impl Limits<'_> {
         point != 0 && bytes() > point
     }
 
-    /// Memory that may be held in all.
+    /// Memory that may be held in all: two windows, less what the sender has of them, which is one at most.
     pub(super) fn bound(&self) -> usize {
-        (2 * self.window()).max(LEAST_BOUND)
+        let both = 2 * self.config.limits.largest_receive_window() as usize;
+        (2 * self.window()).min(both.saturating_sub(self.lent)).max(self.window()).max(LEAST_BOUND)
     }
 
     /// What so much memory takes of the receive window, bytes. Bookkeeping counts a third as long as memory is no more than
@@ -72,8 +75,12 @@ impl Limits<'_> {
 
     /// Memory that may be held of what the user cannot have yet.
     pub(super) fn held_back(&self) -> usize {
-        let reserve = cost(packet_of_peer(self.config).into()).max(self.window() / 4);
-        self.bound().saturating_sub(reserve)
+        self.bound().saturating_sub(self.reserve())
+    }
+
+    /// Memory that is kept for what the user can have at once.
+    pub(super) fn reserve(&self) -> usize {
+        cost(packet_of_peer(self.config).into()).max(self.window() / 4)
     }
 }
 

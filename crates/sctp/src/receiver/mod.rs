@@ -81,6 +81,10 @@ pub(crate) struct Receiver {
     smaller_window: Option<NonZeroU32>,
     /// The round trip of the handshake, microseconds; 0: not known.
     handshake_us: u32,
+    /// So many bytes less may be held, as the sender keeps more than its send buffers.
+    lent_to_sender: u32,
+    /// About half of the receive window is held, or was a packet ago.
+    is_filling: bool,
     /// What makes the window grow, where it may.
     tuning: Option<Box<Growth>>,
 }
@@ -97,6 +101,8 @@ impl Receiver {
             resets: None,
             smaller_window: None,
             handshake_us: 0,
+            lent_to_sender: 0,
+            is_filling: false,
             tuning: None,
         }
     }
@@ -373,7 +379,7 @@ impl Receiver {
         if self.smaller_window.is_some() {
             self.shrink_window(cx, message.len());
         }
-        if cx.config.limits.max_receive_window > cx.config.limits.receive_window || self.tuning.is_some() {
+        if cx.config.limits.max_receive_window != 0 {
             self.tune_window(cx);
         }
         if cx.state.receives_data() {

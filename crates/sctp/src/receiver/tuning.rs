@@ -27,6 +27,9 @@ impl Receiver {
         }
         let limits = &cx.config.limits;
         let (window, most) = (limits.receive_window, limits.max_receive_window);
+        if most <= window && self.tuning.is_none() {
+            return;
+        }
         let measured = cx.paths.first().and_then(|path| path.rtt().srtt());
         let handshake = (self.handshake_us != 0).then(|| Duration::from_micros(self.handshake_us.into()));
         let tuning = self.tuning.get_or_insert_with(|| {

@@ -434,7 +434,9 @@ impl Sender {
     // rfc9260:6.2.1-1
     fn update_peer_window(&mut self, cx: &Context, a_rwnd: u32) {
         let outstanding = self.outstanding(cx, None);
-        self.peer_rwnd = u64::from(a_rwnd).saturating_sub(outstanding).min(self.retention_left(cx));
+        let left = self.retention_left(cx);
+        self.peer_rwnd = u64::from(a_rwnd).saturating_sub(outstanding).min(left);
+        self.note_retention_left(cx, left);
     }
 
     /// The peer's window for one subflow is what it announced less what is outstanding there.

@@ -19,6 +19,7 @@ impl Sender {
     /// The configuration may ask for more than a limit on what waits.
     pub(super) fn follow_buffers(&mut self, cx: &Context) {
         let limits = &cx.config.limits;
+        self.weighs_all = self.is_tight || limits.stream_send_minimum != 0;
         if limits.stream_send_buffer != 0 || limits.send_buffer_counts != SendBufferCounts::Unsent {
             self.backpressure.get_or_insert_default();
         }
@@ -73,13 +74,13 @@ impl Sender {
         }
         let wanted = self.reliability_of(cx, message)?;
         let Some(mut less) =
-            self.less_important(wanted, (of_stream, 0), &[], |ticket| ticket.stream == stream)
+            self.less_important(wanted, |less, _| less >= of_stream, &[], |ticket| ticket.stream == stream)
         else {
             self.backpressure.get_or_insert_default().full.insert(stream);
             return Err(SendError::StreamFull { stream });
         };
         let of_all = of_all.saturating_sub(self.bytes_of_tickets(&less));
-        let Some(others) = self.less_important(wanted, (of_all, 0), &less, |_| true) else {
+        let Some(others) = self.less_important(wanted, |less, _| less >= of_all, &less, |_| true) else {
             let lane = self.subflows.get(id).and_then(|subflow| self.lanes.get(subflow.lane));
             let (all, buffer) = (self.buffered_bytes(cx, None), send_buffer(cx, lane));
             if of_stream == 0 && self.has_minimum(cx, message, all, buffer) {

@@ -12,7 +12,6 @@ pub(super) struct Deferred {
     streams: Vec<u16>,
     messages: VecDeque<Queued>,
     bytes: usize,
-    weight: usize,
     by_stream: BTreeMap<u16, usize>,
 }
 
@@ -41,14 +40,14 @@ impl Deferred {
         self.bytes
     }
 
-    /// What counts against the send buffer, as of what waits elsewhere.
-    pub(super) fn weight(&self) -> usize {
-        self.weight
-    }
-
     /// Memory of what waits, payload and bookkeeping, bytes.
     pub(super) fn memory(&self) -> usize {
         self.bytes + self.messages.len() * Queued::COST
+    }
+
+    /// Messages that wait.
+    pub(super) fn messages(&self) -> usize {
+        self.messages.len()
     }
 
     /// Bytes that wait on a stream.
@@ -59,7 +58,6 @@ impl Deferred {
     pub(super) fn push(&mut self, message: Queued) {
         *self.by_stream.entry(message.stream).or_default() += message.payload.len();
         self.bytes += message.payload.len();
-        self.weight += message.payload.len().max(Queued::COST);
         self.messages.push_back(message);
     }
 
@@ -74,7 +72,6 @@ impl Deferred {
         let place = self.messages.iter().position(|message| message.ticket == ticket)?;
         let message = self.messages.remove(place)?;
         self.bytes -= message.payload.len();
-        self.weight -= message.payload.len().max(Queued::COST);
         if let Some(bytes) = self.by_stream.get_mut(&message.stream) {
             *bytes -= message.payload.len();
         }

@@ -95,31 +95,38 @@ impl Sender {
     /// The send buffer of a subflow is full: messages of the least priority make room for one that has more (RFC 7496, 3.2). Whether
     /// there is room now.
     fn make_room(&mut self, cx: &mut Context, id: SubflowId, message: &Message, wanted: Reliability) -> bool {
-        let queued = self.subflows.get(id).map_or(0, |subflow| subflow.out.weight());
-        let waiting = queued + self.deferred.as_ref().map_or(0, |deferred| deferred.weight());
+        let (mut payload, mut messages) =
+            self.deferred.as_ref().map_or((0, 0), |deferred| (deferred.bytes(), deferred.messages()));
+        if let Some(subflow) = self.subflows.get(id) {
+            payload += subflow.out.queued_bytes();
+            messages += subflow.out.messages();
+        }
         let lane = self.subflows.get(id).and_then(|subflow| self.lanes.get(subflow.lane));
-        let buffer = send_buffer(cx, lane);
-        let missing = (waiting + 1).saturating_sub(buffer);
-        let Some(less) = self.less_important(wanted, (missing, Queued::COST), &[], |ticket| {
-            self.subflow_of(ticket.stream) == id
-        }) else {
-            return self.has_minimum(cx, message, waiting, buffer);
+        let (buffer, all) = (send_buffer(cx, lane), self.weighs_all);
+        let enough = |less: usize, fewer: usize| {
+            let (payload, messages) = (payload.saturating_sub(less), messages.saturating_sub(fewer));
+            Queued::weight(payload, messages, all) < buffer
+        };
+        let Some(less) =
+            self.less_important(wanted, enough, &[], |ticket| self.subflow_of(ticket.stream) == id)
+        else {
+            return self.has_minimum(cx, message, Queued::weight(payload, messages, all), buffer);
         };
         self.abandon(cx, &less);
         true
     }
 
     /// Unsent messages that are less important than one that wants so much: the least important first, of those the youngest; so many
-    /// that they have the bytes that are missing, or `None`, as nothing is given up in vain. Each counts so many bytes at least. None of those
+    /// that they are `enough`, which is asked of bytes of payload and of messages, or `None`, as nothing is given up in vain. None of those
     /// `besides`.
     pub(super) fn less_important(
         &self,
         wanted: Reliability,
-        (mut missing, least): (usize, usize),
+        enough: impl Fn(usize, usize) -> bool,
         besides: &[u32],
         among: impl Fn(&Ticket) -> bool,
     ) -> Option<Vec<u32>> {
-        if missing == 0 {
+        if enough(0, 0) {
             return Some(Vec::new());
         }
         let value = match wanted {
@@ -133,20 +140,17 @@ impl Sender {
                     && among(ticket)
                     && !besides.contains(&number) =>
             {
-                Some((theirs, ticket.id, number, ticket.len.max(least)))
+                Some((theirs, ticket.id, number, ticket.len))
             }
             _ => None,
         });
         let mut candidates: Vec<_> = candidates.collect();
-        if candidates.iter().map(|(.., len)| len).sum::<usize>() < missing {
-            return None;
-        }
         candidates.sort_unstable();
-        let mut chosen = Vec::new();
-        while missing > 0 {
+        let (mut chosen, mut payload) = (Vec::new(), 0);
+        while !enough(payload, chosen.len()) {
             let (_, _, number, len) = candidates.pop()?;
             chosen.push(number);
-            missing = missing.saturating_sub(len);
+            payload += len;
         }
         Some(chosen)
     }

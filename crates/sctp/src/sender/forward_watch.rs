@@ -1,10 +1,11 @@
-//! What a FORWARD-TSN says is looked at once more, from what is in flight, wherever debug assertions are on.
+//! What a FORWARD-TSN says is looked at once more, from what is in flight, where debug assertions or the feature `watched`
+//! are on.
 
 use super::Sender;
-#[cfg(debug_assertions)]
+#[cfg(any(debug_assertions, feature = "watched"))]
 use super::flight::{ChunkState, SentChunk};
 use crate::ids::SpaceId;
-#[cfg(debug_assertions)]
+#[cfg(any(debug_assertions, feature = "watched"))]
 use crate::properties::{self, ForwardSight};
 
 impl Sender {
@@ -12,20 +13,20 @@ impl Sender {
     /// nothing else is in its packet, which had no more room.
     #[inline]
     pub(super) fn watch_forward(&self, at: SpaceId, before: u64, point: u64, alone: bool) {
-        #[cfg(debug_assertions)]
+        #[cfg(any(debug_assertions, feature = "watched"))]
         if let Some(space) = self.spaces.get(at) {
             let (first, end) = (space.flight.first(), space.flight.next());
             let kept = (first..point.min(end)).find(|seq| self.is_kept(at, *seq));
             let sight = ForwardSight { before, point, alone, acknowledged: first, sent: end, kept };
             let said = properties::forward(&sight);
-            debug_assert!(said.is_ok(), "{said:?}: {sight:?} in {at:?}");
+            assert!(said.is_ok(), "{said:?}: {sight:?} in {at:?}");
         }
-        #[cfg(not(debug_assertions))]
+        #[cfg(not(any(debug_assertions, feature = "watched")))]
         let _ = (at, before, point, alone);
     }
 
     /// Whether a chunk, or another one of its message, is not given up; or an earlier message of its stream in another space.
-    #[cfg(debug_assertions)]
+    #[cfg(any(debug_assertions, feature = "watched"))]
     fn is_kept(&self, at: SpaceId, seq: u64) -> bool {
         let Some(chunk) = self.spaces.get(at).and_then(|space| space.flight.get(seq)) else { return false };
         if chunk.state != ChunkState::Abandoned {

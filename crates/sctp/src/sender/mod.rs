@@ -90,8 +90,15 @@ pub(crate) struct Sender {
     /// What one SACK changed: kept for its memory.
     outcome: AckOutcome,
     scheduler: SubflowScheduler,
+    /// What is kept of what was sent has nearly reached its limit.
+    is_tight: bool,
+    /// All that messages take counts against the send buffer: where it is tight, and where streams have a least part of a full buffer.
+    /// Otherwise it is payload, or what is kept besides if that is more.
+    weighs_all: bool,
+    /// So many bytes less may be kept of what was sent, as the receiver holds more than one window.
+    lent_to_receiver: u64,
     /// The subflow of each stream; streams beyond the end belong to `unmapped`.
-    stream_map: Vec<SubflowId>,
+    stream_map: Box<[SubflowId]>,
     /// The subflow of streams that nobody has named: the first, or the one that took its streams when it was removed.
     unmapped: SubflowId,
     /// Streams that move to a subflow as soon as the message that has begun to leave has left whole.
@@ -137,7 +144,10 @@ impl Sender {
             numbering: Numbering::default(),
             outcome: AckOutcome::default(),
             scheduler: SubflowScheduler::new(cx.config.subflows.scheduler),
-            stream_map: Vec::new(),
+            is_tight: false,
+            weighs_all: cx.config.limits.stream_send_minimum != 0,
+            lent_to_receiver: 0,
+            stream_map: Box::default(),
             unmapped: SubflowId::FIRST,
             moves: Vec::new(),
             coupler: None,

@@ -209,7 +209,7 @@ impl Sender {
         if first.is_none() && lane.loss.any() && lane.loss.next_lost(&space.flight).is_some() {
             return Run::default();
         }
-        let (mut bytes, mut first_of_all, mut last) = (0, false, 0);
+        let (mut bytes, mut last) = (0, 0);
         let before = packet.len();
         loop {
             let room = limit.saturating_sub(packet.len());
@@ -284,7 +284,6 @@ impl Sender {
             run.chunks += 1;
             last = seq;
             bytes += len;
-            first_of_all |= seq == 0;
             if !alone {
                 run.ended = ending.then_some(stream);
                 break;
@@ -299,8 +298,10 @@ impl Sender {
                 path.mark_used();
             }
             if cx.config.needs_loss_timer() {
+                let first_of_all = last + 1 == u64::from(run.chunks);
                 self.sent_with_loss_timer(cx, next.lane, first_of_all);
             }
+            self.note_retention_left(cx, left);
         }
         run
     }

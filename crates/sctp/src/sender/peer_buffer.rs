@@ -2,7 +2,8 @@
 
 use super::Sender;
 use super::flight::{Flight, SentChunk};
-use crate::config::Config;
+use super::subflow::Subflow;
+use crate::config::{Config, LimitConfig};
 use crate::context::Context;
 use crate::ids::{Id, SpaceId};
 use crate::negotiation::fids::Judged;
@@ -19,9 +20,30 @@ const MOST_IN_FLIGHT: u64 = (1 << 31) - 1;
 // rfc8260:2.1-4 rfc8260:2.1-6
 fn most_retained(config: &Config) -> u64 {
     let limits = &config.limits;
-    let send = limits.send_buffer.max(limits.max_send_buffer) as u64;
-    let receive = u64::from(limits.receive_window.max(limits.max_receive_window));
+    let (send, receive) = (limits.largest_send_buffer() as u64, u64::from(limits.largest_receive_window()));
     send.saturating_add(receive).min(MOST_IN_FLIGHT * CHUNK)
+}
+
+/// What there may be of bookkeeping where the receive window is below 32 KiB, bytes: small windows have a least room ("Bounds on memory",
+/// docs/sctp.md), and a send buffer beside one takes as many messages as beside any other.
+fn least_room(config: &Config) -> u64 {
+    (32_u64 << 10).saturating_sub(config.limits.largest_receive_window().into())
+}
+
+/// What one subflow has beyond its send buffer, bytes: what is kept of messages besides their payload, and what streams have as their
+/// least part of a full buffer. Not the message that exceeds it: a long one must not keep what is sent from leaving. Where
+/// streams have a least part it is not told apart, and as much again as the buffer is what counts at most.
+#[inline]
+fn beyond_buffer(subflow: &Subflow, limits: &LimitConfig) -> u64 {
+    let besides = subflow.out.bookkeeping();
+    let is_plain = limits.stream_send_minimum == 0;
+    // Of a few long messages that is less than the packet that may be under way whatever the limits.
+    if is_plain && besides < 1500 {
+        return 0;
+    }
+    let (payload, buffer) = (subflow.out.queued_bytes(), limits.largest_send_buffer());
+    let beyond = (payload + besides).saturating_sub(buffer);
+    if is_plain { beyond.min(besides) as u64 } else { beyond.min(buffer) as u64 }
 }
 
 impl Sender {
@@ -29,15 +51,68 @@ impl Sender {
     ///
     /// A peer may take back what gap blocks have acknowledged (6.2.1), so it is kept. An honest peer has a buffer for it, and its
     /// a_rwnd says what is left. One that lies, with a huge a_rwnd and gap blocks for everything but one TSN, could make us keep any
-    /// amount: therefore a send buffer and a receive buffer together are the limit, bookkeeping included.
+    /// amount: therefore a send buffer and a receive buffer together are the limit, bookkeeping included. Both halves of an
+    /// association share what there is for them ("Bounds on memory", docs/sctp.md): what the receiver holds beyond one window is missing here, and what
+    /// waits beyond the send buffers.
     // rfc9260:6.1-22
+    #[inline]
     pub(super) fn retention_left(&self, cx: &Context) -> u64 {
-        Self::retention_limit(cx).saturating_sub(self.retained())
+        let window = u64::from(cx.config.limits.largest_receive_window());
+        let shared = self.send_buffers(cx).saturating_add(window);
+        let limit = shared.saturating_sub(self.lent_to_receiver + self.waits_beyond(cx));
+        limit.min(Self::retention_limit(cx)).saturating_sub(self.retained())
     }
 
     /// A send buffer and a receive buffer, as large as they may grow, bytes.
     pub(super) fn retention_limit(cx: &Context) -> u64 {
         most_retained(&cx.config)
+    }
+
+    /// The send buffers of all subflows, as large as they may grow, bytes. The place of one that was removed counts until the
+    /// association ends: what waited there has moved to another.
+    #[inline]
+    pub(crate) fn send_buffers(&self, cx: &Context) -> u64 {
+        (cx.config.limits.largest_send_buffer() as u64).saturating_mul(self.subflows.len() as u64)
+    }
+
+    /// What waits beyond the send buffers, bytes.
+    #[inline]
+    fn waits_beyond(&self, cx: &Context) -> u64 {
+        let limits = &cx.config.limits;
+        let beyond: u64 = match self.subflows.rows() {
+            [subflow] => beyond_buffer(subflow, limits),
+            several => several.iter().map(|subflow| beyond_buffer(subflow, limits)).sum(),
+        };
+        beyond.saturating_sub(least_room(&cx.config))
+    }
+
+    /// So much may still be kept of what was sent. Where that is less than the send buffers, what messages take besides their payload
+    /// counts against these, so that both stay within the limit together.
+    #[inline]
+    pub(super) fn note_retention_left(&mut self, cx: &Context, left: u64) {
+        if self.is_tight || left < self.send_buffers(cx) {
+            self.look_whether_tight(cx, left);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look_whether_tight(&mut self, cx: &Context, left: u64) {
+        self.is_tight = left.saturating_add(least_room(&cx.config)) < self.send_buffers(cx);
+        self.weighs_all = self.is_tight || cx.config.limits.stream_send_minimum != 0;
+    }
+
+    /// What is kept beyond the send buffers of all subflows, of what was sent or waits, bytes: that much less may the receiver hold. A packet of
+    /// each sequence space, which may be under way whatever the limits, is not counted.
+    pub(crate) fn kept_beyond_buffers(&self, cx: &Context) -> u64 {
+        let packets = u64::from(cx.config.mtu) * self.spaces.len() as u64;
+        let kept = self.retained() + self.waits_beyond(cx);
+        kept.saturating_sub(self.send_buffers(cx).saturating_add(packets))
+    }
+
+    /// The receiver holds so much more than one window, bytes.
+    pub(crate) fn lend_to_receiver(&mut self, bytes: u64) {
+        self.lent_to_receiver = bytes;
     }
 
     /// What was found lost may be charged again: 6.2.1 C, "add the data size of those chunks to the rwnd". It is kept all the same,
@@ -49,9 +124,13 @@ impl Sender {
 
     /// Memory for what was sent and is not acknowledged cumulatively, bytes. Numbers that are kept for the rest of a message count with
     /// that message, which is the user's: counted here they would close the window of a long message for itself.
+    #[inline]
     pub(crate) fn retained(&self) -> u64 {
         let kept = |flight: &Flight| flight.bytes() + flight.sent() as u64 * CHUNK;
-        self.spaces.rows().iter().map(|space| kept(&space.flight)).sum()
+        match self.spaces.rows() {
+            [space] => kept(&space.flight),
+            several => several.iter().map(|space| kept(&space.flight)).sum(),
+        }
     }
 
     /// The space of what the peer says of a FID, if it is open in that incarnation.

@@ -94,9 +94,11 @@ impl Sender {
             ticket = self.admit(cx, id, &message)?;
         }
         let Some(mut subflow) = self.subflows.get_mut(id) else { return Err(SendError::Closing) };
-        let mut waiting = subflow.out.weight();
-        if !PLAIN {
-            waiting += self.deferred.as_ref().map_or(0, |deferred| deferred.weight());
+        let mut waiting = subflow.out.weight(self.weighs_all);
+        if let Some(deferred) = self.deferred.as_ref().filter(|_| !PLAIN) {
+            let (payload, messages) = (subflow.out.queued_bytes(), subflow.out.messages());
+            waiting =
+                Queued::weight(payload + deferred.bytes(), messages + deferred.messages(), self.weighs_all);
         }
         if waiting >= cx.config.limits.send_buffer {
             let full = self.is_full(cx, id, &message, waiting);
@@ -162,7 +164,9 @@ impl Sender {
     ) -> bool {
         let (least, most) = (cx.config.limits.stream_send_minimum, buffer / 2);
         let fits = message.payload.len() <= least || buffered < buffer.saturating_add(most);
-        if !fits || self.buffered_bytes(cx, Some(message.stream)) >= least {
+        let of_stream =
+            || self.subflows.rows().iter().map(|s| s.out.memory_on(message.stream)).sum::<usize>();
+        if !fits || self.is_tight || self.buffered_bytes(cx, Some(message.stream)).max(of_stream()) >= least {
             return false;
         }
         let mut taken = self.deferred_bytes();
@@ -236,7 +240,8 @@ impl Sender {
         }
         let (mut told, mut owed) = (false, false);
         for subflow in self.subflows.rows_mut() {
-            if subflow.writable_owed && subflow.out.weight() <= limit {
+            // Whatever counts, half of the buffer has room for what is kept besides.
+            if subflow.writable_owed && subflow.out.weight(false) <= limit {
                 subflow.writable_owed = false;
                 told = true;
             }

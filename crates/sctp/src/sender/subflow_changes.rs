@@ -313,7 +313,7 @@ impl Sender {
             self.subflows.get(from).map_or_else(Vec::new, |subflow| subflow.out.waiting_streams().collect());
         if from == self.unmapped {
             // Streams that nobody has named, those that are added later among them.
-            self.stream_map.resize(usize::from(self.streams).max(self.stream_map.len()), from);
+            self.name_streams_below(self.streams.into());
             self.unmapped = to;
         }
         let mapped = self.stream_map.iter().enumerate().filter(|(_, subflow)| **subflow == from);

@@ -20,7 +20,7 @@ impl Sender {
         for spec in config.subflows.open.iter().take(usize::from(config.subflows.max.max(1))) {
             self.place_subflow(cx, spec);
         }
-        self.stream_map.clear();
+        self.stream_map = Box::default();
         self.unmapped = SubflowId::FIRST;
         let specs = &config.subflows.open[..];
         if specs.iter().all(|spec| spec.streams.is_empty()) {
@@ -193,11 +193,18 @@ impl Sender {
         self.subflows.rows().iter().filter(|subflow| subflow.life == Life::Open).count() as u32
     }
 
+    /// Makes the table of streams so long at least: streams that it does not name belong to `unmapped`.
+    pub(super) fn name_streams_below(&mut self, count: usize) {
+        if count > self.stream_map.len() {
+            let mut longer = std::mem::take(&mut self.stream_map).into_vec();
+            longer.resize(count, self.unmapped);
+            self.stream_map = longer.into_boxed_slice();
+        }
+    }
+
     pub(super) fn map_stream(&mut self, stream: u16, subflow: SubflowId) {
         let index = usize::from(stream);
-        if index >= self.stream_map.len() {
-            self.stream_map.resize(index + 1, self.unmapped);
-        }
+        self.name_streams_below(index + 1);
         if let Some(slot) = self.stream_map.get_mut(index) {
             *slot = subflow;
         }

@@ -38,6 +38,13 @@ impl Sender {
         }
     }
 
+    /// Whether T3-rtx runs for a lane, and expires by then.
+    #[cfg(any(debug_assertions, feature = "watched"))]
+    #[inline]
+    pub(crate) fn has_t3_by(&self, then: Instant) -> bool {
+        self.lanes.rows().iter().any(|lane| lane.t3.is_some_and(|at| at <= then))
+    }
+
     /// A timer has expired. A path on which that is an error is given back.
     pub(crate) fn on_timer(&mut self, cx: &mut Context, timer: SenderTimer) -> Option<PathId> {
         let error = self.run_timer(cx, timer);

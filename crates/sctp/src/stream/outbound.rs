@@ -46,10 +46,12 @@ impl Queued {
     /// What a message that waits takes besides its payload, bytes.
     pub(crate) const COST: usize = size_of::<Self>();
 
-    /// What a message of `len` bytes counts besides: the smallest count as much as what is kept of them.
+    /// What so many messages with so many bytes of payload count against the send buffer: all that they take, or payload or what is kept
+    /// besides, what is more.
     #[inline]
-    const fn extra(len: usize) -> usize {
-        Self::COST.saturating_sub(len)
+    pub(crate) fn weight(payload: usize, messages: usize, all: bool) -> usize {
+        let besides = messages * Self::COST;
+        if all { payload + besides } else { payload.max(besides) }
     }
 
     #[inline]
@@ -92,8 +94,10 @@ struct Stream {
     number: u32,
 }
 
-fn extra_of(queue: &VecDeque<Queued>) -> usize {
-    queue.iter().map(|message| Queued::extra(message.payload.len())).sum()
+impl Stream {
+    fn memory(&self) -> usize {
+        self.bytes + self.queue.len() * Queued::COST
+    }
 }
 
 /// What `send` has accepted and the network has not yet had.
@@ -102,8 +106,8 @@ pub(crate) struct Outbound {
     streams: PerStream<Stream>,
     scheduler: Scheduler,
     queued_bytes: usize,
-    /// What the smallest of the messages that wait count besides.
-    extra: usize,
+    /// Messages that wait.
+    messages: usize,
     /// When each message came, where several subflows wait for their turn: in the order in which they leave, nearly.
     arrivals: Option<VecDeque<u64>>,
 }
@@ -114,7 +118,7 @@ impl Outbound {
             streams: PerStream::default(),
             scheduler: Scheduler::new(config),
             queued_bytes: 0,
-            extra: 0,
+            messages: 0,
             arrivals: None,
         }
     }
@@ -123,16 +127,27 @@ impl Outbound {
         self.queued_bytes
     }
 
-    /// What counts against the send buffer, bytes: payload, of each message as much as what is kept of it at least.
+    /// What counts against the send buffer, bytes ([`Queued::weight`]).
     #[inline]
-    pub(crate) fn weight(&self) -> usize {
-        self.queued_bytes + self.extra
+    pub(crate) fn weight(&self, all: bool) -> usize {
+        Queued::weight(self.queued_bytes, self.messages, all)
     }
 
-    /// Memory of what waits, payload and bookkeeping, bytes. It looks at all streams.
+    /// Messages that wait.
+    pub(crate) fn messages(&self) -> usize {
+        self.messages
+    }
+
+    /// What is kept of the messages that wait besides their payload, bytes.
+    #[inline]
+    pub(crate) fn bookkeeping(&self) -> usize {
+        self.messages * Queued::COST
+    }
+
+    /// Memory of what waits, payload and bookkeeping, bytes.
+    #[inline]
     pub(crate) fn memory(&self) -> usize {
-        let messages: usize = self.streams.values().map(|stream| stream.queue.len()).sum();
-        self.queued_bytes + messages * Queued::COST
+        self.queued_bytes + self.bookkeeping()
     }
 
     /// Bytes that wait on a stream.
@@ -140,9 +155,14 @@ impl Outbound {
         self.streams.get(id).map_or(0, |stream| stream.bytes)
     }
 
-    /// Bytes that wait on each stream that was used.
+    /// Memory of what waits on each stream that was used, payload and bookkeeping, bytes.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = usize> + '_ {
-        self.streams.values().map(|stream| stream.bytes)
+        self.streams.values().map(Stream::memory)
+    }
+
+    /// That of one stream.
+    pub(crate) fn memory_on(&self, id: u16) -> usize {
+        self.streams.get(id).map_or(0, Stream::memory)
     }
 
     /// Whether the counts of bytes agree with what waits: for tests.
@@ -152,7 +172,7 @@ impl Outbound {
         };
         self.streams.values().all(|stream| stream.bytes == waits(stream))
             && self.queued_bytes == self.streams.values().map(|stream| stream.bytes).sum::<usize>()
-            && self.extra == self.streams.values().map(|stream| extra_of(&stream.queue)).sum::<usize>()
+            && self.messages == self.streams.values().map(|stream| stream.queue.len()).sum::<usize>()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -202,7 +222,7 @@ impl Outbound {
         self.streams.make(message.stream);
         if let Some(stream) = self.streams.get_mut(message.stream) {
             self.queued_bytes += message.payload.len();
-            self.extra += Queued::extra(message.payload.len());
+            self.messages += 1;
             stream.bytes += message.payload.len();
             self.scheduler.queued(message.stream, stream.queue.is_empty());
             push(&mut stream.queue, message);
@@ -250,7 +270,7 @@ impl Outbound {
         stream.bytes -= len;
         let payload = if ending {
             let mut payload = stream.queue.pop_front()?.payload;
-            self.extra -= Queued::extra(payload.len());
+            self.messages -= 1;
             payload.advance(offset);
             if let Some(arrivals) = &mut self.arrivals {
                 arrivals.pop_front();
@@ -315,7 +335,7 @@ impl Outbound {
         let Some(stream) = self.streams.get_mut(id) else { return VecDeque::new() };
         let moved = std::mem::take(&mut stream.queue);
         self.queued_bytes -= std::mem::take(&mut stream.bytes);
-        self.extra -= extra_of(&moved);
+        self.messages -= moved.len();
         self.scheduler.retain(|other| other != id);
         if let Some(arrivals) = &mut self.arrivals {
             arrivals.truncate(arrivals.len() - moved.len().min(arrivals.len()));
@@ -329,7 +349,7 @@ impl Outbound {
         let stream = self.streams.get_mut(id)?;
         let place = stream.queue.iter().position(|message| message.ticket == ticket)?;
         let message = stream.queue.remove(place)?;
-        self.extra -= Queued::extra(message.payload.len());
+        self.messages -= 1;
         let begun = (place == 0 && stream.offset > 0).then_some(stream.mid);
         let left = if begun.is_some() { std::mem::take(&mut stream.offset) } else { 0 };
         let waited = message.payload.len() - left;
@@ -391,7 +411,7 @@ impl Outbound {
         for (_, stream) in self.streams.iter_mut().filter(|(id, _)| *id >= limit) {
             stream.offset = 0;
             self.queued_bytes -= std::mem::take(&mut stream.bytes);
-            self.extra -= extra_of(&stream.queue);
+            self.messages -= stream.queue.len();
             dropped.extend(stream.queue.drain(..));
         }
         if let Some(arrivals) = &mut self.arrivals {
@@ -405,7 +425,7 @@ impl Outbound {
     pub(crate) fn clear(&mut self) {
         self.streams.clear();
         self.scheduler.clear();
-        (self.queued_bytes, self.extra) = (0, 0);
+        (self.queued_bytes, self.messages) = (0, 0);
         if let Some(arrivals) = &mut self.arrivals {
             arrivals.clear();
         }

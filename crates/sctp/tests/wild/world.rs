@@ -1,9 +1,9 @@
 //! Two endpoints with a clock each, their users, strangers, and a network that does everything that networks do.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use anabranch_base::{Dscp, Duration, Ecn, Instant, Meta, Rng};
 use anabranch_sctp::{
@@ -22,8 +22,6 @@ const EVIL: u8 = 0xEE;
 const HEADER: usize = 8;
 /// Where side Z listens in UDP.
 const UDP: u16 = 9899;
-/// The most that any association with a receive window of 32 KiB or more held, in thousandths of 2 x (send buffer + receive window).
-pub(crate) static WORST_HELD: AtomicU64 = AtomicU64::new(0);
 
 /// A message as its user knows it: stream, whether unordered, number.
 type Name = (u16, bool, u32);
@@ -78,6 +76,8 @@ pub(crate) struct World {
     plan: Plan,
     rng: Rng,
     seed: u64,
+    /// The most that an association with a receive window of 32 KiB or more held, in thousandths of 2 x (send buffers + receive window).
+    most_held: Cell<u64>,
     now: Instant,
     ends: [Endpoint; 2],
     users: [User; 2],
@@ -105,10 +105,16 @@ fn seal(bytes: &mut [u8]) {
 }
 
 impl World {
+    /// What `most_held` says.
+    pub(crate) fn most_held(&self) -> u64 {
+        self.most_held.get()
+    }
+
     pub(crate) fn new(seed: u64, plan: Plan, rng: Rng) -> Self {
         let mut world = Self {
             rng,
             seed,
+            most_held: Cell::default(),
             now: Instant::ZERO + Duration::from_secs(10),
             ends: [end(seed, 0, 0, &plan), end(seed, 1, 0, &plan)],
             users: Default::default(),
@@ -292,37 +298,23 @@ impl World {
             if association.state() != State::Closed {
                 assert_eq!(association.audit(), Ok(()), "side {s} at {} {:?}", self.now, self.plan);
                 self.watch_memory(s, association);
-                // Smaller windows have the least room of 64 KiB, whatever they are; many small messages in several small buffers exceed it.
-                if association.configuration().limits.receive_window >= 32 << 10 && self.plan.boxes.is_none()
-                {
-                    let (held, bound) = association.holdings();
-                    assert!(
-                        held <= bound,
-                        "{held} bytes of {bound} on side {s} at {}: {:?}",
-                        self.now,
-                        self.plan
-                    );
-                    WORST_HELD.fetch_max(held * 1000 / bound, Ordering::Relaxed);
-                }
             }
         }
     }
 
-    /// The bound that holds for every configuration ("Bounds on memory", docs/sctp.md).
+    /// 2 x (send buffers + receive window), and what there may be beyond it ("Bounds on memory", docs/sctp.md).
     fn watch_memory(&self, s: usize, association: &Association) {
-        let limits = &association.configuration().limits;
-        let send = limits.send_buffer.max(limits.max_send_buffer) as u64;
-        let receive = u64::from(limits.receive_window.max(limits.max_receive_window));
+        let (held, bound) = association.holdings();
+        let window = u64::from(association.configuration().limits.receive_window);
         let subflows = association.snapshot().subflows.len() as u64;
-        // A buffer that was made smaller keeps what it has taken.
-        let send = send.max(self.plan.config.limits.send_buffer as u64);
-        let sending = subflows * 2 * send + (send + receive);
-        // The least room of a window, a packet under way for each space, a message that goes beyond each buffer, numbers of the last one
-        // that each has given up.
-        let least = subflows * (u64::from(self.plan.config.mtu) + 2 * self.plan.largest + 16_000);
-        let bound = sending + (2 * receive).max(64 << 10) + least;
-        let (held, _) = association.holdings();
-        assert!(held <= bound, "{held} bytes of {bound} on side {s} at {}: {:?}", self.now, self.plan);
+        // A packet under way for each space, a message that exceeds each buffer, numbers of the last one that each has given up.
+        let each = u64::from(self.plan.config.mtu) + self.plan.largest + 16_000;
+        let least_room = (96_u64 << 10).saturating_sub(2 * window) * u64::from(window < 32 << 10);
+        let most = bound + least_room + subflows * each;
+        assert!(held <= most, "{held} bytes of {most} on side {s} at {}: {:?}", self.now, self.plan);
+        if window >= 32 << 10 {
+            self.most_held.set(self.most_held.get().max(held * 1000 / bound));
+        }
     }
 
     fn schedule(&mut self, after: Duration, carried: Carried) {

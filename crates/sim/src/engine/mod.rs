@@ -52,7 +52,7 @@ impl Format {
 
 impl Engine {
     /// Where an SCTP association stands, and its verification tags: ours and the peer's.
-    #[cfg(debug_assertions)]
+    #[cfg(any(debug_assertions, feature = "watched"))]
     pub(crate) fn standing(&self) -> Option<(anabranch_sctp::State, (u32, u32))> {
         let Self::Sctp(end) = self else { return None };
         end.standing()

@@ -68,7 +68,7 @@ impl SctpEnd {
     }
 
     /// Where it stands, and its verification tags: ours and the peer's.
-    #[cfg(debug_assertions)]
+    #[cfg(any(debug_assertions, feature = "watched"))]
     pub(super) fn standing(&self) -> Option<(anabranch_sctp::State, (u32, u32))> {
         self.view().map(|association| (association.state(), association.tags()))
     }

@@ -255,7 +255,12 @@ fn numbers_out_of_range() {
     edit(
         "engine =",
         "coupling = \"fcc(m)\"\nengine =",
-        "f.toml:20:12: coupling: unknown coupling \"fcc(m)\" (did you mean \"fcc(n)\"?); allowed: independent, shared, fcc(n), fcc(n^2), fcc(2n^2), fcc(NUMBER), lia, olia, adaptive",
+        "f.toml:20:12: coupling: unknown coupling \"fcc(m)\" (did you mean \"fcc(n)\"?); allowed: independent, shared, fcc(n), fcc(n^2), fcc(2n^2), fcc(NUMBER from 1), lia, olia, adaptive",
+    );
+    edit(
+        "engine =",
+        "coupling = \"fcc(0.5)\"\nengine =",
+        "f.toml:20:12: coupling: unknown coupling \"fcc(0.5)\"; allowed: independent, shared, fcc(n), fcc(n^2), fcc(2n^2), fcc(NUMBER from 1), lia, olia, adaptive",
     );
     edit(
         "engine =",
