@@ -60,6 +60,8 @@ struct User {
     /// Those whose fate was asked for, and their fates.
     asked: BTreeMap<(AssociationId, MessageId), Name>,
     fates: BTreeMap<(AssociationId, MessageId), Fate>,
+    /// Those that were given up before a part of them had left.
+    never_left: BTreeSet<Name>,
     /// Those of the peer that came, where messages may be given up.
     heard: BTreeSet<Name>,
 }
@@ -585,6 +587,7 @@ impl World {
         user.unordered_out = 0;
         user.asked.clear();
         user.fates.clear();
+        user.never_left.clear();
         self.ends[s] = end(self.seed, s, epoch, &self.plan);
         if connects {
             self.connect(s);
@@ -802,7 +805,10 @@ impl World {
 
 impl User {
     fn becomes(&mut self, id: AssociationId, message: MessageId, fate: Fate) {
-        assert!(self.asked.contains_key(&(id, message)), "nobody asked for {message:?}");
+        let name = *self.asked.get(&(id, message)).unwrap_or_else(|| panic!("nobody asked for {message:?}"));
+        if fate == Fate::Abandoned(false) {
+            self.never_left.insert(name);
+        }
         let before = self.fates.insert((id, message), fate);
         assert_eq!(before, None, "{message:?} is {fate:?} now");
     }
@@ -833,7 +839,13 @@ impl User {
         let bytes = received.into_bytes();
         if largest == 1 {
             let next = self.next_in.entry((0, stream)).or_insert(0);
-            let number = (*next..*next + 256).find(|number| bytes[..] == [*number as u8]);
+            // A byte stands for every 256th message. Where so many are given up at once, it is the first that can have left: those of a
+            // stream leave in order, so their sender has been told of those before it.
+            let named = (*next..*next + 256).find(|number| bytes[..] == [*number as u8]);
+            let sent = sender.next_out.get(&stream).copied().unwrap_or(0);
+            let can_have_left = |number: &u32| !sender.never_left.contains(&(stream, false, *number));
+            let later = named.and_then(|first| (first..sent).step_by(256).find(can_have_left));
+            let number = later.or(named);
             let fine = number.is_some_and(|number| sender.may_skip(stream, *next..number));
             assert!(!honest || fine, "stream {stream}: {bytes:?}, not {next}");
             let number = if honest { number.unwrap_or(*next) } else { *next };
