@@ -131,6 +131,8 @@ fn lives_with_other_values_that_found_something() {
     lives_of(Kind::More, [118_722]);
     // A user set the MTU of an association that had just been aborted, and was told of the change after the end.
     lives_of(Kind::More, [72_001_064, 72_001_600]);
+    // The path MTU grew, and a pacer whose window was one packet of before kept the next one back for a minute.
+    lives_of(Kind::More, [400_046_879]);
 }
 
 /// Those of lives with partial reliability.

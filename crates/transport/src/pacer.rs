@@ -128,14 +128,15 @@ impl Pacer {
     }
 
     /// Whether a packet may leave. If not, `at` is when it may, should the rate stay as it is: the first nanosecond at which
-    /// the bucket holds a full packet, or a batch.
-    pub fn lets(&mut self, now: Instant, rate: Rate) -> bool {
-        if self.level(now, rate) >= self.packet {
+    /// the bucket holds a full packet, or a batch, and no later than `longest` after the last packet: a window of before, when packets were
+    /// a tenth as long, must not keep back the next one for minutes.
+    pub fn lets(&mut self, now: Instant, rate: Rate, longest: Duration) -> bool {
+        if self.level(now, rate) >= self.packet || now.saturating_since(self.since) >= longest {
             return true;
         }
         let missing = u128::from(self.batch(rate).saturating_sub(self.level));
         let wait = missing.saturating_mul(rate.time).div_ceil(rate.bytes * u128::from(PARTS));
-        let wait = u64::try_from(wait).unwrap_or(u64::MAX);
+        let wait = u64::try_from(wait).unwrap_or(u64::MAX).min(longest.as_nanos());
         self.at = Some(Instant::from_nanos(self.since.as_nanos().saturating_add(wait)));
         false
     }
@@ -161,6 +162,9 @@ mod tests {
             quantum: Duration::ZERO,
         })
     }
+
+    /// Longer than anything that these tests wait for.
+    const LONGEST: Duration = Duration::MAX;
 
     fn at(ns: u64) -> Instant {
         Instant::from_nanos(ns)
@@ -190,7 +194,7 @@ mod tests {
         let due = |packets: usize| 5_000_000 + (packets as u64 - 2) * 1_000_000;
         let mut left = Vec::new();
         for ns in (5_000_000..15_000_000).step_by(1_000) {
-            if pacer.lets(at(ns), rate) {
+            if pacer.lets(at(ns), rate, LONGEST) {
                 pacer.sent(at(ns), rate, 1468);
                 left.push(ns);
             } else {
@@ -213,11 +217,25 @@ mod tests {
             let rate = Rate { bytes, time };
             let now = at(1 << 50);
             pacer.sent(now, rate, 1 << 30);
-            assert!(!pacer.lets(now, rate), "the bucket is empty");
+            assert!(!pacer.lets(now, rate, LONGEST), "the bucket is empty");
             let until = pacer.at.unwrap_or(now);
-            assert!(!pacer.lets(until - Duration::from_nanos(1), rate), "{bytes}/{time}");
-            assert!(pacer.lets(until, rate), "{bytes}/{time}");
+            assert!(!pacer.lets(until - Duration::from_nanos(1), rate, LONGEST), "{bytes}/{time}");
+            assert!(pacer.lets(until, rate, LONGEST), "{bytes}/{time}");
         }
+    }
+
+    /// A window of one small packet, and packets that have become ten times as long.
+    #[test]
+    fn no_packet_waits_longer_than_it_is_told() {
+        let mut pacer = pacer(1);
+        let (rate, longest) = (Rate { bytes: 100, time: 1_000_000_000 }, Duration::from_secs(5));
+        assert!(pacer.lets(at(1 << 40), rate, longest));
+        pacer.sent(at(1 << 40), rate, 1468);
+        assert!(!pacer.lets(at(1 << 40), rate, longest));
+        let until = pacer.at.unwrap();
+        assert_eq!(until - at(1 << 40), longest);
+        assert!(!pacer.lets(until - Duration::from_nanos(1), rate, longest));
+        assert!(pacer.lets(until, rate, longest), "what the timer was set for");
     }
 
     #[test]
@@ -226,11 +244,11 @@ mod tests {
         pacer.resize(500);
         let rate = Rate { bytes: 500, time: 1_000_000 };
         for packet in 0..5 {
-            assert_eq!(pacer.lets(at(5), rate), packet < 4, "packet {packet}");
+            assert_eq!(pacer.lets(at(5), rate, LONGEST), packet < 4, "packet {packet}");
             pacer.sent(at(5), rate, 500);
         }
         pacer.resize(1000);
-        assert!(!pacer.lets(at(1_000_005), rate) && pacer.lets(at(2_000_005), rate));
+        assert!(!pacer.lets(at(1_000_005), rate, LONGEST) && pacer.lets(at(2_000_005), rate, LONGEST));
     }
 
     /// At 100 Mbit/s what comes due in a millisecond leaves together, at 1 Mbit/s two packets do, and at 10 Gbit/s 64 KiB: never more than
@@ -246,7 +264,7 @@ mod tests {
             let (mut batches, mut most) = (0, 0);
             while batches < 50 {
                 let mut together = 0;
-                while pacer.lets(now, rate) {
+                while pacer.lets(now, rate, LONGEST) {
                     pacer.sent(now, rate, 1468);
                     together += 1;
                 }
@@ -270,9 +288,9 @@ mod tests {
         let mut pacer = pacer(2);
         let slow = Rate { bytes: 1, time: u128::from(u64::MAX) * 100 };
         pacer.sent(at(0), slow, u64::MAX);
-        assert!(!pacer.lets(at(1), slow));
+        assert!(!pacer.lets(at(1), slow, LONGEST));
         assert_eq!(pacer.at, Some(at(u64::MAX)));
         let fast = Rate { bytes: u128::from(u64::MAX) * 1000, time: 100 };
-        assert!(pacer.lets(at(u64::MAX), fast), "full, not wrapped around");
+        assert!(pacer.lets(at(u64::MAX), fast, LONGEST), "full, not wrapped around");
     }
 }

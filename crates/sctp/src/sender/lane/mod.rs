@@ -298,7 +298,7 @@ impl Lane {
     pub(super) fn must_wait(&mut self, cx: &Context) -> bool {
         let Some(rate) = self.pacing_rate(cx) else { return false };
         let free = self.single_packet || self.cwnd_exempt_new > 0;
-        !free && self.pacer.as_mut().is_some_and(|pacer| !pacer.lets(cx.now, rate))
+        !free && self.pacer.as_mut().is_some_and(|pacer| !pacer.lets(cx.now, rate, cx.config.timers.rto_max))
     }
 
     /// A packet left, with what has entered the flight since it had `flight_before` bytes.

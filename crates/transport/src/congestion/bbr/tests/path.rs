@@ -239,7 +239,7 @@ impl Net {
             }
             let rate = Self::rate(flow);
             if let Some(rate) = rate {
-                if !flow.pacer.lets(now, rate) {
+                if !flow.pacer.lets(now, rate, Duration::from_secs(60)) {
                     let at = flow.pacer.at.unwrap_or(now);
                     // A rate that is nearly nothing is looked at again.
                     let at = at.min(now + Duration::from_secs(1));
