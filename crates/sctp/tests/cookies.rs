@@ -10,7 +10,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use anabranch_base::{Duration, Instant, Rng};
-use anabranch_sctp::{AbortReason, CloseReason, Config, Endpoint, EndpointConfig, Event, Message, State};
+use anabranch_sctp::{
+    AbortReason, AssociationId, CloseReason, Config, Endpoint, EndpointConfig, Event, Message, State,
+};
 use anabranch_wire::Tsn;
 use anabranch_wire::cause::{Cause, Causes, StaleCookie, UserInitiatedAbort};
 use anabranch_wire::chunk::{Abort, Chunk, CookieAck, ErrorChunk, Init, InitKind, kind};
@@ -262,6 +264,95 @@ fn a_cookie_of_before_we_asked_changes_nothing() {
     net.take(ip(Z));
     late(&mut net, State::Established);
     assert!(net.received_from(a, ip(Z)).is_empty());
+}
+
+/// A connects to Z, which answers by hand. Z's INIT under another tag comes before or after the INIT ACK; then the COOKIE ACK, and A is up
+/// with the peer of the INIT ACK. What the other INIT was answered with.
+fn up_beside_another_init(net: &mut Network, a: usize, before: bool) -> (AssociationId, Offer) {
+    let id = net.connect(a, ip(Z));
+    net.run_for(ms(25));
+    let mut tag = 0;
+    net.take(ip(Z)).last().unwrap().each(|chunk| {
+        let Chunk::Init(init) = chunk else { panic!("{chunk:?}") };
+        tag = init.initiate_tag;
+    });
+    let mut offer = None;
+    let mut ask = |net: &mut Network| {
+        net.throw(ip(Z), ip(A), init(0x3333_3333, &[]));
+        net.run_for(ms(25));
+        offer = net.take(ip(Z)).iter().find_map(Datagram::offer);
+    };
+    if before {
+        ask(net);
+    }
+    let mut params = Vec::new();
+    Param::StateCookie(StateCookie { cookie: b"of Z" }).emit(&mut params);
+    let answer = Init {
+        initiate_tag: 0x1111_1111,
+        a_rwnd: 1_000_000,
+        outbound_streams: 10,
+        inbound_streams: 10,
+        initial_tsn: Tsn::new(0x1111_1111),
+        params: Params::new(&params),
+    };
+    net.throw(ip(Z), ip(A), packet(tag, |out| answer.emit(InitKind::InitAck, out)));
+    net.run_for(ms(25));
+    net.take(ip(Z));
+    if !before {
+        ask(net);
+    }
+    net.throw(ip(Z), ip(A), packet(tag, |out| CookieAck.emit(out)));
+    net.run_for(ms(25));
+    assert_eq!(net.state(a, id), State::Established);
+    (id, offer.unwrap())
+}
+
+/// The peer restarts after its INIT ACK, and asks before the COOKIE ACK of before comes: its cookie has our tag, which 5.2.1 repeats, and
+/// we are up with the peer that is gone. The new one has other numbers: it is a restart in all but our tag, and what the old one had
+/// is handed back.
+// rfc9260:5.2.4-3
+#[test]
+fn a_peer_that_restarts_in_mid_handshake_begins_anew() {
+    let mut net = Network::default();
+    let a = net.add(4, "a", &[A]);
+    net.listen(a);
+    let (id, offer) = up_beside_another_init(&mut net, a, false);
+    net.send(a, id, b"for the old one");
+    net.run_for(ms(25));
+    net.take(ip(Z));
+    net.throw(ip(Z), ip(A), echo(&offer, 0x3333_3333, b"of the new one"));
+    net.run_for(ms(25));
+    assert_eq!(net.received_from(a, ip(Z)), [b"of the new one"]);
+    let restarts =
+        net.hosts[a].events.iter().filter(|(_, event)| matches!(event, Event::Restarted { .. })).count();
+    assert_eq!(restarts, 1);
+    net.take(ip(Z));
+    net.send(a, id, b"for the new one");
+    net.run_for(ms(25));
+    let sent = net.take(ip(Z));
+    assert!(!sent.is_empty() && sent.iter().all(|d| d.tag() == 0x3333_3333), "{sent:x?}");
+    // Its own copy changes nothing more.
+    net.throw(ip(Z), ip(A), echo(&offer, 0x3333_3333, b"of the new one"));
+    net.run_for(ms(25));
+    assert_eq!(net.received_from(a, ip(Z)), [b"of the new one"]);
+}
+
+/// The other way round: what asked before the INIT ACK came is a peer that is gone by then, and its COOKIE ECHO comes late.
+// rfc9260:5.2.4-3
+#[test]
+fn a_peer_that_asked_before_the_one_we_talk_with_changes_nothing() {
+    let mut net = Network::default();
+    let a = net.add(4, "a", &[A]);
+    net.listen(a);
+    let (id, offer) = up_beside_another_init(&mut net, a, true);
+    net.throw(ip(Z), ip(A), echo(&offer, 0x3333_3333, b"late"));
+    net.run_for(ms(25));
+    assert!(net.received_from(a, ip(Z)).is_empty());
+    net.take(ip(Z));
+    net.send(a, id, b"hello");
+    net.run_for(ms(25));
+    let sent = net.take(ip(Z));
+    assert!(!sent.is_empty() && sent.iter().all(|d| d.tag() == 0x1111_1111), "{sent:x?}");
 }
 
 /// A COOKIE ECHO that was good, had not the association that it was made beside ended meanwhile: its sender is told, and asks again.

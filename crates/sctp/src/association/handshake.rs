@@ -188,6 +188,8 @@ impl Association {
             shutdown_wanted = handshake.shutdown_wanted;
             adaptation = handshake.adaptation;
             let zero = handshake.sends_zero_checksum;
+            // The peer that answered was alive then: what asked before was an earlier one, unless it has the same tag.
+            self.cookie_made = self.cookie_made.max(handshake.answered);
             self.settle_checksum(zero);
         }
         self.enter(Phase::Established);
@@ -255,6 +257,7 @@ impl Association {
             // What the INIT went with that was answered.
             code_point: before.code_point,
             shutdown_wanted: before.shutdown_wanted,
+            answered: Some(self.cx.now),
             cookie,
             ..self.new_handshake()
         };

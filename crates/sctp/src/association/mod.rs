@@ -316,7 +316,13 @@ impl Association {
         added
     }
 
-    /// Whether a cookie of ours that was made after this one has been accepted.
+    /// Whether the handshake goes on.
+    pub(crate) fn is_in_handshake(&self) -> bool {
+        self.phase.handshake().is_some()
+    }
+
+    /// Whether a cookie of ours that was made after this one has been accepted, or the peer that we talk with answered our INIT after this
+    /// one was made.
     pub(crate) fn took_newer_cookie(&self, cookie: &Cookie) -> bool {
         self.cookie_made.is_some_and(|made| made > cookie.created)
     }

@@ -16,6 +16,8 @@ pub(super) struct Handshake {
     pub(super) code_point: u32,
     /// Stale Cookie errors so far: each begins the handshake anew, and that must end, too.
     pub(super) stale: u32,
+    /// When the INIT ACK came.
+    pub(super) answered: Option<Instant>,
     /// The State Cookie to echo.
     pub(super) cookie: Vec<u8>,
     /// "Suggested Cookie Life-Span Increment" to ask for after a Stale Cookie error, ms.

@@ -130,7 +130,17 @@ impl Endpoint {
         let (local, peer) = assoc.tags();
         let (local_matches, peer_matches) = (cookie.local_tag == local, cookie.peer_tag == peer);
         let ties_match = (cookie.local_tie, cookie.peer_tie) == self.ties.tie_tags((local, peer));
-        if !local_matches && !peer_matches && ties_match {
+        // (B) both asked at the same time, or (D) the same cookie again. After (B), what an incarnation of the peer echoes that asked
+        // before the one we talk with is a copy that comes late.
+        if local_matches && !peer_matches && assoc.took_newer_cookie(cookie) {
+            self.stats.bad_cookies += 1;
+            return None;
+        }
+        // Where the peer restarts in mid-handshake and its INIT comes before the COOKIE ACK of before, the cookie has the tag that we keep,
+        // but we are up with the peer that is gone: its numbers, streams and extensions are not those of the new one, and a new tag alone
+        // (5.2.4 B) would join the two. That is (A) in all but the tag.
+        let late_restart = local_matches && !peer_matches && !assoc.is_in_handshake();
+        if (!local_matches && !peer_matches && ties_match) || late_restart {
             // (A) the peer restarted. The INIT was checked for new addresses (5.2.2); the association may have others now.
             if cookie.addresses.iter().any(|address| !assoc.knows_address(*address)) {
                 self.stats.bad_cookies += 1;
@@ -147,12 +157,6 @@ impl Endpoint {
             return Some(index);
         }
         if local_matches {
-            // (B) both asked at the same time, or (D) the same cookie again. After (B), what an incarnation of the peer echoes
-            // that asked before the one we talk with is a copy that comes late.
-            if !peer_matches && assoc.took_newer_cookie(cookie) {
-                self.stats.bad_cookies += 1;
-                return None;
-            }
             self.registry.unmap(index);
             self.registry.at_mut(index)?.confirm(now, cookie, source);
             self.registry.map(index);
