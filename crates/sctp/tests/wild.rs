@@ -153,6 +153,8 @@ fn lives_with_partial_reliability_that_found_something() {
 fn lives_with_boxes_that_found_something() {
     // 256 messages of one byte were given up in a row, and the next one was taken for the first of them: a fault of the test.
     lives_of(Kind::Boxes, [920_000_233]);
+    // A window of 40 kB had 64 KiB of room whatever the sender had of the memory for both.
+    lives_of(Kind::Boxes, [400_011_295]);
 }
 
 /// `SEED`: one life again; `PARTIAL=1` where messages may be given up, `MORE=1` with routers and other values, `BOXES=1` with NAT

@@ -55,10 +55,13 @@ impl Limits<'_> {
         point != 0 && bytes() > point
     }
 
-    /// Memory that may be held in all: two windows, less what the sender has of them, which is one at most.
+    /// Memory that may be held in all: two windows, less what the sender has of them, which is one at most. Where two windows are less than
+    /// the least room, that room is the receiver's whatever the sender has.
     pub(super) fn bound(&self) -> usize {
         let both = 2 * self.config.limits.largest_receive_window() as usize;
-        (2 * self.window()).min(both.saturating_sub(self.lent)).max(self.window()).max(LEAST_BOUND)
+        let room = both.saturating_sub(self.lent);
+        let least = if both < LEAST_BOUND { LEAST_BOUND } else { LEAST_BOUND.min(room) };
+        (2 * self.window()).min(room).max(self.window()).max(least)
     }
 
     /// What so much memory takes of the receive window, bytes. Bookkeeping counts a third as long as memory is no more than
