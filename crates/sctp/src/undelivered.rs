@@ -113,7 +113,7 @@ pub(crate) struct Returned {
 
 impl Returned {
     /// Bytes of user data.
-    fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.unsent.iter().chain(&self.unacknowledged).map(Undelivered::len).sum()
     }
 

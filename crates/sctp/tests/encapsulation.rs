@@ -295,6 +295,26 @@ fn a_late_copy_of_the_init_from_an_earlier_port_ends_nothing() {
     net.unharmed(a, z);
 }
 
+/// The peer has restarted, and its INIT was answered; a copy of it comes from a port that the NAT had before, or has since. An ABORT would
+/// have the tag with which the peer restarts, and end its handshake.
+#[test]
+fn a_copy_of_the_init_of_a_restart_from_another_port_ends_nothing() {
+    let (mut net, _, z) = Net::up(6);
+    net.throw(FIRST, &init(0x4321));
+    let (to, _, bytes) = net.sent.last().unwrap().clone();
+    assert_eq!((to, bytes[CommonHeader::LEN]), (nat(FIRST), kind::INIT_ACK));
+    let before = net.sent.len();
+    net.throw(41_000, &init(0x4321));
+    assert_eq!(net.sent.len(), before, "nothing is answered");
+    assert_eq!(net.remote(z), nat(FIRST));
+    // What comes after that was sent again, from where its sender is now, who wants to know.
+    net.now = net.now + Duration::from_secs(1);
+    net.throw(41_000, &init(0x4321));
+    let (to, _, bytes) = net.sent.last().unwrap().clone();
+    assert_eq!(to, nat(41_000));
+    assert_eq!(causes(&bytes), (0x4321, vec![RestartWithNewPort { current: FIRST, new: 41_000 }]));
+}
+
 /// A second client behind the same NAT with equal SCTP ports is refused, "Restart of an Association with New Encapsulation Port",
 /// and the first lives.
 #[test]

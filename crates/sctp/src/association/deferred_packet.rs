@@ -15,7 +15,7 @@ pub(super) struct Route {
 }
 
 /// A packet that was built and did not fit the batch: it leaves first next time.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct DeferredPacket {
     pub(super) bytes: Vec<u8>,
     pub(super) route: Route,

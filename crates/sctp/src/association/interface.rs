@@ -246,9 +246,8 @@ impl Association {
         }
         let now = (returned.unsent.len(), returned.unacknowledged.len());
         // A peer that restarts again and again must not fill our memory with what the user does not take back.
-        let limits = &self.cx.config.limits;
-        let forgotten =
-            returned.forget_oldest(before, 2 * limits.send_buffer + limits.receive_window as usize);
+        let most = usize::try_from(self.sender.most_undelivered(&self.cx)).unwrap_or(usize::MAX);
+        let forgotten = returned.forget_oldest(before, most);
         if forgotten > 0 {
             self.cx.tell(Event::ReturnedForgotten { messages: forgotten });
         }

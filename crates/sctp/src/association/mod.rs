@@ -238,13 +238,20 @@ impl Association {
     /// What it holds of messages (waiting, sent and not acknowledged cumulatively, received and not read), bookkeeping included, and the
     /// bound on that, 2 x (`send_buffer` of each subflow + `receive_window`), in bytes, each as large as it may grow. Beyond the bound there may be one message
     /// that waits in each subflow, a packet for each sequence space, and what a receive window below 32 KiB has as its least room
-    /// ("Bounds on memory", docs/sctp.md).
+    /// ("Bounds on memory", docs/sctp.md). Where messages were handed back their payload counts, and so does what of them is kept at most: as
+    /// much as could be undelivered at a time.
     #[must_use]
     pub fn holdings(&self) -> (u64, u64) {
         let window = u64::from(self.cx.config.limits.largest_receive_window());
         let bound = 2 * (self.sender.send_buffers(&self.cx) + window);
         let sending = self.sender.retained() + self.sender.waiting_memory() as u64;
-        (sending + self.receiver.memory() as u64, bound)
+        let held = sending + self.receiver.memory() as u64;
+        match &self.returned {
+            None => (held, bound),
+            Some(returned) => {
+                (held + returned.bytes() as u64, bound + self.sender.most_undelivered(&self.cx))
+            }
+        }
     }
 
     pub(crate) fn config(&self) -> &Arc<Config> {

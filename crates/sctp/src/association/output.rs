@@ -9,7 +9,7 @@ use anabranch_wire::param::{HeartbeatInfo, SupportedAddressTypes};
 use anabranch_wire::{CommonHeader, PacketBuilder};
 
 use super::control::{Kind, Next as NextControl};
-use super::deferred_packet::Route;
+use super::deferred_packet::{DeferredPacket, Route};
 use super::init::OurInit;
 use super::{Association, State, causes};
 use crate::config::MtuDiscovery;
@@ -44,11 +44,8 @@ impl Association {
             let size = buf.len() - before;
             if next != route || size > segment_size {
                 // It was built, so its chunks count as sent.
-                let deferred = self.deferred_packet.get_or_insert_default();
-                deferred.bytes.clear();
-                deferred.bytes.extend_from_slice(buf.get(before..).unwrap_or_default());
-                deferred.route = next;
-                buf.truncate(before);
+                let bytes = buf.split_off(before);
+                self.deferred_packet = Some(Box::new(DeferredPacket { bytes, route: next }));
                 break;
             }
             packets += 1;
@@ -71,22 +68,18 @@ impl Association {
     /// Whether anything might leave now. Cheap; may be wrong in favour of asking.
     pub(crate) fn wants_to_transmit(&self) -> bool {
         self.wants_control()
-            || self.has_deferred_packet()
+            || self.deferred_packet.is_some()
             || self.receiver.owes_sack()
             || self.sender.may_have_data()
-    }
-
-    #[inline]
-    fn has_deferred_packet(&self) -> bool {
-        self.deferred_packet.as_ref().is_some_and(|deferred| !deferred.bytes.is_empty())
     }
 
     /// Appends one packet.
     // rfc9260:3.1-3 rfc9260:3.1-4 rfc9260:3.3.2-6 rfc9260:3.3.3-4 rfc9260:3.3.11-1 rfc9260:6.10-1
     // rfc9260:6.10-3 rfc9260:8.5.1-4 rfc9260:8.5.1-12
     fn next_packet(&mut self, buf: &mut Vec<u8>) -> Option<Route> {
-        if let Some(deferred) = self.deferred_packet.as_mut().filter(|deferred| !deferred.bytes.is_empty()) {
-            buf.append(&mut deferred.bytes);
+        // Its room goes with it: an association that is idle afterwards, as most are behind their first probe of the path, keeps none.
+        if let Some(deferred) = self.deferred_packet.take() {
+            buf.extend_from_slice(&deferred.bytes);
             return Some(deferred.route);
         }
         let state = self.cx.state;

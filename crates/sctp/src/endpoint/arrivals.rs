@@ -396,6 +396,8 @@ impl Endpoint {
             // A copy of the INIT with which this very association began, or tried to, from where the NAT had its sender then. An ABORT with
             // its tag would end it at the peer.
             _ if assoc.tags().1 == peer.tag => self.stats.out_of_the_blue += 1,
+            // A copy of the INIT with which its peer restarts just now.
+            _ if self.answered_inits.has(now, peer.tag) => self.stats.out_of_the_blue += 1,
             // "If new addresses are added to the association, the endpoint MUST respond with an ABORT chunk" (5.2.2).
             _ => {
                 let added = assoc.added_addresses(source, &peer.addresses);
@@ -466,6 +468,9 @@ impl Endpoint {
                     self.fresh_identity()
                 };
                 let ties = self.ties.tie_tags((local_tag, peer_tag));
+                if meta.source.port() != 0 {
+                    self.answered_inits.note(now, peer.tag);
+                }
                 self.answer_init(now, meta, packet, peer, &config, identity, ties);
             }
         }

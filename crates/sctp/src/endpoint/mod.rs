@@ -6,6 +6,7 @@
 //! `poll_transmit`, then `poll_event`, then `poll_timeout`. Every `handle_*` and command may change the answers of
 //! all three.
 
+mod answered_inits;
 mod arrivals;
 mod backlog;
 mod cookie_echo;
@@ -39,6 +40,7 @@ use crate::incoming::{AcceptConfig, EndpointEvent};
 use crate::shard::Shard;
 use crate::stats::EndpointStats;
 use crate::tie_tags::TieSecret;
+use answered_inits::AnsweredInits;
 use backlog::Backlog;
 use cookie_keys::CookieKeys;
 use drain::Drain;
@@ -126,6 +128,7 @@ pub struct Endpoint {
     registry: Registry,
     replies: Replies,
     init_allowance: InitAllowance,
+    answered_inits: AnsweredInits,
     /// Made with the first cookie: who only asks has none.
     spent: Option<Box<SpentCookies>>,
     /// Who waits for the user's word, where it is asked for.
@@ -166,6 +169,7 @@ impl Endpoint {
             registry: Registry::default(),
             replies: Replies::default(),
             init_allowance: InitAllowance::default(),
+            answered_inits: AnsweredInits::default(),
             spent: None,
             incoming: None,
             drain: Drain::default(),

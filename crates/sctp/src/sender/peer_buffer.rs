@@ -75,6 +75,11 @@ impl Sender {
         (cx.config.limits.largest_send_buffer() as u64).saturating_mul(self.subflows.len() as u64)
     }
 
+    /// The most that can be undelivered at a time, and is kept of what is handed back, bytes: what waits, and what is not acknowledged.
+    pub(crate) fn most_undelivered(&self, cx: &Context) -> u64 {
+        self.send_buffers(cx).saturating_add(Self::retention_limit(cx))
+    }
+
     /// What waits beyond the send buffers, bytes.
     #[inline]
     fn waits_beyond(&self, cx: &Context) -> u64 {
