@@ -1,14 +1,13 @@
 //! What the user asks for while the association is up: subflows that are opened, closed and merged, and streams that move.
 
 use anabranch_base::{Dscp, Instant};
-use anabranch_wire::Tsn;
 
 use super::{Association, State};
-use crate::config::{Coupling, SubflowSpec};
+use crate::config::SubflowSpec;
 use crate::error::{SendError, SubflowError};
 use crate::ids::SubflowId;
 use crate::message::Message;
-use crate::options::{Abandonments, Policy, Reliability};
+use crate::options::{Abandonments, MessageId, Policy, Reliability};
 
 impl Association {
     /// Opens another subflow; its streams move there.
@@ -129,47 +128,6 @@ impl Association {
         }
     }
 
-    /// Subflows that were removed are gone once nothing of theirs is in flight; the peer is told that their FIDs are free.
-    pub(super) fn close_drained_subflows(&mut self) {
-        let established = self.cx.state == State::Established;
-        let reconfig = &mut self.reconfig;
-        self.sender.close_drained_subflows(&mut self.cx, |open| {
-            let Some(reconfig) = reconfig.as_mut().filter(|_| established) else { return false };
-            reconfig.ask_to_close(open);
-            true
-        });
-    }
-
-    /// Asks the peer for the FID of a subflow that has none; until it has answered the subflow sends nothing. Where there
-    /// is no extension, or no FID left, the subflow goes on as at level 0.
-    fn ask_for_fid(&mut self, id: SubflowId) {
-        if self.cx.state != State::Established || self.cx.config.subflows.coupling == Coupling::Shared {
-            return;
-        }
-        let initial = Tsn::new(self.cx.rng.u32());
-        let Some(reconfig) = &mut self.reconfig else { return };
-        if !self.sender.lacks_fid(id) {
-            return;
-        }
-        // If it was asked for before, for a subflow that is gone again, this one takes it.
-        let asked = reconfig.fids_asked_for();
-        if !asked.contains(&id.get()) {
-            let Some(epoch) = self.sender.wanted_epoch(id, asked.len()) else { return };
-            reconfig.ask_to_open(id.get(), epoch, initial);
-        }
-        self.sender.await_fid(id);
-    }
-
-    /// After the handshake: FIDs for subflows that were opened meanwhile.
-    pub(super) fn ask_for_missing_fids(&mut self) {
-        if self.reconfig.is_none() {
-            return;
-        }
-        for id in self.sender.without_fid() {
-            self.ask_for_fid(id);
-        }
-    }
-
     /// Lifetimes have ended.
     #[cold]
     pub(super) fn end_lifetimes(&mut self) {
@@ -221,5 +179,21 @@ impl Association {
     #[must_use]
     pub fn abandoned(&self, stream: Option<u16>, policy: Option<Policy>) -> Abandonments {
         self.sender.abandoned(stream, policy)
+    }
+
+    // rfc9260:9.2-8 rfc9260:9.2-21
+    #[inline]
+    pub(crate) fn send(&mut self, now: Instant, message: Message) -> Result<MessageId, SendError> {
+        self.cx.now = now;
+        let wanted = || self.phase.handshake().is_some_and(|handshake| handshake.shutdown_wanted);
+        match self.cx.state {
+            State::Established => {}
+            State::CookieWait | State::CookieEchoed if !wanted() => {}
+            _ => return Err(SendError::Closing),
+        }
+        if message.options.is_some() {
+            self.choose_subflow(&message)?;
+        }
+        self.sender.send(&mut self.cx, message)
     }
 }

@@ -77,12 +77,4 @@ impl Association {
         self.cx.sample_path(id, sample);
         confirmed
     }
-
-    /// A HEARTBEAT, or a probe of the MTU, has been answered.
-    pub(super) fn clear_errors_by_heartbeat(&mut self, id: PathId) {
-        self.cx.clear_path_errors(id);
-        if self.sender.unacknowledged_chunks() == 0 {
-            self.errors = 0;
-        }
-    }
 }

@@ -1,10 +1,8 @@
 //! A packet that arrived: each chunk goes to the procedure it belongs to.
 
 use anabranch_base::{Ecn, Instant, Meta};
-use anabranch_wire::Tsn;
 use anabranch_wire::cause::{Causes, SfReason, SfViolation};
-use anabranch_wire::chunk::sack::GapBlock;
-use anabranch_wire::chunk::{Chunk, Data, Init, ReceiveTime, SfData, SfForward, SfSack, kind};
+use anabranch_wire::chunk::{Chunk, Data, Init, SfData, SfForward, SfSack, kind};
 use anabranch_wire::param::ForwardTsnSupported;
 use anabranch_wire::{ChunkError, Chunks, CommonHeader, RawChunk};
 
@@ -17,7 +15,7 @@ use crate::event::{CloseReason, Event};
 use crate::ids::{PathId, SpaceId};
 use crate::negotiation::fids::Judged;
 use crate::receiver::{PacketRead, Taken};
-use crate::sender::{Heard, Windows};
+use crate::sender::Windows;
 use crate::violation::{SPLIT_MESSAGE, Violation};
 
 /// What the endpoint must know of a packet it handed in.
@@ -411,32 +409,6 @@ impl Association {
         Ok(true)
     }
 
-    /// Whether there may be something to acknowledge.
-    // rfc9260:6-5
-    fn reads_acknowledgements(&self) -> bool {
-        self.cx.state.sends_data() || self.cx.state == State::ShutdownSent
-    }
-
-    /// An acknowledgement for a sequence space.
-    pub(super) fn on_acknowledgement(
-        &mut self,
-        at: SpaceId,
-        cumulative: Tsn,
-        windows: Windows,
-        gaps: impl ExactSizeIterator<Item = GapBlock>,
-        times: Option<ReceiveTime>,
-    ) -> Result<(), Violation> {
-        let heard = self.sender.on_acknowledgement(&mut self.cx, at, cumulative, windows, gaps, times)?;
-        self.close_drained_subflows();
-        if heard == Heard::News {
-            self.errors = 0;
-            for path in self.sender.paths_of_news() {
-                self.cx.clear_path_errors(path);
-            }
-        }
-        Ok(())
-    }
-
     /// A chunk that the encoding of 2007 gives a layout of its own.
     fn on_sf2007_chunk(
         &mut self,
@@ -495,23 +467,6 @@ impl Association {
         let Some(at) = self.judged(reading.path, judged, forward.fid, forward.epoch) else { return };
         let (cx, read) = (&mut self.cx, &mut reading.data);
         self.receiver.on_skipped_messages(cx, read, at, forward.cumulative, forward.skipped());
-    }
-
-    fn count_duplicates<T: Iterator<Item = Tsn>>(
-        &mut self,
-        at: SpaceId,
-        count: usize,
-        duplicates: impl Fn() -> T,
-    ) {
-        if count > 0 {
-            if let Some(table) = &mut self.cx.streams {
-                duplicates().for_each(|tsn| table.note_duplicate(at, tsn));
-            }
-            let count = u32::try_from(count).unwrap_or(u32::MAX);
-            let spurious = &mut self.cx.stats.retransmissions_spurious;
-            *spurious = spurious.saturating_add(count);
-            self.sender.count_duplicates(at, count);
-        }
     }
 
     /// SF-SACK.

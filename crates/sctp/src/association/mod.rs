@@ -1,12 +1,15 @@
 //! One association: its life, its control chunks, and which of its owners a chunk or a command belongs to. What is sent is the
 //! business of the [`Sender`], what arrives that of the [`Receiver`], and an address of the peer is a path.
 
+mod acknowledgement;
 pub(crate) mod causes;
 mod commands;
 mod control;
 mod deferred_packet;
 mod ecn;
+mod ending;
 mod extensions;
+mod fids;
 mod handshake;
 mod heartbeat;
 pub(crate) mod init;
@@ -16,6 +19,7 @@ mod output;
 mod path_mtu;
 mod phase;
 mod reconfig;
+mod returned;
 mod sf2007;
 mod shutdown;
 mod sight;
@@ -35,23 +39,25 @@ use crate::context::Context;
 use crate::cookie::Cookie;
 use crate::encoding::Encoding;
 use crate::error::SendError;
-use crate::event::{CloseReason, Event};
-use crate::ids::{PathId, SubflowId};
-use crate::message::{Message, Received};
-use crate::options::MessageId;
+use crate::event::Event;
+#[cfg(test)]
+use crate::ids::PathId;
+use crate::ids::SubflowId;
+use crate::message::Received;
 use crate::path::Path;
 use crate::receiver::Receiver;
 use crate::sender::Sender;
-use crate::stats::{Stats, SubflowStats};
+use crate::stats::SubflowStats;
 use crate::undelivered::Returned;
 use control::Control;
 use deferred_packet::DeferredPacket;
-pub(crate) use handshake::fresh_identity;
-pub(crate) use input::Reply;
 use phase::Phase;
 use reconfig::Reconfig;
-pub use state::State;
 use watch::Watch;
+
+pub(crate) use handshake::fresh_identity;
+pub(crate) use input::Reply;
+pub use state::State;
 
 /// What the user, and the layer above the peer, have said besides.
 #[derive(Debug, Default)]
@@ -101,16 +107,6 @@ impl Association {
     #[must_use]
     pub fn state(&self) -> State {
         self.cx.state
-    }
-
-    /// Counters and gauges.
-    #[must_use]
-    pub fn stats(&self) -> Stats {
-        let mut stats = self.cx.stats.stats();
-        self.sender.fill_stats(&self.cx, &mut stats);
-        let abandoned = self.abandoned(None, None);
-        (stats.messages_abandoned_unsent, stats.messages_abandoned_sent) = (abandoned.unsent, abandoned.sent);
-        stats
     }
 
     /// Congestion window (of all subflows together) and smoothed round-trip time of the first: as in
@@ -407,22 +403,6 @@ impl Association {
         self.cx.events.pop_front()
     }
 
-    // rfc9260:9.2-8 rfc9260:9.2-21
-    #[inline]
-    pub(crate) fn send(&mut self, now: Instant, message: Message) -> Result<MessageId, SendError> {
-        self.cx.now = now;
-        let wanted = || self.phase.handshake().is_some_and(|handshake| handshake.shutdown_wanted);
-        match self.cx.state {
-            State::Established => {}
-            State::CookieWait | State::CookieEchoed if !wanted() => {}
-            _ => return Err(SendError::Closing),
-        }
-        if message.options.is_some() {
-            self.choose_subflow(&message)?;
-        }
-        self.sender.send(&mut self.cx, message)
-    }
-
     /// Sets the value (priority or weight) of a stream for the scheduling of streams.
     pub(crate) fn set_stream_value(&mut self, stream: u16, value: u16) -> Result<(), SendError> {
         self.sender.set_stream_value(&mut self.cx, stream, value)
@@ -453,46 +433,6 @@ impl Association {
         self.cx.state = phase.state();
         self.watch.enter(self.cx.now, self.cx.state);
         self.phase = phase;
-    }
-
-    /// Ends the association. What is waiting to be sent is dropped; what was received stays.
-    // rfc9260:8.1-4
-    fn close(&mut self, reason: CloseReason) {
-        if self.cx.state == State::Closed {
-            return;
-        }
-        self.enter(Phase::Closed);
-        self.reconfig = None;
-        if let Some(wishes) = &mut self.wishes {
-            wishes.deadline = None;
-        }
-        self.return_undelivered();
-        self.sender.close();
-        self.receiver.close();
-        for path in self.cx.paths.rows_mut() {
-            path.stop_heartbeats();
-        }
-        self.control.close();
-        self.cx.tell(Event::Closed(reason));
-    }
-
-    /// Association error counter (8.1), and that of the path (8.2).
-    // rfc9260:8.1-1 rfc9260:8.1-3 rfc9260:9.2-5 rfc9260:9.2-16
-    fn count_error(&mut self, path: PathId) {
-        self.errors += 1;
-        self.cx.count_path_error(path);
-        // "If the value of this counter exceeds the limit indicated in the protocol parameter
-        // 'Association.Max.Retrans', the endpoint SHOULD consider the peer endpoint unreachable".
-        if self.errors > self.cx.config.limits.association_max_retrans {
-            self.give_up("Association.Max.Retrans");
-        }
-    }
-
-    /// Something has come that proves that a path works (8.1, 8.2).
-    // rfc9260:8.1-5
-    fn clear_errors(&mut self, path: PathId) {
-        self.errors = 0;
-        self.cx.clear_path_errors(path);
     }
 }
 

@@ -8,7 +8,7 @@ use anabranch_wire::param::HeartbeatInfo;
 use anabranch_wire::{CommonHeader, PacketBuilder};
 
 use super::{Association, State};
-use crate::event::{CloseReason, Event};
+use crate::event::Event;
 use crate::ids::PathId;
 use crate::path::{HEARTBEAT_INFO_LEN, SearchState};
 
@@ -156,12 +156,6 @@ impl Association {
         let Some((id, _)) = path else { return false };
         self.cx.tell_if_read(Event::Unreachable { path: id.get(), code });
         true
-    }
-
-    /// The peer's host does not know SCTP: as if it had sent an ABORT without causes (10, ICMP8).
-    pub(crate) fn abort_by_icmp(&mut self, now: Instant, reason: CloseReason) {
-        self.cx.now = now;
-        self.end_aborted(reason);
     }
 
     /// What discovery has found.

@@ -2,7 +2,6 @@
 
 use anabranch_base::Instant;
 use anabranch_wire::Tsn;
-use anabranch_wire::cause::Causes;
 
 use super::control::Kind;
 use super::phase::{Guard, Phase, ShutdownTimers};
@@ -57,39 +56,6 @@ impl Association {
             Phase::ShutdownReceived(guard) => guard.closed_by_user = true,
             // In the others it runs already.
             _ => {}
-        }
-    }
-
-    /// ABORT primitive of the user; the reason travels as a User-Initiated Abort cause.
-    // rfc9260:9.1-3
-    pub(crate) fn abort(&mut self, reason: &[u8]) {
-        match self.cx.state {
-            State::Closed => {}
-            State::CookieWait => self.close(CloseReason::AbortedLocally),
-            _ => {
-                let cause = super::causes::user_abort(reason);
-                self.abort_with(CloseReason::AbortedLocally, cause);
-            }
-        }
-    }
-
-    /// Sends ABORT with encoded causes and closes.
-    // rfc9260:9.1-1
-    pub(super) fn abort_with(&mut self, reason: CloseReason, causes: Vec<u8>) {
-        self.control.abort(PathId::FIRST, causes);
-        self.close(reason);
-    }
-
-    /// The peer has not answered for too long. The RFC only says that nothing more is sent but for what ends the association (8.1); an
-    /// ABORT lets a peer that can still hear us end its side now instead of keeping it until its own timers run out. A peer that
-    /// has only had our INIT has no side to end.
-    #[cold]
-    pub(super) fn give_up(&mut self, limit: &'static str) {
-        let reason = CloseReason::Unreachable { limit };
-        if self.cx.state == State::CookieWait {
-            self.close(reason);
-        } else {
-            self.abort_with(reason, Vec::new());
         }
     }
 
@@ -242,21 +208,6 @@ impl Association {
         if self.cx.state == State::ShutdownAckSent {
             self.close(CloseReason::Graceful);
         }
-    }
-
-    /// ABORT chunk whose tag the endpoint has checked.
-    // rfc9260:3.3.7-4 rfc9260:9.1-6
-    pub(crate) fn on_abort(&mut self, list: Causes<'_>) {
-        let (causes, reason) = (causes::codes(list), causes::abort_reason(list));
-        self.end_aborted(CloseReason::AbortedByPeer { causes, reason });
-    }
-
-    /// The peer has aborted.
-    pub(super) fn end_aborted(&mut self, reason: CloseReason) {
-        self.close(reason);
-        // "MUST NOT respond to an ABORT" (9.1): whatever waited is gone.
-        self.control = super::Control::default();
-        self.deferred_packet = None;
     }
 
     /// T2-shutdown expired.

@@ -131,6 +131,16 @@ impl Association {
         (stats.flight, stats.chunks_lost) = self.sender.flight_and_lost_on(id);
         stats
     }
+
+    /// Counters and gauges.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        let mut stats = self.cx.stats.stats();
+        self.sender.fill_stats(&self.cx, &mut stats);
+        let abandoned = self.abandoned(None, None);
+        (stats.messages_abandoned_unsent, stats.messages_abandoned_sent) = (abandoned.unsent, abandoned.sent);
+        stats
+    }
 }
 
 /// Subflows come and go, and a restart of the peer begins them anew; what a path has sent stays. What no other path has sent, the one of

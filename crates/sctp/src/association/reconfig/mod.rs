@@ -63,11 +63,6 @@ impl Association {
         reconfig.outstanding.as_ref().map_or_else(|| self.request_path(), |outstanding| outstanding.path)
     }
 
-    /// The path on which a request leaves now: as the data of the first subflow.
-    pub(super) fn request_path(&self) -> PathId {
-        self.sender.path_of_subflow(SubflowId::FIRST.get()).unwrap_or_default()
-    }
-
     /// RE-CONFIG chunks that are due on a path, or that must ride with data: one of answers, one with a request. False when no data
     /// may follow, as what must ride with it did not fit.
     // rfc6525:4.1-2 rfc6525:5.1.1-6 rfc6525:5.1.1-7 rfc6525:5.1.2-9 rfc6525:5.1.2-10 rfc6525:5.1.3-5
@@ -333,12 +328,6 @@ impl Association {
         }
         if let Some(reconfig) = &mut self.reconfig {
             reconfig.answers.say(before);
-        }
-    }
-
-    fn give_answer(&mut self, answered: Answered) {
-        if let Some(reconfig) = &mut self.reconfig {
-            reconfig.answers.give(answered);
         }
     }
 

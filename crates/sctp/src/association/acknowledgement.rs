@@ -1,0 +1,55 @@
+//! What an acknowledgement of the peer means for the association (RFC 9260, 6.2.1 and 8.1).
+
+use anabranch_wire::Tsn;
+use anabranch_wire::chunk::ReceiveTime;
+use anabranch_wire::chunk::sack::GapBlock;
+
+use super::{Association, State};
+use crate::ids::SpaceId;
+use crate::sender::{Heard, Windows};
+use crate::violation::Violation;
+
+impl Association {
+    /// An acknowledgement for a sequence space.
+    pub(super) fn on_acknowledgement(
+        &mut self,
+        at: SpaceId,
+        cumulative: Tsn,
+        windows: Windows,
+        gaps: impl ExactSizeIterator<Item = GapBlock>,
+        times: Option<ReceiveTime>,
+    ) -> Result<(), Violation> {
+        let heard = self.sender.on_acknowledgement(&mut self.cx, at, cumulative, windows, gaps, times)?;
+        self.close_drained_subflows();
+        if heard == Heard::News {
+            self.errors = 0;
+            for path in self.sender.paths_of_news() {
+                self.cx.clear_path_errors(path);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether there may be something to acknowledge.
+    // rfc9260:6-5
+    pub(super) fn reads_acknowledgements(&self) -> bool {
+        self.cx.state.sends_data() || self.cx.state == State::ShutdownSent
+    }
+
+    pub(super) fn count_duplicates<T: Iterator<Item = Tsn>>(
+        &mut self,
+        at: SpaceId,
+        count: usize,
+        duplicates: impl Fn() -> T,
+    ) {
+        if count > 0 {
+            if let Some(table) = &mut self.cx.streams {
+                duplicates().for_each(|tsn| table.note_duplicate(at, tsn));
+            }
+            let count = u32::try_from(count).unwrap_or(u32::MAX);
+            let spurious = &mut self.cx.stats.retransmissions_spurious;
+            *spurious = spurious.saturating_add(count);
+            self.sender.count_duplicates(at, count);
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! FIDs that we ask the peer for, and give back when their subflows are gone.
+
+use anabranch_wire::Tsn;
+
+use super::{Association, State};
+use crate::config::Coupling;
+use crate::ids::SubflowId;
+
+impl Association {
+    /// Subflows that were removed are gone once nothing of theirs is in flight; the peer is told that their FIDs are free.
+    pub(super) fn close_drained_subflows(&mut self) {
+        let established = self.cx.state == State::Established;
+        let reconfig = &mut self.reconfig;
+        self.sender.close_drained_subflows(&mut self.cx, |open| {
+            let Some(reconfig) = reconfig.as_mut().filter(|_| established) else { return false };
+            reconfig.ask_to_close(open);
+            true
+        });
+    }
+
+    /// Asks the peer for the FID of a subflow that has none; until it has answered the subflow sends nothing. Where there
+    /// is no extension, or no FID left, the subflow goes on as at level 0.
+    pub(super) fn ask_for_fid(&mut self, id: SubflowId) {
+        if self.cx.state != State::Established || self.cx.config.subflows.coupling == Coupling::Shared {
+            return;
+        }
+        let initial = Tsn::new(self.cx.rng.u32());
+        let Some(reconfig) = &mut self.reconfig else { return };
+        if !self.sender.lacks_fid(id) {
+            return;
+        }
+        // If it was asked for before, for a subflow that is gone again, this one takes it.
+        let asked = reconfig.fids_asked_for();
+        if !asked.contains(&id.get()) {
+            let Some(epoch) = self.sender.wanted_epoch(id, asked.len()) else { return };
+            reconfig.ask_to_open(id.get(), epoch, initial);
+        }
+        self.sender.await_fid(id);
+    }
+
+    /// After the handshake: FIDs for subflows that were opened meanwhile.
+    pub(super) fn ask_for_missing_fids(&mut self) {
+        if self.reconfig.is_none() {
+            return;
+        }
+        for id in self.sender.without_fid() {
+            self.ask_for_fid(id);
+        }
+    }
+}
