@@ -17,6 +17,12 @@ pub trait Transport {
     /// Runs every timer that is due.
     fn handle_timeout(&mut self, now: Instant);
 
+    /// Whether [`Transport::poll_transmit`] is to be asked: it may have something.
+    #[inline]
+    fn has_ready(&self) -> bool {
+        true
+    }
+
     /// Appends up to `max_packets` packets of equal size, the last possibly shorter, to `buf`, and says where they go;
     /// `None` when nothing is to be sent now.
     fn poll_transmit(&mut self, now: Instant, max_packets: usize, buf: &mut Vec<u8>) -> Option<Transmit>;
@@ -53,7 +59,7 @@ pub fn run<T: Transport, S: Surroundings<T>>(
 ) -> Option<Instant> {
     surroundings.run_application(now, transport);
     loop {
-        loop {
+        while transport.has_ready() {
             let mut packets = surroundings.buffer();
             let Some(transmit) = transport.poll_transmit(now, S::MAX_PACKETS, &mut packets) else {
                 surroundings.recycle(packets);

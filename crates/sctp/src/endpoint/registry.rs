@@ -281,16 +281,26 @@ impl Registry {
         }
     }
 
-    pub(super) fn pop_event(&mut self, index: u32) -> Option<(AssociationId, Event)> {
+    /// The next event, and whether it was the last: then the slot is no longer queued for them.
+    #[inline]
+    pub(super) fn pop_event(&mut self, index: u32) -> Option<(AssociationId, Event, bool)> {
         let slot = self.slots.get_mut(index as usize)?;
-        let event = slot.assoc.as_mut()?.pop_event()?;
-        Some((AssociationId { index, generation: slot.generation }, event))
+        let assoc = slot.assoc.as_mut()?;
+        let event = assoc.pop_event()?;
+        let is_last = !assoc.has_events();
+        slot.eventful &= !is_last;
+        Some((AssociationId { index, generation: slot.generation }, event, is_last))
     }
 
     /// Makes sure that the heap will come up in time for a slot.
     pub(super) fn reschedule(&mut self, index: u32) {
         let Some(slot) = self.slots.get_mut(index as usize) else { return };
-        let Some((at, timer)) = slot.assoc.as_ref().and_then(|a| a.next_timeout()) else { return };
+        let Some(assoc) = slot.assoc.as_deref() else { return };
+        // Timers mostly move on: as a rule none has become earlier.
+        if slot.armed.is_some_and(|armed| !assoc.has_timer_before(armed)) {
+            return;
+        }
+        let Some((at, timer)) = assoc.next_timeout() else { return };
         if slot.armed.is_none_or(|armed| at < armed) {
             slot.armed = Some(at);
             #[cfg(test)]
