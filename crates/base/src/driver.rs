@@ -17,6 +17,12 @@ pub trait Transport {
     /// Runs every timer that is due.
     fn handle_timeout(&mut self, now: Instant);
 
+    /// Whether [`Transport::poll_transmit`] is to be asked: it may have something.
+    #[inline]
+    fn has_ready(&self) -> bool {
+        true
+    }
+
     /// Appends up to `max_packets` packets of equal size, the last possibly shorter, to `buf`, and says where they go;
     /// `None` when nothing is to be sent now.
     fn poll_transmit(&mut self, now: Instant, max_packets: usize, buf: &mut Vec<u8>) -> Option<Transmit>;
@@ -32,6 +38,12 @@ pub trait Surroundings<T> {
 
     /// Lets the application answer the events of the transport. False when there were none: then nothing new is to be sent.
     fn run_application(&mut self, now: Instant, transport: &mut T) -> bool;
+
+    /// Whether the transport has told something since the application has run. Cheap; may be wrong in favour of asking.
+    #[inline]
+    fn has_news(&self, _transport: &T) -> bool {
+        true
+    }
 
     /// An empty buffer for packets.
     fn buffer(&mut self) -> Vec<u8>;
@@ -53,7 +65,7 @@ pub fn run<T: Transport, S: Surroundings<T>>(
 ) -> Option<Instant> {
     surroundings.run_application(now, transport);
     loop {
-        loop {
+        while transport.has_ready() {
             let mut packets = surroundings.buffer();
             let Some(transmit) = transport.poll_transmit(now, S::MAX_PACKETS, &mut packets) else {
                 surroundings.recycle(packets);
@@ -62,7 +74,7 @@ pub fn run<T: Transport, S: Surroundings<T>>(
             surroundings.transmit(now, transport, transmit, packets);
         }
         // What has left may have made room, or ended an association.
-        if !surroundings.run_application(now, transport) {
+        if !surroundings.has_news(transport) || !surroundings.run_application(now, transport) {
             break;
         }
     }

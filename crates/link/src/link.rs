@@ -71,6 +71,8 @@ pub struct Link {
     conditioners: Vec<Conditioner>,
     /// Patterns, on links that have any.
     impairments: Option<Box<Impairments>>,
+    /// Whether it has nothing of all that: what it takes in leaves when its turn has come, and arrives.
+    is_plain: bool,
 }
 
 impl Link {
@@ -81,7 +83,9 @@ impl Link {
             Rate::BitsPerSecond(bits) => Some(bits),
             Rate::Infinite => None,
         };
+        let is_plain = matches!(config.loss, Loss::None);
         Self {
+            is_plain,
             queue: config.queue,
             transmitter: Transmitter::new(rate),
             delay: config.delay.as_nanos(),
@@ -98,6 +102,7 @@ impl Link {
     /// The same link with conditioners at its entry, in the order in which they act.
     #[must_use]
     pub fn with_conditioners(mut self, conditioners: Vec<Conditioner>) -> Self {
+        self.is_plain &= conditioners.is_empty();
         self.conditioners = conditioners;
         self
     }
@@ -107,6 +112,7 @@ impl Link {
     #[must_use]
     pub fn with_patterns(mut self, patterns: Vec<(Pattern, Applies)>) -> Self {
         if !patterns.is_empty() {
+            self.is_plain = false;
             self.impairments = Some(Box::new(Impairments::new(patterns, self.transmitter.rate())));
         }
         self
@@ -121,7 +127,7 @@ impl Link {
     pub fn handle_frame(&mut self, now: Instant, frame: Frame) {
         self.advance(now);
         self.counters.arrival(now.as_nanos(), frame.size);
-        if self.conditioners.is_empty() {
+        if self.is_plain || self.conditioners.is_empty() {
             self.admit(now, frame);
         } else {
             self.condition(now, frame);
@@ -149,7 +155,7 @@ impl Link {
     /// A frame stands before the queue.
     #[inline(always)]
     fn admit(&mut self, now: Instant, frame: Frame) {
-        if self.loss_at == LossAt::Entry && self.loss.is_lost(&frame) {
+        if !self.is_plain && self.loss_at == LossAt::Entry && self.loss.is_lost(&frame) {
             self.lose(now, frame, DropReason::Error);
             return;
         }
@@ -176,18 +182,15 @@ impl Link {
     #[inline]
     pub fn pass(&mut self, now: Instant, size: u32) -> Option<Instant> {
         let turn = now.as_nanos();
-        let is_clear = self.line.is_empty()
+        let is_clear = self.is_plain
+            && self.line.is_empty()
             && self.transmitter.free_at() <= turn
-            && matches!(self.loss, Loss::None)
-            && self.conditioners.is_empty()
-            && self.impairments.is_none()
             && self.queue.lets_pass(size);
         if !is_clear {
             return None;
         }
-        self.counters.arrival(turn, size);
         let (start, end) = self.transmitter.send(turn, size);
-        self.counters.sending(start, end, size);
+        self.counters.passing(start, end, size);
         Some(Instant::from_nanos(end.saturating_add(self.delay)))
     }
 
@@ -219,6 +222,20 @@ impl Link {
             Some((at, _)) if *at <= now.as_nanos() => self.line.pop_front().map(|(_, frame)| frame),
             _ => None,
         }
+    }
+
+    /// Whether [`Link::poll_delivery`], which has just been asked at `now`, has more.
+    #[inline]
+    #[must_use]
+    pub fn has_arrived(&self, now: Instant) -> bool {
+        self.impairments.is_some() || self.line.front().is_some_and(|(at, _)| *at <= now.as_nanos())
+    }
+
+    /// Whether [`Link::poll_dropped`] has something.
+    #[inline]
+    #[must_use]
+    pub fn has_dropped(&self) -> bool {
+        !self.dropped.is_empty()
     }
 
     /// The next frame that is on its way, and when it will arrive; [`Link::poll_sent`] takes it.
@@ -319,6 +336,18 @@ impl Link {
     /// The transmitter takes a frame.
     #[inline]
     fn transmit(&mut self, turn: u64, frame: Frame) {
+        if self.is_plain {
+            let (start, end) = self.transmitter.send(turn, frame.size);
+            self.counters.sending(start, end, frame.size);
+            self.line.push_back((end.saturating_add(self.delay), frame));
+        } else {
+            self.transmit_elsewhere(turn, frame);
+        }
+    }
+
+    /// As [`Link::transmit`], on a link that may lose the frame.
+    #[inline(never)]
+    fn transmit_elsewhere(&mut self, turn: u64, frame: Frame) {
         if self.impairments.is_some() {
             self.transmit_impaired(turn, frame);
             return;

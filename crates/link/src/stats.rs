@@ -219,6 +219,18 @@ impl Counters {
         self.busy += self.span.overlap(start, end);
     }
 
+    /// A frame came in and went into service at once.
+    #[inline]
+    pub(crate) fn passing(&mut self, start: u64, end: u64, size: u32) {
+        if self.span.contains(start) {
+            self.arrivals += 1;
+            self.arrival_bytes += u64::from(size);
+            self.sent += 1;
+            self.sent_bytes += u64::from(size);
+        }
+        self.busy += self.span.overlap(start, end);
+    }
+
     /// From `now` on, `length` frames wait.
     #[inline]
     pub(crate) fn queue_length(&mut self, now: u64, length: usize) {

@@ -169,6 +169,18 @@ impl<I: Id, T> Table<I, T> {
     }
 }
 
+impl<I: Id, T> Table<I, T> {
+    /// Shows every row: as a rule there is only one, and then there is no loop.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "what is done for a row is small; measured")]
+    pub(crate) fn for_each(&self, mut see: impl FnMut(I, &T)) {
+        match self.rows.as_slice() {
+            [one] => see(I::at(0), one),
+            all => all.iter().enumerate().for_each(|(row, value)| see(I::at(row), value)),
+        }
+    }
+}
+
 /// Whether something `holds` for one of all: as a rule there is only one, and then there is no loop.
 #[inline]
 pub(crate) fn any_of<T>(all: &[T], holds: impl Fn(&T) -> bool) -> bool {

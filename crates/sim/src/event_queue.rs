@@ -43,6 +43,17 @@ impl EventQueue {
         }
     }
 
+    /// As [`EventQueue::set`] if that is earlier than what was set before; otherwise `entity` is woken at the earlier time, finds
+    /// nothing to do, and sets it again. For times that mostly move on.
+    #[inline]
+    pub(crate) fn set_if_earlier(&mut self, entity: Entity, at: Option<Instant>) {
+        if let Some(at) = at {
+            if self.at(entity).is_none_or(|set| at < set) {
+                self.set(entity, Some(at));
+            }
+        }
+    }
+
     /// When `entity` is to be woken.
     #[inline]
     pub(crate) fn at(&self, entity: Entity) -> Option<Instant> {
@@ -72,50 +83,59 @@ struct Node {
 
 #[derive(Clone, Debug)]
 struct Tournament {
-    /// A heap-shaped tree: the root at 1, the children of `i` at `2 i` and `2 i + 1`, the leaves in the second half.
-    nodes: Vec<Node>,
+    /// A heap-shaped tree: the root is node 1, the children of node `i` are the nodes `2 i` and `2 i + 1`, which stand here
+    /// together at `i`; the leaves are the second half.
+    pairs: Vec<[Node; 2]>,
+    /// As many as there are pairs.
     leaves: usize,
+    /// Node 1, once more.
+    first: Node,
 }
 
 impl Tournament {
     /// The entities are numbered from `first` on.
     fn new(entities: usize, first: Entity) -> Self {
         let leaves = entities.next_power_of_two().max(2);
-        let mut nodes = vec![Node { at: u64::MAX, entity: first }; 2 * leaves];
-        for (i, leaf) in nodes[leaves..].iter_mut().enumerate() {
+        let never = Node { at: u64::MAX, entity: first };
+        let mut pairs = vec![[never; 2]; leaves];
+        for (i, leaf) in pairs[leaves / 2..].iter_mut().flatten().enumerate() {
             leaf.entity = first + i as Entity;
         }
-        Self { nodes, leaves }
+        Self { pairs, leaves, first: never }
     }
 
     #[inline]
     fn set(&mut self, index: u32, at: u64) {
         let leaf = self.leaves + index as usize;
-        if self.nodes[leaf].at != at {
-            self.nodes[leaf].at = at;
-            self.play(leaf);
+        let place = &mut self.pairs[leaf / 2][leaf % 2].at;
+        if *place != at {
+            *place = at;
+            self.play(leaf / 2);
         }
     }
 
-    /// Plays the matches above `leaf` again.
-    fn play(&mut self, leaf: usize) {
-        let mut i = leaf;
-        while i > 1 {
-            i /= 2;
+    /// Plays the matches from the pair `i` upwards again.
+    fn play(&mut self, mut i: usize) {
+        let mut winner = self.first;
+        while i > 0 {
             // Ties go to the left: the lower number. An index and no branch: the outcome cannot be predicted.
-            let right_wins = self.nodes[2 * i + 1].at < self.nodes[2 * i].at;
-            self.nodes[i] = self.nodes[2 * i + usize::from(right_wins)];
+            let pair = &self.pairs[i];
+            winner = pair[usize::from(pair[1].at < pair[0].at)];
+            self.pairs[i / 2][i % 2] = winner;
+            i /= 2;
         }
+        self.first = winner;
     }
 
     #[inline]
     fn at(&self, index: u32) -> u64 {
-        self.nodes[self.leaves + index as usize].at
+        let leaf = self.leaves + index as usize;
+        self.pairs[leaf / 2][leaf % 2].at
     }
 
     #[inline]
     fn first(&self) -> Node {
-        self.nodes[1]
+        self.first
     }
 }
 

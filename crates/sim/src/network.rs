@@ -40,6 +40,8 @@ pub(crate) struct Wire {
     pub(crate) series: Option<Box<LinkSeries>>,
     /// Counts flow by flow, where the summary shall have them.
     pub(crate) shares: Option<Box<Shares>>,
+    /// Whether it has none of these: samples, counts by flow, a place in a capture or trace, packets that it does not carry.
+    pub(crate) is_plain: bool,
 }
 
 /// Everything between the hosts.
@@ -129,24 +131,16 @@ impl Network {
     /// A packet enters a link, and those after it as long as nothing is in its way.
     fn enter(&mut self, mut now: Instant, mut hop: u32, mut frame: Frame) {
         loop {
-            let is_due = |wire: &Wire| wire.series.as_ref().is_some_and(|series| series.is_due(now));
-            if self.wires.get(hop as usize).is_some_and(is_due) {
-                self.sample(now, hop);
-            }
-            let Some(wire) = self.wires.get_mut(hop as usize) else {
+            let Some(wire) = self.wires.get(hop as usize) else {
                 // No host has the address that the packet is for.
                 self.recycle(frame.bytes);
                 return;
             };
-            if let Some(series) = &mut wire.series {
-                series.packets += 1;
-                series.bytes += u64::from(frame.size);
+            let (is_plain, feeds_ahead, node) = (wire.is_plain, wire.feeds_ahead, wire.to);
+            if !is_plain {
+                self.note_arrival(now, hop, &frame);
             }
-            if let Some(shares) = &mut wire.shares {
-                shares.arrival(now, &frame);
-            }
-            if wire.feeds_ahead {
-                let node = wire.to;
+            if feeds_ahead {
                 let next = self.hop(node, frame.destination, frame.dscp);
                 if self.wires.get(next as usize).is_some_and(|next| next.fed_by_one) {
                     let passed =
@@ -157,24 +151,47 @@ impl Network {
                         continue;
                     }
                 }
-            } else if wire.interface.is_some() || wire.traced {
-                self.capture(now, hop, &frame);
             }
-            if let Some(wire) = self.wires.get_mut(hop as usize) {
-                if let Some(rule) = &wire.mtu {
-                    match rule.verdict(now, &frame, ip_header(&self.addresses, frame.source)) {
-                        Verdict::Passes(size) => frame.size = size,
-                        Verdict::TooBig(mtu) => {
-                            self.refuse(now, hop, mtu, frame);
-                            return;
-                        }
+            if !is_plain {
+                match self.wires.get(hop as usize).and_then(|wire| self.verdict(now, wire, &frame)) {
+                    None => {}
+                    Some(Verdict::Passes(size)) => frame.size = size,
+                    Some(Verdict::TooBig(mtu)) => {
+                        self.refuse(now, hop, mtu, frame);
+                        return;
                     }
                 }
+            }
+            if let Some(wire) = self.wires.get_mut(hop as usize) {
                 wire.link.handle_frame(now, frame);
             }
             self.settle(hop);
             return;
         }
+    }
+
+    /// A packet comes to a link of which samples or counts are taken, or whose packets are recorded.
+    #[inline(never)]
+    fn note_arrival(&mut self, now: Instant, hop: u32, frame: &Frame) {
+        self.sample(now, hop);
+        let Some(wire) = self.wires.get_mut(hop as usize) else { return };
+        if let Some(series) = &mut wire.series {
+            series.packets += 1;
+            series.bytes += u64::from(frame.size);
+        }
+        if let Some(shares) = &mut wire.shares {
+            shares.arrival(now, frame);
+        }
+        if !wire.feeds_ahead && (wire.interface.is_some() || wire.traced) {
+            self.capture(now, hop, frame);
+        }
+    }
+
+    /// Whether a link carries a packet, where it does not carry every one.
+    #[inline(never)]
+    fn verdict(&self, now: Instant, wire: &Wire, frame: &Frame) -> Option<Verdict> {
+        let rule = wire.mtu.as_ref()?;
+        Some(rule.verdict(now, frame, ip_header(&self.addresses, frame.source)))
     }
 
     /// A packet is too large for a link: it is lost, and its sender may be told.
@@ -244,9 +261,33 @@ impl Network {
     /// told when they arrive. So a packet costs an event only where ways meet, and where it reaches its host.
     #[inline]
     pub(crate) fn settle(&mut self, index: u32) {
+        let at = self.send_on(index);
+        self.queue.set_if_earlier(FIRST_LINK + index, at);
+    }
+
+    /// As [`Network::settle`], for a link that has been woken.
+    #[inline]
+    pub(crate) fn settle_woken(&mut self, index: u32) {
+        let at = self.send_on(index);
+        self.queue.set(FIRST_LINK + index, at);
+    }
+
+    /// Takes back what a link dropped and sends ahead what can be sent ahead. When the link wants to be woken.
+    #[inline]
+    fn send_on(&mut self, index: u32) -> Option<Instant> {
         if self.wires.get(index as usize).is_some_and(|wire| wire.feeds_ahead) {
             self.send_ahead(index);
         }
+        let link = &self.wires.get(index as usize)?.link;
+        let (at, has_dropped) = (link.poll_timeout(), link.has_dropped());
+        if has_dropped {
+            self.take_dropped(index);
+        }
+        at
+    }
+
+    #[inline(never)]
+    fn take_dropped(&mut self, index: u32) {
         let Some(Wire { link, series, shares, .. }) = self.wires.get_mut(index as usize) else { return };
         while let Some(dropped) = link.poll_dropped() {
             if let Some(series) = series {
@@ -270,7 +311,6 @@ impl Network {
                 self.buffers.push(buffer);
             }
         }
-        self.queue.set(FIRST_LINK + index, link.poll_timeout());
     }
 
     fn send_ahead(&mut self, index: u32) {

@@ -177,8 +177,11 @@ impl World {
             } else {
                 self.net.forward(now, node, frame);
             }
+            if !self.net.wires.get(index as usize).is_some_and(|wire| wire.link.has_arrived(now)) {
+                break;
+            }
         }
-        self.net.settle(index);
+        self.net.settle_woken(index);
     }
 
     /// A packet has reached its host.

@@ -38,6 +38,14 @@ fn has_wide_vectors() -> bool {
 #[repr(align(8))]
 struct Head([u8; 16]);
 
+/// A packet that holds nothing but a SACK without gap blocks.
+#[repr(align(8))]
+struct Sack([u8; Self::LEN]);
+
+impl Sack {
+    const LEN: usize = CommonHeader::LEN + 16;
+}
+
 /// CRC32c of an SCTP packet with its checksum field taken as zero, whatever stands there: "Replace the 32
 /// bits of the checksum field in the received SCTP packet with 0" (section 6.8). Bytes too short for a common header are summed
 /// as they are.
@@ -52,6 +60,12 @@ pub fn packet_checksum(packet: &[u8]) -> u32 {
         }
         return crc32c(short);
     };
+    // What comes most often besides data is copied whole: one update costs less than two.
+    if let Ok(sack) = <&[u8; Sack::LEN]>::try_from(packet) {
+        let mut sack = Sack(*sack);
+        sack.0[CHECKSUM].fill(0);
+        return crc32c(&sack.0);
+    }
     // Copying the header is cheaper than a third update.
     let mut head = Head(*first);
     head.0[CHECKSUM].fill(0);

@@ -50,7 +50,9 @@ impl Association {
     }
 
     /// Whether something can be read.
-    pub(crate) fn has_unread(&self) -> bool {
+    #[must_use]
+    #[inline]
+    pub fn has_unread(&self) -> bool {
         self.receiver.pending() > 0
     }
 

@@ -66,11 +66,12 @@ impl Association {
     }
 
     /// Whether anything might leave now. Cheap; may be wrong in favour of asking.
+    #[inline]
     pub(crate) fn wants_to_transmit(&self) -> bool {
-        self.wants_control()
-            || self.deferred_packet.is_some()
-            || self.receiver.owes_sack()
+        self.receiver.owes_sack()
             || self.sender.may_have_data()
+            || self.wants_control()
+            || self.deferred_packet.is_some()
     }
 
     /// Appends one packet.
@@ -174,10 +175,16 @@ impl Association {
     /// Whether control chunks are to leave.
     #[inline]
     fn wants_control(&self) -> bool {
+        // Bit by bit: one branch for what is seldom there.
+        let rare = self.sender.has_special() | self.reconfig.is_some();
         self.control.any()
-            || (self.sender.owes_forward() && self.cx.state.sends_data())
-            || self.reconfig_due()
             || any_of(self.cx.paths.rows(), Path::wants_heartbeat)
+            || (rare && self.wants_rare_control())
+    }
+
+    #[inline(never)]
+    fn wants_rare_control(&self) -> bool {
+        (self.sender.owes_forward() && self.cx.state.sends_data()) || self.reconfig_due()
     }
 
     /// Control chunks, if there are `any`, "placed first in the outbound SCTP packet" (6); `with_data` tells whether data is

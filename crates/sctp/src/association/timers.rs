@@ -38,16 +38,18 @@ impl Association {
         if let Some(reconfig) = &self.reconfig {
             visit(reconfig.timer(), Timer::Reconfiguration, Expired::Reconfiguration);
         }
-        let shutdown = self.phase.shutdown_timers();
-        visit(shutdown.t2, Timer::T2Shutdown, Expired::T2);
-        visit(shutdown.t5, Timer::T5ShutdownGuard, Expired::T5);
+        if !matches!(self.phase, Phase::Established) {
+            let shutdown = self.phase.shutdown_timers();
+            visit(shutdown.t2, Timer::T2Shutdown, Expired::T2);
+            visit(shutdown.t5, Timer::T5ShutdownGuard, Expired::T5);
+        }
         if let Some(wishes) = &self.wishes {
             visit(wishes.deadline, Timer::ShutdownDeadline, Expired::ShutdownDeadline);
         }
-        for (id, path) in self.cx.paths.iter() {
+        self.cx.paths.for_each(|id, path| {
             visit(path.heartbeat_timer(&self.cx.config), Timer::Heartbeat, Expired::Heartbeat(id));
             visit(path.search_timer(), Timer::PathMtu, Expired::PathMtu(id));
-        }
+        });
     }
 
     fn on_timer(&mut self, expired: Expired) {
@@ -70,6 +72,13 @@ impl Association {
             Expired::Heartbeat(path) => self.on_heartbeat_timer(path),
             Expired::PathMtu(path) => self.on_mtu_timer(path),
         }
+    }
+
+    /// Whether something is due before `then`.
+    pub(crate) fn has_timer_before(&self, then: Instant) -> bool {
+        let mut found = false;
+        self.timers(|at, _, _| found |= at.is_some_and(|at| at < then));
+        found
     }
 
     /// When something is due, and what.

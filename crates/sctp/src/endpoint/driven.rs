@@ -16,6 +16,11 @@ impl Transport for Endpoint {
     }
 
     #[inline]
+    fn has_ready(&self) -> bool {
+        Self::has_ready(self)
+    }
+
+    #[inline]
     fn poll_transmit(&mut self, now: Instant, max_packets: usize, buf: &mut Vec<u8>) -> Option<Transmit> {
         Self::poll_transmit(self, now, max_packets, buf)
     }

@@ -182,15 +182,15 @@ impl AssociationHandle<'_> {
     #[inline]
     pub fn receive(&mut self) -> Option<Received> {
         let association = self.get();
-        let Some(message) = association.receive() else {
+        // It is answered where it was made: a message is large.
+        let message = association.receive();
+        if message.is_none() {
             self.endpoint.note_read(self.id);
-            return None;
-        };
-        // What reading can set off is a window update.
-        if association.owes_sack() {
+        } else if association.owes_sack() {
+            // What reading can set off is a window update.
             self.endpoint.queue(self.id.index);
         }
-        Some(message)
+        message
     }
 
     /// The next message of one stream; frees its place in the receive window. A stream that is not read fills the window, which

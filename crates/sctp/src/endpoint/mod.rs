@@ -355,18 +355,31 @@ impl Endpoint {
         while let Some(&index) = self.ready.front() {
             if let Some(assoc) = self.registry.at_mut(index) {
                 let transmit = assoc.poll_transmit(now, max_packets.max(1), buf);
-                if transmit.is_some() {
+                // As a rule one packet was all, and that is known without asking for another.
+                let rests = transmit.is_none() || !assoc.wants_to_transmit();
+                if rests {
+                    assoc.watch_at_rest(now);
+                    self.rest(index);
+                } else {
                     self.note_events(index);
+                }
+                if transmit.is_some() {
                     return transmit;
                 }
-                assoc.watch_at_rest(now);
+            } else {
+                self.rest(index);
             }
-            self.ready.pop_front();
-            self.registry.set_ready(index, false);
-            self.note_events(index);
-            self.registry.reschedule(index);
         }
         None
+    }
+
+    /// The first of those that may have something to send has nothing more.
+    #[inline]
+    fn rest(&mut self, index: u32) {
+        self.ready.pop_front();
+        self.registry.set_ready(index, false);
+        self.note_events(index);
+        self.registry.reschedule(index);
     }
 
     /// Whether [`Endpoint::poll_transmit`] is to be asked: it may have something. A driver that shares an endpoint with its users asks
@@ -397,7 +410,10 @@ impl Endpoint {
             self.free_ended();
         }
         while let Some(&index) = self.eventful.front() {
-            if let Some((id, event)) = self.registry.pop_event(index) {
+            if let Some((id, event, is_last)) = self.registry.pop_event(index) {
+                if is_last {
+                    self.eventful.pop_front();
+                }
                 if matches!(event, Event::Closed(_)) && !self.config.keep_closed {
                     self.ended.push(id);
                 }

@@ -506,10 +506,11 @@ impl Inbound {
     /// The next message for the user, or part of one.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Received> {
-        let message = self.ready.pop()?;
-        self.release(message.space, message.len());
-        self.count_pieces(message.space, 0, message.count());
-        Some(message)
+        let message = self.ready.pop();
+        if let Some(message) = &message {
+            self.forget(message);
+        }
+        message
     }
 
     /// The next message of a stream, or part of one.
@@ -530,6 +531,7 @@ impl Inbound {
     }
 
     /// A message is not held any more.
+    #[inline]
     fn forget(&mut self, message: &Received) {
         self.release(message.space, message.len());
         self.count_pieces(message.space, 0, message.count());

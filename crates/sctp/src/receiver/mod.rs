@@ -340,9 +340,11 @@ impl Receiver {
 
     /// The next message for the user, or part of one.
     pub(crate) fn pop(&mut self, cx: &mut Context) -> Option<Received> {
-        let message = self.inbound.pop()?;
-        self.has_read(cx, &message);
-        Some(message)
+        let message = self.inbound.pop();
+        if let Some(message) = &message {
+            self.has_read(cx, message);
+        }
+        message
     }
 
     /// The next message of a stream, or part of one. Events tell of each stream alone from the first time on: of those that have
@@ -440,9 +442,7 @@ impl Receiver {
 
     /// The timers of the receiver: `visit` is told of each, when it expires and what for.
     pub(crate) fn timers(&self, mut visit: impl FnMut(Option<Instant>, Timer, SpaceId)) {
-        for (at, space) in self.spaces.iter() {
-            visit(space.timing.timer(), Timer::Sack, at);
-        }
+        self.spaces.for_each(|at, space| visit(space.timing.timer(), Timer::Sack, at));
     }
 
     /// The delayed SACK of a space is due.

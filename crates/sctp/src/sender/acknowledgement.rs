@@ -256,7 +256,7 @@ impl Sender {
         if !mine {
             return;
         }
-        let mut ack = *ack;
+        let (mut cumulative, mut gap, mut earliest_acked) = (ack.cumulative, ack.gap, ack.earliest_acked);
         let mut advanced = outcome.advanced;
         if ack.reneged > 0 {
             lane.loss.reneged(&space.flight, id);
@@ -267,11 +267,11 @@ impl Sender {
             let earliest = lane.loss.earliest(&space.flight);
             lane.earliest = earliest;
             advanced = earliest > before;
-            ack.earliest_acked = advanced;
+            earliest_acked = advanced;
             if ack.highest_newly_acked.is_some_and(|highest| highest < earliest) {
                 // No hole is left among the lane's own: for it everything new is cumulative.
-                ack.cumulative += ack.gap;
-                ack.gap = 0;
+                cumulative += gap;
+                gap = 0;
             }
         }
         let first = if space.shared { lane.earliest } else { space.flight.first() };
@@ -284,7 +284,7 @@ impl Sender {
         // limited if it would have fully utilized the congestion window without pacing delay" (RFC 9002, 7.8).
         let in_flight = lane.flight;
         let flight_before = in_flight + waiting;
-        lane.on_acked(&ack);
+        lane.on_acked(ack);
         lane.awaiting_sack = false;
         if ack.acked_chunks > 0 {
             lane.single_packet = false;
@@ -304,8 +304,8 @@ impl Sender {
             // "MUST NOT advance the cwnd based on this 'abandoned' data chunk" (RFC 3758, 3.5, A2).
             let given_up = if cx.config.congestion.credit_given_up { ack.given_up } else { 0 };
             let acked = Acked {
-                cumulative: ack.cumulative,
-                gap: ack.gap,
+                cumulative,
+                gap,
                 earlier_gap: ack.earlier_gap,
                 given_up,
                 flight_before: flight_before + given_up,
@@ -334,7 +334,7 @@ impl Sender {
         // for that address, restart the T3-rtx timer". R4: a reneged chunk starts it when it does not run.
         if lane.unacked == 0 {
             lane.t3 = None;
-        } else if ack.earliest_acked || lane.t3.is_none() {
+        } else if earliest_acked || lane.t3.is_none() {
             lane.arm_t3(cx);
         }
         lane.open_burst_after_sack();

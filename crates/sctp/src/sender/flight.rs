@@ -457,7 +457,11 @@ impl Flight {
         if let Some(by_stream) = &mut self.by_stream {
             self.chunks.range(..count).for_each(|chunk| by_stream.remove(&chunk.fragment));
         }
-        self.chunks.drain(..count);
+        if count == 1 {
+            self.chunks.pop_front();
+        } else {
+            self.chunks.drain(..count);
+        }
         self.bytes -= bytes;
         self.first += count as u64;
         out.highest_acked = Some(self.first - 1);

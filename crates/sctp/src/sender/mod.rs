@@ -296,11 +296,16 @@ impl Sender {
         self.spaces.rows().iter().all(|space| space.flight.is_empty())
     }
 
-    /// Whether data might leave. Cheap; may be wrong in favour of asking.
+    /// Whether data might leave. Cheap; may be wrong in favour of asking: a pacer, the peer's window and other subflows have their
+    /// say in [`Sender::choose`]. Messages with lifetimes are looked at whenever the association is asked for packets.
     #[inline]
     pub(crate) fn may_have_data(&self) -> bool {
-        any_of(self.subflows.rows(), |subflow| !subflow.out.is_empty())
-            || any_of(self.lanes.rows(), |lane| lane.loss.any())
+        let waits = |subflow: &Subflow| {
+            !subflow.out.is_empty()
+                && (self.special.is_some()
+                    || self.lanes.get(subflow.lane).is_some_and(|lane| lane.may_send_new()))
+        };
+        any_of(self.subflows.rows(), waits) || any_of(self.lanes.rows(), |lane| lane.loss.any())
     }
 
     /// What the peer has room for, less what is under way.

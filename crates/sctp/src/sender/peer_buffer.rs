@@ -60,7 +60,9 @@ impl Sender {
         let window = u64::from(cx.config.limits.largest_receive_window());
         let shared = self.send_buffers(cx).saturating_add(window);
         let limit = shared.saturating_sub(self.lent_to_receiver + self.waits_beyond(cx));
-        limit.min(Self::retention_limit(cx)).saturating_sub(self.retained())
+        // With one send buffer it is what is shared that is the limit.
+        let most = if self.subflows.len() == 1 { MOST_IN_FLIGHT * CHUNK } else { Self::retention_limit(cx) };
+        limit.min(most).saturating_sub(self.retained())
     }
 
     /// A send buffer and a receive buffer, as large as they may grow, bytes.

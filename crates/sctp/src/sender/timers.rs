@@ -25,14 +25,14 @@ impl Sender {
     /// `visit` is told of each timer: when it expires, as what the user knows it, and which it is.
     #[inline]
     pub(crate) fn timers(&self, mut visit: impl FnMut(Option<Instant>, Timer, SenderTimer)) {
-        for (id, lane) in self.lanes.iter() {
+        self.lanes.for_each(|id, lane| {
             visit(lane.t3, Timer::T3Rtx, SenderTimer::T3(id));
             visit(lane.loss_timer.map(|(at, _)| at), Timer::Lane, SenderTimer::Loss(id));
             visit(lane.pacer.as_ref().and_then(|pacer| pacer.at), Timer::Pacer, SenderTimer::Pacer(id));
-        }
-        for (at, space) in self.spaces.iter() {
+        });
+        self.spaces.for_each(|at, space| {
             visit(space.probe.at, Timer::WindowProbe, SenderTimer::WindowProbe(at));
-        }
+        });
         if let Some(special) = &self.special {
             visit(special.next_end(), Timer::Lifetime, SenderTimer::Lifetime);
         }

@@ -44,7 +44,7 @@ pub(super) fn wires(scenario: &Scenario, seed: u64, record: &Record) -> Result<(
         )?);
         let start = Instant::ZERO;
         built.count_between(start, start + scenario.warmup, start + scenario.duration);
-        wires.push(Wire {
+        let mut wire = Wire {
             link: built,
             from: link.from as u32,
             to: to as u32,
@@ -61,7 +61,11 @@ pub(super) fn wires(scenario: &Scenario, seed: u64, record: &Record) -> Result<(
                     until: start + scenario.duration,
                 })
             }),
-        });
+            is_plain: true,
+        };
+        let is_recorded = wire.interface.is_some() || wire.traced;
+        wire.is_plain = !is_recorded && wire.mtu.is_none() && wire.series.is_none() && wire.shares.is_none();
+        wires.push(wire);
     }
     Ok((wires, marks_data))
 }

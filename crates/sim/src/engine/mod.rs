@@ -82,6 +82,11 @@ impl Transport for Engine {
     }
 
     #[inline]
+    fn has_ready(&self) -> bool {
+        if let Self::Sctp(end) = self { end.has_ready() } else { true }
+    }
+
+    #[inline]
     fn poll_transmit(&mut self, now: Instant, _max_packets: usize, buf: &mut Vec<u8>) -> Option<Transmit> {
         each!(self, e => e.poll_transmit(now, buf))
     }

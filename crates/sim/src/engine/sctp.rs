@@ -162,7 +162,8 @@ impl SctpEnd {
 
     pub(crate) fn take_all(&mut self, _now: Instant, mut sink: impl FnMut(u16, &[u8])) {
         let Some(mut association) = self.association() else { return };
-        while let Some(message) = association.receive() {
+        while association.has_unread() {
+            let Some(message) = association.receive() else { return };
             for piece in message.pieces() {
                 sink(message.stream, piece);
             }
@@ -183,6 +184,12 @@ impl SctpEnd {
         if let Some(mut association) = self.association() {
             association.shutdown(now);
         }
+    }
+
+    /// Whether [`SctpEnd::poll_transmit`] may have something.
+    #[inline]
+    pub(crate) fn has_ready(&self) -> bool {
+        self.endpoint.has_ready()
     }
 
     #[inline]

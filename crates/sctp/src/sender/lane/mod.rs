@@ -268,6 +268,7 @@ impl Lane {
     /// Whether one more new chunk may enter the flight: "if the flightsize does not currently reach cwnd" (6.1 B),
     /// and Max.Burst (6.1 D).
     // rfc9260:6.1-10 rfc9260:6.1-11 rfc9260:6.1-12
+    #[inline]
     pub(super) fn may_send_new(&self) -> bool {
         !self.single_packet
             && self.flight < self.window()
