@@ -39,6 +39,12 @@ pub trait Surroundings<T> {
     /// Lets the application answer the events of the transport. False when there were none: then nothing new is to be sent.
     fn run_application(&mut self, now: Instant, transport: &mut T) -> bool;
 
+    /// Whether the transport has told something since the application has run. Cheap; may be wrong in favour of asking.
+    #[inline]
+    fn has_news(&self, _transport: &T) -> bool {
+        true
+    }
+
     /// An empty buffer for packets.
     fn buffer(&mut self) -> Vec<u8>;
 
@@ -68,7 +74,7 @@ pub fn run<T: Transport, S: Surroundings<T>>(
             surroundings.transmit(now, transport, transmit, packets);
         }
         // What has left may have made room, or ended an association.
-        if !surroundings.run_application(now, transport) {
+        if !surroundings.has_news(transport) || !surroundings.run_application(now, transport) {
             break;
         }
     }

@@ -297,6 +297,11 @@ impl Surroundings<Engine> for Host<'_> {
     }
 
     #[inline]
+    fn has_news(&self, engine: &Engine) -> bool {
+        self.app.works_in_steps() || engine.may_have_notices()
+    }
+
+    #[inline]
     fn buffer(&mut self) -> Vec<u8> {
         self.net.buffer()
     }

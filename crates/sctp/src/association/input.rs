@@ -4,7 +4,7 @@ use anabranch_base::{Ecn, Instant, Meta};
 use anabranch_wire::Tsn;
 use anabranch_wire::cause::{Causes, SfReason, SfViolation};
 use anabranch_wire::chunk::sack::GapBlock;
-use anabranch_wire::chunk::{Chunk, Data, Init, ReceiveTime, SfData, SfForward, SfSack, kind};
+use anabranch_wire::chunk::{Chunk, Data, Init, ReceiveTime, Sack, SfData, SfForward, SfSack, kind};
 use anabranch_wire::param::ForwardTsnSupported;
 use anabranch_wire::{ChunkError, Chunks, CommonHeader, RawChunk};
 
@@ -241,14 +241,34 @@ impl Association {
                 None => {}
             }
         }
+        if raw.kind == kind::SACK {
+            let Ok(sack) = Sack::parse(raw) else {
+                reading.outcome.malformed = true;
+                return Ok(false);
+            };
+            return self.on_sack(&sack).map(|()| true);
+        }
         let Ok(chunk) = self.parse(raw) else {
             reading.outcome.malformed = true;
             return Ok(false);
         };
-        if raw.kind != kind::SACK {
-            self.cx.stats.control.arrives(raw);
-        }
+        self.cx.stats.control.arrives(raw);
         self.handle_chunk(reading, raw, &chunk)
+    }
+
+    /// SACK: it is read here, as DATA is, and not by way of the type that can be any chunk.
+    fn on_sack(&mut self, sack: &Sack<'_>) -> Result<(), Violation> {
+        if self.reads_acknowledgements() {
+            self.cx.stats.sacks_received += 1;
+            self.count_duplicates(SpaceId::FIRST, sack.duplicate_count(), || sack.duplicates());
+            if self.cx.config.congestion.loss_detection == LossDetection::Rack {
+                self.sender.note_duplicates(&mut self.cx, SpaceId::FIRST, sack.duplicates());
+            }
+            let windows = Windows { a_rwnd: Some(sack.a_rwnd), a_fwnd: None };
+            self.on_acknowledgement(SpaceId::FIRST, sack.cumulative, windows, sack.gaps(), None)?;
+            self.advance_shutdown();
+        }
+        Ok(())
     }
 
     fn parse<'a>(&self, raw: RawChunk<'a>) -> Result<Chunk<'a>, ChunkError> {
@@ -300,18 +320,8 @@ impl Association {
             }
             // "if an endpoint that has indicated I-DATA support receives a DATA chunk ... it MUST abort" (RFC 8260, 2.2.1).
             Chunk::Data(_) => return Err(Violation::Protocol("a DATA chunk where I-DATA was agreed")),
-            Chunk::Sack(sack) => {
-                if self.reads_acknowledgements() {
-                    self.cx.stats.sacks_received += 1;
-                    self.count_duplicates(SpaceId::FIRST, sack.duplicate_count(), || sack.duplicates());
-                    if self.cx.config.congestion.loss_detection == LossDetection::Rack {
-                        self.sender.note_duplicates(&mut self.cx, SpaceId::FIRST, sack.duplicates());
-                    }
-                    let windows = Windows { a_rwnd: Some(sack.a_rwnd), a_fwnd: None };
-                    self.on_acknowledgement(SpaceId::FIRST, sack.cumulative, windows, sack.gaps(), None)?;
-                    self.advance_shutdown();
-                }
-            }
+            // Read by who reads most chunks ([`Association::on_sack`]).
+            Chunk::Sack(_) => {}
             Chunk::InitAck(init) => return Ok(self.on_init_ack_chunk(reading, init)),
             Chunk::CookieAck(_) => self.on_cookie_ack(),
             Chunk::Heartbeat(_) => {

@@ -69,7 +69,7 @@ impl Endpoint {
         let header = packet.header();
         // "to or from a non-unicast address" (8.4, 1); a driver may not know to which address of ours a packet came.
         let unicast = is_unicast(meta.source.ip()) && !is_group(meta.destination.ip());
-        if header.source_port == 0 || header.destination_port == 0 || !unicast {
+        if !unicast {
             self.stats.malformed += 1;
             return;
         }
@@ -93,7 +93,7 @@ impl Endpoint {
     fn dispatch(&mut self, now: Instant, meta: &Meta, packet: &Packet<'_>) {
         let header = packet.header();
         let address = meta.source.ip();
-        if let Some(index) = self.registry.by_tag(header.verification_tag) {
+        if let Some(index) = self.registry.by_tag_of_packet(header.verification_tag) {
             let ours = self.registry.at(index).is_some_and(|a| {
                 a.ports() == ports(header)
                     && (a.knows_address(address) || is_init_ack_of_its_peer(a, address, packet))

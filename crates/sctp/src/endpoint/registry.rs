@@ -40,15 +40,22 @@ pub(super) fn peers_at((first, last): (IpAddr, IpAddr)) -> RangeInclusive<Peer> 
     (first, (0, 0))..=(last, (u16::MAX, u16::MAX))
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Slot {
     generation: u32,
     assoc: Option<Box<Association>>,
     ready: bool,
     eventful: bool,
     mapped: bool,
-    /// Earliest entry of the heap that stands for this slot.
-    armed: Option<Instant>,
+    /// Earliest entry of the heap that stands for this slot; the end of time: there is none.
+    armed: Instant,
+}
+
+impl Default for Slot {
+    fn default() -> Self {
+        let (ready, eventful, mapped) = (false, false, false);
+        Self { generation: 0, assoc: None, ready, eventful, mapped, armed: Instant::FAR_FUTURE }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -56,6 +63,8 @@ pub(super) struct Registry {
     slots: Vec<Slot>,
     free: Vec<u32>,
     by_tag: HashMap<u32, u32, BuildHasherDefault<TagHasher>>,
+    /// The tag of the last packet, and the slot that `by_tag` has for it; 0: none, as no tag is 0.
+    last_tag: (u32, u32),
     by_peer: BTreeMap<Peer, u32>,
     /// (time, slot): an entry is never later than its slot's next timeout; earlier ones are corrected when they
     /// come up. So restarting a timer, which happens with every SACK, costs nothing here.
@@ -95,7 +104,7 @@ impl Registry {
         let assoc = make(id);
         if let Some(slot) = self.slots.get_mut(index as usize) {
             slot.assoc = Some(Box::new(assoc));
-            slot.armed = None;
+            slot.armed = Instant::FAR_FUTURE;
         }
         self.open += 1;
         self.map(index);
@@ -124,6 +133,7 @@ impl Registry {
         }
         if self.by_tag.get(&assoc.tags().0) == Some(&index) {
             self.by_tag.remove(&assoc.tags().0);
+            self.last_tag = (0, 0);
         }
         for address in assoc.shown_addresses() {
             let key = (address, assoc.ports());
@@ -169,7 +179,7 @@ impl Registry {
                 self.lingering.remove(&(source.ip(), id.index));
             }
             slot.generation = slot.generation.wrapping_add(1);
-            slot.armed = None;
+            slot.armed = Instant::FAR_FUTURE;
             self.free.push(id.index);
         }
         done
@@ -193,6 +203,17 @@ impl Registry {
 
     pub(super) fn by_tag(&self, tag: u32) -> Option<u32> {
         self.by_tag.get(&tag).copied()
+    }
+
+    /// As [`Registry::by_tag`], for a packet: the next one mostly has the same tag.
+    #[inline]
+    pub(super) fn by_tag_of_packet(&mut self, tag: u32) -> Option<u32> {
+        if self.last_tag.0 == tag && tag != 0 {
+            return Some(self.last_tag.1);
+        }
+        let index = self.by_tag(tag)?;
+        self.last_tag = (tag, index);
+        Some(index)
     }
 
     /// `ports`: the peer's and ours.
@@ -297,22 +318,25 @@ impl Registry {
         let Some(slot) = self.slots.get_mut(index as usize) else { return };
         let Some(assoc) = slot.assoc.as_deref() else { return };
         // Timers mostly move on: as a rule none has become earlier.
-        if slot.armed.is_some_and(|armed| !assoc.has_timer_before(armed)) {
-            return;
+        if assoc.has_timer_before(slot.armed) {
+            self.arm(index);
         }
-        let Some((at, timer)) = assoc.next_timeout() else { return };
-        if slot.armed.is_none_or(|armed| at < armed) {
-            slot.armed = Some(at);
-            #[cfg(test)]
-            {
-                self.pushes += 1;
-            }
-            if self.timers.capacity() == 0 {
-                self.timers.reserve_exact(2);
-            }
-            self.timers.push(Reverse((at, index, timer)));
-            self.drop_stale_entries();
+    }
+
+    #[inline(never)]
+    fn arm(&mut self, index: u32) {
+        let Some(slot) = self.slots.get_mut(index as usize) else { return };
+        let Some((at, timer)) = slot.assoc.as_ref().and_then(|a| a.next_timeout()) else { return };
+        slot.armed = at;
+        #[cfg(test)]
+        {
+            self.pushes += 1;
         }
+        if self.timers.capacity() == 0 {
+            self.timers.reserve_exact(2);
+        }
+        self.timers.push(Reverse((at, index, timer)));
+        self.drop_stale_entries();
     }
 
     /// A timer that comes and goes (SACK.Delay) before a late one (HEARTBEAT) leaves an entry for the late one behind
@@ -324,7 +348,7 @@ impl Registry {
             let mut seen = vec![false; slots.len()];
             self.timers.retain(|Reverse((at, index, _))| {
                 let i = *index as usize;
-                let counts = slots.get(i).is_some_and(|s| s.armed == Some(*at));
+                let counts = slots.get(i).is_some_and(|s| s.armed == *at);
                 seen.get_mut(i).is_some_and(|seen| counts && !std::mem::replace(seen, true))
             });
         }
@@ -344,10 +368,10 @@ impl Registry {
             }
             self.timers.pop();
             let Some(slot) = self.slots.get_mut(index as usize) else { continue };
-            if slot.armed != Some(at) {
+            if slot.armed != at {
                 continue; // a duplicate: the entry that counts is still in the heap
             }
-            slot.armed = None;
+            slot.armed = Instant::FAR_FUTURE;
             let next = slot.assoc.as_ref().and_then(|a| a.next_timeout());
             if next.is_some_and(|(due, _)| due <= now) {
                 return Some(index);
@@ -383,7 +407,7 @@ mod tests {
         // As if an earlier timer had come and gone.
         for _ in 0..100_000 {
             for index in 0..3 {
-                registry.slots[index as usize].armed = None;
+                registry.slots[index as usize].armed = Instant::FAR_FUTURE;
                 registry.reschedule(index);
                 assert!(registry.timers.len() <= 4 * 3 + 64);
             }

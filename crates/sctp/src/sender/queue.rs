@@ -220,12 +220,19 @@ impl Sender {
     /// `send` said Full and there is room again: tells the user once.
     #[inline]
     pub(crate) fn tell_writable(&mut self, cx: &mut Context) {
-        if self.writable_owed {
+        if self.writable_owed && !self.is_full_for_sure(cx) {
             self.tell_writable_if_room(cx);
         }
         if self.backpressure.is_some() {
             self.tell_backpressure(cx);
         }
+    }
+
+    /// Whether the only subflow has more than half of any send buffer: the question asked with every packet.
+    #[inline]
+    fn is_full_for_sure(&self, cx: &Context) -> bool {
+        let [subflow] = self.subflows.rows() else { return false };
+        subflow.writable_owed && subflow.out.weight(false) > cx.config.limits.largest_send_buffer() / 2
     }
 
     #[inline(never)]
