@@ -337,7 +337,10 @@ impl Flight {
             self.check_reserved()?;
         }
         self.acknowledge_cumulatively(next_expected, out);
-        self.acknowledge_gaps(out);
+        // Most have no blocks, and follow one that had none.
+        if !(self.scratch.is_empty() && self.gap_acked.is_empty()) {
+            self.acknowledge_gaps(out);
+        }
         Ok(())
     }
 
@@ -457,7 +460,11 @@ impl Flight {
         if let Some(by_stream) = &mut self.by_stream {
             self.chunks.range(..count).for_each(|chunk| by_stream.remove(&chunk.fragment));
         }
-        self.chunks.drain(..count);
+        if count == 1 {
+            self.chunks.pop_front();
+        } else {
+            self.chunks.drain(..count);
+        }
         self.bytes -= bytes;
         self.first += count as u64;
         out.highest_acked = Some(self.first - 1);

@@ -61,8 +61,7 @@ impl Sender {
         let shared = self.send_buffers(cx).saturating_add(window);
         let limit = shared.saturating_sub(self.lent_to_receiver + self.waits_beyond(cx));
         // With one send buffer it is what is shared that is the limit.
-        let most =
-            if self.subflows.len() == 1 { MOST_IN_FLIGHT * CHUNK } else { Self::retention_limit(cx) };
+        let most = if self.subflows.len() == 1 { MOST_IN_FLIGHT * CHUNK } else { Self::retention_limit(cx) };
         limit.min(most).saturating_sub(self.retained())
     }
 
@@ -86,7 +85,7 @@ impl Sender {
             [subflow] => beyond_buffer(subflow, limits),
             several => several.iter().map(|subflow| beyond_buffer(subflow, limits)).sum(),
         };
-        beyond.saturating_sub(least_room(&cx.config))
+        if beyond == 0 { 0 } else { beyond.saturating_sub(least_room(&cx.config)) }
     }
 
     /// So much may still be kept of what was sent. Where that is less than the send buffers, what messages take besides their payload
