@@ -212,6 +212,18 @@ impl Counters {
     /// A frame went into service.
     #[inline]
     pub(crate) fn sending(&mut self, start: u64, end: u64, size: u32) {
+        // As a rule all of it lies within the span.
+        if self.span.from <= start && end < self.span.until {
+            self.sent += 1;
+            self.sent_bytes += u64::from(size);
+            self.busy += end - start;
+        } else {
+            self.sending_at_edge(start, end, size);
+        }
+    }
+
+    #[inline(never)]
+    fn sending_at_edge(&mut self, start: u64, end: u64, size: u32) {
         if self.span.contains(start) {
             self.sent += 1;
             self.sent_bytes += u64::from(size);
@@ -222,13 +234,8 @@ impl Counters {
     /// A frame came in and went into service at once.
     #[inline]
     pub(crate) fn passing(&mut self, start: u64, end: u64, size: u32) {
-        if self.span.contains(start) {
-            self.arrivals += 1;
-            self.arrival_bytes += u64::from(size);
-            self.sent += 1;
-            self.sent_bytes += u64::from(size);
-        }
-        self.busy += self.span.overlap(start, end);
+        self.arrival(start, size);
+        self.sending(start, end, size);
     }
 
     /// From `now` on, `length` frames wait.

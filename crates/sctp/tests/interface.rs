@@ -473,3 +473,24 @@ fn nothing_vanishes() {
     }
     assert!(returned_parts > 5 && returned_both > 5, "{returned_parts} {returned_both}");
 }
+
+/// It is known without asking for a packet that there is not, and a window that is full queues nobody.
+#[test]
+fn an_endpoint_knows_when_all_has_left() {
+    let (mut pair, a, _) = up(1);
+    let now = pair.now;
+    let mut packets = Vec::new();
+    assert!(!pair.a.has_ready());
+    pair.a(a).send(now, Message::new(0, vec![7; 100].into())).unwrap();
+    assert!(pair.a.has_ready());
+    assert!(pair.a.poll_transmit(now, 1, &mut packets).is_some());
+    assert!(!pair.a.has_ready(), "one packet was all");
+    pair.a(a).send(now, Message::new(0, vec![7; 100_000].into())).unwrap();
+    while pair.a.has_ready() {
+        assert!(
+            pair.a.poll_transmit(now, 1, &mut packets).is_some(),
+            "it is asked only while it has something"
+        );
+    }
+    assert!(pair.a.view(a).unwrap().queued_bytes() > 0, "the window is full");
+}

@@ -164,6 +164,17 @@ mod tests {
     }
 
     #[test]
+    fn a_time_that_moves_on_is_left_alone() {
+        let mut queue = EventQueue::new(2, 1);
+        for (time, set) in [(10, 10), (12, 10), (9, 9)] {
+            queue.set_if_earlier(1, at(time));
+            assert_eq!(queue.at(1), at(set));
+        }
+        queue.set_if_earlier(1, None);
+        assert_eq!(queue.next(), Some((Instant::from_nanos(9), 1)));
+    }
+
+    #[test]
     fn it_agrees_with_a_search_through_all_entities() {
         let mut rng = Rng::stream(2, "test", "queue");
         for (busy, quiet) in [(1, 0), (1, 1), (2, 1), (3, 4), (7, 40), (40, 7)] {

@@ -298,7 +298,7 @@ impl Surroundings<Engine> for Host<'_> {
 
     #[inline]
     fn has_news(&self, engine: &Engine) -> bool {
-        engine.may_have_notices()
+        self.app.works_in_steps() || engine.may_have_notices()
     }
 
     #[inline]

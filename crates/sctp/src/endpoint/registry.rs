@@ -419,4 +419,17 @@ mod tests {
         due.sort_unstable();
         assert_eq!(due, [0, 1, 2], "each once");
     }
+
+    #[test]
+    fn the_tag_of_the_last_packet_is_forgotten_with_its_association() {
+        let mut registry = Registry::default();
+        let config = Arc::new(Config::rfc9260());
+        let rng = Rng::stream(1, "test", "registry").secret();
+        let remote = ([10, 0, 0, 1], 0).into();
+        registry.insert(|id| Association::connect(id, Instant::ZERO, config, (1, 2), remote, 7, rng));
+        assert_eq!(registry.by_tag_of_packet(7), Some(0));
+        assert_eq!(registry.by_tag_of_packet(0), None, "no tag is 0");
+        registry.unmap(0);
+        assert_eq!(registry.by_tag_of_packet(7), None);
+    }
 }

@@ -337,7 +337,10 @@ impl Flight {
             self.check_reserved()?;
         }
         self.acknowledge_cumulatively(next_expected, out);
-        self.acknowledge_gaps(out);
+        // Most have no blocks, and follow one that had none.
+        if !(self.scratch.is_empty() && self.gap_acked.is_empty()) {
+            self.acknowledge_gaps(out);
+        }
         Ok(())
     }
 

@@ -131,6 +131,10 @@ impl Loss {
         limit: u64,
         mut marked: impl FnMut(u64, &mut SentChunk),
     ) {
+        // What is acknowledged cumulatively is reported missing no more, and as a rule a SACK speaks of nothing else.
+        if limit <= flight.first() && self.suspects.is_empty() {
+            return;
+        }
         self.collect(flight, limit);
         let prefix = self.suspects.partition_point(|s| *s < limit);
         if prefix == 0 {

@@ -302,8 +302,7 @@ impl Sender {
     pub(crate) fn may_have_data(&self) -> bool {
         let waits = |subflow: &Subflow| {
             !subflow.out.is_empty()
-                && (self.special.is_some()
-                    || self.lanes.get(subflow.lane).is_some_and(|lane| lane.may_send_new()))
+                && (self.special.is_some() || self.lanes.get(subflow.lane).is_some_and(Lane::may_send_new))
         };
         any_of(self.subflows.rows(), waits) || any_of(self.lanes.rows(), |lane| lane.loss.any())
     }

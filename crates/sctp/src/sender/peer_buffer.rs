@@ -90,7 +90,7 @@ impl Sender {
             [subflow] => beyond_buffer(subflow, limits),
             several => several.iter().map(|subflow| beyond_buffer(subflow, limits)).sum(),
         };
-        beyond.saturating_sub(least_room(&cx.config))
+        if beyond == 0 { 0 } else { beyond.saturating_sub(least_room(&cx.config)) }
     }
 
     /// So much may still be kept of what was sent. Where that is less than the send buffers, what messages take besides their payload

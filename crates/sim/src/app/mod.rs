@@ -80,6 +80,13 @@ impl App {
         matches!(self, Self::Sink(_) | Self::Collector(_))
     }
 
+    /// Whether it has more to do at one time once what it has done has left, though the engine has told it nothing: a server closes
+    /// when its last object is on its way. A source hands over all that is taken, and then waits to be told.
+    #[inline]
+    pub(crate) fn works_in_steps(&self) -> bool {
+        !matches!(self, Self::Source(_) | Self::Sink(_) | Self::Collector(_))
+    }
+
     /// Does what there is to do after the engine has changed. False when the engine had told it nothing.
     #[inline]
     pub(crate) fn run(&mut self, now: Instant, engine: &mut Engine) -> bool {

@@ -128,7 +128,11 @@ impl Sending {
     }
 
     /// When it has to be woken: to stop, or to change something.
+    #[inline]
     pub(super) fn wakes_at(&self, now: Instant) -> Option<Instant> {
+        if self.stop.is_none() && self.changes.is_empty() {
+            return None;
+        }
         let change = self.changes.front().map(|next| Instant::ZERO + next.at).filter(|_| self.open);
         let stop = self.stop.filter(|stop| *stop > now);
         stop.into_iter().chain(change).min()

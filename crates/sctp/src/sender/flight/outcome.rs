@@ -62,10 +62,14 @@ pub(crate) struct AckOutcome {
 
 impl AckOutcome {
     pub(super) fn reset(&mut self, lanes: usize) {
-        self.lanes.clear();
         // As a rule there is one lane: room for just as many as there are.
-        self.lanes.reserve_exact(lanes);
-        self.lanes.resize(lanes, LaneAck::default());
+        if let ([only], 1) = (self.lanes.as_mut_slice(), lanes) {
+            *only = LaneAck::default();
+        } else {
+            self.lanes.clear();
+            self.lanes.reserve_exact(lanes);
+            self.lanes.resize(lanes, LaneAck::default());
+        }
         self.highest_acked = None;
         self.advanced = false;
         self.payload = 0;
