@@ -1,7 +1,7 @@
 //! Endpoints, a clock, and the packets between them and the script.
 
 use std::collections::VecDeque;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use anabranch_base::{Dscp, Ecn, Instant, Meta, Rng};
@@ -37,6 +37,8 @@ pub(crate) struct Sent {
     pub(crate) ecn: Ecn,
     /// UDP ports that it left from and goes to; 0: without UDP.
     pub(crate) udp: (u16, u16),
+    /// Addresses that it left from and goes to.
+    pub(crate) addresses: (IpAddr, IpAddr),
     pub(crate) bytes: Vec<u8>,
 }
 
@@ -143,12 +145,19 @@ impl Network {
         (self.peer_port, own)
     }
 
-    /// Hands a packet of the script to the stack; it comes from one UDP port to another, or without UDP.
-    pub(crate) fn inject(&mut self, ecn: Ecn, udp: Option<(u16, u16)>, bytes: &[u8]) {
+    /// Hands a packet of the script to the stack; it comes from one address and UDP port to another, or without UDP.
+    pub(crate) fn inject(
+        &mut self,
+        ecn: Ecn,
+        addresses: Option<(IpAddr, IpAddr)>,
+        udp: Option<(u16, u16)>,
+        bytes: &[u8],
+    ) {
+        let (source, destination) = addresses.unwrap_or((self.peer.ip(), self.local.ip()));
         let (from, to) = udp.unwrap_or_default();
         let meta = Meta {
-            source: SocketAddr::new(self.peer.ip(), from),
-            destination: SocketAddr::new(self.local.ip(), to),
+            source: SocketAddr::new(source, from),
+            destination: SocketAddr::new(destination, to),
             dscp: Dscp::DEFAULT,
             ecn,
         };
@@ -207,7 +216,9 @@ impl Network {
                 // Who has never heard from the peer leaves the choice to the driver.
                 let from =
                     transmit.source.map_or(if to == 0 { 0 } else { ENCAPSULATION_PORT }, |at| at.port());
-                self.sent.push_back(Sent { at: now, ecn: transmit.ecn, udp: (from, to), bytes });
+                let source = transmit.source.map(|at| at.ip()).filter(|ip| !ip.is_unspecified());
+                let addresses = (source.unwrap_or(self.local.ip()), transmit.destination.ip());
+                self.sent.push_back(Sent { at: now, ecn: transmit.ecn, udp: (from, to), addresses, bytes });
             }
             while let Some((id, event)) = endpoint.poll_event() {
                 self.events.push_back((Port(index), id, event));

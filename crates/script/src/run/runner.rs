@@ -30,7 +30,7 @@ pub fn run(text: &str, options: &Options) -> Result<(), Failure> {
     options::define_a_system(&mut options.defined);
     let script = parse(text, &options.defined)?;
     options::apply(&script.options, &mut options)?;
-    check(&script)?;
+    check(&script, options.ipv6)?;
     let mut runner = Runner {
         network: Network::new(options.seed, options.ipv6),
         sockets: Sockets::new(options.config.clone()),
@@ -51,11 +51,11 @@ fn placed(failure: Failure, line: usize) -> Failure {
     if failure.line == 0 { Failure { line, ..failure } } else { failure }
 }
 
-/// Whether everything that is named exists, before anything runs.
-fn check(script: &Script) -> Result<(), Failure> {
+/// Whether everything that is named exists, and addresses are of the script's family, before anything runs.
+fn check(script: &Script, ipv6: bool) -> Result<(), Failure> {
     for event in &script.events {
         if let Action::Packet(packet) = &event.action {
-            wire::check(packet).map_err(|what| Failure::new(event.line, what))?;
+            wire::check(packet, ipv6).map_err(|what| Failure::new(event.line, what))?;
         }
     }
     Ok(())
@@ -128,7 +128,8 @@ impl Runner {
                 let ports = self.network.ports();
                 let bytes =
                     self.wire.outgoing(packet, ports).map_err(|what| Failure::new(event.line, what))?;
-                self.network.inject(wire::ecn(packet.ecn.as_deref()), packet.udp, &bytes);
+                let ecn = wire::ecn(packet.ecn.as_deref());
+                self.network.inject(ecn, packet.addresses, packet.udp, &bytes);
             }
             Action::Call(call) => self.call(call, event.line, end)?,
             Action::Shell(text) => {

@@ -1,5 +1,7 @@
 //! Packets between script and stack: in the script's words, with its tags and TSNs.
 
+use std::net::IpAddr;
+
 use anabranch_base::Ecn;
 use anabranch_wire::{Checksum, ChecksumOut, CommonHeader, Packet as WirePacket, PacketBuilder};
 
@@ -26,8 +28,14 @@ pub(super) struct Shown {
     pub(super) differences: Vec<Difference>,
 }
 
-/// Whether every name in a packet exists.
-pub(super) fn check(packet: &Packet) -> Result<(), String> {
+/// Whether every name in a packet exists, and its addresses are of the script's family.
+pub(super) fn check(packet: &Packet, ipv6: bool) -> Result<(), String> {
+    if let Some((from, to)) = packet.addresses.filter(|(from, _)| from.is_ipv6() != ipv6) {
+        let (family, way) = if ipv6 { ("IPv6", "without") } else { ("IPv4", "with") };
+        return Err(format!(
+            "this script's packets are of {family}, found {from} > {to}; allowed {way} --ip_version=ipv6"
+        ));
+    }
     match &packet.body {
         Body::Chunks(chunks) => chunks.iter().try_for_each(check::chunk),
         Body::Raw(_) | Body::Icmp(_) => Ok(()),
@@ -140,6 +148,10 @@ impl Wire {
             let udp = packet.udp.unwrap_or_default();
             if udp != sent.udp {
                 found.push(Difference::new("udp", &shown_ports(udp), &shown_ports(sent.udp)));
+            }
+            if let Some(wanted) = packet.addresses.filter(|wanted| *wanted != sent.addresses) {
+                let shown = |(from, to): (IpAddr, IpAddr)| format!("{from} > {to}");
+                found.push(Difference::new("addresses", &shown(wanted), &shown(sent.addresses)));
             }
             if let Some(word) = packet.ecn.as_deref() {
                 if ecn(Some(word)) != sent.ecn {

@@ -44,6 +44,14 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<(Token, usize)>, ScriptError> {
                 }
             }
         }
+        // Also before and behind the `>` of `< 192.0.2.7 > 192.168.0.1 sctp:`, and behind the `]` of `< [ce] 192.0.2.7 > ...`.
+        if let Some((Token::Mark('<' | '>' | ']'), _)) = found.last() {
+            lexer.skip()?;
+            let line = lexer.line;
+            if let Some(address) = lexer.like_an_address() {
+                found.push((Token::Text(address), line));
+            }
+        }
     }
     Ok(found)
 }
@@ -146,6 +154,19 @@ impl Lexer<'_> {
         let text: String = rest.iter().take(len).collect();
         text.parse::<std::net::IpAddr>().ok()?;
         self.at += len;
+        Some(text)
+    }
+
+    /// What stands here like an IP address, right or wrong: three points, or two colons one behind the other.
+    fn like_an_address(&mut self) -> Option<String> {
+        let rest = self.chars.get(self.at..).unwrap_or_default();
+        let in_one = |c: &&char| c.is_ascii_alphanumeric() || matches!(c, '.' | ':');
+        let text: String = rest.iter().take_while(in_one).collect();
+        let dotted = text.matches('.').count() == 3 && !text.contains("..");
+        if !(dotted || text.contains("::")) {
+            return None;
+        }
+        self.at += text.len();
         Some(text)
     }
 

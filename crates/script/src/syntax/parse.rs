@@ -1,5 +1,7 @@
 //! Reading a script: packetdrill's grammar, where line breaks mean nothing.
 
+use std::net::IpAddr;
+
 use super::conditions;
 use super::icmp;
 use super::lex::{Token, tokens};
@@ -153,6 +155,7 @@ impl Parser<'_> {
         let mut packet = Packet {
             outbound,
             ecn: None,
+            addresses: None,
             tag: None,
             bad_checksum: false,
             zero_checksum: false,
@@ -173,7 +176,16 @@ impl Parser<'_> {
             packet.ecn = Some(word);
             self.expect(']')?;
         }
+        if let Some(Token::Text(_)) = self.peek() {
+            packet.addresses = Some(self.addresses()?);
+        }
         match self.peek() {
+            Some(Token::Word(word)) if word == "icmp" && packet.addresses.is_some() => {
+                return Err(ScriptError::new(
+                    self.line(),
+                    "an ICMP message goes without addresses; they stand before sctp only",
+                ));
+            }
             Some(Token::Word(word)) if word == "sctp" && quoted.is_none() => self.at += 1,
             Some(Token::Word(word)) if word == "icmp" && !outbound => {
                 self.at += 1;
@@ -186,7 +198,7 @@ impl Parser<'_> {
                 );
                 return Err(ScriptError::new(self.line(), message));
             }
-            _ => return self.wrong("`sctp`"),
+            _ => return self.wrong("`sctp`, or addresses such as `192.0.2.7 > 192.168.0.1` before it"),
         }
         if self.mark('/') {
             packet.udp = Some(self.udp_ports()?);
@@ -227,6 +239,31 @@ impl Parser<'_> {
         }
         packet.body = Body::Chunks(chunks);
         Ok(packet)
+    }
+
+    /// `192.0.2.7 > 192.168.0.1`: where a packet comes from and goes to.
+    fn addresses(&mut self) -> Result<(IpAddr, IpAddr), ScriptError> {
+        let line = self.line();
+        let from = self.address()?;
+        self.expect('>')?;
+        let to = self.address()?;
+        if from.is_ipv4() == to.is_ipv4() {
+            return Ok((from, to));
+        }
+        let message = format!("both addresses of a packet are of one family, found {from} and {to}");
+        Err(ScriptError::new(line, message))
+    }
+
+    fn address(&mut self) -> Result<IpAddr, ScriptError> {
+        let Some(Token::Text(text)) = self.peek() else {
+            return self.wrong("an IP address, as in `192.0.2.7 > 192.168.0.1 sctp:`");
+        };
+        let Ok(address) = text.parse() else {
+            let message = format!("expected an IPv4 or IPv6 address, found `{text}`");
+            return Err(ScriptError::new(self.line(), message));
+        };
+        self.at += 1;
+        Ok(address)
     }
 
     /// `[sctp(2)]`: the verification tag of the packet that an ICMP message quotes.
@@ -486,6 +523,56 @@ mod tests {
         let Body::Chunks(chunks) = packet.body else { unreachable!() };
         assert_eq!(chunks[0].to_string(), "SACK[flgs=0, gaps=[2:3], dups=[]]");
         assert_eq!(chunks[1].to_string(), "INIT[tag=1, ...]");
+    }
+
+    #[test]
+    fn addresses_before_the_protocol() {
+        let addresses = |text: &str| {
+            let Action::Packet(packet) = only(text).action else { unreachable!() };
+            packet.addresses.map(|(from, to)| format!("{from} > {to}"))
+        };
+        for line in [
+            "+0.0 < 224.0.0.0 > 192.168.0.1 sctp: COOKIE_ACK[]",
+            "+0.0 < [ce] 224.0.0.0 > \"192.168.0.1\" sctp(tag=3): COOKIE_ACK[]",
+            "+0.0 < 224.0.0.0 > 192.168.0.1 sctp/udp(1234 > 9899): COOKIE_ACK[]",
+        ] {
+            assert_eq!(addresses(line).as_deref(), Some("224.0.0.0 > 192.168.0.1"), "{line}");
+        }
+        let six = addresses("+0.0 > fd3d:a0b:17d6::1 > ::ffff:192.0.2.1 sctp: [1, 2]");
+        assert_eq!(six.as_deref(), Some("fd3d:a0b:17d6::1 > ::ffff:192.0.2.1"));
+        assert_eq!(addresses("+0.0 < sctp: SACK[gaps=[2:3, 5:5]]"), None);
+    }
+
+    #[test]
+    fn addresses_that_are_none() {
+        for (line, told) in [
+            (
+                "< 224.0.0.256 > 192.168.0.1 sctp: X[]",
+                "expected an IPv4 or IPv6 address, found `224.0.0.256`",
+            ),
+            ("< 192.0.2.1 > 2001::g sctp: X[]", "expected an IPv4 or IPv6 address, found `2001::g`"),
+            ("< \"host\" > 192.168.0.1 sctp: X[]", "expected an IPv4 or IPv6 address, found `host`"),
+            (
+                "< 192.0.2.1 > ::1 sctp: X[]",
+                "both addresses of a packet are of one family, found 192.0.2.1 and ::1",
+            ),
+            ("< 192.0.2.1 sctp: X[]", "expected `>`, found `sctp`"),
+            (
+                "< 192.0.2.1 > sctp: X[]",
+                "expected an IP address, as in `192.0.2.7 > 192.168.0.1 sctp:`, found `sctp`",
+            ),
+            (
+                "< 192.0.2 > 192.168.0.1 sctp: X[]",
+                "expected `sctp`, or addresses such as `192.0.2.7 > 192.168.0.1` before it, found `192.0`",
+            ),
+            (
+                "< 192.0.2.1 > 192.168.0.1 icmp unreachable",
+                "an ICMP message goes without addresses; they stand before sctp only",
+            ),
+        ] {
+            let error = parse(&format!("0.0 close(3) = 0\n+0.0 {line}"), &[]).unwrap_err();
+            assert_eq!((error.line, error.message.as_str()), (2, told), "{line}");
+        }
     }
 
     #[test]

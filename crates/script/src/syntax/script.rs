@@ -1,5 +1,7 @@
 //! A script that was read.
 
+use std::net::IpAddr;
+
 use crate::value::Value;
 
 /// A whole script.
@@ -77,6 +79,8 @@ pub struct Packet {
     pub outbound: bool,
     /// The ECN mark before the protocol: `ect0`, `ect1`, `ce`, `noecn`.
     pub ecn: Option<String>,
+    /// `192.0.2.7 > 192.168.0.1` before the protocol: where it comes from and goes to, of one family.
+    pub addresses: Option<(IpAddr, IpAddr)>,
     /// `sctp(tag=3)`.
     pub tag: Option<i64>,
     /// `sctp(bad_crc32c)`.
