@@ -46,7 +46,7 @@ mod stack;
 mod stats;
 
 pub use config::{
-    AckedGrowth, Algorithm, Config, ConfigError, InitialWindow, Key, LossRecovery, PROFILES, Reduction,
+    AckedGrowth, Algorithm, Config, ConfigError, InitialWindow, Key, LossRecovery, PROFILES, Percent, Reduction,
     RttEstimator, RttSampling, SsthreshBase,
 };
 pub use event::{ConnectionId, Event, Failure, SendError, State, Timer};
