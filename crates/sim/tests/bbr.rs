@@ -75,7 +75,9 @@ fn nearly_the_whole_rate_of_every_path() {
 
 #[test]
 fn nearly_the_whole_rate_of_every_path_with_tcp() {
-    every_row(|row, seconds| of_tcp(row, &[("controller", "bbr")], Traffic::Greedy { message: 16_384 }, seconds));
+    every_row(|row, seconds| {
+        of_tcp(row, &[("controller", "bbr")], Traffic::Greedy { message: 16_384 }, seconds)
+    });
 }
 
 /// Every row: what is there to say, and that it is enough.
