@@ -114,6 +114,12 @@ impl Flight {
         std::mem::take(&mut self.losses)
     }
 
+    /// When the first of those left that were sent again and are still under way. Walks the window where there are any.
+    pub(crate) fn oldest_resent(&self) -> Option<Instant> {
+        let under_way = self.ring.iter().filter(|s| self.resent > 0 && s.resent && !s.sacked);
+        under_way.map(|s| s.sent_at).min()
+    }
+
     /// Something lost has not been sent again. A segment that was sent again without being lost, by a probe, may hide one.
     pub(crate) fn owes(&self) -> bool {
         self.lost > self.resent

@@ -1,7 +1,7 @@
 //! An acknowledgement arrived.
 
-use super::state::{Alarm, Context, Phase, Sender};
 use super::pacing::Told;
+use super::state::{Alarm, Context, Phase, Sender};
 use crate::config::{LossRecovery, Reduction, RttSampling, SsthreshBase};
 use crate::flight::Taken;
 use anabranch_base::{Duration, Instant, RetransmitReason, TraceEvent};
@@ -339,6 +339,10 @@ impl Sender {
         let base = self.loss_base();
         let before = self.congestion.window();
         self.doubt();
+        if let Some(doubt) = &mut self.doubt {
+            // A retransmission of the episode before may still be on its way: an echo of it is no original's.
+            doubt.first = self.flight.oldest_resent();
+        }
         self.congestion.on_congestion(Congestion::FastRetransmit(base));
         if self.recovery.has_scoreboard() && !self.congestion.is_model() {
             // In whole segments, as Linux counts.
