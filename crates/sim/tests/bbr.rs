@@ -1,4 +1,4 @@
-//! `congestion_control = "bbr"` on the paths of docs/rate-bbr.md. Shorter runs than those of the table there, with bounds a little below its
+//! `congestion_control = "bbr"` of SCTP and `controller = "bbr"` of TCP on the paths of docs/rate-bbr.md. Shorter runs than those of the table there, with bounds a little below its
 //! figures; `ANABRANCH_RATE=30` runs them as long, with five seeds, and prints the table.
 
 #![allow(clippy::print_stdout, reason = "the figures, for who asks for them")]
@@ -8,7 +8,7 @@ mod common;
 use anabranch_base::{Dscp, Duration};
 use anabranch_link::CoDelConfig;
 use anabranch_sctp::config::Coupling;
-use anabranch_sim::scenario::{Loss, Protocol, Queue, Record, Scenario, SubflowSpec, Traffic};
+use anabranch_sim::scenario::{Flow, Loss, Protocol, Queue, Record, Scenario, SubflowSpec, Traffic};
 use anabranch_sim::{RunOutput, run};
 use common::{bernoulli, engine, flow, link, ms, scenario};
 
@@ -32,6 +32,18 @@ const ROWS: [Row; 12] = [
 ];
 
 fn of(row: &Row, options: &[(&str, &str)], traffic: Traffic, seconds: u64) -> Scenario {
+    let flow = flow("f", ("a", "b"), Protocol::Sctp, engine("modern", options), traffic);
+    on_path(row, flow, seconds)
+}
+
+/// The same with TCP, and windows as large as those of `modern`.
+fn of_tcp(row: &Row, options: &[(&str, &str)], traffic: Traffic, seconds: u64) -> Scenario {
+    let windows = [("receive_buffer_limit", "16 MiB"), ("send_buffer", "16 MiB")];
+    let engine = engine("linux-6.1", &[&windows, options].concat());
+    on_path(row, flow("f", ("a", "b"), Protocol::Tcp, engine, traffic), seconds)
+}
+
+fn on_path(row: &Row, flow: Flow, seconds: u64) -> Scenario {
     let &(mbit, rtt, bdp, loss, ..) = row;
     let loss = if loss > 0.0 { bernoulli(loss) } else { Loss::None };
     let mut links = link("path", ("a", "b"), mbit, ms(rtt / 2), 100_000, loss).to_vec();
@@ -41,7 +53,6 @@ fn of(row: &Row, options: &[(&str, &str)], traffic: Traffic, seconds: u64) -> Sc
     } else {
         Queue::CoDel(CoDelConfig { packets: Some(10_000), ..CoDelConfig::default() })
     };
-    let flow = flow("f", ("a", "b"), Protocol::Sctp, engine("modern", options), traffic);
     scenario(Duration::from_secs(seconds), links, vec![flow])
 }
 
@@ -57,15 +68,24 @@ fn goodput(output: &RunOutput) -> f64 {
 
 #[test]
 fn nearly_the_whole_rate_of_every_path() {
+    every_row(|row, seconds| {
+        of(row, &[("congestion_control", "bbr")], Traffic::Greedy { message: 16_384 }, seconds)
+    });
+}
+
+#[test]
+fn nearly_the_whole_rate_of_every_path_with_tcp() {
+    every_row(|row, seconds| {
+        of_tcp(row, &[("controller", "bbr")], Traffic::Greedy { message: 16_384 }, seconds)
+    });
+}
+
+/// Every row: what is there to say, and that it is enough.
+fn every_row(of: impl Fn(&Row, u64) -> Scenario) {
     let long = std::env::var("ANABRANCH_RATE").ok().and_then(|seconds| seconds.parse::<u64>().ok());
     for row in &ROWS {
         let &(mbit, rtt, bdp, loss, seconds, least, goal) = row;
-        let scenario = of(
-            row,
-            &[("congestion_control", "bbr")],
-            Traffic::Greedy { message: 16_384 },
-            long.unwrap_or(seconds),
-        );
+        let scenario = of(row, long.unwrap_or(seconds));
         let runs: Vec<RunOutput> =
             (1..=if long.is_some() { 5 } else { 1 }).map(|seed| run_one(&scenario, seed)).collect();
         let mean = runs.iter().map(goodput).sum::<f64>() / runs.len() as f64;

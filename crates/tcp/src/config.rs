@@ -10,4 +10,4 @@ mod value;
 pub use anabranch_transport::congestion::{AckedGrowth, Algorithm};
 pub use profiles::PROFILES;
 pub use table::{Config, ConfigError, Key};
-pub use value::{InitialWindow, LossRecovery, Reduction, RttEstimator, RttSampling, SsthreshBase};
+pub use value::{InitialWindow, LossRecovery, Percent, Reduction, RttEstimator, RttSampling, SsthreshBase};

@@ -171,6 +171,7 @@ impl Connection {
             if self.state.is_synchronized() { self.sender.timer_kind() } else { Timer::Retransmission };
         let timers = [
             self.sender.timer().map(|at| (at, kind)),
+            self.sender.pacing_timer().map(|at| (at, Timer::Pacing)),
             self.acks.timer().map(|at| (at, Timer::DelayedAck)),
             self.time_wait.map(|at| (at, Timer::TimeWait)),
         ];
@@ -189,6 +190,10 @@ impl Connection {
             self.acks.on_timer();
             // It was delayed for long enough for the user to read.
             self.receiver.hold_back(0);
+        }
+        if due(self.sender.pacing_timer()) {
+            // Who fires timers lets the connection send afterwards.
+            self.sender.clear_pacing_timer();
         }
         if !due(self.sender.timer()) {
             return;

@@ -57,6 +57,8 @@ pub enum Timer {
     TailProbe,
     /// RACK's reordering timer (RFC 8985, section 6.2).
     Reordering,
+    /// The next segment may leave (`pacing`).
+    Pacing,
     /// Delayed acknowledgement (RFC 1122, section 4.2.3.2).
     DelayedAck,
     /// Zero-window probe (RFC 9293, section 3.8.6.1).

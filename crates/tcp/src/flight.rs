@@ -17,6 +17,8 @@ pub(crate) struct Segment {
     pub(crate) lost: bool,
     /// Sent again since it was last held for lost.
     pub(crate) resent: bool,
+    /// Who wants to hear of losses knows what became of the last sending.
+    told: bool,
     pub(crate) sent_at: Instant,
     pub(crate) sends: u32,
 }
@@ -38,6 +40,14 @@ pub(crate) struct Taken {
     pub(crate) newly: u64,
     /// When the newest of those sent exactly once was sent (Karn's rule).
     pub(crate) sent_once: Option<Instant>,
+}
+
+/// A sending that was found lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Lost {
+    pub(crate) sent_at: Instant,
+    /// Bytes.
+    pub(crate) size: u64,
 }
 
 /// A segment that an acknowledgement reported for the first time.
@@ -70,6 +80,9 @@ pub(crate) struct Flight {
     /// What the last acknowledgement reported for the first time.
     keeps_news: bool,
     news: Vec<Delivered>,
+    /// What was found lost since somebody asked: each sending once.
+    keeps_losses: bool,
+    losses: Vec<Lost>,
     /// Every sending in order of time: when, which segment, how manieth sending. Entries that a later sending or a report
     /// overtook are skipped.
     keeps_order: bool,
@@ -89,6 +102,27 @@ impl Flight {
     /// Keeps what acknowledgements report, and with `order` what time-based loss detection needs.
     pub(crate) fn track(&mut self, news: bool, order: bool) {
         (self.keeps_news, self.keeps_order) = (news, order);
+    }
+
+    /// Keeps what is found lost.
+    pub(crate) fn track_losses(&mut self, losses: bool) {
+        self.keeps_losses = losses;
+    }
+
+    /// What was found lost since this was asked last.
+    pub(crate) fn take_losses(&mut self) -> Vec<Lost> {
+        std::mem::take(&mut self.losses)
+    }
+
+    /// When the first of those left that were sent again and are still under way. Walks the window where there are any.
+    pub(crate) fn oldest_resent(&self) -> Option<Instant> {
+        let under_way = self.ring.iter().filter(|s| self.resent > 0 && s.resent && !s.sacked);
+        under_way.map(|s| s.sent_at).min()
+    }
+
+    /// Something lost has not been sent again. A segment that was sent again without being lost, by a probe, may hide one.
+    pub(crate) fn owes(&self) -> bool {
+        self.lost > self.resent
     }
 
     /// Segments SACKed and not cumulatively acknowledged.
@@ -144,8 +178,17 @@ impl Flight {
 
     pub(crate) fn push(&mut self, seq: u64, len: u32, fin: bool, now: Instant) {
         let caught_up = self.cursor >= self.end_index();
-        let segment =
-            Segment { seq, len, fin, sacked: false, lost: false, resent: false, sent_at: now, sends: 1 };
+        let segment = Segment {
+            seq,
+            len,
+            fin,
+            sacked: false,
+            lost: false,
+            resent: false,
+            told: false,
+            sent_at: now,
+            sends: 1,
+        };
         self.outstanding += segment.size();
         if self.keeps_order {
             self.order.push_back((now, self.end_index(), 1));
@@ -293,6 +336,7 @@ impl Flight {
             if !segment.sacked && !segment.lost {
                 segment.lost = true;
                 self.lost += segment.size();
+                note_lost(segment, self.keeps_losses, &mut self.losses);
             }
             self.judged += 1;
             self.step();
@@ -304,6 +348,7 @@ impl Flight {
         if let Some(front) = self.ring.front_mut().filter(|s| !s.sacked && !s.lost) {
             front.lost = true;
             self.lost += front.size();
+            note_lost(front, self.keeps_losses, &mut self.losses);
         }
     }
 
@@ -351,6 +396,7 @@ impl Flight {
     fn lose(&mut self, index: u64) {
         let Some(i) = index.checked_sub(self.base) else { return };
         let Some(segment) = self.ring.get_mut(i as usize).filter(|s| !s.sacked) else { return };
+        note_lost(segment, self.keeps_losses, &mut self.losses);
         let size = segment.size();
         if segment.resent {
             segment.resent = false;
@@ -380,7 +426,10 @@ impl Flight {
         for segment in &mut self.ring {
             segment.resent = false;
             segment.lost = !segment.sacked;
-            self.lost += if segment.lost { segment.size() } else { 0 };
+            if segment.lost {
+                self.lost += segment.size();
+                note_lost(segment, self.keeps_losses, &mut self.losses);
+            }
         }
         self.cursor = self.base;
         self.judged = self.end_index();
@@ -414,6 +463,8 @@ impl Flight {
             for segment in self.ring.range_mut(first..).take_while(|s| s.seq < end) {
                 if segment.sacked {
                     segment.sacked = false;
+                    // It has arrived once, and is no loss of the network.
+                    segment.told = true;
                     self.sacked_segments -= 1;
                     self.sacked -= segment.size();
                     self.lost += if segment.lost { segment.size() } else { 0 };
@@ -477,6 +528,7 @@ impl Flight {
         let Some(segment) = self.ring.get_mut(i as usize) else { return };
         segment.sends += 1;
         segment.sent_at = now;
+        segment.told = false;
         if self.keeps_order {
             self.order.push_back((now, index, segment.sends));
         }
@@ -493,6 +545,13 @@ impl Flight {
         {
             self.steps += 1;
         }
+    }
+}
+
+/// The last sending of a segment is lost: said once, whatever holds it for lost again before it leaves again.
+fn note_lost(segment: &mut Segment, keeps: bool, losses: &mut Vec<Lost>) {
+    if keeps && !std::mem::replace(&mut segment.told, true) {
+        losses.push(Lost { sent_at: segment.sent_at, size: segment.size() });
     }
 }
 

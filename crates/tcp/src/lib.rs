@@ -46,8 +46,8 @@ mod stack;
 mod stats;
 
 pub use config::{
-    AckedGrowth, Algorithm, Config, ConfigError, InitialWindow, Key, LossRecovery, PROFILES, Reduction,
-    RttEstimator, RttSampling, SsthreshBase,
+    AckedGrowth, Algorithm, Config, ConfigError, InitialWindow, Key, LossRecovery, PROFILES, Percent,
+    Reduction, RttEstimator, RttSampling, SsthreshBase,
 };
 pub use event::{ConnectionId, Event, Failure, SendError, State, Timer};
 pub use stack::Stack;

@@ -9,6 +9,7 @@ mod by_time;
 mod choose;
 mod doubt;
 mod inflight;
+mod pacing;
 mod rack;
 mod spurious;
 mod state;

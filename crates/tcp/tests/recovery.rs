@@ -2,7 +2,7 @@
 
 mod common;
 
-use anabranch_base::{Duration, Instant, RetransmitReason, TraceEvent};
+use anabranch_base::{Duration, Instant, RetransmitReason, Rng, TraceEvent};
 use anabranch_tcp::{Config, InitialWindow};
 use common::{Fate, Packet, Pair, ms, payload};
 
@@ -324,5 +324,25 @@ fn recovery_point_guards_against_old_duplicates() {
         let stats = pair.client_stats();
         assert_eq!(pair.server.received.len() as u64, 40 * MSS);
         assert!(stats.timeouts >= 1 && stats.fast_retransmits == 0, "{profile}: {stats:?}");
+    }
+}
+
+/// RFC 3522, section 3.2: an echo older than the first retransmission tells of an original. One of the recovery before may still be on its
+/// way when the next begins, and its echo does not: where nothing is reordered nothing is needless.
+#[test]
+fn the_echo_of_an_earlier_retransmission_undoes_nothing() {
+    for seed in 1..=5 {
+        let mut config = Config::named("rack-cubic").unwrap();
+        (config.dsack, config.frto, config.tlp) = (false, false, false);
+        (config.receive_buffer, config.send_buffer) = (16 << 20, 16 << 20);
+        let mut rng = Rng::stream(seed, "test", "loss");
+        let mut pair = Pair::same(&config)
+            .upload(&payload(4_000_000))
+            .with_rule(move |p| if p.is_data() && rng.f64() < 0.02 { Fate::Drop } else { Fate::Pass });
+        (pair.rate, pair.delay) = (20_000_000, ms(50));
+        pair.finish();
+        let stats = pair.client_stats();
+        assert!(stats.fast_retransmits > 10, "{stats:?}");
+        assert_eq!(stats.undone, 0, "{stats:?}");
     }
 }

@@ -5,13 +5,26 @@ use super::value::RttEstimator;
 use anabranch_base::Duration;
 use anabranch_transport::clock::Clock;
 use anabranch_transport::congestion::segments::SegmentRules;
-use anabranch_transport::congestion::{Controller, WindowRules};
+use anabranch_transport::congestion::{Algorithm, Controller, WindowRules};
+use anabranch_transport::pacer::{Pacer, PacerRules};
 use anabranch_transport::rtt::{Arithmetic, BackOff, RttRules};
 
 impl Config {
     /// What timers follow.
     pub(crate) fn clock(&self) -> Clock {
         Clock::new(self.timer_tick, self.timer_wheel, true)
+    }
+
+    /// The pacer of a connection with full segments of so many bytes of payload. A model has no other way to act (`always`).
+    pub(crate) fn pacer(&self, mss: u64, always: bool) -> Option<Box<Pacer>> {
+        let rules = PacerRules {
+            gain: self.pacing_gain.0,
+            gain_slow_start: self.pacing_gain_slow_start.0,
+            packet: u32::try_from(mss).unwrap_or(u32::MAX),
+            burst: self.pacing_burst.get(),
+            quantum: self.pacing_quantum,
+        };
+        (self.pacing || always).then(|| Box::new(Pacer::new(&rules)))
     }
 
     /// How round trips become a timeout.
@@ -31,10 +44,15 @@ impl Config {
         }
     }
 
-    /// The controller of a connection with full segments of so many bytes of payload.
-    pub(crate) fn congestion(&self, mss: u64) -> Controller {
+    /// The controller of a connection with full segments of so many bytes of payload. A model of the path wants to hear what arrived and
+    /// what was lost: without a scoreboard it is CUBIC.
+    pub(crate) fn congestion(&self, mss: u64, scoreboard: bool) -> Controller {
+        let algorithm = match self.controller {
+            Algorithm::Bbr if !scoreboard => Algorithm::Cubic,
+            algorithm => algorithm,
+        };
         Controller::segments(&SegmentRules {
-            algorithm: self.controller,
+            algorithm,
             hystart: self.hystart,
             window: WindowRules {
                 segment: mss,

@@ -3,9 +3,12 @@
 //! The struct, its defaults, the list of keys and the text interface are generated from one table, so that a value
 //! cannot be forgotten in one of them.
 
-use super::value::{InitialWindow, LossRecovery, Reduction, RttEstimator, RttSampling, SsthreshBase, Value};
+use super::value::{
+    InitialWindow, LossRecovery, Percent, Reduction, RttEstimator, RttSampling, SsthreshBase, Value,
+};
 use anabranch_base::Duration;
 use anabranch_transport::congestion::{AckedGrowth, Algorithm};
+use std::num::NonZeroU8;
 
 /// A configuration key or value that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -136,7 +139,7 @@ config! {
     ack_gap_fill: bool = true;
 
     // ---- congestion control
-    /// Congestion controller.
+    /// Congestion controller; bbr follows a model of the path and is always paced, and needs sack6675 or rack and the peer's SACK: without them it is cubic.
     controller: Algorithm = Algorithm::Reno;
     /// Leave slow start by HyStart++ when the round-trip time grows (RFC 9406); not with vegas, which has its own way.
     hystart: bool = false;
@@ -168,6 +171,16 @@ config! {
     handshake_losses_forgiven: u32 = 0;
     /// Most data segments sent in answer to one ACK; 0 means no limit.
     max_burst: u32 = 0;
+    /// Spread the segments of a window over the round trip; stands for max_burst once a round trip is known.
+    pacing: bool = false;
+    /// With pacing: the rate in percent of cwnd / SRTT (RFC 9002, section 7.7; Linux: 120).
+    pacing_gain: Percent = Percent(120);
+    /// With pacing: the rate while cwnd is below half of ssthresh, in percent of cwnd / SRTT (Linux: 200).
+    pacing_gain_slow_start: Percent = Percent(200);
+    /// With pacing: full segments that may leave at once after a pause.
+    pacing_burst: NonZeroU8 = NonZeroU8::new(10).unwrap_or(NonZeroU8::MIN);
+    /// With pacing: what comes due in so long leaves together, two segments at least; 0 s: each segment when it is due.
+    pacing_quantum: Duration = Duration::from_millis(1);
 
     // ---- loss recovery
     /// Loss recovery; the SACK kinds need the peer's SACK and fall back to newreno without it.

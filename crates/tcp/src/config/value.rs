@@ -2,6 +2,7 @@
 
 use anabranch_base::{Duration, units};
 use anabranch_transport::congestion::{AckedGrowth, Algorithm};
+use std::num::NonZeroU8;
 
 /// A type that a configuration value can have.
 pub(super) trait Value: Sized {
@@ -17,6 +18,30 @@ impl Value for bool {
     }
     fn show(&self) -> String {
         self.to_string()
+    }
+}
+
+impl Value for NonZeroU8 {
+    const ALLOWED: &'static str = "a whole number of 1 to 255";
+    fn parse(text: &str) -> Option<Self> {
+        text.parse().ok()
+    }
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+/// A percentage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Percent(pub u16);
+
+impl Value for Percent {
+    const ALLOWED: &'static str = "a percentage of 100 to 1000";
+    fn parse(text: &str) -> Option<Self> {
+        text.parse().ok().filter(|percent| (100..=1000).contains(percent)).map(Self)
+    }
+    fn show(&self) -> String {
+        self.0.to_string()
     }
 }
 
@@ -75,18 +100,7 @@ macro_rules! words {
     };
 }
 
-words!(AckedGrowth);
-
-impl Value for Algorithm {
-    const ALLOWED: &'static str = "reno, bic, cubic, vegas";
-    fn parse(text: &str) -> Option<Self> {
-        // BBR needs a pacer, which this TCP has not.
-        Self::parse(text).filter(|algorithm| *algorithm != Self::Bbr)
-    }
-    fn show(&self) -> String {
-        self.word().to_owned()
-    }
-}
+words!(AckedGrowth, Algorithm);
 
 macro_rules! names {
     ($(#[$meta:meta])* $type:ident {

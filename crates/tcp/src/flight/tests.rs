@@ -26,6 +26,8 @@ fn check(f: &Flight) -> Result<(), TestCaseError> {
         .map(|s| if s.lost { 0 } else { s.size() } + if s.resent { s.size() } else { 0 })
         .sum();
     prop_assert_eq!(f.pipe(), pipe);
+    // Who listens to losses knows of each.
+    prop_assert!(!f.keeps_losses || f.ring.iter().all(|s| s.sacked || !s.lost || s.resent || s.told));
     Ok(())
 }
 
@@ -34,6 +36,7 @@ proptest! {
     fn sums_hold_whatever_the_peer_reports(steps in prop::collection::vec((0_u8..11, 0_u64..2500, 0_u64..900), 1..80)) {
         let mut f = Flight::default();
         f.track(true, true);
+        f.track_losses(true);
         for i in 0..20 {
             f.push(1 + i * MSS, MSS as u32, false, Instant::ZERO);
         }
@@ -148,4 +151,38 @@ fn work_per_segment_does_not_depend_on_the_window() {
     for window in [1_000, 100_000] {
         assert!(per_segment(window) <= small + 1.0, "{window}: {} against {small}", per_segment(window));
     }
+}
+
+/// A sending that is lost is said once, whatever holds it for lost again, and again only when it has left again.
+#[test]
+fn each_sending_is_lost_once() {
+    let at = |n| Instant::ZERO + Duration::from_millis(n);
+    let mut f = filled(4);
+    f.track_losses(true);
+    f.mark_front_lost();
+    f.mark_lost_below(1 + 2 * MSS);
+    let first = |sizes: usize| vec![Lost { sent_at: at(0), size: MSS }; sizes];
+    assert_eq!(f.take_losses(), first(2));
+    // An undo and a second judgement without a sending between.
+    f.forget_losses();
+    f.mark_lost_below(1 + 2 * MSS);
+    assert_eq!(f.take_losses(), first(0));
+    f.resend(0, at(10));
+    f.mark_all_lost();
+    let again = Lost { sent_at: at(10), size: MSS };
+    assert_eq!(f.take_losses(), [vec![again], first(2)].concat());
+    f.mark_all_lost();
+    f.lose_at_timeout(Duration::ZERO, at(20));
+    assert_eq!(f.take_losses(), first(0));
+    // What was SACKed and then forgotten has arrived once.
+    let mut f = filled(2);
+    f.track_losses(true);
+    f.sack(1 + MSS, 1 + 2 * MSS);
+    f.clear_sacks();
+    f.mark_all_lost();
+    assert_eq!(f.take_losses(), first(1));
+    // Nobody listens.
+    let mut f = filled(2);
+    f.mark_all_lost();
+    assert_eq!(f.take_losses(), first(0));
 }

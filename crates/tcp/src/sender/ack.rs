@@ -1,5 +1,6 @@
 //! An acknowledgement arrived.
 
+use super::pacing::Told;
 use super::state::{Alarm, Context, Phase, Sender};
 use crate::config::{LossRecovery, Reduction, RttSampling, SsthreshBase};
 use crate::flight::Taken;
@@ -36,6 +37,7 @@ impl Sender {
         self.ns2_entering = false;
         let window_changed = self.on_window(cx, info);
         let advanced = info.ack - self.una;
+        let flight_before = self.flight.pipe();
         self.flight.forget_news();
         let taken = self.flight.acknowledge(info.ack);
         self.una = info.ack;
@@ -64,6 +66,7 @@ impl Sender {
         } else if !self.flight.is_empty() && self.is_duplicate(info, window_changed, sacked) {
             self.on_duplicate(cx);
         }
+        self.tell_acked(cx.now, info.echo_any, &Told { taken, advanced, sacked, flight_before });
         if self.recovery == LossRecovery::Sack6675 && self.phase != Phase::Open {
             let limit = self.lost_limit();
             self.flight.mark_lost_below(limit);
@@ -72,6 +75,7 @@ impl Sender {
         let probed = self.on_probe_ack(cx, info, advanced > 0, sacked);
         let spared = probed && self.config.rack_dsack_needs_reordering;
         self.rack_on_ack(cx, info.echo_any, info.duplicate.is_some() && !spared);
+        self.tell_losses(cx.now);
         if let Some(reducing) = &mut self.reducing {
             let pipe = self.flight.pipe();
             reducing.on_ack(taken.newly + sacked, advanced > 0, pipe, self.congestion.ssthresh());
@@ -220,6 +224,10 @@ impl Sender {
     }
 
     fn grow(&mut self, cx: &Context<'_>, bytes: u64, rtt: Option<Duration>) {
+        if self.congestion.is_model() {
+            // It hears of every acknowledgement that reports something, in recovery as well.
+            return;
+        }
         if !self.config.growth_needs_full_window || self.una <= self.cwnd_limited_to {
             let acked = Acked {
                 cumulative: bytes,
@@ -331,8 +339,12 @@ impl Sender {
         let base = self.loss_base();
         let before = self.congestion.window();
         self.doubt();
+        if let Some(doubt) = &mut self.doubt {
+            // A retransmission of the episode before may still be on its way: an echo of it is no original's.
+            doubt.first = self.flight.oldest_resent();
+        }
         self.congestion.on_congestion(Congestion::FastRetransmit(base));
-        if self.recovery.has_scoreboard() {
+        if self.recovery.has_scoreboard() && !self.congestion.is_model() {
             // In whole segments, as Linux counts.
             self.reducing = match self.config.reduction {
                 Reduction::AtOnce => None,

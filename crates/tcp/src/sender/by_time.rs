@@ -1,6 +1,6 @@
 //! Losses found by time: RACK (RFC 8985, section 6). A segment is lost when one that was sent long enough after it has arrived.
 
-use super::rack::{Rack, floor_millis};
+use super::rack::Rack;
 use super::state::{Alarm, Context, Phase, Sender};
 use crate::config::LossRecovery;
 use anabranch_base::{Duration, Instant};
@@ -10,7 +10,6 @@ impl Sender {
     pub(super) fn rack_on_ack(&mut self, cx: &mut Context<'_>, echo: Option<Duration>, duplicate: bool) {
         let min_rtt = self.min_rtt.get();
         let Some(rack) = &mut self.rack else { return };
-        let echo = echo.map(|age| Instant::ZERO + (floor_millis(cx.now) - Instant::ZERO).saturating_sub(age));
         let news = self.flight.news();
         rack.update(news, cx.now, echo, min_rtt);
         rack.detect_reordering(news);
@@ -34,6 +33,7 @@ impl Sender {
         let Some(newest) = rack.core.newest() else { return };
         let span = self.patience(rack);
         let (lost, wait) = self.flight.lose_older(newest, span, cx.now);
+        self.tell_losses(cx.now);
         if lost && self.phase == Phase::Open {
             self.enter_fast_recovery(cx);
         }

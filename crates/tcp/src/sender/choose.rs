@@ -44,7 +44,7 @@ impl Sender {
                 None => self.forced = None,
             }
         }
-        if self.config.max_burst > 0 && self.burst >= self.config.max_burst {
+        if self.config.max_burst > 0 && self.burst >= self.config.max_burst && self.pacing_rate().is_none() {
             return None;
         }
         let choice = match (self.phase, self.recovery) {
@@ -66,7 +66,10 @@ impl Sender {
             // Data waits, nothing is outstanding, and the peer's window is shut: the persist timer.
             self.arm(now, self.rtt.rto().min(self.config.persist_max), Alarm::Timeout);
         }
-        choice
+        if choice.is_none() {
+            self.clear_pacing_timer();
+        }
+        choice.filter(|_| !self.must_wait(now))
     }
 
     fn choose_open(&mut self, room: u64) -> Option<Choice> {
@@ -212,6 +215,7 @@ impl Sender {
         let Outgoing { seq, len, fin } = choice.outgoing;
         self.last_sent = Some(cx.now);
         let first = self.flight.is_empty();
+        let flight_before = self.flight.pipe();
         let retransmit = match choice.kind {
             Kind::New => {
                 self.commit_new(cx, choice.outgoing);
@@ -253,6 +257,7 @@ impl Sender {
         if let Some(reducing) = &mut self.reducing {
             reducing.on_sent(self.mss);
         }
+        self.count_paced(cx.now, flight_before, u64::from(len) + u64::from(fin));
         if len > 0 {
             self.burst += 1;
             cx.stats.packets_sent += 1;

@@ -17,19 +17,17 @@ impl Rack {
         Self { core: Core::new(false), forward: 0 }
     }
 
-    /// Step 2: the segment sent last of those that arrived. `echo` is the time that the timestamp option echoes.
+    /// Step 2: the segment sent last of those that arrived. `echo` is the age of the timestamp that is echoed.
     pub(super) fn update(
         &mut self,
         news: &[Delivered],
         now: Instant,
-        echo: Option<Instant>,
+        echo: Option<Duration>,
         min_rtt: Option<Duration>,
     ) {
         let mut last = None;
         for d in news {
-            // It may be the original that arrived, not the retransmission.
-            let older = echo.is_some_and(|echo| echo < floor_millis(d.sent_at));
-            if d.sends > 1 && (older || Core::<u64>::is_of_original(d.sent_at, now, min_rtt)) {
+            if d.sends > 1 && is_of_original(d, now, echo, min_rtt) {
                 continue;
             }
             last = last.max(Some((d.sent_at, d.end)));
@@ -51,8 +49,20 @@ impl Rack {
     }
 }
 
+/// Whether it may be the original that arrived, not what was sent again. `echo` is the age of the timestamp that is echoed.
+pub(super) fn is_of_original(
+    d: &Delivered,
+    now: Instant,
+    echo: Option<Duration>,
+    min_rtt: Option<Duration>,
+) -> bool {
+    let echoed = echo.map(|age| Instant::ZERO + (floor_millis(now) - Instant::ZERO).saturating_sub(age));
+    echoed.is_some_and(|echoed| echoed < floor_millis(d.sent_at))
+        || Core::<u64>::is_of_original(d.sent_at, now, min_rtt)
+}
+
 /// The timestamp clock ticks in milliseconds.
-pub(super) fn floor_millis(at: Instant) -> Instant {
+fn floor_millis(at: Instant) -> Instant {
     Instant::from_nanos(at.as_nanos() / 1_000_000 * 1_000_000)
 }
 

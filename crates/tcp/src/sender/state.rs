@@ -11,6 +11,7 @@ use crate::send_queue::SendQueue;
 use crate::stats::{HeldBack, Stats};
 use anabranch_base::{Duration, Instant, RetransmitReason, Trace, TraceEvent, TraceRecord};
 use anabranch_transport::congestion::Controller;
+use anabranch_transport::pacer::Pacer;
 use anabranch_transport::rack::Probe;
 use anabranch_transport::reduction::Reducing;
 use anabranch_transport::rtt::{MinRtt, RttEstimator};
@@ -79,6 +80,8 @@ pub(crate) struct Sender {
     pub(super) max: u64,
     pub(super) flight: Flight,
     pub(super) congestion: Controller,
+    /// With `pacing`, and where the controller follows a model.
+    pub(super) pacer: Option<Box<Pacer>>,
     pub(super) rtt: RttEstimator,
     pub(super) min_rtt: MinRtt,
     /// Retransmission or persist timer; never both.
@@ -152,7 +155,8 @@ impl Sender {
             una: 0,
             max: 1,
             flight: Flight::default(),
-            congestion: config.congestion(mss),
+            congestion: config.congestion(mss, config.recovery.has_scoreboard()),
+            pacer: None,
             rtt: RttEstimator::new(&config.rtt_rules()),
             min_rtt: MinRtt::new(MIN_RTT_WINDOW),
             timer: None,
@@ -202,9 +206,12 @@ impl Sender {
         }
         let rack = self.recovery == LossRecovery::Rack;
         self.rack = rack.then(Rack::new);
-        let news = rack || self.config.frto || self.config.rtt_sampling == RttSampling::Segments;
+        self.congestion = self.config.congestion(self.mss, self.recovery.has_scoreboard());
+        let model = self.congestion.is_model();
+        self.pacer = self.config.pacer(self.mss, model);
+        let news = rack || model || self.config.frto || self.config.rtt_sampling == RttSampling::Segments;
         self.flight.track(news, rack);
-        self.congestion = self.config.congestion(self.mss);
+        self.flight.track_losses(model);
         self.una = 1;
         self.timer = None;
         if handshake_losses > 0 {
@@ -382,6 +389,7 @@ impl Sender {
         self.queue = SendQueue::new(self.max);
         self.flight = Flight::default();
         self.timer = None;
+        self.pacer = None;
         self.forced = None;
     }
 }

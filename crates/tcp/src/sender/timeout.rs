@@ -53,6 +53,8 @@ impl Sender {
             self.flight.clear_sacks();
         }
         self.lose_at_timeout(cx.now);
+        // A model hears of the timeout, not of each loss: what volume was too much a timeout does not say.
+        self.flight.take_losses();
         self.probe = None;
         self.probing_new = false;
         self.frto_new = false;
