@@ -34,7 +34,8 @@ impl Sender {
     /// Whether the pacer keeps the next segment back; then its timer is set. Probes and what is forced never ask.
     pub(super) fn must_wait(&mut self, now: Instant) -> bool {
         let Some(rate) = self.pacing_rate() else { return false };
-        let waits = self.pacer.as_mut().is_some_and(|pacer| !pacer.lets(now, rate));
+        let longest = self.config.rto_max;
+        let waits = self.pacer.as_mut().is_some_and(|pacer| !pacer.lets(now, rate, longest));
         // "A sender SHOULD NOT consider itself application limited if it would have fully utilized the congestion window without pacing
         // delay" (RFC 9002, 7.8).
         if waits && self.queue.end().saturating_sub(self.una) >= self.cwnd() {
