@@ -18,6 +18,7 @@ use tokio::sync::mpsc;
 
 pub(crate) use crate::amounts::{amount, rate};
 use crate::failure::Failure;
+use crate::marks::Marks;
 use crate::progress::Progress;
 use crate::recording::RecordingOptions;
 use crate::serving::Interrupts;
@@ -62,6 +63,8 @@ pub(crate) struct PipeOptions {
     /// Send on this stream
     #[arg(long, value_name = "N", default_value_t = 0)]
     stream: u16,
+    #[command(flatten)]
+    pub(crate) marks: Marks,
     /// Payload protocol identifier of what is sent
     #[arg(long, value_name = "N", default_value_t = 0)]
     ppid: u32,
@@ -343,6 +346,10 @@ async fn pipe(
     at_end: AtEnd,
     progress: &Progress,
 ) -> Result<(), Failure> {
+    if let Err(failure) = options.marks.give(association) {
+        association.abort(b"a code point cannot be had");
+        return Err(failure);
+    }
     if !options.recv_only {
         let input = read_input(options.message);
         tokio::spawn(send_input(association.clone(), options.clone(), input, at_end));

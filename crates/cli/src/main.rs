@@ -13,6 +13,7 @@ mod files;
 mod fitting;
 mod live;
 mod load;
+mod marks;
 mod progress;
 mod qlog;
 mod recording;

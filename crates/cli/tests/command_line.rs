@@ -557,10 +557,30 @@ fn completions_and_manual_pages_know_every_verb() {
         assert!(script.contains("simulate") && script.contains("pcap-link"), "{shell}");
     }
     place.prints(&["man", "man1"]);
-    let pages = names(&place.path("man1"));
-    for page in ["anabranch.1", "anabranch-simulate.1", "anabranch-decode.1"] {
-        assert!(pages.iter().any(|known| known == page), "{page}: {pages:?}");
+    // What the program itself says is below each verb, however deep, has a page with its options.
+    let mut verbs = vec![Vec::new()];
+    let mut known = Vec::new();
+    while let Some(verb) = verbs.pop() {
+        let help = place.prints(&[&verb[..], &["--help"]].concat());
+        let (commands, options) = help.split_once("Options:\n").expect("options");
+        let name = [&["anabranch"], &verb[..]].concat().join("-");
+        let page = std::fs::read_to_string(place.path(&format!("man1/{name}.1"))).expect(&name);
+        assert!(page.contains(".TH"), "{name}");
+        for option in options.lines().filter_map(|line| line.trim_start().split("--").nth(1)) {
+            let option: String =
+                option.chars().take_while(|one| one.is_ascii_alphanumeric() || *one == '-').collect();
+            assert!(page.replace('\\', "").contains(&format!("--{option}")), "{name}: {option}");
+        }
+        let below = commands.split_once("Commands:\n").map_or("", |(_, below)| below);
+        for line in below.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   ")) {
+            match line.split_whitespace().next().expect("a name") {
+                "help" => {}
+                name => verbs.push([&verb[..], &[name.to_owned().leak()]].concat()),
+            }
+        }
+        known.push(format!("{name}.1"));
     }
-    let simulate = std::fs::read_to_string(place.path("man1/anabranch-simulate.1")).expect("a page");
-    assert!(simulate.contains(".TH") && simulate.contains("snaplen"), "{simulate}");
+    assert!(known.iter().any(|name| name == "anabranch-perf-client.1"), "{known:?}");
+    known.sort();
+    assert_eq!(names(&place.path("man1")), known);
 }

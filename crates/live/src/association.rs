@@ -59,10 +59,7 @@ impl Association {
         self.shared()
             .wait(Queue::Watchers(id), |state, _| match state.slot(id) {
                 Some(slot) if slot.up => Poll::Ready(Ok(())),
-                Some(slot) => match &slot.closed {
-                    Some(reason) => Poll::Ready(Err(reason.clone())),
-                    None => Poll::Pending,
-                },
+                Some(slot) => slot.reason().map_or(Poll::Pending, |reason| Poll::Ready(Err(reason))),
                 None => Poll::Ready(Err(CloseReason::AbortedLocally)),
             })
             .await
@@ -184,7 +181,7 @@ impl Association {
     pub async fn closed(&self) -> CloseReason {
         let id = self.id();
         self.shared()
-            .wait(Queue::Watchers(id), |state, _| match state.slot(id).map(|slot| slot.closed.clone()) {
+            .wait(Queue::Watchers(id), |state, _| match state.slot(id).map(|slot| slot.reason()) {
                 Some(None) => Poll::Pending,
                 Some(Some(reason)) => Poll::Ready(reason),
                 None => Poll::Ready(CloseReason::AbortedLocally),
@@ -357,7 +354,7 @@ fn try_send(
 
 fn end_of(state: &mut State, id: AssociationId) -> Option<CloseReason> {
     match state.slot(id) {
-        Some(slot) => slot.closed.clone(),
+        Some(slot) => slot.reason(),
         None => Some(CloseReason::AbortedLocally),
     }
 }
@@ -377,7 +374,7 @@ fn receive(
         }
     }
     let Some(slot) = state.slot(id) else { return Poll::Ready(Err(Closed(CloseReason::AbortedLocally))) };
-    match &slot.closed {
+    match slot.closed.as_deref() {
         Some(CloseReason::Graceful) => Poll::Ready(Ok(None)),
         Some(reason) => Poll::Ready(Err(Closed(reason.clone()))),
         None if slot.peer_done => Poll::Ready(Ok(None)),

@@ -49,6 +49,13 @@ pub struct Association {
     association: crate::Association,
 }
 
+/// As [`crate::Stream`].
+#[derive(Clone, Debug)]
+pub struct Stream {
+    association: Association,
+    number: u16,
+}
+
 /// As [`crate::Incoming`].
 #[derive(Debug)]
 pub struct Incoming {
@@ -283,10 +290,57 @@ impl Association {
         self.association.command(command)
     }
 
+    /// As [`crate::Association::until`].
+    pub fn until<R>(&self, look: impl FnMut(&anabranch_sctp::Association) -> Option<R>) -> Option<R> {
+        wait(self.association.until(look))
+    }
+
+    /// As [`crate::Association::stream`].
+    #[must_use]
+    pub fn stream(&self, number: u16) -> Stream {
+        Stream { association: self.clone(), number }
+    }
+
+    /// As [`crate::Association::outbound_streams`].
+    #[must_use]
+    pub fn outbound_streams(&self) -> u16 {
+        self.association.outbound_streams()
+    }
+
     /// As [`crate::Association::snapshot`].
     #[must_use]
     pub fn snapshot(&self) -> Option<Snapshot> {
         self.association.snapshot()
+    }
+}
+
+impl Stream {
+    /// As [`crate::Stream::number`].
+    #[must_use]
+    pub fn number(&self) -> u16 {
+        self.number
+    }
+
+    /// As [`crate::Stream::association`].
+    #[must_use]
+    pub fn association(&self) -> &Association {
+        &self.association
+    }
+
+    /// As [`crate::Stream::send`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn send(&self, message: impl Into<Outbound>) -> Result<MessageId, SendError> {
+        wait(self.association.association.stream(self.number).send(message))
+    }
+
+    /// As [`crate::Stream::recv`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn recv(&self) -> Result<Option<Received>, Closed> {
+        self.association.recv_from(self.number)
     }
 }
 

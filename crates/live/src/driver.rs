@@ -336,7 +336,7 @@ impl Driver {
             state.endpoint.handle_timeout(now);
         }
         if again || expired {
-            state.news.wake(&mut self.to_wake);
+            state.news.wake_all(&mut self.to_wake);
         }
         let mut due;
         loop {

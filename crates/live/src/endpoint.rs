@@ -326,7 +326,7 @@ impl Endpoint {
             shared.command(|state, now| {
                 state.endpoint.drain(now, Some(patience));
                 let mut woken = Vec::new();
-                state.acceptors.wake(&mut woken);
+                state.acceptors.wake_all(&mut woken);
                 woken.into_iter().for_each(std::task::Waker::wake);
             });
         }

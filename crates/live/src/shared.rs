@@ -18,7 +18,7 @@ use crate::clock::Clock;
 use crate::observe::{Told, Totals, spans};
 use crate::raw::Ports;
 use crate::slot::Slot;
-use crate::waiters::Waiters;
+use crate::waiters::{News, Waiters};
 
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -73,6 +73,16 @@ pub(crate) enum Queue {
     Drainers,
     /// Until packets have come, or a timer has run.
     News,
+}
+
+impl Queue {
+    fn news(self) -> News {
+        match self {
+            Self::Readers(_) => News::Readable,
+            Self::Writers(_) => News::Writable,
+            Self::Watchers(_) | Self::Acceptors | Self::Drainers | Self::News => News::Other,
+        }
+    }
 }
 
 impl Shared {
@@ -207,7 +217,7 @@ impl State {
             match event {
                 EndpointEvent::Incoming(incoming) => {
                     self.asking.push_back(incoming);
-                    self.acceptors.wake(woken);
+                    self.acceptors.wake_all(woken);
                 }
                 EndpointEvent::IncomingWithdrawn { id, .. } => {
                     self.asking.retain(|incoming| incoming.id != id);
@@ -228,8 +238,8 @@ impl State {
     /// this may end.
     pub(crate) fn tell_drained(&mut self, woken: &mut Vec<Waker>) {
         self.drained = true;
-        self.drainers.wake(woken);
-        self.acceptors.wake(woken);
+        self.drainers.wake_all(woken);
+        self.acceptors.wake_all(woken);
     }
 
     fn orphan_hears(&mut self, now: Instant, id: AssociationId, event: &Event) {
@@ -324,19 +334,19 @@ impl State {
         self.ended = true;
         self.asking.clear();
         for slot in self.slots.iter_mut().flatten() {
-            slot.closed.get_or_insert(CloseReason::AbortedLocally);
-            slot.wake_all(woken);
+            slot.closed.get_or_insert_with(|| Box::new(CloseReason::AbortedLocally));
+            slot.waiters.wake_all(woken);
         }
-        self.acceptors.wake(woken);
-        self.drainers.wake(woken);
-        self.news.wake(woken);
+        self.acceptors.wake_all(woken);
+        self.drainers.wake_all(woken);
+        self.news.wake_all(woken);
     }
 
     fn waiters(&mut self, queue: Queue) -> Option<&mut Waiters> {
         match queue {
-            Queue::Readers(id) => self.slot(id).map(|slot| &mut slot.readers),
-            Queue::Writers(id) => self.slot(id).map(|slot| &mut slot.writers),
-            Queue::Watchers(id) => self.slot(id).map(|slot| &mut slot.watchers),
+            Queue::Readers(id) | Queue::Writers(id) | Queue::Watchers(id) => {
+                self.slot(id).map(|slot| &mut slot.waiters)
+            }
             Queue::Acceptors => Some(&mut self.acceptors),
             Queue::Drainers => Some(&mut self.drainers),
             Queue::News => Some(&mut self.news),
@@ -350,7 +360,7 @@ impl State {
 pub(crate) struct Wait<'a, F> {
     shared: &'a Shared,
     queue: Queue,
-    number: Option<u64>,
+    number: Option<u32>,
     attempt: F,
 }
 
@@ -377,7 +387,9 @@ where
             }
             Poll::Pending => {
                 let number = this.number;
-                this.number = state.waiters(this.queue).map(|waiters| waiters.wait(number, cx.waker()));
+                this.number = state
+                    .waiters(this.queue)
+                    .map(|waiters| waiters.wait(number, this.queue.news(), cx.waker()));
             }
         }
         let waker = if state.endpoint.has_ready() { state.driver_to_wake() } else { None };

@@ -5,7 +5,7 @@ use std::task::Waker;
 
 use anabranch_sctp::{AssociationId, CloseReason, Event};
 
-use crate::waiters::Waiters;
+use crate::waiters::{News, Waiters};
 
 /// Events that wait for a user who has asked for them. Beyond that the latest are only counted.
 const MAX_EVENTS: usize = 4096;
@@ -17,13 +17,11 @@ pub(crate) struct Slot {
     pub(crate) up: bool,
     /// The peer sends nothing new any more.
     pub(crate) peer_done: bool,
-    pub(crate) closed: Option<CloseReason>,
+    pub(crate) closed: Option<Box<CloseReason>>,
     /// Nobody holds it any more.
     pub(crate) orphan: bool,
-    pub(crate) readers: Waiters,
-    pub(crate) writers: Waiters,
-    /// Users who wait for the beginning, the end, or an event.
-    pub(crate) watchers: Waiters,
+    /// Users who wait to read or to write, or (`News::Other`) for the beginning, the end, or an event.
+    pub(crate) waiters: Waiters,
     pub(crate) events: Option<Box<Events>>,
     /// Where somebody listens.
     pub(crate) span: Option<Box<tracing::Span>>,
@@ -44,33 +42,36 @@ impl Slot {
             peer_done: false,
             closed: None,
             orphan: false,
-            readers: Waiters::default(),
-            writers: Waiters::default(),
-            watchers: Waiters::default(),
+            waiters: Waiters::default(),
             events: None,
             span: None,
         }
     }
 
+    /// Why it has ended.
+    pub(crate) fn reason(&self) -> Option<CloseReason> {
+        self.closed.as_deref().cloned()
+    }
+
     /// Takes note of an event; those whom it concerns are moved to `woken`.
     pub(crate) fn note(&mut self, event: Event, woken: &mut Vec<Waker>) {
         match &event {
-            Event::Readable { .. } => self.readers.wake(woken),
-            Event::Writable { .. } => self.writers.wake(woken),
+            Event::Readable { .. } => self.waiters.wake(News::Readable, woken),
+            Event::Writable { .. } => self.waiters.wake(News::Writable, woken),
             Event::Established { .. } => {
                 self.up = true;
-                self.watchers.wake(woken);
+                self.waiters.wake(News::Other, woken);
             }
             Event::PeerShutdown => {
                 self.peer_done = true;
-                self.readers.wake(woken);
-                self.writers.wake(woken);
+                self.waiters.wake(News::Readable, woken);
+                self.waiters.wake(News::Writable, woken);
             }
             // A peer that has restarted speaks again.
             Event::Restarted { .. } => self.peer_done = false,
             Event::Closed(reason) => {
-                self.closed = Some(reason.clone());
-                self.wake_all(woken);
+                self.closed = Some(Box::new(reason.clone()));
+                self.waiters.wake_all(woken);
             }
             _ => {}
         }
@@ -80,7 +81,7 @@ impl Slot {
             } else {
                 events.missed += 1;
             }
-            self.watchers.wake(woken);
+            self.waiters.wake(News::Other, woken);
         }
     }
 
@@ -88,13 +89,14 @@ impl Slot {
     pub(crate) fn events(&mut self) -> &mut Events {
         let closed = &self.closed;
         self.events.get_or_insert_with(|| {
-            Box::new(Events { queue: closed.iter().cloned().map(Event::Closed).collect(), missed: 0 })
+            Box::new(Events {
+                queue: closed.iter().map(|reason| Event::Closed((**reason).clone())).collect(),
+                missed: 0,
+            })
         })
     }
-
-    pub(crate) fn wake_all(&mut self, woken: &mut Vec<Waker>) {
-        self.readers.wake(woken);
-        self.writers.wake(woken);
-        self.watchers.wake(woken);
-    }
 }
+
+/// Memory of idle associations is counted in `tests/idle.rs`, roughly; this is exact.
+#[cfg(all(test, target_pointer_width = "64"))]
+const _: () = assert!(size_of::<Slot>() <= 72);

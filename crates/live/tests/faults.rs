@@ -101,6 +101,11 @@ async fn a_receiver_that_does_not_read_holds_the_sender_and_the_memory() {
         assert!(sent >= 28, "{sent}");
         let status = theirs.command(|association, _| association.status()).unwrap();
         assert!(status.receive_window < 20_000, "{status:?}");
+        // Neither end holds more than its configuration allows, bookkeeping included.
+        for end in [&ours, &theirs] {
+            let (holds, may) = end.until(|association| Some(association.holdings())).await.unwrap();
+            assert!(holds > 100_000 && holds <= may, "{holds} of {may} bytes");
+        }
         // Then it reads, and all goes on.
         let reading = tokio::spawn(async move {
             let mut got = 0;

@@ -10,8 +10,9 @@ use anabranch_live::default_association;
 use common::{PORT, client, in_time, server};
 
 const COUNT: usize = 3000;
-/// Both ends of an association that has carried a message, with what the allocator needs. docs/performance.md has the figure for 100,000.
-const MOST: usize = 11_000;
+/// Both ends of an association that has carried a message, with what the allocator needs: 9,895 bytes were measured, and 5 % beside that.
+/// docs/performance.md has the figure for 100,000.
+const MOST: usize = 10_390;
 
 fn resident() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
@@ -41,7 +42,10 @@ async fn thousands_of_idle_associations_of_two_endpoints_stay_small() {
         }
         assert_eq!((client.associations(), server.associations()), (COUNT, COUNT));
         let each = (resident() - before) / (COUNT - COUNT / 3);
-        assert!((2000..MOST).contains(&each), "{each} bytes for both ends of an association");
+        assert!(
+            (2000..MOST).contains(&each),
+            "{each} bytes for both ends of an association, of {MOST} at most"
+        );
         // They still work.
         held[0].send("still here").await.unwrap();
         assert_eq!(held[1].recv().await.unwrap().unwrap().into_bytes(), "still here");

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anabranch_live::{CloseReason, Endpoint, EndpointConfig, Event, Message, default_association};
 use anabranch_sctp::Dscp;
-use common::{PORT, Relay, client, impatient, in_time, local, pair, server, server_with};
+use common::{PORT, Relay, client, impatient, in_time, local, pair, server, server_with, skipped};
 
 #[tokio::test]
 async fn answers_leave_from_the_address_that_was_asked() {
@@ -114,15 +114,12 @@ fn port_unreachable(source: u16, destination: u16, packet: &[u8]) -> Vec<u8> {
 }
 
 #[tokio::test]
-#[allow(clippy::print_stderr, reason = "why a test does nothing is to be seen")]
 async fn an_error_is_believed_only_if_it_quotes_what_was_sent() {
     use socket2::{Domain, Protocol, Socket, Type};
     let forger = match Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::ICMPV4)) {
         Ok(forger) => forger,
         Err(error) => {
-            eprintln!(
-                "skipped: no raw socket to forge ICMP with ({error}); run as root, or with CAP_NET_RAW"
-            );
+            skipped(&format!("no raw socket to forge ICMP with ({error}): run as root, or with CAP_NET_RAW"));
             return;
         }
     };

@@ -1,7 +1,7 @@
-//! SCTP right on IP. It needs CAP_NET_RAW, and no SCTP in the kernel: where that is not so, each test says why it does nothing.
+//! SCTP right on IP. It needs CAP_NET_RAW, and no SCTP in the kernel: where that is not so, each test says why it does nothing, or fails
+//! (`ANABRANCH_TOOLS=required`, as in CI).
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
-#![allow(clippy::print_stderr, reason = "why a test does nothing is to be seen")]
 
 mod common;
 
@@ -12,7 +12,7 @@ use anabranch_live::{
     Association, BindError, CloseReason, Endpoint, EndpointConfig, Message, default_association,
 };
 use anabranch_sctp::Dscp;
-use common::in_time;
+use common::{in_time, skipped};
 use nix::sched::{CloneFlags, unshare};
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::sync::Mutex;
@@ -25,21 +25,21 @@ fn possible(v6: bool) -> bool {
     if unshare(CloneFlags::CLONE_NEWNET).is_ok() {
         let up = std::process::Command::new("ip").args(["link", "set", "lo", "up"]).status();
         if !up.is_ok_and(|status| status.success()) {
-            eprintln!("skipped: `ip link set lo up` (iproute2) does not work in a network of its own");
+            skipped("`ip link set lo up` (iproute2) does not work in a network of its own");
             return false;
         }
     }
     let domain = if v6 { Domain::IPV6 } else { Domain::IPV4 };
     if let Err(error) = Socket::new(domain, Type::RAW, Some(Protocol::from(132))) {
-        eprintln!("skipped: no raw socket for IP protocol 132 ({error}); run as root, or with CAP_NET_RAW");
+        skipped(&format!("no raw socket for IP protocol 132 ({error}): run as root, or with CAP_NET_RAW"));
         return false;
     }
     if Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::from(132))).is_ok() {
-        eprintln!("skipped: the kernel has SCTP itself, and answers every packet with an ABORT");
+        skipped("the kernel has SCTP itself, and answers every packet with an ABORT");
         return false;
     }
     if v6 && std::net::UdpSocket::bind("[::1]:0").is_err() {
-        eprintln!("skipped: this host has no IPv6");
+        skipped("this host has no IPv6");
         return false;
     }
     true

@@ -1,7 +1,7 @@
 //! `anabranch completions SHELL` and `anabranch man DIR`: for whoever installs the program.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Command};
 use clap_complete::Shell;
@@ -31,19 +31,21 @@ pub(crate) fn completions(arguments: &Completions, mut program: Command) -> Resu
     std::io::stdout().lock().write_all(&script).map_err(|error| Failure::printing(&error))
 }
 
-/// A page for the program, and one for each verb.
-pub(crate) fn man(arguments: &Man, mut program: Command) -> Result<(), Failure> {
+/// A page for the program, and one for each verb, and for what is below a verb. `anabranch help` says what the pages say.
+pub(crate) fn man(arguments: &Man, program: Command) -> Result<(), Failure> {
     files::directory(&arguments.directory)?;
+    let mut program = program.disable_help_subcommand(true);
     program.build();
-    let pages = std::iter::once(program.clone()).chain(program.get_subcommands().cloned());
-    for page in pages {
-        // A verb is called `anabranch VERB`, and its page anabranch-VERB.1.
-        let name = page.get_display_name().unwrap_or_else(|| page.get_name()).to_owned();
-        let mut text = Vec::new();
-        clap_mangen::Man::new(page)
-            .render(&mut text)
-            .map_err(|error| Failure::failed(format!("cannot write the page of {name}: {error}")))?;
-        files::write(&arguments.directory.join(format!("{name}.1")), |out| out.write_all(&text))?;
-    }
-    Ok(())
+    pages(&arguments.directory, &program)
+}
+
+fn pages(directory: &Path, verb: &Command) -> Result<(), Failure> {
+    // A verb is called `anabranch VERB`, and its page anabranch-VERB.1.
+    let name = verb.get_display_name().unwrap_or_else(|| verb.get_name());
+    let mut text = Vec::new();
+    clap_mangen::Man::new(verb.clone())
+        .render(&mut text)
+        .map_err(|error| Failure::failed(format!("cannot write the page of {name}: {error}")))?;
+    files::write(&directory.join(format!("{name}.1")), |out| out.write_all(&text))?;
+    verb.get_subcommands().try_for_each(|below| pages(directory, below))
 }

@@ -75,10 +75,14 @@ async fn pipe_one(
 async fn echo_all(arguments: &Arguments, endpoint: &Endpoint, interrupts: Interrupts) -> Result<(), Failure> {
     serving::serve_all(endpoint, interrupts, arguments.count, |association| {
         let network = arguments.network.clone();
-        let send_only = arguments.pipe.send_only;
+        let (send_only, marks) = (arguments.pipe.send_only, arguments.pipe.marks.clone());
         async move {
             network.tell(|| format!("{} is here", live::name(&association)));
             let watcher = network.watch(&association);
+            // A peer that lets us have fewer streams is no reason to end the others.
+            if let Err(failure) = marks.give(&association) {
+                network.tell(|| format!("{}: {}", live::name(&association), failure.message));
+            }
             let ended = if send_only { swallow(&association).await } else { echo(&association).await };
             let reason = match ended {
                 Ok(()) => association.closed().await,

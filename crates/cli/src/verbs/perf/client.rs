@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anabranch_live::{Association, ENCAPSULATION_PORT, Endpoint, Message, Vantage};
-use anabranch_sctp::Dscp;
 use bytes::Bytes;
 use clap::Args;
 use serde_json::{Value, json};
@@ -15,6 +14,7 @@ use super::common::{PORT, Stopwatch, cpu_seconds, kind};
 use super::units::{self, Format};
 use crate::failure::Failure;
 use crate::live::{self, NetworkOptions};
+use crate::marks::Marks;
 use crate::serving::Interrupts;
 
 #[derive(Args, Debug)]
@@ -43,9 +43,8 @@ pub(crate) struct Arguments {
     /// Streams to send on by turns; with --dscp the first streams have code points of their own
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     on_streams: u16,
-    /// Code point of a stream, as STREAM=DSCP; a subflow of its own. May be given more than once
-    #[arg(long, value_name = "STREAM=DSCP", value_parser = marked)]
-    dscp: Vec<(u16, u8)>,
+    #[command(flatten)]
+    marks: Marks,
     /// Bits a second and association at most, such as 10M; with a unit of bytes (1 MB) bytes a second; as fast as it goes otherwise
     #[arg(short, long, value_name = "RATE", value_parser = units::rate)]
     bandwidth: Option<u64>,
@@ -68,13 +67,6 @@ fn message_size(text: &str) -> Result<usize, String> {
         .ok()
         .filter(|size| *size > 0)
         .ok_or_else(|| "a message has a byte at least".to_owned())
-}
-
-fn marked(text: &str) -> Result<(u16, u8), String> {
-    let wrong = || "write STREAM=DSCP, such as 1=46".to_owned();
-    let (stream, mark) = text.split_once('=').ok_or_else(wrong)?;
-    let mark: u8 = mark.parse().ok().filter(|mark| *mark < 64).ok_or("a code point is 0 to 63")?;
-    Ok((stream.parse().map_err(|_| wrong())?, mark))
 }
 
 /// One association, and what is known of it.
@@ -186,14 +178,7 @@ async fn measure(
     let (work, mut interrupts) = (Work::new(arguments), Interrupts::new()?);
     let (watch, cpu) = (Stopwatch::start(), cpu_seconds());
     for flow in &flows {
-        for (stream, mark) in &arguments.dscp {
-            let Some(mark) = Dscp::new(*mark) else { continue };
-            let set =
-                flow.association.command(|association, now| association.set_stream_dscp(now, *stream, mark));
-            if let Some(Err(error)) = set {
-                return Err(Failure::wrong(format!("--dscp {stream}={}: {error}", mark.get())));
-            }
-        }
+        arguments.marks.give(&flow.association)?;
         tokio::spawn(read(flow.association.clone(), watch, Arc::clone(&flow.received)));
     }
     let (mut senders, mut probes) = (tokio::task::JoinSet::new(), tokio::task::JoinSet::new());
