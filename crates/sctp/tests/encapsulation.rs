@@ -308,7 +308,7 @@ fn a_copy_of_the_init_of_a_restart_from_another_port_ends_nothing() {
     assert_eq!(net.sent.len(), before, "nothing is answered");
     assert_eq!(net.remote(z), nat(FIRST));
     // What comes after that was sent again, from where its sender is now, who wants to know.
-    net.now = net.now + Duration::from_secs(1);
+    net.now += Duration::from_secs(1);
     net.throw(41_000, &init(0x4321));
     let (to, _, bytes) = net.sent.last().unwrap().clone();
     assert_eq!(to, nat(41_000));
