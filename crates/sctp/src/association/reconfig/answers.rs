@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use anabranch_wire::Tsn;
 use anabranch_wire::param::{Param, ReconfigResponse};
 
-use crate::association::Association;
 use crate::ids::PathId;
 
 /// Answers that may wait; a peer has one chunk with two requests under way at most.
@@ -123,14 +122,6 @@ impl Answers {
         self.forget(answered.number);
         if self.due.len() < MAX_ANSWERS {
             self.due.push_back(answered);
-        }
-    }
-}
-
-impl Association {
-    pub(super) fn give_answer(&mut self, answered: Answered) {
-        if let Some(reconfig) = &mut self.reconfig {
-            reconfig.answers.give(answered);
         }
     }
 }

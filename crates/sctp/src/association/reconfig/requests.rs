@@ -6,8 +6,7 @@ use anabranch_base::{Duration, Instant};
 use anabranch_wire::Tsn;
 
 use super::answers::{Answered, Answers, result};
-use crate::association::Association;
-use crate::ids::{PathId, SubflowId};
+use crate::ids::PathId;
 use crate::sender::OpenFid;
 
 /// Requests that may wait.
@@ -155,11 +154,5 @@ impl Reconfig {
     /// Number of the last request that the peer made.
     pub(super) fn last_number(&self) -> u32 {
         self.expected.wrapping_sub(1)
-    }
-}
-impl Association {
-    /// The path on which a request leaves now: as the data of the first subflow.
-    pub(super) fn request_path(&self) -> PathId {
-        self.sender.path_of_subflow(SubflowId::FIRST.get()).unwrap_or_default()
     }
 }

@@ -13,6 +13,7 @@ use super::requests::{Pending, REPEATED_ANSWER, Request};
 use crate::encoding::Encoding;
 use crate::error::ReconfigError;
 use crate::event::{CloseReason, Direction, Event, Reconfigured};
+use crate::ids::{PathId, SubflowId};
 
 /// "Only one SSN/TSN Reset Request SHOULD be sent within 30 seconds" (RFC 6525, 5.1.4).
 const ASSOCIATION_RESET_PAUSE: Duration = Duration::from_secs(30);
@@ -20,6 +21,17 @@ const ASSOCIATION_RESET_PAUSE: Duration = Duration::from_secs(30);
 const BEFORE_STREAMS: usize = 12 + 4 + OutgoingReset::HEADER;
 
 impl Association {
+    /// The path on which a request leaves now: as the data of the first subflow.
+    pub(super) fn request_path(&self) -> PathId {
+        self.sender.path_of_subflow(SubflowId::FIRST.get()).unwrap_or_default()
+    }
+
+    pub(super) fn give_answer(&mut self, answered: Answered) {
+        if let Some(reconfig) = &mut self.reconfig {
+            reconfig.answers.give(answered);
+        }
+    }
+
     /// Whether a request may be sent now.
     pub(super) fn is_ready(&self, request: &Request) -> bool {
         match request {
