@@ -28,6 +28,8 @@ mod attacks_shutdown;
 mod attacks_tags;
 #[path = "backpressure.rs"]
 mod backpressure;
+#[path = "black_hole.rs"]
+mod black_hole;
 #[path = "cookies.rs"]
 mod cookies;
 #[path = "data.rs"]

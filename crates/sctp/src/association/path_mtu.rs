@@ -43,7 +43,7 @@ impl Association {
             if let Some(path) = self.cx.paths.get_mut(id) {
                 path.fix_mtu(&self.cx.config, mtu);
             }
-            self.use_mtu(id, mtu);
+            self.sender.use_mtu(&mut self.cx, id, mtu);
         }
     }
 
@@ -127,12 +127,6 @@ impl Association {
         true
     }
 
-    /// T3-rtx has expired on a path once more.
-    pub(super) fn suspect_black_hole(&mut self, id: PathId) {
-        let changed = self.cx.paths.get_mut(id).and_then(crate::path::Path::suspect_black_hole);
-        self.change_mtu(id, changed);
-    }
-
     /// ICMP says that a packet to an address was too big (10, ICMP7). False: ignored.
     pub(crate) fn on_too_big(&mut self, now: Instant, destination: IpAddr, mtu: u32) -> bool {
         self.cx.now = now;
@@ -160,16 +154,8 @@ impl Association {
 
     /// What discovery has found.
     fn change_mtu(&mut self, id: PathId, changed: Option<u16>) {
-        let Some(mtu) = changed else { return };
-        self.use_mtu(id, mtu);
-        self.cx.tell_if_read(Event::PathMtu { path: id.get(), mtu });
-    }
-
-    /// A path carries IP packets of so many bytes from now on.
-    fn use_mtu(&mut self, id: PathId, mtu: u16) {
-        let config = &self.cx.config;
-        if self.cx.paths.get_mut(id).is_some_and(|path| path.set_mtu(config, mtu)) {
-            self.sender.path_mtu_changed(&self.cx, id);
+        if let Some(mtu) = changed {
+            self.sender.use_found_mtu(&mut self.cx, id, mtu);
         }
     }
 }

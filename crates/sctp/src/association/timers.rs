@@ -58,7 +58,6 @@ impl Association {
             Expired::Sender(timer) => {
                 if let Some(path) = self.sender.on_timer(&mut self.cx, timer) {
                     self.count_error(path);
-                    self.suspect_black_hole(path);
                 }
                 if self.sender.has_special() {
                     self.after_abandonment();

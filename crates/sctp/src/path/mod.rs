@@ -53,8 +53,8 @@ pub(crate) struct Path {
     heartbeat_wanted: bool,
     /// A probe of its MTU must leave.
     probe_due: bool,
-    /// Whether packets of the size in use arrive is not known yet.
-    base_open: bool,
+    /// Whether packets of the size in use arrive is not known yet, or is in doubt.
+    awaits_packets: bool,
     /// New DATA was sent here since the heartbeat timer was set: the path is not idle.
     used: bool,
     /// The user wants no heartbeats here.
@@ -80,7 +80,7 @@ impl Path {
             missed: false,
             heartbeat_wanted: false,
             probe_due: false,
-            base_open: false,
+            awaits_packets: false,
             used: false,
             quiet: false,
         }
@@ -242,10 +242,10 @@ impl Path {
         self.heartbeat_wanted
     }
 
-    /// Whether an acknowledgement of data that fills a packet is news to the search for the MTU.
+    /// Whether the search for the MTU wants to know of the packets that arrive.
     #[inline]
-    pub(crate) fn waits_for_full_packet(&self) -> bool {
-        self.base_open
+    pub(crate) fn waits_for_packets(&self) -> bool {
+        self.awaits_packets
     }
 
     /// A probe of the MTU must leave.

@@ -10,10 +10,6 @@ use super::size::{aligned, first_mtu, least, max_packet, sizes};
 use crate::config::{Config, MtuDiscovery, WindowUnit};
 use crate::ids::PathId;
 
-/// T3-rtx expiries in a row after which large packets are suspected: a packet was lost as often as MAX_PROBES probes, with the first
-/// transmission.
-const SILENT_TIMEOUTS: u32 = 2;
-
 impl Path {
     /// Largest IP packet, bytes.
     #[inline]
@@ -60,7 +56,7 @@ impl Path {
     pub(crate) fn fix_mtu(&mut self, config: &Config, mtu: u16) {
         let sizes = sizes(config, self.remote);
         self.search = Some(Box::new(Search::fixed(sizes, mtu)));
-        (self.probe_due, self.base_open) = (false, false);
+        (self.probe_due, self.awaits_packets) = (false, false);
     }
 
     /// Where the search stands, where there is one.
@@ -111,7 +107,7 @@ impl Path {
 
     /// No more probes.
     pub(crate) fn end_search(&mut self) {
-        (self.probe_due, self.base_open) = (false, false);
+        (self.probe_due, self.awaits_packets) = (false, false);
         if !self.is_mtu_fixed() {
             self.search = None;
         }
@@ -122,7 +118,7 @@ impl Path {
         let search = self.search.as_mut()?;
         run(search);
         self.probe_due = search.due().is_some();
-        self.base_open = search.state() == SearchState::Base;
+        self.awaits_packets = search.waits_for_packets();
         Some(search.mtu()).filter(|mtu| *mtu != self.mtu)
     }
 
@@ -170,19 +166,33 @@ impl Path {
         answers.then_some(changed)
     }
 
-    /// Data that filled a packet was acknowledged: the size that is used arrives, whether or not the peer answers probes.
+    /// Data was acknowledged: the longest packets that it was sent in, of one chunk each, bytes; of what was sent once, and of what was
+    /// sent again. One that fills a packet shows that the size in use arrives, whether or not the peer answers probes.
     #[cold]
-    pub(crate) fn full_packet_arrived(&mut self, now: Instant, config: &Config) {
-        self.with_search(|search| search.base_arrived(now, &config.path_mtu));
+    pub(crate) fn packets_arrived(&mut self, now: Instant, config: &Config, once: usize, resent: usize) {
+        let most = self.max_packet();
+        self.with_search(|search| {
+            // What is longer IP may have fragmented.
+            if once == most {
+                search.base_arrived(now, &config.path_mtu);
+            }
+            let longest = [once, resent].into_iter().filter(|len| *len <= most).max();
+            search.arrived(longest.unwrap_or(0), most);
+        });
     }
 
     // rfc9260:7.3-1 rfc8899:3-21 rfc8899:4.3-1 rfc8899:8-4 rfc6951:5.6-3
-    /// T3-rtx has expired again: data of this size may not arrive at all (RFC 8899, 4.3). The size that is used now, if it is another.
-    pub(crate) fn suspect_black_hole(&mut self) -> Option<u16> {
-        if self.errors < SILENT_TIMEOUTS {
-            return None;
-        }
-        self.with_search(Search::black_hole)
+    /// A packet of `len` bytes was lost again: those of its size may not arrive at all (RFC 8899, 4.3). The size that is used now, if it
+    /// is another.
+    pub(crate) fn packet_lost_again(&mut self, config: &Config, len: usize) -> Option<u16> {
+        let least = max_packet(config, self.remote, sizes(config, self.remote).min) as usize;
+        let too_long = len > least && len <= self.max_packet();
+        self.with_search(|search| search.lost_again(if too_long { len } else { 0 }))
+    }
+
+    /// Whether probes look for its MTU, or have found it.
+    pub(crate) fn is_searched(&self) -> bool {
+        self.search.is_some()
     }
 
     /// ICMP says that a packet was too big for a link that carries `mtu` bytes: whether it may be true, and the size that is used now,

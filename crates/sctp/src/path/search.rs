@@ -63,6 +63,8 @@ pub(crate) struct Search {
     awaiting: Option<(u64, Instant)>,
     /// PROBE_TIMER or PMTU_RAISE_TIMER.
     timer: Option<Instant>,
+    /// Packets were lost again and again: the longest SCTP packet that is known to have arrived since, bytes; 0: none.
+    doubt: Option<u16>,
 }
 
 impl Search {
@@ -78,6 +80,7 @@ impl Search {
             count: 0,
             awaiting: None,
             timer: None,
+            doubt: None,
         };
         new.begin_base(None);
         new
@@ -200,14 +203,49 @@ impl Search {
         }
     }
 
+    /// Whether it is of interest which packets arrive.
+    pub(crate) fn waits_for_packets(&self) -> bool {
+        self.state == SearchState::Base || self.doubt.is_some()
+    }
+
+    /// An SCTP packet of `len` bytes has arrived that was not fragmented; the largest in use has `most`.
+    pub(crate) fn arrived(&mut self, len: usize, most: usize) {
+        if len >= most {
+            self.doubt = None;
+        } else if let (Some(longest), Ok(len)) = (&mut self.doubt, u16::try_from(len)) {
+            *longest = len.max(*longest);
+        }
+    }
+
+    /// A packet was lost again, as long as it is; 0: none that is longer than what every path carries. If none of its size has arrived since
+    /// this was said before, the path is suspected not to carry it. What is smaller, on whatever lane, says nothing of that.
+    pub(crate) fn lost_again(&mut self, len: usize) {
+        if !matches!(self.state, SearchState::Searching | SearchState::Complete) {
+            return;
+        }
+        match self.doubt {
+            None => self.doubt = Some(0),
+            Some(_) if len == 0 => {}
+            Some(arrived) if usize::from(arrived) >= len => self.doubt = Some(0),
+            Some(_) => self.black_hole(),
+        }
+    }
+
     /// "This could be an indication of a black hole" (RFC 8899, 4.6.2), or data of the size in use is lost again and again (RFC 8899, 4.3):
-    /// BASE_PLPMTU is used until it is known better. What was used is looked at again: it may have been an outage.
-    pub(crate) fn black_hole(&mut self) {
-        let probes = !matches!(self.state, SearchState::Lowered | SearchState::Fixed);
-        if probes && self.mtu > self.sizes.base {
-            self.too_large = self.mtu + STEP;
-            let first = self.mtu;
-            self.begin_base(Some(first));
+    /// BASE_PLPMTU is used until it is known better, and asked whether it fits where it was in use itself: figure 5 leads from Search and
+    /// Search Complete to Base, and from there, if its probes are lost, to Error. Below the base there is Error alone. What was used is
+    /// looked at again: it may have been an outage.
+    fn black_hole(&mut self) {
+        self.doubt = None;
+        let used = self.mtu;
+        if used > self.sizes.base {
+            self.too_large = used + STEP;
+            self.begin_base(Some(used));
+        } else if used == self.sizes.base {
+            self.begin_base(self.first);
+        } else {
+            self.too_large = used + STEP;
+            self.begin_error(Some(used));
         }
     }
 
@@ -373,11 +411,49 @@ mod tests {
         assert_eq!(find(&mut search, &mut now, 1300).0, 1300);
         search.black_hole();
         assert_eq!(find(&mut search, &mut now, 1300).0, 1300, "an outage: the size is found again");
+    }
+
+    #[test]
+    fn a_black_hole_at_the_base_is_left_by_the_least() {
         let (mut search, mut now) = complete(1200);
         search.black_hole();
-        assert_eq!(search.state(), SearchState::Complete, "the base is no sign of a large packet");
-        search.expired(search.timer().unwrap(), &RULES);
-        assert_eq!(find(&mut search, &mut now, 1500), (1500, 1), "raised");
+        assert_eq!((search.state(), search.mtu(), search.due()), (SearchState::Base, 1200, Some(1200)));
+        assert_eq!(
+            find(&mut search, &mut now, 1200),
+            (1200, 1),
+            "an outage: what is larger is not asked again"
+        );
+        search.black_hole();
+        assert_eq!(find(&mut search, &mut now, 1000).0, 1000);
+        // And again below the base.
+        search.black_hole();
+        assert_eq!((search.state(), search.mtu(), search.due()), (SearchState::Error, 576, Some(1000)));
+        assert_eq!(find(&mut search, &mut now, 800).0, 800);
+        search.black_hole();
+        assert_eq!(find(&mut search, &mut now, 800).0, 800, "an outage");
+    }
+
+    #[test]
+    fn only_a_packet_that_is_as_long_takes_the_doubt_away() {
+        let lost = |search: &mut Search, len| {
+            search.lost_again(len);
+            search.state() == SearchState::Base
+        };
+        let (mut search, _) = complete(1500);
+        assert!(!search.waits_for_packets());
+        assert!(!lost(&mut search, 0) && search.waits_for_packets());
+        search.arrived(200, 1480);
+        assert!(!lost(&mut search, 0), "nothing that is longer than the least was lost");
+        assert!(lost(&mut search, 1400));
+        let (mut search, _) = complete(1500);
+        assert!(!lost(&mut search, 0));
+        search.arrived(1400, 1480);
+        assert!(!lost(&mut search, 1400), "one of that size has arrived since");
+        assert!(lost(&mut search, 1400));
+        let (mut search, _) = complete(1500);
+        assert!(!lost(&mut search, 0));
+        search.arrived(1480, 1480);
+        assert!(!search.waits_for_packets() && !lost(&mut search, 1480));
     }
 
     #[test]

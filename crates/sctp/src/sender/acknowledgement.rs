@@ -2,9 +2,9 @@
 
 use anabranch_base::{Ecn, TraceEvent, TraceRecord};
 use anabranch_transport::congestion::{Acked, Base, Congestion, Timing};
+use anabranch_wire::Tsn;
 use anabranch_wire::chunk::ReceiveTime;
 use anabranch_wire::chunk::sack::GapBlock;
-use anabranch_wire::{CommonHeader, Tsn, padded};
 
 use super::Sender;
 use super::flight::{AckOutcome, ChunkState, Counted};
@@ -150,13 +150,9 @@ impl Sender {
     // rfc9260:7.2.1-9 rfc9260:7.2.4-6
     fn acknowledge_lane(&mut self, cx: &mut Context, id: LaneId, outcome: &AckOutcome) {
         self.sample_round_trip(cx, id, outcome);
-        let path = self.lanes.get(id).and_then(|lane| cx.paths.get_mut(lane.path));
-        if let Some(path) = path.filter(|path| path.waits_for_full_packet()) {
-            let payload = outcome.lanes.get(id.row()).map_or(0, |lane| lane.longest_once);
-            // What is longer IP may have fragmented.
-            if CommonHeader::LEN + padded(self.encoding.header_len() + payload) == path.max_packet() {
-                path.full_packet_arrived(cx.now, &cx.config);
-            }
+        let path = self.lanes.get(id).and_then(|lane| cx.paths.get(lane.path));
+        if path.is_some_and(crate::path::Path::waits_for_packets) {
+            self.note_sizes_that_arrived(cx, id, outcome);
         }
         self.update_lane(cx, id, outcome);
         let lost_before = self.lanes.get(id).map_or(0, |lane| lane.chunks_lost);

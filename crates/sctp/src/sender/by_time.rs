@@ -22,6 +22,9 @@ const FIRST_PTO: Duration = Duration::from_secs(1);
 /// Packets that KAME sent without a SACK (study 003, 6.4.1).
 const KAME_BURST: u8 = 3;
 
+/// What has left so often and is lost all the same may be too long for its path.
+const LOST_AGAIN: u16 = 3;
+
 /// Adds a chunk to those that were found lost together.
 fn note(all: &mut Option<NewlyLost>, seq: u64, chunk: &SentChunk) {
     let marked = all.get_or_insert(NewlyLost { all: Counted::default(), earliest: seq, highest: seq });
@@ -88,9 +91,12 @@ impl Sender {
             }
         }
         let highest = ack.and_then(|ack| ack.highest_newly_acked);
-        let mut marked = None;
+        let (mut marked, mut lost_again) = (None, None);
         let again = rack.detect(&mut space.flight, &mut lane.loss, &circumstances, highest, |seq, chunk| {
             note(&mut marked, seq, chunk);
+            if chunk.transmissions >= LOST_AGAIN {
+                lost_again = lost_again.max(Some(chunk.fragment.payload.len()));
+            }
             count_lost(&mut cx.streams, chunk.fragment.stream);
             lane.controller.on_lost(cx.now, chunk.sent_at, chunk.size());
         });
@@ -98,6 +104,10 @@ impl Sender {
         lane.loss_timer = again.map(|at| (at.max(soonest), LossTimer::Reordering));
         if let Some(marked) = marked {
             self.after_losses(cx, id, &marked, in_recovery);
+            if let Some(payload) = lost_again {
+                let len = self.packet_of(payload);
+                self.suspect_black_hole(cx, id, len);
+            }
         } else if probe == ProbeAnswer::Repaired && !in_recovery {
             self.cut_after_probe(cx, id);
         }

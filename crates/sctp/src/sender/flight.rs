@@ -585,9 +585,10 @@ fn newly(lane: &mut LaneAck, seq: u64, chunk: &SentChunk) {
     // sample would include the wait of the peer's SACKs that we missed: leave it out, too.
     if chunk.transmissions == 1 && chunk.state == ChunkState::InFlight {
         lane.newest_once = Some((seq, chunk.sent_at));
-        lane.longest_once = lane.longest_once.max(chunk.fragment.payload.len());
+        lane.longest_once = lane.longest_once.max(chunk.fragment.payload.len() as u32);
     } else if chunk.state == ChunkState::InFlight {
         lane.newest_resent = lane.newest_resent.max(Some((chunk.sent_at, seq)));
+        lane.longest_resent = lane.longest_resent.max(chunk.fragment.payload.len() as u32);
     }
 }
 

@@ -7,12 +7,79 @@
 use anabranch_wire::{CommonHeader, padded};
 
 use super::Sender;
-use super::flight::Counted;
+use super::flight::{AckOutcome, ChunkState, Counted};
 use crate::context::Context;
-use crate::ids::{LaneId, PathId};
+use crate::event::Event;
+use crate::ids::{Id, LaneId, PathId};
+use crate::path::Path;
 use crate::stats::count_lost;
 
 impl Sender {
+    /// Discovery has found what a path carries.
+    pub(crate) fn use_found_mtu(&mut self, cx: &mut Context, id: PathId, mtu: u16) {
+        self.use_mtu(cx, id, mtu);
+        cx.tell_if_read(Event::PathMtu { path: id.get(), mtu });
+    }
+
+    /// A path carries IP packets of so many bytes from now on.
+    pub(crate) fn use_mtu(&mut self, cx: &mut Context, id: PathId, mtu: u16) {
+        let config = &cx.config;
+        if cx.paths.get_mut(id).is_some_and(|path| path.set_mtu(config, mtu)) {
+            self.path_mtu_changed(cx, id);
+        }
+    }
+
+    /// T3-rtx of a lane has expired, and nothing is marked yet: the packets that were lost once more may be too long for the path
+    /// (RFC 8899, 4.3). Other lanes may have had answers all the time, and so may packets that are smaller.
+    pub(super) fn suspect_lost_sizes(&mut self, cx: &mut Context, id: LaneId) {
+        let Some(lane) = self.lanes.get(id) else { return };
+        if cx.paths.get(lane.path).is_none_or(|path| !path.is_searched()) {
+            return;
+        }
+        let Some(space) = self.spaces.get(lane.space) else { return };
+        let header = self.encoding.header_len();
+        // T3-rtx expired before it was sent again, and now once more.
+        let again = |seq: u64| {
+            let chunk = space.flight.get(seq)?;
+            let lost = chunk.state == ChunkState::InFlight && chunk.lost_by_timeout;
+            lost.then(|| padded(header + chunk.fragment.payload.len()))
+        };
+        let sizes = space.flight.of_lane(id).filter_map(again);
+        // As long as nothing is acknowledged, what has left since T3-rtx expired is one packet.
+        let chunks = if lane.single_packet { sizes.sum() } else { sizes.max().unwrap_or(0) };
+        self.suspect_black_hole(cx, id, CommonHeader::LEN + chunks);
+    }
+
+    /// A packet of `len` bytes, common header included, was lost again on a lane.
+    #[cold]
+    pub(super) fn suspect_black_hole(&mut self, cx: &mut Context, id: LaneId, len: usize) {
+        let Some(id) = self.lanes.get(id).map(|lane| lane.path) else { return };
+        let config = &cx.config;
+        if let Some(mtu) = cx.paths.get_mut(id).and_then(|path| path.packet_lost_again(config, len)) {
+            self.use_found_mtu(cx, id, mtu);
+        }
+    }
+
+    /// Data of a lane was acknowledged, and the search for the MTU of its path waits for packets of some size.
+    #[cold]
+    pub(super) fn note_sizes_that_arrived(&mut self, cx: &mut Context, id: LaneId, outcome: &AckOutcome) {
+        let (Some(lane), Some(ack)) = (self.lanes.get(id), outcome.lanes.get(id.row())) else { return };
+        if ack.acked_chunks == 0 {
+            return;
+        }
+        let (once, resent) =
+            (self.packet_of(ack.longest_once as usize), self.packet_of(ack.longest_resent as usize));
+        let (now, config) = (cx.now, &cx.config);
+        if let Some(path) = cx.paths.get_mut(lane.path) {
+            path.packets_arrived(now, config, once, resent);
+        }
+    }
+
+    /// The packet of one chunk with so many bytes of payload, common header included, bytes.
+    pub(super) fn packet_of(&self, payload: usize) -> usize {
+        CommonHeader::LEN + padded(self.encoding.header_len() + payload)
+    }
+
     /// The packets of a path have another size: what windows are counted in. "An update to the PLPMTU (or MPS) MUST NOT increase the
     /// congestion window measured in bytes" (RFC 8899, 3), and a smaller one is no sign of congestion.
     pub(crate) fn path_mtu_changed(&mut self, cx: &Context, id: PathId) {
@@ -37,7 +104,7 @@ impl Sender {
     fn resend_too_long_of(&mut self, cx: &mut Context, id: LaneId) {
         let Some(lane) = self.lanes.get_mut(id) else { return };
         let Some(space) = self.spaces.get_mut(lane.space) else { return };
-        let room = cx.paths.get(lane.path).map_or(0, crate::path::Path::max_packet) - CommonHeader::LEN;
+        let room = cx.paths.get(lane.path).map_or(0, Path::max_packet) - CommonHeader::LEN;
         let header = self.encoding.header_len();
         let mut all = Counted::default();
         for seq in space.flight.of_lane(id).collect::<Vec<_>>() {

@@ -138,6 +138,9 @@ impl Sender {
         if self.ecn.is_some() {
             self.doubt_ect(cx, id, probe);
         }
+        if !probe {
+            self.suspect_lost_sizes(cx, id);
+        }
         self.mark_all_lost(cx, id);
         if let Some(lane) = self.lanes.get_mut(id) {
             // One packet, whatever else waits, until something is acknowledged.

@@ -43,8 +43,8 @@ pub struct Stats {
     /// Duplicates that the peer has reported in SACKs: each is a retransmission that was not needed, or a copy that the network
     /// has made. This counter, and others of what happens seldom, stop at 2^32 - 1.
     pub retransmissions_spurious: u64,
-    /// DATA chunks that were taken for lost; each counts whenever it is. Since the last restart of the peer;
-    /// that of a lane stops at 2^32 - 1.
+    /// DATA chunks that were taken for lost; each counts whenever it is. One that was given up in flight counts where missing reports show
+    /// that it was lost, not where T3-rtx alone would. Since the last restart of the peer; that of a lane stops at 2^32 - 1.
     pub chunks_lost: u64,
     /// SACKs that marked chunks for fast retransmission (one loss indication each).
     pub fast_retransmits: u64,

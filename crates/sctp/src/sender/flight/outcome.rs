@@ -30,8 +30,9 @@ pub(crate) struct LaneAck {
     pub(crate) highest_newly_acked: Option<u64>,
     /// Newest of the newly acknowledged that was sent once: sequence number and time of sending.
     pub(crate) newest_once: Option<(u64, Instant)>,
-    /// The longest of the newly acknowledged that was sent once, bytes of payload.
-    pub(crate) longest_once: usize,
+    /// The longest of the newly acknowledged, of those that were sent once and of those that were sent again, bytes of payload.
+    pub(crate) longest_once: u32,
+    pub(crate) longest_resent: u32,
     /// Newest of the newly acknowledged that was sent more than once: time of the last sending and sequence number.
     pub(crate) newest_resent: Option<(Instant, u64)>,
     /// The cumulative TSN passed a chunk that had been fast retransmitted.
