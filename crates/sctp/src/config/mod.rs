@@ -13,6 +13,7 @@ mod emulation;
 mod groups;
 mod keys;
 mod live;
+mod names;
 mod parts;
 mod path_mtu;
 mod profiles;
@@ -24,8 +25,6 @@ mod timers;
 mod validate;
 
 use anabranch_base::Dscp;
-
-use crate::receiver::AckPolicy;
 
 pub use anabranch_transport::congestion::{Algorithm, FccClock, FccRounding, FccStep};
 pub use buffers::SendBufferCounts;
@@ -137,24 +136,6 @@ impl Config {
     #[inline]
     pub(crate) fn needs_loss_timer(&self) -> bool {
         self.congestion.tail_loss_probe || self.emulation.quirks.burst_before_sack
-    }
-
-    /// When a SACK may wait.
-    #[inline]
-    pub(crate) fn ack_policy(&self) -> AckPolicy {
-        AckPolicy {
-            every: self.sack.every,
-            delay: self.sack.delay,
-            clock: self.clock(),
-            first_at_once: self.sack.first_at_once,
-        }
-    }
-}
-
-impl Default for Config {
-    /// The profile `rfc9260`.
-    fn default() -> Self {
-        Self::rfc9260()
     }
 }
 
