@@ -5,12 +5,15 @@
 //! only exist because older stacks behave differently say which stack.
 
 mod buffers;
+mod by_name;
 mod congestion;
 mod coupling;
 mod detection;
 mod ecn;
 mod emulation;
+mod error;
 mod groups;
+mod key;
 mod keys;
 mod live;
 mod names;
@@ -33,11 +36,12 @@ pub use coupling::{AdaptiveCut, Coupling, FccCount};
 pub use detection::ErrorDetection;
 pub use ecn::{EcnBackoff, EcnMode};
 pub use emulation::{ImmediateBit, LossDetection, Quirks, WindowUnit};
+pub use error::ConfigError;
 pub use groups::{
     CongestionConfig, EmulationConfig, ExtensionConfig, LimitConfig, PacingConfig, SackConfig, StreamConfig,
     SubflowConfig, TimerConfig,
 };
-pub use keys::{ConfigError, Key};
+pub use key::Key;
 pub use path_mtu::{MtuDiscovery, PathMtuConfig};
 pub use streams::StreamScheduling;
 pub use subflows::{SubflowLevel, SubflowScheduler, SubflowSpec};
