@@ -56,7 +56,7 @@ impl Sender {
         self.subflows.set(id, subflow);
         self.share_spaces();
         if let Some(coupler) = &mut self.coupler {
-            coupler.renew(lane.row());
+            coupler.renew(lane);
         }
         self.set_phi(cx);
         // A message that was leaving all by itself has company now.
@@ -128,7 +128,7 @@ impl Sender {
             }
         }
         if let Some(coupler) = &mut self.coupler {
-            coupler.renew(id.row());
+            coupler.renew(id);
         }
         self.set_phi(cx);
     }

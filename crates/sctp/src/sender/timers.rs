@@ -100,7 +100,7 @@ impl Sender {
         if !probe {
             lane.controller.on_congestion(Congestion::Timeout(Some(Base::CWND)));
             if let Some(coupler) = &mut self.coupler {
-                coupler.on_timeout(usize::from(id.get()));
+                coupler.on_timeout(id);
             }
         }
         let waited = lane.rto(cx);
