@@ -80,7 +80,8 @@ impl Sender {
         cx.trace.record(|| TraceRecord {
             at: at_time.0,
             association: at_time.1,
-            subflow: at.get(),
+            // A subflow with a space of its own has the number of its FID, whatever the row of the space.
+            subflow: space.fid,
             path: paths_of_news(&self.lanes, &outcome).next().unwrap_or_default().get(),
             event: TraceEvent::AckReceived {
                 cumulative: next_expected,
@@ -367,4 +368,33 @@ fn paths_of_news<'a>(
 ) -> impl Iterator<Item = PathId> + 'a {
     let each = lanes.rows().iter().zip(&outcome.lanes);
     each.filter(|(_, ack)| ack.acked_chunks > 0).map(|(lane, _)| lane.path)
+}
+
+#[cfg(test)]
+mod tests {
+    use anabranch_base::{Rng, Trace};
+
+    use super::*;
+    use crate::config::Config;
+    use crate::path::Path;
+
+    /// FIDs may be opened in any order: spaces stand in that order, subflows have the numbers of their FIDs.
+    #[test]
+    fn the_trace_names_the_subflow_that_is_acknowledged() {
+        let config = Config::rfc9260();
+        let path = Path::new(&config, ([10, 0, 0, 1], 0).into());
+        let rng = Rng::stream(1, "test", "acknowledgement").secret();
+        let mut cx = Context::new(0, std::sync::Arc::new(config), path, rng);
+        cx.trace = Trace::on();
+        let mut sender = Sender::new(&mut cx, Tsn::new(1));
+        for (fid, row) in [(3, 1), (1, 2)] {
+            let at = sender.add_space(fid);
+            assert_eq!(at.get(), row);
+            let (nothing, windows) = (Tsn::new(0).sub(1), Windows::default());
+            sender.on_acknowledgement(&mut cx, at, nothing, windows, [].into_iter(), None).unwrap();
+            let heard =
+                cx.trace.drain().filter(|record| matches!(record.event, TraceEvent::AckReceived { .. }));
+            assert_eq!(heard.map(|record| record.subflow).collect::<Vec<_>>(), [fid]);
+        }
+    }
 }
