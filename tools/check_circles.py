@@ -7,7 +7,8 @@ Rust: a file needs the file in which a name is defined that it takes by `use` or
 a `mod.rs` or `lib.rs` only hands on (`pub use`) belongs to the file that defines it, and handing on is no need.
 
 Methods of one type may stand in several files, and call each other without any import: where an `impl` block of a type says
-`self.name()`, `Self::name` or `Type::name`, its file needs the file with that method of the type.
+`self.name()`, `Self::name` or `Type::name`, its file needs the file with that method of the type; and so with a variable that plainly
+is of the type (`let new = Self ...`, `other: &Self`).
 
 What is compiled for tests only does not count.
 
@@ -150,12 +151,18 @@ class Implementation:
             at = end_of_group(self.body, at) if self.body[at] == "{" else at + 1
 
     def called(self) -> Iterator[str]:
-        """What it takes from its type by `self.name()`, `Self::name` or `Type::name`."""
+        """What it takes from its type by `self.name()`, `Self::name` or `Type::name`, or of a variable of the type."""
+        own = {"Self", self.type[-1]}
+        variables = {"self"}
         for at in range(2, len(self.body)):
             owner, sign, name = self.body[at - 2 : at + 1]
+            if (sign == "=" or sign == ":") and name in own and NAME.match(owner):
+                variables.add(owner)  # let new = Self ..., other: Self
+            if sign == ":" and name == "&" and own & set(self.body[at + 1 : at + 3]):
+                variables.add(owner)  # other: &mut Self
             following = self.body[at + 1] if at + 1 < len(self.body) else ""
-            by_value = (owner, sign) == ("self", ".") and following in ("(", "::")
-            if by_value or (sign == "::" and owner in ("Self", self.type[-1])):
+            by_value = sign == "." and owner in variables and following in ("(", "::")
+            if by_value or (sign == "::" and owner in own):
                 yield name
 
 

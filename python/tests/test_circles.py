@@ -128,6 +128,10 @@ def test_methods_that_call_down_are_no_circle(circles, checkout):
         "impl<'a, T: Fn() -> u8> One<T> where T: for<'b> Fn(&'b u8) { fn low(&self) { self.top() } }",
         "impl One { fn low(&self) {} } impl Drop for One { fn drop(&mut self) { self.top() } }",
         "impl super::One { fn low(&self) { self.top(); } }",
+        "impl One { fn low(&self) {} fn new() -> Self { let mut new = Self { a: 1 }; new.top(); new } }",
+        "impl One { fn low(&self) {} fn new() -> Self { let new = Self::default(); new.top(); new } }",
+        "impl One { fn low(&self) {} fn same(&self, other: &Self) { other.top(); } }",
+        "impl One { fn low(&self) {} fn give(other: &mut One) { other.top(); } }",
     ],
 )
 def test_methods_of_one_type_in_two_files_that_call_each_other(circles, checkout, below):
@@ -146,6 +150,7 @@ def test_methods_of_one_type_in_two_files_that_call_each_other(circles, checkout
     [
         "impl One { fn low(&self) { self.top } }",  # a field
         "impl One { fn low(&self) { self.0.top(); } }",  # of something else
+        "impl One { fn low(&self, other: &Two) { other.top(); } }",
         "impl One { fn low(&self) {} } struct Two; impl Two { fn two(&self) { self.top(); } }",
         "impl One { fn low(&self) { /* self.top() */ } #[cfg(test)] fn checked(&self) { self.top(); } }",
         "impl One { fn low(&self) {} } #[cfg(test)] mod tests { use super::One; impl One { fn t(&self) { self.top() } } }",
