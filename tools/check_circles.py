@@ -1,11 +1,16 @@
 #!/usr/bin/env python3
-"""Finds circles of imports: files of one crate, or of the Python code, that need each other, directly or through others.
+"""Finds circles: files of one crate, or of the Python code, that need each other, directly or through others.
 
 Prints each circle with its files and the names that tie them, and exits with 1 when there is one. Needs nothing but Python.
 
 Rust: a file needs the file in which a name is defined that it takes by `use` or by a path such as `crate::a::b`. A name that
-a `mod.rs` or `lib.rs` only hands on (`pub use`) belongs to the file that defines it, and handing on is no need. What is
-compiled for tests only does not count.
+a `mod.rs` or `lib.rs` only hands on (`pub use`) belongs to the file that defines it, and handing on is no need.
+
+Methods of one type may stand in several files, and call each other without any import: where an `impl` block of a type says
+`self.name()`, `Self::name` or `Type::name`, its file needs the file with that method of the type; and so with a variable that plainly
+is of the type (`let new = Self ...`, `other: &Self`).
+
+What is compiled for tests only does not count.
 
 Python: a file needs the file that it imports from, wherever in the file the import stands; TYPE_CHECKING changes nothing.
 """
@@ -131,6 +136,37 @@ class Import:
 
 
 @dataclass
+class Implementation:
+    """An `impl` block: the type as the block names it, and the code within the braces."""
+
+    type: Where
+    body: list[str]
+
+    def methods(self) -> Iterator[str]:
+        """The functions that it defines."""
+        at = 0
+        while at < len(self.body):
+            if self.body[at] == "fn" and NAME.match(self.body[at + 1]):
+                yield self.body[at + 1]
+            at = end_of_group(self.body, at) if self.body[at] == "{" else at + 1
+
+    def called(self) -> Iterator[str]:
+        """What it takes from its type by `self.name()`, `Self::name` or `Type::name`, or of a variable of the type."""
+        own = {"Self", self.type[-1]}
+        variables = {"self"}
+        for at in range(2, len(self.body)):
+            owner, sign, name = self.body[at - 2 : at + 1]
+            if (sign == "=" or sign == ":") and name in own and NAME.match(owner):
+                variables.add(owner)  # let new = Self ..., other: Self
+            if sign == ":" and name == "&" and own & set(self.body[at + 1 : at + 3]):
+                variables.add(owner)  # other: &mut Self
+            following = self.body[at + 1] if at + 1 < len(self.body) else ""
+            by_value = sign == "." and owner in variables and following in ("(", "::")
+            if by_value or (sign == "::" and owner in own):
+                yield name
+
+
+@dataclass
 class Module:
     """A module, with a file of its own or within one."""
 
@@ -142,6 +178,7 @@ class Module:
     """Every path `a::b` in its code."""
     names: set[str] = field(default_factory=set)
     """Every name in its code, those in `use` left out."""
+    implementations: list[Implementation] = field(default_factory=list)
 
 
 def use_tree(code: list[str], at: int, head: Where) -> tuple[list[tuple[Where, str]], int]:
@@ -165,6 +202,28 @@ def use_tree(code: list[str], at: int, head: Where) -> tuple[list[tuple[Where, s
             path = path if code[at] == "self" and path else (*path, code[at])
         at += 1
     return [(path, path[-1])] if path else [], at
+
+
+def read_implementation(code: list[str], at: int) -> Implementation | None:
+    """The `impl` block that begins at `at`, of a trait or not; nothing where a macro names the type."""
+    angles = 0
+    path: list[str] = []
+    is_path = True
+    for place in range(at + 1, len(code)):
+        token = code[place]
+        if token in ("<", ">"):
+            # Not the arrow of `Fn() -> T`.
+            angles += 1 if token == "<" else -(code[place - 1] != "-")
+        elif token == "{" and angles == 0:
+            body = code[place + 1 : end_of_group(code, place) - 1]
+            return Implementation(tuple(path), body) if path else None
+        elif token == "for" and angles == 0 and is_path:
+            path = []  # What came before is a trait.
+        elif token == "where" and angles == 0:
+            is_path = False
+        elif NAME.match(token) and angles == 0 and is_path and token not in ("dyn", "mut"):
+            path.append(token)
+    return None
 
 
 def read_module(code: list[str], module: Module, modules: dict[Where, Module]) -> None:
@@ -197,6 +256,9 @@ def read_module(code: list[str], module: Module, modules: dict[Where, Module]) -
             module.defined.add(following)
         if depth == 0 and token == "macro_rules" and at + 2 < len(code):
             module.defined.add(code[at + 2])
+        if depth == 0 and token == "impl" and code[at - 1 : at] != [">"]:  # not `-> impl Trait`
+            block = read_implementation(code, at)
+            module.implementations += [block] if block else []
         if token in CLOSING:
             depth += 1
         elif token in CLOSING.values():
@@ -237,12 +299,34 @@ class Crate:
     def needs(self) -> Needs:
         """Which file needs which others."""
         found: Needs = {}
+        for file, other, name in (*self._imported(), *self._called()):
+            if file != other:
+                found.setdefault(file, {}).setdefault(other, set()).add(name)
+        return found
+
+    def _imported(self) -> Iterator[tuple[Path, Path, str]]:
+        """Each name that a file takes: the file, the one that defines it, the name."""
         for module in self.modules.values():
             for path in self._taken(module):
                 for file, name in self._places(module, path):
-                    if file != module.file:
-                        found.setdefault(module.file, {}).setdefault(file, set()).add(name)
-        return found
+                    yield module.file, file, name
+
+    def _called(self) -> Iterator[tuple[Path, Path, str]]:
+        """Each method that a file takes of a type whose `impl` blocks it has: the file, the one with the method, its name."""
+        blocks: dict[tuple[Path, str], list[tuple[Path, Implementation]]] = {}
+        for module in self.modules.values():
+            for block in module.implementations:
+                for owner in self._places(module, block.type):
+                    blocks.setdefault(owner, []).append((module.file, block))
+        for parts in blocks.values():
+            defined: dict[str, set[Path]] = {}
+            for file, block in parts:
+                for name in block.methods():
+                    defined.setdefault(name, set()).add(file)
+            for file, block in parts:
+                for name in block.called():
+                    for other in defined.get(name, ()):
+                        yield file, other, name
 
     def _taken(self, module: Module) -> Iterator[Where]:
         """Every path that its code needs."""

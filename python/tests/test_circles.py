@@ -1,4 +1,4 @@
-"""The check for circles of imports finds them, and nothing else."""
+"""The check for circles of imports and of methods finds them, and nothing else."""
 
 import importlib.util
 import sys
@@ -103,6 +103,84 @@ def test_a_module_that_hands_on_needs_nothing_and_one_that_defines_does(circles,
     (text,) = circles.check(folder)
     assert "from crates/one/src/m/mod.rs: Whole" in text
     assert "from crates/one/src/m/child.rs: Child" in text
+
+
+METHODS = {
+    "lib.rs": "mod one;",
+    "one/mod.rs": "mod above; mod below; pub struct One<T>(T); impl One { fn basic(&self) {} }",
+    "one/above.rs": "use super::One; impl One { fn top(&self) { self.low(); self.basic(); } }",
+    "one/below.rs": "use super::One; impl One { pub(super) fn low(&self) {} }",
+}
+
+
+def test_methods_that_call_down_are_no_circle(circles, checkout):
+    assert circles.check(checkout(METHODS)) == []
+
+
+@pytest.mark.parametrize(
+    "below",
+    [
+        "impl One { fn low(&self) { self.top(); } }",
+        "impl One { fn low(&self) { let f = |x: &Self| { Self::top(x) }; f(self) } }",
+        "impl One { fn low(&self) { [1].map(One::top); } }",
+        "impl One { fn low(&self) { self.top::<u8>(); } }",
+        "impl One { fn low(&self) { self.0 } fn other() -> impl Fn() { || Self::top() } }",
+        "impl<'a, T: Fn() -> u8> One<T> where T: for<'b> Fn(&'b u8) { fn low(&self) { self.top() } }",
+        "impl One { fn low(&self) {} } impl Drop for One { fn drop(&mut self) { self.top() } }",
+        "impl super::One { fn low(&self) { self.top(); } }",
+        "impl One { fn low(&self) {} fn new() -> Self { let mut new = Self { a: 1 }; new.top(); new } }",
+        "impl One { fn low(&self) {} fn new() -> Self { let new = Self::default(); new.top(); new } }",
+        "impl One { fn low(&self) {} fn same(&self, other: &Self) { other.top(); } }",
+        "impl One { fn low(&self) {} fn give(other: &mut One) { other.top(); } }",
+    ],
+)
+def test_methods_of_one_type_in_two_files_that_call_each_other(circles, checkout, below):
+    (text,) = circles.check(checkout({**METHODS, "one/below.rs": f"use super::One; {below}"}))
+    assert text.splitlines() == [
+        "circle of 2 files:",
+        "  crates/one/src/one/above.rs",
+        "      from crates/one/src/one/below.rs: low",
+        "  crates/one/src/one/below.rs",
+        "      from crates/one/src/one/above.rs: top",
+    ]
+
+
+@pytest.mark.parametrize(
+    "below",
+    [
+        "impl One { fn low(&self) { self.top } }",  # a field
+        "impl One { fn low(&self) { self.0.top(); } }",  # of something else
+        "impl One { fn low(&self, other: &Two) { other.top(); } }",
+        "impl One { fn low(&self) {} } struct Two; impl Two { fn two(&self) { self.top(); } }",
+        "impl One { fn low(&self) { /* self.top() */ } #[cfg(test)] fn checked(&self) { self.top(); } }",
+        "impl One { fn low(&self) {} } #[cfg(test)] mod tests { use super::One; impl One { fn t(&self) { self.top() } } }",
+        "impl One { fn low(&self) {} } trait Top { fn top(&self); fn twice(&self) { self.top(); } }",
+    ],
+)
+def test_what_is_no_call_of_a_method_of_the_type(circles, checkout, below):
+    assert circles.check(checkout({**METHODS, "one/below.rs": f"use super::One; {below}"})) == []
+
+
+def test_a_method_that_needs_one_and_a_name_that_is_imported_back(circles, checkout):
+    files = {
+        **METHODS,
+        "one/above.rs": "use super::One; pub struct Said; impl One { fn top(&self) { self.low(); } }",
+        "one/below.rs": "use super::{One, above::Said}; impl One { fn low(&self) -> Said { Said } }",
+    }
+    (text,) = circles.check(checkout(files))
+    assert "from crates/one/src/one/below.rs: low" in text
+    assert "from crates/one/src/one/above.rs: Said" in text
+
+
+def test_the_file_of_a_type_that_calls_methods_of_other_files(circles, checkout):
+    files = {
+        **METHODS,
+        "one/mod.rs": "mod above; mod below; pub struct One(u8); impl One { fn basic(&self) { self.top(); } }",
+        "one/above.rs": "use super::One; impl One { fn top(&self) { self.basic(); } }",
+    }
+    (text,) = circles.check(checkout(files))
+    assert text.splitlines()[0] == "circle of 2 files:"
+    assert "  crates/one/src/one/above.rs\n      from crates/one/src/one/mod.rs: One, basic" in text
 
 
 def test_files_of_tests_are_left_out(circles, checkout):

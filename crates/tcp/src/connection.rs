@@ -4,15 +4,17 @@ mod close;
 mod handshake;
 mod input;
 mod output;
+mod timers;
 
 use crate::acks::Acks;
 use crate::config::Config;
-use crate::event::{ConnectionId, Event, Failure, State, Timer};
+use crate::event::{ConnectionId, Event, State};
+use crate::header::Header;
 use crate::host_cache::Learnt;
 use crate::receiver::Receiver;
 use crate::sender::{Context, Sender};
 use crate::stats::{HeldBack, Stats};
-use anabranch_base::{Instant, Trace};
+use anabranch_base::{Duration, Instant, Trace};
 use bytes::Bytes;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -165,49 +167,6 @@ impl Connection {
         matches!(self.state, State::TimeWait | State::Closed)
     }
 
-    /// The next timer, and which.
-    pub(crate) fn timeout(&self) -> Option<(Instant, Timer)> {
-        let kind =
-            if self.state.is_synchronized() { self.sender.timer_kind() } else { Timer::Retransmission };
-        let timers = [
-            self.sender.timer().map(|at| (at, kind)),
-            self.sender.pacing_timer().map(|at| (at, Timer::Pacing)),
-            self.acks.timer().map(|at| (at, Timer::DelayedAck)),
-            self.time_wait.map(|at| (at, Timer::TimeWait)),
-        ];
-        timers.into_iter().flatten().min()
-    }
-
-    /// Fires what is due.
-    pub(crate) fn on_timeout(&mut self, out: &mut Outside<'_>) {
-        let due = |at: Option<Instant>| at.is_some_and(|at| at <= out.now);
-        if due(self.time_wait) {
-            self.time_wait = None;
-            self.enter_closed();
-            return;
-        }
-        if due(self.acks.timer()) {
-            self.acks.on_timer();
-            // It was delayed for long enough for the user to read.
-            self.receiver.hold_back(0);
-        }
-        if due(self.sender.pacing_timer()) {
-            // Who fires timers lets the connection send afterwards.
-            self.sender.clear_pacing_timer();
-        }
-        if !due(self.sender.timer()) {
-            return;
-        }
-        if matches!(self.state, State::SynSent | State::SynReceived) {
-            self.on_syn_timeout(out);
-        } else {
-            let go_on = self.with_sender(out, Sender::on_timer);
-            if !go_on {
-                self.fail(out, Failure::RetransmissionLimit);
-            }
-        }
-    }
-
     fn with_sender<R>(
         &mut self,
         out: &mut Outside<'_>,
@@ -256,6 +215,13 @@ impl Connection {
     /// Milliseconds of our timestamp clock.
     fn timestamp_now(&self, now: Instant) -> u32 {
         ((now.as_nanos() / 1_000_000) as u32).wrapping_add(self.timestamp_offset)
+    }
+
+    /// How old the timestamp is that a segment echoes.
+    fn echo_age(&self, now: Instant, header: &Header) -> Option<Duration> {
+        let (_, echo) = header.options.timestamps.filter(|(_, e)| *e != 0 && self.timestamp.is_some())?;
+        let age = self.timestamp_now(now).wrapping_sub(echo);
+        (age < 1 << 31).then(|| Duration::from_millis(u64::from(age)))
     }
 }
 

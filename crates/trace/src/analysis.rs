@@ -1,5 +1,6 @@
 //! What the two directions of a flow did: packets, bytes by their purpose, numberings.
 
+mod read;
 mod sctp;
 mod tcp;
 
@@ -7,9 +8,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::flow::{Flow, Flows};
-use crate::packet::{Content, Packet};
+use crate::packet::Packet;
 use crate::space::{Reason, Space};
+pub(crate) use read::all;
 
 /// What the analysis has to be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,24 +138,6 @@ pub(crate) struct Analysis {
 }
 
 impl Analysis {
-    pub(crate) fn of(flow: &Flow, packets: &[(&Packet<'_>, bool)], assumed: &Assumptions) -> Self {
-        let mut analysis = Self::default();
-        for &(packet, back) in packets {
-            let [client, server] = &mut analysis.sides;
-            let side = if back { server } else { client };
-            side.packets += 1;
-            side.first_ns.get_or_insert(packet.time_ns);
-            side.last_ns = Some(packet.time_ns);
-            side.marked += u64::from(packet.ecn == 3);
-            match &packet.content {
-                Content::Tcp(tcp) => analysis.tcp(packet, tcp, back, assumed),
-                Content::Sctp(sctp) => analysis.sctp(packet, sctp, back, flow.sf2007, assumed),
-                _ => {}
-            }
-        }
-        analysis
-    }
-
     fn both(&mut self, back: bool) -> (&mut Side, &mut Side) {
         let [client, server] = &mut self.sides;
         if back { (server, client) } else { (client, server) }
@@ -205,21 +188,4 @@ impl Side {
             }
         }
     }
-}
-
-/// Analyses every flow, in their order.
-pub(crate) fn all(packets: &[Packet<'_>], flows: &Flows, assumed: &Assumptions) -> Vec<Analysis> {
-    let mut lists: Vec<Vec<(&Packet<'_>, bool)>> = vec![Vec::new(); flows.flows.len()];
-    for (index, packet) in packets.iter().enumerate() {
-        if let Some(place) = flows.counted(index, packet) {
-            if let Some(list) = lists.get_mut(place.flow) {
-                list.push((packet, place.back));
-            }
-        }
-    }
-    for list in &mut lists {
-        // Interfaces may have been written one after the other.
-        list.sort_by_key(|(packet, _)| packet.time_ns);
-    }
-    flows.flows.iter().zip(&lists).map(|(flow, list)| Analysis::of(flow, list, assumed)).collect()
 }

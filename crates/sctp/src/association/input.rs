@@ -1,66 +1,21 @@
 //! A packet that arrived: each chunk goes to the procedure it belongs to.
 
 use anabranch_base::{Ecn, Instant, Meta};
-use anabranch_wire::cause::{Causes, SfReason, SfViolation};
-use anabranch_wire::chunk::{Chunk, Data, Init, Sack, SfData, SfForward, SfSack, kind};
+use anabranch_wire::cause::Causes;
+use anabranch_wire::chunk::{Chunk, Init, Sack, kind};
 use anabranch_wire::param::ForwardTsnSupported;
 use anabranch_wire::{ChunkError, Chunks, CommonHeader, RawChunk};
 
-use super::control::Kind;
 use super::init::{self, PeerInit};
+use super::reading::{PacketOutcome, Reading, Reply};
 use super::{Association, State, causes};
 use crate::config::{LossDetection, SubflowLevel};
 use crate::encoding::{DataChunk, Encoding, sf2007};
 use crate::event::{CloseReason, Event};
 use crate::ids::{PathId, SpaceId};
-use crate::negotiation::fids::Judged;
-use crate::receiver::{PacketRead, Taken};
+use crate::receiver::PacketRead;
 use crate::sender::Windows;
-use crate::violation::{SPLIT_MESSAGE, Violation};
-
-/// What the endpoint must know of a packet it handed in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct PacketOutcome {
-    /// A chunk was malformed: it and what followed was dropped.
-    pub(crate) malformed: bool,
-    /// What the endpoint must answer it with.
-    pub(crate) reply: Reply,
-    /// Another address of the peer has been confirmed (5.4).
-    pub(crate) confirmed: bool,
-}
-
-/// What a packet is answered with that is no business of the association, which it leaves as it was, or gone.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Reply {
-    #[default]
-    None,
-    /// SHUTDOWN ACK while the handshake runs: to be answered as out of the blue (8.5.1 E).
-    ShutdownComplete,
-    /// An INIT ACK without a tag: ABORT with the T bit and what is wrong (3.3.3).
-    ReflectedAbort,
-    /// An INIT ACK with too small a window: ABORT with its Initiate Tag (3.3.3).
-    SmallWindow { tag: u32 },
-}
-
-/// What is known of a packet while its chunks are read.
-#[derive(Debug, Default)]
-struct Reading {
-    /// Where it came from: answers go back there.
-    path: PathId,
-    /// What its data has brought.
-    data: PacketRead,
-    outcome: PacketOutcome,
-    /// Bytes of the SCTP packet.
-    size: usize,
-}
-
-impl Reading {
-    /// Whether a chunk is all that the packet holds.
-    #[cold]
-    fn is_alone(&self, chunk: RawChunk<'_>) -> bool {
-        CommonHeader::LEN + chunk.bytes.len().next_multiple_of(4) >= self.size
-    }
-}
+use crate::violation::Violation;
 
 impl Association {
     /// Tells either half what the other has of the memory for both: it may have been read, or acknowledged, since. Half a window that
@@ -163,68 +118,6 @@ impl Association {
     #[inline(never)]
     fn path_of(&self, address: std::net::IpAddr) -> Option<PathId> {
         self.cx.paths.iter().find(|(_, path)| path.has_address(address)).map(|(id, _)| id)
-    }
-
-    /// DATA of RFC 9260.
-    #[allow(
-        clippy::inline_always,
-        reason = "the loop over the chunks of a packet is its only caller; measured"
-    )]
-    #[inline(always)]
-    fn on_plain_data(&mut self, reading: &mut Reading, raw: RawChunk<'_>) -> Result<bool, Violation> {
-        let Ok(data) = Data::parse(raw) else {
-            reading.outcome.malformed = true;
-            return Ok(false);
-        };
-        if self.takes_data() {
-            let chunk = DataChunk::from(&data);
-            let taken = self.receiver.take_plain(&mut self.cx, &mut reading.data, &chunk)?;
-            self.report_stream(reading.path, chunk.stream, taken);
-        }
-        Ok(true)
-    }
-
-    /// "DATA chunks MUST only be received ... in the ESTABLISHED, SHUTDOWN-PENDING, and SHUTDOWN-SENT states.
-    /// ... in any other state SHOULD be discarded" (6).
-    // rfc9260:6-2 rfc9260:6-4
-    #[inline]
-    fn takes_data(&mut self) -> bool {
-        self.cx.state.receives_data() || self.takes_data_for_cookie_ack()
-    }
-
-    /// KAME: who sends DATA has our cookie, and a lost COOKIE ACK is not waited for. Whether the state allows DATA now.
-    #[cold]
-    fn takes_data_for_cookie_ack(&mut self) -> bool {
-        if self.cx.state != State::CookieEchoed || !self.cx.config.emulation.quirks.cookie_ack_optional {
-            return false;
-        }
-        self.control.cancel(Kind::CookieEcho);
-        self.enter_established();
-        true
-    }
-
-    /// A data chunk of an encoding other than that of RFC 9260, in a sequence space.
-    fn on_data_chunk(
-        &mut self,
-        reading: &mut Reading,
-        at: SpaceId,
-        chunk: &DataChunk<'_>,
-    ) -> Result<(), Violation> {
-        self.receiver.enter_space(&self.cx, &mut reading.data, at);
-        if self.takes_data() {
-            let taken = self.receiver.take(&mut self.cx, &mut reading.data, chunk)?;
-            self.report_stream(reading.path, chunk.stream, taken);
-        }
-        Ok(())
-    }
-
-    /// "immediately send an ERROR chunk with cause set to 'Invalid Stream Identifier'" (6.5).
-    // rfc9260:6.5-2
-    #[inline]
-    fn report_stream(&mut self, from: PathId, stream: u16, taken: Taken) {
-        if taken == Taken::NoSuchStream {
-            self.control.report(from, causes::invalid_stream(stream));
-        }
     }
 
     /// Any chunk but DATA of RFC 9260. False when the rest of the packet must not be read.
@@ -417,121 +310,6 @@ impl Association {
             }
         }
         Ok(true)
-    }
-
-    /// A chunk that the encoding of 2007 gives a layout of its own.
-    fn on_sf2007_chunk(
-        &mut self,
-        reading: &mut Reading,
-        incoming: &sf2007::Incoming<'_>,
-    ) -> Result<(), Violation> {
-        match incoming {
-            sf2007::Incoming::Data(data) => {
-                let Some(at) = self.receiver.open_space_of(data.fid) else {
-                    self.cx.stats.sf_unknown += 1;
-                    return Ok(());
-                };
-                if self.cx.state.receives_data() {
-                    self.receiver.record_asn(data.asn);
-                }
-                let chunk = sf2007::data_chunk(data, self.receiver.next_tsn(at));
-                self.on_data_chunk(reading, at, &chunk)
-            }
-            sf2007::Incoming::Sack(sack) => {
-                if self.reads_acknowledgements() {
-                    self.on_sf2007_sack(sack)?;
-                    self.advance_shutdown();
-                }
-                Ok(())
-            }
-            sf2007::Incoming::CookieAck(setup) => {
-                self.adopt_setup(*setup);
-                self.on_cookie_ack();
-                Ok(())
-            }
-        }
-    }
-
-    /// SF-DATA.
-    fn on_sf_data(&mut self, reading: &mut Reading, data: &SfData<'_>) -> Result<(), Violation> {
-        if !self.cx.state.receives_data() {
-            return Ok(());
-        }
-        let judged = self.receiver.judge(data.fid, data.epoch);
-        let Some(at) = self.judged(reading.path, judged, data.fid, data.epoch) else { return Ok(()) };
-        self.on_data_chunk(reading, at, &DataChunk::from(data)).map_err(|violation| match violation {
-            Violation::Protocol(what) if what == SPLIT_MESSAGE => {
-                Violation::Subflow { fid: data.fid, epoch: data.epoch, reason: SfReason::MessageSplit, what }
-            }
-            other => other,
-        })
-    }
-
-    /// SF-FORWARD. It is listed wherever level 1 is offered; "PR only if Forward-TSN is negotiated": without that nobody may
-    /// give up anything.
-    fn on_sf_forward(&mut self, reading: &mut Reading, forward: &SfForward<'_>) {
-        if !self.cx.state.receives_data() || !self.is_partially_reliable() {
-            return;
-        }
-        let judged = self.receiver.judge(forward.fid, forward.epoch);
-        let Some(at) = self.judged(reading.path, judged, forward.fid, forward.epoch) else { return };
-        let (cx, read) = (&mut self.cx, &mut reading.data);
-        self.receiver.on_skipped_messages(cx, read, at, forward.cumulative, forward.skipped());
-    }
-
-    /// SF-SACK.
-    fn on_sf_sack(&mut self, from: PathId, sack: &SfSack<'_>) -> Result<(), Violation> {
-        let head = &sack.head;
-        let judged = self.sender.judge(head.fid, head.epoch);
-        let Some(at) = self.judged(from, judged, head.fid, head.epoch) else { return Ok(()) };
-        self.cx.stats.sacks_received += 1;
-        self.count_duplicates(at, sack.duplicates().count(), || sack.duplicates());
-        if self.cx.config.congestion.loss_detection == LossDetection::Rack {
-            self.sender.note_duplicates(&mut self.cx, at, sack.duplicates());
-        }
-        let windows = Windows { a_rwnd: Some(head.a_rwnd), a_fwnd: Some(head.a_fwnd) };
-        let done = self.on_acknowledgement(at, head.cumulative, windows, sack.gaps(), sack.times());
-        if let (true, Some(counters)) = (self.cx.ect != Ecn::NotEct, sack.counters()) {
-            self.sender.on_ecn_counters(&mut self.cx, at, counters);
-        }
-        done.map_err(|violation| match violation {
-            Violation::Protocol(what) => {
-                Violation::Subflow { fid: head.fid, epoch: head.epoch, reason: SfReason::NeverSent, what }
-            }
-            other => other,
-        })
-    }
-
-    /// The space of a chunk whose FID and epoch are good. Others are dropped: those of another incarnation are counted, of
-    /// a FID that was never open the peer is told.
-    fn judged(
-        &mut self,
-        from: PathId,
-        judged: Option<(Judged, Option<SpaceId>)>,
-        fid: u8,
-        epoch: u8,
-    ) -> Option<SpaceId> {
-        match judged? {
-            (Judged::Open, at) => at,
-            (Judged::Stale, _) => {
-                self.cx.stats.sf_stale += 1;
-                None
-            }
-            (Judged::Unknown, _) => {
-                self.cx.stats.sf_unknown += 1;
-                let reason = SfReason::UnknownSubflow;
-                self.control.report(from, self.sf_violation(fid, epoch, reason, b""));
-                None
-            }
-        }
-    }
-
-    /// An SF-Violation cause, encoded.
-    fn sf_violation(&self, fid: u8, epoch: u8, reason: SfReason, information: &[u8]) -> Vec<u8> {
-        let mut out = Vec::new();
-        let cause = SfViolation { fid, epoch, reason, information };
-        cause.emit_as(self.cx.config.subflows.codes.violation, &mut out);
-        out
     }
 
     // rfc9260:3.3.3-6 rfc9260:3.3.3-9 rfc9260:5.1-15 rfc9260:5.1-16 rfc9260:5.1-17

@@ -5,6 +5,7 @@ mod acknowledgement;
 pub(crate) mod causes;
 mod commands;
 mod control;
+mod data;
 mod deferred_packet;
 mod ecn;
 mod ending;
@@ -18,9 +19,11 @@ mod interface;
 mod output;
 mod path_mtu;
 mod phase;
+mod reading;
 mod reconfig;
 mod returned;
 mod sf2007;
+mod sf_chunks;
 mod shutdown;
 mod sight;
 mod snapshot;
@@ -56,7 +59,7 @@ use reconfig::Reconfig;
 use watch::Watch;
 
 pub(crate) use handshake::fresh_identity;
-pub(crate) use input::Reply;
+pub(crate) use reading::Reply;
 pub use state::State;
 
 /// What the user, and the layer above the peer, have said besides.

@@ -1,97 +1,12 @@
-//! Every value by name, so that a scenario file or a command line can set it.
+//! The table of all values: name, field, how it is read and shown, what it does.
 
+use super::key::{BYTES, COUNT, DURATION, Key, SWITCH, key};
 #[allow(clippy::wildcard_imports, reason = "the table names nearly all of them")]
 use super::text::*;
 use super::{
-    Config, CongestionControl, Coupling, EcnBackoff, EcnMode, ImmediateBit, LossDetection, MtuDiscovery,
-    Reduction, SendBufferCounts, SubflowLevel, WindowUnit,
+    CongestionControl, Coupling, EcnBackoff, EcnMode, ImmediateBit, LossDetection, MtuDiscovery, Reduction,
+    SendBufferCounts, SubflowLevel, WindowUnit,
 };
-
-/// A value that cannot be set as asked.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ConfigError {
-    /// No such value.
-    #[error("unknown SCTP option `{key}`; allowed are {allowed}")]
-    UnknownKey {
-        /// What was asked for.
-        key: String,
-        /// Comma-separated list.
-        allowed: String,
-    },
-    /// The text does not fit the value.
-    #[error("SCTP option `{key}`: `{value}` is not allowed; expected {expected}")]
-    BadValue {
-        /// Which value.
-        key: &'static str,
-        /// What it was given.
-        value: String,
-        /// What it takes.
-        expected: &'static str,
-    },
-    /// Values that do not fit each other, or no association.
-    #[error("SCTP option {what}")]
-    Misfit {
-        /// Which, and why.
-        what: String,
-    },
-}
-
-/// One settable value.
-#[derive(Clone, Copy, Debug)]
-pub struct Key {
-    /// Its name.
-    pub name: &'static str,
-    /// What it takes.
-    pub expected: &'static str,
-    /// What it does.
-    pub doc: &'static str,
-    set: fn(&mut Config, &str) -> Option<()>,
-    get: fn(&Config) -> String,
-}
-
-impl Key {
-    /// The value as text.
-    pub(super) fn value(&self, config: &Config) -> String {
-        (self.get)(config)
-    }
-
-    /// Sets the value as another configuration has it; `None` when that is not allowed.
-    pub(super) fn copy(&self, config: &mut Config, from: &Config) -> Option<()> {
-        (self.set)(config, &self.value(from))
-    }
-}
-
-macro_rules! key {
-    ($name:ident: $($field:ident).+, $parse:path, $show:expr, $expected:expr, $doc:expr) => {
-        Key {
-            name: stringify!($name),
-            expected: $expected,
-            doc: $doc,
-            set: |c, v| {
-                c.$($field).+ = $parse(v)?;
-                Some(())
-            },
-            get: |c| $show(&c.$($field).+),
-        }
-    };
-    (quirk $name:ident, $doc:expr) => {
-        Key {
-            name: concat!("quirk_", stringify!($name)),
-            expected: SWITCH,
-            doc: $doc,
-            set: |c, v| {
-                c.emulation.quirks.$name = switch(v)?;
-                Some(())
-            },
-            get: |c| shown(&c.emulation.quirks.$name),
-        }
-    };
-}
-
-const DURATION: &str = "a time in ns, us, ms, s, min or h such as \"200 ms\"";
-const BYTES: &str = "a size in B, kB, MB, GB, KiB, MiB or GiB such as \"64 KiB\"";
-const COUNT: &str = "a whole number";
-const SWITCH: &str = "true or false";
 
 /// The table; sorted by name.
 pub(super) static KEYS: &[Key] = &[
@@ -671,41 +586,3 @@ pub(super) static KEYS: &[Key] = &[
         "packets may have a checksum of zero, as every one of them travels in DTLS (RFC 9653)"
     ),
 ];
-
-impl Config {
-    /// Every settable value, sorted by name.
-    #[must_use]
-    pub fn keys() -> &'static [Key] {
-        KEYS
-    }
-
-    /// Sets one value from text.
-    ///
-    /// # Errors
-    /// When there is no such value, or the text does not fit it (the message lists what is allowed), or it does not fit the
-    /// other values: options that bound each other, such as `rto_min` and `rto_max`, are to be set in an order that fits.
-    // rfc9260:3.3.2-8 rfc9260:3.3.2-11 rfc9260:3.3.2-13
-    pub fn set(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
-        let Some(entry) = KEYS.iter().find(|k| k.name == key) else {
-            let allowed = KEYS.iter().map(|k| k.name).collect::<Vec<_>>().join(", ");
-            return Err(ConfigError::UnknownKey { key: key.to_owned(), allowed });
-        };
-        let mut changed = self.clone();
-        if (entry.set)(&mut changed, value.trim()).is_none() {
-            return Err(ConfigError::BadValue {
-                key: entry.name,
-                value: value.to_owned(),
-                expected: entry.expected,
-            });
-        }
-        changed.check_fit()?;
-        *self = changed;
-        Ok(())
-    }
-
-    /// One value as text, as [`Config::set`] would take it; `None` when there is no such value.
-    #[must_use]
-    pub fn get(&self, key: &str) -> Option<String> {
-        KEYS.iter().find(|k| k.name == key).map(|k| (k.get)(self))
-    }
-}

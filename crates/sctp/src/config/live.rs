@@ -1,6 +1,6 @@
 //! What can be changed while an association lives.
 
-use super::keys::ConfigError;
+use super::error::ConfigError;
 use super::{Config, Coupling};
 use crate::error::ChangeError;
 

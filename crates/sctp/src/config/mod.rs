@@ -5,14 +5,18 @@
 //! only exist because older stacks behave differently say which stack.
 
 mod buffers;
+mod by_name;
 mod congestion;
 mod coupling;
 mod detection;
 mod ecn;
 mod emulation;
+mod error;
 mod groups;
+mod key;
 mod keys;
 mod live;
+mod names;
 mod parts;
 mod path_mtu;
 mod profiles;
@@ -25,8 +29,6 @@ mod validate;
 
 use anabranch_base::Dscp;
 
-use crate::receiver::AckPolicy;
-
 pub use anabranch_transport::congestion::{Algorithm, FccClock, FccRounding, FccStep};
 pub use buffers::SendBufferCounts;
 pub use congestion::{CongestionControl, FastRecovery, InitialWindow, MaxBurst, Reduction};
@@ -34,11 +36,12 @@ pub use coupling::{AdaptiveCut, Coupling, FccCount};
 pub use detection::ErrorDetection;
 pub use ecn::{EcnBackoff, EcnMode};
 pub use emulation::{ImmediateBit, LossDetection, Quirks, WindowUnit};
+pub use error::ConfigError;
 pub use groups::{
     CongestionConfig, EmulationConfig, ExtensionConfig, LimitConfig, PacingConfig, SackConfig, StreamConfig,
     SubflowConfig, TimerConfig,
 };
-pub use keys::{ConfigError, Key};
+pub use key::Key;
 pub use path_mtu::{MtuDiscovery, PathMtuConfig};
 pub use streams::StreamScheduling;
 pub use subflows::{SubflowLevel, SubflowScheduler, SubflowSpec};
@@ -137,24 +140,6 @@ impl Config {
     #[inline]
     pub(crate) fn needs_loss_timer(&self) -> bool {
         self.congestion.tail_loss_probe || self.emulation.quirks.burst_before_sack
-    }
-
-    /// When a SACK may wait.
-    #[inline]
-    pub(crate) fn ack_policy(&self) -> AckPolicy {
-        AckPolicy {
-            every: self.sack.every,
-            delay: self.sack.delay,
-            clock: self.clock(),
-            first_at_once: self.sack.first_at_once,
-        }
-    }
-}
-
-impl Default for Config {
-    /// The profile `rfc9260`.
-    fn default() -> Self {
-        Self::rfc9260()
     }
 }
 

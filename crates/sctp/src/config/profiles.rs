@@ -6,52 +6,12 @@ use anabranch_wire::sf::CodePoints;
 use super::{
     AdaptiveCut, Checksums, Config, CongestionConfig, CongestionControl, Coupling, EcnBackoff, EcnMode,
     EmulationConfig, ExtensionConfig, FastRecovery, FccClock, FccCount, FccRounding, FccStep, ImmediateBit,
-    InitialWindow, LimitConfig, LossDetection, MaxBurst, MtuDiscovery, PacingConfig, PathMtuConfig, Quirks,
-    Reduction, RttSampling, SackConfig, SendBufferCounts, StreamConfig, StreamScheduling, SubflowConfig,
-    SubflowLevel, SubflowScheduler, TimerConfig, WindowUnit,
+    InitialWindow, LimitConfig, LossDetection, MaxBurst, PacingConfig, PathMtuConfig, Quirks, Reduction,
+    RttSampling, SackConfig, SendBufferCounts, StreamConfig, StreamScheduling, SubflowConfig, SubflowLevel,
+    SubflowScheduler, TimerConfig, WindowUnit,
 };
 
 impl Config {
-    /// Names that [`Config::named`] knows, sorted.
-    pub const PROFILES: [&'static str; 14] = [
-        "kame-2006",
-        "kame-2006-bugs",
-        "linux-6.1",
-        "lksctp-2006",
-        "lksctp-2006-bugs",
-        "modern",
-        "ns2-2.28",
-        "ns2-2.35",
-        "rfc2960",
-        "rfc9260",
-        "rfc9260-rack",
-        "sctplib-2001",
-        "sf2007",
-        "webrtc",
-    ];
-
-    /// The profile of that name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        match name {
-            "rfc9260" => Some(Self::rfc9260()),
-            "modern" => Some(Self::modern()),
-            "rfc2960" => Some(Self::rfc2960()),
-            "ns2-2.28" => Some(Self::ns2_2_28()),
-            "ns2-2.35" => Some(Self::ns2_2_35()),
-            "sf2007" => Some(Self::sf2007()),
-            "rfc9260-rack" => Some(Self::rfc9260_rack()),
-            "linux-6.1" => Some(Self::linux_6_1()),
-            "kame-2006" => Some(Self::kame_2006()),
-            "kame-2006-bugs" => Some(Self::kame_2006_bugs()),
-            "lksctp-2006" => Some(Self::lksctp_2006()),
-            "lksctp-2006-bugs" => Some(Self::lksctp_2006_bugs()),
-            "webrtc" => Some(Self::webrtc()),
-            "sctplib-2001" => Some(Self::sctplib_2001()),
-            _ => None,
-        }
-    }
-
     /// Today's rules (RFC 9260, sections 6, 7 and 16).
     // rfc9260:7.2.1-3 rfc9260:7.2.1-8 rfc9260:16-1 rfc9260:16-2
     #[must_use]
@@ -174,17 +134,6 @@ impl Config {
         }
     }
 
-    /// [`Config::modern`] with what a real network needs and no figure is drawn with: probes find the MTU of each path (RFC 8899).
-    /// Where no router says that a packet was too big, a path with a smaller MTU would be a black hole otherwise. And partial
-    /// reliability is offered (RFC 3758), as deployed stacks do.
-    #[must_use]
-    pub fn for_networks() -> Self {
-        Self::modern().with(|c| {
-            c.path_mtu.discovery = MtuDiscovery::Probes;
-            c.extensions.partial_reliability = true;
-        })
-    }
-
     /// The rules of 2000 that the studies' stacks followed: the 4th missing report, a floor of 2 MTU, no recovery
     /// point, an initial window of 2 MTU, an initial RTO of 3 s.
     #[must_use]
@@ -259,6 +208,13 @@ impl Config {
             c.sack.delay = Duration::ZERO;
             c.emulation.data_with_cookie = false;
         })
+    }
+}
+
+impl Default for Config {
+    /// The profile `rfc9260`.
+    fn default() -> Self {
+        Self::rfc9260()
     }
 }
 

@@ -54,6 +54,17 @@ impl Config {
         })
     }
 
+    /// [`Config::modern`] with what a real network needs and no figure is drawn with: probes find the MTU of each path (RFC 8899).
+    /// Where no router says that a packet was too big, a path with a smaller MTU would be a black hole otherwise. And partial
+    /// reliability is offered (RFC 3758), as deployed stacks do.
+    #[must_use]
+    pub fn for_networks() -> Self {
+        Self::modern().with(|c| {
+            c.path_mtu.discovery = MtuDiscovery::Probes;
+            c.extensions.partial_reliability = true;
+        })
+    }
+
     /// What data channels ask of SCTP (RFC 8831, 5 and 6; RFC 8261): every packet travels in a DTLS record over UDP, on one path, and
     /// there is one subflow until another is opened.
     #[must_use]

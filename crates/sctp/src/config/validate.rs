@@ -2,7 +2,8 @@
 
 use anabranch_base::Duration;
 
-use super::keys::{ConfigError, KEYS};
+use super::error::ConfigError;
+use super::keys::KEYS;
 use super::{Algorithm, Config, EcnMode};
 
 impl Config {

@@ -4,12 +4,9 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use anabranch_base::{Instant, Meta};
-use anabranch_wire::PacketError;
-use anabranch_wire::Tsn;
 use anabranch_wire::chunk::{Chunk, ShutdownComplete, kind};
 use anabranch_wire::sf::CodePoints;
-use anabranch_wire::{Checksum, CommonHeader, Packet};
-use anabranch_wire::{ChecksumOut, PacketBuilder};
+use anabranch_wire::{Checksum, ChecksumOut, CommonHeader, Packet, PacketError, Tsn};
 
 use super::Endpoint;
 use crate::address::{is_group, is_unicast};
@@ -20,8 +17,15 @@ use crate::cookie::Cookie;
 use crate::negotiation::offer::Offer;
 
 impl Endpoint {
+    /// Hands in a datagram: an SCTP packet without IP or UDP header. What came to the broadcast address of a subnet must not be
+    /// handed in (RFC 9260, 8.4): the endpoint does not know the subnets of its host.
+    pub fn handle_datagram(&mut self, now: Instant, meta: Meta, bytes: &[u8]) {
+        self.stats.datagrams_received += 1;
+        self.accept_datagram(now, &meta, bytes);
+    }
+
     // rfc9260:3.1-1 rfc9260:6.8-4 rfc9260:8.4-1 rfc9260:8.4-5
-    pub(super) fn accept_datagram(&mut self, now: Instant, meta: &Meta, bytes: &[u8]) {
+    fn accept_datagram(&mut self, now: Instant, meta: &Meta, bytes: &[u8]) {
         let checksum = match self.config.checksums {
             Checksums::Crc32c if self.takes_zero_checksum && self.may_lack_checksum(meta, bytes) => {
                 Checksum::Ignore
@@ -243,49 +247,6 @@ impl Endpoint {
         self.reply(meta, tag, packet, |out| ShutdownComplete { reflected_tag: true }.emit(out));
     }
 
-    /// An answer that belongs to no association: "responds to an 'Out of the Blue' (OOTB) SCTP packet, it MUST include a correct
-    /// CRC32c checksum" (RFC 9653, 5.2).
-    // rfc9653:5.2-3
-    pub(super) fn reply(
-        &mut self,
-        meta: &Meta,
-        tag: u32,
-        packet: &Packet<'_>,
-        write: impl FnOnce(&mut Vec<u8>),
-    ) {
-        self.reply_with(ChecksumOut::Compute, meta, tag, packet, write);
-    }
-
-    fn reply_with(
-        &mut self,
-        checksum: ChecksumOut,
-        meta: &Meta,
-        tag: u32,
-        packet: &Packet<'_>,
-        write: impl FnOnce(&mut Vec<u8>),
-    ) {
-        let header = packet.header();
-        let mut bytes = Vec::with_capacity(64);
-        let mut builder = PacketBuilder::new(
-            &mut bytes,
-            CommonHeader {
-                source_port: header.destination_port,
-                destination_port: header.source_port,
-                verification_tag: tag,
-            },
-        );
-        write(builder.buffer());
-        builder.finish(match self.config.checksums {
-            Checksums::Crc32c => checksum,
-            Checksums::Elided => ChecksumOut::Zero,
-        });
-        if self.replies.push(meta, bytes) {
-            self.stats.stateless_replies += 1;
-        } else {
-            self.stats.replies_dropped += 1;
-        }
-    }
-
     // rfc9260:3-1 rfc9260:3.3.2-4 rfc9260:3.3.2-7 rfc9260:5.1.2-3 rfc9260:5.1.2-6 rfc9260:5.1-17
     // rfc9260:5.2.2-10 rfc9260:8.4-3 rfc9260:8.4-4 rfc9260:12.3-2
     fn on_init(&mut self, now: Instant, meta: &Meta, packet: &Packet<'_>) {
@@ -354,11 +315,6 @@ impl Endpoint {
                 }
             },
         }
-    }
-
-    /// Whether an association has that address for sure: only what comes from there, or was answered there, may touch it.
-    pub(super) fn is_shown(&self, index: u32, address: IpAddr) -> bool {
-        self.registry.at(index).is_some_and(|a| a.shown_addresses().any(|shown| shown == address))
     }
 
     /// An INIT that lists the address of a peer of ours but does not come from it, or from another UDP port of it: behind a NAT,

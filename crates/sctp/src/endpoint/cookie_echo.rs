@@ -4,7 +4,6 @@ use std::net::SocketAddr;
 
 use anabranch_base::{Instant, Meta};
 use anabranch_wire::Packet;
-use anabranch_wire::sf2007::{SetupParams, split_cookie};
 
 use super::Endpoint;
 use super::spent::Worth;
@@ -96,25 +95,6 @@ impl Endpoint {
             }
         };
         self.read_behind_cookie(now, index, meta, chunks, packet.bytes().len(), setup);
-    }
-
-    /// State Cookie and what the encoding of 2007 has behind it.
-    pub(super) fn split_setup<'a>(&self, value: &'a [u8]) -> (&'a [u8], SetupParams<'a>) {
-        if self.config.allow_private_encodings { split_cookie(value) } else { (value, SetupParams::new(&[])) }
-    }
-
-    /// What a cookie that makes no association is answered with. It goes to where the INIT ACK went: the source may be anybody
-    /// whom the INIT listed (5.4).
-    pub(super) fn answer_cookie(
-        &mut self,
-        meta: &Meta,
-        packet: &Packet<'_>,
-        cookie: &Cookie,
-        shown: SocketAddr,
-        write: impl FnOnce(&mut Vec<u8>),
-    ) {
-        let at = if shown.ip() == meta.source.ip() { meta.source } else { shown };
-        self.reply(&Meta { source: at, ..*meta }, cookie.peer_tag, packet, write);
     }
 
     /// Table 12 of 5.2.4. The association whose rest of the packet is to be read, if any.

@@ -48,6 +48,18 @@ impl Endpoint {
         }
     }
 
+    /// DESTROY (RFC 9260, 11.1.16): nothing is accepted any more and every association is aborted. The ABORTs still have to
+    /// leave ([`Endpoint::poll_transmit`]).
+    pub fn destroy(&mut self, now: Instant) {
+        self.stop_listening();
+        for index in self.registry.indices() {
+            if let Some(assoc) = self.registry.at_mut(index) {
+                assoc.abort(&[]);
+            }
+            self.settle(now, index);
+        }
+    }
+
     /// Whether [`Endpoint::drain`] was asked for.
     #[must_use]
     pub fn is_draining(&self) -> bool {

@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use anabranch_base::{Instant, Meta};
-use anabranch_wire::sf2007::SetupParams;
+use anabranch_wire::sf2007::{SetupParams, split_cookie};
 use anabranch_wire::{Checksum, Chunks, Packet};
 
 use super::Endpoint;
@@ -14,24 +14,9 @@ use crate::association::{Association, causes};
 use crate::config::Config;
 use crate::cookie::Cookie;
 use crate::event::AssociationId;
-use crate::incoming::{AcceptError, EndpointEvent, IncomingId};
+use crate::incoming::{AcceptError, IncomingId};
 
 impl Endpoint {
-    /// What happened to the endpoint itself: who asks for an association where [`AcceptConfig::ask`] is set, and what became of
-    /// it; that all has ended after [`Endpoint::drain`]. To be asked like [`Endpoint::poll_event`].
-    ///
-    /// [`AcceptConfig::ask`]: crate::AcceptConfig::ask
-    pub fn poll_endpoint_event(&mut self) -> Option<EndpointEvent> {
-        if let Some(event) = self.forgotten.pop_front() {
-            return Some(event);
-        }
-        let Some(waiting) = &mut self.incoming else { return self.pop_drained() };
-        if let Some((id, why)) = waiting.pop_gone() {
-            return Some(EndpointEvent::IncomingWithdrawn { id, why });
-        }
-        waiting.announce().map(EndpointEvent::Incoming).or_else(|| self.pop_drained())
-    }
-
     /// Lets somebody in who waits, with a configuration of its own: from now on it is like any other association. What the INIT ACK has
     /// told the peer must be as [`Endpoint::listen`] has it: streams, receive window, extensions.
     ///
@@ -108,6 +93,13 @@ impl Endpoint {
         self.incoming.as_ref().map_or(0, |waiting| waiting.len())
     }
 
+    /// Accepts no associations any more: an INIT gets an ABORT (RFC 9260, 5.1, 8.4), and so do a cookie that was given before and those
+    /// who wait for [`Endpoint::accept`]. Associations that exist live on, and may restart.
+    pub fn stop_listening(&mut self) {
+        self.listening = None;
+        self.turn_all_away();
+    }
+
     fn decide(&mut self, id: IncomingId, answer: Option<Vec<u8>>) -> bool {
         // What is stale goes when time is told.
         let Some(waiting) = &mut self.incoming else { return false };
@@ -129,7 +121,7 @@ impl Endpoint {
     }
 
     /// Nobody is let in any more: who waits gets an ABORT.
-    pub(super) fn turn_all_away(&mut self) {
+    fn turn_all_away(&mut self) {
         while let Some(held) = self.incoming.as_mut().and_then(|waiting| waiting.take_first()) {
             self.turn_away(&held, &[]);
         }
@@ -224,5 +216,10 @@ impl Endpoint {
             }
         }
         self.settle(now, index);
+    }
+
+    /// State Cookie and what the encoding of 2007 has behind it.
+    pub(super) fn split_setup<'a>(&self, value: &'a [u8]) -> (&'a [u8], SetupParams<'a>) {
+        if self.config.allow_private_encodings { split_cookie(value) } else { (value, SetupParams::new(&[])) }
     }
 }

@@ -9,6 +9,7 @@
 mod answered_inits;
 mod arrivals;
 mod backlog;
+mod connect;
 mod cookie_echo;
 mod cookie_keys;
 mod drain;
@@ -19,23 +20,23 @@ mod icmp;
 mod incoming;
 mod init_allowance;
 pub(crate) mod packets;
+mod polling;
 mod registry;
+mod reply;
 mod spent;
 mod stateless;
 
 use std::collections::{BTreeSet, VecDeque};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use anabranch_base::{Duration, Instant, Meta, SecretRng, TraceRecord, Transmit};
+use anabranch_base::{Duration, Instant, SecretRng, TraceRecord};
 use anabranch_wire::Tsn;
 
-use crate::address::is_unicast;
-use crate::association::{Association, fresh_identity, random_tag};
+use crate::association::{Association, fresh_identity};
 use crate::budget::Budget;
-use crate::config::{Checksums, Config, ConfigError, SubflowLevel};
-use crate::error::ConnectError;
-use crate::event::{AssociationId, Event, Timer};
+use crate::config::{Checksums, Config, ConfigError};
+use crate::event::AssociationId;
 use crate::incoming::{AcceptConfig, EndpointEvent};
 use crate::shard::Shard;
 use crate::stats::EndpointStats;
@@ -71,7 +72,7 @@ pub struct EndpointConfig {
     /// How associations are let in.
     pub accept: AcceptConfig,
     /// Closed associations stay, with their counters, until [`Endpoint::release`]. Otherwise one is freed when [`Endpoint::poll_event`] is
-    /// asked again after it gave [`Event::Closed`], its last packet has left and its messages have been read, of all streams. What is to
+    /// asked again after it gave [`Event::Closed`](crate::Event::Closed), its last packet has left and its messages have been read, of all streams. What is to
     /// be looked at, its user looks at when the event comes. What can be taken back stays until it is, of the 16 that closed last;
     /// these take no place.
     pub keep_closed: bool,
@@ -184,38 +185,6 @@ impl Endpoint {
         }
     }
 
-    /// Accepts associations from now on, with `config` for each.
-    ///
-    /// # Errors
-    /// When a value of the configuration is not allowed ([`Config::validate`]), it asks for subflow level sf2007 and the endpoint does not
-    /// allow private encodings, or the endpoint drains.
-    pub fn listen(&mut self, config: Arc<Config>) -> Result<(), ConnectError> {
-        self.check_config(&config)?;
-        self.check_draining()?;
-        self.takes_zero_checksum |= config.extensions.zero_checksum.is_some();
-        self.listening = Some(config);
-        Ok(())
-    }
-
-    /// Accepts associations at another port, too, while the endpoint listens.
-    ///
-    /// # Errors
-    /// When the port is 0.
-    pub fn open_port(&mut self, port: u16) -> Result<(), ConnectError> {
-        if port == 0 {
-            return Err(ConnectError::PortZero);
-        }
-        self.ports.get_or_insert_default().insert(port);
-        Ok(())
-    }
-
-    /// Accepts no associations at a port any more that [`Endpoint::open_port`] has opened. Those that exist live on.
-    pub fn close_port(&mut self, port: u16) {
-        if let Some(ports) = &mut self.ports {
-            ports.remove(&port);
-        }
-    }
-
     /// With what configuration associations are accepted at a port.
     fn listening_at(&self, port: u16) -> Option<&Arc<Config>> {
         let open = port == self.config.port || self.ports.as_ref().is_some_and(|ports| ports.contains(&port));
@@ -228,39 +197,6 @@ impl Endpoint {
         port == self.config.port || self.ports.is_some()
     }
 
-    /// Accepts no associations any more: an INIT gets an ABORT (RFC 9260, 5.1, 8.4), and so do a cookie that was given before and those
-    /// who wait for [`Endpoint::accept`]. Associations that exist live on, and may restart.
-    pub fn stop_listening(&mut self) {
-        self.listening = None;
-        self.turn_all_away();
-    }
-
-    /// Whether associations are accepted.
-    #[must_use]
-    pub fn is_listening(&self) -> bool {
-        self.listening.is_some()
-    }
-
-    /// DESTROY (RFC 9260, 11.1.16): nothing is accepted any more and every association is aborted. The ABORTs still have to
-    /// leave ([`Endpoint::poll_transmit`]).
-    pub fn destroy(&mut self, now: Instant) {
-        self.stop_listening();
-        for index in self.registry.indices() {
-            if let Some(assoc) = self.registry.at_mut(index) {
-                assoc.abort(&[]);
-            }
-            self.settle(now, index);
-        }
-    }
-
-    fn check_config(&mut self, config: &Arc<Config>) -> Result<(), ConnectError> {
-        self.validate(config)?;
-        if config.subflows.level == SubflowLevel::Sf2007 && !self.config.allow_private_encodings {
-            return Err(ConnectError::PrivateEncodings);
-        }
-        Ok(())
-    }
-
     /// The last that was looked at is not looked at again: many associations have the same.
     fn validate(&mut self, config: &Arc<Config>) -> Result<(), ConfigError> {
         if !self.validated.as_ref().is_some_and(|good| Arc::ptr_eq(good, config)) {
@@ -268,65 +204,6 @@ impl Endpoint {
             self.validated = Some(Arc::clone(config));
         }
         Ok(())
-    }
-
-    /// Starts an association with `remote`, SCTP port `remote_port`.
-    ///
-    /// # Errors
-    /// When the address is not unicast, the port is 0, or there is such an association; and as [`Endpoint::listen`].
-    pub fn connect(
-        &mut self,
-        now: Instant,
-        remote: SocketAddr,
-        remote_port: u16,
-        config: Arc<Config>,
-    ) -> Result<AssociationId, ConnectError> {
-        self.connect_from(now, self.config.port, remote, remote_port, config)
-    }
-
-    /// As [`Endpoint::connect`], from another SCTP port of ours: there may be one association for each pair of ports. Nobody is let in
-    /// at that port because of it.
-    ///
-    /// # Errors
-    /// As [`Endpoint::connect`].
-    // rfc9260:1.3-1 rfc9260:3.1-2
-    pub fn connect_from(
-        &mut self,
-        now: Instant,
-        local_port: u16,
-        remote: SocketAddr,
-        remote_port: u16,
-        config: Arc<Config>,
-    ) -> Result<AssociationId, ConnectError> {
-        if remote_port == 0 || local_port == 0 {
-            return Err(ConnectError::PortZero);
-        }
-        self.check_config(&config)?;
-        self.check_draining()?;
-        if !is_unicast(remote.ip()) {
-            return Err(ConnectError::NotUnicast(remote.ip()));
-        }
-        if self.registry.by_peer(remote.ip(), (remote_port, local_port)).is_some() {
-            return Err(ConnectError::Exists);
-        }
-        if local_port != self.config.port {
-            self.ports.get_or_insert_default();
-        }
-        self.takes_zero_checksum |= config.extensions.zero_checksum.is_some();
-        let tag = self.unused_tag();
-        let rng = self.fork_rng();
-        let ports = (local_port, remote_port);
-        let id = self.registry.insert(|id| Association::connect(id, now, config, ports, remote, tag, rng));
-        self.equip(id);
-        self.settle(now, id.index);
-        Ok(id)
-    }
-
-    /// Hands in a datagram: an SCTP packet without IP or UDP header. What came to the broadcast address of a subnet must not be
-    /// handed in (RFC 9260, 8.4): the endpoint does not know the subnets of its host.
-    pub fn handle_datagram(&mut self, now: Instant, meta: Meta, bytes: &[u8]) {
-        self.stats.datagrams_received += 1;
-        self.accept_datagram(now, &meta, bytes);
     }
 
     /// Runs every timer that is due.
@@ -342,107 +219,6 @@ impl Endpoint {
         }
     }
 
-    /// Appends packets to `buf` and says where they go; `None` when nothing is to be sent now. One call gives up to
-    /// `max_packets` packets of equal size for one destination, the last possibly shorter.
-    #[allow(clippy::inline_always, reason = "drivers ask twice for each packet; measured")]
-    #[inline(always)]
-    pub fn poll_transmit(&mut self, now: Instant, max_packets: usize, buf: &mut Vec<u8>) -> Option<Transmit> {
-        if !self.replies.is_empty() {
-            if let Some(reply) = self.replies.pop(buf) {
-                return Some(reply);
-            }
-        }
-        while let Some(&index) = self.ready.front() {
-            if let Some(assoc) = self.registry.at_mut(index) {
-                let transmit = assoc.poll_transmit(now, max_packets.max(1), buf);
-                // As a rule one packet was all, and that is known without asking for another.
-                let rests = transmit.is_none() || !assoc.wants_to_transmit();
-                if rests {
-                    assoc.watch_at_rest(now);
-                    self.rest(index);
-                } else {
-                    self.note_events(index);
-                }
-                if transmit.is_some() {
-                    return transmit;
-                }
-            } else {
-                self.rest(index);
-            }
-        }
-        None
-    }
-
-    /// The first of those that may have something to send has nothing more.
-    #[inline]
-    fn rest(&mut self, index: u32) {
-        self.ready.pop_front();
-        self.registry.set_ready(index, false);
-        self.note_events(index);
-        self.registry.reschedule(index);
-    }
-
-    /// Whether [`Endpoint::poll_transmit`] is to be asked: it may have something. A driver that shares an endpoint with its users asks
-    /// this after a command.
-    #[must_use]
-    #[inline]
-    pub fn has_ready(&self) -> bool {
-        !self.ready.is_empty() || !self.replies.is_empty()
-    }
-
-    /// Whether [`Endpoint::poll_event`] is to be asked: it may have something.
-    #[must_use]
-    #[inline]
-    pub fn has_events(&self) -> bool {
-        !self.eventful.is_empty() || !self.ended.is_empty()
-    }
-
-    /// The next event of any association.
-    #[inline]
-    pub fn poll_event(&mut self) -> Option<(AssociationId, Event)> {
-        // It is asked more often than there is something.
-        if self.has_events() { self.pop_event() } else { None }
-    }
-
-    #[inline(never)]
-    fn pop_event(&mut self) -> Option<(AssociationId, Event)> {
-        if !self.ended.is_empty() {
-            self.free_ended();
-        }
-        while let Some(&index) = self.eventful.front() {
-            if let Some((id, event, is_last)) = self.registry.pop_event(index) {
-                if is_last {
-                    self.eventful.pop_front();
-                }
-                if matches!(event, Event::Closed(_)) && !self.config.keep_closed {
-                    self.ended.push(id);
-                }
-                return Some((id, event));
-            }
-            self.eventful.pop_front();
-            self.registry.set_eventful(index, false);
-        }
-        None
-    }
-
-    /// When [`Endpoint::handle_timeout`] wants to be called, and why. Never late; it may be early, at the time a timer
-    /// had before it was restarted, and then `handle_timeout` does nothing and the next answer is right.
-    pub fn poll_timeout(&mut self) -> Option<(Instant, Timer)> {
-        for index in &self.ready {
-            self.registry.reschedule(*index);
-        }
-        let next = self.registry.next_timeout();
-        if self.incoming.is_some() { self.or_end_of_waiting(next) } else { next }
-    }
-
-    #[cold]
-    fn or_end_of_waiting(&self, next: Option<(Instant, Timer)>) -> Option<(Instant, Timer)> {
-        match self.incoming.as_ref().and_then(|waiting| waiting.next_end()) {
-            Some(end) if next.is_none_or(|(at, _)| end < at) => Some((end, Timer::Incoming)),
-            _ => next,
-        }
-    }
-
     /// Forgets a closed association, its unread messages and its counters. False while it is not closed or its last
     /// packet has not left. It is needed with [`EndpointConfig::keep_closed`], and for associations whose messages nobody reads.
     pub fn release(&mut self, id: AssociationId) -> bool {
@@ -454,6 +230,11 @@ impl Endpoint {
     #[inline]
     pub fn view(&self, id: AssociationId) -> Option<&Association> {
         self.registry.get(id)
+    }
+
+    /// Whether an association has that address for sure: only what comes from there, or was answered there, may touch it.
+    fn is_shown(&self, index: u32, address: IpAddr) -> bool {
+        self.registry.at(index).is_some_and(|a| a.shown_addresses().any(|shown| shown == address))
     }
 
     /// Counters of what belongs to no association.
@@ -533,16 +314,6 @@ impl Endpoint {
         if self.registry.has_new_events(index) {
             self.registry.set_eventful(index, true);
             self.eventful.push_back(index);
-        }
-    }
-
-    // rfc9260:5.3.1-3
-    fn unused_tag(&mut self) -> u32 {
-        loop {
-            let tag = self.config.shard.tag(random_tag(&mut self.rng));
-            if self.registry.by_tag(tag).is_none() {
-                return tag;
-            }
         }
     }
 

@@ -1,4 +1,4 @@
-use anabranch_base::{Dscp, Ecn, Rng};
+use anabranch_base::{Dscp, Ecn, Meta, Rng};
 use anabranch_wire::chunk::{GapBlock, Init, InitKind, kind, sack};
 use anabranch_wire::param::Params;
 use anabranch_wire::{Checksum, ChecksumOut, CommonHeader, Packet, PacketBuilder};

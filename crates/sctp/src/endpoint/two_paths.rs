@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use anabranch_base::{Dscp, Ecn, Rng, TraceEvent};
+use anabranch_base::{Dscp, Ecn, Meta, Rng, TraceEvent};
 use bytes::Bytes;
 
 use super::*;

@@ -320,13 +320,6 @@ impl Path {
         self.active
     }
 
-    /// No more heartbeats.
-    pub(crate) fn stop_heartbeats(&mut self) {
-        self.heartbeat_at = None;
-        self.forget_heartbeat();
-        self.end_search();
-    }
-
     /// The heartbeat timer stops; a HEARTBEAT that must leave still does.
     pub(crate) fn stop_heartbeat_timer(&mut self) {
         self.heartbeat_at = None;

@@ -113,6 +113,13 @@ impl Path {
         }
     }
 
+    /// No more heartbeats.
+    pub(crate) fn stop_heartbeats(&mut self) {
+        self.heartbeat_at = None;
+        self.forget_heartbeat();
+        self.end_search();
+    }
+
     /// Runs something on the search; the size that is used then, if it is another.
     fn with_search<T>(&mut self, run: impl FnOnce(&mut Search) -> T) -> Option<u16> {
         let search = self.search.as_mut()?;

@@ -6,6 +6,7 @@ use anabranch_wire::chunk::{EcnCounters, Ecne, ReceiveTime, kind};
 use anabranch_wire::{PacketBuilder, Tsn};
 
 use super::Receiver;
+use super::limits::packet_of_peer;
 use super::space::ReceiveSpace;
 use crate::context::Context;
 use crate::encoding::{AckLayout, Acknowledgement, micros};
@@ -113,6 +114,26 @@ impl Receiver {
         );
         space.timing.sent(if layout == AckLayout::Sack { a_rwnd } else { a_fwnd });
         cx.stats.sacks_sent += 1;
+    }
+
+    /// A packet with data came in SHUTDOWN-SENT: "MUST immediately respond ... with a SHUTDOWN chunk", and a SACK where gaps
+    /// or duplicates exist (9.2). The SHUTDOWN chunk speaks of subflow 0 only.
+    /// Without such the SHUTDOWN chunk has acknowledged everything, and a SACK would only repeat it: it may wait, as long as the
+    /// window that the peer knows of is far from used up.
+    // rfc9260:6.2-18 rfc9260:9.2-10
+    pub(crate) fn demand_unsaid(&mut self, cx: &Context) {
+        let said = self.asn.is_none().then(|| self.advertised_window(cx));
+        let update = cx.config.limits.receive_window / 4;
+        let is_known = |told: u32, window: u32| window >= told / 2 && window < told.saturating_add(update);
+        for (at, space) in self.spaces.iter_mut() {
+            let unsaid = at != SpaceId::FIRST && space.timing.is_pending();
+            if unsaid || space.received.has_holes() || !space.timing.duplicates.is_empty() {
+                space.timing.demand();
+            } else if said.is_some_and(|window| is_known(space.timing.last_advertised, window)) {
+                let packet = packet_of_peer(&cx.config).into();
+                space.timing.leave_to_shutdown(cx.now, packet, cx.config.ack_policy());
+            }
+        }
     }
 }
 

@@ -13,18 +13,15 @@
 
 use super::Receiver;
 use super::growing::PIECE;
+use super::inbound::Arrived;
 use super::interleaved::Piece;
-use super::limits::{Limits, cost, packet_of_peer};
+use super::limits::{cost, packet_of_peer};
 use super::map::Arrival;
 use crate::context::Context;
 use crate::encoding::{DataChunk, Encoding};
 use crate::ids::SpaceId;
 
 impl Receiver {
-    pub(super) fn limits<'a>(&self, cx: &'a Context) -> Limits<'a> {
-        Limits { config: &cx.config, several: self.spaces.len() > 1, lent: self.lent_to_sender as usize }
-    }
-
     /// What is held beyond one receive window, with the room that is kept for what the user can have at once, bytes: that much less
     /// may the sender keep. No more than a window, so that the sender has its buffers whatever is received.
     pub(crate) fn held_beyond_window(&self, cx: &Context) -> u64 {
@@ -119,6 +116,41 @@ impl Receiver {
             }
             _ => self.inbound.gives_piece_at_once(&Piece::of(at, data)),
         }
+    }
+
+    /// A chunk that has a number of its sequence space only.
+    #[inline]
+    pub(super) fn arrived<'a>(
+        &self,
+        at: SpaceId,
+        seq: u64,
+        arrival: Arrival,
+        data: &DataChunk<'a>,
+    ) -> Arrived<'a> {
+        let (before, after) =
+            if arrival == Arrival::InOrder { (true, false) } else { self.neighbours(at, seq) };
+        Arrived {
+            seq,
+            tsn: data.tsn,
+            stream: data.stream,
+            ssn: data.mid.get() as u16,
+            ppid: data.ppid,
+            unordered: data.flags.unordered,
+            immediate: data.flags.immediate,
+            beginning: data.flags.beginning,
+            ending: data.flags.ending,
+            before,
+            after,
+            payload: data.payload,
+        }
+    }
+
+    /// Whether the numbers before and after have arrived. Before the first there is nothing to go on with.
+    #[inline(never)]
+    fn neighbours(&self, at: SpaceId, seq: u64) -> (bool, bool) {
+        let arrived =
+            |seq| self.spaces.get(at).is_some_and(|space| space.received.classify(seq) == Arrival::Duplicate);
+        (seq.checked_sub(1).is_none_or(arrived), arrived(seq + 1))
     }
 
     /// Whether what is charged is what a count gives, and within its bound: for tests, after every step of a life.

@@ -2,7 +2,6 @@
 
 use super::Receiver;
 use super::growing::Inconsistent;
-use super::inbound::Arrived;
 use super::interleaved::Piece;
 use super::map::Arrival;
 use super::timing::PacketSummary;
@@ -229,41 +228,6 @@ impl Receiver {
             return self.inbound.add_of_space(space, &arrived, &limits);
         }
         self.inbound.add_piece(&Piece::of(space, data), &limits)
-    }
-
-    /// A chunk that has a number of its sequence space only.
-    #[inline]
-    pub(super) fn arrived<'a>(
-        &self,
-        at: SpaceId,
-        seq: u64,
-        arrival: Arrival,
-        data: &DataChunk<'a>,
-    ) -> Arrived<'a> {
-        let (before, after) =
-            if arrival == Arrival::InOrder { (true, false) } else { self.neighbours(at, seq) };
-        Arrived {
-            seq,
-            tsn: data.tsn,
-            stream: data.stream,
-            ssn: data.mid.get() as u16,
-            ppid: data.ppid,
-            unordered: data.flags.unordered,
-            immediate: data.flags.immediate,
-            beginning: data.flags.beginning,
-            ending: data.flags.ending,
-            before,
-            after,
-            payload: data.payload,
-        }
-    }
-
-    /// Whether the numbers before and after have arrived. Before the first there is nothing to go on with.
-    #[inline(never)]
-    fn neighbours(&self, at: SpaceId, seq: u64) -> (bool, bool) {
-        let arrived =
-            |seq| self.spaces.get(at).is_some_and(|space| space.received.classify(seq) == Arrival::Duplicate);
-        (seq.checked_sub(1).is_none_or(arrived), arrived(seq + 1))
     }
 }
 

@@ -15,9 +15,11 @@ mod interleaved;
 mod limits;
 mod map;
 mod marks;
+mod reading;
 mod ready;
 mod reassembly;
 mod space;
+mod spaces;
 mod timing;
 mod tuning;
 mod window;
@@ -31,13 +33,11 @@ use crate::context::Context;
 use crate::encoding::Encoding;
 use crate::event::{Event, Timer};
 use crate::ids::{Id, PathId, SpaceId, Table, any_of};
-use crate::message::Received;
-use crate::negotiation::fids::{Answer, Fids, Judged};
+use crate::negotiation::fids::Fids;
 use asn::AsnMap;
 use growing::Aborted;
 use growth::Growth;
 use inbound::Inbound;
-use limits::packet_of_peer;
 use space::ReceiveSpace;
 
 pub(crate) use arrivals::{PacketRead, Taken};
@@ -168,69 +168,9 @@ impl Receiver {
         self.fids = None;
     }
 
-    /// A space for a FID: both halves of a space have the same place in their tables.
-    pub(crate) fn add_space(&mut self, fid: u8) {
-        self.spaces.push(ReceiveSpace::new(fid));
-    }
-
     /// New chunks of a space that came out of order.
     pub(crate) fn out_of_order(&self, at: SpaceId) -> u64 {
         self.spaces.get(at).map_or(0, |space| space.out_of_order.into())
-    }
-
-    /// The FIDs that the peer has open, besides 0.
-    pub(crate) fn open_fids(&self) -> Vec<u8> {
-        self.fids.as_ref().map_or_else(Vec::new, |fids| fids.each().collect())
-    }
-
-    /// The peer begins to send under a FID.
-    pub(crate) fn open(&mut self, cx: &Context, at: SpaceId, epoch: u8, initial: Tsn) {
-        let Some(space) = self.spaces.get_mut(at) else { return };
-        space.restart(initial);
-        space.epoch = epoch;
-        space.newest = None;
-        space.out_of_order = 0;
-        let credit = self.credit_of(cx, at);
-        if let Some(space) = self.spaces.get_mut(at) {
-            space.timing.last_advertised = credit;
-        }
-    }
-
-    /// SF-ADD of the peer: whether it may have that FID. If it is open already, it must be with the same first number.
-    pub(crate) fn add_fid(&mut self, fid: u8, epoch: u8, initial: Tsn) -> Answer {
-        let Some(fids) = &mut self.fids else { return Answer::Denied };
-        let answer = fids.add(fid, epoch);
-        let known = self.space_of(fid).and_then(|at| self.spaces.get(at));
-        if answer == Answer::Nothing && known.is_none_or(|space| space.base() != initial) {
-            return Answer::Denied;
-        }
-        answer
-    }
-
-    /// SF-DEL of the peer.
-    pub(crate) fn delete_fid(&mut self, fid: u8, epoch: u8, last: Tsn) -> Answer {
-        let Some(space) = self.space_of(fid).and_then(|at| self.spaces.get(at)) else {
-            return Answer::Denied;
-        };
-        let received = space.cumulative();
-        let Some(fids) = &mut self.fids else { return Answer::Denied };
-        fids.delete(fid, epoch, received, last)
-    }
-
-    fn space_of(&self, fid: u8) -> Option<SpaceId> {
-        self.spaces.rows().iter().position(|space| space.fid == fid).map(SpaceId::at)
-    }
-
-    /// The space of data under a FID, if it is open in that incarnation.
-    pub(crate) fn judge(&self, fid: u8, epoch: u8) -> Option<(Judged, Option<SpaceId>)> {
-        let judged = self.fids.as_ref()?.judge(fid, epoch);
-        Some((judged, self.space_of(fid)))
-    }
-
-    /// The space of a FID that is open, in the encoding of 2007, which has no incarnations.
-    pub(crate) fn open_space_of(&self, fid: u8) -> Option<SpaceId> {
-        self.fids.as_ref()?.epoch(fid)?;
-        self.space_of(fid)
     }
 
     /// An association sequence number has arrived (encoding of 2007).
@@ -338,57 +278,6 @@ impl Receiver {
         self.inbound.begin_packet(cx.now, path);
     }
 
-    /// The next message for the user, or part of one.
-    pub(crate) fn pop(&mut self, cx: &mut Context) -> Option<Received> {
-        let message = self.inbound.pop();
-        if let Some(message) = &message {
-            self.has_read(cx, message);
-        }
-        message
-    }
-
-    /// The next message of a stream, or part of one. Events tell of each stream alone from the first time on: of those that have
-    /// something already he learns then.
-    pub(crate) fn pop_from(&mut self, cx: &mut Context, stream: u16) -> Option<Received> {
-        let is_first = !self.inbound.is_by_stream();
-        let message = self.inbound.pop_from(stream);
-        if is_first {
-            for other in self.inbound.ready_streams().into_iter().filter(|other| *other != stream) {
-                cx.tell(Event::Readable { stream: other });
-            }
-        }
-        self.has_read(cx, message.as_ref()?);
-        message
-    }
-
-    /// The streams of which there is something to read, ascending.
-    pub(crate) fn readable_streams(&self) -> Vec<u16> {
-        self.inbound.ready_streams()
-    }
-
-    /// The user has taken a message.
-    #[inline]
-    fn has_read(&mut self, cx: &mut Context, message: &Received) {
-        cx.stats.messages_delivered += u64::from(message.is_end());
-        cx.stats.payload_bytes_delivered += message.len() as u64;
-        if let Some(table) = &mut cx.streams {
-            let counters = table.incoming(message.stream);
-            counters.messages += u64::from(message.is_end());
-            counters.payload_bytes += message.len() as u64;
-        }
-        // "send a window update only if the window can be increased by at least a quarter of the receive buffer
-        // size of the association" (6.2).
-        if self.smaller_window.is_some() {
-            self.shrink_window(cx, message.len());
-        }
-        if cx.config.limits.max_receive_window != 0 {
-            self.tune_window(cx);
-        }
-        if cx.state.receives_data() {
-            self.offer_window(cx);
-        }
-    }
-
     /// Whether an acknowledgement must leave now.
     #[inline]
     pub(crate) fn owes_sack(&self) -> bool {
@@ -417,26 +306,6 @@ impl Receiver {
     pub(crate) fn demand_sack(&mut self) {
         if let Some(space) = self.spaces.first_mut() {
             space.timing.demand();
-        }
-    }
-
-    /// A packet with data came in SHUTDOWN-SENT: "MUST immediately respond ... with a SHUTDOWN chunk", and a SACK where gaps
-    /// or duplicates exist (9.2). The SHUTDOWN chunk speaks of subflow 0 only.
-    /// Without such the SHUTDOWN chunk has acknowledged everything, and a SACK would only repeat it: it may wait, as long as the
-    /// window that the peer knows of is far from used up.
-    // rfc9260:6.2-18 rfc9260:9.2-10
-    pub(crate) fn demand_unsaid(&mut self, cx: &Context) {
-        let said = self.asn.is_none().then(|| self.advertised_window(cx));
-        let update = cx.config.limits.receive_window / 4;
-        let is_known = |told: u32, window: u32| window >= told / 2 && window < told.saturating_add(update);
-        for (at, space) in self.spaces.iter_mut() {
-            let unsaid = at != SpaceId::FIRST && space.timing.is_pending();
-            if unsaid || space.received.has_holes() || !space.timing.duplicates.is_empty() {
-                space.timing.demand();
-            } else if said.is_some_and(|window| is_known(space.timing.last_advertised, window)) {
-                let packet = packet_of_peer(&cx.config).into();
-                space.timing.leave_to_shutdown(cx.now, packet, cx.config.ack_policy());
-            }
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Receiver;
 use super::buffer::{Buffer, Use};
-use super::limits::GAP;
+use super::limits::{GAP, Limits};
 use crate::context::Context;
 use crate::encoding::Encoding;
 use crate::ids::SpaceId;
@@ -33,6 +33,10 @@ impl Receiver {
     /// Whether subflows have parts of the receive buffer to themselves, which the peer was told with its size.
     pub(crate) fn has_floors(&self) -> bool {
         self.fids.is_some()
+    }
+
+    pub(super) fn limits<'a>(&self, cx: &'a Context) -> Limits<'a> {
+        Limits { config: &cx.config, several: self.spaces.len() > 1, lent: self.lent_to_sender as usize }
     }
 
     /// The user wants a receive window of so many bytes: "SHOULD notify the data sender in a timely manner of changes in its ability to

@@ -1,16 +1,16 @@
 //! Messages that are given up (RFC 3758, 3.5, A2 and A3; RFC 7496, 3).
 
 use super::Sender;
-use super::acknowledgement::NewlyLost;
 use super::flight::{ChunkState, Counted, SentChunk};
+use super::loss_response::NewlyLost;
 use super::tickets::Ticket;
-use super::timers::SenderTimer;
+use super::timer_kind::SenderTimer;
 use crate::config::FastRecovery;
 use crate::context::Context;
 use crate::event::Event;
 use crate::ids::{Id, LaneId, SpaceId};
 use crate::stats::count_lost;
-use crate::stream::outbound::{Queued, Removed};
+use crate::stream::outbound::Removed;
 
 /// What was given up together.
 #[derive(Default)]
@@ -70,7 +70,7 @@ impl Sender {
 
     /// What has outlived its lifetime in flight is given up once a SACK reports it missing: it is not worth to be waited for until it
     /// counts as lost. "The sending SCTP MAY evaluate the lifetime of messages at anytime" (RFC 3758, 4.1, TR5).
-    pub(super) fn review_overdue(&mut self, cx: &mut Context) {
+    fn review_overdue(&mut self, cx: &mut Context) {
         let Some(special) = self.special.as_mut().filter(|special| !special.overdue.is_empty()) else {
             return;
         };
@@ -126,8 +126,27 @@ impl Sender {
         }
     }
 
+    /// A SACK for a space was read.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn after_acknowledgement(&mut self, cx: &mut Context, at: SpaceId) {
+        self.tell_delivered(cx);
+        self.review_watched(cx, at);
+        self.review_losses(cx);
+        self.review_overdue(cx);
+        if self.special.as_ref().is_some_and(|special| special.passes_abandoned) {
+            // The peer has answered, if not to data.
+            for lane in self.lanes.rows_mut().iter_mut().filter(|lane| lane.space == at) {
+                lane.single_packet = false;
+                lane.open_burst();
+            }
+        }
+        self.advance_forwards(cx, false);
+        self.tell_if_dry(cx);
+    }
+
     /// Losses may have been found: what must not be sent again is given up.
-    pub(super) fn review_losses(&mut self, cx: &mut Context) {
+    fn review_losses(&mut self, cx: &mut Context) {
         let mut all = Vec::new();
         for id in self.lanes.ids() {
             self.review_lane(cx, id, &mut all);
@@ -138,7 +157,7 @@ impl Sender {
     /// Chunks that were given up in flight and turn out to be lost: the window shrinks as if they had to be sent again (RFC 3758, 3.5,
     /// F5).
     // rfc3758:3.5-20
-    pub(super) fn review_watched(&mut self, cx: &mut Context, at: SpaceId) {
+    fn review_watched(&mut self, cx: &mut Context, at: SpaceId) {
         let reports = cx.config.congestion.fast_retransmit_threshold;
         let (Some(special), Some(space)) = (&mut self.special, self.spaces.get(at)) else { return };
         let mut cut = Vec::new();
@@ -270,26 +289,6 @@ impl Sender {
         if !self.moves.is_empty() {
             self.move_waiting_stream(cx, ticket.stream);
         }
-    }
-
-    /// Takes a message, or the rest of one, out of its queue.
-    fn remove_queued(&mut self, stream: u16, number: u32) -> Option<Removed> {
-        let interleaves = self.numbering.identifies();
-        let subflow = self.subflow_of(stream);
-        let removed = self.subflows.get_mut(subflow)?.out.remove(stream, number, interleaves);
-        if let Some((_, removed)) = removed {
-            return Some(removed);
-        }
-        let message = self.deferred.as_mut()?.remove(number)?;
-        Some(Removed { begun: None, unordered: message.unordered })
-    }
-
-    /// Takes a message of which nothing has left out of its queue.
-    pub(super) fn take_queued(&mut self, stream: u16, number: u32) -> Option<Queued> {
-        let interleaves = self.numbering.identifies();
-        let subflow = self.subflow_of(stream);
-        let removed = self.subflows.get_mut(subflow)?.out.remove(stream, number, interleaves);
-        removed.map(|(message, _)| message).or_else(|| self.deferred.as_mut()?.remove(number))
     }
 
     /// What has left of it: "the sender MUST treat the data chunk as being finally acked and no longer outstanding" (RFC 3758, 3.5, A2).

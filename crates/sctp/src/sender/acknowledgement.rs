@@ -1,7 +1,7 @@
 //! SACKs that arrive: flight, round trips, windows, losses (RFC 9260, 6.2.1, 6.3, 7.2).
 
-use anabranch_base::{Ecn, TraceEvent, TraceRecord};
-use anabranch_transport::congestion::{Acked, Base, Congestion, Timing};
+use anabranch_base::{TraceEvent, TraceRecord};
+use anabranch_transport::congestion::{Acked, Timing};
 use anabranch_wire::Tsn;
 use anabranch_wire::chunk::ReceiveTime;
 use anabranch_wire::chunk::sack::GapBlock;
@@ -9,28 +9,14 @@ use anabranch_wire::chunk::sack::GapBlock;
 use super::Sender;
 use super::flight::{AckOutcome, ChunkState, Counted};
 use super::lane::Lane;
+use super::loss_response::NewlyLost;
+use super::windows::Windows;
 use crate::config::{FastRecovery, RttSampling};
 use crate::context::Context;
 use crate::encoding::{Encoding, micros};
 use crate::ids::{Id, LaneId, PathId, SpaceId, Table};
 use crate::stats::count_lost;
 use crate::violation::Violation;
-
-/// Windows that an acknowledgement speaks of.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Windows {
-    /// Of the association; a SHUTDOWN chunk has none.
-    pub(crate) a_rwnd: Option<u32>,
-    /// Of the subflow.
-    pub(crate) a_fwnd: Option<u32>,
-}
-
-impl Windows {
-    /// Whether it speaks of any, as all but a SHUTDOWN chunk do.
-    fn is_any(self) -> bool {
-        self.a_rwnd.is_some() || self.a_fwnd.is_some()
-    }
-}
 
 /// What an acknowledgement has come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,16 +25,6 @@ pub(crate) enum Heard {
     Nothing,
     /// Chunks were acknowledged for the first time: proof that their paths work ([`Sender::paths_of_news`]).
     News,
-}
-
-/// Chunks that were found lost together.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct NewlyLost {
-    /// What leaves the flight.
-    pub(super) all: Counted,
-    /// The first and the last of them.
-    pub(super) earliest: u64,
-    pub(super) highest: u64,
 }
 
 impl Sender {
@@ -104,7 +80,8 @@ impl Sender {
         cx.trace.record(|| TraceRecord {
             at: at_time.0,
             association: at_time.1,
-            subflow: at.get(),
+            // A subflow with a space of its own has the number of its FID, whatever the row of the space.
+            subflow: space.fid,
             path: paths_of_news(&self.lanes, &outcome).next().unwrap_or_default().get(),
             event: TraceEvent::AckReceived {
                 cumulative: next_expected,
@@ -371,70 +348,6 @@ impl Sender {
         self.after_losses(cx, id, &NewlyLost { all, earliest, highest }, in_recovery);
     }
 
-    /// Chunks were found lost by a SACK, or because of the time: what that means for flight, windows and recovery.
-    // rfc9260:6.3.1-5 rfc9260:7.2.4-4 rfc9260:7.2.4-5
-    pub(super) fn after_losses(&mut self, cx: &mut Context, id: LaneId, lost: &NewlyLost, in_recovery: bool) {
-        let &NewlyLost { all, earliest, highest } = lost;
-        let rule = cx.config.congestion.fast_recovery;
-        let Some(lane) = self.lanes.get_mut(id) else { return };
-        let Some(space) = self.spaces.get_mut(lane.space) else { return };
-        let prior = lane.flight;
-        lane.on_lost(all);
-        // 6.2.1 C: "add the data size of those chunks to the rwnd".
-        let freed = all.charged(cx.config.emulation.rwnd_counts_headers);
-        space.allowance.give_back(freed);
-        let (subflow, path) = (lane.subflow, lane.path);
-        cx.stats.fast_retransmits = cx.stats.fast_retransmits.saturating_add(1);
-        if let Some(subflow) = self.subflows.get_mut(subflow) {
-            subflow.counters.fast_retransmits = subflow.counters.fast_retransmits.saturating_add(1);
-        }
-        let cut = match rule {
-            FastRecovery::Off => true,
-            FastRecovery::UntilExit => {
-                let first = if space.shared { lane.earliest } else { space.flight.first() };
-                !(in_recovery || lane.after_timeout && lane.is_below_exit(first))
-            }
-            FastRecovery::PerWindow => lane.recovery_exit.is_none_or(|exit| highest > exit),
-        };
-        // "Zero window probing does not affect the calculation of cwnd" (6.1 A).
-        let probe = space.probe.in_flight && all.chunks == 1 && earliest == space.flight.first();
-        let cut = cut && !probe;
-        // Step 3, "If not in Fast Recovery ... Retransmit those K DATA chunks in a single packet"; ns-2 does so
-        // with every SACK that marks.
-        lane.cwnd_exempt_packet = cut || rule != FastRecovery::UntilExit;
-        lane.awaiting_sack = cx.config.emulation.hold_after_fast_retransmit;
-        if cut {
-            // "reduced only once in response to a series of dropped and/or CE packets from a single window of data" (RFC 3168, 6.1.2).
-            // A mark of L4S stands for less than a loss, and a model counts both.
-            let once = cx.ect == Ecn::Ect0 && !lane.controller.is_model();
-            let reduced = self.ecn.as_ref().is_some_and(|ecn| ecn.has_reduced(id, highest));
-            if !(once && reduced) {
-                lane.controller.on_congestion(Congestion::FastRetransmit(Base::CWND));
-            }
-            let exit = lane.loss.newest(&space.flight);
-            lane.begin_recovery(&cx.config, exit, prior, false);
-            // 6.3.1, C5: nothing sent before a retransmission is timed any more.
-            if cx.config.timers.rtt_sampling != RttSampling::ThroughLoss {
-                lane.timed = None;
-            }
-            lane.open_burst();
-            cx.stats.congestion_events = cx.stats.congestion_events.saturating_add(1);
-        }
-        self.give_room_back(cx, freed);
-        self.couple_loss(cx, id, all.chunks, cut);
-        cx.record(subflow, path, TraceEvent::FastRetransmit { seq: earliest });
-        self.record_window(cx, id);
-    }
-
-    /// 6.2.1 D ii: "Set rwnd equal to the newly received a_rwnd minus the number of bytes still outstanding".
-    // rfc9260:6.2.1-1
-    fn update_peer_window(&mut self, cx: &Context, a_rwnd: u32) {
-        let outstanding = self.outstanding(cx, None);
-        let left = self.retention_left(cx);
-        self.peer_rwnd = u64::from(a_rwnd).saturating_sub(outstanding).min(left);
-        self.note_retention_left(cx, left);
-    }
-
     /// The peer's window for one subflow is what it announced less what is outstanding there.
     fn update_allowance(&mut self, cx: &Context, at: SpaceId, a_fwnd: u32) {
         let outstanding = self.outstanding(cx, Some(at));
@@ -444,14 +357,6 @@ impl Sender {
         if self.encoding == Encoding::Sf2007 {
             self.forget_peer_window(cx);
         }
-    }
-
-    /// Bytes in flight, of one space or of all, as windows count them.
-    pub(super) fn outstanding(&self, cx: &Context, at: Option<SpaceId>) -> u64 {
-        let headers = cx.config.emulation.rwnd_counts_headers;
-        let counts = |lane: &&Lane| at.is_none_or(|at| lane.space == at);
-        let bytes = |lane: &Lane| lane.in_flight().charged(headers);
-        self.lanes.rows().iter().filter(counts).map(bytes).sum()
     }
 }
 
@@ -463,4 +368,33 @@ fn paths_of_news<'a>(
 ) -> impl Iterator<Item = PathId> + 'a {
     let each = lanes.rows().iter().zip(&outcome.lanes);
     each.filter(|(_, ack)| ack.acked_chunks > 0).map(|(lane, _)| lane.path)
+}
+
+#[cfg(test)]
+mod tests {
+    use anabranch_base::{Rng, Trace};
+
+    use super::*;
+    use crate::config::Config;
+    use crate::path::Path;
+
+    /// FIDs may be opened in any order: spaces stand in that order, subflows have the numbers of their FIDs.
+    #[test]
+    fn the_trace_names_the_subflow_that_is_acknowledged() {
+        let config = Config::rfc9260();
+        let path = Path::new(&config, ([10, 0, 0, 1], 0).into());
+        let rng = Rng::stream(1, "test", "acknowledgement").secret();
+        let mut cx = Context::new(0, std::sync::Arc::new(config), path, rng);
+        cx.trace = Trace::on();
+        let mut sender = Sender::new(&mut cx, Tsn::new(1));
+        for (fid, row) in [(3, 1), (1, 2)] {
+            let at = sender.add_space(fid);
+            assert_eq!(at.get(), row);
+            let (nothing, windows) = (Tsn::new(0).sub(1), Windows::default());
+            sender.on_acknowledgement(&mut cx, at, nothing, windows, [].into_iter(), None).unwrap();
+            let heard =
+                cx.trace.drain().filter(|record| matches!(record.event, TraceEvent::AckReceived { .. }));
+            assert_eq!(heard.map(|record| record.subflow).collect::<Vec<_>>(), [fid]);
+        }
+    }
 }

@@ -13,7 +13,6 @@ use crate::config::SendBufferCounts;
 use crate::context::Context;
 use crate::error::SendError;
 use crate::event::Event;
-use crate::message::Message;
 
 impl Sender {
     /// The configuration may ask for more than a limit on what waits.
@@ -45,56 +44,6 @@ impl Sender {
             }
         };
         queued.saturating_add(usize::try_from(sent).unwrap_or(usize::MAX))
-    }
-
-    /// Whether there is room for a message, where the send buffer counts more than what waits on its subflow. Less important messages
-    /// make room (RFC 7496, 3.2).
-    ///
-    /// # Errors
-    /// When there is none: Writable is owed. When the message cannot have what it asks for.
-    #[inline(never)]
-    pub(super) fn check_buffers(&mut self, cx: &mut Context, message: &Message) -> Result<(), SendError> {
-        let (limits, stream) = (&cx.config.limits, message.stream);
-        let most = limits.stream_send_buffer;
-        let counts_all = limits.send_buffer_counts == SendBufferCounts::Unacknowledged;
-        if counts_all {
-            self.count_by_stream();
-        }
-        let id = self.subflow_of(stream);
-        let beyond = |bytes: usize, limit: usize| (bytes + 1).saturating_sub(limit);
-        let of_stream = if most == 0 { 0 } else { beyond(self.buffered_bytes(cx, Some(stream)), most) };
-        let of_all = if counts_all {
-            let lane = self.subflows.get(id).and_then(|subflow| self.lanes.get(subflow.lane));
-            beyond(self.buffered_bytes(cx, None), send_buffer(cx, lane))
-        } else {
-            0
-        };
-        if of_stream == 0 && of_all == 0 {
-            return Ok(());
-        }
-        let wanted = self.reliability_of(cx, message)?;
-        let Some(mut less) =
-            self.less_important(wanted, |less, _| less >= of_stream, &[], |ticket| ticket.stream == stream)
-        else {
-            self.backpressure.get_or_insert_default().full.insert(stream);
-            return Err(SendError::StreamFull { stream });
-        };
-        let of_all = of_all.saturating_sub(self.bytes_of_tickets(&less));
-        let Some(others) = self.less_important(wanted, |less, _| less >= of_all, &less, |_| true) else {
-            let lane = self.subflows.get(id).and_then(|subflow| self.lanes.get(subflow.lane));
-            let (all, buffer) = (self.buffered_bytes(cx, None), send_buffer(cx, lane));
-            if of_stream == 0 && self.has_minimum(cx, message, all, buffer) {
-                return Ok(());
-            }
-            if let Some(subflow) = self.subflows.get_mut(id) {
-                subflow.writable_owed = true;
-                self.writable_owed = true;
-            }
-            return Err(SendError::Full);
-        };
-        less.extend(others);
-        self.abandon(cx, &less);
-        Ok(())
     }
 
     /// `send` has refused a message because others of its stream are under way with another code point: Writable is owed.
@@ -148,7 +97,7 @@ impl Sender {
 
     /// What has left and is not acknowledged is counted for each stream from now on, also in spaces that were opened since this was
     /// said last.
-    fn count_by_stream(&mut self) {
+    pub(super) fn count_by_stream(&mut self) {
         let mut anew = false;
         for space in self.spaces.rows_mut() {
             anew |= space.flight.count_by_stream();
@@ -179,9 +128,52 @@ impl Sender {
         }
     }
 
+    /// `send` said Full and there is room again: tells the user once.
+    #[inline]
+    pub(crate) fn tell_writable(&mut self, cx: &mut Context) {
+        if self.writable_owed && !self.is_full_for_sure(cx) {
+            self.tell_writable_if_room(cx);
+        }
+        if self.backpressure.is_some() {
+            self.tell_backpressure(cx);
+        }
+    }
+
+    /// Whether the only subflow has more than half of any send buffer: the question asked with every packet.
+    #[inline]
+    fn is_full_for_sure(&self, cx: &Context) -> bool {
+        let [subflow] = self.subflows.rows() else { return false };
+        subflow.writable_owed && subflow.out.weight(false) > cx.config.limits.largest_send_buffer() / 2
+    }
+
+    #[inline(never)]
+    fn tell_writable_if_room(&mut self, cx: &mut Context) {
+        let limit = send_buffer(cx, self.lanes.rows().iter().max_by_key(|lane| lane.controller.window())) / 2;
+        if self.deferred_bytes() > limit {
+            return;
+        }
+        let unacknowledged = cx.config.limits.send_buffer_counts == SendBufferCounts::Unacknowledged;
+        if unacknowledged && self.buffered_bytes(cx, None) > limit {
+            return;
+        }
+        let (mut told, mut owed) = (false, false);
+        for subflow in self.subflows.rows_mut() {
+            // Whatever counts, half of the buffer has room for what is kept besides.
+            if subflow.writable_owed && subflow.out.weight(false) <= limit {
+                subflow.writable_owed = false;
+                told = true;
+            }
+            owed |= subflow.writable_owed;
+        }
+        self.writable_owed = owed;
+        if told {
+            cx.tell(Event::Writable { stream: None });
+        }
+    }
+
     /// Tells the user of streams that take messages again, and of thresholds that were reached.
     #[inline(never)]
-    pub(super) fn tell_backpressure(&mut self, cx: &mut Context) {
+    fn tell_backpressure(&mut self, cx: &mut Context) {
         if cx.config.limits.send_buffer_counts == SendBufferCounts::Unacknowledged {
             self.count_by_stream();
         }

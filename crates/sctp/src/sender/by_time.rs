@@ -7,9 +7,9 @@ use anabranch_transport::rtt::RttEstimator;
 use anabranch_wire::Tsn;
 
 use super::Sender;
-use super::acknowledgement::NewlyLost;
 use super::flight::{AckOutcome, Counted, SentChunk};
 use super::lane::LossTimer;
+use super::loss_response::NewlyLost;
 use super::rack::Circumstances;
 use crate::association::State;
 use crate::config::{FastRecovery, ImmediateBit};

@@ -102,10 +102,6 @@ impl Sender {
             && !subflow.out.fills(room + header, header, most)
     }
 
-    pub(super) fn has_data_in_flight(&self) -> bool {
-        self.lanes.rows().iter().any(|lane| lane.flight > 0)
-    }
-
     /// Whether the pacer keeps the data of a lane back that may leave otherwise.
     #[inline(never)]
     fn waits_for_pacer(&mut self, cx: &Context, lane: LaneId) -> bool {

@@ -63,12 +63,12 @@ impl Sender {
                     None => Delay::RoundTrip((cx.now - sent_at).as_nanos() as i64),
                 }),
             };
-            coupler.on_ack(cx.now, id.row(), &heard);
+            coupler.on_ack(cx.now, id, &heard);
         }
         coupler.review(cx.now);
         for (id, lane) in self.lanes.iter_mut().filter(|(_, lane)| lane.space == at) {
             if outcome.lanes.get(id.row()).is_some_and(|ack| ack.acked_chunks > 0) {
-                lane.controller.set_growth(coupler.growth(id.row()));
+                lane.controller.set_growth(coupler.growth(id));
             }
         }
     }
@@ -76,11 +76,11 @@ impl Sender {
     /// A lane has lost chunks; others may have to shrink with it.
     pub(super) fn couple_loss(&mut self, cx: &mut Context, id: LaneId, chunks: u32, cut: bool) {
         let Some(coupler) = &mut self.coupler else { return };
-        if !coupler.on_loss(cx.now, id.row(), u64::from(chunks), cut) {
+        if !coupler.on_loss(cx.now, id, u64::from(chunks), cut) {
             return;
         }
         for other in self.lanes.ids().filter(|other| *other != id) {
-            let shares = self.coupler.as_ref().is_some_and(|coupler| coupler.share(id.row(), other.row()));
+            let shares = self.coupler.as_ref().is_some_and(|coupler| coupler.share(id, other));
             if let (true, Some(lane)) = (shares, self.lanes.get_mut(other)) {
                 lane.controller.on_congestion(Congestion::OtherLane);
                 self.record_window(cx, other);

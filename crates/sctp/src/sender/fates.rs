@@ -1,16 +1,13 @@
-//! Messages with options: how they are taken, and what is told of their fate.
+//! Messages with options: how reliable they are to be, and what is told of their fate.
 
 use super::Sender;
-use super::queue::send_buffer;
-use super::tickets::{Limit, Special, Ticket};
+use super::tickets::{Limit, Ticket};
 use crate::context::Context;
 use crate::encoding::Encoding;
 use crate::error::SendError;
 use crate::event::Event;
-use crate::ids::SubflowId;
 use crate::message::Message;
 use crate::options::{Abandonments, MessageId, MessageOptions, Policy, Reliability};
-use crate::stream::outbound::Queued;
 use crate::undelivered::{Returned, Undelivered};
 
 impl Sender {
@@ -18,26 +15,6 @@ impl Sender {
     #[inline]
     pub(crate) fn has_special(&self) -> bool {
         self.special.is_some()
-    }
-
-    /// A message is to be taken for a subflow, and it, or something of the association, is special: its ticket, or 0 where it needs none
-    /// or there is no room for it.
-    ///
-    /// # Errors
-    /// When it cannot have what it asks for.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn admit(
-        &mut self,
-        cx: &mut Context,
-        id: SubflowId,
-        message: &Message,
-    ) -> Result<u32, SendError> {
-        let reliability = self.check_options(cx, message)?;
-        if !self.make_room(cx, id, message, reliability) {
-            return Ok(0);
-        }
-        Ok(self.open_ticket(cx, message, reliability))
     }
 
     /// Looks at the options of a message, before anything has changed; how reliable it is to be.
@@ -74,7 +51,7 @@ impl Sender {
     }
 
     /// A ticket for a message that is being taken, if it needs one; else 0.
-    fn open_ticket(&mut self, cx: &Context, message: &Message, reliability: Reliability) -> u32 {
+    pub(super) fn open_ticket(&mut self, cx: &Context, message: &Message, reliability: Reliability) -> u32 {
         let options: MessageOptions = message.options.as_deref().copied().unwrap_or_default();
         let tells_all = self.special.as_ref().is_some_and(|special| special.tells_fates);
         let tells = options.fate.unwrap_or(tells_all);
@@ -90,75 +67,6 @@ impl Sender {
         let (context, or_reliable) = (options.context, options.or_reliable || options.reliability.is_none());
         let len = message.payload.len();
         special.open(Ticket { context, tells, or_reliable, len, ..ticket })
-    }
-
-    /// The send buffer of a subflow is full: messages of the least priority make room for one that has more (RFC 7496, 3.2). Whether
-    /// there is room now.
-    fn make_room(&mut self, cx: &mut Context, id: SubflowId, message: &Message, wanted: Reliability) -> bool {
-        let (mut payload, mut messages) =
-            self.deferred.as_ref().map_or((0, 0), |deferred| (deferred.bytes(), deferred.messages()));
-        if let Some(subflow) = self.subflows.get(id) {
-            payload += subflow.out.queued_bytes();
-            messages += subflow.out.messages();
-        }
-        let lane = self.subflows.get(id).and_then(|subflow| self.lanes.get(subflow.lane));
-        let (buffer, all) = (send_buffer(cx, lane), self.weighs_all);
-        let enough = |less: usize, fewer: usize| {
-            let (payload, messages) = (payload.saturating_sub(less), messages.saturating_sub(fewer));
-            Queued::weight(payload, messages, all) < buffer
-        };
-        let Some(less) =
-            self.less_important(wanted, enough, &[], |ticket| self.subflow_of(ticket.stream) == id)
-        else {
-            return self.has_minimum(cx, message, Queued::weight(payload, messages, all), buffer);
-        };
-        self.abandon(cx, &less);
-        true
-    }
-
-    /// Unsent messages that are less important than one that wants so much: the least important first, of those the youngest; so many
-    /// that they are `enough`, which is asked of bytes of payload and of messages, or `None`, as nothing is given up in vain. None of those
-    /// `besides`.
-    pub(super) fn less_important(
-        &self,
-        wanted: Reliability,
-        enough: impl Fn(usize, usize) -> bool,
-        besides: &[u32],
-        among: impl Fn(&Ticket) -> bool,
-    ) -> Option<Vec<u32>> {
-        if enough(0, 0) {
-            return Some(Vec::new());
-        }
-        let value = match wanted {
-            Reliability::Priority(value) => Some(value),
-            _ => None,
-        };
-        let candidates = self.special.as_ref()?.iter().filter_map(|(number, ticket)| match ticket.limit {
-            Limit::Priority(theirs)
-                if !ticket.sent
-                    && value.is_none_or(|value| theirs > value)
-                    && among(ticket)
-                    && !besides.contains(&number) =>
-            {
-                Some((theirs, ticket.id, number, ticket.len))
-            }
-            _ => None,
-        });
-        let mut candidates: Vec<_> = candidates.collect();
-        candidates.sort_unstable();
-        let (mut chosen, mut payload) = (Vec::new(), 0);
-        while !enough(payload, chosen.len()) {
-            let (_, _, number, len) = candidates.pop()?;
-            chosen.push(number);
-            payload += len;
-        }
-        Some(chosen)
-    }
-
-    /// Bytes of messages with these tickets.
-    pub(super) fn bytes_of_tickets(&self, numbers: &[u32]) -> usize {
-        let Some(special) = &self.special else { return 0 };
-        numbers.iter().filter_map(|number| special.get(*number)).map(|ticket| ticket.len).sum()
     }
 
     /// How reliable a message is to be.
@@ -280,33 +188,6 @@ impl Sender {
         }
     }
 
-    /// The peer does not skip what is given up after all: messages that were to be sent partially reliably or not at all are handed
-    /// back; the others are reliable.
-    #[cold]
-    pub(crate) fn settle_reliability(&mut self, cx: &mut Context) -> Vec<Undelivered> {
-        if self.partial_reliability {
-            return Vec::new();
-        }
-        let Some(special) = &self.special else { return Vec::new() };
-        let all: Vec<u32> =
-            special.iter().filter(|(_, t)| t.limit != Limit::None).map(|(number, _)| number).collect();
-        let mut refused = Vec::new();
-        for number in all {
-            let Some(special) = &mut self.special else { break };
-            let Some(ticket) = special.get(number).cloned() else { continue };
-            if ticket.or_reliable || ticket.sent {
-                special.make_reliable(number);
-            } else if let Some(message) = self.take_queued(ticket.stream, number) {
-                refused.push(Undelivered::unsent(message));
-            }
-        }
-        if !refused.is_empty() {
-            self.note_gone();
-        }
-        self.name_returned(cx, refused.iter_mut());
-        refused
-    }
-
     /// Every message that is left is named, and its fate told.
     pub(super) fn name_all_returned(&mut self, cx: &mut Context, returned: &mut Returned) {
         let all = returned.unsent.iter_mut().chain(&mut returned.unacknowledged);
@@ -328,17 +209,6 @@ impl Sender {
         if let Some(special) = &mut self.special {
             special.forget_forwards();
             special.passed = Vec::new();
-        }
-    }
-}
-
-impl Special {
-    /// A message is not given up any more.
-    fn make_reliable(&mut self, number: u32) {
-        let Some(ticket) = self.get(number).cloned() else { return };
-        self.forget_end(number, ticket.limit);
-        if let Some(ticket) = self.get_mut(number) {
-            ticket.limit = Limit::None;
         }
     }
 }

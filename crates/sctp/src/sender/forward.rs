@@ -163,25 +163,6 @@ impl Sender {
         }
     }
 
-    /// A SACK for a space was read.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn after_acknowledgement(&mut self, cx: &mut Context, at: SpaceId) {
-        self.tell_delivered(cx);
-        self.review_watched(cx, at);
-        self.review_losses(cx);
-        self.review_overdue(cx);
-        if self.special.as_ref().is_some_and(|special| special.passes_abandoned) {
-            // The peer has answered, if not to data.
-            for lane in self.lanes.rows_mut().iter_mut().filter(|lane| lane.space == at) {
-                lane.single_packet = false;
-                lane.open_burst();
-            }
-        }
-        self.advance_forwards(cx, false);
-        self.tell_if_dry(cx);
-    }
-
     /// Writes what is due on a path, as much as fits. False when something is left for the next packet.
     // rfc3758:3.5-9 rfc3758:3.5-10 rfc3758:3.5-11 rfc3758:3.5-12 rfc8260:2.3.1-1 rfc8260:2.3.1-4 rfc8260:2.3.1-5
     #[cold]
@@ -298,19 +279,8 @@ impl Sender {
         }
         Some(point)
     }
-}
 
-/// Where messages are given up and streams are reset ([`super::reset_bounds`]).
-impl Sender {
-    /// The peer is asked to reset streams of ours, after all that has a number by now.
-    pub(crate) fn asks_for_reset(&mut self) {
-        if self.partial_reliability {
-            let end = self.next_tsn().0;
-            self.reset_bounds.get_or_insert_default().unanswered = Some(end);
-        }
-    }
-
-    /// The peer has answered that; the streams (all, if none is listed) count from 0 if it has performed it.
+    /// The peer has answered the request to reset streams of ours; they (all, if none is listed) count from 0 if it has performed it.
     pub(crate) fn reset_is_answered(&mut self, cx: &Context, streams: &[u16], performed: bool) {
         if performed {
             self.reset_numbering(streams);
@@ -325,16 +295,5 @@ impl Sender {
             self.reset_bounds = None;
         }
         self.advance_forwards(cx, false);
-    }
-
-    /// How far a FORWARD-TSN may reach for the sake of resets.
-    pub(super) fn forward_bound(&self, at: SpaceId) -> u64 {
-        let unanswered = self.reset_bounds.as_ref().and_then(|bounds| bounds.unanswered);
-        unanswered.filter(|_| at == SpaceId::FIRST).unwrap_or(u64::MAX)
-    }
-
-    /// Whether the peer knows a message's number no more.
-    pub(super) fn is_of_before_reset(&self, at: SpaceId, seq: u64, stream: u16) -> bool {
-        at == SpaceId::FIRST && self.reset_bounds.as_ref().is_some_and(|bounds| bounds.is_old(seq, stream))
     }
 }

@@ -6,6 +6,7 @@
 
 mod abandonment;
 mod acknowledgement;
+mod admission;
 mod allowance;
 mod backpressure;
 mod buffer_watch;
@@ -16,6 +17,7 @@ mod coupled;
 mod coupling;
 mod credit;
 mod deferred;
+mod downgrade;
 mod ecn;
 mod ecn_state;
 mod fates;
@@ -23,7 +25,9 @@ mod flight;
 mod forward;
 mod forward_watch;
 pub(crate) mod lane;
+mod lifecycle;
 mod loss;
+mod loss_response;
 mod marked;
 mod new_data;
 mod next;
@@ -37,14 +41,18 @@ mod scheduler;
 mod space;
 mod spaces;
 mod ssn;
+mod stream_map;
+mod stream_reset;
 mod subflow;
 mod subflow_changes;
 mod table;
 mod tickets;
+mod timer_kind;
 mod timers;
 mod undelivered;
 mod views;
 mod window_probe;
+mod windows;
 
 use anabranch_base::Instant;
 use anabranch_wire::Tsn;
@@ -66,10 +74,11 @@ use space::SendSpace;
 use subflow::Subflow;
 use tickets::Special;
 
-pub(crate) use acknowledgement::{Heard, Windows};
+pub(crate) use acknowledgement::Heard;
 pub(crate) use credit::OpenFid;
 pub(crate) use next::Next;
-pub(crate) use timers::SenderTimer;
+pub(crate) use timer_kind::SenderTimer;
+pub(crate) use windows::Windows;
 
 /// The sending half of an association.
 #[derive(Debug)]
@@ -130,44 +139,6 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    /// With the subflows that the configuration asks for, or the one of RFC 9260.
-    pub(crate) fn new(cx: &mut Context, base: Tsn) -> Self {
-        let mut new = Self {
-            peer_rwnd: 0,
-            encoding: Encoding::Rfc9260,
-            streams: cx.config.streams.outbound,
-            writable_owed: false,
-            beside_data: 0,
-            subflows: Table::default(),
-            lanes: Table::default(),
-            spaces: Table::of(SendSpace::new(0, base)),
-            numbering: Numbering::default(),
-            outcome: AckOutcome::default(),
-            scheduler: SubflowScheduler::new(cx.config.subflows.scheduler),
-            is_tight: false,
-            weighs_all: cx.config.limits.stream_send_minimum != 0,
-            lent_to_receiver: 0,
-            stream_map: Box::default(),
-            unmapped: SubflowId::FIRST,
-            moves: Vec::new(),
-            coupler: None,
-            deferred: None,
-            backpressure: None,
-            credit: None,
-            window_peak: 0,
-            next_asn: base,
-            shutdown_at: Instant::ZERO,
-            resettable: false,
-            partial_reliability: false,
-            reset_bounds: None,
-            ecn: None,
-            special: None,
-        };
-        new.open_subflows(cx);
-        new.follow_buffers(cx);
-        new
-    }
-
     /// Our Initial TSN.
     pub(crate) fn base(&self) -> Tsn {
         self.spaces.first().map(|space| space.base).unwrap_or_default()
@@ -188,100 +159,9 @@ impl Sender {
         self.spaces.len() > 1
     }
 
-    /// What the peer's INIT or INIT ACK said of its window.
-    pub(crate) fn learn_peer(&mut self, cx: &mut Context, a_rwnd: u32) {
-        self.peer_rwnd = u64::from(a_rwnd).min(self.retention_left(cx));
-        for id in self.lanes.ids() {
-            // The first ssthresh may be the peer's window, which is known only now.
-            if self.lanes.get(id).is_some_and(|lane| lane.unacked == 0) {
-                self.renew_lane(cx, id, a_rwnd);
-            }
-        }
-    }
-
-    /// With the encoding of 2007 there is no window of the association in the encoding of 2007. Where it has one space, that space's window
-    /// is all there is, and it is looked at as that of the association is.
-    pub(crate) fn forget_peer_window(&mut self, cx: &Context) {
-        self.peer_rwnd = self.retention_left(cx);
-        if let [space] = self.spaces.rows() {
-            self.peer_rwnd = self.peer_rwnd.min(space.allowance.window);
-        }
-    }
-
-    /// The peer has restarted: everything begins anew. "All the congestion control parameters ... related to this peer MUST be
-    /// reset to their initial values" (RFC 9260, 5.2.4.1).
-    // rfc9260:5.2.4-5
-    pub(crate) fn restart(&mut self, cx: &mut Context, base: Tsn, peer_rwnd: u32) {
-        self.spaces = Table::of(SendSpace::new(0, base));
-        self.subflows.clear();
-        let lost: u32 = self.lanes.rows().iter().fold(0, |sum, lane| sum.saturating_add(lane.chunks_lost));
-        cx.stats.chunks_lost_before = cx.stats.chunks_lost_before.saturating_add(lost);
-        self.lanes.clear();
-        self.moves.clear();
-        self.numbering.restart();
-        self.forget_extensions();
-        self.forget_special();
-        self.next_asn = base;
-        if let Some(table) = &mut cx.streams {
-            table.forget_numbers();
-        }
-        self.open_subflows(cx);
-        for id in self.lanes.ids() {
-            self.renew_lane(cx, id, peer_rwnd);
-        }
-        if let Some(first) = self.subflows.first_mut() {
-            first.writable_owed = self.writable_owed;
-        }
-    }
-
-    /// The association has ended: what waits or is under way is dropped.
-    pub(crate) fn close(&mut self) {
-        for lane in self.lanes.rows_mut() {
-            lane.stop();
-        }
-        for subflow in self.subflows.rows_mut() {
-            subflow.out.clear();
-        }
-        self.moves.clear();
-        self.deferred = None;
-        self.forget_special();
-        for space in self.spaces.rows_mut() {
-            space.flight.restart();
-            space.probe = space::WindowProbe::default();
-        }
-    }
-
-    /// The handshake is over: timers of what rode with it run from now on.
-    pub(crate) fn established(&mut self, cx: &Context) {
-        for lane in self.lanes.rows_mut() {
-            if lane.unacked > 0 {
-                lane.arm_t3(cx);
-            }
-            lane.open_burst();
-        }
-        self.begin_ect();
-    }
-
-    /// The first windows, for traces.
-    pub(crate) fn record_windows(&mut self, cx: &mut Context) {
-        for id in self.lanes.ids() {
-            self.record_window(cx, id);
-        }
-    }
-
     /// The user has asked for a shutdown.
     pub(crate) fn note_shutdown(&mut self, cx: &Context) {
         self.shutdown_at = cx.now;
-    }
-
-    /// Where the round trip of the handshake is a sample.
-    pub(crate) fn sample_handshake(&mut self, cx: &mut Context, sent: Instant) {
-        let sample = cx.config.clock().elapsed(sent, cx.now);
-        for lane in self.lanes.rows_mut() {
-            if let Some(rtt) = lane.rtt_mut(&mut cx.paths) {
-                rtt.sample(sample);
-            }
-        }
     }
 
     /// Nothing waits to be sent, or to be acknowledged.
@@ -294,6 +174,10 @@ impl Sender {
     /// Whether nothing that was sent is kept.
     pub(crate) fn has_nothing_sent(&self) -> bool {
         self.spaces.rows().iter().all(|space| space.flight.is_empty())
+    }
+
+    fn has_data_in_flight(&self) -> bool {
+        self.lanes.rows().iter().any(|lane| lane.flight > 0)
     }
 
     /// Whether data might leave. Cheap; may be wrong in favour of asking: a pacer, the peer's window and other subflows have their

@@ -8,17 +8,13 @@ use super::Sender;
 use super::flight::{ChunkState, Flight, SentChunk};
 use super::lane::{Lane, TimedChunk};
 use super::next::{First, Next};
-use super::peer_buffer::CHUNK;
+use super::peer_buffer::{CHUNK, WINDOW_HEADER};
 use super::ssn;
 use super::subflow::Subflow;
 use crate::association::State;
 use crate::config::ImmediateBit;
 use crate::context::Context;
 use crate::encoding::Framing;
-use crate::ids::SpaceId;
-
-/// Bytes of header that the peer's window is charged for a chunk, where it is charged any.
-pub(super) const WINDOW_HEADER: u64 = 16;
 
 /// Chunks that were written one after the other.
 #[derive(Clone, Copy, Debug, Default)]
@@ -332,14 +328,6 @@ impl Sender {
         let payload = cut.payload(subflow.out.peek(usize::MAX)?, room)?;
         let may = roomy || self.fits_peer_window(cx, next.space, payload) || self.window_probe(cx, next);
         may.then_some(payload)
-    }
-
-    /// Whether the peer has room for a chunk of this space: in its buffer, and in what it gives the subflow.
-    // rfc9260:6.1-2 rfc9260:6.1-9
-    #[inline]
-    pub(super) fn fits_peer_window(&self, cx: &Context, at: SpaceId, payload: usize) -> bool {
-        let header = if cx.config.emulation.rwnd_counts_headers { WINDOW_HEADER } else { 0 };
-        self.has_room(at, payload as u64 + header)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::Sender;
 use super::flight::{Flight, SentChunk};
+use super::lane::Lane;
 use super::subflow::Subflow;
 use crate::config::{Config, LimitConfig};
 use crate::context::Context;
@@ -10,6 +11,9 @@ use crate::negotiation::fids::Judged;
 
 /// Memory for a chunk that was sent, besides its payload, bytes.
 pub(super) const CHUNK: u64 = size_of::<SentChunk>() as u64;
+
+/// Bytes of header that the peer's window is charged for a chunk, where it is charged any.
+pub(super) const WINDOW_HEADER: u64 = 16;
 
 /// Messages, or fragments of one, that may be in flight: "MUST NOT have more than 2**31 - 1" (RFC 8260, 2.1), so that their numbers, and the
 /// TSNs, can be told apart from older ones.
@@ -68,6 +72,32 @@ impl Sender {
     /// A send buffer and a receive buffer, as large as they may grow, bytes.
     pub(super) fn retention_limit(cx: &Context) -> u64 {
         most_retained(&cx.config)
+    }
+
+    /// 6.2.1 D ii: "Set rwnd equal to the newly received a_rwnd minus the number of bytes still outstanding".
+    // rfc9260:6.2.1-1
+    pub(super) fn update_peer_window(&mut self, cx: &Context, a_rwnd: u32) {
+        let outstanding = self.outstanding(cx, None);
+        let left = self.retention_left(cx);
+        self.peer_rwnd = u64::from(a_rwnd).saturating_sub(outstanding).min(left);
+        self.note_retention_left(cx, left);
+    }
+
+    /// Bytes in flight, of one space or of all, as windows count them.
+    pub(super) fn outstanding(&self, cx: &Context, at: Option<SpaceId>) -> u64 {
+        let headers = cx.config.emulation.rwnd_counts_headers;
+        let counts = |lane: &&Lane| at.is_none_or(|at| lane.space == at);
+        let bytes = |lane: &Lane| lane.in_flight().charged(headers);
+        self.lanes.rows().iter().filter(counts).map(bytes).sum()
+    }
+
+    /// With the encoding of 2007 there is no window of the association in the encoding of 2007. Where it has one space, that space's window
+    /// is all there is, and it is looked at as that of the association is.
+    pub(crate) fn forget_peer_window(&mut self, cx: &Context) {
+        self.peer_rwnd = self.retention_left(cx);
+        if let [space] = self.spaces.rows() {
+            self.peer_rwnd = self.peer_rwnd.min(space.allowance.window);
+        }
     }
 
     /// The send buffers of all subflows, as large as they may grow, bytes. The place of one that was removed counts until the
@@ -155,6 +185,14 @@ impl Sender {
     /// The sequence space of a FID. Both halves of a space have the same place in their tables.
     pub(crate) fn space_of(&self, fid: u8) -> Option<SpaceId> {
         self.spaces.rows().iter().position(|space| space.fid == fid).map(SpaceId::at)
+    }
+
+    /// Whether the peer has room for a chunk of this space: in its buffer, and in what it gives the subflow.
+    // rfc9260:6.1-2 rfc9260:6.1-9
+    #[inline]
+    pub(super) fn fits_peer_window(&self, cx: &Context, at: SpaceId, payload: usize) -> bool {
+        let header = if cx.config.emulation.rwnd_counts_headers { WINDOW_HEADER } else { 0 };
+        self.has_room(at, payload as u64 + header)
     }
 
     /// Whether the peer has room for so many bytes of this space, as windows count them: in its buffer, and in what it gives

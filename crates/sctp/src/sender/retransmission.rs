@@ -5,8 +5,8 @@ use anabranch_wire::{PacketBuilder, padded};
 
 use super::Sender;
 use super::flight::ChunkState;
-use super::new_data::WINDOW_HEADER;
 use super::next::{First, Next};
+use super::peer_buffer::WINDOW_HEADER;
 use crate::association::State;
 use crate::config::RttSampling;
 use crate::context::Context;

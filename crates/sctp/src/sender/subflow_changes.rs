@@ -1,4 +1,4 @@
-//! Subflows that are opened, closed, merged or given other streams while data flows.
+//! Subflows that are opened, closed or merged while data flows, and their FIDs.
 
 use anabranch_base::{Dscp, Duration};
 use anabranch_wire::Tsn;
@@ -131,12 +131,6 @@ impl Sender {
         all.find(|(_, subflow)| subflow.life == Life::Open && subflow.dscp == dscp).map(|(id, _)| id)
     }
 
-    /// Whether anything of a subflow is not acknowledged cumulatively: the peer may still take back what gap blocks have
-    /// acknowledged (6.2.1), and a SACK that was overtaken looks the same. It looks at everything: for rare events only.
-    pub(super) fn has_in_flight(&self, id: SubflowId) -> bool {
-        self.spaces.rows().iter().any(|space| space.flight.iter().any(|chunk| chunk.subflow == id))
-    }
-
     /// Subflows that were removed are gone once all of theirs is acknowledged cumulatively. `give_back` tells the peer of a FID that is
     /// free again; false when there is nobody to tell.
     pub(crate) fn close_drained_subflows(
@@ -267,62 +261,6 @@ impl Sender {
         for space in self.spaces.rows_mut() {
             for (_, chunk) in space.flight.iter_mut().filter(|(_, chunk)| chunk.subflow == from) {
                 chunk.subflow = to;
-            }
-        }
-    }
-
-    /// Messages that wait move along. One that has begun to leave ends where it began, and the others follow when it has
-    /// left whole: later messages in the peer's buffer could not be read before it, and might take the room that it needs.
-    pub(crate) fn move_stream(&mut self, cx: &Context, stream: u16, to: SubflowId) {
-        self.moves.retain(|(moving, _)| *moving != stream);
-        let from = self.subflow_of(stream);
-        if from == to {
-            return;
-        }
-        if self.subflows.get(from).is_some_and(|subflow| subflow.out.has_begun(stream)) {
-            self.moves.push((stream, to));
-            return;
-        }
-        self.map_stream(stream, to);
-        let moved = match self.subflows.get_mut(from) {
-            Some(subflow) => subflow.out.take_stream(stream),
-            None => return,
-        };
-        let arrival = cx.stats.messages_accepted;
-        if let Some(subflow) = self.subflows.get_mut(to) {
-            for message in moved {
-                subflow.out.push(message, arrival);
-            }
-        }
-    }
-
-    /// A message has left whole: its stream may be waiting to move. A subflow that is drained by it is not gone before its last
-    /// chunk is acknowledged.
-    #[inline(never)]
-    pub(super) fn move_waiting_stream(&mut self, cx: &Context, stream: u16) {
-        if let Some(&(_, to)) = self.moves.iter().find(|(moving, _)| *moving == stream) {
-            self.move_stream(cx, stream, to);
-        }
-    }
-
-    fn move_all_streams(&mut self, cx: &Context, from: SubflowId, to: SubflowId) {
-        for (_, target) in self.moves.iter_mut().filter(|(_, target)| *target == from) {
-            *target = to;
-        }
-        let mut streams: Vec<u16> =
-            self.subflows.get(from).map_or_else(Vec::new, |subflow| subflow.out.waiting_streams().collect());
-        if from == self.unmapped {
-            // Streams that nobody has named, those that are added later among them.
-            self.name_streams_below(self.streams.into());
-            self.unmapped = to;
-        }
-        let mapped = self.stream_map.iter().enumerate().filter(|(_, subflow)| **subflow == from);
-        streams.extend(mapped.map(|(stream, _)| stream as u16));
-        streams.sort_unstable();
-        streams.dedup();
-        for stream in streams {
-            if self.subflow_of(stream) == from {
-                self.move_stream(cx, stream, to);
             }
         }
     }

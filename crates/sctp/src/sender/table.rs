@@ -56,7 +56,7 @@ impl Sender {
         self.subflows.set(id, subflow);
         self.share_spaces();
         if let Some(coupler) = &mut self.coupler {
-            coupler.renew(lane.row());
+            coupler.renew(lane);
         }
         self.set_phi(cx);
         // A message that was leaving all by itself has company now.
@@ -89,7 +89,7 @@ impl Sender {
     }
 
     /// The lane of a subflow on a path.
-    pub(super) fn lane_on(&self, subflow: SubflowId, path: PathId) -> Option<LaneId> {
+    fn lane_on(&self, subflow: SubflowId, path: PathId) -> Option<LaneId> {
         let mine = |lane: &Lane| lane.subflow == subflow && lane.path == path;
         self.lanes.iter().find(|(_, lane)| mine(lane)).map(|(id, _)| id)
     }
@@ -128,7 +128,7 @@ impl Sender {
             }
         }
         if let Some(coupler) = &mut self.coupler {
-            coupler.renew(id.row());
+            coupler.renew(id);
         }
         self.set_phi(cx);
     }
@@ -187,26 +187,5 @@ impl Sender {
             }
         }
         self.follow_buffers(cx);
-    }
-
-    pub(super) fn open_subflow_count(&self) -> u32 {
-        self.subflows.rows().iter().filter(|subflow| subflow.life == Life::Open).count() as u32
-    }
-
-    /// Makes the table of streams so long at least: streams that it does not name belong to `unmapped`.
-    pub(super) fn name_streams_below(&mut self, count: usize) {
-        if count > self.stream_map.len() {
-            let mut longer = std::mem::take(&mut self.stream_map).into_vec();
-            longer.resize(count, self.unmapped);
-            self.stream_map = longer.into_boxed_slice();
-        }
-    }
-
-    pub(super) fn map_stream(&mut self, stream: u16, subflow: SubflowId) {
-        let index = usize::from(stream);
-        self.name_streams_below(index + 1);
-        if let Some(slot) = self.stream_map.get_mut(index) {
-            *slot = subflow;
-        }
     }
 }

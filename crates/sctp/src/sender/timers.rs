@@ -5,21 +5,12 @@ use anabranch_transport::congestion::{Base, Congestion};
 
 use super::Sender;
 use super::flight::Counted;
+use super::timer_kind::SenderTimer;
 use crate::config::FastRecovery;
 use crate::context::Context;
 use crate::event::Timer;
-use crate::ids::{LaneId, PathId, SpaceId};
+use crate::ids::{LaneId, PathId};
 use crate::stats::count_lost;
-
-/// A timer of the sender that has expired.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SenderTimer {
-    T3(LaneId),
-    Loss(LaneId),
-    Pacer(LaneId),
-    WindowProbe(SpaceId),
-    Lifetime,
-}
 
 impl Sender {
     /// `visit` is told of each timer: when it expires, as what the user knows it, and which it is.
@@ -109,7 +100,7 @@ impl Sender {
         if !probe {
             lane.controller.on_congestion(Congestion::Timeout(Some(Base::CWND)));
             if let Some(coupler) = &mut self.coupler {
-                coupler.on_timeout(usize::from(id.get()));
+                coupler.on_timeout(id);
             }
         }
         let waited = lane.rto(cx);

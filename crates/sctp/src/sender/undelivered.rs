@@ -1,10 +1,13 @@
-//! What is left when an association ends, or its peer has forgotten it.
+//! Messages that are handed back to the user: what is left when an association ends or its peer has forgotten it, and what cannot be
+//! sent as it was asked for.
 
 use std::collections::BTreeMap;
 
 use super::Sender;
 use super::flight::{ChunkState, Flight};
+use super::tickets::{Limit, Special};
 use crate::context::Context;
+use crate::event::Event;
 use crate::undelivered::{Returned, Undelivered};
 
 impl Sender {
@@ -33,6 +36,60 @@ impl Sender {
         // Whatever of these was sent has been acknowledged.
         returned.unacknowledged.extend(begun.into_values());
         self.name_all_returned(cx, returned);
+    }
+
+    /// Messages on streams that the peer did not grant can never be sent (5.1.1): they are handed back.
+    pub(crate) fn drop_ungranted_streams(&mut self, cx: &mut Context) -> Vec<Undelivered> {
+        let limit = self.streams;
+        let mut dropped = Vec::new();
+        for subflow in self.subflows.rows_mut() {
+            dropped.append(&mut subflow.out.drop_streams_from(limit));
+        }
+        if !dropped.is_empty() {
+            cx.tell(Event::StreamsReduced { messages_dropped: dropped.len() });
+            self.note_gone();
+        }
+        let mut dropped: Vec<Undelivered> = dropped.into_iter().map(Undelivered::unsent).collect();
+        self.name_returned(cx, dropped.iter_mut());
+        dropped
+    }
+
+    /// The peer does not skip what is given up after all: messages that were to be sent partially reliably or not at all are handed
+    /// back; the others are reliable.
+    #[cold]
+    pub(crate) fn settle_reliability(&mut self, cx: &mut Context) -> Vec<Undelivered> {
+        if self.partial_reliability {
+            return Vec::new();
+        }
+        let Some(special) = &self.special else { return Vec::new() };
+        let all: Vec<u32> =
+            special.iter().filter(|(_, t)| t.limit != Limit::None).map(|(number, _)| number).collect();
+        let mut refused = Vec::new();
+        for number in all {
+            let Some(special) = &mut self.special else { break };
+            let Some(ticket) = special.get(number).cloned() else { continue };
+            if ticket.or_reliable || ticket.sent {
+                special.make_reliable(number);
+            } else if let Some(message) = self.take_queued(ticket.stream, number) {
+                refused.push(Undelivered::unsent(message));
+            }
+        }
+        if !refused.is_empty() {
+            self.note_gone();
+        }
+        self.name_returned(cx, refused.iter_mut());
+        refused
+    }
+}
+
+impl Special {
+    /// A message is not given up any more.
+    fn make_reliable(&mut self, number: u32) {
+        let Some(ticket) = self.get(number).cloned() else { return };
+        self.forget_end(number, ticket.limit);
+        if let Some(ticket) = self.get_mut(number) {
+            ticket.limit = Limit::None;
+        }
     }
 }
 

@@ -81,6 +81,10 @@ impl Sender {
         self.open_subflow_count() as usize
     }
 
+    pub(super) fn open_subflow_count(&self) -> u32 {
+        self.subflows.rows().iter().filter(|subflow| subflow.life == Life::Open).count() as u32
+    }
+
     /// What a subflow has done and where it stands; `None` when there never was one.
     pub(crate) fn subflow_stats(&self, cx: &Context, id: SubflowId) -> Option<SubflowStats> {
         let subflow = self.subflows.get(id)?;

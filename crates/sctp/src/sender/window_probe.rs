@@ -6,11 +6,11 @@
 use anabranch_base::Instant;
 
 use super::Sender;
-use super::acknowledgement::Windows;
 use super::flight::ChunkState;
-use super::new_data::WINDOW_HEADER;
 use super::next::Next;
+use super::peer_buffer::WINDOW_HEADER;
 use super::space::WindowProbe;
+use super::windows::Windows;
 use crate::context::Context;
 use crate::ids::SpaceId;
 use crate::path::Path;

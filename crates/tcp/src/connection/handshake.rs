@@ -2,8 +2,8 @@
 
 use super::{Addresses, Connection, Outside};
 use crate::config::Config;
-use crate::event::{Event, Failure, State};
-use crate::header::{Flags, Header};
+use crate::event::{Failure, State};
+use crate::header::Header;
 use anabranch_base::Instant;
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ impl Connection {
     }
 
     /// What the peer's SYN says.
-    fn take_syn(&mut self, syn: &Header) {
+    pub(super) fn take_syn(&mut self, syn: &Header) {
         self.irs = syn.seq;
         // RFC 9293, section 3.7.1: without the option 536 (IPv4) or 1220 (IPv6).
         let default = if self.addresses.remote.is_ipv4() { 536 } else { 1220 };
@@ -48,35 +48,6 @@ impl Connection {
             return ((2 * self.config.receive_buffer_limit).ilog2().saturating_sub(15)).min(14) as u8;
         }
         (0..14).find(|shift| self.config.receive_buffer >> shift <= 0xffff).unwrap_or(14)
-    }
-
-    pub(super) fn in_syn_sent(&mut self, out: &mut Outside<'_>, header: &Header, payload: &[u8]) {
-        let acked = header.flags.has(Flags::ACK);
-        if acked && header.ack != self.iss.wrapping_add(1) {
-            self.stats.bad_acks += 1;
-            // "If the segment acknowledgment is not acceptable": a RST that believes it, unless it is one.
-            return;
-        }
-        if header.flags.has(Flags::RST) {
-            if acked {
-                self.on_reset(out);
-            }
-            return;
-        }
-        if !header.flags.has(Flags::SYN) {
-            return;
-        }
-        self.take_syn(header);
-        if acked {
-            self.establish(out, header, false);
-            self.acks.demand();
-            self.emit_event(out, Event::Connected);
-            self.take_payload(out, header, payload);
-        } else {
-            // Simultaneous open: both have sent a SYN.
-            self.state = State::SynReceived;
-            self.syn_due = true;
-        }
     }
 
     /// The handshake is over.

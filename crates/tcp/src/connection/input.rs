@@ -5,7 +5,7 @@ use crate::event::{Event, State};
 use crate::header::{Flags, Header};
 use crate::receiver::Arrival;
 use crate::sender::AckInfo;
-use anabranch_base::{Duration, Instant, TraceEvent};
+use anabranch_base::{Duration, TraceEvent};
 
 impl Connection {
     pub(crate) fn on_segment(&mut self, out: &mut Outside<'_>, header: &Header, payload: &[u8]) {
@@ -15,6 +15,35 @@ impl Connection {
             _ => self.in_other_states(out, header, payload),
         }
         self.sender.write_gauges(&mut self.stats);
+    }
+
+    fn in_syn_sent(&mut self, out: &mut Outside<'_>, header: &Header, payload: &[u8]) {
+        let acked = header.flags.has(Flags::ACK);
+        if acked && header.ack != self.iss.wrapping_add(1) {
+            self.stats.bad_acks += 1;
+            // "If the segment acknowledgment is not acceptable": a RST that believes it, unless it is one.
+            return;
+        }
+        if header.flags.has(Flags::RST) {
+            if acked {
+                self.on_reset(out);
+            }
+            return;
+        }
+        if !header.flags.has(Flags::SYN) {
+            return;
+        }
+        self.take_syn(header);
+        if acked {
+            self.establish(out, header, false);
+            self.acks.demand();
+            self.emit_event(out, Event::Connected);
+            self.take_payload(out, header, payload);
+        } else {
+            // Simultaneous open: both have sent a SYN.
+            self.state = State::SynReceived;
+            self.syn_due = true;
+        }
     }
 
     fn in_other_states(&mut self, out: &mut Outside<'_>, header: &Header, payload: &[u8]) {
@@ -199,13 +228,6 @@ impl Connection {
         self.state != State::Closed
     }
 
-    /// How old the timestamp is that a segment echoes.
-    pub(super) fn echo_age(&self, now: Instant, header: &Header) -> Option<Duration> {
-        let (_, echo) = header.options.timestamps.filter(|(_, e)| *e != 0 && self.timestamp.is_some())?;
-        let age = self.timestamp_now(now).wrapping_sub(echo);
-        (age < 1 << 31).then(|| Duration::from_millis(u64::from(age)))
-    }
-
     /// RFC 2883, section 4: the first block reports a duplicate when it lies below the acknowledgement, or within the second.
     fn reported_duplicate(&self, blocks: &[(u32, u32)], una: u64, ack: u64) -> Option<(u64, u64)> {
         let place = |(left, right): (u32, u32)| {
@@ -219,7 +241,7 @@ impl Connection {
     }
 
     /// Seventh and eighth: the payload, and the FIN.
-    pub(super) fn take_payload(&mut self, out: &mut Outside<'_>, header: &Header, payload: &[u8]) {
+    fn take_payload(&mut self, out: &mut Outside<'_>, header: &Header, payload: &[u8]) {
         let after_syn = i64::from(header.flags.has(Flags::SYN));
         let start = unwrap_seq(self.irs, self.receiver.next(), header.seq) + after_syn;
         let fin = header.flags.has(Flags::FIN);

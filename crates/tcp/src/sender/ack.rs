@@ -1,31 +1,12 @@
 //! An acknowledgement arrived.
 
+use super::ack_info::AckInfo;
 use super::pacing::Told;
 use super::state::{Alarm, Context, Phase, Sender};
-use crate::config::{LossRecovery, Reduction, RttSampling, SsthreshBase};
+use crate::config::{LossRecovery, RttSampling};
 use crate::flight::Taken;
 use anabranch_base::{Duration, Instant, RetransmitReason, TraceEvent};
-use anabranch_transport::congestion::{Acked, Base, Congestion, Timing};
-use anabranch_transport::reduction::Reducing;
-
-/// What an acknowledgement says, unwrapped and checked: `ack` is at most what has been sent.
-pub(crate) struct AckInfo<'a> {
-    pub(crate) ack: u64,
-    /// SACK blocks above `ack` that make sense.
-    pub(crate) sacks: &'a [(u64, u64)],
-    /// Sequence number of the segment, for the window update rule.
-    pub(crate) seq: u64,
-    /// Advertised window, scaled.
-    pub(crate) window: u64,
-    /// No data, no SYN, no FIN in the segment.
-    pub(crate) empty: bool,
-    /// A duplicate that it reports (RFC 2883), with `dsack`.
-    pub(crate) duplicate: Option<(u64, u64)>,
-    /// Age of the timestamp that it echoes, when it acknowledges something new.
-    pub(crate) echo_age: Option<Duration>,
-    /// Age of the timestamp that it echoes, whatever it acknowledges.
-    pub(crate) echo_any: Option<Duration>,
-}
+use anabranch_transport::congestion::{Acked, Timing};
 
 impl Sender {
     pub(crate) fn on_ack(&mut self, cx: &mut Context<'_>, info: &AckInfo<'_>) {
@@ -240,27 +221,6 @@ impl Sender {
         }
     }
 
-    fn leave_fast_recovery(&mut self) {
-        self.phase = Phase::Open;
-        self.reducing = None;
-        self.settle_doubt();
-        if let Some(rack) = &mut self.rack {
-            rack.core.recovered();
-        }
-        self.recover = None;
-        self.inflation = 0;
-        self.duplicates = 0;
-        self.limited = 0;
-        if self.recovery == LossRecovery::Ns2Sack1 {
-            self.flight.clear_sacks();
-        }
-        // RFC 6582, section 3.2, step 3: "min (ssthresh, max(FlightSize, SMSS) + SMSS)".
-        let deflate = self.recovery == LossRecovery::NewReno && self.config.deflate_to_flight;
-        if deflate {
-            self.congestion.limit_window(self.flight.outstanding().max(self.mss) + self.mss);
-        }
-    }
-
     fn on_partial_ack(&mut self, cx: &Context<'_>, advanced: u64) {
         self.partials += 1;
         match self.recovery {
@@ -331,60 +291,6 @@ impl Sender {
         match self.recovery {
             LossRecovery::Sack6675 | LossRecovery::Rack => self.phase == Phase::Open,
             _ => self.recover.is_none_or(|r| self.una > r),
-        }
-    }
-
-    pub(super) fn enter_fast_recovery(&mut self, cx: &mut Context<'_>) {
-        cx.stats.fast_retransmits += 1;
-        let base = self.loss_base();
-        let before = self.congestion.window();
-        self.doubt();
-        if let Some(doubt) = &mut self.doubt {
-            // A retransmission of the episode before may still be on its way: an echo of it is no original's.
-            doubt.first = self.flight.oldest_resent();
-        }
-        self.congestion.on_congestion(Congestion::FastRetransmit(base));
-        if self.recovery.has_scoreboard() && !self.congestion.is_model() {
-            // In whole segments, as Linux counts.
-            self.reducing = match self.config.reduction {
-                Reduction::AtOnce => None,
-                Reduction::Prr => Some(Reducing::proportional(before, self.mss, self.mss)),
-                Reduction::RateHalving => Some(Reducing::halving(before, self.mss)),
-            };
-        }
-        let counted = self.duplicates.min(self.config.duplicate_threshold);
-        self.phase = Phase::Fast;
-        self.recover = Some(self.max);
-        self.partials = 0;
-        self.rescued = false;
-        // What is timed may be the lost segment, or wait behind it.
-        self.timed = None;
-        self.inflation = (u64::from(counted) * self.mss) as i64;
-        self.ns2_entering = true;
-        self.ns2_pipe = self.flight.segments() as i64 - i64::from(counted);
-        self.flight.rewind();
-        self.probe = None;
-        let first = match self.recovery {
-            LossRecovery::Rack => self.flight.next_lost().unwrap_or(self.flight.front_index()),
-            _ => self.flight.front_index(),
-        };
-        if !matches!(self.recovery, LossRecovery::Ns2Sack1 | LossRecovery::Rack) {
-            self.flight.mark_front_lost();
-        }
-        // "The TCP sender MUST retransmit the lost segment", whatever the window says.
-        self.forced = Some((first, RetransmitReason::FastRetransmit));
-        if self.config.fast_retransmit_restarts_timer {
-            self.restart_timer(cx.now);
-        }
-        let seq = self.una.saturating_sub(1);
-        cx.record(|| TraceEvent::FastRetransmit { seq });
-    }
-
-    pub(super) fn loss_base(&self) -> Base {
-        match self.config.ssthresh_base {
-            // RFC 5681, section 3.2: data sent by limited transmit "MUST NOT be included in this calculation".
-            SsthreshBase::Flight => Base::Flight(self.flight.outstanding().saturating_sub(self.limited)),
-            SsthreshBase::Cwnd => Base::Window(self.limit()),
         }
     }
 }

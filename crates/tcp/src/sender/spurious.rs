@@ -2,7 +2,7 @@
 //! data after a timeout (F-RTO, RFC 5682), or by a DSACK for each of them (RFC 3708). The answer restores the window and
 //! forgets the losses (RFC 4015).
 
-use super::ack::AckInfo;
+use super::ack_info::AckInfo;
 use super::doubt::Doubt;
 use super::state::{Context, Phase, Sender};
 use anabranch_base::Instant;

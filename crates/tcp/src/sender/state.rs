@@ -3,14 +3,14 @@
 use super::doubt::Doubt;
 use super::inflight::Inflight;
 use super::rack::Rack;
-use crate::config::{Config, LossRecovery, RttSampling};
+use crate::config::{Config, LossRecovery, RttSampling, SsthreshBase};
 use crate::event::Timer;
 use crate::flight::Flight;
 use crate::host_cache::Learnt;
 use crate::send_queue::SendQueue;
 use crate::stats::{HeldBack, Stats};
 use anabranch_base::{Duration, Instant, RetransmitReason, Trace, TraceEvent, TraceRecord};
-use anabranch_transport::congestion::Controller;
+use anabranch_transport::congestion::{Base, Controller};
 use anabranch_transport::pacer::Pacer;
 use anabranch_transport::rack::Probe;
 use anabranch_transport::reduction::Reducing;
@@ -333,6 +333,15 @@ impl Sender {
         match self.config.send_limit {
             0 => self.window,
             limit => self.window.min(limit),
+        }
+    }
+
+    /// What the window shrinks from after a loss.
+    pub(super) fn loss_base(&self) -> Base {
+        match self.config.ssthresh_base {
+            // RFC 5681, section 3.2: data sent by limited transmit "MUST NOT be included in this calculation".
+            SsthreshBase::Flight => Base::Flight(self.flight.outstanding().saturating_sub(self.limited)),
+            SsthreshBase::Cwnd => Base::Window(self.limit()),
         }
     }
 

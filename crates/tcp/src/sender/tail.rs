@@ -1,6 +1,6 @@
 //! Tail loss probe (RFC 8985, section 7), and the one timer that serves timeout, probe and reordering (section 8).
 
-use super::ack::AckInfo;
+use super::ack_info::AckInfo;
 use super::state::{Alarm, Context, Phase, Sender};
 use anabranch_base::{Duration, Instant, RetransmitReason};
 use anabranch_transport::congestion::Congestion;

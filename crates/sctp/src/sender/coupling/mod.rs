@@ -15,6 +15,7 @@ use anabranch_base::Instant;
 use anabranch_transport::congestion::Growth;
 
 use crate::config::{AdaptiveCut, Config, Coupling, FccCount};
+use crate::ids::{Id, LaneId};
 use adaptive::Adaptive;
 use linked::Losses;
 pub(super) use view::{Delay, Heard, LaneView};
@@ -65,7 +66,8 @@ impl Coupler {
     }
 
     /// A lane begins anew.
-    pub(crate) fn renew(&mut self, lane: usize) {
+    pub(crate) fn renew(&mut self, lane: LaneId) {
+        let lane = lane.row();
         match &mut self.rule {
             Rule::Olia(losses) => {
                 if let Some(slot) = losses.get_mut(lane) {
@@ -78,7 +80,8 @@ impl Coupler {
     }
 
     /// A SACK spoke of `lane`.
-    pub(crate) fn on_ack(&mut self, now: Instant, lane: usize, heard: &Heard) {
+    pub(crate) fn on_ack(&mut self, now: Instant, lane: LaneId, heard: &Heard) {
+        let lane = lane.row();
         match &mut self.rule {
             Rule::Olia(losses) => Losses::of(losses, lane).acked(heard.bytes),
             Rule::Adaptive(adaptive) => adaptive.on_ack(now, lane, heard, &self.views, self.pmdcs),
@@ -88,7 +91,8 @@ impl Coupler {
 
     /// `chunks` were marked lost; whether the window is `cut` for it. True when the lanes that share a full bottleneck with
     /// this one ([`Coupler::share`]) are to be cut with it.
-    pub(crate) fn on_loss(&mut self, now: Instant, lane: usize, chunks: u64, cut: bool) -> bool {
+    pub(crate) fn on_loss(&mut self, now: Instant, lane: LaneId, chunks: u64, cut: bool) -> bool {
+        let lane = lane.row();
         match &mut self.rule {
             Rule::Olia(losses) => {
                 if cut {
@@ -105,19 +109,20 @@ impl Coupler {
     }
 
     /// Whether two lanes share a bottleneck that is full.
-    pub(crate) fn share(&self, lane: usize, other: usize) -> bool {
-        matches!(&self.rule, Rule::Adaptive(adaptive) if adaptive.share(lane, other))
+    pub(crate) fn share(&self, lane: LaneId, other: LaneId) -> bool {
+        matches!(&self.rule, Rule::Adaptive(adaptive) if adaptive.share(lane.row(), other.row()))
     }
 
     /// T3-rtx of `lane` expired.
-    pub(crate) fn on_timeout(&mut self, lane: usize) {
+    pub(crate) fn on_timeout(&mut self, lane: LaneId) {
         if let Rule::Olia(losses) = &mut self.rule {
-            Losses::of(losses, lane).lost();
+            Losses::of(losses, lane.row()).lost();
         }
     }
 
     /// How `lane` grows now. O(lanes).
-    pub(crate) fn growth(&self, lane: usize) -> Growth {
+    pub(crate) fn growth(&self, lane: LaneId) -> Growth {
+        let lane = lane.row();
         match &self.rule {
             Rule::Counted(fcc) => Growth::Phi(fcc.phi(self.counted(|_, _| true))),
             Rule::Lia => linked::lia(&self.views, lane),

@@ -50,10 +50,10 @@ fn a_constant_phi_needs_no_coupler() {
     config.set("fcc_count", "active").unwrap();
     let mut coupler = Coupler::new(&config, config.pmdcs()).unwrap();
     coupler.views = vec![lane(10_000, 100); 4];
-    assert_eq!(coupler.growth(0), Growth::Phi(16.0));
+    assert_eq!(coupler.growth(LaneId::at(0)), Growth::Phi(16.0));
     coupler.views[1].active = false;
     coupler.views[2].open = false;
-    assert_eq!(coupler.growth(0), Growth::Phi(4.0), "two of four have something to send");
+    assert_eq!(coupler.growth(LaneId::at(0)), Growth::Phi(4.0), "two of four have something to send");
 }
 
 /// RFC 6356: equal round trips and windows: alpha = 1 / n, so each grows by 1 / n^2 packets in a round trip.
@@ -251,13 +251,13 @@ impl Sawtooth {
         let now = Instant::from_nanos(self.now);
         for lane in 0..self.coupler.views.len() {
             let delay = Some(Delay::RoundTrip((ms * MS) as i64));
-            self.coupler.on_ack(now, lane, &Heard { bytes: 1468, chunks: 1, delay });
+            self.coupler.on_ack(now, LaneId::at(lane), &Heard { bytes: 1468, chunks: 1, delay });
         }
         self.coupler.review(now);
     }
 
     fn lose(&mut self, lane: usize) -> bool {
-        self.coupler.on_loss(Instant::from_nanos(self.now), lane, 1, true)
+        self.coupler.on_loss(Instant::from_nanos(self.now), LaneId::at(lane), 1, true)
     }
 }
 
@@ -272,7 +272,7 @@ fn adaptive_has_phi_1_without_a_queue_whatever_is_lost() {
         }
     }
     for lane in 0..4 {
-        assert_eq!(s.coupler.growth(lane), Growth::Phi(1.0));
+        assert_eq!(s.coupler.growth(LaneId::at(lane)), Growth::Phi(1.0));
     }
 }
 
@@ -288,15 +288,15 @@ fn adaptive_has_phi_n_squared_when_the_queue_overflows_and_1_when_room_has_come(
     }
     // Right after the overflow the queue is empty, but overflows are what limits these lanes: as one flow, all cut together.
     s.delay(100);
-    assert_eq!(s.coupler.growth(0), Growth::Phi(3.0));
-    assert!(s.coupler.share(0, 2));
+    assert_eq!(s.coupler.growth(LaneId::at(0)), Growth::Phi(3.0));
+    assert!(s.coupler.share(LaneId::at(0), LaneId::at(2)));
     s.coupler.cut = AdaptiveCut::Lane;
-    assert_eq!(s.coupler.growth(0), Growth::Phi(9.0));
+    assert_eq!(s.coupler.growth(LaneId::at(0)), Growth::Phi(9.0));
     // Nothing for 60 round trips of 60 packets: the bottleneck has room.
     for _ in 0..800 {
         s.delay(100);
     }
-    assert_eq!(s.coupler.growth(0), Growth::Phi(1.0));
+    assert_eq!(s.coupler.growth(LaneId::at(0)), Growth::Phi(1.0));
 }
 
 #[test]
@@ -313,7 +313,7 @@ fn adaptive_counts_lanes_of_other_code_points_until_their_delays_differ() {
     for _ in 0..20 {
         s.delay(180);
     }
-    assert_eq!(s.coupler.growth(0), Growth::Phi(2.0), "together until shown apart");
+    assert_eq!(s.coupler.growth(LaneId::at(0)), Growth::Phi(2.0), "together until shown apart");
     // Lane 1 meets another queue from now on, which is always nearly full.
     for step in 0..20_000_u64 {
         s.now += 10 * MS;
@@ -322,7 +322,7 @@ fn adaptive_counts_lanes_of_other_code_points_until_their_delays_differ() {
         let full = 160 + 4 * (step % 3);
         for (lane, ms) in [slow, full].into_iter().enumerate() {
             let delay = Some(Delay::RoundTrip((ms * MS) as i64));
-            s.coupler.on_ack(now, lane, &Heard { bytes: 1468, chunks: 1, delay });
+            s.coupler.on_ack(now, LaneId::at(lane), &Heard { bytes: 1468, chunks: 1, delay });
         }
         s.coupler.review(now);
         if step % 400 == 399 {
@@ -332,5 +332,5 @@ fn adaptive_counts_lanes_of_other_code_points_until_their_delays_differ() {
             s.lose(1);
         }
     }
-    assert_eq!(s.coupler.growth(0), Growth::Phi(1.0), "alone: n = 1");
+    assert_eq!(s.coupler.growth(LaneId::at(0)), Growth::Phi(1.0), "alone: n = 1");
 }

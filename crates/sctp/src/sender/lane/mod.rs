@@ -1,10 +1,11 @@
 //! A lane: one subflow on one path. What it has in flight, its T3-rtx timer, losses, congestion controller and pacer.
 
+mod pacing;
 mod recovery;
 
 use anabranch_base::{Duration, Instant};
 use anabranch_transport::congestion::Controller;
-use anabranch_transport::pacer::{Pacer, Rate};
+use anabranch_transport::pacer::Pacer;
 use anabranch_transport::reduction::Reducing;
 use anabranch_transport::rtt::RttEstimator;
 
@@ -282,47 +283,6 @@ impl Lane {
         self.cwnd_exempt_packet || (!self.awaiting_sack && !self.single_packet && self.flight < self.window())
     }
 
-    /// How fast packets leave; `None` where they are not paced, or no round trip is known.
-    fn pacing_rate(&self, cx: &Context) -> Option<Rate> {
-        let pacer = self.pacer.as_ref()?;
-        if self.controller.is_model() {
-            return self.controller.pacing_rate().and_then(Rate::per_second);
-        }
-        // As T3-rtx, it waits no longer for a round trip than RTO.Max: packets that come seconds late must not keep back the next for
-        // longer than a lost one would.
-        let srtt = self.srtt(cx).map(|srtt| srtt.min(cx.config.timers.rto_max));
-        pacer.rate(self.controller.window(), self.controller.ssthresh(), srtt)
-    }
-
-    /// Whether the pacer keeps the next packet back; then its timer is set. The packet that T3-rtx owes and probes never wait.
-    #[inline(never)]
-    pub(super) fn must_wait(&mut self, cx: &Context) -> bool {
-        let Some(rate) = self.pacing_rate(cx) else { return false };
-        let free = self.single_packet || self.cwnd_exempt_new > 0;
-        !free && self.pacer.as_mut().is_some_and(|pacer| !pacer.lets(cx.now, rate, cx.config.timers.rto_max))
-    }
-
-    /// A packet left, with what has entered the flight since it had `flight_before` bytes.
-    #[inline(never)]
-    pub(super) fn count_paced(&mut self, cx: &Context, flight_before: u64) {
-        let Some(rate) = self.pacing_rate(cx) else { return };
-        let bytes = self.flight.saturating_sub(flight_before);
-        if let Some(pacer) = &mut self.pacer {
-            if let Some(quantum) = self.controller.quantum() {
-                pacer.set_bucket(quantum);
-            }
-            pacer.sent(cx.now, rate, bytes);
-        }
-        // "Senders MUST either use pacing or limit such bursts" (RFC 9002, 7.7): the bucket stands for Max.Burst.
-        self.open_burst();
-    }
-
-    /// Whether data waits for the pacer and for nothing else.
-    #[inline]
-    pub(super) fn is_paced(&self) -> bool {
-        self.pacer.as_ref().is_some_and(|pacer| pacer.at.is_some())
-    }
-
     /// A new occasion to send: what Max.Burst allows begins anew.
     // rfc9260:6.1-14 rfc9260:6.1-15
     pub(super) fn open_burst(&mut self) {
@@ -597,75 +557,4 @@ impl Lane {
 /// chunks associated with outstanding TSNs" (RFC 9260, 2.3).
 pub(super) fn counted_header(config: &Config, encoding: Encoding) -> u8 {
     if config.emulation.flight_counts_headers { encoding.header_len() as u8 } else { 0 }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// With an empty bucket.
-    #[test]
-    fn what_the_pacer_keeps_back_and_what_never_waits() {
-        let mut cx = context(Config::rfc9260().with(|c| c.pacing.enabled = true));
-        let new_lane = |cx: &Context| {
-            Lane::new(cx, Encoding::Rfc9260, SubflowId::FIRST, PathId::FIRST, 1 << 20).unwrap()
-        };
-        let mut lane = new_lane(&cx);
-        let send = |lane: &mut Lane, cx: &Context| {
-            let before = lane.flight;
-            lane.on_sent(cx.now, 4 * 1468, 64);
-            lane.count_paced(cx, before);
-        };
-        send(&mut lane, &cx);
-        assert!(!lane.must_wait(&cx), "no round trip is known");
-        cx.sample_path(PathId::FIRST, Duration::from_millis(100));
-        assert!(!lane.must_wait(&cx) && !lane.is_paced(), "the bucket is full");
-        send(&mut lane, &cx);
-        assert!(lane.must_wait(&cx) && lane.is_paced());
-        lane.cwnd_exempt_new = 1;
-        assert!(!lane.must_wait(&cx), "a probe");
-        lane.cwnd_exempt_new = 0;
-        lane.single_packet = true;
-        assert!(!lane.must_wait(&cx), "what T3-rtx owes");
-        lane.single_packet = false;
-        assert!(lane.must_wait(&cx));
-        lane.hand_over();
-        assert!(!lane.is_paced(), "no timer is left behind");
-        let mut cx = context(Config::rfc9260());
-        let mut off = new_lane(&cx);
-        cx.sample_path(PathId::FIRST, Duration::from_millis(100));
-        send(&mut off, &cx);
-        assert!(!off.must_wait(&cx));
-    }
-
-    /// Where packets come seconds late the next one waits no longer than for a round trip of RTO.Max: half of it, with two packets a window.
-    #[test]
-    fn the_pacer_waits_no_longer_than_rto_max() {
-        let mut cx = context(Config::rfc9260().with(|c| {
-            c.pacing.enabled = true;
-            c.pacing.gain = 100;
-            c.pacing.gain_slow_start = 100;
-            c.timers.rto_max = Duration::from_secs(2);
-        }));
-        cx.sample_path(PathId::FIRST, Duration::from_secs(40));
-        let mut lane = Lane::new(&cx, Encoding::Rfc9260, SubflowId::FIRST, PathId::FIRST, 1 << 20).unwrap();
-        let mut sent = 0;
-        while !lane.must_wait(&cx) {
-            let before = lane.flight;
-            lane.on_sent(cx.now, 1468, 16);
-            lane.count_paced(&cx, before);
-            sent += 1;
-            assert!(sent < 100);
-        }
-        let at = lane.pacer.as_ref().and_then(|pacer| pacer.at).unwrap();
-        assert!(at - cx.now <= Duration::from_secs(2), "{:?}", at - cx.now);
-    }
-
-    fn context(config: Config) -> Context {
-        let path = Path::new(&config, ([10, 0, 0, 1], 0).into());
-        let rng = anabranch_base::Rng::stream(1, "test", "lane").secret();
-        let mut cx = Context::new(0, std::sync::Arc::new(config), path, rng);
-        cx.now = Instant::from_nanos(5_000_000_000);
-        cx
-    }
 }

@@ -77,7 +77,7 @@ impl Bbr {
     }
 
     /// "BBRStartProbeBW_DOWN".
-    pub(super) fn start_down(&mut self, now: Instant) {
+    fn start_down(&mut self, now: Instant) {
         self.model.reset_congestion_signals();
         self.model.noise.age();
         self.probe_up_count = f64::INFINITY;

@@ -4,9 +4,10 @@ mod path;
 
 use anabranch_base::Rng;
 
+use super::constants::MOST_QUANTUM;
 use super::*;
 use crate::congestion::segments::Algorithm;
-use crate::congestion::{Base, Controller, Rules};
+use crate::congestion::{Acked, Base, Congestion, Controller, Rules, Timing};
 use path::{Net, PACKET, Path, rates};
 
 fn bbr(controller: &Controller) -> &Bbr {

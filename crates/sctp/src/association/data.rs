@@ -1,0 +1,80 @@
+//! Data chunks that arrive: whether the state allows them, and where they go (RFC 9260, 6).
+
+use anabranch_wire::RawChunk;
+use anabranch_wire::chunk::Data;
+
+use super::control::Kind;
+use super::reading::Reading;
+use super::{Association, State, causes};
+use crate::encoding::DataChunk;
+use crate::ids::{PathId, SpaceId};
+use crate::receiver::Taken;
+use crate::violation::Violation;
+
+impl Association {
+    /// DATA of RFC 9260.
+    #[allow(
+        clippy::inline_always,
+        reason = "the loop over the chunks of a packet is its only caller; measured"
+    )]
+    #[inline(always)]
+    pub(super) fn on_plain_data(
+        &mut self,
+        reading: &mut Reading,
+        raw: RawChunk<'_>,
+    ) -> Result<bool, Violation> {
+        let Ok(data) = Data::parse(raw) else {
+            reading.outcome.malformed = true;
+            return Ok(false);
+        };
+        if self.takes_data() {
+            let chunk = DataChunk::from(&data);
+            let taken = self.receiver.take_plain(&mut self.cx, &mut reading.data, &chunk)?;
+            self.report_stream(reading.path, chunk.stream, taken);
+        }
+        Ok(true)
+    }
+
+    /// "DATA chunks MUST only be received ... in the ESTABLISHED, SHUTDOWN-PENDING, and SHUTDOWN-SENT states.
+    /// ... in any other state SHOULD be discarded" (6).
+    // rfc9260:6-2 rfc9260:6-4
+    #[inline]
+    pub(super) fn takes_data(&mut self) -> bool {
+        self.cx.state.receives_data() || self.takes_data_for_cookie_ack()
+    }
+
+    /// KAME: who sends DATA has our cookie, and a lost COOKIE ACK is not waited for. Whether the state allows DATA now.
+    #[cold]
+    fn takes_data_for_cookie_ack(&mut self) -> bool {
+        if self.cx.state != State::CookieEchoed || !self.cx.config.emulation.quirks.cookie_ack_optional {
+            return false;
+        }
+        self.control.cancel(Kind::CookieEcho);
+        self.enter_established();
+        true
+    }
+
+    /// A data chunk of an encoding other than that of RFC 9260, in a sequence space.
+    pub(super) fn on_data_chunk(
+        &mut self,
+        reading: &mut Reading,
+        at: SpaceId,
+        chunk: &DataChunk<'_>,
+    ) -> Result<(), Violation> {
+        self.receiver.enter_space(&self.cx, &mut reading.data, at);
+        if self.takes_data() {
+            let taken = self.receiver.take(&mut self.cx, &mut reading.data, chunk)?;
+            self.report_stream(reading.path, chunk.stream, taken);
+        }
+        Ok(())
+    }
+
+    /// "immediately send an ERROR chunk with cause set to 'Invalid Stream Identifier'" (6.5).
+    // rfc9260:6.5-2
+    #[inline]
+    fn report_stream(&mut self, from: PathId, stream: u16, taken: Taken) {
+        if taken == Taken::NoSuchStream {
+            self.control.report(from, causes::invalid_stream(stream));
+        }
+    }
+}

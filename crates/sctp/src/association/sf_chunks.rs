@@ -1,0 +1,131 @@
+//! The chunks of subflows with spaces of their own that arrive (docs/subflows.md): those of level 1, and those of the encoding of 2007.
+
+use anabranch_base::Ecn;
+use anabranch_wire::cause::{SfReason, SfViolation};
+use anabranch_wire::chunk::{SfData, SfForward, SfSack};
+
+use super::Association;
+use super::reading::Reading;
+use crate::config::LossDetection;
+use crate::encoding::{DataChunk, sf2007};
+use crate::ids::{PathId, SpaceId};
+use crate::negotiation::fids::Judged;
+use crate::sender::Windows;
+use crate::violation::{SPLIT_MESSAGE, Violation};
+
+impl Association {
+    /// A chunk that the encoding of 2007 gives a layout of its own.
+    pub(super) fn on_sf2007_chunk(
+        &mut self,
+        reading: &mut Reading,
+        incoming: &sf2007::Incoming<'_>,
+    ) -> Result<(), Violation> {
+        match incoming {
+            sf2007::Incoming::Data(data) => {
+                let Some(at) = self.receiver.open_space_of(data.fid) else {
+                    self.cx.stats.sf_unknown += 1;
+                    return Ok(());
+                };
+                if self.cx.state.receives_data() {
+                    self.receiver.record_asn(data.asn);
+                }
+                let chunk = sf2007::data_chunk(data, self.receiver.next_tsn(at));
+                self.on_data_chunk(reading, at, &chunk)
+            }
+            sf2007::Incoming::Sack(sack) => {
+                if self.reads_acknowledgements() {
+                    self.on_sf2007_sack(sack)?;
+                    self.advance_shutdown();
+                }
+                Ok(())
+            }
+            sf2007::Incoming::CookieAck(setup) => {
+                self.adopt_setup(*setup);
+                self.on_cookie_ack();
+                Ok(())
+            }
+        }
+    }
+
+    /// SF-DATA.
+    pub(super) fn on_sf_data(&mut self, reading: &mut Reading, data: &SfData<'_>) -> Result<(), Violation> {
+        if !self.cx.state.receives_data() {
+            return Ok(());
+        }
+        let judged = self.receiver.judge(data.fid, data.epoch);
+        let Some(at) = self.judged(reading.path, judged, data.fid, data.epoch) else { return Ok(()) };
+        self.on_data_chunk(reading, at, &DataChunk::from(data)).map_err(|violation| match violation {
+            Violation::Protocol(what) if what == SPLIT_MESSAGE => {
+                Violation::Subflow { fid: data.fid, epoch: data.epoch, reason: SfReason::MessageSplit, what }
+            }
+            other => other,
+        })
+    }
+
+    /// SF-FORWARD. It is listed wherever level 1 is offered; "PR only if Forward-TSN is negotiated": without that nobody may
+    /// give up anything.
+    pub(super) fn on_sf_forward(&mut self, reading: &mut Reading, forward: &SfForward<'_>) {
+        if !self.cx.state.receives_data() || !self.is_partially_reliable() {
+            return;
+        }
+        let judged = self.receiver.judge(forward.fid, forward.epoch);
+        let Some(at) = self.judged(reading.path, judged, forward.fid, forward.epoch) else { return };
+        let (cx, read) = (&mut self.cx, &mut reading.data);
+        self.receiver.on_skipped_messages(cx, read, at, forward.cumulative, forward.skipped());
+    }
+
+    /// SF-SACK.
+    pub(super) fn on_sf_sack(&mut self, from: PathId, sack: &SfSack<'_>) -> Result<(), Violation> {
+        let head = &sack.head;
+        let judged = self.sender.judge(head.fid, head.epoch);
+        let Some(at) = self.judged(from, judged, head.fid, head.epoch) else { return Ok(()) };
+        self.cx.stats.sacks_received += 1;
+        self.count_duplicates(at, sack.duplicates().count(), || sack.duplicates());
+        if self.cx.config.congestion.loss_detection == LossDetection::Rack {
+            self.sender.note_duplicates(&mut self.cx, at, sack.duplicates());
+        }
+        let windows = Windows { a_rwnd: Some(head.a_rwnd), a_fwnd: Some(head.a_fwnd) };
+        let done = self.on_acknowledgement(at, head.cumulative, windows, sack.gaps(), sack.times());
+        if let (true, Some(counters)) = (self.cx.ect != Ecn::NotEct, sack.counters()) {
+            self.sender.on_ecn_counters(&mut self.cx, at, counters);
+        }
+        done.map_err(|violation| match violation {
+            Violation::Protocol(what) => {
+                Violation::Subflow { fid: head.fid, epoch: head.epoch, reason: SfReason::NeverSent, what }
+            }
+            other => other,
+        })
+    }
+
+    /// The space of a chunk whose FID and epoch are good. Others are dropped: those of another incarnation are counted, of
+    /// a FID that was never open the peer is told.
+    fn judged(
+        &mut self,
+        from: PathId,
+        judged: Option<(Judged, Option<SpaceId>)>,
+        fid: u8,
+        epoch: u8,
+    ) -> Option<SpaceId> {
+        match judged? {
+            (Judged::Open, at) => at,
+            (Judged::Stale, _) => {
+                self.cx.stats.sf_stale += 1;
+                None
+            }
+            (Judged::Unknown, _) => {
+                self.cx.stats.sf_unknown += 1;
+                let reason = SfReason::UnknownSubflow;
+                self.control.report(from, self.sf_violation(fid, epoch, reason, b""));
+                None
+            }
+        }
+    }
+
+    /// An SF-Violation cause, encoded.
+    pub(super) fn sf_violation(&self, fid: u8, epoch: u8, reason: SfReason, information: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        let cause = SfViolation { fid, epoch, reason, information };
+        cause.emit_as(self.cx.config.subflows.codes.violation, &mut out);
+        out
+    }
+}

@@ -1,0 +1,123 @@
+//! Associations are accepted, or begun (RFC 9260, 11.1.2).
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use anabranch_base::Instant;
+
+use super::Endpoint;
+use crate::address::is_unicast;
+use crate::association::{Association, random_tag};
+use crate::config::{Config, SubflowLevel};
+use crate::error::ConnectError;
+use crate::event::AssociationId;
+
+impl Endpoint {
+    /// Accepts associations from now on, with `config` for each.
+    ///
+    /// # Errors
+    /// When a value of the configuration is not allowed ([`Config::validate`]), it asks for subflow level sf2007 and the endpoint does not
+    /// allow private encodings, or the endpoint drains.
+    pub fn listen(&mut self, config: Arc<Config>) -> Result<(), ConnectError> {
+        self.check_config(&config)?;
+        self.check_draining()?;
+        self.takes_zero_checksum |= config.extensions.zero_checksum.is_some();
+        self.listening = Some(config);
+        Ok(())
+    }
+
+    /// Accepts associations at another port, too, while the endpoint listens.
+    ///
+    /// # Errors
+    /// When the port is 0.
+    pub fn open_port(&mut self, port: u16) -> Result<(), ConnectError> {
+        if port == 0 {
+            return Err(ConnectError::PortZero);
+        }
+        self.ports.get_or_insert_default().insert(port);
+        Ok(())
+    }
+
+    /// Accepts no associations at a port any more that [`Endpoint::open_port`] has opened. Those that exist live on.
+    pub fn close_port(&mut self, port: u16) {
+        if let Some(ports) = &mut self.ports {
+            ports.remove(&port);
+        }
+    }
+
+    /// Whether associations are accepted.
+    #[must_use]
+    pub fn is_listening(&self) -> bool {
+        self.listening.is_some()
+    }
+
+    fn check_config(&mut self, config: &Arc<Config>) -> Result<(), ConnectError> {
+        self.validate(config)?;
+        if config.subflows.level == SubflowLevel::Sf2007 && !self.config.allow_private_encodings {
+            return Err(ConnectError::PrivateEncodings);
+        }
+        Ok(())
+    }
+
+    /// Starts an association with `remote`, SCTP port `remote_port`.
+    ///
+    /// # Errors
+    /// When the address is not unicast, the port is 0, or there is such an association; and as [`Endpoint::listen`].
+    pub fn connect(
+        &mut self,
+        now: Instant,
+        remote: SocketAddr,
+        remote_port: u16,
+        config: Arc<Config>,
+    ) -> Result<AssociationId, ConnectError> {
+        self.connect_from(now, self.config.port, remote, remote_port, config)
+    }
+
+    /// As [`Endpoint::connect`], from another SCTP port of ours: there may be one association for each pair of ports. Nobody is let in
+    /// at that port because of it.
+    ///
+    /// # Errors
+    /// As [`Endpoint::connect`].
+    // rfc9260:1.3-1 rfc9260:3.1-2
+    pub fn connect_from(
+        &mut self,
+        now: Instant,
+        local_port: u16,
+        remote: SocketAddr,
+        remote_port: u16,
+        config: Arc<Config>,
+    ) -> Result<AssociationId, ConnectError> {
+        if remote_port == 0 || local_port == 0 {
+            return Err(ConnectError::PortZero);
+        }
+        self.check_config(&config)?;
+        self.check_draining()?;
+        if !is_unicast(remote.ip()) {
+            return Err(ConnectError::NotUnicast(remote.ip()));
+        }
+        if self.registry.by_peer(remote.ip(), (remote_port, local_port)).is_some() {
+            return Err(ConnectError::Exists);
+        }
+        if local_port != self.config.port {
+            self.ports.get_or_insert_default();
+        }
+        self.takes_zero_checksum |= config.extensions.zero_checksum.is_some();
+        let tag = self.unused_tag();
+        let rng = self.fork_rng();
+        let ports = (local_port, remote_port);
+        let id = self.registry.insert(|id| Association::connect(id, now, config, ports, remote, tag, rng));
+        self.equip(id);
+        self.settle(now, id.index);
+        Ok(id)
+    }
+
+    // rfc9260:5.3.1-3
+    fn unused_tag(&mut self) -> u32 {
+        loop {
+            let tag = self.config.shard.tag(random_tag(&mut self.rng));
+            if self.registry.by_tag(tag).is_none() {
+                return tag;
+            }
+        }
+    }
+}

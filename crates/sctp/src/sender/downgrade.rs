@@ -1,0 +1,122 @@
+//! The extension SF ends: the spaces of all subflows are folded into one.
+
+use super::Sender;
+use super::flight::{ChunkState, Counted};
+use super::subflow::Life;
+use crate::context::Context;
+use crate::encoding::Encoding;
+use crate::ids::SpaceId;
+use crate::stats::count_lost;
+
+impl Sender {
+    /// The extension SF ends: subflows go on as at level 0.
+    pub(crate) fn downgrade(&mut self, cx: &mut Context) {
+        self.mark_folded_lost(cx);
+        self.after_marking(cx);
+        let acknowledged = self.fold_spaces();
+        self.encoding = Encoding::Interleaved;
+        self.credit = None;
+        for subflow in self.subflows.rows_mut() {
+            if subflow.life == Life::Deleting {
+                subflow.life = Life::Free;
+            }
+        }
+        for ticket in acknowledged {
+            self.chunk_acknowledged(cx, ticket);
+        }
+        self.advance_forwards(cx, false);
+    }
+
+    /// What is in flight under other FIDs is to leave again: it is marked where it is, so that what must not leave again has no other
+    /// number yet when it is given up.
+    fn mark_folded_lost(&mut self, cx: &mut Context) {
+        for (id, lane) in self.lanes.iter_mut().filter(|(_, lane)| lane.space != SpaceId::FIRST) {
+            let Some(space) = self.spaces.get_mut(lane.space) else { continue };
+            let mut all = Counted::default();
+            lane.loss.mark_lane(&mut space.flight, id, |chunk| {
+                all.add(chunk);
+                count_lost(&mut cx.streams, chunk.fragment.stream);
+            });
+            lane.on_lost(all);
+        }
+    }
+
+    /// Subflows go on as at level 0, and what was sent under other FIDs and not acknowledged leaves
+    /// again under subflow 0, with new TSNs. A peer that has it already knows an ordered message by its identifier; an
+    /// unordered one may then be delivered twice.
+    fn fold_spaces(&mut self) -> Vec<u32> {
+        let mut acknowledged = Vec::new();
+        if let Some(ecn) = &mut self.ecn {
+            ecn.forget_numbers();
+        }
+        for space in &mut self.spaces.split_off_first() {
+            for mut chunk in space.flight.take_all() {
+                if chunk.state == ChunkState::GapAcked {
+                    acknowledged.push(chunk.fragment.ticket);
+                    continue; // it is there
+                }
+                if chunk.state == ChunkState::Abandoned {
+                    // Its message is still to be skipped.
+                    if let Some(zero) = self.spaces.first_mut() {
+                        chunk.transmissions = 0;
+                        zero.flight.push_abandoned(chunk);
+                    }
+                    continue;
+                }
+                let Some(lane) = self.lanes.get_mut(chunk.lane) else { continue };
+                if chunk.state == ChunkState::InFlight {
+                    lane.on_lost(Counted::one(&chunk));
+                }
+                chunk.state = ChunkState::Lost;
+                chunk.lost_by_timeout = true;
+                chunk.missing = 0;
+                if let Some(zero) = self.spaces.first_mut() {
+                    zero.flight.push(chunk);
+                }
+            }
+        }
+        for subflow in self.subflows.rows_mut() {
+            subflow.space = SpaceId::FIRST;
+            subflow.awaits_fid = false;
+        }
+        for lane in self.lanes.rows_mut() {
+            if lane.space != SpaceId::FIRST {
+                lane.space = SpaceId::FIRST;
+                // What it was allowed, or waited for, was in numbers that are gone: it begins as after a merger.
+                lane.forget_recovery();
+                lane.round_end = 0;
+                lane.controller.end_round();
+                lane.loss.restart();
+            }
+        }
+        self.share_spaces();
+        for (id, lane) in self.lanes.iter_mut() {
+            if let Some(zero) = self.spaces.first() {
+                lane.loss.took_over(&zero.flight, id);
+                lane.earliest = lane.loss.earliest(&zero.flight);
+            }
+        }
+        if let Some(special) = &mut self.special {
+            if let Some(zero) = self.spaces.first() {
+                special.renumber(SpaceId::FIRST, &zero.flight);
+            }
+            special.forget_forwards();
+        }
+        acknowledged.retain(|ticket| *ticket != 0);
+        acknowledged
+    }
+
+    /// Back to RFC 9260.
+    pub(crate) fn forget_extensions(&mut self) {
+        if self.spaces.len() > 1 {
+            self.fold_spaces();
+        }
+        self.encoding = Encoding::Rfc9260;
+        self.credit = None;
+        self.deferred = None;
+        self.beside_data = 0;
+        self.resettable = false;
+        self.partial_reliability = false;
+        self.ecn = None;
+    }
+}

@@ -1,0 +1,135 @@
+//! How the sender begins, what it does when the peer is known or has restarted, and how it ends.
+
+use anabranch_base::Instant;
+use anabranch_wire::Tsn;
+
+use super::Sender;
+use super::flight::AckOutcome;
+use super::scheduler::SubflowScheduler;
+use super::space::{SendSpace, WindowProbe};
+use crate::context::Context;
+use crate::encoding::Encoding;
+use crate::ids::{SubflowId, Table};
+use crate::stream::numbering::Numbering;
+
+impl Sender {
+    /// With the subflows that the configuration asks for, or the one of RFC 9260.
+    pub(crate) fn new(cx: &mut Context, base: Tsn) -> Self {
+        let mut new = Self {
+            peer_rwnd: 0,
+            encoding: Encoding::Rfc9260,
+            streams: cx.config.streams.outbound,
+            writable_owed: false,
+            beside_data: 0,
+            subflows: Table::default(),
+            lanes: Table::default(),
+            spaces: Table::of(SendSpace::new(0, base)),
+            numbering: Numbering::default(),
+            outcome: AckOutcome::default(),
+            scheduler: SubflowScheduler::new(cx.config.subflows.scheduler),
+            is_tight: false,
+            weighs_all: cx.config.limits.stream_send_minimum != 0,
+            lent_to_receiver: 0,
+            stream_map: Box::default(),
+            unmapped: SubflowId::FIRST,
+            moves: Vec::new(),
+            coupler: None,
+            deferred: None,
+            backpressure: None,
+            credit: None,
+            window_peak: 0,
+            next_asn: base,
+            shutdown_at: Instant::ZERO,
+            resettable: false,
+            partial_reliability: false,
+            reset_bounds: None,
+            ecn: None,
+            special: None,
+        };
+        new.open_subflows(cx);
+        new.follow_buffers(cx);
+        new
+    }
+
+    /// What the peer's INIT or INIT ACK said of its window.
+    pub(crate) fn learn_peer(&mut self, cx: &mut Context, a_rwnd: u32) {
+        self.peer_rwnd = u64::from(a_rwnd).min(self.retention_left(cx));
+        for id in self.lanes.ids() {
+            // The first ssthresh may be the peer's window, which is known only now.
+            if self.lanes.get(id).is_some_and(|lane| lane.unacked == 0) {
+                self.renew_lane(cx, id, a_rwnd);
+            }
+        }
+    }
+
+    /// The peer has restarted: everything begins anew. "All the congestion control parameters ... related to this peer MUST be
+    /// reset to their initial values" (RFC 9260, 5.2.4.1).
+    // rfc9260:5.2.4-5
+    pub(crate) fn restart(&mut self, cx: &mut Context, base: Tsn, peer_rwnd: u32) {
+        self.spaces = Table::of(SendSpace::new(0, base));
+        self.subflows.clear();
+        let lost: u32 = self.lanes.rows().iter().fold(0, |sum, lane| sum.saturating_add(lane.chunks_lost));
+        cx.stats.chunks_lost_before = cx.stats.chunks_lost_before.saturating_add(lost);
+        self.lanes.clear();
+        self.moves.clear();
+        self.numbering.restart();
+        self.forget_extensions();
+        self.forget_special();
+        self.next_asn = base;
+        if let Some(table) = &mut cx.streams {
+            table.forget_numbers();
+        }
+        self.open_subflows(cx);
+        for id in self.lanes.ids() {
+            self.renew_lane(cx, id, peer_rwnd);
+        }
+        if let Some(first) = self.subflows.first_mut() {
+            first.writable_owed = self.writable_owed;
+        }
+    }
+
+    /// The association has ended: what waits or is under way is dropped.
+    pub(crate) fn close(&mut self) {
+        for lane in self.lanes.rows_mut() {
+            lane.stop();
+        }
+        for subflow in self.subflows.rows_mut() {
+            subflow.out.clear();
+        }
+        self.moves.clear();
+        self.deferred = None;
+        self.forget_special();
+        for space in self.spaces.rows_mut() {
+            space.flight.restart();
+            space.probe = WindowProbe::default();
+        }
+    }
+
+    /// The handshake is over: timers of what rode with it run from now on.
+    pub(crate) fn established(&mut self, cx: &Context) {
+        for lane in self.lanes.rows_mut() {
+            if lane.unacked > 0 {
+                lane.arm_t3(cx);
+            }
+            lane.open_burst();
+        }
+        self.begin_ect();
+    }
+
+    /// The first windows, for traces.
+    pub(crate) fn record_windows(&mut self, cx: &mut Context) {
+        for id in self.lanes.ids() {
+            self.record_window(cx, id);
+        }
+    }
+
+    /// Where the round trip of the handshake is a sample.
+    pub(crate) fn sample_handshake(&mut self, cx: &mut Context, sent: Instant) {
+        let sample = cx.config.clock().elapsed(sent, cx.now);
+        for lane in self.lanes.rows_mut() {
+            if let Some(rtt) = lane.rtt_mut(&mut cx.paths) {
+                rtt.sample(sample);
+            }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! What follows when chunks are found lost, by a SACK or because of the time: flight, windows and recovery (RFC 9260, 7.2.4).
+
+use anabranch_base::{Ecn, TraceEvent};
+use anabranch_transport::congestion::{Base, Congestion};
+
+use super::Sender;
+use super::flight::Counted;
+use crate::config::{FastRecovery, RttSampling};
+use crate::context::Context;
+use crate::ids::LaneId;
+
+/// Chunks that were found lost together.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NewlyLost {
+    /// What leaves the flight.
+    pub(super) all: Counted,
+    /// The first and the last of them.
+    pub(super) earliest: u64,
+    pub(super) highest: u64,
+}
+
+impl Sender {
+    /// Chunks were found lost by a SACK, or because of the time: what that means for flight, windows and recovery.
+    // rfc9260:6.3.1-5 rfc9260:7.2.4-4 rfc9260:7.2.4-5
+    pub(super) fn after_losses(&mut self, cx: &mut Context, id: LaneId, lost: &NewlyLost, in_recovery: bool) {
+        let &NewlyLost { all, earliest, highest } = lost;
+        let rule = cx.config.congestion.fast_recovery;
+        let Some(lane) = self.lanes.get_mut(id) else { return };
+        let Some(space) = self.spaces.get_mut(lane.space) else { return };
+        let prior = lane.flight;
+        lane.on_lost(all);
+        // 6.2.1 C: "add the data size of those chunks to the rwnd".
+        let freed = all.charged(cx.config.emulation.rwnd_counts_headers);
+        space.allowance.give_back(freed);
+        let (subflow, path) = (lane.subflow, lane.path);
+        cx.stats.fast_retransmits = cx.stats.fast_retransmits.saturating_add(1);
+        if let Some(subflow) = self.subflows.get_mut(subflow) {
+            subflow.counters.fast_retransmits = subflow.counters.fast_retransmits.saturating_add(1);
+        }
+        let cut = match rule {
+            FastRecovery::Off => true,
+            FastRecovery::UntilExit => {
+                let first = if space.shared { lane.earliest } else { space.flight.first() };
+                !(in_recovery || lane.after_timeout && lane.is_below_exit(first))
+            }
+            FastRecovery::PerWindow => lane.recovery_exit.is_none_or(|exit| highest > exit),
+        };
+        // "Zero window probing does not affect the calculation of cwnd" (6.1 A).
+        let probe = space.probe.in_flight && all.chunks == 1 && earliest == space.flight.first();
+        let cut = cut && !probe;
+        // Step 3, "If not in Fast Recovery ... Retransmit those K DATA chunks in a single packet"; ns-2 does so
+        // with every SACK that marks.
+        lane.cwnd_exempt_packet = cut || rule != FastRecovery::UntilExit;
+        lane.awaiting_sack = cx.config.emulation.hold_after_fast_retransmit;
+        if cut {
+            // "reduced only once in response to a series of dropped and/or CE packets from a single window of data" (RFC 3168, 6.1.2).
+            // A mark of L4S stands for less than a loss, and a model counts both.
+            let once = cx.ect == Ecn::Ect0 && !lane.controller.is_model();
+            let reduced = self.ecn.as_ref().is_some_and(|ecn| ecn.has_reduced(id, highest));
+            if !(once && reduced) {
+                lane.controller.on_congestion(Congestion::FastRetransmit(Base::CWND));
+            }
+            let exit = lane.loss.newest(&space.flight);
+            lane.begin_recovery(&cx.config, exit, prior, false);
+            // 6.3.1, C5: nothing sent before a retransmission is timed any more.
+            if cx.config.timers.rtt_sampling != RttSampling::ThroughLoss {
+                lane.timed = None;
+            }
+            lane.open_burst();
+            cx.stats.congestion_events = cx.stats.congestion_events.saturating_add(1);
+        }
+        self.give_room_back(cx, freed);
+        self.couple_loss(cx, id, all.chunks, cut);
+        cx.record(subflow, path, TraceEvent::FastRetransmit { seq: earliest });
+        self.record_window(cx, id);
+    }
+}

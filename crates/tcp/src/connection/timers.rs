@@ -1,0 +1,51 @@
+//! The timers of a connection: which is next, and what is done when one expires.
+
+use super::{Connection, Outside};
+use crate::event::{Failure, State, Timer};
+use crate::sender::Sender;
+use anabranch_base::Instant;
+
+impl Connection {
+    /// The next timer, and which.
+    pub(crate) fn timeout(&self) -> Option<(Instant, Timer)> {
+        let kind =
+            if self.state.is_synchronized() { self.sender.timer_kind() } else { Timer::Retransmission };
+        let timers = [
+            self.sender.timer().map(|at| (at, kind)),
+            self.sender.pacing_timer().map(|at| (at, Timer::Pacing)),
+            self.acks.timer().map(|at| (at, Timer::DelayedAck)),
+            self.time_wait.map(|at| (at, Timer::TimeWait)),
+        ];
+        timers.into_iter().flatten().min()
+    }
+
+    /// Fires what is due.
+    pub(crate) fn on_timeout(&mut self, out: &mut Outside<'_>) {
+        let due = |at: Option<Instant>| at.is_some_and(|at| at <= out.now);
+        if due(self.time_wait) {
+            self.time_wait = None;
+            self.enter_closed();
+            return;
+        }
+        if due(self.acks.timer()) {
+            self.acks.on_timer();
+            // It was delayed for long enough for the user to read.
+            self.receiver.hold_back(0);
+        }
+        if due(self.sender.pacing_timer()) {
+            // Who fires timers lets the connection send afterwards.
+            self.sender.clear_pacing_timer();
+        }
+        if !due(self.sender.timer()) {
+            return;
+        }
+        if matches!(self.state, State::SynSent | State::SynReceived) {
+            self.on_syn_timeout(out);
+        } else {
+            let go_on = self.with_sender(out, Sender::on_timer);
+            if !go_on {
+                self.fail(out, Failure::RetransmissionLimit);
+            }
+        }
+    }
+}
