@@ -109,6 +109,8 @@ impl Undelivered {
 pub(crate) struct Returned {
     pub(crate) unsent: VecDeque<Undelivered>,
     pub(crate) unacknowledged: VecDeque<Undelivered>,
+    /// Bytes of user data that could be undelivered when the last of it was handed back: subflows may be fewer since.
+    pub(crate) most: u64,
 }
 
 impl Returned {

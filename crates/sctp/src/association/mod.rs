@@ -238,7 +238,7 @@ impl Association {
     /// bound on that, 2 x (`send_buffer` of each subflow + `receive_window`), in bytes, each as large as it may grow. Beyond the bound there may be one message
     /// that waits in each subflow, a packet for each sequence space, and what a receive window below 32 KiB has as its least room
     /// ("Bounds on memory", docs/sctp.md). Where messages were handed back their payload counts, and so does what of them is kept at most: as
-    /// much as could be undelivered at a time.
+    /// much as could be undelivered at a time, of the subflows that there were then.
     #[must_use]
     pub fn holdings(&self) -> (u64, u64) {
         let window = u64::from(self.cx.config.limits.largest_receive_window());
@@ -248,7 +248,8 @@ impl Association {
         match &self.returned {
             None => (held, bound),
             Some(returned) => {
-                (held + returned.bytes() as u64, bound + self.sender.most_undelivered(&self.cx))
+                let most = returned.most.max(self.sender.most_undelivered(&self.cx));
+                (held + returned.bytes() as u64, bound + most)
             }
         }
     }

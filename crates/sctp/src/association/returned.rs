@@ -21,8 +21,8 @@ impl Association {
         }
         let now = (returned.unsent.len(), returned.unacknowledged.len());
         // A peer that restarts again and again must not fill our memory with what the user does not take back.
-        let most = usize::try_from(self.sender.most_undelivered(&self.cx)).unwrap_or(usize::MAX);
-        let forgotten = returned.forget_oldest(before, most);
+        returned.most = self.sender.most_undelivered(&self.cx);
+        let forgotten = returned.forget_oldest(before, usize::try_from(returned.most).unwrap_or(usize::MAX));
         if forgotten > 0 {
             self.cx.tell(Event::ReturnedForgotten { messages: forgotten });
         }

@@ -1,6 +1,6 @@
 //! Two endpoints with a clock each, their users, strangers, and a network that does everything that networks do.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -80,6 +80,8 @@ pub(crate) struct World {
     seed: u64,
     /// The most that an association with a receive window of 32 KiB or more held, in thousandths of 2 x (send buffers + receive window).
     most_held: Cell<u64>,
+    /// The most subflows that each association has had: what was handed back at a restart is of all of them.
+    most_subflows: RefCell<BTreeMap<(usize, AssociationId), u64>>,
     now: Instant,
     ends: [Endpoint; 2],
     users: [User; 2],
@@ -117,6 +119,7 @@ impl World {
             rng,
             seed,
             most_held: Cell::default(),
+            most_subflows: RefCell::default(),
             now: Instant::ZERO + Duration::from_secs(10),
             ends: [end(seed, 0, 0, &plan), end(seed, 1, 0, &plan)],
             users: Default::default(),
@@ -299,20 +302,22 @@ impl World {
             let Some(association) = self.association(s, *id) else { continue };
             if association.state() != State::Closed {
                 assert_eq!(association.audit(), Ok(()), "side {s} at {} {:?}", self.now, self.plan);
-                self.watch_memory(s, association);
+                self.watch_memory(s, *id, association);
             }
         }
     }
 
     /// 2 x (send buffers + receive window), and what there may be beyond it ("Bounds on memory", docs/sctp.md).
-    fn watch_memory(&self, s: usize, association: &Association) {
+    fn watch_memory(&self, s: usize, id: AssociationId, association: &Association) {
         let (held, bound) = association.holdings();
         let window = u64::from(association.configuration().limits.receive_window);
-        let subflows = association.snapshot().subflows.len() as u64;
+        let mut most_subflows = self.most_subflows.borrow_mut();
+        let subflows = most_subflows.entry((s, id)).or_default();
+        *subflows = (*subflows).max(association.snapshot().subflows.len() as u64);
         // A packet under way for each space, a message that exceeds each buffer, numbers of the last one that each has given up.
         let each = u64::from(self.plan.config.mtu) + self.plan.largest + 16_000;
         let least_room = (96_u64 << 10).saturating_sub(2 * window) * u64::from(window < 32 << 10);
-        let most = bound + least_room + subflows * each;
+        let most = bound + least_room + *subflows * each;
         assert!(held <= most, "{held} bytes of {most} on side {s} at {}: {:?}", self.now, self.plan);
         if window >= 32 << 10 {
             self.most_held.set(self.most_held.get().max(held * 1000 / bound));
