@@ -231,6 +231,7 @@ def test_a_path_that_shrinks_is_found():
     assert check(outcome(packets=numbered([lost, fits]))) == []
     assert check(outcome(packets=numbered([fits]))) != []
     assert check(outcome(packets=numbered([lost, replace(lost, time=30.0), replace(fits, time=31.0)]))) != []
+    assert check(outcome(packets=numbered([fits]), ours="listen")) != []
     old = case("path-cut-old").check
     again = replace(lost, fate="fragmented")
     assert old(outcome(packets=numbered([lost, again, fits]))) == []
@@ -307,6 +308,9 @@ def test_what_each_excuse_asks_of_a_capture():
     assert shows(excuses.NO_PMTUD, [long] * 3, ours="listen")
     assert not shows(excuses.NO_PMTUD, [long] * 2, ours="listen")
     assert not shows(excuses.NO_PMTUD, [long, long, long, data(1)], ours="listen")
+    assert shows(excuses.NO_BUNDLES, [data(1), data(2)], ours="listen")
+    assert not shows(excuses.NO_BUNDLES, [data(1), data(2, 3)], ours="listen")
+    assert not shows(excuses.NO_BUNDLES, [], ours="listen")
     probe, answer = packet(0, (4, 132)), packet(0, (wire.HEARTBEAT_ACK,), connecting=False)
     assert shows(excuses.NO_PAD, [probe, data(1)])
     assert not shows(excuses.NO_PAD, [probe, answer, data(1)])
@@ -336,6 +340,13 @@ def test_goodput_is_compared_with_that_of_two_of_a_kind(monkeypatch, tmp_path):
     assert slow.state == "fail"
     alike["pion"] = 500.0
     assert run.measure(case("goodput"), pion, "listen", commands, tmp_path, 1, alike).state == "pass"
+    linux = peers.named(["linux"])[0]
+    assert run.measure(case("goodput"), linux, "listen", commands, tmp_path, 1, alike).state == "pass", (
+        "no yardstick"
+    )
+    commands["usrsctp"] = []
+    slow = run.measure(case("goodput"), linux, "listen", commands, tmp_path, 1, alike)
+    assert (slow.state, list(slow.alike)) == ("fail", ["anabranch", "linux, which listens, with usrsctp"])
     assert cases.rate(outcome(listening={**report(), "elapsed_ns": 8000})) == 1000.0
     assert "| goodput | ok 400 /  |" in matrix.as_markdown(cases.named(["goodput"]), [cell])
     assert "ok 400/" in matrix.as_text(cases.named(["goodput"]), [cell])

@@ -307,13 +307,13 @@ def _data_fits(outcome: Outcome) -> list[str]:
 
 
 def _cut_found(outcome: Outcome) -> list[str]:
-    """Of ours: data was lost as it was too long, and soon nothing was too long any more."""
-    if outcome.ours != "connect":
-        return []
+    """Data was lost as it was too long; and of ours, soon nothing was too long any more."""
     data = [p for p in outcome.packets if p.connecting and p.has_data]
     lost = [p for p in data if p.fate.startswith("dropped: too long")]
     if not lost:
         return ["no data was too long for the path: the case has shown nothing"]
+    if outcome.ours != "connect":
+        return []
     problems = []
     if lost[-1].time - lost[0].time > 15:
         problems.append(f"data was too long for {lost[-1].time - lost[0].time:.1f} s")

@@ -136,6 +136,12 @@ def repeats_what_is_too_long(outcome: Outcome) -> bool:
     return any(times >= 3 and tsn not in came for tsn, times in lost.items())
 
 
+def bundles_nothing(outcome: Outcome) -> bool:
+    """Each of its chunks has a packet of its own, and none was too long."""
+    theirs = [p for p in _of_peer(outcome) if p.tsns]
+    return bool(theirs) and all(len(p.tsns) == 1 and not p.fate.startswith("dropped: too") for p in theirs)
+
+
 def throws_probes_away(outcome: Outcome) -> bool:
     """Probes have reached it and it has answered none of them, so ours never sent data in larger packets."""
     own = _of_us(outcome)
@@ -185,6 +191,7 @@ FLUSH_UNKNOWN = Excuse(
 NO_PMTUD = Excuse(
     "has no path MTU discovery: it goes on with the size that it was given", repeats_what_is_too_long
 )
+NO_BUNDLES = Excuse("each chunk has a packet of its own: nothing is too long", bundles_nothing)
 NO_PAD = Excuse(
     "throws packets with a PAD chunk away: probes are not answered, and ours stays at packets that every path carries",
     throws_probes_away,

@@ -230,7 +230,7 @@ ALL: list[Peer] = [
         "aiortc 1.16.0 (Python)",
         _aiortc,
         cannot=WEBRTC_RS,
-        cannot_connect={"pr-sctp": excuses.NO_END, **NO_PMTUD},
+        cannot_connect={"pr-sctp": excuses.NO_END, **NO_PMTUD, "path-cut": excuses.NO_BUNDLES},
         no_shutdown=True,
         crates_only=False,
     ),

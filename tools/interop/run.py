@@ -11,6 +11,7 @@ import subprocess
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -175,6 +176,8 @@ def aborted(case: Case) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 SHARE = 1 / 3
 """Of what the slower of two stacks has with another of its kind, two different ones have at least."""
+STAND_IN = "usrsctp"
+"""Who stands in for another of its kind where a machine has one only."""
 
 
 def measure(
@@ -187,16 +190,21 @@ def measure(
     alike: dict[str, float],
 ) -> Cell:
     """Plays a case whose figure counts. `alike` has what was measured before of two ends of one stack, and is added to."""
-    for name, one in (("anabranch", "anabranch"), (peer.name, peer.name if peer.alone is None else "")):
-        if name in commands and name not in alike and one:
-            stack = next(known for known in ALL if known.name == name)
-            cell = play(case, stack, "connect", commands, out, seed, "-alike", name)
-            if cell.mbits and cell.reports["listen"]["received"]["messages"]:
+    ours = next(known for known in ALL if known.name == "anabranch")
+    kinds = {"anabranch": (ours, "connect", "anabranch")}
+    if peer.alone is None:
+        kinds[peer.name] = (peer, "connect", peer.name)
+    else:
+        kinds[f"{peer.name}, which {role}s, with {STAND_IN}"] = (peer, role, STAND_IN)
+    for name, (one, its_role, other) in kinds.items():
+        if name not in alike and other in commands:
+            cell = play(case, one, its_role, commands, out, seed, "-alike", other)
+            if cell.mbits:
                 alike[name] = cell.mbits
     cell = play_often(case, peer, role, commands, out, seed)
-    cell.alike = {name: alike[name] for name in ("anabranch", peer.name) if name in alike}
-    if cell.state == "pass" and cell.mbits is not None:
-        least = SHARE * min(cell.alike.values(), default=0.0)
+    cell.alike = {name: alike[name] for name in kinds if name in alike}
+    if cell.state == "pass" and cell.mbits is not None and len(cell.alike) == len(kinds):
+        least = SHARE * min(cell.alike.values())
         if cell.mbits < least:
             cell.state = "fail"
             cell.why = [
@@ -209,12 +217,13 @@ def play_often(
     case: Case, peer: Peer, role: str, commands: dict[str, list[str]], out: Path, seed: int = 1
 ) -> Cell:
     """Plays a case as often as it says."""
+    if case.times == 1:
+        with peer.alone or nullcontext():
+            return play(case, peer, role, commands, out, seed)
     if peer.alone:
         with peer.alone:
             cells = [play(case, peer, role, commands, out, seed + n, f"-{n}") for n in range(case.times)]
         return _worst(case, cells)
-    if case.times == 1:
-        return play(case, peer, role, commands, out, seed)
     with ThreadPoolExecutor(max_workers=10) as pool:
         cells = list(
             pool.map(lambda n: play(case, peer, role, commands, out, seed + n, f"-{n}"), range(case.times))

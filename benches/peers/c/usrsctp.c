@@ -339,7 +339,8 @@ int main(int argc, char **argv)
 	struct socket *listener = NULL;
 	if (!plan.connects) {
 		listener = open_socket();
-		if (usrsctp_listen(listener, 16) < 0) {
+		/* Beyond that associations of a peer that is faster than this program are refused. */
+		if (usrsctp_listen(listener, 4096) < 0) {
 			perror("usrsctp_listen");
 			return 2;
 		}
