@@ -314,6 +314,40 @@ static void one(struct socket *so)
 	usrsctp_close(so);
 }
 
+/* Accepted, and not played yet. An association of Linux that ends before it is accepted keeps its addresses and ports until it is: the
+ * COOKIE ECHO of the next one from the same ports is thrown away. So associations are accepted at once, whatever else there is to do. */
+static struct socket *waiting[512];
+static size_t accepted, played;
+
+static void *accept_all(void *argument)
+{
+	/* Before any other thread; if it may not, it does its best. */
+	struct sched_param first = {.sched_priority = 1};
+	pthread_setschedparam(pthread_self(), SCHED_FIFO, &first);
+	for (;;) {
+		struct socket *so = usrsctp_accept(argument, NULL, NULL);
+		pthread_mutex_lock(&lock);
+		while (accepted - played == sizeof(waiting) / sizeof(waiting[0]))
+			pthread_cond_wait(&changed, &lock);
+		waiting[accepted++ % (sizeof(waiting) / sizeof(waiting[0]))] = so;
+		pthread_cond_broadcast(&changed);
+		pthread_mutex_unlock(&lock);
+		if (!so)
+			return NULL;
+	}
+}
+
+static struct socket *next_accepted(void)
+{
+	pthread_mutex_lock(&lock);
+	while (accepted == played)
+		pthread_cond_wait(&changed, &lock);
+	struct socket *so = waiting[played++ % (sizeof(waiting) / sizeof(waiting[0]))];
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&lock);
+	return so;
+}
+
 static void *watch(void *argument)
 {
 	(void)argument;
@@ -349,6 +383,10 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	pthread_t watcher;
 	pthread_create(&watcher, NULL, watch, NULL);
+	if (listener) {
+		pthread_t acceptor;
+		pthread_create(&acceptor, NULL, accept_all, listener);
+	}
 	for (unsigned long long ended = 0; ended < plan.associations; ended++) {
 		struct socket *so = NULL;
 		if (plan.connects) {
@@ -362,7 +400,7 @@ int main(int argc, char **argv)
 				continue;
 			}
 		} else {
-			so = usrsctp_accept(listener, NULL, NULL);
+			so = next_accepted();
 			if (!so) {
 				report_note(&report, "accept", strerror(errno));
 				break;
