@@ -10,7 +10,7 @@ from pathlib import Path
 
 from . import cases as all_cases
 from . import matrix, peers
-from .run import Cell, play_often
+from .run import Cell, measure, play_often
 
 
 def _arguments() -> argparse.Namespace:
@@ -57,16 +57,20 @@ def main() -> int:
         raise SystemExit(str(error)) from error
     arguments.out.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
+    alike: dict[str, float] = {}
     commands, missing = _build(wanted)
     print(f"drivers built in {time.monotonic() - began:.0f} s", flush=True)
 
     def one(task: tuple[all_cases.Case, peers.Peer, str]) -> Cell:
         case, peer, role = task
-        reason = missing.get(peer.name) or peer.reason(case.name, role)
-        if reason:
-            return Cell(case.name, peer.name, role, "cannot", [reason])
-        cell = play_often(case, peer, role, commands, arguments.out, arguments.seed)
+        if peer.name in missing:
+            return Cell(case.name, peer.name, role, "cannot", [missing[peer.name]])
+        if case.measured:
+            cell = measure(case, peer, role, commands, arguments.out, arguments.seed, alike)
+        else:
+            cell = play_often(case, peer, role, commands, arguments.out, arguments.seed)
         why = f": {'; '.join(cell.why)}" if cell.why else ""
+        why = f", {cell.mbits:.0f} Mbit/s{why}" if cell.mbits else why
         print(
             f"{cell.state:<6} {case.name} with {peer.name}, which {role}s ({cell.seconds:.1f} s){why}",
             flush=True,
@@ -74,8 +78,11 @@ def main() -> int:
         return cell
 
     tasks = [(case, peer, role) for case in chosen for peer in wanted for role in case.roles]
+    # What is measured has the machine for itself.
+    together = [task for task in tasks if not task[0].measured]
     with ThreadPoolExecutor(max_workers=arguments.jobs) as pool:
-        cells = list(pool.map(one, tasks))
+        cells = list(pool.map(one, together))
+    cells += [one(task) for task in tasks if task[0].measured]
     head = f"{time.strftime('%Y-%m-%d %H:%M')} UTC, seed {arguments.seed}, {time.monotonic() - began:.0f} s"
     failed = [cell for cell in cells if cell.state == "fail"]
     passed = sum(cell.state == "pass" for cell in cells)

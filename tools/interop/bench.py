@@ -249,6 +249,9 @@ def main() -> int:
         if peer.no_shutdown:
             print(f"{peer.name} is left out: two of it never end an association gracefully", file=sys.stderr)
             continue
+        if peer.alone:
+            print(f"{peer.name} is left out: there is one of it", file=sys.stderr)
+            continue
         try:
             commands[peer.name] = peer.build()
         except peers.BuildError as error:

@@ -21,6 +21,13 @@ small { color: #555; display: block; max-width: 22rem; }
 """
 
 
+def _sign(cell: Cell | None) -> str:
+    """What stands in a cell of text: whether it passed, and its figure (Mbit/s), if it has one."""
+    if cell is None:
+        return ""
+    return SIGNS[cell.state] + (f" {cell.mbits:.0f}" if cell.state == "pass" and cell.mbits else "")
+
+
 def _peers(cells: list[Cell]) -> list[str]:
     return list(dict.fromkeys(cell.peer for cell in cells))
 
@@ -38,7 +45,7 @@ def as_text(cases: list[Case], cells: list[Cell]) -> str:
         row = ""
         for peer in peers:
             pair = [found.get((case.name, peer, role)) for role in ("listen", "connect")]
-            signs = "/".join(SIGNS[cell.state] if cell else "" for cell in pair)
+            signs = "/".join(_sign(cell) for cell in pair)
             row += f"  {signs:>13}"
         lines.append(f"{case.name:<{width}}{row}")
     return "\n".join(lines)
@@ -53,7 +60,7 @@ def as_markdown(cases: list[Case], cells: list[Cell]) -> str:
         row = []
         for peer in peers:
             pair = [found.get((case.name, peer, role)) for role in ("listen", "connect")]
-            row.append(" / ".join(SIGNS[cell.state] if cell else "" for cell in pair))
+            row.append(" / ".join(_sign(cell) for cell in pair))
             for cell in pair:
                 if cell and cell.state == "cannot":
                     where = f"{peer}, {case.name}" + (
@@ -82,6 +89,11 @@ def as_html(cases: list[Case], cells: list[Cell], about: dict[str, str], head: s
                     continue
                 why = "".join(f"<small>{html.escape(line)}</small>" for line in cell.why)
                 sign = {"pass": "ok", "fail": "fail", "cannot": "cannot"}[cell.state]
+                if cell.mbits:
+                    with_own_kind = ", ".join(f"{name} {rate:.0f}" for name, rate in cell.alike.items())
+                    why += (
+                        f"<small>{cell.mbits:.0f} Mbit/s; two of a kind: {html.escape(with_own_kind)}</small>"
+                    )
                 link = f'<a href="{html.escape(cell.capture)}">{sign}</a>' if cell.capture else sign
                 row.append(f'<td class="{cell.state}">{link} <small>{cell.seconds:.1f} s</small>{why}</td>')
         rows.append("<tr>" + "".join(row) + "</tr>")

@@ -11,6 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from . import excuses
+from .excuses import Excuse
+
 ROOT = Path(__file__).resolve().parents[2]
 PEERS = ROOT / "benches" / "peers"
 BUILT = ROOT / "target" / "peers"
@@ -32,16 +35,16 @@ class Peer:
     about: str
     build: Callable[[], list[str]]
     """Builds the driver and answers the beginning of its command line."""
-    cannot: dict[str, str] = field(default_factory=dict)
-    """Cases that it cannot play in either role, and why."""
-    cannot_listen: dict[str, str] = field(default_factory=dict)
-    """Cases that it cannot play when it listens."""
-    cannot_connect: dict[str, str] = field(default_factory=dict)
-    """Cases that it cannot play when it connects."""
+    cannot: dict[str, Excuse] = field(default_factory=dict)
+    """Cases that it cannot play in either role, and what it does in place of that."""
+    cannot_listen: dict[str, Excuse] = field(default_factory=dict)
+    """The same when it listens."""
+    cannot_connect: dict[str, Excuse] = field(default_factory=dict)
+    """The same when it connects."""
     by_name: bool = False
-    """Whether it is played only where it is named: its driver is not finished."""
-    connects: bool = True
-    """Whether its driver can be the side that connects."""
+    """Whether it is played only where it is named."""
+    relay: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """What the relay is told besides in some cases."""
     no_shutdown: bool = False
     """It never begins a shutdown: the other side does."""
     address: str = "127.0.0.1"
@@ -53,10 +56,8 @@ class Peer:
     crates_only: bool = True
     """Whether nothing but crates is needed to build it."""
 
-    def reason(self, case: str, role: str) -> str | None:
-        """Why this peer cannot play the case in that role."""
-        if role == "connect" and not self.connects:
-            return "not done: in some boots a guest that connects sends no INIT"
+    def excuse(self, case: str, role: str) -> Excuse | None:
+        """What this peer is known for in the case in that role."""
         by_role = self.cannot_listen if role == "listen" else self.cannot_connect
         return self.cannot.get(case) or by_role.get(case)
 
@@ -160,21 +161,10 @@ def _usrsctp() -> list[str]:
     return [str(program)]
 
 
-QUEUE_LOST = (
-    "its shutdown waits for what is in flight only: SHUTDOWN leaves while messages are queued, which are lost"
-)
-NO_RESTART = "does not know restarts: the INIT of a peer that begins anew is not taken for one"
-FIXED_PORT = "sends to the UDP port that the association began with"
-FLUSH_UNKNOWN = (
-    "the streams begin anew, as the capture shows, but then its count of what is buffered is wrong: the driver cannot wait for "
-    "what its shutdown would lose"
-)
-NO_PMTUD = "has no path MTU discovery: it goes on with the size that it was given"
-NO_IDATA = "has no RFC 8260"
-NO_ZERO = "has no RFC 9653"
-WEBRTC_RS = {"i-data": NO_IDATA, "zero-checksum": NO_ZERO}
+WEBRTC_RS = {"i-data": excuses.NO_IDATA, "zero-checksum": excuses.NO_ZERO}
 """What none of the stacks around webrtc-rs can do."""
-SMALL_PATH = {"small-path": NO_PMTUD}
+NO_PMTUD = dict.fromkeys(("small-path", "path-cut", "path-cut-old"), excuses.NO_PMTUD)
+NO_PAD = dict.fromkeys(("path-cut", "path-cut-old"), excuses.NO_PAD)
 
 ALL: list[Peer] = [
     Peer("anabranch", "this stack", _crate("anabranch")),
@@ -188,23 +178,23 @@ ALL: list[Peer] = [
         "dcsctp",
         "dcSCTP 0.1.16, of Chromium's WebRTC",
         _crate("dcsctp"),
-        cannot_connect={"shutdown": QUEUE_LOST, **SMALL_PATH},
+        cannot_connect=NO_PMTUD,
     ),
     Peer(
         "sctp-proto",
         "sctp-proto 0.10.8, of str0m",
         _crate("sctp-proto"),
         cannot=WEBRTC_RS,
-        cannot_listen={"udp-port": FIXED_PORT},
-        cannot_connect={"reset": FLUSH_UNKNOWN, "shutdown": QUEUE_LOST, **SMALL_PATH},
+        cannot_listen={"udp-port": excuses.FIXED_PORT, **NO_PAD},
+        cannot_connect={"reset": excuses.FLUSH_UNKNOWN, "shutdown": excuses.QUEUE_LOST, **NO_PMTUD},
     ),
     Peer(
         "rtc-sctp",
         "rtc-sctp 0.21.1, of webrtc-rs (sans-I/O)",
         _crate("rtc-sctp"),
         cannot=WEBRTC_RS,
-        cannot_listen={"udp-port": FIXED_PORT},
-        cannot_connect={"reset": FLUSH_UNKNOWN, "shutdown": QUEUE_LOST, **SMALL_PATH},
+        cannot_listen={"udp-port": excuses.FIXED_PORT, **NO_PAD},
+        cannot_connect={"reset": excuses.FLUSH_UNKNOWN, "shutdown": excuses.QUEUE_LOST, **NO_PMTUD},
     ),
     Peer(
         "webrtc-sctp",
@@ -212,19 +202,27 @@ ALL: list[Peer] = [
         _crate("webrtc-sctp"),
         cannot=WEBRTC_RS,
         cannot_listen={
-            "corruption": "in SHUTDOWN-RECEIVED it takes neither SACK nor the Cumulative TSN Ack of SHUTDOWN (seed 1)",
-            "pr-sctp": "when FORWARD-TSN has skipped a message it acknowledges nothing more (seed 1)",
-            "reset": "once the peer has reset a stream, its read answers nothing: what is unread is lost",
+            "restart": excuses.NO_RESTART,
+            "corruption": excuses.DEAF_TO_SHUTDOWN,
+            "pr-sctp": excuses.DEAF_TO_FORWARD_TSN,
+            "reset": excuses.UNREAD_LOST,
         },
-        cannot_connect={"shutdown": QUEUE_LOST, **SMALL_PATH},
+        cannot_connect={"shutdown": excuses.QUEUE_LOST, **NO_PMTUD},
     ),
-    Peer("pion", "pion/sctp 1.11.3 (Go)", _pion, cannot_connect=SMALL_PATH, crates_only=False),
+    Peer(
+        "pion",
+        "pion/sctp 1.11.3 (Go)",
+        _pion,
+        cannot_listen={"restart": excuses.NO_RESTART, **NO_PAD},
+        cannot_connect=NO_PMTUD,
+        crates_only=False,
+    ),
     Peer(
         "usrsctp",
         "usrsctp 0.9.5, FreeBSD's stack in user space",
         _usrsctp,
-        cannot={"zero-checksum": NO_ZERO},
-        cannot_connect=SMALL_PATH,
+        cannot={"zero-checksum": excuses.NO_ZERO},
+        cannot_connect=NO_PMTUD,
         crates_only=False,
     ),
     Peer(
@@ -232,10 +230,7 @@ ALL: list[Peer] = [
         "aiortc 1.16.0 (Python)",
         _aiortc,
         cannot=WEBRTC_RS,
-        cannot_connect={
-            "pr-sctp": "never begins a shutdown: nobody knows when the last message was given up",
-            **SMALL_PATH,
-        },
+        cannot_connect={"pr-sctp": excuses.NO_END, **NO_PMTUD, "path-cut": excuses.NO_BUNDLES},
         no_shutdown=True,
         crates_only=False,
     ),
@@ -243,12 +238,14 @@ ALL: list[Peer] = [
         "linux",
         "the SCTP of Linux 6.1, in a guest (user-mode Linux)",
         _linux,
-        cannot={"zero-checksum": NO_ZERO},
-        connects=False,
+        cannot={"zero-checksum": excuses.NO_ZERO},
+        cannot_listen={"i-data": excuses.FSN_WANTED},
+        cannot_connect={"i-data": excuses.FSN_SENT},
         address="10.77.0.2",
         host="10.77.0.1",
+        # Data leaves before its search for the path MTU has ended; what was too long it lets IP fragment then.
+        relay={"small-path": ("--fragments",), "path-cut": ("--fragments",)},
         alone=threading.Lock(),
-        by_name=True,
         crates_only=False,
     ),
 ]

@@ -11,13 +11,15 @@ import subprocess
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from . import wire
-from .cases import Case, Outcome
-from .peers import Peer
+from .cases import Case, Outcome, rate
+from .excuses import Excuse
+from .peers import ALL, Peer
 
 HOST = "127.0.0.1"
 GRACE = 4.0
@@ -38,6 +40,10 @@ class Cell:
     seed: int = 1
     seconds: float = 0.0
     capture: str | None = None
+    mbits: float | None = None
+    """Mbit/s of user data, of a case that is measured."""
+    alike: dict[str, float] = field(default_factory=dict)
+    """And what two ends of the same stack have over the same relay, by stack."""
     reports: dict[str, Any] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
@@ -162,16 +168,62 @@ def turned(case: Case) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return connect, (*case.listen, "--expect", expected, "--end", "shutdown")
 
 
+def aborted(case: Case) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The options of both sides where neither begins a shutdown: who listens aborts, once it has everything."""
+    connect, listen = turned(case)
+    return connect, tuple("abort" if word == "shutdown" else word for word in listen)
+
+
+SHARE = 1 / 3
+"""Of what the slower of two stacks has with another of its kind, two different ones have at least."""
+STAND_IN = "usrsctp"
+"""Who stands in for another of its kind where a machine has one only."""
+
+
+def measure(
+    case: Case,
+    peer: Peer,
+    role: str,
+    commands: dict[str, list[str]],
+    out: Path,
+    seed: int,
+    alike: dict[str, float],
+) -> Cell:
+    """Plays a case whose figure counts. `alike` has what was measured before of two ends of one stack, and is added to."""
+    ours = next(known for known in ALL if known.name == "anabranch")
+    kinds = {"anabranch": (ours, "connect", "anabranch")}
+    if peer.alone is None:
+        kinds[peer.name] = (peer, "connect", peer.name)
+    else:
+        kinds[f"{peer.name}, which {role}s, with {STAND_IN}"] = (peer, role, STAND_IN)
+    for name, (one, its_role, other) in kinds.items():
+        if name not in alike and other in commands:
+            cell = play(case, one, its_role, commands, out, seed, "-alike", other)
+            if cell.mbits:
+                alike[name] = cell.mbits
+    cell = play_often(case, peer, role, commands, out, seed)
+    cell.alike = {name: alike[name] for name in kinds if name in alike}
+    if cell.state == "pass" and cell.mbits is not None and len(cell.alike) == len(kinds):
+        least = SHARE * min(cell.alike.values())
+        if cell.mbits < least:
+            cell.state = "fail"
+            cell.why = [
+                f"{cell.mbits} Mbit/s, and with another of its kind each has more: {cell.alike} Mbit/s"
+            ]
+    return cell
+
+
 def play_often(
     case: Case, peer: Peer, role: str, commands: dict[str, list[str]], out: Path, seed: int = 1
 ) -> Cell:
     """Plays a case as often as it says."""
+    if case.times == 1:
+        with peer.alone or nullcontext():
+            return play(case, peer, role, commands, out, seed)
     if peer.alone:
         with peer.alone:
             cells = [play(case, peer, role, commands, out, seed + n, f"-{n}") for n in range(case.times)]
         return _worst(case, cells)
-    if case.times == 1:
-        return play(case, peer, role, commands, out, seed)
     with ThreadPoolExecutor(max_workers=10) as pool:
         cells = list(
             pool.map(lambda n: play(case, peer, role, commands, out, seed + n, f"-{n}"), range(case.times))
@@ -198,11 +250,16 @@ def play(
     out: Path,
     seed: int = 1,
     mark: str = "",
+    other: str = "anabranch",
 ) -> Cell:
-    """Plays a case with the peer in that role. `commands` has ours, the peer's and the relay's."""
+    """Plays a case with the peer in that role, against ours or another stack. `commands` has both and the relay's."""
     stem = out / f"{case.name}-{peer.name}-{role}{mark}"
     cell = Cell(case.name, peer.name, role, "fail", seed=seed)
-    connect, listen = turned(case) if peer.no_shutdown and role == "connect" else (case.connect, case.listen)
+    excuse = peer.excuse(case.name, role)
+    deadline = min(case.deadline, excuse.deadline) if excuse else case.deadline
+    connect, listen = case.connect, case.listen
+    if peer.no_shutdown and role == "connect" and not case.own_end:
+        connect, listen = turned(case) if other != peer.name else aborted(case)
     began = time.monotonic()
     ports = free_ports(4)
     theirs = 2 if role == "connect" else 3
@@ -212,14 +269,15 @@ def play(
     capture = stem.with_suffix(".pcapng") if case.capture else None
     relay_command = [*commands["relay"], "--near", near, "--far", far, "--from", from_, "--to", to]
     relay_command += ["--seed", str(seed), *case.relay]
+    relay_command += peer.relay.get(case.name, ()) if role == "connect" else ()
     if capture:
         relay_command += ["--pcapng", str(capture)]
-    names = {side: peer.name if side == role else "anabranch" for side in ("connect", "listen")}
+    names = {side: peer.name if side == role else other for side in ("connect", "listen")}
 
     def options(side: str) -> list[str]:
         addresses = {"connect": (from_, near), "listen": (to, far)}[side]
         line = [*commands[names[side]], side, "--local", addresses[0], "--remote", addresses[1]]
-        line += ["--case", case.name, "--deadline", str(case.deadline), *case.both]
+        line += ["--case", case.name, "--deadline", str(deadline), *case.both]
         line += connect if side == "connect" else listen
         if side != role:
             line += case.ours
@@ -234,39 +292,49 @@ def play(
     listening = Driver(options("listen"), stem.with_suffix(".listen.log"))
     listening.wait_ready()
     if case.restart:
-        first = Driver([*options("connect"), "--send", "0", "--end", "wait"], stem.with_suffix(".first.log"))
-        time.sleep(1.5)
+        line = [*options("connect"), "--send", "0", "--end", "wait", "--until-up"]
+        first = Driver(line, stem.with_suffix(".first.log"))
+        first.report(case.deadline / 2)
         first.kill()
     connecting = Driver(options("connect"), stem.with_suffix(".connect.log"))
-    reports = _wait({"connect": connecting, "listen": listening}, case.deadline + GRACE)
+    reports = _wait({"connect": connecting, "listen": listening}, deadline + GRACE)
     for driver in (connecting, listening, relay):
         driver.end()
     reports["relay"] = relay.report(0)
     cell.seconds = round(time.monotonic() - began, 2)
     cell.reports = reports
     cell.capture = capture.name if capture else None
-    judge(cell, case, reports, capture)
+    judge(cell, case, reports, capture, excuse)
     return cell
 
 
-def judge(cell: Cell, case: Case, reports: dict[str, Any], capture: Path | None) -> None:
+def judge(
+    cell: Cell, case: Case, reports: dict[str, Any], capture: Path | None, excuse: Excuse | None = None
+) -> None:
     """Fills in how the cell ended."""
-    for side in ("connect", "listen"):
-        report = reports[side]
-        if report is None:
+    for side in ("connect", "listen", "relay"):
+        report = reports.get(side)
+        if report is None and side != "relay":
             cell.why.append(f"the {side}ing driver printed no report")
-        elif report.get("cannot"):
+        elif report and report.get("cannot"):
             cell.state, cell.why = "cannot", [report["cannot"]]
             return
     if cell.why:
         return
-    packets = wire.read(capture) if case.wire and capture else []
+    packets = wire.read(capture) if capture and (case.wire or excuse) else []
     outcome = Outcome(
         reports["connect"],
         reports["listen"],
-        reports["relay"] or {},
+        reports.get("relay") or {},
         packets,
         "listen" if cell.role == "connect" else "connect",
     )
     cell.why = case.check(outcome)
     cell.state = "fail" if cell.why else "pass"
+    if case.measured:
+        cell.mbits = round(rate(outcome), 1)
+    if cell.why and excuse:
+        if excuse.shows(outcome):
+            cell.state, cell.why = "cannot", [excuse.reason]
+        else:
+            cell.why.append(f'the capture does not show what the peer is known for: "{excuse.reason}"')

@@ -151,8 +151,6 @@ def cannot(plan: argparse.Namespace) -> str | None:
     """Why it cannot play this."""
     if plan.end == "shutdown":
         return "never begins a shutdown: it only aborts"
-    if plan.interleaving or plan.zero_checksum:
-        return "has no such extension"
     if plan.pause:
         return "hands messages over as they come: its user cannot hold them up"
     if plan.reset:

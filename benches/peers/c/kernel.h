@@ -15,6 +15,12 @@
 /* Headers that it does not count in spp_pathmtu: none. */
 #define PATHMTU_WITHOUT (-28)
 
+/* As much as the device carries: then its probes (RFC 8899) look for what the path carries, if net.sctp.plpmtud_probe_interval is set. */
+#define PMTUD(mtu) ((mtu) + 28 >= 1500 ? SPP_PMTUD_ENABLE : SPP_PMTUD_DISABLE)
+
+/* Nothing but an ABORT of the peer comes with SCTP_COMM_LOST, and of that the kernel leaves the chunk header out. */
+#define IS_ABORT(info) ((void)(info), 1)
+
 struct socket; /* a descriptor in a pointer's clothes */
 
 static inline int fd_of(struct socket *so)

@@ -11,13 +11,16 @@
 #define INTERLEAVING_SUPPORTED 0x00001206
 /* Bytes of an SCTP packet that it does not count in spp_pathmtu. */
 #define PATHMTU_WITHOUT 12
+/* It looks for what a path carries only where ICMP tells it. */
+#define PMTUD(mtu) ((void)(mtu), SPP_PMTUD_DISABLE)
+/* Whether what comes with SCTP_COMM_LOST is an ABORT: the chunk. */
+#define IS_ABORT(info) ((info)[0] == 6)
 #endif
 
 #include "plan.h"
 #include "tally.h"
 
 #define PORT 5000
-#define ABORT_CHUNK 6
 
 static struct plan plan;
 static struct report report = {.stack = STACK};
@@ -64,7 +67,7 @@ static void changed_to(const struct sctp_assoc_change *change)
 		break;
 	case SCTP_COMM_LOST:
 		/* sac_info has the ABORT of the peer, if there was one (RFC 6458, 6.1.1). */
-		if (change->sac_length > sizeof(*change) && change->sac_info[0] == ABORT_CHUNK)
+		if (change->sac_length > sizeof(*change) && IS_ABORT(change->sac_info))
 			end(&report.aborted);
 		else
 			end(&report.lost);
@@ -116,7 +119,7 @@ static void *read_all(void *argument)
 		int flags = 0;
 		memset(&info, 0, sizeof(info));
 		len = usrsctp_recvv(so, buffer, room, NULL, &fromlen, &info, &infolen, &infotype, &flags);
-		if (len < 0 && (errno == EINTR || errno == EAGAIN))
+		if (len < 0 && (errno == EINTR || errno == EAGAIN) && !over)
 			continue;
 		if (len <= 0)
 			break;
@@ -175,7 +178,7 @@ static struct socket *open_socket(void)
 	struct sctp_paddrparams path;
 	memset(&path, 0, sizeof(path));
 	path.spp_address.ss_family = AF_INET;
-	path.spp_flags = SPP_PMTUD_DISABLE;
+	path.spp_flags = PMTUD(plan.mtu);
 	path.spp_pathmtu = (uint32_t)(plan.mtu - PATHMTU_WITHOUT);
 	set(so, IPPROTO_SCTP, SCTP_PEER_ADDR_PARAMS, &path, sizeof(path), "SCTP_PEER_ADDR_PARAMS");
 	static const uint16_t events[] = {SCTP_ASSOC_CHANGE, SCTP_STREAM_RESET_EVENT};
@@ -183,11 +186,6 @@ static struct socket *open_socket(void)
 		struct sctp_event event = {.se_assoc_id = SCTP_FUTURE_ASSOC, .se_type = events[at], .se_on = 1};
 		set(so, IPPROTO_SCTP, SCTP_EVENT, &event, sizeof(event), "SCTP_EVENT");
 	}
-#ifdef KERNEL
-	/* Bound to address and port, a socket that connects sends no INIT over vec0. */
-	if (plan.connects)
-		return so;
-#endif
 	struct sockaddr_in local = plan.local;
 	/* The other end of an association may still be there: the side that connects takes any port. */
 	local.sin_port = plan.connects && plan.associations > 1 ? 0 : htons(PORT);
@@ -299,6 +297,11 @@ static void one(struct socket *so)
 		report.first_up = now;
 	if (plan.until_up)
 		return;
+#ifdef KERNEL
+	/* While somebody reads, close() does nothing: the reader looks up now and then. */
+	struct timeval moment = {.tv_usec = 50000};
+	set(so, SOL_SOCKET, SO_RCVTIMEO, &moment, sizeof(moment), "SO_RCVTIMEO");
+#endif
 	pthread_create(&reader, NULL, read_all, so);
 	write_all(so);
 	if (finish_association(so)) {
@@ -309,6 +312,40 @@ static void one(struct socket *so)
 	/* It ends by itself once the association has. */
 	pthread_join(reader, NULL);
 	usrsctp_close(so);
+}
+
+/* Accepted, and not played yet. An association of Linux that ends before it is accepted keeps its addresses and ports until it is: the
+ * COOKIE ECHO of the next one from the same ports is thrown away. So associations are accepted at once, whatever else there is to do. */
+static struct socket *waiting[512];
+static size_t accepted, played;
+
+static void *accept_all(void *argument)
+{
+	/* Before any other thread; if it may not, it does its best. */
+	struct sched_param first = {.sched_priority = 1};
+	pthread_setschedparam(pthread_self(), SCHED_FIFO, &first);
+	for (;;) {
+		struct socket *so = usrsctp_accept(argument, NULL, NULL);
+		pthread_mutex_lock(&lock);
+		while (accepted - played == sizeof(waiting) / sizeof(waiting[0]))
+			pthread_cond_wait(&changed, &lock);
+		waiting[accepted++ % (sizeof(waiting) / sizeof(waiting[0]))] = so;
+		pthread_cond_broadcast(&changed);
+		pthread_mutex_unlock(&lock);
+		if (!so)
+			return NULL;
+	}
+}
+
+static struct socket *next_accepted(void)
+{
+	pthread_mutex_lock(&lock);
+	while (accepted == played)
+		pthread_cond_wait(&changed, &lock);
+	struct socket *so = waiting[played++ % (sizeof(waiting) / sizeof(waiting[0]))];
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&lock);
+	return so;
 }
 
 static void *watch(void *argument)
@@ -325,10 +362,6 @@ int main(int argc, char **argv)
 {
 	plan = plan_read(argc, argv);
 	crc_init();
-	if (plan.zero_checksum) {
-		report_cannot(report.stack, "has no RFC 9653");
-		return 0;
-	}
 	pthread_mutex_init(&report.sent.lock, NULL);
 	pthread_mutex_init(&report.received.lock, NULL);
 	report.sent.quiet = report.received.quiet = plan.quiet;
@@ -340,7 +373,8 @@ int main(int argc, char **argv)
 	struct socket *listener = NULL;
 	if (!plan.connects) {
 		listener = open_socket();
-		if (usrsctp_listen(listener, 16) < 0) {
+		/* Beyond that associations of a peer that is faster than this program are refused. */
+		if (usrsctp_listen(listener, 4096) < 0) {
 			perror("usrsctp_listen");
 			return 2;
 		}
@@ -349,6 +383,10 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	pthread_t watcher;
 	pthread_create(&watcher, NULL, watch, NULL);
+	if (listener) {
+		pthread_t acceptor;
+		pthread_create(&acceptor, NULL, accept_all, listener);
+	}
 	for (unsigned long long ended = 0; ended < plan.associations; ended++) {
 		struct socket *so = NULL;
 		if (plan.connects) {
@@ -362,7 +400,7 @@ int main(int argc, char **argv)
 				continue;
 			}
 		} else {
-			so = usrsctp_accept(listener, NULL, NULL);
+			so = next_accepted();
 			if (!so) {
 				report_note(&report, "accept", strerror(errno));
 				break;

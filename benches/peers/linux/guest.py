@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -34,6 +35,8 @@ $B mount -t proc proc /proc
 $B mount -t sysfs sys /sys
 $B mount -t tmpfs tmpfs /run
 for module in {modules}; do [ -f "$module" ] && $B insmod "$module" 2>/dev/null; done
+# Messages of 256 KiB are more than the kernel lets a socket hold otherwise.
+for limit in rmem_max wmem_max; do echo 4194304 > /proc/sys/net/core/$limit; done
 $B ip link set lo up
 $B ip link set vec0 up
 $B ip addr add {guest}/24 dev vec0
@@ -43,7 +46,9 @@ $B sleep 1
 for setting in {settings}; do echo "${{setting#*=}}" > /proc/sys/net/sctp/"${{setting%%=*}}"; done
 {command} 2>/run/errors
 $B cat /run/errors
-$B poweroff -f
+$B grep -v '[[:space:]]0$' /proc/net/sctp/snmp
+# The kernel answers late packets until somebody ends it.
+while :; do $B sleep 1000; done
 """
 
 
@@ -64,6 +69,18 @@ def network() -> None:
         time.sleep(0.05)
 
 
+def await_end(guest: subprocess.Popen[bytes]) -> None:
+    """The guest stays until whoever waits for this program closes its standard input, or ends it."""
+
+    def end(*_: object) -> None:
+        if guest.poll() is None:
+            os.killpg(guest.pid, signal.SIGKILL)
+
+    signal.signal(signal.SIGTERM, end)
+    threading.Thread(target=lambda: (sys.stdin.buffer.read(), end()), daemon=True).start()
+    guest.wait()
+
+
 def main() -> int:
     """Boots the guest; its output is that of the driver."""
     driver, words = sys.argv[1], sys.argv[2:]
@@ -75,6 +92,7 @@ def main() -> int:
         "reconf_enable=1",
         "intl_enable=1",
         "prsctp_enable=1",
+        "plpmtud_probe_interval=5000",
     ]
     newest = sorted(glob.glob("/usr/lib/uml/modules/*/kernel"))[-1]
     network()
@@ -97,19 +115,17 @@ def main() -> int:
             f"vec0:transport=tap,ifname={TAP},depth=128,gro=0,mac=02:00:00:00:00:02",
         ]
         guest = subprocess.Popen(
-            kernel, stdin=subprocess.DEVNULL, start_new_session=True, env={**os.environ, "TMPDIR": room}
+            kernel,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+            env={**os.environ, "TMPDIR": room},
         )
 
-        def end(*_: object) -> None:
-            os.killpg(guest.pid, signal.SIGKILL)
-
-        signal.signal(signal.SIGTERM, end)
-        try:
-            # The driver in the guest ends after its report; whoever waits for this one closes standard input.
-            guest.wait()
-        finally:
-            if guest.poll() is None:
-                end()
+        # However this program ends, the guest (which is several processes) does not outlive it and keep the TAP device.
+        last_will = ["sh", "-c", f"read -r _; kill -s KILL -- -{guest.pid} 2>/dev/null"]
+        with subprocess.Popen(last_will, stdin=subprocess.PIPE, start_new_session=True) as watcher:
+            await_end(guest)
+            watcher.stdin.close()
     return 0
 
 

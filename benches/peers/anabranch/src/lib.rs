@@ -9,7 +9,7 @@ use anabranch_sctp::{
     AssociationId, CloseReason, Config, Direction, Endpoint, EndpointConfig, Event as Told, Message,
     Reconfigured,
 };
-use peer::{Event, Full, Outgoing, Plan, Role, Stack, Tally};
+use peer::{Event, Full, Outgoing, Packet, Plan, Role, Stack, Tally};
 
 /// The SCTP port that WebRTC's stacks are fixed to.
 const PORT: u16 = 5000;
@@ -56,6 +56,8 @@ impl Anabranch {
             c.extensions.interleaving = plan.interleaving;
             if let Some(window) = plan.window {
                 c.limits.receive_window = window as _;
+                // It stays as it is.
+                c.limits.max_receive_window = 0;
             }
         });
         if plan.zero_checksum {
@@ -153,7 +155,7 @@ impl Stack for Anabranch {
         Some(self.began + std::time::Duration::from_nanos(due.as_nanos()))
     }
 
-    fn transmit(&mut self, now: Clock, out: &mut dyn FnMut(SocketAddr, &[u8])) {
+    fn transmit(&mut self, now: Clock, out: &mut dyn FnMut(Packet<'_>)) {
         let now = self.time(now);
         if let Some(streams) = self.mirror.take() {
             self.reset_outgoing(now, &streams);
@@ -161,8 +163,8 @@ impl Stack for Anabranch {
         loop {
             self.buffer.clear();
             let Some(transmit) = self.endpoint.poll_transmit(now, 16, &mut self.buffer) else { break };
-            for packet in self.buffer.chunks(transmit.segment_size) {
-                out(transmit.destination, packet);
+            for bytes in self.buffer.chunks(transmit.segment_size) {
+                out(Packet { to: transmit.destination, bytes, whole: transmit.dont_fragment });
             }
         }
     }

@@ -12,5 +12,5 @@ pub mod udp;
 pub use app::App;
 pub use plan::{Ending, Plan, Role};
 pub use report::Report;
-pub use stack::{Event, Full, Outgoing, Stack};
+pub use stack::{Event, Full, Outgoing, Packet, Stack};
 pub use tally::Tally;

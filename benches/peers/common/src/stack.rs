@@ -41,6 +41,17 @@ pub struct Outgoing {
     pub payload: Bytes,
 }
 
+/// A packet that is to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet<'a> {
+    /// Where to.
+    pub to: SocketAddr,
+    /// The SCTP packet.
+    pub bytes: &'a [u8],
+    /// IP must not fragment it: what sockets of Linux ask for by themselves.
+    pub whole: bool,
+}
+
 /// The stack takes no more now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
@@ -56,7 +67,7 @@ pub trait Stack {
     /// When the next timer is due.
     fn due(&mut self) -> Option<Instant>;
     /// Hands out every packet that is to be sent now.
-    fn transmit(&mut self, now: Instant, out: &mut dyn FnMut(SocketAddr, &[u8]));
+    fn transmit(&mut self, now: Instant, out: &mut dyn FnMut(Packet<'_>));
     /// What happened.
     fn event(&mut self) -> Option<Event>;
     /// Tells a message that has arrived. False when there is none.

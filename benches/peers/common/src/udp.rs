@@ -31,6 +31,7 @@ pub fn play(name: &str, plan: &Plan, stack: &mut dyn Stack) {
     }
     let mut done = None;
     let mut packet = vec![0; 65536];
+    let mut whole = true;
     loop {
         let now = Instant::now();
         let mut moved = false;
@@ -52,9 +53,12 @@ pub fn play(name: &str, plan: &Plan, stack: &mut dyn Stack) {
         if let Some(app) = &mut app {
             moved |= app.work(now, stack);
         }
-        stack.transmit(now, &mut |to, bytes| {
+        stack.transmit(now, &mut |packet| {
+            if std::mem::replace(&mut whole, packet.whole) != packet.whole {
+                keep_whole(&socket, packet.whole);
+            }
             // A full buffer loses the packet, as a network may.
-            let _lost = socket.send_to(bytes, to).is_err();
+            let _lost = socket.send_to(packet.bytes, packet.to).is_err();
         });
         let late = now.duration_since(began) > plan.patience();
         if let Some(ended) = app.take_if(|app| late || app.is_done()) {
@@ -72,6 +76,18 @@ pub fn play(name: &str, plan: &Plan, stack: &mut dyn Stack) {
             wait(&socket, due.saturating_duration_since(now));
         }
     }
+}
+
+/// Whether packets leave with the DF bit.
+fn keep_whole(socket: &UdpSocket, whole: bool) {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::net::sockopt::{Ipv4PathMtuDiscovery, set_ip_mtu_discover};
+        let how = if whole { Ipv4PathMtuDiscovery::PROBE } else { Ipv4PathMtuDiscovery::DONT };
+        set_ip_mtu_discover(socket, how).expect("a socket of IPv4 has the option");
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (socket, whole);
 }
 
 /// Whether standard input is at its end: nobody waits for this program any more.

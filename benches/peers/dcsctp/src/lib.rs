@@ -7,7 +7,7 @@ use dcsctp::api::{
     DcSctpSocket, Message, Options, PpId, SendOptions, Socket, SocketEvent, SocketTime, StreamId,
     ZERO_CHECKSUM_ALTERNATE_ERROR_DETECTION_METHOD_LOWER_LAYER_DTLS,
 };
-use peer::{Event, Full, Outgoing, Plan, Stack, Tally};
+use peer::{Event, Full, Outgoing, Packet, Plan, Stack, Tally};
 
 /// One end.
 pub struct Dcsctp {
@@ -121,10 +121,10 @@ impl Stack for Dcsctp {
         Some(self.began + (due - SocketTime::zero()).min(Duration::from_secs(3600)))
     }
 
-    fn transmit(&mut self, _now: Instant, out: &mut dyn FnMut(SocketAddr, &[u8])) {
+    fn transmit(&mut self, _now: Instant, out: &mut dyn FnMut(Packet<'_>)) {
         self.collect();
         for packet in self.packets.drain(..) {
-            out(self.remote, &packet);
+            out(Packet { to: self.remote, bytes: &packet, whole: true });
         }
     }
 

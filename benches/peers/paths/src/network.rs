@@ -163,11 +163,11 @@ impl Network {
             }
         }
         let link = &mut end.link;
-        end.stack.transmit(real, &mut |_, bytes| {
-            let size = bytes.len() as u32 + HEADERS;
+        end.stack.transmit(real, &mut |packet| {
+            let size = packet.bytes.len() as u32 + HEADERS;
             link.handle_frame(
                 Instant::from_nanos(now),
-                Frame { bytes: bytes.to_vec(), size, data: one == 0, ..Frame::default() },
+                Frame { bytes: packet.bytes.to_vec(), size, data: one == 0, ..Frame::default() },
             );
         });
         while link.poll_dropped().is_some() {}

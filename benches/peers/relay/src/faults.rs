@@ -37,6 +37,12 @@ pub(crate) struct Faults {
     /// The limit on the length begins after so many packets.
     #[arg(long, default_value_t = 0)]
     longest_after: u64,
+    /// It begins after so many ms.
+    #[arg(long, default_value_t = 0)]
+    longest_from: u64,
+    /// Packets that are too long and may be fragmented by IP go on: as a router would do. Needs the right to open a raw socket.
+    #[arg(long)]
+    pub(crate) fragments: bool,
     #[arg(skip)]
     chance: Option<fastrand::Rng>,
     #[arg(skip)]
@@ -50,6 +56,10 @@ pub(crate) struct Faults {
 pub(crate) enum Fate {
     /// Goes on after this time.
     Pass(Duration),
+    /// Goes on after this time, later than others.
+    HoldBack(Duration),
+    /// Goes on after this time, too long for one packet of IP.
+    Fragment(Duration),
     /// Goes on with this bit turned.
     Corrupt(Duration, usize),
     /// Goes on twice.
@@ -65,6 +75,8 @@ impl Fate {
     pub(crate) fn comment(self) -> Option<&'static str> {
         match self {
             Self::Pass(_) => None,
+            Self::HoldBack(_) => Some("held back"),
+            Self::Fragment(_) => Some("fragmented"),
             Self::Corrupt(..) => Some("corrupted"),
             Self::Twice(_) => Some("duplicated"),
             Self::Drop(why) => Some(why),
@@ -84,7 +96,8 @@ fn phases(text: &str) -> Result<(u64, u64), String> {
 }
 
 impl Faults {
-    pub(crate) fn judge(&mut self, now: Instant, packet: &[u8]) -> Fate {
+    /// `whole`: IP must not fragment it.
+    pub(crate) fn judge(&mut self, now: Instant, packet: &[u8], whole: bool) -> Fate {
         self.seen += 1;
         let first = *self.first.get_or_insert(now);
         let chance = self.chance.get_or_insert_with(|| fastrand::Rng::with_seed(self.seed));
@@ -97,7 +110,10 @@ impl Faults {
         if self.is_dark(now.duration_since(first)) {
             return Fate::Drop("dropped: blackout");
         }
-        if self.seen > self.longest_after && self.longest.is_some_and(|longest| packet.len() > longest) {
+        let narrow = self.seen > self.longest_after
+            && now.duration_since(first).as_millis() as u64 >= self.longest_from;
+        let too_long = narrow && self.longest.is_some_and(|longest| packet.len() > longest);
+        if too_long && whole {
             return Fate::TooLong;
         }
         if draws[0] < self.drop {
@@ -110,7 +126,13 @@ impl Faults {
         if draws[1] < self.corrupt {
             return Fate::Corrupt(delay, bit);
         }
-        if draws[2] < self.duplicate { Fate::Twice(delay) } else { Fate::Pass(delay) }
+        if draws[2] < self.duplicate {
+            return Fate::Twice(delay);
+        }
+        if too_long {
+            return Fate::Fragment(delay);
+        }
+        if draws[3] < self.reorder { Fate::HoldBack(delay) } else { Fate::Pass(delay) }
     }
 
     fn is_dark(&self, since: Duration) -> bool {
@@ -127,7 +149,7 @@ mod tests {
         let run = |seed| {
             let mut faults = Faults { seed, drop: 0.3, corrupt: 0.1, ..Faults::default() };
             let now = Instant::now();
-            (0..1000).map(|_| faults.judge(now, &[0; 100])).collect::<Vec<_>>()
+            (0..1000).map(|_| faults.judge(now, &[0; 100], true)).collect::<Vec<_>>()
         };
         assert_eq!(run(7), run(7));
         assert_ne!(run(7), run(8));
@@ -139,7 +161,7 @@ mod tests {
     fn a_blackout_comes_and_goes() {
         let mut faults = Faults { blackout: Some((50, 20)), ..Faults::default() };
         let start = Instant::now();
-        let mut at = |ms| faults.judge(start + Duration::from_millis(ms), &[0; 20]);
+        let mut at = |ms| faults.judge(start + Duration::from_millis(ms), &[0; 20], true);
         assert_eq!(at(0), Fate::Pass(Duration::ZERO));
         assert_eq!(at(60), Fate::Drop("dropped: blackout"));
         assert_eq!(at(75), Fate::Pass(Duration::ZERO));
@@ -150,8 +172,12 @@ mod tests {
     fn long_packets_are_lost_once_the_path_is_narrow() {
         let mut faults = Faults { longest: Some(1000), longest_after: 1, ..Faults::default() };
         let now = Instant::now();
-        assert_eq!(faults.judge(now, &[0; 1200]), Fate::Pass(Duration::ZERO));
-        assert_eq!(faults.judge(now, &[0; 1200]), Fate::TooLong);
-        assert_eq!(faults.judge(now, &[0; 1000]), Fate::Pass(Duration::ZERO));
+        assert_eq!(faults.judge(now, &[0; 1200], true), Fate::Pass(Duration::ZERO));
+        assert_eq!(faults.judge(now, &[0; 1200], true), Fate::TooLong);
+        assert_eq!(faults.judge(now, &[0; 1200], false), Fate::Fragment(Duration::ZERO));
+        assert_eq!(faults.judge(now, &[0; 1000], true), Fate::Pass(Duration::ZERO));
+        let mut faults = Faults { longest: Some(1000), longest_from: 5, ..Faults::default() };
+        assert_eq!(faults.judge(now, &[0; 1200], true), Fate::Pass(Duration::ZERO));
+        assert_eq!(faults.judge(now + Duration::from_millis(5), &[0; 1200], true), Fate::TooLong);
     }
 }

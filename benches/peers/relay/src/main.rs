@@ -4,6 +4,7 @@
 
 mod capture;
 mod faults;
+mod raw;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -19,6 +20,7 @@ use serde::Serialize;
 
 use capture::{Capture, Side};
 use faults::{Fate, Faults};
+use raw::Raw;
 
 /// Where the relay stands, and what it does to packets.
 #[derive(Debug, Parser)]
@@ -54,6 +56,10 @@ struct Passed {
     corrupted: u64,
     duplicated: u64,
     too_long: u64,
+    held_back: u64,
+    fragmented: u64,
+    /// The number of the packet behind which the connecting side has another port; 0: it has not.
+    rebound: u64,
     largest: usize,
 }
 
@@ -64,6 +70,8 @@ struct Relay {
     arguments: Arguments,
     near: UdpSocket,
     far: UdpSocket,
+    /// Where the DF bit counts: what has come, with the header of IP.
+    raw: Option<Raw>,
     capture: Option<Capture>,
     waiting: BinaryHeap<Waiting>,
     /// Tells apart packets of the same time.
@@ -83,11 +91,12 @@ fn open(address: SocketAddr) -> std::io::Result<UdpSocket> {
 }
 
 impl Relay {
-    fn new(arguments: Arguments) -> std::io::Result<Self> {
+    fn new(arguments: Arguments, raw: Option<Raw>) -> std::io::Result<Self> {
         let capture = arguments.pcapng.as_deref().map(Capture::create).transpose()?;
         Ok(Self {
             near: open(arguments.near)?,
             far: open(arguments.far)?,
+            raw,
             capture,
             waiting: BinaryHeap::new(),
             count: 0,
@@ -101,19 +110,34 @@ impl Relay {
     fn take(&mut self, now: Instant, side: Side, room: &mut [u8]) -> bool {
         let socket = if side == Side::Connecting { &self.near } else { &self.far };
         match socket.recv_from(room) {
+            // With a raw socket it has come there as well.
+            Ok(_) if self.raw.is_some() => true,
             Ok((len, _)) => {
-                self.judge(now, side, &room[..len]);
+                self.judge(now, side, &room[..len], true);
                 true
             }
             Err(error) => error.kind() != ErrorKind::WouldBlock,
         }
     }
 
-    fn judge(&mut self, now: Instant, side: Side, packet: &[u8]) {
+    /// Takes what has come by the raw socket. False when there was nothing.
+    fn take_raw(&mut self, now: Instant, room: &mut [u8]) -> bool {
+        let Some(raw) = &self.raw else { return false };
+        match raw.receive(room) {
+            Ok(Some((side, at, whole))) => {
+                self.judge(now, side, &room[at], whole);
+                true
+            }
+            Ok(None) => true,
+            Err(error) => error.kind() != ErrorKind::WouldBlock,
+        }
+    }
+
+    fn judge(&mut self, now: Instant, side: Side, packet: &[u8], whole: bool) {
         self.passed.packets += 1;
         self.passed.bytes += packet.len() as u64;
         self.passed.largest = self.passed.largest.max(packet.len());
-        let fate = self.arguments.faults.judge(now, packet);
+        let fate = self.arguments.faults.judge(now, packet, whole);
         if let Some(capture) = &mut self.capture {
             capture.packet(side, packet, fate.comment());
         }
@@ -124,6 +148,14 @@ impl Relay {
             }
         }
         match fate {
+            Fate::HoldBack(delay) => {
+                self.passed.held_back += 1;
+                self.wait(now + delay, side, packet.to_vec());
+            }
+            Fate::Fragment(delay) => {
+                self.passed.fragmented += 1;
+                self.wait(now + delay, side, packet.to_vec());
+            }
             Fate::Pass(delay) => self.wait(now + delay, side, packet.to_vec()),
             Fate::Corrupt(delay, bit) => {
                 self.passed.corrupted += 1;
@@ -150,7 +182,10 @@ impl Relay {
 
     fn rebind(&mut self) {
         match open(SocketAddr::new(self.arguments.far.ip(), 0)) {
-            Ok(socket) => self.far = socket,
+            Ok(socket) => {
+                self.far = socket;
+                self.passed.rebound = self.passed.packets;
+            }
             Err(error) => eprintln!("no other port: {error}"),
         }
     }
@@ -178,7 +213,8 @@ impl Relay {
             for _ in 0..64 {
                 let one = self.take(now, Side::Connecting, &mut room);
                 let other = self.take(now, Side::Listening, &mut room);
-                if !(one || other) {
+                let third = self.take_raw(now, &mut room);
+                if !(one || other || third) {
                     break;
                 }
                 moved = true;
@@ -213,5 +249,11 @@ impl Relay {
 }
 
 fn main() -> std::io::Result<()> {
-    Relay::new(Arguments::parse())?.run()
+    let arguments = Arguments::parse();
+    let raw = if arguments.faults.fragments { Some(Raw::open(arguments.near, arguments.far)) } else { None };
+    if raw.as_ref().is_some_and(|raw| raw.as_ref().is_err_and(|e| e.kind() == ErrorKind::PermissionDenied)) {
+        println!("{{\"cannot\":\"the relay sees the DF bit by a raw socket, and that needs root\"}}");
+        return Ok(());
+    }
+    Relay::new(arguments, raw.transpose()?)?.run()
 }

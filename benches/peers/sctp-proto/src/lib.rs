@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use peer::{Event, Full, Outgoing, Plan, Role, Stack, Tally};
+use peer::{Event, Full, Outgoing, Packet, Plan, Role, Stack, Tally};
 use sctp_proto::{
     Association, AssociationHandle, ClientConfig, DatagramEvent, Endpoint, EndpointConfig, EndpointEvent,
     Event as Told, Payload, PayloadProtocolIdentifier, ReliabilityType, ServerConfig, StreamEvent, Transmit,
@@ -185,11 +185,11 @@ impl Stack for Proto {
         self.association.as_ref()?.1.poll_timeout()
     }
 
-    fn transmit(&mut self, now: Instant, out: &mut dyn FnMut(SocketAddr, &[u8])) {
+    fn transmit(&mut self, now: Instant, out: &mut dyn FnMut(Packet<'_>)) {
         self.flush(now);
         for (to, packets) in self.packets.drain(..) {
             for packet in packets {
-                out(to, &packet);
+                out(Packet { to, bytes: &packet, whole: true });
             }
         }
         self.collect();

@@ -11,8 +11,5 @@ fn main() {
             "has no call that aborts: close() tells the peer nothing",
         );
     }
-    if plan.interleaving || plan.zero_checksum {
-        return peer::Report::print_cannot("sctp-proto", "has no such extension");
-    }
     peer::udp::play("sctp-proto", &plan, &mut Proto::new(&plan));
 }
