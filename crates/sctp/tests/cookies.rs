@@ -428,6 +428,29 @@ fn a_restart_that_an_end_overtakes_is_asked_for_again() {
     assert_eq!(net.received_from(a, ip(Z)), [b"again"]);
 }
 
+/// Both ask, and our user gives up before the COOKIE ECHO of the other comes. Its cookie has our tag (5.2.1), but made no association: it is
+/// told, and asks again.
+#[test]
+fn a_collision_that_we_give_up_is_asked_for_again() {
+    for wait in [5, 15, 25] {
+        let (mut net, a, z) = two(6);
+        net.unreachable.push(ip(Z));
+        let from_a = net.connect(a, ip(Z));
+        net.run_for(ms(1));
+        net.unreachable.clear();
+        let id = net.connect(z, ip(A));
+        net.send(z, id, b"from z");
+        net.run_for(ms(wait));
+        let now = net.now;
+        net.hosts[a].endpoint.association(from_a).unwrap().abort(now, b"never mind");
+        net.run_for(ms(1000));
+        assert_eq!(net.state(z, id), State::Established, "after {wait} ms");
+        assert_eq!(net.received_from(a, ip(Z)), [b"from z"], "after {wait} ms");
+        replay(&mut net);
+        each_once(&net, "replayed");
+    }
+}
+
 /// Any number of associations of the two, one after the other or one upon the other; any packet may come again at any time. Whether
 /// all of them had ended at the end, so that all that came could come once more.
 fn life(seed: u64) -> bool {
