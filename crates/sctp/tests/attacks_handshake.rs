@@ -227,6 +227,31 @@ fn init_acks_at_any_other_time() {
     }
 }
 
+/// B17. A State Cookie of 60,000 bytes: it is echoed alone, in a packet that IP may fragment, and again with T1-cookie; an ERROR and data
+/// follow the COOKIE ACK.
+#[test]
+fn a_cookie_as_long_as_a_packet() {
+    let mut script = Script::calling(&Config::rfc9260());
+    let a = script.a;
+    script.pair.send(Side::A, a, 0, b"waits");
+    script.pair.log.clear();
+    let mut params = parameter(7, &[7; 60_000]);
+    params.extend_from_slice(&parameter(0xc077, b"unknown"));
+    script.send(|out| init(TAG_Z, &params).emit(InitKind::InitAck, out));
+    let echoed = |script: &Script| {
+        assert_eq!(script.pair.names(), ["Ax COOKIE-ECHO"]);
+        assert_eq!((script.pair.log[0].bytes.len(), script.pair.log[0].dont_fragment), (60_016, false));
+    };
+    echoed(&script);
+    script.pair.log.clear();
+    script.pair.run_for(Duration::from_secs(1));
+    echoed(&script);
+    script.pair.log.clear();
+    script.send(|out| CookieAck.emit(out));
+    assert_eq!(script.pair.names(), ["Ax ERROR + DATA"]);
+    assert!(script.pair.log[0].dont_fragment);
+}
+
 /// B10. An INIT from the peer's address in every state: while we ask, the answer has the tag that we asked with (5.2.1); later another
 /// (5.2.2); in SHUTDOWN-ACK-SENT our SHUTDOWN ACK leaves again (9.2). The state never changes, and the peer's tag is not given away.
 #[test]

@@ -129,3 +129,19 @@ fn losses_are_no_black_hole() {
         assert_eq!(pair.a.view(a).unwrap().path_mtu(), 1500);
     }
 }
+
+/// The same where what is lost is a packet full of short messages, each of which would get through by itself.
+#[test]
+fn what_rack_finds_lost_again_may_be_many_short_messages() {
+    let rack = Config::rfc9260().with(|c| c.congestion.loss_detection = LossDetection::Rack);
+    for config in [rack, Config::modern()] {
+        for len in [60, 400, 700] {
+            let (mut pair, a) = shrunk(&config, 1500, 1300);
+            let count = 1480 / (len + 16);
+            pair.send_all(Side::A, a, 1, count, usize::try_from(len).unwrap());
+            talk(&mut pair, a, 1, 100, 0..50, Duration::from_millis(20));
+            let received = pair.in_order(Side::Z);
+            assert_eq!((received.get(&0), received.get(&1)), (Some(&count), Some(&50)), "{len} bytes");
+        }
+    }
+}

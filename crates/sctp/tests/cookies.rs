@@ -15,7 +15,7 @@ use anabranch_sctp::{
 };
 use anabranch_wire::Tsn;
 use anabranch_wire::cause::{Cause, Causes, StaleCookie, UserInitiatedAbort};
-use anabranch_wire::chunk::{Abort, Chunk, CookieAck, ErrorChunk, Init, InitKind, kind};
+use anabranch_wire::chunk::{Abort, Chunk, CookieAck, ErrorChunk, Init, InitKind, kind, sack};
 use anabranch_wire::param::{Param, Params, StateCookie};
 use network::{Datagram, Network, Offer, echo, init, ip, packet};
 
@@ -266,9 +266,9 @@ fn a_cookie_of_before_we_asked_changes_nothing() {
     assert!(net.received_from(a, ip(Z)).is_empty());
 }
 
-/// A connects to Z, which answers by hand. Z's INIT under another tag comes before or after the INIT ACK; then the COOKIE ACK, and A is up
-/// with the peer of the INIT ACK. What the other INIT was answered with.
-fn up_beside_another_init(net: &mut Network, a: usize, before: bool) -> (AssociationId, Offer) {
+/// A connects to Z, which answers by hand. Z's INIT under another tag comes before or after the INIT ACK; A has sent a COOKIE ECHO to the
+/// peer of the INIT ACK. Its tag, and what the other INIT was answered with.
+fn echoed_beside_another_init(net: &mut Network, a: usize, before: bool) -> (AssociationId, u32, Offer) {
     let id = net.connect(a, ip(Z));
     net.run_for(ms(25));
     let mut tag = 0;
@@ -301,26 +301,43 @@ fn up_beside_another_init(net: &mut Network, a: usize, before: bool) -> (Associa
     if !before {
         ask(net);
     }
+    assert_eq!(net.state(a, id), State::CookieEchoed);
+    (id, tag, offer.unwrap())
+}
+
+/// The same, and then the COOKIE ACK: A is up with the peer of the INIT ACK.
+fn up_beside_another_init(net: &mut Network, a: usize, before: bool) -> (AssociationId, Offer) {
+    let (id, tag, offer) = echoed_beside_another_init(net, a, before);
     net.throw(ip(Z), ip(A), packet(tag, |out| CookieAck.emit(out)));
     net.run_for(ms(25));
     assert_eq!(net.state(a, id), State::Established);
-    (id, offer.unwrap())
+    (id, offer)
 }
 
 /// The peer restarts after its INIT ACK, and asks before the COOKIE ACK of before comes: its cookie has our tag, which 5.2.1 repeats, and
-/// we are up with the peer that is gone. The new one has other numbers: it is a restart in all but our tag, and what the old one had
-/// is handed back.
+/// we are up with the peer that is gone. It has to ask again, and then it is a restart: what the old one had is handed back, and
+/// what the old one acknowledged says nothing any more.
 // rfc9260:5.2.4-3
 #[test]
 fn a_peer_that_restarts_in_mid_handshake_begins_anew() {
+    const NEW: u32 = 0x3333_3333;
     let mut net = Network::default();
     let a = net.add(4, "a", &[A]);
     net.listen(a);
-    let (id, offer) = up_beside_another_init(&mut net, a, false);
+    let (id, before) = up_beside_another_init(&mut net, a, false);
     net.send(a, id, b"for the old one");
     net.run_for(ms(25));
     net.take(ip(Z));
-    net.throw(ip(Z), ip(A), echo(&offer, 0x3333_3333, b"of the new one"));
+    net.throw(ip(Z), ip(A), echo(&before, NEW, b"of the new one"));
+    net.run_for(ms(25));
+    let answer = net.take(ip(Z));
+    assert!(answer.iter().map(|d| (d.tag(), d.kinds())).eq([(NEW, vec![kind::ERROR])]), "{answer:x?}");
+    assert!(net.received_from(a, ip(Z)).is_empty());
+    net.throw(ip(Z), ip(A), init(NEW, &[]));
+    net.run_for(ms(25));
+    let offer = net.take(ip(Z)).iter().find_map(Datagram::offer).unwrap();
+    assert!(offer.tag != before.tag && offer.tsn != before.tsn);
+    net.throw(ip(Z), ip(A), echo(&offer, NEW, b"of the new one"));
     net.run_for(ms(25));
     assert_eq!(net.received_from(a, ip(Z)), [b"of the new one"]);
     let restarts =
@@ -330,11 +347,15 @@ fn a_peer_that_restarts_in_mid_handshake_begins_anew() {
     net.send(a, id, b"for the new one");
     net.run_for(ms(25));
     let sent = net.take(ip(Z));
-    assert!(!sent.is_empty() && sent.iter().all(|d| d.tag() == 0x3333_3333), "{sent:x?}");
-    // Its own copy changes nothing more.
-    net.throw(ip(Z), ip(A), echo(&offer, 0x3333_3333, b"of the new one"));
-    net.run_for(ms(25));
+    assert!(!sent.is_empty() && sent.iter().all(|d| d.tag() == NEW), "{sent:x?}");
+    // What the old one acknowledged comes late; so do copies of the cookies.
+    net.throw(ip(Z), ip(A), packet(before.tag, |out| sack::emit(out, before.tsn, 1_000_000, &[], &[])));
+    net.throw(ip(Z), ip(A), echo(&before, NEW, b"of the new one"));
+    net.throw(ip(Z), ip(A), echo(&offer, NEW, b"of the new one"));
+    net.run_for(ms(1500));
     assert_eq!(net.received_from(a, ip(Z)), [b"of the new one"]);
+    let again = net.take(ip(Z));
+    assert!(again.iter().any(|d| d.kinds().contains(&kind::DATA)), "nobody acknowledged it: {again:x?}");
 }
 
 /// The other way round: what asked before the INIT ACK came is a peer that is gone by then, and its COOKIE ECHO comes late.
@@ -353,6 +374,37 @@ fn a_peer_that_asked_before_the_one_we_talk_with_changes_nothing() {
     net.run_for(ms(25));
     let sent = net.take(ip(Z));
     assert!(!sent.is_empty() && sent.iter().all(|d| d.tag() == 0x1111_1111), "{sent:x?}");
+}
+
+/// The same, where that COOKIE ECHO comes before the COOKIE ACK. If none comes, it was the INIT of the same peer, which had answered before
+/// it asked, and overtook the answer (5.2.4 B): it counts when it comes again.
+// rfc9260:5.2.4-3
+#[test]
+fn a_peer_that_asked_before_the_init_ack_counts_if_no_cookie_ack_comes() {
+    for answered in [true, false] {
+        let mut net = Network::default();
+        let a = net.add(4, "a", &[A]);
+        net.listen(a);
+        let (id, tag, offer) = echoed_beside_another_init(&mut net, a, true);
+        net.throw(ip(Z), ip(A), echo(&offer, 0x3333_3333, b"early"));
+        net.run_for(ms(5));
+        if answered {
+            net.throw(ip(Z), ip(A), packet(tag, |out| CookieAck.emit(out)));
+        }
+        net.run_for(ms(1000));
+        assert_eq!(net.state(a, id), if answered { State::Established } else { State::CookieEchoed });
+        net.throw(ip(Z), ip(A), echo(&offer, 0x3333_3333, b"early"));
+        net.run_for(ms(25));
+        assert_eq!(net.state(a, id), State::Established);
+        net.take(ip(Z));
+        net.send(a, id, b"hello");
+        net.run_for(ms(25));
+        let sent = net.take(ip(Z));
+        let peer = if answered { 0x1111_1111 } else { 0x3333_3333 };
+        assert!(!sent.is_empty() && sent.iter().all(|d| d.tag() == peer), "{sent:x?}");
+        let early: &[&[u8]] = if answered { &[] } else { &[b"early"] };
+        assert_eq!(net.received_from(a, ip(Z)), early);
+    }
 }
 
 /// A COOKIE ECHO that was good, had not the association that it was made beside ended meanwhile: its sender is told, and asks again.
@@ -374,6 +426,29 @@ fn a_restart_that_an_end_overtakes_is_asked_for_again() {
     net.run_for(ms(70));
     assert_eq!(net.state(z, id), State::Established);
     assert_eq!(net.received_from(a, ip(Z)), [b"again"]);
+}
+
+/// Both ask, and our user gives up before the COOKIE ECHO of the other comes. Its cookie has our tag (5.2.1), but made no association: it is
+/// told, and asks again.
+#[test]
+fn a_collision_that_we_give_up_is_asked_for_again() {
+    for wait in [5, 15, 25] {
+        let (mut net, a, z) = two(6);
+        net.unreachable.push(ip(Z));
+        let from_a = net.connect(a, ip(Z));
+        net.run_for(ms(1));
+        net.unreachable.clear();
+        let id = net.connect(z, ip(A));
+        net.send(z, id, b"from z");
+        net.run_for(ms(wait));
+        let now = net.now;
+        net.hosts[a].endpoint.association(from_a).unwrap().abort(now, b"never mind");
+        net.run_for(ms(1000));
+        assert_eq!(net.state(z, id), State::Established, "after {wait} ms");
+        assert_eq!(net.received_from(a, ip(Z)), [b"from z"], "after {wait} ms");
+        replay(&mut net);
+        each_once(&net, "replayed");
+    }
 }
 
 /// Any number of associations of the two, one after the other or one upon the other; any packet may come again at any time. Whether

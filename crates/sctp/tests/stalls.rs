@@ -91,6 +91,8 @@ fn rack_finds_what_left_before_lower_numbers() {
     script.sack(1, WINDOW, &[(9, 9)]);
     script.pair.run_for(ms(100));
     assert_eq!(script.left(), [6, 1]);
+    // 7 and 8, too, left before 9; 3 and 4 did not.
+    assert_eq!(script.pair.a.view(a).unwrap().stats().chunks_lost, 4);
     let mut got = [0, 3, 4, 5, 9].into();
     script.be_honest(Duration::from_secs(1), WINDOW, &mut got);
     script.has_sent_all();

@@ -329,9 +329,10 @@ impl Association {
     }
 
     /// Whether a cookie of ours that was made after this one has been accepted, or the peer that we talk with answered our INIT after this
-    /// one was made.
+    /// one was made. An INIT that overtook the INIT ACK of the same peer looks alike: if no COOKIE ACK comes before T1-cookie expires,
+    /// it is that one which counts, and its COOKIE ECHO comes again.
     pub(crate) fn took_newer_cookie(&self, cookie: &Cookie) -> bool {
-        self.cookie_made.is_some_and(|made| made > cookie.created)
+        self.cookie_made.max(self.phase.awaits_cookie_ack_since()).is_some_and(|made| made > cookie.created)
     }
 
     /// Our Initial TSN.

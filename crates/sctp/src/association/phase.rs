@@ -98,6 +98,14 @@ impl Phase {
         }
     }
 
+    /// When the INIT ACK came whose cookie was echoed, as long as T1-cookie has not expired.
+    pub(super) fn awaits_cookie_ack_since(&self) -> Option<Instant> {
+        match self {
+            Self::CookieEchoed(handshake) if handshake.retransmits == 0 => handshake.answered,
+            _ => None,
+        }
+    }
+
     pub(super) fn handshake_mut(&mut self) -> Option<&mut Handshake> {
         match self {
             Self::CookieWait(handshake) | Self::CookieEchoed(handshake) => Some(handshake),

@@ -52,6 +52,10 @@ impl Endpoint {
             return;
         }
         let index = match existing {
+            Some(index) if self.is_late_restart(index, &cookie) => {
+                self.answer_outlived(meta, packet, &cookie, shown);
+                return;
+            }
             Some(index) => match self.on_duplicate_cookie(now, index, &cookie, meta.source) {
                 Some(index) => index,
                 None => return,
@@ -65,12 +69,7 @@ impl Endpoint {
                         return;
                     }
                     Worth::Outlived => {
-                        // As good as stale: who waits for a COOKIE ACK asks again, anybody else "silently" discards the ERROR
-                        // (5.2.6). A staleness of zero says nothing of how long (3.3.10.3).
-                        self.stats.stale_cookies += 1;
-                        self.answer_cookie(meta, packet, &cookie, shown, |out| {
-                            causes::write_error(out, &causes::stale_cookie_cause(0));
-                        });
+                        self.answer_outlived(meta, packet, &cookie, shown);
                         return;
                     }
                 }
@@ -97,6 +96,29 @@ impl Endpoint {
         self.read_behind_cookie(now, index, meta, chunks, packet.bytes().len(), setup);
     }
 
+    /// A cookie that a change since it was made has outlived is as good as stale: who waits for a COOKIE ACK asks again, anybody else
+    /// "silently" discards the ERROR (5.2.6). A staleness of zero says nothing of how long (3.3.10.3).
+    fn answer_outlived(&mut self, meta: &Meta, packet: &Packet<'_>, cookie: &Cookie, shown: SocketAddr) {
+        self.stats.stale_cookies += 1;
+        self.answer_cookie(meta, packet, cookie, shown, |out| {
+            causes::write_error(out, &causes::stale_cookie_cause(0));
+        });
+    }
+
+    /// Whether the peer has restarted in mid-handshake, and its INIT came before the COOKIE ACK of before: its cookie has our tag, which
+    /// 5.2.1 repeats, but we are up with the peer that is gone. A new tag of the peer alone (5.2.4 B) would join two sequence spaces; and
+    /// under our old tag and TSNs, SACKs for the one that is gone would count as those of the new. It is to ask again, and
+    /// restarts then as any other (A).
+    fn is_late_restart(&self, index: u32, cookie: &Cookie) -> bool {
+        self.registry.at(index).is_some_and(|a| {
+            let (local, peer) = a.tags();
+            cookie.local_tag == local
+                && cookie.peer_tag != peer
+                && !a.is_in_handshake()
+                && !a.took_newer_cookie(cookie)
+        })
+    }
+
     /// Table 12 of 5.2.4. The association whose rest of the packet is to be read, if any.
     // rfc9260:1.3-1 rfc9260:5.1.5-8 rfc9260:5.2.4-3 rfc9260:5.2.4-8 rfc9260:5.2.4-9
     fn on_duplicate_cookie(
@@ -110,17 +132,13 @@ impl Endpoint {
         let (local, peer) = assoc.tags();
         let (local_matches, peer_matches) = (cookie.local_tag == local, cookie.peer_tag == peer);
         let ties_match = (cookie.local_tie, cookie.peer_tie) == self.ties.tie_tags((local, peer));
-        // (B) both asked at the same time, or (D) the same cookie again. After (B), what an incarnation of the peer echoes that asked
-        // before the one we talk with is a copy that comes late.
+        // (B) both asked at the same time, or (D) the same cookie again. What an incarnation of the peer echoes that asked before the one
+        // we talk with is a copy that comes late.
         if local_matches && !peer_matches && assoc.took_newer_cookie(cookie) {
             self.stats.bad_cookies += 1;
             return None;
         }
-        // Where the peer restarts in mid-handshake and its INIT comes before the COOKIE ACK of before, the cookie has the tag that we keep,
-        // but we are up with the peer that is gone: its numbers, streams and extensions are not those of the new one, and a new tag alone
-        // (5.2.4 B) would join the two. That is (A) in all but the tag.
-        let late_restart = local_matches && !peer_matches && !assoc.is_in_handshake();
-        if (!local_matches && !peer_matches && ties_match) || late_restart {
+        if !local_matches && !peer_matches && ties_match {
             // (A) the peer restarted. The INIT was checked for new addresses (5.2.2); the association may have others now.
             if cookie.addresses.iter().any(|address| !assoc.knows_address(*address)) {
                 self.stats.bad_cookies += 1;

@@ -297,7 +297,7 @@ impl Endpoint {
         self.registry.unmap_closed(index, !self.config.keep_closed);
         if let (Some(spent), Some(assoc)) = (&mut self.spent, self.registry.at(index)) {
             let peers = assoc.shown_addresses().map(|address| (address, assoc.ports()));
-            spent.ended(now, assoc.tags().0, peers);
+            spent.ended(now, assoc.tags(), peers);
         }
     }
 

@@ -24,8 +24,8 @@ pub(super) enum Worth {
 #[derive(Clone, Copy, Debug)]
 struct End {
     at: Instant,
-    /// Our tag.
-    tag: u32,
+    /// Our tag and the peer's.
+    tags: (u32, u32),
 }
 
 /// A COOKIE ECHO that arrives once more, late or replayed, after its association has ended would set it up again: the DATA behind
@@ -64,8 +64,8 @@ impl SpentCookies {
         made
     }
 
-    /// The association with our tag `tag` has ended; its peer had those confirmed addresses.
-    pub(super) fn ended(&mut self, now: Instant, tag: u32, peers: impl Iterator<Item = Peer>) {
+    /// The association with those tags, ours and the peer's, has ended; its peer had those confirmed addresses.
+    pub(super) fn ended(&mut self, now: Instant, tags: (u32, u32), peers: impl Iterator<Item = Peer>) {
         self.prune(now);
         // Who only asks has made no cookie, and has nothing to remember.
         if now > self.good_until {
@@ -78,7 +78,7 @@ impl SpentCookies {
             if self.order.len() >= MOST {
                 self.forget_first();
             }
-            self.ends.insert(peer, End { at, tag });
+            self.ends.insert(peer, End { at, tags });
             self.order.push_back((at, peer));
         }
     }
@@ -92,7 +92,8 @@ impl SpentCookies {
             _ => Worth::Association,
         };
         for end in ends {
-            if end.tag == cookie.local_tag {
+            // Our tag alone is that of any INIT of the peer while we asked (5.2.1), whatever became of it.
+            if end.tags == (cookie.local_tag, cookie.peer_tag) {
                 return Worth::Nothing;
             }
             if cookie.created <= end.at {
@@ -170,9 +171,11 @@ mod tests {
     fn an_end_counts_for_what_was_made_before_it_and_for_its_peer() {
         let mut spent = SpentCookies::default();
         assert_eq!(spent.made(at(1), LIFE), at(1));
-        spent.ended(at(10), 5, std::iter::once(peer(1)));
+        spent.ended(at(10), (5, 1), std::iter::once(peer(1)));
         assert_eq!(spent.worth(at(20), &cookie(at(1), 5, peer(1))), Worth::Nothing);
         assert_eq!(spent.worth(at(20), &cookie(at(1), 6, peer(1))), Worth::Outlived);
+        let of_another = Cookie { peer_tag: 2, ..cookie(at(1), 5, peer(1)) };
+        assert_eq!(spent.worth(at(20), &of_another), Worth::Outlived);
         assert_eq!(spent.worth(at(20), &cookie(at(1), 6, peer(2))), Worth::Association);
         assert_eq!(spent.worth(at(20), &cookie(at(11), 6, peer(1))), Worth::Association);
         // In the moment of the end: after it.
@@ -188,10 +191,10 @@ mod tests {
     #[test]
     fn who_made_no_cookie_remembers_nothing() {
         let mut spent = SpentCookies::default();
-        spent.ended(at(10), 5, std::iter::once(peer(1)));
+        spent.ended(at(10), (5, 1), std::iter::once(peer(1)));
         assert!(spent.ends.is_empty());
         spent.made(at(11), LIFE);
-        spent.ended(at(72), 5, std::iter::once(peer(1)));
+        spent.ended(at(72), (5, 1), std::iter::once(peer(1)));
         assert!(spent.ends.is_empty());
     }
 
@@ -202,9 +205,9 @@ mod tests {
         let moment = |n: u32| at(2) + Duration::from_micros(u64::from(n));
         let count = 3 * MOST as u32;
         for n in 0..count {
-            spent.ended(moment(n), n, std::iter::once(peer(n)));
+            spent.ended(moment(n), (n, 1), std::iter::once(peer(n)));
             // One peer that comes and goes all the time takes nobody's place for good.
-            spent.ended(moment(n), n, std::iter::once(peer(count)));
+            spent.ended(moment(n), (n, 1), std::iter::once(peer(count)));
         }
         assert!(spent.order.len() <= MOST && spent.ends.len() <= MOST);
         let now = moment(count);

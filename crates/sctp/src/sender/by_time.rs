@@ -10,6 +10,7 @@ use super::Sender;
 use super::flight::{AckOutcome, Counted, SentChunk};
 use super::lane::LossTimer;
 use super::loss_response::NewlyLost;
+use super::path_mtu::{LostAgain, room_of};
 use super::rack::Circumstances;
 use crate::association::State;
 use crate::config::{FastRecovery, ImmediateBit};
@@ -91,11 +92,12 @@ impl Sender {
             }
         }
         let highest = ack.and_then(|ack| ack.highest_newly_acked);
-        let (mut marked, mut lost_again) = (None, None);
+        let (header, path) = (self.encoding.header_len(), lane.path);
+        let (mut marked, mut lost_again) = (None, LostAgain::default());
         let again = rack.detect(&mut space.flight, &mut lane.loss, &circumstances, highest, |seq, chunk| {
             note(&mut marked, seq, chunk);
             if chunk.transmissions >= LOST_AGAIN {
-                lost_again = lost_again.max(Some(chunk.fragment.payload.len()));
+                lost_again.add(chunk, header, room_of(&cx.paths, path));
             }
             count_lost(&mut cx.streams, chunk.fragment.stream);
             lane.controller.on_lost(cx.now, chunk.sent_at, chunk.size());
@@ -104,9 +106,8 @@ impl Sender {
         lane.loss_timer = again.map(|at| (at.max(soonest), LossTimer::Reordering));
         if let Some(marked) = marked {
             self.after_losses(cx, id, &marked, in_recovery);
-            if let Some(payload) = lost_again {
-                let len = self.packet_of(payload);
-                self.suspect_black_hole(cx, id, len);
+            if lost_again.any() {
+                self.suspect_black_hole(cx, id, &lost_again);
             }
         } else if probe == ProbeAnswer::Repaired && !in_recovery {
             self.cut_after_probe(cx, id);

@@ -4,15 +4,51 @@
 //! has been reduced, then IP fragmentation MUST be used" (RFC 9260, 6.9). The rest of a message is cut to the new size, but where
 //! TSNs are kept for it (`contiguity`): those were counted for fragments of one size.
 
+use anabranch_base::Instant;
 use anabranch_wire::{CommonHeader, padded};
 
 use super::Sender;
-use super::flight::{AckOutcome, ChunkState, Counted};
+use super::flight::{AckOutcome, ChunkState, Counted, SentChunk};
 use crate::context::Context;
 use crate::event::Event;
-use crate::ids::{Id, LaneId, PathId};
+use crate::ids::{Id, LaneId, PathId, Table};
 use crate::path::Path;
 use crate::stats::count_lost;
+
+/// Packets that were lost again. Short chunks were bundled in them: those that left at the same time filled one after the other.
+#[derive(Debug, Default)]
+pub(super) struct LostAgain {
+    /// When the last one left, and the bytes of its chunks.
+    at: Option<Instant>,
+    chunks: usize,
+    /// The most that was in one, bytes of chunks.
+    longest: usize,
+}
+
+impl LostAgain {
+    /// A chunk was lost once more, in a packet with `room` bytes for chunks. One that fits none left alone, and IP may have fragmented it.
+    #[cold]
+    pub(super) fn add(&mut self, chunk: &SentChunk, header: usize, room: usize) {
+        let len = padded(header + chunk.fragment.payload.len());
+        if len > room {
+            return;
+        }
+        if self.at != Some(chunk.sent_at) || self.chunks + len > room {
+            (self.at, self.chunks) = (Some(chunk.sent_at), 0);
+        }
+        self.chunks += len;
+        self.longest = self.longest.max(self.chunks);
+    }
+
+    pub(super) fn any(&self) -> bool {
+        self.at.is_some()
+    }
+}
+
+/// Bytes of chunks that a packet of a path has room for.
+pub(super) fn room_of(paths: &Table<PathId, Path>, id: PathId) -> usize {
+    paths.get(id).map_or(0, Path::max_packet).saturating_sub(CommonHeader::LEN)
+}
 
 impl Sender {
     /// Discovery has found what a path carries.
@@ -37,24 +73,22 @@ impl Sender {
             return;
         }
         let Some(space) = self.spaces.get(lane.space) else { return };
-        let header = self.encoding.header_len();
-        // T3-rtx expired before it was sent again, and now once more.
-        let again = |seq: u64| {
-            let chunk = space.flight.get(seq)?;
-            let lost = chunk.state == ChunkState::InFlight && chunk.lost_by_timeout;
-            lost.then(|| padded(header + chunk.fragment.payload.len()))
-        };
-        let sizes = space.flight.of_lane(id).filter_map(again);
-        // As long as nothing is acknowledged, what has left since T3-rtx expired is one packet.
-        let chunks = if lane.single_packet { sizes.sum() } else { sizes.max().unwrap_or(0) };
-        self.suspect_black_hole(cx, id, CommonHeader::LEN + chunks);
+        let (header, room) = (self.encoding.header_len(), room_of(&cx.paths, lane.path));
+        let mut lost = LostAgain::default();
+        for chunk in space.flight.of_lane(id).filter_map(|seq| space.flight.get(seq)) {
+            // T3-rtx expired before it was sent again, and now once more.
+            if chunk.state == ChunkState::InFlight && chunk.lost_by_timeout {
+                lost.add(chunk, header, room);
+            }
+        }
+        self.suspect_black_hole(cx, id, &lost);
     }
 
-    /// A packet of `len` bytes, common header included, was lost again on a lane.
+    /// Packets were lost again on a lane.
     #[cold]
-    pub(super) fn suspect_black_hole(&mut self, cx: &mut Context, id: LaneId, len: usize) {
+    pub(super) fn suspect_black_hole(&mut self, cx: &mut Context, id: LaneId, lost: &LostAgain) {
         let Some(id) = self.lanes.get(id).map(|lane| lane.path) else { return };
-        let config = &cx.config;
+        let (config, len) = (&cx.config, CommonHeader::LEN + lost.longest);
         if let Some(mtu) = cx.paths.get_mut(id).and_then(|path| path.packet_lost_again(config, len)) {
             self.use_found_mtu(cx, id, mtu);
         }
@@ -104,7 +138,7 @@ impl Sender {
     fn resend_too_long_of(&mut self, cx: &mut Context, id: LaneId) {
         let Some(lane) = self.lanes.get_mut(id) else { return };
         let Some(space) = self.spaces.get_mut(lane.space) else { return };
-        let room = cx.paths.get(lane.path).map_or(0, Path::max_packet) - CommonHeader::LEN;
+        let room = room_of(&cx.paths, lane.path);
         let header = self.encoding.header_len();
         let mut all = Counted::default();
         for seq in space.flight.of_lane(id).collect::<Vec<_>>() {
