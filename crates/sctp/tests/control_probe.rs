@@ -10,6 +10,7 @@ use anabranch_sctp::config::ErrorDetection;
 use anabranch_sctp::{AssociationId, CloseReason, Config, Event};
 use anabranch_wire::chunk::kind;
 use anabranch_wire::{Checksum, Packet};
+use common::single_loss::SingleLoss;
 use common::{Logged, Pair, Side};
 
 /// One way.
@@ -321,4 +322,41 @@ fn a_probe_has_a_checksum() {
     let sum = |p: &Logged| Packet::parse(&p.bytes, Checksum::Ignore).unwrap().checksum();
     assert_eq!(sum(acks[0]), 0);
     assert!(Packet::parse(&acks[1].bytes, Checksum::Verify).is_ok());
+}
+
+/// The COOKIE ACK is lost, and a window of data comes behind it: who is in COOKIE-ECHOED discards all of it (RFC 9260, 6). Its sender has no
+/// sample of the round trip, but probes when the second COOKIE ECHO comes, not after a second.
+#[test]
+fn data_behind_a_lost_cookie_ack_is_probed_for() {
+    let network = (10_000_000, 50);
+    let run = |probes: bool, k| SingleLoss::run(&modern(probes), network, k, Instant::ZERO).times[2];
+    let none = run(true, 0);
+    assert!((none - run(false, 0)).abs() < 1e-9);
+    let (with, without) = (run(true, 2) - none, run(false, 2) - none);
+    // What was discarded counts as lost: a round trip in which one packet leaves, two, four, and the rest.
+    assert!(without > 1.2 && with < 0.65, "{without} {with}");
+}
+
+/// Who has overheard a COOKIE ECHO sends it again and again: one probe, until its answer comes, and none when anything has been acknowledged.
+#[test]
+fn a_cookie_echo_that_is_repeated_gets_one_probe() {
+    let (mut pair, _) = Pair::connecting(1, &modern(true));
+    pair.run_for(ms(31));
+    let cookie = pair.log.iter().find(|p| p.kinds().contains(&kind::COOKIE_ECHO)).unwrap().bytes.clone();
+    let z = pair.id_of(Side::Z);
+    for _ in 0..4 {
+        pair.send(Side::Z, z, 0, &[1; 1400]);
+    }
+    pair.pump();
+    let data = |pair: &Pair| times(pair, Side::Z, kind::DATA).len();
+    assert_eq!(data(&pair), 4);
+    for _ in 0..5 {
+        pair.inject(Side::A, &cookie);
+        pair.pump();
+    }
+    assert_eq!(data(&pair), 5, "{:?}", pair.ladder());
+    pair.run_for(ms(500));
+    pair.inject(Side::A, &cookie);
+    pair.pump();
+    assert_eq!(data(&pair), 5, "{:?}", pair.ladder());
 }

@@ -34,6 +34,15 @@ impl Association {
         if handshake.stale > 0 { None } else { self.control_probe(handshake.t1) }
     }
 
+    /// A COOKIE ECHO came again: who has not had the COOKIE ACK discards all data that comes behind it (RFC 9260, 6), and as long as none has
+    /// been acknowledged there is no round trip by which to probe for it. So it is probed for now, with the second COOKIE ACK.
+    pub(super) fn probe_behind_cookie_ack(&mut self) {
+        let measured = self.cx.paths.first().is_some_and(|path| path.rtt().srtt().is_some());
+        if self.cx.config.timers.control_probe && self.cx.state.sends_data() && !measured {
+            self.sender.probe_every_lane(&mut self.cx);
+        }
+    }
+
     /// SHUTDOWN or SHUTDOWN ACK leaves: the first time, or in answer to something, and then the wait begins anew. Once it has been probed for
     /// T2-shutdown alone repeats it.
     pub(super) fn arm_shutdown_probe(&mut self) {

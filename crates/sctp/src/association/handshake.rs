@@ -320,6 +320,8 @@ impl Association {
             self.doubt(source);
             self.enter_established();
             self.sender.after_marking(&mut self.cx);
+        } else {
+            self.probe_behind_cookie_ack();
         }
         self.peer_tag = cookie.peer_tag;
         self.cookie_made = self.cookie_made.max(Some(cookie.created));

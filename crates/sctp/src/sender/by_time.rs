@@ -225,7 +225,7 @@ impl Sender {
         lane.arm_t3(cx);
     }
 
-    /// A COOKIE ECHO is sent once more, and its packet has room for what rode with the first.
+    /// A COOKIE ECHO is sent once more, or comes once more, and what was sent beside it may be lost. One probe for each lane at a time.
     pub(crate) fn probe_every_lane(&mut self, cx: &mut Context) {
         if !cx.config.congestion.tail_loss_probe {
             return;
@@ -233,7 +233,9 @@ impl Sender {
         for id in self.lanes.ids() {
             let Some(lane) = self.lanes.get_mut(id).filter(|lane| lane.flight_chunks > 0) else { continue };
             lane.loss_timer = None;
-            self.probe_tail(cx, id);
+            if lane.rack.as_ref().is_some_and(|rack| !rack.probes()) {
+                self.probe_tail(cx, id);
+            }
         }
     }
 
