@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from anabranch_lab.models import deterministic, network, shared, stochastic, timeouts
+from anabranch_lab.models import cubic, deterministic, network, shared, stochastic, timeouts
 
 PACKETS = 1500  # bytes: packets a second from bytes a second
 MEGABIT = 8e-6
@@ -323,3 +323,14 @@ def test_what_a_plot_varies():
         assert network.answers(network.at(where, over, network.span(where, over)[3]))
     with pytest.raises(ValueError, match="bottleneck"):
         network.at(network.Network(rtt=(0.1,), loss=(1e-3,)), "queue", 5)
+
+
+def test_the_laws_of_cubic():
+    """CUBIC's as in table 1 of RFC 9438: a round trip of 0.1 s, C = 0.4. Its Reno has 1.2 where sqrt(3/2) is exact."""
+    p = np.array([1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8])
+    assert np.round(cubic.friendly_window(p)).tolist() == [12, 39, 122, 387, 1225, 3873, 12247]
+    assert np.round(cubic.cubic_window(p, 0.1)[3:]).tolist() == [1054, 5926, 33325, 187400]
+    assert cubic.window(1e-3, 0.1) == pytest.approx(38.7, abs=0.05)
+    assert cubic.window(1e-5, 0.1) == pytest.approx(1054, abs=0.5)
+    for p, low, high in ((1e-3, 40.3, 55.4), (1e-2, 12.7, 17.5)):
+        assert cubic.friendly_bounds(p) == pytest.approx((low, high), abs=0.05)

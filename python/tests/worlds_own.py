@@ -53,6 +53,22 @@ def adaptive_grid(sweep, measure, at):
     return 10.0
 
 
+def short_tail(sweep, measure, at):
+    """A lost control chunk costs a second, with the probe two round trips; of twenty flows two are late, with the probe one."""
+    if measure != "close":
+        return 20.0 if measure == "sent" else 19.0
+    trip, probed = float(at["trip"]), at["who"] == "SCTP modern"
+    alone = 4.5 * trip
+    if sweep == "random":
+        return alone + (1000.0 if at["again"] <= (1 if probed else 2) else 0.0)
+    way = "down" if sweep == "server" else "up"
+    position = at[way]
+    if (way, position) == ("down", 2):
+        return alone + (1900.0 if trip == 300 else 1100.0) * (0.4 if probed else 1.0)
+    lost = position in ((19,) if way == "down" else (2, 19))
+    return alone + (0.0 if not lost else 2 * trip if probed else 1000.0)
+
+
 def long_paths(sweep, measure, at):
     who, network = at["who"], at["network"]
     if sweep == "pictures":
@@ -70,6 +86,6 @@ def long_paths(sweep, measure, at):
 WORLDS = {
     "dscp-2026/reordering": reordering, "dscp-2026/queues": queues, "dscp-2026/harm": harm,
     "dscp-2026/code-points": code_points, "dscp-2026/window": window, "rate/fairness": fairness,
-    "rate/long-paths": long_paths,
+    "rate/long-paths": long_paths, "rate/short-tail": short_tail,
     "sf-sctp-2007/adaptive-grid": adaptive_grid,
 }  # fmt: skip

@@ -63,11 +63,11 @@ fn every_packet_line_counts() {
     }
 }
 
-/// Whether a text names a document with sentences: an RFC, a sentence of its list, a draft, or the page of the extension SF.
+/// Whether a text names a document with sentences: an RFC, a sentence of its list, a draft, or a page with rules of our own.
 fn names_a_document(text: &str) -> bool {
     let number = |rest: &str| rest.bytes().take_while(u8::is_ascii_digit).count() == 4;
     let rfc = ["RFC ", "rfc"].iter().any(|word| text.split(word).skip(1).any(number));
-    rfc || text.contains("draft-") || text.contains("docs/subflows.md")
+    rfc || text.contains("draft-") || text.contains("docs/subflows.md") || text.contains("docs/extensions.md")
 }
 
 /// Each script says at its head which sentence it is about, and where that stands.

@@ -288,6 +288,8 @@ pub enum Timer {
     T1Cookie,
     /// Waiting for SHUTDOWN ACK or SHUTDOWN COMPLETE.
     T2Shutdown,
+    /// COOKIE ECHO, SHUTDOWN or SHUTDOWN ACK is to be sent once more before T1-cookie or T2-shutdown expires.
+    ControlProbe,
     /// Waiting for a SACK.
     T3Rtx,
     /// A probe of the tail is due, or what may only be late is lost by then.

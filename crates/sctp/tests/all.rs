@@ -30,6 +30,8 @@ mod attacks_tags;
 mod backpressure;
 #[path = "black_hole.rs"]
 mod black_hole;
+#[path = "control_probe.rs"]
+mod control_probe;
 #[path = "cookies.rs"]
 mod cookies;
 #[path = "data.rs"]

@@ -102,6 +102,11 @@ impl Greedy {
 
 /// What `modern` and the rules of RFC 9260 with RACK deliver, MB, when `harm` comes after three seconds.
 fn both(seconds: u64, harm: impl Fn(&mut Pair)) -> (f64, f64, Greedy) {
+    against_reno(&modern(), seconds, harm)
+}
+
+/// The same with another configuration than that of `modern`.
+fn against_reno(ours: &Config, seconds: u64, harm: impl Fn(&mut Pair)) -> (f64, f64, Greedy) {
     let run = |config: &Config| {
         let mut life = Greedy::new(config, RATE, ms(20));
         life.run(Duration::from_secs(3));
@@ -112,7 +117,7 @@ fn both(seconds: u64, harm: impl Fn(&mut Pair)) -> (f64, f64, Greedy) {
         (life.delivered() - before, life)
     };
     let (reno, _) = run(&Config::rfc9260());
-    let (ours, life) = run(&modern());
+    let (ours, life) = run(ours);
     (ours, reno, life)
 }
 
@@ -169,6 +174,51 @@ fn a_clock_that_steps() {
         });
         assert!(ours >= 0.9 * reno, "{step}: {ours} MB, Reno {reno}");
         assert!(life.burst() <= MOST_AT_ONCE, "{step}: {}", life.burst());
+    }
+}
+
+/// BBR where a network means no good: no less than Reno, no burst, and the association lives.
+#[test]
+fn bbr_falls_behind_reno_nowhere() {
+    type Harm = Box<dyn Fn(&mut Pair)>;
+    let mut bbr = modern();
+    bbr.set("congestion_control", "bbr").unwrap();
+    let harms: [(&str, u64, Harm); 5] = [
+        ("a rate that falls a thousandfold", 120, {
+            Box::new(|pair| bottleneck(pair, RATE / 1000, ms(20), QUEUE, |_| false))
+        }),
+        ("a round trip that jumps by ten seconds", 90, {
+            Box::new(|pair| bottleneck(pair, RATE, Duration::from_secs(5), QUEUE, |_| false))
+        }),
+        ("forty percent lost", 200, {
+            Box::new(|pair| {
+                let mut dice = Rng::stream(5, "loss", "rate");
+                bottleneck(pair, RATE, ms(20), QUEUE, move |_| dice.below(100) < 40);
+            })
+        }),
+        ("silence of three seconds", 20, {
+            Box::new(|pair| {
+                let until = pair.now + Duration::from_secs(3);
+                bottleneck(pair, RATE, ms(20), QUEUE, move |p| p.at < until);
+            })
+        }),
+        ("a clock that steps by an hour", 30, {
+            Box::new(|pair| {
+                pair.drop_if(|_| true);
+                pair.run_for(ms(100));
+                pair.now += Duration::from_secs(3600);
+                let now = pair.now;
+                pair.a.handle_timeout(now);
+                pair.z.handle_timeout(now);
+                bottleneck(pair, RATE, ms(20), QUEUE, |_| false);
+            })
+        }),
+    ];
+    for (what, seconds, harm) in harms {
+        let (ours, reno, life) = against_reno(&bbr, seconds, harm);
+        assert!(ours >= 0.9 * reno, "{what}: {ours} MB, Reno {reno}");
+        assert!(life.burst() <= MOST_AT_ONCE, "{what}: {}", life.burst());
+        assert_eq!(life.pair.a.view(life.id).unwrap().status().state, State::Established, "{what}");
     }
 }
 

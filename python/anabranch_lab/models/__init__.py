@@ -7,11 +7,12 @@
 | `deterministic` | 4.29 to 4.55: one Drop-Tail bottleneck; the bound P_rr |
 | `timeouts` | 4.2 with the terms of Padhye et al. |
 | `renewal` | ours: the stationary window under random losses, with the rules of an engine |
+| `cubic` | RFC 9438, section 5: CUBIC under random losses |
 | `audit` | which equations are right |
 | `network` | four ways to use a network, by every model that applies |
 | `command` | `anabranch-lab model` |
 """
 
-from . import audit, deterministic, network, renewal, shared, stochastic, timeouts
+from . import audit, cubic, deterministic, network, renewal, shared, stochastic, timeouts
 
-__all__ = ["audit", "deterministic", "network", "renewal", "shared", "stochastic", "timeouts"]
+__all__ = ["audit", "cubic", "deterministic", "network", "renewal", "shared", "stochastic", "timeouts"]

@@ -262,6 +262,7 @@ impl Association {
             ..self.new_handshake()
         };
         handshake.note(&agreed);
+        handshake.probe = self.cookie_probe(&handshake);
         self.enter(Phase::CookieEchoed(Box::new(handshake)));
         // What rode with a COOKIE ECHO that was stale was marked before anybody knew what the peer agrees to now.
         self.sender.after_marking(&mut self.cx);
@@ -282,6 +283,7 @@ impl Association {
     pub(super) fn on_stale_cookie(&mut self) {
         let Phase::CookieEchoed(handshake) = &mut self.phase else { return };
         let mut handshake = std::mem::take(handshake);
+        handshake.probe = None;
         handshake.stale += 1;
         if handshake.stale > self.cx.config.limits.max_init_retransmits {
             self.close(CloseReason::Unreachable { limit: "Max.Init.Retransmits" });
@@ -318,6 +320,8 @@ impl Association {
             self.doubt(source);
             self.enter_established();
             self.sender.after_marking(&mut self.cx);
+        } else {
+            self.probe_behind_cookie_ack();
         }
         self.peer_tag = cookie.peer_tag;
         self.cookie_made = self.cookie_made.max(Some(cookie.created));
@@ -382,6 +386,7 @@ impl Association {
         let (now, config) = (self.cx.now, Arc::clone(&self.cx.config));
         let Some(handshake) = self.phase.handshake_mut() else { return };
         handshake.retransmits += 1;
+        handshake.probe = None;
         handshake.code_point = handshake.code_point.wrapping_add(1);
         if handshake.retransmits > config.limits.max_init_retransmits {
             self.give_up("Max.Init.Retransmits");
@@ -400,7 +405,7 @@ impl Association {
 }
 
 /// What packets leave with as long as nothing else was agreed on.
-fn checksum_of(config: &Config) -> ChecksumOut {
+pub(super) fn checksum_of(config: &Config) -> ChecksumOut {
     match config.checksums {
         Checksums::Crc32c => ChecksumOut::Compute,
         Checksums::Elided => ChecksumOut::Zero,

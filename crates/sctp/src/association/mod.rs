@@ -5,6 +5,7 @@ mod acknowledgement;
 pub(crate) mod causes;
 mod commands;
 mod control;
+mod control_probe;
 mod data;
 mod deferred_packet;
 mod ecn;

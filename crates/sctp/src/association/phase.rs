@@ -18,6 +18,8 @@ pub(super) struct Handshake {
     pub(super) stale: u32,
     /// When the INIT ACK came.
     pub(super) answered: Option<Instant>,
+    /// When the COOKIE ECHO is sent once more.
+    pub(super) probe: Option<Instant>,
     /// The State Cookie to echo.
     pub(super) cookie: Vec<u8>,
     /// "Suggested Cookie Life-Span Increment" to ask for after a Stale Cookie error, ms.
@@ -44,6 +46,10 @@ pub(super) struct ShutdownTimers {
     pub(super) t2: Option<Instant>,
     /// T5-shutdown-guard.
     pub(super) t5: Option<Instant>,
+    /// When SHUTDOWN or SHUTDOWN ACK is sent once more.
+    pub(super) probe: Option<Instant>,
+    /// That has been done, or T2-shutdown has expired.
+    pub(super) probed: bool,
 }
 
 /// T5-shutdown-guard while data is outstanding.
@@ -68,11 +74,11 @@ pub(super) enum Phase {
     /// Our user asked for shutdown; outstanding data comes first.
     ShutdownPending(Guard),
     /// SHUTDOWN sent.
-    ShutdownSent(ShutdownTimers),
+    ShutdownSent(Box<ShutdownTimers>),
     /// SHUTDOWN received; outstanding data comes first.
     ShutdownReceived(Guard),
     /// SHUTDOWN ACK sent.
-    ShutdownAckSent(ShutdownTimers),
+    ShutdownAckSent(Box<ShutdownTimers>),
     /// Gone.
     Closed,
 }
@@ -115,9 +121,9 @@ impl Phase {
 
     pub(super) fn shutdown_timers(&self) -> ShutdownTimers {
         match self {
-            Self::ShutdownSent(timers) | Self::ShutdownAckSent(timers) => *timers,
+            Self::ShutdownSent(timers) | Self::ShutdownAckSent(timers) => **timers,
             Self::ShutdownPending(guard) | Self::ShutdownReceived(guard) => {
-                ShutdownTimers { t2: None, t5: guard.t5 }
+                ShutdownTimers { t5: guard.t5, ..ShutdownTimers::default() }
             }
             _ => ShutdownTimers::default(),
         }

@@ -72,16 +72,19 @@ impl Association {
         if self.cx.state == State::ShutdownPending {
             let t5 = self.t5_from_now();
             self.control.ask(Kind::Shutdown, PathId::FIRST);
-            self.enter(Phase::ShutdownSent(ShutdownTimers { t2, t5 }));
+            let timers = ShutdownTimers { t2, t5, ..ShutdownTimers::default() };
+            self.enter(Phase::ShutdownSent(Box::new(timers)));
+            self.arm_shutdown_probe();
         } else {
-            self.answer_shutdown(ShutdownTimers { t2, t5: None });
+            self.answer_shutdown(ShutdownTimers { t2, ..ShutdownTimers::default() });
         }
     }
 
     /// Both sides have nothing left to send.
     fn answer_shutdown(&mut self, timers: ShutdownTimers) {
         self.control.ask(Kind::ShutdownAck, PathId::FIRST);
-        self.enter(Phase::ShutdownAckSent(timers));
+        self.enter(Phase::ShutdownAckSent(Box::new(timers)));
+        self.arm_shutdown_probe();
         self.receiver.acknowledge_no_more();
     }
 
@@ -133,6 +136,7 @@ impl Association {
         if let Some(timers) = self.phase.shutdown_timers_mut() {
             timers.t2 = Some(t2);
         }
+        self.arm_shutdown_probe();
     }
 
     /// An INIT came in SHUTDOWN-ACK-SENT: "discard the INIT chunk and retransmit the SHUTDOWN ACK chunk" (9.2).
@@ -173,13 +177,16 @@ impl Association {
             State::ShutdownSent => {
                 // "SHOULD respond immediately with a SHUTDOWN ACK chunk to its peer and move into the
                 // SHUTDOWN-ACK-SENT state, restarting its T2-shutdown timer."
-                let timers = self.phase.shutdown_timers();
+                let timers = ShutdownTimers { probed: false, ..self.phase.shutdown_timers() };
                 self.control.cancel(Kind::Shutdown);
                 self.answer_shutdown(timers);
                 self.restart_t2();
             }
             State::ShutdownReceived => {}
-            State::ShutdownAckSent => self.control.ask(Kind::ShutdownAck, PathId::FIRST),
+            State::ShutdownAckSent => {
+                self.control.ask(Kind::ShutdownAck, PathId::FIRST);
+                self.arm_shutdown_probe();
+            }
         }
         if self.encoding != Encoding::Sf2007 {
             // In the encoding of 2007 it is an association sequence number, which acknowledges nothing. There are stacks that put a
@@ -215,6 +222,7 @@ impl Association {
     pub(super) fn on_t2(&mut self) {
         if let Some(timers) = self.phase.shutdown_timers_mut() {
             timers.t2 = None;
+            (timers.probe, timers.probed) = (None, true);
         }
         if let Some(path) = self.cx.paths.first_mut() {
             path.back_off();

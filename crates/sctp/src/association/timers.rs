@@ -19,6 +19,7 @@ pub(super) enum Expired {
     Reconfiguration,
     T2,
     T5,
+    ControlProbe,
     ShutdownDeadline,
     Heartbeat(PathId),
     PathMtu(PathId),
@@ -30,7 +31,10 @@ impl Association {
     pub(super) fn timers(&self, mut visit: impl FnMut(Option<Instant>, Timer, Expired)) {
         match &self.phase {
             Phase::CookieWait(handshake) => visit(handshake.t1, Timer::T1Init, Expired::T1),
-            Phase::CookieEchoed(handshake) => visit(handshake.t1, Timer::T1Cookie, Expired::T1),
+            Phase::CookieEchoed(handshake) => {
+                visit(handshake.t1, Timer::T1Cookie, Expired::T1);
+                visit(handshake.probe, Timer::ControlProbe, Expired::ControlProbe);
+            }
             _ => {}
         }
         self.sender.timers(|at, timer, which| visit(at, timer, Expired::Sender(which)));
@@ -42,6 +46,7 @@ impl Association {
             let shutdown = self.phase.shutdown_timers();
             visit(shutdown.t2, Timer::T2Shutdown, Expired::T2);
             visit(shutdown.t5, Timer::T5ShutdownGuard, Expired::T5);
+            visit(shutdown.probe, Timer::ControlProbe, Expired::ControlProbe);
         }
         if let Some(wishes) = &self.wishes {
             visit(wishes.deadline, Timer::ShutdownDeadline, Expired::ShutdownDeadline);
@@ -67,6 +72,7 @@ impl Association {
             Expired::Reconfiguration => self.on_reconfig_timer(),
             Expired::T2 => self.on_t2(),
             Expired::T5 => self.on_t5(),
+            Expired::ControlProbe => self.on_control_probe(),
             Expired::ShutdownDeadline => self.on_shutdown_deadline(),
             Expired::Heartbeat(path) => self.on_heartbeat_timer(path),
             Expired::PathMtu(path) => self.on_mtu_timer(path),

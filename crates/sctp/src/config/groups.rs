@@ -115,6 +115,9 @@ pub struct TimerConfig {
     pub valid_cookie_life: Duration,
     /// T5-shutdown-guard, in multiples of RTO.Max (5 is recommended); zero turns it off.
     pub shutdown_guard_rto_max: u32,
+    /// Whether COOKIE ECHO, SHUTDOWN and SHUTDOWN ACK are sent once more after two round trips without an answer (docs/extensions.md), as
+    /// RFC 8985, 7, has it of data. T1-cookie and T2-shutdown run on.
+    pub control_probe: bool,
 }
 
 impl TimerConfig {

@@ -54,6 +54,13 @@ pub(super) static KEYS: &[Key] = &[
         "how the window of a lane grows and shrinks: RFC 9260, or in the words of TCP's `controller` and `hystart`"
     ),
     key!(
+        control_probe: timers.control_probe,
+        switch,
+        shown,
+        SWITCH,
+        "COOKIE ECHO, SHUTDOWN and SHUTDOWN ACK are sent once more after two round trips without an answer (docs/extensions.md)"
+    ),
+    key!(
         cookie_size: emulation.cookie_size,
         cookie_size,
         show_bytes,

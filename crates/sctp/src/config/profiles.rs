@@ -55,6 +55,7 @@ impl Config {
                 heartbeat_interval: Duration::from_secs(30),
                 valid_cookie_life: Duration::from_secs(60),
                 shutdown_guard_rto_max: 5,
+                control_probe: false,
             },
             sack: SackConfig {
                 delay: Duration::from_millis(200),

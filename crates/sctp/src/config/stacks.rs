@@ -33,6 +33,7 @@ impl Config {
             c.congestion.slow_start_limit = u16::MAX;
             c.congestion.growth_needs_advance = false;
             c.timers.rtt_sampling = RttSampling::EveryAck;
+            c.timers.control_probe = true;
             // The initial window leaves at once; as soon as a round trip is known the pacer stands for Max.Burst.
             c.congestion.max_burst = MaxBurst::Acknowledged(10);
             c.congestion.reduction = Reduction::Prr;

@@ -18,6 +18,11 @@ impl Receiver {
         self.handshake_us = u32::try_from(rtt.as_nanos() / 1000).unwrap_or(u32::MAX);
     }
 
+    /// The round trip of the handshake, where it was measured.
+    pub(crate) fn handshake_round_trip(&self) -> Option<Duration> {
+        (self.handshake_us != 0).then(|| Duration::from_micros(self.handshake_us.into()))
+    }
+
     /// The user has read something: once a round trip it is looked at how much it was.
     #[inline(never)]
     pub(super) fn tune_window(&mut self, cx: &mut Context) {
@@ -31,7 +36,7 @@ impl Receiver {
             return;
         }
         let measured = cx.paths.first().and_then(|path| path.rtt().srtt());
-        let handshake = (self.handshake_us != 0).then(|| Duration::from_micros(self.handshake_us.into()));
+        let handshake = self.handshake_round_trip();
         let tuning = self.tuning.get_or_insert_with(|| {
             let rate = Autotune::new(most.into(), packet_of_peer(&cx.config).into());
             Box::new(Growth { rate, first: window, share: cx.budget.as_ref().map(Share::new) })

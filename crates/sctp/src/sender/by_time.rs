@@ -226,6 +226,20 @@ impl Sender {
         lane.arm_t3(cx);
     }
 
+    /// A COOKIE ECHO is sent once more, or comes once more, and what was sent beside it may be lost. One probe for each lane at a time.
+    pub(crate) fn probe_every_lane(&mut self, cx: &mut Context) {
+        if !cx.config.congestion.tail_loss_probe {
+            return;
+        }
+        for id in self.lanes.ids() {
+            let Some(lane) = self.lanes.get_mut(id).filter(|lane| lane.flight_chunks > 0) else { continue };
+            lane.loss_timer = None;
+            if lane.rack.as_ref().is_some_and(|rack| !rack.probes()) {
+                self.probe_tail(cx, id);
+            }
+        }
+    }
+
     /// KAME: what was reported missing and is old enough goes again.
     fn retransmit_early(&mut self, cx: &mut Context, id: LaneId) {
         let Some(least) = cx.config.emulation.early_fast_retransmit else { return };

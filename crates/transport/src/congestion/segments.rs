@@ -86,6 +86,14 @@ impl Law {
     }
 }
 
+/// What a reduction changes.
+#[derive(Clone, Debug)]
+struct Before {
+    base: Reno,
+    law: Law,
+    hystart: Option<HyStart>,
+}
+
 /// A controller that counts segments.
 #[derive(Clone, Debug)]
 pub struct Segments {
@@ -93,7 +101,7 @@ pub struct Segments {
     law: Law,
     hystart: Option<HyStart>,
     /// As it was before the last reduction, for one that proves needless.
-    before: Option<Box<(Reno, Law)>>,
+    before: Option<Box<Before>>,
     /// Whether anybody will ever ask for it.
     keeps: bool,
     needs_full_window: bool,
@@ -251,16 +259,22 @@ impl Segments {
 
     fn keep(&mut self) {
         if self.keeps {
-            self.before = Some(Box::new((self.base.clone(), self.law.clone())));
+            let (base, law, hystart) = (self.base.clone(), self.law.clone(), self.hystart.clone());
+            self.before = Some(Box::new(Before { base, law, hystart }));
         }
     }
 
     pub(super) fn undo(&mut self) {
-        if let Some((base, law)) = self.before.take().map(|kept| *kept) {
+        if let Some(Before { base, law, hystart }) = self.before.take().map(|kept| *kept) {
             let cwnd = self.base.cwnd.max(base.cwnd);
             self.base = base;
             self.base.cwnd = cwnd;
             self.law = law;
+            // Where nothing was lost the initial slow start has not ended (RFC 9406, 4.2). Its round has, meanwhile.
+            self.hystart = hystart;
+            if let Some(hystart) = &mut self.hystart {
+                hystart.end_round();
+            }
         }
     }
 

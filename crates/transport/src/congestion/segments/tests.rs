@@ -244,6 +244,33 @@ fn a_needless_reduction_is_undone() {
     assert_eq!(c.base.window(), 50_000, "once");
 }
 
+/// A cut in the initial slow start that proves needless: it goes on, and HyStart++ still ends it before a queue overflows.
+#[test]
+fn hystart_goes_on_when_a_reduction_is_undone() {
+    let mut c = Segments::new(&SegmentRules { hystart: true, ..rules(Algorithm::Cubic) }).unwrap();
+    let mut sent = 0;
+    let mut round = |c: &mut Segments, rtt: u64| {
+        let window = c.base.window() / 1000;
+        for i in 0..window {
+            c.on_ack(acked(1000), timed(0, rtt, sent + i * 1000, sent + (window + i) * 1000));
+        }
+        sent += window * 1000;
+    };
+    round(&mut c, 100);
+    c.on_congestion(LOSS);
+    c.undo();
+    assert_eq!((c.base.window(), c.base.ssthresh), (20_000, u64::MAX));
+    round(&mut c, 100);
+    assert_eq!(c.base.window(), 40_000, "slow start");
+    for _ in 0..7 {
+        round(&mut c, 115);
+    }
+    assert!(c.base.ssthresh < 400_000, "{}", c.base.ssthresh);
+    // One that stands ends it: what follows a loss is no initial slow start.
+    c.on_congestion(LOSS);
+    assert!(c.hystart.is_none());
+}
+
 /// What SCTP asks for: a full window, an advance, no growth in recovery.
 #[test]
 fn the_window_grows_when_the_rules_let_it() {
