@@ -4,8 +4,8 @@
 
 use anabranch_base::{Duration, Instant};
 
+use super::checksum::checksum_of;
 use super::control::Kind;
-use super::handshake::checksum_of;
 use super::phase::{Handshake, Phase};
 use super::{Association, State};
 use crate::ids::PathId;

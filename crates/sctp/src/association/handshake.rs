@@ -8,12 +8,13 @@ use anabranch_wire::chunk::kind;
 use anabranch_wire::param::ForwardTsnSupported;
 use anabranch_wire::{ChecksumOut, Tsn};
 
+use super::checksum::checksum_of;
 use super::control::Kind;
 use super::init::{MAX_PEER_ADDRESSES, PeerInit};
 use super::phase::{Handshake, Phase};
 use super::watch::Watch;
 use super::{Association, Control, State, causes, random_tag};
-use crate::config::{Checksums, Config};
+use crate::config::Config;
 use crate::context::Context;
 use crate::cookie::Cookie;
 use crate::encoding::Encoding;
@@ -401,14 +402,6 @@ impl Association {
             // DATA that rode with the first COOKIE ECHO rides again.
             self.sender.mark_every_lane_lost(&mut self.cx);
         }
-    }
-}
-
-/// What packets leave with as long as nothing else was agreed on.
-pub(super) fn checksum_of(config: &Config) -> ChecksumOut {
-    match config.checksums {
-        Checksums::Crc32c => ChecksumOut::Compute,
-        Checksums::Elided => ChecksumOut::Zero,
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod acknowledgement;
 pub(crate) mod causes;
+mod checksum;
 mod commands;
 mod control;
 mod control_probe;
