@@ -29,8 +29,12 @@ struct Options {
     /// Seeds of each path: losses, numbers of the stacks, and when the association begins.
     #[arg(long, default_value_t = 5)]
     seeds: u64,
-    /// The stacks; ours by profile, with values after it: `anabranch:rfc9260-rack,pacing=on`.
-    #[arg(long, value_delimiter = ';', default_value = "anabranch:rfc9260-rack;dcsctp;rtc-sctp;sctp-proto")]
+    /// The stacks; ours by profile, with values after it: `anabranch:rfc9260-rack,pacing=true`.
+    #[arg(
+        long,
+        value_delimiter = ';',
+        default_value = "anabranch:modern;anabranch:modern,congestion_control=bbr;dcsctp;rtc-sctp;sctp-proto"
+    )]
     stacks: Vec<String>,
     /// Only paths whose name has this in it.
     #[arg(long, default_value = "")]
