@@ -55,7 +55,6 @@ impl Association {
             reconfig: None,
             deferred_packet: None,
             listed_addresses: Vec::new(),
-            cookie_made: None,
             returned: None,
             wishes: None,
             checksum: checksum_of(&cx.config),
@@ -121,7 +120,6 @@ impl Association {
     /// Tags, windows and streams from a cookie.
     // rfc9260:5.1.2-4
     fn adopt_cookie(&mut self, cookie: &Cookie) {
-        self.cookie_made = Some(cookie.created);
         self.local_tag = cookie.local_tag;
         self.peer_tag = cookie.peer_tag;
         self.sender.set_streams(cookie.outbound_streams);
@@ -189,8 +187,6 @@ impl Association {
             shutdown_wanted = handshake.shutdown_wanted;
             adaptation = handshake.adaptation;
             let zero = handshake.sends_zero_checksum;
-            // The peer that answered was alive then: what asked before was an earlier one, unless it has the same tag.
-            self.cookie_made = self.cookie_made.max(handshake.answered);
             self.settle_checksum(zero);
         }
         self.enter(Phase::Established);
@@ -325,7 +321,6 @@ impl Association {
             self.probe_behind_cookie_ack();
         }
         self.peer_tag = cookie.peer_tag;
-        self.cookie_made = self.cookie_made.max(Some(cookie.created));
         self.control.ask(Kind::CookieAck, PathId::FIRST);
     }
 

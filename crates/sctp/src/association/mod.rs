@@ -94,8 +94,6 @@ pub struct Association {
     deferred_packet: Option<Box<DeferredPacket>>,
     /// Addresses from which the peer may write besides those of its paths: what it listed.
     listed_addresses: Vec<IpAddr>,
-    /// When the last cookie of ours that was accepted was made.
-    cookie_made: Option<Instant>,
     /// What packets leave with.
     checksum: ChecksumOut,
     /// The peer may send packets with a checksum of zero: we have announced what finds their errors (RFC 9653, 5.3).
@@ -330,11 +328,11 @@ impl Association {
         self.phase.handshake().is_some()
     }
 
-    /// Whether a cookie of ours that was made after this one has been accepted, or the peer that we talk with answered our INIT after this
-    /// one was made. An INIT that overtook the INIT ACK of the same peer looks alike: if no COOKIE ACK comes before T1-cookie expires,
-    /// it is that one which counts, and its COOKIE ECHO comes again.
-    pub(crate) fn took_newer_cookie(&self, cookie: &Cookie) -> bool {
-        self.cookie_made.max(self.phase.awaits_cookie_ack_since()).is_some_and(|made| made > cookie.created)
+    /// Whether the cookie of a peer was echoed, and is not answered yet, that has answered our INIT after this cookie of ours was made. An INIT
+    /// that overtook the INIT ACK of the same peer looks alike: if no COOKIE ACK comes before T1-cookie expires, it is that one
+    /// which counts, and its COOKIE ECHO comes again.
+    pub(crate) fn echoed_newer(&self, cookie: &Cookie) -> bool {
+        self.phase.awaits_cookie_ack_since().is_some_and(|answered| answered > cookie.created)
     }
 
     /// Our Initial TSN.

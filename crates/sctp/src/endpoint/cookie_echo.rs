@@ -108,14 +108,11 @@ impl Endpoint {
     /// Whether the peer has restarted in mid-handshake, and its INIT came before the COOKIE ACK of before: its cookie has our tag, which
     /// 5.2.1 repeats, but we are up with the peer that is gone. A new tag of the peer alone (5.2.4 B) would join two sequence spaces; and
     /// under our old tag and TSNs, SACKs for the one that is gone would count as those of the new. It is to ask again, and
-    /// restarts then as any other (A).
+    /// restarts then as any other (A). A copy that comes late looks alike, and its sender is gone.
     fn is_late_restart(&self, index: u32, cookie: &Cookie) -> bool {
         self.registry.at(index).is_some_and(|a| {
             let (local, peer) = a.tags();
-            cookie.local_tag == local
-                && cookie.peer_tag != peer
-                && !a.is_in_handshake()
-                && !a.took_newer_cookie(cookie)
+            cookie.local_tag == local && cookie.peer_tag != peer && !a.is_in_handshake()
         })
     }
 
@@ -133,13 +130,14 @@ impl Endpoint {
         let (local_matches, peer_matches) = (cookie.local_tag == local, cookie.peer_tag == peer);
         let ties_match = (cookie.local_tie, cookie.peer_tie) == self.ties.tie_tags((local, peer));
         // (B) both asked at the same time, or (D) the same cookie again. What an incarnation of the peer echoes that asked before the one
-        // we talk with is a copy that comes late.
-        if local_matches && !peer_matches && assoc.took_newer_cookie(cookie) {
+        // whose cookie we have echoed is a copy that comes late, or comes again.
+        if local_matches && !peer_matches && assoc.echoed_newer(cookie) {
             self.stats.bad_cookies += 1;
             return None;
         }
-        if !local_matches && !peer_matches && ties_match {
-            // (A) the peer restarted. The INIT was checked for new addresses (5.2.2); the association may have others now.
+        if !local_matches && ties_match {
+            // (A) the peer restarted. If it has the same tag it begins anew after a Stale Cookie error (5.2.6), and another cookie of before made
+            // this association: who is up echoes nothing. The INIT was checked for new addresses (5.2.2); the association may have others now.
             if cookie.addresses.iter().any(|address| !assoc.knows_address(*address)) {
                 self.stats.bad_cookies += 1;
                 return None;
