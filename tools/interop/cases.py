@@ -497,8 +497,9 @@ CASES: list[Case] = [
         "under 30 % loss, 50 of 50",
         _up,
         both=("--until-up",),
+        # A timer of 60 s may have to expire twice.
         relay=("--drop", "0.3"),
-        deadline=150,
+        deadline=300,
         times=50,
     ),
     Case(
