@@ -208,7 +208,7 @@ NO_RESTART = Excuse("answers no INIT while it has an association: a peer cannot 
 NO_STALE_COOKIE = Excuse(
     "the error Stale Cookie ends its attempt: it begins no other (RFC 9260, 5.2.6)",
     knows_no_stale_cookie,
-    deadline=150,
+    deadline=300,
 )
 NO_IDATA = Excuse("has no RFC 8260", never_lists_i_data)
 NO_ZERO = Excuse("has no RFC 9653", never_offers_zero_checksum)
