@@ -208,6 +208,15 @@ def test_who_listens_follows_to_the_new_port():
     assert not excuses.FIXED_PORT.shows(outcome(packets=sent, relay={"rebound": 3}))
 
 
+def test_a_closed_window_holds_data_up():
+    shut = sack(1, windows=(0,))
+    check = case("closed-window").check
+    late = replace(data(2), time=9.0)
+    assert check(outcome(packets=[data(1, time=0.1), shut, late])) == []
+    assert check(outcome(packets=[data(1, time=0.1), replace(shut, windows=(9000,)), late])) != []
+    assert check(outcome(packets=[data(1, time=0.1), shut, replace(late, tsns=(1,))])) != []
+
+
 def test_a_long_path_is_long():
     init, echo = packet(1, (wire.INIT,)), packet(2, (wire.COOKIE_ECHO,))
     assert case("long-path").check(outcome(packets=[init, replace(echo, time=0.8)])) == []

@@ -164,7 +164,14 @@ def _window_closed(outcome: Outcome) -> list[str]:
     windows = [w for p in outcome.packets if not p.connecting for w in p.windows]
     if not windows or min(windows) > 2000:
         return [f"the window never closed: a_rwnd was {min(windows, default=0)} at least"]
-    return []
+    # By their first transmission: what is sent again proves nothing.
+    begun: dict[int, float] = {}
+    for p in outcome.packets:
+        if p.connecting:
+            for tsn in p.tsns:
+                begun.setdefault(tsn, p.time)
+    lasted = max(begun.values(), default=0.0) - min(begun.values(), default=0.0)
+    return [] if lasted > 8 else [f"the last data left {lasted:.1f} s after the first: nothing held it up"]
 
 
 def began_anew(outcome: Outcome) -> list[str]:
