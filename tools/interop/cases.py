@@ -539,9 +539,9 @@ CASES: list[Case] = [
     ),
     Case(
         "blackhole",
-        "12 MB at a round trip of 40 ms, window 64 KiB; 5 s on, 2 s off",
+        "20 MB at a round trip of 40 ms, window 64 KiB; 5 s on, 2 s off",
         _with(transferred(), _something("dropped")),
-        connect=("--send", "3000", "--size", "4000", *END),
+        connect=("--send", "5000", "--size", "4000", *END),
         listen=("--window", "65536"),
         relay=("--delay", "20", "--blackout", "5000:2000"),
         deadline=180,
