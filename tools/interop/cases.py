@@ -632,7 +632,7 @@ CASES: list[Case] = [
         transferred(times=10_000),
         connect=("--associations", "10000", "--send", "1", "--size", "100", *END),
         listen=("--associations", "10000"),
-        deadline=300,
+        deadline=600,
         capture=False,
     ),
 ]
