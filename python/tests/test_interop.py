@@ -208,6 +208,15 @@ def test_who_listens_follows_to_the_new_port():
     assert not excuses.FIXED_PORT.shows(outcome(packets=sent, relay={"rebound": 3}))
 
 
+def test_a_closed_window_holds_data_up():
+    shut = sack(1, windows=(0,))
+    check = case("closed-window").check
+    late = replace(data(2), time=9.0)
+    assert check(outcome(packets=[data(1, time=0.1), shut, late])) == []
+    assert check(outcome(packets=[data(1, time=0.1), replace(shut, windows=(9000,)), late])) != []
+    assert check(outcome(packets=[data(1, time=0.1), shut, replace(late, tsns=(1,))])) != []
+
+
 def test_a_long_path_is_long():
     init, echo = packet(1, (wire.INIT,)), packet(2, (wire.COOKIE_ECHO,))
     assert case("long-path").check(outcome(packets=[init, replace(echo, time=0.8)])) == []
@@ -294,6 +303,10 @@ def test_what_each_excuse_asks_of_a_capture():
     assert shows(excuses.NO_RESTART, [begun, up, begun, begun, begun])
     assert not shows(excuses.NO_RESTART, [begun, up, begun, begun])
     assert not shows(excuses.NO_RESTART, [begun, up, begun, begun, init, begun])
+    error = packet(0, (wire.ERROR,), connecting=False)
+    assert shows(excuses.NO_STALE_COOKIE, [begun, error], ours="listen")
+    assert not shows(excuses.NO_STALE_COOKIE, [begun, error, begun], ours="listen")
+    assert not shows(excuses.NO_STALE_COOKIE, [begun, replace(error, fate="dropped")], ours="listen")
     low = packet(0, (wire.I_DATA,), parts=(0, 1))
     assert shows(excuses.FSN_SENT, [low], ours="listen")
     assert not shows(excuses.FSN_SENT, [replace(low, parts=(1, 2))], ours="listen")
@@ -374,6 +387,19 @@ def test_what_a_driver_cannot_play_is_no_failure():
     reports = {"connect": report(), "listen": report(), "relay": {"cannot": "needs root"}}
     run.judge(cell, case("path-cut-old"), reports, None)
     assert cell.why == ["needs root"]
+
+
+def test_one_failure_of_many_counts_more_than_what_a_peer_cannot_do():
+    def worst(*states):
+        return run._worst(
+            case("lossy-handshake"), [run.Cell("x", "x", "listen", state, ["w"]) for state in states]
+        )
+
+    assert worst("pass", "pass").state == "pass"
+    assert worst("pass", "cannot", "pass").state == "cannot"
+    failed = worst("pass", "cannot", "fail", "pass")
+    assert (failed.state, len(failed.why)) == ("fail", 2)
+    assert failed.why[0].startswith("49 of 50")
 
 
 def test_the_matrix_shows_every_cell(tmp_path):

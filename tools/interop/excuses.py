@@ -162,6 +162,14 @@ def answers_no_init(outcome: Outcome) -> bool:
     return begun >= 3 and not any(wire.INIT_ACK in p.chunks for p in later)
 
 
+def knows_no_stale_cookie(outcome: Outcome) -> bool:
+    """It was told that its cookie is stale, and never sent another INIT."""
+    told = next((p.number for p in _of_us(outcome) if wire.ERROR in p.chunks and p.arrived), None)
+    if told is None:
+        return False
+    return not any(wire.INIT in p.chunks and p.number > told for p in _of_peer(outcome))
+
+
 def _lists(packets: list[Packet], chunk: int) -> bool:
     return any(chunk in p.supported for p in packets)
 
@@ -197,6 +205,11 @@ NO_PAD = Excuse(
     throws_probes_away,
 )
 NO_RESTART = Excuse("answers no INIT while it has an association: a peer cannot begin anew", answers_no_init)
+NO_STALE_COOKIE = Excuse(
+    "the error Stale Cookie ends its attempt: it begins no other (RFC 9260, 5.2.6)",
+    knows_no_stale_cookie,
+    deadline=300,
+)
 NO_IDATA = Excuse("has no RFC 8260", never_lists_i_data)
 NO_ZERO = Excuse("has no RFC 9653", never_offers_zero_checksum)
 DEAF_TO_SHUTDOWN = Excuse(

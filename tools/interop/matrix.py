@@ -64,7 +64,9 @@ def as_markdown(cases: list[Case], cells: list[Cell]) -> str:
             for cell in pair:
                 if cell and cell.state == "cannot":
                     where = f"{peer}, {case.name}" + (
-                        "" if all(c and c.state == "cannot" for c in pair) else f" ({cell.role}s)"
+                        ""
+                        if all(c and c.state == "cannot" and c.why == cell.why for c in pair)
+                        else f" ({cell.role}s)"
                     )
                     reasons.setdefault(cell.why[0], [])
                     if where not in reasons[cell.why[0]]:

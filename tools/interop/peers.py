@@ -186,7 +186,12 @@ ALL: list[Peer] = [
         _crate("sctp-proto"),
         cannot=WEBRTC_RS,
         cannot_listen={"udp-port": excuses.FIXED_PORT, **NO_PAD},
-        cannot_connect={"reset": excuses.FLUSH_UNKNOWN, "shutdown": excuses.QUEUE_LOST, **NO_PMTUD},
+        cannot_connect={
+            "lossy-handshake": excuses.NO_STALE_COOKIE,
+            "reset": excuses.FLUSH_UNKNOWN,
+            "shutdown": excuses.QUEUE_LOST,
+            **NO_PMTUD,
+        },
     ),
     Peer(
         "rtc-sctp",
@@ -207,7 +212,11 @@ ALL: list[Peer] = [
             "pr-sctp": excuses.DEAF_TO_FORWARD_TSN,
             "reset": excuses.UNREAD_LOST,
         },
-        cannot_connect={"shutdown": excuses.QUEUE_LOST, **NO_PMTUD},
+        cannot_connect={
+            "lossy-handshake": excuses.NO_STALE_COOKIE,
+            "shutdown": excuses.QUEUE_LOST,
+            **NO_PMTUD,
+        },
     ),
     Peer(
         "pion",

@@ -232,9 +232,12 @@ def play_often(
 
 
 def _worst(case: Case, cells: list[Cell]) -> Cell:
-    worst = next((cell for cell in cells if cell.state != "pass"), cells[0])
-    failed = sum(cell.state == "fail" for cell in cells)
-    if failed:
+    """A failure, if there is one; otherwise what the peer cannot do, if that came up."""
+    states = [cell.state for cell in cells]
+    state = next(state for state in ("fail", "cannot", "pass") if state in states)
+    worst = cells[states.index(state)]
+    if state == "fail":
+        failed = states.count("fail")
         worst.why.insert(
             0, f"{case.times - failed} of {case.times}; the first that failed has seed {worst.seed}"
         )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 DATA, INIT, INIT_ACK, SACK, HEARTBEAT, HEARTBEAT_ACK, ABORT, SHUTDOWN = 0, 1, 2, 3, 4, 5, 6, 7
-COOKIE_ECHO, COOKIE_ACK, SHUTDOWN_COMPLETE, I_DATA = 10, 11, 14, 64
+ERROR, COOKIE_ECHO, COOKIE_ACK, SHUTDOWN_COMPLETE, I_DATA = 9, 10, 11, 14, 64
 RE_CONFIG, PAD, FORWARD_TSN, I_FORWARD_TSN = 130, 132, 192, 194
 ZERO_CHECKSUM, SUBFLOWS = 0x8001, 0xB05F
 """Parameters of INIT: Zero Checksum Acceptable (RFC 9653), and what offers subflows (docs/subflows.md)."""

@@ -90,6 +90,9 @@ class Wire(asyncio.DatagramProtocol):
         while True:
             packet = await self.queue.get()
             kind = packet[12] if len(packet) > 12 else 255
+            while kind == INIT and self.completed:
+                # For the next association, once the driver has made it.
+                await asyncio.sleep(0.0005)
             self.aborted |= kind == ABORT
             self.completed |= kind == SHUTDOWN_COMPLETE
             if self.receiver is not None:

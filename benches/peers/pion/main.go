@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"flag"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"sync"
@@ -328,7 +329,7 @@ func (d *driver) finish(deadline bool) {
 	}
 	d.report.print()
 	if d.plan.untilUp {
-		time.Sleep(500 * time.Millisecond) // The last packets of the handshake leave.
+		_, _ = io.Copy(io.Discard, os.Stdin) // Late packets of the handshake are answered until nobody waits for this program.
 	}
 	os.Exit(0)
 }

@@ -198,8 +198,12 @@ async fn one(shared: &Arc<Shared>, socket: &Arc<UdpSocket>) {
     lock(&shared.times).0.get_or_insert(now);
     shared.touch();
     if plan.until_up {
-        // The last packets of the handshake leave.
-        return sleep(Duration::from_millis(500)).await;
+        shared.print(false, 0);
+        // Late packets of the handshake are answered until nobody waits for this program any more.
+        let input =
+            tokio::task::spawn_blocking(|| std::io::copy(&mut std::io::stdin(), &mut std::io::sink()));
+        let _ended = input.await;
+        std::process::exit(0);
     }
     let live = Arc::new(Live {
         shared: Arc::clone(shared),
