@@ -7,14 +7,14 @@ use crate::common;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use anabranch_base::{Duration, Rng};
+use anabranch_base::{Dscp, Duration, Rng};
 use anabranch_sctp::config::{StreamScheduling, SubflowLevel};
-use anabranch_sctp::{AssociationId, CloseReason, Config, Event, Message, State};
-use anabranch_wire::chunk::{Chunk, Data, DataFlags, IData, IForwardTsn, i_forward_tsn, kind};
-use anabranch_wire::param::Param;
+use anabranch_sctp::{AssociationId, CloseReason, Config, Event, Message, State, SubflowSpec};
+use anabranch_wire::chunk::{Chunk, CookieAck, Data, DataFlags, IData, IForwardTsn, i_forward_tsn, kind};
+use anabranch_wire::param::{Param, SupportedExtensions};
 use anabranch_wire::{Checksum, Mid, Packet, Ssn, Tsn};
 use bytes::Bytes;
-use common::script::packet;
+use common::script::{Script, packet};
 use common::{Logged, PORT, Pair, Side, address};
 
 fn config(interleaving: bool) -> Config {
@@ -580,4 +580,39 @@ fn an_answer_whose_list_of_extensions_is_lost_ends_with_the_first_message() {
     assert!(pair.received.is_empty(), "{:?}", pair.ladder());
     assert!(pair.saw(Side::Z, |e| matches!(e, Event::Closed(CloseReason::ProtocolViolation { .. }))));
     assert!(pair.saw(Side::A, |e| matches!(e, Event::Closed(CloseReason::AbortedByPeer { .. }))));
+}
+
+/// The first INIT lost its list of extensions on the way, a message has begun to leave as DATA with the COOKIE ECHO, and numbers were kept
+/// for its rest when it got company. The cookie was stale, and the peer that was asked again knows I-DATA, whose header is longer: "When
+/// determining when to fragment, the SCTP implementation MUST take into account the SCTP packet header as well as the DATA chunk
+/// header(s)" (RFC 9260, 6.9).
+#[test]
+fn a_message_that_began_as_data_goes_on_in_fragments_that_fit() {
+    let config = config(true);
+    let mut script = Script::calling(&config);
+    let (now, a) = (script.pair.now, script.a);
+    send(&mut script.pair, Side::A, a, 0, false, vec![7; 5000]);
+    script.init_ack(10);
+    assert!(script.pair.log.iter().any(|packet| packet.has("DATA")), "a fragment rode with COOKIE ECHO");
+    let other = SubflowSpec { streams: vec![1], ..SubflowSpec::new(Dscp::new(10).unwrap()) };
+    script.pair.a.association(a).unwrap().add_subflow(now, &other).unwrap();
+    script.stale_cookie();
+    let list = SupportedExtensions { chunk_types: &[kind::I_DATA] };
+    script.init_ack_with(10, &[Param::SupportedExtensions(list)]);
+    script.send(|out| CookieAck.emit(out));
+    let longest = script.pair.log.iter().map(|packet| packet.bytes.len()).max().unwrap();
+    assert_eq!(longest, config.max_packet() as usize, "as long as they may be, and no longer");
+    let (mut fragments, mut bytes) = (Vec::new(), 0);
+    for logged in &script.pair.log {
+        let packet = Packet::parse(&logged.bytes, Checksum::Ignore).unwrap();
+        for raw in packet.chunks() {
+            if let Chunk::IData(chunk) = Chunk::parse(raw.unwrap()).unwrap() {
+                fragments.push((chunk.tsn.get().wrapping_sub(script.tsn_a), chunk.flags.ending));
+                bytes += chunk.payload.len();
+            }
+        }
+    }
+    assert_eq!(bytes, 5000, "{fragments:?}");
+    assert!(fragments.iter().enumerate().all(|(i, (number, _))| *number == i as u32), "{fragments:?}");
+    assert!(fragments.last().unwrap().1, "{fragments:?}");
 }

@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 
 use anabranch_base::{Dscp, Duration};
 use anabranch_sctp::{CloseReason, Config, State, SubflowSpec};
-use anabranch_wire::Tsn;
-use anabranch_wire::chunk::{Heartbeat, HeartbeatKind, Shutdown};
+use anabranch_wire::chunk::{Data, DataFlags, Heartbeat, HeartbeatKind, Shutdown};
 use anabranch_wire::param::HeartbeatInfo;
+use anabranch_wire::{Ssn, Tsn};
 use common::script::{Script, TSN_Z, data};
 use common::{Pair, Side};
 
@@ -525,4 +525,48 @@ fn rack_finds_what_a_merged_subflow_had_sent_again() {
         assert_eq!(script.left(), [1], "sent again once more, merged: {merged}");
         assert_eq!(script.pair.a.view(a).unwrap().stats().timeouts, 0);
     }
+}
+
+/// What a script sends to A, in a packet of its own.
+fn say(script: &mut Script, tsn: u32, ssn: u16, flags: DataFlags, payload: &[u8]) {
+    let tsn = Tsn::new(TSN_Z.wrapping_add(tsn));
+    script.send(|out| Data { flags, tsn, stream: 0, ssn: Ssn::new(ssn), ppid: 0, payload }.emit(out));
+}
+
+/// Each second message of a stream is lost, and what came takes all the memory that it may. A fifth of it is for the gaps, and
+/// goes only when they are filled. "if the new incoming DATA chunk holds a TSN value less than the largest TSN received so far, then the
+/// receiver SHOULD drop the largest TSN held for reordering and accept the new incoming DATA chunk" (6.2): whatever else waits, the
+/// first that is missing is taken, or nothing would ever go on.
+#[test]
+fn gaps_leave_room_for_what_everything_waits_for() {
+    let mut script = Script::established(&Config::rfc9260().with(|c| c.limits.receive_window = 4000));
+    say(&mut script, 1201, 1201, DataFlags::WHOLE, b".");
+    for number in (1..1200).step_by(2) {
+        say(&mut script, number, number as u16, DataFlags::WHOLE, b".");
+    }
+    let dropped = |script: &Script| script.pair.a.view(script.a).unwrap().stats().dropped_no_buffer;
+    assert!(dropped(&script) > 100, "all memory is held");
+    let before = dropped(&script);
+    for number in 0..=1201 {
+        say(&mut script, number, number as u16, DataFlags::WHOLE, b".");
+    }
+    assert_eq!((dropped(&script), script.pair.received.len()), (before, 1202));
+}
+
+/// Unordered messages are read as they come, and the gaps between them stay: they leave room for the fragments of a message that fills
+/// the first of them.
+#[test]
+fn gaps_beside_what_was_read_leave_room_for_fragments() {
+    let mut script = Script::established(&Config::rfc9260().with(|c| c.limits.receive_window = 4000));
+    for number in std::iter::once(6001).chain((11..6000).step_by(2)) {
+        say(&mut script, number, 0, DataFlags { unordered: true, ..DataFlags::WHOLE }, b".");
+    }
+    let read = script.pair.received.len();
+    assert!((1900..2048).contains(&read), "64 KiB are 2,048 gaps: {read}");
+    let fragment = |beginning, ending| DataFlags { beginning, ending, ..DataFlags::WHOLE };
+    for number in 0..10 {
+        say(&mut script, number, 0, fragment(number == 0, number == 9), &[number as u8; 1000]);
+    }
+    let bytes: usize = script.pair.received.drain(read..).map(|(_, part)| part.into_bytes().len()).sum();
+    assert_eq!(bytes, 10_000);
 }

@@ -157,6 +157,12 @@ fn lives_with_boxes_that_found_something() {
     lives_of(Kind::Boxes, [920_000_233]);
     // A window of 40 kB had 64 KiB of room whatever the sender had of the memory for both.
     lives_of(Kind::Boxes, [400_011_295]);
+    // Numbers were kept for the rest of a message of DATA, the cookie was stale, and the rest left as I-DATA, four bytes too long.
+    lives_of(Kind::Boxes, [500_030_272]);
+    // Gaps between small messages took the room that was kept for the first that was missing.
+    lives_of(Kind::Boxes, [500_039_385, 500_046_881]);
+    // The first TSN of an INIT looked like the list of extensions, and was changed in its place: a fault of the test.
+    lives_of(Kind::Boxes, [500_043_456]);
 }
 
 /// `SEED`: one life again; `PARTIAL=1` where messages may be given up, `MORE=1` with routers and other values, `BOXES=1` with NAT

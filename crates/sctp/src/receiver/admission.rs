@@ -1,12 +1,12 @@
 //! Which new chunks are taken: a bound on what a peer can make us hold, and none that a user who reads would wait for in vain.
 //!
 //! Memory is payload, 128 bytes for each piece and for each message in the making, and 32 bytes for each gap. With
-//! W the receive window, it stays within 2 W, or 64 KiB where that is more; a single chunk is taken whatever its size while
-//! no other payload is held.
+//! W the receive window, it stays within 2 W, or 64 KiB where that is more; a single chunk that opens no gap is taken
+//! whatever its size while no other payload is held.
 //!
 //! - The window closes at W bytes of payload or three quarters of that memory.
-//! - What fills a hole is taken beyond that. What the user cannot have yet (fragments of messages that are not whole, messages
-//!   that wait for others) leaves room for a packet of the configured MTU, or for W/4 if that is more.
+//! - What fills a hole is taken beyond that. What stays whatever the user reads (fragments of messages that are not whole, messages
+//!   that wait for others, gaps) leaves room for a packet of the configured MTU, or for W/4 if that is more.
 //! - That room is for chunks that the user can have at once: a message whose turn it is, or a further fragment of one. Of what
 //!   is missing, the chunk that was sent first is such a one. It can therefore always be taken once the user has read; if it
 //!   is a fragment, what there is of its message is handed over as a part, so the room is free again.
@@ -15,7 +15,7 @@ use super::Receiver;
 use super::growing::PIECE;
 use super::inbound::Arrived;
 use super::interleaved::Piece;
-use super::limits::{cost, packet_of_peer};
+use super::limits::{GAP, cost, packet_of_peer};
 use super::map::Arrival;
 use crate::context::Context;
 use crate::encoding::{DataChunk, Encoding};
@@ -41,7 +41,8 @@ impl Receiver {
     pub(crate) fn lend_to_sender(&mut self, cx: &Context, bytes: u64) {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         let both = 2 * cx.config.limits.largest_receive_window() as usize;
-        let needed = self.memory().max(self.inbound.held_back() + self.limits(cx).reserve());
+        let limits = self.limits(cx);
+        let needed = self.memory().max(self.inbound.held_back() + limits.gaps + limits.reserve());
         let rest = both.saturating_sub(needed);
         self.lent_to_sender = bytes.min(u32::try_from(rest).unwrap_or(u32::MAX));
         self.is_filling = self.memory() > cx.config.limits.receive_window as usize / 2;
@@ -73,8 +74,9 @@ impl Receiver {
         self.is_filling = true;
         let at_once = self.gives_at_once(at, seq, arrival, data);
         let fills_hole = arrival == Arrival::FillsHole;
+        let opens_gap = arrival != Arrival::InOrder && self.neighbours(at, seq) == (false, false);
         loop {
-            let fits = self.fits(cx, data.payload.len(), at_once);
+            let fits = self.fits(cx, data.payload.len(), at_once, opens_gap);
             if fits && self.window_of(cx, at) > 0 {
                 return true;
             }
@@ -95,11 +97,12 @@ impl Receiver {
         }
     }
 
-    /// Whether a chunk fits the memory that may be held.
-    fn fits(&self, cx: &Context, len: usize, at_once: bool) -> bool {
+    /// Whether a chunk fits the memory that may be held. The gap that it opens stays, though the user can have the chunk at once.
+    fn fits(&self, cx: &Context, len: usize, at_once: bool, opens_gap: bool) -> bool {
         let (limits, held) = (self.limits(cx), self.memory());
         if at_once {
-            return held + cost(len) <= limits.bound() || self.inbound.buffered_bytes() == 0;
+            let room_stays = !opens_gap || self.inbound.held_back() + GAP <= limits.held_back();
+            return room_stays && (held + cost(len) <= limits.bound() || self.inbound.buffered_bytes() == 0);
         }
         held + cost(len) <= limits.bound() && self.inbound.held_back() + cost(len) <= limits.held_back()
     }

@@ -244,7 +244,8 @@ impl Inbound {
         }
         self.buffered_pieces += usize::from(chunk.beginning);
         let is_long = limits.is_long(|| self.reassembly.grown(chunk.seq));
-        if is_long || self.reassembly.held() + self.waiting > limits.point() || self.is_crowded(limits) {
+        let held_back = self.reassembly.held() + self.waiting + limits.gaps;
+        if is_long || held_back > limits.point() || self.is_crowded(limits) {
             self.hand_over(chunk.seq, is_long, limits);
         }
         Ok(())

@@ -25,6 +25,8 @@ pub(crate) struct Limits<'a> {
     pub(super) several: bool,
     /// Bytes that the sender has of the memory for both.
     pub(super) lent: usize,
+    /// Memory that gaps take: as long as what is missing does not come, whatever the user reads.
+    pub(super) gaps: usize,
 }
 
 impl Limits<'_> {
@@ -76,9 +78,9 @@ impl Limits<'_> {
         third.max((memory - half) * self.window() / (half / 2))
     }
 
-    /// Memory that may be held of what the user cannot have yet.
+    /// Memory that may be held of what the user cannot have yet, beside the gaps.
     pub(super) fn held_back(&self) -> usize {
-        self.bound().saturating_sub(self.reserve())
+        self.bound().saturating_sub(self.reserve() + self.gaps)
     }
 
     /// Memory that is kept for what the user can have at once.

@@ -36,7 +36,12 @@ impl Receiver {
     }
 
     pub(super) fn limits<'a>(&self, cx: &'a Context) -> Limits<'a> {
-        Limits { config: &cx.config, several: self.spaces.len() > 1, lent: self.lent_to_sender as usize }
+        Limits {
+            config: &cx.config,
+            several: self.spaces.len() > 1,
+            lent: self.lent_to_sender as usize,
+            gaps: self.memory_of_gaps(),
+        }
     }
 
     /// The user wants a receive window of so many bytes: "SHOULD notify the data sender in a timely manner of changes in its ability to
@@ -88,11 +93,16 @@ impl Receiver {
     /// something even when the DATA was thrown away, as it is on streams that do not exist).
     #[inline]
     pub(crate) fn memory(&self) -> usize {
-        let gaps = match self.spaces.rows() {
+        self.inbound.memory() + self.memory_of_gaps()
+    }
+
+    #[inline]
+    fn memory_of_gaps(&self) -> usize {
+        let gaps: usize = match self.spaces.rows() {
             [space] => space.received.gaps(),
             spaces => spaces.iter().map(|s| s.received.gaps()).sum(),
         };
-        self.inbound.memory() + gaps * GAP
+        gaps * GAP
     }
 
     /// What a sequence space may still fill of the receive buffer.

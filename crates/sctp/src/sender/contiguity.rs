@@ -96,6 +96,27 @@ impl Sender {
         subflow.cut_at(self.max_payload(cx, path)).max(1)
     }
 
+    /// What both sides speak has changed, and with it the header of a chunk: "When determining when to fragment, the SCTP implementation
+    /// MUST take into account the SCTP packet header as well as the DATA chunk header(s)" (RFC 9260, 6.9). What has not left of a
+    /// message is cut to what fits now where fragments number themselves. The numbers that were kept for it are the first that it
+    /// takes, and no longer have to be enough.
+    // rfc9260:6.9-7
+    pub(super) fn cut_rests_anew(&mut self, cx: &Context) {
+        if self.encoding.needs_sequence() {
+            return;
+        }
+        for id in self.subflows.ids() {
+            let Some(subflow) = self.subflows.get(id).filter(|subflow| !subflow.reserved.is_empty()) else {
+                continue;
+            };
+            let path = self.lanes.get(subflow.lane).map_or(PathId::FIRST, |lane| lane.path);
+            let most = self.max_payload(cx, path) as u16;
+            if let Some(subflow) = self.subflows.get_mut(id) {
+                subflow.reserved_size = subflow.reserved_size.min(most);
+            }
+        }
+    }
+
     /// Keeps numbers for the rest of the message that a subflow, one of several, has begun, or the numbering as a whole.
     // rfc9260:3.3.1-12 rfc9260:6.9-11
     #[inline(never)]

@@ -47,6 +47,7 @@ impl Sender {
                 }
             }
         }
+        self.cut_rests_anew(cx);
     }
 
     /// The peer does not skip what we would give up, though its INIT or INIT ACK said so: from now on nothing may be.

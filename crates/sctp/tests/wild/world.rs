@@ -102,6 +102,18 @@ fn end(seed: u64, side: usize, epoch: u8, plan: &Plan) -> Endpoint {
     end
 }
 
+/// Where the list of supported extensions stands in a packet with an INIT: among its parameters, as tags and first TSNs may be any number.
+fn place_of_extensions(bytes: &[u8]) -> Option<usize> {
+    let mut at = 32;
+    loop {
+        let head = bytes.get(at..at + 4)?;
+        if head[..2] == [0x80, 0x08] {
+            return Some(at);
+        }
+        at += usize::from(u16::from_be_bytes([head[2], head[3]])).max(4).next_multiple_of(4);
+    }
+}
+
 fn seal(bytes: &mut [u8]) {
     bytes[8..12].fill(0);
     let sum = crc32c::packet_checksum(bytes);
@@ -401,7 +413,7 @@ impl World {
         }
         let bytes = &mut carried.bytes;
         if bytes.get(12) == Some(&1) && boxes.rng.chance(boxes.strips) {
-            if let Some(at) = bytes.windows(2).position(|two| two == [0x80, 0x08]) {
+            if let Some(at) = place_of_extensions(bytes) {
                 // Of the type of padding, which is skipped (RFC 4820, 4).
                 bytes[at + 1] = 0x05;
                 seal(bytes);
