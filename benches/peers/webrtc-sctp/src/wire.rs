@@ -19,6 +19,8 @@ pub(crate) struct Wire {
     remote: Mutex<SocketAddr>,
     closed: AtomicBool,
     close: Notify,
+    /// The peer has said its last word: what comes now is for the next association.
+    ended: AtomicBool,
     pub(crate) aborted: AtomicBool,
     pub(crate) completed: AtomicBool,
 }
@@ -30,6 +32,7 @@ impl Wire {
             remote: Mutex::new(remote),
             closed: AtomicBool::new(false),
             close: Notify::new(),
+            ended: AtomicBool::new(false),
             aborted: AtomicBool::new(false),
             completed: AtomicBool::new(false),
         }
@@ -51,6 +54,10 @@ impl Conn for Wire {
             if self.closed.load(Ordering::SeqCst) {
                 return Err(Error::ErrUseClosedNetworkConn);
             }
+            if self.ended.load(Ordering::SeqCst) {
+                self.close.notified().await;
+                continue;
+            }
             let got = tokio::select! {
                 got = self.socket.recv_from(buf) => got,
                 () = self.close.notified() => continue,
@@ -60,7 +67,10 @@ impl Conn for Wire {
             *self.remote.lock().expect("nobody panics with it") = from;
             match buf.get(12) {
                 Some(&ABORT) if len > 12 => self.aborted.store(true, Ordering::SeqCst),
-                Some(&SHUTDOWN_COMPLETE) if len > 12 => self.completed.store(true, Ordering::SeqCst),
+                Some(&SHUTDOWN_COMPLETE) if len > 12 => {
+                    self.completed.store(true, Ordering::SeqCst);
+                    self.ended.store(true, Ordering::SeqCst);
+                }
                 _ => {}
             }
             return Ok(len);
