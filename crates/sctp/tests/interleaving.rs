@@ -616,3 +616,34 @@ fn a_message_that_began_as_data_goes_on_in_fragments_that_fit() {
     assert!(fragments.iter().enumerate().all(|(i, (number, _))| *number == i as u32), "{fragments:?}");
     assert!(fragments.last().unwrap().1, "{fragments:?}");
 }
+
+/// Unordered messages left as DATA with the COOKIE ECHO, which has no number for them. The peer that is asked again knows I-DATA, where
+/// fragments are joined by their Message Identifier (RFC 8260, 2.1): each message has one of its own, and a message that has begun keeps it.
+#[test]
+fn unordered_messages_that_left_as_data_have_numbers_of_their_own() {
+    let config = config(true);
+    let mut script = Script::calling(&config);
+    let a = script.a;
+    send(&mut script.pair, Side::A, a, 0, true, vec![5; 10]);
+    send(&mut script.pair, Side::A, a, 0, true, vec![6; 10]);
+    send(&mut script.pair, Side::A, a, 0, true, vec![7; 2000]);
+    script.init_ack(10);
+    assert!(script.pair.log.iter().any(|packet| packet.has("DATA")), "messages rode with COOKIE ECHO");
+    script.stale_cookie();
+    let list = SupportedExtensions { chunk_types: &[kind::I_DATA] };
+    script.init_ack_with(10, &[Param::SupportedExtensions(list)]);
+    script.send(|out| CookieAck.emit(out));
+    send(&mut script.pair, Side::A, a, 0, true, vec![8; 10]);
+    script.pair.pump();
+    let mut seen = std::collections::BTreeSet::new();
+    for logged in &script.pair.log {
+        let packet = Packet::parse(&logged.bytes, Checksum::Ignore).unwrap();
+        for raw in packet.chunks() {
+            if let Chunk::IData(chunk) = Chunk::parse(raw.unwrap()).unwrap() {
+                assert!(chunk.flags.unordered);
+                seen.insert((chunk.mid.get(), chunk.payload[0]));
+            }
+        }
+    }
+    assert_eq!(seen.into_iter().collect::<Vec<_>>(), [(0, 5), (1, 6), (2, 7), (3, 8)]);
+}

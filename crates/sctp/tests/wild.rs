@@ -163,6 +163,8 @@ fn lives_with_boxes_that_found_something() {
     lives_of(Kind::Boxes, [500_039_385, 500_046_881]);
     // The first TSN of an INIT looked like the list of extensions, and was changed in its place: a fault of the test.
     lives_of(Kind::Boxes, [500_043_456]);
+    // Unordered messages that had left as DATA left again as I-DATA, all with the number 0, as did what came after them.
+    lives_of(Kind::Boxes, [500_082_429]);
 }
 
 /// `SEED`: one life again; `PARTIAL=1` where messages may be given up, `MORE=1` with routers and other values, `BOXES=1` with NAT

@@ -1,12 +1,14 @@
 //! The sequence spaces of subflows: made when the handshake or the peer opens their FIDs.
 
-use anabranch_wire::Tsn;
+use std::collections::BTreeMap;
+
+use anabranch_wire::{Mid, Tsn};
 
 use super::Sender;
 use super::allowance::Allowance;
 use super::credit::Credit;
 use super::ecn_state::EcnState;
-use super::flight::{ChunkState, Counted};
+use super::flight::{ChunkState, Counted, SentChunk};
 use super::lane::counted_header;
 use super::space::SendSpace;
 use super::subflow::Life;
@@ -21,7 +23,9 @@ impl Sender {
     /// then what was sent leaves again on subflow 0.
     pub(crate) fn adopt(&mut self, cx: &Context, agreed: &Extensions) {
         self.encoding = Encoding::of(agreed);
-        self.numbering.identify(self.encoding.identifies_messages());
+        if self.numbering.identify(self.encoding.identifies_messages()) {
+            self.number_unordered();
+        }
         self.resettable = agreed.reconfiguration;
         self.partial_reliability = agreed.partial_reliability;
         self.credit = match (&agreed.sf, agreed.sf2007) {
@@ -48,6 +52,27 @@ impl Sender {
             }
         }
         self.cut_rests_anew(cx);
+    }
+
+    /// Messages have identifiers from now on, and what left as DATA leaves again with them. DATA has none for unordered messages; with
+    /// I-DATA those of a stream count for themselves, from 0, and every fragment has that of its message (RFC 8260, 2.1): in the order
+    /// in which they left first, and what only leaves now goes on behind.
+    fn number_unordered(&mut self) {
+        let mut of_streams: BTreeMap<u16, Mid> = BTreeMap::new();
+        for space in self.spaces.rows_mut() {
+            let unordered =
+                |chunk: &&mut SentChunk| chunk.fragment.unordered && chunk.state != ChunkState::Reserved;
+            for chunk in space.flight.iter_mut().map(|(_, chunk)| chunk).filter(unordered) {
+                let fragment = &mut chunk.fragment;
+                if fragment.beginning || !of_streams.contains_key(&fragment.stream) {
+                    of_streams.insert(fragment.stream, self.numbering.take(fragment.stream, true));
+                }
+                fragment.mid = of_streams[&fragment.stream];
+            }
+        }
+        for subflow in self.subflows.rows_mut() {
+            of_streams.iter().for_each(|(stream, mid)| subflow.out.number_begun(*stream, *mid));
+        }
     }
 
     /// The peer does not skip what we would give up, though its INIT or INIT ACK said so: from now on nothing may be.

@@ -14,11 +14,13 @@ pub(crate) struct Numbering {
 }
 
 impl Numbering {
-    /// From now on messages travel with identifiers (I-DATA) or not.
-    pub(crate) fn identify(&mut self, on: bool) {
-        if on != self.unordered.is_some() {
+    /// From now on messages travel with identifiers (I-DATA) or not. True where they do and did not.
+    pub(crate) fn identify(&mut self, on: bool) -> bool {
+        let changes = on != self.unordered.is_some();
+        if changes {
             self.unordered = on.then(PerStream::default);
         }
+        changes && on
     }
 
     /// Whether messages travel with identifiers, so that those of several streams may be mixed.

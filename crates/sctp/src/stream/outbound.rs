@@ -123,6 +123,14 @@ impl Outbound {
         }
     }
 
+    /// The number of the message of a stream that has begun to leave, if that is an unordered one: what is in flight of it was numbered anew.
+    pub(crate) fn number_begun(&mut self, stream: u16, mid: Mid) {
+        let Some(stream) = self.streams.get_mut(stream).filter(|stream| stream.offset > 0) else { return };
+        if stream.queue.front().is_some_and(|message| message.unordered) {
+            stream.mid = mid;
+        }
+    }
+
     pub(crate) fn queued_bytes(&self) -> usize {
         self.queued_bytes
     }
