@@ -50,7 +50,7 @@ impl Sender {
                     && (space.flight.is_empty() || space.flight.span() + next.div_ceil(most) < MOST_NUMBERS)
             }
             // What the peer waits for.
-            Some(first) if subflow.reserved.start == first => true,
+            Some(first) if subflow.reserved.contains(&first) => true,
             Some(_) => {
                 let numbers = if keeps { next.div_ceil(most) } else { 1 };
                 if subflow.reserved.is_empty() && space.flight.span() + numbers >= MOST_NUMBERS {

@@ -29,7 +29,9 @@ impl Sender {
             None => space.flight.is_empty(),
             // Only what comes next for the peer can make it move. If that is the earliest number of all, whatever else is under way
             // waits for it, and no probe of another subflow finds room before.
-            Some(first) => subflow.reserved.start == first && (lanes_quiet || first == space.flight.first()),
+            Some(first) => {
+                subflow.reserved.contains(&first) && (lanes_quiet || first == space.flight.first())
+            }
         };
         if !quiet {
             return false;
