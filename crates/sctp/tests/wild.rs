@@ -148,6 +148,8 @@ fn lives_with_partial_reliability_that_found_something() {
     lives_of(Kind::Partial, [30_012_949]);
     // A SACK for a RE-CONFIG left after SHUTDOWN ACK: the peer was gone, and its ABORT came where SHUTDOWN COMPLETE was lost.
     lives_of(Kind::Partial, [50_017_033]);
+    // What an SSN/TSN reset of the peer waited for was given up with no packet coming, and nothing began it.
+    lives_of(Kind::Partial, [700_017_659]);
     // A peer restarted, and what thirteen subflows had under way was compared with what one may have.
     lives_of(Kind::Partial, [500_008_492]);
 }

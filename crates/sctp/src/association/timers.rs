@@ -107,6 +107,8 @@ impl Association {
             self.on_timer(expired);
             done = place + 1;
         }
+        // What was given up by now is not waited for any more.
+        self.advance_reconfig();
     }
 
     /// The first timer from the place `from` of the table on that is due.

@@ -61,7 +61,7 @@ impl Association {
         self.sender.defer(&self.cx, all, streams);
     }
 
-    /// After a packet: what waited for it goes on.
+    /// After a packet, or a timer: what waited for it goes on.
     pub(in super::super) fn advance_reconfig(&mut self) {
         let Some(reconfig) = &mut self.reconfig else { return };
         if reconfig.repeated.is_some_and(|(_, first)| self.sender.is_acknowledged(first)) {
