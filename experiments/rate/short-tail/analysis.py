@@ -70,7 +70,6 @@ def analyse(results: Results) -> Analysis:
             ),
         ],
         findings=findings(single, chance),
-        sentence=sentence(single),
     )
 
 
@@ -244,15 +243,6 @@ def tails(chance: Chance) -> Table:
         ["who", "round trip, ms", "lost, %", "median", "90 %", "95 %", "99 %", "later by 900 ms, %"],
         rows,
         "Percentiles of the flows of a seed; means and 95 % intervals over the seeds.",
-    )
-
-
-def sentence(single: Single) -> str:
-    """The outcome for somebody in a hurry."""
-    before, after = (single.extra(who, "100", "down", SHUTDOWN) for who in (PLAIN, PROBED))
-    return (
-        f"On a path of 100 ms a lost SHUTDOWN costs a short flow {before:.0f} ms, and {after:.0f} ms where control "
-        "chunks are probed for."
     )
 
 
