@@ -35,6 +35,7 @@ impl Receiver {
         self.fids.is_some()
     }
 
+    #[inline]
     pub(super) fn limits<'a>(&self, cx: &'a Context) -> Limits<'a> {
         Limits {
             config: &cx.config,
@@ -98,11 +99,15 @@ impl Receiver {
 
     #[inline]
     fn memory_of_gaps(&self) -> usize {
-        let gaps: usize = match self.spaces.rows() {
-            [space] => space.received.gaps(),
-            spaces => spaces.iter().map(|s| s.received.gaps()).sum(),
-        };
-        gaps * GAP
+        match self.spaces.rows() {
+            [space] => space.received.gaps() * GAP,
+            _ => self.memory_of_gaps_of_all(),
+        }
+    }
+
+    #[inline(never)]
+    fn memory_of_gaps_of_all(&self) -> usize {
+        self.spaces.rows().iter().map(|space| space.received.gaps() * GAP).sum()
     }
 
     /// What a sequence space may still fill of the receive buffer.
