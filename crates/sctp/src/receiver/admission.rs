@@ -42,7 +42,7 @@ impl Receiver {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         let both = 2 * cx.config.limits.largest_receive_window() as usize;
         let limits = self.limits(cx);
-        let needed = self.memory().max(self.inbound.held_back() + limits.gaps + limits.reserve());
+        let needed = self.memory().max(self.inbound.held_back() + limits.gaps() + limits.reserve());
         let rest = both.saturating_sub(needed);
         self.lent_to_sender = bytes.min(u32::try_from(rest).unwrap_or(u32::MAX));
         self.is_filling = self.memory() > cx.config.limits.receive_window as usize / 2;

@@ -3,6 +3,7 @@
 use super::Receiver;
 use super::growing::Inconsistent;
 use super::interleaved::Piece;
+use super::limits::Limits;
 use super::map::Arrival;
 use super::timing::PacketSummary;
 use crate::context::Context;
@@ -209,7 +210,8 @@ impl Receiver {
         data: &DataChunk<'_>,
     ) -> Result<bool, Inconsistent> {
         let arrived = self.arrived(SpaceId::FIRST, seq, arrival, data);
-        self.inbound.add(&arrived, &self.limits(cx))
+        let limits = Limits { config: &cx.config, spaces: self.spaces.rows(), lent: self.lent_to_sender };
+        self.inbound.add(&arrived, &limits)
     }
 
     /// Gives what came in another encoding to reassembly: it numbers messages, or fragments, in its own way.
@@ -222,9 +224,9 @@ impl Receiver {
         arrival: Arrival,
         data: &DataChunk<'_>,
     ) -> Result<bool, Inconsistent> {
-        let limits = self.limits(cx);
-        if self.encoding == Encoding::Sf2007 {
-            let arrived = self.arrived(space, seq, arrival, data);
+        let arrived = (self.encoding == Encoding::Sf2007).then(|| self.arrived(space, seq, arrival, data));
+        let limits = Limits { config: &cx.config, spaces: self.spaces.rows(), lent: self.lent_to_sender };
+        if let Some(arrived) = arrived {
             return self.inbound.add_of_space(space, &arrived, &limits);
         }
         self.inbound.add_piece(&Piece::of(space, data), &limits)

@@ -244,7 +244,7 @@ impl Inbound {
         }
         self.buffered_pieces += usize::from(chunk.beginning);
         let is_long = limits.is_long(|| self.reassembly.grown(chunk.seq));
-        let held_back = self.reassembly.held() + self.waiting + limits.gaps;
+        let held_back = self.reassembly.held() + self.waiting + limits.gaps();
         if is_long || held_back > limits.point() || self.is_crowded(limits) {
             self.hand_over(chunk.seq, is_long, limits);
         }

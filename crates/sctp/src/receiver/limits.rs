@@ -1,6 +1,7 @@
 //! What the configuration allows the receiver to hold, and what it costs.
 
 use super::growing::PIECE;
+use super::space::ReceiveSpace;
 use crate::config::Config;
 
 /// Memory charged for a gap in the sequence of received TSNs, bytes.
@@ -21,15 +22,28 @@ pub(super) fn packet_of_peer(config: &Config) -> u16 {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits<'a> {
     pub(super) config: &'a Config,
-    /// Subflows have spaces of their own.
-    pub(super) several: bool,
+    /// What came in each sequence space, and what is missing.
+    pub(super) spaces: &'a [ReceiveSpace],
     /// Bytes that the sender has of the memory for both.
-    pub(super) lent: usize,
-    /// Memory that gaps take: as long as what is missing does not come, whatever the user reads.
-    pub(super) gaps: usize,
+    pub(super) lent: u32,
 }
 
 impl Limits<'_> {
+    /// Subflows have spaces of their own.
+    #[inline]
+    fn several(&self) -> bool {
+        self.spaces.len() > 1
+    }
+
+    /// Memory that gaps take: as long as what is missing does not come, whatever the user reads.
+    #[inline]
+    pub(super) fn gaps(&self) -> usize {
+        match self.spaces {
+            [space] => space.received.gaps() * GAP,
+            spaces => gaps_of(spaces),
+        }
+    }
+
     /// Longest message, bytes.
     #[inline]
     pub(super) fn message(&self) -> usize {
@@ -46,7 +60,7 @@ impl Limits<'_> {
     #[inline]
     pub(super) fn point(&self) -> usize {
         let share = self.window() * usize::from(self.config.limits.partial_delivery_point) / 100;
-        if self.several { share / 2 } else { share }
+        if self.several() { share / 2 } else { share }
     }
 
     /// Whether a message of which so many bytes are here is handed over in parts, whatever else is held (RFC 6458, 8.1.21: "any single
@@ -61,7 +75,7 @@ impl Limits<'_> {
     /// the least room, that room is the receiver's whatever the sender has.
     pub(super) fn bound(&self) -> usize {
         let both = 2 * self.config.limits.largest_receive_window() as usize;
-        let room = both.saturating_sub(self.lent);
+        let room = both.saturating_sub(self.lent as usize);
         let least = if both < LEAST_BOUND { LEAST_BOUND } else { LEAST_BOUND.min(room) };
         (2 * self.window()).min(room).max(self.window()).max(least)
     }
@@ -72,7 +86,7 @@ impl Limits<'_> {
     #[inline]
     pub(super) fn charge(&self, memory: usize) -> usize {
         let (third, half) = (memory / 3, self.bound() / 2);
-        if self.several || memory <= half {
+        if self.several() || memory <= half {
             return third;
         }
         third.max((memory - half) * self.window() / (half / 2))
@@ -80,13 +94,18 @@ impl Limits<'_> {
 
     /// Memory that may be held of what the user cannot have yet, beside the gaps.
     pub(super) fn held_back(&self) -> usize {
-        self.bound().saturating_sub(self.reserve() + self.gaps)
+        self.bound().saturating_sub(self.reserve() + self.gaps())
     }
 
     /// Memory that is kept for what the user can have at once.
     pub(super) fn reserve(&self) -> usize {
         cost(packet_of_peer(self.config).into()).max(self.window() / 4)
     }
+}
+
+#[inline(never)]
+fn gaps_of(spaces: &[ReceiveSpace]) -> usize {
+    spaces.iter().map(|space| space.received.gaps() * GAP).sum()
 }
 
 /// What a chunk may cost: its payload, a piece, a message that begins with it, a gap.

@@ -36,13 +36,8 @@ impl Receiver {
     }
 
     #[inline]
-    pub(super) fn limits<'a>(&self, cx: &'a Context) -> Limits<'a> {
-        Limits {
-            config: &cx.config,
-            several: self.spaces.len() > 1,
-            lent: self.lent_to_sender as usize,
-            gaps: self.memory_of_gaps(),
-        }
+    pub(super) fn limits<'a>(&'a self, cx: &'a Context) -> Limits<'a> {
+        Limits { config: &cx.config, spaces: self.spaces.rows(), lent: self.lent_to_sender }
     }
 
     /// The user wants a receive window of so many bytes: "SHOULD notify the data sender in a timely manner of changes in its ability to
@@ -94,20 +89,11 @@ impl Receiver {
     /// something even when the DATA was thrown away, as it is on streams that do not exist).
     #[inline]
     pub(crate) fn memory(&self) -> usize {
-        self.inbound.memory() + self.memory_of_gaps()
-    }
-
-    #[inline]
-    fn memory_of_gaps(&self) -> usize {
-        match self.spaces.rows() {
-            [space] => space.received.gaps() * GAP,
-            _ => self.memory_of_gaps_of_all(),
-        }
-    }
-
-    #[inline(never)]
-    fn memory_of_gaps_of_all(&self) -> usize {
-        self.spaces.rows().iter().map(|space| space.received.gaps() * GAP).sum()
+        let gaps = match self.spaces.rows() {
+            [space] => space.received.gaps(),
+            spaces => spaces.iter().map(|s| s.received.gaps()).sum(),
+        };
+        self.inbound.memory() + gaps * GAP
     }
 
     /// What a sequence space may still fill of the receive buffer.

@@ -31,10 +31,7 @@ fn a_hole_near_the_wrap_of_the_ssn_stalls_nothing_after_it_is_filled() {
             continue;
         }
         inbound
-            .add(
-                &message(seq, seq as u16),
-                &Limits { config: &Config::default(), several: false, lent: 0, gaps: 0 },
-            )
+            .add(&message(seq, seq as u16), &Limits { config: &Config::default(), spaces: &[], lent: 0 })
             .unwrap();
         if seq == lost + 70_000 {
             // More than 65,536 messages behind the hole: SSNs alone could not tell them apart.
@@ -45,7 +42,7 @@ fn a_hole_near_the_wrap_of_the_ssn_stalls_nothing_after_it_is_filled() {
             inbound
                 .add(
                     &message(lost, lost as u16),
-                    &Limits { config: &Config::default(), several: false, lent: 0, gaps: 0 },
+                    &Limits { config: &Config::default(), spaces: &[], lent: 0 },
                 )
                 .unwrap();
         }
@@ -62,23 +59,19 @@ fn a_hole_near_the_wrap_of_the_ssn_stalls_nothing_after_it_is_filled() {
 fn unordered_messages_do_not_wait() {
     let mut inbound = Inbound::default();
     assert!(
-        !inbound
-            .add(&message(1, 1), &Limits { config: &Config::default(), several: false, lent: 0, gaps: 0 })
-            .unwrap()
+        !inbound.add(&message(1, 1), &Limits { config: &Config::default(), spaces: &[], lent: 0 }).unwrap()
     );
     assert!(
         inbound
             .add(
                 &Arrived { unordered: true, ..message(2, 0) },
-                &Limits { config: &Config::default(), several: false, lent: 0, gaps: 0 }
+                &Limits { config: &Config::default(), spaces: &[], lent: 0 }
             )
             .unwrap()
     );
     assert!(inbound.pop().unwrap().unordered);
     assert!(
-        inbound
-            .add(&message(0, 0), &Limits { config: &Config::default(), several: false, lent: 0, gaps: 0 })
-            .unwrap()
+        inbound.add(&message(0, 0), &Limits { config: &Config::default(), spaces: &[], lent: 0 }).unwrap()
     );
     assert_eq!(inbound.buffered_bytes(), 2);
     assert!(inbound.pop().is_some() && inbound.pop().is_some() && inbound.pop().is_none());
@@ -102,9 +95,7 @@ impl Forwarded {
     }
 
     fn add(&mut self, chunk: &Arrived<'static>) {
-        self.inbound
-            .add(chunk, &Limits { config: &Config::default(), several: false, lent: 0, gaps: 0 })
-            .unwrap();
+        self.inbound.add(chunk, &Limits { config: &Config::default(), spaces: &[], lent: 0 }).unwrap();
         self.inbound.audit().unwrap();
     }
 
