@@ -152,6 +152,8 @@ fn lives_with_partial_reliability_that_found_something() {
     lives_of(Kind::Partial, [700_017_659]);
     // A peer restarted, and what thirteen subflows had under way was compared with what one may have.
     lives_of(Kind::Partial, [500_008_492]);
+    // The rest of a long message probed a closed window chunk by chunk, behind a number that was given up and waited for FORWARD-TSN.
+    lives_of(Kind::Partial, [900_015_379]);
 }
 
 /// Those of lives with boxes on the way.

@@ -210,8 +210,8 @@ impl Receiver {
         data: &DataChunk<'_>,
     ) -> Result<bool, Inconsistent> {
         let arrived = self.arrived(SpaceId::FIRST, seq, arrival, data);
-        let limits = Limits { config: &cx.config, spaces: self.spaces.rows(), lent: self.lent_to_sender };
-        self.inbound.add(&arrived, &limits)
+        let (spaces, lent) = (&self.spaces, self.lent_to_sender);
+        self.inbound.add(&arrived, || Limits { config: &cx.config, spaces: spaces.rows(), lent })
     }
 
     /// Gives what came in another encoding to reassembly: it numbers messages, or fragments, in its own way.

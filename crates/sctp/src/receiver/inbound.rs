@@ -197,7 +197,11 @@ impl Inbound {
     /// # Errors
     /// When fragments contradict each other, or the message is longer than allowed.
     #[inline]
-    pub(crate) fn add(&mut self, chunk: &Arrived<'_>, limits: &Limits<'_>) -> Result<bool, Inconsistent> {
+    pub(crate) fn add<'l>(
+        &mut self,
+        chunk: &Arrived<'_>,
+        limits: impl FnOnce() -> Limits<'l>,
+    ) -> Result<bool, Inconsistent> {
         self.charge(SpaceId::FIRST, chunk.payload.len());
         self.buffered_pieces += 1;
         let was_quiet = self.ready.is_quiet(chunk.stream);
@@ -209,27 +213,28 @@ impl Inbound {
                 let whole = self.reassembly.add_whole(chunk, false)?;
                 self.ready.push(self.came_now(whole.message));
             } else {
-                self.add_in_turn(chunk)?;
+                self.add_in_turn(*chunk)?;
             }
         } else {
-            self.add_fragment(chunk, limits)?;
+            self.add_fragment(*chunk, &limits())?;
         }
         Ok(was_quiet && !self.ready.is_quiet(chunk.stream))
     }
 
-    /// A message of one chunk that is unordered, the first of its stream, or not alone in it.
+    /// A message of one chunk that is unordered, the first of its stream, or not alone in it. The chunk comes by value, here and
+    /// below, so that the usual case need not write it to memory.
     #[inline(never)]
-    fn add_in_turn(&mut self, chunk: &Arrived<'_>) -> Result<(), Inconsistent> {
+    fn add_in_turn(&mut self, chunk: Arrived<'_>) -> Result<(), Inconsistent> {
         // A message that has to wait must not keep alive the memory of others that are read and gone.
         let waits = !chunk.unordered && self.streams.get(chunk.stream).map_or(0, |s| s.next) != chunk.ssn;
-        let whole = self.reassembly.add_whole(chunk, waits)?;
+        let whole = self.reassembly.add_whole(&chunk, waits)?;
         self.deliver(whole);
         Ok(())
     }
 
     #[inline(never)]
-    fn add_fragment(&mut self, chunk: &Arrived<'_>, limits: &Limits<'_>) -> Result<(), Inconsistent> {
-        match self.reassembly.add_part(chunk, limits.message())? {
+    fn add_fragment(&mut self, chunk: Arrived<'_>, limits: &Limits<'_>) -> Result<(), Inconsistent> {
+        match self.reassembly.add_part(&chunk, limits.message())? {
             Joined::Whole(whole) => {
                 // From here on the message counts as its pieces, however many fragments it came in.
                 self.buffered_pieces = self.buffered_pieces.saturating_sub(whole.freed);

@@ -421,12 +421,12 @@ impl Reassembly {
         if grows && !c.beginning && !c.after {
             return Ok(Place::Good);
         }
-        self.compare_neighbours(c, grows)
+        self.compare_neighbours(*c, grows)
     }
 
     #[inline(never)]
-    fn compare_neighbours(&self, c: &Arrived<'_>, grows: bool) -> Result<Place, Inconsistent> {
-        if self.passes_over(c) {
+    fn compare_neighbours(&self, c: Arrived<'_>, grows: bool) -> Result<Place, Inconsistent> {
+        if self.passes_over(&c) {
             return Ok(Place::GivenUp);
         }
         let before = c.seq.checked_sub(1).and_then(|seq| self.orphans.get(&seq));

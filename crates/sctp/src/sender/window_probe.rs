@@ -28,9 +28,13 @@ impl Sender {
         let quiet = match space.flight.first_reserved() {
             None => space.flight.is_empty(),
             // Only what comes next for the peer can make it move. If that is the earliest number of all, whatever else is under way
-            // waits for it, and no probe of another subflow finds room before.
+            // waits for it, and no probe of another subflow finds room before. Behind a number that is given up it does not come
+            // next: FORWARD-TSN goes first.
             Some(first) => {
-                subflow.reserved.contains(&first) && (lanes_quiet || first == space.flight.first())
+                let earliest = space.flight.get(space.flight.first());
+                let given_up = earliest.is_some_and(|chunk| chunk.state == ChunkState::Abandoned);
+                subflow.reserved.contains(&first)
+                    && (first == space.flight.first() || lanes_quiet && !given_up)
             }
         };
         if !quiet {

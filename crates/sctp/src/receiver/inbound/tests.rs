@@ -3,6 +3,12 @@
 use super::*;
 use crate::config::Config;
 use crate::receiver::growing::Aborted;
+use std::sync::LazyLock;
+
+fn limits() -> Limits<'static> {
+    static CONFIG: LazyLock<Config> = LazyLock::new(Config::default);
+    Limits { config: &CONFIG, spaces: &[], lent: 0 }
+}
 
 fn message(seq: u64, ssn: u16) -> Arrived<'static> {
     Arrived {
@@ -30,21 +36,14 @@ fn a_hole_near_the_wrap_of_the_ssn_stalls_nothing_after_it_is_filled() {
         if seq == lost {
             continue;
         }
-        inbound
-            .add(&message(seq, seq as u16), &Limits { config: &Config::default(), spaces: &[], lent: 0 })
-            .unwrap();
+        inbound.add(&message(seq, seq as u16), limits).unwrap();
         if seq == lost + 70_000 {
             // More than 65,536 messages behind the hole: SSNs alone could not tell them apart.
             while inbound.pop().is_some() {
                 delivered += 1;
             }
             assert_eq!(delivered, lost);
-            inbound
-                .add(
-                    &message(lost, lost as u16),
-                    &Limits { config: &Config::default(), spaces: &[], lent: 0 },
-                )
-                .unwrap();
+            inbound.add(&message(lost, lost as u16), limits).unwrap();
         }
         while inbound.pop().is_some() {
             delivered += 1;
@@ -58,21 +57,10 @@ fn a_hole_near_the_wrap_of_the_ssn_stalls_nothing_after_it_is_filled() {
 #[test]
 fn unordered_messages_do_not_wait() {
     let mut inbound = Inbound::default();
-    assert!(
-        !inbound.add(&message(1, 1), &Limits { config: &Config::default(), spaces: &[], lent: 0 }).unwrap()
-    );
-    assert!(
-        inbound
-            .add(
-                &Arrived { unordered: true, ..message(2, 0) },
-                &Limits { config: &Config::default(), spaces: &[], lent: 0 }
-            )
-            .unwrap()
-    );
+    assert!(!inbound.add(&message(1, 1), limits).unwrap());
+    assert!(inbound.add(&Arrived { unordered: true, ..message(2, 0) }, limits).unwrap());
     assert!(inbound.pop().unwrap().unordered);
-    assert!(
-        inbound.add(&message(0, 0), &Limits { config: &Config::default(), spaces: &[], lent: 0 }).unwrap()
-    );
+    assert!(inbound.add(&message(0, 0), limits).unwrap());
     assert_eq!(inbound.buffered_bytes(), 2);
     assert!(inbound.pop().is_some() && inbound.pop().is_some() && inbound.pop().is_none());
 }
@@ -95,7 +83,7 @@ impl Forwarded {
     }
 
     fn add(&mut self, chunk: &Arrived<'static>) {
-        self.inbound.add(chunk, &Limits { config: &Config::default(), spaces: &[], lent: 0 }).unwrap();
+        self.inbound.add(chunk, limits).unwrap();
         self.inbound.audit().unwrap();
     }
 
