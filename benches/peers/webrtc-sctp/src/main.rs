@@ -81,7 +81,11 @@ impl Live {
     fn read(&self, stream: Arc<Stream>) {
         let (shared, from) = (Arc::clone(&self.shared), self.from);
         let reader = tokio::spawn(async move {
-            sleep(from.saturating_duration_since(Instant::now())).await;
+            // A sleep of no time takes a millisecond, and the association may have ended by then.
+            let pause = from.saturating_duration_since(Instant::now());
+            if !pause.is_zero() {
+                sleep(pause).await;
+            }
             let mut room = vec![0; ROOM];
             loop {
                 match stream.read(&mut room).await {
