@@ -44,8 +44,8 @@ def fairness(sweep, measure, at):
     if measure == "jain":
         return 0.99
     bbr = {"0.25": 0.8, "1": 0.6, "2": 0.4, "4": 0.3}[at["queue"]]
-    if one != other and "SCTP BBR" in (one, other):
-        return bbr if one == "SCTP BBR" else 1 - bbr
+    if one.endswith("BBR") != other.endswith("BBR"):
+        return bbr if one.endswith("BBR") else 1 - bbr
     return 0.5 if at["rtt"] == "40 ms" else 0.7
 
 
@@ -79,7 +79,7 @@ def long_paths(sweep, measure, at):
     if who == "SCTP, RFC 9260":
         return 0.4 * whole
     if "lost" in network:
-        return 0.93 * whole if who == "SCTP BBR" else 0.05 * whole
+        return 0.93 * whole if who.endswith("BBR") else 0.05 * whole
     return 0.95 * whole
 
 

@@ -147,7 +147,10 @@ def _linux() -> list[str]:
     program.parent.mkdir(parents=True, exist_ok=True)
     flags = ["-DKERNEL", "-O2", "-static", "-Wall", "-Wextra", "-std=gnu11"]
     _run(["cc", *flags, "usrsctp.c", "-o", str(program), "-lsctp", "-lpthread"], PEERS / "c")
-    return [sys.executable, str(PEERS / "linux" / "guest.py"), str(program)]
+    guest = [sys.executable, str(PEERS / "linux" / "guest.py")]
+    # The relay has an address there before the first guest runs.
+    subprocess.run([*guest, "network"], check=True)
+    return [*guest, str(program)]
 
 
 def _usrsctp() -> list[str]:

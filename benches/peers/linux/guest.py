@@ -1,9 +1,11 @@
 """Runs the driver of the Linux kernel's SCTP in a guest: user-mode Linux, Debian's kernel, with a TAP device to the host.
 
     guest.py DRIVER listen|connect --local 10.77.0.2:PORT ...
+    guest.py network
 
-The guest's root is the host's file tree, read-only. Needs root (for the TAP device), the Debian packages user-mode-linux, busybox-static
-and iproute2. One guest at a time: there is one TAP device.
+The second form makes the TAP device only: the relay has an address there before a guest runs. The guest's root is the host's file
+tree, read-only. Needs root (for the TAP device), the Debian packages user-mode-linux, busybox-static and iproute2. One guest at a
+time: there is one TAP device.
 """
 
 from __future__ import annotations
@@ -83,6 +85,9 @@ def await_end(guest: subprocess.Popen[bytes]) -> None:
 
 def main() -> int:
     """Boots the guest; its output is that of the driver."""
+    if sys.argv[1:] == ["network"]:
+        network()
+        return 0
     driver, words = sys.argv[1], sys.argv[2:]
     port = option(words, "--local").rsplit(":", 1)[1]
     remote = option(words, "--remote").rsplit(":", 1)[1]

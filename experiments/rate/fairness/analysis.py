@@ -21,7 +21,7 @@ MEASURES = {
     "sum": f"({ONE} + {OTHER}) / 1e6",
 }
 
-BBR = "SCTP BBR"
+BBR = ("SCTP BBR", "TCP BBR")
 NEAR, FAR = "40 ms", "120 ms"
 SHALLOW, DEEP = "0.25", "4"
 
@@ -61,7 +61,7 @@ def kinds(pair: str) -> list[str]:
 
 def mixed(runs: Grid) -> list[str]:
     """Pairs of BBR and something else."""
-    return [pair for pair in runs.values("pair") if kinds(pair).count(BBR) == 1]
+    return [pair for pair in runs.values("pair") if sum(kind in BBR for kind in kinds(pair)) == 1]
 
 
 def alike(runs: Grid) -> list[str]:
@@ -77,7 +77,7 @@ def deep_enough(runs: Grid) -> list[str]:
 def of_bbr(runs: Grid, pair: str, queue: str, rtt: str):
     """What BBR gets, for each seed."""
     share = runs.sample("share", pair=pair, queue=queue, rtt=rtt)
-    return share if kinds(pair)[0] == BBR else share * -1 + 1
+    return share if kinds(pair)[0] in BBR else share * -1 + 1
 
 
 def fair(runs: Grid, pairs: list[str], least: float) -> list[Part]:
@@ -121,7 +121,7 @@ def claims(builder: ClaimBuilder, runs: Grid) -> list[Claim]:
             runs.at("share", pair=pair, queue=queue, rtt=FAR),
         )
         for pair in alike(runs)
-        if BBR not in pair and FAR in runs.values("rtt")
+        if kinds(pair)[0] not in BBR and FAR in runs.values("rtt")
         for queue in deep_enough(runs)
     ]
     return [

@@ -31,7 +31,8 @@ GOALS = {
 }
 """What docs/rate.md asks of who chooses nothing, Mbit/s."""
 
-PLAIN, CUBIC, BBR, TCP = "SCTP, RFC 9260", "SCTP CUBIC", "SCTP BBR", "TCP CUBIC"
+PLAIN, CUBIC, BBR = "SCTP, RFC 9260", "SCTP CUBIC", "SCTP BBR"
+TCP, TCP_BBR = "TCP CUBIC", "TCP BBR"
 WINDOW = 1.0
 """Seconds over which a rate is taken when it is asked when 90 % is reached."""
 
@@ -148,8 +149,8 @@ def claims(builder: ClaimBuilder, runs: Grid) -> list[Claim]:
 
 COLOURS = dict(
     zip(
-        (PLAIN, "SCTP Reno", CUBIC, BBR, "TCP Reno", TCP),
-        (plots.OTHER, plots.CYCLE[4], plots.SCTP, plots.NS2, plots.LINUX, plots.TCP),
+        (PLAIN, "SCTP Reno", CUBIC, BBR, "TCP Reno", TCP, TCP_BBR),
+        (plots.OTHER, plots.CYCLE[4], plots.SCTP, plots.NS2, plots.LINUX, plots.TCP, plots.CYCLE[5]),
         strict=True,
     )
 )
@@ -160,7 +161,7 @@ def goodput(runs: Grid) -> Figure:
     paths = list(runs.values("network"))
     drawn, (axes,) = plots.panels(1, height=4.2)
     everybody = list(runs.values("who"))
-    for number, (who, marker) in enumerate(zip(everybody, "xso^vd", strict=False)):
+    for number, (who, marker) in enumerate(zip(everybody, "xso^vdP", strict=False)):
         found = [runs.at("goodput", who=who, network=path) for path in paths]
         axes.errorbar(
             [one.mean / rate(path) for one, path in zip(found, paths, strict=True)],
@@ -175,7 +176,7 @@ def goodput(runs: Grid) -> Figure:
     axes.set_xlim(0, 1)
     axes.invert_yaxis()
     plots.label(axes, "alone on the path", "goodput over rate", "")
-    plots.legend_below(axes, 3)
+    plots.legend_below(axes, 4)
     return drawn
 
 
@@ -194,5 +195,5 @@ def over_time(results: Results, path: str) -> Figure:
         axes.set_ylim(bottom=0)
     plots.label(windows, f"(a) {path}", "", "cwnd, MB")
     plots.label(queues, "(b) queue", "time, s", "ms")
-    plots.legend_below(windows, 6)
+    plots.legend_below(windows, 4)
     return drawn
