@@ -292,7 +292,8 @@ def _draw(chosen: Sequence[Results], options: argparse.Namespace, console: Conso
             report.write_finding(results.plan.folder / "README.md", analysis.findings)
     path = pages.finish()
     checkout = folders.checkout()
-    if options.readme and options.whole and checkout is not None:
+    # Totals are of all studies: those of one alone must not stand in their place.
+    if options.readme and checkout is not None and _is_everything(chosen):
         report.write_totals(
             checkout / "README.md",
             pages.totals(),
@@ -301,6 +302,11 @@ def _draw(chosen: Sequence[Results], options: argparse.Namespace, console: Conso
     code = _verdicts(chosen, found, options, console)
     console.print(f"The report begins at {path}")
     return max(code, int(failed))
+
+
+def _is_everything(chosen: Sequence[Results]) -> bool:
+    """Whether no experiment of the checkout is missing."""
+    return len(chosen) == len(folders.select(folders.root() / "experiments", None, None))
 
 
 def _analyses(

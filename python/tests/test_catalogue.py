@@ -1,6 +1,7 @@
 """A study of several experiments: its catalogue, its verdicts, its pages."""
 
 import json
+import shutil
 
 import pytest
 
@@ -164,6 +165,17 @@ def test_a_study_from_runs_to_pages(checkout, capsys):
     assert totals.endswith("<!-- /totals -->\nrest\n")
     readme = checkout / "experiments" / "made-up" / "exp-1" / "README.md"
     assert readme.read_text() == "# X\n\n<!-- finding -->\n- found exp-1\n<!-- /finding -->\nrest\n"
+
+
+def test_the_totals_of_one_study_do_not_stand_in_the_place_of_all(checkout):
+    study = checkout / "experiments" / "made-up"
+    shutil.copytree(study, other := checkout / "experiments" / "other")
+    for file in (path for path in other.rglob("*") if path.suffix in (".py", ".toml", ".txt")):
+        file.write_text(file.read_text().replace("C-exp", "D-exp").replace('study = "009"', 'study = "010"'))
+    readme = checkout / "README.md"
+    readme.write_text("<!-- totals -->\nof both\n<!-- /totals -->\n")
+    assert command("studies", "made-up", "--seeds", "1..2", "--readme") == 0
+    assert readme.read_text() == "<!-- totals -->\nof both\n<!-- /totals -->\n"
 
 
 def test_a_claim_without_a_verdict_is_an_error(checkout, capsys):
