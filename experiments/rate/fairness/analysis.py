@@ -146,7 +146,7 @@ def figure(runs: Grid, rtt: str) -> Figure:
             xerr=[one.half if one.n > 1 else 0 for one in found],
             fmt=marker,
             color=colour,
-            label=f"{queue} BDP",
+            label=f"queue of {queue} BDP",
             capsize=2,
         )
     axes.axvline(0.5, color="grey", linewidth=0.8)
@@ -154,5 +154,5 @@ def figure(runs: Grid, rtt: str) -> Figure:
     axes.set_xlim(0, 1)
     axes.invert_yaxis()
     plots.label(axes, f"round trips {NEAR} and {rtt}", "share of the first", "")
-    axes.legend(fontsize="small", title="queue")
+    plots.legend_below(axes, 4)
     return drawn
