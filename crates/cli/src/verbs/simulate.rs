@@ -121,7 +121,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if to_standard(arguments).is_some() {
         return outcome;
     }
-    let mut stdout = std::io::stdout().lock();
+    // Standard output is written line by line unless it is told otherwise, and a result has 40,000 lines.
+    let mut stdout = std::io::BufWriter::new(std::io::stdout().lock());
     let shown = if arguments.json {
         json(&printed, &mut stdout)
     } else {
