@@ -6,6 +6,7 @@
 
 mod datagram;
 pub mod driver;
+mod rare;
 mod rng;
 mod secret;
 mod time;
@@ -13,6 +14,7 @@ mod trace;
 pub mod units;
 
 pub use datagram::{Dscp, Ecn, Meta, Transmit};
+pub use rare::rare;
 pub use rng::Rng;
 pub use secret::SecretRng;
 pub use time::{Duration, Instant};

@@ -2,6 +2,8 @@
 
 use std::marker::PhantomData;
 
+use anabranch_base::rare;
+
 /// The number of a row.
 pub(crate) trait Id: Copy + Eq {
     /// The row in a table.
@@ -176,7 +178,10 @@ impl<I: Id, T> Table<I, T> {
     pub(crate) fn for_each(&self, mut see: impl FnMut(I, &T)) {
         match self.rows.as_slice() {
             [one] => see(I::at(0), one),
-            all => all.iter().enumerate().for_each(|(row, value)| see(I::at(row), value)),
+            all => {
+                rare();
+                all.iter().enumerate().for_each(|(row, value)| see(I::at(row), value));
+            }
         }
     }
 }
@@ -186,6 +191,9 @@ impl<I: Id, T> Table<I, T> {
 pub(crate) fn any_of<T>(all: &[T], holds: impl Fn(&T) -> bool) -> bool {
     match all {
         [one] => holds(one),
-        all => all.iter().any(holds),
+        all => {
+            rare();
+            all.iter().any(holds)
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Messages: one that a user hands in, and one that has arrived.
 
-use anabranch_base::{Dscp, Duration, Instant};
+use anabranch_base::{Dscp, Duration, Instant, rare};
 use bytes::Bytes;
 
 use crate::ids::SpaceId;
@@ -318,7 +318,11 @@ impl Received {
     /// Bytes of user data.
     #[must_use]
     pub fn len(&self) -> usize {
-        let rest = self.rest.as_ref().map_or(0, |rest| rest.0.iter().map(Bytes::len).sum());
+        let sum = |rest: &Rest| {
+            rare();
+            rest.0.iter().map(Bytes::len).sum()
+        };
+        let rest = self.rest.as_deref().map_or(0, sum);
         self.first.len() + rest
     }
 

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use anabranch_base::driver::{self, Surroundings, Transport};
-use anabranch_base::{Duration, Instant, Meta, Transmit};
+use anabranch_base::{Duration, Instant, Meta, Transmit, rare};
 use anabranch_link::Frame;
 use anabranch_sctp::SubflowStats;
 
@@ -253,6 +253,7 @@ impl Side {
         };
         let timeout = driver::run(now, &mut self.engine, &mut host);
         if let (App::Client(client), Some(page)) = (&mut self.app, self.page) {
+            rare();
             net.news.extend(client.take_news().map(|news| (page, news)));
         }
         self.drain_trace(net);
@@ -265,6 +266,7 @@ impl Side {
 
     fn drain_trace(&mut self, net: &mut Network) {
         if self.tracing {
+            rare();
             let (name, flow) = (self.name, self.flow);
             self.engine.drain_trace(|record| net.recorder.engine(name, flow, &record));
         }
@@ -310,6 +312,7 @@ impl Surroundings<Engine> for Host<'_> {
     fn transmit(&mut self, now: Instant, engine: &Engine, transmit: Transmit, bytes: Vec<u8>) {
         // The flow has two ends, and no others.
         if transmit.destination.ip() != self.peer_address {
+            rare();
             self.net.recycle(bytes);
             return;
         }

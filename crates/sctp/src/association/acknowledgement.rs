@@ -1,5 +1,6 @@
 //! What an acknowledgement of the peer means for the association (RFC 9260, 6.2.1 and 8.1).
 
+use anabranch_base::rare;
 use anabranch_wire::Tsn;
 use anabranch_wire::chunk::ReceiveTime;
 use anabranch_wire::chunk::sack::GapBlock;
@@ -43,6 +44,7 @@ impl Association {
         duplicates: impl Fn() -> T,
     ) {
         if count > 0 {
+            rare();
             if let Some(table) = &mut self.cx.streams {
                 duplicates().for_each(|tsn| table.note_duplicate(at, tsn));
             }

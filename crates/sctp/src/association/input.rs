@@ -1,6 +1,6 @@
 //! A packet that arrived: each chunk goes to the procedure it belongs to.
 
-use anabranch_base::{Ecn, Instant, Meta};
+use anabranch_base::{Ecn, Instant, Meta, rare};
 use anabranch_wire::cause::Causes;
 use anabranch_wire::chunk::{Chunk, Init, Sack, kind};
 use anabranch_wire::param::ForwardTsnSupported;
@@ -49,6 +49,7 @@ impl Association {
             Reading { path, data: PacketRead::on(path), outcome: PacketOutcome::default(), size };
         for raw in chunks {
             let Ok(raw) = raw else {
+                rare();
                 reading.outcome.malformed = true;
                 break;
             };
@@ -60,8 +61,12 @@ impl Association {
             };
             match handled {
                 Ok(true) => {}
-                Ok(false) => break,
+                Ok(false) => {
+                    rare();
+                    break;
+                }
                 Err(violation) => {
+                    rare();
                     self.abort_violation(violation);
                     break;
                 }
@@ -91,10 +96,13 @@ impl Association {
     fn note_source(&mut self, meta: &Meta) -> PathId {
         let id = match self.cx.paths.rows() {
             [_] => PathId::FIRST,
-            _ => match self.path_of(meta.source.ip()) {
-                Some(id) => id,
-                None => return PathId::FIRST,
-            },
+            _ => {
+                rare();
+                match self.path_of(meta.source.ip()) {
+                    Some(id) => id,
+                    None => return PathId::FIRST,
+                }
+            }
         };
         let Some(path) = self.cx.paths.get_mut(id) else { return PathId::FIRST };
         path.heard_at(meta.destination);
@@ -122,6 +130,19 @@ impl Association {
 
     /// Any chunk but DATA of RFC 9260. False when the rest of the packet must not be read.
     fn on_any_chunk(&mut self, reading: &mut Reading, raw: RawChunk<'_>) -> Result<bool, Violation> {
+        if raw.kind != kind::SACK || self.encoding == Encoding::Sf2007 {
+            return self.on_other_chunk(reading, raw);
+        }
+        let Ok(sack) = Sack::parse(raw) else {
+            rare();
+            reading.outcome.malformed = true;
+            return Ok(false);
+        };
+        self.on_sack(&sack).map(|()| true)
+    }
+
+    #[inline(never)]
+    fn on_other_chunk(&mut self, reading: &mut Reading, raw: RawChunk<'_>) -> Result<bool, Violation> {
         if self.encoding == Encoding::Sf2007 {
             match sf2007::read(raw) {
                 Some(Ok(incoming)) => return self.on_sf2007_chunk(reading, &incoming).map(|()| true),
@@ -131,13 +152,6 @@ impl Association {
                 }
                 None => {}
             }
-        }
-        if raw.kind == kind::SACK {
-            let Ok(sack) = Sack::parse(raw) else {
-                reading.outcome.malformed = true;
-                return Ok(false);
-            };
-            return self.on_sack(&sack).map(|()| true);
         }
         let Ok(chunk) = self.parse(raw) else {
             reading.outcome.malformed = true;
@@ -391,6 +405,7 @@ impl Association {
         }
         self.receiver.finish_packet(&self.cx, &reading.data);
         if self.reconfig.is_some() {
+            rare();
             self.advance_reconfig();
         }
         self.sender.heard(&self.cx);

@@ -1,7 +1,7 @@
 //! Packets on their way out: what is bundled, and in which order. What data may leave is for the sender to say, and what is
 //! acknowledged for the receiver.
 
-use anabranch_base::{Dscp, Ecn, Transmit};
+use anabranch_base::{Dscp, Ecn, Transmit, rare};
 use anabranch_wire::chunk::{
     CookieAck, CookieEcho, Heartbeat, HeartbeatKind, Shutdown, ShutdownAck, ShutdownComplete, heartbeat,
 };
@@ -74,14 +74,20 @@ impl Association {
             || self.deferred_packet.is_some()
     }
 
+    /// Its room goes with it: an association that is idle afterwards, as most are behind their first probe of the path, keeps none.
+    #[cold]
+    fn take_deferred(&mut self, buf: &mut Vec<u8>) -> Option<Route> {
+        let deferred = self.deferred_packet.take()?;
+        buf.extend_from_slice(&deferred.bytes);
+        Some(deferred.route)
+    }
+
     /// Appends one packet.
     // rfc9260:3.1-3 rfc9260:3.1-4 rfc9260:3.3.2-6 rfc9260:3.3.3-4 rfc9260:3.3.11-1 rfc9260:6.10-1
     // rfc9260:6.10-3 rfc9260:8.5.1-4 rfc9260:8.5.1-12
     fn next_packet(&mut self, buf: &mut Vec<u8>) -> Option<Route> {
-        // Its room goes with it: an association that is idle afterwards, as most are behind their first probe of the path, keeps none.
-        if let Some(deferred) = self.deferred_packet.take() {
-            buf.extend_from_slice(&deferred.bytes);
-            return Some(deferred.route);
+        if self.deferred_packet.is_some() {
+            return self.take_deferred(buf);
         }
         let state = self.cx.state;
         let mut chosen = if state.sends_data() { self.sender.choose(&self.cx) } else { None };
@@ -92,6 +98,7 @@ impl Association {
         }
         let path = self.path_of_packet(control, chosen.as_ref());
         if self.cx.paths.len() > 1 {
+            rare();
             // What was chosen leaves with the next packet, if this one goes elsewhere.
             chosen = chosen.filter(|next| next.path == path);
         }
@@ -108,6 +115,7 @@ impl Association {
         let (limit, fixed) = (on.max_packet(), on.is_mtu_fixed());
         let before = packet.buffer().len();
         if control && self.write_mtu_probe(&mut packet, path) {
+            rare();
             self.cx.stats.control.leave(packet.buffer().get(before..).unwrap_or_default());
             packet.finish(self.checksum_now());
             let dscp = self.sender.dscp_of_space(None);
@@ -117,6 +125,7 @@ impl Association {
         if more {
             // In COOKIE-ECHOED only the packet with the COOKIE ECHO may carry DATA (5.1 C).
             if self.cx.state == State::CookieEchoed && !packet.has_no_chunks() {
+                rare();
                 chosen = self.sender.choose_with_cookie(&self.cx).filter(|next| next.path == path);
                 // Where a network drops the code point of the data, the COOKIE ECHO gets through without it.
                 let turn = self.phase.handshake().map_or(0, |handshake| handshake.code_point);
@@ -127,6 +136,7 @@ impl Association {
             self.write_sack_and_data(&mut packet, limit, path, chosen.as_ref());
         }
         if packet.has_no_chunks() {
+            rare();
             // Nobody else would be asked: a subflow that is chosen must have something to send.
             debug_assert!(chosen.is_none(), "{chosen:?} was chosen and wrote nothing");
             packet.abandon();
@@ -150,7 +160,10 @@ impl Association {
     #[inline]
     fn dscp_without_data(&self, acknowledged: Option<SpaceId>) -> Dscp {
         match self.phase.handshake() {
-            Some(handshake) if handshake.code_point > 0 => self.sender.dscp_in_turn(handshake.code_point),
+            Some(handshake) if handshake.code_point > 0 => {
+                rare();
+                self.sender.dscp_in_turn(handshake.code_point)
+            }
             _ => self.sender.dscp_of_space(acknowledged),
         }
     }
@@ -161,6 +174,11 @@ impl Association {
         if self.cx.paths.len() == 1 {
             return PathId::FIRST;
         }
+        self.path_of_several(control, chosen)
+    }
+
+    #[inline(never)]
+    fn path_of_several(&self, control: bool, chosen: Option<&Next>) -> PathId {
         let wants_heartbeat = || self.cx.paths.iter().find(|(_, path)| path.wants_heartbeat());
         let of_control = || {
             let reconfig = || self.reconfig_due().then(|| self.reconfig_path());
@@ -200,6 +218,7 @@ impl Association {
     ) -> bool {
         let repeats_answer = with_data && self.reconfig.as_ref().is_some_and(|r| r.repeats_answer());
         if any || repeats_answer {
+            rare();
             let before = packet.buffer().len();
             let more = self.write_controls(packet, limit, path, with_data, repeats_answer);
             self.cx.stats.control.leave(packet.buffer().get(before..).unwrap_or_default());
@@ -305,6 +324,7 @@ impl Association {
         if !fits || !self.control.is_due(Kind::Shutdown) {
             return;
         }
+        rare();
         let before = packet.buffer().len();
         if self.control.take(Kind::Shutdown, path) {
             if let Some(cumulative) = self.receiver.shutdown_cumulative() {

@@ -65,6 +65,11 @@ impl Association {
         if !matches!(self.cx.state, State::ShutdownPending | State::ShutdownReceived) {
             return;
         }
+        self.end_when_nothing_is_outstanding();
+    }
+
+    #[cold]
+    fn end_when_nothing_is_outstanding(&mut self) {
         if !self.sender.has_nothing_outstanding() {
             return;
         }

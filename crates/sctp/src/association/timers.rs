@@ -1,7 +1,7 @@
 //! The timers of an association, with those of its owners. A timer is a line in [`Association::timers`] and one in
 //! [`Association::on_timer`]: when something is due, and what is done then, follows.
 
-use anabranch_base::Instant;
+use anabranch_base::{Instant, rare};
 
 use super::Association;
 use super::phase::Phase;
@@ -30,8 +30,12 @@ impl Association {
     #[inline]
     pub(super) fn timers(&self, mut visit: impl FnMut(Option<Instant>, Timer, Expired)) {
         match &self.phase {
-            Phase::CookieWait(handshake) => visit(handshake.t1, Timer::T1Init, Expired::T1),
+            Phase::CookieWait(handshake) => {
+                rare();
+                visit(handshake.t1, Timer::T1Init, Expired::T1);
+            }
             Phase::CookieEchoed(handshake) => {
+                rare();
                 visit(handshake.t1, Timer::T1Cookie, Expired::T1);
                 visit(handshake.probe, Timer::ControlProbe, Expired::ControlProbe);
             }
@@ -40,15 +44,18 @@ impl Association {
         self.sender.timers(|at, timer, which| visit(at, timer, Expired::Sender(which)));
         self.receiver.timers(|at, timer, space| visit(at, timer, Expired::Sack(space)));
         if let Some(reconfig) = &self.reconfig {
+            rare();
             visit(reconfig.timer(), Timer::Reconfiguration, Expired::Reconfiguration);
         }
         if !matches!(self.phase, Phase::Established) {
+            rare();
             let shutdown = self.phase.shutdown_timers();
             visit(shutdown.t2, Timer::T2Shutdown, Expired::T2);
             visit(shutdown.t5, Timer::T5ShutdownGuard, Expired::T5);
             visit(shutdown.probe, Timer::ControlProbe, Expired::ControlProbe);
         }
         if let Some(wishes) = &self.wishes {
+            rare();
             visit(wishes.deadline, Timer::ShutdownDeadline, Expired::ShutdownDeadline);
         }
         self.cx.paths.for_each(|id, path| {

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use anabranch_base::{Instant, Meta};
+use anabranch_base::{Instant, Meta, rare};
 use anabranch_wire::chunk::{Chunk, ShutdownComplete, kind};
 use anabranch_wire::sf::CodePoints;
 use anabranch_wire::{Checksum, ChecksumOut, CommonHeader, Packet, PacketError, Tsn};
@@ -35,8 +35,15 @@ impl Endpoint {
         };
         match Packet::parse(bytes, checksum) {
             Ok(packet) => self.accept_packet(now, meta, &packet),
-            Err(PacketError::BadChecksum { .. }) => self.stats.bad_checksum += 1,
-            Err(_) => self.stats.malformed += 1,
+            Err(error) => self.drop_bad(&error),
+        }
+    }
+
+    #[cold]
+    fn drop_bad(&mut self, error: &PacketError) {
+        match error {
+            PacketError::BadChecksum { .. } => self.stats.bad_checksum += 1,
+            _ => self.stats.malformed += 1,
         }
     }
 
@@ -74,10 +81,12 @@ impl Endpoint {
         // "to or from a non-unicast address" (8.4, 1); a driver may not know to which address of ours a packet came.
         let unicast = is_unicast(meta.source.ip()) && !is_group(meta.destination.ip());
         if !unicast {
+            rare();
             self.stats.malformed += 1;
             return;
         }
         if !self.may_use(header.destination_port) {
+            rare();
             match packet.bytes().get(CommonHeader::LEN) {
                 Some(&kind::INIT) => self.refuse_init(meta, packet),
                 _ => self.out_of_the_blue(meta, packet),
@@ -85,10 +94,19 @@ impl Endpoint {
             return;
         }
         match packet.bytes().get(CommonHeader::LEN) {
-            Some(&kind::INIT) => self.on_init(now, meta, packet),
-            Some(&kind::COOKIE_ECHO) => self.on_cookie_echo(now, meta, packet),
+            Some(&kind::INIT) => {
+                rare();
+                self.on_init(now, meta, packet);
+            }
+            Some(&kind::COOKIE_ECHO) => {
+                rare();
+                self.on_cookie_echo(now, meta, packet);
+            }
             Some(_) => self.dispatch(now, meta, packet),
-            None => self.stats.malformed += 1,
+            None => {
+                rare();
+                self.stats.malformed += 1;
+            }
         }
     }
 
@@ -107,6 +125,13 @@ impl Endpoint {
                 return;
             }
         }
+        self.dispatch_by_peer(now, meta, packet);
+    }
+
+    /// A packet with a tag that is none of an association with that peer.
+    #[cold]
+    fn dispatch_by_peer(&mut self, now: Instant, meta: &Meta, packet: &Packet<'_>) {
+        let (header, address) = (packet.header(), meta.source.ip());
         // No association has that tag. "When an endpoint receives an SCTP packet with the Verification Tag set to 0, it SHOULD
         // verify that the packet contains only an INIT chunk. Otherwise, the receiver MUST silently discard the packet" (8.5.1 A).
         if header.verification_tag == 0 {
@@ -140,12 +165,14 @@ impl Endpoint {
         let Some(assoc) = self.registry.at_mut(index) else { return };
         let outcome = assoc.handle_chunks(now, meta, packet.chunks(), packet.bytes().len());
         if outcome.malformed {
+            rare();
             self.stats.bad_chunks += 1;
         }
         if outcome.reply != Reply::None {
             self.answer_for(outcome.reply, meta, packet);
         }
         if outcome.confirmed {
+            rare();
             self.registry.map(index);
         }
         self.settle(now, index);

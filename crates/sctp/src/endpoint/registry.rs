@@ -211,6 +211,11 @@ impl Registry {
         if self.last_tag.0 == tag && tag != 0 {
             return Some(self.last_tag.1);
         }
+        self.look_up_tag(tag)
+    }
+
+    #[inline(never)]
+    fn look_up_tag(&mut self, tag: u32) -> Option<u32> {
         let index = self.by_tag(tag)?;
         self.last_tag = (tag, index);
         Some(index)

@@ -1,6 +1,6 @@
 //! Acknowledgements on their way out: any packet may carry those that are due, and those that fit beside its data.
 
-use anabranch_base::Ecn;
+use anabranch_base::{Ecn, rare};
 use anabranch_wire::chunk::sack::GapBlock;
 use anabranch_wire::chunk::{EcnCounters, Ecne, ReceiveTime, kind};
 use anabranch_wire::{PacketBuilder, Tsn};
@@ -28,14 +28,34 @@ impl Receiver {
         data: Option<usize>,
     ) {
         for at in self.spaces.ids() {
-            if self.spaces.get(at).is_some_and(|space| space.timing.is_pending()) {
-                self.write_acknowledgement(cx, packet, limit, at, data);
+            let Some(space) = self.spaces.get(at).filter(|space| space.timing.is_pending()) else { continue };
+            let lists = space.received.has_holes() || !space.timing.duplicates.is_empty();
+            let echoes = space.marks.as_ref().is_some_and(|marks| marks.echo.is_some());
+            if lists || echoes || self.encoding.acknowledgement(space.fid) != AckLayout::Sack {
+                rare();
+                self.write_any(cx, packet, limit, at, data);
+            } else {
+                self.write_acknowledgement::<true>(cx, packet, limit, at, data);
             }
         }
     }
 
+    #[inline(never)]
+    fn write_any(
+        &mut self,
+        cx: &mut Context,
+        packet: &mut PacketBuilder<'_>,
+        limit: usize,
+        at: SpaceId,
+        data: Option<usize>,
+    ) {
+        self.write_acknowledgement::<false>(cx, packet, limit, at, data);
+    }
+
+    /// Writes what a space owes; `BARE`: a SACK without lists, which most are, and of a packet without marks.
     // rfc9260:6.2-17 rfc9260:6.2-25 rfc9260:6.7-6 rfc9260:6.7-7
-    fn write_acknowledgement(
+    #[inline]
+    fn write_acknowledgement<const BARE: bool>(
         &mut self,
         cx: &mut Context,
         packet: &mut PacketBuilder<'_>,
@@ -44,9 +64,10 @@ impl Receiver {
         data: Option<usize>,
     ) {
         let Some(space) = self.spaces.get(at) else { return };
-        let layout = self.encoding.acknowledgement(space.fid);
+        let layout = if BARE { AckLayout::Sack } else { self.encoding.acknowledgement(space.fid) };
         // ECNE stands before the SACK: the peer still knows then which of its lanes the chunk is of.
-        let echo = space.marks.as_ref().filter(|_| layout == AckLayout::Sack).and_then(|marks| marks.echo);
+        let marks = space.marks.as_ref().filter(|_| !BARE);
+        let echo = marks.filter(|_| layout == AckLayout::Sack).and_then(|marks| marks.echo);
         let counts = layout == AckLayout::Sf && cx.ect != Ecn::NotEct;
         let own = if echo.is_some() {
             Ecne::COUNTED_LEN
@@ -55,12 +76,13 @@ impl Receiver {
         } else {
             0
         };
-        let lists = space.received.gaps() + space.timing.duplicates.len();
+        let gaps = if BARE { 0 } else { space.received.gaps() };
+        let duplicates = if BARE { 0 } else { space.timing.duplicates.len() };
+        let lists = gaps + duplicates;
         let rides = data.is_some_and(|len| packet.len() + own + layout.len(lists) + len <= limit);
         if !space.timing.is_due_now() && !rides {
             return;
         }
-        let gaps = space.received.gaps();
         if packet.len() + own + layout.len(gaps) > limit && !packet.has_no_chunks() {
             // It leaves with the next packet: one without its gap blocks would take back what earlier ones have said.
             return;
@@ -68,12 +90,14 @@ impl Receiver {
         let room = limit.saturating_sub(packet.len() + own + layout.len(0)) / 4;
         let a_rwnd = if layout == AckLayout::Sf2007 { 0 } else { self.advertised_window(cx) };
         let a_fwnd = if layout == AckLayout::Sack { 0 } else { self.credit_of(cx, at) };
-        let asn = self.asn.as_ref().map_or(Tsn::new(0), |asn| asn.cumulative());
+        let asn = self.asn.as_ref().filter(|_| !BARE).map_or(Tsn::new(0), |asn| asn.cumulative());
         let Some(space) = self.spaces.get_mut(at) else { return };
         let count = gaps.min(room);
         let mut few = [GapBlock { start: 0, end: 0 }; FEW_BLOCKS];
         let many: Vec<GapBlock>;
-        let gaps = if count <= few.len() {
+        let gaps = if BARE {
+            &[]
+        } else if count <= few.len() {
             let mut n = 0;
             for (slot, block) in few.iter_mut().zip(blocks(space).take(count)) {
                 *slot = block;
@@ -84,7 +108,7 @@ impl Receiver {
             many = blocks(space).take(count).collect();
             &many
         };
-        let duplicates = space.timing.duplicates.len().min(room - count);
+        let duplicates = duplicates.min(room - count);
         if let Some((tsn, marked)) = echo {
             Ecne::emit_counted(packet.buffer(), tsn, marked);
             cx.stats.control.count_sent(kind::ECNE);

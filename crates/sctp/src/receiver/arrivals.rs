@@ -11,7 +11,7 @@ use crate::encoding::{DataChunk, Encoding};
 use crate::event::Event;
 use crate::ids::{PathId, SpaceId, SubflowId};
 use crate::violation::Violation;
-use anabranch_base::TraceEvent;
+use anabranch_base::{TraceEvent, rare};
 
 /// What is known of a packet while its chunks are read.
 #[derive(Debug, Default)]
@@ -138,12 +138,14 @@ impl Receiver {
         data: &DataChunk<'_>,
     ) -> Result<Result<(u64, Arrival), Taken>, Violation> {
         if data.payload.is_empty() {
+            rare();
             return Err(Violation::NoUserData(data.tsn));
         }
         let plenty = self.has_plenty(cx, data.payload.len());
         let Some(mut space) = self.spaces.get_mut(read.space) else { return Ok(Err(Taken::Done)) };
         read.summary.has_data = true;
         let Some(seq) = space.unwrap(data.tsn) else {
+            rare();
             // Before the peer's Initial TSN: not a TSN of this association.
             return Ok(Err(Taken::Done));
         };
@@ -151,6 +153,7 @@ impl Receiver {
         let arrival = space.received.classify(seq);
         let len = data.payload.len();
         if arrival == Arrival::Duplicate {
+            rare();
             read.summary.duplicate = true;
             space.timing.on_duplicate(data.tsn);
             cx.stats.duplicates_received += 1;
@@ -159,17 +162,20 @@ impl Receiver {
             return Ok(Err(Taken::Done));
         }
         if arrival == Arrival::BeyondHole && seq >= space.reach(cx.config.limits.receive_window) {
+            rare();
             // Of another incarnation of the association, or of a sender without regard for the window, which has no room for it.
             cx.stats.dropped_no_buffer = cx.stats.dropped_no_buffer.saturating_add(1);
             read.summary.immediate = true;
             return Ok(Err(Taken::Done));
         }
         if let Some(resets) = &self.resets {
+            rare();
             if read.space == SpaceId::FIRST && resets.comes_too_early(seq, data.stream) {
                 return Ok(Err(Taken::Done));
             }
         }
         if !plenty {
+            rare();
             if !self.find_room(cx, read.space, seq, arrival, data) {
                 // "the receiver MUST immediately send back a SACK chunk with the current receive window".
                 cx.stats.dropped_no_buffer = cx.stats.dropped_no_buffer.saturating_add(1);
@@ -188,6 +194,7 @@ impl Receiver {
         read.summary.immediate |= data.flags.immediate && cx.config.sack.immediate_bit_obeyed;
         cx.stats.payload_bytes_received_new += len as u64;
         if arrival != Arrival::InOrder {
+            rare();
             cx.stats.out_of_order_received += 1;
             space.out_of_order = space.out_of_order.saturating_add(1);
             if let Some(streams) = cx.streams.as_mut().filter(|_| data.stream < self.streams) {
@@ -196,7 +203,11 @@ impl Receiver {
         }
         let event = TraceEvent::Received { seq, len: len as u32, duplicate: false };
         cx.record(SubflowId::FIRST, read.path, event);
-        Ok(if data.stream < self.streams { Ok((seq, arrival)) } else { Err(Taken::NoSuchStream) })
+        if data.stream >= self.streams {
+            rare();
+            return Ok(Err(Taken::NoSuchStream));
+        }
+        Ok(Ok((seq, arrival)))
     }
 
     /// Gives what came as DATA to reassembly.
@@ -242,7 +253,10 @@ fn tell_readable(
     match ready {
         Ok(true) => cx.tell(Event::Readable { stream }),
         Ok(false) => {}
-        Err(inconsistent) => return Err(Violation::Protocol(inconsistent.0)),
+        Err(inconsistent) => {
+            rare();
+            return Err(Violation::Protocol(inconsistent.0));
+        }
     }
     Ok(Taken::Done)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anabranch_base::Instant;
+use anabranch_base::{Instant, rare};
 
 use super::growing::{Inconsistent, PIECE, memory_of};
 use super::interleaved::{Added, DeliveryOrder, Finished, Interleaved, Piece};
@@ -118,6 +118,7 @@ impl Inbound {
     fn charge(&mut self, space: SpaceId, bytes: usize) {
         self.buffered_bytes += bytes;
         let Some(index) = space.row().checked_sub(1) else { return };
+        rare();
         if index >= self.buffered_of_others.len() {
             self.buffered_of_others.resize(index + 1, (0, 0));
         }
@@ -130,8 +131,9 @@ impl Inbound {
     #[inline]
     fn count_pieces(&mut self, space: SpaceId, more: usize, fewer: usize) {
         self.buffered_pieces = (self.buffered_pieces + more).saturating_sub(fewer);
-        let other = space.row().checked_sub(1);
-        if let Some((_, pieces)) = other.and_then(|index| self.buffered_of_others.get_mut(index)) {
+        let Some(index) = space.row().checked_sub(1) else { return };
+        rare();
+        if let Some((_, pieces)) = self.buffered_of_others.get_mut(index) {
             *pieces = (*pieces + more).saturating_sub(fewer);
         }
     }
@@ -146,6 +148,7 @@ impl Inbound {
     fn release(&mut self, space: SpaceId, bytes: usize) {
         self.buffered_bytes = self.buffered_bytes.saturating_sub(bytes);
         let Some(index) = space.row().checked_sub(1) else { return };
+        rare();
         if let Some((held, _)) = self.buffered_of_others.get_mut(index) {
             *held = held.saturating_sub(bytes);
         }

@@ -1,5 +1,7 @@
 //! What the user reads, and what that means for the window.
 
+use anabranch_base::rare;
+
 use super::Receiver;
 use crate::context::Context;
 use crate::event::Event;
@@ -40,6 +42,7 @@ impl Receiver {
         cx.stats.messages_delivered += u64::from(message.is_end());
         cx.stats.payload_bytes_delivered += message.len() as u64;
         if let Some(table) = &mut cx.streams {
+            rare();
             let counters = table.incoming(message.stream);
             counters.messages += u64::from(message.is_end());
             counters.payload_bytes += message.len() as u64;
@@ -47,9 +50,11 @@ impl Receiver {
         // "send a window update only if the window can be increased by at least a quarter of the receive buffer
         // size of the association" (6.2).
         if self.smaller_window.is_some() {
+            rare();
             self.shrink_window(cx, message.len());
         }
         if cx.config.limits.max_receive_window != 0 {
+            rare();
             self.tune_window(cx);
         }
         if cx.state.receives_data() {

@@ -40,7 +40,12 @@ impl Ready {
     /// Whether a message on `stream` is news to the user: there is none, or none of the stream where he reads streams alone.
     #[inline]
     pub(super) fn is_quiet(&self, stream: u16) -> bool {
-        self.queue.is_empty() && self.by_stream.as_ref().is_none_or(|all| all.first_of(stream).is_none())
+        self.queue.is_empty() && self.by_stream.as_ref().is_none_or(|all| Self::has_none_of(all, stream))
+    }
+
+    #[cold]
+    fn has_none_of(all: &ByStream, stream: u16) -> bool {
+        all.first_of(stream).is_none()
     }
 
     /// A message of one chunk, the common case.

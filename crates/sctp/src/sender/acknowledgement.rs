@@ -1,6 +1,6 @@
 //! SACKs that arrive: flight, round trips, windows, losses (RFC 9260, 6.2.1, 6.3, 7.2).
 
-use anabranch_base::{TraceEvent, TraceRecord};
+use anabranch_base::{TraceEvent, TraceRecord, rare};
 use anabranch_transport::congestion::{Acked, Timing};
 use anabranch_wire::Tsn;
 use anabranch_wire::chunk::ReceiveTime;
@@ -53,6 +53,7 @@ impl Sender {
             return Ok(Heard::Nothing);
         }
         if let Some(special) = &mut self.special {
+            rare();
             if !special.collect(at, &space.flight, next_expected) {
                 return Err(Violation::Protocol("a SACK acknowledges a TSN that was never sent"));
             }
@@ -72,6 +73,7 @@ impl Sender {
             space.flight.acknowledge_up_to(next_expected, lanes, &mut outcome)
         };
         if let Err(bogus) = applied {
+            rare();
             self.outcome = outcome;
             return Err(Violation::Protocol(bogus.0));
         }
@@ -96,9 +98,11 @@ impl Sender {
             }
         }
         if let Some(times) = times {
+            rare();
             self.note_one_way_delay(&outcome, times);
         }
         if let Some(a_fwnd) = windows.a_fwnd {
+            rare();
             self.update_allowance(cx, at, a_fwnd);
         }
         if let Some(a_rwnd) = windows.a_rwnd {
@@ -108,6 +112,7 @@ impl Sender {
         let news = outcome.payload > 0;
         self.outcome = outcome;
         if self.special.is_some() {
+            rare();
             self.after_acknowledgement(cx, at);
         }
         // "The counter used for endpoint failure detection MUST be reset each time a DATA chunk sent to that peer endpoint is
@@ -129,6 +134,7 @@ impl Sender {
         self.sample_round_trip(cx, id, outcome);
         let path = self.lanes.get(id).and_then(|lane| cx.paths.get(lane.path));
         if path.is_some_and(crate::path::Path::waits_for_packets) {
+            rare();
             self.note_sizes_that_arrived(cx, id, outcome);
         }
         self.update_lane(cx, id, outcome);
@@ -138,10 +144,12 @@ impl Sender {
         } else {
             self.detect_losses(cx, id, outcome);
             if cx.config.emulation.early_fast_retransmit.is_some() {
+                rare();
                 self.arm_loss_timer(cx, id);
             }
         }
         if self.lanes.get(id).is_some_and(|lane| lane.recovery.is_some()) {
+            rare();
             self.step_recovery(id, outcome, lost_before);
         }
     }
@@ -227,14 +235,17 @@ impl Sender {
         // A SACK that says nothing of this lane is no news to it, where lanes share a space.
         let mine = !space.shared || ack.acked_chunks > 0 || ack.reneged > 0 || ack.earliest_acked;
         if !mine {
+            rare();
             return;
         }
         let (mut cumulative, mut gap, mut earliest_acked) = (ack.cumulative, ack.gap, ack.earliest_acked);
         let mut advanced = outcome.advanced;
         if ack.reneged > 0 {
+            rare();
             lane.loss.reneged(&space.flight, id);
         }
         if space.shared {
+            rare();
             // The lane's own earliest outstanding chunk stands for the cumulative point (the rule CUC).
             let before = lane.earliest;
             let earliest = lane.loss.earliest(&space.flight);
@@ -327,15 +338,23 @@ impl Sender {
             (space.flight.first(), outcome.advanced)
         };
         let in_recovery = rule != FastRecovery::Off && lane.in_recovery(first);
-        let mut highest: Option<u64> = None;
-        let mut earliest: Option<u64> = None;
         let limit = lane.loss.limit(
             &space.flight,
             ack.highest_newly_acked,
             outcome.highest_acked,
             in_recovery && advanced,
         );
-        let Some(limit) = limit else { return };
+        if let Some(limit) = limit {
+            self.report_missing(cx, id, limit, in_recovery);
+        }
+    }
+
+    #[inline(never)]
+    fn report_missing(&mut self, cx: &mut Context, id: LaneId, limit: u64, in_recovery: bool) {
+        let Some(lane) = self.lanes.get_mut(id) else { return };
+        let Some(space) = self.spaces.get_mut(lane.space) else { return };
+        let mut highest: Option<u64> = None;
+        let mut earliest: Option<u64> = None;
         let mut all = Counted::default();
         lane.loss.report(&mut space.flight, limit, |seq, chunk| {
             earliest.get_or_insert(seq);

@@ -1,5 +1,6 @@
 //! Whose data the next packet carries, and with which chunk it begins: decided once for a packet.
 
+use anabranch_base::rare;
 use anabranch_wire::{CommonHeader, padded};
 
 use super::Sender;
@@ -53,6 +54,7 @@ impl Sender {
         let next = |first| Next { subflow: id, path, lane: lane_id, space: at, first, dscp };
         // "before sending new DATA chunks, the sender MUST first transmit any DATA chunks that are marked" (6.1 C).
         if lane.loss.any() {
+            rare();
             let space = self.spaces.get(at)?;
             if let Some(seq) = lane.loss.next_lost(&space.flight) {
                 let chunk = space.flight.get(seq).filter(|chunk| chunk.subflow == id)?;
@@ -81,6 +83,7 @@ impl Sender {
             let waits = paced && self.waits_for_pacer(cx, lane_id);
             return (!waits).then(|| (next(First::New { roomy: true }), since));
         }
+        rare();
         let room = on.max_packet() - CommonHeader::LEN;
         let next = next(First::New { roomy: false });
         let payload = self.next_new_payload(cx, &next, room, false)?;

@@ -8,6 +8,7 @@ mod outcome;
 
 use std::collections::{BTreeMap, VecDeque};
 
+use anabranch_base::rare;
 use anabranch_transport::ranges::RangeSet;
 use anabranch_wire::chunk::sack::GapBlock;
 
@@ -302,6 +303,7 @@ impl Flight {
     pub(crate) fn push(&mut self, chunk: SentChunk) {
         self.bytes += chunk.fragment.payload.len() as u64;
         if let Some(by_stream) = &mut self.by_stream {
+            rare();
             by_stream.add(&chunk.fragment);
         }
         room::push(&mut self.chunks, chunk);
@@ -326,18 +328,23 @@ impl Flight {
     pub(crate) fn acknowledge(
         &mut self,
         next_expected: u64,
-        gaps: impl Iterator<Item = GapBlock>,
+        gaps: impl ExactSizeIterator<Item = GapBlock>,
         lanes: usize,
         out: &mut AckOutcome,
     ) -> Result<(), BogusSack> {
         out.reset(lanes);
         self.check_sent(next_expected)?;
-        self.read_blocks(next_expected, gaps)?;
+        // Most have no blocks.
+        self.scratch.clear();
+        if gaps.len() > 0 {
+            self.read_blocks(next_expected, gaps)?;
+        }
         if !self.reserved.is_empty() {
+            rare();
             self.check_reserved()?;
         }
         self.acknowledge_cumulatively(next_expected, out);
-        // Most have no blocks, and follow one that had none.
+        // Nor had the one before.
         if !(self.scratch.is_empty() && self.gap_acked.is_empty()) {
             self.acknowledge_gaps(out);
         }
@@ -368,13 +375,13 @@ impl Flight {
         Ok(())
     }
 
-    /// Fills `scratch` with the SACK's blocks as unwrapped, sorted, merged ranges.
+    /// Fills `scratch`, which is empty, with the SACK's blocks as unwrapped, sorted, merged ranges.
+    #[inline(never)]
     fn read_blocks(
         &mut self,
         next_expected: u64,
         gaps: impl Iterator<Item = GapBlock>,
     ) -> Result<(), BogusSack> {
-        self.scratch.clear();
         let mut sorted = true;
         for block in gaps {
             // Offsets count from the Cumulative TSN Ack, which is next_expected - 1; 0 would be that TSN itself. A block of that TSN

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use anabranch_base::Instant;
+use anabranch_base::{Instant, rare};
 
 use super::flight::{ChunkState, Flight, SentChunk};
 use crate::ids::LaneId;
@@ -62,6 +62,7 @@ impl Loss {
     #[inline]
     pub(crate) fn sent(&mut self, seq: u64) -> bool {
         let Some(own) = &mut self.own else { return false };
+        rare();
         if own.back().is_some_and(|last| *last > seq) || self.highest_acked > Some(seq) {
             return self.sent_late(seq);
         }
@@ -86,6 +87,7 @@ impl Loss {
     /// stands for the cumulative point where lanes share a space (the rule CUC of concurrent multipath transfer).
     pub(crate) fn earliest(&mut self, flight: &Flight) -> u64 {
         let Some(own) = &mut self.own else { return flight.first() };
+        rare();
         while let Some(&seq) = own.front() {
             if flight
                 .get(seq)
@@ -338,6 +340,7 @@ impl Loss {
     }
 
     /// A reneged chunk must be looked at again.
+    #[cold]
     pub(crate) fn reneged(&mut self, flight: &Flight, lane: LaneId) {
         self.look_again(flight, lane);
         self.suspects.clear();

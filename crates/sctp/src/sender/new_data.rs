@@ -1,7 +1,7 @@
 //! New data on its way into a packet. What the chunks of a packet need is looked up once for all of them; only what concerns
 //! other subflows, or a closed window, is looked at chunk by chunk.
 
-use anabranch_base::{Instant, TraceEvent, TraceRecord};
+use anabranch_base::{Instant, TraceEvent, TraceRecord, rare};
 use anabranch_wire::PacketBuilder;
 
 use super::Sender;
@@ -78,7 +78,12 @@ impl Sender {
         let Some(lane) = self.lanes.get(next.lane) else { return };
         let paced_from = lane.pacer.is_some().then_some(lane.flight);
         let begins = cx.config.congestion.nagle && !self.has_data_in_flight();
-        let lost = if lane.loss.any() { self.write_lost(cx, packet, limit, next) } else { 0 };
+        let lost = if lane.loss.any() {
+            rare();
+            self.write_lost(cx, packet, limit, next)
+        } else {
+            0
+        };
         let new = self.write_new(cx, packet, limit, next);
         if lost + new > 0 {
             let is_new = new > 0;
@@ -98,6 +103,7 @@ impl Sender {
                     lane.count_new_packet();
                 }
                 if let Some(flight_before) = paced_from {
+                    rare();
                     lane.count_paced(cx, flight_before);
                     if lane.controller.is_model() {
                         self.tell_model(cx, next.lane, flight_before);
@@ -220,6 +226,7 @@ impl Sender {
             }
             if space.flight.span() >= ssn::MOST && ssn::run_out(&subflow.out, &self.numbering, &space.flight)
             {
+                rare();
                 break;
             }
             let open = self.peer_rwnd;
@@ -234,10 +241,12 @@ impl Sender {
             let Some(mut fragment) = fragment else { break };
             match framing {
                 Framing::Sf2007 { .. } => {
+                    rare();
                     fragment.number = self.next_asn.get();
                     self.next_asn = self.next_asn.next();
                 }
                 Framing::IData if cx.config.emulation.quirks.fsn_from_second => {
+                    rare();
                     fragment.number = fragment.number.wrapping_sub(1);
                 }
                 _ => {}
@@ -249,6 +258,7 @@ impl Sender {
             let len = fragment.payload.len() as u64;
             let (stream, ending) = (fragment.stream, fragment.ending);
             if let Some(backpressure) = &mut self.backpressure {
+                rare();
                 backpressure.left(stream);
             }
             subflow.begun = !ending;
@@ -287,6 +297,7 @@ impl Sender {
         }
         if run.chunks > 0 {
             if let Some(special) = &mut self.special {
+                rare();
                 special.have_left(next.space, &space.flight, last + 1 - u64::from(run.chunks)..last + 1);
             }
             count_run(cx, subflow, u64::from(run.chunks), bytes, (packet.len() - before) as u64);
@@ -294,6 +305,7 @@ impl Sender {
                 path.mark_used();
             }
             if cx.config.needs_loss_timer() {
+                rare();
                 let first_of_all = last + 1 == u64::from(run.chunks);
                 self.sent_with_loss_timer(cx, next.lane, first_of_all);
             }
@@ -379,12 +391,16 @@ fn into_flight(
     let seq = kept.unwrap_or(flight.next());
     lane.on_sent(cx.now, chunk.size(), chunk.overhead);
     if let Some(recovery) = &mut lane.recovery {
+        rare();
         recovery.on_sent(chunk.size(), None);
     }
     lane.unacked += 1;
     match kept {
         None => flight.push(chunk),
-        Some(seq) => flight.fill(seq, chunk),
+        Some(seq) => {
+            rare();
+            flight.fill(seq, chunk);
+        }
     }
     if lane.loss.sent(seq) {
         lane.earliest = seq;

@@ -77,7 +77,15 @@ impl SubflowScheduler {
     }
 
     /// A packet of `bytes` has left.
+    #[inline]
     pub(super) fn sent(&mut self, subflow: SubflowId, weight: u16, bytes: u64) {
+        if matches!(self.rule, Rule::WeightedRoundRobin | Rule::WeightedFair) {
+            self.serve(subflow, weight, bytes);
+        }
+    }
+
+    #[inline(never)]
+    fn serve(&mut self, subflow: SubflowId, weight: u16, bytes: u64) {
         match self.rule {
             Rule::Fcfs | Rule::Priority => {}
             Rule::WeightedRoundRobin => {

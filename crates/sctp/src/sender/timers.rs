@@ -1,6 +1,6 @@
 //! The timers of the sender. A timer is a line in [`Sender::timers`] and one in [`Sender::on_timer`].
 
-use anabranch_base::{Instant, TraceEvent};
+use anabranch_base::{Instant, TraceEvent, rare};
 use anabranch_transport::congestion::{Base, Congestion};
 
 use super::Sender;
@@ -25,6 +25,7 @@ impl Sender {
             visit(space.probe.at, Timer::WindowProbe, SenderTimer::WindowProbe(at));
         });
         if let Some(special) = &self.special {
+            rare();
             visit(special.next_end(), Timer::Lifetime, SenderTimer::Lifetime);
         }
     }

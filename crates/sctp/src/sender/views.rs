@@ -8,7 +8,7 @@ use super::Sender;
 use super::flight::{ChunkState, Counted};
 use super::lane::Lane;
 use super::peer_buffer::CHUNK;
-use super::subflow::Life;
+use super::subflow::{Life, Subflow};
 use crate::context::Context;
 use crate::ids::{Id as _, LaneId, PathId, SpaceId, SubflowId};
 use crate::path::Path;
@@ -58,10 +58,15 @@ impl Sender {
 
     /// Code point of a packet that acknowledges what came in a space, or nothing: that of the subflow which sends in the space,
     /// or of the first.
+    #[inline]
     pub(crate) fn dscp_of_space(&self, at: Option<SpaceId>) -> Dscp {
-        let mut subflows = self.subflows.rows().iter();
-        let sends_there = at.and_then(|at| subflows.find(|subflow| subflow.space == at));
+        let sends_there = at.and_then(|at| self.subflow_of_space(at));
         sends_there.or(self.subflows.first()).map(|subflow| subflow.dscp).unwrap_or_default()
+    }
+
+    #[cold]
+    fn subflow_of_space(&self, at: SpaceId) -> Option<&Subflow> {
+        self.subflows.rows().iter().find(|subflow| subflow.space == at)
     }
 
     /// Code point of the subflow that is so many behind the first, in turn.

@@ -3,7 +3,7 @@
 //! A closed window says nothing about the path, and nothing about congestion. A probe that the peer had no room for was dropped:
 //! the SACK that opens the window says so, and what was dropped leaves again with it.
 
-use anabranch_base::Instant;
+use anabranch_base::{Instant, rare};
 
 use super::Sender;
 use super::flight::ChunkState;
@@ -90,7 +90,10 @@ impl Sender {
         // What is wide for the longest chunk of any path is wide for all.
         let full = match cx.paths.rows() {
             [one] => one.pmdcs(),
-            all => all.iter().map(Path::pmdcs).max().unwrap_or_default(),
+            all => {
+                rare();
+                all.iter().map(Path::pmdcs).max().unwrap_or_default()
+            }
         };
         let wide = |window: Option<u32>| window.is_none_or(|window| window >= full);
         let open = wide(windows.a_rwnd) && wide(windows.a_fwnd);

@@ -12,6 +12,7 @@ mod turn;
 use std::collections::VecDeque;
 
 use crate::config::{Config, StreamScheduling};
+use anabranch_base::rare;
 use fair::Fair;
 use in_order::InOrder;
 use per_packet::PerPacket;
@@ -121,6 +122,7 @@ impl Scheduler {
     #[inline]
     pub(crate) fn packet_ended(&mut self) {
         if let Self::PerPacket(rule) = self {
+            rare();
             rule.packet_ended();
         }
     }

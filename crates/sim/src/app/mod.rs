@@ -93,6 +93,15 @@ impl App {
         match self {
             Self::Source(source) => source.run(now, engine),
             Self::Sink(sink) => sink.listen(now, engine),
+            other => other.run_other(now, engine),
+        }
+    }
+
+    /// One of those that simulate single exchanges.
+    #[inline(never)]
+    fn run_other(&mut self, now: Instant, engine: &mut Engine) -> bool {
+        match self {
+            Self::Source(_) | Self::Sink(_) => false,
             Self::Generator(generator) => generator.run(now, engine),
             Self::Collector(collector) => collector.listen(now, engine),
             Self::Server(server) => server.run(now, engine),

@@ -1,6 +1,6 @@
 //! What a receiving application is told, and notes.
 
-use anabranch_base::Instant;
+use anabranch_base::{Instant, rare};
 
 use crate::engine::{Engine, Notice};
 
@@ -36,15 +36,18 @@ pub(super) trait Receiving {
             match notice {
                 Notice::Readable => self.take(now, engine),
                 Notice::PeerClosed => {
+                    rare();
                     self.take(now, engine);
                     self.notes().0.ended_at.get_or_insert(now);
                     engine.close(now);
                 }
                 Notice::Connected => {
+                    rare();
                     self.notes().0.connected_at.get_or_insert(now);
                 }
                 Notice::Writable | Notice::Closed => {}
                 Notice::Failed(why) => {
+                    rare();
                     self.take(now, engine);
                     self.notes().1.get_or_insert(why);
                 }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use anabranch_base::Instant;
+use anabranch_base::{Instant, rare};
 
 use crate::engine::{Engine, Notice};
 use crate::scenario::{Flow, TimedChange};
@@ -61,19 +61,25 @@ impl Sending {
             told.any = true;
             match notice {
                 Notice::Connected => {
+                    rare();
                     // Who has not opened the flow can send from here on.
                     (self.open, self.connected, told.room) = (true, true, true);
                     self.connected_at.get_or_insert(now);
                 }
                 Notice::Writable => told.room = true,
                 // A receiver of a source sends no data; if data come all the same, they are thrown away.
-                Notice::Readable => engine.take_all(now, |_, _| ()),
+                Notice::Readable => {
+                    rare();
+                    engine.take_all(now, |_, _| ());
+                }
                 Notice::PeerClosed => {}
                 Notice::Closed => {
+                    rare();
                     self.open = false;
                     self.closed_at.get_or_insert(now);
                 }
                 Notice::Failed(why) => {
+                    rare();
                     self.open = false;
                     self.failed.get_or_insert(why);
                 }
@@ -122,6 +128,7 @@ impl Sending {
     /// Everything was handed over: the flow is closed, once there is one.
     pub(super) fn done(&mut self, now: Instant, engine: &mut Engine) {
         if self.connected {
+            rare();
             self.closing = true;
             engine.close(now);
         }

@@ -22,7 +22,7 @@ mod vegas;
 mod window;
 mod words;
 
-use anabranch_base::{Duration, Instant};
+use anabranch_base::{Duration, Instant, rare};
 use bbr::{Bbr, BbrRules};
 pub use event::{Acked, Base, Congestion, Timing};
 pub use growth::{FccClock, FccRounding, FccStep, Growth};
@@ -88,12 +88,23 @@ impl Controller {
     pub fn on_ack(&mut self, acked: &Acked, timing: impl FnOnce() -> Timing) {
         match &mut self.rules {
             Rules::Chunks(chunks) => chunks.on_ack(&mut self.window, acked),
+            Rules::Segments(_) | Rules::Model(_) => {
+                rare();
+                self.on_timed_ack(acked, timing());
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn on_timed_ack(&mut self, acked: &Acked, timing: Timing) {
+        match &mut self.rules {
+            Rules::Chunks(_) => {}
             Rules::Segments(segments) => {
-                segments.on_ack(*acked, timing());
+                segments.on_ack(*acked, timing);
                 self.window = segments.window();
             }
             Rules::Model(bbr) => {
-                bbr.on_ack(acked, &timing());
+                bbr.on_ack(acked, &timing);
                 self.window = bbr.window();
             }
         }

@@ -3,7 +3,7 @@
 mod pacing;
 mod recovery;
 
-use anabranch_base::{Duration, Instant};
+use anabranch_base::{Duration, Instant, rare};
 use anabranch_transport::congestion::Controller;
 use anabranch_transport::pacer::Pacer;
 use anabranch_transport::reduction::Reducing;
@@ -310,6 +310,7 @@ impl Lane {
         self.cwnd_exempt_new = self.cwnd_exempt_new.saturating_sub(1);
         self.burst.freed = 0;
         if let MaxBurst::AfterRecovery(n) = self.burst.rule {
+            rare();
             self.burst.packets += 1;
             if self.burst.limited && self.burst.packets >= n {
                 self.burst.limited = false;
