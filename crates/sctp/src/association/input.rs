@@ -49,7 +49,6 @@ impl Association {
             Reading { path, data: PacketRead::on(path), outcome: PacketOutcome::default(), size };
         for raw in chunks {
             let Ok(raw) = raw else {
-                rare();
                 reading.outcome.malformed = true;
                 break;
             };
@@ -61,12 +60,8 @@ impl Association {
             };
             match handled {
                 Ok(true) => {}
-                Ok(false) => {
-                    rare();
-                    break;
-                }
+                Ok(false) => break,
                 Err(violation) => {
-                    rare();
                     self.abort_violation(violation);
                     break;
                 }

@@ -138,14 +138,12 @@ impl Receiver {
         data: &DataChunk<'_>,
     ) -> Result<Result<(u64, Arrival), Taken>, Violation> {
         if data.payload.is_empty() {
-            rare();
             return Err(Violation::NoUserData(data.tsn));
         }
         let plenty = self.has_plenty(cx, data.payload.len());
         let Some(mut space) = self.spaces.get_mut(read.space) else { return Ok(Err(Taken::Done)) };
         read.summary.has_data = true;
         let Some(seq) = space.unwrap(data.tsn) else {
-            rare();
             // Before the peer's Initial TSN: not a TSN of this association.
             return Ok(Err(Taken::Done));
         };
@@ -162,7 +160,6 @@ impl Receiver {
             return Ok(Err(Taken::Done));
         }
         if arrival == Arrival::BeyondHole && seq >= space.reach(cx.config.limits.receive_window) {
-            rare();
             // Of another incarnation of the association, or of a sender without regard for the window, which has no room for it.
             cx.stats.dropped_no_buffer = cx.stats.dropped_no_buffer.saturating_add(1);
             read.summary.immediate = true;
@@ -203,11 +200,7 @@ impl Receiver {
         }
         let event = TraceEvent::Received { seq, len: len as u32, duplicate: false };
         cx.record(SubflowId::FIRST, read.path, event);
-        if data.stream >= self.streams {
-            rare();
-            return Ok(Err(Taken::NoSuchStream));
-        }
-        Ok(Ok((seq, arrival)))
+        Ok(if data.stream < self.streams { Ok((seq, arrival)) } else { Err(Taken::NoSuchStream) })
     }
 
     /// Gives what came as DATA to reassembly.

@@ -397,10 +397,7 @@ fn into_flight(
     lane.unacked += 1;
     match kept {
         None => flight.push(chunk),
-        Some(seq) => {
-            rare();
-            flight.fill(seq, chunk);
-        }
+        Some(seq) => flight.fill(seq, chunk),
     }
     if lane.loss.sent(seq) {
         lane.earliest = seq;
