@@ -226,7 +226,6 @@ impl Sender {
             }
             if space.flight.span() >= ssn::MOST && ssn::run_out(&subflow.out, &self.numbering, &space.flight)
             {
-                rare();
                 break;
             }
             let open = self.peer_rwnd;
@@ -241,12 +240,10 @@ impl Sender {
             let Some(mut fragment) = fragment else { break };
             match framing {
                 Framing::Sf2007 { .. } => {
-                    rare();
                     fragment.number = self.next_asn.get();
                     self.next_asn = self.next_asn.next();
                 }
                 Framing::IData if cx.config.emulation.quirks.fsn_from_second => {
-                    rare();
                     fragment.number = fragment.number.wrapping_sub(1);
                 }
                 _ => {}
