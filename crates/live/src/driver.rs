@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use anabranch_base::{Instant, Transmit};
+use anabranch_base::{Duration, Instant, Transmit};
 use anabranch_sctp::{IcmpError, IcmpKind};
 use tokio::time::Sleep;
 
@@ -47,6 +47,10 @@ pub(crate) struct Driver {
     to_wake: Vec<Waker>,
     /// Captures and the like, where somebody has asked for them.
     watch: Option<Box<Watch>>,
+    /// How long sockets are looked at unasked after something has come or left.
+    busy_poll: Duration,
+    /// Until when that goes on.
+    busy_until: Instant,
 }
 
 #[derive(Debug)]
@@ -88,6 +92,7 @@ impl Driver {
         sockets: Vec<Socket>,
         siblings: Option<Siblings>,
         watch: Option<Box<Watch>>,
+        busy_poll: std::time::Duration,
     ) -> Self {
         let sleep = Box::pin(tokio::time::sleep(std::time::Duration::ZERO));
         let ownerships = shared.ports.as_ref().map(|_| Ownerships::new(&sockets));
@@ -104,6 +109,8 @@ impl Driver {
             errors_wait: 0,
             to_wake: Vec::new(),
             watch,
+            busy_poll: Duration::from_nanos(u64::try_from(busy_poll.as_nanos()).unwrap_or(u64::MAX)),
+            busy_until: Instant::ZERO,
         }
     }
 
@@ -304,11 +311,14 @@ impl Driver {
         let shared = Arc::clone(&self.shared);
         for index in 0..self.sockets.len() {
             let Some(socket) = self.sockets.get(index) else { break };
-            if socket.poll_readable(cx).is_pending() {
-                continue;
-            }
-            again = true;
-            if !socket.receive(&mut self.inbox) {
+            if socket.poll_readable(cx).is_ready() {
+                again = true;
+                if !socket.receive(&mut self.inbox) {
+                    continue;
+                }
+            } else if self.busy_until > Instant::ZERO && socket.receive_unasked(&mut self.inbox) {
+                again = true;
+            } else {
                 continue;
             }
             let now = shared.clock.now();
@@ -362,12 +372,25 @@ impl Driver {
         for waker in self.to_wake.drain(..) {
             waker.wake();
         }
+        let leaves = !self.outbox.is_empty();
         let sent = self.send(cx);
+        if self.busy_poll > Duration::ZERO {
+            self.stay_busy(now, again || leaves);
+        }
         if drained && self.outbox.is_empty() {
             shared.lock().tell_drained(&mut self.to_wake);
             self.to_wake.drain(..).for_each(Waker::wake);
         }
         Turn { again: again || (more && sent), over: over && self.outbox.is_empty(), due }
+    }
+
+    /// Whether sockets are looked at unasked from now on: for some time after the driver has `worked`.
+    fn stay_busy(&mut self, now: Instant, worked: bool) {
+        if worked {
+            self.busy_until = now + self.busy_poll;
+        } else if now >= self.busy_until {
+            self.busy_until = Instant::ZERO;
+        }
     }
 
     /// Sets the alarm. True when it has gone off already.
@@ -396,6 +419,9 @@ impl Future for Driver {
             }
             let late = this.set_alarm(cx, turn.due);
             if !turn.again && !late {
+                if this.busy_until > Instant::ZERO {
+                    break; // other tasks have their turn
+                }
                 return Poll::Pending;
             }
         }

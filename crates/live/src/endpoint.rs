@@ -100,7 +100,7 @@ impl Endpoint {
         let local: Arc<[SocketAddr]> = sockets.iter().map(Socket::local).collect();
         let (shared, port) = new_shared(&config, &local, None)?;
         let watch = watch(&config, &shared, port, &local);
-        let driver = Driver::new(Arc::clone(&shared), sockets, None, watch);
+        let driver = Driver::new(Arc::clone(&shared), sockets, None, watch, config.busy_poll);
         Ok((Self::of(vec![shared], local, config, port), driver))
     }
 
@@ -438,7 +438,7 @@ fn bind_shard(
     let (shared, port) = new_shared(config, &addresses, Some(shard))?;
     let watch = watch(config, &shared, port, &addresses);
     let started = Started { shared: Arc::clone(&shared), addresses, port };
-    Ok((started, Driver::new(shared, sockets, Some(siblings), watch)))
+    Ok((started, Driver::new(shared, sockets, Some(siblings), watch, config.busy_poll)))
 }
 
 /// One socket for each address.

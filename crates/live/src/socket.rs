@@ -280,6 +280,13 @@ impl Socket {
         inbox.filled > 0
     }
 
+    /// As [`Socket::receive`], whether or not the runtime has heard that there is something.
+    pub(crate) fn receive_unasked(&self, inbox: &mut Inbox) -> bool {
+        let mut slices = inbox.buffers.each_mut().map(|buffer| IoSliceMut::new(buffer));
+        inbox.filled = self.state.recv((&*self.io).into(), &mut slices, &mut inbox.metas).unwrap_or(0);
+        inbox.filled > 0
+    }
+
     /// The packets of one buffer of an inbox: of one sender, up to 64 that the kernel has joined.
     pub(crate) fn packets<'a>(
         &self,

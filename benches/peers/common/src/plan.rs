@@ -77,6 +77,9 @@ pub struct Plan {
     /// The first so many milliseconds of an association nothing is read.
     #[arg(long, default_value_t = 0)]
     pub pause: u64,
+    /// Microseconds for which sockets are looked at again before the driver sleeps. Of `live`.
+    #[arg(long, default_value_t = 0)]
+    pub busy_poll: u64,
     /// Seconds after which the driver gives up and reports what there is.
     #[arg(long, default_value_t = 30.0)]
     pub deadline: f64,

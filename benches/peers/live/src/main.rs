@@ -45,7 +45,8 @@ fn settings(plan: &Plan) -> EndpointConfig {
             c.limits.receive_window = window as _;
         }
     });
-    EndpointConfig::on_port(PORT).with_association(config)
+    let busy_poll = Duration::from_micros(plan.busy_poll);
+    EndpointConfig { busy_poll, ..EndpointConfig::on_port(PORT).with_association(config) }
 }
 
 /// Sends, reads, and ends one association as the plan has it.
