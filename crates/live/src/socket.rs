@@ -27,6 +27,8 @@ use tokio::net::UdpSocket;
 const LARGEST: usize = 65_535;
 /// User data of the largest UDP datagram over IPv4, which bounds a batch for segmentation offload, too.
 pub(crate) const LARGEST_BATCH: usize = 65_507;
+/// User data of the largest datagram that needs no fragmentation anywhere in practice, bytes: 576 less IP and UDP headers.
+const LEAST_MTU: usize = 548;
 /// How much of a packet is read that an error quotes: an INIT with its tag, and more.
 const QUOTED: usize = 512;
 /// IP protocol number of SCTP.
@@ -167,7 +169,7 @@ impl Socket {
         let segment = transmit.segment_size.max(1);
         // What IP may fragment cannot leave in one call.
         let mut most = if transmit.dont_fragment { self.max_packets() } else { 1 };
-        self.let_fragment(!transmit.dont_fragment);
+        self.let_fragment(!transmit.dont_fragment, segment.min(packets.len()));
         let mut rest = packets;
         let mut earlier = 0;
         while !rest.is_empty() {
@@ -210,7 +212,11 @@ impl Socket {
     }
 
     /// Packets that may be fragmented are few: those that have left before the path was found to carry less (RFC 9260, 6.9).
-    fn let_fragment(&self, allowed: bool) {
+    fn let_fragment(&self, allowed: bool, longest: usize) {
+        // What every host takes whole (RFC 791) passes either way: two calls for each INIT ACK, and the packet after it, are saved.
+        if allowed && longest <= LEAST_MTU {
+            return;
+        }
         if self.fragments.load(Ordering::Relaxed) != allowed
             && system::let_fragment(&self.io, self.local.is_ipv6(), allowed).is_ok()
         {

@@ -72,6 +72,29 @@ fn the_common_path_takes_two_probes() {
     assert_eq!(pair.a.view(a).unwrap().state(), State::Established);
 }
 
+/// Who sends no data has no use for what probes find: an association that is only set up and ended takes seven packets, whoever may probe.
+/// They begin behind the first data, also of an end that only receives.
+#[test]
+fn probes_that_wait_for_data() {
+    let waiting = || with_probes(Config::rfc9260().with(|c| c.path_mtu.waits_for_data = true));
+    let (mut pair, a, z) = connected(1, 1500, false, &waiting());
+    assert!(pair.a.view(a).unwrap().is_searching_path_mtu());
+    pair.run_for(Duration::from_secs(20));
+    assert_eq!((probes(&pair, Side::A).len(), mtu(&pair, a)), (0, 1200));
+    pair.send(Side::A, a, 0, &[7; 10]);
+    pair.run_for(Duration::from_secs(1));
+    assert_eq!((probes(&pair, Side::A), mtu(&pair, a)), (vec![1200, 1500], 1500));
+    assert_eq!(probes(&pair, Side::Z).len(), 0);
+    pair.send(Side::Z, z, 0, &[7; 10]);
+    pair.run_for(Duration::from_secs(1));
+    assert_eq!(probes(&pair, Side::Z), [1200, 1500]);
+
+    let (mut pair, a, _) = connected(2, 1500, false, &waiting());
+    pair.a.association(a).unwrap().shutdown(pair.now);
+    pair.run_for(Duration::from_secs(1));
+    assert_eq!(pair.log.len(), 7);
+}
+
 /// Every size is found, with answers of routers and without, and used.
 // rfc8899:3-1 rfc8899:3-11 rfc8899:3-18 rfc8899:4.3-1 rfc8899:4.6.2-1 rfc8899:6.2.1.4-2 rfc6951:5.6-3
 #[test]

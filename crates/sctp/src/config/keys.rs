@@ -288,6 +288,13 @@ pub(super) static KEYS: &[Key] = &[
         "how long the answer to a probe is waited for, if the RTO is not longer: PROBE_TIMER of RFC 8899"
     ),
     key!(
+        mtu_probes_wait_for_data: path_mtu.waits_for_data,
+        switch,
+        shown,
+        SWITCH,
+        "probes of a path begin when data leaves on it, not as soon as it is connected"
+    ),
+    key!(
         mtu_raise_timer: path_mtu.raise_timer,
         duration,
         show_duration,

@@ -26,6 +26,9 @@ pub struct PathMtuConfig {
     pub discovery: MtuDiscovery,
     /// BASE_PLPMTU: a size that nearly every path carries, bytes of IP packet; with IPv6 it is 1280 at least (RFC 8899, 5.1.2).
     pub base: u16,
+    /// Probes of a path begin when data leaves on it, and not as soon as it is connected: an association that is only set up and ended, or
+    /// only receives, sends none.
+    pub waits_for_data: bool,
     /// PROBE_TIMER at least, one second or more; it is the RTO where that is longer (RFC 8899, 5.1.1).
     pub probe_timer: Duration,
     /// MAX_PROBES: probes of one size without an answer that make it too large (RFC 8899, 5.1.2).
@@ -39,6 +42,7 @@ impl PathMtuConfig {
     pub const DEFAULT: Self = Self {
         discovery: MtuDiscovery::Icmp,
         base: 1200,
+        waits_for_data: false,
         probe_timer: Duration::from_secs(1),
         max_probes: 3,
         raise_timer: Duration::from_secs(600),

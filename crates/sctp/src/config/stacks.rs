@@ -62,6 +62,7 @@ impl Config {
     pub fn for_networks() -> Self {
         Self::modern().with(|c| {
             c.path_mtu.discovery = MtuDiscovery::Probes;
+            c.path_mtu.waits_for_data = true;
             c.extensions.partial_reliability = true;
         })
     }

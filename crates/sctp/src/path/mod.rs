@@ -53,6 +53,8 @@ pub(crate) struct Path {
     heartbeat_wanted: bool,
     /// A probe of its MTU must leave.
     probe_due: bool,
+    /// A probe would be due, but no data has left on the path yet: who sends none has no use for what a probe finds.
+    probe_waits: bool,
     /// Whether packets of the size in use arrive is not known yet, or is in doubt.
     awaits_packets: bool,
     /// New DATA was sent here since the heartbeat timer was set: the path is not idle.
@@ -80,6 +82,7 @@ impl Path {
             missed: false,
             heartbeat_wanted: false,
             probe_due: false,
+            probe_waits: false,
             awaits_packets: false,
             used: false,
             quiet: false,
@@ -207,6 +210,9 @@ impl Path {
     #[inline]
     pub(crate) fn mark_used(&mut self) {
         self.used = true;
+        if self.probe_waits {
+            self.let_probes_go();
+        }
     }
 
     /// When a HEARTBEAT is due, or its answer overdue.

@@ -56,7 +56,7 @@ impl Path {
     pub(crate) fn fix_mtu(&mut self, config: &Config, mtu: u16) {
         let sizes = sizes(config, self.remote);
         self.search = Some(Box::new(Search::fixed(sizes, mtu)));
-        (self.probe_due, self.awaits_packets) = (false, false);
+        (self.probe_due, self.probe_waits, self.awaits_packets) = (false, false, false);
     }
 
     /// Where the search stands, where there is one.
@@ -70,7 +70,16 @@ impl Path {
             return None;
         }
         self.search = Some(Box::new(Search::new(sizes(config, self.remote))));
+        self.probe_waits = config.path_mtu.waits_for_data;
         self.with_search(|_| ())
+    }
+
+    /// Data leaves on the path: what probes find is of use from now on. An association that is only set up and ended, or only receives,
+    /// sends none.
+    #[cold]
+    pub(super) fn let_probes_go(&mut self) {
+        self.probe_waits = false;
+        self.with_search(|_| ());
     }
 
     /// What the user has fixed is looked for again. The size that is used now, if it is another.
@@ -107,7 +116,7 @@ impl Path {
 
     /// No more probes.
     pub(crate) fn end_search(&mut self) {
-        (self.probe_due, self.awaits_packets) = (false, false);
+        (self.probe_due, self.probe_waits, self.awaits_packets) = (false, false, false);
         if !self.is_mtu_fixed() {
             self.search = None;
         }
@@ -124,7 +133,7 @@ impl Path {
     fn with_search<T>(&mut self, run: impl FnOnce(&mut Search) -> T) -> Option<u16> {
         let search = self.search.as_mut()?;
         run(search);
-        self.probe_due = search.due().is_some();
+        self.probe_due = !self.probe_waits && search.due().is_some();
         self.awaits_packets = search.waits_for_packets();
         Some(search.mtu()).filter(|mtu| *mtu != self.mtu)
     }
