@@ -116,7 +116,17 @@ impl Pacer {
     }
 
     /// What is in the bucket.
+    #[inline]
     fn level(&self, now: Instant, rate: Rate) -> u64 {
+        // One of several packets that leave at once: nothing has flowed in.
+        if now <= self.since && self.level <= self.full {
+            return self.level;
+        }
+        self.level_after(now, rate)
+    }
+
+    #[inline(never)]
+    fn level_after(&self, now: Instant, rate: Rate) -> u64 {
         let elapsed = u128::from(now.saturating_since(self.since).as_nanos());
         let gained = (elapsed * u128::from(PARTS)).saturating_mul(rate.bytes) / rate.time;
         let level = u64::try_from(gained).map_or(u64::MAX, |gained| self.level.saturating_add(gained));
@@ -125,6 +135,13 @@ impl Pacer {
         }
         // A driver that comes late by less than a quantum loses nothing.
         level.min(self.full.max(2 * self.batch(rate)))
+    }
+
+    /// Whether the bucket held a full packet after the last one: then the next may leave whatever has flowed in since.
+    #[inline]
+    #[must_use]
+    pub fn has_packet(&self) -> bool {
+        self.level >= self.packet
     }
 
     /// Whether a packet may leave. If not, `at` is when it may, should the rate stay as it is: the first nanosecond at which

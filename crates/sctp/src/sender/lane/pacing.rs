@@ -21,6 +21,9 @@ impl Lane {
     /// Whether the pacer keeps the next packet back; then its timer is set. The packet that T3-rtx owes and probes never wait.
     #[inline(never)]
     pub(in crate::sender) fn must_wait(&mut self, cx: &Context) -> bool {
+        if self.pacer.as_ref().is_none_or(|pacer| pacer.has_packet()) {
+            return false;
+        }
         let Some(rate) = self.pacing_rate(cx) else { return false };
         let free = self.single_packet || self.cwnd_exempt_new > 0;
         !free && self.pacer.as_mut().is_some_and(|pacer| !pacer.lets(cx.now, rate, cx.config.timers.rto_max))
