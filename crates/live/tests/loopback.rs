@@ -102,3 +102,50 @@ async fn an_abort_is_told_with_its_reason_after_what_had_arrived() {
     })
     .await;
 }
+
+/// Drivers that look at their sockets again and again share a thread with their users here: each has its turn, and they sleep once nothing
+/// comes any more.
+#[tokio::test]
+async fn busy_drivers_let_others_have_their_turn_and_sleep_in_the_end() {
+    let busy = |config: EndpointConfig| EndpointConfig { busy_poll: Duration::from_millis(1), ..config };
+    in_time(async {
+        let server = Endpoint::bind(&[local()], busy(EndpointConfig::on_port(PORT))).unwrap();
+        server.listen().unwrap();
+        let at = server.local_addresses()[0];
+        let echo = tokio::spawn(async move {
+            let association = server.accept().await.unwrap().accept().unwrap();
+            while let Some(message) = association.recv().await.unwrap() {
+                association.send(message.into_bytes()).await.unwrap();
+            }
+            association.closed().await
+        });
+        let client = Endpoint::bind(&[local()], busy(EndpointConfig::default())).unwrap();
+        let association = client.connect(at, PORT).await.unwrap();
+        for number in 0..200_u32 {
+            association.send(Bytes::copy_from_slice(&number.to_be_bytes())).await.unwrap();
+            assert_eq!(association.recv().await.unwrap().unwrap().into_bytes(), number.to_be_bytes()[..]);
+        }
+        // Long enough for a SACK that was delayed; and then the threads' processor time stands, near enough.
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let before = processor_ticks();
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let used = processor_ticks() - before;
+        assert!(used < 25, "{used} of 50 ticks in half a second with nothing to do");
+        association.shutdown().await.unwrap();
+        assert_eq!(echo.await.unwrap(), CloseReason::Graceful);
+    })
+    .await;
+}
+
+/// Processor time of this thread, in hundredths of a second (proc(5): `utime` and `stime`).
+#[cfg(target_os = "linux")]
+fn processor_ticks() -> u64 {
+    let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
+    let (_, fields) = stat.rsplit_once(") ").unwrap();
+    fields.split(' ').skip(11).take(2).map(|ticks| ticks.parse::<u64>().unwrap()).sum()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn processor_ticks() -> u64 {
+    0
+}
