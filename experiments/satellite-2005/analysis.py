@@ -1,4 +1,4 @@
-"""Study 002: tables, claims and figures from the runs that are on disk."""
+"""Alamgir et al. (2005): tables, claims and figures from the runs that are on disk."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""The claims L-* of study 002, each judged by its own tolerance."""
+"""The claims L-* of Alamgir et al. (2005), each judged by its own tolerance."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Phases and cycles of a bottleneck queue, from samples (study 004, section 4.4 and Fig. 4.4).
+"""Phases and cycles of a bottleneck queue, from samples (Zou 2007, section 4.4 and Fig. 4.4).
 
 A queue builds up (QBU), drains (QDN) or is steady, which means empty (QSD). A cycle goes from the beginning of one steady phase to
 that of the next; where the queue never runs empty, from one build-up to the next. Sampled queues jitter by a few packets, so

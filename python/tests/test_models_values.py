@@ -1,4 +1,4 @@
-"""Values that the models of study 004 have at the parameters of its experiments."""
+"""Values that the models of Zou (2007) have at the parameters of its experiments."""
 
 import numpy as np
 import pytest

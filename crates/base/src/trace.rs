@@ -64,7 +64,7 @@ pub enum TraceEvent {
         /// Retransmission timeout after it.
         rto: Duration,
     },
-    /// A fast retransmit began: one loss indication (Eq. 5.1 of study 004 counts these and timeouts).
+    /// A fast retransmit began: one loss indication (Eq. 5.1 of Zou (2007) counts these and timeouts).
     FastRetransmit {
         /// First sequence number sent again.
         seq: u64,

@@ -108,7 +108,7 @@ fn messages_larger_than_a_packet_fill_packets() {
     assert!(packets <= 105, "146,800 bytes of user data need 102 packets of 1,452: {packets}");
 }
 
-/// Claim L-F9 of study 002 (Fig 9): cwnd of 17, one chunk lost; with the rules of RFC 2960 three new TSNs leave on
+/// Claim L-F9 of Alamgir et al. (2005) (Fig 9): cwnd of 17, one chunk lost; with the rules of RFC 2960 three new TSNs leave on
 /// the first three reports, the lost one on the fourth although the flight fills the window, and cwnd becomes 8.
 // rfc9260:7.2.4-4
 #[test]

@@ -1,4 +1,4 @@
-//! The stacks of 2001 to 2006 and their bugs: what study 003 (Hurtig, Garcia and Brunstrom 2006) reports of them, position by
+//! The stacks of 2001 to 2006 and their bugs: what Hurtig, Garcia and Brunstrom (2006) report of them, position by
 //! position. Each quirk alone shows the effect that the report describes, and without it the effect is gone.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
@@ -229,7 +229,7 @@ fn kame_is_slower_than_lksctp_everywhere() {
     }
 }
 
-/// Study 000: the handshake of sctplib costs 240 bytes more than that of TCP (packets of 60, 60 and 52 bytes, each with 16 bytes of
+/// Andersson (2005): the handshake of sctplib costs 240 bytes more than that of TCP (packets of 60, 60 and 52 bytes, each with 16 bytes of
 /// capture header), and one packet slops over its first window of two.
 #[test]
 fn sctplib_has_a_large_cookie_and_slops_over() {

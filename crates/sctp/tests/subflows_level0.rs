@@ -124,7 +124,7 @@ fn false_sharing_where_one_window_serves_all_and_none_at_level_0() {
     let (shared_time, shared, ..) = run(Coupling::Shared);
     let (own_time, own, be, fast) = run(Coupling::Independent);
     // "Even though the packets may not be lost, when four SACKs reporting the same TSN gap are received, the SCTP sender has to
-    // respond with an unnecessary Fast Retransmit" (study 004, 3.2).
+    // respond with an unnecessary Fast Retransmit" (Zou 2007, 3.2).
     assert!(shared.fast_retransmits > 0 && shared.retransmissions > 0, "{shared:?}");
     assert_eq!((own.fast_retransmits, own.retransmissions, own.timeouts), (0, 0, 0));
     assert!(own_time < shared_time, "{own_time} {shared_time}");

@@ -241,7 +241,7 @@ pub struct Measures {
     pub fast_retransmits: Option<u64>,
     /// Expiries of the retransmission timer.
     pub timeouts: Option<u64>,
-    /// (fast retransmits + timeouts) / packets sent: Eq. 5.1 of study 004. 0 when nothing was sent.
+    /// (fast retransmits + timeouts) / packets sent: Eq. 5.1 of Zou (2007). 0 when nothing was sent.
     pub loss_indication_rate: Option<f64>,
     /// The smoothed round-trip time, averaged over the acknowledgements; `None` without a sample.
     pub srtt_mean_s: Option<f64>,

@@ -85,7 +85,7 @@ fn the_next_connection_is_opened_when_the_one_before_is_there() {
     assert_complete(&summary, &sizes);
     let opened: Vec<f64> = summary.objects.iter().map(|object| object.open_s.unwrap()).collect();
     assert_eq!(opened[0], 0.0);
-    // SYN and SYN-ACK, 60 bytes each, with 12 bytes more of options than that header has in study 000.
+    // SYN and SYN-ACK, 60 bytes each, with 12 bytes more of options than that header has in Andersson (2005).
     let trip = opened[1];
     assert!((trip - 2.0 * hop(60)).abs() < 1e-6, "{trip}");
     // The SYN-ACK of the third waits for the object of the first: 1052 bytes are longer on the line than an ACK.

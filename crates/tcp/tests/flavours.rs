@@ -125,7 +125,7 @@ fn reductions_differ_in_when_segments_leave() {
     }
 }
 
-/// Study 003, 4.2: 600 ms and the slop of 200 ms are below a floor of a second, 900 ms and the slop are not.
+/// Hurtig et al. (2006), 4.2: 600 ms and the slop of 200 ms are below a floor of a second, 900 ms and the slop are not.
 #[test]
 fn the_slop_is_added_before_the_floor_is_looked_at() {
     for (rtt, rto) in [(200, 1000), (300, 1100)] {
@@ -202,7 +202,7 @@ fn linux_2_4_answers_every_syn_and_repeats_by_itself() {
     assert_eq!(times(false).len(), 9);
 }
 
-/// Study 000, Table 5.1: two segments fill the window, the third and last brings the FIN and does not wait.
+/// Andersson (2005), Table 5.1: two segments fill the window, the third and last brings the FIN and does not wait.
 #[test]
 fn a_last_segment_with_its_fin_does_not_wait_for_the_window() {
     for ignores in [true, false] {

@@ -1,4 +1,4 @@
-//! FreeBSD 6.0's mistakes, each with the effect that study 003 describes, and without it when the flag is off.
+//! FreeBSD 6.0's mistakes, each with the effect that Hurtig et al. (2006) describe, and without it when the flag is off.
 
 mod common;
 

@@ -65,7 +65,7 @@ fn satellite(config: &Config, segments: u64, lost: &'static [u64]) -> Pair {
     pair
 }
 
-/// Study 002, Fig. 8: packet 7 is lost when cwnd is 8.
+/// Alamgir et al. (2005), Fig. 8: packet 7 is lost when cwnd is 8.
 #[test]
 fn figure_8() {
     let config = Config::named("study-2005").unwrap();

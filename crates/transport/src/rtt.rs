@@ -26,7 +26,7 @@ pub enum BackOff {
     UntilSample,
     /// Nothing, and at the longest timeout none is counted (a quirk of TCP in FreeBSD 6.0).
     Stays,
-    /// Nothing, and expiries at the longest timeout count too (a quirk of SCTP in Linux, study 003, 7.1.2).
+    /// Nothing, and expiries at the longest timeout count too (a quirk of SCTP in Linux, Hurtig et al. 2006, 7.1.2).
     StaysAndCounts,
 }
 

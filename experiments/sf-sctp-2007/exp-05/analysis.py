@@ -10,7 +10,7 @@ from anabranch_lab.results import Results
 from ..common import bottleneck, pictures
 
 W_Q = 116.7
-"""Packets of 1500 bytes that fill link and a queue of 50 (claims of study 004, 0.1)."""
+"""Packets of 1500 bytes that fill link and a queue of 50 (claims of Zou 2007, 0.1)."""
 
 
 def analyse(results: Results) -> Analysis:

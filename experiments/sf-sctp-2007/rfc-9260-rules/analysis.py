@@ -21,7 +21,7 @@ PREDICTIONS = (
         math.inf,
     ),
 )
-"""Claim, part, and what RFC 9260 was expected to make of it (claims of study 004, pitfalls of IV, XII and XIV)."""
+"""Claim, part, and what RFC 9260 was expected to make of it (claims of Zou 2007, pitfalls of IV, XII and XIV)."""
 BESIDE = 10
 """Seeds of what stands beside a judged engine."""
 

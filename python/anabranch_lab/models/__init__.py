@@ -2,7 +2,7 @@
 
 | file | what |
 |---|---|
-| `stochastic` | 4.1 to 4.18 and 4.28 of study 004: one window, random losses |
+| `stochastic` | 4.1 to 4.18 and 4.28 of Zou (2007): one window, random losses |
 | `shared` | 4.19 to 4.27: subflows that share a window |
 | `deterministic` | 4.29 to 4.55: one Drop-Tail bottleneck; the bound P_rr |
 | `timeouts` | 4.2 with the terms of Padhye et al. |

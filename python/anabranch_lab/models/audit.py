@@ -1,4 +1,4 @@
-"""The audit of chapter 4 of study 004: which equations follow from their premises. Tests derive every row again."""
+"""The audit of chapter 4 of Zou (2007): which equations follow from their premises. Tests derive every row again."""
 
 from dataclasses import asdict, dataclass
 from typing import Any

@@ -20,7 +20,7 @@ def add(commands: Any) -> None:
     model = commands.add_parser(
         "model",
         help="what an association gets on a network, by the models",
-        description="What an association gets on a network, by the models of study 004 and ours (docs/models.md). "
+        description="What an association gets on a network, by the models of Zou (2007) and ours (docs/models.md). "
         "Random losses (--loss), a Drop-Tail bottleneck (--rate and --queue), or both.",
         epilog=f"Example: {EXAMPLE}",
     )
@@ -206,7 +206,7 @@ def _audit(options: argparse.Namespace, console: Console) -> None:
     if options.json:
         print(json.dumps(audit.record(), indent=2))
         return
-    table = Table(title="Chapter 4 of study 004, equation by equation", title_justify="left")
+    table = Table(title="Chapter 4 of Zou (2007), equation by equation", title_justify="left")
     for name in ("equation", "what", "verdict", "note"):
         table.add_column(name)
     for row in audit.ROWS:

@@ -1,4 +1,4 @@
-"""The deterministic models of study 004 for one Drop-Tail bottleneck: equations 4.29 to 4.55, and the bound P_rr.
+"""The deterministic models of Zou (2007) for one Drop-Tail bottleneck: equations 4.29 to 4.55, and the bound P_rr.
 
 One SF-SCTP association with n equal subflows has the bottleneck for itself. Its aggregate window grows by n M / Phi a round trip; at
 W_Q, which is what link and queue hold, packets are dropped and some subflows are halved. Then everything repeats. The lower model

@@ -1,4 +1,4 @@
-"""What an association gets on a network: the four cases of study 004, by every model that applies.
+"""What an association gets on a network: the four cases of Zou (2007), by every model that applies.
 
 Random losses are for the stochastic models, a Drop-Tail bottleneck is for the deterministic one. With both, neither model holds alone:
 what the association gets is at most the smaller of the two.

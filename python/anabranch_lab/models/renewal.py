@@ -1,6 +1,6 @@
 """A better stochastic model: the stationary distribution of the window, with the engine's own rules.
 
-The models of study 004 know one thing about a sender: +1 MTU every Phi round trips, half of it after a loss. What they leave out
+Zou's models (2007) know one thing about a sender: +1 MTU every Phi round trips, half of it after a loss. What they leave out
 costs 7 to 14 % (they are low). Here the window is a Markov chain over the fast retransmits, solved numerically:
 
 - Losses are random. Periods between them are geometric, not equal; a window that grew long is cut late. For small p this alone

@@ -1,4 +1,4 @@
-"""Subflows that share one congestion window (SF-SCTP-shared, Case 2): equations 4.19 to 4.27 of study 004.
+"""Subflows that share one congestion window (SF-SCTP-shared, Case 2): equations 4.19 to 4.27 of Zou (2007).
 
 A weighted round robin spreads packets over n subflows, which meet different losses; every loss cuts the common window. Arguments are one
 loss probability a subflow; `share` is lambda, the share of the *packets*. Holds for equal round trips: with unequal ones reordering

@@ -1,4 +1,4 @@
-"""The stochastic models of study 004 for one window: equations 4.1 to 4.18 and 4.28.
+"""The stochastic models of Zou (2007) for one window: equations 4.1 to 4.18 and 4.28.
 
 A loss with probability p a packet ends each period; the window grows by M/Phi every round trip and is halved. Losses are recovered by
 fast retransmits only, E[W] is at least 4 MTU (Assumptions 1 and 2), queueing delay is constant.

@@ -63,25 +63,25 @@ words!(WindowUnit, Pmdcs = "pmdcs", Mtu = "mtu");
 words!(ImmediateBit, Off = "off", Shutdown = "shutdown", ShutdownKept = "shutdown-kept", Last = "last");
 words!(LossDetection, MissingReports = "missing-reports", Rack = "rack");
 
-/// Bugs that study 003 saw in the stacks of 2006 (its sections 6 and 7). No rule asks for any of them.
+/// Bugs that Hurtig et al. (2006) saw in the stacks of 2006 (its sections 6 and 7). No rule asks for any of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Quirks {
     /// KAME: the round trip of the handshake sets the RTO. Its packets are small, so on slow links the RTO is too short for
-    /// the first DATA (study 003, 6.2.1, 6.4.1).
+    /// the first DATA (Hurtig et al. 2006, 6.2.1, 6.4.1).
     pub handshake_rto: bool,
-    /// KAME: "does not care if the COOKIE_ACK is lost": DATA that arrives in COOKIE-ECHOED ends the handshake (study 003, 6.2.2).
+    /// KAME: "does not care if the COOKIE_ACK is lost": DATA that arrives in COOKIE-ECHOED ends the handshake (Hurtig et al. 2006, 6.2.2).
     pub cookie_ack_optional: bool,
     /// T3-rtx does not back off, so once the RTO is too short everything is sent twice. KAME: "the RTO timer did not
-    /// back-off accordingly" (study 003, 6.4.1, one position only); LKSCTP: spurious retransmissions continue "throughout the entire
-    /// association" (study 003, 7.2.1).
+    /// back-off accordingly" (Hurtig et al. 2006, 6.4.1, one position only); LKSCTP: spurious retransmissions continue "throughout the entire
+    /// association" (Hurtig et al. 2006, 7.2.1).
     pub faulty_recovery: bool,
     /// KAME: "when the first data packet is sent KAME waits for about 400ms [at an RTO.Min of 200 ms] and then sends three
-    /// additional packets, even if no SACK has been received" (study 003, 6.4.1).
+    /// additional packets, even if no SACK has been received" (Hurtig et al. 2006, 6.4.1).
     pub burst_before_sack: bool,
-    /// LKSCTP: "unable to recover a loss of the first data packet with the fast retransmit mechanism" (study 003, 6.2.2).
+    /// LKSCTP: "unable to recover a loss of the first data packet with the fast retransmit mechanism" (Hurtig et al. 2006, 6.2.2).
     pub first_chunk_by_timeout: bool,
     /// LKSCTP: "starts to spuriously retransmit packets that are in flight when the retransmission of the fifth packet is
-    /// conducted", unless SACKs were delayed before (study 003, 7.2.1). A fast retransmit does not restart T3-rtx, which then expires
+    /// conducted", unless SACKs were delayed before (Hurtig et al. 2006, 7.2.1). A fast retransmit does not restart T3-rtx, which then expires
     /// before the answer can be there, and what is in flight is sent again; delayed SACKs in the samples make the RTO long
     /// enough. The packet logs of Linux 6.1 show the same.
     pub t3_runs_on: bool,
@@ -89,6 +89,6 @@ pub struct Quirks {
     /// "starting from 0", with the first, which shows its PPID instead; so whoever follows it never has a fragmented message of his
     /// delivered by Linux, nor takes one of its.
     pub fsn_from_second: bool,
-    /// "The implementation is unable to undo this exponential back-off when new acknowledgments are received" (study 003, 7.1.2).
+    /// "The implementation is unable to undo this exponential back-off when new acknowledgments are received" (Hurtig et al. 2006, 7.1.2).
     pub backoff_stays: bool,
 }

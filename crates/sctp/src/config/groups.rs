@@ -287,7 +287,7 @@ pub struct EmulationConfig {
     /// stacks say more of themselves, and on slow links that takes time.
     pub init_size: u16,
     /// The State Cookie is filled up to so many bytes; 0 leaves it as it is. Cookies of other stacks hold more, and on
-    /// slow links that takes time (study 000: 240 bytes more than the handshake of TCP).
+    /// slow links that takes time (Andersson 2005: 240 bytes more than the handshake of TCP).
     pub cookie_size: u16,
     /// Clock of timers and round-trip samples: a timer expires at the first tick that is late enough, a sample is a number
     /// of ticks. Zero: exact.

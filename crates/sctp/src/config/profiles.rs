@@ -197,7 +197,7 @@ impl Config {
         })
     }
 
-    /// The thesis of 2007 (study 004) as its text has it: the rules of RFC 2960, an acknowledgement for every packet, no
+    /// The thesis of Zou (2007) as its text has it: the rules of RFC 2960, an acknowledgement for every packet, no
     /// data with COOKIE ECHO, Max.Burst 4, its own encoding of subflows. On sealed networks only. (Its figures were drawn
     /// with `ns2-2.28`.)
     #[must_use]

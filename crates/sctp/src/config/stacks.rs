@@ -124,7 +124,7 @@ impl Config {
         })
     }
 
-    /// The SCTP of the KAME project on FreeBSD 6.0 (study 003, D.1), without its bugs: an initial window of 1 MTU, fast
+    /// The SCTP of the KAME project on FreeBSD 6.0 (Hurtig et al. 2006, D.1), without its bugs: an initial window of 1 MTU, fast
     /// retransmit on the 3rd report, a window of 233,016 bytes.
     #[must_use]
     pub fn kame_2006() -> Self {
@@ -141,7 +141,7 @@ impl Config {
         })
     }
 
-    /// `kame-2006` with the bugs that study 003 saw.
+    /// `kame-2006` with the bugs that Hurtig et al. (2006) saw.
     #[must_use]
     pub fn kame_2006_bugs() -> Self {
         Self::kame_2006().with(|c| {
@@ -156,7 +156,7 @@ impl Config {
         })
     }
 
-    /// The SCTP of Linux 2.6.15 (study 003, D.2), without its bugs: an initial window of four full packets, fast retransmit
+    /// The SCTP of Linux 2.6.15 (Hurtig et al. 2006, D.2), without its bugs: an initial window of four full packets, fast retransmit
     /// on the 4th report, a window of 52,736 bytes.
     #[must_use]
     pub fn lksctp_2006() -> Self {
@@ -174,7 +174,7 @@ impl Config {
         })
     }
 
-    /// `lksctp-2006` with the bugs that study 003 saw.
+    /// `lksctp-2006` with the bugs that Hurtig et al. (2006) saw.
     #[must_use]
     pub fn lksctp_2006_bugs() -> Self {
         Self::lksctp_2006().with(|c| {
@@ -188,7 +188,7 @@ impl Config {
         })
     }
 
-    /// The library of Siemens and the University of Essen before its release 19 (study 000, 5.3.2): an initial window of
+    /// The library of Siemens and the University of Essen before its release 19 (Andersson 2005, 5.3.2): an initial window of
     /// 2 MTU, slop-over, fast retransmit on the 4th report, a window of 33 kB.
     #[must_use]
     pub fn sctplib_2001() -> Self {

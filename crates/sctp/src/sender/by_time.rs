@@ -20,7 +20,7 @@ use crate::stats::count_lost;
 
 /// "If ... no RTT sample has been taken, the PTO is 1 second" (RFC 8985, 7.2).
 const FIRST_PTO: Duration = Duration::from_secs(1);
-/// Packets that KAME sent without a SACK (study 003, 6.4.1).
+/// Packets that KAME sent without a SACK (Hurtig et al. 2006, 6.4.1).
 const KAME_BURST: u8 = 3;
 
 /// What has left so often and is lost all the same may be too long for its path.

@@ -66,7 +66,7 @@ impl Sender {
     }
 
     /// Joins what subflow `id`, which has just been removed, has in flight and its window to those of `into`: windows add up,
-    /// and what is in the network stays the same (study 004, 3.2, "combines subflows with the similar congestion state
+    /// and what is in the network stays the same (Zou 2007, 3.2, "combines subflows with the similar congestion state
     /// parameters").
     pub(crate) fn absorb_subflow(&mut self, cx: &Context, id: SubflowId, into: SubflowId) {
         let lane_of = |subflow| self.subflows.get(subflow).map(|s| s.lane);

@@ -1,4 +1,4 @@
-//! The experiment of study 003: a server sends 16 messages to a client that has called it, and one of its packets is lost.
+//! The experiment of Hurtig et al. (2006): a server sends 16 messages to a client that has called it, and one of its packets is lost.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::{Logged, PORT, Pair, Side, address};
 pub const MESSAGES: usize = 16;
 pub const MESSAGE: usize = 1452;
 
-/// Rate, bits per second, and delay, milliseconds, of the display sets of study 003.
+/// Rate, bits per second, and delay, milliseconds, of the display sets of Hurtig et al. (2006).
 pub const LOW: (u64, u64) = (40_000, 5);
 pub const MEDIUM: (u64, u64) = (1_000_000, 40);
 pub const HIGH: (u64, u64) = (10_000_000, 300);

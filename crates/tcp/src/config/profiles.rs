@@ -70,7 +70,7 @@ impl Config {
     }
 }
 
-/// Study 002, section 4, and what its Fig. 8 shows: two duplicate acknowledgements that send nothing.
+/// Alamgir et al. (2005), section 4, and what its Fig. 8 shows: two duplicate acknowledgements that send nothing.
 fn study_2005() -> Config {
     Config {
         // 1448 + 40 bytes of headers: 3.967 ms at 3 Mb/s, the spacing of Fig. 8.
@@ -115,7 +115,7 @@ fn ns2_sack1() -> Config {
     }
 }
 
-/// Study 003, section 4.2 and appendix C.1: its baseline, which had inflight limiting switched off.
+/// Hurtig et al. (2006), section 4.2 and appendix C.1: its baseline, which had inflight limiting switched off.
 fn freebsd_6_0() -> Config {
     Config {
         receive_buffer: 65536,
@@ -125,7 +125,7 @@ fn freebsd_6_0() -> Config {
         growth: AckedGrowth::PerAck,
         growth_needs_full_window: false,
         ssthresh_base: SsthreshBase::Cwnd,
-        // "adds about three seconds": no slower start on top (study 003, section 5.1).
+        // "adds about three seconds": no slower start on top (Hurtig et al. 2006, section 5.1).
         one_segment_after_handshake_loss: false,
         scoreboard_starts_recovery: false,
         nextseg_rule3: false,
@@ -139,7 +139,7 @@ fn freebsd_6_0() -> Config {
         rto_min: Duration::from_millis(3),
         rto_slop: Duration::from_millis(200),
         rto_max: Duration::from_secs(64),
-        // The timeout taken from the handshake is the quirk of study 003, section 7.1.1.
+        // The timeout taken from the handshake is the quirk of Hurtig et al. (2006), section 7.1.1.
         rtt_from_handshake: false,
         retransmissions: 12,
         syn_retransmissions: 3,
@@ -147,12 +147,12 @@ fn freebsd_6_0() -> Config {
     }
 }
 
-/// Study 000, sections 4.2 and 5.1: Red Hat 7.2 with its route metrics flushed before every run.
+/// Andersson (2005), sections 4.2 and 5.1: Red Hat 7.2 with its route metrics flushed before every run.
 fn linux_2_4() -> Config {
     Config {
         // 1400 bytes of data and 12 of the timestamp option.
         mss: 1412,
-        // A SYN has 60 bytes (76 in a capture: study 000, section 5.3.2): the scale is offered, and 0.
+        // A SYN has 60 bytes (76 in a capture: Andersson (2005), section 5.3.2): the scale is offered, and 0.
         window_scaling: true,
         receive_buffer: 63 << 10,
         quick_acks: 16,
@@ -166,7 +166,7 @@ fn linux_2_4() -> Config {
     }
 }
 
-/// Study 003, appendix C.2.
+/// Hurtig et al. (2006), appendix C.2.
 fn linux_2_6_15() -> Config {
     Config { controller: Algorithm::Bic, quick_acks: 16, ..linux_2_6_15_reno() }
 }

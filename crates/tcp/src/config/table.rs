@@ -278,12 +278,12 @@ config! {
     backlog: u32 = 128;
 
     // ---- quirks: mistakes of implementations that studies report, all off
-    /// FreeBSD 6.0 (study 003, 7.1.1): the handshake's round trip, of bare headers, sets the first timeout to 3 RTT + rto_slop, whatever rtt_from_handshake says.
+    /// FreeBSD 6.0 (Hurtig et al. 2006, 7.1.1): the handshake's round trip, of bare headers, sets the first timeout to 3 RTT + rto_slop, whatever rtt_from_handshake says.
     quirk_opportunistic_rto: bool = false;
-    /// FreeBSD 6.0 (study 003, 7.1.2): each retransmission after a timeout backs the timer off, no acknowledgement ends that, and duplicates that ask for the first segment sent after the timeout's recovery point start nothing.
+    /// FreeBSD 6.0 (Hurtig et al. 2006, 7.1.2): each retransmission after a timeout backs the timer off, no acknowledgement ends that, and duplicates that ask for the first segment sent after the timeout's recovery point start nothing.
     quirk_faulty_recovery: bool = false;
-    /// FreeBSD 6.0 (study 003, 7.1.3): an acknowledgement leaves before the user reads, the next gives the window back, and as it changes the window it is no duplicate, whatever it SACKs.
+    /// FreeBSD 6.0 (Hurtig et al. 2006, 7.1.3): an acknowledgement leaves before the user reads, the next gives the window back, and as it changes the window it is no duplicate, whatever it SACKs.
     quirk_window_update: bool = false;
-    /// FreeBSD 6.0 (study 003, C.1.4): the acknowledgement of our SYN-ACK grows the initial window by a segment.
+    /// FreeBSD 6.0 (Hurtig et al. 2006, C.1.4): the acknowledgement of our SYN-ACK grows the initial window by a segment.
     quirk_initial_window: bool = false;
 }

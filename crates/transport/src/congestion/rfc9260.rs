@@ -43,7 +43,7 @@ pub struct ChunkRules {
     pub fcc_slow_start: bool,
 }
 
-/// Fractional congestion control (study 004, 3.4): what a Phi above 1 needs.
+/// Fractional congestion control (Zou 2007, 3.4): what a Phi above 1 needs.
 #[derive(Clone, Debug)]
 struct Fcc {
     step: FccStep,

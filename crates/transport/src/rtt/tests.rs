@@ -115,7 +115,7 @@ fn what_ends_backing_off() {
     assert_eq!(after(BackOff::StaysAndCounts), (1000, 1000), "six times");
 }
 
-/// Study 003, 7.1.1: 78 and 66 bytes at 40 kb/s are 28.8 ms, which make a timeout of about 287 ms.
+/// Hurtig et al. (2006), 7.1.1: 78 and 66 bytes at 40 kb/s are 28.8 ms, which make a timeout of about 287 ms.
 #[test]
 fn the_slop_of_freebsd_is_added_to_three_round_trips() {
     let slop = RttRules { initial: ms(3000), min: ms(3), max: ms(64_000), slop: ms(200), ..rules() };
