@@ -72,7 +72,7 @@ def count(binary: pathlib.Path, arguments: list[str], caches: bool) -> tuple[int
     done = subprocess.run([*command, *arguments], check=True, capture_output=True, text=True)
     # Instructions, data read and written, misses of code.
     found = re.search(r"Collected : (\d+)(?: \d+ \d+ (\d+))?", done.stderr)
-    if not found or caches and not found.group(2):
+    if not found or (caches and not found.group(2)):
         raise SystemExit(f"callgrind printed no count for {binary}")
     return int(found.group(1)), int(found.group(2) or 0)
 
@@ -100,7 +100,10 @@ def main() -> int:
             for name, (program, long, short, _) in WORK.items()
         }
         each = {
-            name: [(more - less) / WORK[name][3] for more, less in zip(long.result(), short.result(), strict=True)]
+            name: [
+                (more - less) / WORK[name][3]
+                for more, less in zip(long.result(), short.result(), strict=True)
+            ]
             for name, (long, short) in runs.items()
         }
         counts = {name: round(instructions) for name, (instructions, _) in each.items()}
