@@ -206,15 +206,6 @@ impl Path {
         self.errors <= limit
     }
 
-    /// New DATA leaves on this path, which "can be used for updating path RTT" (8.3): what is sent again cannot.
-    #[inline]
-    pub(crate) fn mark_used(&mut self) {
-        self.used = true;
-        if self.probe_waits {
-            self.let_probes_go();
-        }
-    }
-
     /// When a HEARTBEAT is due, or its answer overdue.
     #[inline]
     pub(crate) fn heartbeat_timer(&self, config: &Config) -> Option<Instant> {

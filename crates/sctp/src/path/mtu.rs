@@ -74,10 +74,19 @@ impl Path {
         self.with_search(|_| ())
     }
 
+    /// New DATA leaves on this path, which "can be used for updating path RTT" (8.3): what is sent again cannot.
+    #[inline]
+    pub(crate) fn mark_used(&mut self) {
+        self.used = true;
+        if self.probe_waits {
+            self.let_probes_go();
+        }
+    }
+
     /// Data leaves on the path: what probes find is of use from now on. An association that is only set up and ended, or only receives,
     /// sends none.
     #[cold]
-    pub(super) fn let_probes_go(&mut self) {
+    fn let_probes_go(&mut self) {
         self.probe_waits = false;
         self.with_search(|_| ());
     }
