@@ -19,7 +19,8 @@ impl Association {
         self.cx.paths.first().map_or(0, crate::path::Path::mtu)
     }
 
-    /// Whether probes are looking for the MTU of the path in use, and have not ended (RFC 8899: the states Base, Searching, Error).
+    /// Whether probes are looking for the MTU of the path in use, or will once data leaves on it, and have not ended (RFC 8899: the states
+    /// Base, Searching, Error).
     #[must_use]
     pub fn is_searching_path_mtu(&self) -> bool {
         let state = self.cx.paths.first().and_then(crate::path::Path::search_state);

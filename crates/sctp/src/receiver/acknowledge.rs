@@ -33,28 +33,15 @@ impl Receiver {
             let echoes = space.marks.as_ref().is_some_and(|marks| marks.echo.is_some());
             if lists || echoes || self.encoding.acknowledgement(space.fid) != AckLayout::Sack {
                 rare();
-                self.write_any(cx, packet, limit, at, data);
+                self.write_acknowledgement::<false>(cx, packet, limit, at, data);
             } else {
                 self.write_acknowledgement::<true>(cx, packet, limit, at, data);
             }
         }
     }
 
-    #[inline(never)]
-    fn write_any(
-        &mut self,
-        cx: &mut Context,
-        packet: &mut PacketBuilder<'_>,
-        limit: usize,
-        at: SpaceId,
-        data: Option<usize>,
-    ) {
-        self.write_acknowledgement::<false>(cx, packet, limit, at, data);
-    }
-
     /// Writes what a space owes; `BARE`: a SACK without lists, which most are, and of a packet without marks.
     // rfc9260:6.2-17 rfc9260:6.2-25 rfc9260:6.7-6 rfc9260:6.7-7
-    #[inline]
     fn write_acknowledgement<const BARE: bool>(
         &mut self,
         cx: &mut Context,

@@ -349,6 +349,7 @@ impl Sender {
         }
     }
 
+    /// Reports everything below `limit` as missing that is: apart from the common way, which has nothing to report.
     #[inline(never)]
     fn report_missing(&mut self, cx: &mut Context, id: LaneId, limit: u64, in_recovery: bool) {
         let Some(lane) = self.lanes.get_mut(id) else { return };
