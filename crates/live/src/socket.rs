@@ -373,3 +373,31 @@ fn from_quinn(ecn: Option<EcnCodepoint>) -> Ecn {
         Some(EcnCodepoint::Ce) => Ecn::Ce,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+    use super::*;
+
+    /// The runtime has had no turn since the packet came, so it knows of nothing to read; who looks unasked finds it.
+    #[tokio::test]
+    async fn who_looks_unasked_waits_for_no_runtime() {
+        let socket = Socket::bind("127.0.0.1:0".parse().unwrap(), (1 << 16, 1 << 16), None).unwrap();
+        let mut inbox = Inbox::new();
+        assert!(!socket.receive_unasked(&mut inbox));
+        let from = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        from.send_to(b"packet", socket.local()).unwrap();
+        assert!(!socket.receive(&mut inbox));
+        // A datagram to the loopback address is there at once, nearly always.
+        let found = (0..1000).any(|turn| {
+            std::thread::sleep(std::time::Duration::from_micros(turn));
+            socket.receive_unasked(&mut inbox)
+        });
+        assert!(found);
+        let packets =
+            socket.packets(&inbox, 0).map(|(meta, packet)| (meta.source, packet)).collect::<Vec<_>>();
+        assert_eq!(packets, [(from.local_addr().unwrap(), &b"packet"[..])]);
+        assert!(!socket.receive_unasked(&mut inbox));
+    }
+}
