@@ -1,10 +1,12 @@
 """What a publication leaves open, as a table of choices: which single configuration agrees with most of its claims.
 
 A study may have a `configurations.toml`. Each of its factors is something that the publication does not say (an engine, a rule, a
-delay), with the choices that there are; the first is what the plans have. A configuration takes one choice of each factor, and
-holds for every run of every experiment: no claim has one of its own.
+delay), with the choices that there are; the first is what the plans have by themselves. A configuration takes one choice of each
+factor, and holds for every run of every experiment: no claim has one of its own. The study's own, under which it is judged, is
+`[configuration]` of its `study.toml`.
 """
 
+import fnmatch
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +16,9 @@ from typing import Any
 from . import plan
 
 FILE = "configurations.toml"
+STUDY = "study.toml"
+KEY = "configuration"
+"""Of study.toml: the choices that it is judged with, by factor; the first one where it names none."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +58,8 @@ class Choice:
                     queue.update(self.queue.get(queue.get("kind", ""), {}))
 
     def _set_hosts(self, document: dict[str, Any], names: set[str]) -> None:
-        hosts = document.setdefault("host", [])
         for name in sorted(names):
+            hosts = document.setdefault("host", [])
             found = next((host for host in hosts if host.get("name") == name), None)
             if found is None:
                 found = {"name": name}
@@ -70,7 +75,7 @@ class Factor:
     about: str
     """What the publication says of it."""
     choices: tuple[Choice, ...]
-    """The first is what the plans have."""
+    """The first is what the plans have by themselves."""
 
 
 @dataclass(frozen=True)
@@ -109,10 +114,12 @@ class Space:
     experiments: tuple[str, ...]
     """Experiments whose claims are counted: names of folders, `*` for anything."""
     factors: tuple[Factor, ...]
+    chosen: Configuration
+    """What the study is judged with."""
 
-    def first(self) -> "Configuration":
-        """What the plans have."""
-        return Configuration(self.engine, tuple((each.name, each.choices[0]) for each in self.factors))
+    def counts(self, experiment: str) -> bool:
+        """Whether a configuration holds for the experiment in a folder of this name."""
+        return any(fnmatch.fnmatchcase(experiment, pattern) for pattern in self.experiments)
 
     def beside(self, here: Configuration) -> Iterator["Configuration"]:
         """Configurations that differ from `here` in one factor."""
@@ -128,34 +135,9 @@ class Space:
             yield Configuration(self.engine, tuple(zip(names, chosen, strict=True)))
 
 
-@dataclass(frozen=True)
-class Score:
-    """How many claims hold under a configuration, and which parts of them."""
-
-    configuration: Configuration
-    parts: Mapping[str, tuple[int, int]]
-    """By claim: parts that hold, and parts that were judged."""
-
-    @property
-    def whole(self) -> int:
-        """Claims of which every part holds."""
-        return sum(1 for holds, judged in self.parts.values() if judged and holds == judged)
-
-    @property
-    def share(self) -> float:
-        """The parts that hold, as a mean over the claims: it tells those apart that have as many whole ones."""
-        shares = [holds / judged for holds, judged in self.parts.values() if judged]
-        return sum(shares) / len(shares) if shares else 0.0
-
-    @property
-    def rank(self) -> tuple[int, float]:
-        """The larger the better."""
-        return self.whole, self.share
-
-
 def load(folder: Path) -> Space:
     """The configurations of the study in this folder."""
-    file = folder / FILE
+    file, study = folder / FILE, folder / STUDY
     document = plan.read(file)
     _only(document, {"engine", "claims", "experiments", "factor"}, str(file))
     factors = tuple(_factor(entry, file) for entry in document.get("factor", []))
@@ -167,7 +149,31 @@ def load(folder: Path) -> Space:
     for key in ("engine", "claims", "experiments"):
         if key not in document:
             raise plan.PlanError(f"{file}: `{key}` is missing")
-    return Space(document["engine"], document["claims"], tuple(document["experiments"]), factors)
+    wanted = plan.read(study).get(KEY, {}) if study.is_file() else {}
+    return Space(
+        document["engine"],
+        document["claims"],
+        tuple(document["experiments"]),
+        factors,
+        Configuration(document["engine"], _chosen(wanted, factors, study)),
+    )
+
+
+def _chosen(wanted: Any, factors: Sequence[Factor], file: Path) -> tuple[tuple[str, Choice], ...]:
+    if not isinstance(wanted, dict):
+        raise plan.PlanError(f"{file}: `{KEY}` is a table: the choice of each factor")
+    _only(wanted, {factor.name for factor in factors}, f"{file}: `{KEY}`")
+    chosen = []
+    for factor in factors:
+        name = wanted.get(factor.name, factor.choices[0].name)
+        found = next((choice for choice in factor.choices if choice.name == name), None)
+        if found is None:
+            names = ", ".join(choice.name for choice in factor.choices)
+            raise plan.PlanError(
+                f"{file}: `{KEY}`: `{factor.name}` has no choice `{name}`; there are {names}"
+            )
+        chosen.append((factor.name, found))
+    return tuple(chosen)
 
 
 def _factor(entry: Mapping[str, Any], file: Path) -> Factor:
@@ -196,12 +202,3 @@ def _only(table: Mapping[str, Any], allowed: set[str], where: str) -> None:
     for key in table:
         if key not in allowed:
             raise plan.PlanError(f"{where}: unknown key `{key}`; allowed are {', '.join(sorted(allowed))}")
-
-
-def climb(space: Space, looked: Sequence[Score]) -> list[Configuration]:
-    """What to look at next: the neighbours of the best so far that nobody has looked at; none when it has no better one."""
-    known = {score.configuration.name for score in looked}
-    if not looked:
-        return [space.first()]
-    best = max(looked, key=lambda score: score.rank)
-    return [each for each in space.beside(best.configuration) if each.name not in known]

@@ -5,10 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import catalogue, plan
+from . import catalogue, configurations, plan
 
 PLAN = "plan.toml"
-STUDY = "study.toml"
 
 
 def checkout(start: Path | None = None) -> Path | None:
@@ -49,6 +48,8 @@ class Study:
     """The abstract: `question`, `method`."""
     glossary: Mapping[str, str] = field(default_factory=dict)
     """Words that its pages use."""
+    space: configurations.Space | None = None
+    """What the publication leaves open, and what the study is judged with."""
 
     @property
     def single(self) -> bool:
@@ -63,14 +64,14 @@ class Study:
 
 def studies(folder: Path) -> list[Study]:
     """Every study, sorted by its name."""
-    places = {path.parent for name in (PLAN, STUDY) for path in folder.glob(f"*/{name}")}
+    places = {path.parent for name in (PLAN, configurations.STUDY) for path in folder.glob(f"*/{name}")}
     return [study_at(place) for place in sorted(places)]
 
 
 def study_at(folder: Path) -> Study:
     """The study in this folder."""
     file = folder / "claims.toml"
-    if (folder / STUDY).is_file():
+    if (folder / configurations.STUDY).is_file():
         head = defaults(folder)
         return Study(
             folder.name,
@@ -83,6 +84,7 @@ def study_at(folder: Path) -> Study:
             catalogue.load(file, study=head.get("study", plan.OWN)),
             head.get("about", {}),
             head.get("glossary", {}),
+            open_questions(folder),
         )
     one = load(folder)
     claims = catalogue.load(file, one.name, one.study)
@@ -102,7 +104,7 @@ def study_at(folder: Path) -> Study:
 
 def defaults(folder: Path) -> dict[str, Any]:
     """A study's study.toml: what its plans need not say."""
-    return plan.read(folder / STUDY)
+    return plan.read(folder / configurations.STUDY)
 
 
 def load(folder: Path) -> plan.Plan:
@@ -111,9 +113,22 @@ def load(folder: Path) -> plan.Plan:
     if study == folder:
         return plan.load(folder, folder.name)
     head = defaults(study)
-    for key in ("title", "about", "glossary"):
+    for key in ("title", "about", "glossary", configurations.KEY):
         head.pop(key, None)
-    return plan.load(folder, f"{study.name}/{folder.name}", head)
+    return plan.load(folder, f"{study.name}/{folder.name}", head).configured(
+        _configuration(study, folder.name)
+    )
+
+
+def _configuration(study: Path, experiment: str) -> configurations.Configuration | None:
+    """What the study is judged with, for one of its experiments: None where its plans say it all."""
+    space = open_questions(study)
+    return space.chosen if space is not None and space.counts(experiment) else None
+
+
+def open_questions(study: Path) -> configurations.Space | None:
+    """What the publication leaves open, where the study in this folder lists it."""
+    return configurations.load(study) if (study / configurations.FILE).is_file() else None
 
 
 def names(folder: Path) -> list[str]:
@@ -133,7 +148,7 @@ def at(place: Path) -> list[plan.Plan] | None:
     place = place.resolve()
     if (place / PLAN).is_file():
         return [load(place)]
-    if (place / STUDY).is_file():
+    if (place / configurations.STUDY).is_file():
         inside = [load(path.parent) for path in sorted(place.glob(f"*/{PLAN}"))]
         if not inside:
             raise plan.PlanError(f"{place}: a study without an experiment: no folder in it has a {PLAN}")
@@ -168,4 +183,4 @@ def study_of(each: plan.Plan) -> Study:
 
 def study_folder(folder: Path) -> Path:
     """The folder of the study that the experiment in a folder belongs to; that of the experiment where it is by itself."""
-    return folder.parent if (folder.parent / STUDY).is_file() else folder
+    return folder.parent if (folder.parent / configurations.STUDY).is_file() else folder

@@ -1,8 +1,6 @@
 """`anabranch-lab identify`: which single configuration agrees with most claims of a study, and what that rests on."""
 
 import argparse
-import fnmatch
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,14 +8,15 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from . import campaign, claims, configurations, executors, folders, judging, plan, plots
-from .configurations import Configuration, Score, Space
+from . import campaign, claims, configurations, executors, folders, identified, judging, plan, plots
+from .configurations import Configuration, Space
+from .identified import Score
 from .progress import PROGRESS, Recorded
 from .results import Results
 from .schedule import Schedule
 
 NAME = "configurations"
-"""Of the files that it writes: .json and .svg, .png."""
+"""Of the files that it writes, with the name of the study: .json and .svg, .png."""
 
 
 def add(commands: Any) -> None:
@@ -25,7 +24,7 @@ def add(commands: Any) -> None:
     command = commands.add_parser(
         "identify",
         help="which single configuration agrees with most claims of a study",
-        description="Runs a study under the configurations of its configurations.toml, from the plans' own on, one choice changed at a time, "
+        description="Runs a study under the configurations of its configurations.toml, from its own on, one choice changed at a time, "
         "until no change makes more claims hold. It goes on where it stopped. Its counts are no verdicts: those come from `studies`.",
     )
     command.set_defaults(command=run)
@@ -35,6 +34,11 @@ def add(commands: Any) -> None:
         "--every", action="store_true", help="all configurations instead of the way to the best one"
     )
     command.add_argument("--most", type=int, help="look at no more than so many more configurations")
+    command.add_argument(
+        "--keep",
+        action="store_true",
+        help=f"write {identified.FILE} into the study's folder, for its page in the report",
+    )
     command.add_argument("--out", type=Path, help="folder for results (default: out in the checkout)")
     executors.add(command)
 
@@ -50,18 +54,21 @@ def run(options: argparse.Namespace, console: Console) -> int:
     checkout = folders.checkout(folder.resolve())
     out = options.out or (checkout or folder) / "out"
     seeds = plan.parse_seeds(options.seeds)
+    file = out / f"{NAME}-{folder.resolve().name}"
     looked: list[Score] = []
-    waiting = list(space.every()) if options.every else configurations.climb(space, looked)
+    waiting = list(space.every()) if options.every else identified.climb(space, looked)
     while waiting and (options.most is None or len(looked) < options.most):
         here = waiting.pop(0)
         looked.append(look(space, here, plans, out, seeds, options, console))
-        write(space, looked, seeds, out)
+        identified.write(space, looked, seeds, file.with_suffix(".json"))
         console.print(table(space, looked))
         if not waiting and not options.every:
-            waiting = configurations.climb(space, looked)
-    draw(looked, out)
-    console.print(told(looked), highlight=False)
-    console.print(f"Written: {out / (NAME + '.json')}, .svg and .png")
+            waiting = identified.climb(space, looked)
+    draw(looked, file)
+    if options.keep:
+        identified.write(space, looked, seeds, folder / identified.FILE)
+    console.print(identified.told(looked), highlight=False)
+    console.print(f"Written: {file}.json, .svg and .png", highlight=False)
     return 0
 
 
@@ -71,7 +78,7 @@ def chosen(folder: Path, space: Space) -> list[plan.Plan]:
     found = [
         folders.load(folder.parent / name)
         for name in study.experiments
-        if any(fnmatch.fnmatchcase(name.rsplit("/", 1)[-1], pattern) for pattern in space.experiments)
+        if space.counts(name.rsplit("/", 1)[-1])
     ]
     if not found:
         raise plan.PlanError(f"{folder / configurations.FILE}: no experiment is called so")
@@ -122,64 +129,15 @@ def score(space: Space, here: Configuration, found: Sequence[claims.Claim]) -> S
 def table(space: Space, looked: Sequence[Score]) -> Table:
     """Every configuration that was looked at, the best first."""
     shown = Table(*(factor.name for factor in space.factors), "claims that hold", "parts, %")
-    for one in ranked(looked):
+    for one in identified.ranked(looked):
         choices = (choice.name for _, choice in one.configuration.chosen)
-        judged = sum(1 for _, judged in one.parts.values() if judged)
-        shown.add_row(*choices, f"{one.whole} of {judged}", f"{100 * one.share:.1f}")
+        shown.add_row(*choices, f"{one.whole} of {one.judged}", f"{100 * one.share:.1f}")
     return shown
 
 
-def ranked(looked: Sequence[Score]) -> list[Score]:
-    """The best first; those that agree equally in the order in which they were looked at."""
-    return sorted(looked, key=lambda one: one.rank, reverse=True)
-
-
-def told(looked: Sequence[Score]) -> str:
-    """The best, the second best, and the claims that tell them apart."""
-    best, *others = ranked(looked)
-    text = f"Best: {best.configuration.name}: {best.whole} claims hold."
-    if not others:
-        return text
-    second = others[0]
-    parted = [
-        f"{claim} ({holds} of {judged} parts instead of {best.parts[claim][0]})"
-        for claim, (holds, judged) in second.parts.items()
-        if claim in best.parts and (holds, judged) != best.parts[claim]
-    ]
-    return f"{text} Second: {second.configuration.name}: {second.whole}. What separates them: {', '.join(parted) or 'nothing'}."
-
-
-def write(space: Space, looked: Sequence[Score], seeds: Sequence[int], out: Path) -> None:
-    """Writes configurations.json."""
-    document = {
-        "engine": space.engine,
-        "seeds": list(seeds),
-        "factors": [
-            {"name": each.name, "about": each.about, "choices": [choice.name for choice in each.choices]}
-            for each in space.factors
-        ],
-        "configurations": [
-            {
-                "choices": {factor: choice.name for factor, choice in one.configuration.chosen},
-                "claims_hold": one.whole,
-                "parts_share": round(one.share, 6),
-                "claims": {
-                    claim: {"parts_hold": holds, "parts_judged": judged}
-                    for claim, (holds, judged) in one.parts.items()
-                },
-            }
-            for one in ranked(looked)
-        ],
-    }
-    out.mkdir(parents=True, exist_ok=True)
-    part = out / f"{NAME}.json.part"
-    part.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    part.replace(out / f"{NAME}.json")
-
-
-def draw(looked: Sequence[Score], out: Path) -> None:
+def draw(looked: Sequence[Score], file: Path) -> None:
     """Configurations against claims: how many parts of each hold."""
-    rows = ranked(looked)
+    rows = identified.ranked(looked)
     names = sorted({claim for one in rows for claim in one.parts})
     values = [
         [
@@ -198,4 +156,4 @@ def draw(looked: Sequence[Score], out: Path) -> None:
         axes.grid(visible=False)
         plots.label(axes, "Parts of each claim that hold", "claim", "")
         figure.colorbar(image, ax=axes, label="parts that hold")
-        plots.save(figure, out, NAME)
+        plots.save(figure, file.parent, file.name)

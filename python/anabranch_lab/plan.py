@@ -4,7 +4,7 @@ import copy
 import itertools
 import json
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -96,13 +96,12 @@ class Sweep:
     variant: Variant | None = None
     """What it changes of what is judged, where it is there to explain a difference."""
     configuration: Configured | None = None
-    """What is chosen for all experiments of a study together, over everything else."""
+    """What is chosen for all experiments of a study together: over everything else, but for what a variant itself sets."""
 
     def points(self, quick: bool = False) -> Iterator[Point]:
         """Every cell of the grid, the last axis first."""
         base = read(self.scenario)
-        for key, value in self.set.items():
-            put(base, key, value)
+        _put_all(base, [self.set])
         axes = [
             axis.only(self.quick.axes[axis.name]) if quick and axis.name in self.quick.axes else axis
             for axis in self.axes
@@ -111,14 +110,13 @@ class Sweep:
         cells = [list(zip(axis.values, axis.settings, strict=True)) for axis in axes]
         for cell in itertools.product(*cells[:outer]):
             document = copy.deepcopy(base)
-            for _, settings in cell:
-                for key, value in settings.items():
-                    put(document, key, value)
-            if quick:
-                for key, value in self.quick.set.items():
-                    put(document, key, value)
+            layers = [settings for _, settings in cell] + ([self.quick.set] if quick else [])
+            _put_all(document, layers)
             if self.configuration is not None:
                 self.configuration.apply(document)
+                if self.variant is not None:
+                    # What a variant changes, it changes of the configuration, too.
+                    _put_all(document, [self.set, *layers], again=True)
             folder = self.scenario.parent
             _with_files(document, folder)
             text = tomli_w.dumps(document)
@@ -510,6 +508,15 @@ def put(document: dict[str, Any], key: str, value: Any) -> None:
     One `*` in the name of an entry stands for anything. An empty string takes the key away.
     """
     _put(document, split(key), 0, key, value)
+
+
+def _put_all(document: dict[str, Any], layers: Iterable[Mapping[str, Any]], again: bool = False) -> None:
+    for layer in layers:
+        for key, value in layer.items():
+            if again and "." not in key:
+                # It is there already, as this layer had put it: a list would be refused now.
+                document.pop(key, None)
+            put(document, key, value)
 
 
 def _put(at: Any, way: Sequence[str], depth: int, key: str, value: Any) -> None:

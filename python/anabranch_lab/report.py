@@ -16,7 +16,7 @@ import jinja2
 
 from anabranch import _core
 
-from . import catalogue, claims, pictures, plots, remarks
+from . import catalogue, claims, identified, pictures, plots, remarks
 from .exhibits import Figure
 from .experiment import Analysis
 from .folders import Study, study_of
@@ -121,6 +121,35 @@ def _remember(folder: Path, name: str, analysis: Analysis, figures: Sequence[Any
     path = folder / "figures" / f"{name.replace('/', '-')}.front.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(front, ensure_ascii=False), encoding="utf-8")
+
+
+def _configuration(study: Study) -> dict[str, Any]:
+    """What the publication leaves open, what is judged, and how other answers agree with its claims."""
+    if study.space is None:
+        return {}
+    seeds, looked = identified.read(study.space, study.folder / identified.FILE)
+    return {
+        "choices": [
+            {
+                "name": factor.name,
+                "about": factor.about,
+                "answers": ", ".join(choice.name for choice in factor.choices),
+                "chosen": chosen.name,
+            }
+            for factor, (_, chosen) in zip(study.space.factors, study.space.chosen.chosen, strict=True)
+        ],
+        "seeds": ", ".join(map(str, seeds)),
+        "best": identified.told(looked) if looked else "",
+        "looked": [
+            {
+                "choices": [choice.name for _, choice in one.configuration.chosen],
+                "whole": one.whole,
+                "judged": one.judged,
+                "share": f"{100 * one.share:.1f}",
+            }
+            for one in identified.ranked(looked)
+        ],
+    }
 
 
 def _lead(study: Study, reference: str) -> str:
@@ -235,6 +264,7 @@ class Pages:
             missing=[claim for claim in found if not claim.parts],
             about=study.about,
             glossary=study.glossary,
+            **_configuration(study),
             engines=_engines([self._pages[name].results for name in mine]),
             told=[
                 sentence

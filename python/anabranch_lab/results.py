@@ -37,8 +37,11 @@ class Results:
 
     def of(self, plan: Plan) -> "Results":
         """The results of another experiment, in the same place with the same seeds and code."""
+        if plan.configuration is not None and self.plan.configuration is not None:
+            # Both have what their study leaves open: the same answers for both, also in a search for better ones.
+            plan = plan.configured(self.plan.configuration)
         return Results(
-            plan.configured(self.plan.configuration),
+            plan,
             self.folder,
             seeds=self.given_seeds,
             quick=self.quick,

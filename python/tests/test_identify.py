@@ -5,8 +5,8 @@ import tomllib
 
 import pytest
 
-from anabranch_lab import claims, cli, configurations, folders, identify, plan, simulation
-from anabranch_lab.configurations import Score
+from anabranch_lab import claims, cli, configurations, folders, identified, identify, plan, simulation
+from anabranch_lab.identified import Score
 
 THESIS = folders.root() / "experiments" / "sf-sctp-2007"
 
@@ -99,18 +99,18 @@ def test_the_way_to_the_best_changes_one_choice_at_a_time(space):
         ("b", "slow"): 3,
         ("b", "slower"): 2,
     }
-    looked, waiting = [], configurations.climb(space, [])
+    looked, waiting = [], identified.climb(space, [])
     while waiting:
         here = waiting.pop(0)
         many = worth[tuple(choice.name for _, choice in here.chosen)]
         looked.append(Score(here, {f"H-{n}": (1 if n < many else 0, 1) for n in range(4)}))
-        waiting = waiting or configurations.climb(space, looked)
+        waiting = waiting or identified.climb(space, looked)
     assert looked[0].configuration.name == "a, fast"
-    assert identify.ranked(looked)[0].configuration.name == "b, slow"
+    assert identified.ranked(looked)[0].configuration.name == "b, slow"
     assert len(looked) == len({one.configuration.name for one in looked}) == 6
     assert (
         "Best: b, slow: 3 claims hold. Second: b, fast: 2. What separates them: H-2 (0 of 1 parts instead of 1)"
-        in identify.told(looked)
+        in identified.told(looked)
     )
     assert len(list(space.every())) == 6
 
@@ -125,7 +125,7 @@ def test_only_published_claims_of_the_study_count(space):
         claims.Claim(id="H-3", parts=[part("x", True)], counts_as=claims.OWN, **entry),
         claims.Claim(id="X-1", parts=[part("x", True)], **entry),
     ]
-    found = identify.score(space, space.first(), made)
+    found = identify.score(space, space.chosen, made)
     assert found.parts == {"H-1": (1, 2), "H-2": (1, 1)}
     assert (found.whole, found.share) == (1, 0.75)
 
@@ -153,8 +153,10 @@ def test_every_choice_for_the_thesis_is_a_scenario_that_runs():
     assert len(plans) == 21
     touched = {}
     for factor in space.factors:
-        for choice in factor.choices[1:]:
-            here = space.first().instead(factor.name, choice)
+        for choice in factor.choices:
+            if (factor.name, choice) in space.chosen.chosen:
+                continue
+            here = space.chosen.instead(factor.name, choice)
             changed = 0
             for each in plans:
                 for plain, other in zip(each.sweeps, each.configured(here).sweeps, strict=True):
@@ -215,11 +217,67 @@ def analyse(results):
 """
     )
     monkeypatch.chdir(tmp_path)
-    assert cli.main(["identify", "mine", "--seeds", "1..2", "--jobs", "1"]) == 0
+    assert cli.main(["identify", "mine", "--seeds", "1..2", "--jobs", "1", "--keep"]) == 0
     printed = capsys.readouterr().out
     assert "Best: b, fast: 1 claims hold" in printed
-    found = json.loads((tmp_path / "out" / "configurations.json").read_text())
+    found = json.loads((tmp_path / "out" / "configurations-mine.json").read_text())
     assert found["configurations"][0]["choices"] == {"rule": "b", "host": "fast"}
     assert {entry["claims_hold"] for entry in found["configurations"]} == {0, 1}
-    assert (tmp_path / "out" / "configurations.png").stat().st_size > 1000
+    assert (tmp_path / "out" / "configurations-mine.png").stat().st_size > 1000
     assert tomllib.loads(FACTORS)["claims"] == "H-"
+    seeds, kept = identified.read(configurations.load(folder), folder / identified.FILE)
+    assert seeds == [1, 2]
+    assert [one.whole for one in kept] == [entry["claims_hold"] for entry in found["configurations"]]
+    assert kept[0].parts == {"H-1": (1, 1)}
+    # What was found becomes the study's own, and the next search begins there.
+    with (folder / "study.toml").open("a") as file:
+        file.write('[configuration]\nrule = "b"\n')
+    assert configurations.load(folder).chosen.name == "b, fast"
+    assert cli.main(["run", "mine", "--seeds", "1..2", "--jobs", "1"]) == 0
+    assert cli.main(["report", "mine", "--seeds", "1..2"]) == 0
+    page = (tmp_path / "out" / "report" / "mine.html").read_text()
+    assert "Verdicts are those of this configuration" in page
+    assert "Best: b, fast: 1 claims hold" in page
+    assert page.count('<td data-name="claims">') == len(kept)
+    capsys.readouterr()
+    assert cli.main(["identify", "mine", "--seeds", "1..2", "--jobs", "1"]) == 0
+    assert "b, fast: 2 of 2 runs are on disk already" in capsys.readouterr().out
+
+
+def test_a_study_is_judged_with_its_own_configuration(tmp_path):
+    (tmp_path / configurations.FILE).write_text(FACTORS.replace('["*"]', '["exp-*"]'))
+    (tmp_path / "study.toml").write_text('engines = ["old", "new"]\n[configuration]\nhost = "slow"\n')
+    (tmp_path / "claims.toml").write_text("")
+    for name in ("exp-1", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "scenario.toml").write_text('[[flow]]\nname = "f"\nto = "b"\nprotocol = "sctp"\n')
+        (tmp_path / name / "plan.toml").write_text(
+            '[[sweep]]\nname = "runs"\nabout = "a"\n[[sweep]]\nname = "fast"\nabout = "a"\nset = { host = [{ name = "b", processing = "1 us" }] }\n'
+            'variant = { changes = "the host", says = "open", paper = "nothing" }\n'
+        )
+
+    def hosts(name, sweep):
+        found = (
+            tomllib.loads(point.scenario) for point in folders.load(tmp_path / name).sweep(sweep).points()
+        )
+        return {document["flow"][0].get("engine"): document.get("host") for document in found}
+
+    slow, fast = [{"name": "b", "processing": "1 ms"}], [{"name": "b", "processing": "1 us"}]
+    assert hosts("exp-1", "runs") == {"old": slow, "new": None}, "the engine beside stays as it is"
+    assert hosts("exp-1", "fast") == {"old": fast, "new": fast}, "a variant's own change stays"
+    assert hosts("other", "runs") == {"old": None, "new": None}, "an experiment that does not count stays"
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ('configuration = "slow"', "`configuration` is a table"),
+        ('[configuration]\nhosts = "slow"', "unknown key `hosts`; allowed are host, rule"),
+        ('[configuration]\nhost = "quick"', "no choice `quick`; there are fast, slow, slower"),
+    ],
+)
+def test_a_configuration_that_is_none_is_said(tmp_path, text, complaint):
+    (tmp_path / configurations.FILE).write_text(FACTORS)
+    (tmp_path / "study.toml").write_text(text)
+    with pytest.raises(plan.PlanError, match=complaint):
+        configurations.load(tmp_path)

@@ -11,14 +11,14 @@ from . import figures, judge
 def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
     runs = results.grid("subflows", bottleneck.MEASURES)
-    recovery, spread = (results.grid(name, bottleneck.MEASURES) for name in ("recovery", "spread"))
+    spread = results.grid("spread", bottleneck.MEASURES)
     seen = series.measure(results, "sampled", bottleneck.look)
     trips = results.grid("sampled", {"least": "min(a) FILTER (kind = 'rtt') / 1e9"}, kind="trace")
     together = {
         sweep: series.measure(results, sweep, bottleneck.together) for sweep in ("sampled", "sampled-red")
     }
     closely = series.measure(results, "closely", bottleneck.closely)
-    claims = judge.claims(claim_builder(results), runs, (recovery, spread), seen, trips, together, closely)
+    claims = judge.claims(claim_builder(results), runs, spread, seen, trips, together, closely)
     used = {engine: runs.curve("utilisation", over="n", engine=engine) for engine in results.plan.engines}
     lost = runs.curve("drop_rate", over="n", engine=results.plan.engines[0])
     return Analysis(

@@ -14,15 +14,15 @@ THESIS = "ns2-2.28"
 def claims(
     builder: ClaimBuilder,
     runs: Grid,
-    variants: tuple[Grid, Grid],
+    spread: Grid,
     seen: Grid,
     trips: Grid,
     together: Mapping[str, Grid],
     closely: Grid,
 ) -> list[Claim]:
-    """The claims of the catalogue that name this experiment; `variants` are the sweeps `recovery` and `spread`."""
+    """The claims of the catalogue that name this experiment; `spread` is the sweep of that name."""
     return [
-        utilisation(builder, runs, variants),
+        utilisation(builder, runs, spread),
         drops(builder, runs),
         cycle(builder, seen, trips),
         phases(builder, seen),
@@ -30,7 +30,7 @@ def claims(
     ]
 
 
-def utilisation(builder: ClaimBuilder, runs: Grid, variants: tuple[Grid, Grid]) -> Claim:
+def utilisation(builder: ClaimBuilder, runs: Grid, spread: Grid) -> Claim:
     """Z-IV-1."""
 
     def judge(engine: str, runs: Grid = runs) -> list[Part]:
@@ -41,7 +41,6 @@ def utilisation(builder: ClaimBuilder, runs: Grid, variants: tuple[Grid, Grid]) 
             number("rise, pp", 3.4, measured.rise(1, 12), 1.5),
         ]
 
-    recovery, spread = variants
     used = spread.curve("user_data", over="n", engine=THESIS)
     return builder.claim(
         "Z-IV-1",
@@ -49,19 +48,11 @@ def utilisation(builder: ClaimBuilder, runs: Grid, variants: tuple[Grid, Grid]) 
         note="With a spread of 1 ms user data (952 of 1000 bytes) take "
         + " and ".join(f"{used.at(n).text(2)} % with n = {n}" for n in (1, 12))
         + ": if that is what the thesis calls utilisation, its numbers come out.",
-        explanation=[
-            Explanation(
-                "An overflow costs two packets. Whether one SACK reports both, which cuts the window once, or two, which cut it twice, is "
-                "the same all run long when nothing is random.",
-                runs=("spread",),
-                parts=tuple(judge(THESIS, spread)),
-            ),
-            Explanation(
-                "Several halvings for each overflow cost utilisation.",
-                runs=("recovery",),
-                parts=tuple(judge(THESIS, recovery)),
-            ),
-        ],
+        explanation=Explanation(
+            "What an overflow costs, and whom, is the same all run long when nothing is random.",
+            runs=("spread",),
+            parts=tuple(judge(THESIS, spread)),
+        ),
     )
 
 

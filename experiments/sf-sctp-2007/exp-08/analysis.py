@@ -26,7 +26,6 @@ def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
     runs = results.grid("subflows", bottleneck.MEASURES)
     droptail = results.grid("droptail", bottleneck.MEASURES)
-    recovery = results.grid("recovery", bottleneck.MEASURES)
     varied = results.grid("sensitivity", bottleneck.MEASURES)
     seen = series.measure(results, "sampled", look)
     seen_varied = series.measure(results, "sampled-sensitivity", look)
@@ -45,7 +44,7 @@ def analyse(results: Results) -> Analysis:
     )
     return Analysis(
         claims=[
-            utilisation(claims, runs, recovery, varied),
+            utilisation(claims, runs, varied),
             drops(claims, runs, droptail, varied),
             queue(claims, runs, seen),
             gain(claims, runs, droptail),
@@ -80,7 +79,7 @@ def look(samples: series.Samples) -> dict[str, float]:
     return {**bottleneck.look(samples), **found, "partial": float(sum(0.65 <= cut <= 0.85 for cut in cuts))}
 
 
-def utilisation(builder: ClaimBuilder, runs: Grid, recovery: Grid, varied: Grid) -> Claim:
+def utilisation(builder: ClaimBuilder, runs: Grid, varied: Grid) -> Claim:
     """Z-VIII-1."""
 
     def judge(engine: str, runs: Grid = runs, **at: str) -> list[Part]:
@@ -100,17 +99,10 @@ def utilisation(builder: ClaimBuilder, runs: Grid, recovery: Grid, varied: Grid)
         + " and ".join(f"{told.at(n).text(2)} % with n = {n}" for n in (1, 12))
         + ".",
         explanation=[
-            *(
-                Explanation(
-                    f"RED with {red}.", runs=("sensitivity",), parts=tuple(judge(engine, varied, red=red))
-                )
-                for red in varied.values("red")
-            ),
             Explanation(
-                "Several halvings for each loss cost utilisation.",
-                runs=("recovery",),
-                parts=tuple(judge(engine, recovery)),
-            ),
+                f"RED with {red}.", runs=("sensitivity",), parts=tuple(judge(engine, varied, red=red))
+            )
+            for red in varied.values("red")
         ],
     )
 

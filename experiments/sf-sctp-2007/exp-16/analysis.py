@@ -15,15 +15,11 @@ def analyse(results: Results) -> Analysis:
     single = {
         told: series.measure(each, "single", deterministic.single_look(told)) for told, each in both.items()
     }
-    recovery = {told: each.grid("recovery", deterministic.MEASURES) for told, each in both.items()}
-    once = series.measure(both["XVII"], "single-recovery", deterministic.single_look("XVII"))
     timeouts = results.grid("timeouts", deterministic.MEASURES)
     plain = {told: each.grid("no-slow-start", deterministic.MEASURES) for told, each in both.items()}
-    cut, slow, late, cut_once = (
-        series.measure(results, name, deterministic.cut_look)
-        for name in ("cuts", "cuts-slow", "cuts-late", "cuts-recovery")
+    cut, slow, late = (
+        series.measure(results, name, deterministic.cut_look) for name in ("cuts", "cuts-slow", "cuts-late")
     )
-    long = series.measure(results, "single-recovery", deterministic.single_look("XVI"))
     engine = results.plan.engines[0]
     length = single["XVI"].at("cycle", engine=engine, n=1)
     return Analysis(
@@ -32,7 +28,7 @@ def analyse(results: Results) -> Analysis:
             runs,
             single,
             cut.joined(slow).joined(late),
-            judge.Variants(recovery, {"XVI": long, "XVII": once}, timeouts, plain, cut_once),
+            judge.Variants(timeouts, plain),
         ),
         figures=deterministic_figures.all_figures(both, runs),
         findings=[

@@ -1,0 +1,123 @@
+"""What a search among configurations found: how well each agrees with a study's claims, the way to the best, and the file it is kept in."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .configurations import Configuration, Space
+
+FILE = "identified.json"
+"""In the folder of a study: what `identify --keep` found."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """How many claims hold under a configuration, and which parts of them."""
+
+    configuration: Configuration
+    parts: Mapping[str, tuple[int, int]]
+    """By claim: parts that hold, and parts that were judged."""
+
+    @property
+    def judged(self) -> int:
+        """Claims that were judged at all."""
+        return sum(1 for _, judged in self.parts.values() if judged)
+
+    @property
+    def whole(self) -> int:
+        """Claims of which every part holds."""
+        return sum(1 for holds, judged in self.parts.values() if judged and holds == judged)
+
+    @property
+    def share(self) -> float:
+        """The parts that hold, as a mean over the claims: it tells those apart that have as many whole ones."""
+        shares = [holds / judged for holds, judged in self.parts.values() if judged]
+        return sum(shares) / len(shares) if shares else 0.0
+
+    @property
+    def rank(self) -> tuple[int, float]:
+        """The larger the better."""
+        return self.whole, self.share
+
+
+def climb(space: Space, looked: Sequence[Score]) -> list[Configuration]:
+    """What to look at next: the neighbours of the best so far that nobody has looked at; none when it has no better one."""
+    known = {score.configuration.name for score in looked}
+    if not looked:
+        return [space.chosen]
+    best = max(looked, key=lambda score: score.rank)
+    return [each for each in space.beside(best.configuration) if each.name not in known]
+
+
+def ranked(looked: Sequence[Score]) -> list[Score]:
+    """The best first; those that agree equally in the order in which they were looked at."""
+    return sorted(looked, key=lambda one: one.rank, reverse=True)
+
+
+def told(looked: Sequence[Score]) -> str:
+    """The best, the second best, and the claims that tell them apart."""
+    best, *others = ranked(looked)
+    text = f"Best: {best.configuration.name}: {best.whole} claims hold."
+    if not others:
+        return text
+    second = others[0]
+    parted = [
+        f"{claim} ({holds} of {judged} parts instead of {best.parts[claim][0]})"
+        for claim, (holds, judged) in second.parts.items()
+        if claim in best.parts and (holds, judged) != best.parts[claim]
+    ]
+    return f"{text} Second: {second.configuration.name}: {second.whole}. What separates them: {', '.join(parted) or 'nothing'}."
+
+
+def write(space: Space, looked: Sequence[Score], seeds: Sequence[int], file: Path) -> None:
+    """Writes what was found, the best first."""
+    document = {
+        "engine": space.engine,
+        "seeds": list(seeds),
+        "factors": [
+            {"name": each.name, "about": each.about, "choices": [choice.name for choice in each.choices]}
+            for each in space.factors
+        ],
+        "configurations": [
+            {
+                "choices": {factor: choice.name for factor, choice in one.configuration.chosen},
+                "claims_hold": one.whole,
+                "parts_share": round(one.share, 6),
+                "claims": {claim: list(parts) for claim, parts in one.parts.items()},
+            }
+            for one in ranked(looked)
+        ],
+    }
+    file.parent.mkdir(parents=True, exist_ok=True)
+    part = file.with_name(file.name + ".part")
+    part.write_text(_compact(document) + "\n", encoding="utf-8")
+    part.replace(file)
+
+
+def read(space: Space, file: Path) -> tuple[list[int], list[Score]]:
+    """The seeds and what was found with them; configurations whose choices are there no more are left out. Nothing without the file."""
+    if not file.is_file():
+        return [], []
+    document = json.loads(file.read_text(encoding="utf-8"))
+    known = {one.name: one for one in space.every()}
+    found = []
+    for entry in document["configurations"]:
+        name = ", ".join(entry["choices"].get(factor.name, "") for factor in space.factors)
+        if name in known:
+            parts = {claim: (holds, judged) for claim, (holds, judged) in entry["claims"].items()}
+            found.append(Score(known[name], parts))
+    return document["seeds"], found
+
+
+def _compact(document: Mapping[str, Any]) -> str:
+    """JSON with a line for each element of a list of tables."""
+    lines = []
+    for key, value in document.items():
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            rows = ",\n  ".join(json.dumps(each, ensure_ascii=False) for each in value)
+            lines.append(f" {json.dumps(key)}: [\n  {rows}\n ]")
+        else:
+            lines.append(f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}")
+    return "{\n" + ",\n".join(lines) + "\n}"
