@@ -86,6 +86,8 @@ class Configuration:
     """The engine that is judged, as the plans name it; another one that stands beside it is left as it is."""
     chosen: tuple[tuple[str, Choice], ...]
     """By factor."""
+    searched: bool = False
+    """Whether it is looked at in a search."""
 
     @property
     def name(self) -> str:

@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,7 @@ def look(
     console: Console,
 ) -> Score:
     """Runs everything under one configuration and counts the parts of claims that hold."""
+    here = replace(here, searched=True)
     every = [Results(each.configured(here), out / "results", seeds=seeds) for each in plans]
     executor = executors.executor(options, out)
     with Recorded(here.name, console, executor.width, out / PROGRESS) as bar:

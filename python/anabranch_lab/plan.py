@@ -66,6 +66,10 @@ class Quick:
 class Configured(Protocol):
     """Something that is set in every scenario of a plan (`configurations.Configuration`)."""
 
+    @property
+    def searched(self) -> bool:
+        """Whether it is one of many that are looked at."""
+
     def apply(self, document: dict[str, Any]) -> None:
         """Sets it."""
 
@@ -162,8 +166,12 @@ class Plan:
     """What all sweeps have over their own."""
 
     def configured(self, configuration: Configured | None) -> "Plan":
-        """This plan, with something set in every scenario."""
-        sweeps = tuple(replace(sweep, configuration=configuration) for sweep in self.sweeps)
+        """This plan, with something set in every scenario; a search leaves the variants alone, as no claim is counted by them."""
+        searched = configuration is not None and configuration.searched
+        sweeps = tuple(
+            sweep if searched and sweep.variant is not None else replace(sweep, configuration=configuration)
+            for sweep in self.sweeps
+        )
         return replace(self, sweeps=sweeps, configuration=configuration)
 
     def sweep(self, name: str) -> Sweep:

@@ -53,8 +53,8 @@ class Results:
         """The seeds of a sweep in this run."""
         if self.given_seeds is not None:
             # A search among configurations makes no more pictures than the plan.
-            most = None if self.plan.configuration is None else len(sweep.seeds)
-            return self.given_seeds[:most]
+            searched = self.plan.configuration is not None and self.plan.configuration.searched
+            return self.given_seeds[: len(sweep.seeds)] if searched else self.given_seeds
         return sweep.quick_seeds if self.quick else sweep.seeds
 
     def seeds_at(self, sweep: Sweep, point: Point, key: str) -> tuple[int, ...]:
