@@ -8,7 +8,7 @@ factor, and holds for every run of every experiment: no claim has one of its own
 
 import fnmatch
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -37,9 +37,9 @@ class Choice:
     queue: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Keys of every queue of a kind."""
 
-    def apply(self, document: dict[str, Any], engine: str) -> None:
-        """Sets what it sets."""
-        judged = [flow for flow in document.get("flow", []) if flow.get("engine") == engine]
+    def apply(self, document: dict[str, Any], engines: Collection[str]) -> None:
+        """Sets what it sets, for flows of these engines."""
+        judged = [flow for flow in document.get("flow", []) if flow.get("engine") in engines]
         for flow in judged:
             for key, value in self.flow.items():
                 plan.put(flow, key, value)
@@ -74,6 +74,8 @@ class Factor:
     name: str
     about: str
     """What the publication says of it."""
+    engines: tuple[str, ...]
+    """Those of the judged engines that it concerns."""
     choices: tuple[Choice, ...]
     """The first is what the plans have by themselves."""
 
@@ -82,10 +84,7 @@ class Factor:
 class Configuration:
     """One choice of each factor."""
 
-    engine: str
-    """The engine that is judged, as the plans name it; another one that stands beside it is left as it is."""
-    chosen: tuple[tuple[str, Choice], ...]
-    """By factor."""
+    chosen: tuple[tuple[Factor, Choice], ...]
     searched: bool = False
     """Whether it is looked at in a search."""
 
@@ -94,23 +93,27 @@ class Configuration:
         """What it is called: its choices, in the order of the factors."""
         return ", ".join(choice.name for _, choice in self.chosen)
 
+    @property
+    def choices(self) -> dict[str, str]:
+        """The name of each choice, by that of its factor."""
+        return {factor.name: choice.name for factor, choice in self.chosen}
+
     def apply(self, document: dict[str, Any]) -> None:
         """Sets what its choices set."""
-        for _, choice in self.chosen:
-            choice.apply(document, self.engine)
+        for factor, choice in self.chosen:
+            choice.apply(document, factor.engines)
 
-    def instead(self, factor: str, choice: Choice) -> "Configuration":
+    def instead(self, factor: Factor, choice: Choice) -> "Configuration":
         """This configuration with another choice of one factor."""
-        return Configuration(
-            self.engine, tuple((name, choice if name == factor else old) for name, old in self.chosen)
-        )
+        return Configuration(tuple((each, choice if each is factor else old) for each, old in self.chosen))
 
 
 @dataclass(frozen=True)
 class Space:
     """Every configuration of a study."""
 
-    engine: str
+    engines: tuple[str, ...]
+    """The engines that are judged, as the plans name them; others that stand beside them are left as they are."""
     claims: str
     """How the ids of the claims begin that are counted."""
     experiments: tuple[str, ...]
@@ -125,16 +128,15 @@ class Space:
 
     def beside(self, here: Configuration) -> Iterator["Configuration"]:
         """Configurations that differ from `here` in one factor."""
-        for (name, chosen), factor in zip(here.chosen, self.factors, strict=True):
+        for factor, chosen in here.chosen:
             for choice in factor.choices:
                 if choice.name != chosen.name:
-                    yield here.instead(name, choice)
+                    yield here.instead(factor, choice)
 
     def every(self) -> Iterator["Configuration"]:
         """All of them."""
         for chosen in itertools.product(*(factor.choices for factor in self.factors)):
-            names = (factor.name for factor in self.factors)
-            yield Configuration(self.engine, tuple(zip(names, chosen, strict=True)))
+            yield Configuration(tuple(zip(self.factors, chosen, strict=True)))
 
 
 def load(folder: Path) -> Space:
@@ -142,7 +144,9 @@ def load(folder: Path) -> Space:
     file, study = folder / FILE, folder / STUDY
     document = plan.read(file)
     _only(document, {"engine", "claims", "experiments", "factor"}, str(file))
-    factors = tuple(_factor(entry, file) for entry in document.get("factor", []))
+    named = document.get("engine", [])
+    engines = (named,) if isinstance(named, str) else tuple(named)
+    factors = tuple(_factor(entry, engines, file) for entry in document.get("factor", []))
     if not factors:
         raise plan.PlanError(f"{file}: no `factor`: there is nothing to choose")
     names = [factor.name for factor in factors]
@@ -153,15 +157,15 @@ def load(folder: Path) -> Space:
             raise plan.PlanError(f"{file}: `{key}` is missing")
     wanted = plan.read(study).get(KEY, {}) if study.is_file() else {}
     return Space(
-        document["engine"],
+        engines,
         document["claims"],
         tuple(document["experiments"]),
         factors,
-        Configuration(document["engine"], _chosen(wanted, factors, study)),
+        Configuration(_chosen(wanted, factors, study)),
     )
 
 
-def _chosen(wanted: Any, factors: Sequence[Factor], file: Path) -> tuple[tuple[str, Choice], ...]:
+def _chosen(wanted: Any, factors: Sequence[Factor], file: Path) -> tuple[tuple[Factor, Choice], ...]:
     if not isinstance(wanted, dict):
         raise plan.PlanError(f"{file}: `{KEY}` is a table: the choice of each factor")
     _only(wanted, {factor.name for factor in factors}, f"{file}: `{KEY}`")
@@ -174,13 +178,16 @@ def _chosen(wanted: Any, factors: Sequence[Factor], file: Path) -> tuple[tuple[s
             raise plan.PlanError(
                 f"{file}: `{KEY}`: `{factor.name}` has no choice `{name}`; there are {names}"
             )
-        chosen.append((factor.name, found))
+        chosen.append((factor, found))
     return tuple(chosen)
 
 
-def _factor(entry: Mapping[str, Any], file: Path) -> Factor:
+def _factor(entry: Mapping[str, Any], engines: tuple[str, ...], file: Path) -> Factor:
     where = f"{file}: factor `{entry.get('name', '?')}`"
-    _only(entry, {"name", "about", "choice"}, where)
+    _only(entry, {"name", "about", "engine", "choice"}, where)
+    one = entry.get("engine")
+    if one is not None and one not in engines:
+        raise plan.PlanError(f"{where}: `engine` is none of those that are judged: {', '.join(engines)}")
     for key in ("name", "about"):
         if not entry.get(key):
             raise plan.PlanError(f"{where}: `{key}` is missing")
@@ -190,7 +197,7 @@ def _factor(entry: Mapping[str, Any], file: Path) -> Factor:
     names = [choice.name for choice in choices]
     if len(set(names)) != len(names):
         raise plan.PlanError(f"{where}: two choices have one name")
-    return Factor(entry["name"], entry["about"], choices)
+    return Factor(entry["name"], entry["about"], engines if one is None else (one,), choices)
 
 
 def _choice(entry: Mapping[str, Any], where: str) -> Choice:

@@ -74,7 +74,7 @@ def told(looked: Sequence[Score]) -> str:
 def write(space: Space, looked: Sequence[Score], seeds: Sequence[int], file: Path) -> None:
     """Writes what was found, the best first."""
     document = {
-        "engine": space.engine,
+        "engines": list(space.engines),
         "seeds": list(seeds),
         "factors": [
             {"name": each.name, "about": each.about, "choices": [choice.name for choice in each.choices]}
@@ -82,7 +82,7 @@ def write(space: Space, looked: Sequence[Score], seeds: Sequence[int], file: Pat
         ],
         "configurations": [
             {
-                "choices": {factor: choice.name for factor, choice in one.configuration.chosen},
+                "choices": one.configuration.choices,
                 "claims_hold": one.whole,
                 "parts_share": round(one.share, 6),
                 "claims": {claim: list(parts) for claim, parts in one.parts.items()},

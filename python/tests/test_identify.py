@@ -68,7 +68,7 @@ def test_a_choice_sets_what_it_says_and_nothing_else():
             {"name": "z"},
         ],
     }
-    choice.apply(document, "old")
+    choice.apply(document, ("old",))
     sf, one, other = document["flow"]
     assert (sf["options"], sf["level"], sf["traffic"]) == ({"nagle": True}, "sf2007", {"message": "948 B"})
     assert (one["options"], one["traffic"]) == ({"nagle": True}, {"message": "952 B"})
@@ -139,6 +139,10 @@ def test_only_published_claims_of_the_study_count(space):
         (FACTORS.replace('claims = "H-"\n', ""), "`claims` is missing"),
         (FACTORS.replace('about = "It does not say."', "", 1), "`about` is missing"),
         (FACTORS.replace('name = "host"', 'name = "rule"'), "two factors have one name"),
+        (
+            FACTORS.replace('name = "host"', 'name = "host"\nengine = "new"'),
+            "none of those that are judged: old",
+        ),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path, text, complaint):
@@ -154,9 +158,9 @@ def test_every_choice_for_the_thesis_is_a_scenario_that_runs():
     touched = {}
     for factor in space.factors:
         for choice in factor.choices:
-            if (factor.name, choice) in space.chosen.chosen:
+            if (factor, choice) in space.chosen.chosen:
                 continue
-            here = space.chosen.instead(factor.name, choice)
+            here = space.chosen.instead(factor, choice)
             changed = 0
             for each in plans:
                 for plain, other in zip(each.sweeps, each.configured(here).sweeps, strict=True):
