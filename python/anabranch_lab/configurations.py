@@ -144,8 +144,7 @@ def load(folder: Path) -> Space:
     file, study = folder / FILE, folder / STUDY
     document = plan.read(file)
     _only(document, {"engine", "claims", "experiments", "factor"}, str(file))
-    named = document.get("engine", [])
-    engines = (named,) if isinstance(named, str) else tuple(named)
+    engines = _names(document.get("engine", []))
     factors = tuple(_factor(entry, engines, file) for entry in document.get("factor", []))
     if not factors:
         raise plan.PlanError(f"{file}: no `factor`: there is nothing to choose")
@@ -185,8 +184,8 @@ def _chosen(wanted: Any, factors: Sequence[Factor], file: Path) -> tuple[tuple[F
 def _factor(entry: Mapping[str, Any], engines: tuple[str, ...], file: Path) -> Factor:
     where = f"{file}: factor `{entry.get('name', '?')}`"
     _only(entry, {"name", "about", "engine", "choice"}, where)
-    one = entry.get("engine")
-    if one is not None and one not in engines:
+    mine = _names(entry.get("engine", engines))
+    if not set(mine) <= set(engines):
         raise plan.PlanError(f"{where}: `engine` is none of those that are judged: {', '.join(engines)}")
     for key in ("name", "about"):
         if not entry.get(key):
@@ -197,7 +196,7 @@ def _factor(entry: Mapping[str, Any], engines: tuple[str, ...], file: Path) -> F
     names = [choice.name for choice in choices]
     if len(set(names)) != len(names):
         raise plan.PlanError(f"{where}: two choices have one name")
-    return Factor(entry["name"], entry["about"], engines if one is None else (one,), choices)
+    return Factor(entry["name"], entry["about"], mine, choices)
 
 
 def _choice(entry: Mapping[str, Any], where: str) -> Choice:
@@ -211,3 +210,7 @@ def _only(table: Mapping[str, Any], allowed: set[str], where: str) -> None:
     for key in table:
         if key not in allowed:
             raise plan.PlanError(f"{where}: unknown key `{key}`; allowed are {', '.join(sorted(allowed))}")
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)

@@ -8,7 +8,9 @@ import pytest
 from anabranch_lab import claims, cli, configurations, folders, identified, identify, plan, simulation
 from anabranch_lab.identified import Score
 
-THESIS = folders.root() / "experiments" / "sf-sctp-2007"
+EXPERIMENTS = folders.root() / "experiments"
+OPEN = sorted(path.parent.name for path in EXPERIMENTS.glob(f"*/{configurations.FILE}"))
+"""Studies of publications that leave something open."""
 
 FACTORS = """
 engine = "old"
@@ -151,28 +153,31 @@ def test_what_is_wrong_is_said(tmp_path, text, complaint):
         configurations.load(tmp_path)
 
 
-def test_every_choice_for_the_thesis_is_a_scenario_that_runs():
-    space = configurations.load(THESIS)
-    plans = identify.chosen(THESIS, space)
-    assert len(plans) == 21
+@pytest.mark.parametrize("study", OPEN)
+def test_every_choice_is_a_scenario_that_runs(study):
+    space = configurations.load(EXPERIMENTS / study)
+    plans = identify.chosen(EXPERIMENTS / study, space)
     touched = {}
     for factor in space.factors:
         for choice in factor.choices:
             if (factor, choice) in space.chosen.chosen:
                 continue
             here = space.chosen.instead(factor, choice)
-            changed = 0
-            for each in plans:
-                for plain, other in zip(each.sweeps, each.configured(here).sweeps, strict=True):
-                    before = next(iter(plain.points()))
-                    after = next(iter(other.points()))
-                    if before.scenario != after.scenario:
-                        changed += 1
-                        simulation.check(
-                            after.scenario, f"{here.name}: {each.name}: {plain.name}", after.overrides
-                        )
-            touched[choice.name] = changed
+            changed = [
+                point
+                for each in plans
+                for plain, other in zip(each.sweeps, each.configured(here).sweeps, strict=True)
+                for point in first_change(plain, other)
+            ]
+            for point in changed:
+                simulation.check(point.scenario, f"{study}: {here.name}", point.overrides)
+            touched[factor.name, choice.name] = len(changed)
     assert all(touched.values()), touched
+
+
+def first_change(plain, other):
+    pairs = zip(plain.points(), other.points(), strict=True)
+    return [after for before, after in pairs if before.scenario != after.scenario][:1]
 
 
 def test_the_command_finds_the_better_configuration(tmp_path, monkeypatch, capsys):
