@@ -97,6 +97,7 @@ impl Sender {
                 self.acknowledge_lane(cx, id, &outcome);
             }
         }
+        self.share_window();
         if let Some(times) = times {
             rare();
             self.note_one_way_delay(&outcome, times);

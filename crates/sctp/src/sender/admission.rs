@@ -107,13 +107,15 @@ impl Sender {
         subflow.out.push(message, number.0);
         cx.stats.messages_accepted += 1;
         let at = subflow.space;
-        if let Some(lane) = self.lanes.get_mut(subflow.lane) {
+        let lane_id = subflow.lane;
+        if let Some(lane) = self.lanes.get_mut(lane_id) {
             if lane.unacked == 0 {
                 // Who waits for a window is not idle: "Zero window probing does not affect the calculation of cwnd" (6.1 A).
-                if !self.spaces.get(at).is_some_and(|space| space.probe.waits()) {
-                    lane.decay(cx);
-                }
+                let idle = !self.spaces.get(at).is_some_and(|space| space.probe.waits()) && lane.decay(cx);
                 lane.open_burst();
+                if idle {
+                    self.couple_pause(cx, lane_id);
+                }
             }
         }
         if !PLAIN && self.backpressure.is_some() {

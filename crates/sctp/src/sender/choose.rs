@@ -30,8 +30,12 @@ impl Sender {
     #[inline(never)]
     fn choose_among(&mut self, cx: &Context) -> Option<Next> {
         let mut candidates = self.scheduler.begin();
+        let one_flow = self.look_at_flights(cx);
         for id in self.subflows.ids() {
             let Some((next, since)) = self.may_send(cx, id) else { continue };
+            if one_flow && matches!(next.first, First::New { .. }) && self.is_out(next.lane) {
+                continue;
+            }
             if let Some(subflow) = self.subflows.get(id) {
                 candidates.push(Candidate { next, priority: subflow.priority, since });
             }

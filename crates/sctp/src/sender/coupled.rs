@@ -5,7 +5,7 @@ use anabranch_transport::congestion::{Congestion, Growth};
 use anabranch_wire::chunk::ReceiveTime;
 
 use super::Sender;
-use super::coupling::{Coupler, Delay, Heard, LaneView};
+use super::coupling::{Coupler, Delay, Heard, LaneView, Lost};
 use super::flight::AckOutcome;
 use super::subflow::Life;
 use crate::context::Context;
@@ -20,7 +20,8 @@ impl Sender {
             self.coupler = None;
         } else if self.coupler.is_none() {
             let pmdcs = cx.paths.first().map_or(0, crate::path::Path::pmdcs);
-            self.coupler = Coupler::new(&cx.config, pmdcs);
+            let lane = self.lanes.first();
+            self.coupler = lane.and_then(|lane| Coupler::new(&cx.config, pmdcs, &lane.controller));
         }
         let phi = cx.config.subflows.coupling.phi(self.open_subflow_count());
         for lane in self.lanes.rows_mut() {
@@ -36,20 +37,8 @@ impl Sender {
         outcome: &AckOutcome,
         times: Option<ReceiveTime>,
     ) {
+        self.show_lanes(cx);
         let Some(coupler) = &mut self.coupler else { return };
-        coupler.views.clear();
-        for lane in self.lanes.rows() {
-            let subflow = self.subflows.get(lane.subflow);
-            coupler.views.push(LaneView {
-                open: subflow.is_some_and(|s| s.life == Life::Open),
-                active: lane.flight > 0 || subflow.is_some_and(|s| !s.out.is_empty()),
-                path: lane.path,
-                dscp: subflow.map_or(cx.config.dscp, |s| s.dscp),
-                cwnd: lane.controller.window(),
-                flight: lane.flight,
-                srtt: lane.srtt(cx),
-            });
-        }
         for (id, _) in self.lanes.iter().filter(|(_, lane)| lane.space == at) {
             let Some(ack) = outcome.lanes.get(id.row()) else { continue };
             if ack.acked_chunks == 0 {
@@ -73,10 +62,73 @@ impl Sender {
         }
     }
 
-    /// A lane has lost chunks; others may have to shrink with it.
-    pub(super) fn couple_loss(&mut self, cx: &mut Context, id: LaneId, chunks: u32, cut: bool) {
+    /// The coupling sees all lanes as they are now.
+    fn show_lanes(&mut self, cx: &Context) {
         let Some(coupler) = &mut self.coupler else { return };
-        if !coupler.on_loss(cx.now, id, u64::from(chunks), cut) {
+        coupler.views.clear();
+        for lane in self.lanes.rows() {
+            let subflow = self.subflows.get(lane.subflow);
+            coupler.views.push(LaneView {
+                open: subflow.is_some_and(|s| s.life == Life::Open),
+                active: lane.flight > 0 || subflow.is_some_and(|s| !s.out.is_empty()),
+                path: lane.path,
+                dscp: subflow.map_or(cx.config.dscp, |s| s.dscp),
+                cwnd: lane.controller.window(),
+                flight: lane.flight,
+                srtt: lane.srtt(cx),
+            });
+        }
+    }
+
+    /// Lanes that act as one flow have its window.
+    pub(super) fn share_window(&mut self) {
+        let Some(coupler) = self.coupler.as_mut().filter(|coupler| coupler.may_be_one()) else { return };
+        for (id, lane) in self.lanes.iter_mut() {
+            // After T3-rtx a lane has a packet until something is acknowledged.
+            if let Some(bytes) = coupler.window_of(id).filter(|_| !lane.single_packet) {
+                lane.controller.set_window(bytes);
+            }
+        }
+    }
+
+    /// Lanes that act as one flow may have something to send and a window of their own that is open, and yet must wait. To be asked
+    /// before a packet, once.
+    pub(super) fn look_at_flights(&mut self, cx: &Context) -> bool {
+        let Some(coupler) = self.coupler.as_mut().filter(|coupler| coupler.may_be_one()) else {
+            return false;
+        };
+        if coupler.views.len() == self.lanes.len() {
+            for (view, lane) in coupler.views.iter_mut().zip(self.lanes.rows()) {
+                view.flight = lane.flight;
+            }
+        } else {
+            self.show_lanes(cx);
+        }
+        true
+    }
+
+    /// Whether the flow that a lane is a part of has all in flight that it may; after [`Sender::look_at_flights`].
+    pub(super) fn is_out(&mut self, id: LaneId) -> bool {
+        self.coupler.as_mut().is_some_and(|coupler| coupler.is_out(id))
+    }
+
+    /// A lane sends after a pause of an RTO and more.
+    #[inline(never)]
+    pub(super) fn couple_pause(&mut self, cx: &Context, id: LaneId) {
+        if !self.look_at_flights(cx) {
+            return;
+        }
+        let Some(rto) = self.lanes.get(id).map(|lane| lane.rto(cx)) else { return };
+        if let Some(coupler) = &mut self.coupler {
+            coupler.on_pause(cx.now, id, rto);
+        }
+    }
+
+    /// A lane has lost chunks; others may have to shrink with it.
+    pub(super) fn couple_loss(&mut self, cx: &mut Context, id: LaneId, lost: &Lost) {
+        let Some(coupler) = &mut self.coupler else { return };
+        if !coupler.on_loss(cx.now, id, lost) {
+            self.share_window();
             return;
         }
         for other in self.lanes.ids().filter(|other| *other != id) {

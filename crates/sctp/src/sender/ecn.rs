@@ -6,6 +6,7 @@ use anabranch_wire::Tsn;
 use anabranch_wire::chunk::{Cwr, EcnCounters};
 
 use super::Sender;
+use super::coupling::Lost;
 use super::marked::{Circumstances, Report};
 use super::next::{First, Next};
 use crate::context::Context;
@@ -126,7 +127,7 @@ impl Sender {
             return false;
         }
         cx.stats.control.count_reduction();
-        self.couple_loss(cx, id, packets, true);
+        self.couple_loss(cx, id, &Lost { chunks: u64::from(packets), cut: true, sent_at });
         self.record_window(cx, id);
         true
     }

@@ -4,6 +4,7 @@ use anabranch_base::{Ecn, TraceEvent};
 use anabranch_transport::congestion::{Base, Congestion};
 
 use super::Sender;
+use super::coupling::Lost;
 use super::flight::Counted;
 use crate::config::{FastRecovery, RttSampling};
 use crate::context::Context;
@@ -28,6 +29,7 @@ impl Sender {
         let Some(lane) = self.lanes.get_mut(id) else { return };
         let Some(space) = self.spaces.get_mut(lane.space) else { return };
         let prior = lane.flight;
+        let sent_at = space.flight.get(highest).map_or(cx.now, |chunk| chunk.sent_at);
         lane.on_lost(all);
         // 6.2.1 C: "add the data size of those chunks to the rwnd".
         let freed = all.charged(cx.config.emulation.rwnd_counts_headers);
@@ -70,7 +72,7 @@ impl Sender {
             cx.stats.congestion_events = cx.stats.congestion_events.saturating_add(1);
         }
         self.give_room_back(cx, freed);
-        self.couple_loss(cx, id, all.chunks, cut);
+        self.couple_loss(cx, id, &Lost { chunks: u64::from(all.chunks), cut, sent_at });
         cx.record(subflow, path, TraceEvent::FastRetransmit { seq: earliest });
         self.record_window(cx, id);
     }

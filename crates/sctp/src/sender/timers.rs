@@ -101,7 +101,8 @@ impl Sender {
         if !probe {
             lane.controller.on_congestion(Congestion::Timeout(Some(Base::CWND)));
             if let Some(coupler) = &mut self.coupler {
-                coupler.on_timeout(id);
+                let own = space.flight.get(if space.shared { lane.earliest } else { space.flight.first() });
+                coupler.on_timeout(cx.now, id, own.map_or(cx.now, |chunk| chunk.sent_at));
             }
         }
         let waited = lane.rto(cx);

@@ -1,4 +1,4 @@
-//! Phi = 1 while the bottleneck has room, n^2 while it is full.
+//! One flow's window for all lanes, until trials show that they are alone: then they act as several.
 //!
 //! Lanes with the same code point on the same path meet the same queues: they are one class. A class knows whether its
 //! bottleneck is full (its losses come with the longest delays, or a queue is standing) and what its delays look like
@@ -6,11 +6,14 @@
 
 use crate::ids::PathId;
 use anabranch_base::{Dscp, Duration, Instant};
+use anabranch_transport::congestion::Controller;
 
 use super::bottleneck::{Estimates, Statistics};
 use super::grouping::{self, Pair};
+use super::one_flow::{News, OneFlow};
 use super::ranks::{Delays, LossCause};
-use super::view::{Delay, Heard, LaneView};
+use super::trial::{Change, Seen, Trial};
+use super::view::{Delay, Heard, LaneView, Lost};
 
 /// The base interval T of RFC 8382, or a round trip if that takes longer.
 const INTERVAL: Duration = Duration::from_millis(350);
@@ -18,7 +21,7 @@ const INTERVAL: Duration = Duration::from_millis(350);
 const LIFE: Duration = Duration::from_secs(300);
 /// A queue is standing when the shortest delay of a round trip is above this share of the longest.
 const STANDING: f64 = 0.25;
-/// And when so many packets of each lane wait in it.
+/// And when so many packets of each flow wait in it.
 const LEAST_BACKLOG: f64 = 1.0;
 
 /// The class of a lane, and the lane's last delay above the shortest of the class, ns.
@@ -31,6 +34,8 @@ pub(super) struct Adaptive {
     /// Of the classes i < j, at j (j - 1) / 2 + i.
     pairs: Vec<Pair>,
     next_interval: Option<Instant>,
+    /// What one flow would begin with; nothing where lanes do not act as one.
+    beginning: Option<Controller>,
 }
 
 /// Lanes with one code point on one path.
@@ -50,6 +55,9 @@ struct Class {
     /// When the bottleneck was seen full last.
     last_full: Option<Instant>,
     standing: bool,
+    /// The window of its lanes, where they act as one flow or a few, and as how many.
+    one: Option<OneFlow>,
+    trial: Trial,
 }
 
 /// The shortest delay of the last minutes.
@@ -77,8 +85,11 @@ impl Least {
 /// The shortest delay of a round trip.
 #[derive(Debug, Default)]
 struct Round {
+    began: Instant,
     ends: Option<Instant>,
     least: Option<i64>,
+    /// Acknowledged since it began, bytes.
+    acked: u64,
 }
 
 impl Round {
@@ -90,10 +101,13 @@ impl Round {
 /// The lanes of a class together.
 #[derive(Clone, Copy, Debug, Default)]
 struct Crowd {
+    /// Lanes that are flows of their own.
     lanes: f64,
-    /// Their windows, packets.
+    /// Their windows together, packets.
     packets: f64,
     longest_srtt: Duration,
+    /// Lanes that have something to send.
+    active: u32,
 }
 
 impl Crowd {
@@ -102,14 +116,25 @@ impl Crowd {
         let member = |lane: &Option<Member>| lane.is_some_and(|(of, _)| of == class);
         for (_, view) in lanes.iter().zip(views).filter(|(lane, view)| view.open && member(lane)) {
             crowd.lanes += 1.0;
+            crowd.active += u32::from(view.active);
             crowd.packets += view.cwnd as f64 / pmdcs.max(1) as f64;
             crowd.longest_srtt = crowd.longest_srtt.max(view.srtt.unwrap_or_default());
         }
         crowd
     }
+
+    /// They have so many packets together: one flow. 0 where each has its own.
+    fn with(self, packets: u64) -> Self {
+        if packets == 0 { self } else { Self { lanes: 1.0, packets: packets as f64, ..self } }
+    }
 }
 
 impl Adaptive {
+    /// `beginning` is the controller of the one flow that lanes make while they act as one; without it what they do is in their Phi.
+    pub(super) fn new(beginning: Option<Controller>) -> Self {
+        Self { beginning, ..Self::default() }
+    }
+
     pub(super) fn renew(&mut self, lane: usize) {
         if let Some(slot) = self.lanes.get_mut(lane) {
             *slot = None;
@@ -131,7 +156,7 @@ impl Adaptive {
         let known = self.classes.iter().position(|c| c.path == view.path && c.dscp == view.dscp);
         let class = known.unwrap_or(self.classes.len());
         if known.is_none() {
-            self.classes.push(Class::new(view.path, view.dscp));
+            self.classes.push(Class::new(view.path, view.dscp, self.beginning.clone().map(OneFlow::new)));
             self.pairs.resize(class * (class + 1) / 2, Pair::default());
         }
         *slot = Some((class, None));
@@ -149,40 +174,142 @@ impl Adaptive {
         let Some(index) = self.class_of(lane, views) else { return };
         let Some(class) = self.classes.get_mut(index) else { return };
         class.statistics.acked(heard.chunks);
+        class.round.acked += heard.bytes;
+        self.grow(now, index, lane, heard, views);
         let Some(delay) = heard.delay else { return };
         let srtt = views.get(lane).and_then(|view| view.srtt).unwrap_or(INTERVAL);
-        let crowd = if class.round.is_over(now) {
-            Crowd::of(index, &self.lanes, views, pmdcs)
-        } else {
-            Crowd::default()
-        };
+        let Some(class) = self.classes.get(index) else { return };
+        let crowd = if class.round.is_over(now) { self.crowd(index, views, pmdcs) } else { Crowd::default() };
         let Some(class) = self.classes.get_mut(index) else { return };
-        let above = class.delay(now, delay, srtt, &crowd);
+        let (above, change) = class.delay(now, delay, srtt, &crowd);
         if let Some(Some((_, last))) = self.lanes.get_mut(lane) {
             *last = Some(above);
+        }
+        let Some(one) = self.classes.get_mut(index).and_then(|class| class.one.as_mut()) else { return };
+        match change {
+            Some(Change::Flows(flows)) => one.act_as(flows),
+            Some(Change::Back) => one.go_back(),
+            Some(Change::Look) => {
+                one.act_as(1);
+                one.on_loss(now, now, srtt);
+            }
+            None => {}
+        }
+    }
+
+    fn crowd(&self, class: usize, views: &[LaneView], pmdcs: u64) -> Crowd {
+        let packets = self.classes.get(class).map_or(0, Class::window) / pmdcs.max(1);
+        Crowd::of(class, &self.lanes, views, pmdcs).with(packets)
+    }
+
+    /// The one flow of a class hears of an acknowledgement.
+    fn grow(&mut self, now: Instant, index: usize, lane: usize, heard: &Heard, views: &[LaneView]) {
+        let (flight, window) = (self.flight(index, views), self.window(index));
+        let parts = self.classes.iter().enumerate().filter(|&(other, _)| self.is_one(index, other)).count();
+        let Some(class) = self.classes.get_mut(index) else { return };
+        let Some(one) = &mut class.one else { return };
+        let rtt = match heard.delay {
+            Some(Delay::RoundTrip(ns)) => Some(Duration::from_nanos(ns.max(0) as u64)),
+            _ => None,
+        };
+        one.on_ack(&News {
+            now,
+            bytes: heard.bytes,
+            flight,
+            full: flight >= window,
+            rtt,
+            srtt: views.get(lane).and_then(|view| view.srtt),
+            parts: parts as u32,
+        });
+    }
+
+    /// Whether two classes are parts of one flow.
+    fn is_one(&self, a: usize, b: usize) -> bool {
+        let (low, high) = (a.min(b), a.max(b));
+        a == b || self.pairs.get(high * (high - 1) / 2 + low).is_some_and(|pair| pair.is_together())
+    }
+
+    /// What the lanes of the one flow that a class belongs to have in flight, bytes.
+    fn flight(&self, class: usize, views: &[LaneView]) -> u64 {
+        let mine = |lane: &Option<Member>| lane.is_some_and(|(of, _)| self.is_one(class, of));
+        self.lanes.iter().zip(views).filter(|(lane, _)| mine(lane)).map(|(_, view)| view.flight).sum()
+    }
+
+    /// What they may have, bytes.
+    fn window(&self, class: usize) -> u64 {
+        let classes = self.classes.iter().enumerate().filter(|&(other, _)| self.is_one(class, other));
+        classes.filter_map(|(_, class)| class.one.as_ref()).map(OneFlow::window).sum()
+    }
+
+    /// What all lanes may have in flight that act as one flow with this one, bytes.
+    pub(super) fn window_of(&mut self, lane: usize, views: &[LaneView]) -> Option<u64> {
+        let index = self.class_of(lane, views)?;
+        self.may_be_one().then(|| self.window(index))
+    }
+
+    /// Whether the flow that a lane is a part of has all in flight that it may.
+    pub(super) fn is_out(&mut self, lane: usize, views: &[LaneView]) -> bool {
+        let Some(index) = self.class_of(lane, views) else { return false };
+        self.flight(index, views) >= self.window(index)
+    }
+
+    /// T3-rtx of a lane has expired.
+    pub(super) fn on_timeout(&mut self, now: Instant, lane: usize, sent_at: Instant, views: &[LaneView]) {
+        let Some(index) = self.class_of(lane, views) else { return };
+        let Some(view) = views.get(lane) else { return };
+        let last = self.flight(index, views) <= view.flight;
+        let Some(class) = self.classes.get_mut(index) else { return };
+        let Some(one) = &mut class.one else { return };
+        if last {
+            one.on_timeout(now);
+        } else {
+            one.on_loss(now, sent_at, view.srtt.unwrap_or(INTERVAL));
+        }
+    }
+
+    /// A lane with nothing in flight begins to send after a pause.
+    pub(super) fn on_pause(&mut self, now: Instant, lane: usize, rto: Duration, views: &[LaneView]) {
+        let Some(index) = self.class_of(lane, views) else { return };
+        if self.flight(index, views) > 0 {
+            return;
+        }
+        if let Some(one) = self.classes.get_mut(index).and_then(|class| class.one.as_mut()) {
+            one.on_idle(now, rto);
+        }
+    }
+
+    /// Whether lanes may act as one flow.
+    pub(super) fn may_be_one(&self) -> bool {
+        self.beginning.is_some()
+    }
+
+    /// Full packets have another size.
+    pub(super) fn resize(&mut self, unit: u64) {
+        let flows = self.classes.iter_mut().filter_map(|class| class.one.as_mut());
+        flows.for_each(|one| one.resize(unit));
+        if let Some(beginning) = &mut self.beginning {
+            beginning.resize(unit);
         }
     }
 
     /// Whether a queue has overflowed that the lane shares with others, for the first time in this round trip.
-    pub(super) fn on_loss(
-        &mut self,
-        now: Instant,
-        lane: usize,
-        chunks: u64,
-        cut: bool,
-        views: &[LaneView],
-    ) -> bool {
+    pub(super) fn on_loss(&mut self, now: Instant, lane: usize, lost: &Lost, views: &[LaneView]) -> bool {
         let Some(index) = self.class_of(lane, views) else { return false };
         let Some(class) = self.classes.get_mut(index) else { return false };
-        class.statistics.lost(chunks);
+        class.statistics.lost(lost.chunks);
         let last = self.lanes.get(lane).copied().flatten().and_then(|(_, last)| last);
-        let (Some(delay), true) = (last, cut) else { return false };
         let srtt = views.get(lane).and_then(|view| view.srtt).unwrap_or(INTERVAL);
+        if lost.cut {
+            self.cut(now, index, lost.sent_at, srtt);
+        }
+        let Some(class) = self.classes.get_mut(index) else { return false };
+        let (Some(delay), true) = (last, lost.cut) else { return false };
         // Lanes that lose at the same overflow are one event.
         if class.last_loss.is_some_and(|at| now - at < srtt) {
             return false;
         }
         class.last_loss = Some(now);
+        class.trial.on_loss();
         let Some(rank) = class.delays.rank(delay) else { return false };
         // An empty queue does not overflow, however rare its small delays are.
         let filled = delay as f64 > STANDING * class.delays.longest() as f64;
@@ -191,7 +318,17 @@ impl Adaptive {
         if overflows {
             class.last_full = Some(now);
         }
-        overflows
+        overflows && class.one.is_none()
+    }
+
+    /// A lane's loss is one of the flow that it is a part of.
+    fn cut(&mut self, now: Instant, index: usize, sent_at: Instant, srtt: Duration) {
+        for other in 0..self.classes.len() {
+            let mine = self.is_one(index, other);
+            if let (true, Some(one)) = (mine, self.classes.get_mut(other).and_then(|c| c.one.as_mut())) {
+                one.on_loss(now, sent_at, srtt);
+            }
+        }
     }
 
     /// Every base interval: RFC 8382, and what has become too old.
@@ -208,7 +345,8 @@ impl Adaptive {
             }
             // One flow with the window of the whole class would have met the full queue again by now: since a cut it would
             // have grown for half a window of round trips. The bottleneck has more room than it had.
-            let crowd = Crowd::of(index, &self.lanes, views, pmdcs);
+            let packets = class.window() / pmdcs.max(1);
+            let crowd = Crowd::of(index, &self.lanes, views, pmdcs).with(packets);
             let patience = crowd.longest_srtt * (crowd.packets as u64).max(8);
             if class.last_full.is_some_and(|at| now - at > patience) {
                 class.last_full = None;
@@ -270,7 +408,7 @@ impl Adaptive {
 }
 
 impl Class {
-    fn new(path: PathId, dscp: Dscp) -> Self {
+    fn new(path: PathId, dscp: Dscp, one: Option<OneFlow>) -> Self {
         Self {
             path,
             dscp,
@@ -284,11 +422,18 @@ impl Class {
             last_loss: None,
             last_full: None,
             standing: false,
+            one,
+            trial: Trial::default(),
         }
     }
 
-    /// Takes a delay in; gives what it is above the shortest, ns.
-    fn delay(&mut self, now: Instant, delay: Delay, srtt: Duration, crowd: &Crowd) -> i64 {
+    /// Of the one flow that its lanes make, bytes.
+    fn window(&self) -> u64 {
+        self.one.as_ref().map_or(0, OneFlow::window)
+    }
+
+    /// Takes a delay in; gives what it is above the shortest, ns, and what changes at the end of a round trip.
+    fn delay(&mut self, now: Instant, delay: Delay, srtt: Duration, crowd: &Crowd) -> (i64, Option<Change>) {
         let above = match delay {
             Delay::RoundTrip(ns) => ns - self.round_trip.with(now, ns),
             Delay::OneWay(ns) => ns - self.one_way.with(now, ns),
@@ -300,15 +445,27 @@ impl Class {
         }
         let round = &mut self.round;
         round.least = Some(round.least.map_or(above, |least| least.min(above)));
-        if round.is_over(now) {
-            let least = round.least.take().unwrap_or_default();
-            round.ends = Some(now + srtt);
-            // Our own part of the queue, as Vegas reckons it.
-            let share = least as f64 / srtt.as_nanos().max(1) as f64;
-            self.standing = least as f64 > STANDING * self.delays.longest() as f64
-                && share * crowd.packets > LEAST_BACKLOG * crowd.lanes;
+        if !round.is_over(now) {
+            return (above, None);
         }
-        above
+        let least = round.least.take().unwrap_or_default();
+        round.ends = Some(now + srtt);
+        let took = (now - std::mem::replace(&mut round.began, now)).as_secs_f64();
+        let acked = std::mem::take(&mut round.acked) as f64;
+        // Our own part of the queue, as Vegas reckons it.
+        let share = least as f64 / srtt.as_nanos().max(1) as f64;
+        self.standing = least as f64 > STANDING * self.delays.longest() as f64
+            && share * crowd.packets > LEAST_BACKLOG * crowd.lanes;
+        if took <= 0.0 || self.one.is_none() {
+            return (above, None);
+        }
+        let seen = Seen {
+            rate: acked / took,
+            standing: share * crowd.packets > LEAST_BACKLOG,
+            window: crowd.packets as u64,
+            lanes: crowd.active,
+        };
+        (above, self.trial.on_round(&seen))
     }
 
     fn is_full(&self) -> bool {

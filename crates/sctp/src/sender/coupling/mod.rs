@@ -8,17 +8,19 @@ mod adaptive;
 mod bottleneck;
 mod grouping;
 mod linked;
+mod one_flow;
 mod ranks;
+mod trial;
 mod view;
 
-use anabranch_base::Instant;
-use anabranch_transport::congestion::Growth;
+use anabranch_base::{Duration, Instant};
+use anabranch_transport::congestion::{Controller, Growth};
 
 use crate::config::{AdaptiveCut, Config, Coupling, FccCount};
 use crate::ids::{Id, LaneId};
 use adaptive::Adaptive;
 use linked::Losses;
-pub(super) use view::{Delay, Heard, LaneView};
+pub(super) use view::{Delay, Heard, LaneView, Lost};
 
 /// A coupling whose answer changes with what happens.
 #[derive(Debug)]
@@ -42,7 +44,9 @@ enum Rule {
 
 impl Coupler {
     /// What the configuration asks for; `None` when Phi is a constant until subflows are opened or closed.
-    pub(crate) fn new(config: &Config, pmdcs: u32) -> Option<Box<Self>> {
+    ///
+    /// `controller` is one as a lane has it.
+    pub(crate) fn new(config: &Config, pmdcs: u32, controller: &Controller) -> Option<Box<Self>> {
         let rule = match config.subflows.coupling {
             Coupling::Independent | Coupling::Shared | Coupling::Fcc(_) => return None,
             Coupling::FccN | Coupling::FccN2 | Coupling::Fcc2N2
@@ -53,7 +57,11 @@ impl Coupler {
             fcc @ (Coupling::FccN | Coupling::FccN2 | Coupling::Fcc2N2) => Rule::Counted(fcc),
             Coupling::Lia => Rule::Lia,
             Coupling::Olia => Rule::Olia(Vec::new()),
-            Coupling::Adaptive => Rule::Adaptive(Box::default()),
+            Coupling::Adaptive => {
+                // A model of the path has no window that a loss halves.
+                let one = config.subflows.adaptive_cut == AdaptiveCut::Group && !controller.is_model();
+                Rule::Adaptive(Box::new(Adaptive::new(one.then(|| controller.clone()))))
+            }
         };
         let pmdcs = u64::from(pmdcs);
         Some(Box::new(Self {
@@ -89,19 +97,19 @@ impl Coupler {
         }
     }
 
-    /// `chunks` were marked lost; whether the window is `cut` for it. True when the lanes that share a full bottleneck with
-    /// this one ([`Coupler::share`]) are to be cut with it.
-    pub(crate) fn on_loss(&mut self, now: Instant, lane: LaneId, chunks: u64, cut: bool) -> bool {
+    /// A lane has lost something. True when the lanes that share a full bottleneck with this one ([`Coupler::share`]) are to be cut with
+    /// it.
+    pub(crate) fn on_loss(&mut self, now: Instant, lane: LaneId, lost: &Lost) -> bool {
         let lane = lane.row();
         match &mut self.rule {
             Rule::Olia(losses) => {
-                if cut {
+                if lost.cut {
                     Losses::of(losses, lane).lost();
                 }
                 false
             }
             Rule::Adaptive(adaptive) => {
-                let overflow = adaptive.on_loss(now, lane, chunks, cut, &self.views);
+                let overflow = adaptive.on_loss(now, lane, lost, &self.views);
                 overflow && self.cut == AdaptiveCut::Group
             }
             Rule::Counted(_) | Rule::Lia => false,
@@ -113,10 +121,48 @@ impl Coupler {
         matches!(&self.rule, Rule::Adaptive(adaptive) if adaptive.share(lane.row(), other.row()))
     }
 
-    /// T3-rtx of `lane` expired.
-    pub(crate) fn on_timeout(&mut self, lane: LaneId) {
-        if let Rule::Olia(losses) = &mut self.rule {
-            Losses::of(losses, lane.row()).lost();
+    /// T3-rtx of `lane` expired, whose earliest chunk in flight had left then.
+    pub(crate) fn on_timeout(&mut self, now: Instant, lane: LaneId, sent_at: Instant) {
+        let lane = lane.row();
+        match &mut self.rule {
+            Rule::Olia(losses) => Losses::of(losses, lane).lost(),
+            Rule::Adaptive(adaptive) => adaptive.on_timeout(now, lane, sent_at, &self.views),
+            Rule::Counted(_) | Rule::Lia => {}
+        }
+    }
+
+    /// `lane` sends after a pause, in which nothing of it was in flight.
+    pub(crate) fn on_pause(&mut self, now: Instant, lane: LaneId, rto: Duration) {
+        if let Rule::Adaptive(adaptive) = &mut self.rule {
+            adaptive.on_pause(now, lane.row(), rto, &self.views);
+        }
+    }
+
+    /// Full packets of a path have another size, bytes.
+    pub(crate) fn resize(&mut self, unit: u64) {
+        if let Rule::Adaptive(adaptive) = &mut self.rule {
+            adaptive.resize(unit);
+        }
+    }
+
+    /// What all lanes may have in flight that act as one flow with this one, bytes. O(lanes).
+    pub(crate) fn window_of(&mut self, lane: LaneId) -> Option<u64> {
+        match &mut self.rule {
+            Rule::Adaptive(adaptive) => adaptive.window_of(lane.row(), &self.views),
+            _ => None,
+        }
+    }
+
+    /// Whether lanes may act as one flow, so that what all of them have in flight is to be looked at before more leaves.
+    pub(crate) fn may_be_one(&self) -> bool {
+        matches!(&self.rule, Rule::Adaptive(adaptive) if adaptive.may_be_one())
+    }
+
+    /// Whether no new data of `lane` may leave, as the lanes that act as one flow with it have all in flight that it may. O(lanes).
+    pub(crate) fn is_out(&mut self, lane: LaneId) -> bool {
+        match &mut self.rule {
+            Rule::Adaptive(adaptive) => adaptive.is_out(lane.row(), &self.views),
+            _ => false,
         }
     }
 
@@ -128,7 +174,7 @@ impl Coupler {
             Rule::Lia => linked::lia(&self.views, lane),
             Rule::Olia(losses) => linked::olia(&self.views, losses, lane),
             Rule::Adaptive(adaptive) => {
-                if !adaptive.is_saturated(lane) {
+                if adaptive.may_be_one() || !adaptive.is_saturated(lane) {
                     return Growth::Phi(1.0);
                 }
                 let n = f64::from(self.counted(|other, _| other == lane || adaptive.share(lane, other)));

@@ -18,6 +18,10 @@ fn lane(cwnd: u64, rtt_ms: u64) -> LaneView {
     }
 }
 
+fn coupler_of(config: &Config) -> Option<Box<Coupler>> {
+    Coupler::new(config, config.pmdcs(), &config.controller(config.pmdcs(), false, 1 << 20))
+}
+
 fn packets(growth: Growth) -> f64 {
     match growth {
         Growth::Linked(packets) => packets,
@@ -42,13 +46,13 @@ fn a_constant_phi_needs_no_coupler() {
     ] {
         let mut config = Config::rfc9260();
         config.set("coupling", text).unwrap();
-        assert_eq!(Coupler::new(&config, config.pmdcs()).is_some(), needed, "{text}");
+        assert_eq!(coupler_of(&config).is_some(), needed, "{text}");
         assert_eq!(config.get("coupling").unwrap(), text);
     }
     let mut config = Config::rfc9260();
     config.set("coupling", "fcc(n^2)").unwrap();
     config.set("fcc_count", "active").unwrap();
-    let mut coupler = Coupler::new(&config, config.pmdcs()).unwrap();
+    let mut coupler = coupler_of(&config).unwrap();
     coupler.views = vec![lane(10_000, 100); 4];
     assert_eq!(coupler.growth(LaneId::at(0)), Growth::Phi(16.0));
     coupler.views[1].active = false;
@@ -231,16 +235,20 @@ fn losses_at_the_top_are_the_queues_and_losses_anywhere_are_the_links() {
     assert!(near(flat.rank(7).unwrap(), 0.5));
 }
 
-struct Sawtooth {
+/// Lanes that are told delays, and lose.
+struct Lanes {
     coupler: Box<Coupler>,
     now: u64,
 }
 
-impl Sawtooth {
-    fn new(lanes: usize) -> Self {
+impl Lanes {
+    fn new(lanes: usize, set: &[(&str, &str)]) -> Self {
         let mut config = Config::rfc9260();
         config.subflows.coupling = Coupling::Adaptive;
-        let mut coupler = Coupler::new(&config, config.pmdcs()).unwrap();
+        for (key, value) in set {
+            config.set(key, value).unwrap();
+        }
+        let mut coupler = coupler_of(&config).unwrap();
         coupler.views = vec![lane(20 * 1468, 100); lanes];
         Self { coupler, now: 0 }
     }
@@ -257,13 +265,22 @@ impl Sawtooth {
     }
 
     fn lose(&mut self, lane: usize) -> bool {
-        self.coupler.on_loss(Instant::from_nanos(self.now), LaneId::at(lane), 1, true)
+        let now = Instant::from_nanos(self.now);
+        let sent_at = Instant::from_nanos(self.now.saturating_sub(100 * MS));
+        self.coupler.on_loss(now, LaneId::at(lane), &Lost { chunks: 1, cut: true, sent_at })
+    }
+
+    fn window(&mut self, lane: usize) -> Option<u64> {
+        self.coupler.window_of(LaneId::at(lane))
     }
 }
 
+/// Whose controller is a model of the path has no window that all could have: Phi is what is left to say.
+const MODEL: [(&str, &str); 1] = [("congestion_control", "bbr")];
+
 #[test]
-fn adaptive_has_phi_1_without_a_queue_whatever_is_lost() {
-    let mut s = Sawtooth::new(4);
+fn a_model_has_phi_1_without_a_queue_whatever_is_lost() {
+    let mut s = Lanes::new(4, &MODEL);
     for step in 0..10_000 {
         // Jitter without a pattern: losses meet every delay.
         s.delay(100 + ((step * 2_654_435_761_u64) >> 7) % 5);
@@ -273,12 +290,13 @@ fn adaptive_has_phi_1_without_a_queue_whatever_is_lost() {
     }
     for lane in 0..4 {
         assert_eq!(s.coupler.growth(LaneId::at(lane)), Growth::Phi(1.0));
+        assert_eq!(s.window(lane), None);
     }
 }
 
 #[test]
-fn adaptive_has_phi_n_squared_when_the_queue_overflows_and_1_when_room_has_come() {
-    let mut s = Sawtooth::new(3);
+fn a_model_has_phi_n_when_the_queue_overflows_and_1_when_room_has_come() {
+    let mut s = Lanes::new(3, &MODEL);
     for step in 0..2000 {
         // 100 to 180 ms in 4 s; lost at the top, in turn.
         s.delay(100 + 80 * (step % 400) / 400);
@@ -300,8 +318,8 @@ fn adaptive_has_phi_n_squared_when_the_queue_overflows_and_1_when_room_has_come(
 }
 
 #[test]
-fn adaptive_counts_lanes_of_other_code_points_until_their_delays_differ() {
-    let mut s = Sawtooth::new(2);
+fn lanes_of_other_code_points_are_parts_of_one_flow_until_their_delays_differ() {
+    let mut s = Lanes::new(2, &[]);
     s.coupler.views[1].dscp = Dscp::new(46).unwrap();
     for step in 0..1200 {
         s.delay(100 + 80 * (step % 400) / 400);
@@ -313,7 +331,8 @@ fn adaptive_counts_lanes_of_other_code_points_until_their_delays_differ() {
     for _ in 0..20 {
         s.delay(180);
     }
-    assert_eq!(s.coupler.growth(LaneId::at(0)), Growth::Phi(2.0), "together until shown apart");
+    let together = s.window(0).unwrap();
+    assert_eq!(s.window(1), Some(together), "together until shown apart");
     // Lane 1 meets another queue from now on, which is always nearly full.
     for step in 0..20_000_u64 {
         s.now += 10 * MS;
@@ -332,5 +351,63 @@ fn adaptive_counts_lanes_of_other_code_points_until_their_delays_differ() {
             s.lose(1);
         }
     }
-    assert_eq!(s.coupler.growth(LaneId::at(0)), Growth::Phi(1.0), "alone: n = 1");
+    assert!(!s.coupler.share(LaneId::at(0), LaneId::at(1)));
+    s.now += 1000 * MS;
+    let (one, other) = (s.window(0).unwrap(), s.window(1).unwrap());
+    s.lose(0);
+    assert!(s.window(0).unwrap() <= one / 2 + 1, "its own is cut");
+    assert_eq!(s.window(1), Some(other), "the other's is not");
+}
+
+#[test]
+fn what_lanes_have_in_flight_together_is_the_window_of_one_flow() {
+    let mut s = Lanes::new(4, &[]);
+    for _ in 0..50 {
+        s.delay(100);
+    }
+    s.lose(0);
+    let window = s.window(0).unwrap();
+    for lane in 0..4 {
+        assert_eq!(s.window(lane), Some(window), "one for all");
+    }
+    for flight in [window / 4 - 1, window / 4 + 1] {
+        for view in &mut s.coupler.views {
+            view.flight = flight;
+        }
+        assert_eq!(s.coupler.is_out(LaneId::at(2)), flight > window / 4, "{flight} of {window}");
+    }
+    // Three lanes find out that they lost something of the same time: one flow is cut once.
+    s.lose(1);
+    s.lose(2);
+    assert_eq!(s.window(3), Some(window), "that was the same event");
+    s.now += 300 * MS;
+    s.lose(3);
+    assert!(s.window(0).unwrap() <= window / 2 + 1, "that was another");
+}
+
+#[test]
+fn an_rto_of_a_lane_is_a_loss_of_the_flow_and_of_the_last_lane_a_timeout() {
+    let mut s = Lanes::new(2, &[]);
+    for _ in 0..200 {
+        s.delay(100);
+    }
+    let window = s.window(0).unwrap();
+    s.coupler.on_timeout(Instant::from_nanos(s.now), LaneId::at(0), Instant::from_nanos(s.now - 50 * MS));
+    let cut = s.window(0).unwrap();
+    assert_eq!(cut, window / 2, "lane 1 goes on");
+    s.coupler.views[1].flight = 0;
+    s.now += 1000 * MS;
+    s.coupler.on_timeout(Instant::from_nanos(s.now), LaneId::at(0), Instant::from_nanos(s.now - 50 * MS));
+    assert_eq!(s.window(1), Some(1468), "nothing else was in flight");
+    // A pause of so many RTOs leaves no more than the floor.
+    for _ in 0..500 {
+        s.delay(100);
+    }
+    for view in &mut s.coupler.views {
+        view.flight = 0;
+    }
+    let before = s.window(0).unwrap();
+    let later = Instant::from_nanos(s.now + 60_000 * MS);
+    s.coupler.on_pause(later, LaneId::at(0), Duration::from_secs(1));
+    assert!(s.window(0).unwrap() < before, "{before}");
 }

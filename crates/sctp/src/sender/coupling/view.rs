@@ -1,6 +1,6 @@
 //! What a coupling is told.
 
-use anabranch_base::{Dscp, Duration};
+use anabranch_base::{Dscp, Duration, Instant};
 
 use crate::ids::PathId;
 
@@ -41,4 +41,15 @@ pub(crate) struct Heard {
     pub(crate) chunks: u64,
     /// Of the newest chunk that was sent only once.
     pub(crate) delay: Option<Delay>,
+}
+
+/// What a lane has lost.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lost {
+    /// Chunks.
+    pub(crate) chunks: u64,
+    /// Whether the window of the lane is cut for it.
+    pub(crate) cut: bool,
+    /// When the last of them had left.
+    pub(crate) sent_at: Instant,
 }

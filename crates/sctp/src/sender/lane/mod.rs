@@ -516,19 +516,18 @@ impl Lane {
 
     /// Halves cwnd for every RTO that passed without a transmission (7.2.1), before the next one. For a lane with nothing
     /// unacknowledged, or no more than a window probe: "the cwnd SHOULD be adjusted according to Section 7.2.1. Zero window probing does
-    /// not affect the calculation of cwnd" (6.1 A).
+    /// not affect the calculation of cwnd" (6.1 A). True when an RTO has passed.
     // rfc9260:7.2.1-10
     #[inline]
-    pub(super) fn decay(&mut self, cx: &Context) {
+    pub(super) fn decay(&mut self, cx: &Context) -> bool {
         // One of many messages that are handed in at once: no RTO has passed.
-        if self.last_sent.is_some_and(|last| cx.now.saturating_since(last) >= SHORTEST_RTO) {
-            self.decay_after_pause(cx);
-        }
+        self.last_sent.is_some_and(|last| cx.now.saturating_since(last) >= SHORTEST_RTO)
+            && self.decay_after_pause(cx)
     }
 
     #[inline(never)]
-    fn decay_after_pause(&mut self, cx: &Context) {
-        let Some(last) = self.last_sent else { return };
+    fn decay_after_pause(&mut self, cx: &Context) -> bool {
+        let Some(last) = self.last_sent else { return false };
         self.controller.on_pause(cx.now.saturating_since(last));
         let rto = self.rto(cx).max(SHORTEST_RTO);
         let mut idle = (cx.now - last).as_nanos() / rto.as_nanos();
@@ -541,6 +540,7 @@ impl Lane {
             self.last_sent = Some(cx.now);
             self.open_burst();
         }
+        idle > 0
     }
 }
 

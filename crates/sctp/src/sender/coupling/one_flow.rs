@@ -1,0 +1,163 @@
+//! The window of lanes that act as one flow, or as a few: a controller of its own, which hears what all of them hear.
+
+use std::collections::VecDeque;
+
+use anabranch_base::{Duration, Instant};
+use anabranch_transport::congestion::{Acked, Base, Congestion, Controller, Growth, Timing};
+
+/// One flow, of which lanes are parts.
+#[derive(Debug)]
+pub(super) struct OneFlow {
+    controller: Controller,
+    /// As how many flows it grows and is cut.
+    flows: u32,
+    /// The window before it acted as several, bytes.
+    before: u64,
+    /// When it was cut last.
+    cut_at: Option<Instant>,
+    /// For what, the newest first.
+    events: VecDeque<Event>,
+    /// Bytes acknowledged so far: controllers tell their rounds by them.
+    acked: u64,
+    /// When something was acknowledged last.
+    heard: Option<Instant>,
+}
+
+/// Losses that the window was cut for.
+#[derive(Clone, Copy, Debug)]
+struct Event {
+    /// When the one left that was found first.
+    sent_at: Instant,
+    cut_at: Instant,
+    srtt: Duration,
+    cuts: u32,
+}
+
+/// Events that are remembered: a lane with a packet in flight finds out after an RTO.
+const EVENTS: usize = 16;
+
+impl Event {
+    fn holds(&self, sent_at: Instant) -> bool {
+        let near = |at: Instant| sent_at + self.srtt >= at;
+        (near(self.sent_at) && sent_at <= self.sent_at + self.srtt)
+            || (near(self.cut_at) && sent_at <= self.cut_at)
+    }
+}
+
+/// What an acknowledgement says of all of its lanes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct News {
+    pub(super) now: Instant,
+    /// Acknowledged for the first time, bytes.
+    pub(super) bytes: u64,
+    /// Of all lanes before that, bytes.
+    pub(super) flight: u64,
+    /// Whether that was as much as may be.
+    pub(super) full: bool,
+    pub(super) rtt: Option<Duration>,
+    pub(super) srtt: Option<Duration>,
+    /// How many of these make one flow together.
+    pub(super) parts: u32,
+}
+
+impl OneFlow {
+    pub(super) fn new(controller: Controller) -> Self {
+        Self { controller, flows: 1, before: 0, cut_at: None, events: VecDeque::new(), acked: 0, heard: None }
+    }
+
+    /// Bytes that its lanes may have in flight together.
+    pub(super) fn window(&self) -> u64 {
+        self.controller.window()
+    }
+
+    /// From now on it grows, and is cut, like so many flows.
+    pub(super) fn act_as(&mut self, flows: u32) {
+        if self.flows == 1 {
+            self.before = self.window();
+        }
+        self.flows = flows.max(1);
+    }
+
+    /// Like one again, and with no more than it had then.
+    pub(super) fn go_back(&mut self) {
+        let window = self.window().min(self.before);
+        self.controller.set_window(window);
+        self.controller.seed_ssthresh(window);
+        self.flows = 1;
+    }
+
+    pub(super) fn on_ack(&mut self, news: &News) {
+        self.acked = self.acked.wrapping_add(news.bytes);
+        self.heard = Some(news.now);
+        let parts = f64::from(news.parts.max(1));
+        self.controller.set_growth(match self.flows {
+            1 => Growth::Phi(parts),
+            flows => Growth::Linked(f64::from(flows) / parts),
+        });
+        let acked = Acked {
+            cumulative: news.bytes,
+            flight_before: if news.full { u64::MAX } else { news.flight },
+            cumulative_advanced: true,
+            in_recovery: self.cut_at.is_some_and(|at| news.now - at < news.srtt.unwrap_or_default()),
+            ..Acked::default()
+        };
+        let una = self.acked;
+        let flight = news.flight.saturating_sub(news.bytes);
+        self.controller.on_ack(&acked, || Timing {
+            now: news.now,
+            rtt: news.rtt,
+            srtt: news.srtt,
+            una,
+            max: una.wrapping_add(flight),
+            flight_before: news.flight,
+            flight,
+            ..Timing::default()
+        });
+    }
+
+    /// A lane has lost something, of which the last left at `sent_at`: of so many flows one is cut. What left about when something left
+    /// that was cut for, or before that cut took effect, is a part of the same event, whenever its lane finds out.
+    pub(super) fn on_loss(&mut self, now: Instant, sent_at: Instant, srtt: Duration) {
+        if let Some(event) = self.events.iter_mut().find(|event| event.holds(sent_at)) {
+            // Of several flows each may be cut for it.
+            if event.cuts >= self.flows {
+                return;
+            }
+            event.cuts += 1;
+        } else {
+            self.events.truncate(EVENTS - 1);
+            self.events.push_front(Event { sent_at, cut_at: now, srtt, cuts: 1 });
+        }
+        self.cut_at = Some(now);
+        let before = self.window();
+        self.controller.on_congestion(Congestion::FastRetransmit(Base::CWND));
+        if self.flows > 1 {
+            let left = before - before.saturating_sub(self.window()) / u64::from(self.flows);
+            self.controller.set_window(left);
+            self.controller.seed_ssthresh(left);
+        }
+    }
+
+    /// T3-rtx of a lane has expired, and no other has anything in flight.
+    pub(super) fn on_timeout(&mut self, now: Instant) {
+        self.cut_at = Some(now);
+        self.controller.on_congestion(Congestion::Timeout(Some(Base::CWND)));
+    }
+
+    /// Nothing is in flight: the window halves for every RTO since (RFC 9260, 7.2.1).
+    pub(super) fn on_idle(&mut self, now: Instant, rto: Duration) {
+        let Some(heard) = self.heard else { return };
+        let rtos = (now - heard).as_nanos() / rto.as_nanos().max(1);
+        // Thirty halvings reach any floor.
+        for _ in 0..rtos.min(30) {
+            self.controller.on_idle();
+        }
+        if rtos > 0 {
+            self.heard = Some(now);
+        }
+    }
+
+    pub(super) fn resize(&mut self, unit: u64) {
+        self.controller.resize(unit);
+    }
+}

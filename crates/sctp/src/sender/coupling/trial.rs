@@ -1,0 +1,313 @@
+//! Are the lanes of an association alone at their bottleneck? Told by trials: as one flow, and as several.
+//!
+//! While a queue stands its link is busy. Who has the link alone then gets its whole rate, however the own window grows; who
+//! shares it gets more when the own window grows faster. So the same rate both ways says that nobody else is harmed by lanes that
+//! grow like several flows, and another rate says that there is somebody. No rate of the link, no size of its queue and no rule of its
+//! drops need be known for that.
+
+/// Standing queues that make a rate known, round trips.
+const KNOWN: u32 = 8;
+/// After so many rates the mean moves.
+const MEMORY: u32 = 32;
+/// Rates that differ by more than this factor are different.
+const EQUAL: f64 = 1.08;
+/// Round trips as one flow before the first trial, and of a look at whether somebody has come.
+const FIRST: u32 = 64;
+/// The longest time between two trials that found somebody, round trips.
+const LONGEST: u32 = 2048;
+/// Where a queue stands in fewer of the round trips, more flows could use the link better.
+const IDLE: f64 = 0.5;
+/// Where one stands in more of them, fewer flows would do.
+const BUSY: f64 = 0.95;
+/// As how many flows lanes act in a trial.
+const SEVERAL: u32 = 4;
+/// Round trips that lanes which are alone act as several before they look again.
+const ALONE: u32 = 512;
+/// The same where one flow did not fill the link.
+const UNFILLED: u32 = 2048;
+
+/// What lanes do from now on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    /// They act as so many flows.
+    Flows(u32),
+    /// As one flow again, with the window that it had: somebody else is there.
+    Back,
+    /// As one flow, with half of the window: whoever has come in the meantime has room to grow.
+    Look,
+}
+
+/// The mean rate of round trips in which a queue stood.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rate {
+    count: u32,
+    mean: f64,
+}
+
+impl Rate {
+    fn note(&mut self, rate: f64) {
+        self.count = self.count.saturating_add(1);
+        self.mean += (rate - self.mean) / f64::from(self.count.min(MEMORY));
+    }
+
+    fn known(self) -> Option<f64> {
+        (self.count >= KNOWN).then_some(self.mean)
+    }
+}
+
+/// A round trip that has ended.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen {
+    /// What was acknowledged in it, bytes a second.
+    pub(super) rate: f64,
+    /// Whether a queue stood all the time.
+    pub(super) standing: bool,
+    /// Packets that the lanes may have in flight.
+    pub(super) window: u64,
+    /// Lanes that have something to send.
+    pub(super) lanes: u32,
+}
+
+#[derive(Debug)]
+pub(super) struct Trial {
+    /// As how many flows they act.
+    flows: u32,
+    /// Round trips since that number changed, or was looked at, and how many of them had a standing queue.
+    rounds: u32,
+    stood: u32,
+    /// Since that number changed.
+    rate: Rate,
+    /// Round trips since they became several, or one.
+    age: u32,
+    /// Of them the last in a row without a standing queue.
+    empty: u32,
+    /// Losses since then, as one event in a round trip.
+    losses: u32,
+    /// The largest mean since then.
+    peak: f64,
+    /// What it was as one flow, while they are several; as several, while they are one.
+    other: Option<f64>,
+    /// Round trips as one flow until the next trial.
+    wait: u32,
+    /// Whether nobody else was found last.
+    alone: bool,
+    /// Nothing has been lost yet.
+    is_beginning: bool,
+}
+
+impl Default for Trial {
+    fn default() -> Self {
+        Self {
+            flows: 1,
+            rounds: 0,
+            stood: 0,
+            rate: Rate::default(),
+            age: 0,
+            empty: 0,
+            losses: 0,
+            peak: 0.0,
+            other: None,
+            wait: FIRST,
+            alone: false,
+            is_beginning: true,
+        }
+    }
+}
+
+impl Trial {
+    /// A loss, the first of a round trip.
+    pub(super) fn on_loss(&mut self) {
+        self.losses = self.losses.saturating_add(1);
+        if self.is_beginning {
+            // What slow start does to a queue says nothing.
+            *self = Self { is_beginning: false, ..Self::default() };
+        }
+    }
+
+    pub(super) fn on_round(&mut self, seen: &Seen) -> Option<Change> {
+        self.rounds = self.rounds.saturating_add(1);
+        self.age = self.age.saturating_add(1);
+        if seen.standing {
+            self.empty = 0;
+            self.stood += 1;
+            self.rate.note(seen.rate);
+            if let Some(mean) = self.rate.known() {
+                self.peak = self.peak.max(mean);
+            }
+        } else {
+            self.empty = self.empty.saturating_add(1);
+        }
+        let change = if self.flows == 1 { self.as_one(seen) } else { self.as_several(seen) }?;
+        let flows = if let Change::Flows(flows) = change { flows } else { 1 };
+        if self.flows == 1 || flows == 1 {
+            self.other = self.rate.known();
+            (self.age, self.empty, self.losses, self.peak) = (0, 0, 0, 0.0);
+        }
+        (self.flows, self.rounds, self.stood, self.rate) = (flows, 0, 0, Rate::default());
+        Some(change)
+    }
+
+    /// The share of these round trips in which a queue stood.
+    fn used(&self) -> f64 {
+        f64::from(self.stood) / f64::from(self.rounds.max(1))
+    }
+
+    fn as_one(&mut self, seen: &Seen) -> Option<Change> {
+        if seen.lanes < 2 {
+            return None;
+        }
+        // Losses, and no queue for longer than half a window takes to grow again: one flow does not fill the link, and nobody else does.
+        if self.losses > 0 && u64::from(self.empty) >= seen.window.max(u64::from(FIRST)) {
+            self.alone = true;
+            return Some(Change::Flows(seen.lanes));
+        }
+        let now = self.rate.known()?;
+        if self.age < self.wait {
+            return None;
+        }
+        if self.alone {
+            // As several there was nobody; as one the rate is what it was, or somebody has come.
+            self.alone = self.other.is_none_or(|then| now * EQUAL >= then);
+            if !self.alone {
+                self.wait = FIRST;
+                return None;
+            }
+        }
+        let may_gain = self.losses >= 2 && self.used() < IDLE;
+        (self.alone || may_gain).then(|| Change::Flows(seen.lanes.min(SEVERAL)))
+    }
+
+    fn as_several(&mut self, seen: &Seen) -> Option<Change> {
+        let enough = if self.other.is_some() { ALONE } else { UNFILLED };
+        let now = self.rate.known();
+        if let (Some(now), Some(then)) = (now, self.other) {
+            if now > then * EQUAL {
+                // What we have more, somebody else has less.
+                self.alone = false;
+                self.wait = self.wait.saturating_mul(2).clamp(FIRST, LONGEST);
+                return Some(Change::Back);
+            }
+        }
+        let most = self.other.unwrap_or(0.0).max(self.peak);
+        if now.is_some_and(|now| now * EQUAL < most) || self.age >= enough {
+            self.alone = true;
+            self.wait = FIRST;
+            return Some(Change::Look);
+        }
+        if self.rounds < FIRST {
+            return None;
+        }
+        // As few flows as keep the link busy: the fewer, the more has who comes next.
+        let flows = match self.used() {
+            used if used < IDLE => seen.lanes.min(self.flows.saturating_mul(2)),
+            used if used > BUSY => (self.flows / 2).max(2),
+            _ => self.flows,
+        };
+        (self.rounds, self.stood) = (0, 0);
+        (flows != self.flows).then_some(Change::Flows(flows))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A link of 100 packets' worth of rate: who is there, and what the lanes get of it as so many flows.
+    struct Link {
+        trial: Trial,
+        flows: u32,
+        others: u32,
+        /// In which of ten round trips a queue stands with one flow, and how many more with each other.
+        busy: u32,
+        changes: Vec<Change>,
+        round: u32,
+    }
+
+    impl Link {
+        fn new(busy: u32, others: u32) -> Self {
+            let mut trial = Trial::default();
+            trial.on_loss();
+            Self { trial, flows: 1, others, busy, changes: Vec::new(), round: 0 }
+        }
+
+        fn run(&mut self, rounds: u32, lanes: u32) {
+            for _ in 0..rounds {
+                self.round += 1;
+                let share = f64::from(self.flows) / f64::from(self.flows + self.others);
+                let standing = self.round % 10 < self.busy * self.flows;
+                if self.round % 20 == 0 {
+                    self.trial.on_loss();
+                }
+                let rate = if standing { 100.0 * share } else { 40.0 };
+                let seen = Seen { rate, standing, window: 50, lanes };
+                if let Some(change) = self.trial.on_round(&seen) {
+                    self.flows = if let Change::Flows(flows) = change { flows } else { 1 };
+                    self.changes.push(change);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn who_is_alone_acts_as_several_and_looks_now_and_then() {
+        let mut link = Link::new(2, 0);
+        link.run(500, 8);
+        assert_eq!(link.changes, [Change::Flows(4)], "enough for this link");
+        link.run(200, 8);
+        assert_eq!(link.changes, [Change::Flows(4), Change::Look, Change::Flows(4)]);
+    }
+
+    #[test]
+    fn who_is_not_alone_goes_back_and_tries_more_and_more_seldom() {
+        let mut link = Link::new(2, 1);
+        link.run(2000, 8);
+        let tries = link.changes.iter().filter(|&&change| change == Change::Back).count();
+        assert!((3..=5).contains(&tries), "{:?}", link.changes);
+        assert!(!link.changes.contains(&Change::Look));
+        assert_eq!(link.flows, 1);
+    }
+
+    #[test]
+    fn who_comes_later_is_noticed() {
+        let mut link = Link::new(2, 0);
+        link.run(200, 8);
+        assert_eq!(link.flows, 4);
+        link.others = 1;
+        link.run(100, 8);
+        assert_eq!(link.changes[1], Change::Look, "the rate fell");
+        link.run(2000, 8);
+        assert!(link.changes.contains(&Change::Back), "{:?}", link.changes);
+    }
+
+    #[test]
+    fn a_busy_link_is_left_to_one_flow_and_one_lane_is_one_flow() {
+        let mut link = Link::new(9, 0);
+        link.run(3000, 8);
+        assert_eq!(link.changes, []);
+        let mut link = Link::new(1, 0);
+        link.run(3000, 1);
+        assert_eq!(link.changes, []);
+    }
+
+    #[test]
+    fn losses_without_any_queue_are_not_those_of_a_full_link() {
+        let mut link = Link::new(0, 0);
+        link.run(64, 30);
+        assert_eq!(link.changes, [Change::Flows(30)]);
+        // Without a loss there is nothing to explain.
+        let mut quiet = Trial::default();
+        for _ in 0..5000 {
+            assert_eq!(quiet.on_round(&Seen { rate: 1.0, standing: false, window: 50, lanes: 30 }), None);
+        }
+    }
+
+    #[test]
+    fn as_few_flows_as_keep_the_link_busy() {
+        let mut link = Link::new(1, 0);
+        link.run(400, 30);
+        assert_eq!(link.flows, 8, "{:?}", link.changes);
+        link.busy = 10;
+        link.run(130, 30);
+        assert!(link.flows < 8, "a queue stands in all of them now");
+    }
+}
