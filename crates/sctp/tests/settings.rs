@@ -172,6 +172,26 @@ fn subflows_are_scheduled_and_coupled_anew() {
     assert_eq!(pair.log[0].dscp, Dscp::new(46).unwrap());
 }
 
+/// What three subflows had as one flow is divided when they are told to be flows of their own.
+#[test]
+fn the_window_of_one_flow_is_divided() {
+    let mut config = subflow_config(SubflowLevel::Zero, 3);
+    config.subflows.coupling = Coupling::Adaptive;
+    let (mut pair, id, _) = Pair::established(6, &config);
+    for stream in 0..3 {
+        pair.send(Side::A, id, stream, &[0; 60_000]);
+    }
+    pair.run_for(SECOND);
+    let windows = |pair: &mut Pair| {
+        (0..3).map(|number| a(pair, id).subflow_stats(number).unwrap().cwnd).collect::<Vec<_>>()
+    };
+    let together = windows(&mut pair);
+    assert!(together.iter().all(|&window| window == together[0]), "{together:?}");
+    let now = pair.now;
+    a(&mut pair, id).update(now, |c| c.subflows.coupling = Coupling::Independent).unwrap();
+    assert_eq!(windows(&mut pair), [together[0] / 3; 3]);
+}
+
 /// a_rwnd less what is outstanding, as the SACKs of Z say it: the highest TSN that A may send, and a_rwnd itself.
 fn edges(pair: &Pair) -> Vec<(u64, u32)> {
     let mut cumulative: Option<(u32, u64)> = None;

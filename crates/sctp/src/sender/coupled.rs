@@ -91,6 +91,19 @@ impl Sender {
         }
     }
 
+    /// Lanes that have acted as one flow will not any more: each has its part of the window.
+    pub(super) fn divide_window(&mut self) {
+        let Some(coupler) = self.coupler.as_mut().filter(|coupler| coupler.may_be_one()) else { return };
+        let windows = self.lanes.ids().map(|id| coupler.window_of(id)).collect::<Vec<_>>();
+        let count = windows.iter().flatten().count().max(1) as u64;
+        for (lane, window) in self.lanes.rows_mut().iter_mut().zip(windows) {
+            if let Some(window) = window {
+                lane.controller.limit_window(window / count);
+                lane.controller.seed_ssthresh(window / count);
+            }
+        }
+    }
+
     /// Lanes that act as one flow may have something to send and a window of their own that is open, and yet must wait. To be asked
     /// before a packet, once.
     pub(super) fn look_at_flights(&mut self, cx: &Context) -> bool {

@@ -177,6 +177,7 @@ impl Sender {
         if (now.coupling, now.fcc_count, now.adaptive_cut)
             != (then.coupling, then.fcc_count, then.adaptive_cut)
         {
+            self.divide_window();
             self.coupler = None;
             self.set_phi(cx);
         }
