@@ -2,14 +2,16 @@
 
 mod common;
 
-use anabranch_base::Duration;
+use anabranch_base::{Dscp, Duration};
 use anabranch_sim::run;
-use anabranch_sim::scenario::{Coupling, Loss, Protocol, Record, Scenario, SubflowSpec, TimeDraw, Traffic};
+use anabranch_sim::scenario::{
+    Coupling, Flow, Loss, Protocol, Record, Scenario, SubflowSpec, TimeDraw, Traffic,
+};
 use common::{bernoulli, engine, flow, link, ms, scenario};
 
 const OPTIONS: [(&str, &str); 2] = [("receive_window", "8 MB"), ("sack_every", "1")];
 
-fn greedy(name: &str, from: &str, subflows: usize, coupling: Coupling) -> anabranch_sim::scenario::Flow {
+fn greedy(name: &str, from: &str, subflows: usize, coupling: Coupling) -> Flow {
     let traffic = Traffic::Greedy { message: 1452 };
     let mut flow = flow(name, (from, "b"), Protocol::Sctp, engine("rfc9260", &OPTIONS), traffic);
     flow.subflows = vec![SubflowSpec::new(flow.dscp); subflows];
@@ -35,20 +37,28 @@ fn goodputs(scenario: &Scenario) -> Vec<f64> {
 
 /// A link that errs and is never full: one flow would take a small part of it.
 fn erring(coupling: Coupling) -> f64 {
+    erring_for(greedy("sf", "a", 4, coupling))
+}
+
+fn erring_for(flow: Flow) -> f64 {
     let links = link("wan", ("a", "b"), 40.0, ms(50), 200, bernoulli(1e-3)).to_vec();
-    let mut scenario = scenario(Duration::from_secs(100), links, vec![greedy("sf", "a", 4, coupling)]);
+    let mut scenario = scenario(Duration::from_secs(100), links, vec![flow]);
     scenario.warmup = Duration::from_secs(30);
     goodputs(&scenario)[0]
 }
 
 /// Four subflows against one association in a full drop-tail queue: their ratio.
 fn contended(coupling: Coupling) -> f64 {
+    contended_by(greedy("sf", "a", 4, coupling))
+}
+
+fn contended_by(flow: Flow) -> f64 {
     let mut links = Vec::new();
     for from in ["a", "c"] {
         links.extend(link(&format!("access-{from}"), (from, "r"), 1000.0, ms(20), 1000, Loss::None));
     }
     links.extend(link("bottleneck", ("r", "b"), 10.0, ms(10), 60, Loss::None));
-    let flows = vec![greedy("sf", "a", 4, coupling), greedy("one", "c", 1, Coupling::Independent)];
+    let flows = vec![flow, greedy("one", "c", 1, Coupling::Independent)];
     let mut scenario = scenario(Duration::from_secs(200), links, flows);
     scenario.warmup = Duration::from_secs(40);
     for host in &mut scenario.hosts {
@@ -82,6 +92,22 @@ fn adaptive_is_fair_in_a_full_queue() {
     assert!(independent > 3.0, "{independent}");
     assert!(adaptive < n2, "{adaptive} {n2}");
     assert!((0.6..1.6).contains(&adaptive), "{adaptive}");
+}
+
+/// Queues that treat four code points alike: one flow, and several where nobody else is.
+#[test]
+fn adaptive_does_the_same_for_several_code_points() {
+    let marked = |coupling| {
+        let mut flow = greedy("sf", "a", 4, coupling);
+        for (subflow, dscp) in flow.subflows.iter_mut().zip([46, 34, 10, 1]) {
+            subflow.dscp = Dscp::new(dscp).unwrap_or_default();
+        }
+        flow
+    };
+    let share = contended_by(marked(Coupling::Adaptive));
+    assert!((0.6..1.6).contains(&share), "{share}");
+    let (adaptive, one) = (erring_for(marked(Coupling::Adaptive)), erring(Coupling::Independent));
+    assert!(adaptive > 0.9 * one, "{adaptive} of {one}");
 }
 
 #[test]

@@ -34,6 +34,8 @@ pub(super) struct Adaptive {
     /// Of the classes i < j, at j (j - 1) / 2 + i.
     pairs: Vec<Pair>,
     next_interval: Option<Instant>,
+    /// The first of the classes that are one flow with a class.
+    leaders: Vec<usize>,
     /// What one flow would begin with; nothing where lanes do not act as one.
     beginning: Option<Controller>,
 }
@@ -58,6 +60,8 @@ struct Class {
     /// The window of its lanes, where they act as one flow or a few, and as how many.
     one: Option<OneFlow>,
     trial: Trial,
+    /// It was a part of another class's flow until now.
+    begins_anew: bool,
 }
 
 /// The shortest delay of the last minutes.
@@ -106,7 +110,7 @@ struct Crowd {
     /// Their windows together, packets.
     packets: f64,
     longest_srtt: Duration,
-    /// Lanes that have something to send.
+    /// Lanes of the one flow that have something to send.
     active: u32,
 }
 
@@ -116,7 +120,6 @@ impl Crowd {
         let member = |lane: &Option<Member>| lane.is_some_and(|(of, _)| of == class);
         for (_, view) in lanes.iter().zip(views).filter(|(lane, view)| view.open && member(lane)) {
             crowd.lanes += 1.0;
-            crowd.active += u32::from(view.active);
             crowd.packets += view.cwnd as f64 / pmdcs.max(1) as f64;
             crowd.longest_srtt = crowd.longest_srtt.max(view.srtt.unwrap_or_default());
         }
@@ -160,7 +163,38 @@ impl Adaptive {
             self.pairs.resize(class * (class + 1) / 2, Pair::default());
         }
         *slot = Some((class, None));
+        self.find_leaders();
         Some(class)
+    }
+
+    /// Classes that share a bottleneck are one flow, that of the first of them; a class without lanes leads nobody.
+    fn find_leaders(&mut self) {
+        let inhabited = |class: usize| self.lanes.iter().flatten().any(|&(of, _)| of == class);
+        let inhabited: Vec<bool> = (0..self.classes.len()).map(inhabited).collect();
+        let mut leaders: Vec<usize> = Vec::with_capacity(self.classes.len());
+        for class in 0..self.classes.len() {
+            let alike = |other: usize| self.pairs.get(class * class.saturating_sub(1) / 2 + other);
+            let first = (0..class).find(|&other| {
+                inhabited.get(other) == Some(&true) && alike(other).is_some_and(|pair| pair.is_together())
+            });
+            leaders.push(first.and_then(|other| leaders.get(other)).copied().unwrap_or(class));
+        }
+        for (class, (&now, then)) in leaders.iter().zip(&self.leaders).enumerate() {
+            if let (true, Some(class)) = (now == class && *then != class, self.classes.get_mut(class)) {
+                class.begins_anew = true;
+            }
+        }
+        self.leaders = leaders;
+    }
+
+    fn leader(&self, class: usize) -> usize {
+        self.leaders.get(class).copied().unwrap_or(class)
+    }
+
+    /// The one flow that a class is a part of.
+    fn one_of(&mut self, class: usize) -> Option<&mut OneFlow> {
+        let leader = self.leader(class);
+        self.classes.get_mut(leader)?.one.as_mut()
     }
 
     pub(super) fn on_ack(
@@ -174,18 +208,20 @@ impl Adaptive {
         let Some(index) = self.class_of(lane, views) else { return };
         let Some(class) = self.classes.get_mut(index) else { return };
         class.statistics.acked(heard.chunks);
-        class.round.acked += heard.bytes;
         self.grow(now, index, lane, heard, views);
         let Some(delay) = heard.delay else { return };
         let srtt = views.get(lane).and_then(|view| view.srtt).unwrap_or(INTERVAL);
         let Some(class) = self.classes.get(index) else { return };
         let crowd = if class.round.is_over(now) { self.crowd(index, views, pmdcs) } else { Crowd::default() };
         let Some(class) = self.classes.get_mut(index) else { return };
-        let (above, change) = class.delay(now, delay, srtt, &crowd);
+        let (above, seen) = class.delay(now, delay, srtt, &crowd);
         if let Some(Some((_, last))) = self.lanes.get_mut(lane) {
             *last = Some(above);
         }
-        let Some(one) = self.classes.get_mut(index).and_then(|class| class.one.as_mut()) else { return };
+        // Whoever leads tries for all.
+        let (Some(seen), true) = (seen, self.leader(index) == index) else { return };
+        let Some(class) = self.classes.get_mut(index) else { return };
+        let (change, Some(one)) = (class.trial.on_round(&seen), &mut class.one) else { return };
         match change {
             Some(Change::Flows(flows)) => one.act_as(flows),
             Some(Change::Back) => one.go_back(),
@@ -198,16 +234,23 @@ impl Adaptive {
     }
 
     fn crowd(&self, class: usize, views: &[LaneView], pmdcs: u64) -> Crowd {
-        let packets = self.classes.get(class).map_or(0, Class::window) / pmdcs.max(1);
-        Crowd::of(class, &self.lanes, views, pmdcs).with(packets)
+        let packets = self.window(class) / pmdcs.max(1);
+        let mut crowd = Crowd::of(class, &self.lanes, views, pmdcs).with(packets);
+        let mine = self.mine(class, views);
+        crowd.active = mine.filter(|view| view.open && view.active).count() as u32;
+        crowd
     }
 
     /// The one flow of a class hears of an acknowledgement.
     fn grow(&mut self, now: Instant, index: usize, lane: usize, heard: &Heard, views: &[LaneView]) {
         let (flight, window) = (self.flight(index, views), self.window(index));
-        let parts = self.classes.iter().enumerate().filter(|&(other, _)| self.is_one(index, other)).count();
-        let Some(class) = self.classes.get_mut(index) else { return };
+        let leader = self.leader(index);
+        let Some(class) = self.classes.get_mut(leader) else { return };
+        class.round.acked += heard.bytes;
         let Some(one) = &mut class.one else { return };
+        if flight > 0 && std::mem::take(&mut class.begins_anew) {
+            one.take_over(flight);
+        }
         let rtt = match heard.delay {
             Some(Delay::RoundTrip(ns)) => Some(Duration::from_nanos(ns.max(0) as u64)),
             _ => None,
@@ -219,26 +262,24 @@ impl Adaptive {
             full: flight >= window,
             rtt,
             srtt: views.get(lane).and_then(|view| view.srtt),
-            parts: parts as u32,
         });
     }
 
-    /// Whether two classes are parts of one flow.
-    fn is_one(&self, a: usize, b: usize) -> bool {
-        let (low, high) = (a.min(b), a.max(b));
-        a == b || self.pairs.get(high * (high - 1) / 2 + low).is_some_and(|pair| pair.is_together())
+    /// The lanes of the one flow that a class is a part of.
+    fn mine<'a>(&'a self, class: usize, views: &'a [LaneView]) -> impl Iterator<Item = &'a LaneView> {
+        let leader = self.leader(class);
+        let mine = move |lane: &Option<Member>| lane.is_some_and(|(of, _)| self.leader(of) == leader);
+        self.lanes.iter().zip(views).filter(move |(lane, _)| mine(lane)).map(|(_, view)| view)
     }
 
-    /// What the lanes of the one flow that a class belongs to have in flight, bytes.
+    /// What they have in flight, bytes.
     fn flight(&self, class: usize, views: &[LaneView]) -> u64 {
-        let mine = |lane: &Option<Member>| lane.is_some_and(|(of, _)| self.is_one(class, of));
-        self.lanes.iter().zip(views).filter(|(lane, _)| mine(lane)).map(|(_, view)| view.flight).sum()
+        self.mine(class, views).map(|view| view.flight).sum()
     }
 
     /// What they may have, bytes.
     fn window(&self, class: usize) -> u64 {
-        let classes = self.classes.iter().enumerate().filter(|&(other, _)| self.is_one(class, other));
-        classes.filter_map(|(_, class)| class.one.as_ref()).map(OneFlow::window).sum()
+        self.classes.get(self.leader(class)).map_or(0, Class::window)
     }
 
     /// What all lanes may have in flight that act as one flow with this one, bytes.
@@ -258,8 +299,7 @@ impl Adaptive {
         let Some(index) = self.class_of(lane, views) else { return };
         let Some(view) = views.get(lane) else { return };
         let last = self.flight(index, views) <= view.flight;
-        let Some(class) = self.classes.get_mut(index) else { return };
-        let Some(one) = &mut class.one else { return };
+        let Some(one) = self.one_of(index) else { return };
         if last {
             one.on_timeout(now);
         } else {
@@ -273,7 +313,7 @@ impl Adaptive {
         if self.flight(index, views) > 0 {
             return;
         }
-        if let Some(one) = self.classes.get_mut(index).and_then(|class| class.one.as_mut()) {
+        if let Some(one) = self.one_of(index) {
             one.on_idle(now, rto);
         }
     }
@@ -299,8 +339,8 @@ impl Adaptive {
         class.statistics.lost(lost.chunks);
         let last = self.lanes.get(lane).copied().flatten().and_then(|(_, last)| last);
         let srtt = views.get(lane).and_then(|view| view.srtt).unwrap_or(INTERVAL);
-        if lost.cut {
-            self.cut(now, index, lost.sent_at, srtt);
+        if let (true, Some(one)) = (lost.cut, self.one_of(index)) {
+            one.on_loss(now, lost.sent_at, srtt);
         }
         let Some(class) = self.classes.get_mut(index) else { return false };
         let (Some(delay), true) = (last, lost.cut) else { return false };
@@ -309,7 +349,11 @@ impl Adaptive {
             return false;
         }
         class.last_loss = Some(now);
-        class.trial.on_loss();
+        let leader = self.leader(index);
+        if let Some(class) = self.classes.get_mut(leader) {
+            class.trial.on_loss();
+        }
+        let Some(class) = self.classes.get_mut(index) else { return false };
         let Some(rank) = class.delays.rank(delay) else { return false };
         // An empty queue does not overflow, however rare its small delays are.
         let filled = delay as f64 > STANDING * class.delays.longest() as f64;
@@ -319,16 +363,6 @@ impl Adaptive {
             class.last_full = Some(now);
         }
         overflows && class.one.is_none()
-    }
-
-    /// A lane's loss is one of the flow that it is a part of.
-    fn cut(&mut self, now: Instant, index: usize, sent_at: Instant, srtt: Duration) {
-        for other in 0..self.classes.len() {
-            let mine = self.is_one(index, other);
-            if let (true, Some(one)) = (mine, self.classes.get_mut(other).and_then(|c| c.one.as_mut())) {
-                one.on_loss(now, sent_at, srtt);
-            }
-        }
     }
 
     /// Every base interval: RFC 8382, and what has become too old.
@@ -378,6 +412,7 @@ impl Adaptive {
                 }
             }
         }
+        self.find_leaders();
     }
 
     /// Whether the bottleneck of a lane is full.
@@ -424,6 +459,7 @@ impl Class {
             standing: false,
             one,
             trial: Trial::default(),
+            begins_anew: false,
         }
     }
 
@@ -432,8 +468,8 @@ impl Class {
         self.one.as_ref().map_or(0, OneFlow::window)
     }
 
-    /// Takes a delay in; gives what it is above the shortest, ns, and what changes at the end of a round trip.
-    fn delay(&mut self, now: Instant, delay: Delay, srtt: Duration, crowd: &Crowd) -> (i64, Option<Change>) {
+    /// Takes a delay in; gives what it is above the shortest, ns, and at the end of a round trip what was seen in it.
+    fn delay(&mut self, now: Instant, delay: Delay, srtt: Duration, crowd: &Crowd) -> (i64, Option<Seen>) {
         let above = match delay {
             Delay::RoundTrip(ns) => ns - self.round_trip.with(now, ns),
             Delay::OneWay(ns) => ns - self.one_way.with(now, ns),
@@ -459,13 +495,15 @@ impl Class {
         if took <= 0.0 || self.one.is_none() {
             return (above, None);
         }
-        let seen = Seen {
-            rate: acked / took,
-            standing: share * crowd.packets > LEAST_BACKLOG,
-            window: crowd.packets as u64,
-            lanes: crowd.active,
-        };
-        (above, self.trial.on_round(&seen))
+        (
+            above,
+            Some(Seen {
+                rate: acked / took,
+                standing: share * crowd.packets > LEAST_BACKLOG,
+                window: crowd.packets as u64,
+                lanes: crowd.active,
+            }),
+        )
     }
 
     fn is_full(&self) -> bool {

@@ -56,8 +56,6 @@ pub(super) struct News {
     pub(super) full: bool,
     pub(super) rtt: Option<Duration>,
     pub(super) srtt: Option<Duration>,
-    /// How many of these make one flow together.
-    pub(super) parts: u32,
 }
 
 impl OneFlow {
@@ -78,6 +76,12 @@ impl OneFlow {
         self.flows = flows.max(1);
     }
 
+    /// It had been a part of another flow, with so much in flight.
+    pub(super) fn take_over(&mut self, flight: u64) {
+        self.controller.set_window(flight);
+        self.controller.seed_ssthresh(flight);
+    }
+
     /// Like one again, and with no more than it had then.
     pub(super) fn go_back(&mut self) {
         let window = self.window().min(self.before);
@@ -89,10 +93,9 @@ impl OneFlow {
     pub(super) fn on_ack(&mut self, news: &News) {
         self.acked = self.acked.wrapping_add(news.bytes);
         self.heard = Some(news.now);
-        let parts = f64::from(news.parts.max(1));
         self.controller.set_growth(match self.flows {
-            1 => Growth::Phi(parts),
-            flows => Growth::Linked(f64::from(flows) / parts),
+            1 => Growth::Phi(1.0),
+            flows => Growth::Linked(f64::from(flows)),
         });
         let acked = Acked {
             cumulative: news.bytes,
