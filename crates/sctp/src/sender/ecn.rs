@@ -2,6 +2,7 @@
 //! (RFC 3168; RFC 4960, appendix A; draft-stewart-tsvwg-sctpecn). Whether a path keeps the field is looked at here, too.
 
 use anabranch_base::{Ecn, Instant};
+use anabranch_transport::congestion::Congestion;
 use anabranch_wire::Tsn;
 use anabranch_wire::chunk::{Cwr, EcnCounters};
 
@@ -123,11 +124,16 @@ impl Sender {
         let report = Report { seq, sent_at, packets, newest, delivered: sent.saturating_sub(lane.flight) };
         let around = Circumstances { now: cx.now, srtt: lane.srtt(cx), config: &cx.config, ect: cx.ect };
         let Some(marked) = self.ecn.as_mut().and_then(|ecn| ecn.of_mut(id)) else { return false };
+        let before = lane.controller.window();
         if !lane.on_marked(marked, &around, &report) {
             return false;
         }
+        let after = lane.controller.window();
         cx.stats.control.count_reduction();
-        self.couple_loss(cx, id, &Lost { chunks: u64::from(packets), cut: true, sent_at });
+        // What has become of the window of the lane becomes of that of the lanes that act as one flow with it.
+        let kept = u128::from(after) * 1_000_000 / u128::from(before.max(1));
+        let event = Congestion::EcnKeep(u32::try_from(kept).unwrap_or(1_000_000).min(1_000_000));
+        self.couple_loss(cx, id, &Lost { chunks: u64::from(packets), cut: true, sent_at, event });
         self.record_window(cx, id);
         true
     }

@@ -72,7 +72,8 @@ impl Sender {
             cx.stats.congestion_events = cx.stats.congestion_events.saturating_add(1);
         }
         self.give_room_back(cx, freed);
-        self.couple_loss(cx, id, &Lost { chunks: u64::from(all.chunks), cut, sent_at });
+        let event = Congestion::FastRetransmit(Base::CWND);
+        self.couple_loss(cx, id, &Lost { chunks: u64::from(all.chunks), cut, sent_at, event });
         cx.record(subflow, path, TraceEvent::FastRetransmit { seq: earliest });
         self.record_window(cx, id);
     }

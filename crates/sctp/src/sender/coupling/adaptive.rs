@@ -6,7 +6,7 @@
 
 use crate::ids::PathId;
 use anabranch_base::{Dscp, Duration, Instant};
-use anabranch_transport::congestion::Controller;
+use anabranch_transport::congestion::{Base, Congestion, Controller};
 
 use super::bottleneck::{Estimates, Statistics};
 use super::grouping::{self, Pair};
@@ -15,6 +15,8 @@ use super::ranks::{Delays, LossCause};
 use super::trial::{Change, Seen, Trial};
 use super::view::{Delay, Heard, LaneView, Lost};
 
+/// What a lost packet is to a window.
+const LOSS: Congestion = Congestion::FastRetransmit(Base::CWND);
 /// The base interval T of RFC 8382, or a round trip if that takes longer.
 const INTERVAL: Duration = Duration::from_millis(350);
 /// How long the shortest delay is believed in: one to two of these.
@@ -227,7 +229,7 @@ impl Adaptive {
             Some(Change::Back) => one.go_back(),
             Some(Change::Look) => {
                 one.act_as(1);
-                one.on_loss(now, now, srtt);
+                one.on_loss(now, now, srtt, LOSS);
             }
             None => {}
         }
@@ -303,7 +305,7 @@ impl Adaptive {
         if last {
             one.on_timeout(now);
         } else {
-            one.on_loss(now, sent_at, view.srtt.unwrap_or(INTERVAL));
+            one.on_loss(now, sent_at, view.srtt.unwrap_or(INTERVAL), LOSS);
         }
     }
 
@@ -340,7 +342,7 @@ impl Adaptive {
         let last = self.lanes.get(lane).copied().flatten().and_then(|(_, last)| last);
         let srtt = views.get(lane).and_then(|view| view.srtt).unwrap_or(INTERVAL);
         if let (true, Some(one)) = (lost.cut, self.one_of(index)) {
-            one.on_loss(now, lost.sent_at, srtt);
+            one.on_loss(now, lost.sent_at, srtt, lost.event);
         }
         let Some(class) = self.classes.get_mut(index) else { return false };
         let (Some(delay), true) = (last, lost.cut) else { return false };

@@ -118,9 +118,9 @@ impl OneFlow {
         });
     }
 
-    /// A lane has lost something, of which the last left at `sent_at`: of so many flows one is cut. What left about when something left
+    /// A lane has lost something, or it was marked, of which the last left at `sent_at`: of so many flows one is cut. What left about when something left
     /// that was cut for, or before that cut took effect, is a part of the same event, whenever its lane finds out.
-    pub(super) fn on_loss(&mut self, now: Instant, sent_at: Instant, srtt: Duration) {
+    pub(super) fn on_loss(&mut self, now: Instant, sent_at: Instant, srtt: Duration, loss: Congestion) {
         if let Some(event) = self.events.iter_mut().find(|event| event.holds(sent_at)) {
             // Of several flows each may be cut for it.
             if event.cuts >= self.flows {
@@ -133,7 +133,7 @@ impl OneFlow {
         }
         self.cut_at = Some(now);
         let before = self.window();
-        self.controller.on_congestion(Congestion::FastRetransmit(Base::CWND));
+        self.controller.on_congestion(loss);
         if self.flows > 1 {
             let left = before - before.saturating_sub(self.window()) / u64::from(self.flows);
             self.controller.set_window(left);

@@ -1,11 +1,13 @@
 use anabranch_base::{Dscp, Duration};
 
 use super::*;
+use anabranch_transport::congestion::Congestion;
 use bottleneck::{Estimates, Statistics};
 use grouping::Pair;
 use ranks::{Delays, LossCause};
 
 const MS: u64 = 1_000_000;
+const LOSS: Congestion = Congestion::FastRetransmit(anabranch_transport::congestion::Base::CWND);
 
 fn lane(cwnd: u64, rtt_ms: u64) -> LaneView {
     LaneView {
@@ -267,7 +269,7 @@ impl Lanes {
     fn lose(&mut self, lane: usize) -> bool {
         let now = Instant::from_nanos(self.now);
         let sent_at = Instant::from_nanos(self.now.saturating_sub(100 * MS));
-        self.coupler.on_loss(now, LaneId::at(lane), &Lost { chunks: 1, cut: true, sent_at })
+        self.coupler.on_loss(now, LaneId::at(lane), &Lost { chunks: 1, cut: true, sent_at, event: LOSS })
     }
 
     fn window(&mut self, lane: usize) -> Option<u64> {
@@ -410,4 +412,17 @@ fn an_rto_of_a_lane_is_a_loss_of_the_flow_and_of_the_last_lane_a_timeout() {
     let later = Instant::from_nanos(s.now + 60_000 * MS);
     s.coupler.on_pause(later, LaneId::at(0), Duration::from_secs(1));
     assert!(s.window(0).unwrap() < before, "{before}");
+}
+
+/// A mark that stands for less than a loss cuts the window of all by as much as that of the lane (RFC 8511; RFC 9331, 4.3).
+#[test]
+fn a_mark_is_to_all_lanes_what_it_is_to_one() {
+    let mut s = Lanes::new(3, &[]);
+    for _ in 0..200 {
+        s.delay(100);
+    }
+    let (window, now) = (s.window(0).unwrap(), Instant::from_nanos(s.now));
+    let mark = Lost { chunks: 1, cut: true, sent_at: now, event: Congestion::EcnKeep(900_000) };
+    s.coupler.on_loss(now, LaneId::at(1), &mark);
+    assert_eq!(s.window(2), Some(window * 9 / 10));
 }

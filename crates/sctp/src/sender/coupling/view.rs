@@ -1,6 +1,7 @@
 //! What a coupling is told.
 
 use anabranch_base::{Dscp, Duration, Instant};
+use anabranch_transport::congestion::Congestion;
 
 use crate::ids::PathId;
 
@@ -52,4 +53,6 @@ pub(crate) struct Lost {
     pub(crate) cut: bool,
     /// When the last of them had left.
     pub(crate) sent_at: Instant,
+    /// What that is to a window.
+    pub(crate) event: Congestion,
 }
