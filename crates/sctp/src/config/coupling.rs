@@ -20,7 +20,8 @@ pub enum Coupling {
     Lia,
     /// Opportunistic linked increases (draft-khalili-mptcp-congestion-control).
     Olia,
-    /// Phi = 1 while the bottleneck has room, n^2 for the n subflows that share one that is full (RFC 8382 says which do).
+    /// One window for the subflows that share a bottleneck (RFC 8382 says which do): that of one flow, or of several where trials
+    /// show that nobody else is there.
     Adaptive,
 }
 
@@ -97,13 +98,13 @@ pub enum FccCount {
     Active,
 }
 
-/// The coupling [`Coupling::Adaptive`]: whose window is cut for a loss when a queue overflows.
+/// The coupling [`Coupling::Adaptive`]: whose window is cut for a loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AdaptiveCut {
-    /// The window of all subflows that share the queue, once in a round trip; together they grow by a packet in a round trip, as
-    /// one flow does (Phi = n).
+    /// That of all subflows that share the bottleneck, which act as one flow. BBR has no such window: there all are cut, once in a
+    /// round trip, when a queue overflows, and Phi = n.
     #[default]
     Group,
-    /// The window of the subflow which lost; Phi = n^2.
+    /// That of the subflow which lost; each has a window of its own, and Phi = n^2 while the bottleneck is full.
     Lane,
 }

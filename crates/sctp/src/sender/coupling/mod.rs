@@ -1,7 +1,8 @@
 //! How the windows of an association's lanes hold together (docs/couplings.md).
 //!
 //! A coupling sees all lanes and answers how each of them grows in congestion avoidance; what a loss costs, and slow start,
-//! stay the controller's own business. With one lane, or when Phi is a constant, there is nothing here to do and
+//! stay the controller's own business, except where lanes act as one flow: then the coupling has that flow's controller, and says what all
+//! of them may have in flight. With one lane, or when Phi is a constant, there is nothing here to do and
 //! [`Coupler::new`] gives nothing.
 
 mod adaptive;
