@@ -126,7 +126,7 @@ def _remember(folder: Path, name: str, analysis: Analysis, figures: Sequence[Any
 def _configuration(study: Study) -> dict[str, Any]:
     """What the publication leaves open, what is judged, and how other answers agree with its claims."""
     if study.space is None:
-        return {}
+        return {"choices": []}
     seeds, looked = identified.read(study.space, study.folder / identified.FILE)
     return {
         "choices": [

@@ -23,6 +23,8 @@ const INTERVAL: Duration = Duration::from_millis(350);
 const LIFE: Duration = Duration::from_secs(300);
 /// A queue is standing when the shortest delay of a round trip is above this share of the longest.
 const STANDING: f64 = 0.25;
+/// So many packets of ours in a queue are more than what hosts take now and then.
+const SOME_BACKLOG: f64 = 2.0;
 /// And when so many packets of each flow wait in it.
 const LEAST_BACKLOG: f64 = 1.0;
 
@@ -492,6 +494,7 @@ impl Class {
         let acked = std::mem::take(&mut round.acked) as f64;
         // Our own part of the queue, as Vegas reckons it.
         let share = least as f64 / srtt.as_nanos().max(1) as f64;
+        let longest = self.delays.longest() as f64 / srtt.as_nanos().max(1) as f64;
         self.standing = least as f64 > STANDING * self.delays.longest() as f64
             && share * crowd.packets > LEAST_BACKLOG * crowd.lanes;
         if took <= 0.0 || self.one.is_none() {
@@ -502,6 +505,7 @@ impl Class {
             Some(Seen {
                 rate: acked / took,
                 standing: share * crowd.packets > LEAST_BACKLOG,
+                queued: longest * crowd.packets > SOME_BACKLOG,
                 window: crowd.packets as u64,
                 lanes: crowd.active,
             }),

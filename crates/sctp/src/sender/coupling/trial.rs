@@ -62,6 +62,8 @@ pub(super) struct Seen {
     pub(super) rate: f64,
     /// Whether a queue stood all the time.
     pub(super) standing: bool,
+    /// Whether there was any in the last round trips.
+    pub(super) queued: bool,
     /// Packets that the lanes may have in flight.
     pub(super) window: u64,
     /// Lanes that have something to send.
@@ -93,6 +95,8 @@ pub(super) struct Trial {
     alone: bool,
     /// Nothing has been lost yet.
     is_beginning: bool,
+    /// No queue was ever seen, not even behind slow start: what is lost is lost by links.
+    never_queued: bool,
 }
 
 impl Default for Trial {
@@ -110,6 +114,7 @@ impl Default for Trial {
             wait: FIRST,
             alone: false,
             is_beginning: true,
+            never_queued: true,
         }
     }
 }
@@ -120,13 +125,15 @@ impl Trial {
         self.losses = self.losses.saturating_add(1);
         if self.is_beginning {
             // What slow start does to a queue says nothing.
-            *self = Self { is_beginning: false, ..Self::default() };
+            let never_queued = self.never_queued;
+            *self = Self { is_beginning: false, losses: 1, never_queued, ..Self::default() };
         }
     }
 
     pub(super) fn on_round(&mut self, seen: &Seen) -> Option<Change> {
         self.rounds = self.rounds.saturating_add(1);
         self.age = self.age.saturating_add(1);
+        self.never_queued &= !seen.queued;
         if seen.standing {
             self.empty = 0;
             self.stood += 1;
@@ -157,7 +164,8 @@ impl Trial {
             return None;
         }
         // Losses, and no queue for longer than half a window takes to grow again: one flow does not fill the link, and nobody else does.
-        if self.losses > 0 && u64::from(self.empty) >= seen.window.max(u64::from(FIRST)) {
+        let long = if self.never_queued { u64::from(KNOWN) } else { seen.window.max(u64::from(FIRST)) };
+        if self.losses > 0 && u64::from(self.empty) >= long {
             self.alone = true;
             return Some(Change::Flows(seen.lanes));
         }
@@ -219,6 +227,8 @@ mod tests {
         others: u32,
         /// In which of ten round trips a queue stands with one flow, and how many more with each other.
         busy: u32,
+        /// There is a queue at times.
+        queued: bool,
         changes: Vec<Change>,
         round: u32,
     }
@@ -227,7 +237,7 @@ mod tests {
         fn new(busy: u32, others: u32) -> Self {
             let mut trial = Trial::default();
             trial.on_loss();
-            Self { trial, flows: 1, others, busy, changes: Vec::new(), round: 0 }
+            Self { trial, flows: 1, others, busy, queued: false, changes: Vec::new(), round: 0 }
         }
 
         fn run(&mut self, rounds: u32, lanes: u32) {
@@ -239,7 +249,7 @@ mod tests {
                     self.trial.on_loss();
                 }
                 let rate = if standing { 100.0 * share } else { 40.0 };
-                let seen = Seen { rate, standing, window: 50, lanes };
+                let seen = Seen { rate, standing, queued: standing || self.queued, window: 50, lanes };
                 if let Some(change) = self.trial.on_round(&seen) {
                     self.flows = if let Change::Flows(flows) = change { flows } else { 1 };
                     self.changes.push(change);
@@ -292,18 +302,28 @@ mod tests {
     #[test]
     fn losses_without_any_queue_are_not_those_of_a_full_link() {
         let mut link = Link::new(0, 0);
-        link.run(64, 30);
+        link.run(8, 30);
+        assert_eq!(link.changes, [Change::Flows(30)], "there was never a queue");
+        let mut link = Link::new(0, 0);
+        link.queued = true;
+        link.run(63, 30);
+        assert_eq!(link.changes, [], "one may come back");
+        link.run(1, 30);
         assert_eq!(link.changes, [Change::Flows(30)]);
         // Without a loss there is nothing to explain.
         let mut quiet = Trial::default();
         for _ in 0..5000 {
-            assert_eq!(quiet.on_round(&Seen { rate: 1.0, standing: false, window: 50, lanes: 30 }), None);
+            assert_eq!(
+                quiet.on_round(&Seen { rate: 1.0, standing: false, queued: false, window: 50, lanes: 30 }),
+                None
+            );
         }
     }
 
     #[test]
     fn as_few_flows_as_keep_the_link_busy() {
         let mut link = Link::new(1, 0);
+        link.queued = true;
         link.run(400, 30);
         assert_eq!(link.flows, 8, "{:?}", link.changes);
         link.busy = 10;
