@@ -23,10 +23,10 @@ const INTERVAL: Duration = Duration::from_millis(350);
 const LIFE: Duration = Duration::from_secs(300);
 /// A queue is standing when the shortest delay of a round trip is above this share of the longest.
 const STANDING: f64 = 0.25;
-/// So many packets of ours in a queue are more than what hosts take now and then.
-const SOME_BACKLOG: f64 = 2.0;
 /// And when so many packets of each flow wait in it.
 const LEAST_BACKLOG: f64 = 1.0;
+/// So many packets of ours in a queue are more than what hosts take now and then.
+const SOME_BACKLOG: f64 = 2.0;
 
 /// The class of a lane, and the lane's last delay above the shortest of the class, ns.
 type Member = (usize, Option<i64>);
