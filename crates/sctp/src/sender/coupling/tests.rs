@@ -426,3 +426,14 @@ fn a_mark_is_to_all_lanes_what_it_is_to_one() {
     s.coupler.on_loss(now, LaneId::at(1), &mark);
     assert_eq!(s.window(2), Some(window * 9 / 10));
 }
+
+/// A path whose packets become smaller: the one flow counts in those from then on (RFC 8899, 3).
+#[test]
+fn the_one_flow_counts_in_packets_of_the_path() {
+    let mut s = Lanes::new(2, &[]);
+    s.delay(100);
+    s.coupler.resize(1000);
+    s.coupler.views[1].flight = 0;
+    s.coupler.on_timeout(Instant::from_nanos(s.now), LaneId::at(0), Instant::from_nanos(s.now));
+    assert_eq!(s.window(1), Some(1000));
+}
