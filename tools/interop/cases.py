@@ -441,7 +441,7 @@ CASES: list[Case] = [
         "fragments",
         "20 messages of 256 KiB",
         _with(transferred(), _fragmented),
-        connect=("--send", "20", "--size", "262144", *END),
+        connect=("--send", "20", "--size", "262144", "--expect", "3", *END),
         listen=("--send", "3", "--size", "262144"),
         wire=True,
         quick=True,
