@@ -103,6 +103,9 @@ def look(
         campaign.run([Schedule(results) for results in every], executor, bar)
     found: list[claims.Claim] = []
     for result in judging.analyse_all(every, None, options.jobs):
+        if result.missing:
+            # They were made a moment ago: a score without them would say of the configuration what is the search's fault.
+            raise plan.PlanError(f"{here.name}: {result.name}: {result.problem}")
         if result.analysis is None:
             # A configuration may be one under which there is nothing to measure: that is no agreement.
             console.print(f"{here.name}: {result.name}: {result.problem.splitlines()[0]}", highlight=False)

@@ -39,6 +39,8 @@ class AnalysisResult:
     name: str
     analysis: experiment.Analysis | None
     problem: str = ""
+    missing: bool = False
+    """Whether there is none because results are not on disk."""
     seeds: tuple[dict[str, Any], ...] = ()
     """How many seeds each point has that has a rule for them, and why no more."""
 
@@ -51,7 +53,9 @@ def run_job(job: AnalysisJob, analyses: dict[str, experiment.Analysis] | None = 
         found = experiment.analyse(results)
         if job.page is not None:
             report.write_page(job.page, results, found, job.names)
-    except (PlanError, FileNotFoundError) as error:
+    except FileNotFoundError as error:
+        return AnalysisResult(job.name, None, str(error), missing=True)
+    except PlanError as error:
         return AnalysisResult(job.name, None, str(error))
     except Exception as error:
         return AnalysisResult(job.name, None, f"its analysis failed: {error!r}\n{traceback.format_exc()}")

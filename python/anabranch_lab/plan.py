@@ -549,7 +549,8 @@ def _put(at: Any, way: Sequence[str], depth: int, key: str, value: Any) -> None:
     elif value == "":
         at.pop(step, None)
     else:
-        at[step] = value
+        # What is set inside of it later is set in this document alone.
+        at[step] = copy.deepcopy(value)
 
 
 def alike(name: str, pattern: str) -> bool:

@@ -39,6 +39,17 @@ def test_put_takes_away():
     assert found["link"][0] == {"name": "a"}
 
 
+def test_what_is_set_inside_a_table_stays_in_its_document():
+    """The tables of an axis belong to all of its points, and to every configuration that a search looks at."""
+    settings = {"link.a.loss": {"p": 0.2}}
+    first, second = document(), document()
+    for found in (first, second):
+        plan.put(found, "link.a.loss", settings["link.a.loss"])
+    plan.put(first, "link.a.loss.kind", "bernoulli")
+    assert first["link"][0]["loss"] == {"p": 0.2, "kind": "bernoulli"}
+    assert second["link"][0]["loss"] == settings["link.a.loss"] == {"p": 0.2}
+
+
 @pytest.mark.parametrize("key", ["link.z.rate", "duration.x", "link.a", ""])
 def test_put_says_what_is_wrong(key):
     with pytest.raises(plan.PlanError):
@@ -272,3 +283,23 @@ def test_variants_of_one_configuration_are_equal(satellite):
     common = satellite.sweep("study-common").variant
     assert (common.says, common.allowed) == ("open", True)
     assert common != satellite.sweep("pba-once").variant
+
+
+def test_a_point_leaves_nothing_behind(tmp_path):
+    """An axis sets a table, a later one sets a key in it: its value must not be in the points that come after."""
+    plans = made(
+        tmp_path,
+        """
+[axes.a]
+values = { one = { "flow.sf.options" = { mtu = 1448 } } }
+[axes.b]
+values = { with = { "flow.sf.options.nagle" = true }, without = {} }
+[[sweep]]
+name = "s"
+about = "a"
+axes = ["a", "b"]
+""",
+    )
+    for _ in range(2):
+        options = [tomllib.loads(point.scenario)["flow"][0]["options"] for point in plans.sweep("s").points()]
+        assert options == [{"mtu": 1448, "nagle": True}, {"mtu": 1448}]
