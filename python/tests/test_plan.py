@@ -290,14 +290,14 @@ def test_a_point_leaves_nothing_behind(tmp_path):
     plans = made(
         tmp_path,
         """
-[axes.a]
+[axes.first]
 values = { one = { "flow.sf.options" = { mtu = 1448 } } }
-[axes.b]
+[axes.second]
 values = { with = { "flow.sf.options.nagle" = true }, without = {} }
 [[sweep]]
 name = "s"
 about = "a"
-axes = ["a", "b"]
+axes = ["first", "second"]
 """,
     )
     for _ in range(2):
