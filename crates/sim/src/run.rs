@@ -313,7 +313,7 @@ fn subflows(flow: &Flow, sender: &Side, whole: &Measures, spans: Spans) -> Vec<S
     let now = sender.engine.subflows();
     if now.len() <= 1 {
         let dscp = now.first().map_or(flow.dscp, |stats| stats.dscp).get();
-        return vec![SubflowSummary { index: 0, dscp, measures: *whole }];
+        return vec![SubflowSummary { index: 0, dscp, window_of: 0, measures: *whole }];
     }
     let none = SubflowStats::default();
     let each = now.iter().enumerate().map(|(index, stats)| {
@@ -351,7 +351,8 @@ fn subflows(flow: &Flow, sender: &Side, whole: &Measures, spans: Spans) -> Vec<S
             cwnd_peak_bytes: Some(stats.cwnd_peak),
             delivered_bytes: payload,
         };
-        SubflowSummary { index: index as u16, dscp: stats.dscp.get(), measures }
+        let window_of = stats.window_of as u16;
+        SubflowSummary { index: index as u16, dscp: stats.dscp.get(), window_of, measures }
     });
     each.collect()
 }

@@ -210,6 +210,8 @@ pub struct SubflowSummary {
     pub index: u16,
     /// Code point of its packets at the end of the run.
     pub dscp: u8,
+    /// Number of the first subflow with which it has one window at the end of the run; its own where its window is its own.
+    pub window_of: u16,
     /// What it sent and received.
     #[serde(flatten)]
     pub measures: Measures,

@@ -39,6 +39,9 @@ impl Sender {
     ) {
         self.show_lanes(cx);
         let Some(coupler) = &mut self.coupler else { return };
+        // Of what a SACK speaks of, only the newest was acknowledged at once: the rest has waited for it.
+        let acked = outcome.lanes.iter().filter(|ack| ack.acked_chunks > 0);
+        let newest = acked.filter_map(|ack| ack.newest_once).map(|(_, sent_at)| sent_at).max();
         for (id, _) in self.lanes.iter().filter(|(_, lane)| lane.space == at) {
             let Some(ack) = outcome.lanes.get(id.row()) else { continue };
             if ack.acked_chunks == 0 {
@@ -46,11 +49,11 @@ impl Sender {
             }
             let heard = Heard {
                 bytes: ack.cumulative + ack.gap,
-                chunks: u64::from(ack.acked_chunks),
                 delay: ack.newest_once.map(|(_, sent_at)| match times {
                     Some(times) => Delay::OneWay(one_way_ns(times, sent_at)),
                     None => Delay::RoundTrip((cx.now - sent_at).as_nanos() as i64),
                 }),
+                sent_at: ack.newest_once.map(|(_, sent_at)| sent_at).filter(|at| Some(*at) == newest),
             };
             coupler.on_ack(cx.now, id, &heard);
         }

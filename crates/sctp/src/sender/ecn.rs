@@ -133,7 +133,7 @@ impl Sender {
         // What has become of the window of the lane becomes of that of the lanes that act as one flow with it.
         let kept = u128::from(after) * 1_000_000 / u128::from(before.max(1));
         let event = Congestion::EcnKeep(u32::try_from(kept).unwrap_or(1_000_000).min(1_000_000));
-        self.couple_loss(cx, id, &Lost { chunks: u64::from(packets), cut: true, sent_at, event });
+        self.couple_loss(cx, id, &Lost { cut: true, sent_at, event });
         self.record_window(cx, id);
         true
     }

@@ -73,7 +73,7 @@ impl Sender {
         }
         self.give_room_back(cx, freed);
         let event = Congestion::FastRetransmit(Base::CWND);
-        self.couple_loss(cx, id, &Lost { chunks: u64::from(all.chunks), cut, sent_at, event });
+        self.couple_loss(cx, id, &Lost { cut, sent_at, event });
         cx.record(subflow, path, TraceEvent::FastRetransmit { seq: earliest });
         self.record_window(cx, id);
     }

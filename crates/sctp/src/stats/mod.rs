@@ -189,6 +189,9 @@ pub struct SubflowStats {
     pub one_way_delay_us: Option<i64>,
     /// Current retransmission timeout.
     pub rto: Duration,
+    /// Number of the first subflow with which it has one window: of those behind one bottleneck (coupling `adaptive`), or of all where
+    /// they share one. Its own number where its window is its own. A sum of windows counts each of these numbers once.
+    pub window_of: u64,
     /// Congestion window, bytes.
     pub cwnd: u64,
     /// Largest congestion window so far, bytes.

@@ -1,15 +1,15 @@
 //! One flow's window for all lanes, until trials show that they are alone: then they act as several.
 //!
 //! Lanes with the same code point on the same path meet the same queues: they are one class. A class knows whether its
-//! bottleneck is full (its losses come with the longest delays, or a queue is standing) and what its delays look like
-//! (RFC 8382). Classes whose delays look alike share a bottleneck.
+//! bottleneck is full (its losses come with the longest delays, or a queue is standing). Classes whose delays go up and down
+//! together share a bottleneck.
 
 use crate::ids::PathId;
 use anabranch_base::{Dscp, Duration, Instant};
 use anabranch_transport::congestion::{Base, Congestion, Controller};
 
-use super::bottleneck::{Estimates, Statistics};
-use super::grouping::{self, Pair};
+use super::holding::Holding;
+use super::likeness::Pair;
 use super::one_flow::{News, OneFlow};
 use super::ranks::{Delays, LossCause};
 use super::trial::{Change, Seen, Trial};
@@ -17,7 +17,7 @@ use super::view::{Delay, Heard, LaneView, Lost};
 
 /// What a lost packet is to a window.
 const LOSS: Congestion = Congestion::FastRetransmit(Base::CWND);
-/// The base interval T of RFC 8382, or a round trip if that takes longer.
+/// How often classes are compared, or once a round trip if that takes longer: the base interval T of RFC 8382.
 const INTERVAL: Duration = Duration::from_millis(350);
 /// How long the shortest delay is believed in: one to two of these.
 const LIFE: Duration = Duration::from_secs(300);
@@ -25,6 +25,9 @@ const LIFE: Duration = Duration::from_secs(300);
 const STANDING: f64 = 0.25;
 /// And when so many packets of each flow wait in it.
 const LEAST_BACKLOG: f64 = 1.0;
+/// Packets that left within this and a part of a round trip left at about the same time.
+const SAME_TIME: Duration = Duration::from_millis(4);
+const SAME_ROUND_TRIP: u64 = 16;
 /// So many packets of ours in a queue are more than what hosts take now and then.
 const SOME_BACKLOG: f64 = 2.0;
 
@@ -38,6 +41,7 @@ pub(super) struct Adaptive {
     /// Of the classes i < j, at j (j - 1) / 2 + i.
     pairs: Vec<Pair>,
     next_interval: Option<Instant>,
+    holding: Holding,
     /// The first of the classes that are one flow with a class.
     leaders: Vec<usize>,
     /// What one flow would begin with; nothing where lanes do not act as one.
@@ -51,7 +55,8 @@ struct Class {
     dscp: Dscp,
     round_trip: Least,
     one_way: Least,
-    statistics: Statistics,
+    /// Its last delay.
+    latest: Option<Latest>,
     delays: Delays,
     next_delay: Option<Instant>,
     round: Round,
@@ -66,6 +71,15 @@ struct Class {
     trial: Trial,
     /// It was a part of another class's flow until now.
     begins_anew: bool,
+}
+
+/// A delay of a class.
+#[derive(Clone, Copy, Debug)]
+struct Latest {
+    sent_at: Instant,
+    heard_at: Instant,
+    /// Above the shortest, ns.
+    above: f64,
 }
 
 /// The shortest delay of the last minutes.
@@ -210,8 +224,6 @@ impl Adaptive {
         pmdcs: u64,
     ) {
         let Some(index) = self.class_of(lane, views) else { return };
-        let Some(class) = self.classes.get_mut(index) else { return };
-        class.statistics.acked(heard.chunks);
         self.grow(now, index, lane, heard, views);
         let Some(delay) = heard.delay else { return };
         let srtt = views.get(lane).and_then(|view| view.srtt).unwrap_or(INTERVAL);
@@ -219,6 +231,12 @@ impl Adaptive {
         let crowd = if class.round.is_over(now) { self.crowd(index, views, pmdcs) } else { Crowd::default() };
         let Some(class) = self.classes.get_mut(index) else { return };
         let (above, seen) = class.delay(now, delay, srtt, &crowd);
+        if let Some(sent_at) = heard.sent_at.filter(|_| self.classes.len() > 1) {
+            let flight = self.own_flight(self.holding.class(), views);
+            self.holding.on_ack(now, srtt, self.classes.len(), flight, pmdcs);
+            let latest = Latest { sent_at, heard_at: now, above: above as f64 };
+            self.compare(index, latest, srtt);
+        }
         if let Some(Some((_, last))) = self.lanes.get_mut(lane) {
             *last = Some(above);
         }
@@ -234,6 +252,28 @@ impl Adaptive {
                 one.on_loss(now, now, srtt, LOSS);
             }
             None => {}
+        }
+    }
+
+    /// A delay of a class beside those of others.
+    fn compare(&mut self, index: usize, latest: Latest, srtt: Duration) {
+        let near = |other: &Latest| {
+            let (a, b) = (latest.sent_at, other.sent_at);
+            a.max(b) - a.min(b) <= srtt / SAME_ROUND_TRIP + SAME_TIME
+        };
+        let Some(class) = self.classes.get_mut(index) else { return };
+        let Some(own) = class.latest.replace(latest).filter(near) else { return };
+        for other in (0..self.classes.len()).filter(|other| *other != index) {
+            // What one SACK speaks of has come back at one time, whatever the queues are. And each delay is compared once: the
+            // queue may be another when the class has been silent.
+            let between = own.heard_at..latest.heard_at;
+            let theirs = self.classes.get(other).and_then(|class| class.latest);
+            let theirs = theirs.filter(|theirs| near(theirs) && between.contains(&theirs.heard_at));
+            let (low, high) = (index.min(other), index.max(other));
+            let pair = self.pairs.get_mut(high * high.saturating_sub(1) / 2 + low);
+            let (Some(theirs), Some(pair)) = (theirs, pair) else { continue };
+            let sign = if index < other { 1.0 } else { -1.0 };
+            pair.likeness.note(sign * (latest.above - theirs.above), latest.above - own.above);
         }
     }
 
@@ -276,6 +316,20 @@ impl Adaptive {
         self.lanes.iter().zip(views).filter(move |(lane, _)| mine(lane)).map(|(_, view)| view)
     }
 
+    /// The first of the open lanes in the one flow of a lane.
+    pub(super) fn first_of(&self, lane: usize, views: &[LaneView]) -> usize {
+        let Some(leader) = self.class(lane).map(|class| self.leader(class)) else { return lane };
+        let mine = |other: usize| self.class(other).is_some_and(|class| self.leader(class) == leader);
+        let open = views.iter().enumerate().filter(|(_, view)| view.open);
+        open.map(|(other, _)| other).find(|&other| mine(other)).unwrap_or(lane)
+    }
+
+    /// What the lanes of a class have in flight, bytes.
+    fn own_flight(&self, class: usize, views: &[LaneView]) -> u64 {
+        let mine = |lane: &Option<Member>| lane.is_some_and(|(of, _)| of == class);
+        self.lanes.iter().zip(views).filter(|(lane, _)| mine(lane)).map(|(_, view)| view.flight).sum()
+    }
+
     /// What they have in flight, bytes.
     fn flight(&self, class: usize, views: &[LaneView]) -> u64 {
         self.mine(class, views).map(|view| view.flight).sum()
@@ -296,6 +350,7 @@ impl Adaptive {
     pub(super) fn is_out(&mut self, lane: usize, views: &[LaneView]) -> bool {
         let Some(index) = self.class_of(lane, views) else { return false };
         self.flight(index, views) >= self.window(index)
+            || self.holding.limit(index).is_some_and(|limit| self.own_flight(index, views) >= limit)
     }
 
     /// T3-rtx of a lane has expired.
@@ -339,8 +394,6 @@ impl Adaptive {
     /// Whether a queue has overflowed that the lane shares with others, for the first time in this round trip.
     pub(super) fn on_loss(&mut self, now: Instant, lane: usize, lost: &Lost, views: &[LaneView]) -> bool {
         let Some(index) = self.class_of(lane, views) else { return false };
-        let Some(class) = self.classes.get_mut(index) else { return false };
-        class.statistics.lost(lost.chunks);
         let last = self.lanes.get(lane).copied().flatten().and_then(|(_, last)| last);
         let srtt = views.get(lane).and_then(|view| view.srtt).unwrap_or(INTERVAL);
         if let (true, Some(one)) = (lost.cut, self.one_of(index)) {
@@ -369,7 +422,7 @@ impl Adaptive {
         overflows && class.one.is_none()
     }
 
-    /// Every base interval: RFC 8382, and what has become too old.
+    /// Every interval: who shares a bottleneck, and what has become too old.
     pub(super) fn review(&mut self, now: Instant, views: &[LaneView], pmdcs: u64) {
         if self.next_interval.is_some_and(|at| now < at) {
             return;
@@ -377,7 +430,6 @@ impl Adaptive {
         let longest = views.iter().filter_map(|view| view.srtt).max().unwrap_or_default();
         self.next_interval = Some(now + INTERVAL.max(longest));
         for (index, class) in self.classes.iter_mut().enumerate() {
-            class.statistics.end_interval();
             if class.standing {
                 class.last_full = Some(now);
             }
@@ -391,32 +443,13 @@ impl Adaptive {
                 class.cause.forget();
             }
         }
-        self.judge_pairs();
-    }
-
-    fn judge_pairs(&mut self) {
-        let seen: Vec<(usize, Estimates)> = self
-            .classes
-            .iter()
-            .enumerate()
-            .filter(|(_, class)| {
-                class.statistics.sees_bottleneck() || (class.statistics.is_mature() && class.is_full())
-            })
-            .map(|(index, class)| (index, *class.statistics.estimates()))
-            .collect();
-        if seen.len() < 2 {
-            return;
+        let mut changed = false;
+        for pair in &mut self.pairs {
+            changed |= pair.review();
         }
-        let estimates: Vec<Estimates> = seen.iter().map(|(_, e)| *e).collect();
-        let groups = grouping::group(&estimates);
-        for (j, (&(later, _), group)) in seen.iter().zip(&groups).enumerate() {
-            for (&(earlier, _), other) in seen.iter().zip(&groups).take(j) {
-                if let Some(pair) = self.pairs.get_mut(later * (later - 1) / 2 + earlier) {
-                    pair.seen(group == other);
-                }
-            }
+        if changed {
+            self.find_leaders();
         }
-        self.find_leaders();
     }
 
     /// Whether the bottleneck of a lane is full.
@@ -453,7 +486,7 @@ impl Class {
             dscp,
             round_trip: Least::default(),
             one_way: Least::default(),
-            statistics: Statistics::default(),
+            latest: None,
             delays: Delays::default(),
             next_delay: None,
             round: Round::default(),
@@ -478,7 +511,6 @@ impl Class {
             Delay::RoundTrip(ns) => ns - self.round_trip.with(now, ns),
             Delay::OneWay(ns) => ns - self.one_way.with(now, ns),
         };
-        self.statistics.sample(above as f64);
         if self.next_delay.is_none_or(|at| now >= at) {
             self.delays.note(above);
             self.next_delay = Some(now + srtt / 2);

@@ -6,8 +6,8 @@
 //! [`Coupler::new`] gives nothing.
 
 mod adaptive;
-mod bottleneck;
-mod grouping;
+mod holding;
+mod likeness;
 mod linked;
 mod one_flow;
 mod ranks;
@@ -157,6 +157,16 @@ impl Coupler {
     /// Whether lanes may act as one flow, so that what all of them have in flight is to be looked at before more leaves.
     pub(crate) fn may_be_one(&self) -> bool {
         matches!(&self.rule, Rule::Adaptive(adaptive) if adaptive.may_be_one())
+    }
+
+    /// The first of the open lanes that act as one flow with this one; itself where it is a flow of its own. O(lanes).
+    pub(crate) fn first_of(&self, lane: LaneId) -> LaneId {
+        match &self.rule {
+            Rule::Adaptive(adaptive) if adaptive.may_be_one() => {
+                LaneId::at(adaptive.first_of(lane.row(), &self.views))
+            }
+            _ => lane,
+        }
     }
 
     /// Whether no new data of `lane` may leave, as the lanes that act as one flow with it have all in flight that it may. O(lanes).

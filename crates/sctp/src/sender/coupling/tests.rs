@@ -2,8 +2,8 @@ use anabranch_base::{Dscp, Duration};
 
 use super::*;
 use anabranch_transport::congestion::Congestion;
-use bottleneck::{Estimates, Statistics};
-use grouping::Pair;
+use holding::Holding;
+use likeness::{Likeness, Pair};
 use ranks::{Delays, LossCause};
 
 const MS: u64 = 1_000_000;
@@ -114,79 +114,40 @@ fn olia_moves_growth_to_good_lanes_with_small_windows() {
     assert!(near(packets(linked::olia(&even, &losses, 0)), 0.25));
 }
 
-/// Section 3.2 of RFC 8382 on numbers that can be checked by hand.
+/// Two queues that look alike (same range, same variation) and are not at the same height at the same time.
 #[test]
-fn skewness_variability_and_loss_of_a_small_example() {
-    let mut s = Statistics::default();
-    // The first interval has no mean to compare with: 10, 10, 10, 30, mean 15.
-    for delay in [10.0, 10.0, 10.0, 30.0] {
-        s.sample(delay);
-    }
-    s.end_interval();
-    assert_eq!((s.estimates().skew, s.estimates().variability), (0.0, 0.0));
-    // Against 15: three below, one above: +2. |10 - 15| * 3 + |30 - 15| = 30.
-    for delay in [10.0, 10.0, 10.0, 30.0] {
-        s.sample(delay);
-    }
-    s.acked(6);
-    s.lost(2);
-    s.end_interval();
-    assert!(near(s.estimates().skew, 2.0 / 8.0));
-    assert!(near(s.estimates().variability, 30.0 / 8.0));
-    assert!(near(s.estimates().loss, 0.25));
-}
-
-#[test]
-fn oscillation_counts_crossings_of_the_mean() {
-    let mut s = Statistics::default();
-    for round in 0..50 {
-        for sample in 0..4 {
-            // Two intervals low, two high: a crossing every second interval.
-            s.sample(if round % 4 < 2 { 0.0 } else { 100.0 } + f64::from(sample));
+fn delays_of_one_queue_are_alike_at_the_same_time() {
+    let height = |step: u64, phase: u64| ((step + phase) % 100) as f64 * 1e6;
+    let noise = |step: u64| (step * 2_654_435_761 >> 7) as f64 % 1e6;
+    for (phase, one_queue) in [(0, true), (50, false)] {
+        let mut pair = Likeness::default();
+        assert_eq!(pair.verdict(), None, "nothing is known");
+        for step in 0..1000 {
+            let a = height(step, 0) + noise(3 * step);
+            let b = height(step, phase) + noise(3 * step + 1);
+            let before = height(step.saturating_sub(1), 0) + noise(3 * step + 2);
+            pair.note(a - b - 7e6, a - before);
         }
-        s.end_interval();
+        assert_eq!(pair.verdict(), Some(one_queue), "{phase}");
     }
-    let oscillation = s.estimates().oscillation;
-    assert!((0.44..=0.5).contains(&oscillation), "{oscillation}");
 }
 
 #[test]
-fn a_full_queue_is_a_bottleneck_and_an_empty_one_with_bursts_is_not() {
-    let (mut full, mut empty) = (Statistics::default(), Statistics::default());
-    for round in 0..100 {
-        for sample in 0..20 {
-            // A sawtooth over seconds; and a queue that is empty but for one packet in ten.
-            full.sample(f64::from((round * 20 + sample) % 400));
-            empty.sample(if sample % 10 == 0 { 50.0 } else { 0.0 });
-        }
-        full.end_interval();
-        empty.end_interval();
+fn a_class_is_held_for_two_round_trips_and_then_the_next_one() {
+    let (mut holding, rtt, unit) = (Holding::default(), Duration::from_millis(100), 1000);
+    let mut held: Vec<(u64, usize, u64)> = Vec::new();
+    for step in 0..4000 {
+        // Class 1 has too little in flight to be held.
+        let flight = if holding.class() == 1 { 3 * unit } else { 20 * unit };
+        holding.on_ack(Instant::from_nanos(step * 10 * MS), rtt, 3, flight, unit);
+        let limits = (0..3).filter_map(|class| holding.limit(class).map(|limit| (class, limit)));
+        held.extend(limits.map(|(class, limit)| (step, class, limit)));
     }
-    assert!(full.sees_bottleneck());
-    assert!(!empty.sees_bottleneck(), "skew {}", empty.estimates().skew);
-}
-
-#[test]
-fn flows_are_divided_by_each_estimate() {
-    let base = Estimates { skew: 0.0, variability: 100.0, oscillation: 0.3, loss: 0.0 };
-    let flows = [
-        base,
-        Estimates { oscillation: 0.5, ..base },
-        Estimates { variability: 85.0, ..base },
-        Estimates { variability: 95.0, ..base },
-        Estimates { skew: -0.2, ..base },
-        Estimates { loss: 0.04, ..base },
-        Estimates { loss: 0.3, ..base },
-    ];
-    let groups = grouping::group(&flows);
-    let same = |a: usize, b: usize| groups[a] == groups[b];
-    assert!(!same(0, 1), "oscillation");
-    assert!(same(0, 3), "5 % of variability");
-    assert!(!same(0, 2), "85 is more than 10 % below 95");
-    assert!(!same(0, 4), "skewness");
-    assert!(same(0, 5), "a loss below p_l is not reliable");
-    assert!(!same(0, 6), "a loss above it is");
-    assert_eq!(grouping::group(&[]), Vec::<usize>::new());
+    let classes: Vec<usize> = held.iter().map(|entry| entry.1).collect();
+    assert!(classes.contains(&0) && classes.contains(&2) && !classes.contains(&1), "{classes:?}");
+    assert!(held.iter().all(|entry| entry.2 == 15 * unit), "three quarters of 20 packets");
+    let share = held.len() as f64 / 4000.0;
+    assert!((0.08..0.14).contains(&share), "two of twelve round trips, two of three times: {share}");
 }
 
 #[test]
@@ -258,18 +219,21 @@ impl Lanes {
     /// Every lane hears of one delay.
     fn delay(&mut self, ms: u64) {
         self.now += 10 * MS;
-        let now = Instant::from_nanos(self.now);
         for lane in 0..self.coupler.views.len() {
+            // One SACK after the other.
+            self.now += MS / 10;
+            let now = Instant::from_nanos(self.now);
+            let sent_at = Some(Instant::from_nanos(self.now.saturating_sub(ms * MS)));
             let delay = Some(Delay::RoundTrip((ms * MS) as i64));
-            self.coupler.on_ack(now, LaneId::at(lane), &Heard { bytes: 1468, chunks: 1, delay });
+            self.coupler.on_ack(now, LaneId::at(lane), &Heard { bytes: 1468, delay, sent_at });
         }
-        self.coupler.review(now);
+        self.coupler.review(Instant::from_nanos(self.now));
     }
 
     fn lose(&mut self, lane: usize) -> bool {
         let now = Instant::from_nanos(self.now);
         let sent_at = Instant::from_nanos(self.now.saturating_sub(100 * MS));
-        self.coupler.on_loss(now, LaneId::at(lane), &Lost { chunks: 1, cut: true, sent_at, event: LOSS })
+        self.coupler.on_loss(now, LaneId::at(lane), &Lost { cut: true, sent_at, event: LOSS })
     }
 
     fn window(&mut self, lane: usize) -> Option<u64> {
@@ -338,14 +302,16 @@ fn lanes_of_other_code_points_are_parts_of_one_flow_until_their_delays_differ() 
     // Lane 1 meets another queue from now on, which is always nearly full.
     for step in 0..20_000_u64 {
         s.now += 10 * MS;
-        let now = Instant::from_nanos(s.now);
         let slow = 100 + 80 * (step % 400) / 400;
         let full = 160 + 4 * (step % 3);
         for (lane, ms) in [slow, full].into_iter().enumerate() {
+            s.now += MS / 10;
+            let now = Instant::from_nanos(s.now);
+            let sent_at = Some(Instant::from_nanos(s.now.saturating_sub(ms * MS)));
             let delay = Some(Delay::RoundTrip((ms * MS) as i64));
-            s.coupler.on_ack(now, LaneId::at(lane), &Heard { bytes: 1468, chunks: 1, delay });
+            s.coupler.on_ack(now, LaneId::at(lane), &Heard { bytes: 1468, delay, sent_at });
         }
-        s.coupler.review(now);
+        s.coupler.review(Instant::from_nanos(s.now));
         if step % 400 == 399 {
             s.lose(0);
         }
@@ -422,7 +388,7 @@ fn a_mark_is_to_all_lanes_what_it_is_to_one() {
         s.delay(100);
     }
     let (window, now) = (s.window(0).unwrap(), Instant::from_nanos(s.now));
-    let mark = Lost { chunks: 1, cut: true, sent_at: now, event: Congestion::EcnKeep(900_000) };
+    let mark = Lost { cut: true, sent_at: now, event: Congestion::EcnKeep(900_000) };
     s.coupler.on_loss(now, LaneId::at(1), &mark);
     assert_eq!(s.window(2), Some(window * 9 / 10));
 }

@@ -38,17 +38,15 @@ pub(crate) enum Delay {
 pub(crate) struct Heard {
     /// Bytes acknowledged for the first time.
     pub(crate) bytes: u64,
-    /// Chunks acknowledged for the first time.
-    pub(crate) chunks: u64,
     /// Of the newest chunk that was sent only once.
     pub(crate) delay: Option<Delay>,
+    /// When that had left, if no lane has a newer one in the same SACK.
+    pub(crate) sent_at: Option<Instant>,
 }
 
 /// What a lane has lost.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lost {
-    /// Chunks.
-    pub(crate) chunks: u64,
     /// Whether the window of the lane is cut for it.
     pub(crate) cut: bool,
     /// When the last of them had left.

@@ -1,0 +1,81 @@
+//! Now and then one class sends less for two round trips, and others what it leaves: where they wait in one queue that changes nothing
+//! for any of them, and where each has its own, one becomes shorter and the other longer.
+//!
+//! Two like queues that one window feeds fill and drain together, so nothing that is only watched tells them from one queue.
+
+use anabranch_base::{Duration, Instant};
+
+/// Share of its packets in flight that a held class may have.
+const HELD: f64 = 0.75;
+/// Fewer packets in flight cannot be held.
+const LEAST: u64 = 4;
+/// Round trips before the first holding, and between two; in which is looked at what is in flight; and of the holding.
+const FIRST: u64 = 16;
+const BETWEEN: u64 = 9;
+const LOOK: u64 = 1;
+const HOLD: u64 = 2;
+
+/// One class after the other is held.
+#[derive(Debug, Default)]
+pub(super) struct Holding {
+    class: usize,
+    stage: Stage,
+    until: Option<Instant>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+enum Stage {
+    #[default]
+    Rest,
+    /// What the class has in flight: the sum of what was seen, bytes, and how often.
+    Look { flight: u64, times: u64 },
+    /// What it may have in flight, bytes.
+    Hold { limit: u64 },
+}
+
+impl Holding {
+    /// What a class may have in flight, bytes, while it is held.
+    pub(super) fn limit(&self, class: usize) -> Option<u64> {
+        match self.stage {
+            Stage::Hold { limit } if class == self.class => Some(limit),
+            _ => None,
+        }
+    }
+
+    /// The class whose turn it is.
+    pub(super) fn class(&self) -> usize {
+        self.class
+    }
+
+    /// Something was acknowledged of one of several classes. `flight` is what the class has in flight whose turn it is, `unit` a full
+    /// packet, bytes.
+    pub(super) fn on_ack(
+        &mut self,
+        now: Instant,
+        round_trip: Duration,
+        classes: usize,
+        flight: u64,
+        unit: u64,
+    ) {
+        if let Stage::Look { flight: sum, times } = &mut self.stage {
+            *sum += flight;
+            *times += 1;
+        }
+        if now < *self.until.get_or_insert(now + round_trip * FIRST) {
+            return;
+        }
+        let (stage, lasts) = match self.stage {
+            Stage::Rest => {
+                self.class = (self.class + 1) % classes.max(1);
+                (Stage::Look { flight: 0, times: 0 }, LOOK)
+            }
+            Stage::Look { flight, times } if flight >= LEAST * unit * times.max(1) => {
+                let limit = (flight as f64 / times as f64 * HELD) as u64;
+                (Stage::Hold { limit }, HOLD)
+            }
+            Stage::Look { .. } | Stage::Hold { .. } => (Stage::Rest, BETWEEN),
+        };
+        self.stage = stage;
+        self.until = Some(now + round_trip * lasts);
+    }
+}

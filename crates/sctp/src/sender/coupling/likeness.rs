@@ -1,0 +1,112 @@
+//! Do two classes wait in one queue? Packets that leave at the same time meet the same delay then, and a class that sends less
+//! for a while shortens the delay of both.
+//!
+//! RFC 8382 compares what delays look like over seconds: two queues of the same kind look alike. Compared here is what they do at
+//! the same time, and what they do when the load moves from one class to the other ([`super::holding`]).
+
+/// A mean over the last intervals.
+#[derive(Clone, Copy, Debug, Default)]
+struct Fading {
+    sum: f64,
+    weight: f64,
+}
+
+/// What an interval leaves of those before it: they are remembered for 60.
+const KEPT: f64 = 1.0 - 1.0 / 60.0;
+impl Fading {
+    fn add(&mut self, value: f64) {
+        self.sum += value;
+        self.weight += 1.0;
+    }
+
+    fn fade(&mut self) {
+        self.sum *= KEPT;
+        self.weight *= KEPT;
+    }
+
+    fn mean(self) -> f64 {
+        if self.weight > 0.0 { self.sum / self.weight } else { 0.0 }
+    }
+}
+
+/// Pairs of delays that it takes to say something.
+const FEWEST: f64 = 8.0;
+/// In one queue the delays of two classes differ by as much as those of one class: the ratio of the mean squares is about one. Above
+/// this there are two queues.
+const TWO_QUEUES: f64 = 2.5;
+/// What hosts and clocks blur, ns.
+const BLUR: f64 = 1e4;
+
+/// What is known of the delays of two classes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Likeness {
+    /// Delay of one less that of the other, of packets that left at about the same time, ns; and its square.
+    across: Fading,
+    across_squared: Fading,
+    /// The same within a class, squared.
+    within_squared: Fading,
+}
+
+impl Likeness {
+    /// Packets left at about the same time: one of each class, between two of one of them. How their delays differ, ns.
+    pub(super) fn note(&mut self, across: f64, within: f64) {
+        self.across.add(across);
+        self.across_squared.add(across * across);
+        self.within_squared.add(within * within);
+    }
+
+    /// At the end of an interval: whether they wait in one queue, once that can be said.
+    pub(super) fn verdict(&mut self) -> Option<bool> {
+        let known = self.across.weight >= FEWEST;
+        // What the shortest delays of the two hide from each other stays the same.
+        let mean = self.across.mean();
+        let variance = (self.across_squared.mean() - mean * mean).max(0.0);
+        let ratio = variance / self.within_squared.mean().max(BLUR * BLUR);
+        for each in [&mut self.across, &mut self.across_squared, &mut self.within_squared] {
+            each.fade();
+        }
+        known.then_some(ratio <= TWO_QUEUES)
+    }
+}
+
+/// Weight of one verdict in the memory of a pair.
+const WEIGHT: f64 = 1.0 / 32.0;
+/// A pair that is together parts below this share of recent verdicts, and meets again above the other.
+const PART: f64 = 0.1;
+const MEET: f64 = 0.4;
+
+/// What is remembered of two classes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pair {
+    together: bool,
+    share: f64,
+    pub(super) likeness: Likeness,
+}
+
+impl Default for Pair {
+    /// Together until shown apart: unfairness to others costs more than a slow start of one's own.
+    fn default() -> Self {
+        Self { together: true, share: 0.5, likeness: Likeness::default() }
+    }
+}
+
+impl Pair {
+    /// An interval has ended. Whether that has changed anything.
+    pub(super) fn review(&mut self) -> bool {
+        let before = self.together;
+        if let Some(same) = self.likeness.verdict() {
+            self.seen(same);
+        }
+        self.together != before
+    }
+
+    /// A verdict on two classes.
+    pub(super) fn seen(&mut self, same: bool) {
+        self.share += WEIGHT * (f64::from(u8::from(same)) - self.share);
+        self.together = if self.together { self.share >= PART } else { self.share > MEET };
+    }
+
+    pub(super) fn is_together(self) -> bool {
+        self.together
+    }
+}
