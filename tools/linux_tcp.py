@@ -5,7 +5,7 @@ path between them: a rate, a delay, a drop-tail queue in bytes, random losses. I
 CONFIG_UML_TIME_TRAVEL_SUPPORT=y and boots with `time-travel=inf-cpu` its time is virtual, and figures do not depend on the host.
 Debian's linux-source-6.1 with that option, TUN, network namespaces, CUBIC and BBR is what the figures of docs/rate.md are of.
 
-usage: linux_tcp.py OUT.csv [--seeds N] [--controllers reno,cubic,bbr] [--paths 0,1,...]
+usage: linux_tcp.py OUT.csv [--seeds N] [--controllers reno,cubic,bbr] [--paths 0,1,...] [--no-hystart]
 
 Seeds are those of random losses; a minute or two of a host's time for each run at 100 Mbit/s.
 """
@@ -28,6 +28,7 @@ import time
 
 SERVER, CLIENT = "10.9.0.1", "10.9.0.2"
 PORT = 5001
+HYSTART = "/sys/module/tcp_cubic/parameters/hystart"
 # Of a TUN device without a header of its own (if_tun.h).
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
 
@@ -84,6 +85,9 @@ class Line:
         # When what waits leaves, and how long it is.
         self.leaves: collections.deque[tuple[float, int]] = collections.deque()
         self.lost = self.dropped = self.forwarded = 0
+        # Bytes of the way of data, by the protocol of the IP packets, from that time on.
+        self.carried: collections.Counter[int] = collections.Counter()
+        self.counts_from = 0.0
         self.area = self.looked = 0.0
         self.waiting = 0
 
@@ -99,6 +103,8 @@ class Line:
         self.free[way] = start + len(packet) * 8 / path.rate
         if way == 0:
             self.forwarded += 1
+            if now >= self.counts_from:
+                self.carried[packet[9]] += len(packet)
             if start > now:
                 # It waits until its transmission begins.
                 self.waiting += len(packet)
@@ -182,6 +188,15 @@ def in_namespace(namespace: str, *arguments: str) -> "subprocess.Popen[str]":
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
+def drain(devices: tuple[int, int]) -> None:
+    """Reads for 2 s what devices still have, and throws it away."""
+    until = time.monotonic() + 2.0
+    while (now := time.monotonic()) < until:
+        for tun in select.select(devices, [], [], until - now)[0]:
+            with contextlib.suppress(BlockingIOError):
+                os.read(tun, 65_536)
+
+
 def measure(path: Path, controller: str, seed: int, devices: tuple[int, int]) -> list[object]:
     """One flow, alone on the path: a row of the table."""
     sender = in_namespace("sender", "send", controller)
@@ -195,11 +210,7 @@ def measure(path: Path, controller: str, seed: int, devices: tuple[int, int]) ->
         process.kill()
         process.wait()
     # Nothing of this run is left for the next.
-    drain = time.monotonic() + 2.0
-    while (now := time.monotonic()) < drain:
-        for tun in select.select(devices, [], [], drain - now)[0]:
-            with contextlib.suppress(BlockingIOError):
-                os.read(tun, 65_536)
+    drain(devices)
     rate = total * 8 / max(seconds, path.seconds) / 1e6
     return [
         path.name,
@@ -212,20 +223,19 @@ def measure(path: Path, controller: str, seed: int, devices: tuple[int, int]) ->
     ]
 
 
-def main() -> None:
-    """Every controller on every path."""
+def played() -> bool:
+    """Plays one end, if that is what this program was begun for."""
     if sys.argv[1] == "send":
         send(sys.argv[2])
-        return
-    if sys.argv[1] == "receive":
+    elif sys.argv[1] == "receive":
         receive(float(sys.argv[2]))
-        return
-    parser = argparse.ArgumentParser()
-    parser.add_argument("out")
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--controllers", default="reno,cubic,bbr")
-    parser.add_argument("--paths", default=",".join(str(place) for place in range(len(PATHS))))
-    args = parser.parse_args()
+    else:
+        return False
+    return True
+
+
+def joined() -> tuple[int, int]:
+    """Two namespaces and their devices, that of who sends first."""
     devices = (device("tunA", "sender", SERVER), device("tunB", "receiver", CLIENT))
     for namespace in ("sender", "receiver"):
         # Windows are to be limited by the controller and not by buffers; each run begins without what the last one has learnt.
@@ -235,6 +245,26 @@ def main() -> None:
             ("tcp_no_metrics_save", "1"),
         ):
             run(f"ip netns exec {namespace} sysctl -q -w net.ipv4.{key}='{value}'")
+    return devices
+
+
+def main() -> None:
+    """Every controller on every path."""
+    if played():
+        return
+    parser = argparse.ArgumentParser()
+    parser.add_argument("out")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--controllers", default="reno,cubic,bbr")
+    parser.add_argument("--paths", default=",".join(str(place) for place in range(len(PATHS))))
+    parser.add_argument(
+        "--no-hystart", action="store_true", help="CUBIC's slow start ends with the first loss (needs sysfs)"
+    )
+    args = parser.parse_args()
+    if args.no_hystart:
+        with open(HYSTART, "w", encoding="ascii") as file:
+            file.write("0")
+    devices = joined()
     with open(args.out, "w", newline="", encoding="ascii") as file:
         rows = csv.writer(file)
         rows.writerow(["path", "controller", "seed", "goodput_mbps", "queue_packets", "dropped", "lost"])

@@ -57,9 +57,13 @@ def ranked(looked: Sequence[Score]) -> list[Score]:
 
 
 def told(looked: Sequence[Score]) -> str:
-    """The best, the second best, and the claims that tell them apart."""
+    """The best, those that agree as well, the next one, and the claims that tell it from the best."""
     best, *others = ranked(looked)
     text = f"Best: {best.configuration.name}: {best.whole} claims hold."
+    equals = [one for one in others if one.rank == best.rank]
+    if equals:
+        text += f" As good, and told from it by no claim: {'; '.join(one.configuration.name for one in equals)}."
+    others = others[len(equals) :]
     if not others:
         return text
     second = others[0]
@@ -68,7 +72,7 @@ def told(looked: Sequence[Score]) -> str:
         for claim, (holds, judged) in second.parts.items()
         if claim in best.parts and (holds, judged) != best.parts[claim]
     ]
-    return f"{text} Second: {second.configuration.name}: {second.whole}. What separates them: {', '.join(parted) or 'nothing'}."
+    return f"{text} Second: {second.configuration.name}: {second.whole}. What separates them: {', '.join(parted)}."
 
 
 def write(space: Space, looked: Sequence[Score], seeds: Sequence[int], file: Path) -> None:

@@ -146,6 +146,7 @@ def _configuration(study: Study) -> dict[str, Any]:
                 "whole": one.whole,
                 "judged": one.judged,
                 "share": f"{100 * one.share:.1f}",
+                "is_judged": one.configuration.name == study.space.chosen.name,
             }
             for one in identified.ranked(looked)
         ],

@@ -117,6 +117,15 @@ def test_the_way_to_the_best_changes_one_choice_at_a_time(space):
     assert len(list(space.every())) == 6
 
 
+def test_configurations_that_no_claim_tells_apart_are_named_together(space):
+    first, second, third, *_ = space.every()
+    looked = [Score(first, {"H-1": (1, 1)}), Score(second, {"H-1": (1, 1)}), Score(third, {"H-1": (0, 1)})]
+    text = identified.told(looked)
+    assert f"As good, and told from it by no claim: {second.name}. Second: {third.name}: 0." in text
+    assert "H-1 (0 of 1 parts instead of 1)" in text
+    assert identified.told(looked[:2]).endswith(f"{second.name}.")
+
+
 def test_only_published_claims_of_the_study_count(space):
     entry = {"study": "", "where": "", "statement": "", "kind": "", "tolerance": "", "engine": "", "seeds": 5}
     made = [
@@ -248,6 +257,7 @@ def analyse(results):
     assert "Verdicts are those of this configuration" in page
     assert "Best: b, fast: 1 claims hold" in page
     assert page.count('<td data-name="claims">') == len(kept)
+    assert page.count("<strong>(judged)</strong>") == 1
     capsys.readouterr()
     assert cli.main(["identify", "mine", "--seeds", "1..2", "--jobs", "1"]) == 0
     assert "b, fast: 2 of 2 runs are on disk already" in capsys.readouterr().out

@@ -117,3 +117,33 @@ fn linked_increases_take_less_than_independent_subflows() {
     assert!(lia < independent, "{lia} {independent}");
     assert!(olia < independent, "{olia} {independent}");
 }
+
+/// The subflows whose window each has at the end, by seed; two code points over each link where there are two.
+#[expect(clippy::unwrap_used, reason = "a scenario of these tests that cannot run is a failed test")]
+fn groups(toml: &str, level: &str) -> Vec<Vec<u16>> {
+    const SUBFLOWS: &str = r#"[{ dscp = "BE", streams = [0] }, { dscp = "AF11", streams = [1] }, { dscp = "EF", streams = [2] }, { dscp = "AF41", streams = [3] }]"#;
+    let overrides = [("flow.sf.streams", "4"), ("flow.sf.subflows", SUBFLOWS), ("flow.sf.level", level)];
+    let overrides = overrides.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    let scenario = Scenario::from_toml(toml, "groups", &overrides).unwrap();
+    let windows = |seed| {
+        let output = run(&scenario, seed, &Record::default()).unwrap();
+        output.summary.flows[0].subflows.iter().map(|subflow| subflow.window_of).collect()
+    };
+    (1..=2).map(windows).collect()
+}
+
+const ONE_LINK: &str = include_str!("../../../experiments/sf-sctp-2007/bottleneck-groups/one.toml");
+const TWO_LINKS: &str = include_str!("../../../experiments/sf-sctp-2007/bottleneck-groups/two.toml");
+
+/// Two bottlenecks that are alike in everything have a window each, and one has one, whoever knows of subflows.
+#[test]
+fn adaptive_finds_out_which_code_points_share_a_bottleneck() {
+    for level in ["0", "1"] {
+        for found in groups(ONE_LINK, level) {
+            assert_eq!(found, [0, 0, 0, 0], "one link, level {level}");
+        }
+        for found in groups(TWO_LINKS, level) {
+            assert_eq!(found, [0, 0, 2, 2], "two links, level {level}");
+        }
+    }
+}

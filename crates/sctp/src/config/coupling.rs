@@ -20,7 +20,7 @@ pub enum Coupling {
     Lia,
     /// Opportunistic linked increases (draft-khalili-mptcp-congestion-control).
     Olia,
-    /// One window for the subflows that share a bottleneck (RFC 8382 says which do): that of one flow, or of several where trials
+    /// One window for the subflows that share a bottleneck (their delays say which do): that of one flow, or of several where trials
     /// show that nobody else is there.
     Adaptive,
 }

@@ -27,7 +27,7 @@ const STANDING: f64 = 0.25;
 const LEAST_BACKLOG: f64 = 1.0;
 /// Packets that left within this and a part of a round trip left at about the same time.
 const SAME_TIME: Duration = Duration::from_millis(4);
-const SAME_ROUND_TRIP: u64 = 16;
+const SAME_ROUND_TRIP: u64 = 8;
 /// So many packets of ours in a queue are more than what hosts take now and then.
 const SOME_BACKLOG: f64 = 2.0;
 

@@ -1,0 +1,113 @@
+"""X-11: whether code points that share a bottleneck have one window, and others have not."""
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from anabranch_lab import plots
+from anabranch_lab.catalogue import ClaimBuilder
+from anabranch_lab.claims import Claim, above
+from anabranch_lab.experiment import Analysis, claim_builder
+from anabranch_lab.experiment import Figure as Entry
+from anabranch_lab.grid import Grid, Sample, of_flow
+from anabranch_lab.results import Results
+from anabranch_lab.stats import Estimate, estimate
+
+SUBFLOW = "kind = 'subflow' AND name = 'sf'"
+WRONG = {
+    "one": "window_of <> 0",
+    # The first half has the window of the first, the second that of the first of the second.
+    "alike": "window_of <> CASE WHEN subflow < codes::INT / 2 THEN 0 ELSE codes::INT // 2 END",
+}
+WRONG["unlike"] = WRONG["alike"]
+"""SQL: a subflow that has another window than it should."""
+TOLD = {"one": "one bottleneck", "alike": "two that are alike", "unlike": "two that differ"}
+GOAL = 0.95
+
+
+def analyse(results: Results) -> Analysis:
+    """What the lab asks an experiment for."""
+    runs = {
+        sweep: results.grid(
+            sweep,
+            {
+                "right": f"(sum(({wrong})::INT) FILTER ({SUBFLOW}) = 0)::INT",
+                "goodput": of_flow("sf", "goodput_payload_run_bps"),
+            },
+        )
+        for sweep, wrong in WRONG.items()
+    }
+    return Analysis(
+        claims=[claim(claim_builder(results), runs)],
+        figures=[
+            Entry(
+                "right",
+                "X-11: share of the runs in which the groups of code points are right at the end",
+                "1 is all of them. Rows are links, columns competitors and the number of code points.",
+                lambda: figure(runs),
+            )
+        ],
+        findings=findings(runs),
+    )
+
+
+def cells(runs: Grid) -> list[tuple[str, str, str, Sample]]:
+    """Link, competitor, number of code points, and whether the groups were right in each run."""
+    return [
+        (network, other, codes, runs.sample("right", network=network, other=other, codes=codes))
+        for network in runs.values("network")
+        for other in runs.values("other")
+        for codes in runs.values("codes")
+    ]
+
+
+def share(runs: Grid) -> Estimate:
+    """Over all cases: for each seed the share of those that are right, and what that is on average."""
+    found = [sample.values for *_, sample in cells(runs)]
+    return estimate(np.mean(found, axis=0))
+
+
+def claim(builder: ClaimBuilder, runs: dict[str, Grid]) -> Claim:
+    """X-11."""
+    return builder.claim("X-11", [above(TOLD[sweep], GOAL, share(grid)) for sweep, grid in runs.items()])
+
+
+def findings(runs: dict[str, Grid]) -> list[str]:
+    """How often, and where not."""
+    told = []
+    for sweep, grid in runs.items():
+        every = cells(grid)
+        worst = sorted(every, key=lambda cell: cell[3].estimate.mean)
+        wrong = [
+            f"{network}, beside {other}, {codes} code points: {100 * sample.estimate.mean:.0f} %"
+            for network, other, codes, sample in worst
+            if sample.estimate.mean < GOAL
+        ]
+        where = "; ".join(wrong) if wrong else "nowhere less than 95 %"
+        told.append(
+            f"Groups are right, {TOLD[sweep]}: {100 * share(grid).mean:.1f} % of the runs of {len(every)} cases ({where})."
+        )
+    return told
+
+
+def figure(runs: dict[str, Grid]) -> Figure:
+    """Everything in one heat map."""
+    rows: list[tuple[str, list[float]]] = []
+    columns: list[str] = []
+    for sweep, grid in runs.items():
+        columns = [
+            f"{other}, {codes} code points" for other in grid.values("other") for codes in grid.values("codes")
+        ]
+        for network in grid.values("network"):
+            values = [sample.estimate.mean for name, *_, sample in cells(grid) if name == network]
+            rows.append((f"{TOLD[sweep]}: {network}", values))
+    drawn, (axes,) = plots.panels(1, height=1.8 + 0.3 * len(rows))
+    drawn.set_figwidth(5.5 + 0.45 * len(columns))
+    image = axes.imshow([values for _, values in rows], cmap="RdYlGn", vmin=0, vmax=1, aspect="auto")
+    for y, (_, values) in enumerate(rows):
+        for x, value in enumerate(values):
+            axes.text(x, y, f"{value:.2g}", ha="center", va="center", fontsize=7)
+    axes.set_yticks(range(len(rows)), [name for name, _ in rows], fontsize=7)
+    axes.set_xticks(range(len(columns)), columns, rotation=90, fontsize=7)
+    axes.grid(visible=False)
+    drawn.colorbar(image, ax=axes, label="share of the runs", fraction=0.03)
+    return drawn
