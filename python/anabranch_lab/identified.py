@@ -62,7 +62,9 @@ def told(looked: Sequence[Score]) -> str:
     text = f"Best: {best.configuration.name}: {best.whole} claims hold."
     equals = [one for one in others if one.rank == best.rank]
     if equals:
-        text += f" As good, and told from it by no claim: {'; '.join(one.configuration.name for one in equals)}."
+        text += (
+            f" As good, and told from it by no claim: {'; '.join(one.configuration.name for one in equals)}."
+        )
     others = others[len(equals) :]
     if not others:
         return text

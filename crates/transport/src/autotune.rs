@@ -49,6 +49,13 @@ impl Autotune {
         self.rtt = Some(rtt);
     }
 
+    /// Whether a round trip of so long, or of as long as was known last, is not over yet: then [`Autotune::read`] changes nothing.
+    #[inline]
+    #[must_use]
+    pub fn is_within(&self, now: Instant, rtt: Option<Duration>) -> bool {
+        rtt.or(self.rtt).is_none_or(|rtt| now.saturating_since(self.from.1) < rtt)
+    }
+
     /// Round trips looked at.
     #[must_use]
     pub fn rounds(&self) -> u64 {
@@ -85,8 +92,7 @@ impl Autotune {
 
     /// The user has read up to the sequence number `read`: what the buffer shall be, where it is `buffer` now.
     pub fn read(&mut self, now: Instant, read: u64, buffer: u64) -> u64 {
-        let Some(rtt) = self.rtt else { return buffer };
-        if now.saturating_since(self.from.1) < rtt {
+        if self.is_within(now, None) {
             return buffer;
         }
         let copied = read.saturating_sub(self.from.0);

@@ -15,15 +15,32 @@ const MOST_BATCH: u64 = 65_535;
 /// How fast the bucket fills: `bytes` in `time` nanoseconds, both above zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
-    bytes: u128,
-    time: u128,
+    bytes: u64,
+    time: u64,
 }
 
 impl Rate {
     /// So many bytes a second; `None` for zero.
     #[must_use]
     pub fn per_second(bytes: u64) -> Option<Self> {
-        (bytes > 0).then_some(Self { bytes: u128::from(bytes), time: 1_000_000_000 })
+        (bytes > 0).then_some(Self { bytes, time: 1_000_000_000 })
+    }
+
+    /// What flows in within so many nanoseconds, parts of a byte.
+    #[inline]
+    fn parts_in(self, nanos: u64) -> u64 {
+        // A division of 128 bits takes several times as long, and is hardly ever needed.
+        if let Some(product) = nanos.checked_mul(PARTS).and_then(|parts| parts.checked_mul(self.bytes)) {
+            return product / self.time;
+        }
+        let product = (u128::from(nanos) * u128::from(PARTS)).saturating_mul(u128::from(self.bytes));
+        u64::try_from(product / u128::from(self.time)).unwrap_or(u64::MAX)
+    }
+
+    /// How long it takes until so many parts of a byte have flowed in, nanoseconds.
+    fn nanos_for(self, parts: u64) -> u64 {
+        let product = u128::from(parts).saturating_mul(u128::from(self.time));
+        u64::try_from(product.div_ceil(u128::from(self.bytes) * u128::from(PARTS))).unwrap_or(u64::MAX)
     }
 }
 
@@ -95,7 +112,7 @@ impl Pacer {
     pub fn rate(&self, cwnd: u64, ssthresh: u64, srtt: Option<Duration>) -> Option<Rate> {
         let time = srtt?.as_nanos();
         let gain = if cwnd < ssthresh / 2 { self.gain_slow_start } else { self.gain };
-        let rate = Rate { bytes: u128::from(cwnd) * u128::from(gain), time: u128::from(time) * 100 };
+        let rate = Rate { bytes: cwnd.saturating_mul(gain.into()), time: time.saturating_mul(100) };
         (rate.bytes > 0 && rate.time > 0).then_some(rate)
     }
 
@@ -111,8 +128,7 @@ impl Pacer {
         if self.quantum == 0 {
             return self.packet;
         }
-        let due = (u128::from(self.quantum) * u128::from(PARTS)).saturating_mul(rate.bytes) / rate.time;
-        u64::try_from(due).unwrap_or(u64::MAX).min(MOST_BATCH * PARTS).max(2 * self.packet)
+        rate.parts_in(self.quantum.into()).min(MOST_BATCH * PARTS).max(2 * self.packet)
     }
 
     /// What is in the bucket.
@@ -127,9 +143,8 @@ impl Pacer {
 
     #[inline(never)]
     fn level_after(&self, now: Instant, rate: Rate) -> u64 {
-        let elapsed = u128::from(now.saturating_since(self.since).as_nanos());
-        let gained = (elapsed * u128::from(PARTS)).saturating_mul(rate.bytes) / rate.time;
-        let level = u64::try_from(gained).map_or(u64::MAX, |gained| self.level.saturating_add(gained));
+        let gained = rate.parts_in(now.saturating_since(self.since).as_nanos());
+        let level = self.level.saturating_add(gained);
         if level <= self.full || self.quantum == 0 {
             return level.min(self.full);
         }
@@ -148,14 +163,31 @@ impl Pacer {
     /// the bucket holds a full packet, or a batch, and no later than `longest` after the last packet: a window of before, when packets were
     /// a tenth as long, must not keep back the next one for minutes.
     pub fn lets(&mut self, now: Instant, rate: Rate, longest: Duration) -> bool {
-        if self.level(now, rate) >= self.packet || now.saturating_since(self.since) >= longest {
+        let level = self.level(now, rate);
+        if level >= self.packet {
+            // The packet leaves now, as a rule: it need not be worked out again.
+            (self.level, self.since) = (level, now);
             return true;
         }
-        let missing = u128::from(self.batch(rate).saturating_sub(self.level));
-        let wait = missing.saturating_mul(rate.time).div_ceil(rate.bytes * u128::from(PARTS));
-        let wait = u64::try_from(wait).unwrap_or(u64::MAX).min(longest.as_nanos());
+        if now.saturating_since(self.since) >= longest {
+            return true;
+        }
+        let missing = self.batch(rate).saturating_sub(self.level);
+        let wait = rate.nanos_for(missing).min(longest.as_nanos());
         self.at = Some(Instant::from_nanos(self.since.as_nanos().saturating_add(wait)));
         false
+    }
+
+    /// [`Pacer::sent`] where what the bucket holds now was worked out already, so that no rate is needed; otherwise false, and nothing has
+    /// changed.
+    #[inline]
+    pub fn sent_now(&mut self, now: Instant, bytes: u64) -> bool {
+        let known = now <= self.since && self.level <= self.full && self.since != Instant::ZERO;
+        if known {
+            self.level = self.level.saturating_sub(bytes.saturating_mul(PARTS));
+            (self.since, self.at) = (now, None);
+        }
+        known
     }
 
     /// A packet left with so many bytes, as the window counts them. One that did not ask takes no more than there is.
@@ -192,7 +224,7 @@ mod tests {
         let pacer = pacer(1);
         let srtt = Some(Duration::from_millis(100));
         let rate =
-            |cwnd, ssthresh| pacer.rate(cwnd, ssthresh, srtt).map(|r| r.bytes * 1_000_000_000 / r.time);
+            |cwnd, ssthresh| pacer.rate(cwnd, ssthresh, srtt).map(|r| r.bytes * 1_000_000 / (r.time / 1000));
         // Bytes per second: twice 10 kB in 100 ms while ssthresh is far, 1.2 times later.
         assert_eq!(rate(10_000, 1 << 30), Some(200_000));
         assert_eq!(rate(10_000, 20_002), Some(200_000));
@@ -303,11 +335,11 @@ mod tests {
     #[test]
     fn a_faster_lane_waits_less_and_nothing_overflows() {
         let mut pacer = pacer(2);
-        let slow = Rate { bytes: 1, time: u128::from(u64::MAX) * 100 };
+        let slow = Rate { bytes: 1, time: u64::MAX };
         pacer.sent(at(0), slow, u64::MAX);
         assert!(!pacer.lets(at(1), slow, LONGEST));
         assert_eq!(pacer.at, Some(at(u64::MAX)));
-        let fast = Rate { bytes: u128::from(u64::MAX) * 1000, time: 100 };
+        let fast = Rate { bytes: u64::MAX, time: 100 };
         assert!(pacer.lets(at(u64::MAX), fast, LONGEST), "full, not wrapped around");
     }
 }

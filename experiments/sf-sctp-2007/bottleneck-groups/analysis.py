@@ -95,7 +95,9 @@ def figure(runs: dict[str, Grid]) -> Figure:
     columns: list[str] = []
     for sweep, grid in runs.items():
         columns = [
-            f"{other}, {codes} code points" for other in grid.values("other") for codes in grid.values("codes")
+            f"{other}, {codes} code points"
+            for other in grid.values("other")
+            for codes in grid.values("codes")
         ]
         for network in grid.values("network"):
             values = [sample.estimate.mean for name, *_, sample in cells(grid) if name == network]

@@ -29,19 +29,17 @@ impl Association {
     /// probes (RFC 3168, 6.1.6). So is the data that rides with COOKIE ECHO: whether ECT gets through at all is to be found out by data
     /// that nothing else depends on.
     #[inline(never)]
-    pub(super) fn ecn_of(&self, path: PathId, chosen: Option<&Next>) -> Ecn {
+    pub(super) fn ecn_of(&self, path: PathId, next: &Next) -> Ecn {
         let refused = self.cx.paths.get(path).is_none_or(Path::refuses_ect);
-        let capable = |next| self.sender.is_ecn_capable(next) && self.cx.state != State::CookieEchoed;
-        if !refused && chosen.is_some_and(capable) { self.cx.ect } else { Ecn::NotEct }
+        let capable = self.cx.state != State::CookieEchoed && self.sender.is_ecn_capable(next);
+        if !refused && capable { self.cx.ect } else { Ecn::NotEct }
     }
 
     /// A packet came that was ECN-capable, and perhaps marked: its data tells which space it belongs to. A packet has data of one
     /// subflow; what has come before, or cannot be of this association, counts for nothing (RFC 3168, 6.1.5).
     #[inline(never)]
     pub(super) fn note_ecn(&mut self, ecn: Ecn, chunks: Chunks<'_>) {
-        // Where no counters are wanted the marks alone are of interest.
-        let ours = self.cx.ect != Ecn::NotEct && (ecn == Ecn::Ce || self.encoding == Encoding::Sf);
-        if !ours || !self.cx.state.receives_data() {
+        if self.cx.ect == Ecn::NotEct || !self.cx.state.receives_data() {
             return;
         }
         let mut lowest: Option<(SpaceId, Tsn)> = None;

@@ -41,7 +41,8 @@ impl Association {
         if self.receiver.is_filling() {
             self.share_memory();
         }
-        if meta.ecn != Ecn::NotEct {
+        // Where no counters are wanted the marks alone are of interest.
+        if meta.ecn == Ecn::Ce || (meta.ecn != Ecn::NotEct && self.encoding == Encoding::Sf) {
             self.note_ecn(meta.ecn, chunks.clone());
         }
         let answers = self.control.answers();

@@ -151,7 +151,10 @@ impl Association {
             Some(next) => next.dscp,
             None => self.dscp_without_data(acknowledged),
         };
-        let ecn = if self.cx.ect == Ecn::NotEct { Ecn::NotEct } else { self.ecn_of(path, chosen.as_ref()) };
+        let ecn = match &chosen {
+            Some(next) if self.cx.ect != Ecn::NotEct => self.ecn_of(path, next),
+            _ => Ecn::NotEct,
+        };
         Some(Route { path, dscp, ecn, dont_fragment })
     }
 

@@ -24,8 +24,16 @@ impl Receiver {
     }
 
     /// The user has read something: once a round trip it is looked at how much it was.
-    #[inline(never)]
+    #[inline]
     pub(super) fn tune_window(&mut self, cx: &mut Context) {
+        let rtt = cx.paths.first().and_then(|path| path.rtt().srtt()).or_else(|| self.handshake_round_trip());
+        if self.tuning.as_ref().is_none_or(|tuning| !tuning.rate.is_within(cx.now, rtt)) {
+            self.tune_window_after(cx, rtt);
+        }
+    }
+
+    #[inline(never)]
+    fn tune_window_after(&mut self, cx: &mut Context, rtt: Option<Duration>) {
         // Parts of a window that the peer was told in the handshake stay what they are.
         if self.fids.is_some() || self.smaller_window.is_some() || !cx.state.receives_data() {
             return;
@@ -35,13 +43,11 @@ impl Receiver {
         if most <= window && self.tuning.is_none() {
             return;
         }
-        let measured = cx.paths.first().and_then(|path| path.rtt().srtt());
-        let handshake = self.handshake_round_trip();
         let tuning = self.tuning.get_or_insert_with(|| {
             let rate = Autotune::new(most.into(), packet_of_peer(&cx.config).into());
             Box::new(Growth { rate, first: window, share: cx.budget.as_ref().map(Share::new) })
         });
-        if let Some(rtt) = measured.or(handshake) {
+        if let Some(rtt) = rtt {
             tuning.rate.set_round_trip(rtt);
         }
         let read = cx.stats.payload_bytes_delivered + 1;

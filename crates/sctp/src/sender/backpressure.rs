@@ -139,11 +139,17 @@ impl Sender {
         }
     }
 
-    /// Whether the only subflow has more than half of any send buffer: the question asked with every packet.
+    /// Whether the only subflow has more than half of any send buffer that there may be now: the question asked with every packet.
     #[inline]
     fn is_full_for_sure(&self, cx: &Context) -> bool {
-        let [subflow] = self.subflows.rows() else { return false };
-        subflow.writable_owed && subflow.out.weight(false) > cx.config.limits.largest_send_buffer() / 2
+        let ([subflow], [lane]) = (self.subflows.rows(), self.lanes.rows()) else { return false };
+        let limits = &cx.config.limits;
+        let mut most = limits.send_buffer;
+        if limits.max_send_buffer > most {
+            let windows = usize::try_from(2 * lane.controller.window()).unwrap_or(usize::MAX);
+            most = windows.clamp(most, limits.max_send_buffer);
+        }
+        subflow.writable_owed && subflow.out.weight(false) > most / 2
     }
 
     #[inline(never)]

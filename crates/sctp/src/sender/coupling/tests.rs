@@ -118,7 +118,7 @@ fn olia_moves_growth_to_good_lanes_with_small_windows() {
 #[test]
 fn delays_of_one_queue_are_alike_at_the_same_time() {
     let height = |step: u64, phase: u64| ((step + phase) % 100) as f64 * 1e6;
-    let noise = |step: u64| (step * 2_654_435_761 >> 7) as f64 % 1e6;
+    let noise = |step: u64| ((step * 2_654_435_761) >> 7) as f64 % 1e6;
     for (phase, one_queue) in [(0, true), (50, false)] {
         let mut pair = Likeness::default();
         assert_eq!(pair.verdict(), None, "nothing is known");

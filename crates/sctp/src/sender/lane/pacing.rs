@@ -32,8 +32,14 @@ impl Lane {
     /// A packet left, with what has entered the flight since it had `flight_before` bytes.
     #[inline(never)]
     pub(in crate::sender) fn count_paced(&mut self, cx: &Context, flight_before: u64) {
-        let Some(rate) = self.pacing_rate(cx) else { return };
         let bytes = self.flight.saturating_sub(flight_before);
+        // Who has asked the pacer, or is one of several packets, finds the bucket worked out.
+        let is_model = self.controller.is_model();
+        if !is_model && self.pacer.as_mut().is_some_and(|pacer| pacer.sent_now(cx.now, bytes)) {
+            self.open_burst();
+            return;
+        }
+        let Some(rate) = self.pacing_rate(cx) else { return };
         if let Some(pacer) = &mut self.pacer {
             if let Some(quantum) = self.controller.quantum() {
                 pacer.set_bucket(quantum);
