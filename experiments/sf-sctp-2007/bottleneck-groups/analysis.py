@@ -1,6 +1,8 @@
 """X-11: whether code points that share a bottleneck have one window, and others have not."""
 
-import numpy as np
+import functools
+import operator
+
 from matplotlib.figure import Figure
 
 from anabranch_lab import plots
@@ -10,7 +12,7 @@ from anabranch_lab.experiment import Analysis, claim_builder
 from anabranch_lab.experiment import Figure as Entry
 from anabranch_lab.grid import Grid, Sample, of_flow
 from anabranch_lab.results import Results
-from anabranch_lab.stats import Estimate, estimate
+from anabranch_lab.stats import Estimate
 
 SUBFLOW = "kind = 'subflow' AND name = 'sf'"
 WRONG = {
@@ -61,9 +63,9 @@ def cells(runs: Grid) -> list[tuple[str, str, str, Sample]]:
 
 
 def share(runs: Grid) -> Estimate:
-    """Over all cases: for each seed the share of those that are right, and what that is on average."""
-    found = [sample.values for *_, sample in cells(runs)]
-    return estimate(np.mean(found, axis=0))
+    """Over all cases: the share of those that are right, for each seed that all have, and what that is on average."""
+    found = [sample for *_, sample in cells(runs)]
+    return (functools.reduce(operator.add, found) / len(found)).estimate
 
 
 def claim(builder: ClaimBuilder, runs: dict[str, Grid]) -> Claim:
