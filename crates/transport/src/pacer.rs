@@ -141,7 +141,7 @@ impl Pacer {
         self.level_after(now, rate)
     }
 
-    #[inline(never)]
+    #[inline]
     fn level_after(&self, now: Instant, rate: Rate) -> u64 {
         let gained = rate.parts_in(now.saturating_since(self.since).as_nanos());
         let level = self.level.saturating_add(gained);

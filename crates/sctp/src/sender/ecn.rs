@@ -30,9 +30,9 @@ impl Sender {
     /// probes (RFC 3168, 6.1.5, 6.1.6), nor what nobody would report of.
     pub(crate) fn is_ecn_capable(&self, next: &Next) -> bool {
         let new = matches!(next.first, First::New { .. });
-        let counted = self.ecn.as_ref().is_some_and(|ecn| ecn.peer_counts);
+        let counted = || self.ecn.as_ref().is_some_and(|ecn| ecn.peer_counts);
         let space = self.spaces.get(next.space);
-        new && space.is_some_and(|space| !space.probe.in_flight && (space.fid == 0 || counted))
+        new && space.is_some_and(|space| !space.probe.in_flight && (space.fid == 0 || counted()))
     }
 
     /// ECNE: that packet and so many since the last CWR came marked. The path on which a CWR must leave, if one must: that of the lane

@@ -90,21 +90,21 @@ impl Controller {
             Rules::Chunks(chunks) => chunks.on_ack(&mut self.window, acked),
             Rules::Segments(_) | Rules::Model(_) => {
                 rare();
-                self.on_timed_ack(acked, timing());
+                self.on_timed_ack(acked, &timing());
             }
         }
     }
 
     #[inline(never)]
-    fn on_timed_ack(&mut self, acked: &Acked, timing: Timing) {
+    fn on_timed_ack(&mut self, acked: &Acked, timing: &Timing) {
         match &mut self.rules {
             Rules::Chunks(_) => {}
             Rules::Segments(segments) => {
-                segments.on_ack(*acked, timing);
+                segments.on_ack(acked, timing);
                 self.window = segments.window();
             }
             Rules::Model(bbr) => {
-                bbr.on_ack(acked, &timing);
+                bbr.on_ack(acked, timing);
                 self.window = bbr.window();
             }
         }

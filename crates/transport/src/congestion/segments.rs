@@ -154,13 +154,13 @@ impl Segments {
 
     // By value, so that nothing need be in memory for the rules of RFC 9260.
     #[inline(never)]
-    pub(super) fn on_ack(&mut self, acked: Acked, timing: Timing) {
+    pub(super) fn on_ack(&mut self, acked: &Acked, timing: &Timing) {
         self.idle = false;
         let full = !self.needs_full_window || acked.flight_before >= self.base.window();
         let advanced = !self.needs_advance || acked.cumulative_advanced;
         let mut bytes = acked.newly();
         if let Some(validation) = &mut self.validation {
-            validation.on_ack(&acked, self.base.window());
+            validation.on_ack(acked, self.base.window());
             if let (Law::Cubic(cubic), false) = (&mut self.law, full || acked.in_recovery) {
                 cubic.limited(timing.now);
             }
@@ -171,13 +171,13 @@ impl Segments {
         let Self { base, law, hystart, .. } = self;
         // Rounds and round trips are looked at whether the window grows or not.
         if let (Some(hystart), true) = (hystart, base.in_slow_start()) {
-            bytes = hystart.on_ack(base, &timing, bytes);
+            bytes = hystart.on_ack(base, timing, bytes);
         }
         if !full || !advanced {
             return;
         }
         match law {
-            Law::Vegas(vegas) => vegas.on_ack(base, &timing, bytes),
+            Law::Vegas(vegas) => vegas.on_ack(base, timing, bytes),
             _ if base.in_slow_start() => base.slow_start(bytes),
             Law::Reno if self.phi > 1.0 => {
                 let due = self.owed + bytes as f64 / self.phi;
@@ -185,8 +185,8 @@ impl Segments {
                 base.avoid(due as u64);
             }
             Law::Reno => base.avoid(bytes),
-            Law::Bic(bic) => bic.avoid(base, &timing, bytes),
-            Law::Cubic(cubic) => cubic.avoid(base, &timing, bytes, self.phi),
+            Law::Bic(bic) => bic.avoid(base, timing, bytes),
+            Law::Cubic(cubic) => cubic.avoid(base, timing, bytes, self.phi),
         }
     }
 

@@ -19,7 +19,7 @@ impl Lane {
     }
 
     /// Whether the pacer keeps the next packet back; then its timer is set. The packet that T3-rtx owes and probes never wait.
-    #[inline(never)]
+    #[inline]
     pub(in crate::sender) fn must_wait(&mut self, cx: &Context) -> bool {
         if self.pacer.as_ref().is_none_or(|pacer| pacer.has_packet()) {
             return false;
