@@ -163,10 +163,23 @@ impl Pacer {
     /// the bucket holds a full packet, or a batch, and no later than `longest` after the last packet: a window of before, when packets were
     /// a tenth as long, must not keep back the next one for minutes.
     pub fn lets(&mut self, now: Instant, rate: Rate, longest: Duration) -> bool {
+        self.lets_keeping(now, rate, longest, false)
+    }
+
+    /// [`Pacer::lets`] where the packet leaves at once, if it may, and the bucket is the same by then: what it holds is kept, so that
+    /// [`Pacer::sent_now`] need not work it out again.
+    #[inline]
+    pub fn lets_next(&mut self, now: Instant, rate: Rate, longest: Duration) -> bool {
+        self.lets_keeping(now, rate, longest, true)
+    }
+
+    #[inline]
+    fn lets_keeping(&mut self, now: Instant, rate: Rate, longest: Duration, keep: bool) -> bool {
         let level = self.level(now, rate);
         if level >= self.packet {
-            // The packet leaves now, as a rule: it need not be worked out again.
-            (self.level, self.since) = (level, now);
+            if keep {
+                (self.level, self.since) = (level, now);
+            }
             return true;
         }
         if now.saturating_since(self.since) >= longest {

@@ -25,8 +25,15 @@ impl Lane {
             return false;
         }
         let Some(rate) = self.pacing_rate(cx) else { return false };
-        let free = self.single_packet || self.cwnd_exempt_new > 0;
-        !free && self.pacer.as_mut().is_some_and(|pacer| !pacer.lets(cx.now, rate, cx.config.timers.rto_max))
+        if self.single_packet || self.cwnd_exempt_new > 0 {
+            return false;
+        }
+        // A model says with each packet what the bucket holds.
+        let (is_model, longest) = (self.controller.is_model(), cx.config.timers.rto_max);
+        let Some(pacer) = &mut self.pacer else { return false };
+        let lets =
+            if is_model { pacer.lets(cx.now, rate, longest) } else { pacer.lets_next(cx.now, rate, longest) };
+        !lets
     }
 
     /// A packet left, with what has entered the flight since it had `flight_before` bytes.
