@@ -53,6 +53,10 @@ def adaptive_grid(sweep, measure, at):
     return 10.0
 
 
+def bottleneck_groups(sweep, measure, at):
+    return 1.0
+
+
 def short_tail(sweep, measure, at):
     """A lost control chunk costs a second, with the probe two round trips; of twenty flows two are late, with the probe one."""
     if measure != "close":
@@ -87,5 +91,5 @@ WORLDS = {
     "dscp-2026/reordering": reordering, "dscp-2026/queues": queues, "dscp-2026/harm": harm,
     "dscp-2026/code-points": code_points, "dscp-2026/window": window, "rate/fairness": fairness,
     "rate/long-paths": long_paths, "rate/short-tail": short_tail,
-    "sf-sctp-2007/adaptive-grid": adaptive_grid,
+    "sf-sctp-2007/adaptive-grid": adaptive_grid, "sf-sctp-2007/bottleneck-groups": bottleneck_groups,
 }  # fmt: skip
