@@ -351,7 +351,7 @@ fn subflows(flow: &Flow, sender: &Side, whole: &Measures, spans: Spans) -> Vec<S
             cwnd_peak_bytes: Some(stats.cwnd_peak),
             delivered_bytes: payload,
         };
-        let window_of = stats.window_of as u16;
+        let window_of = stats.window_of.into();
         SubflowSummary { index: index as u16, dscp: stats.dscp.get(), window_of, measures }
     });
     each.collect()

@@ -103,6 +103,8 @@ pub struct SubflowSnapshot {
     pub dscp: u8,
     /// Whether it is in use.
     pub open: bool,
+    /// Number of the first subflow with which it has one window.
+    pub window_of: u8,
     /// One-way delay, microseconds less the difference of the two clocks.
     pub one_way_delay_us: Option<i64>,
     /// Its counters and gauges.
@@ -174,6 +176,7 @@ impl From<&SubflowStats> for SubflowSnapshot {
         Self {
             dscp: subflow.dscp.get(),
             open: subflow.open,
+            window_of: subflow.window_of,
             one_way_delay_us: subflow.one_way_delay_us,
             stats: Named(subflow.named().collect()),
         }

@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use anabranch_base::Dscp;
+use anabranch_base::{Dscp, rare};
 
 use super::Sender;
 use super::buffer_watch::Low;
 use super::flight::Flight;
 use super::queue::send_buffer;
-use crate::config::SendBufferCounts;
+use crate::config::{LimitConfig, SendBufferCounts};
 use crate::context::Context;
 use crate::error::SendError;
 use crate::event::Event;
@@ -142,14 +142,22 @@ impl Sender {
     /// Whether the only subflow has more than half of any send buffer that there may be now: the question asked with every packet.
     #[inline]
     fn is_full_for_sure(&self, cx: &Context) -> bool {
-        let ([subflow], [lane]) = (self.subflows.rows(), self.lanes.rows()) else { return false };
+        let [subflow] = self.subflows.rows() else { return false };
         let limits = &cx.config.limits;
         let mut most = limits.send_buffer;
         if limits.max_send_buffer > most {
-            let windows = usize::try_from(2 * lane.controller.window()).unwrap_or(usize::MAX);
-            most = windows.clamp(most, limits.max_send_buffer);
+            rare();
+            most = self.largest_now(limits);
         }
         subflow.writable_owed && subflow.out.weight(false) > most / 2
+    }
+
+    /// A send buffer that grows with the window, as large as it may be now.
+    #[inline(never)]
+    fn largest_now(&self, limits: &LimitConfig) -> usize {
+        let [lane] = self.lanes.rows() else { return usize::MAX };
+        let windows = usize::try_from(2 * lane.controller.window()).unwrap_or(usize::MAX);
+        windows.clamp(limits.send_buffer, limits.max_send_buffer)
     }
 
     #[inline(never)]

@@ -99,7 +99,7 @@ impl Sender {
         stats.queued_bytes = subflow.out.queued_bytes() as u64;
         stats.peer_window = self.spaces.get(subflow.space).and_then(|space| space.allowance.left());
         let first = self.coupler.as_ref().map_or(subflow.lane, |coupler| coupler.first_of(subflow.lane));
-        stats.window_of = self.lanes.get(first).map_or(id, |lane| lane.subflow).row() as u64;
+        stats.window_of = self.lanes.get(first).map_or(id, |lane| lane.subflow).row() as u8;
         if let Some(lane) = self.lanes.get(subflow.lane) {
             stats.flight = lane.flight;
             stats.srtt = lane.srtt(cx);

@@ -127,6 +127,9 @@ pub struct SubflowStats {
     pub dscp: Dscp,
     /// Whether it is in use; false once it was removed or merged.
     pub open: bool,
+    /// Number of the first subflow with which it has one window: of those behind one bottleneck (coupling `adaptive`), or of all where
+    /// they share one. Its own number where its window is its own. A sum of windows counts each of these numbers once.
+    pub window_of: u8,
     /// Packets sent that carry its DATA.
     pub packets_sent: u64,
     /// Of these, with at least one chunk sent for the first time.
@@ -189,9 +192,6 @@ pub struct SubflowStats {
     pub one_way_delay_us: Option<i64>,
     /// Current retransmission timeout.
     pub rto: Duration,
-    /// Number of the first subflow with which it has one window: of those behind one bottleneck (coupling `adaptive`), or of all where
-    /// they share one. Its own number where its window is its own. A sum of windows counts each of these numbers once.
-    pub window_of: u64,
     /// Congestion window, bytes.
     pub cwnd: u64,
     /// Largest congestion window so far, bytes.

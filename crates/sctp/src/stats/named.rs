@@ -68,8 +68,8 @@ named!(
     srtt, rttvar, min_rtt, last_rtt, rto
 );
 named!(
-    SubflowStats, "Each counter and gauge of the subflow by name, but for code point, delay and whether it is open.":
-    packets_sent, packets_sent_unique, payload_bytes_sent, payload_bytes_unique, chunk_bytes_sent, chunk_bytes_unique, retransmissions, retransmissions_fast, retransmissions_recovery, retransmissions_timeout, retransmissions_probe, retransmissions_spurious, chunks_lost, messages_abandoned_unsent, messages_abandoned_sent, out_of_order_received, fast_retransmits, timeouts, chunks_unique, rtt_sum_ns, rtt_samples, queued_bytes, flight, window_of, cwnd, cwnd_peak, ssthresh, peer_window;
+    SubflowStats, "Each counter and gauge of the subflow by name, but for code point, delay, whether it is open and whose window it has.":
+    packets_sent, packets_sent_unique, payload_bytes_sent, payload_bytes_unique, chunk_bytes_sent, chunk_bytes_unique, retransmissions, retransmissions_fast, retransmissions_recovery, retransmissions_timeout, retransmissions_probe, retransmissions_spurious, chunks_lost, messages_abandoned_unsent, messages_abandoned_sent, out_of_order_received, fast_retransmits, timeouts, chunks_unique, rtt_sum_ns, rtt_samples, queued_bytes, flight, cwnd, cwnd_peak, ssthresh, peer_window;
     srtt, rttvar, min_rtt, last_rtt, rto
 );
 named!(
@@ -114,7 +114,7 @@ mod tests {
         let stats = Stats::default();
         check(format!("{stats:?}"), stats.named().map(|(name, _)| name).collect(), &[]);
         let subflow = SubflowStats::default();
-        let but = ["dscp", "open", "one_way_delay_us"];
+        let but = ["dscp", "open", "window_of", "one_way_delay_us"];
         check(format!("{subflow:?}"), subflow.named().map(|(name, _)| name).collect(), &but);
         let stream = StreamCounters::default().stats(false, 0);
         let but = ["direction", "stream"];
