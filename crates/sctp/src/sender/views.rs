@@ -91,6 +91,7 @@ impl Sender {
     }
 
     /// What a subflow has done and where it stands; `None` when there never was one.
+    #[inline]
     pub(crate) fn subflow_stats(&self, cx: &Context, id: SubflowId) -> Option<SubflowStats> {
         let subflow = self.subflows.get(id)?;
         let mut stats = subflow.counters.stats();
@@ -98,9 +99,8 @@ impl Sender {
         stats.open = subflow.life == Life::Open;
         stats.queued_bytes = subflow.out.queued_bytes() as u64;
         stats.peer_window = self.spaces.get(subflow.space).and_then(|space| space.allowance.left());
-        let first = self.coupler.as_ref().map_or(subflow.lane, |coupler| coupler.first_of(subflow.lane));
-        stats.window_of = self.lanes.get(first).map_or(id, |lane| lane.subflow).row() as u8;
         if let Some(lane) = self.lanes.get(subflow.lane) {
+            stats.window_of = lane.subflow.row() as u8;
             stats.flight = lane.flight;
             stats.srtt = lane.srtt(cx);
             stats.rttvar = lane.rttvar(cx);
@@ -113,7 +113,18 @@ impl Sender {
             stats.cwnd_peak = lane.cwnd_peak;
             stats.ssthresh = lane.controller.ssthresh();
         }
+        if self.coupler.is_some() {
+            stats.window_of = self.coupled_window(subflow.lane).unwrap_or(stats.window_of);
+        }
         Some(stats)
+    }
+
+    /// The first subflow of those that are one flow with that of a lane.
+    #[cold]
+    #[inline(never)]
+    fn coupled_window(&self, lane: LaneId) -> Option<u8> {
+        let first = self.coupler.as_ref()?.first_of(lane);
+        self.lanes.get(first).map(|lane| lane.subflow.row() as u8)
     }
 
     /// The sequence space of a subflow; that of several belongs to the first of them.
