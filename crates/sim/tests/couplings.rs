@@ -120,9 +120,9 @@ fn linked_increases_take_less_than_independent_subflows() {
 
 /// The subflows whose window each has at the end, by seed; two code points over each link where there are two.
 #[expect(clippy::unwrap_used, reason = "a scenario of these tests that cannot run is a failed test")]
-fn groups(toml: &str, level: &str) -> Vec<Vec<u16>> {
+fn groups(toml: &str, more: (&str, &str)) -> Vec<Vec<u16>> {
     const SUBFLOWS: &str = r#"[{ dscp = "BE", streams = [0] }, { dscp = "AF11", streams = [1] }, { dscp = "EF", streams = [2] }, { dscp = "AF41", streams = [3] }]"#;
-    let overrides = [("flow.sf.streams", "4"), ("flow.sf.subflows", SUBFLOWS), ("flow.sf.level", level)];
+    let overrides = [("flow.sf.streams", "4"), ("flow.sf.subflows", SUBFLOWS), more];
     let overrides = overrides.map(|(key, value)| (key.to_owned(), value.to_owned()));
     let scenario = Scenario::from_toml(toml, "groups", &overrides).unwrap();
     let windows = |seed| {
@@ -139,11 +139,23 @@ const TWO_LINKS: &str = include_str!("../../../experiments/sf-sctp-2007/bottlene
 #[test]
 fn adaptive_finds_out_which_code_points_share_a_bottleneck() {
     for level in ["0", "1"] {
-        for found in groups(ONE_LINK, level) {
+        for found in groups(ONE_LINK, ("flow.sf.level", level)) {
             assert_eq!(found, [0, 0, 0, 0], "one link, level {level}");
         }
-        for found in groups(TWO_LINKS, level) {
+        for found in groups(TWO_LINKS, ("flow.sf.level", level)) {
             assert_eq!(found, [0, 0, 2, 2], "two links, level {level}");
         }
+    }
+}
+
+/// Where nobody else is, two like queues that one window feeds fill and drain nearly together.
+#[test]
+fn adaptive_tells_two_like_queues_apart_that_it_alone_fills() {
+    let alone = ("flow.other-*.start", "\"1000 s\"");
+    for found in groups(ONE_LINK, alone) {
+        assert_eq!(found, [0, 0, 0, 0]);
+    }
+    for found in groups(TWO_LINKS, alone) {
+        assert_eq!(found, [0, 0, 2, 2]);
     }
 }

@@ -44,7 +44,7 @@ def analyse(results: Results) -> Analysis:
             Entry(
                 "right",
                 "X-11: share of the runs in which the groups of code points are right at the end",
-                "1 is all of them. Rows are links, columns competitors and the number of code points.",
+                "1 is all of them. Rows are links, columns levels, competitors and the number of code points.",
                 lambda: figure(runs),
             )
         ],
@@ -52,32 +52,37 @@ def analyse(results: Results) -> Analysis:
     )
 
 
-def cells(runs: Grid) -> list[tuple[str, str, str, Sample]]:
+def cells(runs: Grid, level: str) -> list[tuple[str, str, str, Sample]]:
     """Link, competitor, number of code points, and whether the groups were right in each run."""
     return [
-        (network, other, codes, runs.sample("right", network=network, other=other, codes=codes))
+        (network, other, codes, runs.sample("right", level=level, network=network, other=other, codes=codes))
         for network in runs.values("network")
         for other in runs.values("other")
         for codes in runs.values("codes")
     ]
 
 
-def share(runs: Grid) -> Estimate:
+def share(runs: Grid, level: str) -> Estimate:
     """Over all cases: the share of those that are right, for each seed that all have, and what that is on average."""
-    found = [sample for *_, sample in cells(runs)]
+    found = [sample for *_, sample in cells(runs, level)]
     return (functools.reduce(operator.add, found) / len(found)).estimate
 
 
 def claim(builder: ClaimBuilder, runs: dict[str, Grid]) -> Claim:
     """X-11."""
-    return builder.claim("X-11", [above(TOLD[sweep], GOAL, share(grid)) for sweep, grid in runs.items()])
+    parts = [
+        above(f"{TOLD[sweep]}, level {level}", GOAL, share(grid, level))
+        for sweep, grid in runs.items()
+        for level in grid.values("level")
+    ]
+    return builder.claim("X-11", parts)
 
 
 def findings(runs: dict[str, Grid]) -> list[str]:
     """How often, and where not."""
     told = []
-    for sweep, grid in runs.items():
-        every = cells(grid)
+    for sweep, grid, level in [(s, g, level) for s, g in runs.items() for level in g.values("level")]:
+        every = cells(grid, level)
         worst = sorted(every, key=lambda cell: cell[3].estimate.mean)
         wrong = [
             f"{network}, beside {other}, {codes} code points: {100 * sample.estimate.mean:.0f} %"
@@ -86,7 +91,7 @@ def findings(runs: dict[str, Grid]) -> list[str]:
         ]
         where = "; ".join(wrong) if wrong else "nowhere less than 95 %"
         told.append(
-            f"Groups are right, {TOLD[sweep]}: {100 * share(grid).mean:.1f} % of the runs of {len(every)} cases ({where})."
+            f"Groups are right, {TOLD[sweep]}, level {level}: {100 * share(grid, level).mean:.1f} % of the runs of {len(every)} cases ({where})."
         )
     return told
 
@@ -97,12 +102,14 @@ def figure(runs: dict[str, Grid]) -> Figure:
     columns: list[str] = []
     for sweep, grid in runs.items():
         columns = [
-            f"{other}, {codes} code points"
+            f"level {level}: {other}, {codes} code points"
+            for level in grid.values("level")
             for other in grid.values("other")
             for codes in grid.values("codes")
         ]
+        every = [cell for level in grid.values("level") for cell in cells(grid, level)]
         for network in grid.values("network"):
-            values = [sample.estimate.mean for name, *_, sample in cells(grid) if name == network]
+            values = [sample.estimate.mean for name, *_, sample in every if name == network]
             rows.append((f"{TOLD[sweep]}: {network}", values))
     drawn, (axes,) = plots.panels(1, height=1.8 + 0.3 * len(rows))
     drawn.set_figwidth(5.5 + 0.45 * len(columns))

@@ -41,7 +41,8 @@ impl Sender {
         let Some(coupler) = &mut self.coupler else { return };
         // Of what a SACK speaks of, only the newest was acknowledged at once: the rest has waited for it.
         let acked = outcome.lanes.iter().filter(|ack| ack.acked_chunks > 0);
-        let newest = acked.filter_map(|ack| ack.newest_once).map(|(_, sent_at)| sent_at).max();
+        let newest = acked.clone().filter_map(|ack| ack.newest_once).map(|(_, sent_at)| sent_at).max();
+        let alone = acked.map(|ack| ack.cumulative + ack.gap).sum::<u64>() <= coupler.unit();
         for (id, _) in self.lanes.iter().filter(|(_, lane)| lane.space == at) {
             let Some(ack) = outcome.lanes.get(id.row()) else { continue };
             if ack.acked_chunks == 0 {
@@ -54,6 +55,7 @@ impl Sender {
                     None => Delay::RoundTrip((cx.now - sent_at).as_nanos() as i64),
                 }),
                 sent_at: ack.newest_once.map(|(_, sent_at)| sent_at).filter(|at| Some(*at) == newest),
+                alone,
             };
             coupler.on_ack(cx.now, id, &heard);
         }

@@ -28,6 +28,8 @@ const LEAST_BACKLOG: f64 = 1.0;
 /// Packets that left within this and a part of a round trip left at about the same time.
 const SAME_TIME: Duration = Duration::from_millis(4);
 const SAME_ROUND_TRIP: u64 = 8;
+/// SACKs that are remembered, to know whether they wait for a second packet.
+const DELAYED_SACKS: u8 = 16;
 /// So many packets of ours in a queue are more than what hosts take now and then.
 const SOME_BACKLOG: f64 = 2.0;
 
@@ -42,6 +44,8 @@ pub(super) struct Adaptive {
     pairs: Vec<Pair>,
     next_interval: Option<Instant>,
     holding: Holding,
+    /// SACKs that spoke of more than a packet less those that did not, of the last ones.
+    delayed_sacks: u8,
     /// The first of the classes that are one flow with a class.
     leaders: Vec<usize>,
     /// What one flow would begin with; nothing where lanes do not act as one.
@@ -80,6 +84,8 @@ struct Latest {
     heard_at: Instant,
     /// Above the shortest, ns.
     above: f64,
+    /// Above that of the packet before, which left at about the same time, ns.
+    moved: Option<f64>,
 }
 
 /// The shortest delay of the last minutes.
@@ -232,10 +238,13 @@ impl Adaptive {
         let Some(class) = self.classes.get_mut(index) else { return };
         let (above, seen) = class.delay(now, delay, srtt, &crowd);
         if let Some(sent_at) = heard.sent_at.filter(|_| self.classes.len() > 1) {
+            let waited = self.has_waited(heard);
             let flight = self.own_flight(self.holding.class(), views);
             self.holding.on_ack(now, srtt, self.classes.len(), flight, pmdcs);
-            let latest = Latest { sent_at, heard_at: now, above: above as f64 };
-            self.compare(index, latest, srtt);
+            let latest = Latest { sent_at, heard_at: now, above: above as f64, moved: None };
+            if !waited {
+                self.compare(index, latest, srtt);
+            }
         }
         if let Some(Some((_, last))) = self.lanes.get_mut(lane) {
             *last = Some(above);
@@ -255,6 +264,17 @@ impl Adaptive {
         }
     }
 
+    /// Whether a SACK has waited for a second packet in vain, as it seems: "an acknowledgement SHOULD be generated for at least every
+    /// second packet [...] and within 200 ms" (RFC 9260, 6.2). A peer's own times are without that wait.
+    fn has_waited(&mut self, heard: &Heard) -> bool {
+        let waits = self.delayed_sacks > DELAYED_SACKS / 2;
+        self.delayed_sacks = match heard.alone {
+            true => self.delayed_sacks.saturating_sub(1),
+            false => (self.delayed_sacks + 1).min(DELAYED_SACKS),
+        };
+        waits && heard.alone && matches!(heard.delay, Some(Delay::RoundTrip(_)))
+    }
+
     /// A delay of a class beside those of others.
     fn compare(&mut self, index: usize, latest: Latest, srtt: Duration) {
         let near = |other: &Latest| {
@@ -263,17 +283,26 @@ impl Adaptive {
         };
         let Some(class) = self.classes.get_mut(index) else { return };
         let Some(own) = class.latest.replace(latest).filter(near) else { return };
+        let moved = latest.above - own.above;
+        if let Some(latest) = &mut class.latest {
+            latest.moved = Some(moved);
+        }
+        // Bursts of slow start are longer than what tells queues apart, and are remembered for long.
+        let started = class.last_loss.is_some();
         for other in (0..self.classes.len()).filter(|other| *other != index) {
             // What one SACK speaks of has come back at one time, whatever the queues are. And each delay is compared once: the
             // queue may be another when the class has been silent.
             let between = own.heard_at..latest.heard_at;
-            let theirs = self.classes.get(other).and_then(|class| class.latest);
+            let theirs = self.classes.get(other).filter(|class| started || class.last_loss.is_some());
+            let theirs = theirs.and_then(|class| class.latest);
             let theirs = theirs.filter(|theirs| near(theirs) && between.contains(&theirs.heard_at));
             let (low, high) = (index.min(other), index.max(other));
             let pair = self.pairs.get_mut(high * high.saturating_sub(1) / 2 + low);
             let (Some(theirs), Some(pair)) = (theirs, pair) else { continue };
             let sign = if index < other { 1.0 } else { -1.0 };
-            pair.likeness.note(sign * (latest.above - theirs.above), latest.above - own.above);
+            let Some(their_move) = theirs.moved else { continue };
+            let within = (moved * moved + their_move * their_move) / 2.0;
+            pair.likeness.note(sign * (latest.above - theirs.above), within);
         }
     }
 

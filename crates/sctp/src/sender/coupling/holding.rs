@@ -1,7 +1,7 @@
 //! Now and then one class sends less for two round trips, and others what it leaves: where they wait in one queue that changes nothing
 //! for any of them, and where each has its own, one becomes shorter and the other longer.
 //!
-//! Two like queues that one window feeds fill and drain together, so nothing that is only watched tells them from one queue.
+//! What is only watched tells queues apart in most cases; this makes it sure in more of them (docs/couplings.md has both tables).
 
 use anabranch_base::{Duration, Instant};
 

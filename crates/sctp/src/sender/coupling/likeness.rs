@@ -2,7 +2,7 @@
 //! for a while shortens the delay of both.
 //!
 //! RFC 8382 compares what delays look like over seconds: two queues of the same kind look alike. Compared here is what they do at
-//! the same time, and what they do when the load moves from one class to the other ([`super::holding`]).
+//! the same time, and so also what they do when the load moves from one class to the other ([`super::holding`]).
 
 /// A mean over the last intervals.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,16 +43,17 @@ pub(super) struct Likeness {
     /// Delay of one less that of the other, of packets that left at about the same time, ns; and its square.
     across: Fading,
     across_squared: Fading,
-    /// The same within a class, squared.
+    /// The same within the two, squared.
     within_squared: Fading,
 }
 
 impl Likeness {
-    /// Packets left at about the same time: one of each class, between two of one of them. How their delays differ, ns.
-    pub(super) fn note(&mut self, across: f64, within: f64) {
+    /// Packets left at about the same time, two of each class: how the delays of the last ones differ, ns, and how those of one class, the
+    /// mean square of both.
+    pub(super) fn note(&mut self, across: f64, within_squared: f64) {
         self.across.add(across);
         self.across_squared.add(across * across);
-        self.within_squared.add(within * within);
+        self.within_squared.add(within_squared);
     }
 
     /// At the end of an interval: whether they wait in one queue, once that can be said.

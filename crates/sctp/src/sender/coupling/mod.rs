@@ -88,6 +88,11 @@ impl Coupler {
         }
     }
 
+    /// Size of a full packet's chunk, bytes.
+    pub(crate) fn unit(&self) -> u64 {
+        self.pmdcs
+    }
+
     /// A SACK spoke of `lane`.
     pub(crate) fn on_ack(&mut self, now: Instant, lane: LaneId, heard: &Heard) {
         let lane = lane.row();

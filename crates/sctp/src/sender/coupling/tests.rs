@@ -126,7 +126,7 @@ fn delays_of_one_queue_are_alike_at_the_same_time() {
             let a = height(step, 0) + noise(3 * step);
             let b = height(step, phase) + noise(3 * step + 1);
             let before = height(step.saturating_sub(1), 0) + noise(3 * step + 2);
-            pair.note(a - b - 7e6, a - before);
+            pair.note(a - b - 7e6, (a - before).powi(2));
         }
         assert_eq!(pair.verdict(), Some(one_queue), "{phase}");
     }
@@ -218,14 +218,21 @@ impl Lanes {
 
     /// Every lane hears of one delay.
     fn delay(&mut self, ms: u64) {
+        let all = vec![(ms, 2); self.coupler.views.len()];
+        self.delays(&all);
+    }
+
+    /// Each lane hears of a delay, ms, in a SACK for so many packets.
+    fn delays(&mut self, each: &[(u64, u64)]) {
         self.now += 10 * MS;
-        for lane in 0..self.coupler.views.len() {
+        for (lane, &(ms, packets)) in each.iter().enumerate() {
             // One SACK after the other.
             self.now += MS / 10;
             let now = Instant::from_nanos(self.now);
             let sent_at = Some(Instant::from_nanos(self.now.saturating_sub(ms * MS)));
             let delay = Some(Delay::RoundTrip((ms * MS) as i64));
-            self.coupler.on_ack(now, LaneId::at(lane), &Heard { bytes: 1468, delay, sent_at });
+            let heard = Heard { bytes: packets * 1468, delay, sent_at, alone: packets == 1 };
+            self.coupler.on_ack(now, LaneId::at(lane), &heard);
         }
         self.coupler.review(Instant::from_nanos(self.now));
     }
@@ -285,6 +292,16 @@ fn a_model_has_phi_n_when_the_queue_overflows_and_1_when_room_has_come() {
 
 #[test]
 fn lanes_of_other_code_points_are_parts_of_one_flow_until_their_delays_differ() {
+    part_when_delays_differ(false);
+}
+
+/// A SACK that waits for a second packet is late by up to 200 ms, whatever the queue is.
+#[test]
+fn delayed_sacks_do_not_hide_that_delays_differ() {
+    part_when_delays_differ(true);
+}
+
+fn part_when_delays_differ(delayed: bool) {
     let mut s = Lanes::new(2, &[]);
     s.coupler.views[1].dscp = Dscp::new(46).unwrap();
     for step in 0..1200 {
@@ -301,17 +318,14 @@ fn lanes_of_other_code_points_are_parts_of_one_flow_until_their_delays_differ() 
     assert_eq!(s.window(1), Some(together), "together until shown apart");
     // Lane 1 meets another queue from now on, which is always nearly full.
     for step in 0..20_000_u64 {
-        s.now += 10 * MS;
         let slow = 100 + 80 * (step % 400) / 400;
         let full = 160 + 4 * (step % 3);
-        for (lane, ms) in [slow, full].into_iter().enumerate() {
-            s.now += MS / 10;
-            let now = Instant::from_nanos(s.now);
-            let sent_at = Some(Instant::from_nanos(s.now.saturating_sub(ms * MS)));
-            let delay = Some(Delay::RoundTrip((ms * MS) as i64));
-            s.coupler.on_ack(now, LaneId::at(lane), &Heard { bytes: 1468, delay, sent_at });
+        if delayed && step % 8 == 7 {
+            s.now += 190 * MS;
+            s.delays(&[(slow + 200, 1), (full, 2)]);
+        } else {
+            s.delays(&[(slow, 2), (full, 2)]);
         }
-        s.coupler.review(Instant::from_nanos(s.now));
         if step % 400 == 399 {
             s.lose(0);
         }

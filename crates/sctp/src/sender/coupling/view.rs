@@ -42,6 +42,8 @@ pub(crate) struct Heard {
     pub(crate) delay: Option<Delay>,
     /// When that had left, if no lane has a newer one in the same SACK.
     pub(crate) sent_at: Option<Instant>,
+    /// The SACK speaks of no more than one packet.
+    pub(crate) alone: bool,
 }
 
 /// What a lane has lost.
