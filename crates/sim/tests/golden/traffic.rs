@@ -150,6 +150,20 @@ fn company(runs: &mut Vec<Run>) {
             push(format!("greedy/{protocol}/{profile}"), "30 s", &network("plain"), &[greedy], "");
         }
     }
+    // Long enough for BBR's states, which profiles do not have.
+    for (protocol, engine) in [
+        ("sctp", "engine = \"modern\"\noptions = { congestion_control = \"bbr\" }"),
+        ("tcp", "engine = \"linux-6.1\"\noptions = { controller = \"bbr\", pacing = true }"),
+        ("tcp", "engine = \"rfc\"\noptions = { controller = \"bbr\", pacing = true }"),
+    ] {
+        for name in ["plain", "bern1", "delays"] {
+            let greedy = format!(
+                "protocol = \"{protocol}\"\n{engine}\ntraffic = {{ kind = \"greedy\", message = \"1300 B\" }}\nstop = \"25 s\""
+            );
+            let profile = engine.split('"').nth(1).unwrap();
+            push(format!("bbr/{protocol}/{profile}/{name}"), "30 s", &network(name), &[greedy], "");
+        }
+    }
     let sctp = |more: &str| transfer("sctp", "rfc9260", "150 kB", "1300 B", more);
     let tcp = |more: &str| transfer("tcp", "rfc", "150 kB", "1300 B", more);
     push("mixed".into(), "60 s", &network("plain"), &[sctp("count = 3"), tcp("count = 3")], "");
