@@ -28,8 +28,9 @@ const LEAST_BACKLOG: f64 = 1.0;
 /// Packets that left within this and a part of a round trip left at about the same time.
 const SAME_TIME: Duration = Duration::from_millis(4);
 const SAME_ROUND_TRIP: u64 = 8;
-/// SACKs that are remembered, to know whether they wait for a second packet.
-const DELAYED_SACKS: u8 = 16;
+/// A SACK for one packet that is so much later than the one before has waited for a second packet, ns: the shortest timers of such waits have
+/// 40 ms, that of the standard 200 ms (RFC 9260, 6.2).
+const WAITED: f64 = 20e6;
 /// So many packets of ours in a queue are more than what hosts take now and then.
 const SOME_BACKLOG: f64 = 2.0;
 
@@ -44,8 +45,6 @@ pub(super) struct Adaptive {
     pairs: Vec<Pair>,
     next_interval: Option<Instant>,
     holding: Holding,
-    /// SACKs that spoke of more than a packet less those that did not, of the last ones.
-    delayed_sacks: u8,
     /// The first of the classes that are one flow with a class.
     leaders: Vec<usize>,
     /// What one flow would begin with; nothing where lanes do not act as one.
@@ -238,13 +237,11 @@ impl Adaptive {
         let Some(class) = self.classes.get_mut(index) else { return };
         let (above, seen) = class.delay(now, delay, srtt, &crowd);
         if let Some(sent_at) = heard.sent_at.filter(|_| self.classes.len() > 1) {
-            let waited = self.has_waited(heard);
             let flight = self.own_flight(self.holding.class(), views);
             self.holding.on_ack(now, srtt, self.classes.len(), flight, pmdcs);
             let latest = Latest { sent_at, heard_at: now, above: above as f64, moved: None };
-            if !waited {
-                self.compare(index, latest, srtt);
-            }
+            let may_have_waited = heard.alone && matches!(delay, Delay::RoundTrip(_));
+            self.compare(index, latest, srtt, may_have_waited);
         }
         if let Some(Some((_, last))) = self.lanes.get_mut(lane) {
             *last = Some(above);
@@ -264,29 +261,20 @@ impl Adaptive {
         }
     }
 
-    /// Whether a SACK has waited for a second packet in vain, as it seems: "an acknowledgement SHOULD be generated for at least every
-    /// second packet [...] and within 200 ms" (RFC 9260, 6.2). A peer's own times are without that wait.
-    fn has_waited(&mut self, heard: &Heard) -> bool {
-        let waits = self.delayed_sacks > DELAYED_SACKS / 2;
-        self.delayed_sacks = match heard.alone {
-            true => self.delayed_sacks.saturating_sub(1),
-            false => (self.delayed_sacks + 1).min(DELAYED_SACKS),
-        };
-        waits && heard.alone && matches!(heard.delay, Some(Delay::RoundTrip(_)))
-    }
-
     /// A delay of a class beside those of others.
-    fn compare(&mut self, index: usize, latest: Latest, srtt: Duration) {
+    fn compare(&mut self, index: usize, latest: Latest, srtt: Duration, may_have_waited: bool) {
         let near = |other: &Latest| {
             let (a, b) = (latest.sent_at, other.sent_at);
             a.max(b) - a.min(b) <= srtt / SAME_ROUND_TRIP + SAME_TIME
         };
         let Some(class) = self.classes.get_mut(index) else { return };
-        let Some(own) = class.latest.replace(latest).filter(near) else { return };
-        let moved = latest.above - own.above;
-        if let Some(latest) = &mut class.latest {
-            latest.moved = Some(moved);
+        let before = class.latest.filter(near);
+        let moved = before.map(|own| latest.above - own.above);
+        if may_have_waited && moved.is_some_and(|moved| moved > WAITED) {
+            return;
         }
+        class.latest = Some(Latest { moved, ..latest });
+        let (Some(own), Some(moved)) = (before, moved) else { return };
         // Bursts of slow start are longer than what tells queues apart, and are remembered for long.
         let started = class.last_loss.is_some();
         for other in (0..self.classes.len()).filter(|other| *other != index) {
