@@ -5,7 +5,11 @@ As `linux_tcp.py`, whose path it takes, this runs inside a guest of user-mode Li
 trip of 40 ms, drop-tail queues of 0.25 to 4 bandwidth-delay products; both have something to send all the time, and the share is
 that of the bytes that the bottleneck carries in 100 s after 20 s. Who begins, and how much later the other one does, up to 2 s, is drawn.
 
+A host takes up to 1 ms for an acknowledgement. Without that nothing on this path is random, and flows are locked in phase: whose packets come
+right before the queue moves finds it full (docs/rate.md).
+
 usage: linux_neighbour.py ANABRANCH OUT.csv [--seeds N] [--sctp reno,cubic+hystart,bbr] [--tcp reno,cubic,bbr] [--queues 0.25,1,2,4]
+       [--spread MS]
 """
 
 import argparse
@@ -23,10 +27,9 @@ TCP, UDP = 6, 17
 
 
 def measure(
-    program: str, sctp: str, tcp: str, queue: float, seed: int, devices: tuple[int, int]
+    program: str, sctp: str, tcp: str, path: linux_tcp.Path, seed: int, devices: tuple[int, int]
 ) -> list[object]:
     """One pair: a row of the table."""
-    path = linux_tcp.Path(f"{queue:g} BDP", 20e6, 0.040, int(queue * PRODUCT))
     drawn = random.Random(seed)
     line = linux_tcp.Line(path, devices, seed)
     lasts = WARM_UP + MEASURED + 5.0
@@ -68,16 +71,22 @@ def main() -> None:
     parser.add_argument("--sctp", default="reno,cubic+hystart,bbr")
     parser.add_argument("--tcp", default="reno,cubic,bbr")
     parser.add_argument("--queues", default="0.25,1,2,4")
+    parser.add_argument(
+        "--spread", type=float, default=1.0, help="ms that a host takes for an acknowledgement, at most"
+    )
     args = parser.parse_args()
     devices = linux_tcp.joined()
     with open(args.out, "w", newline="", encoding="ascii") as file:
         rows = csv.writer(file)
         rows.writerow(["queue", "sctp", "tcp", "seed", "share_of_sctp", "carried_mbps"])
         for queue in (float(word) for word in args.queues.split(",")):
+            path = linux_tcp.Path(
+                f"{queue:g} BDP", 20e6, 0.040, int(queue * PRODUCT), spread=args.spread / 1e3
+            )
             for sctp in args.sctp.split(","):
                 for tcp in args.tcp.split(","):
                     for seed in range(1, args.seeds + 1):
-                        rows.writerow(measure(args.program, sctp, tcp, queue, seed, devices))
+                        rows.writerow(measure(args.program, sctp, tcp, path, seed, devices))
                         file.flush()
 
 

@@ -43,6 +43,8 @@ class Path:
     queue: int
     loss: float = 0.0
     seconds: float = 30.0
+    # What the receiver's host takes for an acknowledgement: up to so many seconds. Without it two flows can be locked in phase.
+    spread: float = 0.0
 
 
 PATHS = (
@@ -82,6 +84,7 @@ class Line:
         self.arriving: list[tuple[float, int, int, bytes]] = []
         self.order = 0
         self.free = [0.0, 0.0]
+        self.latest = 0.0
         # When what waits leaves, and how long it is.
         self.leaves: collections.deque[tuple[float, int]] = collections.deque()
         self.lost = self.dropped = self.forwarded = 0
@@ -114,6 +117,9 @@ class Line:
                 return
         self.order += 1
         at = self.free[way] + path.round_trip / 2
+        if way == 1 and path.spread:
+            # They stay in order.
+            at = self.latest = max(self.latest, at + self.random.uniform(0, path.spread))
         heapq.heappush(self.arriving, (at, self.order, self.devices[1 - way], packet))
 
     def settle(self, now: float) -> None:

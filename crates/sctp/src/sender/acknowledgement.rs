@@ -299,20 +299,24 @@ impl Sender {
                 all_acked: lane.unacked == 0,
                 round_trip,
             };
-            let (now, srtt, max) = (cx.now, lane.srtt(cx), space.flight.next());
-            let (min_rtt, flight, starved) = (lane.min_rtt, lane.flight, waiting == 0 && !lane.loss.any());
-            lane.controller.on_ack(&acked, || Timing {
-                now,
-                // Of the newest that was sent once, whatever is timed for the RTO.
-                rtt: ack.newest_once.map(|(_, sent_at)| now - sent_at),
-                srtt,
-                una: first,
-                max,
-                newest_sent: if model { ack.newest_sent(now, min_rtt) } else { None },
-                flight_before: in_flight,
-                flight,
-                starved,
-            });
+            if lane.controller.wants_times() {
+                rare();
+                let timing = Timing {
+                    now: cx.now,
+                    // Of the newest that was sent once, whatever is timed for the RTO.
+                    rtt: ack.newest_once.map(|(_, sent_at)| cx.now - sent_at),
+                    srtt: lane.srtt(cx),
+                    una: first,
+                    max: space.flight.next(),
+                    newest_sent: if model { ack.newest_sent(cx.now, lane.min_rtt) } else { None },
+                    flight_before: in_flight,
+                    flight: lane.flight,
+                    starved: waiting == 0 && !lane.loss.any(),
+                };
+                lane.controller.on_timed_ack(&acked, &timing);
+            } else {
+                lane.controller.on_ack(&acked, Timing::default);
+            }
         }
         // R2: "Whenever all outstanding data sent to an address have been acknowledged, turn off the T3-rtx timer".
         // R3: "Whenever a SACK chunk is received that acknowledges the DATA chunk with the earliest outstanding TSN
@@ -323,7 +327,10 @@ impl Sender {
             lane.arm_t3(cx);
         }
         lane.open_burst_after_sack();
-        if cx.trace.is_on() || lane.controller.window() != window_before {
+        let window = lane.controller.window();
+        lane.cwnd_peak = lane.cwnd_peak.max(window);
+        // One lane needs nothing more than that where nobody records.
+        if cx.trace.is_on() || window != window_before && self.lanes.len() > 1 {
             self.record_window(cx, id);
         }
     }

@@ -69,7 +69,6 @@ impl Cubic {
         let alpha = if epoch.estimate < self.prior { ALPHA } else { 1.0 };
         epoch.estimate += alpha / phi * segments / cwnd;
         let t = (timing.now - epoch.start).as_secs_f64();
-        let rtt = timing.srtt.map_or(0.0, Duration::as_secs_f64);
         // RFC 9438, equation 1: W_cubic(t) = C * (t - K)^3 + W_max.
         let curve = |t: f64| epoch.c * (t - epoch.k).powi(3) + epoch.maximum;
         let next = if curve(t) < epoch.estimate {
@@ -77,6 +76,7 @@ impl Cubic {
             epoch.estimate.max(cwnd)
         } else {
             // RFC 9438, section 4.2: the target a round trip from now, between cwnd and 1.5 cwnd.
+            let rtt = timing.srtt.map_or(0.0, Duration::as_secs_f64);
             let target = curve(t + rtt).clamp(cwnd, 1.5 * cwnd);
             cwnd + (target - cwnd) / cwnd * segments
         };

@@ -95,12 +95,20 @@ impl Controller {
         }
     }
 
+    /// Whether [`Controller::on_ack`] asks for times.
+    #[inline]
+    #[must_use]
+    pub fn wants_times(&self) -> bool {
+        !matches!(self.rules, Rules::Chunks(_))
+    }
+
+    /// [`Controller::on_ack`] of one that wants times.
     #[inline(never)]
-    fn on_timed_ack(&mut self, acked: &Acked, timing: &Timing) {
+    pub fn on_timed_ack(&mut self, acked: &Acked, timing: &Timing) {
         match &mut self.rules {
             Rules::Chunks(_) => {}
             Rules::Segments(segments) => {
-                segments.on_ack(acked, timing);
+                segments.on_ack(acked, timing, self.window.cwnd);
                 self.window = segments.window();
             }
             Rules::Model(bbr) => {

@@ -152,15 +152,15 @@ impl Segments {
         self.before = None;
     }
 
-    // By value, so that nothing need be in memory for the rules of RFC 9260.
-    #[inline(never)]
-    pub(super) fn on_ack(&mut self, acked: &Acked, timing: &Timing) {
+    /// `cwnd` is [`Self::window`]'s, which who asks has at hand.
+    #[inline]
+    pub(super) fn on_ack(&mut self, acked: &Acked, timing: &Timing, cwnd: u64) {
         self.idle = false;
-        let full = !self.needs_full_window || acked.flight_before >= self.base.window();
+        let full = !self.needs_full_window || acked.flight_before >= cwnd;
         let advanced = !self.needs_advance || acked.cumulative_advanced;
         let mut bytes = acked.newly();
         if let Some(validation) = &mut self.validation {
-            validation.on_ack(acked, self.base.window());
+            validation.on_ack(acked, cwnd);
             if let (Law::Cubic(cubic), false) = (&mut self.law, full || acked.in_recovery) {
                 cubic.limited(timing.now);
             }

@@ -37,7 +37,7 @@ impl Lane {
     }
 
     /// A packet left, with what has entered the flight since it had `flight_before` bytes.
-    #[inline(never)]
+    #[inline]
     pub(in crate::sender) fn count_paced(&mut self, cx: &Context, flight_before: u64) {
         let bytes = self.flight.saturating_sub(flight_before);
         // Who has asked the pacer, or is one of several packets, finds the bucket worked out.
@@ -46,6 +46,12 @@ impl Lane {
             self.open_burst();
             return;
         }
+        self.count_after_pause(cx, bytes);
+    }
+
+    /// A packet left for which it is still to be worked out what the bucket held.
+    #[inline(never)]
+    fn count_after_pause(&mut self, cx: &Context, bytes: u64) {
         let Some(rate) = self.pacing_rate(cx) else { return };
         if let Some(pacer) = &mut self.pacer {
             if let Some(quantum) = self.controller.quantum() {
