@@ -59,6 +59,11 @@ fn slow_start_by_bytes_acked_at_most_two_segments() {
     assert_eq!(c.window(), 5000);
 }
 
+fn ack(c: &mut Segments, acked: &Acked, timing: &Timing) {
+    let cwnd = c.window().cwnd;
+    c.on_ack(acked, timing, cwnd);
+}
+
 #[test]
 fn congestion_avoidance_adds_a_segment_a_round_trip() {
     for growth in [AckedGrowth::Bytes, AckedGrowth::PerAck, AckedGrowth::Packets] {
@@ -78,7 +83,7 @@ fn packets_keep_the_half_of_an_odd_window() {
     c.on_congestion(Congestion::FastRetransmit(Base::Window(45_000)));
     assert_eq!((c.base.window(), c.base.ssthresh), (4000, 4000));
     for _ in 0..3 {
-        c.on_ack(&acked(1000), &Timing::default());
+        ack(&mut c, &acked(1000), &Timing::default());
     }
     assert_eq!(c.base.window(), 5000, "4.5 + 1/4.5 + 1/4.7 + 1/4.9");
     c.on_congestion(Congestion::Timeout(Some(Base::Window(45_000))));
@@ -96,7 +101,7 @@ fn cubic_is_back_at_the_old_maximum_after_k_seconds() {
     while now < 8000.0 {
         let acks = c.base.window() / 1000;
         for i in 0..acks {
-            c.on_ack(&acked(1000), &timed((now + 200.0 * i as f64 / acks as f64) as u64, 200, 0, 0));
+            ack(&mut c, &acked(1000), &timed((now + 200.0 * i as f64 / acks as f64) as u64, 200, 0, 0));
         }
         now += 200.0;
         trace.push((now, c.base.cwnd / 1000.0));
@@ -116,7 +121,7 @@ fn cubic_is_as_fast_as_reno_where_reno_is_faster() {
     let (mut now, mut reached) = (0, None);
     for round in 1..30 {
         for _ in 0..c.base.window() / 1000 {
-            c.on_ack(&acked(1000), &timed(now, 10, 0, 0));
+            ack(&mut c, &acked(1000), &timed(now, 10, 0, 0));
         }
         now += 10;
         if c.base.window() >= 20_000 {
@@ -149,7 +154,7 @@ fn bic_searches_for_the_maximum_then_probes_beyond() {
     for _ in 0..16 {
         let before = c.base.cwnd;
         for _ in 0..(c.base.window() / 1000) {
-            c.on_ack(&acked(1000), &timed(now, 100, 0, 0));
+            ack(&mut c, &acked(1000), &timed(now, 100, 0, 0));
         }
         now += 100;
         grown.push(((c.base.cwnd - before) / 1000.0).round() as u32);
@@ -174,7 +179,7 @@ fn vegas_keeps_two_to_four_segments_in_the_queue() {
         let window = c.base.window() / 1000;
         let rtt = 100 + 5 * window.saturating_sub(20);
         for i in 0..window {
-            c.on_ack(&acked(1000), &timed(now, rtt, sent + i * 1000, sent + (window + i) * 1000));
+            ack(&mut c, &acked(1000), &timed(now, rtt, sent + i * 1000, sent + (window + i) * 1000));
         }
         sent += window * 1000;
         now += rtt;
@@ -190,7 +195,7 @@ fn vegas_leaves_slow_start_when_the_queue_grows() {
         let window = c.base.window() / 1000;
         let rtt = 100 + 5 * window.saturating_sub(20);
         for i in 0..window {
-            c.on_ack(&acked(1000), &timed(now, rtt, sent + i * 1000, sent + (window + i) * 1000));
+            ack(&mut c, &acked(1000), &timed(now, rtt, sent + i * 1000, sent + (window + i) * 1000));
         }
         sent += window * 1000;
         now += rtt;
@@ -213,7 +218,7 @@ fn hystart_leaves_slow_start_before_the_loss() {
         for rtt in rtts {
             let window = c.base.window() / 1000;
             for i in 0..window {
-                c.on_ack(&acked(1000), &timed(0, *rtt, sent + i * 1000, sent + (window + i) * 1000));
+                ack(&mut c, &acked(1000), &timed(0, *rtt, sent + i * 1000, sent + (window + i) * 1000));
             }
             sent += window * 1000;
             windows.push(c.base.window() / 1000);
@@ -252,7 +257,7 @@ fn hystart_goes_on_when_a_reduction_is_undone() {
     let mut round = |c: &mut Segments, rtt: u64| {
         let window = c.base.window() / 1000;
         for i in 0..window {
-            c.on_ack(&acked(1000), &timed(0, rtt, sent + i * 1000, sent + (window + i) * 1000));
+            ack(&mut c, &acked(1000), &timed(0, rtt, sent + i * 1000, sent + (window + i) * 1000));
         }
         sent += window * 1000;
     };
@@ -279,7 +284,7 @@ fn the_window_grows_when_the_rules_let_it() {
         let full = Acked { cumulative_advanced: true, flight_before: 10_000, ..acked(1000) };
         let grows = |acked: Acked| {
             let mut c = Segments::new(&strict).unwrap();
-            c.on_ack(&acked, &timed(100, 50, 0, 0));
+            ack(&mut c, &acked, &timed(100, 50, 0, 0));
             c.base.window() > 10_000
         };
         assert!(grows(full), "{algorithm:?}");
