@@ -257,7 +257,7 @@ fn hystart_goes_on_when_a_reduction_is_undone() {
     let mut round = |c: &mut Segments, rtt: u64| {
         let window = c.base.window() / 1000;
         for i in 0..window {
-            ack(&mut c, &acked(1000), &timed(0, rtt, sent + i * 1000, sent + (window + i) * 1000));
+            ack(c, &acked(1000), &timed(0, rtt, sent + i * 1000, sent + (window + i) * 1000));
         }
         sent += window * 1000;
     };
