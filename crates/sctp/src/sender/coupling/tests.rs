@@ -301,6 +301,23 @@ fn delayed_sacks_do_not_hide_that_delays_differ() {
     part_when_delays_differ(true);
 }
 
+/// Bursts of slow start meet the queue at different heights, though it is one: nothing is remembered of them.
+#[test]
+fn delays_before_the_first_loss_tell_nothing() {
+    let mut s = Lanes::new(2, &[]);
+    s.coupler.views[1].dscp = Dscp::new(46).unwrap();
+    for step in 0..20_000 {
+        s.delays(&[(100 + 12 * (step / 8 % 2), 2), (112 - 12 * (step / 8 % 2), 2)]);
+    }
+    assert_eq!(s.coupler.first_of(LaneId::at(1)), LaneId::at(0), "together until shown apart");
+    // The same after a loss is another matter.
+    s.lose(0);
+    for step in 0..20_000 {
+        s.delays(&[(100 + 12 * (step / 8 % 2), 2), (112 - 12 * (step / 8 % 2), 2)]);
+    }
+    assert_eq!(s.coupler.first_of(LaneId::at(1)), LaneId::at(1));
+}
+
 fn part_when_delays_differ(delayed: bool) {
     let mut s = Lanes::new(2, &[]);
     s.coupler.views[1].dscp = Dscp::new(46).unwrap();
