@@ -328,9 +328,12 @@ impl Sender {
         }
         lane.open_burst_after_sack();
         let window = lane.controller.window();
-        lane.cwnd_peak = lane.cwnd_peak.max(window);
+        let changed = window != window_before;
+        if changed {
+            lane.cwnd_peak = lane.cwnd_peak.max(window);
+        }
         // One lane needs nothing more than that where nobody records.
-        if cx.trace.is_on() || window != window_before && self.lanes.len() > 1 {
+        if cx.trace.is_on() || changed && self.lanes.len() > 1 {
             self.record_window(cx, id);
         }
     }
