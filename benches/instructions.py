@@ -49,11 +49,16 @@ WORK = {
     ),
 }
 
+# What `modern` costs a simulated packet beside `rfc9260-rack`, parts in a thousand: (long, short) runs of each, divided by the packets sent.
+PROFILE = "simulator: packet of the profile modern, to one of rfc9260-rack"
+PROFILES = ("modern", "rfc9260-rack")
+
 # Bytes allocated for each end of an idle association: the program `memory` prints them.
 MEMORY = "memory: idle association, for each end"
 
 # What must not be exceeded whatever was accepted: goals that were met (docs/performance.md).
-LIMITS = {MEMORY: 4096, "transfer: 100-byte messages, per message": 1550}
+LIMITS = {MEMORY: 4096, "transfer: 100-byte messages, per message": 1550, PROFILE: 1050}
+UNITS = {MEMORY: "bytes", MISSES: "misses", PROFILE: "parts in a thousand"}
 
 
 def memory(binary: pathlib.Path) -> int:
@@ -75,6 +80,19 @@ def count(binary: pathlib.Path, arguments: list[str], caches: bool) -> tuple[int
     if not found or (caches and not found.group(2)):
         raise SystemExit(f"callgrind printed no count for {binary}")
     return int(found.group(1)), int(found.group(2) or 0)
+
+
+def packet(binary: pathlib.Path, engine: str, seconds: int) -> tuple[int, int]:
+    """Instructions of a run with that profile, and packets sent in it."""
+    arguments = ["simulate", str(EXAMPLES / "speed.toml"), "--json", "--threads", "1"]
+    arguments += ["--set", f"duration={seconds} s", "--set", f"flow.sctp.engine={engine}"]
+    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(binary)]
+    done = subprocess.run([*command, *arguments], check=True, capture_output=True, text=True)
+    found = re.search(r"Collected : (\d+)", done.stderr)
+    if not found:
+        raise SystemExit(f"callgrind printed no count for {binary}")
+    [run] = json.loads(done.stdout)["runs"]
+    return int(found.group(1)), sum(flow["packets_sent"] for flow in run["flows"])
 
 
 def compiler() -> str:
@@ -106,8 +124,18 @@ def main() -> int:
             ]
             for name, (long, short) in runs.items()
         }
+        profiles = {
+            engine: [pool.submit(packet, args.binaries / "anabranch", engine, seconds) for seconds in (6, 4)]
+            for engine in PROFILES
+        }
         counts = {name: round(instructions) for name, (instructions, _) in each.items()}
         counts[MISSES] = round(each[SIMULATOR][1])
+    cost = {}
+    for engine, (long, short) in profiles.items():
+        (more, packets), (less, before) = long.result(), short.result()
+        cost[engine] = (more - less) / (packets - before)
+        print(f"{engine}: {cost[engine]:.0f} instructions for a simulated packet")
+    counts[PROFILE] = round(1000 * cost["modern"] / cost["rfc9260-rack"])
     counts[MEMORY] = memory(args.binaries / "memory")
     if args.accept:
         ACCEPTED.write_text(json.dumps({"compiler": compiler(), "counts": counts}, indent=2) + "\n")
@@ -122,7 +150,7 @@ def main() -> int:
         change = now / before - 1
         tolerance = MISSES_TOLERANCE if name == MISSES else TOLERANCE
         too_much = change > tolerance or now > limits.get(name, now)
-        unit = {MEMORY: "bytes", MISSES: "misses"}.get(name, "instructions")
+        unit = UNITS.get(name, "instructions")
         worse += too_much
         print(f"{name}: {now} {unit}, accepted {before}, {change:+.1%}{'  TOO MUCH' if too_much else ''}")
     print(f"{len(counts) - worse} passed, {worse} failed")

@@ -38,7 +38,11 @@ impl Rate {
     }
 
     /// How long it takes until so many parts of a byte have flowed in, nanoseconds.
+    #[inline]
     fn nanos_for(self, parts: u64) -> u64 {
+        if let (Some(product), Some(unit)) = (parts.checked_mul(self.time), self.bytes.checked_mul(PARTS)) {
+            return product.div_ceil(unit);
+        }
         let product = u128::from(parts).saturating_mul(u128::from(self.time));
         u64::try_from(product.div_ceil(u128::from(self.bytes) * u128::from(PARTS))).unwrap_or(u64::MAX)
     }

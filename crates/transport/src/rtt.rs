@@ -146,7 +146,8 @@ impl RttEstimator {
 
     #[inline]
     fn update(&mut self) {
-        let backed_off = self.base * (1 << self.backed_off.min(63));
+        let backed_off =
+            if self.backed_off == 0 { self.base } else { self.base * (1 << self.backed_off.min(63)) };
         self.rto = match &self.extra {
             Some(extra) if extra.slop > Duration::ZERO && self.measured => {
                 (backed_off + extra.slop).max(self.min).min(self.max)

@@ -28,11 +28,14 @@ impl Association {
     /// senders MUST NOT set either an ECT(0) or ECT(1) codepoint in the IP header for retransmitted data packets", RFC 3168, 6.1.5) and window
     /// probes (RFC 3168, 6.1.6). So is the data that rides with COOKIE ECHO: whether ECT gets through at all is to be found out by data
     /// that nothing else depends on.
-    #[inline(never)]
+    #[inline]
     pub(super) fn ecn_of(&self, path: PathId, next: &Next) -> Ecn {
-        let refused = self.cx.paths.get(path).is_none_or(Path::refuses_ect);
-        let capable = self.cx.state != State::CookieEchoed && self.sender.is_ecn_capable(next);
-        if !refused && capable { self.cx.ect } else { Ecn::NotEct }
+        let capable = self.sender.is_ecn_capable(next) && self.cx.state != State::CookieEchoed;
+        if capable && !self.cx.paths.get(path).is_none_or(Path::refuses_ect) {
+            self.cx.ect
+        } else {
+            Ecn::NotEct
+        }
     }
 
     /// A packet came that was ECN-capable, and perhaps marked: its data tells which space it belongs to. A packet has data of one

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use anabranch_base::{Dscp, rare};
+use anabranch_base::Dscp;
 
 use super::Sender;
 use super::buffer_watch::Low;
@@ -144,16 +144,15 @@ impl Sender {
     fn is_full_for_sure(&self, cx: &Context) -> bool {
         let [subflow] = self.subflows.rows() else { return false };
         let limits = &cx.config.limits;
-        let mut most = limits.send_buffer;
-        if limits.max_send_buffer > most {
-            rare();
-            most = self.largest_now(limits);
+        let weight = subflow.out.weight(false);
+        if !subflow.writable_owed || weight <= limits.send_buffer / 2 {
+            return false;
         }
-        subflow.writable_owed && subflow.out.weight(false) > most / 2
+        limits.max_send_buffer <= limits.send_buffer || weight > self.largest_now(limits) / 2
     }
 
     /// A send buffer that grows with the window, as large as it may be now.
-    #[inline(never)]
+    #[inline]
     fn largest_now(&self, limits: &LimitConfig) -> usize {
         let [lane] = self.lanes.rows() else { return usize::MAX };
         let windows = usize::try_from(2 * lane.controller.window()).unwrap_or(usize::MAX);

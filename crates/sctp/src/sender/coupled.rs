@@ -92,8 +92,10 @@ impl Sender {
             // After T3-rtx a lane has a packet until something is acknowledged.
             if let Some(bytes) = coupler.window_of(id).filter(|_| !lane.single_packet) {
                 lane.controller.set_window(bytes);
+                lane.note_window();
             }
         }
+        self.window_peak = self.window_peak.max(self.total_window());
     }
 
     /// Lanes that have acted as one flow will not any more: each has its part of the window.

@@ -82,6 +82,7 @@ impl Sender {
         let moved = same_space.then(|| old.hand_over());
         if let Some(lane) = self.lanes.get_mut(to) {
             lane.controller.absorb(window, ssthresh);
+            lane.note_window();
             if let Some(moved) = moved {
                 if let Some(space) = self.spaces.get_mut(lane.space) {
                     for (_, chunk) in space

@@ -208,7 +208,7 @@ impl Sender {
         cx.record(subflow, path, TraceEvent::Window { cwnd, ssthresh, flight });
     }
 
-    /// Whether every lane's counts agree with what is in flight: for tests, after every step of a life.
+    /// Whether every lane's counts agree with what is in flight, and no window is above the largest: for tests, after every step of a life.
     ///
     /// # Errors
     /// The first lane whose numbers differ from what a count gives, in words.
@@ -228,6 +228,13 @@ impl Sender {
             );
         }
         for (id, lane) in self.lanes.iter() {
+            let (window, peak) = (lane.controller.window(), lane.cwnd_peak);
+            if window > peak {
+                return Err(format!(
+                    "lane {} has a window of {window} bytes, and the largest was {peak}",
+                    id.get()
+                ));
+            }
             let known = (lane.unacked, lane.in_flight());
             let counted = self.count(id, lane)?;
             if known != counted {

@@ -249,10 +249,16 @@ impl Lane {
         self.rtt(&cx.paths).map_or(cx.config.timers.rto_initial, RttEstimator::rto)
     }
 
+    /// The window was set to what no acknowledgement has made it: it may be the largest.
+    pub(super) fn note_window(&mut self) {
+        self.cwnd_peak = self.cwnd_peak.max(self.controller.window());
+    }
+
     /// Packets have another size: windows are counted in `unit` bytes, full packets hold `pmdcs` bytes of chunks.
     pub(super) fn resize(&mut self, unit: u32, pmdcs: u32) {
         self.burst_unit = unit;
         self.controller.resize(u64::from(unit));
+        self.note_window();
         if let Some(pacer) = &mut self.pacer {
             pacer.resize(pmdcs);
         }
