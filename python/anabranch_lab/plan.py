@@ -11,7 +11,8 @@ from typing import Any, Protocol
 
 import tomli_w
 
-from .claims import SAYS, Variant
+from . import printed
+from .claims import OPEN, PRINTED, SAYS, Variant
 from .sequential import Rule, parse
 
 
@@ -174,6 +175,17 @@ class Plan:
         )
         return replace(self, sweeps=sweeps, configuration=configuration)
 
+    def every_engine(self) -> tuple[str, ...]:
+        """The engines that are compared, or, where the plan compares none, those that its scenarios, sweeps and axes name."""
+        if self.engines:
+            return self.engines
+        named: list[str] = []
+        for sweep in self.sweeps:
+            flows = read(sweep.scenario).get("flow", ())
+            named += [flow["engine"] for flow in flows if "engine" in flow]
+            named += [json.loads(value) for key, value in printed.values(sweep) if key.endswith(".engine")]
+        return tuple(dict.fromkeys(named))
+
     def sweep(self, name: str) -> Sweep:
         """The sweep of that name."""
         for sweep in self.sweeps:
@@ -246,6 +258,8 @@ def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -
             "sequential",
             "about",
             "glossary",
+            "printed",
+            "left_open",
         },
         str(file),
     )
@@ -319,6 +333,7 @@ def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -
     for each in names:
         if names.count(each) > 1:
             raise PlanError(f"two sweeps are called `{each}`")
+    _leave_alone_what_is_printed(file, sweeps, document.get("printed", ()), document.get("left_open", {}))
     return Plan(
         name=name or folder.name,
         folder=folder,
@@ -343,6 +358,21 @@ def _variant(entry: Mapping[str, Any], where: str) -> Variant:
     if entry["says"] not in SAYS:
         raise PlanError(f"variant of {where}: says `{entry['says']}`; there are {', '.join(SAYS)}")
     return Variant(entry["changes"], entry["says"], entry["paper"])
+
+
+def _leave_alone_what_is_printed(
+    file: Path, sweeps: list[Sweep], patterns: Sequence[str], left_open: Mapping[str, str]
+) -> None:
+    """A variant that says it changes what is open changes nothing that is printed."""
+    judged = [sweep for sweep in sweeps if sweep.variant is None]
+    for sweep in sweeps:
+        if sweep.variant is not None and sweep.variant.says == OPEN:
+            keys = printed.changed(sweep, judged, patterns, left_open)
+            if keys:
+                raise PlanError(
+                    f"{file}: sweep `{sweep.name}` changes `{keys[0]}`, which the publication prints (`printed` of study.toml), and says `{OPEN}`; "
+                    f"it can say `{PRINTED}`, or `left_open` of the plan gives the reason why it is open here"
+                )
 
 
 def _axis(key: str, entry: Mapping[str, Any]) -> Axis:

@@ -416,8 +416,8 @@ def write_finding(path: Path, findings: Sequence[str]) -> bool:
 
 
 def _engines(every: Sequence[Results]) -> str:
-    """The engines that plans compare, those that are judged first."""
-    return ", ".join(dict.fromkeys(engine for results in every for engine in results.plan.engines))
+    """The engines that plans compare, those that are judged first; else those that their scenarios and sweeps name."""
+    return ", ".join(dict.fromkeys(engine for results in every for engine in results.plan.every_engine()))
 
 
 def facts(every: Sequence[Results]) -> list[tuple[str, str]]:

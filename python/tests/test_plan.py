@@ -1,8 +1,12 @@
+import shutil
 import tomllib
+from pathlib import Path
 
 import pytest
 
 from anabranch_lab import plan
+
+EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 
 
 @pytest.mark.parametrize(
@@ -276,6 +280,56 @@ def test_a_variant_says_what_it_changes_and_what_the_publication_says_of_it(tmp_
     (tmp_path / "plan.toml").write_text(text)
     with pytest.raises(plan.PlanError, match=problem):
         plan.load(tmp_path)
+
+
+PRINTED = """title = "X"
+printed = ["link.*.rate", "link.*.queue.packets"]
+[axes.rate]
+keys = ["link.wire.rate"]
+values = ["1 Mbit/s", "2 Mbit/s"]
+[[sweep]]
+name = "judged"
+about = "a"
+axes = ["rate"]
+set = { "link.wire.queue" = { kind = "droptail", packets = 50 }, duration = "10 s" }
+"""
+
+
+@pytest.mark.parametrize(
+    ("says", "changes", "more", "refused"),
+    [
+        ("open", '"link.wire.rate" = "3 Mbit/s"', "", "link.wire.rate"),
+        ("open", '"link.wire.queue" = { kind = "droptail", packets = 60 }', "", "link.wire.queue.packets"),
+        ("open", '"link.wire.queue.packets" = 60', "", "link.wire.queue.packets"),
+        ("open", '"link.wire.queue.packets" = 60', '"link.wire.queue.packets" = "it is lost"', ""),
+        ("open", '"link.wire.rate" = "2 Mbit/s", duration = "20 s"', "", ""),
+        ("printed", '"link.wire.rate" = "3 Mbit/s"', "", ""),
+        ("erratum", '"link.wire.rate" = "3 Mbit/s"', "", ""),
+    ],
+)
+def test_a_variant_that_says_open_changes_nothing_printed(tmp_path, says, changes, more, refused):
+    sweep = f'[[sweep]]\nname = "v"\nabout = "b"\nvariant = {{ changes = "x", says = "{says}", paper = "y" }}\nset = {{ {changes} }}\n'
+    head, rest = PRINTED.split("[axes", 1)
+    (tmp_path / "plan.toml").write_text(f"{head}left_open = {{ {more} }}\n[axes{rest}{sweep}")
+    if refused:
+        with pytest.raises(plan.PlanError, match=f"`v` changes `{refused}`, which the publication prints"):
+            plan.load(tmp_path)
+    else:
+        assert plan.load(tmp_path).sweep("v").variant.says == says
+
+
+def test_a_printed_value_cannot_be_called_open(tmp_path):
+    """The bursts of experiment XII: 8 Mbit/s in the thesis."""
+    thesis = EXPERIMENTS / "sf-sctp-2007"
+    text = (thesis / "exp-12" / "plan.toml").read_text()
+    assert 'says = "printed"' in text
+    study = {"printed": plan.read(thesis / "study.toml")["printed"], "engines": ["ns2-2.28"]}
+    shutil.copytree(thesis / "common", tmp_path / "common")
+    shutil.copytree(thesis / "exp-12", tmp_path / "exp-12")
+    plan.load(tmp_path / "exp-12", study=study)
+    (tmp_path / "exp-12" / "plan.toml").write_text(text.replace('says = "printed"', 'says = "open"'))
+    with pytest.raises(plan.PlanError, match="which the publication prints"):
+        plan.load(tmp_path / "exp-12", study=study)
 
 
 def test_variants_of_one_configuration_are_equal(satellite):

@@ -26,9 +26,14 @@ LOW, HIGH = 0.8, 1.5
 """Shares that are fair enough."""
 LEAST = 0.95
 """Of what independent subflows use, where nobody shares the link."""
-ERRING = ("lost",)
-"""Networks with this in their names lose packets by themselves: their bottleneck need not be full."""
 
+CAUSES = (
+    "Where links lose packets one flow does not fill the link, and lanes that fill it take from a competitor what the queue then drops. On a queue so short that it hides a few "
+    "packets, and with CoDel, several flows are taken for alone until their rate has fallen by 8 %. Alone, lanes act as four flows, or a few more, and for 64 of 576 round trips as one, to see "
+    "whether somebody has come: four independent subflows use 18.2 Mbit/s of CoDel where thirty use 19.3, and one uses 7.7 where 0.04 % are lost. Tried: lanes apart instead of a few "
+    "flows, fewer flows while a queue stands in less of the time, and a cut in each round trip in which any lane loses (README of the experiment)."
+)
+"""Why the goal is not met everywhere."""
 
 Shares = dict[tuple[str, str, str], Estimate]
 """By network, competitor and how the subflows are coupled."""
@@ -85,8 +90,6 @@ def claim(builder: ClaimBuilder, shared: Grid, shares: Shares, alone: Grid) -> C
     """X-10."""
     parts = []
     for network in shared.values("network"):
-        if any(word in network for word in ERRING):
-            continue
         for how in adaptive(shared):
             # Of the competitors the one that gets farthest from its due.
             found = max(
@@ -102,7 +105,7 @@ def claim(builder: ClaimBuilder, shared: Grid, shares: Shares, alone: Grid) -> C
             above(f"{network}, alone, {how}: over independent", LEAST, used(alone, network, how).estimate)
             for how in adaptive(alone)
         ]
-    return builder.claim("X-10", parts)
+    return builder.claim("X-10", parts, note=CAUSES)
 
 
 def findings(shared: Grid, shares: Shares, alone: Grid) -> list[str]:

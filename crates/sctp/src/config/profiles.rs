@@ -153,8 +153,8 @@ impl Config {
         })
     }
 
-    /// RFC 2960 as the University of Delaware's ns-2 module of 2002 to 2005 has it: the engine of studies 002
-    /// and 004.
+    /// RFC 2960 as the University of Delaware's ns-2 module of 2002 to 2005 has it: the engine of Alamgir et al. (2005)
+    /// and Zou (2007).
     #[must_use]
     pub fn ns2_2_28() -> Self {
         Self::ns2_2_35().with(|c| {
