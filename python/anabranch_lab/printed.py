@@ -19,10 +19,12 @@ class Settings(Protocol):
     """What is asked of a sweep."""
 
     @property
-    def set(self) -> Mapping[str, Any]: ...
+    def set(self) -> Mapping[str, Any]:
+        """What it sets in its scenario."""
 
     @property
-    def axes(self) -> Sequence[_Axis]: ...
+    def axes(self) -> Sequence[_Axis]:
+        """Its dimensions; each value of one sets more."""
 
 
 def values(sweep: Settings) -> Iterator[tuple[str, str]]:
@@ -52,7 +54,5 @@ def changed(
     known = {pair for sweep in judged for pair in values(sweep)}
     mine = {key for key, value in values(variant) if not any(_is(key, value, *pair) for pair in known)}
     return sorted(
-        key
-        for key in mine
-        if key not in left_open and any(fnmatchcase(key, pattern) for pattern in printed)
+        key for key in mine if key not in left_open and any(fnmatchcase(key, pattern) for pattern in printed)
     )

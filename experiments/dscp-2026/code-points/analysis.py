@@ -83,6 +83,9 @@ def claims(builder, runs: Grid) -> list[Claim]:
                     (measures.no_more, "audio_p99", 1.2),
                 )
             ],
+            note="Several windows burst into one queue. Where missing reports are counted, and a retransmission is "
+            "lost, too, audio waits for a timeout of at least 1 s (one queue, rules of RFC 9260); with an "
+            "RTO.Min of 100 ms 99 % take 143 to 148 ms instead of 705 (four seeds), with RACK-TLP 85 to 137.",
         ),
         builder.claim(
             "DS-13",

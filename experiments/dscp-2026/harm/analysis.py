@@ -88,6 +88,7 @@ def claims(builder, runs: Grid) -> list[Claim]:
                 for queue in shared
                 for how in COUPLED
             ],
+            note="One window for all that share a bottleneck (adaptive) is within the bound at both queues; Phi = n^2 at drop-tail only.",
         ),
     ]
 

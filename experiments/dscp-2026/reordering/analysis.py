@@ -176,6 +176,10 @@ def claims(builder, runs: Grid) -> list[Claim]:
                 for rules in runs.values("rules")
                 for how in LEVELS
             ],
+            note="Max.Burst: of a frame of 12 kB four packets leave at once, and the rest wait a round trip for a "
+            "SACK. At level 0 any other subflow's SACK comes before. Tried at level 1 behind a priority "
+            "queue, one seed each: no Max.Burst, pacing, a SACK for each packet, the rules of Linux 6.1; each "
+            "has 26 ms instead of 51.",
         ),
     ]
 

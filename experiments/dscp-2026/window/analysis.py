@@ -76,6 +76,7 @@ def claims(builder, runs: Grid) -> list[Claim]:
                 for starved in runs.values("starved")
                 for how in LEVELS
             ],
+            note="With 256 kB level 0 has what it has with 1 MB, level 1 with 128 kB.",
         ),
     ]
 
