@@ -63,18 +63,18 @@ fn heartbeats_that_are_answered_hide_no_black_hole() {
     }
 }
 
-/// RACK finds the same chunk lost again and again while small ones get through: T3-rtx need never expire. Where the window of a recovery
-/// lets little leave it does expire.
+/// RACK finds the same chunk lost again and again while small ones get through: T3-rtx need never expire, whatever a recovery does to the
+/// window.
 #[test]
 fn what_rack_finds_lost_again_and_again_is_a_black_hole() {
     let rack = Config::rfc9260().with(|c| c.congestion.loss_detection = LossDetection::Rack);
-    for (config, within, expires) in [(rack, 1, false), (Config::modern(), 5, true)] {
+    for (config, within) in [(rack, 1), (Config::modern(), 1)] {
         let (mut pair, a) = shrunk(&config, 1500, 1300);
         let before = pair.a.view(a).unwrap().stats().timeouts;
         pair.send_numbered(Side::A, a, 1, 0, 1400);
         talk(&mut pair, a, 0, 100, 0..within * 50, Duration::from_millis(20));
         assert_eq!(pair.in_order(Side::Z).get(&1), Some(&1), "within {within} s");
-        assert_eq!(pair.a.view(a).unwrap().stats().timeouts > before, expires);
+        assert_eq!(pair.a.view(a).unwrap().stats().timeouts, before);
     }
 }
 

@@ -75,6 +75,9 @@ impl Association {
         self.clear_errors_by_heartbeat(id);
         let sample = self.cx.now - sent_at;
         self.cx.sample_path(id, sample);
+        if id == PathId::FIRST {
+            self.receiver.hear_round_trip(&self.cx, sample);
+        }
         confirmed
     }
 }

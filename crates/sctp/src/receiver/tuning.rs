@@ -23,10 +23,18 @@ impl Receiver {
         (self.handshake_us != 0).then(|| Duration::from_micros(self.handshake_us.into()))
     }
 
+    /// A HEARTBEAT was answered after so long: whose window grows, and who sends no data, learns of a round trip that has changed by nothing else.
+    pub(crate) fn hear_round_trip(&mut self, cx: &Context, rtt: Duration) {
+        if let Some(tuning) = &mut self.tuning {
+            tuning.heard = (tuning.asked.2 == cx.stats.payload_bytes_sent).then_some(rtt);
+        }
+    }
+
     /// The user has read something: once a round trip it is looked at how much it was.
     #[inline]
     pub(super) fn tune_window(&mut self, cx: &mut Context) {
         let rtt = cx.paths.first().and_then(|path| path.rtt().srtt()).or_else(|| self.handshake_round_trip());
+        let rtt = self.tuning.as_ref().and_then(|tuning| tuning.heard).or(rtt);
         if self.tuning.as_ref().is_none_or(|tuning| !tuning.rate.is_within(cx.now, rtt)) {
             self.tune_window_after(cx, rtt);
         }
@@ -45,7 +53,8 @@ impl Receiver {
         }
         let tuning = self.tuning.get_or_insert_with(|| {
             let rate = Autotune::new(most.into(), packet_of_peer(&cx.config).into());
-            Box::new(Growth { rate, first: window, share: cx.budget.as_ref().map(Share::new) })
+            let share = cx.budget.as_ref().map(Share::new);
+            Box::new(Growth { rate, first: window, share, asked: (cx.now, 0, 0), heard: None })
         });
         if let Some(rtt) = rtt {
             tuning.rate.set_round_trip(rtt);
@@ -55,6 +64,11 @@ impl Receiver {
         let wanted = tuning.rate.read(cx.now, read, window.into());
         if tuning.rate.rounds() == before {
             return;
+        }
+        if tuning.asks(cx.now, read, cx.stats.payload_bytes_sent, window.into())
+            && let Some(path) = cx.paths.first_mut().filter(|path| path.has_heartbeats(&cx.config))
+        {
+            path.request_heartbeat();
         }
         let tight = cx.budget.as_ref().is_some_and(|budget| budget.is_tight());
         let wanted = if tight { tuning.rate.needed().min(wanted).max(tuning.first.into()) } else { wanted };

@@ -356,13 +356,13 @@ impl Sender {
             in_recovery && advanced,
         );
         if let Some(limit) = limit {
-            self.report_missing(cx, id, limit, in_recovery);
+            self.report_missing(cx, id, limit, in_recovery, ack.cumulative + ack.gap);
         }
     }
 
     /// Reports everything below `limit` as missing that is: apart from the common way, which has nothing to report.
     #[inline(never)]
-    fn report_missing(&mut self, cx: &mut Context, id: LaneId, limit: u64, in_recovery: bool) {
+    fn report_missing(&mut self, cx: &mut Context, id: LaneId, limit: u64, in_recovery: bool, newly: u64) {
         let Some(lane) = self.lanes.get_mut(id) else { return };
         let Some(space) = self.spaces.get_mut(lane.space) else { return };
         let mut highest: Option<u64> = None;
@@ -376,7 +376,8 @@ impl Sender {
             lane.controller.on_lost(cx.now, chunk.sent_at, chunk.size());
         });
         let (Some(highest), Some(earliest)) = (highest, earliest) else { return };
-        self.after_losses(cx, id, &NewlyLost { all, earliest, highest }, in_recovery);
+        let lost = NewlyLost { all, earliest, highest, newly: Some(newly) };
+        self.after_losses(cx, id, &lost, in_recovery);
     }
 
     /// The peer's window for one subflow is what it announced less what is outstanding there.

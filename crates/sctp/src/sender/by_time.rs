@@ -28,7 +28,8 @@ const LOST_AGAIN: u16 = 3;
 
 /// Adds a chunk to those that were found lost together.
 fn note(all: &mut Option<NewlyLost>, seq: u64, chunk: &SentChunk) {
-    let marked = all.get_or_insert(NewlyLost { all: Counted::default(), earliest: seq, highest: seq });
+    let marked =
+        all.get_or_insert(NewlyLost { all: Counted::default(), earliest: seq, highest: seq, newly: None });
     marked.all.add(chunk);
     marked.highest = seq;
 }
@@ -104,7 +105,8 @@ impl Sender {
         });
         let soonest = cx.now + cx.config.clock().granularity();
         lane.loss_timer = again.map(|at| (at.max(soonest), LossTimer::Reordering));
-        if let Some(marked) = marked {
+        if let Some(mut marked) = marked {
+            marked.newly = ack.map(|ack| ack.cumulative + ack.gap);
             self.after_losses(cx, id, &marked, in_recovery);
             if lost_again.any() {
                 self.suspect_black_hole(cx, id, &lost_again);

@@ -18,17 +18,20 @@ pub(super) struct NewlyLost {
     /// The first and the last of them.
     pub(super) earliest: u64,
     pub(super) highest: u64,
+    /// What the SACK that showed it has acknowledged for the first time, bytes of the flight; `None` where time has shown it.
+    pub(super) newly: Option<u64>,
 }
 
 impl Sender {
     /// Chunks were found lost by a SACK, or because of the time: what that means for flight, windows and recovery.
     // rfc9260:6.3.1-5 rfc9260:7.2.4-4 rfc9260:7.2.4-5
     pub(super) fn after_losses(&mut self, cx: &mut Context, id: LaneId, lost: &NewlyLost, in_recovery: bool) {
-        let &NewlyLost { all, earliest, highest } = lost;
+        let &NewlyLost { all, earliest, highest, newly } = lost;
         let rule = cx.config.congestion.fast_recovery;
         let Some(lane) = self.lanes.get_mut(id) else { return };
         let Some(space) = self.spaces.get_mut(lane.space) else { return };
-        let prior = lane.flight;
+        // RecoverFS has what the SACK acknowledges, too (RFC 9937, 6.2): prr_delivered begins with it.
+        let prior = lane.flight + newly.unwrap_or(0);
         let sent_at = space.flight.get(highest).map_or(cx.now, |chunk| chunk.sent_at);
         lane.on_lost(all);
         // 6.2.1 C: "add the data size of those chunks to the rwnd".
@@ -64,6 +67,9 @@ impl Sender {
             }
             let exit = lane.loss.newest(&space.flight);
             lane.begin_recovery(&cx.config, exit, prior, false);
+            if newly.is_none() {
+                lane.begin_reduction();
+            }
             // 6.3.1, C5: nothing sent before a retransmission is timed any more.
             if cx.config.timers.rtt_sampling != RttSampling::ThroughLoss {
                 lane.timed = None;

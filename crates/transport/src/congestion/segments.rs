@@ -11,7 +11,7 @@ use super::validation::{PERIOD, Validation};
 use super::vegas::Vegas;
 use super::window::Window;
 use super::words::words;
-use anabranch_base::Duration;
+use anabranch_base::{Duration, rare};
 
 words! {
     /// Congestion controllers.
@@ -160,7 +160,10 @@ impl Segments {
         let advanced = !self.needs_advance || acked.cumulative_advanced;
         let mut bytes = acked.newly();
         if let Some(validation) = &mut self.validation {
-            validation.on_ack(acked, cwnd);
+            if validation.on_ack(acked, cwnd, timing.now) {
+                rare();
+                self.shrink_unused();
+            }
             if let (Law::Cubic(cubic), false) = (&mut self.law, full || acked.in_recovery) {
                 cubic.limited(timing.now);
             }
@@ -292,15 +295,24 @@ impl Segments {
         self.law.restart();
     }
 
+    /// "ssthresh = max(ssthresh, 3*cwnd/4); cwnd = max(cwnd/2, IW)" (RFC 7661, 4.4.2).
+    #[cold]
+    fn shrink_unused(&mut self) {
+        let Some(validation) = &self.validation else { return };
+        let cwnd = self.base.window();
+        self.base.ssthresh = self.base.ssthresh.max(cwnd / 4 * 3);
+        self.base.cwnd = self.base.cwnd.min((cwnd / 2).max(validation.initial) as f64);
+    }
+
     /// Nothing was sent for so long.
     pub(super) fn on_pause(&mut self, idle: Duration) {
-        let Some(validation) = &self.validation else { return };
-        // "If the sender has been in the non-validated phase for more than five minutes: ssthresh = max(ssthresh, 3*cwnd/4); cwnd =
-        // max(cwnd/2, IW)" (RFC 7661, 4.4.2), for each of them.
+        let Some(validation) = &mut self.validation else { return };
+        if idle >= PERIOD {
+            validation.on_pause();
+        }
+        // For each five minutes.
         for _ in 0..(idle.as_nanos() / PERIOD.as_nanos()).min(60) {
-            let cwnd = self.base.window();
-            self.base.ssthresh = self.base.ssthresh.max(cwnd / 4 * 3);
-            self.base.cwnd = self.base.cwnd.min((cwnd / 2).max(validation.initial) as f64);
+            self.shrink_unused();
         }
     }
 

@@ -493,11 +493,24 @@ impl Lane {
         }
     }
 
+    /// Time has shown the loss, and no SACK tells what may leave: the retransmission may, and no more until one comes.
+    #[cold]
+    pub(super) fn begin_reduction(&mut self) {
+        let (pipe, ssthresh) = (self.flight, self.controller.ssthresh());
+        if let Some(reducing) = self.recovery.as_mut().and_then(|recovery| recovery.reducing.as_mut()) {
+            reducing.on_ack(0, false, pipe, ssthresh);
+        }
+    }
+
     /// What may be in flight: cwnd, or what it is while it comes down.
+    ///
+    /// That is never less than four packets, where the loss leaves so many (RFC 9260, 7.2.3: "max(cwnd / 2, 4 * PMDCS)"): in proportion a window of a few packets
+    /// is one of none as soon as a retransmission is lost as well, and only T3-rtx goes on.
     #[inline]
     fn window(&self) -> u64 {
         let reducing = self.recovery.as_ref().and_then(|recovery| recovery.reducing.as_ref());
-        reducing.map_or_else(|| self.controller.window(), Reducing::window)
+        let Some(reducing) = reducing else { return self.controller.window() };
+        reducing.window().max(self.controller.ssthresh().min(4 * u64::from(self.burst_unit)))
     }
 
     /// Everything that was sent again had arrived: the cut was needless (RFC 3708, 3; RFC 9438, 4.9).

@@ -205,6 +205,7 @@ impl Bbr {
     /// A full packet has another size, bytes.
     pub(super) fn resize(&mut self, unit: u64) {
         self.unit = unit.max(1);
+        self.model.noise.resize(unit);
     }
 
     /// The window of another lane comes here, bytes.

@@ -15,6 +15,8 @@ const MEMORY: u64 = 2000;
 const LEAST: u64 = 40;
 /// Standard deviations by which the losses of a round trip may exceed those expected.
 const DEVIATIONS: f64 = 2.5;
+/// Of a few packets chance allows any part: more than this tells of a queue all the same, and what is in flight when it is passed stays finite.
+const HIGHEST: f64 = 0.9;
 
 #[derive(Clone, Debug)]
 pub(super) struct Noise {
@@ -32,6 +34,11 @@ pub(super) struct Noise {
 impl Noise {
     pub(super) fn new(unit: u64) -> Self {
         Self { unit: unit.max(1), lost: 0, sent: 0, pending: (0, 0), heard: false, part: 0.0 }
+    }
+
+    /// A full packet has another size from now on, bytes.
+    pub(super) fn resize(&mut self, unit: u64) {
+        self.unit = unit.max(1);
     }
 
     /// Lost and delivered in a quiet round, bytes.
@@ -68,7 +75,7 @@ impl Noise {
     pub(super) fn threshold(&self, bytes: u64) -> f64 {
         let packets = (bytes / self.unit).max(1) as f64;
         let deviation = (self.part * (1.0 - self.part) / packets).sqrt();
-        LOSS_THRESH + self.part + DEVIATIONS * deviation
+        (LOSS_THRESH + self.part + DEVIATIONS * deviation).min(HIGHEST)
     }
 
     /// What must be sent for so much to arrive.
