@@ -102,7 +102,8 @@ impl Association {
                 (first, which) = (at, timer);
             }
         });
-        (first < Instant::FAR_FUTURE).then_some((first, which))
+        // An answer is overdue an RTO after the question, and the RTO may have become shorter since.
+        (first < Instant::FAR_FUTURE).then_some((first.max(self.cx.now), which))
     }
 
     /// Runs whatever is due at `now`, each timer once.

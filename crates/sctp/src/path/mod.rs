@@ -51,6 +51,8 @@ pub(crate) struct Path {
     missed: bool,
     /// A HEARTBEAT must leave.
     heartbeat_wanted: bool,
+    /// The one that is wanted only measures: that no answer comes is no error.
+    measures_only: bool,
     /// A probe of its MTU must leave.
     probe_due: bool,
     /// A probe would be due, but no data has left on the path yet: who sends none has no use for what a probe finds.
@@ -81,6 +83,7 @@ impl Path {
             awaiting: None,
             missed: false,
             heartbeat_wanted: false,
+            measures_only: false,
             probe_due: false,
             probe_waits: false,
             awaits_packets: false,
@@ -193,7 +196,7 @@ impl Path {
 
     /// Asks whether the peer is there; if nothing comes back, again at that time.
     pub(crate) fn probe(&mut self, again: Instant) {
-        self.heartbeat_wanted = true;
+        self.request_heartbeat();
         self.heartbeat_at = Some(again);
     }
 
@@ -288,7 +291,7 @@ impl Path {
         let idle = !self.used;
         self.arm_heartbeat(now, config, rng);
         if idle && self.heartbeat_at.is_some() {
-            self.heartbeat_wanted = true;
+            self.request_heartbeat();
         }
     }
 
@@ -302,9 +305,19 @@ impl Path {
         self.quiet = !on;
     }
 
-    /// The user wants one now.
+    /// The user wants one now, or the path is idle.
     pub(crate) fn request_heartbeat(&mut self) {
         self.heartbeat_wanted = true;
+        self.measures_only = false;
+    }
+
+    /// One shall measure the round trip of a path that is known to work: no error counts where no answer comes. Not while another is under way, which does
+    /// the same.
+    pub(crate) fn measure(&mut self) {
+        if !self.heartbeat_wanted && (self.awaiting.is_none() || self.missed) {
+            self.heartbeat_wanted = true;
+            self.measures_only = true;
+        }
     }
 
     /// Errors in a row (8.2).
@@ -333,7 +346,7 @@ impl Path {
         let nonce = rng.u64();
         self.heartbeat_wanted = false;
         self.awaiting = Some((nonce, now));
-        self.missed = false;
+        self.missed = std::mem::take(&mut self.measures_only);
         heartbeat_info(id, nonce, now)
     }
 
@@ -351,5 +364,37 @@ impl Path {
     pub(crate) fn forget_heartbeat(&mut self) {
         self.awaiting = None;
         self.heartbeat_wanted = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn now(seconds: u64) -> Instant {
+        Instant::from_nanos(seconds * 1_000_000_000)
+    }
+
+    /// A HEARTBEAT that only measures is no error where no answer comes, and does not stand in the way of one that asks.
+    #[test]
+    fn what_only_measures_is_never_overdue() {
+        let config = Config::modern();
+        let mut rng = anabranch_base::Rng::stream(1, "test", "path").secret();
+        let mut path = Path::new(&config, ([10, 0, 0, 1], 0).into());
+        path.confirm();
+        path.measure();
+        assert!(path.wants_plain_heartbeat());
+        path.heartbeat_info(PathId::FIRST, now(1), &mut rng);
+        assert!(!path.heartbeat_overdue(now(100), &config) && path.heartbeat_timer(&config).is_none());
+        path.request_heartbeat();
+        let info = path.heartbeat_info(PathId::FIRST, now(100), &mut rng);
+        path.measure();
+        assert!(!path.wants_plain_heartbeat(), "the answer to the other one will do");
+        assert!(path.heartbeat_overdue(now(200), &config));
+        path.measure();
+        path.request_heartbeat();
+        path.heartbeat_info(PathId::FIRST, now(200), &mut rng);
+        assert!(path.heartbeat_overdue(now(300), &config), "asked and measured: it asks");
+        assert_eq!(path.heartbeat_answered(&info), None, "only the last one's answer counts");
     }
 }

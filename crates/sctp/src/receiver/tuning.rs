@@ -68,7 +68,7 @@ impl Receiver {
         if tuning.asks(cx.now, read, cx.stats.payload_bytes_sent, window.into())
             && let Some(path) = cx.paths.first_mut().filter(|path| path.has_heartbeats(&cx.config))
         {
-            path.request_heartbeat();
+            path.measure();
         }
         let tight = cx.budget.as_ref().is_some_and(|budget| budget.is_tight());
         let wanted = if tight { tuning.rate.needed().min(wanted).max(tuning.first.into()) } else { wanted };
