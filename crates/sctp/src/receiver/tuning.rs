@@ -65,7 +65,9 @@ impl Receiver {
         if tuning.rate.rounds() == before {
             return;
         }
-        if tuning.asks(cx.now, read, cx.stats.payload_bytes_sent, window.into())
+        // "The sending of HEARTBEAT chunks ... is discontinued after sending either a SHUTDOWN chunk or SHUTDOWN ACK chunk" (8.3).
+        if cx.state.sends_data()
+            && tuning.asks(cx.now, read, cx.stats.payload_bytes_sent, window.into())
             && let Some(path) = cx.paths.first_mut().filter(|path| path.has_heartbeats(&cx.config))
         {
             path.measure();
