@@ -8,13 +8,14 @@ use crate::common;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use anabranch_base::{Duration, Instant, Rng};
-use anabranch_sctp::{AssociationId, Config, Message, State, Stats, SubflowLevel};
+use anabranch_sctp::{AssociationId, Config, Endpoint, EndpointConfig, Message, State, Stats, SubflowLevel};
 use anabranch_wire::Tsn;
 use anabranch_wire::chunk::sack;
 use common::script::Script;
-use common::{Logged, Pair, Side, subflow_config};
+use common::{Logged, PORT, Pair, Side, address, subflow_config};
 
 const MESSAGE: usize = 1400;
 
@@ -384,6 +385,39 @@ fn a_peer_that_lies_about_its_window() {
         most = most.max(life.stats().flight);
     }
     assert!(most <= 600_000 + 1500, "{most} bytes");
+}
+
+/// What windows of an endpoint may grow by together is little: one takes no more than there is, and gives back what it does not need.
+#[test]
+fn a_window_shrinks_where_an_endpoint_has_little_left() {
+    // The largest a_rwnd at full rate, and the last one after half a minute at a twentieth of it.
+    let windows = |window_budget| {
+        let config = Arc::new(modern().with(|c| {
+            (c.limits.receive_window, c.limits.max_receive_window) = (50_000, 1_000_000);
+        }));
+        let mut pair = Pair::new(3);
+        let endpoint =
+            EndpointConfig { window_budget, ..EndpointConfig::new(address(Side::Z), PORT).keeping_closed() };
+        pair.z = Endpoint::new(endpoint, Rng::stream(3, "z", "endpoint").secret());
+        pair.z.listen(Arc::clone(&config)).unwrap();
+        let id = pair.a.connect(pair.now, address(Side::Z), PORT, config).unwrap();
+        pair.run_for(ms(200));
+        let mut life = Greedy { pair, id, waits: 50 * MESSAGE };
+        let offered = |life: &mut Greedy, rate, queue, seconds| {
+            bottleneck(&mut life.pair, rate, ms(150), queue, |_| false);
+            life.pair.log.clear();
+            life.run(Duration::from_secs(seconds));
+            let sacks = life.pair.log.iter().filter(|p| p.from == Side::Z && p.bytes.get(12) == Some(&3));
+            let windows = sacks.map(|p| u32::from_be_bytes(p.bytes[20..24].try_into().unwrap()));
+            windows.collect::<Vec<_>>()
+        };
+        let most = offered(&mut life, RATE, 200_000, 15).into_iter().max().unwrap();
+        (most, *offered(&mut life, RATE / 20, 10_000, 30).last().unwrap())
+    };
+    let (most, last) = windows(100_000);
+    assert!((140_000..=150_000).contains(&most) && last < 100_000, "{most}, then {last}");
+    let (most, last) = windows(1 << 20);
+    assert!(most > 300_000 && last > 300_000, "where there is enough it stays: {most}, then {last}");
 }
 
 /// A window that opens and shuts as the peer pleases.

@@ -153,4 +153,10 @@ fn ten_megabytes() {
     let flow = &output.summary.flows[0];
     println!("10 MB: {:?} {:?}", flow.completion_s, flow.measures);
     assert!(flow.completion_s.is_some_and(|seconds| seconds <= 1.66), "{:?}", flow.completion_s);
+    // Slow start has gone too far: hundreds of losses in one window, and no timeout.
+    let (lost, timeouts) = (flow.measures.retransmissions, flow.measures.timeouts);
+    assert!(
+        lost.is_some_and(|lost| lost > 300) && timeouts == Some(0),
+        "{lost:?} sent again, {timeouts:?} timeouts"
+    );
 }
