@@ -127,6 +127,14 @@ def label(axes: Axes, title: str, x: str, y: str, *, log_x: bool = False, log_y:
         axes.set_yscale("log")
 
 
+def no_microscope(axes: Axes, part: float = 0.05) -> None:
+    """A linear axis shows at least this part of the values on it, above and below: where all are the same the eye shall see that they are."""
+    low, high = axes.get_ylim()
+    middle = abs(low + high) / 2
+    if high - low < part * middle:
+        axes.set_ylim(min(low, middle * (1 - part)), max(high, middle * (1 + part)))
+
+
 def legend_below(axes: Axes, columns: int = 4) -> None:
     """What the curves of a panel are, below all panels of its figure, where it covers none of them; in fewer columns where so many would
     be wider than the figure, as of one panel.
