@@ -26,7 +26,7 @@ TOLD = {"one": "one bottleneck", "alike": "two that are alike", "unlike": "two t
 GOAL = 0.95
 CAUSES = (
     "What is missing is mostly a second link of 4 Mbit/s beside CUBIC, which leaves three packets of window on a queue of 250 ms: pairs of delays are too rare there. Tried: counting SACKs "
-    "that do not wait, in three ways; verdicts from new evidence only; SACKs with gaps as prompt; absolute instead of squared deviations (docs/couplings.md)."
+    "that do not wait, in three ways; verdicts from new evidence only; SACKs with gaps as prompt; absolute instead of squared deviations (README of the experiment)."
 )
 """Why the goal is not met everywhere."""
 
