@@ -127,8 +127,8 @@ def label(axes: Axes, title: str, x: str, y: str, *, log_x: bool = False, log_y:
         axes.set_yscale("log")
 
 
-def no_microscope(axes: Axes, part: float = 0.05) -> None:
-    """A linear axis shows at least this part of the values on it, above and below: where all are the same the eye shall see that they are."""
+def widen_if_flat(axes: Axes, part: float = 0.05) -> None:
+    """Where the values of a linear axis differ by less than a part of them, it shows that part above and below: all the same looks the same."""
     low, high = axes.get_ylim()
     middle = abs(low + high) / 2
     if high - low < part * middle:

@@ -170,3 +170,13 @@ def test_a_legend_below_is_no_wider_than_its_figure():
             plots.legend_below(axes[0], 4)
             (legend,) = drawn.legends
             assert legend.get_window_extent().width <= drawn.bbox.width
+
+
+def test_a_flat_panel_looks_flat_and_others_are_left_alone():
+    for values, widened in (([10.0, 10.00001], True), ([10.0, 20.0], False)):
+        _, (axes,) = plots.panels(1)
+        axes.plot([1, 2], values)
+        before = axes.get_ylim()
+        plots.widen_if_flat(axes)
+        low, high = axes.get_ylim()
+        assert (low < 9.6 and high > 10.4) if widened else (low, high) == before

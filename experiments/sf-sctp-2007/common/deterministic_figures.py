@@ -148,6 +148,6 @@ def over_n(both: dict[str, Results], runs: dict[str, Grid], measure: str, unit: 
                     plots.model(axes, x, rates, name="", color=phi.LOOK[value]["color"])
         plots.label(axes, title, "number of subflows", unit, log_y=measure == "fr")
         if measure != "fr":
-            plots.no_microscope(axes)
+            plots.widen_if_flat(axes)
     plots.legend_below(panels[0], 6)
     return figure
