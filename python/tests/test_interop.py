@@ -468,3 +468,20 @@ def test_the_table_of_the_benchmark_has_a_row_for_each_stack():
     text = bench.table(found, arguments)
     assert "| pion | 2.50 (3.00) | none |" in text
     assert "| pion | 1000 | 700 |" in text
+
+
+@pytest.mark.parametrize(
+    ("said", "tries"), [("Error: AddrInUse, Address already in use", 5), ("Error: no such option", 1)]
+)
+def test_a_case_whose_port_a_stranger_took_is_played_again_with_other_ports(tmp_path, said, tries):
+    seen = tmp_path / "seen"
+    program = (
+        f"import sys\nwith open({str(seen)!r}, 'a') as to: print(*sys.argv, file=to)\nsys.exit({said!r})"
+    )
+    commands = {"relay": [sys.executable, "-c", program]}
+    case, peer = cases.CASES[0], replace(peers.ALL[0], name="stranger")
+    cell = run.play(case, peer, "listen", commands, tmp_path)
+    assert cell.state == "fail"
+    assert said in cell.why[0]
+    lines = seen.read_text().splitlines()
+    assert len(lines) == tries == len(set(lines))

@@ -85,6 +85,11 @@ class Driver:
             if not self._until(lambda: False, 1.0):
                 self.process.kill()
         self.process.wait()
+        self._close()
+
+    def _close(self) -> None:
+        if self.process.stdout is not None:
+            self.process.stdout.close()
         self.log.close()
 
     def _last(self) -> dict[str, Any] | None:
@@ -105,7 +110,7 @@ class Driver:
         """Ends it without a word."""
         self.process.kill()
         self.process.wait()
-        self.log.close()
+        self._close()
 
     def _until(self, done: Any, seconds: float) -> bool:
         until = time.monotonic() + seconds
@@ -128,6 +133,10 @@ class Driver:
 _PORTS = range(20_000, 32_000)
 _next_port = itertools.count(os.getpid() * 64)
 _ports_lock = threading.Lock()
+# A stranger takes ports by accident: five times in a row is another fault.
+_PORT_TRIES = 5
+# EADDRINUSE, as the system, Rust and Python tell it.
+_ADDRESS_IN_USE = ("Address already in use", "AddrInUse", "EADDRINUSE")
 
 
 def free_ports(count: int) -> list[int]:
@@ -255,7 +264,35 @@ def play(
     mark: str = "",
     other: str = "anabranch",
 ) -> Cell:
-    """Plays a case with the peer in that role, against ours or another stack. `commands` has both and the relay's."""
+    """
+    Plays a case with the peer in that role, against ours or another stack. `commands` has both and the relay's.
+
+    A port that was free can be another program's when a driver binds it. That says nothing of a stack: the case is
+    played again with other ports.
+    """
+    for _ in range(_PORT_TRIES):
+        cell, logs = _play_once(case, peer, role, commands, out, seed, mark, other)
+        if cell.state != "fail" or not any(port_was_taken(log) for log in logs):
+            break
+    return cell
+
+
+def port_was_taken(log: str) -> bool:
+    """Whether a driver or the relay says that it could not bind because somebody else has the address."""
+    return any(words in log for words in _ADDRESS_IN_USE)
+
+
+def _play_once(
+    case: Case,
+    peer: Peer,
+    role: str,
+    commands: dict[str, list[str]],
+    out: Path,
+    seed: int,
+    mark: str,
+    other: str,
+) -> tuple[Cell, list[str]]:
+    """The case once, with ports of its own; with what the programs said besides their reports."""
     stem = out / f"{case.name}-{peer.name}-{role}{mark}"
     cell = Cell(case.name, peer.name, role, "fail", seed=seed)
     excuse = peer.excuse(case.name, role)
@@ -291,7 +328,7 @@ def play(
         relay.end()
         said = relay.log_text().strip().splitlines() or ["nothing"]
         cell.why = [f"the relay did not start; it said: {said[-1]}"]
-        return cell
+        return cell, [relay.log_text()]
     listening = Driver(options("listen"), stem.with_suffix(".listen.log"))
     listening.wait_ready()
     if case.restart:
@@ -308,7 +345,7 @@ def play(
     cell.reports = reports
     cell.capture = capture.name if capture else None
     judge(cell, case, reports, capture, excuse)
-    return cell
+    return cell, [driver.log_text() for driver in (relay, listening, connecting)]
 
 
 def judge(
