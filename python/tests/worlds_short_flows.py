@@ -66,7 +66,7 @@ def tcp(sweep, measure, at):
     if measure == "":
         return MEASURES
     k = at["position"]
-    if sweep == "race":
+    if sweep in ("race", "one-segment"):
         return {"time": 2900.0 + 3000.0 * k, "packets": 21.0 + k}[measure]
     case = at.get("case", "baseline")
     stack = at.get("stack", "as it was")
@@ -152,7 +152,8 @@ def sctp(sweep, measure, at):
         # Hosts race: seeds differ by more than a packet's time.
         return tuple(6000.0 + 400.0 * (seed % 2) * (at["position"] == 2) for seed in range(30))
     stack = kame if sweep.startswith("kame") else lksctp
-    return stack(at["case"], place_of(at), at["position"], (at.get("bandwidth"), at.get("delay")))[measure]
+    case = at.get("case", "initial RTO 1 s")
+    return stack(case, place_of(at), at["position"], (at.get("bandwidth"), at.get("delay")))[measure]
 
 
 def sctp_records(place, bad):

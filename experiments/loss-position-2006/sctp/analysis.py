@@ -18,6 +18,12 @@ def analyse(results: Results) -> Analysis:
         point.at["place"]: pictures.recorded(results, "recorded", 1, **point.at)
         for point, _ in results.points(results.plan.sweep("recorded"))
     }
+    tried = {name: flows.Table(results, name) for name in ("kame-rules", "kame-values", "client-initial")}
+    recorded = {
+        (point.at["rule"], point.at["place"]): pictures.recorded(results, sweep, 1, **point.at)
+        for sweep in ("kame-rules-recorded", "kame-values-recorded", "lksctp-rules-recorded")
+        for point, _ in results.points(results.plan.sweep(sweep))
+    }
     races = results.grid("race", {"time": flows.MEASURES["time"]})
     late = {
         case: (
@@ -31,8 +37,8 @@ def analyse(results: Results) -> Analysis:
     }
     return Analysis(
         claims=[
-            *judge.claims(claim_builder(results), stacks, mistakes),
-            *spurious.claims(claim_builder(results), stacks, mistakes, records, late),
+            *judge.claims(claim_builder(results), stacks, mistakes, tried),
+            *spurious.claims(claim_builder(results), stacks, mistakes, records, late, tried, recorded),
         ],
         figures=figures.all_figures(stacks, records),
         tables=[
