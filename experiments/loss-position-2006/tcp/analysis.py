@@ -17,12 +17,28 @@ def analyse(results: Results) -> Analysis:
         point.at["place"]: pictures.recorded(results, "recorded", 1448, **point.at)
         for point, _ in results.points(results.plan.sweep("recorded"))
     }
+    rules = flows.Table(results, "freebsd-rules")
+    tried_records = {
+        (sweep, point.at["rule"]): pictures.recorded(results, sweep, 1448, **point.at)
+        for sweep in ("freebsd-values-recorded", "freebsd-rules-recorded")
+        for point, _ in results.points(results.plan.sweep(sweep))
+    }
     medium = runs.at(stack="as it was", case="baseline", set="medium")
     clean = runs.at(stack="without mistakes", case="baseline", set="medium")
     low = {case: runs.at(stack="as it was", case=case, set="low") for case in judge.CASES}
     return Analysis(
         claims=judge.claims(
-            claim_builder(results), runs, some, linux, counted, at_once, records, races(results)
+            claim_builder(results),
+            runs,
+            some,
+            linux,
+            counted,
+            at_once,
+            records,
+            races(results, "race"),
+            rules,
+            races(results, "one-segment"),
+            tried_records,
         ),
         figures=figures.all_figures(runs, records),
         tables=[
@@ -48,9 +64,9 @@ def analyse(results: Results) -> Analysis:
     )
 
 
-def races(results: Results) -> dict[str, judge.Races]:
+def races(results: Results, sweep: str) -> dict[str, judge.Races]:
     """What a lost SYN-ACK costs at high when the hosts' timing varies."""
-    runs = results.grid("race", {name: flows.MEASURES[name] for name in ("time", "packets")})
+    runs = results.grid(sweep, {name: flows.MEASURES[name] for name in ("time", "packets")})
     found = {}
     for case in ("baseline", "inflight"):
         lost, whole = (runs.sample("time", case=case, position=k) for k in (1, 0))
