@@ -11,7 +11,7 @@ def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
     runs = results.grid("ms", pages.MEASURES)
     basic = results.grid("basic", pages.MEASURES)
-    variants = {sweep: results.grid(sweep, pages.MEASURES) for sweep in ("no-delay", "buffer-40")}
+    variants = {sweep: results.grid(sweep, pages.MEASURES) for sweep in ("no-delay", "buffer-40", "fifty")}
     claims = judge.claims(claim_builder(results), runs, packets.measure(results, "packets"), variants)
     fifty = {n: pages.longer(runs, n, "MS 6").estimate for n in pages.NETWORKS}
     many = {n: pages.share(runs, n, "MS 8").estimate for n in pages.NETWORKS}

@@ -1,7 +1,7 @@
 """The claims of MS 1 to 8 about the times R1 and R2."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from anabranch_lab.catalogue import ClaimBuilder
 from anabranch_lab.claims import (
@@ -14,6 +14,7 @@ from anabranch_lab.claims import (
     within,
 )
 from anabranch_lab.grid import Grid, Sample
+from anabranch_lab.stats import Estimate
 
 from ..common.pages import NETWORKS, OBJECTS, STACKS, longer, share
 
@@ -29,7 +30,7 @@ def claims(builder: ClaimBuilder, runs: Grid, packets: Grid, variants: dict[str,
         thirty(builder, runs),
         fifty(builder, runs, packets),
         first(builder, runs, variants),
-        compared(builder, runs),
+        compared(builder, runs, variants["fifty"]),
     ]
 
 
@@ -178,28 +179,59 @@ def first(builder: ClaimBuilder, runs: Grid, variants: dict[str, Grid]) -> Claim
     )
 
 
-def compared(builder: ClaimBuilder, runs: Grid) -> Claim:
+ANSWERS = (
+    "a FIN waits for the window",
+    "every connection is closed at once",
+    "16 packets acknowledged at once",
+    "hosts take up to 5 ms",
+)
+"""What the thesis leaves open of TCP: sweep fifty."""
+
+
+def compared(builder: ClaimBuilder, runs: Grid, fifty: Grid) -> Claim:
     """A-F55."""
     shares = {
         (network, scenario): share(runs, network, scenario).estimate
         for network in NETWORKS
         for scenario in OBJECTS
     }
-    worst = min(NETWORKS, key=lambda network: shares[network, "MS 6"].mean)
+
+    def worst_of(shares: Mapping[str, Estimate]) -> tuple[str, Part]:
+        worst = min(shares, key=lambda network: shares[network].mean)
+        return worst, number("the worst network, MS 6, %", 90.0, shares[worst], 3.0)
+
+    worst, at_fifty = worst_of({network: shares[network, "MS 6"] for network in NETWORKS})
     parts: list[Part] = [
         *(above(f"{network}, MS 1, %", 99.0, shares[network, "MS 1"], ">= 99") for network in NETWORKS),
-        number(
-            "the worst network, MS 6, %",
-            90.0,
-            shares[worst, "MS 6"],
-            3.0,
-        ),
+        at_fifty,
         number("B1, MS 8, %", 27.0, shares["B1", "MS 8"], 3.0),
     ]
+
+    def otherwise(answer: str) -> tuple[str, Part]:
+        found = {}
+        for network in NETWORKS:
+            at = {"network": network, "scenario": "MS 6"}
+            tcp = fifty.sample("R2", answer=answer, protocol="TCP", **at)
+            found[network] = (runs.sample("R2", protocol="SCTP", **at) / tcp * 100.0).estimate
+        return worst_of(found)
+
+    tried = {answer: otherwise(answer) for answer in ANSWERS}
+    moved = max(abs(float(part.measured) - float(at_fifty.measured)) for _, part in tried.values())
+    rest = [shares[network, "MS 6"].mean for network in NETWORKS if network != worst]
     return builder.claim(
         "A-F55",
         parts,
         engines=STACKS,
-        note=f"The worst network is {worst}. Two printed numbers do not agree: where TCP takes 21 % longer with 50 connections than with one "
-        f"(section 5.2.3), and SCTP as long as TCP with one, SCTP takes {100 / 1.21:.0f} % of TCP's time, not 90 %.",
+        explanation=[
+            Explanation(
+                f"TCP otherwise where the thesis leaves it open: {answer}. The worst network is {where}.",
+                runs=("fifty",),
+                parts=(part,),
+            )
+            for answer, (where, part) in tried.items()
+        ],
+        note=f"The worst network is {worst}; in the others SCTP takes {min(rest):.0f} to {max(rest):.0f} % of TCP's time with 50 connections. Two "
+        "printed numbers do not agree: where TCP takes 21 % longer with 50 connections than with one "
+        f"(section 5.2.3), and SCTP as long as TCP with one, SCTP takes {100 / 1.21:.0f} % of TCP's time, not 90 %. What the thesis leaves "
+        f"open of TCP moves the share by {moved:.1f} points at most.",
     )
