@@ -6,7 +6,7 @@ and queue (tbf, codel); the program is only the delay then. In a kernel that was
 CONFIG_UML_TIME_TRAVEL_SUPPORT=y and boots with `time-travel=inf-cpu` its time is virtual, and figures do not depend on the host.
 Debian's linux-source-6.1 with that option, TUN, network namespaces, CUBIC, BBR, tbf and codel is what the figures of docs/rate.md are of.
 
-usage: linux_tcp.py OUT.csv [--seeds N] [--every] [--controllers reno,cubic,bbr] [--paths 0,1,...] [--no-hystart]
+usage: linux_tcp.py OUT.csv [--seeds N] [--every] [--controllers reno,cubic,bbr] [--paths 0,1,...] [--seconds S] [--no-hystart]
 
 Seeds are those of random losses; a minute or two of a host's time for each run at 100 Mbit/s. Paths without losses are run once; as often as there are
 seeds with --every.
@@ -366,6 +366,7 @@ def main() -> None:
     parser.add_argument("--every", action="store_true", help="all seeds where nothing is lost at random, too")
     parser.add_argument("--controllers", default="reno,cubic,bbr")
     parser.add_argument("--paths", default=",".join(str(place) for place in range(len(PATHS))))
+    parser.add_argument("--seconds", type=float, help="of a run, instead of the path's own")
     parser.add_argument(
         "--no-hystart", action="store_true", help="CUBIC's slow start ends with the first loss (needs sysfs)"
     )
@@ -379,7 +380,10 @@ def main() -> None:
         rows.writerow(
             ["path", "controller", "seed", "goodput_mbps", "queue_packets", "dropped", "lost", "seconds"]
         )
-        for path in (PATHS[int(place)] for place in args.paths.split(",")):
+        for place in args.paths.split(","):
+            path = PATHS[int(place)]
+            if args.seconds:
+                path = dataclasses.replace(path, seconds=args.seconds)
             for controller in args.controllers.split(","):
                 for seed in range(1, (args.seeds if path.loss or args.every else 1) + 1):
                     measured = transfer if path.transfer else measure
