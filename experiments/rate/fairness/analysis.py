@@ -32,7 +32,7 @@ NEARER = (
     "Nothing was run to test that. Parts at 0.25 BDP and those of SCTP beside TCP were added later, the former with known figures."
 )
 LONGER = (
-    "Pairs without BBR do as the claim says. With queues of 2 and 4 BDP BBR has more where its own round trip is the longer one: it keeps up to two of its own "
+    "Pairs without BBR do as the claim says, but for TCP Reno and TCP CUBIC at 2 BDP, where the interval reaches 0; so it does at 0.25 BDP for TCP BBR beside TCP CUBIC and beside SCTP BBR. With queues of 2 and 4 BDP BBR has more where its own round trip is the longer one: it keeps up to two of its own "
     "bandwidth-delay products in flight, which are three times as much at 120 ms. That is its rule and was not tested by other runs."
 )
 

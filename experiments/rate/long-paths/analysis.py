@@ -225,16 +225,23 @@ def goodput(runs: Grid) -> Figure:
 def over_time(results: Results, sweep: str, path: str, **place: str) -> Figure:
     """Windows above, the queue as time below."""
     drawn, (windows, queues) = plots.rows(2, height=2.2)
+    ends: list[float] = []
     for who, colour in COLOURS.items():
         loaded = series.load(results, sweep, {"who": who, **place})
         if not loaded:
             continue
         samples = next(iter(loaded.values()))
         sender, link = samples.sender("f"), samples.link("path")
-        windows.plot(sender.time, sender.cwnd / 1e6, color=colour, linewidth=1.0, label=who)
-        queues.plot(link.time, 8e-3 * link.queue_size / rate(path), color=colour, linewidth=1.0)
+        # A transfer is drawn until its last data has come.
+        receiver = samples.receiver("f")
+        end = float(receiver.time[receiver.packets > 0][-1])
+        ends.append(end)
+        shown, waits = sender.time <= end, link.time <= end
+        windows.plot(sender.time[shown], sender.cwnd[shown] / 1e6, color=colour, linewidth=1.0, label=who)
+        queues.plot(link.time[waits], 8e-3 * link.queue_size[waits] / rate(path), color=colour, linewidth=1.0)
     for axes in (windows, queues):
         axes.set_ylim(bottom=0)
+        axes.set_xlim(0, max(ends, default=1.0))
     plots.label(windows, f"(a) {path}", "", "cwnd, MB")
     plots.label(queues, "(b) queue", "time, s", "time in the queue, ms")
     plots.legend_below(windows, 4)
