@@ -45,7 +45,10 @@ def fairness(sweep, measure, at):
         return 0.99
     bbr = {"0.25": 0.8, "1": 0.6, "2": 0.4, "4": 0.3}[at["queue"]]
     if one.endswith("BBR") != other.endswith("BBR"):
-        return bbr if one.endswith("BBR") else 1 - bbr
+        share = bbr if one.endswith("BBR") else 1 - bbr
+        return share - 0.1 if sweep == "turned" else share
+    if sweep == "turned":
+        return 0.3
     return 0.5 if at["rtt"] == "40 ms" else 0.7
 
 
@@ -74,6 +77,8 @@ def short_tail(sweep, measure, at):
 
 
 def long_paths(sweep, measure, at):
+    if sweep == "transfer":
+        return 1.5 if measure == "seconds" else 100.0
     who, network = at["who"], at["network"]
     if sweep == "pictures":
         return 3.0
