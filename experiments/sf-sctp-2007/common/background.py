@@ -22,9 +22,9 @@ JITTER = ("spread",)
 def in_step(
     judge: Callable[[str, Grid], Sequence[Part]], spread: Grid, runs: Sequence[str] = JITTER
 ) -> Explanation:
-    """What may make a difference in all of them: nothing in the baseline is random but what the background draws."""
+    """What may make a difference in all of them: without a spread in the receiving host nothing is random but what the background draws."""
     return Explanation(
-        "Flows over links without anything random fall into step with the queue, and with background traffic of equal packets.",
+        "The receiving host takes no time for a packet, as hosts in ns-2 do by themselves: flows fall into step with the queue, and with background traffic of equal packets.",
         runs=tuple(runs),
         parts=tuple(judge("ns2-2.28", spread)),
     )

@@ -72,7 +72,7 @@ def shorter(builder: ClaimBuilder, seen: Grid, disturbed: Grid) -> Claim:
         "printed rate. And its first interval of 0.1 s holds the pause behind the cut: in the second interval behind a single cut the rate "
         f"is {rate.text(2)} Mbit/s.",
         explanation=Explanation(
-            "Whether an overflow cuts the window once or twice is the same all run long when nothing is random.",
+            "The receiving host takes no time for a packet, as hosts in ns-2 do by themselves: nothing is random then, and flows fall into step with the queue.",
             runs=("sampled-spread",),
             parts=tuple(judge(engine, disturbed)),
         ),
@@ -101,8 +101,7 @@ def lengths(builder: ClaimBuilder, runs: Grid, spread: Grid) -> Claim:
         "Z-V-2",
         judge,
         explanation=Explanation(
-            "One flow over links without anything random falls into step with the queue: whether an overflow cuts its window once or "
-            "twice is the same all run long, and differs from queue to queue. With a spread of 1 ms in the receiving host it does not.",
+            "The receiving host takes no time for a packet, as hosts in ns-2 do by themselves: nothing is random then, and flows fall into step with the queue.",
             runs=("spread",),
             parts=tuple(judge("ns2-2.28", spread)),
         ),

@@ -63,8 +63,7 @@ def rates(builder: ClaimBuilder, grids: tuple[Grid, Grid], variant: tuple[Grid, 
         "Z-VI-1",
         judge,
         explanation=Explanation(
-            "One flow over links without anything random falls into step with the queue: at 5 Mbit/s every overflow cuts its window twice, "
-            "at 10 Mbit/s once.",
+            "The receiving host takes no time for a packet, as hosts in ns-2 do by themselves: nothing is random then, and flows fall into step with the queue.",
             runs=("spread", "spread-four", "sampled-spread"),
             parts=tuple(judge("ns2-2.28", variant)),
         ),

@@ -84,8 +84,7 @@ def delays(builder: ClaimBuilder, grids: tuple[Grid, Grid], variant: tuple[Grid,
         "Z-VII-2",
         judge,
         explanation=Explanation(
-            "One flow over links without anything random falls into step with the queue: whether an overflow cuts its window once or "
-            "twice is the same all run long, and differs from delay to delay.",
+            "The receiving host takes no time for a packet, as hosts in ns-2 do by themselves: nothing is random then, and flows fall into step with the queue.",
             runs=("spread", "sampled-spread"),
             parts=tuple(judge("ns2-2.28", variant)),
         ),

@@ -69,8 +69,7 @@ def errors(builder: ClaimBuilder, a: Grid, b: Grid, without: Grid, step: Grid) -
         "Z-XIX-1",
         judge,
         explanation=Explanation(
-            "Against n SCTPs (b) the queue overflows often, and where it hits everybody alike most losses of SF-SCTP are the queue's, not the link's. "
-            "Where flows are in step with the full queue, as they are in a simulator without anything random, it hits only who has just grown.",
+            "The receiving host takes no time for a packet, as hosts in ns-2 do by themselves: nothing is random then, and flows fall into step with the queue.",
             runs=("step",),
             parts=tuple(rate("b", step, "ns2-2.28")),
         ),
