@@ -90,8 +90,8 @@ class Variant:
 
     @property
     def allowed(self) -> bool:
-        """Whether it leaves alone what is printed."""
-        return self.says != PRINTED
+        """Whether it may explain: what it changes is left open, or proven wrong."""
+        return self.says in (OPEN, ERRATUM)
 
 
 @dataclass(frozen=True)
