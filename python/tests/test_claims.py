@@ -119,6 +119,8 @@ def test_an_explanation_covers_every_part_that_fails_by_its_own_rule():
     # Runs that are no variant, and a variant that changes what is printed.
     assert verdict(claims.Explanation("why", ("sweep",), tuple(mended.values()))) == claims.NOT_REPRODUCED
     assert verdict(variant(*mended.values(), says=claims.PRINTED)) == claims.NOT_REPRODUCED
+    # What the publication has, and the judged runs have not, is a fault of the judged runs.
+    assert verdict(variant(*mended.values(), says=claims.AS_PRINTED)) == claims.NOT_REPRODUCED
     assert verdict(variant(*mended.values(), says=claims.ERRATUM)) == claims.EXPLAINED
     # What was tried and what explains stand side by side.
     both = claim(good, first, second, explanations=(variant(first, second), variant(*mended.values())))

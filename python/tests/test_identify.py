@@ -2,11 +2,13 @@
 
 import json
 import tomllib
+from pathlib import Path
 
 import pytest
 
 from anabranch_lab import claims, cli, configurations, folders, identified, identify, plan, simulation
 from anabranch_lab.identified import Score
+from anabranch_lab.results import Results
 
 EXPERIMENTS = folders.root() / "experiments"
 OPEN = sorted(path.parent.name for path in EXPERIMENTS.glob(f"*/{configurations.FILE}"))
@@ -300,3 +302,51 @@ def test_a_configuration_that_is_none_is_said(tmp_path, text, complaint):
     (tmp_path / "study.toml").write_text(text)
     with pytest.raises(plan.PlanError, match=complaint):
         configurations.load(tmp_path)
+
+
+def test_every_judged_run_of_the_thesis_has_one_answer_to_what_it_leaves_open():
+    """XVIII to XXI had another spread than I to XVII once, as their networks said it by themselves."""
+    study = "sf-sctp-2007"
+    space = configurations.load(EXPERIMENTS / study)
+    names = [
+        name
+        for name in folders.study_at(EXPERIMENTS / study).experiments
+        if space.counts(name.rsplit("/", 1)[-1])
+    ]
+    assert len(names) == 21
+    found: dict[str, set[str]] = {}
+    for name in names:
+        results = Results(folders.load(EXPERIMENTS / name), Path("nowhere"))
+        for sweep in results.plan.sweeps:
+            for point, _ in results.points(sweep) if sweep.variant is None else ():
+                for key, value in answers(tomllib.loads(point.scenario), space):
+                    found.setdefault(key, set()).add(repr(value))
+    assert {key: values for key, values in found.items() if len(values) != 1} == {}
+    assert found["to.processing"] == {"'uniform(0 ms, 1 ms)'"}
+    assert found["level"] == {"'sf2007'"}
+    assert found["red.measure"] == {"'bytes'"}
+
+
+def answers(document, space):
+    """What a run has for every key that some choice of a factor would set."""
+    choices = [choice for factor in space.factors for choice in factor.choices]
+    hosts = {host["name"]: host for host in document.get("host", [])}
+    for flow in document.get("flow", []):
+        if flow.get("engine") not in space.engines:
+            continue
+        for choice in choices:
+            keys = [*choice.flow, *(choice.subflows if "subflows" in flow or "subflow" in flow else ())]
+            yield from ((key, at(flow, key)) for key in keys)
+            yield from ((f"to.{key}", hosts.get(flow["to"], {}).get(key)) for key in choice.host)
+    for link in document.get("link", []):
+        for queue in (link.get("queue", {}), link.get("back", {}).get("queue", {})):
+            for choice in choices:
+                for key in choice.queue.get(queue.get("kind", ""), {}):
+                    yield f"{queue['kind']}.{key}", queue.get(key)
+
+
+def at(table, key):
+    """What stands at a dotted key."""
+    for part in key.split("."):
+        table = table.get(part) if isinstance(table, dict) else None
+    return table
