@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from .claims import CONSISTENCY, OWN, PUBLISHED, SORTS, Claim, Explanation, Part, Variant
+from .claims import CONSISTENCY, OWN, PUBLISHED, SORTS, Claim, Explanation, Part, Search, Variant
 from .plan import Plan, PlanError, Sweep
 
 KINDS = {
@@ -82,9 +82,11 @@ class ClaimBuilder:
         others: Sequence[Plan] = (),
         *,
         quick: bool = False,
+        searches: Mapping[str, Search] | None = None,
     ):
         self._study = study
         self._quick = quick
+        self._searches = searches or {}
         self._plan = plan
         self._entries = entries
         self._others = {other.name.rpartition("/")[2]: other for other in others}
@@ -139,6 +141,7 @@ class ClaimBuilder:
             explanations=explanations,
             beside=beside,
             quick=self._quick,
+            search=self._searches.get(identifier),
         )
 
     def _sweep(self, run: str) -> Sweep:

@@ -143,6 +143,36 @@ class Explanation:
         }
 
 
+@dataclass(frozen=True)
+class Answer:
+    """What a claim says under one of the configurations of a search (`anabranch-lab identify`)."""
+
+    differs: Mapping[str, str]
+    """By factor: the choices that are not those of the judged runs; empty for the judged configuration itself."""
+    holds: int
+    """Parts that hold."""
+    judged: int
+    """Parts that were judged."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """What other answers to what a publication leaves open make of a claim. It explains nothing: one configuration is judged for all claims."""
+
+    seeds: tuple[int, ...]
+    """Those of every point: fewer than the verdict has."""
+    answers: tuple[Answer, ...]
+
+    @property
+    def whole(self) -> list[Answer]:
+        """The configurations under which every part holds."""
+        return [each for each in self.answers if each.judged and each.holds == each.judged]
+
+    def record(self) -> dict[str, Any]:
+        """The entry in claims.json."""
+        return {"seeds": list(self.seeds), "configurations": [asdict(each) for each in self.answers]}
+
+
 @dataclass
 class Claim:
     """One claim with its verdict, as `out/claims.json` has it."""
@@ -167,6 +197,8 @@ class Claim:
     """The parts with other engines, by engine: reported, not judged."""
     quick: bool = False
     """From a quick look: short runs, few points. What is no arithmetic has no verdict then."""
+    search: Search | None = None
+    """What other configurations of the study make of it, where it was searched."""
 
     @property
     def own(self) -> bool:
@@ -243,6 +275,7 @@ class Claim:
             "parts": [asdict(part) for part in self.parts],
             "explanation": None if explanation is None else explanation.record(self.parts),
             "tried": [each.record(self.parts) for each in self.tried],
+            "search": None if self.search is None else self.search.record(),
             "beside": {
                 engine: {
                     "holds": all(part.holds for part in parts),

@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass, field
 from types import ModuleType
 
-from . import catalogue, folders, look, plan
+from . import catalogue, folders, identified, look, plan
 from .claims import Claim
 from .exhibits import Figure, Table
 from .results import Results
@@ -32,8 +32,14 @@ class Analysis:
 def claim_builder(results: Results, *others: Results) -> catalogue.ClaimBuilder:
     """What the judges of an experiment make their claims with; sweeps of the `others` may be evidence too."""
     study = folders.study_of(results.plan)
+    searches = identified.by_claim(study.space, study.folder / identified.FILE) if study.space else {}
     return catalogue.ClaimBuilder(
-        study.number, results.plan, study.claims, [other.plan for other in others], quick=results.quick
+        study.number,
+        results.plan,
+        study.claims,
+        [other.plan for other in others],
+        quick=results.quick,
+        searches=searches,
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .claims import Answer, Search
 from .configurations import Configuration, Space
 
 FILE = "identified.json"
@@ -115,6 +116,21 @@ def read(space: Space, file: Path) -> tuple[list[int], list[Score]]:
             parts = {claim: (holds, judged) for claim, (holds, judged) in entry["claims"].items()}
             found.append(Score(known[name], parts))
     return document["seeds"], found
+
+
+def by_claim(space: Space, file: Path) -> dict[str, Search]:
+    """What each configuration that was looked at makes of each claim, the judged one first."""
+    seeds, looked = read(space, file)
+    judged = space.chosen.choices
+    first = sorted(ranked(looked), key=lambda one: one.configuration.name != space.chosen.name)
+    found: dict[str, list[Answer]] = {}
+    for one in first:
+        differs = {
+            factor: choice for factor, choice in one.configuration.choices.items() if choice != judged[factor]
+        }
+        for claim, (holds, parts) in one.parts.items():
+            found.setdefault(claim, []).append(Answer(differs, holds, parts))
+    return {claim: Search(tuple(seeds), tuple(answers)) for claim, answers in found.items()}
 
 
 def _compact(document: Mapping[str, Any]) -> str:

@@ -128,6 +128,19 @@ def test_configurations_that_no_claim_tells_apart_are_named_together(space):
     assert identified.told(looked[:2]).endswith(f"{second.name}.")
 
 
+def test_a_claim_says_what_other_configurations_make_of_it(space, tmp_path):
+    judged, other = space.chosen, next(iter(space.beside(space.chosen)))
+    looked = [Score(other, {"H-1": (2, 2)}), Score(judged, {"H-1": (1, 2), "H-2": (3, 3)})]
+    identified.write(space, looked, (1, 2), tmp_path / identified.FILE)
+    found = identified.by_claim(space, tmp_path / identified.FILE)
+    first, second = found["H-1"].answers
+    assert (first.differs, first.holds, first.judged) == ({}, 1, 2)
+    assert (second.differs, found["H-1"].whole) == ({"rule": "b"}, [second])
+    assert (found["H-2"].answers, found["H-1"].seeds) == ((claims.Answer({}, 3, 3),), (1, 2))
+    assert found["H-1"].record()["configurations"][1] == {"differs": {"rule": "b"}, "holds": 2, "judged": 2}
+    assert identified.by_claim(space, tmp_path / "none.json") == {}
+
+
 def test_only_published_claims_of_the_study_count(space):
     entry = {"study": "", "where": "", "statement": "", "kind": "", "tolerance": "", "engine": "", "seeds": 5}
     made = [
