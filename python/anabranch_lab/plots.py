@@ -80,6 +80,8 @@ ENGINES = {
     "rfc9260": {"color": TCP, "marker": "^", "linestyle": "--"},
 }
 """How the engines are told apart in every figure."""
+ENGINE_NAMES = {"ns2-2.28": "SCTP of ns-2.28", "ns2-2.35": "SCTP of ns-2.35", "rfc9260": "RFC 9260"}
+"""What a reader of a figure calls an engine."""
 MODEL = {"color": PUBLISHED, "linestyle": ":", "linewidth": 1.2}
 CYCLE = (SCTP, TCP, NS2, LINUX, "#E69F00", "#56B4E9")
 """Colours of the curves of one engine, such as those of several Phi."""
@@ -116,9 +118,15 @@ def table(
     return figure, [list(row) for row in axes]
 
 
+def named(text: str) -> str:
+    """A title or a legend that begins with an engine, with the name of the engine in words."""
+    engine, comma, rest = text.partition(",")
+    return ENGINE_NAMES.get(engine, engine) + comma + rest
+
+
 def label(axes: Axes, title: str, x: str, y: str, *, log_x: bool = False, log_y: bool = False) -> None:
-    """Title and names of the axes of a panel, with their units."""
-    axes.set(title=title, xlabel=x, ylabel=y)
+    """Title and names of the axes of a panel, with their units. An engine has its name in words in the title."""
+    axes.set(title=named(title), xlabel=x, ylabel=y)
     if log_x:
         axes.set_xscale("log")
     elif x.startswith("number of"):
@@ -160,7 +168,7 @@ def curve(axes: Axes, data: Curve, name: str, *, scale: float = 1.0, shift: floa
         **look,
     }
     axes.errorbar(
-        [x + shift for x in data.x], scale * data.means, yerr=scale * data.halves, label=name, **style
+        [x + shift for x in data.x], scale * data.means, yerr=scale * data.halves, label=named(name), **style
     )
 
 

@@ -12,11 +12,16 @@ from anabranch_lab.results import Results
 
 from .bottleneck import LINK, MTU
 
-KINDS = ("cbr", "square", "exponential", "pareto")
+KINDS = {
+    "cbr": "constant rate",
+    "square": "square wave",
+    "exponential": "exponential on/off",
+    "pareto": "Pareto on/off",
+}
 """In the order of the experiments."""
 
 JITTER = ("spread",)
-"""The sweep of each of these experiments in which the receiving host takes up to 1 ms for a packet."""
+"""The sweep of each of these experiments in which the receiving host takes no time for a packet."""
 
 
 def in_step(
@@ -75,13 +80,13 @@ def bars(results: Results, runs: Grid, name: str, title: str) -> Entry:
     def draw() -> Figure:
         figure, (a, b) = plots.panels(2)
         engine = results.plan.engines[0]
-        for kind, colour in zip(KINDS, plots.CYCLE, strict=False):
+        for (kind, named), colour in zip(KINDS.items(), plots.CYCLE, strict=False):
             for axes, measure in ((a, "share"), (b, "drop_rate")):
                 curve = runs.curve(measure, over="n", engine=engine, background=kind)
-                plots.curve(axes, curve, kind, color=colour)
+                plots.curve(axes, curve, named, color=colour)
         plots.printed(a, [1, 4], [48.1, 50.3], color=plots.CYCLE[0])
         plots.printed(a, [1, 4], [25.4, 55.9], name="printed (Pareto)", color=plots.CYCLE[3])
-        plots.label(a, "(a) SF-SCTP's bandwidth share", "number of subflows", "%")
+        plots.label(a, "(a) SF-SCTP's bandwidth share", "number of subflows", "share of the bottleneck, %")
         plots.label(b, "(b) SF-SCTP's drop rate", "number of subflows", "drops per packet", log_y=True)
         plots.legend_below(a, 3)
         return figure

@@ -55,7 +55,7 @@ def all_figures(both: dict[str, Results], runs: dict[str, Grid]) -> list[Entry]:
             "figure-5-36",
             "Fig. 5.36: fast retransmits over the number of subflows",
             told,
-            lambda: over_n(both, runs, "fr", "per packet"),
+            lambda: over_n(both, runs, "fr", "fast retransmits a packet sent"),
         ),
     ]
 

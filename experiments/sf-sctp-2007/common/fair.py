@@ -63,7 +63,9 @@ def figures(
                     curve: Curve = runs.curve(measure, over=axis, engine=engine, phi=name)
                     plots.curve(axes, curve, f"{who}, {phi.LABELS[name]}", linestyle=line, **look)
         plots.label(left, "(a) goodput", label, "Mbit/s", log_x=log)
-        plots.label(right, "(b) Fast Retransmit rate", label, "per packet", log_x=log, log_y=True)
+        plots.label(
+            right, "(b) Fast Retransmit rate", label, "fast retransmits a packet sent", log_x=log, log_y=True
+        )
         # Beside the panels: eight lines leave no room in them.
         figure.legend(*left.get_legend_handles_labels(), loc="outside right upper", fontsize=8)
         return figure

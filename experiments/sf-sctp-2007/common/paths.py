@@ -127,6 +127,6 @@ def figures(
             f"figure-5-7{part}",
             f"Fig. 5.7({part}): rate of fast retransmits",
             told,
-            lambda: draw(rates, "per packet", True),
+            lambda: draw(rates, "fast retransmits a packet sent", True),
         ),
     ]

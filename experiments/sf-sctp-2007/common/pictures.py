@@ -39,7 +39,7 @@ def over_axis(results: Results, runs: Grid, axis: str, label: str, name: str, ti
                 for axes, measure in ((a, "utilisation"), (b, "drop_rate")):
                     curve = runs.curve(measure, over=axis, engine=engine, n=n)
                     plots.curve(axes, curve, f"{engine}, n = {n}", fillstyle=fill, **plots.ENGINES[engine])
-        plots.label(a, "(a) network utilisation", label, "%")
+        plots.label(a, "(a) network utilisation", label, "utilisation, %")
         plots.label(b, "(b) network drop rate", label, "drops per packet", log_y=True)
         a.legend()
         return figure

@@ -215,7 +215,7 @@ def figure_5_18(runs: Grid, engines: tuple[str, ...]) -> Figure:
         plots.curve(a, runs.curve("utilisation", over="n", engine=engine), engine)
         plots.curve(b, runs.curve("drop_rate", over="n", engine=engine), engine)
     plots.printed(a, [1, 12], [73.3, 95.1])
-    plots.label(a, "(a) network utilisation", "number of subflows", "%")
+    plots.label(a, "(a) network utilisation", "number of subflows", "utilisation, %")
     plots.label(b, "(b) network drop rate", "number of subflows", "drops per packet")
     a.legend()
     return figure

@@ -227,6 +227,8 @@ def figure_5_28(one: Grid, root: Grid, level: Grid, engines: tuple[str, ...]) ->
     a.axhline(18.0, **plots.MODEL)
     b.axhline(P, **plots.MODEL)
     plots.label(a, "(a) throughput", "number of subflows", "Mbit/s")
-    plots.label(b, "(b) Fast Retransmit rate", "number of subflows", "per packet", log_y=True)
+    plots.label(
+        b, "(b) Fast Retransmit rate", "number of subflows", "fast retransmits a packet sent", log_y=True
+    )
     plots.legend_below(a, 4)
     return figure
