@@ -404,7 +404,7 @@ def sign_test(at: str, expected: str, differences: Sample) -> Part:
         "" if judged else too_few(n, differences.least),
         n,
         judged,
-        "sign test at 5 %",
+        f"sign test at 5 %: {expected}",
         all(value < 0 for value in differences.values),
     )
 

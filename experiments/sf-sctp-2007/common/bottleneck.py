@@ -11,7 +11,7 @@ LINK = "bottleneck"
 MEASURES = {
     # Percent of the time in which the bottleneck sends.
     "utilisation": f"100 * {grid.of_link(LINK, 'utilisation')}",
-    # Percent of a link of 10 Mbit/s that user data takes: 952 of 1000 bytes.
+    # Percent of a link of 10 Mbit/s that user data takes: 948 of 1000 bytes in the encoding of the thesis.
     "user_data": f"{grid.of_flow('sf', 'goodput_payload_run_bps')} / 1e5",
     # Packets that its queue dropped, for each packet that arrived there.
     "drop_rate": grid.drop_rate(LINK),
