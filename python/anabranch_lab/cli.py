@@ -294,11 +294,7 @@ def _draw(chosen: Sequence[Results], options: argparse.Namespace, console: Conso
     checkout = folders.checkout()
     # Totals are of all studies: those of one alone must not stand in their place.
     if options.readme and checkout is not None and _is_everything(chosen):
-        report.write_totals(
-            checkout / "README.md",
-            pages.totals(),
-            _names(map(folders.study_of, (each.plan for each in chosen))),
-        )
+        report.write_totals(checkout / "README.md", pages.by_study())
     code = _verdicts(chosen, found, options, console)
     console.print(f"The report begins at {path}")
     return max(code, int(failed))

@@ -5,7 +5,7 @@ import json
 import platform
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata, resources
@@ -227,7 +227,7 @@ class Pages:
             tallies=tallies(self.totals()),
             sorts=claims.SORTS,
             verdicts=claims.VERDICTS,
-            table=[(study.short, claims.totals(self._claims(study))) for study in studies],
+            table=[(name, claims.totals(mine)) for name, mine in self.by_study()],
             facts=facts([page.results for page in self._pages.values()]),
             quick=any(page.results.quick for page in self._pages.values()),
         )
@@ -238,9 +238,13 @@ class Pages:
         found = [claim for name in names for claim in self._pages[name].analysis.claims]
         return [*found, *catalogue.unjudged(study.claims, study.number, found)]
 
+    def by_study(self) -> list[tuple[str, list[claims.Claim]]]:
+        """What each study of the report is called, and its claims."""
+        return [(study.short, self._claims(study)) for study in self._studies.values()]
+
     def totals(self) -> list[claims.Claim]:
         """Every claim of every study of the report."""
-        return [claim for study in self._studies.values() for claim in self._claims(study)]
+        return [claim for _, mine in self.by_study() for claim in mine]
 
     def _study(
         self,
@@ -323,17 +327,16 @@ def tallies(found: Sequence[claims.Claim]) -> list[tuple[str, list[tuple[str, in
 TOTALS = re.compile(r"(<!-- totals -->\n).*?(<!-- /totals -->)", re.DOTALL)
 
 
-def write_totals(path: Path, found: Sequence[claims.Claim], names: Mapping[str, str]) -> bool:
-    """Puts the totals between the marks of a README; False when it has no marks. `names`: what studies are called, by their numbers."""
+def write_totals(path: Path, studies: Sequence[tuple[str, Sequence[claims.Claim]]]) -> bool:
+    """Puts the totals between the marks of a README; False when it has no marks. `studies`: what each is called, and its claims."""
     if not path.is_file():
         return False
     before = path.read_text(encoding="utf-8")
     rows = [["study", "kind", *claims.VERDICTS]]
-    for study in dict.fromkeys(claim.study for claim in found):
-        mine = [claim for claim in found if claim.study == study]
+    for name, mine in studies:
         rows += [
             [
-                names.get(study, study),
+                name,
                 claims.SORTS[sort],
                 *(str(counted[verdict] or "") for verdict in claims.VERDICTS),
             ]
