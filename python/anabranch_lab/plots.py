@@ -119,9 +119,8 @@ def table(
 
 
 def named(text: str) -> str:
-    """A title or a legend that begins with an engine, with the name of the engine in words."""
-    engine, comma, rest = text.partition(",")
-    return ENGINE_NAMES.get(engine, engine) + comma + rest
+    """A title or a legend with the names of engines in words, where they stand by themselves between commas."""
+    return ", ".join(ENGINE_NAMES.get(part, part) for part in text.split(", "))
 
 
 def label(axes: Axes, title: str, x: str, y: str, *, log_x: bool = False, log_y: bool = False) -> None:
