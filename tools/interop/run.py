@@ -270,8 +270,9 @@ def play(
     A port that was free can be another program's when a driver binds it. That says nothing of a stack: the case is
     played again with other ports.
     """
+    stem = out / f"{case.name}-{peer.name}-{role}{mark}"
     for _ in range(_PORT_TRIES):
-        cell, logs = _play_once(case, peer, role, commands, out, seed, mark, other)
+        cell, logs = _play_once(case, peer, role, commands, stem, seed, other)
         if cell.state != "fail" or not any(port_was_taken(log) for log in logs):
             break
     return cell
@@ -283,17 +284,9 @@ def port_was_taken(log: str) -> bool:
 
 
 def _play_once(
-    case: Case,
-    peer: Peer,
-    role: str,
-    commands: dict[str, list[str]],
-    out: Path,
-    seed: int,
-    mark: str,
-    other: str,
+    case: Case, peer: Peer, role: str, commands: dict[str, list[str]], stem: Path, seed: int, other: str
 ) -> tuple[Cell, list[str]]:
-    """The case once, with ports of its own; with what the programs said besides their reports."""
-    stem = out / f"{case.name}-{peer.name}-{role}{mark}"
+    """The case once, with ports of its own and files that begin with `stem`; with what the programs said besides their reports."""
     cell = Cell(case.name, peer.name, role, "fail", seed=seed)
     excuse = peer.excuse(case.name, role)
     deadline = min(case.deadline, excuse.deadline) if excuse else case.deadline
