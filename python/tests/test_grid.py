@@ -148,6 +148,8 @@ def test_ranges_equality_and_asymmetric_tolerances():
 def test_signs_and_shares():
     assert claims.sign_test("", "positive", sample(2)).holds
     assert not claims.sign_test("", "positive", sample(0)).holds
+    # A variant that finds the other sign is no explanation: its rule is another.
+    assert claims.sign_test("", "more", sample(2)).rule != claims.sign_test("", "less", sample(2)).rule
     assert claims.share_above("", 0.95, 97, 100).holds
     assert not claims.share_above("", 0.95, 94, 100).holds
     assert not claims.share_above("", 0.95, 0, 0).holds

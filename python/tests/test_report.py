@@ -180,3 +180,23 @@ def test_a_flat_panel_looks_flat_and_others_are_left_alone():
         plots.widen_if_flat(axes)
         low, high = axes.get_ylim()
         assert (low < 9.6 and high > 10.4) if widened else (low, high) == before
+
+
+def test_engines_have_their_names_in_words_in_titles_and_legends():
+    assert plots.named("ns2-2.28") == "SCTP of ns-2.28"
+    assert plots.named("Φ = 1, rfc9260") == "Φ = 1, RFC 9260"
+    assert plots.named("(a) goodput, all rfc9260 flows") == "(a) goodput, all rfc9260 flows"
+
+
+def test_totals_have_a_row_for_each_study_of_ours(tmp_path):
+    entry = {"where": "", "statement": "", "kind": "", "tolerance": "", "engine": "", "seeds": 5}
+    part = claims.Part("x", 1.0, 1.0, 0.1, True)
+    ours = [
+        (name, [claims.Claim(id=name, study="own", parts=[part], counts_as=claims.OWN, **entry)])
+        for name in ("rate", "messages")
+    ]
+    readme = tmp_path / "README.md"
+    readme.write_text("<!-- totals -->\n<!-- /totals -->\n")
+    assert report.write_totals(readme, ours)
+    rows = readme.read_text().splitlines()
+    assert [row.split(" | ")[0] for row in rows if "hypotheses" in row] == ["| rate", "| messages"]
