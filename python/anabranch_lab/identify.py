@@ -115,7 +115,7 @@ def look(
 
 
 def score(space: Space, here: Configuration, found: Sequence[claims.Claim]) -> Score:
-    """The parts of the counted claims that hold in the runs that are judged, whatever explains the others."""
+    """The parts of the counted claims that hold by their means in the runs that are judged, whatever explains the others."""
     counted = [
         claim for claim in found if claim.id.startswith(space.claims) and claim.counts_as == claims.PUBLISHED
     ]
@@ -123,7 +123,7 @@ def score(space: Space, here: Configuration, found: Sequence[claims.Claim]) -> S
         here,
         {
             claim.id: (
-                sum(part.holds for part in claim.parts if part.judged),
+                sum(part.by_mean for part in claim.parts if part.judged),
                 sum(part.judged for part in claim.parts),
             )
             for claim in sorted(counted, key=lambda claim: claim.id)

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch_lab import claims
+from anabranch_lab.grid import Sample
 from anabranch_lab.stats import Estimate
 
 
@@ -45,6 +46,21 @@ def test_an_inequality_needs_its_whole_interval():
     assert claims.above("", 50.0, measured(51.0, 0.9)).holds
     assert not claims.above("", 50.0, measured(51.0, 1.1)).holds
     assert not claims.above("", 50.0, measured(49.0, 0.1)).holds
+
+
+def test_by_its_mean_a_part_holds_whatever_its_interval():
+    """With two seeds an interval is so wide that a tolerance always holds and an order never does."""
+    wide = measured(51.0, 40.0, n=2)
+    wrong, right = claims.number("", 40.0, wide, 2.0), claims.above("", 50.0, wide)
+    assert (wrong.by_mean, right.by_mean) == (False, True)
+    assert not (right.holds or wrong.judged)
+    assert claims.number("", 50.0, wide, 2.0).by_mean and not claims.below("", 50.0, wide).by_mean
+    assert claims.within("", 50.0, 52.0, wide).by_mean and not claims.within("", 52.0, 53.0, wide).by_mean
+    assert claims.equal("", measured(0.1, 9.0, n=2), 0.2).by_mean
+    assert claims.number_in("", 51.0, 60.0, wide).by_mean
+    assert not claims.number_in("", 52.0, 60.0, wide).by_mean
+    assert claims.sign_test("", "", Sample((1, 2, 3), (1.0, 2.0, -1.0))).by_mean
+    assert not claims.above("", 0.0, measured(math.nan, math.nan)).by_mean
 
 
 def test_exact_and_arithmetic():

@@ -47,7 +47,7 @@ def space(tmp_path):
 
 
 def part(at, holds, judged=True):
-    return claims.Part(at, 1.0, 1.0, 0.1, holds, judged=judged)
+    return claims.Part(at, 1.0, 1.0, 0.1, holds, judged=judged, by_mean=holds)
 
 
 def test_a_choice_sets_what_it_says_and_nothing_else():
