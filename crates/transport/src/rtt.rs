@@ -72,6 +72,17 @@ pub struct RttEstimator {
     extra: Option<Box<Extra>>,
 }
 
+/// What the timeout knows where every acknowledgement is a sample ([`RttEstimator::sample_each`]).
+#[derive(Clone, Copy, Debug, Default)]
+struct Rounds {
+    /// SRTT of one sample in a round trip; zero where that is the other one.
+    srtt: Duration,
+    /// The longest sample of the round trip that is being measured.
+    longest: Duration,
+    /// When that began.
+    since: Instant,
+}
+
 #[derive(Clone, Debug, Default)]
 struct Extra {
     slop: Duration,
@@ -85,6 +96,8 @@ struct Extra {
     round: u64,
     /// First sequence number not acknowledged and first never sent, at the time of a sample.
     sequence: (u64, u64),
+    /// Where every acknowledgement is a sample: what the timeout goes by.
+    rounds: Rounds,
 }
 
 impl RttEstimator {
@@ -161,7 +174,9 @@ impl RttEstimator {
         (self.min, self.max) = (min, max);
         match self.arithmetic {
             Arithmetic::Rfc6298 | Arithmetic::Rfc9260 if self.measured => {
-                self.set_base(self.srtt + self.granularity.max(self.rttvar * 4));
+                let slow = self.extra.as_ref().map_or(Duration::ZERO, |extra| extra.rounds.srtt);
+                let srtt = if slow > Duration::ZERO { slow } else { self.srtt };
+                self.set_base(srtt + self.granularity.max(self.rttvar * 4));
             }
             // What was measured below the old floor is not kept: the next sample tells.
             _ if self.measured => self.set_base(self.base),
@@ -234,6 +249,43 @@ impl RttEstimator {
             Arithmetic::Linux => self.linux(rtt),
         }
         rtt
+    }
+
+    /// As [`Self::sample`], where every acknowledgement is one. SRTT follows each of them, for who paces by it. The timeout does not: "if
+    /// measurements are made more often, then the values of RTO.Alpha and RTO.Beta ... should be adjusted so that SRTT and RTTVAR still
+    /// adjust to changes at roughly the same rate (in terms of how many round trips it takes them to reflect new values)" (RFC 9260,
+    /// 6.3.1, C4). With hundreds of samples in a round trip RTTVAR would be next to nothing, and the timeout expire just before the
+    /// answer. So of each round trip the longest sample counts for it, once.
+    #[inline]
+    pub fn sample_each(&mut self, now: Instant, rtt: Duration) {
+        let exact = matches!(self.arithmetic, Arithmetic::Rfc9260 | Arithmetic::Rfc6298);
+        if !exact || !self.measured {
+            self.sample(rtt);
+            return;
+        }
+        self.srtt = (self.srtt * 7 + rtt) / 8;
+        let rounds = &mut self.extra.get_or_insert_default().rounds;
+        rounds.longest = rounds.longest.max(rtt);
+        if now.saturating_since(rounds.since) >= self.srtt {
+            self.end_round(now);
+        } else {
+            self.clear_back_off();
+        }
+    }
+
+    /// A round trip of many samples is over.
+    #[inline(never)]
+    fn end_round(&mut self, now: Instant) {
+        let Some(extra) = &self.extra else { return };
+        let (Rounds { srtt, longest, .. }, followed) = (extra.rounds, self.srtt);
+        if srtt > Duration::ZERO {
+            self.srtt = srtt;
+        }
+        self.exact(longest);
+        let slow = std::mem::replace(&mut self.srtt, followed);
+        if let Some(extra) = &mut self.extra {
+            extra.rounds = Rounds { srtt: slow, longest: Duration::ZERO, since: now };
+        }
     }
 
     /// RFC 6298, 2.2 and 2.3.

@@ -556,6 +556,13 @@ pub(super) static KEYS: &[Key] = &[
         "losses of what had been sent when T3-rtx expired make no second cut (RFC 6582, 3.2)"
     ),
     key!(
+        lost_again_cuts: congestion.lost_again_cuts,
+        switch,
+        shown,
+        SWITCH,
+        "what was sent again and is lost as well reduces the window once more (RFC 5681, 4.3)"
+    ),
+    key!(
         timeout_waits_for_ack: emulation.timeout_waits_for_ack,
         switch,
         shown,

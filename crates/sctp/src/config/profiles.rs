@@ -83,6 +83,7 @@ impl Config {
                 reduction: Reduction::AtOnce,
                 undo: false,
                 timeout_keeps_exit: false,
+                lost_again_cuts: false,
                 max_burst: MaxBurst::Clamp(4),
                 pba_clamp: true,
                 idle_decay_floor: Some(4),

@@ -26,7 +26,6 @@ impl Config {
         Self::rfc9260_rack().with(|c| {
             c.profile = "modern";
             c.congestion.control = CongestionControl { algorithm: Algorithm::Cubic, hystart: true };
-            c.congestion.gentle_convergence = true;
             c.congestion.initial_window = InitialWindow::Packets(10);
             // "L: infinity if paced" (RFC 9406, 4.3): a SACK speaks of two packets as a rule, and of many where one was lost or an operating
             // system hands over a batch.
@@ -39,6 +38,7 @@ impl Config {
             c.congestion.reduction = Reduction::Prr;
             c.congestion.undo = true;
             c.congestion.timeout_keeps_exit = true;
+            c.congestion.lost_again_cuts = true;
             // RFC 5681, 3.1: when the timer expires again for the same segment "the value of ssthresh is held constant".
             c.emulation.backoff_keeps_ssthresh = true;
             c.congestion.window_validation = true;

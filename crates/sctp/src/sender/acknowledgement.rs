@@ -200,7 +200,11 @@ impl Sender {
         lane.min_rtt = Some(lane.min_rtt.map_or(sample, |least| least.min(sample)));
         let (subflow, path) = (lane.subflow, lane.path);
         let Some(rtt) = lane.rtt_mut(&mut cx.paths) else { return };
-        rtt.sample(sample);
+        if cx.config.timers.rtt_sampling == RttSampling::EveryAck {
+            rtt.sample_each(cx.now, sample);
+        } else {
+            rtt.sample(sample);
+        }
         let (srtt, rto) = (rtt.srtt().unwrap_or_default(), rtt.rto());
         cx.stats.rtt_sum_ns += sample.as_nanos();
         cx.stats.rtt_samples += 1;
@@ -368,7 +372,11 @@ impl Sender {
         let mut highest: Option<u64> = None;
         let mut earliest: Option<u64> = None;
         let mut all = Counted::default();
+        let mut resent_at = None;
         lane.loss.report(&mut space.flight, limit, |seq, chunk| {
+            if chunk.transmissions > 1 {
+                resent_at = resent_at.max(Some(chunk.sent_at));
+            }
             earliest.get_or_insert(seq);
             highest = Some(seq);
             all.add(chunk);
@@ -376,7 +384,7 @@ impl Sender {
             lane.controller.on_lost(cx.now, chunk.sent_at, chunk.size());
         });
         let (Some(highest), Some(earliest)) = (highest, earliest) else { return };
-        let lost = NewlyLost { all, earliest, highest, newly: Some(newly) };
+        let lost = NewlyLost { all, earliest, highest, newly: Some(newly), resent_at };
         self.after_losses(cx, id, &lost, in_recovery);
     }
 

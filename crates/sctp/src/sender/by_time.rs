@@ -28,9 +28,17 @@ const LOST_AGAIN: u16 = 3;
 
 /// Adds a chunk to those that were found lost together.
 fn note(all: &mut Option<NewlyLost>, seq: u64, chunk: &SentChunk) {
-    let marked =
-        all.get_or_insert(NewlyLost { all: Counted::default(), earliest: seq, highest: seq, newly: None });
+    let marked = all.get_or_insert(NewlyLost {
+        all: Counted::default(),
+        earliest: seq,
+        highest: seq,
+        newly: None,
+        resent_at: None,
+    });
     marked.all.add(chunk);
+    if chunk.transmissions > 1 {
+        marked.resent_at = marked.resent_at.max(Some(chunk.sent_at));
+    }
     marked.highest = seq;
 }
 

@@ -1,6 +1,6 @@
 //! What follows when chunks are found lost, by a SACK or because of the time: flight, windows and recovery (RFC 9260, 7.2.4).
 
-use anabranch_base::{Ecn, TraceEvent};
+use anabranch_base::{Ecn, Instant, TraceEvent};
 use anabranch_transport::congestion::{Base, Congestion};
 
 use super::Sender;
@@ -20,13 +20,15 @@ pub(super) struct NewlyLost {
     pub(super) highest: u64,
     /// What the SACK that showed it has acknowledged for the first time, bytes of the flight; `None` where time has shown it.
     pub(super) newly: Option<u64>,
+    /// When the latest of them left that had left before.
+    pub(super) resent_at: Option<Instant>,
 }
 
 impl Sender {
     /// Chunks were found lost by a SACK, or because of the time: what that means for flight, windows and recovery.
     // rfc9260:6.3.1-5 rfc9260:7.2.4-4 rfc9260:7.2.4-5
     pub(super) fn after_losses(&mut self, cx: &mut Context, id: LaneId, lost: &NewlyLost, in_recovery: bool) {
-        let &NewlyLost { all, earliest, highest, newly } = lost;
+        let &NewlyLost { all, earliest, highest, newly, resent_at } = lost;
         let rule = cx.config.congestion.fast_recovery;
         let Some(lane) = self.lanes.get_mut(id) else { return };
         let Some(space) = self.spaces.get_mut(lane.space) else { return };
@@ -42,11 +44,16 @@ impl Sender {
         if let Some(subflow) = self.subflows.get_mut(subflow) {
             subflow.counters.fast_retransmits = subflow.counters.fast_retransmits.saturating_add(1);
         }
+        // "The loss of a retransmission ... should be taken as two indications of congestion" (RFC 5681, 4.3): what left after the last
+        // reduction and is lost speaks of the network since then. Once a round trip, as what the next reduction sends again leaves later.
+        let again = cx.config.congestion.lost_again_cuts
+            && !lane.controller.is_model()
+            && lane.recovery.as_ref().is_some_and(|recovery| resent_at > Some(recovery.since));
         let cut = match rule {
             FastRecovery::Off => true,
             FastRecovery::UntilExit => {
                 let first = if space.shared { lane.earliest } else { space.flight.first() };
-                !(in_recovery || lane.after_timeout && lane.is_below_exit(first))
+                again || !(in_recovery || lane.after_timeout && lane.is_below_exit(first))
             }
             FastRecovery::PerWindow => lane.recovery_exit.is_none_or(|exit| highest > exit),
         };
@@ -62,11 +69,13 @@ impl Sender {
             // A mark of L4S stands for less than a loss, and a model counts both.
             let once = cx.ect == Ecn::Ect0 && !lane.controller.is_model();
             let reduced = self.ecn.as_ref().is_some_and(|ecn| ecn.has_reduced(id, highest));
-            if !(once && reduced) {
+            if again {
+                lane.controller.on_congestion(Congestion::LostAgain(Base::CWND));
+            } else if !(once && reduced) {
                 lane.controller.on_congestion(Congestion::FastRetransmit(Base::CWND));
             }
             let exit = lane.loss.newest(&space.flight);
-            lane.begin_recovery(&cx.config, exit, prior, false);
+            lane.begin_recovery(cx, exit, prior, false);
             if newly.is_none() {
                 lane.begin_reduction();
             }

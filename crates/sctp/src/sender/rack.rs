@@ -93,10 +93,14 @@ impl Rack {
     }
 
     /// What a SACK delivered (RFC 8985, 6.2, steps 2 and 3). The newest transmission counts.
+    ///
+    /// "If the RTT is less than the minimum" it is that of the original: that minimum may be of long ago, before a queue stood in the way. The
+    /// answer to an original that comes shortly after its retransmission would make RACK.rtt as short, and all that is in flight lost. So what
+    /// comes in less than half of the smoothed round trip is ambiguous as well.
     pub(crate) fn delivered(&mut self, c: &Circumstances, ack: &LaneAck) {
         let once = ack.newest_once.map(|(seq, sent)| (sent, seq));
-        let resent =
-            ack.newest_resent.filter(|(sent, _)| !Core::<u64>::is_of_original(*sent, c.now, c.min_rtt));
+        let least = c.min_rtt.max(c.srtt.map(|srtt| srtt / 2));
+        let resent = ack.newest_resent.filter(|(sent, _)| !Core::<u64>::is_of_original(*sent, c.now, least));
         if let Some((sent, seq)) = once.max(resent) {
             self.core.delivered(sent, seq, c.now);
         }
@@ -280,6 +284,30 @@ mod tests {
             run.rack.recovered();
         }
         assert_eq!(run.detect(88, None).1, Some(6 + 78 + 20));
+    }
+
+    /// The shortest round trip is of long ago, before a queue stood in the way: an answer long before the usual time is that of the original.
+    #[test]
+    fn an_answer_soon_after_a_retransmission_is_none_to_it() {
+        for (srtt, lost) in [(1000, vec![]), (100, vec![0])] {
+            let mut run = Run::new(10);
+            assert_eq!(run.sack(83, 0, &[1, 2, 3]).0, [0]);
+            // Chunk 4 is sent again at 900 ms, long after all others; an answer comes 100 ms later.
+            let at = Instant::ZERO + Duration::from_millis(900);
+            let chunk = run.flight.get_mut(4).unwrap();
+            (chunk.sent_at, chunk.transmissions) = (at, 2);
+            run.rack.resent(at, 4);
+            for seq in [0, 5] {
+                run.flight.get_mut(seq).unwrap().state = ChunkState::InFlight;
+            }
+            let mut out = AckOutcome::default();
+            let gaps = blocks(0, [1, 2, 3, 4].into_iter());
+            run.flight.acknowledge(0, gaps.into_iter(), 1, &mut out).unwrap();
+            let c = Circumstances { srtt: Some(Duration::from_millis(srtt)), ..run.circumstances(1000) };
+            run.rack.delivered(&c, &out.lanes[0]);
+            let newest = run.rack.core.newest().map(|(_, seq)| seq);
+            assert_eq!(newest, Some(if lost.is_empty() { 3 } else { 4 }), "SRTT {srtt} ms");
+        }
     }
 
     /// What was sent again is lost again when something sent later was delivered and a round trip has passed.

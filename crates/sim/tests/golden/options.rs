@@ -100,6 +100,7 @@ const SCTP: &[&str] = &[
     "tail_loss_probe = true, loss_detection = \"rack\"",
     "tail_loss_probe = true, loss_detection = \"rack\", pacing = true",
     "timeout_keeps_exit = true",
+    "lost_again_cuts = true, loss_detection = \"rack\"",
     "timeout_waits_for_ack = false",
     "timer_tick = \"10 ms\"",
     "timer_tick = \"10 ms\", timer_wheel = true",

@@ -274,6 +274,10 @@ impl Chunks {
                 window.ssthresh = self.half(window, of);
                 window.cwnd = window.ssthresh;
             }
+            Congestion::LostAgain(of) => {
+                window.ssthresh = self.half(window, of);
+                window.cwnd = window.cwnd.min(window.ssthresh);
+            }
             Congestion::EcnKeep(kept) => {
                 window.ssthresh = part_of(window.cwnd, kept).max(self.floor);
                 // A mark never raises a window that is below the floor.

@@ -202,6 +202,14 @@ impl Segments {
                 let after = self.reduced(of, None);
                 self.base.on_fast_retransmit(after);
             }
+            Congestion::LostAgain(of) => {
+                // No cut was needless, then.
+                self.before = None;
+                let before = self.base.cwnd;
+                let after = self.reduced(of, None);
+                self.base.on_fast_retransmit(after);
+                self.base.cwnd = self.base.cwnd.min(before);
+            }
             Congestion::Ecn(of) => {
                 // The queue was there: nothing of it is ever taken back.
                 self.before = None;

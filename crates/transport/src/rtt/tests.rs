@@ -204,6 +204,40 @@ fn the_smallest_of_late() {
     }
 }
 
+/// RFC 9260, 6.3.1, C4: with a thousand samples in a round trip the timeout moves as with one.
+#[test]
+fn with_many_samples_in_a_round_trip_the_timeout_keeps_its_memory() {
+    let short = RttRules { min: ms(10), ..rules() };
+    let (mut each, mut once) = (RttEstimator::new(&short), RttEstimator::new(&short));
+    let us = |n: u64| Duration::from_nanos(n * 1000);
+    // A queue that fills: 2.0 s become 2.4 s in four round trips, and stay so for two.
+    let rtt = |t: u64| us(2_000_000 + (t / 20).min(400_000));
+    for t in (0..13_000_000).step_by(2000) {
+        each.sample_each(Instant::ZERO + us(t), rtt(t));
+    }
+    for t in (0..13_000_000).step_by(2_400_000) {
+        once.sample(rtt(t));
+    }
+    assert!(each.srtt().unwrap().abs_diff(ms(2400)) < ms(1), "SRTT follows each of them");
+    assert!(each.rto() > ms(2500), "{:?}", each.rto());
+    assert!(each.rto().abs_diff(once.rto()) < ms(500), "{:?} and {:?}", each.rto(), once.rto());
+    // And it comes down again, as slowly.
+    for t in (13_000_000..100_000_000).step_by(2000) {
+        each.sample_each(Instant::ZERO + us(t), ms(2400));
+    }
+    assert!(each.rto().abs_diff(ms(2400)) < ms(40), "{:?}", each.rto());
+    // A sample ends backing off at once.
+    each.back_off();
+    assert!(each.rto() > ms(4700));
+    each.sample_each(Instant::ZERO + us(100_000_001), ms(2400));
+    assert!(each.rto() < ms(2500));
+    // Bounds are laid on the same estimate.
+    each.set_bounds(ms(3000), ms(60_000));
+    assert_eq!(each.rto(), ms(3000));
+    each.set_bounds(ms(10), ms(60_000));
+    assert!(each.rto().abs_diff(ms(2400)) < ms(40));
+}
+
 /// An idle association has little room: what few stacks need is elsewhere.
 #[test]
 fn the_plain_estimator_is_small() {

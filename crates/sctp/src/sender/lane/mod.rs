@@ -462,15 +462,18 @@ impl Lane {
 
     /// Recovery begins, or T3-rtx has expired: what had been sent is below `exit`, of that `prior` bytes were in flight.
     #[cold]
-    pub(super) fn begin_recovery(&mut self, config: &Config, exit: u64, prior: u64, by_timeout: bool) {
+    pub(super) fn begin_recovery(&mut self, cx: &Context, exit: u64, prior: u64, by_timeout: bool) {
+        let config = &cx.config;
         // A model says what may be in flight during recovery, too.
         let model = self.controller.is_model();
         let prr = !by_timeout && !model && config.congestion.reduction == Reduction::Prr;
         let mss = u64::from(self.burst_unit);
         self.recovery_exit = Some(exit);
         self.after_timeout = by_timeout;
-        self.recovery = (prr || config.congestion.undo).then(|| {
+        let remembers = prr || config.congestion.undo || config.congestion.lost_again_cuts;
+        self.recovery = remembers.then(|| {
             Box::new(Recovery {
+                since: cx.now,
                 reducing: prr.then(|| Reducing::proportional(prior, mss, 1)),
                 doubt: config.congestion.undo.then(|| Doubt::new(exit)),
             })

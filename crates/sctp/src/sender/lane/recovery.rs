@@ -3,11 +3,14 @@
 
 use std::collections::BTreeMap;
 
+use anabranch_base::Instant;
 use anabranch_transport::reduction::Reducing;
 
 /// A recovery under way, or one that may still prove needless.
 #[derive(Debug, Default)]
 pub(in crate::sender) struct Recovery {
+    /// When the window was reduced.
+    pub(in crate::sender) since: Instant,
     /// The window while it comes down; `None`: it came down at once.
     pub(in crate::sender) reducing: Option<Reducing>,
     /// Whether all of it was for nothing.
@@ -74,7 +77,7 @@ mod tests {
 
     #[test]
     fn every_time_that_a_chunk_was_sent_again_counts() {
-        let mut recovery = Recovery { reducing: None, doubt: Some(Doubt::new(10)) };
+        let mut recovery = Recovery { doubt: Some(Doubt::new(10)), ..Recovery::default() };
         recovery.on_sent(1000, Some(3));
         recovery.on_sent(1000, Some(3));
         assert!(!recovery.on_duplicate(3), "one of the two was needed");
@@ -84,7 +87,7 @@ mod tests {
 
     #[test]
     fn needless_is_what_was_reported_twice_for_every_chunk() {
-        let mut recovery = Recovery { reducing: None, doubt: Some(Doubt::new(10)) };
+        let mut recovery = Recovery { doubt: Some(Doubt::new(10)), ..Recovery::default() };
         assert!(!recovery.on_duplicate(3), "nothing was sent again");
         recovery.on_sent(1000, Some(3));
         recovery.on_sent(1000, Some(4));

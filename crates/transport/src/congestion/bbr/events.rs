@@ -145,6 +145,8 @@ impl Bbr {
                 self.note_loss();
                 self.in_recovery = true;
             }
+            // The model has heard of this loss, too.
+            Congestion::LostAgain(_) => self.note_loss(),
             // A marked packet counts as a lost one (`on_lost`), and nothing must be sent again: there is no recovery.
             Congestion::Ecn(_) | Congestion::EcnKeep(_) => {}
             Congestion::Timeout(_) => {
