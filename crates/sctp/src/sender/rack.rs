@@ -301,7 +301,7 @@ mod tests {
                 run.flight.get_mut(seq).unwrap().state = ChunkState::InFlight;
             }
             let mut out = AckOutcome::default();
-            let gaps = blocks(0, [1, 2, 3, 4].into_iter());
+            let gaps = blocks(0, [1, 2, 3, 4]);
             run.flight.acknowledge(0, gaps.into_iter(), 1, &mut out).unwrap();
             let c = Circumstances { srtt: Some(Duration::from_millis(srtt)), ..run.circumstances(1000) };
             run.rack.delivered(&c, &out.lanes[0]);
