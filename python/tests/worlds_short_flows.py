@@ -168,7 +168,7 @@ def sctp(sweep, measure, at):
         return MEASURES
     if sweep == "race":
         # Hosts race: seeds differ by more than a packet's time.
-        return tuple(6000.0 + 400.0 * (seed % 2) * (at["position"] == 2) for seed in range(30))
+        return tuple(6000.0 + 3000.0 * (seed % 2) * (at["position"] == 2) for seed in range(30))
     stack = kame if sweep.startswith("kame") else lksctp
     case = at.get("case", "initial RTO 1 s")
     return stack(case, place_of(at), at["position"], (at.get("bandwidth"), at.get("delay")))[measure]
