@@ -157,7 +157,7 @@ def draw(looked: Sequence[Score], file: Path) -> None:
         image = axes.imshow(values, cmap="RdYlGn", vmin=0, vmax=1, aspect="auto")
         axes.set_facecolor("0.8")
         choices = ", ".join(f"{factor}: {choice}" for factor, choice in identified.varied(rows).items())
-        first = textwrap.fill(f"first row: {choices}", 100)
+        first = textwrap.fill(f"first row: {choices}", 60)
         names_of_rows = zip(identified.labels(rows), rows, strict=True)
         axes.set_yticks(
             range(len(rows)), [f"{name}: {one.whole} hold" for name, one in names_of_rows], fontsize=7
